@@ -1,0 +1,1 @@
+//! Cells by row key: Arrow chunks, blocks, undo, kernels.

@@ -1,0 +1,1 @@
+//! Tables, updates, operations, sources, listeners.

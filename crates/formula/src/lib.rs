@@ -1,0 +1,1 @@
+//! Typed expressions over Arrow chunks.

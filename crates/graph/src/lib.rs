@@ -1,0 +1,1 @@
+//! Time and order: clock, nodes, locks, snapshots.

@@ -1,0 +1,1 @@
+//! The Python door: `tickframe._native`.
