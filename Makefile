@@ -1,0 +1,112 @@
+# Two commands do everything on a clean machine: `make demo` and `make test`.
+# Needed: Rust >= 1.90, Python >= 3.11, a C compiler, a JDK >= 17, and the package registries.
+# What is missing is named with the way to get it.
+
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV ?= .venv
+ARGS ?=
+
+export TICKFRAME_VENV := $(abspath $(VENV))
+export CARGO_TERM_QUIET ?= true
+ifdef CARGO_TARGET_DIR
+export CARGO_TARGET_DIR
+endif
+
+RUN := $(TICKFRAME_VENV)/bin/
+STAGE := bash scripts/stage.sh
+# Floors 0 to 3 and the oracle: what the inner loop compiles. `native` links only with Python's help.
+FLOORS := -p tickframe-rowset -p tickframe-graph -p tickframe-column -p tickframe-formula -p tickframe-engine -p tickframe-model
+PROFILE := --profile ci
+
+.PHONY: help demo test check bench wheel lint venv clean \
+	tidy lint-python lint-rust floors rust develop wheel-test test-python test-spark test-examples benches
+
+help:
+	@echo 'make demo    run the flights of 2013 through Spark and tickframe, and prove the result (ARGS="--days 14")'
+	@echo 'make test    lints, Rust tests, wheel, Python and Spark tests, examples'
+	@echo 'make check   the fast part: format, tidy, floors 0 to 3'
+	@echo 'make bench   the figures of benches/RESULTS.md'
+	@echo 'make wheel   the wheel for Python 3.11 and newer, into dist/'
+	@echo 'make lint    ruff, mypy, rustfmt, clippy'
+	@echo 'make venv    .venv with everything the above need'
+	@echo 'make clean   what the above made, but no compiled crates outside target/'
+
+## The main job
+
+demo: venv
+	@$(STAGE) 'build the extension' $(RUN)maturin develop --release --quiet
+	$(RUN)python examples/flights $(ARGS)
+
+## Tests, in the order of how soon bad news comes
+
+test: venv
+	@$(STAGE) 'format and tidy' $(MAKE) --no-print-directory tidy
+	@$(STAGE) 'ruff and mypy' $(MAKE) --no-print-directory lint-python
+	@$(STAGE) 'clippy' $(MAKE) --no-print-directory lint-rust
+	@$(STAGE) 'floors 0 to 3' $(MAKE) --no-print-directory floors
+	@$(STAGE) 'Rust, the rest' $(MAKE) --no-print-directory rust
+	@$(STAGE) 'wheel' $(MAKE) --no-print-directory wheel-test
+	@$(STAGE) 'benches compile' $(MAKE) --no-print-directory benches
+	@$(STAGE) 'Python' $(MAKE) --no-print-directory test-python
+	@$(STAGE) 'Spark' $(MAKE) --no-print-directory test-spark
+	@$(STAGE) 'examples and doctests' $(MAKE) --no-print-directory test-examples
+	@bash scripts/stage.sh --summary
+
+check: tidy floors
+
+tidy:
+	cargo fmt --all --check
+	cargo test $(PROFILE) -p tickframe-tests tidy
+
+lint: tidy lint-python lint-rust
+
+lint-python: venv
+	$(RUN)ruff check .
+	$(RUN)ruff format --check .
+	$(RUN)mypy
+
+# A Python interpreter for pyo3's build script; the venv's, so that its cache does not depend on PATH.
+lint-rust: venv
+	PYO3_PYTHON=$(RUN)python cargo clippy $(PROFILE) --workspace --all-targets -- -D warnings
+
+floors:
+	cargo test $(PROFILE) $(FLOORS)
+
+rust: venv
+	cargo test $(PROFILE) -p tickframe-tests
+
+develop: venv
+	$(RUN)maturin develop $(PROFILE) --quiet
+
+wheel-test: venv
+	bash scripts/wheel_test.sh
+
+benches:
+	cargo build $(PROFILE) -p tickframe-benches --benches
+
+test-python: develop
+	$(RUN)pytest -m 'not spark and not example'
+
+test-spark: develop
+	$(RUN)pytest -m spark
+
+test-examples: develop
+	$(RUN)pytest -m example tests/python
+	$(RUN)pytest --doctest-modules python/tickframe
+
+## Figures and packages
+
+bench: venv
+	@$(STAGE) 'build the extension' $(RUN)maturin develop --release --quiet
+	cargo bench -p tickframe-benches -- $(ARGS)
+	@if [ -f benches/compare/run.py ]; then $(RUN)python benches/compare/run.py $(ARGS); fi
+
+wheel: venv
+	$(RUN)maturin build --release --compatibility pypi --out dist
+
+venv:
+	@PYTHON=$(PYTHON) bash scripts/environment.sh
+
+clean:
+	rm -rf $(VENV) dist target examples/flights/out python/tickframe/*.so .mypy_cache .ruff_cache .pytest_cache
