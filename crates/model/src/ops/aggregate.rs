@@ -1,0 +1,478 @@
+//! `group_by(…).agg(…)`, `agg_by`: one row a group. By key; the order of rows is `GroupOrder`'s.
+//!
+//! Over a blink table the aggregation accumulates: give it the table of all rows ever seen.
+
+use crate::ops::groups::groups;
+use crate::sum::{allowance, exact_sum};
+use crate::table::{Fault, Row, Table};
+use crate::value::{Value, order};
+
+/// What is computed of a group.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Aggregator {
+    /// Number of rows.
+    Len,
+    /// Number of values that are not null.
+    Count,
+    /// The sum; null of fewer than so many values.
+    Sum(u64),
+    /// The mean, a Float64.
+    Mean,
+    /// The least; NaN only if nothing else is there.
+    Min,
+    /// The greatest; NaN only if nothing else is there.
+    Max,
+    /// The variance with these delta degrees of freedom.
+    Var(u64),
+    /// The standard deviation with these delta degrees of freedom.
+    Std(u64),
+    /// The cell of the first row, null included.
+    First,
+    /// The cell of the last row, null included.
+    Last,
+}
+
+/// An output column of an aggregation: `output` = aggregator of `input`. `Len` reads no column.
+#[derive(Clone, Debug)]
+pub struct Aggregate {
+    /// The name of the result.
+    pub output: String,
+    /// The column it reads.
+    pub input: String,
+    /// What it computes.
+    pub aggregator: Aggregator,
+}
+
+impl Aggregate {
+    /// `output` = aggregator of `input`.
+    pub fn new(output: &str, aggregator: Aggregator, input: &str) -> Aggregate {
+        Aggregate {
+            output: output.to_owned(),
+            input: input.to_owned(),
+            aggregator,
+        }
+    }
+
+    /// The number of rows.
+    pub fn len(output: &str) -> Aggregate {
+        Aggregate::new(output, Aggregator::Len, "")
+    }
+}
+
+/// One row for each group in first-encounter order: the key columns, then the aggregates. With no
+/// key: one row, or none over an empty table.
+pub fn aggregate(input: &Table, by: &[&str], aggregates: &[Aggregate]) -> Result<Table, Fault> {
+    let by: Vec<String> = by.iter().map(|name| (*name).to_owned()).collect();
+    let mut names = by.clone();
+    names.extend(aggregates.iter().map(|aggregate| aggregate.output.clone()));
+    let row_of = |(key, rows): (crate::value::Key, Vec<Row>)| {
+        let mut row = key.0;
+        for aggregate in aggregates {
+            row.push(compute(input, aggregate, &rows)?);
+        }
+        Ok(row)
+    };
+    let rows: Result<Vec<Row>, Fault> = groups(input, &by).into_iter().map(row_of).collect();
+    Ok(Table::flat(names, rows?))
+}
+
+fn compute(input: &Table, aggregate: &Aggregate, rows: &[Row]) -> Result<Value, Fault> {
+    if aggregate.aggregator == Aggregator::Len {
+        return Ok(Value::Int(rows.len() as i64));
+    }
+    let at = input.index_of(&aggregate.input);
+    let cells: Vec<&Value> = rows.iter().map(|row| &row[at]).collect();
+    let values: Vec<&Value> = cells
+        .iter()
+        .copied()
+        .filter(|cell| !cell.is_null())
+        .collect();
+    Ok(match &aggregate.aggregator {
+        Aggregator::Len => unreachable!("answered above"),
+        Aggregator::Count => Value::Int(values.len() as i64),
+        Aggregator::Sum(min_count) if (values.len() as u64) < *min_count => Value::Null,
+        Aggregator::Sum(_) => sum(&values)?,
+        Aggregator::Mean => mean(&values),
+        Aggregator::Min => extreme(&values, false),
+        Aggregator::Max => extreme(&values, true),
+        Aggregator::Var(ddof) => variance(&values, *ddof),
+        Aggregator::Std(ddof) => root(&variance(&values, *ddof)),
+        Aggregator::First => cells.first().map_or(Value::Null, |cell| (*cell).clone()),
+        Aggregator::Last => cells.last().map_or(Value::Null, |cell| (*cell).clone()),
+    })
+}
+
+fn sum(values: &[&Value]) -> Result<Value, Fault> {
+    let Some(first) = values.first() else {
+        return Ok(Value::Int(0));
+    };
+    let integers = || {
+        values
+            .iter()
+            .map(|value| value.as_integer().expect("one kind a column"))
+    };
+    Ok(match first {
+        Value::Bool(_) => Value::Int(
+            values
+                .iter()
+                .filter(|value| matches!(value, Value::Bool(true)))
+                .count() as i64,
+        ),
+        Value::Int(_) => Value::Int(integers().fold(0, i64_wrapping_add)),
+        Value::UInt(_) => Value::UInt(integers().fold(0u64, |sum, x| sum.wrapping_add(x as u64))),
+        Value::Duration(_) => {
+            let total: i128 = values.iter().map(|value| nanoseconds(value)).sum();
+            Value::Duration(
+                i64::try_from(total)
+                    .map_err(|_| Fault("the sum of durations leaves its range".into()))?,
+            )
+        }
+        Value::Decimal(_, scale) => {
+            let unscaled = values.iter().map(|value| match value {
+                Value::Decimal(x, _) => *x,
+                _ => 0,
+            });
+            Value::Decimal(unscaled.sum(), *scale)
+        }
+        Value::Float32(_) => {
+            let floats = floats(values);
+            let exact = exact_sum(&floats);
+            Value::Near(
+                f64::from(exact as f32),
+                allowance(&floats) + f64::from(f32::EPSILON) * exact.abs(),
+            )
+        }
+        _ => {
+            let floats = floats(values);
+            Value::Near(exact_sum(&floats), allowance(&floats))
+        }
+    })
+}
+
+fn i64_wrapping_add(sum: i64, x: i128) -> i64 {
+    sum.wrapping_add(x as i64)
+}
+
+fn nanoseconds(value: &Value) -> i128 {
+    match value {
+        Value::Duration(x) => i128::from(*x),
+        _ => 0,
+    }
+}
+
+/// The values as floats; true is 1.
+fn floats(values: &[&Value]) -> Vec<f64> {
+    let number = |value: &&Value| match value {
+        Value::Bool(x) => f64::from(u8::from(*x)),
+        other => other.as_number().expect("only numbers are summed"),
+    };
+    values.iter().map(number).collect()
+}
+
+fn mean(values: &[&Value]) -> Value {
+    if values.is_empty() {
+        return Value::Null;
+    }
+    let count = values.len() as f64;
+    if values.iter().all(|value| value.as_integer().is_some()) {
+        // Of integers from a 128-bit sum: one rounding into a float, one in the division.
+        let total: i128 = values.iter().filter_map(|value| value.as_integer()).sum();
+        let mean = total as f64 / count;
+        return Value::Near(mean, 2.0 * f64::EPSILON * mean.abs());
+    }
+    let floats = floats(values);
+    let total = exact_sum(&floats);
+    if total.is_infinite() && floats.iter().all(|x| x.is_finite()) {
+        // A sum beyond the floats has a mean within them; dividing first keeps it there.
+        let parts: Vec<f64> = floats.iter().map(|x| x / count).collect();
+        let mean = exact_sum(&parts);
+        return Value::Near(mean, 8.0 * f64::EPSILON * mean.abs() + allowance(&parts));
+    }
+    let mean = total / count;
+    Value::Near(
+        mean,
+        (allowance(&floats) / count).max(2.0 * f64::EPSILON * mean.abs()),
+    )
+}
+
+fn extreme(values: &[&Value], greatest: bool) -> Value {
+    let better = |a: &Value, b: &Value| {
+        if greatest {
+            order(a, b).is_gt()
+        } else {
+            order(a, b).is_lt()
+        }
+    };
+    let choose = |best: Option<Value>, value: &&Value| match best {
+        None => Some((*value).clone()),
+        Some(best) if best.is_nan() && !value.is_nan() => Some((*value).clone()),
+        Some(best) if !value.is_nan() && better(value, &best) => Some((*value).clone()),
+        best => best,
+    };
+    values.iter().fold(None, choose).unwrap_or(Value::Null)
+}
+
+fn variance(values: &[&Value], ddof: u64) -> Value {
+    let count = values.len() as u64;
+    if count <= ddof {
+        return Value::Null;
+    }
+    let floats = floats(values);
+    if floats.iter().any(|x| !x.is_finite()) {
+        return Value::Near(f64::NAN, 0.0);
+    }
+    if floats.iter().all(|x| *x == floats[0]) {
+        return Value::Float(0.0);
+    }
+    let mean = exact_sum(&floats) / count as f64;
+    let squares: Vec<f64> = floats.iter().map(|x| (x - mean) * (x - mean)).collect();
+    // The mean is rounded; its error shifts every difference alike, so what it adds is taken off.
+    let drift = exact_sum(&floats.iter().map(|x| x - mean).collect::<Vec<_>>());
+    let variance = (exact_sum(&squares) - drift * drift / count as f64) / (count - ddof) as f64;
+    let size: f64 = floats.iter().map(|x| x * x).sum();
+    if !size.is_finite() || !variance.is_finite() {
+        return Value::Near(variance, f64::INFINITY);
+    }
+    // A double-double sum of squares loses ε² of its size; the centred differences lose ε of theirs.
+    let within = 1e-12 * variance + 64.0 * f64::EPSILON * f64::EPSILON * size + f64::MIN_POSITIVE;
+    Value::Near(variance.max(0.0), within)
+}
+
+fn root(variance: &Value) -> Value {
+    match variance {
+        Value::Near(x, within) if x.is_nan() || within.is_infinite() => {
+            Value::Near(x.sqrt(), *within)
+        }
+        Value::Near(x, within) => {
+            let spread =
+                ((x + within).sqrt() - x.sqrt()).max(x.sqrt() - (x - within).max(0.0).sqrt());
+            Value::Near(x.sqrt(), spread + f64::EPSILON * x.sqrt())
+        }
+        Value::Float(x) => Value::Float(x.sqrt()),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::{Compare, differences};
+    use crate::table::table;
+
+    fn of(aggregator: Aggregator, cells: &[Value]) -> Value {
+        let rows: Vec<&[Value]> = cells.chunks(1).collect();
+        let result = aggregate(
+            &table(&["x"], &rows),
+            &[],
+            &[Aggregate::new("y", aggregator, "x")],
+        )
+        .expect("no fault");
+        result.rows[0].1[0].clone()
+    }
+
+    fn is(found: Value, wanted: f64) -> bool {
+        let cell = |value: Value| table(&["y"], &[&[value]]);
+        differences(&cell(found), &cell(wanted.into()), &Compare::ByPosition).is_none()
+    }
+
+    #[test]
+    fn of_no_value_the_sum_is_zero_the_count_zero_and_all_else_null() {
+        let nulls = [Value::Null, Value::Null];
+        assert_eq!(of(Aggregator::Sum(0), &nulls).to_string(), "0");
+        assert!(of(Aggregator::Sum(1), &nulls).is_null());
+        assert_eq!(of(Aggregator::Count, &nulls).to_string(), "0");
+        assert_eq!(of(Aggregator::Len, &nulls).to_string(), "2");
+        for aggregator in [
+            Aggregator::Mean,
+            Aggregator::Min,
+            Aggregator::Max,
+            Aggregator::Std(1),
+            Aggregator::Var(0),
+        ] {
+            assert!(of(aggregator, &nulls).is_null());
+        }
+    }
+
+    #[test]
+    fn min_count_counts_values_not_rows() {
+        assert!(of(Aggregator::Sum(2), &[1i64.into(), Value::Null]).is_null());
+        assert_eq!(
+            of(Aggregator::Sum(2), &[1i64.into(), Value::Null, 2i64.into()]).to_string(),
+            "3"
+        );
+    }
+
+    #[test]
+    fn integer_sums_wrap_and_float_sums_do_not_drift() {
+        assert_eq!(
+            of(Aggregator::Sum(0), &[i64::MAX.into(), 1i64.into()]).to_string(),
+            i64::MIN.to_string()
+        );
+        assert_eq!(
+            of(Aggregator::Sum(0), &[Value::UInt(u64::MAX), Value::UInt(2)]).to_string(),
+            "1u"
+        );
+        assert!(is(
+            of(
+                Aggregator::Sum(0),
+                &[1e16.into(), 1.0.into(), (-1e16).into()]
+            ),
+            1.0
+        ));
+        assert_eq!(
+            of(
+                Aggregator::Sum(0),
+                &[true.into(), false.into(), true.into()]
+            )
+            .to_string(),
+            "2"
+        );
+        assert_eq!(
+            of(
+                Aggregator::Sum(0),
+                &[Value::Decimal(105, 2), Value::Decimal(95, 2)]
+            )
+            .to_string(),
+            "200e-2"
+        );
+    }
+
+    #[test]
+    fn a_sum_of_durations_out_of_range_is_a_fault() {
+        let t = table(
+            &["x"],
+            &[&[Value::Duration(i64::MAX)], &[Value::Duration(1)]],
+        );
+        assert!(aggregate(&t, &[], &[Aggregate::new("y", Aggregator::Sum(0), "x")]).is_err());
+    }
+
+    #[test]
+    fn nan_and_infinities_rule_sums_but_not_extremes() {
+        let cells: Vec<Value> = vec![f64::NAN.into(), 2.0.into(), 1.0.into()];
+        assert!(is(of(Aggregator::Sum(0), &cells), f64::NAN));
+        assert!(is(of(Aggregator::Mean, &cells), f64::NAN));
+        assert!(is(of(Aggregator::Var(1), &cells), f64::NAN));
+        assert!(is(of(Aggregator::Min, &cells), 1.0));
+        assert!(is(of(Aggregator::Max, &cells), 2.0));
+        assert!(is(of(Aggregator::Max, &[f64::NAN.into()]), f64::NAN));
+        assert!(is(
+            of(Aggregator::Min, &[f64::NAN.into(), f64::INFINITY.into()]),
+            f64::INFINITY
+        ));
+        assert!(is(
+            of(Aggregator::Sum(0), &[f64::INFINITY.into(), 1.0.into()]),
+            f64::INFINITY
+        ));
+        assert!(is(
+            of(Aggregator::Std(1), &[f64::INFINITY.into(), 1.0.into()]),
+            f64::NAN
+        ));
+    }
+
+    #[test]
+    fn spread_needs_more_values_than_ddof() {
+        assert!(of(Aggregator::Std(1), &[5.0.into()]).is_null());
+        assert!(is(of(Aggregator::Std(0), &[5.0.into()]), 0.0));
+        assert!(is(
+            of(
+                Aggregator::Var(1),
+                &[1i64.into(), 2i64.into(), 3i64.into(), 4i64.into()]
+            ),
+            5.0 / 3.0
+        ));
+        assert!(is(
+            of(
+                Aggregator::Var(0),
+                &[1i64.into(), 2i64.into(), 3i64.into(), 4i64.into()]
+            ),
+            1.25
+        ));
+        assert!(is(
+            of(Aggregator::Std(1), &[2.0.into(), 4.0.into()]),
+            2f64.sqrt()
+        ));
+        assert!(of(Aggregator::Var(2), &[2.0.into(), 4.0.into()]).is_null());
+    }
+
+    #[test]
+    fn constant_values_have_exactly_no_spread() {
+        assert_eq!(
+            of(Aggregator::Std(1), &[0.1.into(), 0.1.into(), 0.1.into()]).to_string(),
+            "0.0"
+        );
+        assert!(is(
+            of(
+                Aggregator::Var(1),
+                &[1e9.into(), (1e9 + 1.0).into(), (1e9 + 2.0).into()]
+            ),
+            1.0
+        ));
+    }
+
+    #[test]
+    fn means_do_not_overflow() {
+        assert!(is(
+            of(Aggregator::Mean, &[i64::MAX.into(), i64::MAX.into()]),
+            i64::MAX as f64
+        ));
+        assert!(is(
+            of(Aggregator::Mean, &[f64::MAX.into(), f64::MAX.into()]),
+            f64::MAX
+        ));
+        assert!(is(
+            of(
+                Aggregator::Mean,
+                &[
+                    true.into(),
+                    false.into(),
+                    Value::Null,
+                    false.into(),
+                    false.into()
+                ]
+            ),
+            0.25
+        ));
+    }
+
+    #[test]
+    fn first_and_last_go_by_row_and_take_nulls() {
+        let cells = [Value::Null, 1i64.into(), 2i64.into()];
+        assert!(of(Aggregator::First, &cells).is_null());
+        assert_eq!(of(Aggregator::Last, &cells).to_string(), "2");
+    }
+
+    #[test]
+    fn without_a_key_an_empty_table_has_no_row() {
+        assert_eq!(
+            aggregate(&table(&["x"], &[]), &[], &[Aggregate::len("n")])
+                .expect("no fault")
+                .len(),
+            0
+        );
+    }
+
+    #[test]
+    fn a_group_a_row_null_among_them() {
+        let t = table(
+            &["k", "x"],
+            &[
+                &["b".into(), 1i64.into()],
+                &[Value::Null, 2i64.into()],
+                &["b".into(), 3i64.into()],
+                &[Value::Null, Value::Null],
+            ],
+        );
+        let found = aggregate(
+            &t,
+            &["k"],
+            &[
+                Aggregate::len("n"),
+                Aggregate::new("s", Aggregator::Sum(0), "x"),
+            ],
+        );
+        assert_eq!(
+            found.expect("no fault").to_string(),
+            "k n s\n0: \"b\" 2 4\n1: null 2 2\n"
+        );
+    }
+}

@@ -1,0 +1,33 @@
+//! The operations, one file each: tables and parameters in, a table out.
+//!
+//! Each says how its result is to be compared. Row keys of the result are those of the input where
+//! the operation keeps rows, and positions where it makes its own.
+
+mod aggregate;
+mod concat;
+mod drop;
+mod extent;
+mod filter;
+mod groups;
+mod join_asof;
+mod natural_join;
+mod pick;
+mod rename;
+mod select;
+mod sort;
+mod unique;
+mod with_columns;
+
+pub use aggregate::{Aggregate, Aggregator, aggregate};
+pub use concat::concat;
+pub use drop::drop;
+pub use extent::{head, tail};
+pub use filter::{filter, filter_by};
+pub use join_asof::{Asof, Strategy, join_asof};
+pub use natural_join::{NaturalJoin, SecondMatch, natural_join};
+pub use pick::{first_by, last_by};
+pub use rename::rename;
+pub use select::select;
+pub use sort::{SortBy, sort};
+pub use unique::unique;
+pub use with_columns::{Derived, with_columns};
