@@ -1,0 +1,1 @@
+//! The laws of row sets and shifts.

@@ -1,0 +1,3 @@
+//! How a row set is kept.
+
+pub(crate) mod spans;
