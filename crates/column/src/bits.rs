@@ -1,0 +1,143 @@
+//! Bitmaps of a block or a chunk: runs set, cleared and copied.
+
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
+
+/// Growable only by making a new one; bit `i` is bit `i % 64` of word `i / 64`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Bits(Vec<u64>);
+
+impl Bits {
+    pub(crate) fn filled(len: usize, value: bool) -> Bits {
+        Bits(vec![if value { u64::MAX } else { 0 }; len.div_ceil(64)])
+    }
+
+    pub(crate) fn get(&self, at: usize) -> bool {
+        self.0[at / 64] >> (at % 64) & 1 == 1
+    }
+
+    pub(crate) fn set(&mut self, at: usize, value: bool) {
+        let bit = 1u64 << (at % 64);
+        if value { self.0[at / 64] |= bit } else { self.0[at / 64] &= !bit }
+    }
+
+    pub(crate) fn fill(&mut self, from: usize, len: usize, value: bool) {
+        for (word, mask) in masks(from, len) {
+            if value { self.0[word] |= mask } else { self.0[word] &= !mask }
+        }
+    }
+
+    pub(crate) fn count(&self, from: usize, len: usize) -> usize {
+        masks(from, len).map(|(word, mask)| (self.0[word] & mask).count_ones() as usize).sum()
+    }
+
+    /// Copies `len` bits of `source` from `source_from` to `from`.
+    pub(crate) fn copy(&mut self, from: usize, source: &Bits, source_from: usize, len: usize) {
+        if len < 8 {
+            return (0..len).for_each(|at| self.set(from + at, source.get(source_from + at)));
+        }
+        let mut done = 0;
+        for (word, mask) in masks(from, len) {
+            // The first word may start in its middle: its bits come from `source_from` on.
+            let shift = if done == 0 { from % 64 } else { 0 };
+            let bits = source.word_at(source_from + done) << shift;
+            self.0[word] = self.0[word] & !mask | bits & mask;
+            done += mask.count_ones() as usize;
+        }
+    }
+
+    /// Copies `len` bits of Arrow validity from `source_from` to `from`.
+    pub(crate) fn copy_nulls(&mut self, from: usize, nulls: &NullBuffer, source_from: usize, len: usize) {
+        let slice = nulls.inner().slice(source_from, len);
+        let mut at = from;
+        for word in slice.bit_chunks().iter_padded() {
+            let take = (from + len - at).min(64);
+            if take == 0 {
+                break;
+            }
+            self.put_word(at, word, take);
+            at += take;
+        }
+    }
+
+    fn put_word(&mut self, at: usize, bits: u64, len: usize) {
+        let (word, shift) = (at / 64, at % 64);
+        let mask = low(len);
+        self.0[word] = self.0[word] & !(mask << shift) | (bits & mask) << shift;
+        if shift + len > 64 {
+            let back = 64 - shift;
+            self.0[word + 1] = self.0[word + 1] & !(mask >> back) | (bits & mask) >> back;
+        }
+    }
+
+    /// The 64 bits from `at` on, zeros behind the end.
+    fn word_at(&self, at: usize) -> u64 {
+        let (word, shift) = (at / 64, at % 64);
+        let low = self.0.get(word).copied().unwrap_or(0) >> shift;
+        let high = if shift == 0 { 0 } else { self.0.get(word + 1).copied().unwrap_or(0) << (64 - shift) };
+        low | high
+    }
+
+    pub(crate) fn all(&self) -> bool {
+        self.0.iter().all(|&word| word == u64::MAX)
+    }
+
+    /// Positions of the bits that are set.
+    pub(crate) fn ones(&self) -> impl Iterator<Item = usize> + '_ {
+        self.0.iter().enumerate().flat_map(|(word, &bits)| {
+            std::iter::successors((bits != 0).then_some(bits), |&left| {
+                let rest = left & (left - 1);
+                (rest != 0).then_some(rest)
+            })
+            .map(move |left| word * 64 + left.trailing_zeros() as usize)
+        })
+    }
+
+    /// As Arrow validity of `len` cells; none if every cell is valid.
+    pub(crate) fn into_nulls(self, len: usize) -> Option<NullBuffer> {
+        let nulls = NullBuffer::new(BooleanBuffer::new(Buffer::from_vec(self.0), 0, len));
+        (nulls.null_count() > 0).then_some(nulls)
+    }
+}
+
+fn low(len: usize) -> u64 {
+    if len >= 64 { u64::MAX } else { (1u64 << len) - 1 }
+}
+
+/// The words that `len` bits from `from` touch, each with the bits in question.
+fn masks(from: usize, len: usize) -> impl Iterator<Item = (usize, u64)> {
+    let end = from + len;
+    let words = if len == 0 { 0..0 } else { from / 64..(end - 1) / 64 + 1 };
+    words.map(move |word| {
+        let start = from.max(word * 64) - word * 64;
+        let stop = end.min(word * 64 + 64) - word * 64;
+        (word, low(stop - start) << start)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn runs_agree_with_single_bits(seed in proptest::collection::vec(any::<bool>(), 300), from in 0usize..150, source in 0usize..150, len in 0usize..150) {
+            let mut bits = Bits::filled(300, false);
+            let mut other = Bits::filled(300, false);
+            for (at, &bit) in seed.iter().enumerate() { other.set(at, bit); bits.set(at, at % 3 == 0); }
+            let mut plain: Vec<bool> = (0..300).map(|at| at % 3 == 0).collect();
+            bits.copy(from, &other, source, len);
+            plain[from..from + len].copy_from_slice(&seed[source..source + len]);
+            prop_assert!((0..300).all(|at| bits.get(at) == plain[at]));
+            let nulls = NullBuffer::from(seed.clone()).slice(3, 290);
+            bits.copy_nulls(from, &nulls, source.min(100), len);
+            let source = source.min(100) + 3;
+            plain[from..from + len].copy_from_slice(&seed[source..source + len]);
+            prop_assert!((0..300).all(|at| bits.get(at) == plain[at]));
+            prop_assert_eq!(bits.count(from, len), plain[from..from + len].iter().filter(|bit| **bit).count());
+            prop_assert_eq!(bits.ones().collect::<Vec<_>>(), (0..300).filter(|&at| plain[at]).collect::<Vec<_>>());
+            bits.fill(from, len, true);
+            prop_assert_eq!(bits.count(from, len), len);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! What can go wrong with cells: a wrong type, a wrong count, a value that does not fit.
+
+use std::sync::Arc;
+
+use arrow_schema::{ArrowError, DataType};
+use graph::Step;
+
+/// Why cells could not be stored, read or converted.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Error {
+    /// Cells of one type met a column of another.
+    #[error("the column holds {expected}, the cells are {found}")]
+    Type {
+        /// The column's type.
+        expected: DataType,
+        /// The type of the cells that were offered.
+        found: DataType,
+    },
+    /// The number of cells differs from the number of rows they are for.
+    #[error("{cells} cells for {rows} rows")]
+    Length {
+        /// Rows named.
+        rows: u64,
+        /// Cells given.
+        cells: u64,
+    },
+    /// A value has more precision than the type it must leave in.
+    #[error("row {row}: {value} does not fit {to} without losing precision")]
+    PrecisionLoss {
+        /// Position of the cell in its chunk.
+        row: usize,
+        /// The value, as text.
+        value: String,
+        /// The type asked for.
+        to: DataType,
+    },
+    /// A column was written a second time in one step, or in a step that is over.
+    #[error("the column was already written in step {}", .step.number())]
+    AlreadyWritten {
+        /// The step of the refused write.
+        step: Step,
+    },
+    /// Arrow refused a conversion or a selection.
+    #[error(transparent)]
+    Arrow(Arc<ArrowError>),
+}
+
+impl From<ArrowError> for Error {
+    fn from(error: ArrowError) -> Error {
+        Error::Arrow(Arc::new(error))
+    }
+}

@@ -1,0 +1,229 @@
+//! Canonical types: one physical storage per family, and the conversions at the border.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Date64Type, IntervalMonthDayNanoType};
+use arrow_array::{Array, ArrayRef, IntervalDayTimeArray, IntervalYearMonthArray, new_null_array};
+use arrow_buffer::IntervalDayTime;
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::{DataType, IntervalUnit, TimeUnit};
+
+use crate::Error;
+
+const MILLISECONDS_A_DAY: i64 = 86_400_000;
+
+/// How cells of a canonical type lie in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Booleans.
+    Bool,
+    /// Signed integers of one byte.
+    I8,
+    /// Signed integers of two bytes.
+    I16,
+    /// Signed integers of four bytes; dates.
+    I32,
+    /// Signed integers of eight bytes; timestamps, durations, times of day.
+    I64,
+    /// Unsigned integers of one byte.
+    U8,
+    /// Unsigned integers of two bytes.
+    U16,
+    /// Unsigned integers of four bytes.
+    U32,
+    /// Unsigned integers of eight bytes.
+    U64,
+    /// Half precision floats.
+    F16,
+    /// Single precision floats.
+    F32,
+    /// Double precision floats.
+    F64,
+    /// Decimals of 128 bits.
+    I128,
+    /// Decimals of 256 bits.
+    I256,
+    /// Byte strings of one fixed length.
+    Fixed(i32),
+    /// Text, as views.
+    Str,
+    /// Byte strings, as views.
+    Bytes,
+    /// Calendar periods: months, days, nanoseconds.
+    MonthDayNano,
+    /// Lists, structs, maps, dictionaries, unions and nulls: carried as given.
+    Opaque,
+}
+
+impl Kind {
+    /// The kind of a canonical type; a type that is not canonical has the kind of its canonical form.
+    pub fn of(data_type: &DataType) -> Kind {
+        match canonical(data_type) {
+            DataType::Boolean => Kind::Bool,
+            DataType::Int8 => Kind::I8,
+            DataType::Int16 => Kind::I16,
+            DataType::Int32 | DataType::Date32 => Kind::I32,
+            DataType::Int64 | DataType::Time64(_) | DataType::Timestamp(..) | DataType::Duration(_) => Kind::I64,
+            DataType::UInt8 => Kind::U8,
+            DataType::UInt16 => Kind::U16,
+            DataType::UInt32 => Kind::U32,
+            DataType::UInt64 => Kind::U64,
+            DataType::Float16 => Kind::F16,
+            DataType::Float32 => Kind::F32,
+            DataType::Float64 => Kind::F64,
+            DataType::Decimal128(..) => Kind::I128,
+            DataType::Decimal256(..) => Kind::I256,
+            DataType::FixedSizeBinary(size) => Kind::Fixed(size),
+            DataType::Utf8View => Kind::Str,
+            DataType::BinaryView => Kind::Bytes,
+            DataType::Interval(_) => Kind::MonthDayNano,
+            _ => Kind::Opaque,
+        }
+    }
+
+    /// Bytes of one cell in a block; none for opaque kinds. A Boolean takes a byte there.
+    pub fn width(self) -> Option<usize> {
+        match self {
+            Kind::Bool | Kind::I8 | Kind::U8 => Some(1),
+            Kind::I16 | Kind::U16 | Kind::F16 => Some(2),
+            Kind::I32 | Kind::U32 | Kind::F32 => Some(4),
+            Kind::I64 | Kind::U64 | Kind::F64 => Some(8),
+            Kind::I128 | Kind::Str | Kind::Bytes | Kind::MonthDayNano => Some(16),
+            Kind::I256 => Some(32),
+            Kind::Fixed(size) => usize::try_from(size).ok(),
+            Kind::Opaque => None,
+        }
+    }
+}
+
+/// What to do with a value that has more precision than the type it must leave in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnPrecisionLoss {
+    /// Refuse, naming the row.
+    #[default]
+    Error,
+    /// Cut it off.
+    Truncate,
+}
+
+/// The type in which cells of `data_type` are stored.
+pub fn canonical(data_type: &DataType) -> DataType {
+    match data_type {
+        DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
+        DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
+        DataType::Date64 => DataType::Date32,
+        DataType::Time32(_) | DataType::Time64(_) => DataType::Time64(TimeUnit::Nanosecond),
+        DataType::Timestamp(_, zone) => DataType::Timestamp(TimeUnit::Nanosecond, zone.clone()),
+        DataType::Duration(_) => DataType::Duration(TimeUnit::Nanosecond),
+        DataType::Interval(_) => DataType::Interval(IntervalUnit::MonthDayNano),
+        DataType::Decimal32(precision, scale) | DataType::Decimal64(precision, scale) => {
+            DataType::Decimal128(*precision, *scale)
+        }
+        DataType::RunEndEncoded(_, values) => canonical(values.data_type()),
+        other => other.clone(),
+    }
+}
+
+/// The same cells in their canonical type; what does not fit is an error, never cut.
+pub fn to_canonical(array: &ArrayRef) -> Result<ArrayRef, Error> {
+    let wanted = canonical(array.data_type());
+    if let DataType::Date64 = array.data_type() {
+        refuse_times_of_day(array, &wanted)?;
+    }
+    if let DataType::RunEndEncoded(_, values) = array.data_type() {
+        let decoded = cast(array, values.data_type())?;
+        return to_canonical(&decoded);
+    }
+    cast(array, &wanted)
+}
+
+/// The same cells in the type the schema declares; a loss of precision is an error.
+pub fn to_declared(array: &ArrayRef, declared: &DataType) -> Result<ArrayRef, Error> {
+    to_declared_with(array, declared, OnPrecisionLoss::Error)
+}
+
+/// As [`to_declared`], with a say in what happens to precision that does not fit.
+pub fn to_declared_with(
+    array: &ArrayRef,
+    declared: &DataType,
+    on_loss: OnPrecisionLoss,
+) -> Result<ArrayRef, Error> {
+    if array.data_type() == declared {
+        return Ok(array.clone());
+    }
+    let narrowed = match declared {
+        DataType::Interval(unit) => narrow_interval(array, *unit)?,
+        _ => cast(array, declared)?,
+    };
+    if on_loss == OnPrecisionLoss::Error && may_lose(declared) {
+        refuse_loss(array, &narrowed, declared)?;
+    }
+    Ok(narrowed)
+}
+
+fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, Error> {
+    if array.data_type() == to {
+        return Ok(array.clone());
+    }
+    if array.null_count() == array.len() {
+        return Ok(new_null_array(to, array.len()));
+    }
+    let strict = CastOptions { safe: false, ..CastOptions::default() };
+    Ok(cast_with_options(array, to, &strict)?)
+}
+
+fn may_lose(declared: &DataType) -> bool {
+    matches!(
+        declared,
+        DataType::Time32(_)
+            | DataType::Time64(_)
+            | DataType::Timestamp(..)
+            | DataType::Duration(_)
+            | DataType::Interval(_)
+    )
+}
+
+fn refuse_loss(array: &ArrayRef, narrowed: &ArrayRef, declared: &DataType) -> Result<(), Error> {
+    let back = cast(narrowed, array.data_type())?;
+    if back.to_data() == array.to_data() {
+        return Ok(());
+    }
+    let row = (0..array.len()).find(|&row| array.slice(row, 1).to_data() != back.slice(row, 1).to_data());
+    match row {
+        None => Ok(()),
+        Some(row) => Err(loss(array, row, declared)),
+    }
+}
+
+fn refuse_times_of_day(array: &ArrayRef, wanted: &DataType) -> Result<(), Error> {
+    let stamps = array.as_primitive::<Date64Type>();
+    let torn = |&row: &usize| stamps.is_valid(row) && stamps.value(row) % MILLISECONDS_A_DAY != 0;
+    match (0..stamps.len()).find(torn) {
+        None => Ok(()),
+        Some(row) => Err(loss(array, row, wanted)),
+    }
+}
+
+fn loss(array: &ArrayRef, row: usize, to: &DataType) -> Error {
+    let value = arrow_cast::display::array_value_to_string(array, row).unwrap_or_default();
+    Error::PrecisionLoss { row, value, to: to.clone() }
+}
+
+/// Arrow has no cast in this direction; what a narrower unit cannot hold is left for the loss check.
+fn narrow_interval(array: &ArrayRef, unit: IntervalUnit) -> Result<ArrayRef, Error> {
+    let wide = array.as_primitive::<IntervalMonthDayNanoType>();
+    Ok(match unit {
+        IntervalUnit::MonthDayNano => array.clone(),
+        IntervalUnit::YearMonth => {
+            Arc::new(wide.iter().map(|cell| cell.map(|period| period.months)).collect::<IntervalYearMonthArray>())
+        }
+        IntervalUnit::DayTime => {
+            let narrow = |period: arrow_buffer::IntervalMonthDayNano| {
+                let milliseconds = i32::try_from(period.nanoseconds / 1_000_000).unwrap_or(i32::MAX);
+                IntervalDayTime::new(period.days, milliseconds)
+            };
+            Arc::new(wide.iter().map(|cell| cell.map(narrow)).collect::<IntervalDayTimeArray>())
+        }
+    })
+}
