@@ -1,1 +1,37 @@
 //! Time and order: clock, nodes, locks, snapshots.
+//!
+//! The graph knows no rows. It says *when* a node runs, *which* moment a reader sees, and who has to wait for
+//! whom. The protocol is written down in `README.md` beside this crate.
+#![forbid(unsafe_code)]
+
+mod clock;
+mod cycle;
+pub mod env;
+mod error;
+mod executor;
+mod gate;
+mod graph;
+mod intake;
+mod lifetime;
+mod marks;
+mod node;
+mod pinned;
+mod pools;
+mod report;
+mod snapshot;
+pub mod sync;
+mod thread;
+mod topology;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+pub use clock::{Moment, Moved, Step};
+pub use error::GraphError;
+pub use gate::{CallbackScope, FunctionScope, SharedLock, TransactionScope};
+pub use graph::{HookId, Schedule, Settings, UpdateGraph, WeakGraph};
+pub use lifetime::release;
+pub use node::{Node, NodeId, Outcome, Registration};
+pub use pinned::Pinned;
+pub use report::{Counters, NodeRun, NodeTiming, Observer, Report};

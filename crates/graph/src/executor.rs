@@ -1,0 +1,212 @@
+//! Runs the nodes of a walk: inline while one is ready, with the pool's help when several are.
+
+use crate::clock::Step;
+use crate::env;
+use crate::node::{Cell, Outcome};
+use crate::pools::Pools;
+use crate::sync::{Arc, Ordering};
+use crate::walk::{Fate, Walk};
+use std::time::Instant;
+
+/// Below this much expected work, waking another thread costs more than it saves.
+const WORTH_A_WAKE_NANOS: u64 = 10_000;
+
+/// Who may work on a walk, and in which order.
+#[derive(Clone)]
+pub(crate) struct Crew {
+    pub(crate) pools: Arc<Pools>,
+    /// Pool tasks beside the leader.
+    pub(crate) helpers: usize,
+    /// Picks any ready node at random, from this seed, instead of the newest.
+    pub(crate) seed: Option<u64>,
+}
+
+/// Runs every node of the walk; returns when all have settled. `buffers` keeps its memory from step to step.
+pub(crate) fn lead(walk: &Arc<Walk>, crew: &Crew, step: Step, buffers: &mut Buffers) {
+    let mut worker = Worker::new(walk, crew, step, std::mem::take(buffers));
+    let roots = walk.roots.iter().filter(|root| walk.is_root_ready(**root));
+    worker.buffers.ready.extend(roots);
+    loop {
+        worker.work();
+        worker.report_settled();
+        let mut ready = walk.ready.lock();
+        loop {
+            if let Some(index) = ready.queue.pop_front() {
+                worker.buffers.ready.push(index);
+                break;
+            }
+            if walk.unsettled.load(Ordering::Acquire) == 0 {
+                drop(ready);
+                *buffers = worker.buffers;
+                return;
+            }
+            ready.leader_waits = true;
+            ready = walk.bell.wait(ready);
+            ready.leader_waits = false;
+        }
+        drop(ready);
+        // What it slept is nobody's running time.
+        worker.last = env::now();
+    }
+}
+
+/// A pool task: takes ready nodes until there are none, and goes home. It never waits.
+fn help(walk: &Arc<Walk>, crew: &Crew) {
+    let mut worker: Option<Worker<'_>> = None;
+    loop {
+        let (index, step) = {
+            let mut ready = walk.ready.lock();
+            match (ready.queue.pop_front(), ready.step) {
+                (Some(index), Some(step)) => (index, step),
+                _ => {
+                    ready.helpers -= 1;
+                    return;
+                }
+            }
+        };
+        let worker = worker.get_or_insert_with(|| Worker::new(walk, crew, step, Buffers::default()));
+        worker.step = step;
+        worker.buffers.ready.push(index);
+        worker.work();
+        worker.report_settled();
+    }
+}
+
+/// Lists that keep their memory.
+#[derive(Default)]
+pub(crate) struct Buffers {
+    ready: Vec<u32>,
+    wave: Vec<(u32, bool)>,
+}
+
+struct Worker<'a> {
+    walk: &'a Arc<Walk>,
+    crew: &'a Crew,
+    step: Step,
+    buffers: Buffers,
+    /// Nodes it has settled and not yet reported.
+    settled: usize,
+    last: Instant,
+    random: u64,
+}
+
+impl<'a> Worker<'a> {
+    fn new(walk: &'a Arc<Walk>, crew: &'a Crew, step: Step, buffers: Buffers) -> Worker<'a> {
+        let random = crew.seed.unwrap_or(0) ^ step.number().wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        Worker { walk, crew, step, buffers, settled: 0, last: env::now(), random }
+    }
+
+    /// Runs what is ready here, and what becomes ready by it.
+    fn work(&mut self) {
+        self.share();
+        while let Some(index) = self.take() {
+            let fate = self.run(index);
+            self.settle(index, fate);
+            self.share();
+        }
+    }
+
+    fn take(&mut self) -> Option<u32> {
+        let ready = &mut self.buffers.ready;
+        if self.crew.seed.is_some() && ready.len() > 1 {
+            // splitmix64
+            self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
+            let mut mixed = self.random;
+            mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+            let pick = ((mixed ^ (mixed >> 31)) % ready.len() as u64) as usize;
+            return Some(ready.swap_remove(pick));
+        }
+        ready.pop()
+    }
+
+    fn run(&mut self, index: u32) -> Fate {
+        let cell = &self.walk.cells[index as usize];
+        if self.walk.fate(index) == Fate::Doomed {
+            cell.record(self.step, Outcome::Failed, 0);
+            return Fate::Failed;
+        }
+        run_cell(cell, self.step, &mut self.last).map_or(Fate::Gone, Fate::from)
+    }
+
+    /// Settles a node and, in one sweep, everybody below who is left with nothing to do.
+    fn settle(&mut self, index: u32, fate: Fate) {
+        self.settle_one(index, fate);
+        while let Some((quiet, _)) = self.buffers.wave.pop() {
+            self.settle_one(quiet, Fate::Still);
+        }
+    }
+
+    fn settle_one(&mut self, index: u32, fate: Fate) {
+        self.walk.settle(index, fate);
+        self.settled += 1;
+        let walk = self.walk;
+        for &child in walk.children(index) {
+            self.satisfy(child, fate);
+        }
+        for child in walk.late_children(index).into_iter().flatten() {
+            self.satisfy(child, fate);
+        }
+    }
+
+    #[inline]
+    fn satisfy(&mut self, child: u32, fate: Fate) {
+        match self.walk.satisfy(child, fate.noted()) {
+            Some(true) => self.buffers.ready.push(child),
+            Some(false) => self.buffers.wave.push((child, false)),
+            None => {}
+        }
+    }
+
+    /// Keeps one ready node and lets others have the rest, if there are others and the rest is worth it.
+    fn share(&mut self) {
+        let ready = &mut self.buffers.ready;
+        if ready.len() < 2 || self.crew.helpers == 0 {
+            return;
+        }
+        let surplus = ready.len() - 1;
+        let worth: u64 = ready[..surplus].iter().map(|&index| expected_nanos(&self.walk.cells[index as usize])).sum();
+        if worth < WORTH_A_WAKE_NANOS {
+            return;
+        }
+        let mut shared = self.walk.ready.lock();
+        shared.queue.extend(ready.drain(..surplus));
+        let for_leader = usize::from(shared.leader_waits);
+        let wanted = (surplus - for_leader).min(self.crew.helpers.saturating_sub(shared.helpers));
+        shared.helpers += wanted;
+        drop(shared);
+        if for_leader == 1 {
+            self.walk.bell.notify_one();
+        }
+        for _ in 0..wanted {
+            let (walk, crew) = (self.walk.clone(), self.crew.clone());
+            self.crew.pools.update().spawn(move || help(&walk, &crew));
+        }
+    }
+
+    /// Takes what it settled off the count; whoever brings it to zero wakes the leader.
+    fn report_settled(&mut self) {
+        let settled = std::mem::take(&mut self.settled);
+        if settled > 0 && self.walk.unsettled.fetch_sub(settled, Ordering::AcqRel) == settled {
+            let shared = self.walk.ready.lock();
+            if shared.leader_waits {
+                self.walk.bell.notify_one();
+            }
+        }
+    }
+}
+
+/// Runs one node and writes down how long it took: from the end of the last one on this thread, one look at the clock.
+pub(crate) fn run_cell(cell: &Cell, step: Step, last: &mut Instant) -> Option<Outcome> {
+    let outcome = cell.run(step)?;
+    let now = env::now();
+    let nanos = now.saturating_duration_since(*last).as_nanos() as u64;
+    *last = now;
+    cell.record(step, outcome, nanos);
+    Some(outcome)
+}
+
+/// What the node took last time; one that never ran may take long.
+fn expected_nanos(cell: &Cell) -> u64 {
+    if cell.runs() == 0 { WORTH_A_WAKE_NANOS } else { cell.last_nanos() }
+}

@@ -1,0 +1,167 @@
+//! What waits for the next step: active sources and timers; and the lock under which a step takes it all at once.
+
+use crate::node::NodeId;
+use crate::sync::{Condvar, Guard, Mutex, Rank};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::{Duration, Instant};
+
+/// Writers queue into sources under `taking`; the cycle seals them under the same lock.
+pub(crate) struct Intake {
+    pub(crate) taking: Mutex<()>,
+    pending: Mutex<Pending>,
+    /// Rung when something becomes pending, or a cycle thread should look around.
+    bell: Condvar,
+}
+
+#[derive(Default)]
+struct Pending {
+    active: Vec<NodeId>,
+    /// By slot: the generation for which it stands in `active`, or 0.
+    flagged: Vec<u32>,
+    timers: BinaryHeap<Reverse<(Instant, u64, NodeId)>>,
+    timers_made: u64,
+    last_start: Option<Instant>,
+    sleepers: usize,
+}
+
+/// When the next automatic cycle may start.
+enum Due {
+    Now,
+    At(Instant),
+    Never,
+}
+
+impl Pending {
+    /// True if it was not active already.
+    fn activate(&mut self, id: NodeId) -> bool {
+        let slot = id.slot as usize;
+        if slot >= self.flagged.len() {
+            self.flagged.resize(slot + 1, 0);
+        }
+        let fresh = self.flagged[slot] != id.generation;
+        if fresh {
+            self.flagged[slot] = id.generation;
+            self.active.push(id);
+        }
+        fresh
+    }
+
+    fn due(&self, now: Instant, period: Duration) -> Due {
+        let wanted = match (self.active.is_empty(), self.timers.peek()) {
+            (false, _) => now,
+            (true, Some(Reverse((when, _, _)))) => *when,
+            (true, None) => return Due::Never,
+        };
+        let gate = self.last_start.and_then(|start| start.checked_add(period)).unwrap_or(wanted);
+        let earliest = gate.max(wanted);
+        if earliest <= now { Due::Now } else { Due::At(earliest) }
+    }
+}
+
+impl Intake {
+    pub(crate) fn new() -> Intake {
+        Intake {
+            taking: Mutex::ranked(Rank::Intake, ()),
+            pending: Mutex::ranked(Rank::Pending, Pending::default()),
+            bell: Condvar::new(),
+        }
+    }
+
+    /// The source has something for the next step; true if a sleeping cycle thread should hear of it.
+    pub(crate) fn activate(&self, id: NodeId) -> bool {
+        let mut pending = self.pending.lock();
+        pending.activate(id) && pending.sleepers > 0
+    }
+
+    pub(crate) fn activate_at(&self, id: NodeId, when: Instant) -> bool {
+        let mut pending = self.pending.lock();
+        pending.timers_made += 1;
+        let number = pending.timers_made;
+        pending.timers.push(Reverse((when, number, id)));
+        pending.sleepers > 0
+    }
+
+    /// Wakes every sleeping cycle thread. The lock is taken so that none is between looking and sleeping.
+    pub(crate) fn ring(&self) {
+        drop(self.pending.lock());
+        self.bell.notify_all();
+    }
+
+    /// As [`Intake::ring`], if there is something to hear and somebody asleep.
+    pub(crate) fn ring_if_pending(&self) {
+        let pending = self.pending.lock();
+        let ring = !pending.active.is_empty() && pending.sleepers > 0;
+        drop(pending);
+        if ring {
+            self.bell.notify_all();
+        }
+    }
+
+    /// A node that is gone has no timers.
+    pub(crate) fn forget(&self, id: NodeId) {
+        let mut pending = self.pending.lock();
+        if pending.timers.iter().any(|Reverse((_, _, owner))| *owner == id) {
+            pending.timers.retain(|Reverse((_, _, owner))| *owner != id);
+        }
+    }
+
+    /// Whether an automatic cycle would find something at `now`, whatever the period.
+    pub(crate) fn has_work(&self, now: Instant) -> bool {
+        let pending = self.pending.lock();
+        !pending.active.is_empty() || pending.timers.peek().is_some_and(|Reverse((when, _, _))| *when <= now)
+    }
+
+    /// Sleeps until a cycle is due; false if `stop` says so first. `sleep_until` turns a time into how long to sleep,
+    /// `None` for as long as nobody rings.
+    pub(crate) fn wait_due(
+        &self,
+        period: Duration,
+        now: &dyn Fn() -> Instant,
+        sleep_until: &dyn Fn(Instant) -> Option<Duration>,
+        stop: &dyn Fn() -> bool,
+    ) -> bool {
+        let mut pending = self.pending.lock();
+        loop {
+            if stop() {
+                return false;
+            }
+            let sleep = match pending.due(now(), period) {
+                Due::Now => return true,
+                Due::At(when) => sleep_until(when),
+                Due::Never => None,
+            };
+            pending.sleepers += 1;
+            pending = match sleep {
+                Some(duration) => self.bell.wait_timeout(pending, duration),
+                None => self.bell.wait(pending),
+            };
+            pending.sleepers -= 1;
+        }
+    }
+
+    /// A step starts: takes every active source, and every timer that is due, in order of id.
+    pub(crate) fn take(&self, started: Instant, _under: &Guard<'_, ()>, active: &mut Vec<NodeId>) {
+        active.clear();
+        let mut pending = self.pending.lock();
+        pending.last_start = Some(started);
+        while let Some(Reverse((when, _, id))) = pending.timers.peek().copied() {
+            if when > started {
+                break;
+            }
+            pending.timers.pop();
+            pending.activate(id);
+        }
+        std::mem::swap(&mut pending.active, active);
+        for id in active.iter() {
+            pending.flagged[id.slot as usize] = 0;
+        }
+        drop(pending);
+        active.sort_unstable();
+    }
+
+    pub(crate) fn pending(&self) -> (usize, usize) {
+        let pending = self.pending.lock();
+        (pending.active.len(), pending.timers.len())
+    }
+}

@@ -1,0 +1,206 @@
+//! A node: what runs once a step, after its parents; and its place in the graph, held by a registration.
+
+use crate::clock::Step;
+use crate::graph::Core;
+use crate::lifetime::release;
+use crate::sync::{Arc, AtomicBool, AtomicU64, Ordering, Weak};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What became of a node in a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Outcome {
+    /// It published something: its children run.
+    Changed,
+    /// It ran and has nothing to say.
+    Quiet,
+    /// It failed: its children run, and find out.
+    Failed,
+}
+
+/// Something that runs at most once a step, after all of its parents have settled.
+pub trait Node: Send + Sync {
+    /// Sources: called under the intake lock as a step opens. What is queued now belongs to this step; what is queued
+    /// later to the next. An O(1) swap, nothing else.
+    fn seal(&self) {}
+
+    /// Does the work of the step. A panic counts as [`Outcome::Failed`], after [`Node::panicked`].
+    fn run(&self, step: Step) -> Outcome;
+
+    /// The panic that ended `run` or `seal`.
+    fn panicked(&self, _step: Step, _message: String) {}
+
+    /// After the step has settled, for every node that ran: drop overlays and pins.
+    fn settle(&self, _step: Step) {}
+
+    /// What to call it in errors and timings.
+    fn label(&self) -> String;
+}
+
+/// A node's place in its graph. A place that is taken again has another id.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub struct NodeId {
+    pub(crate) slot: u32,
+    pub(crate) generation: u32,
+}
+
+impl NodeId {
+    /// One number for it, to show and to sort by.
+    pub fn number(self) -> u64 {
+        u64::from(self.generation) << 32 | u64::from(self.slot)
+    }
+}
+
+/// A node in the graph, until dropped. It also keeps alive what the node leans on, and lets go of it without recursion.
+pub struct Registration {
+    id: NodeId,
+    core: Arc<Core>,
+    kept: Vec<Box<dyn Any + Send + Sync>>,
+}
+
+impl Registration {
+    pub(crate) fn new(id: NodeId, core: Arc<Core>) -> Registration {
+        Registration { id, core, kept: Vec::new() }
+    }
+
+    /// The node's place.
+    pub fn id(&self) -> NodeId {
+        self.id
+    }
+
+    /// Keeps `thing` (a parent table) for as long as the node is in the graph; afterwards it goes through [`release`].
+    pub fn keep(&mut self, thing: impl Any + Send + Sync) {
+        self.kept.push(Box::new(thing));
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        self.core.remove(self.id);
+        for thing in self.kept.drain(..) {
+            release(thing);
+        }
+    }
+}
+
+/// What the cycle knows of a node; it outlives the node by a step at most.
+pub(crate) struct Cell {
+    pub(crate) id: NodeId,
+    node: Weak<dyn Node>,
+    /// The last step in which it changed or failed.
+    noted: AtomicU64,
+    /// The last step in which it ran.
+    ran: AtomicU64,
+    runs: AtomicU64,
+    last_nanos: AtomicU64,
+    total_nanos: AtomicU64,
+    failed: AtomicBool,
+}
+
+/// What a message of a panic says.
+pub(crate) fn panic_message(payload: Box<dyn Any + Send>) -> String {
+    match payload.downcast::<String>() {
+        Ok(text) => *text,
+        Err(payload) => {
+            payload.downcast_ref::<&str>().map_or_else(|| "a panic without a message".to_owned(), ToString::to_string)
+        }
+    }
+}
+
+impl Cell {
+    pub(crate) fn new(id: NodeId, node: Weak<dyn Node>) -> Cell {
+        Cell {
+            id,
+            node,
+            noted: AtomicU64::new(0),
+            ran: AtomicU64::new(0),
+            runs: AtomicU64::new(0),
+            last_nanos: AtomicU64::new(0),
+            total_nanos: AtomicU64::new(0),
+            failed: AtomicBool::new(false),
+        }
+    }
+
+    /// The node, unless its last handle is gone.
+    pub(crate) fn node(&self) -> Option<Arc<dyn Node>> {
+        self.node.upgrade()
+    }
+
+    /// Runs the node; `None` when its last handle is gone. The handle taken here is dropped inside, too.
+    pub(crate) fn run(&self, step: Step) -> Option<Outcome> {
+        let node = self.node.upgrade()?;
+        let outcome = match catch_unwind(AssertUnwindSafe(|| node.run(step))) {
+            Ok(outcome) => outcome,
+            Err(payload) => {
+                tell_panic(&*node, step, panic_message(payload));
+                Outcome::Failed
+            }
+        };
+        // It may be the last handle, and then somebody's `Drop` runs here.
+        let _ = catch_unwind(AssertUnwindSafe(move || drop(node)));
+        Some(outcome)
+    }
+
+    /// Tells a source that what is queued now belongs to this step; false when that panicked.
+    pub(crate) fn seal(&self, step: Step) -> bool {
+        let Some(node) = self.node.upgrade() else { return true };
+        match catch_unwind(AssertUnwindSafe(|| node.seal())) {
+            Ok(()) => true,
+            Err(payload) => {
+                tell_panic(&*node, step, panic_message(payload));
+                false
+            }
+        }
+    }
+
+    /// Tells the node that the step has settled; the message, when that panicked.
+    pub(crate) fn settle(&self, step: Step) -> Result<(), String> {
+        let Some(node) = self.node.upgrade() else { return Ok(()) };
+        catch_unwind(AssertUnwindSafe(move || node.settle(step))).map_err(panic_message)
+    }
+
+    /// Writes down what became of it. Relaxed: whoever reads it has synchronised through the state of the walk.
+    pub(crate) fn record(&self, step: Step, outcome: Outcome, nanos: u64) {
+        self.ran.store(step.number(), Ordering::Relaxed);
+        self.runs.store(self.runs.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.last_nanos.store(nanos, Ordering::Relaxed);
+        self.total_nanos.store(self.total_nanos.load(Ordering::Relaxed) + nanos, Ordering::Relaxed);
+        if outcome != Outcome::Quiet {
+            self.noted.store(step.number(), Ordering::Relaxed);
+        }
+        if outcome == Outcome::Failed {
+            self.failed.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether it changed or failed in this step.
+    pub(crate) fn noted_in(&self, step: Step) -> bool {
+        self.noted.load(Ordering::Relaxed) == step.number()
+    }
+
+    /// Whether it has ever failed.
+    pub(crate) fn failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn last_ran(&self) -> u64 {
+        self.ran.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn runs(&self) -> u64 {
+        self.runs.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn last_nanos(&self) -> u64 {
+        self.last_nanos.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn total_nanos(&self) -> u64 {
+        self.total_nanos.load(Ordering::Relaxed)
+    }
+}
+
+fn tell_panic(node: &dyn Node, step: Step, message: String) {
+    // A node that panics while it is told of its panic has nobody left to tell.
+    let _ = catch_unwind(AssertUnwindSafe(|| node.panicked(step, message)));
+}

@@ -1,0 +1,152 @@
+//! What a cycle did, for those who look: counters, timings, the report of the last step.
+
+use crate::clock::{Moment, Step};
+use crate::node::{NodeId, Outcome};
+use crate::sync::{Arc, AtomicU64, Mutex, Ordering, Rank};
+use std::time::{Duration, Instant};
+
+/// One cycle.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Its step.
+    pub step: Step,
+    /// When it started, by the graph's time.
+    pub started: Instant,
+    /// When it started, in nanoseconds since 1970-01-01T00:00:00Z.
+    pub started_nanos: i64,
+    /// From the start until `settled()` moved.
+    pub until_settled: Duration,
+    /// From the start until the terminal notifications were done.
+    pub until_done: Duration,
+    /// Sources that were active.
+    pub active: usize,
+    /// Nodes that the walk reached.
+    pub reached: usize,
+    /// Nodes that ran, those that joined included.
+    pub ran: usize,
+    /// Of those, the ones that published something.
+    pub changed: usize,
+    /// Of those, the ones that failed.
+    pub failed: usize,
+    /// Nodes that joined while it ran, and ran in it.
+    pub joined: usize,
+    /// One entry for each node that ran; filled only while an observer is set.
+    pub nodes: Vec<NodeRun>,
+    /// Panics in hooks, terminal notifications and `settle`, which have nobody else to tell.
+    pub troubles: Vec<String>,
+}
+
+/// One node in one cycle.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NodeRun {
+    /// The node.
+    pub id: NodeId,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// How long it ran.
+    pub nanos: u64,
+}
+
+/// One node over its life.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NodeTiming {
+    /// The node.
+    pub id: NodeId,
+    /// Its own name.
+    pub label: String,
+    /// The nodes it waits for.
+    pub parents: Vec<NodeId>,
+    /// The last step in which it ran; the moment 0 if it never did.
+    pub last_step: Moment,
+    /// How long it ran then.
+    pub last_nanos: u64,
+    /// How long it ran in all.
+    pub total_nanos: u64,
+    /// How often it ran.
+    pub runs: u64,
+    /// Whether it has failed.
+    pub failed: bool,
+}
+
+/// Counts since the graph was made; `nodes`, `failed_nodes`, `pending` and `timers` are as of now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Nodes in the graph.
+    pub nodes: usize,
+    /// Nodes in the graph that have failed.
+    pub failed_nodes: usize,
+    /// Active sources that wait for a step.
+    pub pending: usize,
+    /// Timers that are not due.
+    pub timers: usize,
+    /// Steps that have run.
+    pub cycles: u64,
+    /// How long the last one took, terminal notifications included.
+    pub last_cycle_ns: u64,
+    /// Node runs in all.
+    pub node_runs: u64,
+    /// Walks that had to be made anew.
+    pub walks: u64,
+    /// Snapshots that had to start again because a step ended between two pins.
+    pub snapshot_restarts: u64,
+    /// Snapshots that took the shared lock in the end.
+    pub snapshot_fallbacks: u64,
+    /// Panics in hooks, terminal notifications and `settle`.
+    pub troubles: u64,
+}
+
+/// Called after each cycle, on the thread that ran it.
+pub type Observer = Arc<dyn Fn(&Report) + Send + Sync>;
+
+/// What a graph counts.
+pub(crate) struct Tally {
+    pub(crate) cycles: AtomicU64,
+    pub(crate) last_cycle: AtomicU64,
+    pub(crate) node_runs: AtomicU64,
+    pub(crate) walks: AtomicU64,
+    pub(crate) restarts: AtomicU64,
+    pub(crate) fallbacks: AtomicU64,
+    pub(crate) troubles: AtomicU64,
+    pub(crate) observer: Mutex<Option<Observer>>,
+    pub(crate) latest: Mutex<Option<Report>>,
+}
+
+impl Tally {
+    pub(crate) fn new() -> Tally {
+        let zero = || AtomicU64::new(0);
+        Tally {
+            cycles: zero(),
+            last_cycle: zero(),
+            node_runs: zero(),
+            walks: zero(),
+            restarts: zero(),
+            fallbacks: zero(),
+            troubles: zero(),
+            observer: Mutex::ranked(Rank::Leaf, None),
+            latest: Mutex::ranked(Rank::Leaf, None),
+        }
+    }
+
+    pub(crate) fn counters(&self) -> Counters {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Counters {
+            cycles: read(&self.cycles),
+            last_cycle_ns: read(&self.last_cycle),
+            node_runs: read(&self.node_runs),
+            walks: read(&self.walks),
+            snapshot_restarts: read(&self.restarts),
+            snapshot_fallbacks: read(&self.fallbacks),
+            troubles: read(&self.troubles),
+            ..Counters::default()
+        }
+    }
+
+    /// Files a report of a step that is done.
+    pub(crate) fn file(&self, report: &Report) {
+        let add = |counter: &AtomicU64, by: usize| counter.fetch_add(by as u64, Ordering::Relaxed);
+        add(&self.cycles, 1);
+        add(&self.node_runs, report.ran);
+        add(&self.troubles, report.troubles.len());
+        self.last_cycle.store(report.until_done.as_nanos() as u64, Ordering::Relaxed);
+    }
+}

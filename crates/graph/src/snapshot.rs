@@ -1,0 +1,39 @@
+//! Reading several things at one moment, from any thread, without stopping a cycle.
+
+use crate::clock::{Moment, Moved};
+use crate::env;
+use crate::gate::SharedLock;
+use crate::graph::Core;
+use crate::sync::{Arc, Ordering};
+
+/// Optimistic tries before the shared lock.
+const TRIES: usize = 8;
+
+/// Tries where the shared lock cannot be had: inside a step nothing moves under the reader, so the first one succeeds.
+const PATIENCE: usize = 10_000;
+
+/// Reads at a settled moment: again while it moved, up to eight times, then while no step runs.
+pub(crate) fn read<R>(core: &Arc<Core>, mut read: impl FnMut(Moment) -> Result<R, Moved>) -> R {
+    for _ in 0..TRIES {
+        if let Ok(found) = read(core.clock.settled()) {
+            return found;
+        }
+        core.tally.restarts.fetch_add(1, Ordering::Relaxed);
+    }
+    if core.may_share().is_ok() {
+        core.tally.fallbacks.fetch_add(1, Ordering::Relaxed);
+        let _held = SharedLock::take(core);
+        return read(core.clock.settled()).unwrap_or_else(|Moved| moved_for_ever());
+    }
+    for _ in 0..PATIENCE {
+        if let Ok(found) = read(core.clock.settled()) {
+            return found;
+        }
+        env::yield_now();
+    }
+    moved_for_ever()
+}
+
+fn moved_for_ever() -> ! {
+    panic!("a snapshot found its moment gone while no step could end: something was written outside of a step")
+}

@@ -1,0 +1,5 @@
+//! Tests of the graph as a whole.
+
+mod support;
+
+mod order;

@@ -1,0 +1,227 @@
+//! Who runs in a step, after whom: a plan that is reused while the active sources and the topology stay the same.
+
+use crate::clock::Step;
+use crate::node::{Cell, NodeId, Outcome};
+use crate::sync::{Arc, AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, Rank};
+use std::collections::{HashMap, VecDeque};
+
+/// The nodes reached from a set of active sources, and how far each has come in the running step.
+pub(crate) struct Walk {
+    pub(crate) version: u64,
+    pub(crate) active: Vec<NodeId>,
+    pub(crate) cells: Vec<Arc<Cell>>,
+    /// Per node: reached parents in the low half, one in the high half if it is active itself.
+    initial: Vec<u64>,
+    /// Children of node i: `children[first_child[i]..first_child[i + 1]]`, as indices into `cells`.
+    first_child: Vec<u32>,
+    children: Vec<u32>,
+    /// Indices of the active nodes.
+    pub(crate) roots: Vec<u32>,
+
+    /// Per node: parents that have not settled in the low half, parents that noted something in the high half.
+    state: Vec<AtomicU64>,
+    fate: Vec<AtomicU8>,
+    pub(crate) unsettled: AtomicUsize,
+    pub(crate) ready: Mutex<Ready>,
+    pub(crate) bell: Condvar,
+    /// Edges made while the step runs; consulted only if there are any.
+    late_edges: AtomicBool,
+    late: Mutex<HashMap<u32, Vec<u32>>>,
+}
+
+/// Nodes that are ready to run and that nobody has taken, and who looks after them.
+pub(crate) struct Ready {
+    pub(crate) step: Option<Step>,
+    pub(crate) queue: VecDeque<u32>,
+    /// Pool tasks that have been sent and have not gone home.
+    pub(crate) helpers: usize,
+    /// Whether the leader sleeps at the bell.
+    pub(crate) leader_waits: bool,
+}
+
+/// One parent noted something (or the node is active itself).
+pub(crate) const NOTED: u64 = 1 << 32;
+
+/// What has become of a node in the running step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Fate {
+    Open = 0,
+    /// `seal` panicked: it fails without running.
+    Doomed = 1,
+    /// Nothing noted above: it settled without running.
+    Still = 2,
+    /// Its last handle is gone.
+    Gone = 3,
+    Quiet = 4,
+    Changed = 5,
+    Failed = 6,
+}
+
+impl Fate {
+    fn of(byte: u8) -> Fate {
+        match byte {
+            0 => Fate::Open,
+            1 => Fate::Doomed,
+            2 => Fate::Still,
+            3 => Fate::Gone,
+            4 => Fate::Quiet,
+            5 => Fate::Changed,
+            _ => Fate::Failed,
+        }
+    }
+
+    /// Whether the children have to run.
+    pub(crate) fn noted(self) -> bool {
+        matches!(self, Fate::Changed | Fate::Failed)
+    }
+
+    /// Whether the node ran.
+    pub(crate) fn ran(self) -> bool {
+        matches!(self, Fate::Quiet | Fate::Changed | Fate::Failed)
+    }
+
+    pub(crate) fn settled(self) -> bool {
+        !matches!(self, Fate::Open | Fate::Doomed)
+    }
+}
+
+impl From<Outcome> for Fate {
+    fn from(outcome: Outcome) -> Fate {
+        match outcome {
+            Outcome::Changed => Fate::Changed,
+            Outcome::Quiet => Fate::Quiet,
+            Outcome::Failed => Fate::Failed,
+        }
+    }
+}
+
+impl Walk {
+    /// Back to the start, for `step`.
+    pub(crate) fn reset(&self, step: Step) {
+        for (state, initial) in self.state.iter().zip(&self.initial) {
+            state.store(*initial, Ordering::Relaxed);
+        }
+        for fate in &self.fate {
+            fate.store(Fate::Open as u8, Ordering::Relaxed);
+        }
+        self.unsettled.store(self.cells.len(), Ordering::Relaxed);
+        if self.late_edges.swap(false, Ordering::Relaxed) {
+            self.late.lock().clear();
+        }
+        // The lock publishes the stores above to whoever takes a node out of the queue.
+        self.ready.lock().step = Some(step);
+    }
+
+    pub(crate) fn is_root_ready(&self, root: u32) -> bool {
+        self.state[root as usize].load(Ordering::Acquire) as u32 == 0
+    }
+
+    pub(crate) fn fate(&self, index: u32) -> Fate {
+        Fate::of(self.fate[index as usize].load(Ordering::Acquire))
+    }
+
+    pub(crate) fn doom(&self, index: u32) {
+        self.fate[index as usize].store(Fate::Doomed as u8, Ordering::Relaxed);
+    }
+
+    /// Writes down what became of a node. Sequentially consistent against `add_late_edge`: one of the two sees the other.
+    pub(crate) fn settle(&self, index: u32, fate: Fate) {
+        self.fate[index as usize].store(fate as u8, Ordering::SeqCst);
+    }
+
+    pub(crate) fn children(&self, index: u32) -> &[u32] {
+        let at = index as usize;
+        &self.children[self.first_child[at] as usize..self.first_child[at + 1] as usize]
+    }
+
+    /// Children that were put below the node while the step runs.
+    pub(crate) fn late_children(&self, index: u32) -> Option<Vec<u32>> {
+        if !self.late_edges.load(Ordering::SeqCst) {
+            return None;
+        }
+        self.late.lock().remove(&index)
+    }
+
+    /// Tells a child that a parent has settled; true if it was the last one, with whether any noted something.
+    #[inline]
+    pub(crate) fn satisfy(&self, child: u32, noted: bool) -> Option<bool> {
+        let change = if noted { NOTED } else { 0 }.wrapping_sub(1);
+        let old = self.state[child as usize].fetch_add(change, Ordering::AcqRel);
+        let new = old.wrapping_add(change);
+        (new as u32 == 0).then_some(new >= NOTED)
+    }
+
+    /// Makes `child` wait for `parent` in the step that runs. Only while some parent of `child` is still running: the
+    /// caller runs inside it.
+    pub(crate) fn add_late_edge(&self, parent: u32, child: u32) {
+        let mut late = self.late.lock();
+        self.late_edges.store(true, Ordering::SeqCst);
+        let fate = Fate::of(self.fate[parent as usize].load(Ordering::SeqCst));
+        if !fate.settled() {
+            self.state[child as usize].fetch_add(1, Ordering::AcqRel);
+            late.entry(parent).or_default().push(child);
+        } else if fate.noted() {
+            self.state[child as usize].fetch_add(NOTED, Ordering::AcqRel);
+        }
+    }
+
+    /// Where a node stands in the walk. O(reached): only for edges made inside a step.
+    pub(crate) fn index_of(&self, id: NodeId) -> Option<u32> {
+        self.cells.iter().position(|cell| cell.id == id).map(|at| at as u32)
+    }
+}
+
+/// A walk in the making.
+#[derive(Default)]
+pub(crate) struct WalkPlan {
+    cells: Vec<Arc<Cell>>,
+    initial: Vec<u64>,
+    first_child: Vec<u32>,
+    children: Vec<u32>,
+    roots: Vec<u32>,
+}
+
+impl WalkPlan {
+    pub(crate) fn add_node(&mut self, cell: Arc<Cell>) {
+        self.cells.push(cell);
+        self.initial.push(0);
+    }
+
+    pub(crate) fn activate_last(&mut self) {
+        let last = self.cells.len() - 1;
+        self.initial[last] += NOTED;
+        self.roots.push(last as u32);
+    }
+
+    pub(crate) fn begin_children(&mut self) {
+        self.first_child.push(self.children.len() as u32);
+    }
+
+    pub(crate) fn add_child(&mut self, child: u32) {
+        self.initial[child as usize] += 1;
+        self.children.push(child);
+    }
+
+    pub(crate) fn finish(mut self, version: u64, active: Vec<NodeId>) -> Walk {
+        self.begin_children();
+        let nodes = self.cells.len();
+        let ready = Ready { step: None, queue: VecDeque::new(), helpers: 0, leader_waits: false };
+        Walk {
+            version,
+            active,
+            cells: self.cells,
+            initial: self.initial,
+            first_child: self.first_child,
+            children: self.children,
+            roots: self.roots,
+            state: (0..nodes).map(|_| AtomicU64::new(0)).collect(),
+            fate: (0..nodes).map(|_| AtomicU8::new(0)).collect(),
+            unsettled: AtomicUsize::new(0),
+            ready: Mutex::ranked(Rank::Ready, ready),
+            bell: Condvar::new(),
+            late_edges: AtomicBool::new(false),
+            late: Mutex::ranked(Rank::Leaf, HashMap::new()),
+        }
+    }
+}
