@@ -1,1 +1,8 @@
-//! The laws of row sets and shifts.
+//! The laws of row sets and shifts, each by its name, against plain sets.
+
+mod algebra;
+mod edits;
+mod exchange;
+mod places;
+mod shifting;
+mod worlds;

@@ -1,0 +1,212 @@
+//! Set algebra: every operation is what a sweep over the ends of spans says it is.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+
+use proptest::prelude::*;
+
+use super::worlds::*;
+use crate::{RowSet, Span};
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn built_from_spans_holds_these_spans(spans in spans()) {
+        let rows = RowSet::from_spans(spans.iter().copied());
+        holds(&rows, &maximal(&spans));
+        let backward: Vec<Span> = rows.spans().rev().collect();
+        let forward: Vec<Span> = rows.spans().collect();
+        prop_assert!(backward.iter().rev().eq(forward.iter()));
+        prop_assert_eq!(rows.span_count(), forward.len() as u64);
+    }
+
+    #[test]
+    fn operations_are_what_a_sweep_says((left, right) in pairs()) {
+        let (was_left, was_right) = (left.spans().collect::<Vec<_>>(), right.spans().collect::<Vec<_>>());
+        holds(&(&left | &right), &swept(&left, &right, |a, b| a | b));
+        holds(&(&left & &right), &swept(&left, &right, |a, b| a & b));
+        holds(&(&left - &right), &swept(&left, &right, |a, b| a & !b));
+        holds(&(&right - &left), &swept(&left, &right, |a, b| b & !a));
+        holds(&(&left ^ &right), &swept(&left, &right, |a, b| a ^ b));
+        prop_assert_eq!(left.is_subset(&right), swept(&left, &right, |a, b| a & !b).is_empty());
+        prop_assert_eq!(left.overlaps(&right), !swept(&left, &right, |a, b| a & b).is_empty());
+        holds(&left, &was_left);
+        holds(&right, &was_right);
+    }
+
+    #[test]
+    fn assigning_forms_leave_other_handles_alone((left, right) in pairs()) {
+        let held = left.clone();
+        let was: Vec<Span> = left.spans().collect();
+        for (assign, expected) in [
+            ((|a, b| *a |= b) as fn(&mut RowSet, &RowSet), &left | &right),
+            (|a, b| *a &= b, &left & &right),
+            (|a, b| *a -= b, &left - &right),
+            (|a, b| *a ^= b, &left ^ &right),
+        ] {
+            let mut edited = left.clone();
+            assign(&mut edited, &right);
+            prop_assert_eq!(edited.validate(), Ok(()));
+            prop_assert_eq!(&edited, &expected);
+            holds(&held, &was);
+            let mut alone = RowSet::from_spans(was.iter().copied());
+            assign(&mut alone, &right);
+            prop_assert_eq!(&alone, &expected);
+            prop_assert_eq!(alone.validate(), Ok(()));
+        }
+    }
+
+    #[test]
+    fn equality_and_hash_are_by_value((left, right) in pairs()) {
+        let hasher = RandomState::new();
+        // The same keys, come to by another road.
+        let again = &(&(&left | &right) - &(&right - &left)) & &left;
+        prop_assert_eq!(&again, &left);
+        prop_assert_eq!(hasher.hash_one(&again), hasher.hash_one(&left));
+        let differ = left.spans().ne(right.spans());
+        prop_assert_eq!(left != right, differ);
+        let set: HashSet<RowSet> = [left.clone(), again, left].into_iter().collect();
+        prop_assert_eq!(set.len(), 1);
+    }
+
+    #[test]
+    fn laws_of_sets((a, b) in pairs(), c in rows()) {
+        prop_assert_eq!(&(&a | &b) | &c, &a | &(&b | &c));
+        prop_assert_eq!(&(&a & &b) & &c, &a & &(&b & &c));
+        prop_assert_eq!(&a & &(&b | &c), &(&a & &b) | &(&a & &c));
+        prop_assert_eq!(&a - &(&b | &c), &(&a - &b) & &(&a - &c));
+        prop_assert_eq!(&(&a ^ &b) ^ &b, a.clone());
+        prop_assert_eq!((&a | &b).len() + (&a & &b).len(), a.len() + b.len());
+        prop_assert_eq!(RowSet::union_all([&a, &b, &c]), &(&a | &b) | &c);
+    }
+
+    #[test]
+    fn positions_and_keys_are_inverse((rows, other) in pairs(), seed in any::<u64>()) {
+        let mut random = Random(seed | 1);
+        let mut below = 0;
+        for span in rows.spans() {
+            if random.next() % 8 == 0 || rows.span_count() < 20 {
+                for key in [span.first, span.last, span.first + random.within(&(0..span.len()))] {
+                    let pos = below + (key - span.first);
+                    prop_assert_eq!(rows.position_of(key), Some(pos));
+                    prop_assert_eq!(rows.key_at(pos), Some(key));
+                    prop_assert_eq!(rows.rank(key), pos);
+                    prop_assert!(rows.contains(key));
+                }
+                prop_assert_eq!(rows.rank(span.last + 1), below + span.len());
+                prop_assert!(!rows.contains(span.last + 1));
+                prop_assert_eq!(rows.position_of(span.last + 1), None);
+            }
+            below += span.len();
+        }
+        prop_assert_eq!(rows.key_at(rows.len()), None);
+        let part = &rows & &other;
+        let positions = rows.positions_of(&part);
+        let expected: Vec<Span> = part.spans().map(|s| { let first = rows.rank(s.first); Span { first, last: first + s.len() - 1 } }).collect();
+        holds(&positions.0, &maximal(&expected));
+        prop_assert_eq!(rows.at(&positions), part);
+    }
+
+    #[test]
+    fn slices_are_cuts((rows, _other) in pairs(), seed in any::<u64>()) {
+        let mut random = Random(seed | 1);
+        for _ in 0..4 {
+            let (from, len) = (random.within(&(0..rows.len() + 2)), random.within(&(0..rows.len() + 2)));
+            let slice = rows.slice(from, len);
+            prop_assert_eq!(slice.validate(), Ok(()));
+            prop_assert_eq!(slice.len(), len.min(rows.len().saturating_sub(from)));
+            prop_assert_eq!(slice.first(), if slice.is_empty() { None } else { rows.key_at(from) });
+            prop_assert!(slice.is_subset(&rows));
+            if let (Some(first), Some(last)) = (slice.first(), slice.last()) {
+                prop_assert_eq!(rows.between(first, last), slice);
+            }
+        }
+        let parts = rows.split(3);
+        prop_assert_eq!(RowSet::union_all(&parts), rows.clone());
+        prop_assert_eq!(rows.split_points(3), parts.iter().filter_map(RowSet::first).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn next_keys_are_found((rows, other) in pairs()) {
+        for key in other.spans().take(40).flat_map(|span| [span.first, span.last]) {
+            let after = rows.spans().find(|span| span.last >= key).map(|span| span.first.max(key));
+            let before = rows.spans().take_while(|span| span.first <= key).last().map(|span| span.last.min(key));
+            prop_assert_eq!(rows.first_at_or_after(key), after);
+            prop_assert_eq!(rows.last_at_or_before(key), before);
+        }
+        for span in other.spans().take(40) {
+            prop_assert_eq!(rows.contains_span(span), rows.spans().any(|own| own.first <= span.first && span.last <= own.last));
+        }
+    }
+
+    #[test]
+    fn keys_come_from_both_ends(rows in rows(), seed in any::<u64>()) {
+        let rows = rows.slice(0, 20_000);
+        let keys = rows.to_vec();
+        prop_assert!(keys.windows(2).all(|pair| pair[0] < pair[1]));
+        prop_assert!(rows.iter().eq(keys.iter().copied()));
+        prop_assert!(rows.iter().rev().eq(keys.iter().rev().copied()));
+        prop_assert_eq!(&RowSet::from_sorted_keys(&keys), &rows);
+        let mut random = Random(seed | 1);
+        let mut shuffled = keys.clone();
+        for at in (1..shuffled.len()).rev() {
+            shuffled.swap(at, random.within(&(0..at as u64 + 1)) as usize);
+        }
+        shuffled.extend_from_slice(&keys[..keys.len().min(5)]);
+        prop_assert_eq!(&RowSet::from_keys(shuffled), &rows);
+        let (mut walk, mut plain) = (rows.iter(), std::collections::VecDeque::from(keys));
+        while !plain.is_empty() {
+            match random.next() % 4 {
+                0 => prop_assert_eq!(walk.next_back(), plain.pop_back()),
+                1 => {
+                    let to = plain[random.within(&(0..plain.len().min(50) as u64)) as usize] + random.next() % 2;
+                    walk.advance_to(to);
+                    while plain.front().is_some_and(|&key| key < to) { plain.pop_front(); }
+                }
+                _ => prop_assert_eq!(walk.next(), plain.pop_front()),
+            }
+            prop_assert_eq!(walk.size_hint().0, plain.len());
+        }
+        prop_assert_eq!(walk.next(), None);
+        prop_assert_eq!(walk.next_back(), None);
+    }
+
+    #[test]
+    fn masks_are_membership(rows in rows(), seed in any::<u64>(), offset in 0usize..70) {
+        let first = rows.first().unwrap_or(3);
+        let within = Span { first, last: (first + 150_000).min(crate::MAX_KEY) };
+        let part = rows.between(within.first, within.last);
+        let words = rows.to_mask(within);
+        let bit = |at: u64| words[(at / 64) as usize] >> (at % 64) & 1 == 1;
+        prop_assert!((0..within.len()).all(|at| bit(at) == rows.contains(within.first + at)));
+        // The same bits at an offset, with other bits around them.
+        let mut random = Random(seed | 1);
+        let len = within.len() as usize;
+        let mut bytes: Vec<u8> = (0..(offset + len).div_ceil(8) + random.within(&(0..20)) as usize).map(|_| random.next() as u8).collect();
+        for at in 0..len {
+            let place = offset + at;
+            bytes[place / 8] = bytes[place / 8] & !(1 << (place % 8)) | (bit(at as u64) as u8) << (place % 8);
+        }
+        let masked = RowSet::from_mask(within.first, &bytes, offset, len);
+        prop_assert_eq!(masked.validate(), Ok(()));
+        prop_assert_eq!(masked, part);
+    }
+
+    #[test]
+    fn select_mask_keeps_the_keys_of_set_bits(rows in rows(), seed in any::<u64>(), offset in 0usize..70, ones in 1u64..5) {
+        let rows = rows.slice(0, 200_000);
+        let mut random = Random(seed | 1);
+        let bytes: Vec<u8> = (0..(offset + rows.len() as usize).div_ceil(8)).map(|_| match ones {
+            1 => random.next() as u8,
+            2 => (random.next() & random.next() & random.next()) as u8,
+            3 => if random.next() % 9 == 0 { 0xff } else { 0 },
+            _ => if random.next() % 900 == 0 { 0 } else { 0xff },
+        }).collect();
+        let kept = rows.iter().enumerate().filter(|(at, _)| bytes[(offset + at) / 8] >> ((offset + at) % 8) & 1 == 1);
+        let expected: Vec<u64> = kept.map(|(_, key)| key).collect();
+        let selected = rows.select_mask(&bytes, offset);
+        prop_assert_eq!(selected.validate(), Ok(()));
+        prop_assert_eq!(selected.to_vec(), expected);
+    }
+}
