@@ -8,7 +8,7 @@ use crate::node::{Cell, NodeId, Outcome, panic_message};
 use crate::report::{NodeRun, Report};
 use crate::sync::{Arc, Ordering};
 use crate::topology::Joined;
-use crate::walk::{Fate, Walk};
+use crate::walk::Walk;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
@@ -180,14 +180,10 @@ impl<'a> Cycle<'a> {
     /// Lets every node that ran drop what only this step needed. After `settled()` moved: a reader that pinned the old
     /// moment finds it gone and starts again at the new one; before, it would find it gone and the new one not there.
     fn settle_nodes(&mut self, walk: Option<&Walk>, scratch: &mut Scratch) {
-        let reached = walk.map_or(0, |walk| walk.cells.len());
-        for index in 0..reached as u32 {
-            let Some(walk) = walk else { break };
-            match walk.fate(index) {
-                Fate::Changed => self.settle_node(&walk.cells[index as usize], Outcome::Changed),
-                Fate::Failed => self.settle_node(&walk.cells[index as usize], Outcome::Failed),
-                Fate::Quiet => self.settle_node(&walk.cells[index as usize], Outcome::Quiet),
-                _ => {}
+        for (index, cell) in walk.map_or(&[][..], |walk| &walk.cells).iter().enumerate() {
+            let outcome = walk.and_then(|walk| walk.fate(index as u32).outcome());
+            if let Some(outcome) = outcome {
+                self.settle_node(cell, outcome);
             }
         }
         self.report.joined = scratch.late.len();

@@ -40,6 +40,7 @@ pub(crate) fn lead(walk: &Arc<Walk>, crew: &Crew, step: Step, buffers: &mut Buff
                 *buffers = worker.buffers;
                 return;
             }
+            assert!(ready.helpers > 0, "nodes of {step:?} wait for each other: the graph has a loop");
             ready.leader_waits = true;
             ready = walk.bell.wait(ready);
             ready.leader_waits = false;
@@ -171,7 +172,8 @@ impl<'a> Worker<'a> {
         }
         let mut shared = self.walk.ready.lock();
         shared.queue.extend(ready.drain(..surplus));
-        let for_leader = usize::from(shared.leader_waits);
+        // Whoever rings takes the sign down, so that one sleeper is counted once.
+        let for_leader = usize::from(std::mem::take(&mut shared.leader_waits));
         let wanted = (surplus - for_leader).min(self.crew.helpers.saturating_sub(shared.helpers));
         shared.helpers += wanted;
         drop(shared);
@@ -188,8 +190,8 @@ impl<'a> Worker<'a> {
     fn report_settled(&mut self) {
         let settled = std::mem::take(&mut self.settled);
         if settled > 0 && self.walk.unsettled.fetch_sub(settled, Ordering::AcqRel) == settled {
-            let shared = self.walk.ready.lock();
-            if shared.leader_waits {
+            let mut shared = self.walk.ready.lock();
+            if std::mem::take(&mut shared.leader_waits) {
                 self.walk.bell.notify_one();
             }
         }

@@ -8,11 +8,11 @@ use crate::executor::Crew;
 use crate::gate::{CallbackScope, FunctionScope, Gate, SharedLock, TransactionScope};
 use crate::intake::Intake;
 use crate::marks::{self, Mark};
-use crate::node::{Node, NodeId, Registration};
+use crate::node::{Cell, Node, NodeId, Registration};
 use crate::pools::Pools;
 use crate::report::{Counters, NodeTiming, Observer, Report, Tally};
 use crate::snapshot;
-use crate::sync::{Arc, AtomicU64, Condvar, Mutex, Ordering, Rank, Weak};
+use crate::sync::{Arc, AtomicU64, Condvar, Guard, Mutex, Ordering, Rank, Weak};
 use crate::thread::CycleThread;
 use crate::topology::{Joined, Topology};
 use crate::walk::Walk;
@@ -298,7 +298,8 @@ impl UpdateGraph {
         }
         let cell = topology.insert(Arc::downgrade(node), parents);
         let id = cell.id;
-        if topology.walking.is_some() {
+        if let Some(step) = topology.walking {
+            cell.note_joined(step);
             let parents = parents.iter().filter_map(|parent| topology.get(*parent).cloned()).collect();
             topology.joined.push(Joined { cell, parents });
         }
@@ -320,10 +321,71 @@ impl UpdateGraph {
         Ok(Registration::new(cell.id, core.clone()))
     }
 
+    /// Makes `child` wait for `parent`, too, from the next step on. Refused if `parent` waits for `child`.
+    pub fn depend(&self, child: NodeId, parent: NodeId) -> Result<(), GraphError> {
+        self.core().here()?;
+        let mut topology = self.core().topology.lock();
+        if topology.reaches(child, parent) {
+            return Err(loop_error(topology, child, parent));
+        }
+        topology.connect(parent, child);
+        Ok(())
+    }
+
+    /// Makes `child` wait for `parent`, too, from the running step on. Only from inside the run of a node that `child`
+    /// waits for: so it cannot have started. `Moved` if `step` does not run, `child` has started, or `parent` joined
+    /// this step and runs after all others.
+    pub fn depend_in_step(
+        &self,
+        child: NodeId,
+        parent: NodeId,
+        step: Step,
+    ) -> Result<Result<(), Moved>, GraphError> {
+        self.core().here()?;
+        let mut topology = self.core().topology.lock();
+        if topology.reaches(child, parent) {
+            return Err(loop_error(topology, child, parent));
+        }
+        let cuts = topology.cuts();
+        let late_parent = topology.get(parent).is_some_and(|cell| cell.joined_in(step));
+        if topology.walking != Some(step) || late_parent {
+            return Ok(Err(Moved));
+        }
+        let Some(walk) = self.core().walk.lock().clone() else { return Ok(Err(Moved)) };
+        if let (Some(above), Some(below)) = (walk.index_of(parent), walk.index_of(child)) {
+            if walk.reaches(below, above, cuts) {
+                return Err(loop_error(topology, child, parent));
+            }
+            if !walk.add_late_edge(above, below) {
+                return Ok(Err(Moved));
+            }
+        }
+        // A parent that is not reached has settled; a child that is not joined this step and runs last.
+        topology.connect(parent, child);
+        Ok(Ok(()))
+    }
+
+    /// `child` no longer waits for `parent`, from the next step on.
+    pub fn independ(&self, child: NodeId, parent: NodeId) {
+        if self.core().here().is_ok() {
+            self.core().topology.lock().disconnect(parent, child);
+        }
+    }
+
     /// The nodes that `node` waits for.
     pub fn parents(&self, node: NodeId) -> Vec<NodeId> {
         self.core().topology.lock().parents_of(node)
     }
+}
+
+fn loop_error(topology: Guard<'_, Topology>, child: NodeId, parent: NodeId) -> GraphError {
+    let (child, parent) = (topology.get(child).cloned(), topology.get(parent).cloned());
+    // A label is foreign code: no lock is held.
+    drop(topology);
+    let label = |cell: Option<Arc<Cell>>| {
+        cell.and_then(|cell| cell.node()).map_or_else(|| "a node that is gone".to_owned(), |node| node.label())
+    };
+    GraphError::Loop { child: label(child), parent: label(parent) }
 }
 
 /// What waits for the next step.
@@ -559,7 +621,7 @@ impl UpdateGraph {
         let known: Vec<_> = topology.cells().map(|cell| (cell.clone(), topology.parents_of(cell.id))).collect();
         drop(topology);
         // A label is foreign code: no lock is held.
-        let timing = |(cell, parents): (Arc<crate::node::Cell>, Vec<NodeId>)| {
+        let timing = |(cell, parents): (Arc<Cell>, Vec<NodeId>)| {
             let label = cell.node()?.label();
             Some(NodeTiming {
                 id: cell.id,

@@ -95,6 +95,8 @@ pub(crate) struct Cell {
     last_nanos: AtomicU64,
     total_nanos: AtomicU64,
     failed: AtomicBool,
+    /// The step that it joined and in which it runs last.
+    joined: AtomicU64,
 }
 
 /// What a message of a panic says.
@@ -118,6 +120,7 @@ impl Cell {
             last_nanos: AtomicU64::new(0),
             total_nanos: AtomicU64::new(0),
             failed: AtomicBool::new(false),
+            joined: AtomicU64::new(0),
         }
     }
 
@@ -176,6 +179,16 @@ impl Cell {
     /// Whether it changed or failed in this step.
     pub(crate) fn noted_in(&self, step: Step) -> bool {
         self.noted.load(Ordering::Relaxed) == step.number()
+    }
+
+    /// It joined this step while it ran.
+    pub(crate) fn note_joined(&self, step: Step) {
+        self.joined.store(step.number(), Ordering::Relaxed);
+    }
+
+    /// Whether it joined this step while it ran.
+    pub(crate) fn joined_in(&self, step: Step) -> bool {
+        self.joined.load(Ordering::Relaxed) == step.number()
     }
 
     /// Whether it has ever failed.

@@ -12,6 +12,7 @@ pub(crate) struct Topology {
     free: Vec<u32>,
     nodes: usize,
     version: u64,
+    cuts: u64,
     stamp: u64,
     /// The step whose walk has been taken: who joins now runs last in it.
     pub(crate) walking: Option<Step>,
@@ -133,6 +134,7 @@ impl Topology {
 
     /// Takes out the edge that stands at `at` among the parents of `child`.
     fn cut(&mut self, child: u32, at: usize, edge: Edge) {
+        self.cuts += 1;
         self.slots[child as usize].parents.swap_remove(at);
         if let Some(moved) = self.slots[child as usize].parents.get(at).copied() {
             self.slots[moved.slot as usize].children[moved.back as usize].back = at as u32;
@@ -172,6 +174,11 @@ impl Topology {
         self.version
     }
 
+    /// Edges that have been taken out, in all.
+    pub(crate) fn cuts(&self) -> u64 {
+        self.cuts
+    }
+
     /// Walks forward once from the active nodes: who is reached, and by how many reached parents. O(reached).
     pub(crate) fn walk(&mut self, active: &[NodeId]) -> Walk {
         self.stamp += 1;
@@ -192,7 +199,7 @@ impl Topology {
             }
             next += 1;
         }
-        plan.finish(self.version, active.to_vec())
+        plan.finish(self.cuts, active.to_vec())
     }
 
     /// Gives the slot its number in the walk; true the first time.

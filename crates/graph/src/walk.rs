@@ -2,13 +2,14 @@
 
 use crate::clock::Step;
 use crate::node::{Cell, NodeId, Outcome};
-use crate::sync::{Arc, AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, Rank};
+use crate::sync::{Arc, AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Condvar, Mutex, OnceLock, Ordering, Rank};
 use std::collections::{HashMap, VecDeque};
 
 /// The nodes reached from a set of active sources, and how far each has come in the running step.
 pub(crate) struct Walk {
-    pub(crate) version: u64,
     pub(crate) active: Vec<NodeId>,
+    /// Edges that had been taken out when it was made, in all: more now means that it may know edges that are gone.
+    cuts: u64,
     pub(crate) cells: Vec<Arc<Cell>>,
     /// Per node: reached parents in the low half, one in the high half if it is active itself.
     initial: Vec<u64>,
@@ -27,6 +28,8 @@ pub(crate) struct Walk {
     /// Edges made while the step runs; consulted only if there are any.
     late_edges: AtomicBool,
     late: Mutex<HashMap<u32, Vec<u32>>>,
+    /// Where each node stands; made when an edge is made inside a step.
+    places: OnceLock<HashMap<NodeId, u32>>,
 }
 
 /// Nodes that are ready to run and that nobody has taken, and who looks after them.
@@ -76,9 +79,14 @@ impl Fate {
         matches!(self, Fate::Changed | Fate::Failed)
     }
 
-    /// Whether the node ran.
-    pub(crate) fn ran(self) -> bool {
-        matches!(self, Fate::Quiet | Fate::Changed | Fate::Failed)
+    /// What became of it, if it ran.
+    pub(crate) fn outcome(self) -> Option<Outcome> {
+        match self {
+            Fate::Quiet => Some(Outcome::Quiet),
+            Fate::Changed => Some(Outcome::Changed),
+            Fate::Failed => Some(Outcome::Failed),
+            Fate::Open | Fate::Doomed | Fate::Still | Fate::Gone => None,
+        }
     }
 
     pub(crate) fn settled(self) -> bool {
@@ -152,10 +160,13 @@ impl Walk {
         (new as u32 == 0).then_some(new >= NOTED)
     }
 
-    /// Makes `child` wait for `parent` in the step that runs. Only while some parent of `child` is still running: the
-    /// caller runs inside it.
-    pub(crate) fn add_late_edge(&self, parent: u32, child: u32) {
+    /// Makes `child` wait for `parent` in the step that runs; false if the child may have started. The caller runs
+    /// inside a parent of `child`, so that it cannot start meanwhile.
+    pub(crate) fn add_late_edge(&self, parent: u32, child: u32) -> bool {
         let mut late = self.late.lock();
+        if self.fate(child).settled() || self.state[child as usize].load(Ordering::Acquire) as u32 == 0 {
+            return false;
+        }
         self.late_edges.store(true, Ordering::SeqCst);
         let fate = Fate::of(self.fate[parent as usize].load(Ordering::SeqCst));
         if !fate.settled() {
@@ -164,11 +175,32 @@ impl Walk {
         } else if fate.noted() {
             self.state[child as usize].fetch_add(NOTED, Ordering::AcqRel);
         }
+        true
     }
 
-    /// Where a node stands in the walk. O(reached): only for edges made inside a step.
+    /// Where a node stands in the walk.
     pub(crate) fn index_of(&self, id: NodeId) -> Option<u32> {
-        self.cells.iter().position(|cell| cell.id == id).map(|at| at as u32)
+        let places = || self.cells.iter().enumerate().map(|(at, cell)| (cell.id, at as u32)).collect();
+        self.places.get_or_init(places).get(&id).copied()
+    }
+
+    /// Whether in this step `below` waits for `above` by an edge the topology may have lost since; `cuts` is its count now.
+    pub(crate) fn reaches(&self, above: u32, below: u32, cuts: u64) -> bool {
+        if cuts == self.cuts {
+            return false;
+        }
+        let mut seen = vec![false; self.cells.len()];
+        let mut open = vec![above];
+        while let Some(index) = open.pop() {
+            if index == below {
+                return true;
+            }
+            if !std::mem::replace(&mut seen[index as usize], true) {
+                open.extend_from_slice(self.children(index));
+                open.extend(self.late.lock().get(&index).into_iter().flatten());
+            }
+        }
+        false
     }
 }
 
@@ -203,13 +235,13 @@ impl WalkPlan {
         self.children.push(child);
     }
 
-    pub(crate) fn finish(mut self, version: u64, active: Vec<NodeId>) -> Walk {
+    pub(crate) fn finish(mut self, cuts: u64, active: Vec<NodeId>) -> Walk {
         self.begin_children();
         let nodes = self.cells.len();
         let ready = Ready { step: None, queue: VecDeque::new(), helpers: 0, leader_waits: false };
         Walk {
-            version,
             active,
+            cuts,
             cells: self.cells,
             initial: self.initial,
             first_child: self.first_child,
@@ -222,6 +254,7 @@ impl WalkPlan {
             bell: Condvar::new(),
             late_edges: AtomicBool::new(false),
             late: Mutex::ranked(Rank::Leaf, HashMap::new()),
+            places: OnceLock::new(),
         }
     }
 }
