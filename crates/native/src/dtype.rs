@@ -1,0 +1,226 @@
+//! Types as nested tuples, the form in which the Python classes of `tickframe.dtypes` speak of them.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, FieldRef, Fields, IntervalUnit, Schema, SchemaRef, TimeUnit};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::arrow;
+
+/// The names and types of columns, in order; a value.
+#[pyclass(frozen, name = "Schema", module = "tickframe._native")]
+pub struct PySchema(pub SchemaRef);
+
+#[pymethods]
+impl PySchema {
+    #[new]
+    fn new(columns: Vec<(String, Bound<'_, PyTuple>)>) -> PyResult<PySchema> {
+        let fields = columns
+            .into_iter()
+            .map(|(name, spec)| Ok(Field::new(name, from_spec(&spec)?, true)))
+            .collect::<PyResult<Vec<Field>>>()?;
+        PySchema::checked(Schema::new(fields))
+    }
+
+    /// From anything with `__arrow_c_schema__`.
+    #[staticmethod]
+    fn from_arrow(source: &Bound<'_, PyAny>) -> PyResult<PySchema> {
+        PySchema::checked(arrow::import_schema(source)?)
+    }
+
+    fn specs<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyTuple>)>> {
+        self.0.fields().iter().map(|field| Ok((field.name().clone(), to_spec(py, field.data_type())?))).collect()
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        arrow::schema_capsule(py, &self.0)
+    }
+}
+
+impl PySchema {
+    fn checked(schema: Schema) -> PyResult<PySchema> {
+        for (index, field) in schema.fields().iter().enumerate() {
+            if schema.fields()[..index].iter().any(|other| other.name() == field.name()) {
+                return Err(crate::error::duplicate("schema", field.name()));
+            }
+        }
+        Ok(PySchema(Arc::new(schema)))
+    }
+}
+
+/// A short name of a type for messages, as the Python side prints it.
+pub fn name_of(data_type: &DataType) -> String {
+    match data_type {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "String".into(),
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => "Binary".into(),
+        DataType::Date32 | DataType::Date64 => "Date".into(),
+        DataType::Time32(_) | DataType::Time64(_) => "Time".into(),
+        DataType::Timestamp(unit, None) => format!("Datetime('{}')", unit_name(*unit)),
+        DataType::Timestamp(unit, Some(zone)) => format!("Datetime('{}', '{zone}')", unit_name(*unit)),
+        DataType::Duration(unit) => format!("Duration('{}')", unit_name(*unit)),
+        DataType::Decimal128(p, s) | DataType::Decimal256(p, s) => format!("Decimal({p}, {s})"),
+        DataType::List(f) | DataType::LargeList(f) | DataType::ListView(f) | DataType::LargeListView(f) => {
+            format!("List({})", name_of(f.data_type()))
+        }
+        DataType::FixedSizeList(f, n) => format!("Array({}, {n})", name_of(f.data_type())),
+        DataType::Dictionary(_, value) => format!("Dictionary({})", name_of(value)),
+        other => other.to_string(),
+    }
+}
+
+/// The name of a zone for the schema; a fixed offset becomes `+01:00`.
+pub fn zone_name(zone: &Bound<'_, PyAny>) -> PyResult<String> {
+    if let Ok(key) = zone.getattr("key").and_then(|key| key.extract::<String>()) {
+        return Ok(key);
+    }
+    let text = zone.str()?.to_string();
+    Ok(match text.strip_prefix("UTC") {
+        Some("") => "UTC".into(),
+        Some(offset) => offset.into(),
+        None => text,
+    })
+}
+
+fn unit_name(unit: TimeUnit) -> &'static str {
+    match unit {
+        TimeUnit::Second => "s",
+        TimeUnit::Millisecond => "ms",
+        TimeUnit::Microsecond => "us",
+        TimeUnit::Nanosecond => "ns",
+    }
+}
+
+fn to_spec<'py>(py: Python<'py>, data_type: &DataType) -> PyResult<Bound<'py, PyTuple>> {
+    let plain = |name: &str| PyTuple::new(py, [name]);
+    let nested = |name: &str, inner: &DataType| (name, to_spec(py, inner)?).into_pyobject(py);
+    match data_type {
+        DataType::Null => plain("null"),
+        DataType::Boolean => plain("bool"),
+        DataType::Int8 => plain("int8"),
+        DataType::Int16 => plain("int16"),
+        DataType::Int32 => plain("int32"),
+        DataType::Int64 => plain("int64"),
+        DataType::UInt8 => plain("uint8"),
+        DataType::UInt16 => plain("uint16"),
+        DataType::UInt32 => plain("uint32"),
+        DataType::UInt64 => plain("uint64"),
+        DataType::Float16 => plain("float16"),
+        DataType::Float32 => plain("float32"),
+        DataType::Float64 => plain("float64"),
+        DataType::Utf8 => plain("utf8"),
+        DataType::LargeUtf8 => plain("large_utf8"),
+        DataType::Utf8View => plain("utf8_view"),
+        DataType::Binary => plain("binary"),
+        DataType::LargeBinary => plain("large_binary"),
+        DataType::BinaryView => plain("binary_view"),
+        DataType::Date32 => plain("date32"),
+        DataType::Date64 => plain("date64"),
+        DataType::FixedSizeBinary(width) => ("fixed_binary", *width).into_pyobject(py),
+        DataType::Time32(unit) => ("time32", unit_name(*unit)).into_pyobject(py),
+        DataType::Time64(unit) => ("time64", unit_name(*unit)).into_pyobject(py),
+        DataType::Timestamp(unit, zone) => ("timestamp", unit_name(*unit), zone.as_deref()).into_pyobject(py),
+        DataType::Duration(unit) => ("duration", unit_name(*unit)).into_pyobject(py),
+        DataType::Interval(IntervalUnit::YearMonth) => ("interval", "year_month").into_pyobject(py),
+        DataType::Interval(IntervalUnit::DayTime) => ("interval", "day_time").into_pyobject(py),
+        DataType::Interval(IntervalUnit::MonthDayNano) => ("interval", "month_day_nano").into_pyobject(py),
+        DataType::Decimal128(p, s) => ("decimal128", *p, *s).into_pyobject(py),
+        DataType::Decimal256(p, s) => ("decimal256", *p, *s).into_pyobject(py),
+        DataType::List(field) => nested("list", field.data_type()),
+        DataType::LargeList(field) => nested("large_list", field.data_type()),
+        DataType::FixedSizeList(field, width) => {
+            ("fixed_list", to_spec(py, field.data_type())?, *width).into_pyobject(py)
+        }
+        DataType::Struct(fields) => {
+            let pairs = fields
+                .iter()
+                .map(|field| (field.name().as_str(), to_spec(py, field.data_type())?).into_pyobject(py))
+                .collect::<PyResult<Vec<_>>>()?;
+            ("struct", PyTuple::new(py, pairs)?).into_pyobject(py)
+        }
+        DataType::Map(entries, _) => match entries.data_type() {
+            DataType::Struct(pair) if pair.len() == 2 => {
+                ("map", to_spec(py, pair[0].data_type())?, to_spec(py, pair[1].data_type())?).into_pyobject(py)
+            }
+            _ => ("arrow", data_type.to_string()).into_pyobject(py),
+        },
+        DataType::Dictionary(index, value) => {
+            ("dictionary", to_spec(py, index)?, to_spec(py, value)?).into_pyobject(py)
+        }
+        other => ("arrow", other.to_string()).into_pyobject(py),
+    }
+}
+
+/// The type a tuple describes.
+pub fn from_spec(spec: &Bound<'_, PyTuple>) -> PyResult<DataType> {
+    let name: String = spec.get_item(0)?.extract()?;
+    let inner = |index: usize| from_spec(spec.get_item(index)?.cast::<PyTuple>()?);
+    let item = |index: usize| Ok::<FieldRef, PyErr>(Arc::new(Field::new_list_field(inner(index)?, true)));
+    let unit = || unit_of(&spec.get_item(1)?.extract::<String>()?);
+    Ok(match name.as_str() {
+        "null" => DataType::Null,
+        "bool" => DataType::Boolean,
+        "int8" => DataType::Int8,
+        "int16" => DataType::Int16,
+        "int32" => DataType::Int32,
+        "int64" => DataType::Int64,
+        "uint8" => DataType::UInt8,
+        "uint16" => DataType::UInt16,
+        "uint32" => DataType::UInt32,
+        "uint64" => DataType::UInt64,
+        "float16" => DataType::Float16,
+        "float32" => DataType::Float32,
+        "float64" => DataType::Float64,
+        "utf8" => DataType::Utf8,
+        "large_utf8" => DataType::LargeUtf8,
+        "utf8_view" => DataType::Utf8View,
+        "binary" => DataType::Binary,
+        "large_binary" => DataType::LargeBinary,
+        "binary_view" => DataType::BinaryView,
+        "date32" => DataType::Date32,
+        "date64" => DataType::Date64,
+        "fixed_binary" => DataType::FixedSizeBinary(spec.get_item(1)?.extract()?),
+        "time32" => DataType::Time32(unit()?),
+        "time64" => DataType::Time64(unit()?),
+        "timestamp" => {
+            let zone: Option<String> = spec.get_item(2)?.extract()?;
+            DataType::Timestamp(unit()?, zone.map(Into::into))
+        }
+        "duration" => DataType::Duration(unit()?),
+        "interval" => DataType::Interval(match spec.get_item(1)?.extract::<String>()?.as_str() {
+            "year_month" => IntervalUnit::YearMonth,
+            "day_time" => IntervalUnit::DayTime,
+            _ => IntervalUnit::MonthDayNano,
+        }),
+        "decimal128" => DataType::Decimal128(spec.get_item(1)?.extract()?, spec.get_item(2)?.extract()?),
+        "decimal256" => DataType::Decimal256(spec.get_item(1)?.extract()?, spec.get_item(2)?.extract()?),
+        "list" => DataType::List(item(1)?),
+        "large_list" => DataType::LargeList(item(1)?),
+        "fixed_list" => DataType::FixedSizeList(item(1)?, spec.get_item(2)?.extract()?),
+        "struct" => {
+            let pairs: Vec<(String, Bound<'_, PyTuple>)> = spec.get_item(1)?.extract()?;
+            let fields = pairs
+                .into_iter()
+                .map(|(name, kind)| Ok(Field::new(name, from_spec(&kind)?, true)))
+                .collect::<PyResult<Fields>>()?;
+            DataType::Struct(fields)
+        }
+        "map" => {
+            let pair = Fields::from(vec![Field::new("key", inner(1)?, false), Field::new("value", inner(2)?, true)]);
+            DataType::Map(Arc::new(Field::new("entries", DataType::Struct(pair), false)), false)
+        }
+        "dictionary" => DataType::Dictionary(Box::new(inner(1)?), Box::new(inner(2)?)),
+        other => return Err(PyTypeError::new_err(format!("no column can be made of the type {other}"))),
+    })
+}
+
+fn unit_of(name: &str) -> PyResult<TimeUnit> {
+    Ok(match name {
+        "s" => TimeUnit::Second,
+        "ms" => TimeUnit::Millisecond,
+        "us" => TimeUnit::Microsecond,
+        "ns" => TimeUnit::Nanosecond,
+        other => return Err(PyTypeError::new_err(format!("unknown time unit {other:?}"))),
+    })
+}

@@ -1,0 +1,265 @@
+//! Expression objects: a thin handle on the tree that formula strings build too.
+
+use std::sync::Arc;
+
+use arrow_array::Array;
+use arrow_schema::DataType;
+use formula::{Aggregate, Closed, Expr, Function, Literal, Text};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{
+    PyBool, PyByteArray, PyBytes, PyDate, PyDateAccess, PyDateTime, PyDelta, PyDict, PyFloat, PyFrozenSet, PyInt,
+    PyList, PyRange, PySet, PyString, PyTime, PyTuple, PyTzInfoAccess,
+};
+
+use crate::cells::{self, Place};
+use crate::dtype::{from_spec, zone_name};
+use crate::error;
+use crate::{numpy, values};
+
+/// A tree of columns, values and functions.
+#[pyclass(frozen, name = "Expr", module = "tickframe._native")]
+#[derive(Clone)]
+pub struct PyExpr(pub Expr);
+
+fn raised(failure: formula::Error) -> PyErr {
+    error::formula("expression", &failure, None)
+}
+
+#[pymethods]
+impl PyExpr {
+    #[staticmethod]
+    fn column(name: &str) -> PyExpr {
+        PyExpr(Expr::column(name))
+    }
+
+    #[staticmethod]
+    fn literal(value: &Bound<'_, PyAny>) -> PyResult<PyExpr> {
+        Ok(PyExpr(Expr::Literal(literal(value)?)))
+    }
+
+    /// A function by its Python name, with the options that its name takes.
+    #[staticmethod]
+    #[pyo3(signature = (name, args, **options))]
+    fn call(name: &str, args: Vec<Bound<'_, PyExpr>>, options: Option<&Bound<'_, PyDict>>) -> PyResult<PyExpr> {
+        let function = Function::named(name)
+            .ok_or_else(|| PyValueError::new_err(format!("there is no function {name:?} in expressions")))?;
+        let function = match options {
+            Some(options) => with_options(function, options)?,
+            None => function,
+        };
+        let args = args.iter().map(|arg| arg.get().0.clone()).collect();
+        Expr::call(function, args).map(PyExpr).map_err(raised)
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (branches, otherwise))]
+    fn when(
+        branches: Vec<(Bound<'_, PyExpr>, Bound<'_, PyExpr>)>,
+        otherwise: Option<Bound<'_, PyExpr>>,
+    ) -> PyResult<PyExpr> {
+        let branches =
+            branches.iter().map(|(condition, value)| (condition.get().0.clone(), value.get().0.clone())).collect();
+        Expr::when(branches, otherwise.map(|value| value.get().0.clone())).map(PyExpr).map_err(raised)
+    }
+
+    /// An aggregate by its Python name.
+    #[staticmethod]
+    #[pyo3(signature = (name, input, *, min_count = 0, ddof = 1))]
+    fn aggregate(name: &str, input: Option<Bound<'_, PyExpr>>, min_count: u64, ddof: u8) -> PyResult<PyExpr> {
+        let kind = match name {
+            "len" => Aggregate::Len,
+            "count" => Aggregate::Count,
+            "sum" => Aggregate::Sum { min_count },
+            "mean" => Aggregate::Mean,
+            "min" => Aggregate::Min,
+            "max" => Aggregate::Max,
+            "nan_min" => Aggregate::NanMin,
+            "nan_max" => Aggregate::NanMax,
+            "std" => Aggregate::Std { ddof },
+            "var" => Aggregate::Var { ddof },
+            "first" => Aggregate::First,
+            "last" => Aggregate::Last,
+            "n_unique" => Aggregate::NUnique,
+            other => return Err(PyValueError::new_err(format!("there is no aggregate {other:?}"))),
+        };
+        Expr::aggregate(kind, input.map(|input| input.get().0.clone())).map(PyExpr).map_err(raised)
+    }
+
+    fn alias(&self, name: &str) -> PyExpr {
+        PyExpr(self.0.clone().alias(name))
+    }
+
+    fn cast(&self, spec: &Bound<'_, PyTuple>, strict: bool) -> PyResult<PyExpr> {
+        self.0.clone().cast(from_spec(spec)?, strict).map(PyExpr).map_err(raised)
+    }
+
+    fn output_name(&self) -> PyResult<String> {
+        self.0.output_name().map_err(raised)
+    }
+
+    fn columns(&self) -> Vec<String> {
+        self.0.columns().into_iter().map(str::to_owned).collect()
+    }
+
+    /// The column's name if this is a column and nothing else.
+    fn bare_column(&self) -> Option<String> {
+        match &self.0 {
+            Expr::Column(name) => Some(name.to_string()),
+            _ => None,
+        }
+    }
+
+    fn is_aggregate(&self) -> bool {
+        self.0.is_aggregate()
+    }
+
+    fn same(&self, other: &Bound<'_, PyExpr>) -> bool {
+        self.0 == other.get().0
+    }
+
+    /// The Python text that makes this expression again.
+    fn text(&self) -> String {
+        self.0.to_python()
+    }
+
+    fn to_json(&self) -> PyResult<String> {
+        serde_json::to_string(&self.0).map_err(|why| error::InternalError::new_err(why.to_string()))
+    }
+
+    #[staticmethod]
+    fn from_json(text: &str) -> PyResult<PyExpr> {
+        serde_json::from_str(text).map(PyExpr).map_err(|why| error::DataError::new_err(why.to_string()))
+    }
+}
+
+fn with_options(function: Function, options: &Bound<'_, PyDict>) -> PyResult<Function> {
+    let flag = |name: &str| -> PyResult<bool> {
+        options.get_item(name)?.ok_or_else(|| PyTypeError::new_err(format!("option {name} is missing")))?.extract()
+    };
+    Ok(match function {
+        Function::IsIn { .. } => Function::IsIn { nulls_equal: flag("nulls_equal")? },
+        Function::IsBetween { .. } => {
+            let closed: String = options.get_item("closed")?.map(|value| value.extract()).transpose()?.unwrap_or_default();
+            let closed = match closed.as_str() {
+                "both" => Closed::Both,
+                "left" => Closed::Left,
+                "right" => Closed::Right,
+                "none" => Closed::None,
+                other => {
+                    let message = format!("closed must be \"both\", \"left\", \"right\" or \"none\", not {other:?}");
+                    return Err(PyValueError::new_err(message));
+                }
+            };
+            Function::IsBetween { closed }
+        }
+        Function::Text(Text::Contains { .. }) => Function::Text(Text::Contains { literal: flag("literal")? }),
+        Function::Text(Text::Replace { .. }) => Function::Text(Text::Replace { literal: flag("literal")? }),
+        Function::Text(Text::ReplaceAll { .. }) => Function::Text(Text::ReplaceAll { literal: flag("literal")? }),
+        Function::Text(Text::ToDate { .. }) => Function::Text(Text::ToDate { strict: flag("strict")? }),
+        Function::Text(Text::ToDatetime { .. }) => Function::Text(Text::ToDatetime { strict: flag("strict")? }),
+        other => other,
+    })
+}
+
+/// The value that a Python object means in an expression.
+pub fn literal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
+    if value.is_none() {
+        return Ok(Literal::Null);
+    }
+    if let Ok(flag) = value.cast::<PyBool>() {
+        return Ok(Literal::Bool(flag.is_true()));
+    }
+    if value.is_instance_of::<PyInt>() {
+        return match value.extract::<i64>() {
+            Ok(number) => Ok(Literal::Int(number)),
+            Err(_) => value
+                .extract::<u64>()
+                .map(Literal::UInt)
+                .map_err(|_| PyValueError::new_err(format!("{value} is out of the range of 64-bit integers"))),
+        };
+    }
+    if value.is_instance_of::<PyFloat>() {
+        return Ok(Literal::Float(value.extract()?));
+    }
+    if let Ok(text) = value.cast::<PyString>() {
+        return Ok(Literal::Str(text.to_cow()?.into()));
+    }
+    if value.is_instance_of::<PyBytes>() || value.is_instance_of::<PyByteArray>() {
+        return Ok(Literal::Binary(value.extract::<Vec<u8>>()?.into()));
+    }
+    if let Some(time) = temporal(value)? {
+        return Ok(time);
+    }
+    if value.is_instance_of::<PyList>()
+        || value.is_instance_of::<PyTuple>()
+        || value.is_instance_of::<PySet>()
+        || value.is_instance_of::<PyFrozenSet>()
+        || value.is_instance_of::<PyRange>()
+    {
+        return value.try_iter()?.map(|item| literal(&item?)).collect::<PyResult<Vec<_>>>().map(Literal::List);
+    }
+    if value.hasattr("as_tuple")? {
+        return decimal(value);
+    }
+    from_foreign(value)
+}
+
+fn temporal(value: &Bound<'_, PyAny>) -> PyResult<Option<Literal>> {
+    let out_of_range = || PyValueError::new_err(format!("{value} is outside the years 1677 to 2262 that nanoseconds reach"));
+    if let Ok(moment) = value.cast::<PyDateTime>() {
+        let (ns, _) = cells::instant(value)?.ok_or_else(out_of_range)?;
+        let zone = moment.get_tzinfo().map(|zone| zone_name(&zone)).transpose()?;
+        return Ok(Some(Literal::Timestamp { ns, zone: zone.map(Into::into) }));
+    }
+    if let Ok(date) = value.cast::<PyDate>() {
+        let days = cells::days_from_civil(date.get_year(), u32::from(date.get_month()), u32::from(date.get_day()));
+        return Ok(Some(Literal::Date(days)));
+    }
+    if value.is_instance_of::<PyTime>() {
+        return Ok(cells::time(value).map(Literal::Time));
+    }
+    if value.is_instance_of::<PyDelta>() {
+        return cells::duration(value)?.map(|ns| Some(Literal::Duration(ns))).ok_or_else(out_of_range);
+    }
+    Ok(None)
+}
+
+fn decimal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
+    let text: String = value.call_method1("__format__", ("f",))?.extract()?;
+    let scale = text.split_once('.').map_or(0, |(_, fraction)| fraction.len());
+    let fits = i8::try_from(scale).ok().filter(|scale| *scale <= 38);
+    let made = fits.and_then(|scale| Some((cells::unscaled(&text, scale)?, scale)));
+    let (value, scale) = made.ok_or_else(|| PyValueError::new_err(format!("{text} has more than 38 digits")))?;
+    Ok(Literal::Decimal { value, precision: 38, scale })
+}
+
+/// NumPy scalars and arrays, Series: taken through Arrow.
+fn from_foreign(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
+    let place = Place { operation: "lit", column: "literal" };
+    if numpy::is_array(value) || value.hasattr("__arrow_c_stream__")? || value.hasattr("__arrow_c_array__")? {
+        if value.hasattr("to_list")? {
+            return literal(&value.call_method0("to_list")?);
+        }
+        if value.hasattr("to_pylist")? {
+            return literal(&value.call_method0("to_pylist")?);
+        }
+        return literal(&value.call_method0("tolist")?);
+    }
+    let one = [value.clone()];
+    let kind = cells::infer(&one, place)?;
+    let array = cells::build(&one, &kind, place)?;
+    if array.is_null(0) {
+        return Ok(Literal::TypedNull(kind));
+    }
+    if let DataType::Timestamp(_, None) = kind {
+        let ns = cells::instant(value)?.map_or(0, |(ns, _)| ns);
+        return Ok(Literal::Timestamp { ns, zone: None });
+    }
+    literal(&values::cell(value.py(), &array, 0, "literal")?)
+}
+
+/// The expression behind a handle, shared.
+pub fn shared(expr: &Bound<'_, PyExpr>) -> Arc<Expr> {
+    Arc::new(expr.get().0.clone())
+}

@@ -1,0 +1,120 @@
+//! NumPy arrays into Arrow, through the buffer protocol: one copy of the memory, or a pass over it
+//! for bits. NumPy itself is never linked; arrays are told apart by what they say of their dtype.
+//!
+//! The copy is on purpose: NumPy memory may change under us, a table's memory may not.
+#![allow(unsafe_code, reason = "a buffer is a raw pointer and a length")]
+
+use std::sync::Arc;
+
+use arrow_array::types::{
+    ArrowPrimitiveType, DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType, DurationSecondType,
+    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type,
+};
+use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
+use pyo3::buffer::PyUntypedBuffer;
+use pyo3::prelude::*;
+
+/// The Arrow array of a one-dimensional NumPy array, or None when its cells are Python objects or
+/// text and have to be taken one by one.
+pub fn import(array: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
+    let dtype = array.getattr("dtype")?;
+    let kind: char = dtype.getattr("kind")?.extract()?;
+    let width: usize = dtype.getattr("itemsize")?.extract()?;
+    if !matches!(kind, 'i' | 'u' | 'f' | 'b' | 'M' | 'm') || array.getattr("ndim")?.extract::<usize>()? != 1 {
+        return Ok(None);
+    }
+    // Swapped bytes and gaps are NumPy's to straighten; it copies only then.
+    let native = dtype.getattr("isnative")?.is_truthy()?;
+    let array = if native { array.clone() } else { array.call_method1("astype", (dtype.call_method1("newbyteorder", ("=",))?,))? };
+    let array = match array.getattr("flags")?.get_item("C_CONTIGUOUS")?.is_truthy()? {
+        true => array,
+        false => array.call_method0("copy")?,
+    };
+    Ok(Some(match (kind, width) {
+        ('i', 1) => primitive::<Int8Type>(&array)?,
+        ('i', 2) => primitive::<Int16Type>(&array)?,
+        ('i', 4) => primitive::<Int32Type>(&array)?,
+        ('i', 8) => primitive::<Int64Type>(&array)?,
+        ('u', 1) => primitive::<UInt8Type>(&array)?,
+        ('u', 2) => primitive::<UInt16Type>(&array)?,
+        ('u', 4) => primitive::<UInt32Type>(&array)?,
+        ('u', 8) => primitive::<UInt64Type>(&array)?,
+        ('f', 2) => primitive::<Float16Type>(&array)?,
+        ('f', 4) => primitive::<Float32Type>(&array)?,
+        ('f', 8) => primitive::<Float64Type>(&array)?,
+        ('b', _) => booleans(&array)?,
+        ('M' | 'm', _) => return temporal(&array, &dtype, kind),
+        _ => return Ok(None),
+    }))
+}
+
+fn bytes(array: &Bound<'_, PyAny>) -> PyResult<Buffer> {
+    let view = PyUntypedBuffer::get(array)?;
+    if view.len_bytes() == 0 {
+        return Ok(Buffer::from(Vec::<u8>::new()));
+    }
+    // SAFETY: the exporter keeps `len_bytes` readable bytes at `buf_ptr` while the view lives, the
+    // array is contiguous, and the GIL is held during the copy.
+    let slice = unsafe { std::slice::from_raw_parts(view.buf_ptr().cast::<u8>(), view.len_bytes()) };
+    Ok(Buffer::from(slice))
+}
+
+fn primitive<T: ArrowPrimitiveType>(array: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
+    Ok(Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(bytes(array)?), None)))
+}
+
+fn booleans(array: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
+    let cells = bytes(array)?;
+    let bits = BooleanBuffer::collect_bool(cells.len(), |row| cells[row] != 0);
+    Ok(Arc::new(BooleanArray::new(bits, None)))
+}
+
+/// Instants and spans: int64 counts of the unit that the dtype names, where the least value is NaT.
+fn temporal(array: &Bound<'_, PyAny>, dtype: &Bound<'_, PyAny>, kind: char) -> PyResult<Option<ArrayRef>> {
+    let text: String = dtype.getattr("str")?.extract()?;
+    let unit = text.split_once('[').map_or("", |(_, rest)| rest.trim_end_matches(']'));
+    let (array, unit) = match unit {
+        "s" | "ms" | "us" | "ns" => (array.clone(), unit),
+        "D" | "h" | "m" | "W" | "M" | "Y" => {
+            let whole = if kind == 'M' { "datetime64[s]" } else { "timedelta64[s]" };
+            (array.call_method1("astype", (whole,))?, "s")
+        }
+        _ => return Ok(None),
+    };
+    let counts = array.call_method1("view", ("int64",))?;
+    let cells = ScalarBuffer::<i64>::from(bytes(&counts)?);
+    Ok(Some(match (kind, unit) {
+        ('M', "s") => stamped::<TimestampSecondType>(cells),
+        ('M', "ms") => stamped::<TimestampMillisecondType>(cells),
+        ('M', "us") => stamped::<TimestampMicrosecondType>(cells),
+        ('M', _) => stamped::<TimestampNanosecondType>(cells),
+        (_, "s") => stamped::<DurationSecondType>(cells),
+        (_, "ms") => stamped::<DurationMillisecondType>(cells),
+        (_, "us") => stamped::<DurationMicrosecondType>(cells),
+        _ => stamped::<DurationNanosecondType>(cells),
+    }))
+}
+
+fn stamped<T: ArrowPrimitiveType<Native = i64>>(cells: ScalarBuffer<i64>) -> ArrayRef {
+    let valid = BooleanBuffer::collect_bool(cells.len(), |row| cells[row] != i64::MIN);
+    let nulls = Some(NullBuffer::new(valid)).filter(|nulls| nulls.null_count() > 0);
+    Arc::new(PrimitiveArray::<T>::new(cells, nulls))
+}
+
+/// The memory of an Int64 array as NumPy's own, if NumPy is there.
+pub fn from_int64<'py>(py: Python<'py>, values: &[u64]) -> PyResult<Bound<'py, PyAny>> {
+    let numpy = py.import("numpy").map_err(|_| crate::error::missing(py, "to_numpy()", "numpy", "numpy"))?;
+    // SAFETY: u64 has no padding and every byte of it may be read.
+    let raw = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), std::mem::size_of_val(values)) };
+    let raw = pyo3::types::PyByteArray::new(py, raw);
+    numpy.call_method1("frombuffer", (raw, "int64"))
+}
+
+/// Whether this is a NumPy array (or one that says the same of itself).
+pub fn is_array(value: &Bound<'_, PyAny>) -> bool {
+    let typed = value.get_type().name().is_ok_and(|name| name == "ndarray");
+    typed && value.hasattr("dtype").unwrap_or(false)
+}

@@ -1,0 +1,151 @@
+"""Every exception tickframe raises, each also a built-in class a caller may already catch.
+
+Errors of *construction* (an unknown column, a filter that is not Boolean) are raised at the call.
+Errors of *updates* fail the table they happen in, and are raised as `TableFailedError` by whatever uses
+that table later. A wrong plain argument (``n=-1``) is Python's own ``ValueError`` or ``TypeError``.
+
+All of them pickle, because Spark workers raise them in another process.
+"""
+
+from __future__ import annotations
+
+import builtins
+import concurrent.futures
+
+__all__ = [
+    "AuthError",
+    "CancelledError",
+    "CheckpointError",
+    "ColumnNotFoundError",
+    "DataError",
+    "DuplicateError",
+    "FormulaError",
+    "GapError",
+    "InternalError",
+    "InvalidOperationError",
+    "MatchError",
+    "NotFoundError",
+    "PermissionDeniedError",
+    "ResourceError",
+    "SchemaError",
+    "TableFailedError",
+    "TickframeError",
+    "TimeoutError",
+    "TransportError",
+    "TypeMismatchError",
+    "UdfError",
+]
+
+
+class TickframeError(Exception):
+    """The base of every error of this package.
+
+    Args:
+        message: the whole text; it names the operation and the column.
+        **facts: what the class carries beside its text, kept as attributes of the same name.
+    """
+
+    def __init__(self, message: str = "", **facts: object) -> None:
+        super().__init__(message)
+        self.__dict__.update(facts)
+
+    def __str__(self) -> str:
+        """The message itself: a ``KeyError`` would put it in quotes."""
+        return str(self.args[0]) if self.args else ""
+
+
+class ColumnNotFoundError(TickframeError, KeyError):
+    """A name that is no column. The message lists the valid names, the nearest first."""
+
+    column: str
+    """The name that was asked for."""
+    columns: list[str]
+    """The names that exist."""
+
+
+class SchemaError(TickframeError):
+    """Schemas that do not fit: a column is missing, extra, of another length, or changed its type."""
+
+
+class DuplicateError(SchemaError):
+    """A column name would be produced twice."""
+
+
+class TypeMismatchError(TickframeError, TypeError):
+    """Types that do not fit: ``str + int``, a filter that is not Boolean, an unsafe widening."""
+
+
+class FormulaError(TickframeError, ValueError):
+    """An expression or formula that cannot be understood, bound or kept up to date."""
+
+    text: str
+    """The whole formula, as the user wrote it."""
+    span: tuple[int, int]
+    """First character and end of the place that is wrong."""
+
+
+class InvalidOperationError(TickframeError, RuntimeError):
+    """A legal call at the wrong place: waiting under ``frozen()``, inputs of two graphs."""
+
+
+class DataError(TickframeError, ValueError):
+    """Data that cannot be taken: a strict cast, lost precision, a row key that is not there."""
+
+
+class MatchError(DataError):
+    """A join that promises one match per row met another number of them. Names the key."""
+
+
+class UdfError(TickframeError, RuntimeError):
+    """A user's function raised. Its own exception is ``__cause__``."""
+
+
+class TableFailedError(TickframeError, RuntimeError):
+    """A table failed in an earlier step, or hangs below one that did. ``__cause__`` is the root error."""
+
+    step: int
+    """The step in which it failed."""
+    culprit: str
+    """The operation that failed first, as the user called it."""
+    formula: str | None
+    """The expression of that operation, if it has one."""
+
+
+class ResourceError(TickframeError, MemoryError):
+    """A budget or a key space would be exceeded. Names the limit and the need."""
+
+
+class NotFoundError(TickframeError, KeyError):
+    """A table or ticket that is unknown or released."""
+
+
+class TransportError(TickframeError, ConnectionError):
+    """The peer is lost, or does not speak the protocol."""
+
+
+class AuthError(TickframeError, PermissionError):
+    """No token, or a wrong one."""
+
+
+class PermissionDeniedError(TickframeError, PermissionError):
+    """The token is right, the call is not allowed to it."""
+
+
+class TimeoutError(TickframeError, builtins.TimeoutError):  # noqa: A001 - the name users catch, and it is that class too
+    """A ``wait(timeout)`` ran out of time."""
+
+
+class CancelledError(TickframeError, concurrent.futures.CancelledError):
+    """What was waited for will never come: its transaction was rolled back, its source closed."""
+
+
+class CheckpointError(TickframeError, RuntimeError):
+    """A checkpoint that cannot be read, or is of a newer format."""
+
+
+class GapError(CheckpointError):
+    """Batches are missing between what a stream sends and what the table has seen."""
+
+
+class InternalError(TickframeError):
+    """A mistake of tickframe itself, caught at the border. Please report it with the text."""

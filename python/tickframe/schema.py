@@ -1,0 +1,84 @@
+"""The names and types of a table's columns, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+
+from tickframe import _native
+from tickframe.dtypes import DataType, DataTypeLike, dtype, from_spec
+
+__all__ = ["Schema", "SchemaLike"]
+
+
+class Schema(Mapping[str, DataType]):
+    """An ordered mapping from column name to type; also anything that reads ``__arrow_c_schema__``.
+
+    Args:
+        columns: a mapping from name to type, or anything with ``__arrow_c_schema__``.
+
+    >>> import tickframe as tf
+    >>> tf.Schema({"name": str, "at": tf.Datetime("ns", "UTC")})
+    Schema({'name': String, 'at': Datetime('ns', 'UTC')})
+    """
+
+    __slots__ = ("_columns", "_native")
+
+    def __init__(self, columns: SchemaLike) -> None:
+        if isinstance(columns, Schema):
+            self._native = columns._native
+        elif isinstance(columns, Mapping):
+            self._native = _native.Schema([(name, dtype(kind)._spec) for name, kind in columns.items()])
+        elif hasattr(columns, "__arrow_c_schema__"):
+            self._native = _native.Schema.from_arrow(columns)
+        else:
+            message = (
+                f"a schema is a mapping from name to type, or has __arrow_c_schema__; got {type(columns).__name__}"
+            )
+            raise TypeError(message)
+        self._columns = {name: from_spec(spec) for name, spec in self._native.specs()}
+
+    @classmethod
+    def _of(cls, native: _native.Schema) -> Schema:
+        made = cls.__new__(cls)
+        made._native = native
+        made._columns = {name: from_spec(spec) for name, spec in native.specs()}
+        return made
+
+    def names(self) -> list[str]:
+        """Column names, in order."""
+        return list(self._columns)
+
+    def dtypes(self) -> list[DataType]:
+        """Column types, in order."""
+        return list(self._columns.values())
+
+    def __getitem__(self, name: str) -> DataType:
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        return list(self.items()) == list(other.items())
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._columns))
+
+    def __repr__(self) -> str:
+        return f"Schema({self._columns!r})"
+
+    def __arrow_c_schema__(self) -> object:
+        return self._native.__arrow_c_schema__()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Schema, (self._columns,))
+
+
+SchemaLike: TypeAlias = "Mapping[str, DataTypeLike] | _native.ArrowSchema | Schema"
+"""A mapping from name to type, or anything with ``__arrow_c_schema__``."""
