@@ -1,0 +1,227 @@
+//! A whole random case: tables of given columns, in random styles and layouts, and their steps.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
+
+use super::keys::LAYOUTS;
+use super::mirror::{Mirror, RawStep};
+use super::steps::{PROFILES, Profile, StepMaker};
+use super::tape::Tape;
+use super::values::{STYLES, Style, Values};
+
+/// The columns of a random table, and the styles their cells may come in.
+#[derive(Clone, Debug)]
+pub struct TableSpec {
+    columns: Vec<(String, DataType, Vec<Style>)>,
+    most_rows: usize,
+    most_steps: u64,
+    profiles: Vec<Profile>,
+}
+
+/// A table with a column of each common type: `k` text, `g` and `v` Int64, `x` Float64, `t`
+/// Timestamp, `b` Boolean.
+pub fn any_table() -> TableSpec {
+    table_of("k:str g:int v:int x:float t:time b:bool")
+}
+
+/// A table of these columns: `name:type` with the types of drawings (see `draw`).
+pub fn table_of(columns: &str) -> TableSpec {
+    let column = |word: &str| {
+        let (name, kind) = word.split_once(':').unwrap_or((word, "int"));
+        (name.to_owned(), type_of(kind), STYLES.to_vec())
+    };
+    let columns = columns.split_whitespace().map(column).collect();
+    TableSpec {
+        columns,
+        most_rows: 40,
+        most_steps: 14,
+        profiles: PROFILES.to_vec(),
+    }
+}
+
+/// The type behind a short name.
+pub fn type_of(kind: &str) -> DataType {
+    match kind {
+        "bool" => DataType::Boolean,
+        "i8" => DataType::Int8,
+        "i16" => DataType::Int16,
+        "i32" => DataType::Int32,
+        "int" => DataType::Int64,
+        "u8" => DataType::UInt8,
+        "u16" => DataType::UInt16,
+        "u32" => DataType::UInt32,
+        "uint" => DataType::UInt64,
+        "f16" => DataType::Float16,
+        "f32" => DataType::Float32,
+        "float" => DataType::Float64,
+        "str" => DataType::Utf8,
+        "bytes" => DataType::Binary,
+        "date" => DataType::Date32,
+        "clock" => DataType::Time64(TimeUnit::Nanosecond),
+        "time" => DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
+        "duration" => DataType::Duration(TimeUnit::Nanosecond),
+        "decimal" => DataType::Decimal128(12, 2),
+        other => panic!("no type is called {other:?} in tests"),
+    }
+}
+
+impl TableSpec {
+    /// Lets a column come in these styles only.
+    pub fn styled(mut self, name: &str, styles: &[Style]) -> TableSpec {
+        let column = self
+            .columns
+            .iter_mut()
+            .find(|column| column.0 == name)
+            .expect("the column is there");
+        column.2 = styles.to_vec();
+        self
+    }
+
+    /// Lets a column hold no value from the pool of odd ones.
+    pub fn tame(self, name: &str) -> TableSpec {
+        self.styled(
+            name,
+            &[
+                Style::Skewed,
+                Style::Unique,
+                Style::Constant,
+                Style::Sorted,
+                Style::NullHeavy,
+            ],
+        )
+    }
+
+    /// At most so many rows; 40 otherwise.
+    pub fn rows(mut self, most: usize) -> TableSpec {
+        self.most_rows = most;
+        self
+    }
+
+    /// At most so many steps; 14 otherwise.
+    pub fn steps(mut self, most: u64) -> TableSpec {
+        self.most_steps = most;
+        self
+    }
+
+    /// Only steps that append, as for a table whose contract says so.
+    pub fn append_only(mut self) -> TableSpec {
+        self.profiles = vec![Profile::Append, Profile::Refill, Profile::Nothing];
+        self
+    }
+
+    /// Only these profiles.
+    pub fn profiles(mut self, profiles: &[Profile]) -> TableSpec {
+        self.profiles = profiles.to_vec();
+        self
+    }
+
+    /// Names and types.
+    pub fn schema(&self) -> Arc<Schema> {
+        let fields = self
+            .columns
+            .iter()
+            .map(|(name, data_type, _)| Field::new(name, data_type.clone(), true));
+        Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+    }
+
+    /// The most steps a case over this table takes.
+    pub fn most_steps(&self) -> u64 {
+        self.most_steps
+    }
+}
+
+/// One random table and the writer of its steps.
+pub struct Case {
+    /// The table by hand.
+    pub mirror: Mirror,
+    maker: StepMaker,
+}
+
+impl Case {
+    /// Styles and layout from the tape, and a random part of the profiles switched off: a case that
+    /// never removes finds other faults than one that always does.
+    pub fn new(spec: &TableSpec, tape: &mut Tape) -> Case {
+        let layout = *tape.choose(&LAYOUTS);
+        let values = spec
+            .columns
+            .iter()
+            .map(|(_, data_type, styles)| Values::new(data_type, *tape.choose(styles)));
+        let values: Vec<Values> = values.collect();
+        let mut profiles: Vec<Profile> = spec
+            .profiles
+            .iter()
+            .copied()
+            .filter(|_| !tape.chance(100))
+            .collect();
+        if !profiles.iter().any(|profile| {
+            matches!(
+                profile,
+                Profile::Append | Profile::Refill | Profile::Insert | Profile::Prepend
+            )
+        }) {
+            profiles.insert(0, *spec.profiles.first().expect("a table has profiles"));
+        }
+        Case {
+            mirror: Mirror::new(spec.schema()),
+            maker: StepMaker::new(layout, profiles, values, spec.most_rows),
+        }
+    }
+
+    /// The next step; the mirror has taken it.
+    pub fn step(&mut self, tape: &mut Tape) -> RawStep {
+        let step = self.maker.step(tape, &self.mirror);
+        self.mirror.apply(&step);
+        step
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_seed_is_one_case() {
+        let run = |seed| {
+            let mut tape = Tape::seeded(seed);
+            let mut case = Case::new(&any_table(), &mut tape);
+            (0..10).for_each(|_| _ = case.step(&mut tape));
+            case.mirror.plain().to_string()
+        };
+        assert_eq!(run(4), run(4));
+        assert!((0..20).any(|seed| run(seed) != run(4)));
+    }
+
+    #[test]
+    fn most_cases_have_rows_and_some_have_many() {
+        let sizes: Vec<usize> = (0..100)
+            .map(|seed| {
+                let mut tape = Tape::seeded(seed);
+                let mut case = Case::new(&any_table(), &mut tape);
+                (0..10).for_each(|_| _ = case.step(&mut tape));
+                case.mirror.rows.len()
+            })
+            .collect();
+        assert!(
+            sizes.iter().filter(|size| **size > 0).count() > 50,
+            "{sizes:?}"
+        );
+        assert!(sizes.iter().any(|size| *size > 20), "{sizes:?}");
+    }
+
+    #[test]
+    fn append_only_steps_only_append() {
+        for seed in 0..30 {
+            let mut tape = Tape::seeded(seed);
+            let mut case = Case::new(&any_table().append_only(), &mut tape);
+            for _ in 0..8 {
+                let last = case.mirror.rows.keys().next_back().copied();
+                let step = case.step(&mut tape);
+                assert!(
+                    step.removed.is_empty() && step.modified.0.is_empty() && step.shifts.is_empty()
+                );
+                assert!(step.added.0.is_empty() || step.added.0.first() > last);
+            }
+        }
+    }
+}
