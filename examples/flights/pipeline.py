@@ -59,7 +59,14 @@ def enriched(flights: tf.Table, weather: tf.Table, airlines: tf.Table, planes: t
         planes.select("tailnum", "manufacturer", "model", "seats", built=tf.col("year")), on="tailnum"
     )
     reports = weather.select(
-        "origin", "temp", "wind_speed", "wind_gust", "visib", "precip", report=tf.col("seq"), reported=tf.col("time_hour")
+        "origin",
+        "temp",
+        "wind_speed",
+        "wind_gust",
+        "visib",
+        "precip",
+        report=tf.col("seq"),
+        reported=tf.col("time_hour"),
     )
     seen = built.join_asof(reports, left_on="planned", right_on="reported", by="origin", strategy="backward")
     return seen.with_columns(

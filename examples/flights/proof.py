@@ -16,9 +16,10 @@ import pyarrow.compute as pc
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from pyspark.sql import SparkSession
+
     from pipeline import Derived
     from prepare import Data
-    from pyspark.sql import SparkSession
 
 NEAR = 1e-9
 SHOWN = 3  # differing rows printed for a table

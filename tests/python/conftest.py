@@ -1,0 +1,79 @@
+"""What several test files share: above all one Spark, because starting it takes longer than most tests."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+LOGGING = Path(__file__).parents[2] / "examples" / "flights" / "log4j2.properties"
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A local Spark for the whole run, with retries of tasks, in UTC, silent but for errors."""
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    settings = {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+        "spark.ui.enabled": "false",
+    }
+    builder = SparkSession.builder.master("local[2,4]").appName("tickframe tests")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    yield session
+    session.stop()
+
+
+class Inbox:
+    """A folder of Parquet files that a streaming query reads, one file a batch."""
+
+    def __init__(self, spark: SparkSession, folder: Path, schema: str) -> None:
+        self._spark = spark
+        self._schema = schema
+        self.folder = folder
+        self._numbers = itertools.count()
+        folder.mkdir()
+
+    def put(self, rows: pa.Table) -> None:
+        """Add one file; whole at once, for a query may be looking."""
+        import pyarrow.parquet as pq
+
+        number = next(self._numbers)
+        hidden = self.folder / f".{number}.parquet"
+        pq.write_table(rows, hidden)
+        # The order of modification times is the order of reading.
+        os.utime(hidden, (1_700_000_000 + number, 1_700_000_000 + number))
+        hidden.rename(self.folder / f"{number:06d}.parquet")
+
+    def stream(self) -> DataFrame:
+        """The folder as a streaming frame."""
+        reader = self._spark.readStream.schema(self._schema).option("maxFilesPerTrigger", 1)
+        return reader.parquet(str(self.folder))
+
+
+@pytest.fixture
+def inbox(spark: SparkSession, tmp_path: Path) -> Any:
+    """Makes an `Inbox` for a schema."""
+    numbers = itertools.count()
+
+    def make(schema: str) -> Inbox:
+        return Inbox(spark, tmp_path / f"inbox-{next(numbers)}", schema)
+
+    return make
