@@ -40,6 +40,12 @@ pub enum Error {
         /// The step of the refused write.
         step: Step,
     },
+    /// The strings of neighbouring rows do not fit one buffer.
+    #[error("{bytes} bytes of strings in neighbouring rows: more than a buffer holds")]
+    TooLong {
+        /// Bytes of strings together.
+        bytes: usize,
+    },
     /// Arrow refused a conversion or a selection.
     #[error(transparent)]
     Arrow(Arc<ArrowError>),

@@ -3,11 +3,35 @@
 //! A [`ColumnSource`] lives through time; `at(moment)` gives a [`Column`], a plain immutable value
 //! that hands out cells as Arrow arrays in one canonical type per family ([`kind`]).
 
+mod alive;
+mod bits;
+mod block;
+mod blocks;
+mod cells;
+mod constant;
 mod counters;
+mod edit;
 mod error;
+mod flat;
+pub mod kernels;
 pub mod kind;
+mod reading;
+mod redirect;
+mod slab;
 mod source;
+mod texts;
+mod tree;
+mod undo;
+mod view;
 
+#[cfg(test)]
+mod laws;
+
+pub use blocks::BlockColumn;
+pub use constant::ConstantColumn;
 pub use counters::{ColumnCounters, StorageCounters};
+pub use edit::{Edit, Move, moves, undo_rows};
 pub use error::Error;
+pub use flat::FlatColumn;
+pub use redirect::RedirectColumn;
 pub use source::{Chunk, Column, ColumnSource, NO_ROW};

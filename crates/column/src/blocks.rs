@@ -1,0 +1,330 @@
+//! A column that lives: a tree of blocks edited in place, an undo for the step that runs.
+//!
+//! One short lock guards tree, undo and step together. Readers take it to clone the root, never to read;
+//! the one writer takes it for at most 64 blocks at a time.
+
+use std::any::Any;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arrow_schema::DataType;
+use graph::{Moment, Moved, Step};
+use rowset::RowSet;
+
+use crate::block::{Block, PACKED_BELOW};
+use crate::cells::{Cells, Shape};
+use crate::edit::{Edit, Move, shifted};
+use crate::slab::Pool;
+use crate::tree::{BLOCK, Entry, Leaf, Run, Tree, runs};
+use crate::undo::Undo;
+use crate::view::BlockView;
+use crate::{Chunk, Column, ColumnCounters, ColumnSource, Error, StorageCounters};
+
+/// Neighbouring blocks leave as one array up to this size.
+const SLAB_BYTES: usize = 8 << 20;
+/// Moved rows are carried over in batches of this many.
+const MOVE_ROWS: u64 = 64 * BLOCK as u64;
+
+/// Cells by row key in blocks, with the moment before while a step runs.
+pub struct BlockColumn {
+    shape: Arc<Shape>,
+    counters: Arc<StorageCounters>,
+    shared: Mutex<Shared>,
+    /// What only the column's one writing node touches.
+    writer: Mutex<Writer>,
+}
+
+struct Shared {
+    tree: Tree,
+    written: Moment,
+    undo: Option<Arc<Undo>>,
+    /// Between the first and the last slice of an edit: nobody may read `written` yet.
+    editing: bool,
+}
+
+struct Writer {
+    pool: Pool,
+    /// Keys whose cells died in the step that runs; readable until it is over.
+    vacated: RowSet,
+}
+
+/// Cells to store, in the form the kind wants.
+enum Source<'a> {
+    Plain(Cells),
+    Opaque(&'a Chunk),
+}
+
+impl BlockColumn {
+    /// An empty column, in the canonical form of `data_type`.
+    pub fn new(data_type: DataType, at: Moment) -> BlockColumn {
+        BlockColumn::build(&data_type, at, None)
+    }
+
+    /// An empty column whose costs are counted in `total` too.
+    pub fn with_counters(data_type: DataType, at: Moment, total: Arc<StorageCounters>) -> BlockColumn {
+        BlockColumn::build(&data_type, at, Some(total))
+    }
+
+    /// A column with these cells at these rows.
+    pub fn with_rows(data_type: DataType, at: Moment, rows: &RowSet, chunk: &Chunk) -> Result<BlockColumn, Error> {
+        BlockColumn::new(data_type, at).filled(rows, chunk)
+    }
+
+    /// The same column with these cells; for one that nobody reads yet.
+    pub fn filled(self, rows: &RowSet, chunk: &Chunk) -> Result<BlockColumn, Error> {
+        self.shape.check(rows.len(), chunk)?;
+        self.write(&mut self.writer(), rows, &Source::of(&self.shape, chunk))?;
+        Ok(self)
+    }
+
+    fn build(data_type: &DataType, at: Moment, total: Option<Arc<StorageCounters>>) -> BlockColumn {
+        let shape = Arc::new(Shape::new(data_type));
+        let counters = StorageCounters::under(total);
+        let pool = Pool::new(BLOCK * shape.width, SLAB_BYTES, counters.clone());
+        let shared = Shared { tree: Tree::default(), written: at, undo: None, editing: false };
+        let writer = Writer { pool, vacated: RowSet::new() };
+        BlockColumn { shape, counters, shared: Mutex::new(shared), writer: Mutex::new(writer) }
+    }
+
+    /// Carries one step out. While it runs, and until [`BlockColumn::settle`], the moment before stays
+    /// readable. A column is written once a step.
+    pub fn apply(&self, edit: &Edit) -> Result<(), Error> {
+        for (rows, chunk) in edit.writes {
+            self.shape.check(rows.len(), chunk)?;
+        }
+        let mut writer = self.writer();
+        let undo = self.gather_undo(edit.undo)?;
+        self.publish(edit.step, undo)?;
+        for shift in edit.moves {
+            self.carry(&mut writer, shift)?;
+        }
+        for (rows, chunk) in edit.writes {
+            self.write(&mut writer, rows, &Source::of(&self.shape, chunk))?;
+        }
+        writer.vacated = vacated(edit);
+        self.shared().editing = false;
+        Ok(())
+    }
+
+    /// Replaces every cell; the moment before keeps the old ones whole until [`BlockColumn::settle`].
+    pub fn replace(&self, step: Step, rows: &RowSet, chunk: &Chunk) -> Result<(), Error> {
+        self.shape.check(rows.len(), chunk)?;
+        let mut writer = self.writer();
+        let old = self.shared().tree.clone();
+        self.publish(step, Undo::Whole(old))?;
+        self.shared().tree = Tree::default();
+        self.write(&mut writer, rows, &Source::of(&self.shape, chunk))?;
+        writer.vacated = RowSet::new();
+        self.shared().editing = false;
+        Ok(())
+    }
+
+    /// The end of a step: the moment before is gone, dead cells give their memory back.
+    pub fn settle(&self) {
+        let mut writer = self.writer();
+        let undo = self.shared().undo.take();
+        if let Some(undo) = &undo {
+            self.counters.drop_undo(undo.bytes());
+        }
+        let rebuilt = matches!(undo.as_deref(), Some(Undo::Whole(_)));
+        drop(undo);
+        let vacated = std::mem::take(&mut writer.vacated);
+        if !vacated.is_empty() {
+            self.bury(&mut writer, &vacated);
+        }
+        if rebuilt || !vacated.is_empty() {
+            writer.pool.trim();
+        }
+    }
+
+    /// What this column costs now.
+    pub fn counters(&self) -> ColumnCounters {
+        let tree = self.shared().tree.clone();
+        ColumnCounters {
+            blocks_copied: self.counters.blocks_copied(),
+            bytes_held: self.counters.bytes_held(),
+            undo_bytes: self.counters.undo_bytes(),
+            blocks: tree.leaves().iter().map(|leaf| leaf.iter().count() as u64).sum(),
+        }
+    }
+
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The old cells of these keys, gathered while readers go on.
+    fn gather_undo(&self, rows: &RowSet) -> Result<Undo, Error> {
+        let chunk = self.cells_of(rows)?;
+        Ok(Undo::Cells { rows: rows.clone(), chunk })
+    }
+
+    fn cells_of(&self, rows: &RowSet) -> Result<Chunk, Error> {
+        let tree = self.shared().tree.clone();
+        BlockView { shape: self.shape.clone(), tree, undo: None }.copied(rows)
+    }
+
+    fn publish(&self, step: Step, undo: Undo) -> Result<(), Error> {
+        let mut shared = self.shared();
+        if shared.written >= step.now() {
+            return Err(Error::AlreadyWritten { step });
+        }
+        if let Some(old) = &shared.undo {
+            self.counters.drop_undo(old.bytes());
+        }
+        self.counters.keep_undo(undo.bytes());
+        let old = shared.undo.replace(Arc::new(undo));
+        (shared.written, shared.editing) = (step.now(), true);
+        drop(shared);
+        drop(old);
+        Ok(())
+    }
+
+    /// Moves rows batch by batch, starting at the end towards which they move.
+    fn carry(&self, writer: &mut Writer, shift: &Move) -> Result<(), Error> {
+        let batches = shift.rows.len().div_ceil(MOVE_ROWS);
+        for batch in 0..batches {
+            let batch = if shift.delta > 0 { batches - 1 - batch } else { batch };
+            let rows = shift.rows.slice(batch * MOVE_ROWS, MOVE_ROWS);
+            let chunk = self.cells_of(&rows)?;
+            self.write(writer, &shifted(&rows, shift.delta), &Source::of(&self.shape, &chunk))?;
+        }
+        Ok(())
+    }
+
+    /// Stores cells leaf by leaf, under the lock for one leaf at a time.
+    fn write(&self, writer: &mut Writer, rows: &RowSet, source: &Source) -> Result<(), Error> {
+        let mut runs = runs(rows).peekable();
+        let (mut at, mut batch) = (0, Vec::new());
+        while let Some(first) = runs.peek().copied() {
+            let mut shared = self.shared();
+            let leaf = shared.tree.leaf_mut(first.leaf());
+            while let Some(block) = runs.peek().filter(|run| run.leaf() == first.leaf()).map(|run| run.block) {
+                batch.clear();
+                while let Some(run) = runs.next_if(|run| run.block == block) {
+                    batch.push(run);
+                }
+                at += self.write_block(leaf, &mut writer.pool, &batch, source, at)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_block(
+        &self,
+        leaf: &mut Leaf,
+        pool: &mut Pool,
+        batch: &[Run],
+        source: &Source,
+        at: usize,
+    ) -> Result<usize, Error> {
+        let cells = batch.iter().map(|run| run.len).sum();
+        let fresh = || {
+            let block = Arc::new(Block::new(&self.shape, cells, pool));
+            Entry { block, alive: Default::default() }
+        };
+        let entry = leaf.entry_or_insert(batch[0].block, fresh);
+        let block = writable(entry, &self.shape, pool);
+        match source {
+            Source::Plain(source) => block.write(&self.shape, batch, source, at, pool)?,
+            Source::Opaque(chunk) => block.write_opaque(batch, chunk, at)?,
+        }
+        batch.iter().for_each(|run| entry.alive.insert(run.offset, run.len));
+        Ok(cells)
+    }
+
+    /// Takes dead cells out: an empty block goes, a sparse one is packed.
+    fn bury(&self, writer: &mut Writer, dead: &RowSet) {
+        let (mut runs, mut batch) = (runs(dead).peekable(), Vec::new());
+        while let Some(first) = runs.peek().copied() {
+            let mut shared = self.shared();
+            let leaf = shared.tree.leaf_mut(first.leaf());
+            while let Some(block) = runs.peek().filter(|run| run.leaf() == first.leaf()).map(|run| run.block) {
+                batch.clear();
+                while let Some(run) = runs.next_if(|run| run.block == block) {
+                    batch.push(run);
+                }
+                self.bury_in_block(leaf, &mut writer.pool, &batch);
+            }
+            shared.tree.prune(first.leaf());
+        }
+    }
+
+    fn bury_in_block(&self, leaf: &mut Leaf, pool: &mut Pool, batch: &[Run]) {
+        let Some(entry) = leaf.entry_mut(batch[0].block) else { return };
+        batch.iter().for_each(|run| entry.alive.remove(run.offset, run.len));
+        if entry.alive.count() == 0 {
+            leaf.remove(batch[0].block);
+        } else if sparse(entry) {
+            // A failure to pack costs memory, not truth.
+            if let Ok(packed) = entry.block.packed(&self.shape, &entry.alive.offsets(), pool) {
+                entry.block = Arc::new(packed);
+            }
+        } else if !entry.block.texts().is_empty() {
+            let _ = writable(entry, &self.shape, pool).clear(batch, pool);
+        }
+    }
+}
+
+impl<'a> Source<'a> {
+    fn of(shape: &Shape, chunk: &'a Chunk) -> Source<'a> {
+        if shape.is_opaque() { Source::Opaque(chunk) } else { Source::Plain(Cells::of(shape, chunk)) }
+    }
+}
+
+/// Keys that held a row before the step and hold none after it.
+fn vacated(edit: &Edit) -> RowSet {
+    if edit.removed.is_empty() && edit.moves.is_empty() {
+        return RowSet::new();
+    }
+    let left: Vec<RowSet> = edit.moves.iter().map(|shift| shift.rows.clone()).collect();
+    let taken: Vec<RowSet> = edit.moves.iter().map(Move::destination).collect();
+    let left = RowSet::union_all(left.iter().chain([edit.removed]));
+    let taken = RowSet::union_all(taken.iter().chain(edit.writes.iter().map(|(rows, _)| rows)).chain([edit.added]));
+    &left - &taken
+}
+
+/// The block to edit: itself if nobody else holds it, else a copy.
+fn writable<'a>(entry: &'a mut Entry, shape: &Shape, pool: &mut Pool) -> &'a mut Block {
+    if Arc::get_mut(&mut entry.block).is_none() {
+        pool.counters().block_copied();
+        entry.block = Arc::new(entry.block.copy(shape, pool));
+    }
+    Arc::get_mut(&mut entry.block).expect("nobody else has seen the copy")
+}
+
+/// Whether a block has few rows for the room it takes, or more dead cells than rows.
+fn sparse(entry: &Entry) -> bool {
+    let (alive, slots) = (entry.alive.count(), entry.block.slots());
+    if slots == BLOCK { alive < PACKED_BELOW } else { alive * 2 < slots }
+}
+
+impl ColumnSource for BlockColumn {
+    fn data_type(&self) -> &DataType {
+        &self.shape.data_type
+    }
+
+    fn at(&self, moment: Moment) -> Result<Arc<dyn Column>, Moved> {
+        let shared = self.shared();
+        let undo = if shared.written <= moment && !shared.editing {
+            None
+        } else if shared.written.number() == moment.number() + 1 && shared.undo.is_some() {
+            shared.undo.clone()
+        } else {
+            return Err(Moved);
+        };
+        let tree = shared.tree.clone();
+        drop(shared);
+        Ok(Arc::new(BlockView { shape: self.shape.clone(), tree, undo }))
+    }
+
+    fn bytes(&self) -> u64 {
+        self.counters.bytes_held()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

@@ -1,0 +1,234 @@
+//! A static column in the arrays it came in.
+
+use std::any::Any;
+use std::sync::{Arc, OnceLock};
+
+use arrow_array::{Array, ArrayRef, UInt32Array, new_empty_array, new_null_array};
+use arrow_schema::DataType;
+use arrow_select::concat::concat;
+use arrow_select::interleave::interleave;
+use graph::{Moment, Moved};
+use rowset::RowSet;
+
+use crate::{Chunk, Column, ColumnSource, Error, NO_ROW, kind};
+
+/// The share of an array from which on a read converts the whole of it, once.
+const CONVERT_SHARE: usize = 8;
+
+/// Key `first_key + i` is element `i` of a sequence of arrays, which are kept as they are.
+///
+/// What is read comes in the canonical type; an array of another type is converted when first needed.
+#[derive(Clone)]
+pub struct FlatColumn(Arc<Flat>);
+
+struct Flat {
+    canonical: DataType,
+    /// The type the arrays came in.
+    stored: DataType,
+    first_key: u64,
+    parts: Vec<Part>,
+    len: usize,
+}
+
+struct Part {
+    /// Position of the array's first cell.
+    from: usize,
+    array: ArrayRef,
+    converted: OnceLock<ArrayRef>,
+}
+
+impl Part {
+    fn canonical(&self, wanted: &DataType) -> Result<ArrayRef, Error> {
+        if self.array.data_type() == wanted {
+            return Ok(self.array.clone());
+        }
+        if let Some(converted) = self.converted.get() {
+            return Ok(converted.clone());
+        }
+        let converted = kind::to_canonical(&self.array)?;
+        Ok(self.converted.get_or_init(|| converted).clone())
+    }
+
+    fn slice(&self, wanted: &DataType, from: usize, len: usize) -> Result<ArrayRef, Error> {
+        let whole = self.converted.get().is_some() || len * CONVERT_SHARE >= self.array.len();
+        if whole || self.array.data_type() == wanted {
+            return Ok(self.canonical(wanted)?.slice(from, len));
+        }
+        kind::to_canonical(&self.array.slice(from, len))
+    }
+}
+
+impl FlatColumn {
+    /// The cells of `arrays`, one after the other, at keys from 0. All have one type; of no array, nulls.
+    pub fn new(arrays: Vec<ArrayRef>) -> Result<FlatColumn, Error> {
+        FlatColumn::at_keys(arrays, 0)
+    }
+
+    /// As [`FlatColumn::new`], at keys from `first_key`.
+    pub fn at_keys(arrays: Vec<ArrayRef>, first_key: u64) -> Result<FlatColumn, Error> {
+        let stored = arrays.first().map_or(DataType::Null, |array| array.data_type().clone());
+        if let Some(other) = arrays.iter().find(|array| array.data_type() != &stored) {
+            return Err(Error::Type { expected: stored, found: other.data_type().clone() });
+        }
+        let mut len = 0;
+        let mut parts = Vec::with_capacity(arrays.len());
+        for array in arrays.into_iter().filter(|array| !array.is_empty()) {
+            parts.push(Part { from: len, array, converted: OnceLock::new() });
+            len = parts[parts.len() - 1].from + parts[parts.len() - 1].array.len();
+        }
+        Ok(FlatColumn(Arc::new(Flat { canonical: kind::canonical(&stored), stored, first_key, parts, len })))
+    }
+
+    /// The arrays as they came.
+    pub fn arrays(&self) -> Vec<ArrayRef> {
+        self.0.parts.iter().map(|part| part.array.clone()).collect()
+    }
+}
+
+impl Flat {
+    /// The part that holds a position.
+    fn part(&self, pos: usize) -> usize {
+        self.parts.partition_point(|part| part.from <= pos) - 1
+    }
+
+    /// Positions of a span of keys; keys outside the column have none.
+    fn positions(&self, span: rowset::Span) -> Result<std::ops::Range<usize>, Error> {
+        let from = span.first.checked_sub(self.first_key);
+        match from.map(|from| from as usize..from as usize + span.len() as usize) {
+            Some(range) if range.end <= self.len => Ok(range),
+            _ => Err(Error::Length { rows: span.last + 1, cells: self.len as u64 }),
+        }
+    }
+
+    /// Slices of the parts for these positions.
+    fn cut(
+        &self,
+        range: std::ops::Range<usize>,
+        slice: &mut dyn FnMut(&Part, usize, usize) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut pos = range.start;
+        while pos < range.end {
+            let part = &self.parts[self.part(pos)];
+            let from = pos - part.from;
+            let len = (part.array.len() - from).min(range.end - pos);
+            slice(part, from, len)?;
+            pos += len;
+        }
+        Ok(())
+    }
+
+    fn joined(&self, mut slices: Vec<ArrayRef>) -> Result<ArrayRef, Error> {
+        match slices.len() {
+            0 => Ok(new_empty_array(&self.canonical)),
+            1 => Ok(slices.remove(0)),
+            _ => Ok(concat(&slices.iter().map(|slice| slice.as_ref()).collect::<Vec<_>>())?),
+        }
+    }
+
+    fn gather(&self, positions: impl Iterator<Item = Option<usize>>) -> Result<Chunk, Error> {
+        let taken = match &self.parts[..] {
+            [] => return Ok(new_null_array(&self.canonical, positions.count())),
+            [part] => {
+                let places: UInt32Array = match u32::try_from(self.len) {
+                    Ok(_) => positions.map(|pos| pos.map(|pos| pos as u32)).collect(),
+                    Err(_) => return self.interleaved(positions),
+                };
+                let from = part.converted.get().unwrap_or(&part.array);
+                arrow_select::take::take(from, &places, None)?
+            }
+            _ => return self.interleaved(positions),
+        };
+        kind::to_canonical(&taken)
+    }
+
+    fn interleaved(&self, positions: impl Iterator<Item = Option<usize>>) -> Result<Chunk, Error> {
+        let null = new_null_array(&self.stored, 1);
+        let mut arrays: Vec<&dyn Array> = self.parts.iter().map(|part| part.array.as_ref()).collect();
+        arrays.push(null.as_ref());
+        let nowhere = (self.parts.len(), 0);
+        let picks: Vec<_> = positions
+            .map(|pos| pos.map_or(nowhere, |pos| (self.part(pos), pos - self.parts[self.part(pos)].from)))
+            .collect();
+        if picks.is_empty() {
+            return Ok(new_empty_array(&self.canonical));
+        }
+        kind::to_canonical(&interleave(&arrays, &picks)?)
+    }
+}
+
+impl ColumnSource for FlatColumn {
+    fn data_type(&self) -> &DataType {
+        &self.0.canonical
+    }
+
+    fn at(&self, _moment: Moment) -> Result<Arc<dyn Column>, Moved> {
+        Ok(Arc::new(self.clone()))
+    }
+
+    fn bytes(&self) -> u64 {
+        let converted = |part: &Part| part.converted.get().map_or(0, |array| array.get_array_memory_size());
+        self.0.parts.iter().map(|part| (part.array.get_array_memory_size() + converted(part)) as u64).sum()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Column for FlatColumn {
+    fn data_type(&self) -> &DataType {
+        &self.0.canonical
+    }
+
+    fn read(&self, rows: &RowSet) -> Result<Chunk, Error> {
+        let flat = &*self.0;
+        let mut slices = Vec::new();
+        let scattered = rows.spans().take(65).count() > 64;
+        if scattered {
+            let positions = rows.iter().map(|key| Some((key - flat.first_key) as usize).filter(|&pos| pos < flat.len));
+            return flat.gather(positions);
+        }
+        for span in rows.spans() {
+            flat.cut(flat.positions(span)?, &mut |part, from, len| {
+                slices.push(part.slice(&flat.canonical, from, len)?);
+                Ok(())
+            })?;
+        }
+        flat.joined(slices)
+    }
+
+    fn take(&self, keys: &[u64]) -> Result<Chunk, Error> {
+        let flat = &*self.0;
+        let position = |key: u64| Some(key.wrapping_sub(flat.first_key) as usize);
+        flat.gather(keys.iter().map(|&key| position(key).filter(|&pos| key != NO_ROW && pos < flat.len)))
+    }
+
+    fn pieces(&self, rows: &RowSet) -> Result<Vec<Chunk>, Error> {
+        let canonical = &self.0.canonical;
+        self.cut_spans(rows, |part, from, len| part.slice(canonical, from, len))
+    }
+
+    fn export(&self, rows: &RowSet, declared: &DataType) -> Result<Vec<Chunk>, Error> {
+        if declared == &self.0.stored {
+            return self.cut_spans(rows, |part, from, len| Ok(part.array.slice(from, len)));
+        }
+        self.pieces(rows)?.iter().map(|piece| kind::to_declared(piece, declared)).collect()
+    }
+}
+
+impl FlatColumn {
+    fn cut_spans(
+        &self,
+        rows: &RowSet,
+        slice: impl Fn(&Part, usize, usize) -> Result<Chunk, Error>,
+    ) -> Result<Vec<Chunk>, Error> {
+        let mut pieces = Vec::new();
+        for span in rows.spans() {
+            self.0.cut(self.0.positions(span)?, &mut |part, from, len| {
+                pieces.push(slice(part, from, len)?);
+                Ok(())
+            })?;
+        }
+        Ok(pieces)
+    }
+}

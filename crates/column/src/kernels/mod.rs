@@ -1,0 +1,3 @@
+//! The inner loops: cells by position, by width, never by type.
+
+pub(crate) mod assemble;

@@ -1,0 +1,375 @@
+//! Cells out of a tree of blocks: lent where they lie together, gathered where they do not.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, new_empty_array, new_null_array};
+use arrow_buffer::{ArrowNativeType, Buffer};
+use arrow_select::interleave::interleave;
+use hashbrown::HashMap;
+use rowset::RowSet;
+
+use crate::bits::Bits;
+use crate::block::Block;
+use crate::cells::{Cells, Gathered, Shape, array_of, is_long, length, place, placed, with_width};
+use crate::kind::Kind;
+use crate::slab::{Lender, lend};
+use crate::texts::MOST_TEXTS;
+use crate::tree::{BLOCK, Cursor, Tree, locate, runs};
+use crate::{Error, NO_ROW};
+
+/// Fewer bytes than this are copied sooner than lent; a lent block must be copied before its next edit.
+const LEND_BYTES: usize = 256;
+/// A block that gives this many strings at once shares its buffers, else their bytes are copied.
+const SHARE_STRINGS: usize = 64;
+/// Copied bytes of strings go into buffers of about this size.
+const COPY_BYTES: usize = 1 << 28;
+
+/// The cells of a contiguous range of keys, without a copy, if their memory lies together.
+pub(crate) fn lent(tree: &Tree, shape: &Shape, first: u64, len: usize) -> Option<ArrayRef> {
+    let least = if shape.has_views() { SHARE_STRINGS * 16 } else { LEND_BYTES };
+    if matches!(shape.kind, Kind::Bool | Kind::Opaque) || len * shape.width < least {
+        return None;
+    }
+    let blocks = together(tree, first, len)?;
+    let (_, offset) = locate(first);
+    let nulls = lent_nulls(&blocks, offset, len).and_then(|valid| valid.into_nulls(len));
+    let texts = if shape.has_views() { lent_texts(&blocks) } else { Vec::new() };
+    let values = lend(blocks, offset * shape.width, len * shape.width);
+    Some(array_of(shape, len, values, nulls, texts))
+}
+
+/// How many keys from `first` on, up to `len`, lie in one stretch of memory.
+pub(crate) fn stretch(tree: &Tree, first: u64, len: usize) -> usize {
+    let mut cursor = Cursor::new(tree);
+    let (number, offset) = locate(first);
+    let Some(mut block) = cursor.block(number) else { return len.min(BLOCK - offset) };
+    let mut number = number;
+    let mut covered = BLOCK - offset;
+    while covered < len {
+        number += 1;
+        match cursor.block(number) {
+            Some(next) if touching(block, next) => block = next,
+            _ => break,
+        }
+        covered += BLOCK;
+    }
+    covered.min(len)
+}
+
+fn touching(block: &Block, next: &Block) -> bool {
+    block.region().zip(next.region()).is_some_and(|(one, two)| one.touches(two))
+}
+
+fn together(tree: &Tree, first: u64, len: usize) -> Option<Vec<Arc<Block>>> {
+    let ((from, _), (to, _)) = (locate(first), locate(first + len as u64 - 1));
+    let mut cursor = Cursor::new(tree);
+    let mut blocks: Vec<Arc<Block>> = Vec::with_capacity((to - from) as usize + 1);
+    for number in from..=to {
+        let block = cursor.block(number)?;
+        block.region()?;
+        if blocks.last().is_some_and(|last| !touching(last, block)) {
+            return None;
+        }
+        blocks.push(block.clone());
+    }
+    Some(blocks)
+}
+
+fn lent_nulls(blocks: &[Arc<Block>], offset: usize, len: usize) -> Option<Bits> {
+    if blocks.iter().all(|block| block.valid().is_none()) {
+        return None;
+    }
+    let mut bits = Bits::filled(len, true);
+    let (mut at, mut from) = (0, offset);
+    for block in blocks {
+        let take = (BLOCK - from).min(len - at);
+        if let Some(valid) = block.valid() {
+            bits.copy(at, valid, from, take);
+        }
+        (at, from) = (at + take, 0);
+    }
+    Some(bits)
+}
+
+/// Buffers at the places that the blocks' views name; those of other blocks of the slab stay empty.
+fn lent_texts(blocks: &[Arc<Block>]) -> Vec<Buffer> {
+    let mut texts = Vec::new();
+    let empty = Buffer::from(Vec::<u8>::new());
+    for block in blocks.iter().filter(|block| !block.texts().is_empty()) {
+        texts.resize(block.texts().base() as usize, empty.clone());
+        texts.extend(block.texts().buffers());
+        debug_assert!(texts.len() <= block.texts().base() as usize + MOST_TEXTS);
+    }
+    texts
+}
+
+/// The cells of these rows, copied together. Not for opaque shapes.
+pub(crate) fn gather(tree: &Tree, shape: &Shape, rows: &RowSet) -> Gathered {
+    let mut gathered = Gathered::new(shape, usize::try_from(rows.len()).unwrap_or(usize::MAX));
+    let mut segments = Segments::new(shape);
+    with_width!(shape, T, stride => gather_units::<T>(tree, rows, stride, &mut gathered, &mut segments));
+    segments.settle(&mut gathered, false);
+    gathered
+}
+
+fn gather_units<'a, T: ArrowNativeType>(
+    tree: &'a Tree,
+    rows: &RowSet,
+    stride: usize,
+    gathered: &mut Gathered,
+    segments: &mut Segments<'a>,
+) {
+    let Gathered { values, valid, len: total, .. } = gathered;
+    let out = values.typed_data_mut::<T>();
+    let mut cursor = Cursor::new(tree);
+    let mut current = u64::MAX;
+    let mut block: Option<&Arc<Block>> = None;
+    let mut dense: Option<&[T]> = None;
+    let mut at = 0;
+    for run in runs(rows) {
+        if run.block != current {
+            current = run.block;
+            block = cursor.block(current);
+            dense = block.and_then(|block| block.dense());
+        }
+        let target = &mut out[at * stride..(at + run.len) * stride];
+        match (dense, block) {
+            (Some(cells), _) => copy_units(target, &cells[run.offset * stride..]),
+            (None, Some(block)) => block.copy_run(run.offset, target, stride),
+            (None, None) => valid.get_or_insert_with(|| Bits::filled(*total, true)).fill(at, run.len, false),
+        }
+        if let Some(block) = block {
+            if let Some(bits) = block.valid() {
+                valid.get_or_insert_with(|| Bits::filled(*total, true)).copy(at, bits, run.offset, run.len);
+            }
+            segments.note(block, at, run.len);
+        }
+        at += run.len;
+    }
+}
+
+/// Copies as many units as `target` has room for; short runs without the call of a copy.
+#[inline(always)]
+fn copy_units<T: Copy>(target: &mut [T], source: &[T]) {
+    let source = &source[..target.len()];
+    if target.len() < 8 {
+        for (to, from) in target.iter_mut().zip(source) {
+            *to = *from;
+        }
+    } else {
+        target.copy_from_slice(source);
+    }
+}
+
+/// One cell per key, in the order given. Not for opaque shapes.
+pub(crate) fn take(tree: &Tree, shape: &Shape, keys: &[u64]) -> Gathered {
+    let mut gathered = Gathered::new(shape, keys.len());
+    let mut segments = Segments::new(shape);
+    with_width!(shape, T, stride => take_units::<T>(tree, keys, stride, &mut gathered, &mut segments));
+    segments.settle(&mut gathered, true);
+    gathered
+}
+
+fn take_units<'a, T: ArrowNativeType>(
+    tree: &'a Tree,
+    keys: &[u64],
+    stride: usize,
+    gathered: &mut Gathered,
+    segments: &mut Segments<'a>,
+) {
+    let Gathered { values, valid, .. } = gathered;
+    let out = values.typed_data_mut::<T>();
+    let mut cursor = Cursor::new(tree);
+    let mut current = u64::MAX;
+    let mut block: Option<&Arc<Block>> = None;
+    let mut dense: Option<&[T]> = None;
+    for (at, &key) in keys.iter().enumerate() {
+        let (number, offset) = locate(key);
+        if number != current {
+            current = number;
+            block = if key == NO_ROW { None } else { cursor.block(number) };
+            dense = block.and_then(|block| block.dense());
+        }
+        let target = &mut out[at * stride..(at + 1) * stride];
+        match (dense, block) {
+            (Some(cells), _) => copy_units(target, &cells[offset * stride..]),
+            (None, Some(block)) => block.copy_run(offset, target, stride),
+            (None, None) => valid.get_or_insert_with(|| Bits::filled(keys.len(), true)).set(at, false),
+        }
+        if let Some(block) = block {
+            if block.valid().is_some_and(|bits| !bits.get(offset)) {
+                valid.get_or_insert_with(|| Bits::filled(keys.len(), true)).set(at, false);
+            }
+            segments.note(block, at, 1);
+        }
+    }
+}
+
+/// From which block each stretch of gathered views came, to give them buffers of their own array.
+struct Segments<'a> {
+    wanted: bool,
+    list: Vec<(&'a Arc<Block>, usize, usize)>,
+}
+
+impl<'a> Segments<'a> {
+    fn new(shape: &Shape) -> Segments<'a> {
+        Segments { wanted: shape.has_views(), list: Vec::new() }
+    }
+
+    #[inline(always)]
+    fn note(&mut self, block: &'a Arc<Block>, at: usize, len: usize) {
+        if !self.wanted || block.texts().is_empty() {
+            return;
+        }
+        match self.list.last_mut() {
+            Some((last, from, had)) if Arc::ptr_eq(last, block) && *from + *had == at => *had += len,
+            _ => self.list.push((block, at, len)),
+        }
+    }
+
+    /// Points every long view at a buffer of the gathered array. With `repeats`, one block may come often.
+    fn settle(self, gathered: &mut Gathered, repeats: bool) {
+        let mut longs: HashMap<*const Block, usize> = HashMap::new();
+        let views = gathered.values.typed_data_mut::<u8>();
+        if self.list.is_empty() || views.is_empty() {
+            return;
+        }
+        let views = gathered.values.typed_data_mut::<u128>();
+        if repeats {
+            for &(block, at, len) in &self.list {
+                *longs.entry(Arc::as_ptr(block)).or_default() +=
+                    views[at..at + len].iter().filter(|view| is_long(**view)).count();
+            }
+        }
+        let mut shared: HashMap<*const Block, u32> = HashMap::new();
+        let mut copies = Copies::default();
+        for (block, at, len) in self.list {
+            let views = &mut views[at..at + len];
+            let pointer = Arc::as_ptr(block);
+            let long = match repeats {
+                true => longs.get(&pointer).copied().unwrap_or(0),
+                false => views.iter().filter(|view| is_long(**view)).count(),
+            };
+            if long == 0 {
+                continue;
+            }
+            let base = (long >= SHARE_STRINGS).then(|| {
+                *shared.entry(pointer).or_insert_with(|| {
+                    copies.close(&mut gathered.texts);
+                    let base = gathered.texts.len() as u32;
+                    gathered.texts.extend(block.texts().buffers());
+                    base
+                })
+            });
+            for view in views.iter_mut().filter(|view| is_long(**view)) {
+                *view = match base {
+                    Some(base) => {
+                        let (buffer, offset) = place(*view);
+                        placed(*view, buffer - block.texts().base() + base, offset)
+                    }
+                    None => copies.add(*view, block.texts().bytes(*view), &mut gathered.texts),
+                };
+            }
+        }
+        copies.close(&mut gathered.texts);
+    }
+}
+
+/// Bytes of strings copied into buffers of the gathered array.
+#[derive(Default)]
+struct Copies {
+    bytes: Vec<u8>,
+}
+
+impl Copies {
+    fn add(&mut self, view: u128, bytes: &[u8], texts: &mut Vec<Buffer>) -> u128 {
+        if !self.bytes.is_empty() && self.bytes.len() + bytes.len() > COPY_BYTES {
+            self.close(texts);
+        }
+        let view = placed(view, texts.len() as u32, self.bytes.len() as u32);
+        self.bytes.extend_from_slice(bytes);
+        debug_assert_eq!(length(view), bytes.len());
+        view
+    }
+
+    fn close(&mut self, texts: &mut Vec<Buffer>) {
+        if !self.bytes.is_empty() {
+            texts.push(Buffer::from_vec(std::mem::take(&mut self.bytes)));
+        }
+    }
+}
+
+/// Puts cells of `source` in the place of gathered ones: pairs of (position gathered, position in source).
+pub(crate) fn patch(
+    gathered: &mut Gathered,
+    shape: &Shape,
+    source: &Cells,
+    places: impl Iterator<Item = (usize, usize)> + Clone,
+) {
+    with_width!(shape, T, stride => {
+        let (out, cells) = (gathered.values.typed_data_mut::<T>(), source.values.typed_data::<T>());
+        for (to, from) in places.clone() {
+            out[to * stride..][..stride].copy_from_slice(&cells[from * stride..][..stride]);
+        }
+    });
+    if shape.has_views() {
+        let base = gathered.texts.len() as u32;
+        gathered.texts.extend(source.texts.iter().cloned());
+        let views = gathered.values.typed_data_mut::<u128>();
+        for (to, _) in places.clone() {
+            if is_long(views[to]) {
+                let (buffer, offset) = place(views[to]);
+                views[to] = placed(views[to], buffer + base, offset);
+            }
+        }
+    }
+    if source.nulls.is_some() || gathered.valid.is_some() {
+        let valid = gathered.valid_mut();
+        for (to, from) in places {
+            valid.set(to, source.nulls.as_ref().is_none_or(|nulls| nulls.is_valid(from)));
+        }
+    }
+}
+
+/// Opaque cells by key; `patched` says where a cell comes from instead.
+pub(crate) fn take_opaque(
+    tree: &Tree,
+    shape: &Shape,
+    keys: impl Iterator<Item = u64>,
+    undo: Option<(&RowSet, &ArrayRef)>,
+) -> Result<ArrayRef, Error> {
+    let null = new_null_array(&shape.data_type, 1);
+    let mut arrays: Vec<&dyn Array> = vec![null.as_ref()];
+    if let Some((_, chunk)) = undo {
+        arrays.push(chunk.as_ref());
+    }
+    let mut known: HashMap<u64, usize> = HashMap::new();
+    let mut picks = Vec::new();
+    let mut cursor = Cursor::new(tree);
+    for key in keys {
+        if key == NO_ROW {
+            picks.push((0, 0));
+            continue;
+        }
+        if let Some(pos) = undo.and_then(|(rows, _)| rows.position_of(key)) {
+            picks.push((1, pos as usize));
+            continue;
+        }
+        let (number, offset) = locate(key);
+        let found = cursor.block(number).and_then(|block| block.opaque());
+        let slot = found.and_then(|(_, offsets)| offsets.binary_search(&(offset as u16)).ok());
+        let Some(((array, _), slot)) = found.zip(slot) else {
+            picks.push((0, 0));
+            continue;
+        };
+        let at = *known.entry(number).or_insert_with(|| {
+            arrays.push(array.as_ref());
+            arrays.len() - 1
+        });
+        picks.push((at, slot));
+    }
+    if picks.is_empty() {
+        return Ok(new_empty_array(&shape.data_type));
+    }
+    Ok(interleave(&arrays, &picks)?)
+}

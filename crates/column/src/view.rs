@@ -1,0 +1,119 @@
+//! A column of blocks at one moment.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+use rowset::RowSet;
+
+use crate::cells::Shape;
+use crate::kind::Kind;
+use crate::reading::{gather, lent, stretch, take, take_opaque};
+use crate::tree::Tree;
+use crate::undo::{Undo, restore, restore_taken};
+use crate::{Chunk, Column, Error};
+
+/// A range with at least this many cells is worth a piece of its own.
+const PIECE: u64 = 1024;
+
+/// The tree of a moment and, while a step runs, what it had before.
+pub(crate) struct BlockView {
+    pub shape: Arc<Shape>,
+    pub tree: Tree,
+    pub undo: Option<Arc<Undo>>,
+}
+
+impl BlockView {
+    /// The tree to read, and the old cells to put over it.
+    fn parts(&self) -> (&Tree, Option<(&RowSet, &ArrayRef)>) {
+        match self.undo.as_deref() {
+            None => (&self.tree, None),
+            Some(Undo::Whole(tree)) => (tree, None),
+            Some(Undo::Cells { rows, chunk }) => (&self.tree, (!rows.is_empty()).then_some((rows, chunk))),
+        }
+    }
+
+    /// The cells of these rows in memory of their own: holding them holds no block.
+    pub(crate) fn copied(&self, rows: &RowSet) -> Result<Chunk, Error> {
+        let (tree, undo) = self.parts();
+        if self.shape.kind == Kind::Opaque {
+            return take_opaque(tree, &self.shape, rows.iter(), undo);
+        }
+        let mut gathered = gather(tree, &self.shape, rows);
+        if let Some((changed, chunk)) = undo {
+            restore(&mut gathered, &self.shape, rows, changed, chunk);
+        }
+        Ok(gathered.finish(&self.shape))
+    }
+
+    fn untouched(&self, rows: &RowSet) -> bool {
+        self.parts().1.is_none_or(|(changed, _)| !rows.overlaps(changed))
+    }
+}
+
+impl Column for BlockView {
+    fn data_type(&self) -> &DataType {
+        &self.shape.data_type
+    }
+
+    fn read(&self, rows: &RowSet) -> Result<Chunk, Error> {
+        let (tree, undo) = self.parts();
+        if let Some((changed, chunk)) = undo
+            && changed == rows
+        {
+            return Ok(chunk.clone());
+        }
+        if let Some(span) = rows.as_span()
+            && self.untouched(rows)
+            && let Some(chunk) = lent(tree, &self.shape, span.first, span.len() as usize)
+        {
+            return Ok(chunk);
+        }
+        self.copied(rows)
+    }
+
+    fn take(&self, keys: &[u64]) -> Result<Chunk, Error> {
+        let (tree, undo) = self.parts();
+        if self.shape.kind == Kind::Opaque {
+            return take_opaque(tree, &self.shape, keys.iter().copied(), undo);
+        }
+        let mut gathered = take(tree, &self.shape, keys);
+        if let Some((changed, chunk)) = undo {
+            restore_taken(&mut gathered, &self.shape, keys, changed, chunk);
+        }
+        Ok(gathered.finish(&self.shape))
+    }
+
+    fn pieces(&self, rows: &RowSet) -> Result<Vec<Chunk>, Error> {
+        let mut pieces = Vec::new();
+        let mut scattered: Vec<rowset::Span> = Vec::new();
+        let flush = |scattered: &mut Vec<rowset::Span>, pieces: &mut Vec<Chunk>| -> Result<(), Error> {
+            if !scattered.is_empty() {
+                pieces.push(self.copied(&RowSet::from_spans(scattered.drain(..)))?);
+            }
+            Ok(())
+        };
+        for span in rows.spans() {
+            let lendable = span.len() >= PIECE && self.untouched(&RowSet::range(span.first, span.last));
+            if !lendable {
+                scattered.push(span);
+                continue;
+            }
+            let mut first = span.first;
+            while first <= span.last {
+                let len = stretch(self.parts().0, first, (span.last - first + 1) as usize);
+                match lent(self.parts().0, &self.shape, first, len) {
+                    Some(piece) => {
+                        flush(&mut scattered, &mut pieces)?;
+                        pieces.push(piece);
+                    }
+                    None => scattered.push(rowset::Span { first, last: first + len as u64 - 1 }),
+                }
+                first += len as u64;
+            }
+        }
+        flush(&mut scattered, &mut pieces)?;
+        debug_assert_eq!(pieces.iter().map(|piece| piece.len() as u64).sum::<u64>(), rows.len());
+        Ok(pieces)
+    }
+}
