@@ -1,1 +1,31 @@
-//! Tables, updates, operations, sources, listeners.
+//! Tables that keep themselves true: updates, operations, sources, listeners.
+//!
+//! `engine` knows no Python and no socket. An operation is two functions that never see a lock
+//! ([`operation`]); the driver ([`attach()`]) does all plumbing.
+
+pub mod attach;
+pub mod counters;
+pub mod error;
+pub mod export;
+pub mod expression;
+pub mod listen;
+pub mod operation;
+pub mod ops;
+pub mod par;
+pub mod rows;
+pub mod sources;
+pub mod store;
+pub mod table;
+pub mod update;
+pub mod view;
+
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+
+pub use attach::{attach, attach_in_step};
+pub use error::{Error, Failure};
+pub use listen::{Delivered, Listener, Part, Subscription};
+pub use operation::{Input, Live, Operation, Parts, Request, Start};
+pub use table::{Attributes, Table, snapshot};
+pub use update::{ColumnSet, TableUpdate};
+pub use view::{Change, View};

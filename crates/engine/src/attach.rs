@@ -1,0 +1,374 @@
+//! The driver: how an operation joins a moving graph, and how its node runs.
+//!
+//! It is the only code that snapshots, registers, catches panics, memoises and validates updates.
+//! The protocol of joining is argued in `crates/graph/README.md`; in short: pin a settled moment,
+//! initialise without a lock, register only while that moment is still the settled one, otherwise
+//! catch up by one ordinary update from a recorder and try again.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use graph::{Moment, Moved, Node, NodeId, Outcome, Pinned, Registration, Step, UpdateGraph};
+use rowset::RowSet;
+
+use crate::error::{Error, Failure};
+use crate::operation::{Input, Live, Operation, Request, Settle, Start};
+use crate::table::{Table, common_graph, drop_flat, views};
+use crate::update::{Merged, TableUpdate};
+use crate::view::Change;
+
+/// Rounds of catching up before the last one is run under the shared lock.
+const OPTIMISTIC_ROUNDS: usize = 8;
+/// Largest table whose row equation is checked wholly in builds with debug assertions.
+const FULL_CHECK_ROWS: u64 = 1 << 16;
+
+/// Starts an operation over its inputs: a live table if one of them is live, else a static one.
+/// Equal requests on the same live inputs give the same table.
+pub fn attach(operation: &dyn Operation, inputs: &[Table]) -> Result<Table, Error> {
+    let request = operation.request();
+    for input in inputs {
+        input.alive()?;
+    }
+    let Some(graph) = common_graph(&request.name, inputs)? else { return attach_static(operation, inputs) };
+    let first = inputs.iter().find(|input| input.is_live()).expect("a graph comes from a live input");
+    let Some(key) = request.memo_key() else { return attach_live(operation, inputs, &graph) };
+    let key = inputs.iter().fold(key, |key, input| format!("{key}#{}", input.identity()));
+    let slot = first.memo_slot(&key);
+    let mut shared = slot.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(table) = shared.upgrade().filter(|table| table.failure().is_none()) {
+        return Ok(table);
+    }
+    let table = attach_live(operation, inputs, &graph)?;
+    *shared = table.downgrade();
+    Ok(table)
+}
+
+fn attach_static(operation: &dyn Operation, inputs: &[Table]) -> Result<Table, Error> {
+    let (at, views) = views(inputs);
+    let inputs = inputs_of(inputs, views);
+    let start = guarded(operation.request(), || operation.init(&inputs, at))?;
+    Ok(Table::fixed(start.parts, operation.request().clone()))
+}
+
+fn attach_live(operation: &dyn Operation, inputs: &[Table], graph: &UpdateGraph) -> Result<Table, Error> {
+    // The rows of a blink table are gone after a step: there is nothing to catch up from.
+    let blink = inputs.iter().any(|input| input.attributes().blink);
+    let still = if blink { Some(graph.shared_lock()?) } else { None };
+    let mut recorder = if graph.is_started() && still.is_none() { Some(Recorder::install(graph, inputs)) } else { None };
+    loop {
+        let (at, views) = views(inputs);
+        let started = inputs_of(inputs, views);
+        let start = guarded(operation.request(), || operation.init(&started, at))?;
+        let table = TableNode::table(operation.request(), graph, inputs, start);
+        if let Some(registration) = join(&table, inputs, graph, at, started, recorder.as_ref())? {
+            table.registered(registration);
+            for input in inputs {
+                input.alive()?;
+            }
+            return Ok(table);
+        }
+        recorder = Some(Recorder::install(graph, inputs));
+    }
+}
+
+/// Registers the node, catching up if steps have passed. None: there is no record, start again.
+fn join(
+    table: &Table,
+    inputs: &[Table],
+    graph: &UpdateGraph,
+    mut at: Moment,
+    started: Vec<Input>,
+    recorder: Option<&Recorded>,
+) -> Result<Option<Registration>, Error> {
+    let node = table.node().expect("a live table has a node");
+    let parents: Vec<NodeId> = inputs.iter().filter_map(Table::node_id).collect();
+    let door: Arc<dyn Node> = node.clone();
+    let mut before: Vec<_> = started.into_iter().map(|input| input.view).collect();
+    for round in 0.. {
+        let still = if round == OPTIMISTIC_ROUNDS { Some(graph.shared_lock()?) } else { None };
+        if round > 0 {
+            let Some(recorder) = recorder else { return Ok(None) };
+            let (to, now) = views(inputs);
+            before = node.catch_up(recorder, at, before, to, now)?;
+            at = to;
+        }
+        match graph.join(&door, &parents, at) {
+            Ok(registration) => return Ok(Some(registration)),
+            Err(Moved) => drop(still),
+        }
+    }
+    unreachable!("the shared lock holds the settled moment still")
+}
+
+/// Starts an operation inside a running step, over inputs that have settled in it: the result is
+/// as of the end of the step and first runs in the next one.
+pub fn attach_in_step(operation: &dyn Operation, inputs: &[Table], step: Step) -> Result<Table, Error> {
+    let Some(graph) = common_graph(&operation.request().name, inputs)? else { return attach_static(operation, inputs) };
+    let views = inputs.iter().map(|input| input.view_in_step(step.now())).collect();
+    let start = guarded(operation.request(), || operation.init(&inputs_of(inputs, views), step.now()))?;
+    let table = TableNode::table(operation.request(), &graph, inputs, start);
+    let parents: Vec<NodeId> = inputs.iter().filter_map(Table::node_id).collect();
+    let node: Arc<dyn Node> = table.node().expect("a live table has a node").clone();
+    let registration = graph
+        .join_in_step(&node, &parents, step)
+        .map_err(|Moved| Error::internal(&operation.request().name, "attached in a step that is not running"))?;
+    table.registered(registration);
+    Ok(table)
+}
+
+fn inputs_of(tables: &[Table], views: Vec<crate::view::View>) -> Vec<Input> {
+    tables.iter().cloned().zip(views).map(|(table, view)| Input { table, view }).collect()
+}
+
+/// Runs an operation's code; a panic becomes an error.
+fn guarded<R>(request: &Request, run: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(result) => result.map_err(|error| error.in_operation(&request.name)),
+        Err(panic) => Err(Error::internal(&request.label(), panic_text(panic.as_ref()))),
+    }
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_else(|| "a panic without text".into())
+}
+
+/// The node of one table.
+pub(crate) struct TableNode {
+    request: Request,
+    inputs: Vec<Table>,
+    rows: Arc<Pinned<RowSet>>,
+    width: usize,
+    owned: Vec<Arc<dyn Settle>>,
+    live: Mutex<Box<dyn Live>>,
+    seal: Option<Box<dyn Fn() + Send + Sync>>,
+    feed: Mutex<Option<(Step, Arc<TableUpdate>)>>,
+    failure: OnceLock<Arc<Failure>>,
+    last_step: AtomicU64,
+}
+
+impl TableNode {
+    fn table(request: &Request, graph: &UpdateGraph, inputs: &[Table], start: Start) -> Table {
+        let node = TableNode::new(request, inputs.to_vec(), &start.parts, start.live, start.owned, None);
+        Table::live(start.parts, request.clone(), graph.clone(), node)
+    }
+
+    /// The table of a source: a node without inputs, whose queue is closed as each step opens.
+    pub(crate) fn source(request: &Request, graph: &UpdateGraph, start: Start, seal: Box<dyn Fn() + Send + Sync>) -> Table {
+        let node = TableNode::new(request, Vec::new(), &start.parts, start.live, start.owned, Some(seal));
+        let table = Table::live(start.parts, request.clone(), graph.clone(), node.clone());
+        let door: Arc<dyn Node> = node;
+        table.registered(graph.source(&door));
+        table
+    }
+
+    fn new(
+        request: &Request,
+        inputs: Vec<Table>,
+        parts: &crate::operation::Parts,
+        live: Box<dyn Live>,
+        owned: Vec<Arc<dyn Settle>>,
+        seal: Option<Box<dyn Fn() + Send + Sync>>,
+    ) -> Arc<TableNode> {
+        Arc::new(TableNode {
+            request: request.clone(),
+            inputs,
+            rows: parts.rows.clone(),
+            width: parts.columns.len(),
+            owned,
+            live: Mutex::new(live),
+            seal,
+            feed: Mutex::new(None),
+            failure: OnceLock::new(),
+            last_step: AtomicU64::new(0),
+        })
+    }
+
+    pub(crate) fn inputs(&self) -> &[Table] {
+        &self.inputs
+    }
+
+    pub(crate) fn failure(&self) -> Option<Arc<Failure>> {
+        self.failure.get().cloned()
+    }
+
+    pub(crate) fn last_step(&self) -> u64 {
+        self.last_step.load(Ordering::Acquire)
+    }
+
+    /// What this table did in `step`, none if it was quiet.
+    pub(crate) fn update_in(&self, step: Step) -> Option<Arc<TableUpdate>> {
+        let feed = lock(&self.feed);
+        feed.as_ref().filter(|(at, _)| *at == step).map(|(_, update)| update.clone())
+    }
+
+    /// Brings a node that is not registered yet from `at` to `to`.
+    fn catch_up(
+        &self,
+        recorder: &Recorded,
+        at: Moment,
+        before: Vec<crate::view::View>,
+        to: Moment,
+        now: Vec<crate::view::View>,
+    ) -> Result<Vec<crate::view::View>, Error> {
+        let merged = recorder.merged(at, to, &before);
+        let quiet = merged.iter().all(TableUpdate::is_empty);
+        let changes: Vec<Change> = (self.inputs.iter().zip(before).zip(now).zip(merged))
+            .map(|(((input, before), now), update)| Change::between(input.clone(), before, now, Arc::new(update)))
+            .collect();
+        if !quiet {
+            let mut live = lock(&self.live);
+            guarded(&self.request, || live.update(&changes, Step::ending(to)))?;
+            self.owned.iter().for_each(|owned| owned.settle());
+        }
+        Ok(changes.into_iter().map(Change::into_now).collect())
+    }
+
+    fn changes(&self, step: Step) -> Vec<Change> {
+        let quiet = Arc::new(TableUpdate::default());
+        self.inputs
+            .iter()
+            .map(|input| {
+                let update = input.node().and_then(|node| node.update_in(step)).unwrap_or_else(|| quiet.clone());
+                Change::new(input.clone(), step.before(), step.now(), update)
+            })
+            .collect()
+    }
+
+    fn advance(&self, step: Step) -> Result<TableUpdate, Error> {
+        let changes = self.changes(step);
+        let mut live = lock(&self.live);
+        let update = guarded(&self.request, || live.update(&changes, step))?;
+        if !update.is_empty() {
+            self.check(&update, step)?;
+        }
+        Ok(update)
+    }
+
+    fn check(&self, update: &TableUpdate, step: Step) -> Result<(), Error> {
+        let gone = |Moved| Error::internal(&self.request.label(), "the rows of the running step are gone");
+        let before = self.rows.at(step.before()).map_err(gone)?;
+        let now = self.rows.at(step.now()).map_err(gone)?;
+        let full = cfg!(debug_assertions) && now.len().max(before.len()) <= FULL_CHECK_ROWS;
+        update.check(&before, &now, self.width, full).map_err(|broken| Error::internal(&self.request.label(), broken))
+    }
+
+    fn fail(&self, failure: Arc<Failure>) -> Outcome {
+        // Only the first failure counts: a failed node never runs again.
+        let _ = self.failure.set(failure);
+        Outcome::Failed
+    }
+
+    fn culprit(&self, step: Step, cause: Error) -> Arc<Failure> {
+        Arc::new(Failure {
+            step: step.number(),
+            culprit: self.request.label(),
+            formula: self.request.text.clone(),
+            location: self.request.location.clone(),
+            cause,
+        })
+    }
+}
+
+impl Node for TableNode {
+    fn seal(&self) {
+        if let Some(seal) = &self.seal {
+            seal();
+        }
+    }
+
+    fn run(&self, step: Step) -> Outcome {
+        if self.failure.get().is_some() {
+            return Outcome::Quiet;
+        }
+        if let Some(failure) = self.inputs.iter().find_map(Table::failure) {
+            return self.fail(failure);
+        }
+        match self.advance(step) {
+            Err(cause) => self.fail(self.culprit(step, cause)),
+            Ok(update) if update.is_empty() => Outcome::Quiet,
+            Ok(update) => {
+                *lock(&self.feed) = Some((step, Arc::new(update)));
+                self.last_step.store(step.number(), Ordering::Release);
+                Outcome::Changed
+            }
+        }
+    }
+
+    fn panicked(&self, step: Step, message: String) {
+        self.fail(self.culprit(step, Error::internal(&self.request.label(), message)));
+    }
+
+    fn settle(&self, _step: Step) {
+        lock(&self.feed).take();
+        self.owned.iter().for_each(|owned| owned.settle());
+    }
+
+    fn label(&self) -> String {
+        self.request.label()
+    }
+}
+
+impl Drop for TableNode {
+    fn drop(&mut self) {
+        drop_flat(Box::new(std::mem::take(&mut self.inputs)));
+    }
+}
+
+/// Keeps what the inputs of a starting operation do meanwhile: keys only.
+struct Recorder {
+    inputs: Vec<Table>,
+    entries: Mutex<Vec<(u64, usize, Arc<TableUpdate>)>>,
+}
+
+/// A recorder in the graph. Dropping it takes it out.
+struct Recorded {
+    recorder: Arc<Recorder>,
+    _registration: Registration,
+}
+
+impl Recorder {
+    fn install(graph: &UpdateGraph, inputs: &[Table]) -> Recorded {
+        let recorder = Arc::new(Recorder { inputs: inputs.to_vec(), entries: Mutex::default() });
+        let node: Arc<dyn Node> = recorder.clone();
+        let parents: Vec<NodeId> = inputs.iter().filter_map(Table::node_id).collect();
+        let registration = graph.snapshot(|moment| graph.join(&node, &parents, moment));
+        Recorded { recorder, _registration: registration }
+    }
+}
+
+impl Recorded {
+    /// One update for each input from `at` to `to`; what is older or newer stays out.
+    fn merged(&self, at: Moment, to: Moment, before: &[crate::view::View]) -> Vec<TableUpdate> {
+        let mut entries = lock(&self.recorder.entries);
+        entries.retain(|(step, ..)| *step > at.number());
+        let mut merged: Vec<Merged> = before.iter().map(|view| Merged::new(view.rows().clone(), view.width())).collect();
+        for (_, input, update) in entries.iter().filter(|(step, ..)| *step <= to.number()) {
+            merged[*input].push(update);
+        }
+        merged.iter().map(Merged::update).collect()
+    }
+}
+
+impl Node for Recorder {
+    fn run(&self, step: Step) -> Outcome {
+        let mut entries = lock(&self.entries);
+        for (index, input) in self.inputs.iter().enumerate() {
+            if let Some(update) = input.node().and_then(|node| node.update_in(step)) {
+                entries.push((step.number(), index, update));
+            }
+        }
+        Outcome::Quiet
+    }
+
+    fn label(&self) -> String {
+        "recorder".into()
+    }
+}
+
+/// A panic is caught before it can leave a lock poisoned in a half-made state that matters: the
+/// node that panicked has failed and never runs again.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

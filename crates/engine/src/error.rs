@@ -1,0 +1,160 @@
+//! What can go wrong, with the data a caller needs to mend it.
+
+use std::sync::Arc;
+
+/// An error of a call, or the reason a table failed.
+#[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the message beside each variant says what its fields are")]
+pub enum Error {
+    #[error("{operation}: no column {name:?}{}; the columns are {}", suggestion(.nearest), list(.valid))]
+    ColumnNotFound { operation: String, name: String, valid: Vec<String>, nearest: Option<String> },
+    #[error("{operation}: {message}")]
+    Schema { operation: String, message: String },
+    #[error("{operation}: column {name:?} would appear twice; rename one of them (alias, suffix, \"New = Old\")")]
+    Duplicate { operation: String, name: String },
+    #[error("{operation}: {message}")]
+    TypeMismatch { operation: String, message: String },
+    #[error("{operation}: {message}")]
+    InvalidOperation { operation: String, message: String },
+    #[error("{operation}: {message}")]
+    Data { operation: String, message: String },
+    #[error("{operation}: {message}")]
+    Match { operation: String, message: String },
+    #[error("{operation}: {message}")]
+    Resource { operation: String, message: String },
+    #[error("{0}")]
+    TableFailed(Arc<Failure>),
+    #[error("{operation}: {error}")]
+    Formula { operation: String, error: formula::Error },
+    #[error("{operation}: {error}")]
+    Column { operation: String, error: Arc<column::Error> },
+    #[error(transparent)]
+    Graph(#[from] graph::GraphError),
+    #[error("{0}")]
+    Cancelled(String),
+    /// An error from outside the engine (a feeder, a user's function) that a source was failed with.
+    #[error("{message}")]
+    External { message: String, payload: Option<External> },
+    #[error("internal error in {operation}: {message}; please report it")]
+    Internal { operation: String, message: String },
+}
+
+/// Something the embedding language wants back unchanged: its own exception object.
+pub type External = Arc<dyn std::any::Any + Send + Sync>;
+
+/// Why and when a table failed: the root error in every descendant.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// The step in which the culprit failed.
+    pub step: u64,
+    /// The operation that failed first, as its user called it.
+    pub culprit: String,
+    /// The user's own expression or formula text, if the operation had one.
+    pub formula: Option<String>,
+    /// Where the operation was created: file and line.
+    pub location: Option<String>,
+    /// The root error.
+    pub cause: Error,
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the table failed in step {}: {}", self.step, self.culprit)?;
+        if let Some(formula) = &self.formula {
+            write!(f, " [{formula}]")?;
+        }
+        if let Some(location) = &self.location {
+            write!(f, ", created at {location}")?;
+        }
+        write!(f, ": {}", self.cause)
+    }
+}
+
+impl Error {
+    /// A column that is not in the schema, with the nearest name there is.
+    pub fn no_column<'a>(operation: &str, name: &str, valid: impl IntoIterator<Item = &'a str>) -> Error {
+        let mut valid: Vec<String> = valid.into_iter().map(str::to_owned).collect();
+        valid.sort_by_key(|candidate| distance(name, candidate));
+        let nearest = valid.first().filter(|best| distance(name, best) <= name.chars().count().div_ceil(2)).cloned();
+        Error::ColumnNotFound { operation: operation.into(), name: name.into(), valid, nearest }
+    }
+
+    /// Names the operation the user called, where the error came from a lower floor.
+    pub fn in_operation(self, name: &str) -> Error {
+        match self {
+            Error::ColumnNotFound { name: column, valid, nearest, .. } => {
+                Error::ColumnNotFound { operation: name.into(), name: column, valid, nearest }
+            }
+            Error::Formula { error, .. } => Error::Formula { operation: name.into(), error },
+            Error::Column { error, .. } => Error::Column { operation: name.into(), error },
+            other => other,
+        }
+    }
+
+    pub(crate) fn schema(operation: &str, message: impl Into<String>) -> Error {
+        Error::Schema { operation: operation.into(), message: message.into() }
+    }
+
+    pub(crate) fn types(operation: &str, message: impl Into<String>) -> Error {
+        Error::TypeMismatch { operation: operation.into(), message: message.into() }
+    }
+
+    pub(crate) fn invalid(operation: &str, message: impl Into<String>) -> Error {
+        Error::InvalidOperation { operation: operation.into(), message: message.into() }
+    }
+
+    pub(crate) fn data(operation: &str, message: impl Into<String>) -> Error {
+        Error::Data { operation: operation.into(), message: message.into() }
+    }
+
+    pub(crate) fn internal(operation: &str, message: impl Into<String>) -> Error {
+        Error::Internal { operation: operation.into(), message: message.into() }
+    }
+}
+
+impl From<column::Error> for Error {
+    fn from(error: column::Error) -> Error {
+        Error::Column { operation: "column".into(), error: Arc::new(error) }
+    }
+}
+
+impl From<formula::Error> for Error {
+    fn from(error: formula::Error) -> Error {
+        Error::Formula { operation: "expression".into(), error }
+    }
+}
+
+impl From<arrow_schema::ArrowError> for Error {
+    fn from(error: arrow_schema::ArrowError) -> Error {
+        Error::Internal { operation: "arrow".into(), message: error.to_string() }
+    }
+}
+
+fn suggestion(nearest: &Option<String>) -> String {
+    nearest.as_ref().map(|name| format!(" (did you mean {name:?}?)")).unwrap_or_default()
+}
+
+fn list(names: &[String]) -> String {
+    const SHOWN: usize = 30;
+    let mut text = names.iter().take(SHOWN).map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN {
+        text.push_str(&format!(", … ({} in all)", names.len()));
+    }
+    if names.is_empty() { "none".into() } else { text }
+}
+
+/// Edits between two names, upper and lower case alike counted half as far by being compared folded.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.to_lowercase().chars().collect(), b.to_lowercase().chars().collect());
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut corner = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let substituted = corner + usize::from(x != y);
+            corner = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(corner + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,184 @@
+//! An expression bound to a table's columns, evaluated over rows of a view: each column is read
+//! once, big work is split over the cores, a failing value is named with its row.
+
+use std::collections::HashMap;
+
+use arrow_array::Array;
+use arrow_schema::DataType;
+use column::Chunk;
+use formula::{Bound, Expr};
+use rowset::RowSet;
+
+use crate::error::Error;
+use crate::table::Table;
+use crate::view::View;
+
+/// Rows a thread evaluates at once: large enough to be worth a task, small enough to stay in cache.
+const SLICE_ROWS: usize = 1 << 16;
+
+/// An expression bound to the columns of one table.
+pub struct Evaluator {
+    bound: Bound,
+    name: String,
+    text: String,
+    operation: String,
+    plain: Option<usize>,
+}
+
+impl Evaluator {
+    /// Checks names and types. `operation` is the method the user called.
+    pub fn new(operation: &str, expression: &Expr, table: &Table) -> Result<Evaluator, Error> {
+        let wrong = |error: formula::Error| match error {
+            formula::Error::UnknownColumn { name, .. } => {
+                Error::no_column(operation, &name, table.schema().fields().iter().map(|field| field.name().as_str()))
+            }
+            error => Error::Formula { operation: operation.into(), error },
+        };
+        let bound = formula::bind(expression, table.canonical()).map_err(wrong)?;
+        let name = expression.output_name().map_err(wrong)?;
+        let plain = match expression.unaliased() {
+            Expr::Column(column) => Some(table.column_index(operation, column)?),
+            _ => None,
+        };
+        Ok(Evaluator { bound, name, text: expression.to_python(), operation: operation.into(), plain })
+    }
+
+    /// The same, for a filter: the expression must be Boolean.
+    pub fn predicate(operation: &str, expression: &Expr, table: &Table) -> Result<Evaluator, Error> {
+        let bound = formula::bind(expression, table.canonical()).map_err(|error| match error {
+            formula::Error::UnknownColumn { name, .. } => {
+                Error::no_column(operation, &name, table.schema().fields().iter().map(|field| field.name().as_str()))
+            }
+            error => Error::Formula { operation: operation.into(), error },
+        })?;
+        let text = expression.to_python();
+        if !matches!(bound.data_type(), DataType::Boolean | DataType::Null) {
+            let message = format!("a filter must be Boolean, {text} is {}; compare it with something, or cast it", bound.data_type());
+            return Err(Error::types(operation, message));
+        }
+        Ok(Evaluator { bound, name: String::new(), text, operation: operation.into(), plain: None })
+    }
+
+    /// The name of the column it makes.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The user's text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The type of the column it makes.
+    pub fn data_type(&self) -> &DataType {
+        self.bound.data_type()
+    }
+
+    /// The columns it reads.
+    pub fn inputs(&self) -> &[usize] {
+        self.bound.inputs()
+    }
+
+    /// The column it is, if it is nothing but a column.
+    pub fn as_column(&self) -> Option<usize> {
+        self.plain
+    }
+
+    /// One value a row, in key order.
+    pub fn evaluate(&self, view: &View, rows: &RowSet) -> Result<Chunk, Error> {
+        self.on(&self.cells(view, rows)?, rows)
+    }
+
+    /// One value a row over cells that were read already (one chunk for each of `inputs`).
+    pub fn on(&self, cells: &[Chunk], rows: &RowSet) -> Result<Chunk, Error> {
+        let mut pieces = self.pieces_on(cells, rows)?;
+        if pieces.len() == 1 {
+            return Ok(pieces.remove(0));
+        }
+        let parts: Vec<&dyn Array> = pieces.iter().map(|piece| piece.as_ref()).collect();
+        Ok(arrow_select::concat::concat(&parts)?)
+    }
+
+    /// One value a row, in consecutive chunks.
+    pub fn pieces(&self, view: &View, rows: &RowSet) -> Result<Vec<Chunk>, Error> {
+        self.pieces_on(&self.cells(view, rows)?, rows)
+    }
+
+    fn pieces_on(&self, cells: &[Chunk], rows: &RowSet) -> Result<Vec<Chunk>, Error> {
+        self.split(cells, rows, |cells, len| self.bound.evaluate(cells, len))
+    }
+
+    /// The rows for which it is true; null counts as false.
+    pub fn matching(&self, view: &View, rows: &RowSet) -> Result<RowSet, Error> {
+        if rows.is_empty() {
+            return Ok(RowSet::new());
+        }
+        let masks = self.split(&self.cells(view, rows)?, rows, |cells, len| self.bound.evaluate_mask(cells, len))?;
+        if let [mask] = masks.as_slice() {
+            return Ok(rows.select_mask(mask.values(), mask.offset()));
+        }
+        let starts: Vec<u64> = masks
+            .iter()
+            .scan(0, |start, mask| {
+                let this = *start;
+                *start += mask.len() as u64;
+                Some(this)
+            })
+            .collect();
+        let parts = crate::par::try_map(true, &masks, |at, mask| {
+            let part = rows.slice(starts[at], mask.len() as u64);
+            Ok::<RowSet, Error>(part.select_mask(mask.values(), mask.offset()))
+        })?;
+        Ok(RowSet::union_all(parts.iter()))
+    }
+
+    fn cells(&self, view: &View, rows: &RowSet) -> Result<Vec<Chunk>, Error> {
+        view.read_columns(self.inputs(), rows)
+    }
+
+    fn split<R: Send>(
+        &self,
+        cells: &[Chunk],
+        rows: &RowSet,
+        run: impl Fn(&[Chunk], usize) -> Result<R, formula::RowError> + Sync,
+    ) -> Result<Vec<R>, Error> {
+        let total = rows.len() as usize;
+        if total <= 2 * SLICE_ROWS {
+            return Ok(vec![run(cells, total).map_err(|error| self.at_row(rows, 0, error))?]);
+        }
+        let starts: Vec<usize> = (0..total).step_by(SLICE_ROWS).collect();
+        crate::par::try_map(true, &starts, |_, start| {
+            let len = SLICE_ROWS.min(total - start);
+            let cells: Vec<Chunk> = cells.iter().map(|chunk| chunk.slice(*start, len)).collect();
+            run(&cells, len).map_err(|error| self.at_row(rows, *start, error))
+        })
+    }
+
+    fn at_row(&self, rows: &RowSet, start: usize, error: formula::RowError) -> Error {
+        let key = rows.key_at((start + error.row) as u64);
+        let place = key.map(|key| format!("row {key}")).unwrap_or_else(|| "a row".into());
+        Error::data(&self.operation, format!("{place}: {error} in {}", self.text))
+    }
+}
+
+/// Several expressions over the same rows: each column is read once.
+pub fn evaluate_all(evaluators: &[&Evaluator], view: &View, rows: &RowSet) -> Result<Vec<Chunk>, Error> {
+    let mut read: HashMap<usize, Chunk> = HashMap::new();
+    for column in evaluators.iter().flat_map(|evaluator| evaluator.inputs()) {
+        if !read.contains_key(column) {
+            read.insert(*column, view.read(*column, rows)?);
+        }
+    }
+    evaluators
+        .iter()
+        .map(|evaluator| {
+            let cells: Vec<Chunk> = evaluator.inputs().iter().map(|column| read[column].clone()).collect();
+            evaluator.on(&cells, rows)
+        })
+        .collect()
+}
+
+/// The plan of an expression, for memo keys and serialised plans.
+pub fn plan(expressions: &[Expr]) -> serde_json::Value {
+    serde_json::to_value(expressions).unwrap_or_default()
+}

@@ -1,0 +1,276 @@
+//! Following a table: a listener is told of each change once the step has settled.
+//!
+//! A change that waits pins its step only until the next one opens; then it is turned into rows
+//! ([`Delivered::detach`]), so that a late listener costs memory in proportion to the changes and
+//! never makes the engine copy blocks.
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use column::Chunk;
+use graph::{Moved, Node, NodeId, Outcome, Registration, Step, UpdateGraph};
+
+use crate::error::{Error, Failure};
+use crate::table::Table;
+use crate::update::TableUpdate;
+use crate::view::Change;
+
+/// Who follows a table. Called on the thread that runs the cycle, after the step has settled and
+/// with no engine lock held; it must not take long, and hands long work on.
+pub trait Listener: Send + Sync {
+    /// The table changed.
+    fn on_update(&self, delivered: Arc<Delivered>);
+    /// The table failed; nothing more will come.
+    fn on_failure(&self, failure: Arc<Failure>);
+}
+
+/// One change of one table, to be read at leisure.
+pub struct Delivered {
+    step: u64,
+    update: Arc<TableUpdate>,
+    rows: Mutex<Rows>,
+}
+
+enum Rows {
+    Pinned(Change),
+    Detached(Detached),
+}
+
+/// The cells of a change, by column, for the columns that were asked for.
+#[derive(Default)]
+struct Detached {
+    added: Vec<Option<Chunk>>,
+    removed: Vec<Option<Chunk>>,
+    modified: Vec<Option<Chunk>>,
+    modified_before: Vec<Option<Chunk>>,
+}
+
+/// Which cells of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Rows that came, after the step.
+    Added,
+    /// Rows that went, before the step.
+    Removed,
+    /// Rows that changed, after the step.
+    Modified,
+    /// The same rows before it, pair by pair.
+    ModifiedBefore,
+}
+
+impl Delivered {
+    fn new(step: Step, change: Change) -> Delivered {
+        Delivered { step: step.number(), update: change.shared_update(), rows: Mutex::new(Rows::Pinned(change)) }
+    }
+
+    /// The step that made the change.
+    pub fn step(&self) -> u64 {
+        self.step
+    }
+
+    /// Rows added, removed, modified; columns; shifts.
+    pub fn update(&self) -> &TableUpdate {
+        &self.update
+    }
+
+    /// How many rows a part has.
+    pub fn rows_in(&self, part: Part) -> u64 {
+        match part {
+            Part::Added => self.update.added.len(),
+            Part::Removed => self.update.removed.0.len(),
+            Part::Modified | Part::ModifiedBefore => self.update.modified.len(),
+        }
+    }
+
+    /// The cells of one column of one part, in key order; an error if the change was turned into
+    /// rows without this column.
+    pub fn read(&self, part: Part, column: usize) -> Result<Chunk, Error> {
+        match &*lock(&self.rows) {
+            Rows::Pinned(change) => read(change, part, column),
+            Rows::Detached(detached) => detached.of(part).get(column).cloned().flatten().ok_or_else(|| {
+                Error::invalid("update", format!("column {column} was not subscribed to (columns=), and the change has left its step"))
+            }),
+        }
+    }
+
+    /// Lets the step's pins go: from here on the change owns its rows. `columns` limits them.
+    pub fn detach(&self, columns: Option<&[usize]>) -> Result<(), Error> {
+        let mut rows = lock(&self.rows);
+        let Rows::Pinned(change) = &*rows else { return Ok(()) };
+        let wanted = |column: usize| columns.is_none_or(|columns| columns.contains(&column));
+        let gather = |part: Part| -> Result<Vec<Option<Chunk>>, Error> {
+            (0..change.table().width())
+                .map(|column| if wanted(column) { owned(read(change, part, column)?).map(Some) } else { Ok(None) })
+                .collect()
+        };
+        let detached = Detached {
+            added: gather(Part::Added)?,
+            removed: gather(Part::Removed)?,
+            modified: gather(Part::Modified)?,
+            modified_before: gather(Part::ModifiedBefore)?,
+        };
+        *rows = Rows::Detached(detached);
+        Ok(())
+    }
+}
+
+impl Detached {
+    fn of(&self, part: Part) -> &[Option<Chunk>] {
+        match part {
+            Part::Added => &self.added,
+            Part::Removed => &self.removed,
+            Part::Modified => &self.modified,
+            Part::ModifiedBefore => &self.modified_before,
+        }
+    }
+}
+
+fn read(change: &Change, part: Part, column: usize) -> Result<Chunk, Error> {
+    let update = change.update();
+    match part {
+        Part::Added => change.now().read(column, &update.added),
+        Part::Removed => change.before().read(column, &update.removed.0),
+        Part::Modified => change.now().read(column, &update.modified),
+        Part::ModifiedBefore => change.before().read(column, &update.shifts.back(&update.modified).0),
+    }
+}
+
+/// A chunk that shares no block: a slice without a copy would pin it.
+fn owned(chunk: Chunk) -> Result<Chunk, Error> {
+    if chunk.is_empty() {
+        return Ok(arrow_array::new_empty_array(chunk.data_type()));
+    }
+    let data = chunk.to_data();
+    let mut copy = arrow_data::transform::MutableArrayData::new(vec![&data], false, chunk.len());
+    copy.extend(0, 0, chunk.len());
+    Ok(arrow_array::make_array(copy.freeze()))
+}
+
+/// A listener in the graph; dropping it ends the following.
+pub struct Subscription {
+    node: Arc<ListenerNode>,
+    _registration: Registration,
+}
+
+impl Subscription {
+    /// Nothing more is delivered, not even what is under way.
+    pub fn cancel(&self) {
+        lock(&self.node.gate).cancelled = true;
+    }
+}
+
+impl Table {
+    /// Follows the table. With `initial`, everything present at one settled step comes first, as
+    /// added rows, before this returns; no change is lost or doubled after it.
+    pub fn subscribe(&self, listener: Arc<dyn Listener>, initial: bool) -> Result<Subscription, Error> {
+        self.alive()?;
+        let Some(graph) = self.graph().cloned() else {
+            return Err(Error::invalid("subscribe", "the table is static; it will never change"));
+        };
+        let gate = Gate { opened: !initial, cancelled: false, waiting: Vec::new() };
+        let node = Arc::new(ListenerNode {
+            table: self.clone(),
+            graph: graph.clone(),
+            listener,
+            gate: Mutex::new(gate),
+            told: OnceLock::new(),
+            me: OnceLock::new(),
+        });
+        let _ = node.me.set(Arc::downgrade(&node));
+        let door: Arc<dyn Node> = node.clone();
+        let parents: Vec<NodeId> = self.node_id().into_iter().collect();
+        let (view, registration) = graph.snapshot(|moment| {
+            let view = self.view_at(moment)?;
+            if initial {
+                view.pin_all()?;
+            }
+            Ok::<_, Moved>((view, graph.join(&door, &parents, moment)?))
+        });
+        self.alive()?;
+        if initial {
+            let update = Arc::new(TableUpdate::of_added(view.rows().clone()));
+            let nothing = crate::view::View::empty_like(&view);
+            let step = view.moment().number();
+            let change = Change::between(self.clone(), nothing, view, update);
+            let first = Delivered { step, update: change.shared_update(), rows: Mutex::new(Rows::Pinned(change)) };
+            node.open(Arc::new(first));
+        }
+        Ok(Subscription { node, _registration: registration })
+    }
+}
+
+struct ListenerNode {
+    table: Table,
+    graph: UpdateGraph,
+    listener: Arc<dyn Listener>,
+    gate: Mutex<Gate>,
+    told: OnceLock<()>,
+    me: OnceLock<std::sync::Weak<ListenerNode>>,
+}
+
+/// Holds deliveries back until the initial one has been made.
+struct Gate {
+    opened: bool,
+    cancelled: bool,
+    waiting: Vec<Arc<Delivered>>,
+}
+
+impl ListenerNode {
+    fn open(&self, first: Arc<Delivered>) {
+        self.listener.on_update(first);
+        loop {
+            let waiting = {
+                let mut gate = lock(&self.gate);
+                let waiting = std::mem::take(&mut gate.waiting);
+                gate.opened = waiting.is_empty();
+                waiting
+            };
+            if waiting.is_empty() {
+                return;
+            }
+            waiting.into_iter().for_each(|delivered| self.listener.on_update(delivered));
+        }
+    }
+
+    fn deliver(&self, delivered: Arc<Delivered>) {
+        {
+            let mut gate = lock(&self.gate);
+            if gate.cancelled {
+                return;
+            }
+            if !gate.opened {
+                gate.waiting.push(delivered);
+                return;
+            }
+        }
+        self.listener.on_update(delivered);
+    }
+}
+
+impl Node for ListenerNode {
+    fn run(&self, step: Step) -> Outcome {
+        if let Some(failure) = self.table.failure() {
+            if self.told.set(()).is_ok() {
+                let listener = self.listener.clone();
+                self.graph.after_step(Box::new(move |_| listener.on_failure(failure)));
+            }
+            return Outcome::Quiet;
+        }
+        let Some(update) = self.table.node().and_then(|node| node.update_in(step)) else { return Outcome::Quiet };
+        let change = Change::new(self.table.clone(), step.before(), step.now(), update);
+        if change.pin_all().is_err() {
+            return Outcome::Failed;
+        }
+        let Some(me) = self.me.get().and_then(std::sync::Weak::upgrade) else { return Outcome::Quiet };
+        let delivered = Arc::new(Delivered::new(step, change));
+        self.graph.after_step(Box::new(move |_| me.deliver(delivered)));
+        Outcome::Quiet
+    }
+
+    fn label(&self) -> String {
+        "listener".into()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,121 @@
+//! What an operation is: a request, an initialisation from a snapshot, and a reaction to change.
+//!
+//! The driver ([`crate::attach`]) does all plumbing: snapshots, registration, panics, timing,
+//! memoisation and the checks of the update law. An operation never sees a lock.
+
+use std::sync::Arc;
+
+use arrow_schema::Schema;
+use column::{BlockColumn, ColumnSource};
+use graph::{Pinned, Step};
+use rowset::RowSet;
+
+use crate::error::Error;
+use crate::table::{Attributes, Table};
+use crate::update::TableUpdate;
+use crate::view::{Change, View};
+
+/// What was asked for: the label of errors and timings, the memo key, and the node of a plan.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The method the user called, e.g. `with_columns`.
+    pub name: String,
+    /// Its arguments, as a plan: operation and arguments make one node serialisable.
+    pub arguments: serde_json::Value,
+    /// The user's own text (expression or formula), for errors.
+    pub text: Option<String>,
+    /// File and line that created it.
+    pub location: Option<String>,
+    /// Whether two equal requests on the same live inputs may be one node.
+    pub shareable: bool,
+}
+
+impl Request {
+    /// A request that may be shared by equal requests.
+    pub fn new(name: &str, arguments: serde_json::Value) -> Request {
+        Request { name: name.into(), arguments, text: None, location: None, shareable: true }
+    }
+
+    /// With the user's own text.
+    pub fn with_text(mut self, text: impl Into<String>) -> Request {
+        self.text = Some(text.into());
+        self
+    }
+
+    /// `name(arguments)`: how errors and timings call this node.
+    pub fn label(&self) -> String {
+        match &self.text {
+            Some(text) => format!("{}({text})", self.name),
+            None => self.name.clone(),
+        }
+    }
+
+    pub(crate) fn memo_key(&self) -> Option<String> {
+        self.shareable.then(|| format!("{}{}", self.name, self.arguments))
+    }
+}
+
+/// One input of an operation as it starts.
+pub struct Input {
+    /// The table.
+    pub table: Table,
+    /// The table at the moment of the start.
+    pub view: View,
+}
+
+/// Something that holds state of the running step and lets it go once the step has settled.
+pub trait Settle: Send + Sync {
+    /// The step is over: before-values may go.
+    fn settle(&self);
+}
+
+impl Settle for Pinned<RowSet> {
+    fn settle(&self) {
+        Pinned::settle(self);
+    }
+}
+
+impl Settle for BlockColumn {
+    fn settle(&self) {
+        BlockColumn::settle(self);
+    }
+}
+
+/// The outside of a table: rows, columns, schema. Shared by cloning, never copied.
+#[derive(Clone)]
+pub struct Parts {
+    /// The row set through time.
+    pub rows: Arc<Pinned<RowSet>>,
+    /// The columns through time, in the order of the schema.
+    pub columns: Vec<Arc<dyn ColumnSource>>,
+    /// Names and declared types.
+    pub schema: Arc<Schema>,
+    /// Contracts the table keeps.
+    pub attributes: Attributes,
+}
+
+/// An operation that has started.
+pub struct Start {
+    /// The result's outside.
+    pub parts: Parts,
+    /// How it reacts to change. Dropped at once when no input is live.
+    pub live: Box<dyn Live>,
+    /// What the operation itself writes, so that the driver can let before-values go.
+    pub owned: Vec<Arc<dyn Settle>>,
+}
+
+/// A request that can be started over its inputs.
+pub trait Operation: Send + Sync {
+    /// What was asked for.
+    fn request(&self) -> &Request;
+    /// From a snapshot of the inputs; the result is as of the views' moment, given by `at`.
+    fn init(&self, inputs: &[Input], at: graph::Moment) -> Result<Start, Error>;
+}
+
+/// An operation's reaction to change. It reads through its `Change`s alone, whose `before` may be
+/// older than the last step while the operation catches up.
+pub trait Live: Send {
+    /// Brings state and result from `before` to `now`; an empty update if nothing changed.
+    /// Called once a step, after all inputs have settled, if at least one of them changed.
+    fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error>;
+}

@@ -1,0 +1,243 @@
+//! `min`, `max`, `nan_min`, `nan_max`: a counted ordered set a group, so that a removal finds the
+//! next extreme; where cells never leave, the extreme alone.
+//!
+//! `min` and `max` ignore NaN unless nothing else is there; the `nan_` forms give it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Decimal128Type, Float64Type};
+use arrow_array::{Array, ArrayRef, BinaryViewArray, Decimal128Array, Float64Array, Int64Array, StringViewArray};
+use arrow_schema::DataType;
+use column::Chunk;
+use formula::Aggregate;
+
+use super::state::{State, floats, from_integers, integers, same, valid_cells};
+use crate::error::Error;
+
+/// The state for cells of this type.
+pub(crate) fn state(kind: &Aggregate, input: &DataType, retractable: bool) -> Result<Box<dyn State>, Error> {
+    let greatest = matches!(kind, Aggregate::Max | Aggregate::NanMax);
+    let nan_wins = matches!(kind, Aggregate::NanMin | Aggregate::NanMax);
+    let output = input.clone();
+    Ok(match input {
+        DataType::Float16 | DataType::Float32 | DataType::Float64 => {
+            Box::new(Extreme::<Floats>::new(output, greatest, nan_wins, retractable))
+        }
+        DataType::Decimal128(..) => Box::new(Extreme::<Decimals>::new(output, greatest, nan_wins, retractable)),
+        DataType::Utf8View | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
+            Box::new(Extreme::<Texts>::new(output, greatest, nan_wins, retractable))
+        }
+        DataType::Decimal256(..) => return Err(Error::types("group_by", "min and max of decimal256 are not available; cast to decimal128")),
+        _ => Box::new(Extreme::<Integers>::new(output, greatest, nan_wins, retractable)),
+    })
+}
+
+/// How cells of a family become ordered keys, and back.
+trait Family: 'static {
+    type Key: Ord + Clone + Send;
+    /// Calls `each` for each cell that is not null; `None` for NaN.
+    fn keys(slots: &[u32], cells: &Chunk, each: impl FnMut(u32, Option<Self::Key>));
+    /// Cells of the output type; the outer `None` is null, the inner one NaN.
+    fn cells(keys: Vec<Option<Option<Self::Key>>>, output: &DataType) -> Result<ArrayRef, Error>;
+}
+
+struct Floats;
+struct Integers;
+struct Decimals;
+struct Texts;
+
+impl Family for Floats {
+    type Key = u64;
+
+    fn keys(slots: &[u32], cells: &Chunk, mut each: impl FnMut(u32, Option<u64>)) {
+        let values = floats(cells);
+        valid_cells(slots, &values, |slot, at| {
+            let value = values.values()[at];
+            each(slot, (!value.is_nan()).then(|| order_key(value)));
+        });
+    }
+
+    fn cells(keys: Vec<Option<Option<u64>>>, output: &DataType) -> Result<ArrayRef, Error> {
+        let value = |key: Option<Option<u64>>| key.map(|key| key.map_or(f64::NAN, from_order_key));
+        let values: ArrayRef = Arc::new(keys.into_iter().map(value).collect::<Float64Array>());
+        Ok(if *output == DataType::Float64 { values } else { arrow_cast::cast(&values, output)? })
+    }
+}
+
+/// A number that orders as the doubles do; both zeros are one.
+fn order_key(value: f64) -> u64 {
+    let bits = (value + 0.0).to_bits();
+    if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
+}
+
+fn from_order_key(key: u64) -> f64 {
+    f64::from_bits(if key >> 63 == 1 { key & !(1 << 63) } else { !key })
+}
+
+impl Family for Integers {
+    type Key = i128;
+
+    fn keys(slots: &[u32], cells: &Chunk, mut each: impl FnMut(u32, Option<i128>)) {
+        let unsigned = *cells.data_type() == DataType::UInt64;
+        let values = integers(cells);
+        valid_cells(slots, &values, |slot, at| {
+            let value = values.values()[at];
+            each(slot, Some(if unsigned { i128::from(value as u64) } else { i128::from(value) }));
+        });
+    }
+
+    fn cells(keys: Vec<Option<Option<i128>>>, output: &DataType) -> Result<ArrayRef, Error> {
+        from_integers(keys.into_iter().map(|key| key.flatten().map(|key| key as i64)).collect::<Int64Array>(), output)
+    }
+}
+
+impl Family for Decimals {
+    type Key = i128;
+
+    fn keys(slots: &[u32], cells: &Chunk, mut each: impl FnMut(u32, Option<i128>)) {
+        let values = cells.as_primitive::<Decimal128Type>();
+        valid_cells(slots, values, |slot, at| each(slot, Some(values.values()[at])));
+    }
+
+    fn cells(keys: Vec<Option<Option<i128>>>, output: &DataType) -> Result<ArrayRef, Error> {
+        let values: Decimal128Array = keys.into_iter().map(Option::flatten).collect();
+        Ok(Arc::new(values.with_data_type(output.clone())))
+    }
+}
+
+impl Family for Texts {
+    type Key = Box<[u8]>;
+
+    fn keys(slots: &[u32], cells: &Chunk, mut each: impl FnMut(u32, Option<Box<[u8]>>)) {
+        let bytes = arrow_cast::cast(cells, &DataType::BinaryView).expect("text is bytes");
+        let bytes = bytes.as_binary_view();
+        valid_cells(slots, bytes, |slot, at| each(slot, Some(bytes.value(at).into())));
+    }
+
+    fn cells(keys: Vec<Option<Option<Box<[u8]>>>>, output: &DataType) -> Result<ArrayRef, Error> {
+        let keys = keys.into_iter().map(Option::flatten);
+        if *output == DataType::Utf8View {
+            let text = |key: Option<Box<[u8]>>| key.map(|key| String::from_utf8_lossy(&key).into_owned());
+            return Ok(Arc::new(keys.map(text).collect::<StringViewArray>()));
+        }
+        let bytes: ArrayRef = Arc::new(keys.collect::<BinaryViewArray>());
+        Ok(if *output == DataType::BinaryView { bytes } else { arrow_cast::cast(&bytes, output)? })
+    }
+}
+
+struct Extreme<F: Family> {
+    groups: Vec<Group<F::Key>>,
+    output: DataType,
+    greatest: bool,
+    nan_wins: bool,
+    retractable: bool,
+}
+
+/// What a group holds: all its keys with their counts, or only the extreme.
+struct Group<K> {
+    all: BTreeMap<K, u64>,
+    only: Option<K>,
+    nans: i64,
+}
+
+impl<K> Default for Group<K> {
+    fn default() -> Group<K> {
+        Group { all: BTreeMap::new(), only: None, nans: 0 }
+    }
+}
+
+impl<F: Family> Extreme<F> {
+    fn new(output: DataType, greatest: bool, nan_wins: bool, retractable: bool) -> Extreme<F> {
+        Extreme { groups: Vec::new(), output, greatest, nan_wins, retractable }
+    }
+
+    fn enter(&mut self, slot: u32, key: F::Key, times: u64) {
+        let group = &mut self.groups[slot as usize];
+        if self.retractable {
+            *group.all.entry(key).or_insert(0) += times;
+            return;
+        }
+        let better = group.only.as_ref().is_none_or(|only| if self.greatest { key > *only } else { key < *only });
+        if better {
+            group.only = Some(key);
+        }
+    }
+
+    fn leave(&mut self, slot: u32, key: &F::Key) {
+        let all = &mut self.groups[slot as usize].all;
+        if let Some(count) = all.get_mut(key) {
+            *count -= 1;
+            if *count == 0 {
+                all.remove(key);
+            }
+        }
+    }
+
+    fn value(&self, slot: u32) -> Option<Option<F::Key>> {
+        let group = &self.groups[slot as usize];
+        if self.nan_wins && group.nans > 0 {
+            return Some(None);
+        }
+        let found = match (self.retractable, self.greatest) {
+            (false, _) => group.only.as_ref(),
+            (true, true) => group.all.keys().next_back(),
+            (true, false) => group.all.keys().next(),
+        };
+        found.cloned().map(Some).or((group.nans > 0).then_some(None))
+    }
+}
+
+impl<F: Family> State for Extreme<F> {
+    fn grow(&mut self, slots: usize) {
+        self.groups.resize_with(slots, Group::default);
+    }
+
+    fn add(&mut self, slots: &[u32], cells: &Chunk) {
+        F::keys(slots, cells, |slot, key| match key {
+            Some(key) => self.enter(slot, key, 1),
+            None => self.groups[slot as usize].nans += 1,
+        });
+    }
+
+    fn remove(&mut self, slots: &[u32], cells: &Chunk) {
+        F::keys(slots, cells, |slot, key| match key {
+            Some(key) => self.leave(slot, &key),
+            None => self.groups[slot as usize].nans -= 1,
+        });
+    }
+
+    fn reset(&mut self, slot: u32) {
+        self.groups[slot as usize] = Group::default();
+    }
+
+    fn values(&self, slots: &[u32]) -> Result<ArrayRef, Error> {
+        F::cells(slots.iter().map(|slot| self.value(*slot)).collect(), &self.output)
+    }
+
+    fn merge(&mut self, other: Box<dyn State>, slots: &[u32]) {
+        for (group, to) in same::<Extreme<F>>(other).groups.into_iter().zip(slots) {
+            self.groups[*to as usize].nans += group.nans;
+            group.all.into_iter().for_each(|(key, count)| self.enter(*to, key, count));
+            group.only.into_iter().for_each(|key| self.enter(*to, key, 1));
+        }
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_keys_order_as_doubles_do() {
+        let ascending = [f64::NEG_INFINITY, f64::MIN, -1.0, -f64::MIN_POSITIVE, 0.0, 5e-324, 1.0, f64::MAX, f64::INFINITY];
+        assert!(ascending.windows(2).all(|pair| order_key(pair[0]) < order_key(pair[1])));
+        assert!(ascending.iter().all(|value| from_order_key(order_key(*value)) == *value));
+        assert_eq!(order_key(-0.0), order_key(0.0));
+    }
+}

@@ -1,0 +1,310 @@
+//! The groups of an aggregation: which there are, how many rows each has, what is kept for each.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array, UInt64Array};
+use arrow_schema::DataType;
+use column::Chunk;
+use column::keys::{KeyTable, NO_SLOT};
+use formula::Aggregate;
+use rowset::{RowSet, Shifts};
+
+use super::picks::Picks;
+use super::state::{State, state_of};
+use super::Output;
+use crate::error::Error;
+use crate::expression::{Evaluator, evaluate_all};
+use crate::update::ColumnSet;
+use crate::view::View;
+
+/// Rows one thread aggregates on its own while starting.
+const PART_ROWS: u64 = 1 << 18;
+/// Rows entered at once within a part: their slots stay in cache.
+const BATCH_ROWS: u64 = 1 << 14;
+
+/// What an aggregation is made of.
+pub(crate) struct Maker {
+    pub(crate) keys: Vec<(usize, DataType)>,
+    pub(crate) outputs: Vec<Output>,
+    pub(crate) inputs: Arc<[Evaluator]>,
+    /// Whether rows may leave.
+    pub(crate) retractable: bool,
+}
+
+/// Cells of some rows: keys, and for each input its cells if a state wants them.
+pub(crate) struct Cells {
+    keys: Vec<Chunk>,
+    inputs: Vec<Option<Chunk>>,
+    rows: usize,
+}
+
+/// The groups and what is kept for each.
+pub(crate) struct Groups {
+    /// None if there is no key: all rows are one group.
+    table: Option<KeyTable>,
+    counts: Vec<i64>,
+    /// For each output the place of its input and its state; `len` and the picks have none.
+    states: Vec<Option<(usize, Box<dyn State>)>>,
+    /// Which rows each group has, if an output asks for its first or last one.
+    picks: Option<Picks>,
+}
+
+impl Maker {
+    /// The groups of what is there now; big tables in parts, one a thread, merged in row order.
+    pub(crate) fn start(&self, view: &View) -> Result<Groups, Error> {
+        let rows = view.rows();
+        let parts: Vec<RowSet> = (0..rows.len()).step_by(PART_ROWS as usize).map(|from| rows.slice(from, PART_ROWS)).collect();
+        let threads = rayon::current_num_threads().max(1);
+        let shares: Vec<&[RowSet]> = parts.chunks(parts.len().div_ceil(threads).max(1)).collect();
+        let share = |_: usize, share: &&[RowSet]| {
+            let mut groups = self.empty()?;
+            share.iter().try_for_each(|part| self.enter_part(&mut groups, view, part))?;
+            Ok::<Groups, Error>(groups)
+        };
+        let mut groups = crate::par::try_map(rows.len() > 2 * PART_ROWS, &shares, share)?.into_iter();
+        let Some(mut first) = groups.next() else { return self.empty() };
+        groups.try_for_each(|groups| first.merge(groups))?;
+        Ok(first)
+    }
+
+    fn enter_part(&self, groups: &mut Groups, view: &View, part: &RowSet) -> Result<(), Error> {
+        let cells = self.cells(view, part)?;
+        let mut slots = Vec::new();
+        let mut from = 0;
+        while from < part.len() {
+            let len = BATCH_ROWS.min(part.len() - from);
+            let rows = if groups.picks.is_some() { part.slice(from, len) } else { RowSet::new() };
+            groups.enter(&cells.slice(from as usize, len as usize), &rows, &mut slots)?;
+            from += len;
+        }
+        Ok(())
+    }
+
+    fn empty(&self) -> Result<Groups, Error> {
+        let types: Vec<DataType> = self.keys.iter().map(|(_, data_type)| data_type.clone()).collect();
+        let state = |output: &Output| match output.input {
+            Some(input) if !output.is_pick() => {
+                Ok(Some((input, state_of(&output.kind, self.inputs[input].data_type(), self.retractable)?)))
+            }
+            _ => Ok(None),
+        };
+        Ok(Groups {
+            table: (!types.is_empty()).then(|| KeyTable::new(&types)),
+            counts: Vec::new(),
+            states: self.outputs.iter().map(state).collect::<Result<_, Error>>()?,
+            picks: self.outputs.iter().any(Output::is_pick).then(|| Picks::new(self.retractable)),
+        })
+    }
+
+    pub(crate) fn outputs(&self) -> &[Output] {
+        &self.outputs
+    }
+
+    pub(crate) fn key_columns(&self) -> Vec<usize> {
+        self.keys.iter().map(|(index, _)| *index).collect()
+    }
+
+    pub(crate) fn input(&self, input: usize) -> &Evaluator {
+        &self.inputs[input]
+    }
+
+    /// Whether a state keeps values of this input, rather than a pick reading them.
+    pub(crate) fn is_summed(&self, input: usize) -> bool {
+        self.outputs.iter().any(|output| output.input == Some(input) && !output.is_pick())
+    }
+
+    /// The inputs that read one of these columns.
+    pub(crate) fn changed_inputs(&self, columns: &ColumnSet) -> Vec<usize> {
+        (0..self.inputs.len()).filter(|input| columns.contains_any(self.inputs[*input].inputs())).collect()
+    }
+
+    /// The key cells of some rows.
+    pub(crate) fn keys(&self, view: &View, rows: &RowSet) -> Result<Vec<Chunk>, Error> {
+        self.keys.iter().map(|(index, _)| view.read(*index, rows)).collect()
+    }
+
+    /// The key cells of some rows, and the inputs' that states keep.
+    pub(crate) fn cells(&self, view: &View, rows: &RowSet) -> Result<Cells, Error> {
+        let summed: Vec<usize> = (0..self.inputs.len()).filter(|input| self.is_summed(*input)).collect();
+        let evaluators: Vec<&Evaluator> = summed.iter().map(|input| &self.inputs[*input]).collect();
+        let mut inputs = vec![None; self.inputs.len()];
+        for (input, cells) in summed.into_iter().zip(evaluate_all(&evaluators, view, rows)?) {
+            inputs[input] = Some(cells);
+        }
+        Ok(Cells { keys: self.keys(view, rows)?, inputs, rows: rows.len() as usize })
+    }
+}
+
+impl Cells {
+    fn slice(&self, from: usize, len: usize) -> Cells {
+        let keys = self.keys.iter().map(|cells| cells.slice(from, len)).collect();
+        let inputs = self.inputs.iter().map(|cells| cells.as_ref().map(|cells| cells.slice(from, len))).collect();
+        Cells { keys, inputs, rows: len }
+    }
+}
+
+impl Groups {
+    /// Rows enter; `slots` says which group each is in.
+    pub(crate) fn enter(&mut self, cells: &Cells, rows: &RowSet, slots: &mut Vec<u32>) -> Result<(), Error> {
+        match &mut self.table {
+            Some(table) => table.insert(&cells.keys, slots, &mut Vec::new())?,
+            None => {
+                slots.clear();
+                slots.resize(cells.rows, 0);
+            }
+        }
+        self.grow();
+        slots.iter().for_each(|slot| self.counts[*slot as usize] += 1);
+        for (input, state) in self.states.iter_mut().flatten() {
+            if let Some(cells) = &cells.inputs[*input] {
+                state.add(slots, cells);
+            }
+        }
+        if let Some(picks) = &mut self.picks {
+            picks.enter(slots, rows);
+        }
+        Ok(())
+    }
+
+    /// Rows leave; says which group each was in.
+    pub(crate) fn leave(&mut self, cells: &Cells, rows: &RowSet) -> Result<Vec<u32>, Error> {
+        let slots = self.find(&cells.keys, cells.rows)?;
+        slots.iter().for_each(|slot| self.counts[*slot as usize] -= 1);
+        for (input, state) in self.states.iter_mut().flatten() {
+            if let Some(cells) = &cells.inputs[*input] {
+                state.remove(&slots, cells);
+            }
+        }
+        if let Some(picks) = &mut self.picks {
+            picks.leave(&slots, rows);
+        }
+        Ok(slots)
+    }
+
+    /// Cells of one input change within their groups.
+    pub(crate) fn revalue(&mut self, input: usize, slots: &[u32], old: &Chunk, new: &Chunk) {
+        for (_, state) in self.states.iter_mut().flatten().filter(|(of, _)| *of == input) {
+            state.remove(slots, old);
+            state.add(slots, new);
+        }
+    }
+
+    /// Rows move: those with these keys are in groups that must know it.
+    pub(crate) fn shift(&mut self, keys: &[Chunk], rows: usize, shifts: &Shifts) -> Result<(), Error> {
+        let mut slots = self.find(keys, rows)?;
+        slots.sort_unstable();
+        slots.dedup();
+        if let Some(picks) = &mut self.picks {
+            picks.shift(&slots, shifts);
+        }
+        Ok(())
+    }
+
+    /// The groups of rows that are present.
+    pub(crate) fn find(&self, keys: &[Chunk], rows: usize) -> Result<Vec<u32>, Error> {
+        let Some(table) = &self.table else { return Ok(vec![0; rows]) };
+        let mut slots = Vec::with_capacity(rows);
+        table.find(keys, &mut slots);
+        if slots.contains(&NO_SLOT) {
+            return Err(Error::internal("group_by", "a row that is present has a key of no group"));
+        }
+        Ok(slots)
+    }
+
+    fn grow(&mut self) {
+        let slots = self.table.as_ref().map_or(1, KeyTable::capacity_slots);
+        if slots <= self.counts.len() {
+            return;
+        }
+        self.counts.resize(slots, 0);
+        self.states.iter_mut().flatten().for_each(|(_, state)| state.grow(slots));
+        if let Some(picks) = &mut self.picks {
+            picks.grow(slots);
+        }
+    }
+
+    fn merge(&mut self, other: Groups) -> Result<(), Error> {
+        let present: Vec<u32> = (0..other.counts.len() as u32).collect();
+        let mut slots = Vec::new();
+        match (&mut self.table, &other.table) {
+            (Some(table), Some(others)) => table.insert(&others.keys_of(&present), &mut slots, &mut Vec::new())?,
+            _ => slots.resize(present.len(), 0),
+        }
+        self.grow();
+        for (count, to) in other.counts.iter().zip(&slots) {
+            self.counts[*to as usize] += count;
+        }
+        for (own, others) in self.states.iter_mut().flatten().zip(other.states.into_iter().flatten()) {
+            own.1.merge(others.1, &slots);
+        }
+        if let (Some(own), Some(others)) = (&mut self.picks, other.picks) {
+            own.merge(others, &slots);
+        }
+        Ok(())
+    }
+
+    /// How many slots there are, used or not.
+    pub(crate) fn slots(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// The slots that have rows.
+    pub(crate) fn present(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.counts.len() as u32).filter(|slot| self.is_present(*slot))
+    }
+
+    pub(crate) fn is_present(&self, slot: u32) -> bool {
+        self.counts[slot as usize] > 0
+    }
+
+    /// Whether it keeps which rows are in which group.
+    pub(crate) fn knows_rows(&self) -> bool {
+        self.picks.is_some()
+    }
+
+    /// A group that emptied is forgotten: its state and its key are freed.
+    pub(crate) fn forget(&mut self, slot: u32) {
+        self.states.iter_mut().flatten().for_each(|(_, state)| state.reset(slot));
+        if let Some(picks) = &mut self.picks {
+            picks.reset(slot);
+        }
+        if let Some(table) = &mut self.table {
+            table.free(slot);
+        }
+    }
+
+    /// The cells of whole result rows: keys, then outputs.
+    pub(crate) fn cells(&self, maker: &Maker, now: &View, slots: &[u32]) -> Result<Vec<Chunk>, Error> {
+        let mut cells = self.table.as_ref().map(|table| table.keys_of(slots)).unwrap_or_default();
+        for at in 0..maker.outputs.len() {
+            cells.push(self.output(maker, at, now, slots)?);
+        }
+        Ok(cells)
+    }
+
+    /// The cells of one output.
+    pub(crate) fn output(&self, maker: &Maker, at: usize, now: &View, slots: &[u32]) -> Result<ArrayRef, Error> {
+        let output = &maker.outputs[at];
+        if let Some((_, state)) = &self.states[at] {
+            return state.values(slots);
+        }
+        let (Some(input), Some(picks)) = (output.input.filter(|_| output.is_pick()), &self.picks) else {
+            return Ok(Arc::new(Int64Array::from_iter_values(slots.iter().map(|slot| self.counts[*slot as usize]))));
+        };
+        let keys: Vec<u64> = slots.iter().map(|slot| picks.pick(*slot, output.kind == Aggregate::First)).collect();
+        picked(maker.input(input), now, &keys)
+    }
+}
+
+/// The cells at keys in any order: read once each, in key order, then put in place.
+fn picked(input: &Evaluator, now: &View, keys: &[u64]) -> Result<ArrayRef, Error> {
+    if let Some(column) = input.as_column() {
+        return Ok(now.column(column)?.take(keys)?);
+    }
+    let rows = RowSet::from_keys(keys.to_vec());
+    let cells = input.evaluate(now, &rows)?;
+    let sorted = rows.to_vec();
+    let place = |key: &u64| sorted.partition_point(|known| known < key) as u64;
+    let places = UInt64Array::from_iter_values(keys.iter().map(place));
+    Ok(arrow_select::take::take(&cells, &places, None)?)
+}

@@ -1,0 +1,329 @@
+//! `group_by(…).agg(…)`, `agg_by`: one row a group, updated by what enters and leaves it.
+//!
+//!   in    + 0 A 1    + 1 B 2    + 2 A 3     by K, sum(V)
+//!   out   + 0 A 4    + 1 B 2
+//!   in    - 1                               out   - 1: a group that empties is forgotten
+//!   in    + 3 B 5                           out   + 2 B 5: its key comes back at the end
+//!
+//! A row of the result is modified only if one of its cells changed; there are never shifts. Over a
+//! blink table rows accumulate. Cost of an update: one probe a changed row, plus the aggregators;
+//! old values of removed and modified rows are taken away, a group is never read again.
+
+mod count;
+mod exact;
+mod extreme;
+mod groups;
+mod moments;
+mod picks;
+mod state;
+mod sum;
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Schema};
+use column::kernels::compare::equal_cells;
+use column::{Chunk, ColumnSource, NO_ROW};
+use formula::{Aggregate, Expr};
+use graph::{Moment, Step};
+use rowset::{Before, RowSet};
+
+use self::groups::{Groups, Maker};
+use crate::error::Error;
+use crate::expression::{Evaluator, plan};
+use crate::operation::{Input, Live, Operation, Parts, Request, Start};
+use crate::store::{Store, Writes};
+use crate::table::{Attributes, Table};
+use crate::update::TableUpdate;
+use crate::view::{Change, View};
+
+/// One row a group.
+pub struct Aggregation {
+    request: Request,
+    keys: Vec<usize>,
+    outputs: Vec<Output>,
+    inputs: Arc<[Evaluator]>,
+}
+
+/// One aggregated column.
+#[derive(Clone)]
+struct Output {
+    kind: Aggregate,
+    /// Place among the inputs; `len` has none.
+    input: Option<usize>,
+    name: String,
+    data_type: DataType,
+    declared: DataType,
+}
+
+impl Aggregation {
+    /// `keys`: names of key columns; `aggregates`: aggregate expressions, each named.
+    pub fn new(operation: &str, table: &Table, keys: &[String], aggregates: &[Expr]) -> Result<Aggregation, Error> {
+        let indices: Result<Vec<usize>, Error> = keys.iter().map(|key| table.column_index(operation, key)).collect();
+        let mut inputs: Vec<(Expr, Evaluator)> = Vec::new();
+        let mut outputs = Vec::with_capacity(aggregates.len());
+        for aggregate in aggregates {
+            outputs.push(output_of(operation, table, aggregate, &mut inputs)?);
+        }
+        let names = keys.iter().chain(outputs.iter().map(|output| &output.name));
+        let mut seen = std::collections::HashSet::new();
+        if let Some(twice) = names.clone().find(|name| !seen.insert(name.as_str())) {
+            return Err(Error::Duplicate { operation: operation.into(), name: twice.clone() });
+        }
+        let text = aggregates.iter().map(Expr::to_python).collect::<Vec<_>>().join(", ");
+        let request = Request::new(operation, serde_json::json!([keys, plan(aggregates)])).with_text(text);
+        let inputs: Vec<Evaluator> = inputs.into_iter().map(|(_, evaluator)| evaluator).collect();
+        Ok(Aggregation { request, keys: indices?, outputs, inputs: inputs.into() })
+    }
+
+    fn schema(&self, table: &Table) -> (Schema, Schema) {
+        let keys = || self.keys.iter().map(|index| table.schema().field(*index));
+        let declared = keys().map(|field| Field::clone(field).with_nullable(true));
+        let declared = declared.chain(self.outputs.iter().map(|output| Field::new(&output.name, output.declared.clone(), true)));
+        let canonical = self.keys.iter().map(|index| table.canonical().field(*index).clone());
+        let canonical = canonical.chain(self.outputs.iter().map(|output| Field::new(&output.name, output.data_type.clone(), true)));
+        (Schema::new(declared.collect::<Vec<_>>()), Schema::new(canonical.collect::<Vec<_>>()))
+    }
+}
+
+fn output_of(operation: &str, table: &Table, expression: &Expr, inputs: &mut Vec<(Expr, Evaluator)>) -> Result<Output, Error> {
+    let name = expression.output_name()?;
+    let Expr::Aggregate { kind, input } = expression.unaliased() else {
+        return Err(Error::invalid(operation, format!("{} has one value a row, not one a group; aggregate it (sum, mean, first …)", expression.to_python())));
+    };
+    let Some(input) = input else {
+        return Ok(Output { kind: kind.clone(), input: None, name, data_type: DataType::Int64, declared: DataType::Int64 });
+    };
+    let place = match inputs.iter().position(|(known, _)| known == input.as_ref()) {
+        Some(place) => place,
+        None => {
+            inputs.push((input.as_ref().clone(), Evaluator::new(operation, input, table)?));
+            inputs.len() - 1
+        }
+    };
+    let of = inputs[place].1.data_type();
+    let data_type = kind.output_type(of).map_err(|error| Error::Formula { operation: operation.into(), error })?;
+    // What is passed on keeps the type its column was declared with.
+    let source = match input.unaliased() {
+        Expr::Column(column) => Some(table.schema().field(table.column_index(operation, column)?).data_type().clone()),
+        _ => None,
+    };
+    let passed = matches!(kind, Aggregate::First | Aggregate::Last | Aggregate::Min | Aggregate::Max | Aggregate::NanMin | Aggregate::NanMax);
+    let declared = source.filter(|_| passed).unwrap_or_else(|| super::select::declared_type(&data_type));
+    Ok(Output { kind: kind.clone(), input: Some(place), name, data_type, declared })
+}
+
+impl Operation for Aggregation {
+    fn request(&self) -> &Request {
+        &self.request
+    }
+
+    fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
+        let Input { table, view } = &inputs[0];
+        let attributes = table.attributes();
+        let retractable = table.is_live() && !attributes.add_only && !attributes.blink;
+        let maker = Maker {
+            keys: self.keys.iter().map(|index| (*index, table.column_type(*index).clone())).collect(),
+            outputs: self.outputs.clone(),
+            inputs: self.inputs.clone(),
+            retractable,
+        };
+        let groups = maker.start(view)?;
+        let (declared, canonical) = self.schema(table);
+        let slots: Vec<u32> = groups.present().collect();
+        let mut rows = vec![NO_ROW; groups.slots()];
+        slots.iter().enumerate().for_each(|(row, slot)| rows[*slot as usize] = row as u64);
+        let flat = RowSet::flat(slots.len() as u64);
+        let cells = groups.cells(&maker, view, &slots)?;
+        let cells: Vec<Vec<(RowSet, Chunk)>> = cells.into_iter().map(|cells| vec![(flat.clone(), cells)]).collect();
+        let counters = table.graph().map(crate::counters::storage).unwrap_or_default();
+        let next = slots.len() as u64;
+        let store = Store::filled(&canonical, at, &counters, flat, &cells)?;
+        let first_only = self.outputs.iter().all(|output| output.kind == Aggregate::First);
+        let attributes = Attributes {
+            append_only: first_only && attributes.append_only,
+            add_only: first_only && attributes.append_only,
+            key: self.keys.iter().map(|index| table.schema().field(*index).name().clone()).collect(),
+            ..Attributes::default()
+        };
+        let parts = Parts { rows: store.rows().clone(), columns: store.columns().sources(), schema: Arc::new(declared), attributes };
+        let owned = store.owned();
+        let live = AggregationLive { maker, groups, rows, next, store, touched: Touched::default(), blink: table.attributes().blink };
+        Ok(Start { parts, live: Box::new(live), owned })
+    }
+}
+
+impl Output {
+    fn is_pick(&self) -> bool {
+        matches!(self.kind, Aggregate::First | Aggregate::Last)
+    }
+}
+
+/// The slots a step touches, each once, in order of first touch.
+#[derive(Default)]
+pub(crate) struct Touched {
+    slots: Vec<u32>,
+    marks: Vec<bool>,
+}
+
+impl Touched {
+    fn add(&mut self, slots: &[u32], capacity: usize) {
+        if self.marks.len() < capacity {
+            self.marks.resize(capacity, false);
+        }
+        for slot in slots {
+            if !std::mem::replace(&mut self.marks[*slot as usize], true) {
+                self.slots.push(*slot);
+            }
+        }
+    }
+
+    fn take(&mut self) -> Vec<u32> {
+        let slots = std::mem::take(&mut self.slots);
+        slots.iter().for_each(|slot| self.marks[*slot as usize] = false);
+        slots
+    }
+}
+
+struct AggregationLive {
+    maker: Maker,
+    groups: Groups,
+    /// The result's row of each slot, `NO_ROW` if it has none.
+    rows: Vec<u64>,
+    next: u64,
+    store: Store,
+    touched: Touched,
+    blink: bool,
+}
+
+impl Live for AggregationLive {
+    fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
+        let change = &inputs[0];
+        let update = change.update();
+        if !self.blink {
+            self.leave(change, &update.removed)?;
+            self.rekey_or_revalue(change)?;
+        }
+        self.enter(change.now(), &update.added)?;
+        self.commit(change.now(), step)
+    }
+}
+
+impl AggregationLive {
+    fn enter(&mut self, now: &View, rows: &RowSet) -> Result<(), Error> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let cells = self.maker.cells(now, rows)?;
+        let mut slots = Vec::new();
+        self.groups.enter(&cells, rows, &mut slots)?;
+        self.touched.add(&slots, self.groups.slots());
+        Ok(())
+    }
+
+    fn leave(&mut self, change: &Change, rows: &Before) -> Result<(), Error> {
+        if rows.0.is_empty() {
+            return Ok(());
+        }
+        let cells = self.maker.cells(change.before(), &rows.0)?;
+        let slots = self.groups.leave(&cells, &rows.0)?;
+        self.touched.add(&slots, self.groups.slots());
+        Ok(())
+    }
+
+    /// Modified and moved rows: into another group, another value in the same one, another place.
+    fn rekey_or_revalue(&mut self, change: &Change) -> Result<(), Error> {
+        let update = change.update();
+        let key_changed = update.columns.contains_any(&self.maker.key_columns());
+        let changed = self.maker.changed_inputs(&update.columns);
+        let modified_before = if key_changed || !changed.is_empty() { update.shifts.back(&update.modified) } else { Before::default() };
+        if key_changed {
+            self.leave(change, &modified_before)?;
+        }
+        if self.groups.knows_rows() && !update.shifts.is_empty() {
+            let mut still = Before(change.before().rows() - &update.removed.0);
+            if key_changed {
+                still = &still - &modified_before;
+            }
+            let moving = update.shifts.moved(&still);
+            let keys = self.maker.keys(change.before(), &moving.0)?;
+            self.groups.shift(&keys, moving.0.len() as usize, &update.shifts)?;
+        }
+        if key_changed {
+            return self.enter(change.now(), &update.modified);
+        }
+        if changed.is_empty() || update.modified.is_empty() {
+            return Ok(());
+        }
+        let slots = self.groups.find(&self.maker.keys(change.now(), &update.modified)?, update.modified.len() as usize)?;
+        for input in changed {
+            if !self.maker.is_summed(input) {
+                continue;
+            }
+            let old = self.maker.input(input).evaluate(change.before(), &modified_before.0)?;
+            let new = self.maker.input(input).evaluate(change.now(), &update.modified)?;
+            self.groups.revalue(input, &slots, &old, &new);
+        }
+        self.touched.add(&slots, self.groups.slots());
+        Ok(())
+    }
+
+    /// Turns the touched groups into a change of the result.
+    fn commit(&mut self, now: &View, step: Step) -> Result<TableUpdate, Error> {
+        self.rows.resize(self.groups.slots().max(self.rows.len()), NO_ROW);
+        let mut fresh = Vec::new();
+        let mut known = Vec::new();
+        let mut gone = Vec::new();
+        for slot in self.touched.take() {
+            match (self.groups.is_present(slot), self.rows[slot as usize]) {
+                (true, NO_ROW) => fresh.push(slot),
+                (true, row) => known.push((row, slot)),
+                (false, row) => {
+                    if row != NO_ROW {
+                        gone.push(row);
+                    }
+                    self.rows[slot as usize] = NO_ROW;
+                    self.groups.forget(slot);
+                }
+            }
+        }
+        let mut writes = Writes { removed: Before(RowSet::from_keys(gone)), ..Writes::default() };
+        if !known.is_empty() {
+            known.sort_unstable();
+            writes.modified = self.differences(now, step, &known)?;
+        }
+        if !fresh.is_empty() {
+            let keys = RowSet::range(self.next, self.next + (fresh.len() as u64 - 1));
+            for slot in &fresh {
+                self.rows[*slot as usize] = self.next;
+                self.next += 1;
+            }
+            writes.added.push((keys, self.groups.cells(&self.maker, now, &fresh)?));
+        }
+        self.store.write(step, writes)
+    }
+
+    /// For each column the known groups whose result is not what is stored.
+    fn differences(&self, now: &View, step: Step, known: &[(u64, u32)]) -> Result<Vec<Option<(RowSet, Chunk)>>, Error> {
+        let keys: Vec<u64> = known.iter().map(|(row, _)| *row).collect();
+        let slots: Vec<u32> = known.iter().map(|(_, slot)| *slot).collect();
+        let rows = RowSet::from_sorted_keys(&keys);
+        let mut modified = vec![None; self.store.columns().len()];
+        for (at, output) in self.maker.outputs().iter().enumerate() {
+            if self.blink && output.kind == Aggregate::First {
+                continue;
+            }
+            let column = self.maker.key_columns().len() + at;
+            let given = self.groups.output(&self.maker, at, now, &slots)?;
+            let stored = self.store.columns().column(column).at(step.before());
+            let stored = stored.map_err(|_| Error::internal("group_by", "its own cells before the step are gone"))?.read(&rows)?;
+            let equal = equal_cells(&given, &stored);
+            if equal.count_set_bits() == keys.len() {
+                continue;
+            }
+            let differs = arrow_array::BooleanArray::new(!&equal, None);
+            let changed = rows.select_mask(differs.values().values(), differs.values().offset());
+            modified[column] = Some((changed, arrow_select::filter::filter(&given, &differs)?));
+        }
+        Ok(modified)
+    }
+}

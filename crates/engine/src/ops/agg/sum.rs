@@ -1,0 +1,201 @@
+//! `sum`: integers wrap, so that removing restores; floats are exact until they are read.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Decimal128Type;
+use arrow_array::{ArrayRef, Decimal128Array, Float64Array, Int64Array};
+use arrow_schema::DataType;
+use column::Chunk;
+
+use super::exact::ExactSums;
+use super::state::{State, floats, from_integers, integers, same, valid_cells};
+use crate::error::Error;
+
+/// The state for cells of this type.
+pub(crate) fn state(input: &DataType, output: &DataType, min_count: u64) -> Box<dyn State> {
+    let counts = Counts { of: Vec::new(), least: min_count };
+    match input {
+        DataType::Float16 | DataType::Float32 | DataType::Float64 => {
+            Box::new(FloatSum { sums: ExactSums::default(), counts, output: output.clone() })
+        }
+        DataType::Decimal128(..) => Box::new(DecimalSum { sums: Vec::new(), counts, output: output.clone() }),
+        _ => Box::new(IntegerSum { sums: Vec::new(), counts, output: output.clone() }),
+    }
+}
+
+/// How many values a group has, and how many make a sum.
+struct Counts {
+    of: Vec<i64>,
+    least: u64,
+}
+
+impl Counts {
+    fn enough(&self, slot: u32) -> bool {
+        self.of[slot as usize] as u64 >= self.least
+    }
+
+    fn merge(&mut self, other: Counts, slots: &[u32]) {
+        for (count, to) in other.of.into_iter().zip(slots) {
+            self.of[*to as usize] += count;
+        }
+    }
+}
+
+struct FloatSum {
+    sums: ExactSums,
+    counts: Counts,
+    output: DataType,
+}
+
+impl State for FloatSum {
+    fn grow(&mut self, slots: usize) {
+        self.sums.grow(slots);
+        self.counts.of.resize(slots, 0);
+    }
+
+    fn add(&mut self, slots: &[u32], cells: &Chunk) {
+        let values = floats(cells);
+        valid_cells(slots, &values, |slot, at| {
+            self.sums.add(slot, values.values()[at]);
+            self.counts.of[slot as usize] += 1;
+        });
+    }
+
+    fn remove(&mut self, slots: &[u32], cells: &Chunk) {
+        let values = floats(cells);
+        valid_cells(slots, &values, |slot, at| {
+            self.sums.remove(slot, values.values()[at]);
+            self.counts.of[slot as usize] -= 1;
+        });
+    }
+
+    fn reset(&mut self, slot: u32) {
+        self.sums.reset(slot);
+        self.counts.of[slot as usize] = 0;
+    }
+
+    fn values(&self, slots: &[u32]) -> Result<ArrayRef, Error> {
+        let values: Float64Array = slots.iter().map(|slot| self.counts.enough(*slot).then(|| self.sums.value(*slot))).collect();
+        let values: ArrayRef = Arc::new(values);
+        Ok(if self.output == DataType::Float64 { values } else { arrow_cast::cast(&values, &self.output)? })
+    }
+
+    fn merge(&mut self, other: Box<dyn State>, slots: &[u32]) {
+        let other = same::<FloatSum>(other);
+        self.sums.merge(&other.sums, slots);
+        self.counts.merge(other.counts, slots);
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
+        self
+    }
+}
+
+struct IntegerSum {
+    sums: Vec<i64>,
+    counts: Counts,
+    output: DataType,
+}
+
+impl IntegerSum {
+    fn each(&mut self, slots: &[u32], cells: &Chunk, sign: i64) {
+        let values = integers(cells);
+        valid_cells(slots, &values, |slot, at| {
+            let sum = &mut self.sums[slot as usize];
+            *sum = sum.wrapping_add(values.values()[at].wrapping_mul(sign));
+            self.counts.of[slot as usize] += sign;
+        });
+    }
+}
+
+impl State for IntegerSum {
+    fn grow(&mut self, slots: usize) {
+        self.sums.resize(slots, 0);
+        self.counts.of.resize(slots, 0);
+    }
+
+    fn add(&mut self, slots: &[u32], cells: &Chunk) {
+        self.each(slots, cells, 1);
+    }
+
+    fn remove(&mut self, slots: &[u32], cells: &Chunk) {
+        self.each(slots, cells, -1);
+    }
+
+    fn reset(&mut self, slot: u32) {
+        self.sums[slot as usize] = 0;
+        self.counts.of[slot as usize] = 0;
+    }
+
+    fn values(&self, slots: &[u32]) -> Result<ArrayRef, Error> {
+        let values: Int64Array = slots.iter().map(|slot| self.counts.enough(*slot).then(|| self.sums[*slot as usize])).collect();
+        from_integers(values, &self.output)
+    }
+
+    fn merge(&mut self, other: Box<dyn State>, slots: &[u32]) {
+        let other = same::<IntegerSum>(other);
+        for (sum, to) in other.sums.into_iter().zip(slots) {
+            self.sums[*to as usize] = self.sums[*to as usize].wrapping_add(sum);
+        }
+        self.counts.merge(other.counts, slots);
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
+        self
+    }
+}
+
+struct DecimalSum {
+    sums: Vec<i128>,
+    counts: Counts,
+    output: DataType,
+}
+
+impl DecimalSum {
+    fn each(&mut self, slots: &[u32], cells: &Chunk, sign: i64) {
+        let values = cells.as_primitive::<Decimal128Type>();
+        valid_cells(slots, values, |slot, at| {
+            let sum = &mut self.sums[slot as usize];
+            *sum = sum.wrapping_add(values.values()[at].wrapping_mul(i128::from(sign)));
+            self.counts.of[slot as usize] += sign;
+        });
+    }
+}
+
+impl State for DecimalSum {
+    fn grow(&mut self, slots: usize) {
+        self.sums.resize(slots, 0);
+        self.counts.of.resize(slots, 0);
+    }
+
+    fn add(&mut self, slots: &[u32], cells: &Chunk) {
+        self.each(slots, cells, 1);
+    }
+
+    fn remove(&mut self, slots: &[u32], cells: &Chunk) {
+        self.each(slots, cells, -1);
+    }
+
+    fn reset(&mut self, slot: u32) {
+        self.sums[slot as usize] = 0;
+        self.counts.of[slot as usize] = 0;
+    }
+
+    fn values(&self, slots: &[u32]) -> Result<ArrayRef, Error> {
+        let values: Decimal128Array = slots.iter().map(|slot| self.counts.enough(*slot).then(|| self.sums[*slot as usize])).collect();
+        Ok(Arc::new(values.with_data_type(self.output.clone())))
+    }
+
+    fn merge(&mut self, other: Box<dyn State>, slots: &[u32]) {
+        let other = same::<DecimalSum>(other);
+        for (sum, to) in other.sums.into_iter().zip(slots) {
+            self.sums[*to as usize] = self.sums[*to as usize].wrapping_add(sum);
+        }
+        self.counts.merge(other.counts, slots);
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
+        self
+    }
+}

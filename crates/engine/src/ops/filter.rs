@@ -1,0 +1,111 @@
+//! `filter`: keep the rows for which every predicate is true.
+//!
+//!   in   + 0 A 1    + 1 B 2    + 2 A 3          filter K = A
+//!   out  + 0 A 1               + 2 A 3          columns shared, rows own
+//!
+//! Null counts as false. Cost of an update: added rows are tested, and modified ones if a column of
+//! the predicate changed; nothing is stored but the row set.
+
+use std::sync::Arc;
+
+use formula::Expr;
+use graph::{Moment, Pinned, Step};
+use rowset::{Before, RowSet};
+
+use crate::error::Error;
+use crate::expression::{Evaluator, plan};
+use crate::operation::{Input, Live, Operation, Parts, Request, Start};
+use crate::table::{Attributes, Table};
+use crate::update::TableUpdate;
+use crate::view::{Change, View};
+
+/// Keep the rows that match every predicate.
+pub struct Filter {
+    request: Request,
+    predicates: Arc<[Evaluator]>,
+}
+
+impl Filter {
+    /// Checks that every predicate is Boolean and names columns of the table. Conjunctions are
+    /// taken apart, so that a later predicate sees only what passed the earlier ones.
+    pub fn new(table: &Table, predicates: &[Expr]) -> Result<Filter, Error> {
+        Filter::named("filter", table, predicates)
+    }
+
+    /// The same, for a method of another name.
+    pub fn named(operation: &str, table: &Table, predicates: &[Expr]) -> Result<Filter, Error> {
+        let mut bound = Vec::new();
+        for predicate in predicates {
+            // Judged whole first: the error should show the user's text, not a part of it.
+            Evaluator::predicate(operation, predicate, table)?;
+            for part in formula::split_conjunction(predicate) {
+                bound.push(Evaluator::predicate(operation, part, table)?);
+            }
+        }
+        let text = predicates.iter().map(Expr::to_python).collect::<Vec<_>>().join(", ");
+        let request = Request::new(operation, plan(predicates)).with_text(text);
+        Ok(Filter { request, predicates: bound.into() })
+    }
+}
+
+impl Operation for Filter {
+    fn request(&self) -> &Request {
+        &self.request
+    }
+
+    fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
+        let Input { table, view } = &inputs[0];
+        let kept = matching(&self.predicates, view, view.rows())?;
+        let rows = Arc::new(Pinned::new(kept, at));
+        let kept = table.attributes();
+        let attributes = Attributes { flat: false, sorted_by: kept.sorted_by.clone(), ..kept.clone() };
+        let parts = Parts { rows: rows.clone(), columns: table.parts().columns.clone(), schema: table.schema().clone(), attributes };
+        let live = FilterLive { predicates: self.predicates.clone(), rows: rows.clone() };
+        Ok(Start { parts, live: Box::new(live), owned: vec![rows] })
+    }
+}
+
+struct FilterLive {
+    predicates: Arc<[Evaluator]>,
+    rows: Arc<Pinned<RowSet>>,
+}
+
+impl Live for FilterLive {
+    fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
+        let (update, now) = (inputs[0].update(), inputs[0].now());
+        let kept = self.rows.latest();
+        let arriving = matching(&self.predicates, now, &update.added)?;
+        if update.is_add_only() {
+            self.rows.edit(step, |rows| *rows |= &arriving);
+            return Ok(TableUpdate::of_added(arriving));
+        }
+        let gone = &kept & &update.removed.0;
+        let before = Before(&kept - &gone);
+        let survivors = update.shifts.forward(&before);
+        let (left, entered, modified) = self.judge(update, now, &survivors)?;
+        let left = update.shifts.back(&left);
+        let removed = Before(&gone | &left.0);
+        let shifts = update.shifts.restrict(&(&before - &left));
+        let added = &arriving | &entered;
+        self.rows.edit(step, |rows| rows.apply(&removed.0, &shifts, &added));
+        Ok(TableUpdate { columns: update.columns.unless_empty(&modified), added, removed, modified, shifts })
+    }
+}
+
+impl FilterLive {
+    /// Of the modified rows: those that fail now, those that pass now and did not, those that stay.
+    fn judge(&self, update: &TableUpdate, now: &View, survivors: &RowSet) -> Result<(RowSet, RowSet, RowSet), Error> {
+        let inside = &update.modified & survivors;
+        if !self.predicates.iter().any(|predicate| update.columns.contains_any(predicate.inputs())) {
+            return Ok((RowSet::new(), RowSet::new(), inside));
+        }
+        let passing = matching(&self.predicates, now, &update.modified)?;
+        let stay = &inside & &passing;
+        Ok((&inside - &stay, &passing - &stay, stay))
+    }
+}
+
+/// The rows that pass all predicates; each sees only what passed the ones before it.
+fn matching(predicates: &[Evaluator], view: &View, rows: &RowSet) -> Result<RowSet, Error> {
+    predicates.iter().try_fold(rows.clone(), |rows, predicate| predicate.matching(view, &rows))
+}

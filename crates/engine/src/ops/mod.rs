@@ -1,0 +1,15 @@
+//! The operations, one file each: a request, a start from a snapshot, a reaction to change.
+
+pub mod agg;
+pub mod concat;
+pub mod filter;
+pub mod project;
+pub mod select;
+pub mod slice;
+
+pub use agg::Aggregation;
+pub use concat::Concat;
+pub use filter::Filter;
+pub use project::Project;
+pub use select::Select;
+pub use slice::Slice;

@@ -1,0 +1,108 @@
+//! `drop`, `rename`, and choosing columns: the same rows, some of the columns, other names.
+//!
+//!   in   ~ 1 X    drop X    out   nothing: no column that is left changed
+//!
+//! Cost of an update: the columns of K are mapped; rows and cells are shared.
+
+use std::sync::Arc;
+
+use arrow_schema::{Field, Schema};
+use graph::{Moment, Step};
+
+use crate::error::Error;
+use crate::operation::{Input, Live, Operation, Parts, Request, Start};
+use crate::table::{Attributes, Table};
+use crate::update::{ColumnSet, TableUpdate};
+use crate::view::Change;
+
+/// Some columns of a table under these names, in this order.
+pub struct Project {
+    request: Request,
+    columns: Vec<(usize, String)>,
+}
+
+impl Project {
+    /// The named columns, in this order.
+    pub fn choose(table: &Table, names: &[String]) -> Result<Project, Error> {
+        let columns: Result<Vec<_>, Error> =
+            names.iter().map(|name| Ok((table.column_index("select", name)?, name.clone()))).collect();
+        Project::of("select", columns?)
+    }
+
+    /// All columns but these.
+    pub fn drop(table: &Table, names: &[String]) -> Result<Project, Error> {
+        let gone: Result<Vec<usize>, Error> = names.iter().map(|name| table.column_index("drop", name)).collect();
+        let gone = gone?;
+        let fields = table.schema().fields().iter().enumerate();
+        let columns = fields.filter(|(index, _)| !gone.contains(index)).map(|(index, field)| (index, field.name().clone()));
+        Project::of("drop", columns.collect())
+    }
+
+    /// Other names for some columns: (old, new).
+    pub fn rename(table: &Table, names: &[(String, String)]) -> Result<Project, Error> {
+        let mut columns: Vec<(usize, String)> =
+            table.schema().fields().iter().enumerate().map(|(index, field)| (index, field.name().clone())).collect();
+        for (old, new) in names {
+            columns[table.column_index("rename", old)?].1 = new.clone();
+        }
+        Project::of("rename", columns)
+    }
+
+    pub(crate) fn of(operation: &str, columns: Vec<(usize, String)>) -> Result<Project, Error> {
+        let mut seen = std::collections::HashSet::new();
+        if let Some((_, name)) = columns.iter().find(|(_, name)| !seen.insert(name.as_str())) {
+            return Err(Error::Duplicate { operation: operation.into(), name: name.clone() });
+        }
+        let request = Request::new(operation, serde_json::json!(columns));
+        Ok(Project { request, columns })
+    }
+}
+
+impl Operation for Project {
+    fn request(&self) -> &Request {
+        &self.request
+    }
+
+    fn init(&self, inputs: &[Input], _: Moment) -> Result<Start, Error> {
+        let table = &inputs[0].table;
+        let field = |(index, name): &(usize, String)| Arc::new(Field::clone(table.schema().field(*index)).with_name(name));
+        let schema = Arc::new(Schema::new(self.columns.iter().map(field).collect::<Vec<_>>()));
+        let columns = self.columns.iter().map(|(index, _)| table.parts().columns[*index].clone()).collect();
+        let attributes = renamed(table, &self.columns);
+        let parts = Parts { rows: table.parts().rows.clone(), columns, schema, attributes };
+        let live = ProjectLive { columns: self.columns.iter().map(|(index, _)| *index).collect() };
+        Ok(Start { parts, live: Box::new(live), owned: Vec::new() })
+    }
+}
+
+/// The attributes under the new names; what speaks of a column that is gone does not hold any more.
+fn renamed(table: &Table, columns: &[(usize, String)]) -> Attributes {
+    let name = |old: &String| {
+        let index = table.schema().index_of(old).ok()?;
+        columns.iter().find(|(from, _)| *from == index).map(|(_, name)| name.clone())
+    };
+    let old = table.attributes();
+    let key: Option<Vec<String>> = old.key.iter().map(name).collect();
+    let sorted_by = old.sorted_by.iter().map_while(|(column, descending)| Some((name(column)?, *descending))).collect();
+    Attributes { key: key.unwrap_or_default(), sorted_by, ..old.clone() }
+}
+
+struct ProjectLive {
+    columns: Vec<usize>,
+}
+
+impl Live for ProjectLive {
+    fn update(&mut self, inputs: &[Change], _: Step) -> Result<TableUpdate, Error> {
+        let mut update = inputs[0].update().clone();
+        update.columns = mapped(&update.columns, &self.columns);
+        if update.columns.is_empty() {
+            update.modified = rowset::RowSet::new();
+        }
+        Ok(update)
+    }
+}
+
+/// The set of input columns as output columns: output `at` is input `columns[at]`.
+pub(crate) fn mapped(changed: &ColumnSet, columns: &[usize]) -> ColumnSet {
+    columns.iter().enumerate().filter(|(_, from)| changed.contains(**from)).map(|(at, _)| at).collect()
+}

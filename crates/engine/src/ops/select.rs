@@ -1,0 +1,227 @@
+//! `select`, `with_columns`: stored columns computed from expressions.
+//!
+//!   in   + 0 X 1    + 1 X 2    with_columns y = X * 2
+//!   out  + 0 X 1 y 2    + 1 X 2 y 4
+//!   in   ~ 1 X 3    out   ~ 1 X 3 y 6    K {X, y}
+//!   in   ~ 1 Z 9    out   ~ 1 Z 9        K {Z}: y does not read Z and is not computed
+//!
+//! Passed columns are shared, rows too. Cost of an update: added rows are computed in all new
+//! columns, modified ones in the columns that read a changed one; shifts move stored cells.
+
+use std::sync::Arc;
+
+use arrow_schema::{Field, Schema};
+use column::{ColumnSource, FlatColumn};
+use formula::Expr;
+use graph::{Moment, Step};
+use rowset::RowSet;
+
+use crate::error::Error;
+use crate::expression::{Evaluator, evaluate_all, plan};
+use crate::operation::{Input, Live, Operation, Parts, Request, Start};
+use crate::store::{Columns, Writes};
+use crate::table::{Attributes, Table};
+use crate::update::{ColumnSet, TableUpdate};
+use crate::view::Change;
+
+/// Columns of the result: shared ones and computed ones.
+pub struct Select {
+    request: Request,
+    outputs: Vec<Output>,
+    computed: Arc<[Evaluator]>,
+}
+
+#[derive(Clone)]
+enum Output {
+    /// Input column under a name.
+    Shared(usize, String),
+    /// Computed column, by its place among the computed ones.
+    Computed(usize),
+}
+
+impl Select {
+    /// Only these columns.
+    pub fn only(table: &Table, expressions: &[Expr]) -> Result<Select, Error> {
+        let mut select = Select::empty("select", expressions);
+        let mut computed = Vec::new();
+        for expression in expressions {
+            let output = output("select", table, expression, &mut computed)?;
+            select.outputs.push(output);
+        }
+        select.finish("select", table, computed)
+    }
+
+    /// All columns of the table, replaced by or followed by these.
+    pub fn with(table: &Table, expressions: &[Expr]) -> Result<Select, Error> {
+        let mut select = Select::empty("with_columns", expressions);
+        select.outputs = (0..table.width()).map(|index| Output::Shared(index, table.schema().field(index).name().clone())).collect();
+        let mut computed = Vec::new();
+        let mut named = std::collections::HashSet::new();
+        for expression in expressions {
+            let output = output("with_columns", table, expression, &mut computed)?;
+            let name = name_of(&output, &computed).to_owned();
+            if !named.insert(name.clone()) {
+                return Err(Error::Duplicate { operation: "with_columns".into(), name });
+            }
+            match table.schema().index_of(&name) {
+                Ok(index) => select.outputs[index] = output,
+                Err(_) => select.outputs.push(output),
+            }
+        }
+        select.finish("with_columns", table, computed)
+    }
+
+    fn empty(operation: &str, expressions: &[Expr]) -> Select {
+        let text = expressions.iter().map(Expr::to_python).collect::<Vec<_>>().join(", ");
+        Select { request: Request::new(operation, plan(expressions)).with_text(text), outputs: Vec::new(), computed: Arc::new([]) }
+    }
+
+    fn finish(mut self, operation: &str, _: &Table, computed: Vec<Evaluator>) -> Result<Select, Error> {
+        let mut seen = std::collections::HashSet::new();
+        if let Some(twice) = self.outputs.iter().find(|output| !seen.insert(name_of(output, &computed).to_owned())) {
+            return Err(Error::Duplicate { operation: operation.into(), name: name_of(twice, &computed).to_owned() });
+        }
+        self.computed = computed.into();
+        Ok(self)
+    }
+}
+
+fn name_of<'a>(output: &'a Output, computed: &'a [Evaluator]) -> &'a str {
+    match output {
+        Output::Shared(_, name) => name,
+        Output::Computed(at) => computed[*at].name(),
+    }
+}
+
+/// A plain or renamed column is shared; everything else is computed.
+fn output(operation: &str, table: &Table, expression: &Expr, computed: &mut Vec<Evaluator>) -> Result<Output, Error> {
+    let (inner, name) = match expression {
+        Expr::Alias(inner, name) => (inner.as_ref(), Some(name)),
+        other => (other, None),
+    };
+    if let Expr::Column(column) = inner {
+        let index = table.column_index(operation, column)?;
+        return Ok(Output::Shared(index, name.map_or_else(|| column.to_string(), ToString::to_string)));
+    }
+    computed.push(Evaluator::new(operation, expression, table)?);
+    Ok(Output::Computed(computed.len() - 1))
+}
+
+impl Operation for Select {
+    fn request(&self) -> &Request {
+        &self.request
+    }
+
+    fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
+        let Input { table, view } = &inputs[0];
+        let canonical = Schema::new(self.computed.iter().map(|column| Field::new(column.name(), column.data_type().clone(), true)).collect::<Vec<_>>());
+        let still = !table.is_live() && view.rows().is_flat();
+        let (sources, columns) = if still { (self.flat(view)?, None) } else { self.stored(table, view, &canonical, at)? };
+        let mut fields = Vec::with_capacity(self.outputs.len());
+        let mut result: Vec<Arc<dyn ColumnSource>> = Vec::with_capacity(self.outputs.len());
+        for output in &self.outputs {
+            match output {
+                Output::Shared(index, name) => {
+                    fields.push(table.schema().field(*index).clone().with_name(name));
+                    result.push(table.parts().columns[*index].clone());
+                }
+                Output::Computed(place) => {
+                    let column = &self.computed[*place];
+                    fields.push(Field::new(column.name(), declared_type(column.data_type()), true));
+                    result.push(sources[*place].clone());
+                }
+            }
+        }
+        let attributes = Attributes { key: Vec::new(), sorted_by: Vec::new(), ..table.attributes().clone() };
+        let parts = Parts { rows: table.parts().rows.clone(), columns: result, schema: Arc::new(Schema::new(fields)), attributes };
+        let owned = columns.as_ref().map(Columns::owned).unwrap_or_default();
+        let live = SelectLive { outputs: self.outputs.clone(), computed: self.computed.clone(), columns };
+        Ok(Start { parts, live: Box::new(live), owned })
+    }
+}
+
+impl Select {
+    /// Static flat input: the computed chunks themselves are the columns.
+    fn flat(&self, view: &crate::view::View) -> Result<Vec<Arc<dyn ColumnSource>>, Error> {
+        let column = |column: &Evaluator| Ok(Arc::new(FlatColumn::new(column.pieces(view, view.rows())?)?) as Arc<dyn ColumnSource>);
+        self.computed.iter().map(column).collect()
+    }
+
+    fn stored(&self, table: &Table, view: &crate::view::View, canonical: &Schema, at: Moment) -> Result<(Vec<Arc<dyn ColumnSource>>, Option<Columns>), Error> {
+        let counters = table.graph().map(crate::counters::storage).unwrap_or_default();
+        let rows = view.rows();
+        let mut cells = Vec::new();
+        for column in self.computed.iter() {
+            let pieces = if rows.is_empty() { Vec::new() } else { column.pieces(view, rows)? };
+            let mut start = 0;
+            cells.push(
+                pieces
+                    .into_iter()
+                    .map(|piece| {
+                        let keys = rows.slice(start, piece.len() as u64);
+                        start += piece.len() as u64;
+                        (keys, piece)
+                    })
+                    .collect::<Vec<_>>(),
+            );
+        }
+        let columns = Columns::filled(canonical, at, &counters, &cells)?;
+        Ok((columns.sources(), Some(columns)))
+    }
+}
+
+/// What a computed column is called outside: strings leave as plain `utf8` (decision 44).
+pub(crate) fn declared_type(canonical: &arrow_schema::DataType) -> arrow_schema::DataType {
+    match canonical {
+        arrow_schema::DataType::Utf8View => arrow_schema::DataType::Utf8,
+        arrow_schema::DataType::BinaryView => arrow_schema::DataType::Binary,
+        other => other.clone(),
+    }
+}
+
+struct SelectLive {
+    outputs: Vec<Output>,
+    computed: Arc<[Evaluator]>,
+    columns: Option<Columns>,
+}
+
+impl Live for SelectLive {
+    fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
+        let change = &inputs[0];
+        let update = change.update();
+        if let Some(columns) = self.columns.as_ref().filter(|columns| !columns.is_empty()) {
+            let writes = self.writes(change)?;
+            columns.write(step, change.before().rows(), &writes)?;
+        }
+        let changed = |output: &Output| match output {
+            Output::Shared(index, _) => update.columns.contains(*index),
+            Output::Computed(place) => update.columns.contains_any(self.computed[*place].inputs()),
+        };
+        let columns: ColumnSet = (self.outputs.iter().enumerate()).filter(|(_, output)| changed(output)).map(|(at, _)| at).collect();
+        let modified = if columns.is_empty() { RowSet::new() } else { update.modified.clone() };
+        Ok(TableUpdate { columns, modified, ..update.clone() })
+    }
+}
+
+impl SelectLive {
+    fn writes(&self, change: &Change) -> Result<Writes, Error> {
+        let update = change.update();
+        let mut writes = Writes { removed: update.removed.clone(), shifts: update.shifts.clone(), ..Writes::default() };
+        if !update.added.is_empty() {
+            let all: Vec<&Evaluator> = self.computed.iter().collect();
+            let cells = evaluate_all(&all, change.now(), &update.added)?;
+            writes.added.push((update.added.clone(), cells));
+        }
+        let dirty: Vec<usize> =
+            (0..self.computed.len()).filter(|at| update.columns.contains_any(self.computed[*at].inputs())).collect();
+        if !dirty.is_empty() && !update.modified.is_empty() {
+            let evaluators: Vec<&Evaluator> = dirty.iter().map(|at| &self.computed[*at]).collect();
+            let cells = evaluate_all(&evaluators, change.now(), &update.modified)?;
+            writes.modified = vec![None; self.computed.len()];
+            for (at, cells) in dirty.into_iter().zip(cells) {
+                writes.modified[at] = Some((update.modified.clone(), cells));
+            }
+        }
+        Ok(writes)
+    }
+}

@@ -1,0 +1,123 @@
+//! `head`, `tail`, `slice`: rows by position.
+//!
+//!   in   0 A    1 B    2 C        head(2)    out   0 A    1 B
+//!   in   - 0                      out   - 0    + 2 C
+//!
+//! Rows own, columns shared. A negative offset counts from the end; arithmetic saturates.
+//! Cost of an update: the change and the rows that cross the edges of the window.
+
+use std::sync::Arc;
+
+use graph::{Moment, Pinned, Step};
+use rowset::{Before, RowSet};
+
+use crate::error::Error;
+use crate::operation::{Input, Live, Operation, Parts, Request, Start};
+use crate::table::Attributes;
+use crate::update::TableUpdate;
+use crate::view::Change;
+
+/// A window of positions.
+pub struct Slice {
+    request: Request,
+    window: Window,
+}
+
+#[derive(Clone, Copy)]
+struct Window {
+    offset: i64,
+    length: Option<u64>,
+}
+
+impl Slice {
+    /// The first `n` rows.
+    pub fn head(n: u64) -> Slice {
+        Slice::named("head", Window { offset: 0, length: Some(n) })
+    }
+
+    /// The last `n` rows.
+    pub fn tail(n: u64) -> Slice {
+        Slice::named("tail", Window { offset: i64::try_from(n).map_or(i64::MIN, |n| -n), length: Some(n) })
+    }
+
+    /// `length` rows from `offset`, which counts from the end if negative; to the end without a length.
+    pub fn new(offset: i64, length: Option<u64>) -> Slice {
+        Slice::named("slice", Window { offset, length })
+    }
+
+    fn named(operation: &str, window: Window) -> Slice {
+        let request = Request::new(operation, serde_json::json!([window.offset, window.length]));
+        Slice { request, window }
+    }
+}
+
+impl Window {
+    fn of(self, rows: &RowSet) -> RowSet {
+        let size = rows.len();
+        let back = self.offset.unsigned_abs();
+        // A window that starts before the first row loses what lies there.
+        let (from, lost) = if self.offset >= 0 { (back.min(size), 0) } else { (size.saturating_sub(back), back.saturating_sub(size)) };
+        let length = self.length.map_or(u64::MAX, |length| length.saturating_sub(lost));
+        rows.slice(from, length.min(size - from))
+    }
+
+    fn is_head(self) -> bool {
+        self.offset == 0
+    }
+}
+
+impl Operation for Slice {
+    fn request(&self) -> &Request {
+        &self.request
+    }
+
+    fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
+        let Input { table, view } = &inputs[0];
+        let rows = Arc::new(Pinned::new(self.window.of(view.rows()), at));
+        let old = table.attributes();
+        let head = self.window.is_head();
+        let attributes = Attributes {
+            append_only: head && old.append_only && !old.blink,
+            add_only: head && old.append_only && !old.blink,
+            blink: false,
+            flat: head && old.flat,
+            ..old.clone()
+        };
+        if old.blink {
+            return Err(Error::invalid(&self.request.name, "a blink table has no lasting rows to take a slice of; keep them first (blink_to_append_only)"));
+        }
+        let parts = Parts { rows: rows.clone(), columns: table.parts().columns.clone(), schema: table.schema().clone(), attributes };
+        let live = SliceLive { window: self.window, rows: rows.clone() };
+        Ok(Start { parts, live: Box::new(live), owned: vec![rows] })
+    }
+}
+
+struct SliceLive {
+    window: Window,
+    rows: Arc<Pinned<RowSet>>,
+}
+
+impl Live for SliceLive {
+    fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
+        let update = inputs[0].update();
+        let old = self.rows.latest();
+        let new = self.window.of(inputs[0].now().rows());
+        let gone = &old & &update.removed.0;
+        let before = Before(&old - &gone);
+        let survivors = update.shifts.forward(&before);
+        let left = update.shifts.back(&(&survivors - &new));
+        let stay = &survivors & &new;
+        let modified = &update.modified & &stay;
+        let result = TableUpdate {
+            added: &new - &stay,
+            removed: Before(&gone | &left.0),
+            columns: update.columns.unless_empty(&modified),
+            modified,
+            shifts: update.shifts.restrict(&(&before - &left)),
+        };
+        if old != new {
+            self.rows.publish(step, new);
+        }
+        Ok(result)
+    }
+}

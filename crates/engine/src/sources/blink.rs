@@ -1,0 +1,81 @@
+//! `blink_table`: rows live for one step.
+//!
+//!   step 1, append {k: [1, 2]}    + 0 1    + 1 2
+//!   step 2, append {k: [3]}       - 0 1    - 1 2    + 2 3
+//!   step 3                        - 2 3
+//!
+//! Cost of an update: the rows that come and those that go.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::Schema;
+use column::Chunk;
+use graph::{Step, UpdateGraph};
+use rowset::Before;
+
+use crate::error::Error;
+use crate::operation::Live;
+use crate::sources::append::{fed_table, next_keys};
+use crate::sources::conform::conform;
+use crate::sources::feed::{Queue, Token};
+use crate::store::{Store, Writes};
+use crate::table::{Attributes, Table};
+use crate::update::TableUpdate;
+use crate::view::Change;
+
+/// A live table of which each row is there for one step.
+#[derive(Clone)]
+pub struct BlinkTable {
+    table: Table,
+    queue: Arc<Queue<Vec<Chunk>>>,
+}
+
+impl BlinkTable {
+    /// An empty blink table of this schema in `graph`.
+    pub fn new(graph: &UpdateGraph, schema: Arc<Schema>) -> Result<BlinkTable, Error> {
+        let attributes = Attributes { blink: true, ..Attributes::default() };
+        let (table, queue) = fed_table("blink_table", graph, schema, attributes, |queue, store| BlinkLive { queue, store, next: 0 })?;
+        Ok(BlinkTable { table, queue })
+    }
+
+    /// The live table.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// Queues rows; they are there in one step, together.
+    pub fn append(&self, batch: &RecordBatch) -> Result<Token, Error> {
+        self.table.alive()?;
+        let chunks = conform("append", self.table.schema(), batch)?;
+        self.queue.push(chunks, |_| Ok(()))
+    }
+
+    /// The table fails with this error in the next step.
+    pub fn fail(&self, error: Error) {
+        self.queue.fail(error);
+    }
+}
+
+struct BlinkLive {
+    queue: Arc<Queue<Vec<Chunk>>>,
+    store: Store,
+    next: u64,
+}
+
+impl Live for BlinkLive {
+    fn update(&mut self, _: &[Change], step: Step) -> Result<TableUpdate, Error> {
+        let mut writes = Writes { removed: Before(self.store.rows().latest()), ..Writes::default() };
+        for chunks in self.queue.take(step)? {
+            if let Some(keys) = next_keys(&mut self.next, &chunks)? {
+                writes.added.push((keys, chunks));
+            }
+        }
+        let update = self.store.write(step, writes)?;
+        if !update.added.is_empty() {
+            // Rows that are there must go in the next step: that is pending work.
+            self.queue.activate();
+        }
+        Ok(update)
+    }
+}

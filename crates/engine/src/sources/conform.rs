@@ -1,0 +1,81 @@
+//! Data against a schema: by name, all columns and no others, safe widening only. A mismatch names
+//! the column and both types, and nothing of the call is applied.
+
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::{DataType, Schema};
+use column::Chunk;
+
+use crate::error::Error;
+
+/// The batch's columns in the order of the schema, in canonical types.
+pub fn conform(operation: &str, schema: &Schema, batch: &RecordBatch) -> Result<Vec<Chunk>, Error> {
+    let given = batch.schema();
+    let extra = given.fields().iter().find(|field| schema.field_with_name(field.name()).is_err());
+    if let Some(extra) = extra {
+        return Err(Error::schema(
+            operation,
+            format!("column {:?} is not in the table; its columns are {}", extra.name(), names(schema)),
+        ));
+    }
+    let mut seen = std::collections::HashSet::new();
+    if let Some(twice) = given.fields().iter().find(|field| !seen.insert(field.name())) {
+        return Err(Error::Duplicate { operation: operation.into(), name: twice.name().clone() });
+    }
+    schema.fields().iter().map(|field| {
+        let index = given.index_of(field.name()).map_err(|_| {
+            Error::schema(operation, format!("column {:?} is missing; the columns needed are {}", field.name(), names(schema)))
+        })?;
+        fit(operation, field.name(), batch.column(index), field.data_type())
+    })
+    .collect()
+}
+
+/// Some columns of the schema, by name: their positions and cells. For modified rows and keys.
+pub fn conform_some(operation: &str, schema: &Schema, batch: &RecordBatch) -> Result<Vec<(usize, Chunk)>, Error> {
+    let given = batch.schema();
+    given.fields().iter().zip(batch.columns()).map(|(field, cells)| {
+        let index = schema.index_of(field.name()).map_err(|_| {
+            Error::no_column(operation, field.name(), schema.fields().iter().map(|field| field.name().as_str()))
+        })?;
+        Ok((index, fit(operation, field.name(), cells, schema.field(index).data_type())?))
+    })
+    .collect()
+}
+
+/// One column's cells as the declared type, in its canonical form.
+fn fit(operation: &str, name: &str, cells: &Chunk, wanted: &DataType) -> Result<Chunk, Error> {
+    let given = cells.data_type();
+    let canonical = column::kind::canonical(wanted);
+    if given != wanted && column::kind::canonical(given) != canonical && !widens(given, &canonical) {
+        return Err(Error::types(
+            operation,
+            format!("column {name:?} is {wanted}, the data given is {given}; cast it first (nothing was applied)"),
+        ));
+    }
+    let cells = column::kind::to_canonical(cells).map_err(|error| Error::data(operation, format!("column {name:?}: {error}")))?;
+    if cells.data_type() == &canonical {
+        return Ok(cells);
+    }
+    arrow_cast::cast(&cells, &canonical).map_err(|error| Error::data(operation, format!("column {name:?}: {error}")))
+}
+
+/// Whether every value of `from` is a value of `to`.
+fn widens(from: &DataType, to: &DataType) -> bool {
+    use DataType::*;
+    match (from, to) {
+        (Null, _) => true,
+        (Dictionary(_, value), _) => column::kind::canonical(value) == *to || widens(value, to),
+        (Int8, Int16 | Int32 | Int64 | Float32 | Float64) => true,
+        (Int16, Int32 | Int64 | Float32 | Float64) | (Int32, Int64 | Float64) => true,
+        (UInt8, UInt16 | UInt32 | UInt64 | Int16 | Int32 | Int64 | Float32 | Float64) => true,
+        (UInt16, UInt32 | UInt64 | Int32 | Int64 | Float32 | Float64) => true,
+        (UInt32, UInt64 | Int64 | Float64) | (Float32, Float64) | (Float16, Float32 | Float64) => true,
+        (Timestamp(_, Some(_)), Timestamp(_, Some(_))) => true,
+        (Decimal128(p, s) | Decimal64(p, s) | Decimal32(p, s), Decimal128(to_p, to_s)) => s <= to_s && i16::from(*p) - i16::from(*s) <= i16::from(*to_p) - i16::from(*to_s),
+        _ => false,
+    }
+}
+
+fn names(schema: &Schema) -> String {
+    schema.fields().iter().map(|field| format!("{:?}", field.name())).collect::<Vec<_>>().join(", ")
+}

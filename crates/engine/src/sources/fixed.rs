@@ -1,0 +1,88 @@
+//! Static tables: data that never changes, kept in the layout it came in.
+
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_schema::{DataType, Schema};
+use column::{Column, ColumnSource, FlatColumn};
+use graph::{Moment, Moved, Pinned};
+use rowset::RowSet;
+
+use crate::error::Error;
+use crate::operation::{Parts, Request};
+use crate::table::{Attributes, Table};
+use crate::view::View;
+
+/// A table of these columns, each given as consecutive arrays of its declared type.
+pub fn from_chunks(schema: Arc<Schema>, columns: Vec<Vec<ArrayRef>>, rows: u64) -> Result<Table, Error> {
+    unique_names("table", &schema)?;
+    let mut sources: Vec<Arc<dyn ColumnSource>> = Vec::with_capacity(columns.len());
+    for (field, chunks) in schema.fields().iter().zip(columns) {
+        let len: usize = chunks.iter().map(|chunk| chunk.len()).sum();
+        if len as u64 != rows {
+            return Err(Error::schema("table", format!("column {:?} has {len} rows, the others have {rows}", field.name())));
+        }
+        let chunks = if chunks.is_empty() { vec![arrow_array::new_empty_array(field.data_type())] } else { chunks };
+        sources.push(Arc::new(FlatColumn::new(chunks)?));
+    }
+    let parts = Parts {
+        rows: Arc::new(Pinned::new(RowSet::flat(rows), Moment::new(0))),
+        columns: sources,
+        schema,
+        attributes: Attributes { flat: true, ..Attributes::default() },
+    };
+    Ok(Table::fixed(parts, Request::new("table", serde_json::Value::Null)))
+}
+
+/// A table of so many rows and no columns.
+pub fn empty(rows: u64) -> Result<Table, Error> {
+    from_chunks(Arc::new(Schema::empty()), Vec::new(), rows)
+}
+
+/// No two columns of one name.
+pub(crate) fn unique_names(operation: &str, schema: &Schema) -> Result<(), Error> {
+    let mut seen = std::collections::HashSet::new();
+    for field in schema.fields() {
+        if !seen.insert(field.name().as_str()) {
+            return Err(Error::Duplicate { operation: operation.into(), name: field.name().clone() });
+        }
+    }
+    Ok(())
+}
+
+/// The static copy of a pinned view: shares its blocks.
+pub(crate) fn from_view(table: &Table, view: &View) -> Result<Table, Error> {
+    let mut columns: Vec<Arc<dyn ColumnSource>> = Vec::with_capacity(view.width());
+    for index in 0..view.width() {
+        columns.push(Arc::new(StillColumn(view.column(index)?.clone())));
+    }
+    let attributes = Attributes { blink: false, append_only: false, add_only: false, ..table.attributes().clone() };
+    let parts = Parts {
+        rows: Arc::new(Pinned::new(view.rows().clone(), Moment::new(0))),
+        columns,
+        schema: table.schema().clone(),
+        attributes,
+    };
+    Ok(Table::fixed(parts, Request::new("snapshot", serde_json::Value::Null)))
+}
+
+/// A pinned column as a source that is the same at every moment.
+struct StillColumn(Arc<dyn Column>);
+
+impl ColumnSource for StillColumn {
+    fn data_type(&self) -> &DataType {
+        self.0.data_type()
+    }
+
+    fn at(&self, _: Moment) -> Result<Arc<dyn Column>, Moved> {
+        Ok(self.0.clone())
+    }
+
+    fn bytes(&self) -> u64 {
+        0
+    }
+
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+}

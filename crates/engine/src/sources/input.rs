@@ -1,0 +1,258 @@
+//! `input_table`: rows addressed by row key; the update model by hand. The raw door for tests and
+//! bridges.
+//!
+//!   apply(removed [1], shifted (2..3, −1), added {3: e}, modified {2: D})
+//!   before   0 a    1 b    2 c    3 d
+//!   after    0 a    1 c    2 D    3 e
+//!
+//! One call means: removed (keys before), then shifted, then modified and added (keys after).
+//! Whatever breaks the update law raises at the call and applies nothing.
+//! Cost of an update: what was given.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arrow_array::RecordBatch;
+use arrow_schema::Schema;
+use column::Chunk;
+use graph::{Step, UpdateGraph};
+use rowset::{Before, RowSet, Shift, Shifts};
+
+use crate::error::Error;
+use crate::operation::Live;
+use crate::sources::append::fed_table;
+use crate::sources::conform::{conform, conform_some};
+use crate::sources::feed::{Queue, Token};
+use crate::store::{Store, Writes};
+use crate::table::{Attributes, Table};
+use crate::update::{Merged, TableUpdate, ColumnSet};
+use crate::view::Change;
+
+/// What one call of `apply` is given.
+#[derive(Default)]
+pub struct Apply {
+    /// New keys and their rows, in key order; all columns.
+    pub added: Option<(RowSet, RecordBatch)>,
+    /// Keys that go.
+    pub removed: RowSet,
+    /// Keys whose cells change and the cells, in key order; the columns that change.
+    pub modified: Option<(RowSet, RecordBatch)>,
+    /// Ranges of keys that move.
+    pub shifted: Vec<Shift>,
+}
+
+/// A live table that is changed by row key.
+#[derive(Clone)]
+pub struct InputTable {
+    table: Table,
+    queue: Arc<Queue<Call>>,
+    projected: Arc<Mutex<RowSet>>,
+}
+
+/// A judged call.
+struct Call {
+    update: TableUpdate,
+    shifted: Vec<Shift>,
+    added: Vec<Chunk>,
+    modified: Vec<(usize, Chunk)>,
+}
+
+impl InputTable {
+    /// An empty table of this schema in `graph`.
+    pub fn new(graph: &UpdateGraph, schema: Arc<Schema>) -> Result<InputTable, Error> {
+        let (table, queue) = fed_table("input_table", graph, schema, Attributes::default(), |queue, store| InputLive { queue, store })?;
+        Ok(InputTable { table, queue, projected: Arc::default() })
+    }
+
+    /// The live table.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// Queues a change. It is judged at once, against the table as it will be after the calls
+    /// already queued.
+    pub fn apply(&self, apply: Apply) -> Result<Token, Error> {
+        self.table.alive()?;
+        let call = self.call(apply)?;
+        let projected = self.projected.clone();
+        self.queue.push(call, move |call| {
+            // Judged and noted under one lock, so that calls of several threads cannot pass one another.
+            let mut rows = lock(&projected);
+            *rows = judge(&rows, call)?;
+            Ok(())
+        })
+    }
+
+    /// The table fails with this error in the next step.
+    pub fn fail(&self, error: Error) {
+        self.queue.fail(error);
+    }
+
+    fn call(&self, apply: Apply) -> Result<Call, Error> {
+        let schema = self.table.schema();
+        let (added, added_cells) = match apply.added {
+            None => (RowSet::new(), Vec::new()),
+            Some((keys, batch)) if keys.is_empty() && batch.num_rows() == 0 => (keys, Vec::new()),
+            Some((keys, batch)) => {
+                same_length("added", &keys, &batch)?;
+                (keys, conform("apply", schema, &batch)?)
+            }
+        };
+        let (modified, modified_cells) = match apply.modified {
+            None => (RowSet::new(), Vec::new()),
+            Some((keys, batch)) => {
+                same_length("modified", &keys, &batch)?;
+                (keys, conform_some("apply", schema, &batch)?)
+            }
+        };
+        let (modified, modified_cells) =
+            if modified.is_empty() || modified_cells.is_empty() { (RowSet::new(), Vec::new()) } else { (modified, modified_cells) };
+        let columns: ColumnSet = modified_cells.iter().map(|(column, _)| *column).collect();
+        check_shifts(&apply.shifted)?;
+        let update = TableUpdate { added, removed: Before(apply.removed), modified, columns, shifts: Shifts::none() };
+        Ok(Call { update, shifted: apply.shifted, added: added_cells, modified: modified_cells })
+    }
+}
+
+fn same_length(part: &str, keys: &RowSet, batch: &RecordBatch) -> Result<(), Error> {
+    if keys.len() == batch.num_rows() as u64 {
+        return Ok(());
+    }
+    Err(Error::schema("apply", format!("{part}: {} keys, but {} rows of data", keys.len(), batch.num_rows())))
+}
+
+/// What is wrong with a shift whatever the rows are.
+fn check_shifts(shifted: &[Shift]) -> Result<(), Error> {
+    if let Some(bad) = shifted.iter().find(|shift| shift.first > shift.last || shift.delta == 0) {
+        return Err(Error::data("apply", format!("shift {bad:?}: it must be a range (first ≤ last) moved by something other than 0")));
+    }
+    Ok(())
+}
+
+/// Checks U1–U4 of a call against the rows it will meet, trims its shifts to the rows that move,
+/// and gives the rows after it.
+fn judge(rows: &RowSet, call: &Call) -> Result<RowSet, Error> {
+    let update = &call.update;
+    let broken = |what: &str, keys: &RowSet| Err(Error::data("apply", format!("{what}: {keys} (nothing was applied)")));
+    let absent = &update.removed.0 - rows;
+    if !absent.is_empty() {
+        return broken("removed rows that are not there", &absent);
+    }
+    let survivors = Before(rows - &update.removed.0);
+    let shifts = fitted(&call.shifted, &survivors)?;
+    let moved = shifts.forward(&survivors);
+    let clash = &moved & &update.added;
+    if !clash.is_empty() {
+        return broken("added rows that are there already", &clash);
+    }
+    let unknown = &update.modified - &moved;
+    if !unknown.is_empty() {
+        return broken("modified rows that are not there", &unknown);
+    }
+    Ok(&moved | &update.added)
+}
+
+/// The shifts as the law wants them: trimmed to the rows that move.
+fn fitted(shifted: &[Shift], survivors: &Before) -> Result<Shifts, Error> {
+    if shifted.is_empty() {
+        return Ok(Shifts::none());
+    }
+    Shifts::new(shifted.to_vec(), survivors)
+        .map_err(|error| Error::data("apply", format!("{error} (nothing was applied)")))
+}
+
+struct InputLive {
+    queue: Arc<Queue<Call>>,
+    store: Store,
+}
+
+impl Live for InputLive {
+    fn update(&mut self, _: &[Change], step: Step) -> Result<TableUpdate, Error> {
+        let mut calls = self.queue.take(step)?;
+        let rows = self.store.rows().latest();
+        if calls.len() > 1 {
+            return self.store.write(step, merged(rows, calls, self.store.columns().len())?);
+        }
+        let Some(call) = calls.pop() else { return Ok(TableUpdate::default()) };
+        let survivors = Before(&rows - &call.update.removed.0);
+        let shifts = fitted(&call.shifted, &survivors)?;
+        let mut modified = vec![None; self.store.columns().len()];
+        for (column, cells) in call.modified {
+            modified[column] = Some((call.update.modified.clone(), cells));
+        }
+        let added = if call.update.added.is_empty() { Vec::new() } else { vec![(call.update.added, call.added)] };
+        self.store.write(step, Writes { removed: call.update.removed, shifts, added, modified })
+    }
+}
+
+/// Several calls of one step as one set of writes: the update algebra for the keys, and for each
+/// column the last cell given for each key.
+fn merged(rows: RowSet, calls: Vec<Call>, width: usize) -> Result<Writes, Error> {
+    let mut all = Merged::new(rows.clone(), width);
+    let mut cells: Vec<HashMap<u64, (Chunk, usize)>> = vec![HashMap::new(); width];
+    let mut present = rows;
+    for mut call in calls {
+        let survivors = Before(&present - &call.update.removed.0);
+        call.update.shifts = fitted(&call.shifted, &survivors)?;
+        let update = &call.update;
+        for column in &mut cells {
+            for key in update.removed.0.iter() {
+                column.remove(&key);
+            }
+            if !update.shifts.is_empty() {
+                *column = column.drain().map(|(key, cell)| (update.shifts.forward_key(key), cell)).collect();
+            }
+        }
+        for (column, chunk) in &call.modified {
+            note(&mut cells[*column], &update.modified, chunk);
+        }
+        for (column, chunk) in call.added.iter().enumerate() {
+            note(&mut cells[column], &update.added, chunk);
+        }
+        all.push(update);
+        present = &update.shifts.forward(&survivors) | &update.added;
+    }
+    let update = all.update();
+    let gathered = |column: usize, keys: &RowSet| gather(&cells[column], keys);
+    let added: Result<Vec<Chunk>, Error> = (0..width).map(|column| gathered(column, &update.added)).collect();
+    let modified = (0..width).map(|column| {
+        let keys = all.modified_in(column).clone();
+        if keys.is_empty() {
+            return Ok(None);
+        }
+        let chunk = gathered(column, &keys)?;
+        Ok(Some((keys, chunk)))
+    });
+    let modified: Result<Vec<_>, Error> = modified.collect();
+    let added = if update.added.is_empty() { Vec::new() } else { vec![(update.added, added?)] };
+    Ok(Writes { removed: update.removed, shifts: update.shifts, added, modified: modified? })
+}
+
+fn note(cells: &mut HashMap<u64, (Chunk, usize)>, keys: &RowSet, chunk: &Chunk) {
+    for (at, key) in keys.iter().enumerate() {
+        cells.insert(key, (chunk.clone(), at));
+    }
+}
+
+fn gather(cells: &HashMap<u64, (Chunk, usize)>, keys: &RowSet) -> Result<Chunk, Error> {
+    let mut arrays: Vec<Chunk> = Vec::new();
+    let mut places = Vec::with_capacity(keys.len() as usize);
+    for key in keys.iter() {
+        let (chunk, at) = cells.get(&key).ok_or_else(|| Error::internal("input_table", format!("no cell was given for key {key}")))?;
+        let known = arrays.iter().rposition(|array| Arc::ptr_eq(array, chunk));
+        let array = known.unwrap_or_else(|| {
+            arrays.push(chunk.clone());
+            arrays.len() - 1
+        });
+        places.push((array, *at));
+    }
+    let arrays: Vec<&dyn arrow_array::Array> = arrays.iter().map(|array| array.as_ref()).collect();
+    if arrays.is_empty() {
+        return Err(Error::internal("input_table", "a merge of no cells"));
+    }
+    Ok(arrow_select::interleave::interleave(&arrays, &places)?)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,245 @@
+//! `keyed_table`: rows addressed by the value of their key columns; upsert and delete.
+//!
+//!   upsert {k: [A, B], v: [1, 2]}    + 0 A 1    + 1 B 2
+//!   upsert {k: [B, C], v: [3, 4]}    ~ 1 B 3    + 2 C 4
+//!   delete [A]                       - 0
+//!   upsert {k: [B], v: [3]}          nothing: equal data is no update
+//!
+//! A new key is an added row at the end. The last duplicate inside one call wins. A null key is a
+//! key. Deleted and upserted again within one step, a key keeps its row.
+//! Cost of an update: one probe a row given, one comparison a cell of a known row.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, RecordBatch, UInt64Array};
+use arrow_schema::Schema;
+use column::{Chunk, ColumnSource, NO_ROW};
+use column::keys::{KeyTable, NO_SLOT};
+use column::kernels::compare::equal_cells;
+use graph::{Step, UpdateGraph};
+use rowset::{Before, RowSet};
+
+use crate::error::Error;
+use crate::operation::Live;
+use crate::sources::append::fed_table;
+use crate::sources::conform::{conform, conform_some};
+use crate::sources::feed::{Queue, Token};
+use crate::store::{Store, Writes};
+use crate::table::{Attributes, Table};
+use crate::update::TableUpdate;
+use crate::view::Change;
+
+/// A live table of one row a key.
+#[derive(Clone)]
+pub struct KeyedTable {
+    table: Table,
+    key: Vec<usize>,
+    queue: Arc<Queue<Call>>,
+}
+
+enum Call {
+    Upsert(Vec<Chunk>),
+    Delete(Vec<Chunk>),
+    /// All that is present goes, but for what this call brings: the difference by key.
+    Replace(Vec<Chunk>),
+}
+
+impl KeyedTable {
+    /// An empty table of this schema in `graph`, keyed by these columns.
+    pub fn new(graph: &UpdateGraph, schema: Arc<Schema>, key: &[String]) -> Result<KeyedTable, Error> {
+        if key.is_empty() {
+            return Err(Error::schema("keyed_table", "at least one key column is needed"));
+        }
+        let mut columns = Vec::with_capacity(key.len());
+        for name in key {
+            let index = schema.index_of(name).map_err(|_| {
+                Error::no_column("keyed_table", name, schema.fields().iter().map(|field| field.name().as_str()))
+            })?;
+            columns.push(index);
+        }
+        let attributes = Attributes { key: key.to_vec(), ..Attributes::default() };
+        let by = columns.clone();
+        let (table, queue) = fed_table("keyed_table", graph, schema.clone(), attributes, |queue, store| {
+            let types: Vec<_> = by.iter().map(|index| column::kind::canonical(schema.field(*index).data_type())).collect();
+            KeyedLive { queue, store, by, keys: KeyTable::new(&types), rows: Vec::new(), fates: Vec::new(), touched: Vec::new(), next: 0 }
+        })?;
+        Ok(KeyedTable { table, key: columns, queue })
+    }
+
+    /// The live table.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// Queues rows: new keys are added, known ones modified where they differ.
+    pub fn upsert(&self, batch: &RecordBatch) -> Result<Token, Error> {
+        self.table.alive()?;
+        let chunks = conform("upsert", self.table.schema(), batch)?;
+        self.queue.push(Call::Upsert(chunks), |_| Ok(()))
+    }
+
+    /// Queues rows that are to be all there is: the difference by key is applied.
+    pub fn replace(&self, batch: &RecordBatch) -> Result<Token, Error> {
+        self.table.alive()?;
+        let chunks = conform("replace", self.table.schema(), batch)?;
+        self.queue.push(Call::Replace(chunks), |_| Ok(()))
+    }
+
+    /// Queues the removal of keys, given by the key columns; unknown keys are ignored.
+    pub fn delete(&self, keys: &RecordBatch) -> Result<Token, Error> {
+        self.table.alive()?;
+        let given = conform_some("delete", self.table.schema(), keys)?;
+        let mut chunks = Vec::with_capacity(self.key.len());
+        for index in &self.key {
+            let cells = given.iter().find(|(column, _)| column == index);
+            let name = self.table.schema().field(*index).name();
+            let (_, cells) = cells.ok_or_else(|| Error::schema("delete", format!("key column {name:?} is missing")))?;
+            chunks.push(cells.clone());
+        }
+        self.queue.push(Call::Delete(chunks), |_| Ok(()))
+    }
+
+    /// The table fails with this error in the next step.
+    pub fn fail(&self, error: Error) {
+        self.queue.fail(error);
+    }
+}
+
+struct KeyedLive {
+    queue: Arc<Queue<Call>>,
+    store: Store,
+    by: Vec<usize>,
+    keys: KeyTable,
+    /// Row key of each slot that has a row, else `NO_ROW`.
+    rows: Vec<u64>,
+    /// What the running step does to each slot; all untouched between steps.
+    fates: Vec<Fate>,
+    touched: Vec<u32>,
+    next: u64,
+}
+
+/// What the step does to one slot.
+#[derive(Clone, Copy, PartialEq)]
+enum Fate {
+    Untouched,
+    /// The last cells given: call and row in it.
+    Given(u32, u32),
+    Gone,
+}
+
+impl Live for KeyedLive {
+    fn update(&mut self, _: &[Change], step: Step) -> Result<TableUpdate, Error> {
+        let mut data: Vec<Vec<Chunk>> = Vec::new();
+        let mut slots = Vec::new();
+        for call in self.queue.take(step)? {
+            let (chunks, replace) = match call {
+                Call::Delete(keys) => {
+                    self.keys.find(&keys, &mut slots);
+                    slots.iter().filter(|slot| **slot != NO_SLOT).for_each(|slot| self.decide(*slot, Fate::Gone));
+                    continue;
+                }
+                Call::Upsert(chunks) => (chunks, false),
+                Call::Replace(chunks) => (chunks, true),
+            };
+            if replace {
+                let present = (0..self.rows.len() as u32).filter(|slot| self.rows[*slot as usize] != NO_ROW);
+                let all: Vec<u32> = present.chain(self.touched.iter().copied()).collect();
+                all.into_iter().for_each(|slot| self.decide(slot, Fate::Gone));
+            }
+            let keys: Vec<Chunk> = self.by.iter().map(|index| chunks[*index].clone()).collect();
+            self.keys.insert(&keys, &mut slots, &mut Vec::new())?;
+            self.rows.resize(self.keys.capacity_slots().max(self.rows.len()), NO_ROW);
+            self.fates.resize(self.rows.len(), Fate::Untouched);
+            let call = data.len() as u32;
+            slots.iter().enumerate().for_each(|(row, slot)| self.decide(*slot, Fate::Given(call, row as u32)));
+            data.push(chunks);
+        }
+        self.commit(step, &data)
+    }
+}
+
+impl KeyedLive {
+    fn decide(&mut self, slot: u32, fate: Fate) {
+        let now = &mut self.fates[slot as usize];
+        if *now == Fate::Untouched {
+            self.touched.push(slot);
+        }
+        *now = fate;
+    }
+
+    /// Turns the fates of the step into writes. New keys take their rows in order of arrival.
+    fn commit(&mut self, step: Step, data: &[Vec<Chunk>]) -> Result<TableUpdate, Error> {
+        let first = self.next;
+        let mut added: Vec<(u32, u32)> = Vec::new();
+        let mut gone: Vec<u64> = Vec::new();
+        let mut known: Vec<(u64, (u32, u32))> = Vec::new();
+        for slot in std::mem::take(&mut self.touched) {
+            let row = self.rows[slot as usize];
+            match std::mem::replace(&mut self.fates[slot as usize], Fate::Untouched) {
+                Fate::Given(call, at) if row == NO_ROW => {
+                    self.rows[slot as usize] = self.next;
+                    self.next += 1;
+                    added.push((call, at));
+                }
+                Fate::Given(call, at) => known.push((row, (call, at))),
+                Fate::Gone | Fate::Untouched => {
+                    if row != NO_ROW {
+                        gone.push(row);
+                    }
+                    self.rows[slot as usize] = NO_ROW;
+                    self.keys.free(slot);
+                }
+            }
+        }
+        let mut writes = Writes { removed: Before(RowSet::from_keys(gone)), ..Writes::default() };
+        if !added.is_empty() {
+            let cells: Result<Vec<Chunk>, Error> = (0..self.store.columns().len()).map(|column| pick(data, column, &added)).collect();
+            writes.added.push((RowSet::range(first, self.next - 1), cells?));
+        }
+        if !known.is_empty() {
+            known.sort_unstable_by_key(|(key, _)| *key);
+            writes.modified = self.differences(step, &known, data)?;
+        }
+        self.store.write(step, writes)
+    }
+
+    /// For each column the known rows whose cell differs from what is stored.
+    fn differences(&self, step: Step, known: &[(u64, (u32, u32))], data: &[Vec<Chunk>]) -> Result<Vec<Option<(RowSet, Chunk)>>, Error> {
+        let keys: Vec<u64> = known.iter().map(|(key, _)| *key).collect();
+        let places: Vec<(u32, u32)> = known.iter().map(|(_, place)| *place).collect();
+        let rows = RowSet::from_sorted_keys(&keys);
+        let width = self.store.columns().len();
+        let mut modified = vec![None; width];
+        for (column, cells) in modified.iter_mut().enumerate().filter(|(column, _)| !self.by.contains(column)) {
+            let given = pick(data, column, &places)?;
+            let stored = self.stored(step, column)?.read(&rows)?;
+            let equal = equal_cells(&given, &stored);
+            if equal.count_set_bits() == keys.len() {
+                continue;
+            }
+            let differs = arrow_array::BooleanArray::new(!&equal, None);
+            let changed = rows.select_mask(differs.values().values(), differs.values().offset());
+            *cells = Some((changed, arrow_select::filter::filter(&given, &differs)?));
+        }
+        Ok(modified)
+    }
+
+    fn stored(&self, step: Step, column: usize) -> Result<Arc<dyn column::Column>, Error> {
+        let source = self.store.columns().column(column);
+        source.at(step.before()).map_err(|_| Error::internal("keyed_table", "its own cells before the step are gone"))
+    }
+}
+
+/// The cells of one column at these places of the step's calls.
+fn pick(data: &[Vec<Chunk>], column: usize, places: &[(u32, u32)]) -> Result<Chunk, Error> {
+    if let [only] = data {
+        let positions = UInt64Array::from_iter_values(places.iter().map(|(_, row)| u64::from(*row)));
+        if positions.len() == only[column].len() && positions.values().iter().enumerate().all(|(at, row)| at as u64 == *row) {
+            return Ok(only[column].clone());
+        }
+        return Ok(arrow_select::take::take(&only[column], &positions, None)?);
+    }
+    let arrays: Vec<&dyn Array> = data.iter().map(|chunks| chunks[column].as_ref()).collect();
+    let places: Vec<(usize, usize)> = places.iter().map(|(call, row)| (*call as usize, *row as usize)).collect();
+    Ok(arrow_select::interleave::interleave(&arrays, &places)?)
+}

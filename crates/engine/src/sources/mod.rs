@@ -1,0 +1,18 @@
+//! Where rows come from: static data, and live tables that are fed from outside the graph.
+
+pub mod append;
+pub mod blink;
+pub mod conform;
+pub mod feed;
+pub mod fixed;
+pub mod input;
+pub mod keyed;
+pub mod ticker;
+
+pub use append::AppendTable;
+pub use blink::BlinkTable;
+pub use feed::{Token, Transaction};
+pub use fixed::{empty, from_chunks};
+pub use input::{Apply, InputTable};
+pub use keyed::KeyedTable;
+pub use ticker::TimeTable;

@@ -1,0 +1,174 @@
+//! Rows and columns that one node owns: sources and operations that materialise write here.
+
+use std::sync::Arc;
+
+use arrow_schema::Schema;
+use column::{BlockColumn, Chunk, ColumnSource, Edit, StorageCounters};
+use graph::{Moment, Pinned, Step};
+use rowset::{Before, RowSet, Shifts};
+
+use crate::error::Error;
+use crate::operation::Settle;
+use crate::update::{ColumnSet, TableUpdate};
+
+/// Work below this many cells is not worth a second thread.
+const PARALLEL_CELLS: u64 = 1 << 16;
+
+/// What a step does to stored cells.
+#[derive(Default)]
+pub struct Writes {
+    /// Keys (before) that go.
+    pub removed: Before,
+    /// How the others move.
+    pub shifts: Shifts,
+    /// New keys and their cells: pieces with disjoint keys, each with one chunk a column.
+    pub added: Vec<(RowSet, Vec<Chunk>)>,
+    /// For each column the keys (after) whose cells change, and the cells.
+    pub modified: Vec<Option<(RowSet, Chunk)>>,
+}
+
+/// Stored columns, without rows of their own.
+pub struct Columns {
+    columns: Vec<Arc<BlockColumn>>,
+}
+
+impl Columns {
+    /// Empty columns of these canonical types.
+    pub fn new(canonical: &Schema, at: Moment, counters: &Arc<StorageCounters>) -> Columns {
+        let make = |field: &Arc<arrow_schema::Field>| {
+            Arc::new(BlockColumn::with_counters(field.data_type().clone(), at, counters.clone()))
+        };
+        Columns { columns: canonical.fields().iter().map(make).collect() }
+    }
+
+    /// Columns of these canonical types that start with cells: for each column consecutive pieces.
+    pub fn filled(
+        canonical: &Schema,
+        at: Moment,
+        counters: &Arc<StorageCounters>,
+        cells: &[Vec<(RowSet, Chunk)>],
+    ) -> Result<Columns, Error> {
+        let worth_it = cells.iter().flatten().map(|(keys, _)| keys.len()).sum::<u64>() >= PARALLEL_CELLS;
+        let columns = crate::par::try_map(worth_it, cells, |index, pieces| {
+            let mut column = BlockColumn::with_counters(canonical.field(index).data_type().clone(), at, counters.clone());
+            for (keys, chunk) in pieces {
+                column = column.filled(keys, chunk)?;
+            }
+            Ok::<_, Error>(Arc::new(column))
+        })?;
+        Ok(Columns { columns })
+    }
+
+    /// The columns as sources, in order.
+    pub fn sources(&self) -> Vec<Arc<dyn ColumnSource>> {
+        self.columns.iter().map(|column| column.clone() as Arc<dyn ColumnSource>).collect()
+    }
+
+    /// The columns as things that settle.
+    pub fn owned(&self) -> Vec<Arc<dyn Settle>> {
+        self.columns.iter().map(|column| column.clone() as Arc<dyn Settle>).collect()
+    }
+
+    /// One column.
+    pub fn column(&self, index: usize) -> &Arc<BlockColumn> {
+        &self.columns[index]
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.columns.is_empty()
+    }
+
+    /// Stores a step's cells. `rows_before` are the keys that hold live cells before the step.
+    pub fn write(&self, step: Step, rows_before: &RowSet, writes: &Writes) -> Result<(), Error> {
+        let survivors = Before(rows_before - &writes.removed.0);
+        let moves = column::moves(&writes.shifts, &survivors);
+        let mut added = RowSet::new();
+        writes.added.iter().for_each(|(keys, _)| added |= keys);
+        // Added keys overwrite a live cell only where a key was freed, or moved away, and taken again.
+        let undo_added = column::undo_rows(rows_before, &added, &moves);
+        let write = |index: usize, column: &BlockColumn| -> Result<(), Error> {
+            let mut cells: Vec<(RowSet, Chunk)> =
+                writes.added.iter().map(|(keys, chunks)| (keys.clone(), chunks[index].clone())).collect();
+            let mut undo = undo_added.clone();
+            if let Some(Some((keys, chunk))) = writes.modified.get(index).filter(|cells| cells.as_ref().is_some_and(|(keys, _)| !keys.is_empty())) {
+                undo |= &column::undo_rows(rows_before, keys, &[]);
+                cells.push((keys.clone(), chunk.clone()));
+            }
+            if cells.is_empty() && moves.is_empty() && writes.removed.0.is_empty() {
+                return Ok(());
+            }
+            let edit = Edit { step, undo: &undo, moves: &moves, removed: &writes.removed.0, added: &added, writes: &cells };
+            Ok(column.apply(&edit)?)
+        };
+        let cells = (added.len() + writes.removed.0.len()) * self.columns.len() as u64;
+        crate::par::try_each(cells >= PARALLEL_CELLS, &self.columns, |index, column| write(index, column))
+    }
+}
+
+/// Rows and columns of one table, written by one node.
+pub struct Store {
+    rows: Arc<Pinned<RowSet>>,
+    columns: Columns,
+}
+
+impl Store {
+    /// An empty table.
+    pub fn new(canonical: &Schema, at: Moment, counters: &Arc<StorageCounters>) -> Store {
+        Store { rows: Arc::new(Pinned::new(RowSet::new(), at)), columns: Columns::new(canonical, at, counters) }
+    }
+
+    /// A table that starts with rows, and for each column consecutive pieces of cells.
+    pub fn filled(
+        canonical: &Schema,
+        at: Moment,
+        counters: &Arc<StorageCounters>,
+        rows: RowSet,
+        cells: &[Vec<(RowSet, Chunk)>],
+    ) -> Result<Store, Error> {
+        let columns = Columns::filled(canonical, at, counters, cells)?;
+        Ok(Store { rows: Arc::new(Pinned::new(rows, at)), columns })
+    }
+
+    /// The row set through time.
+    pub fn rows(&self) -> &Arc<Pinned<RowSet>> {
+        &self.rows
+    }
+
+    /// The columns.
+    pub fn columns(&self) -> &Columns {
+        &self.columns
+    }
+
+    /// Everything that settles after a step.
+    pub fn owned(&self) -> Vec<Arc<dyn Settle>> {
+        let mut owned = self.columns.owned();
+        owned.push(self.rows.clone());
+        owned
+    }
+
+    /// Stores a step's rows and cells and says what changed.
+    pub fn write(&self, step: Step, writes: Writes) -> Result<TableUpdate, Error> {
+        self.columns.write(step, &self.rows.latest(), &writes)?;
+        let mut added = RowSet::new();
+        writes.added.iter().for_each(|(keys, _)| added |= keys);
+        let mut modified = RowSet::new();
+        let mut columns = ColumnSet::new();
+        for (index, cells) in writes.modified.iter().enumerate() {
+            if let Some((keys, _)) = cells.as_ref().filter(|(keys, _)| !keys.is_empty()) {
+                modified |= keys;
+                columns.insert(index);
+            }
+        }
+        let update = TableUpdate { added, removed: writes.removed, modified, columns, shifts: writes.shifts };
+        if !(update.added.is_empty() && update.removed.0.is_empty() && update.shifts.is_empty()) {
+            self.rows.edit(step, |rows| rows.apply(&update.removed.0, &update.shifts, &update.added));
+        }
+        Ok(update)
+    }
+}

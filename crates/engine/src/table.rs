@@ -1,0 +1,304 @@
+//! A table: rows, columns and a schema through time, and the node that keeps them true.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+use arrow_schema::{DataType, Field, Schema};
+use column::ColumnSource;
+use graph::{Moment, Moved, NodeId, Pinned, Registration, UpdateGraph};
+use rowset::RowSet;
+
+use crate::attach::TableNode;
+use crate::error::{Error, Failure};
+use crate::operation::{Parts, Request};
+use crate::view::View;
+
+/// Contracts a table keeps. What does not hold is false or none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attributes {
+    /// Rows are only added, each above all that were there.
+    pub append_only: bool,
+    /// Rows are only added, anywhere.
+    pub add_only: bool,
+    /// A row lives for one step.
+    pub blink: bool,
+    /// Keys are 0, 1, 2 … at every moment.
+    pub flat: bool,
+    /// The columns a keyed table is keyed by.
+    pub key: Vec<String>,
+    /// Columns the rows are sorted by, each with whether it descends.
+    pub sorted_by: Vec<(String, bool)>,
+}
+
+/// A static or live table. A handle: cloning shares it, dropping the last one frees its branch.
+#[derive(Clone)]
+pub struct Table(Arc<Inner>);
+
+struct Inner {
+    parts: Parts,
+    canonical: Arc<Schema>,
+    sources: Arc<[Arc<dyn ColumnSource>]>,
+    request: Request,
+    live: Option<LiveParts>,
+    memo: Mutex<HashMap<String, Arc<Mutex<WeakTable>>>>,
+}
+
+struct LiveParts {
+    graph: UpdateGraph,
+    node: Arc<TableNode>,
+    registration: OnceLock<Registration>,
+}
+
+/// A table that may be gone.
+#[derive(Clone, Default)]
+pub struct WeakTable(Weak<Inner>);
+
+impl WeakTable {
+    /// The table, if a handle still lives.
+    pub fn upgrade(&self) -> Option<Table> {
+        self.0.upgrade().map(Table)
+    }
+}
+
+impl Table {
+    /// A table that never changes.
+    pub(crate) fn fixed(parts: Parts, request: Request) -> Table {
+        Table::build(parts, request, None)
+    }
+
+    /// A live table whose node is not registered yet.
+    pub(crate) fn live(parts: Parts, request: Request, graph: UpdateGraph, node: Arc<TableNode>) -> Table {
+        Table::build(parts, request, Some(LiveParts { graph, node, registration: OnceLock::new() }))
+    }
+
+    fn build(parts: Parts, request: Request, live: Option<LiveParts>) -> Table {
+        let canonical = Arc::new(canonical_schema(&parts.schema));
+        let sources: Arc<[Arc<dyn ColumnSource>]> = parts.columns.clone().into();
+        Table(Arc::new(Inner { parts, canonical, sources, request, live, memo: Mutex::default() }))
+    }
+
+    pub(crate) fn registered(&self, registration: Registration) {
+        if let Some(live) = &self.0.live {
+            // A second registration would be a bug of the driver; the first one stands.
+            let _ = live.registration.set(registration);
+        }
+    }
+
+    /// Names and declared types.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.0.parts.schema
+    }
+
+    /// Names and the types that expressions see.
+    pub fn canonical(&self) -> &Arc<Schema> {
+        &self.0.canonical
+    }
+
+    /// How many columns there are.
+    pub fn width(&self) -> usize {
+        self.0.sources.len()
+    }
+
+    /// The position of a column, or an error that names `operation` and the nearest column.
+    pub fn column_index(&self, operation: &str, name: &str) -> Result<usize, Error> {
+        let fields = self.schema().fields();
+        let found = fields.iter().position(|field| field.name() == name);
+        found.ok_or_else(|| Error::no_column(operation, name, fields.iter().map(|field| field.name().as_str())))
+    }
+
+    /// The canonical type of a column.
+    pub fn column_type(&self, index: usize) -> &DataType {
+        self.0.canonical.field(index).data_type()
+    }
+
+    /// The contracts this table keeps.
+    pub fn attributes(&self) -> &Attributes {
+        &self.0.parts.attributes
+    }
+
+    /// What made it.
+    pub fn request(&self) -> &Request {
+        &self.0.request
+    }
+
+    /// The inputs it was made from; none for sources and static tables.
+    pub fn inputs(&self) -> &[Table] {
+        self.0.live.as_ref().map(|live| live.node.inputs()).unwrap_or_default()
+    }
+
+    /// Whether it may change.
+    pub fn is_live(&self) -> bool {
+        self.0.live.is_some()
+    }
+
+    /// The graph it lives in, if it is live.
+    pub fn graph(&self) -> Option<&UpdateGraph> {
+        self.0.live.as_ref().map(|live| &live.graph)
+    }
+
+    /// Why it failed, if it did.
+    pub fn failure(&self) -> Option<Arc<Failure>> {
+        self.0.live.as_ref().and_then(|live| live.node.failure())
+    }
+
+    /// An error if it failed: every use of a failed table raises with the root cause.
+    pub fn alive(&self) -> Result<(), Error> {
+        self.failure().map_or(Ok(()), |failure| Err(Error::TableFailed(failure)))
+    }
+
+    /// The last step in which it changed; 0 if it never did.
+    pub fn last_step(&self) -> u64 {
+        self.0.live.as_ref().map_or(0, |live| live.node.last_step())
+    }
+
+    /// Rows, columns, schema.
+    pub fn parts(&self) -> &Parts {
+        &self.0.parts
+    }
+
+    pub(crate) fn node(&self) -> Option<&Arc<TableNode>> {
+        self.0.live.as_ref().map(|live| &live.node)
+    }
+
+    pub(crate) fn node_id(&self) -> Option<NodeId> {
+        self.0.live.as_ref().and_then(|live| live.registration.get()).map(Registration::id)
+    }
+
+    /// Whether two handles are one table.
+    pub fn same(&self, other: &Table) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// A number that no other living table has.
+    pub fn identity(&self) -> usize {
+        Arc::as_ptr(&self.0).cast::<u8>() as usize
+    }
+
+    /// A handle that keeps nothing alive.
+    pub fn downgrade(&self) -> WeakTable {
+        WeakTable(Arc::downgrade(&self.0))
+    }
+
+    pub(crate) fn memo_slot(&self, key: &str) -> Arc<Mutex<WeakTable>> {
+        let mut memo = self.0.memo.lock().unwrap_or_else(PoisonError::into_inner);
+        const SWEEP_AT: usize = 64;
+        if memo.len() >= SWEEP_AT {
+            memo.retain(|_, slot| Arc::strong_count(slot) > 1 || slot.try_lock().is_ok_and(|weak| weak.upgrade().is_some()));
+        }
+        memo.entry(key.to_owned()).or_default().clone()
+    }
+
+    /// The rows at a moment, or `Moved` if it is gone.
+    pub fn rows_at(&self, moment: Moment) -> Result<RowSet, Moved> {
+        self.0.parts.rows.at(moment)
+    }
+
+    /// The table at a moment: rows pinned, columns at first use.
+    pub fn view_at(&self, moment: Moment) -> Result<View, Moved> {
+        Ok(View::new(self.rows_at(moment)?, moment, self.0.sources.clone()))
+    }
+
+    /// The table at a moment that the running step holds.
+    pub(crate) fn view_in_step(&self, moment: Moment) -> View {
+        self.view_at(moment).expect("the running step keeps both of its moments")
+    }
+
+    /// The rows at the settled moment.
+    pub fn rows(&self) -> Result<RowSet, Error> {
+        self.alive()?;
+        Ok(match self.graph() {
+            None => self.0.parts.rows.latest(),
+            Some(graph) => graph.snapshot(|moment| self.rows_at(moment)),
+        })
+    }
+
+    /// The whole table at the settled moment, pinned.
+    pub fn view(&self) -> Result<View, Error> {
+        self.alive()?;
+        Ok(views(std::slice::from_ref(self)).1.pop().expect("one table, one view"))
+    }
+
+    /// A static copy of the settled moment; shares all blocks.
+    pub fn snapshot(&self) -> Result<Table, Error> {
+        if !self.is_live() {
+            return Ok(self.clone());
+        }
+        self.alive()?;
+        Ok(snapshot(std::slice::from_ref(self))?.pop().expect("one table, one snapshot"))
+    }
+}
+
+/// Static copies of several tables of one graph, all of one step.
+pub fn snapshot(tables: &[Table]) -> Result<Vec<Table>, Error> {
+    for table in tables {
+        table.alive()?;
+    }
+    common_graph("snapshot", tables)?;
+    let (_, views) = views(tables);
+    tables.iter().zip(views).map(|(table, view)| crate::sources::fixed::from_view(table, &view)).collect()
+}
+
+/// Pinned views of several tables at one settled moment.
+pub(crate) fn views(tables: &[Table]) -> (Moment, Vec<View>) {
+    let pin = |moment: Moment| {
+        let views: Result<Vec<View>, Moved> = tables
+            .iter()
+            .map(|table| {
+                let view = table.view_at(moment)?;
+                view.pin_all()?;
+                Ok(view)
+            })
+            .collect();
+        views.map(|views| (moment, views))
+    };
+    match tables.iter().find_map(Table::graph) {
+        Some(graph) => graph.snapshot(pin),
+        None => pin(Moment::new(0)).unwrap_or_else(|Moved| unreachable!("a static table has every moment")),
+    }
+}
+
+/// The one graph of the live tables among these, none if all are static.
+pub(crate) fn common_graph(operation: &str, tables: &[Table]) -> Result<Option<UpdateGraph>, Error> {
+    let mut graphs = tables.iter().filter_map(Table::graph);
+    let Some(first) = graphs.next() else { return Ok(None) };
+    if graphs.any(|other| other != first) {
+        return Err(Error::invalid(operation, "the inputs live in two graphs; a table can only join tables of its own graph or static ones (take a snapshot of one of them)"));
+    }
+    Ok(Some(first.clone()))
+}
+
+fn canonical_schema(declared: &Schema) -> Schema {
+    let fields = declared.fields().iter().map(|field| {
+        Field::new(field.name(), column::kind::canonical(field.data_type()), true)
+    });
+    Schema::new(fields.collect::<Vec<_>>())
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        drop_flat(Box::new(self.live.take()));
+    }
+}
+
+thread_local! {
+    static DROPPING: RefCell<Option<Vec<Box<dyn Any>>>> = const { RefCell::new(None) };
+}
+
+/// Drops a link of a chain of tables without recursion: the links it frees wait in a list.
+pub(crate) fn drop_flat(link: Box<dyn Any>) {
+    let queued = DROPPING.try_with(|dropping| match dropping.borrow_mut().as_mut() {
+        Some(list) => {
+            list.push(link);
+            None
+        }
+        None => Some(link),
+    });
+    let Ok(Some(link)) = queued else { return };
+    DROPPING.with(|dropping| *dropping.borrow_mut() = Some(vec![link]));
+    while let Some(next) = DROPPING.with(|dropping| dropping.borrow_mut().as_mut().and_then(Vec::pop)) {
+        drop(next);
+    }
+    DROPPING.with(|dropping| *dropping.borrow_mut() = None);
+}

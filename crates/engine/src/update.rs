@@ -1,0 +1,225 @@
+//! What a step did to a table: rows added, removed, modified and moved.
+//!
+//! Key spaces are types: `removed` speaks of the keys before the step's shifts, `added` and
+//! `modified` of the keys after them.
+
+use rowset::{Before, RowSet, Shifts};
+
+/// A set of columns, by position in the schema.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct ColumnSet {
+    low: u64,
+    high: Vec<u64>,
+}
+
+impl ColumnSet {
+    /// No column.
+    pub fn new() -> ColumnSet {
+        ColumnSet::default()
+    }
+
+    /// The first `count` columns.
+    pub fn all(count: usize) -> ColumnSet {
+        (0..count).collect()
+    }
+
+    /// Adds a column.
+    pub fn insert(&mut self, column: usize) {
+        if column < 64 {
+            self.low |= 1 << column;
+            return;
+        }
+        let word = column / 64 - 1;
+        if self.high.len() <= word {
+            self.high.resize(word + 1, 0);
+        }
+        self.high[word] |= 1 << (column % 64);
+    }
+
+    /// Whether a column is in the set.
+    pub fn contains(&self, column: usize) -> bool {
+        if column < 64 {
+            return self.low >> column & 1 == 1;
+        }
+        self.high.get(column / 64 - 1).is_some_and(|word| word >> (column % 64) & 1 == 1)
+    }
+
+    /// Whether no column is in the set.
+    pub fn is_empty(&self) -> bool {
+        self.low == 0 && self.high.iter().all(|word| *word == 0)
+    }
+
+    /// The columns, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        std::iter::once(&self.low).chain(&self.high).enumerate().flat_map(|(word, bits)| {
+            let mut rest = *bits;
+            std::iter::from_fn(move || {
+                let bit = rest.trailing_zeros() as usize;
+                (rest != 0).then(|| {
+                    rest &= rest - 1;
+                    word * 64 + bit
+                })
+            })
+        })
+    }
+
+    /// Whether any of `columns` is in the set.
+    pub fn contains_any(&self, columns: &[usize]) -> bool {
+        columns.iter().any(|column| self.contains(*column))
+    }
+
+    /// This set, or none if there are no modified rows: M and K are empty together (U4).
+    pub fn unless_empty(&self, modified: &RowSet) -> ColumnSet {
+        if modified.is_empty() { ColumnSet::new() } else { self.clone() }
+    }
+}
+
+impl FromIterator<usize> for ColumnSet {
+    fn from_iter<I: IntoIterator<Item = usize>>(columns: I) -> ColumnSet {
+        let mut set = ColumnSet::new();
+        columns.into_iter().for_each(|column| set.insert(column));
+        set
+    }
+}
+
+/// One step's change of one table. `rows(now) = shifts(rows(before) − removed) ∪ added`.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct TableUpdate {
+    /// Keys (after) that were not there.
+    pub added: RowSet,
+    /// Keys (before) that are gone.
+    pub removed: Before,
+    /// Keys (after) of rows that stayed and of which some cell in `columns` changed.
+    pub modified: RowSet,
+    /// Columns in which some cell of `modified` changed.
+    pub columns: ColumnSet,
+    /// How the rows that stayed moved.
+    pub shifts: Shifts,
+}
+
+impl TableUpdate {
+    /// Rows that appeared, and nothing else.
+    pub fn of_added(added: RowSet) -> TableUpdate {
+        TableUpdate { added, ..TableUpdate::default() }
+    }
+
+    /// Whether nothing changed. Such an update is never sent.
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.removed.0.is_empty() && self.modified.is_empty() && self.shifts.is_empty()
+    }
+
+    /// Whether rows only appeared.
+    pub fn is_add_only(&self) -> bool {
+        self.removed.0.is_empty() && self.modified.is_empty() && self.shifts.is_empty()
+    }
+
+    /// Rows in the parts together: the size of the change.
+    pub fn size(&self) -> u64 {
+        self.added.len() + self.removed.0.len() + self.modified.len()
+    }
+
+    /// Checks U1–U4 against the row sets on both sides, in time proportional to the change
+    /// unless `full`, which compares whole row sets.
+    pub fn check(&self, before: &RowSet, now: &RowSet, columns: usize, full: bool) -> Result<(), String> {
+        let broken = |what: &str| Err(format!("{what}: {self:?}"));
+        if !self.removed.0.is_subset(before) {
+            return broken("U1: removed rows that were not there");
+        }
+        if self.modified.is_empty() != self.columns.is_empty() {
+            return broken("U4: modified rows and modified columns must be empty together");
+        }
+        if self.columns.iter().any(|column| column >= columns) {
+            return broken("U4: a modified column outside the schema");
+        }
+        if self.modified.overlaps(&self.added) {
+            return broken("U4: a row both added and modified");
+        }
+        if before.len() + self.added.len() != now.len() + self.removed.0.len() {
+            return broken("U3: sizes do not add up");
+        }
+        if !self.added.is_subset(now) || !self.modified.is_subset(now) {
+            return broken("U3: an added or modified row is not there");
+        }
+        if full {
+            let survivors = Before(before - &self.removed.0);
+            let moved = self.shifts.forward(&survivors);
+            if moved.overlaps(&self.added) {
+                return broken("U3: an added row lands on a survivor");
+            }
+            if &(&moved | &self.added) != now {
+                return broken("U3: rows(now) is not survivors and added rows");
+            }
+            if !self.modified.is_subset(&moved) {
+                return broken("U4: a modified row that did not survive");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Several steps' updates as one: each column keeps its own modified rows, because merging the
+/// column set alone would claim a change where there was none.
+#[derive(Clone, Debug)]
+pub struct Merged {
+    base: RowSet,
+    added: RowSet,
+    removed: Before,
+    modified: Vec<RowSet>,
+    shifts: Shifts,
+}
+
+impl Merged {
+    /// Nothing yet, over a table with these rows and so many columns.
+    pub fn new(base: RowSet, columns: usize) -> Merged {
+        Merged {
+            base,
+            added: RowSet::new(),
+            removed: Before::default(),
+            modified: vec![RowSet::new(); columns],
+            shifts: Shifts::default(),
+        }
+    }
+
+    /// Takes the next update in (`u₁ then u₂` of the update algebra).
+    pub fn push(&mut self, next: &TableUpdate) {
+        let fresh_gone = &self.added & &next.removed.0;
+        let old_gone = &next.removed.0 - &fresh_gone;
+        if !old_gone.is_empty() {
+            self.removed = &self.removed | &self.shifts.back(&old_gone);
+        }
+        let survivors = Before(&self.base - &self.removed.0);
+        let carry = |rows: &RowSet| next.shifts.forward(&Before(rows - &next.removed.0));
+        self.added = &carry(&self.added) | &next.added;
+        for (column, rows) in self.modified.iter_mut().enumerate() {
+            if !rows.is_empty() {
+                *rows = &carry(rows) - &self.added;
+            }
+            if next.columns.contains(column) {
+                *rows |= &(&next.modified - &self.added);
+            }
+        }
+        self.shifts = self.shifts.then(&next.shifts, &survivors);
+    }
+
+    /// The rows of one column that are modified.
+    pub fn modified_in(&self, column: usize) -> &RowSet {
+        &self.modified[column]
+    }
+
+    /// As one update, with one modified set for all its columns.
+    pub fn update(&self) -> TableUpdate {
+        let mut modified = RowSet::new();
+        let mut columns = ColumnSet::new();
+        for (column, rows) in self.modified.iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
+            modified |= rows;
+            columns.insert(column);
+        }
+        TableUpdate {
+            added: self.added.clone(),
+            removed: self.removed.clone(),
+            modified,
+            columns,
+            shifts: self.shifts.clone(),
+        }
+    }
+}
