@@ -133,4 +133,4 @@ def write_days(frame: DataFrame, folder: Path) -> int:
         # A file stream reads in the order of modification times; a second a day keeps all within its greatest age.
         os.utime(target, (1_388_534_400 + place, 1_388_534_400 + place))
     shutil.rmtree(scratch)
-    return frame.sparkSession.read.parquet(str(folder)).count()
+    return int(frame.sparkSession.read.parquet(str(folder)).count())

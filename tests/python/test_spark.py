@@ -73,7 +73,7 @@ def test_a_doubled_key_is_named(spark):
 
 
 def test_an_unknown_order_is_told_with_the_valid_names(spark):
-    with pytest.raises(tf.errors.ColumnNotFoundError, match="'time'.*id"):
+    with pytest.raises(tf.errors.ColumnNotFoundError, match=r"'time'.*id"):
         tf.spark.from_spark(spark.range(3), order_by="time")
 
 

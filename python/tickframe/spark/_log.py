@@ -15,8 +15,6 @@ from tickframe import errors
 from tickframe.spark._types import pyarrow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pyarrow as pa
 
 FORMAT = 1
@@ -79,7 +77,7 @@ class BatchLog:
                 self._file(older).unlink()
             self._numbers = [number]
 
-    def read(self) -> Iterator[pa.Table]:
+    def read(self) -> list[pa.Table]:
         """The durable batches in order, from the last whole one on."""
         pa = pyarrow()
         tables = []
@@ -89,7 +87,7 @@ class BatchLog:
             tables.append(table.replace_schema_metadata(None))
             if whole:
                 break
-        return reversed(tables)
+        return tables[::-1]
 
     def _file(self, number: int) -> Path:
         return self.path / f"batch-{number:012d}.arrow"

@@ -128,12 +128,13 @@ class Update:
         self.table: Table = self.source
 
     def apply(self, rows: pa.Table) -> Token | None:
-        if not rows.num_rows:
-            return None
-        if not self._deletes:
-            return self.source.upsert(rows)
-        kept, gone = self._split(last_of_each_key(rows, self._key))
         token: Token | None = None
+        if not rows.num_rows:
+            return token
+        if not self._deletes:
+            token = self.source.upsert(rows)
+            return token
+        kept, gone = self._split(last_of_each_key(rows, self._key))
         with self._graph.transaction():
             if gone.num_rows:
                 token = self.source.delete(gone.select(self._key))
@@ -228,12 +229,12 @@ def missing_keys(before: pa.Table, now: pa.Table) -> pa.Table:
     """The keys that were there and are not any more; null is a key like any other."""
     import pyarrow.compute as pc
 
-    pa = pyarrow()
+    arrow = pyarrow()
     names = before.column_names
 
     def marked(keys: pa.Table, there: int) -> pa.Table:
-        return keys.append_column("__there", pa.repeat(pa.scalar(there, pa.int8()), keys.num_rows))
+        return keys.append_column("__there", arrow.repeat(arrow.scalar(there, arrow.int8()), keys.num_rows))
 
-    both = pa.concat_tables([marked(before, 0), marked(now, 1)])
+    both = arrow.concat_tables([marked(before, 0), marked(now, 1)])
     seen = both.group_by(names, use_threads=False).aggregate([("__there", "max")])
     return seen.filter(pc.equal(seen.column("__there_max"), 0)).select(names)

@@ -335,7 +335,7 @@ class SparkFeed:
 
     def _compact(self, batch_id: int) -> None:
         if self._log is not None and len(self._log) >= COMPACT:
-            one = self._kind.compact(list(self._log.read()))
+            one = self._kind.compact(self._log.read())
             if one is not None:
                 self._log.write(batch_id, one, whole=True)
 
