@@ -1,1 +1,48 @@
 //! Typed expressions over Arrow chunks.
+//!
+//! An [`Expr`] is a tree that says what to compute. [`bind`] checks it against the columns of a
+//! schema, and the [`Bound`] expression computes it, chunk by chunk, with vector kernels.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use arrow_array::{ArrayRef, Float64Array};
+//! use arrow_schema::{DataType, Field, Schema};
+//! use formula::{Expr, Function, bind};
+//!
+//! let twice = Expr::call(Function::Multiply, vec![Expr::column("x"), Expr::literal(2_i64)])?;
+//! let schema = Schema::new(vec![Field::new("x", DataType::Float64, true)]);
+//! let bound = bind(&twice, &schema)?;
+//! let x: ArrayRef = Arc::new(Float64Array::from(vec![Some(1.5), None]));
+//! let result = bound.evaluate(&[x], 2)?;
+//! assert_eq!(result.as_ref(), &Float64Array::from(vec![Some(3.0), None]));
+//! assert_eq!(twice.to_python(), "(col(\"x\") * 2)");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod aggregate;
+mod bind;
+mod bound;
+mod error;
+mod expr;
+mod function;
+mod functions;
+mod lanes;
+mod literal;
+mod node;
+mod plan;
+mod repr;
+mod types;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
+pub use aggregate::Aggregate;
+pub use bind::bind;
+pub use bound::Bound;
+pub use error::{Error, RowError, unknown_column};
+pub use expr::{Expr, MAX_DEPTH, MAX_NODES, split_conjunction};
+pub use function::{Closed, Function, Text, Time};
+pub use literal::Literal;
+pub use types::promote;

@@ -1,0 +1,268 @@
+//! Binding: names become columns, types are checked and promoted, equal parts become one node,
+//! constant parts are computed by the very kernels that would compute them row by row.
+
+mod cast;
+mod choice;
+mod compare;
+mod literal;
+mod number;
+mod text;
+mod time;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, new_null_array};
+use arrow_schema::{DataType, Schema};
+
+use crate::bound::{Bound, NodeFailure, evaluate};
+use crate::error::{Error, unknown_column};
+use crate::expr::Expr;
+use crate::function::Function;
+use crate::lanes::{Check, Kind, LaneOp};
+use crate::literal::Literal;
+use crate::node::{Node, Op, Whole};
+use crate::plan::Plan;
+use crate::types::{canonical, promote, type_name};
+
+pub(crate) use cast::to_type;
+
+/// Checks an expression against the columns of a schema (of canonical types) and prepares it to run.
+pub fn bind(expr: &Expr, schema: &Schema) -> Result<Bound, Error> {
+    expr.check_limits()?;
+    let mut binder = Binder { schema, nodes: Vec::new(), known: HashMap::new(), inputs: Vec::new() };
+    let term = binder.expr(expr)?;
+    let root = binder.settled(term)?;
+    let plan = Plan::new(&binder.nodes, root);
+    Ok(Bound { name: expr.output_name()?, nodes: binder.nodes.into(), inputs: binder.inputs, plan })
+}
+
+/// A bound part: a node, or a literal that has not met the operand that gives it its type.
+#[derive(Clone, Debug)]
+pub(crate) enum Term {
+    Node(usize),
+    Literal(Literal),
+}
+
+pub(crate) struct Binder<'a> {
+    schema: &'a Schema,
+    nodes: Vec<Node>,
+    known: HashMap<(String, Vec<usize>), usize>,
+    inputs: Vec<usize>,
+}
+
+impl Binder<'_> {
+    fn expr(&mut self, expr: &Expr) -> Result<Term, Error> {
+        match expr {
+            Expr::Column(name) => self.column(name).map(Term::Node),
+            Expr::Literal(literal) => self.literal(literal),
+            Expr::Alias(input, _) => self.expr(input),
+            Expr::Call { function, args } => self.call(*function, args, expr),
+            Expr::Cast { input, to, strict } => self.cast_expr(input, to, *strict, expr).map(Term::Node),
+            Expr::When { branches, otherwise } => self.when(branches, otherwise.as_deref()),
+            Expr::Aggregate { kind, .. } => Err(Error::UnexpectedAggregate { name: kind.name() }),
+        }
+    }
+
+    fn column(&mut self, name: &str) -> Result<usize, Error> {
+        let found = self.schema.fields().iter().position(|field| field.name() == name);
+        let index = found.ok_or_else(|| unknown_column(name, self.schema.fields().iter().map(|field| field.name().as_str())))?;
+        let known = self.inputs.iter().position(|input| *input == index);
+        let ordinal = known.unwrap_or_else(|| {
+            self.inputs.push(index);
+            self.inputs.len() - 1
+        });
+        let data_type = canonical(self.schema.field(index).data_type());
+        self.node(&format!("column {index}"), Op::Input(ordinal), vec![], data_type, "")
+    }
+
+    fn call(&mut self, function: Function, args: &[Expr], whole: &Expr) -> Result<Term, Error> {
+        use Function::*;
+        let text = || whole.to_python();
+        match function {
+            Add | Subtract | Multiply | Divide | FloorDivide | Modulo | Power => self.arithmetic(function, args, &text),
+            Negate => self.negate(args, &text),
+            Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual | EqualMissing | NotEqualMissing => self.comparison(function, args),
+            And | Or | Xor | Not => self.logic(function, args),
+            ShiftLeft | ShiftRight => self.shift(function, args),
+            IsNull | IsNotNull | IsNan | IsNotNan | IsFinite | IsInfinite => self.test(function, args),
+            FillNull | Coalesce => self.coalesce(function, args),
+            FillNan => self.fill_nan(args),
+            IsIn { nulls_equal } => self.is_in(args, nulls_equal),
+            IsBetween { closed } => self.is_between(args, closed),
+            MinHorizontal | MaxHorizontal => self.extreme(function, args),
+            Clip => self.clip(args),
+            Abs | Sign | Sqrt | Cbrt | Exp | Log | Log10 | Log1p | Round | Floor | Ceil | Sin | Cos | Tan | Arcsin | Arccos | Arctan
+            | Arctan2 | Sinh | Cosh | Tanh | Degrees | Radians => self.math(function, args),
+            Text(text_function) => self.text(text_function, args, &text),
+            Time(time_function) => self.time(time_function, args, &text),
+        }
+    }
+
+    fn terms(&mut self, args: &[Expr]) -> Result<Vec<Term>, Error> {
+        args.iter().map(|arg| self.expr(arg)).collect()
+    }
+
+    fn terms_of<const N: usize>(&mut self, function: Function, args: &[Expr], takes: &'static str) -> Result<[Term; N], Error> {
+        let given = args.len();
+        self.terms(args)?.try_into().map_err(|_| Error::Arguments { function: function.name(), takes, given })
+    }
+
+    /// The node of a term, a literal having the type it has by itself.
+    fn settled(&mut self, term: Term) -> Result<usize, Error> {
+        match term {
+            Term::Node(node) => Ok(node),
+            Term::Literal(literal) => self.constant_of(&literal, &literal::own_type(&literal)),
+        }
+    }
+
+    /// Nodes of one common type: literals take the others' type where their value fits.
+    fn meet(&mut self, terms: &[Term]) -> Result<(Vec<usize>, DataType), Error> {
+        let met = self.common_type(terms)?;
+        let nodes = terms.iter().map(|term| self.as_type(term, &met)).collect::<Result<_, _>>()?;
+        Ok((nodes, met))
+    }
+
+    fn common_type(&self, terms: &[Term]) -> Result<DataType, Error> {
+        let mut met = DataType::Null;
+        for term in terms {
+            if let Term::Node(node) = term {
+                met = promote(&met, self.type_of(*node))?;
+            }
+        }
+        for term in terms {
+            if let Term::Literal(literal) = term
+                && !literal::fits(literal, &met)
+            {
+                met = promote(&met, &literal::own_type(literal))?;
+            }
+        }
+        Ok(met)
+    }
+
+    fn as_type(&mut self, term: &Term, data_type: &DataType) -> Result<usize, Error> {
+        match term {
+            Term::Node(node) => self.promoted(*node, data_type),
+            Term::Literal(literal) if literal::fits(literal, data_type) => self.constant_of(literal, data_type),
+            Term::Literal(literal) => {
+                let node = self.constant_of(literal, &literal::own_type(literal))?;
+                self.promoted(node, data_type)
+            }
+        }
+    }
+
+    /// The node's values as a type that promotion gave, which holds them all.
+    fn promoted(&mut self, node: usize, to: &DataType) -> Result<usize, Error> {
+        let from = self.type_of(node).clone();
+        if from == *to {
+            return Ok(node);
+        }
+        if from == DataType::Null {
+            return self.constant(new_null_array(to, 1), &format!("null {to}"));
+        }
+        match (Kind::of(&from), Kind::of(to)) {
+            (Some(from), Some(kind)) if from == kind => self.lane(LaneOp::Same(kind), vec![node], to.clone()),
+            (Some(from), Some(kind)) => self.lane(LaneOp::Convert { from, to: kind, check: Check::Never }, vec![node], to.clone()),
+            _ => self.whole(&format!("as {to}"), to_type(to.clone(), true), vec![node], to.clone(), ""),
+        }
+    }
+
+    fn type_of(&self, node: usize) -> &DataType {
+        &self.nodes[node].data_type
+    }
+
+    fn lane(&mut self, op: LaneOp, args: Vec<usize>, data_type: DataType) -> Result<usize, Error> {
+        self.node(&format!("{op:?} {data_type}"), Op::Lane(op), args, data_type, "")
+    }
+
+    fn fallible_lane(&mut self, op: LaneOp, args: Vec<usize>, data_type: DataType, text: &str) -> Result<usize, Error> {
+        self.node(&format!("{op:?} {data_type}"), Op::Lane(op), args, data_type, text)
+    }
+
+    fn whole(&mut self, key: &str, kernel: Whole, args: Vec<usize>, data_type: DataType, text: &str) -> Result<usize, Error> {
+        self.node(&format!("{key} {data_type}"), Op::Whole(kernel), args, data_type, text)
+    }
+
+    fn constant(&mut self, value: ArrayRef, key: &str) -> Result<usize, Error> {
+        let data_type = value.data_type().clone();
+        self.node(&format!("constant {key}"), Op::Constant(value), vec![], data_type, "")
+    }
+
+    fn constant_of(&mut self, literal: &Literal, data_type: &DataType) -> Result<usize, Error> {
+        let value = literal::array_of(literal, data_type)?;
+        self.constant(value, &format!("{literal:?} {data_type}"))
+    }
+
+    /// The value of a term that must be known now: a pattern, a format, a number of places.
+    fn known(&self, function: &str, term: &Term, what: &str) -> Result<ArrayRef, Error> {
+        let value = match term {
+            Term::Literal(literal) => Some(literal::array_of(literal, &literal::own_type(literal))?),
+            Term::Node(node) => match &self.nodes[*node].op {
+                Op::Constant(value) => Some(Arc::clone(value)),
+                _ => None,
+            },
+        };
+        value.ok_or_else(|| Error::Parameter { function: function.to_owned(), message: format!("{what} must be a literal, not a column") })
+    }
+
+    fn known_text(&self, function: &str, term: &Term, what: &str) -> Result<String, Error> {
+        let value = self.known(function, term, what)?;
+        literal::text(&value).ok_or_else(|| Error::Parameter {
+            function: function.to_owned(),
+            message: format!("{what} must be a string, not {}", type_name(value.data_type())),
+        })
+    }
+
+    fn known_integer(&self, function: &str, term: &Term, what: &str) -> Result<i64, Error> {
+        let value = self.known(function, term, what)?;
+        literal::integer(&value).ok_or_else(|| Error::Parameter {
+            function: function.to_owned(),
+            message: format!("{what} must be an integer, not {}", type_name(value.data_type())),
+        })
+    }
+
+    /// Adds a node, or finds the equal one; a node of constants alone becomes their value.
+    fn node(&mut self, key: &str, op: Op, args: Vec<usize>, data_type: DataType, text: &str) -> Result<usize, Error> {
+        let key = (key.to_owned(), args);
+        if let Some(known) = self.known.get(&key) {
+            return Ok(*known);
+        }
+        let args = key.1.clone();
+        let foldable = !args.is_empty() && args.iter().all(|arg| matches!(self.nodes[*arg].op, Op::Constant(_)));
+        self.nodes.push(Node { op, args, data_type, text: text.into() });
+        let mut index = self.nodes.len() - 1;
+        if foldable {
+            let value = self.folded(index)?;
+            let node = self.nodes.pop().expect("it was pushed above");
+            let same_type = if value.data_type() == &node.data_type { value } else { new_null_array(&node.data_type, 1) };
+            self.nodes.push(Node { op: Op::Constant(same_type), args: vec![], ..node });
+            index = self.nodes.len() - 1;
+        }
+        self.known.insert(key, index);
+        Ok(index)
+    }
+
+    fn folded(&self, node: usize) -> Result<ArrayRef, Error> {
+        let value = evaluate(&self.nodes, &Plan::new(&self.nodes, node), &[], 1);
+        let value = value.map_err(|NodeFailure { message, node, .. }| {
+            let given: Vec<String> = self.nodes[node]
+                .args
+                .iter()
+                .filter_map(|arg| match &self.nodes[*arg].op {
+                    Op::Constant(value) => Some(crate::bound::text_of(value)),
+                    _ => None,
+                })
+                .collect();
+            Error::Constant {
+                expression: self.nodes[node].text.to_string(),
+                message: format!("{message} (value {})", given.join(", ")),
+            }
+        })?;
+        Ok(value.expanded(1))
+    }
+}
+
+/// The error of a function that does not take these types.
+fn type_error(function: &str, types: &[&DataType], advice: impl Into<String>) -> Error {
+    Error::Type { function: function.to_owned(), types: types.iter().map(|data_type| type_name(data_type)).collect(), advice: advice.into() }
+}

@@ -1,0 +1,280 @@
+//! The expression tree: what both front ends, expression objects and formula strings, build.
+//!
+//! A tree is a value. Two trees are the same expression exactly when they are `==` (a NaN literal
+//! equals itself). A chain of one left-associative operator is a single node with several
+//! arguments, so `a + b + c + …` is flat however long it grows, and depth counts nesting only.
+
+use std::sync::Arc;
+
+use arrow_schema::DataType;
+use serde::{Deserialize, Serialize};
+
+use crate::aggregate::Aggregate;
+use crate::error::Error;
+use crate::function::Function;
+use crate::literal::Literal;
+use crate::types::type_text;
+
+/// How deeply expressions may nest.
+pub const MAX_DEPTH: usize = 128;
+/// How many nodes one expression may have.
+pub const MAX_NODES: usize = 65_536;
+
+/// One node of an expression.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Expr {
+    /// A column of the table, by name.
+    Column(Arc<str>),
+    /// A value that stands in every row.
+    Literal(Literal),
+    /// The same values under another name.
+    Alias(Arc<Expr>, Arc<str>),
+    /// A function of rows. Left-associative operators take two or more arguments and fold from the left.
+    Call {
+        /// Which function.
+        function: Function,
+        /// Its arguments, in order.
+        args: Vec<Expr>,
+    },
+    /// A change of type.
+    Cast {
+        /// What is cast.
+        input: Arc<Expr>,
+        /// The type wanted.
+        #[serde(with = "type_text")]
+        to: DataType,
+        /// Whether a value that does not fit is an error (true) or null (false).
+        strict: bool,
+    },
+    /// The value of the first branch whose condition is true; a null condition is not true.
+    When {
+        /// Conditions with their values.
+        branches: Vec<(Expr, Expr)>,
+        /// The value where no condition holds; null without one.
+        otherwise: Option<Arc<Expr>>,
+    },
+    /// A function of many rows; only aggregations evaluate it.
+    Aggregate {
+        /// Which aggregate.
+        kind: Aggregate,
+        /// What is aggregated; `len()` has no input.
+        input: Option<Arc<Expr>>,
+    },
+}
+
+impl Expr {
+    /// The column called `name`.
+    pub fn column(name: impl Into<Arc<str>>) -> Expr {
+        Expr::Column(name.into())
+    }
+
+    /// A literal value.
+    pub fn literal(value: impl Into<Literal>) -> Expr {
+        Expr::Literal(value.into())
+    }
+
+    /// This expression under the name `name`.
+    pub fn alias(self, name: impl Into<Arc<str>>) -> Expr {
+        match self {
+            Expr::Alias(input, _) => Expr::Alias(input, name.into()),
+            other => Expr::Alias(Arc::new(other), name.into()),
+        }
+    }
+
+    /// A call, within the limits of depth and size. Left-associative operators join their left operand's chain.
+    pub fn call(function: Function, mut args: Vec<Expr>) -> Result<Expr, Error> {
+        if function.is_left_associative()
+            && let Some(Expr::Call { function: inner, args: chain }) = args.first_mut()
+            && *inner == function
+        {
+            let mut joined = std::mem::take(chain);
+            joined.extend(args.drain(1..));
+            return Expr::Call { function, args: joined }.within_limits();
+        }
+        Expr::Call { function, args }.within_limits()
+    }
+
+    /// A cast, within the limits of depth and size.
+    pub fn cast(self, to: DataType, strict: bool) -> Result<Expr, Error> {
+        Expr::Cast { input: Arc::new(self), to, strict }.within_limits()
+    }
+
+    /// A conditional, within the limits of depth and size.
+    pub fn when(branches: Vec<(Expr, Expr)>, otherwise: Option<Expr>) -> Result<Expr, Error> {
+        Expr::When { branches, otherwise: otherwise.map(Arc::new) }.within_limits()
+    }
+
+    /// An aggregate, within the limits of depth and size.
+    pub fn aggregate(kind: Aggregate, input: Option<Expr>) -> Result<Expr, Error> {
+        Expr::Aggregate { kind, input: input.map(Arc::new) }.within_limits()
+    }
+
+    /// This expression, or the error that it is too deep or too large.
+    pub fn within_limits(self) -> Result<Expr, Error> {
+        self.check_limits()?;
+        Ok(self)
+    }
+
+    /// Fails when the expression is deeper than [`MAX_DEPTH`] or has more than [`MAX_NODES`] nodes.
+    pub fn check_limits(&self) -> Result<(), Error> {
+        fn walk(expr: &Expr, depth: usize, nodes: &mut usize) -> Result<(), Error> {
+            *nodes += 1;
+            if depth > MAX_DEPTH {
+                return Err(Error::TooDeep { limit: MAX_DEPTH });
+            }
+            if *nodes > MAX_NODES {
+                return Err(Error::TooLarge { limit: MAX_NODES });
+            }
+            expr.children().try_for_each(|child| walk(child, depth + 1, nodes))
+        }
+        walk(self, 1, &mut 0)
+    }
+
+    /// The expressions directly below this one, in order.
+    pub fn children(&self) -> Box<dyn Iterator<Item = &Expr> + '_> {
+        match self {
+            Expr::Column(_) | Expr::Literal(_) => Box::new(std::iter::empty()),
+            Expr::Alias(input, _) | Expr::Cast { input, .. } => Box::new(std::iter::once(&**input)),
+            Expr::Call { args, .. } => Box::new(args.iter()),
+            Expr::When { branches, otherwise } => {
+                Box::new(branches.iter().flat_map(|(condition, value)| [condition, value]).chain(otherwise.as_deref()))
+            }
+            Expr::Aggregate { input, .. } => Box::new(input.as_deref().into_iter()),
+        }
+    }
+
+    /// The name of the result: the alias, else the first column read, else what the expression is.
+    pub fn output_name(&self) -> Result<String, Error> {
+        match self {
+            Expr::Alias(_, name) => Ok(name.to_string()),
+            Expr::Column(name) => Ok(name.to_string()),
+            Expr::Literal(_) => Ok("literal".to_owned()),
+            Expr::Cast { input, .. } => input.output_name(),
+            Expr::Call { function, args } => args.first().map_or_else(|| Ok(function.name()), Expr::output_name),
+            Expr::When { branches, .. } => {
+                let (_, value) = branches.first().ok_or(Error::NoBranch)?;
+                value.output_name()
+            }
+            Expr::Aggregate { kind, input } => {
+                input.as_ref().map_or_else(|| Ok(kind.name().to_owned()), |input| input.output_name())
+            }
+        }
+    }
+
+    /// The columns read, each once, in order of first appearance.
+    pub fn columns(&self) -> Vec<&str> {
+        fn walk<'a>(expr: &'a Expr, found: &mut Vec<&'a str>) {
+            if let Expr::Column(name) = expr
+                && !found.contains(&&**name)
+            {
+                found.push(name);
+            }
+            expr.children().for_each(|child| walk(child, found));
+        }
+        let mut found = Vec::new();
+        walk(self, &mut found);
+        found
+    }
+
+    /// Whether an aggregate stands anywhere in the expression, so that its value is one a group.
+    pub fn is_aggregate(&self) -> bool {
+        matches!(self, Expr::Aggregate { .. }) || self.children().any(Expr::is_aggregate)
+    }
+
+    /// This expression without its outermost names.
+    pub fn unaliased(&self) -> &Expr {
+        match self {
+            Expr::Alias(input, _) => input.unaliased(),
+            other => other,
+        }
+    }
+}
+
+/// The terms of a conjunction: `a & b & c` gives `a`, `b`, `c`; anything else gives itself.
+///
+/// Only a filter may split: it keeps what is true in every term, which is what Kleene logic keeps.
+pub fn split_conjunction(expr: &Expr) -> Vec<&Expr> {
+    match expr.unaliased() {
+        Expr::Call { function: Function::And, args } => args.iter().flat_map(split_conjunction).collect(),
+        _ => vec![expr],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn col(name: &str) -> Expr {
+        Expr::column(name)
+    }
+
+    fn add(a: Expr, b: Expr) -> Expr {
+        Expr::call(Function::Add, vec![a, b]).unwrap()
+    }
+
+    #[test]
+    fn a_chain_of_one_operator_is_flat_and_may_be_long() {
+        let mut sum = col("a");
+        for _ in 0..2_000 {
+            sum = add(sum, col("b"));
+        }
+        assert!(matches!(&sum, Expr::Call { args, .. } if args.len() == 2_001));
+        assert_eq!(sum.columns(), ["a", "b"]);
+        let right = add(col("a"), add(col("b"), col("c")));
+        assert!(matches!(&right, Expr::Call { args, .. } if args.len() == 2));
+    }
+
+    #[test]
+    fn nesting_beyond_the_limit_is_refused() {
+        let mut deep = col("a");
+        let error = loop {
+            match Expr::call(Function::Negate, vec![deep.clone()]) {
+                Ok(next) => deep = next,
+                Err(error) => break error,
+            }
+        };
+        assert!(error.to_string().contains("128"), "{error}");
+        let mut wide = col("a");
+        let error = loop {
+            match Expr::call(Function::Add, vec![wide.clone(), wide.clone()]) {
+                Ok(next) => wide = next,
+                Err(error) => break error,
+            }
+        };
+        assert!(error.to_string().contains("65536"), "{error}");
+    }
+
+    #[test]
+    fn names_and_columns() {
+        let expr = Expr::when(vec![(col("c"), add(col("x"), col("y")))], Some(col("c"))).unwrap();
+        assert_eq!(expr.output_name().unwrap(), "x");
+        assert_eq!(expr.columns(), ["c", "x", "y"]);
+        assert_eq!(expr.clone().alias("z").output_name().unwrap(), "z");
+        assert!(!expr.is_aggregate());
+        let sum = Expr::aggregate(Aggregate::Sum { min_count: 0 }, Some(expr)).unwrap();
+        assert!(add(sum, col("a")).is_aggregate());
+        assert_eq!(Expr::aggregate(Aggregate::Len, None).unwrap().output_name().unwrap(), "len");
+    }
+
+    #[test]
+    fn nan_literals_are_the_same_expression() {
+        assert_eq!(Expr::literal(f64::NAN), Expr::literal(-f64::NAN));
+        assert_ne!(Expr::literal(0.0), Expr::literal(-0.0));
+        assert_ne!(Expr::literal(1_i64), Expr::literal(1.0));
+    }
+
+    #[test]
+    fn conjunctions_split_through_nesting() {
+        let and = |args| Expr::call(Function::And, args).unwrap();
+        let expr = and(vec![and(vec![col("a"), col("b")]), and(vec![col("c"), col("d")])]);
+        assert_eq!(split_conjunction(&expr), [&col("a"), &col("b"), &col("c"), &col("d")]);
+        assert_eq!(split_conjunction(&col("a")), [&col("a")]);
+    }
+
+    #[test]
+    fn trees_survive_serialisation() {
+        let expr = add(col("a"), Expr::literal(f64::INFINITY)).cast(DataType::Timestamp(arrow_schema::TimeUnit::Nanosecond, Some("Europe/Paris".into())), false).unwrap().alias("z");
+        let text = serde_json::to_string(&expr).unwrap();
+        assert_eq!(serde_json::from_str::<Expr>(&text).unwrap(), expr);
+    }
+}

@@ -1,0 +1,36 @@
+//! Casts that change how values lie in memory: to and from text, decimals, Float16, bytes.
+
+use std::sync::Arc;
+
+use arrow_array::Array;
+use arrow_cast::display::FormatOptions;
+use arrow_cast::{CastOptions, can_cast_types, cast_with_options};
+use arrow_schema::DataType;
+
+use super::order::failure;
+use crate::node::{Failure, Whole};
+use crate::types::type_name;
+
+/// The kernel of a cast, if there is one. A value that does not fit is an error or, not strict, null.
+pub(crate) fn kernel(from: &DataType, to: &DataType, strict: bool) -> Option<Whole> {
+    if !can_cast_types(from, to) {
+        return None;
+    }
+    let to = to.clone();
+    Some(Arc::new(move |args, _| {
+        let input = args[0].array();
+        let options = CastOptions { safe: true, format_options: FormatOptions::default() };
+        let cast = cast_with_options(input, &to, &options).map_err(failure)?;
+        if strict && cast.null_count() > input.logical_null_count() {
+            let lost = (0..input.len()).find(|row| cast.is_null(*row) && !is_null(input, *row));
+            if let Some(row) = lost {
+                return Err(Failure { row, message: format!("the value is no {}; cast with strict=False for null instead", type_name(&to)) });
+            }
+        }
+        Ok(cast)
+    }))
+}
+
+fn is_null(array: &dyn Array, row: usize) -> bool {
+    array.logical_nulls().is_some_and(|nulls| nulls.is_null(row))
+}

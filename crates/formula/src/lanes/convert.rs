@@ -1,0 +1,84 @@
+//! Numbers from one kind to another.
+
+use super::arithmetic::Number;
+use super::{Operand, bits, map, test};
+
+/// A number as another type's, and whether it fits there. Fractions are cut toward zero.
+pub(crate) trait Convert<B>: Number {
+    fn convert(self) -> B;
+    fn fits(self) -> bool;
+}
+
+macro_rules! from_integer {
+    ($($from:ty)*) => {$(
+        to_integers!($from; i8 i16 i32 i64 u8 u16 u32 u64);
+        always!($from; f32 f64);
+    )*};
+}
+
+macro_rules! to_integers {
+    ($from:ty; $($to:ty)*) => {$(impl Convert<$to> for $from {
+        #[inline]
+        fn convert(self) -> $to { self as $to }
+        #[inline]
+        #[allow(unused_comparisons, reason = "one of the types may be unsigned")]
+        fn fits(self) -> bool {
+            let there = self as $to;
+            (there as $from == self) & ((there < 0 as $to) == (self < 0 as $from))
+        }
+    })*};
+}
+
+macro_rules! always {
+    ($from:ty; $($to:ty)*) => {$(impl Convert<$to> for $from {
+        #[inline]
+        fn convert(self) -> $to { self as $to }
+        #[inline]
+        fn fits(self) -> bool { true }
+    })*};
+}
+
+macro_rules! from_float {
+    ($from:ident; $($to:ident)*) => {
+        $(impl Convert<$to> for $from {
+            #[inline]
+            fn convert(self) -> $to { self as $to }
+            #[inline]
+            fn fits(self) -> bool {
+                // 2^bits is exact in every float that reaches it; MAX is not.
+                let whole = self.trunc();
+                (whole >= $to::MIN as $from) & (whole < ($to::MAX / 2 + 1) as $from * 2.0)
+            }
+        })*
+        always!($from; f32 f64);
+    };
+}
+
+from_integer!(i8 i16 i32 i64 u8 u16 u32 u64);
+from_float!(f32; i8 i16 i32 i64 u8 u16 u32 u64);
+from_float!(f64; i8 i16 i32 i64 u8 u16 u32 u64);
+
+/// Converts the values of a block; `fits` gets a bit for each that does.
+pub(crate) fn convert<A: Convert<B>, B: Number>(a: &Operand<'_>, out: &mut [B], fits: Option<&mut [u64]>) {
+    map(a.values::<A>(), out, A::convert);
+    if let Some(fits) = fits {
+        test(a.values::<A>(), fits, A::fits);
+    }
+}
+
+/// True is 1, false is 0.
+pub(crate) fn from_bits<B: Number>(a: &Operand<'_>, out: &mut [B])
+where
+    u8: Convert<B>,
+{
+    let words = bits(a.lane);
+    for (index, out) in out.iter_mut().enumerate() {
+        let bit = if a.one { words[0] } else { words[index / 64] >> (index % 64) };
+        *out = ((bit & 1) as u8).convert();
+    }
+}
+
+/// Anything but 0 is true.
+pub(crate) fn to_bits<A: Number>(a: &Operand<'_>, out: &mut [u64]) {
+    test(a.values::<A>(), out, |a| !a.same(A::default()));
+}

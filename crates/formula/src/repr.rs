@@ -1,0 +1,189 @@
+//! Expressions as the Python that makes them, with names as after `from tickframe import *`.
+
+use arrow_schema::DataType;
+
+use crate::aggregate::Aggregate;
+use crate::expr::Expr;
+use crate::function::{Closed, Function, Text, Written};
+use crate::literal::Literal;
+use crate::types::type_name;
+
+impl Expr {
+    /// Python that reads back as this expression: `(col("x") * 2)`.
+    pub fn to_python(&self) -> String {
+        match self {
+            Expr::Column(name) => format!("col({})", quoted(name)),
+            Expr::Literal(literal) => format!("lit({})", arguments(literal)),
+            Expr::Alias(input, name) => format!("{}.alias({})", input.to_python(), quoted(name)),
+            Expr::Cast { input, to, strict } => {
+                let strict = if *strict { "" } else { ", strict=False" };
+                format!("{}.cast({}{strict})", input.to_python(), type_name(to))
+            }
+            Expr::When { branches, otherwise } => {
+                let mut text = String::new();
+                for (index, (condition, value)) in branches.iter().enumerate() {
+                    let dot = if index == 0 { "" } else { "." };
+                    text.push_str(&format!("{dot}when({}).then({})", condition.to_python(), value.to_python()));
+                }
+                if let Some(otherwise) = otherwise {
+                    text.push_str(&format!(".otherwise({})", otherwise.to_python()));
+                }
+                text
+            }
+            Expr::Aggregate { kind, input } => aggregate(kind, input.as_deref()),
+            Expr::Call { function, args } => call(*function, args),
+        }
+    }
+}
+
+fn call(function: Function, args: &[Expr]) -> String {
+    match function.written() {
+        Written::Infix(symbol) => {
+            let mut text = args.first().map_or_else(String::new, Expr::to_python);
+            for operand in args.iter().skip(1) {
+                text.push_str(&format!(" {symbol} {}", argument(operand)));
+            }
+            format!("({text})")
+        }
+        Written::Prefix(symbol) => format!("({symbol}{})", joined(args, Expr::to_python)),
+        Written::Free(name) => format!("{name}({})", joined(args, Expr::to_python)),
+        Written::Method(name) => {
+            let Some((subject, rest)) = args.split_first() else { return format!("{name}()") };
+            let mut given: Vec<String> = rest.iter().map(|arg| if is_bare(function) { argument(arg) } else { arg.to_python() }).collect();
+            given.extend(options(function));
+            format!("{}.{name}({})", subject.to_python(), given.join(", "))
+        }
+    }
+}
+
+fn joined(args: &[Expr], text: impl Fn(&Expr) -> String) -> String {
+    args.iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether a bare string among the method's arguments is a value, not a column's name.
+fn is_bare(function: Function) -> bool {
+    !matches!(function, Function::IsBetween { .. } | Function::Clip)
+}
+
+fn options(function: Function) -> Option<String> {
+    let option = match function {
+        Function::IsIn { nulls_equal: true } => "nulls_equal=True",
+        Function::IsBetween { closed: Closed::Left } => "closed=\"left\"",
+        Function::IsBetween { closed: Closed::Right } => "closed=\"right\"",
+        Function::IsBetween { closed: Closed::None } => "closed=\"none\"",
+        Function::Text(Text::Contains { literal: true } | Text::Replace { literal: true } | Text::ReplaceAll { literal: true }) => "literal=True",
+        Function::Text(Text::ToDate { strict: false } | Text::ToDatetime { strict: false }) => "strict=False",
+        _ => return None,
+    };
+    Some(option.to_owned())
+}
+
+/// An argument beside an expression: plain values need no `lit`.
+fn argument(expr: &Expr) -> String {
+    match expr {
+        Expr::Literal(literal @ (Literal::Null | Literal::Bool(_) | Literal::Int(_) | Literal::UInt(_) | Literal::Float(_) | Literal::Str(_) | Literal::Binary(_) | Literal::List(_))) => {
+            arguments(literal)
+        }
+        other => other.to_python(),
+    }
+}
+
+/// What stands between the brackets of `lit(...)`.
+fn arguments(literal: &Literal) -> String {
+    match literal {
+        Literal::Null => "None".to_owned(),
+        Literal::TypedNull(data_type) => format!("None, {}", type_name(data_type)),
+        Literal::Bool(true) => "True".to_owned(),
+        Literal::Bool(false) => "False".to_owned(),
+        Literal::Int(value) => value.to_string(),
+        Literal::UInt(value) => value.to_string(),
+        Literal::Float(value) => float(*value),
+        Literal::Str(value) => quoted(value),
+        Literal::Binary(bytes) => format!("b\"{}\"", bytes.escape_ascii()),
+        Literal::Timestamp { ns, zone } => {
+            format!("{ns}, {}", type_name(&DataType::Timestamp(arrow_schema::TimeUnit::Nanosecond, zone.clone())))
+        }
+        Literal::Date(days) => format!("{days}, Date"),
+        Literal::Time(ns) => format!("{ns}, Time"),
+        Literal::Duration(ns) => format!("{ns}, Duration(\"ns\")"),
+        Literal::Decimal { value, precision, scale } => format!("\"{value}e{}\", Decimal({precision}, {scale})", -i32::from(*scale)),
+        Literal::List(items) => {
+            let items: Vec<String> = items.iter().map(|item| argument(&Expr::Literal(item.clone()))).collect();
+            format!("[{}]", items.join(", "))
+        }
+    }
+}
+
+fn float(value: f64) -> String {
+    if value.is_nan() {
+        "float(\"nan\")".to_owned()
+    } else if value.is_infinite() {
+        format!("float(\"{}inf\")", if value < 0.0 { "-" } else { "" })
+    } else {
+        format!("{value:?}")
+    }
+}
+
+/// A string as Python writes it.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            control if control.is_control() => quoted.push_str(&format!("\\U{:08x}", control as u32)),
+            other => quoted.push(other),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+fn aggregate(kind: &Aggregate, input: Option<&Expr>) -> String {
+    let options = match kind {
+        Aggregate::Sum { min_count } if *min_count != 0 => format!("min_count={min_count}"),
+        Aggregate::Std { ddof } | Aggregate::Var { ddof } if *ddof != 1 => format!("ddof={ddof}"),
+        _ => String::new(),
+    };
+    match input {
+        Some(input) => format!("{}.{}({options})", input.to_python(), kind.name()),
+        None => format!("{}({options})", kind.name()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expressions_read_as_python() {
+        let col = |name: &str| Expr::column(name);
+        let call = |function, args| Expr::call(function, args).unwrap();
+        let cases = [
+            (call(Function::Multiply, vec![col("x"), Expr::literal(2_i64)]), "(col(\"x\") * 2)"),
+            (call(Function::Less, vec![Expr::literal(2_i64), col("x")]), "(lit(2) < col(\"x\"))"),
+            (call(Function::Not, vec![call(Function::IsNull, vec![col("x")])]), "(~col(\"x\").is_null())"),
+            (call(Function::Equal, vec![col("a\"b"), Expr::literal("it's\n")]), "(col(\"a\\\"b\") == \"it's\\n\")"),
+            (call(Function::FillNull, vec![col("x"), Expr::literal(f64::NAN)]), "col(\"x\").fill_null(float(\"nan\"))"),
+            (
+                call(Function::IsIn { nulls_equal: true }, vec![col("x"), Expr::Literal(Literal::List(vec![Literal::Int(1), Literal::Null]))]),
+                "col(\"x\").is_in([1, None], nulls_equal=True)",
+            ),
+            (
+                Expr::when(vec![(col("c"), Expr::literal(1_i64)), (col("d"), Expr::literal("a"))], Some(col("x"))).unwrap().alias("z"),
+                "when(col(\"c\")).then(lit(1)).when(col(\"d\")).then(lit(\"a\")).otherwise(col(\"x\")).alias(\"z\")",
+            ),
+            (col("x").cast(DataType::Timestamp(arrow_schema::TimeUnit::Nanosecond, Some("UTC".into())), false).unwrap(), "col(\"x\").cast(Datetime(\"ns\", \"UTC\"), strict=False)"),
+            (Expr::aggregate(Aggregate::Sum { min_count: 1 }, Some(col("x"))).unwrap(), "col(\"x\").sum(min_count=1)"),
+            (Expr::aggregate(Aggregate::Len, None).unwrap(), "len()"),
+            (call(Function::Text(Text::Contains { literal: true }), vec![col("s"), Expr::literal("a")]), "col(\"s\").str.contains(\"a\", literal=True)"),
+            (call(Function::Coalesce, vec![col("a"), Expr::literal("b")]), "coalesce(col(\"a\"), lit(\"b\"))"),
+        ];
+        for (expr, python) in cases {
+            assert_eq!(expr.to_python(), python);
+        }
+    }
+}
