@@ -14,6 +14,7 @@ mod edit;
 mod error;
 mod flat;
 pub mod kernels;
+pub mod keys;
 pub mod kind;
 mod reading;
 mod redirect;

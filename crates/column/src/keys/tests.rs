@@ -1,0 +1,201 @@
+//! The key table against a map of tuples, cell by cell.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::{
+    BinaryViewArray, BooleanArray, Decimal128Array, Float64Array, Int8Array, Int32Array, Int64Array, ListArray,
+    StringViewArray, UInt16Array,
+};
+
+use super::*;
+
+/// Random cells, few enough values that keys come back.
+struct Draw(u64);
+
+impl Draw {
+    fn next(&mut self, below: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % below
+    }
+
+    fn column(&mut self, data_type: &DataType, rows: usize) -> ArrayRef {
+        let cells: Vec<Option<u64>> = (0..rows).map(|_| Some(self.next(40)).filter(|cell| *cell != 7)).collect();
+        let long = |cell: u64| if cell % 3 == 0 { format!("a key too long for its view, {cell}") } else { format!("{cell}") };
+        let float = |cell: u64| match cell {
+            0 => f64::NAN,
+            1 => -f64::NAN,
+            2 => 0.0,
+            3 => -0.0,
+            other => other as f64 - 20.0,
+        };
+        match data_type {
+            DataType::Int64 => Arc::new(cells.iter().map(|c| c.map(|c| c as i64 - 20)).collect::<Int64Array>()),
+            DataType::Int32 => Arc::new(cells.iter().map(|c| c.map(|c| c as i32 - 20)).collect::<Int32Array>()),
+            DataType::Int8 => Arc::new(cells.iter().map(|c| c.map(|c| c as i8 - 20)).collect::<Int8Array>()),
+            DataType::UInt16 => Arc::new(cells.iter().map(|c| c.map(|c| c as u16)).collect::<UInt16Array>()),
+            DataType::Boolean => Arc::new(cells.iter().map(|c| c.map(|c| c > 20)).collect::<BooleanArray>()),
+            DataType::Float64 => Arc::new(cells.iter().map(|c| c.map(float)).collect::<Float64Array>()),
+            DataType::Utf8View => Arc::new(cells.iter().map(|c| c.map(long)).collect::<StringViewArray>()),
+            DataType::BinaryView => {
+                Arc::new(cells.iter().map(|c| c.map(|c| long(c).into_bytes())).collect::<BinaryViewArray>())
+            }
+            DataType::Decimal128(..) => {
+                let values = cells.iter().map(|c| c.map(|c| i128::from(c) << 70)).collect::<Decimal128Array>();
+                Arc::new(values.with_data_type(data_type.clone()))
+            }
+            DataType::List(_) => Arc::new(ListArray::from_iter_primitive::<Float64Type, _, _>(
+                cells.iter().map(|c| c.map(|c| vec![Some(float(c)); (c % 3) as usize])),
+            )),
+            other => panic!("no cells of {other}"),
+        }
+    }
+}
+
+/// A row as text that is equal where the cells are.
+fn text(keys: &[ArrayRef], row: usize) -> String {
+    let cell = |column: &ArrayRef| {
+        let normal = normalised(column).unwrap().slice(row, 1);
+        format!("{normal:?}")
+    };
+    keys.iter().map(cell).collect()
+}
+
+fn against_a_map(types: &[DataType]) {
+    let mut draw = Draw(types.len() as u64);
+    let mut table = KeyTable::new(types);
+    let mut model: HashMap<String, u32> = HashMap::new();
+    let (mut slots, mut created) = (Vec::new(), Vec::new());
+    for round in 0..60 {
+        let rows = draw.next(150) as usize;
+        let keys: Vec<ArrayRef> = types.iter().map(|data_type| draw.column(data_type, rows)).collect();
+        table.find(&keys, &mut slots);
+        let expected: Vec<u32> = (0..rows).map(|row| model.get(&text(&keys, row)).copied().unwrap_or(NO_SLOT)).collect();
+        assert_eq!(slots, expected);
+        table.insert(&keys, &mut slots, &mut created).unwrap();
+        let mut new_rows = Vec::new();
+        for row in 0..rows {
+            let taken = model.len();
+            let slot = *model.entry(text(&keys, row)).or_insert(slots[row]);
+            assert_eq!(slot, slots[row], "{types:?} {}", text(&keys, row));
+            if model.len() > taken {
+                new_rows.push(row as u32);
+            }
+        }
+        assert_eq!(created, new_rows);
+        assert_eq!(table.len(), model.len());
+        let mut all: Vec<u32> = model.values().copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), model.len(), "a slot a key");
+        assert!(all.iter().all(|&slot| (slot as usize) < table.capacity_slots()));
+        let back = table.keys_of(&all);
+        for (row, slot) in all.iter().enumerate() {
+            assert_eq!(model.get(&text(&back, row)), Some(slot));
+            assert_eq!(back.iter().map(|column| column.data_type().clone()).collect::<Vec<_>>(), types);
+        }
+        let share = if round % 20 == 19 { 1 } else { 3 };
+        for slot in all.into_iter().filter(|_| draw.next(share) == 0) {
+            table.free(slot);
+            model.retain(|_, kept| *kept != slot);
+            assert_eq!(table.len(), model.len());
+        }
+    }
+}
+
+#[test]
+fn one_column_of_each_family() {
+    let list = DataType::new_list(DataType::Float64, true);
+    for data_type in [
+        DataType::Int64,
+        DataType::Int32,
+        DataType::Boolean,
+        DataType::Float64,
+        DataType::Utf8View,
+        DataType::BinaryView,
+        DataType::Decimal128(38, 2),
+        list,
+    ] {
+        against_a_map(&[data_type]);
+    }
+}
+
+#[test]
+fn several_columns_packed_and_encoded() {
+    against_a_map(&[DataType::Int32, DataType::UInt16, DataType::Int8]);
+    against_a_map(&[DataType::Boolean, DataType::Int8]);
+    against_a_map(&[DataType::Int64, DataType::Int64]);
+    against_a_map(&[DataType::Utf8View, DataType::Int8]);
+    against_a_map(&[DataType::Float64, DataType::BinaryView, DataType::Boolean]);
+}
+
+#[test]
+fn slots_are_reused_and_memory_stays_with_what_is_present() {
+    let mut table = KeyTable::new(&[DataType::Int64]);
+    let (mut slots, mut created) = (Vec::new(), Vec::new());
+    let mut most = 0;
+    for step in 0..200 {
+        let keys: ArrayRef = Arc::new(Int64Array::from_iter_values(step * 1000..(step + 1) * 1000));
+        table.insert(&[keys], &mut slots, &mut created).unwrap();
+        slots[..999].iter().for_each(|&slot| table.free(slot));
+        most = most.max(table.bytes());
+    }
+    assert_eq!(table.len(), 200);
+    assert!(table.capacity_slots() < 1300, "{}", table.capacity_slots());
+    assert!(most < 200_000, "{most}");
+}
+
+#[test]
+fn dead_text_is_given_back() {
+    let mut table = KeyTable::new(&[DataType::Utf8View]);
+    let (mut slots, mut created) = (Vec::new(), Vec::new());
+    let keep: ArrayRef = Arc::new(StringViewArray::from_iter_values(["the key that stays, all along"]));
+    table.insert(std::slice::from_ref(&keep), &mut slots, &mut created).unwrap();
+    for step in 0..100 {
+        let cells = (0..100).map(|at| format!("a key of step {step} that goes, number {at}"));
+        let keys: ArrayRef = Arc::new(StringViewArray::from_iter_values(cells));
+        table.insert(&[keys], &mut slots, &mut created).unwrap();
+        slots.iter().for_each(|&slot| table.free(slot));
+        assert!(table.bytes() < 50_000, "{}", table.bytes());
+    }
+    table.find(&[keep.clone()], &mut slots);
+    assert_eq!(&table.keys_of(&slots)[0], &keep);
+}
+
+#[test]
+fn keys_of_other_types_are_refused_by_name() {
+    let mut table = KeyTable::new(&[DataType::Int64]);
+    let (mut slots, mut created) = (Vec::new(), Vec::new());
+    let text: ArrayRef = Arc::new(StringViewArray::from_iter_values(["1"]));
+    let error = table.insert(std::slice::from_ref(&text), &mut slots, &mut created).unwrap_err();
+    assert_eq!(error.to_string(), "the column holds Int64, the cells are Utf8View");
+    table.find(&[text], &mut slots);
+    assert_eq!(slots, [NO_SLOT]);
+}
+
+#[test]
+fn a_map_cannot_be_a_key() {
+    let mut builder = arrow_array::builder::MapBuilder::new(
+        None,
+        arrow_array::builder::StringBuilder::new(),
+        arrow_array::builder::PrimitiveBuilder::<Int64Type>::new(),
+    );
+    builder.append(true).unwrap();
+    let map: ArrayRef = Arc::new(builder.finish());
+    let mut table = KeyTable::new(&[map.data_type().clone()]);
+    let (mut slots, mut created) = (Vec::new(), Vec::new());
+    let refused = table.insert(std::slice::from_ref(&map), &mut slots, &mut created);
+    assert!(refused.is_err_and(|error| error.to_string().contains("cannot be keys")));
+    table.find(&[map], &mut slots);
+    assert_eq!(slots, [NO_SLOT]);
+}
+
+#[test]
+fn rows_with_a_null_among_their_keys_are_known() {
+    let a: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None, Some(3)]));
+    let b: ArrayRef = Arc::new(StringViewArray::from(vec![None, Some("x"), Some("y")]));
+    let valid = any_null(&[a.clone(), b]).expect("two rows have a null");
+    assert_eq!(valid.iter().collect::<Vec<_>>(), [false, false, true]);
+    assert!(any_null(&[a.slice(2, 1)]).is_none());
+}
