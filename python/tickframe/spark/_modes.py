@@ -128,13 +128,10 @@ class Update:
         self.table: Table = self.source
 
     def apply(self, rows: pa.Table) -> Token | None:
-        token: Token | None = None
         if not rows.num_rows:
-            return token
-        if not self._deletes:
-            token = self.source.upsert(rows)
-            return token
-        kept, gone = self._split(last_of_each_key(rows, self._key))
+            return None
+        kept, gone = self._split(last_of_each_key(rows, self._key)) if self._deletes else (rows, rows.slice(0, 0))
+        token: Token | None = None
         with self._graph.transaction():
             if gone.num_rows:
                 token = self.source.delete(gone.select(self._key))
