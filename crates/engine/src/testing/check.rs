@@ -1,0 +1,533 @@
+//! The law of every operation: what it keeps by updates equals what it would be made of anew.
+//!
+//! A run draws tables, steps, threads and schedule from one tape. After each step every update has
+//! been held to U1–U8, the inputs equal their mirrors, and the judge has compared the result with
+//! its oracle. A failing tape is shrunk; the report ends in one line that replays it. Lines in
+//! `tests/regressions/<test>.txt` are replayed before anything random.
+
+use std::cell::Cell as Flag;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::{Arc, Once};
+use std::time::Duration;
+
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_schema::Schema;
+use graph::{Schedule, Settings, UpdateGraph};
+use rowset::Shift;
+
+use super::draw;
+use super::mirror::{Mirror, RawStep};
+use super::plain::Plain;
+use super::random::{Case, TableSpec};
+use super::tape::{Tape, shrink, to_hex};
+use super::validate::Watch;
+use crate::error::{Error, Failure};
+use crate::sources::{Apply, InputTable};
+use crate::table::Table;
+
+/// What an operation's table is after a step.
+pub enum Found<'a> {
+    /// Its rows.
+    Rows(&'a Plain),
+    /// It could not be made, or has failed, for this reason.
+    Failed(&'a str),
+}
+
+/// Tries of a shrink; each is one run.
+const SHRINK_TRIES: usize = 1_500;
+/// The variable whose text is replayed instead of random runs.
+const REPLAY: &str = "TICKFRAME_TAPE";
+
+/// Runs a law over random tables. `build` makes the table under test from the inputs; `judge`
+/// says what is wrong with it, given the inputs as they stand and what was found.
+pub fn run_law(
+    specs: &[TableSpec],
+    runs: u64,
+    build: impl Fn(&[Table]) -> Result<Table, Error>,
+    judge: impl Fn(&[Plain], &Found<'_>) -> Result<(), String>,
+) {
+    let run = |tape: &mut Tape| run_once(specs, tape, &build, &judge);
+    let fails = |bytes: &[u8]| quietly(|| run(&mut Tape::replay(bytes))).is_err();
+    let name = std::thread::current().name().unwrap_or("law").to_owned();
+    if let Ok(text) = std::env::var(REPLAY) {
+        let mut tape = Tape::from_hex(&text).expect("the tape is a row of hexadecimal digits");
+        run(&mut tape).unwrap_or_else(|text| panic!("{text}"));
+        return;
+    }
+    for (line, text) in regressions(&name) {
+        let mut tape = Tape::from_hex(&text)
+            .unwrap_or_else(|| panic!("line {line} of the regressions is no tape"));
+        if let Err(text) = quietly(|| run(&mut tape)) {
+            panic!("{name}, regression of line {line}: {text}");
+        }
+    }
+    for seed in 0..runs {
+        let mut tape = Tape::seeded(seed);
+        if let Err(first) = quietly(|| run(&mut tape)) {
+            let small = shrink(tape.used(), SHRINK_TRIES, fails);
+            let text = quietly(|| run(&mut Tape::replay(&small)))
+                .err()
+                .unwrap_or(first);
+            panic!(
+                "seed {seed}: {text}\n  replay: {REPLAY}={} cargo test {name}\n",
+                hex_or_zero(&small)
+            );
+        }
+    }
+}
+
+fn hex_or_zero(bytes: &[u8]) -> String {
+    let text = to_hex(bytes);
+    if text.is_empty() { "00".into() } else { text }
+}
+
+/// The tapes kept for this test: line number and text; what follows a `#` is a remark.
+fn regressions(name: &str) -> Vec<(usize, String)> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/regressions");
+    let file = folder.join(format!("{}.txt", name.replace("::", "-")));
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let lines = text.lines().enumerate().map(|(at, line)| {
+        let tape = line.split('#').next().unwrap_or_default().trim();
+        (at + 1, tape.to_owned())
+    });
+    lines.filter(|(_, tape)| !tape.is_empty()).collect()
+}
+
+thread_local! {
+    static QUIET: Flag<bool> = const { Flag::new(false) };
+}
+
+/// Runs with panics turned into errors, and without their usual noise: a shrink panics often.
+fn quietly(run: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !QUIET.with(Flag::get) {
+                usual(info);
+            }
+        }));
+    });
+    QUIET.with(|quiet| quiet.set(true));
+    let result = catch_unwind(AssertUnwindSafe(run));
+    QUIET.with(|quiet| quiet.set(false));
+    result.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        Err(text
+            .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).into()))
+            .unwrap_or_else(|| "a panic".into()))
+    })
+}
+
+/// One input: the table, its source, its mirror and a watch over its own updates.
+struct Feed {
+    source: InputTable,
+    case: Case,
+    watch: Watch,
+}
+
+impl Feed {
+    fn step(&mut self, tape: &mut Tape) -> Result<(), String> {
+        let step = self.case.step(tape);
+        if step.is_empty() {
+            return Ok(());
+        }
+        let drawing = draw::draw_step(&step, &self.case.mirror.schema);
+        let applied = self.source.apply(apply_of(&step, &self.case.mirror.schema));
+        applied
+            .map(|_| ())
+            .map_err(|error| format!("a lawful step was refused: {error}: {drawing}"))
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if let Some(fault) = self.watch.fault() {
+            return Err(format!("the input table broke a rule: {fault}"));
+        }
+        let difference = self.case.mirror.plain().first_difference(&self.watch.now());
+        difference.map_or(Ok(()), |text| {
+            Err(format!("the input table, wanted against found: {text}"))
+        })
+    }
+}
+
+fn run_once(
+    specs: &[TableSpec],
+    tape: &mut Tape,
+    build: &impl Fn(&[Table]) -> Result<Table, Error>,
+    judge: &impl Fn(&[Plain], &Found<'_>) -> Result<(), String>,
+) -> Result<(), String> {
+    let graph = random_graph(tape);
+    let text = |error: Error| format!("the harness itself: {error}");
+    let mut feeds = Vec::new();
+    for spec in specs {
+        let case = Case::new(spec, tape);
+        let source = InputTable::new(&graph, case.mirror.schema.clone()).map_err(text)?;
+        let watch = Watch::attach(source.table()).map_err(text)?;
+        feeds.push(Feed {
+            source,
+            case,
+            watch,
+        });
+    }
+    let tables: Vec<Table> = feeds
+        .iter()
+        .map(|feed| feed.source.table().clone())
+        .collect();
+    // Some tables have rows before the operation starts, some after.
+    for _ in 0..tape.below(3) {
+        feed_some(&mut feeds, tape)?;
+        settle(&graph)?;
+    }
+    let most = specs.iter().map(TableSpec::most_steps).max().unwrap_or(0);
+    let mut subject = Subject::new(&tables, build);
+    judge_now(&feeds, &subject, judge)?;
+    for _ in 0..most {
+        if subject.is_failed() || !tape.chance(235) {
+            break;
+        }
+        if tape.chance(24) {
+            // A table made anew over what is there now must be the same; the old one goes first,
+            // as equal requests would share it.
+            drop(std::mem::replace(&mut subject, Subject::none()));
+            subject = Subject::new(&tables, build);
+            judge_now(&feeds, &subject, judge)?;
+        }
+        feed_some(&mut feeds, tape)?;
+        settle(&graph)?;
+        feeds.iter().try_for_each(Feed::check)?;
+        judge_now(&feeds, &subject, judge)?;
+    }
+    Ok(())
+}
+
+/// One to three steps of each input, or none, queued for one cycle.
+fn feed_some(feeds: &mut [Feed], tape: &mut Tape) -> Result<(), String> {
+    for feed in feeds {
+        let steps = *tape.choose(&[1, 1, 1, 0, 2, 3]);
+        for _ in 0..steps {
+            feed.step(tape)?;
+        }
+    }
+    Ok(())
+}
+
+fn settle(graph: &UpdateGraph) -> Result<(), String> {
+    graph
+        .step()
+        .map(|_| ())
+        .map_err(|error| format!("the cycle itself: {error}"))
+}
+
+fn random_graph(tape: &mut Tape) -> UpdateGraph {
+    let threads = *tape.choose(&[1, 2]);
+    let settings = Settings {
+        period: Duration::ZERO,
+        threads: Some(threads),
+        init_threads: Some(1),
+    };
+    let graph = UpdateGraph::new(settings);
+    if !tape.chance(40) {
+        graph.set_schedule(Schedule::Inline {
+            seed: u64::from(tape.byte()),
+        });
+    }
+    graph
+}
+
+/// The table under test, or why there is none.
+enum Subject {
+    Live(Table, Watch),
+    Refused(String),
+}
+
+impl Subject {
+    fn none() -> Subject {
+        Subject::Refused(String::new())
+    }
+
+    fn new(tables: &[Table], build: &impl Fn(&[Table]) -> Result<Table, Error>) -> Subject {
+        let made = build(tables).and_then(|table| Ok((Watch::attach(&table)?, table)));
+        match made {
+            Ok((watch, table)) => Subject::Live(table, watch),
+            Err(error) => Subject::Refused(error.to_string()),
+        }
+    }
+
+    fn is_failed(&self) -> bool {
+        match self {
+            Subject::Live(table, _) => table.failure().is_some(),
+            Subject::Refused(_) => true,
+        }
+    }
+}
+
+fn judge_now(
+    feeds: &[Feed],
+    subject: &Subject,
+    judge: &impl Fn(&[Plain], &Found<'_>) -> Result<(), String>,
+) -> Result<(), String> {
+    let inputs: Vec<Plain> = feeds.iter().map(|feed| feed.case.mirror.plain()).collect();
+    let verdict = match subject {
+        Subject::Refused(text) => judge(&inputs, &Found::Failed(text)),
+        Subject::Live(table, watch) => match (table.failure(), watch.fault()) {
+            (Some(failure), _) => judge(&inputs, &Found::Failed(&why(&failure))),
+            (None, Some(fault)) => Err(fault),
+            (None, None) => judge(&inputs, &Found::Rows(&watch.now())),
+        },
+    };
+    verdict.map_err(|text| {
+        let inputs: Vec<String> = inputs
+            .iter()
+            .map(|input| format!("\n  input {input}"))
+            .collect();
+        let last = match subject {
+            Subject::Live(_, watch) => format!(
+                "\n  last update {:?}",
+                watch.take_drawings().pop().unwrap_or_default()
+            ),
+            Subject::Refused(_) => String::new(),
+        };
+        format!("{text}{last}{}", inputs.join(""))
+    })
+}
+
+fn why(failure: &Failure) -> String {
+    format!("{}: {}", failure.culprit, failure.cause)
+}
+
+/// A raw step as the input table takes it.
+pub fn apply_of(step: &RawStep, schema: &Arc<Schema>) -> Apply {
+    let batch = |schema: Arc<Schema>, columns: Vec<arrow_array::ArrayRef>, rows: u64| {
+        let options = RecordBatchOptions::new().with_row_count(Some(rows as usize));
+        RecordBatch::try_new_with_options(schema, columns, &options)
+            .expect("the columns are the schema's")
+    };
+    let (keys, columns) = &step.added;
+    let added = (!keys.is_empty()).then(|| {
+        (
+            keys.clone(),
+            batch(schema.clone(), columns.clone(), keys.len()),
+        )
+    });
+    let (keys, columns) = &step.modified;
+    let fields: Vec<_> = columns
+        .iter()
+        .map(|(at, _)| schema.field(*at).clone())
+        .collect();
+    let arrays = columns.iter().map(|(_, array)| array.clone()).collect();
+    let modified = (!keys.is_empty()).then(|| {
+        (
+            keys.clone(),
+            batch(Arc::new(Schema::new(fields)), arrays, keys.len()),
+        )
+    });
+    let shifted = step
+        .shifts
+        .iter()
+        .map(|&(first, last, delta)| Shift { first, last, delta })
+        .collect();
+    Apply {
+        added,
+        removed: step.removed.clone(),
+        modified,
+        shifted,
+    }
+}
+
+/// An input table that is fed by drawings.
+pub struct Drawn {
+    source: InputTable,
+    schema: Arc<Schema>,
+}
+
+impl Drawn {
+    /// The drawn table, settled in its graph.
+    pub fn new(graph: &UpdateGraph, drawing: &str) -> Drawn {
+        let mirror = draw::table(drawing);
+        let source =
+            InputTable::new(graph, mirror.schema.clone()).expect("a drawn schema is sound");
+        let drawn = Drawn {
+            source,
+            schema: mirror.schema.clone(),
+        };
+        if !mirror.rows.is_empty() {
+            drawn.push(&added_rows(&mirror));
+            graph.step().expect("the cycle runs");
+        }
+        drawn
+    }
+
+    /// The live table.
+    pub fn table(&self) -> &Table {
+        self.source.table()
+    }
+
+    /// Queues a drawn step; the empty drawing is none.
+    pub fn apply(&self, drawing: &str) {
+        let step = draw::step(drawing, &self.schema);
+        if !step.is_empty() {
+            self.push(&step);
+        }
+    }
+
+    fn push(&self, step: &RawStep) {
+        self.source
+            .apply(apply_of(step, &self.schema))
+            .expect("the drawn step is lawful");
+    }
+}
+
+fn added_rows(mirror: &Mirror) -> RawStep {
+    let drawing: Vec<String> = draw::draw_table(mirror)
+        .split_once(": ")
+        .map_or(Vec::new(), |(_, rows)| {
+            rows.split(" | ").map(|row| format!("+ {row}")).collect()
+        });
+    draw::step(&drawing.join(" | "), &mirror.schema)
+}
+
+/// A graph that runs by hand, on one thread.
+pub fn still_graph() -> UpdateGraph {
+    UpdateGraph::new(Settings {
+        period: Duration::ZERO,
+        threads: Some(1),
+        init_threads: Some(1),
+    })
+}
+
+/// Drawn steps in, drawn updates out: `("~ 1 B 0", "- 1")`. The empty text is no update; one that
+/// begins with `!` is a failure whose text holds what follows.
+pub fn check_steps(
+    build: impl Fn(&Table) -> Result<Table, Error>,
+    start: &str,
+    steps: &[(&str, &str)],
+) {
+    let graph = still_graph();
+    let input = Drawn::new(&graph, start);
+    let table = build(input.table()).expect("the operation starts");
+    let watch = Watch::attach(&table).expect("a table can be watched");
+    for (drawing, wanted) in steps {
+        input.apply(drawing);
+        expect_update(&graph, &table, &watch, drawing, wanted);
+    }
+}
+
+/// The same with two inputs: `(("+ 1 A", ""), "+ 1 A null")`.
+pub fn check_steps_of_two(
+    build: impl Fn(&Table, &Table) -> Result<Table, Error>,
+    starts: (&str, &str),
+    steps: &[((&str, &str), &str)],
+) {
+    let graph = still_graph();
+    let (left, right) = (Drawn::new(&graph, starts.0), Drawn::new(&graph, starts.1));
+    let table = build(left.table(), right.table()).expect("the operation starts");
+    let watch = Watch::attach(&table).expect("a table can be watched");
+    for ((for_left, for_right), wanted) in steps {
+        left.apply(for_left);
+        right.apply(for_right);
+        expect_update(
+            &graph,
+            &table,
+            &watch,
+            &format!("{for_left} ; {for_right}"),
+            wanted,
+        );
+    }
+}
+
+fn expect_update(graph: &UpdateGraph, table: &Table, watch: &Watch, given: &str, wanted: &str) {
+    graph.step().expect("the cycle runs");
+    if let Some(text) = wanted.strip_prefix('!') {
+        let failure = table
+            .failure()
+            .unwrap_or_else(|| panic!("after {given:?} the table should have failed"));
+        assert!(
+            why(&failure).contains(text.trim()),
+            "after {given:?}: {}",
+            why(&failure)
+        );
+        return;
+    }
+    if let Some(failure) = table.failure() {
+        panic!("after {given:?}: {}", why(&failure));
+    }
+    if let Some(fault) = watch.fault() {
+        panic!("after {given:?}: {fault}");
+    }
+    let found = watch.take_drawings().pop().unwrap_or_default();
+    let wanted = draw::draw_step(&draw::step(wanted, table.schema()), table.schema());
+    assert_eq!(
+        found,
+        wanted,
+        "after {given:?} (found, wanted); the table now: {}",
+        watch.now()
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::random::any_table;
+
+    #[test]
+    fn input_tables_follow_their_mirrors() {
+        run_law(
+            &[any_table(), any_table()],
+            60,
+            |tables| Ok(tables[0].clone()),
+            |inputs, found| match found {
+                Found::Rows(rows) => inputs[0].first_difference(rows).map_or(Ok(()), Err),
+                Found::Failed(text) => Err((*text).into()),
+            },
+        );
+    }
+
+    #[test]
+    fn drawings_go_in_and_come_out() {
+        let same = |table: &Table| Ok(table.clone());
+        check_steps(
+            same,
+            "0 A 1 | 1 B 2 | 2 C 3",
+            &[
+                ("~ 1 . 9", "~ 1 . 9"),
+                ("", ""),
+                ("- 0 | > [1..2]-1 | + 2 D 4", "- 0 | > [1..2]-1 | + 2 D 4"),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_wrong_answer_is_shrunk_to_one_line() {
+        let wrong = catch_unwind(|| {
+            run_law(
+                &[any_table()],
+                20,
+                |tables| Ok(tables[0].clone()),
+                |inputs, _| {
+                    if inputs[0].rows.len() > 2 {
+                        Err("more than two rows".into())
+                    } else {
+                        Ok(())
+                    }
+                },
+            );
+        });
+        let text = wrong
+            .expect_err("the judge objects")
+            .downcast_ref::<String>()
+            .cloned()
+            .unwrap_or_default();
+        let line = text
+            .lines()
+            .find(|line| line.contains("replay: "))
+            .expect("a line that replays");
+        assert!(line.len() < 250, "{text}");
+        assert!(text.contains("more than two rows"));
+        let rows = text
+            .lines()
+            .find(|line| line.contains("input"))
+            .expect("the input is shown");
+        assert!(rows.matches('|').count() <= 6, "shrunk to few rows: {rows}");
+    }
+}
