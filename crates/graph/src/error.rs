@@ -53,7 +53,9 @@ pub enum GraphError {
     )]
     InsideCallback,
     /// While this thread keeps cycles from running.
-    #[error("this would wait for a step while this thread holds `frozen()`, and hang; leave the `frozen()` block first")]
+    #[error(
+        "this would wait for a step while this thread holds `frozen()`, and hang; leave the `frozen()` block first"
+    )]
     UnderSharedLock,
     /// Before this thread's transaction is queued.
     #[error(

@@ -9,7 +9,7 @@ use crate::walk::{Fate, Walk};
 use std::time::Instant;
 
 /// Below this much expected work, waking another thread costs more than it saves.
-const WORTH_A_WAKE_NANOS: u64 = 10_000;
+const WORTH_A_WAKE_NANOS: u64 = 30_000;
 
 /// Who may work on a walk, and in which order.
 #[derive(Clone)]
@@ -40,7 +40,10 @@ pub(crate) fn lead(walk: &Arc<Walk>, crew: &Crew, step: Step, buffers: &mut Buff
                 *buffers = worker.buffers;
                 return;
             }
-            assert!(ready.helpers > 0, "nodes of {step:?} wait for each other: the graph has a loop");
+            assert!(
+                ready.helpers > 0,
+                "nodes of {step:?} wait for each other: the graph has a loop"
+            );
             ready.leader_waits = true;
             ready = walk.bell.wait(ready);
             ready.leader_waits = false;
@@ -65,7 +68,8 @@ fn help(walk: &Arc<Walk>, crew: &Crew) {
                 }
             }
         };
-        let worker = worker.get_or_insert_with(|| Worker::new(walk, crew, step, Buffers::default()));
+        let worker =
+            worker.get_or_insert_with(|| Worker::new(walk, crew, step, Buffers::default()));
         worker.step = step;
         worker.buffers.ready.push(index);
         worker.work();
@@ -94,7 +98,15 @@ struct Worker<'a> {
 impl<'a> Worker<'a> {
     fn new(walk: &'a Arc<Walk>, crew: &'a Crew, step: Step, buffers: Buffers) -> Worker<'a> {
         let random = crew.seed.unwrap_or(0) ^ step.number().wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        Worker { walk, crew, step, buffers, settled: 0, last: env::now(), random }
+        Worker {
+            walk,
+            crew,
+            step,
+            buffers,
+            settled: 0,
+            last: env::now(),
+            random,
+        }
     }
 
     /// Runs what is ready here, and what becomes ready by it.
@@ -166,7 +178,10 @@ impl<'a> Worker<'a> {
             return;
         }
         let surplus = ready.len() - 1;
-        let worth: u64 = ready[..surplus].iter().map(|&index| expected_nanos(&self.walk.cells[index as usize])).sum();
+        let worth: u64 = ready[..surplus]
+            .iter()
+            .map(|&index| expected_nanos(&self.walk.cells[index as usize]))
+            .sum();
         if worth < WORTH_A_WAKE_NANOS {
             return;
         }
@@ -210,5 +225,9 @@ pub(crate) fn run_cell(cell: &Cell, step: Step, last: &mut Instant) -> Option<Ou
 
 /// What the node took last time; one that never ran may take long.
 fn expected_nanos(cell: &Cell) -> u64 {
-    if cell.runs() == 0 { WORTH_A_WAKE_NANOS } else { cell.last_nanos() }
+    if cell.runs() == 0 {
+        WORTH_A_WAKE_NANOS
+    } else {
+        cell.last_nanos()
+    }
 }

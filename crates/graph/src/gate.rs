@@ -55,7 +55,10 @@ impl Standing {
 
 impl Gate {
     pub(crate) fn new() -> Gate {
-        Gate { state: Mutex::ranked(Rank::Gate, State::default()), changed: Condvar::new() }
+        Gate {
+            state: Mutex::ranked(Rank::Gate, State::default()),
+            changed: Condvar::new(),
+        }
     }
 
     /// Takes the exclusive lock; `None` if `abandon` says so before its turn came.
@@ -92,14 +95,28 @@ impl Gate {
 
     pub(crate) fn standing(&self) -> Standing {
         let me = std::thread::current().id();
-        self.state.lock().threads.get(&me).copied().unwrap_or_default()
+        self.state
+            .lock()
+            .threads
+            .get(&me)
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// Cycles that wait for their turn.
+    #[cfg(test)]
+    pub(crate) fn waiting_cycles(&self) -> usize {
+        self.state.lock().waiting_cycles
     }
 
     /// Takes the shared lock for this thread.
     fn share(&self, now: &dyn Fn() -> Instant) -> ThreadId {
         let me = std::thread::current().id();
         let mut state = self.state.lock();
-        let again = state.threads.get(&me).is_some_and(|standing| standing.shared > 0);
+        let again = state
+            .threads
+            .get(&me)
+            .is_some_and(|standing| standing.shared > 0);
         if !again {
             let patience = now() + COURTESY;
             loop {
@@ -165,7 +182,11 @@ struct Scope {
 
 impl Scope {
     fn enter(core: &Arc<Core>, hold: Hold) -> Scope {
-        Scope { core: core.clone(), thread: core.gate.hold(hold), hold }
+        Scope {
+            core: core.clone(),
+            thread: core.gate.hold(hold),
+            hold,
+        }
     }
 }
 
@@ -193,7 +214,11 @@ pub struct FunctionScope(#[allow(dead_code, reason = "held for its drop")] Scope
 impl SharedLock {
     pub(crate) fn take(core: &Arc<Core>) -> SharedLock {
         let thread = core.gate.share(&crate::env::now);
-        SharedLock(Scope { core: core.clone(), thread, hold: Hold::Shared })
+        SharedLock(Scope {
+            core: core.clone(),
+            thread,
+            hold: Hold::Shared,
+        })
     }
 }
 

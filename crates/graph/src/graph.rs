@@ -31,7 +31,11 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { period: Duration::from_millis(50), threads: None, init_threads: None }
+        Settings {
+            period: Duration::from_millis(50),
+            threads: None,
+            init_threads: None,
+        }
     }
 }
 
@@ -94,7 +98,14 @@ impl Core {
     /// Refuses the child of a fork.
     pub(crate) fn here(&self) -> Result<(), GraphError> {
         let child = env::process();
-        if child == self.owner { Ok(()) } else { Err(GraphError::Forked { owner: self.owner, child }) }
+        if child == self.owner {
+            Ok(())
+        } else {
+            Err(GraphError::Forked {
+                owner: self.owner,
+                child,
+            })
+        }
     }
 
     /// Whether this thread may take the shared lock.
@@ -106,7 +117,11 @@ impl Core {
             Some(Mark::Intake) => return Err(GraphError::InsideTransaction),
             None => {}
         }
-        if self.gate.standing().functions > 0 { Err(GraphError::InsideStep) } else { Ok(()) }
+        if self.gate.standing().functions > 0 {
+            Err(GraphError::InsideStep)
+        } else {
+            Ok(())
+        }
     }
 
     fn may_wait(&self) -> Result<(), GraphError> {
@@ -129,7 +144,11 @@ impl Core {
             Schedule::Pool => (self.pools.update_threads - 1, None),
             Schedule::Inline { seed } => (0, Some(seed)),
         };
-        Crew { pools: self.pools.clone(), helpers, seed }
+        Crew {
+            pools: self.pools.clone(),
+            helpers,
+            seed,
+        }
     }
 
     /// How long the cycle thread may sleep; a manual clock rings when it is moved.
@@ -183,7 +202,12 @@ impl Eq for UpdateGraph {}
 
 impl std::fmt::Debug for UpdateGraph {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "UpdateGraph {{ id: {}, settled: {} }}", self.id(), self.settled().number())
+        write!(
+            out,
+            "UpdateGraph {{ id: {}, settled: {} }}",
+            self.id(),
+            self.settled().number()
+        )
     }
 }
 
@@ -203,11 +227,15 @@ impl UpdateGraph {
 
     /// A graph that runs by a clock of the caller's choice. It is not started.
     pub fn with_time(settings: Settings, time: TimeSource) -> UpdateGraph {
+        UpdateGraph::owned_by(env::process(), settings, time)
+    }
+
+    pub(crate) fn owned_by(owner: u32, settings: Settings, time: TimeSource) -> UpdateGraph {
         static MADE: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
         let id = MADE.fetch_add(1, Ordering::Relaxed);
         let core = Arc::new(Core {
             id,
-            owner: env::process(),
+            owner,
             period: settings.period,
             step_nanos: AtomicU64::new(time.epoch_nanos() as u64),
             time,
@@ -234,7 +262,7 @@ impl UpdateGraph {
         UpdateGraph(Arc::new(Handle(core)))
     }
 
-    fn core(&self) -> &Arc<Core> {
+    pub(crate) fn core(&self) -> &Arc<Core> {
         &self.0.0
     }
 
@@ -283,13 +311,22 @@ impl UpdateGraph {
 impl UpdateGraph {
     /// Takes in a node without parents. The graph holds it weakly: it is in the graph until the registration is dropped.
     pub fn source(&self, node: &Arc<dyn Node>) -> Registration {
-        let cell = self.core().topology.lock().insert(Arc::downgrade(node), &[]);
+        let cell = self
+            .core()
+            .topology
+            .lock()
+            .insert(Arc::downgrade(node), &[]);
         Registration::new(cell.id, self.core().clone())
     }
 
     /// Takes in a node that was initialised at `pinned`, if that is still the settled moment. Idle: it runs from the
     /// next step. While step `pinned + 1` runs: it runs last in that step if a parent noted something, in order of joining.
-    pub fn join(&self, node: &Arc<dyn Node>, parents: &[NodeId], pinned: Moment) -> Result<Registration, Moved> {
+    pub fn join(
+        &self,
+        node: &Arc<dyn Node>,
+        parents: &[NodeId],
+        pinned: Moment,
+    ) -> Result<Registration, Moved> {
         let core = self.core();
         core.here().map_err(|_| Moved)?;
         let mut topology = core.topology.lock();
@@ -300,7 +337,10 @@ impl UpdateGraph {
         let id = cell.id;
         if let Some(step) = topology.walking {
             cell.note_joined(step);
-            let parents = parents.iter().filter_map(|parent| topology.get(*parent).cloned()).collect();
+            let parents = parents
+                .iter()
+                .filter_map(|parent| topology.get(*parent).cloned())
+                .collect();
             topology.joined.push(Joined { cell, parents });
         }
         drop(topology);
@@ -309,7 +349,12 @@ impl UpdateGraph {
 
     /// Takes in a node that was initialised at `step.now()` from inputs that have settled in that step, while it runs.
     /// It runs from the next step on.
-    pub fn join_in_step(&self, node: &Arc<dyn Node>, parents: &[NodeId], step: Step) -> Result<Registration, Moved> {
+    pub fn join_in_step(
+        &self,
+        node: &Arc<dyn Node>,
+        parents: &[NodeId],
+        step: Step,
+    ) -> Result<Registration, Moved> {
         let core = self.core();
         core.here().map_err(|_| Moved)?;
         let mut topology = core.topology.lock();
@@ -347,11 +392,15 @@ impl UpdateGraph {
             return Err(loop_error(topology, child, parent));
         }
         let cuts = topology.cuts();
-        let late_parent = topology.get(parent).is_some_and(|cell| cell.joined_in(step));
+        let late_parent = topology
+            .get(parent)
+            .is_some_and(|cell| cell.joined_in(step));
         if topology.walking != Some(step) || late_parent {
             return Ok(Err(Moved));
         }
-        let Some(walk) = self.core().walk.lock().clone() else { return Ok(Err(Moved)) };
+        let Some(walk) = self.core().walk.lock().clone() else {
+            return Ok(Err(Moved));
+        };
         if let (Some(above), Some(below)) = (walk.index_of(parent), walk.index_of(child)) {
             if walk.reaches(below, above, cuts) {
                 return Err(loop_error(topology, child, parent));
@@ -383,9 +432,13 @@ fn loop_error(topology: Guard<'_, Topology>, child: NodeId, parent: NodeId) -> G
     // A label is foreign code: no lock is held.
     drop(topology);
     let label = |cell: Option<Arc<Cell>>| {
-        cell.and_then(|cell| cell.node()).map_or_else(|| "a node that is gone".to_owned(), |node| node.label())
+        cell.and_then(|cell| cell.node())
+            .map_or_else(|| "a node that is gone".to_owned(), |node| node.label())
     };
-    GraphError::Loop { child: label(child), parent: label(parent) }
+    GraphError::Loop {
+        child: label(child),
+        parent: label(parent),
+    }
 }
 
 /// What waits for the next step.
@@ -394,7 +447,8 @@ impl UpdateGraph {
     pub fn activate(&self, source: NodeId) {
         let core = self.core();
         // Under the intake lock a cycle thread would wake only to wait for it: it is rung when the lock is let go.
-        if core.here().is_ok() && core.intake.activate(source) && !marks::has(core.id, Mark::Intake) {
+        if core.here().is_ok() && core.intake.activate(source) && !marks::has(core.id, Mark::Intake)
+        {
             core.intake.ring();
         }
     }
@@ -510,7 +564,10 @@ impl UpdateGraph {
                 return Err(self.too_late(step, settled, now - begun));
             }
             let next = (polled + POLL).min(deadline.unwrap_or(polled + POLL));
-            drop(core.progressed.wait_timeout(guard, next.saturating_duration_since(now)));
+            drop(
+                core.progressed
+                    .wait_timeout(guard, next.saturating_duration_since(now)),
+            );
             if env::now() >= polled + POLL {
                 polled = env::now();
                 if !poll() {
@@ -522,9 +579,17 @@ impl UpdateGraph {
 
     fn too_late(&self, step: Step, settled: Moment, waited: Duration) -> GraphError {
         if self.is_started() {
-            GraphError::Timeout { step, settled, waited }
+            GraphError::Timeout {
+                step,
+                settled,
+                waited,
+            }
         } else {
-            GraphError::Stopped { step, settled, waited }
+            GraphError::Stopped {
+                step,
+                settled,
+                waited,
+            }
         }
     }
 
@@ -618,7 +683,10 @@ impl UpdateGraph {
     /// Every node with what it took.
     pub fn timings(&self) -> Vec<NodeTiming> {
         let topology = self.core().topology.lock();
-        let known: Vec<_> = topology.cells().map(|cell| (cell.clone(), topology.parents_of(cell.id))).collect();
+        let known: Vec<_> = topology
+            .cells()
+            .map(|cell| (cell.clone(), topology.parents_of(cell.id)))
+            .collect();
         drop(topology);
         // A label is foreign code: no lock is held.
         let timing = |(cell, parents): (Arc<Cell>, Vec<NodeId>)| {

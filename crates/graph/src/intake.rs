@@ -53,9 +53,16 @@ impl Pending {
             (true, Some(Reverse((when, _, _)))) => *when,
             (true, None) => return Due::Never,
         };
-        let gate = self.last_start.and_then(|start| start.checked_add(period)).unwrap_or(wanted);
+        let gate = self
+            .last_start
+            .and_then(|start| start.checked_add(period))
+            .unwrap_or(wanted);
         let earliest = gate.max(wanted);
-        if earliest <= now { Due::Now } else { Due::At(earliest) }
+        if earliest <= now {
+            Due::Now
+        } else {
+            Due::At(earliest)
+        }
     }
 }
 
@@ -101,7 +108,11 @@ impl Intake {
     /// A node that is gone has no timers.
     pub(crate) fn forget(&self, id: NodeId) {
         let mut pending = self.pending.lock();
-        if pending.timers.iter().any(|Reverse((_, _, owner))| *owner == id) {
+        if pending
+            .timers
+            .iter()
+            .any(|Reverse((_, _, owner))| *owner == id)
+        {
             pending.timers.retain(|Reverse((_, _, owner))| *owner != id);
         }
     }
@@ -109,7 +120,11 @@ impl Intake {
     /// Whether an automatic cycle would find something at `now`, whatever the period.
     pub(crate) fn has_work(&self, now: Instant) -> bool {
         let pending = self.pending.lock();
-        !pending.active.is_empty() || pending.timers.peek().is_some_and(|Reverse((when, _, _))| *when <= now)
+        !pending.active.is_empty()
+            || pending
+                .timers
+                .peek()
+                .is_some_and(|Reverse((when, _, _))| *when <= now)
     }
 
     /// Sleeps until a cycle is due; false if `stop` says so first. `sleep_until` turns a time into how long to sleep,

@@ -60,7 +60,11 @@ pub struct Registration {
 
 impl Registration {
     pub(crate) fn new(id: NodeId, core: Arc<Core>) -> Registration {
-        Registration { id, core, kept: Vec::new() }
+        Registration {
+            id,
+            core,
+            kept: Vec::new(),
+        }
     }
 
     /// The node's place.
@@ -103,9 +107,10 @@ pub(crate) struct Cell {
 pub(crate) fn panic_message(payload: Box<dyn Any + Send>) -> String {
     match payload.downcast::<String>() {
         Ok(text) => *text,
-        Err(payload) => {
-            payload.downcast_ref::<&str>().map_or_else(|| "a panic without a message".to_owned(), ToString::to_string)
-        }
+        Err(payload) => payload.downcast_ref::<&str>().map_or_else(
+            || "a panic without a message".to_owned(),
+            ToString::to_string,
+        ),
     }
 }
 
@@ -146,7 +151,9 @@ impl Cell {
 
     /// Tells a source that what is queued now belongs to this step; false when that panicked.
     pub(crate) fn seal(&self, step: Step) -> bool {
-        let Some(node) = self.node.upgrade() else { return true };
+        let Some(node) = self.node.upgrade() else {
+            return true;
+        };
         match catch_unwind(AssertUnwindSafe(|| node.seal())) {
             Ok(()) => true,
             Err(payload) => {
@@ -158,16 +165,22 @@ impl Cell {
 
     /// Tells the node that the step has settled; the message, when that panicked.
     pub(crate) fn settle(&self, step: Step) -> Result<(), String> {
-        let Some(node) = self.node.upgrade() else { return Ok(()) };
+        let Some(node) = self.node.upgrade() else {
+            return Ok(());
+        };
         catch_unwind(AssertUnwindSafe(move || node.settle(step))).map_err(panic_message)
     }
 
     /// Writes down what became of it. Relaxed: whoever reads it has synchronised through the state of the walk.
     pub(crate) fn record(&self, step: Step, outcome: Outcome, nanos: u64) {
         self.ran.store(step.number(), Ordering::Relaxed);
-        self.runs.store(self.runs.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.runs
+            .store(self.runs.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         self.last_nanos.store(nanos, Ordering::Relaxed);
-        self.total_nanos.store(self.total_nanos.load(Ordering::Relaxed) + nanos, Ordering::Relaxed);
+        self.total_nanos.store(
+            self.total_nanos.load(Ordering::Relaxed) + nanos,
+            Ordering::Relaxed,
+        );
         if outcome != Outcome::Quiet {
             self.noted.store(step.number(), Ordering::Relaxed);
         }

@@ -53,7 +53,10 @@ impl Topology {
         });
         let entry = &mut self.slots[slot as usize];
         entry.generation = entry.generation.wrapping_add(1).max(1);
-        let id = NodeId { slot, generation: entry.generation };
+        let id = NodeId {
+            slot,
+            generation: entry.generation,
+        };
         let cell = Arc::new(Cell::new(id, node));
         entry.cell = Some(cell.clone());
         for &parent in parents {
@@ -68,7 +71,11 @@ impl Topology {
     pub(crate) fn remove(&mut self, id: NodeId) -> Option<Arc<Cell>> {
         self.get(id)?;
         while let Some(edge) = self.slots[id.slot as usize].parents.last().copied() {
-            self.cut(id.slot, self.slots[id.slot as usize].parents.len() - 1, edge);
+            self.cut(
+                id.slot,
+                self.slots[id.slot as usize].parents.len() - 1,
+                edge,
+            );
         }
         while let Some(edge) = self.slots[id.slot as usize].children.last().copied() {
             let at = edge.back as usize;
@@ -87,13 +94,23 @@ impl Topology {
         if self.get(parent).is_none() || self.get(child).is_none() || up == down {
             return false;
         }
-        if self.slots[down].parents.iter().any(|edge| edge.slot == parent.slot) {
+        if self.slots[down]
+            .parents
+            .iter()
+            .any(|edge| edge.slot == parent.slot)
+        {
             return false;
         }
         let in_parent = self.slots[up].children.len() as u32;
         let in_child = self.slots[down].parents.len() as u32;
-        self.slots[up].children.push(Edge { slot: child.slot, back: in_child });
-        self.slots[down].parents.push(Edge { slot: parent.slot, back: in_parent });
+        self.slots[up].children.push(Edge {
+            slot: child.slot,
+            back: in_child,
+        });
+        self.slots[down].parents.push(Edge {
+            slot: parent.slot,
+            back: in_parent,
+        });
         self.version += 1;
         true
     }
@@ -104,7 +121,9 @@ impl Topology {
             return false;
         }
         let edges = &self.slots[child.slot as usize].parents;
-        let Some(at) = edges.iter().position(|edge| edge.slot == parent.slot) else { return false };
+        let Some(at) = edges.iter().position(|edge| edge.slot == parent.slot) else {
+            return false;
+        };
         let edge = edges[at];
         self.cut(child.slot, at, edge);
         self.version += 1;
@@ -124,7 +143,9 @@ impl Topology {
                 if child == below.slot {
                     return true;
                 }
-                if std::mem::replace(&mut self.slots[child as usize].stamp, self.stamp) != self.stamp {
+                if std::mem::replace(&mut self.slots[child as usize].stamp, self.stamp)
+                    != self.stamp
+                {
                     open.push(child);
                 }
             }
@@ -149,7 +170,11 @@ impl Topology {
     /// The node at a place, if it is still there.
     pub(crate) fn get(&self, id: NodeId) -> Option<&Arc<Cell>> {
         let slot = self.slots.get(id.slot as usize)?;
-        if slot.generation == id.generation { slot.cell.as_ref() } else { None }
+        if slot.generation == id.generation {
+            slot.cell.as_ref()
+        } else {
+            None
+        }
     }
 
     pub(crate) fn cells(&self) -> impl Iterator<Item = &Arc<Cell>> {
@@ -161,8 +186,15 @@ impl Topology {
         if self.get(id).is_none() {
             return Vec::new();
         }
-        let id_of = |edge: &Edge| NodeId { slot: edge.slot, generation: self.slots[edge.slot as usize].generation };
-        self.slots[id.slot as usize].parents.iter().map(id_of).collect()
+        let id_of = |edge: &Edge| NodeId {
+            slot: edge.slot,
+            generation: self.slots[edge.slot as usize].generation,
+        };
+        self.slots[id.slot as usize]
+            .parents
+            .iter()
+            .map(id_of)
+            .collect()
     }
 
     pub(crate) fn nodes(&self) -> usize {
@@ -208,7 +240,9 @@ impl Topology {
         if entry.stamp == self.stamp {
             return false;
         }
-        let Some(cell) = entry.cell.clone() else { return false };
+        let Some(cell) = entry.cell.clone() else {
+            return false;
+        };
         entry.stamp = self.stamp;
         entry.index = order.len() as u32;
         order.push(slot);
