@@ -89,7 +89,7 @@ test-python: develop
 	$(RUN)pytest -m 'not spark and not example'
 
 test-spark: develop
-	$(RUN)pytest -m spark
+	$(RUN)pytest -m 'spark and not example'
 
 test-examples: develop
 	$(RUN)pytest -m example tests/python

@@ -159,7 +159,7 @@ def flat(column: pa.ChunkedArray) -> pa.Array:
 
 def relative_error(ours: pa.Array, theirs: pa.Array) -> pa.Array:
     """|a - b| / max(|a|, |b|), 0 where both are 0."""
-    size = pc.max_element_wise(pc.abs(ours), pc.abs(theirs))
+    size = pc.max_element_wise(pc.abs(ours), pc.abs(theirs), skip_nulls=False)
     return pc.if_else(pc.equal(size, 0.0), 0.0, pc.divide(pc.abs(pc.subtract(ours, theirs)), size))
 
 
