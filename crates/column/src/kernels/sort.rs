@@ -1,0 +1,381 @@
+//! Rows in order: positions of cells by one column or several, stable, in the one total order.
+//!
+//! Each column is a level. A level sorts its rows by a word a row, which decides alone for numbers and
+//! times; text gives eight bytes at a time, after what all rows share. Rows that a level leaves equal
+//! are sorted by the next one.
+
+use std::cmp::Ordering;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BinaryViewArray, StringViewArray};
+use arrow_buffer::NullBuffer;
+use arrow_row::{RowConverter, Rows, SortField};
+use arrow_schema::{ArrowError, DataType};
+use rayon::prelude::*;
+
+use super::radix::{self, Entry};
+use super::words::{cells, have_words, normalised, words};
+use crate::Error;
+use crate::keys::can_be_key;
+
+/// Runs that are sorted by comparing rows.
+const FEW: usize = 32;
+/// Rows worth a second thread.
+const MANY: usize = 1 << 16;
+
+/// The positions of the rows in order. Rows that are equal in all columns keep their order, whatever the
+/// direction. Nulls stand first, or last where `nulls_last`, in both directions.
+///
+/// # Errors
+/// For types without an order (maps, unions), and for more than 2³² rows.
+pub fn sort_to_positions(
+    columns: &[ArrayRef],
+    descending: &[bool],
+    nulls_last: &[bool],
+) -> Result<Vec<u32>, Error> {
+    let rows = columns.first().map_or(0, |column| column.len());
+    let Ok(count) = u32::try_from(rows) else {
+        return Err(ArrowError::ComputeError("more than 2³² rows to sort at once".into()).into());
+    };
+    if let [column] = columns
+        && have_words(column.data_type())
+        && column.null_count() == 0
+    {
+        return Ok(sort_words(column, descending[0]));
+    }
+    let mut levels = Vec::with_capacity(columns.len());
+    for (at, column) in columns.iter().enumerate() {
+        Level::push(&mut levels, column, descending[at], nulls_last[at])?;
+    }
+    let mut positions: Vec<u32> = (0..count).collect();
+    sort_by_levels(&levels, 0, &mut positions);
+    Ok(positions)
+}
+
+/// One column without nulls: its words go straight into entries, a cache's worth at a time.
+fn sort_words(column: &ArrayRef, descending: bool) -> Vec<u32> {
+    let mut entries = vec![Entry::default(); column.len()];
+    entries.par_chunks_mut(MANY).enumerate().for_each(|(part, entries)| {
+        let start = part * MANY;
+        let words = words(&column.slice(start, entries.len())).unwrap_or_default();
+        for (at, (entry, word)) in entries.iter_mut().zip(words).enumerate() {
+            *entry = Entry { word: directed(word, descending), position: (start + at) as u32 };
+        }
+    });
+    radix::sort(&mut entries);
+    entries.par_iter().with_min_len(MANY).map(|entry| entry.position).collect()
+}
+
+fn directed(word: u64, descending: bool) -> u64 {
+    if descending { !word } else { word }
+}
+
+/// One column's say in the order.
+struct Level {
+    nulls: Option<NullBuffer>,
+    nulls_last: bool,
+    descending: bool,
+    cells: Cells,
+}
+
+enum Cells {
+    /// Directed words that decide alone.
+    Words(Vec<u64>),
+    Text(StringViewArray),
+    Binary(BinaryViewArray),
+    Encoded(Rows),
+}
+
+impl Level {
+    fn push(levels: &mut Vec<Level>, column: &ArrayRef, descending: bool, nulls_last: bool) -> Result<(), Error> {
+        let nulls = column.logical_nulls().filter(|nulls| nulls.null_count() > 0);
+        let mut push = |cells| levels.push(Level { nulls: nulls.clone(), nulls_last, descending, cells });
+        let direct = |words: Vec<u64>| {
+            Cells::Words(if descending { words.into_iter().map(|word| !word).collect() } else { words })
+        };
+        if let Some(words) = words(column) {
+            push(direct(words));
+            return Ok(());
+        }
+        match column.data_type() {
+            DataType::Utf8View => push(Cells::Text(column.as_string_view().clone())),
+            DataType::BinaryView => push(Cells::Binary(column.as_binary_view().clone())),
+            DataType::Decimal128(..) => {
+                let wide = cells::<i128>(column);
+                push(direct(wide.iter().map(|cell| ((cell >> 64) as u64) ^ (1 << 63)).collect()));
+                push(direct(wide.iter().map(|&cell| cell as u64).collect()));
+            }
+            other if can_be_key(other) => {
+                let converter = RowConverter::new(vec![SortField::new(other.clone())])?;
+                push(Cells::Encoded(converter.convert_columns(&[normalised(column)?])?));
+            }
+            other => return Err(ArrowError::NotYetImplemented(format!("cells of {other} have no order")).into()),
+        }
+        Ok(())
+    }
+
+    fn is_null(&self, row: u32) -> bool {
+        self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row as usize))
+    }
+
+    fn bytes(&self, row: u32) -> &[u8] {
+        match &self.cells {
+            Cells::Words(_) => &[],
+            Cells::Text(text) => text.value(row as usize).as_bytes(),
+            Cells::Binary(binary) => binary.value(row as usize),
+            Cells::Encoded(rows) => rows.row(row as usize).data(),
+        }
+    }
+
+    fn compare(&self, a: u32, b: u32) -> Ordering {
+        match (self.is_null(a), self.is_null(b)) {
+            (true, true) => return Ordering::Equal,
+            (false, false) => {}
+            (a_is_null, _) if a_is_null != self.nulls_last => return Ordering::Less,
+            _ => return Ordering::Greater,
+        }
+        match &self.cells {
+            Cells::Words(words) => words[a as usize].cmp(&words[b as usize]),
+            _ => {
+                let order = self.bytes(a).cmp(self.bytes(b));
+                if self.descending { order.reverse() } else { order }
+            }
+        }
+    }
+}
+
+fn sort_by_levels(levels: &[Level], at: usize, rows: &mut [u32]) {
+    let Some(level) = levels.get(at) else { return };
+    if rows.len() <= FEW {
+        let rest = &levels[at..];
+        let compare = |a: &u32, b: &u32| {
+            rest.iter().map(|level| level.compare(*a, *b)).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+        };
+        return rows.sort_by(compare);
+    }
+    let (valid, null) = split_nulls(level, rows);
+    sort_by_levels(levels, at + 1, null);
+    match &level.cells {
+        Cells::Words(words) => {
+            let next = |rows: &mut [u32]| sort_by_levels(levels, at + 1, rows);
+            sort_by_word(valid, |row| words[row as usize], at + 1 == levels.len(), &next);
+        }
+        _ => sort_by_bytes(levels, at, 0, valid),
+    }
+}
+
+/// The rows with a cell and the rows without, each in their order.
+fn split_nulls<'a>(level: &Level, rows: &'a mut [u32]) -> (&'a mut [u32], &'a mut [u32]) {
+    let Some(nulls) = &level.nulls else {
+        return (rows, &mut []);
+    };
+    let (valid, null): (Vec<u32>, Vec<u32>) = rows.iter().partition(|&&row| nulls.is_valid(row as usize));
+    if level.nulls_last {
+        rows[..valid.len()].copy_from_slice(&valid);
+        rows[valid.len()..].copy_from_slice(&null);
+        rows.split_at_mut(valid.len())
+    } else {
+        rows[..null.len()].copy_from_slice(&null);
+        rows[null.len()..].copy_from_slice(&valid);
+        let (null, valid) = rows.split_at_mut(null.len());
+        (valid, null)
+    }
+}
+
+/// Sorts rows by a level of bytes of which all agree in the first `shared` bytes.
+fn sort_by_bytes(levels: &[Level], at: usize, shared: usize, rows: &mut [u32]) {
+    if rows.len() <= FEW {
+        return sort_by_levels(levels, at, rows);
+    }
+    let level = &levels[at];
+    let shared = shared_bytes(level, shared, rows);
+    let longest = rows.iter().map(|&row| level.bytes(row).len()).max().unwrap_or(0);
+    if longest <= shared {
+        // Equal but for zeros at their ends: the shorter is the lesser.
+        let length = |row| directed(level.bytes(row).len() as u64, level.descending);
+        let next = |rows: &mut [u32]| sort_by_levels(levels, at + 1, rows);
+        return sort_by_word(rows, length, at + 1 == levels.len(), &next);
+    }
+    let word = |row| directed(eight_bytes(level.bytes(row), shared), level.descending);
+    let next = |rows: &mut [u32]| sort_by_bytes(levels, at, shared + 8, rows);
+    sort_by_word(rows, word, false, &next);
+}
+
+/// How many bytes all rows have in common, at least `known`; a row may end inside them.
+fn shared_bytes(level: &Level, known: usize, rows: &[u32]) -> usize {
+    let first = level.bytes(rows[0]);
+    let mut shared = first.len();
+    for &row in &rows[1..] {
+        if shared <= known {
+            return known;
+        }
+        let bytes = level.bytes(row);
+        let end = shared.min(bytes.len());
+        let differs = (known..end).find(|&at| first[at] != bytes[at]);
+        shared = differs.unwrap_or(end);
+    }
+    shared.max(known)
+}
+
+fn eight_bytes(bytes: &[u8], from: usize) -> u64 {
+    let rest = bytes.get(from..).unwrap_or_default();
+    match rest.first_chunk::<8>() {
+        Some(eight) => u64::from_be_bytes(*eight),
+        None => {
+            let mut eight = [0; 8];
+            eight[..rest.len()].copy_from_slice(rest);
+            u64::from_be_bytes(eight)
+        }
+    }
+}
+
+/// Sorts rows by their words; `next` sorts each run of equal words, unless words are `all` there is.
+fn sort_by_word(
+    rows: &mut [u32],
+    word: impl Fn(u32) -> u64 + Sync,
+    all: bool,
+    next: &(impl Fn(&mut [u32]) + Sync),
+) {
+    let mut entries = vec![Entry::default(); rows.len()];
+    let fill = |(entry, &mut position): (&mut Entry, &mut u32)| *entry = Entry { word: word(position), position };
+    entries.par_iter_mut().zip(&mut *rows).with_min_len(MANY).for_each(fill);
+    radix::sort(&mut entries);
+    rows.par_iter_mut().zip(&entries).with_min_len(MANY).for_each(|(row, entry)| *row = entry.position);
+    if !all {
+        sort_runs(&entries, rows, next);
+    }
+}
+
+fn sort_runs(entries: &[Entry], rows: &mut [u32], next: &(impl Fn(&mut [u32]) + Sync)) {
+    if rows.len() > MANY
+        && let Some(cut) = border(entries)
+    {
+        let (low, high) = rows.split_at_mut(cut);
+        rayon::join(|| sort_runs(&entries[..cut], low, next), || sort_runs(&entries[cut..], high, next));
+        return;
+    }
+    let mut start = 0;
+    for run in entries.chunk_by(|a, b| a.word == b.word) {
+        if run.len() > 1 {
+            next(&mut rows[start..start + run.len()]);
+        }
+        start += run.len();
+    }
+}
+
+/// A place near the middle where the word changes.
+fn border(entries: &[Entry]) -> Option<usize> {
+    let changes = |at: usize| entries[at - 1].word != entries[at].word;
+    let middle = entries.len() / 2;
+    (middle..entries.len()).find(|&at| changes(at)).or_else(|| (1..middle).rev().find(|&at| changes(at)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::types::Int64Type;
+    use arrow_array::{BooleanArray, Decimal128Array, Float64Array, Int64Array, ListArray, UInt8Array};
+
+    use super::super::compare::comparator_of_rows;
+    use super::*;
+
+    struct Draw(u64);
+
+    impl Draw {
+        fn next(&mut self, below: u64) -> u64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 20) % below
+        }
+    }
+
+    /// Columns of every shape, with ties, nulls and shared prefixes.
+    fn columns(rows: usize, seed: u64) -> Vec<ArrayRef> {
+        let mut draw = Draw(seed);
+        let mut some = |below: u64| -> Vec<Option<u64>> {
+            (0..rows).map(|_| Some(draw.next(below)).filter(|cell| cell % 11 != 3)).collect()
+        };
+        let text = |cell: u64| match cell % 5 {
+            0 => String::new(),
+            1 => format!("the same beginning, then {}", cell % 97),
+            2 => "x\0".repeat((cell % 7) as usize),
+            3 => "x".to_string() + &"\0".repeat((cell % 20) as usize),
+            _ => format!("{cell}"),
+        };
+        let float = |cell: u64| match cell % 6 {
+            0 => f64::NAN,
+            1 => -0.0,
+            2 => 0.0,
+            3 => f64::NEG_INFINITY,
+            _ => cell as f64 / 7.0 - 300.0,
+        };
+        vec![
+            Arc::new(some(u64::MAX >> 20).into_iter().map(|c| c.map(|c| (c as i64) << 20)).collect::<Int64Array>()),
+            Arc::new(some(5).into_iter().map(|c| c.map(|c| c as u8)).collect::<UInt8Array>()),
+            Arc::new(some(2).into_iter().map(|c| c.map(|c| c == 1)).collect::<BooleanArray>()),
+            Arc::new(some(5000).into_iter().map(|c| c.map(float)).collect::<Float64Array>()),
+            Arc::new(some(5000).into_iter().map(|c| c.map(text)).collect::<StringViewArray>()),
+            Arc::new(some(300).into_iter().map(|c| c.map(|c| text(c).into_bytes())).collect::<BinaryViewArray>()),
+            Arc::new(some(300).into_iter().map(|c| c.map(|c| (i128::from(c) - 150) << 60)).collect::<Decimal128Array>()),
+            Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>(
+                some(30).into_iter().map(|c| c.map(|c| vec![Some(c as i64); (c % 3) as usize])),
+            )),
+            Arc::new(Int64Array::from_iter_values(some(rows as u64 + 1).into_iter().map(|c| c.unwrap_or(0) as i64))),
+        ]
+    }
+
+    fn check(columns: &[ArrayRef], descending: &[bool], nulls_last: &[bool]) {
+        let compare = comparator_of_rows(columns, columns, descending, nulls_last).unwrap();
+        let mut expected: Vec<u32> = (0..columns[0].len() as u32).collect();
+        expected.sort_by(|&a, &b| compare(a as usize, b as usize));
+        let types: Vec<_> = columns.iter().map(|column| column.data_type().clone()).collect();
+        assert!(sort_to_positions(columns, descending, nulls_last).unwrap() == expected, "{types:?} {descending:?}");
+    }
+
+    #[test]
+    fn each_column_alone_in_every_direction() {
+        for rows in [0, 1, 20, 700, 40_000] {
+            for column in columns(rows, rows as u64) {
+                for (descending, nulls_last) in [(false, false), (true, false), (false, true), (true, true)] {
+                    check(std::slice::from_ref(&column), &[descending], &[nulls_last]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn several_columns_the_first_that_differs_decides() {
+        let columns = columns(30_000, 1);
+        for order in [[1, 4, 0], [2, 1, 3], [5, 6, 8], [6, 2, 4], [7, 1, 0]] {
+            let chosen: Vec<ArrayRef> = order.iter().map(|&at| columns[at].clone()).collect();
+            check(&chosen, &[false, true, false], &[false, false, true]);
+            check(&chosen, &[true, false, true], &[true, true, false]);
+        }
+    }
+
+    #[test]
+    fn many_rows_come_out_the_same_for_any_number_of_threads() {
+        let columns = columns(300_000, 2);
+        let sort = |threads: usize, of: &[ArrayRef]| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| sort_to_positions(of, &[false, true][..of.len()], &[false, false][..of.len()]).unwrap())
+        };
+        for of in [&columns[8..9], &columns[0..1], &columns[3..5]] {
+            assert_eq!(sort(1, of), sort(3, of));
+        }
+        check(&columns[8..9], &[true], &[false]);
+        check(&columns[0..1], &[false], &[false]);
+    }
+
+    #[test]
+    fn clustered_words_do_not_degrade_into_wrong_order() {
+        let mut draw = Draw(9);
+        let cell = |draw: &mut Draw| match draw.next(3) {
+            0 => i64::MIN + draw.next(1 << 30) as i64,
+            1 => draw.next(100) as i64,
+            _ => i64::MAX - draw.next(1 << 40) as i64,
+        };
+        let cells: ArrayRef = Arc::new(Int64Array::from_iter_values((0..200_000).map(|_| cell(&mut draw))));
+        check(std::slice::from_ref(&cells), &[false], &[false]);
+    }
+}
