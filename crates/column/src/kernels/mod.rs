@@ -3,4 +3,6 @@
 pub(crate) mod assemble;
 pub mod compare;
 pub mod hash;
+mod radix;
+pub mod sort;
 pub(crate) mod words;
