@@ -232,3 +232,52 @@ impl FlatColumn {
         Ok(pieces)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::Int64Type;
+    use arrow_array::{Int64Array, StringArray};
+
+    fn numbers(cells: impl Iterator<Item = i64>) -> ArrayRef {
+        Arc::new(Int64Array::from_iter_values(cells))
+    }
+
+    #[test]
+    fn reads_are_slices_and_keys_start_where_told() {
+        let parts = vec![numbers(0..100), numbers(100..100), numbers(100..250)];
+        let addresses: Vec<_> = [0, 2].map(|at: usize| parts[at].as_primitive::<Int64Type>().values().as_ptr()).to_vec();
+        let column = FlatColumn::at_keys(parts, 1000).unwrap();
+        let slice = column.read(&RowSet::range(1120, 1200)).unwrap();
+        assert_eq!(slice.as_primitive::<Int64Type>().values().as_ptr(), addresses[1].wrapping_add(20));
+        assert_eq!(&column.read(&RowSet::range(1090, 1110)).unwrap(), &numbers(90..111));
+        let scattered = RowSet::from_sorted_keys(&(0..120).map(|at| 1000 + 2 * at).collect::<Vec<_>>());
+        assert_eq!(&column.read(&scattered).unwrap(), &numbers((0..120).map(|at| at * 2)));
+        let pieces = column.pieces(&RowSet::range(1000, 1249)).unwrap();
+        let found: Vec<_> = pieces.iter().map(|piece| piece.as_primitive::<Int64Type>().values().as_ptr()).collect();
+        assert_eq!(found, addresses);
+        let taken: ArrayRef = Arc::new(Int64Array::from(vec![Some(249), None, Some(0), Some(249)]));
+        assert_eq!(&column.take(&[1249, NO_ROW, 1000, 1249]).unwrap(), &taken);
+        assert!(column.read(&RowSet::range(1240, 1250)).is_err());
+        assert_eq!(column.read(&RowSet::new()).unwrap().len(), 0);
+    }
+
+    #[test]
+    fn foreign_layouts_leave_as_they_came_and_read_as_canonical() {
+        let text = |at: i64| format!("number {at} in a text that is long");
+        let array: ArrayRef = Arc::new(StringArray::from_iter_values((0..100).map(text)));
+        let column = FlatColumn::new(vec![array.clone()]).unwrap();
+        assert_eq!(ColumnSource::data_type(&column), &DataType::Utf8View);
+        let few = column.read(&RowSet::range(3, 4)).unwrap();
+        assert_eq!(few.as_string_view().value(1), text(4));
+        let kept = column.bytes();
+        let all = column.read(&RowSet::flat(100)).unwrap();
+        assert_eq!(all.as_string_view().value(99), text(99));
+        assert!(column.bytes() > kept, "the whole was converted once");
+        assert_eq!(column.take(&[7, 7]).unwrap().as_string_view().value(1), text(7));
+        let left = column.export(&RowSet::flat(100), &DataType::Utf8).unwrap();
+        assert_eq!(left[0].as_string::<i32>().values().as_ptr(), array.as_string::<i32>().values().as_ptr());
+        assert_eq!(&column.export(&RowSet::range(5, 9), &DataType::LargeUtf8).unwrap()[0].len(), &5);
+    }
+}

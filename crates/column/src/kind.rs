@@ -227,3 +227,63 @@ fn narrow_interval(array: &ArrayRef, unit: IntervalUnit) -> Result<ArrayRef, Err
         }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::*;
+
+    fn both_ways(declared: ArrayRef) -> ArrayRef {
+        let stored = to_canonical(&declared).unwrap();
+        assert_eq!(stored.data_type(), &canonical(declared.data_type()));
+        assert_eq!(&canonical(stored.data_type()), stored.data_type(), "canonical is its own canonical form");
+        assert_eq!(&to_declared(&stored, declared.data_type()).unwrap(), &declared);
+        stored
+    }
+
+    #[test]
+    fn declared_types_come_back_as_they_went() {
+        let text = [Some("one"), None, Some("a text of more than twelve bytes")];
+        both_ways(Arc::new(StringArray::from_iter(text)));
+        both_ways(Arc::new(LargeStringArray::from_iter(text)));
+        both_ways(Arc::new(BinaryArray::from_iter(text.map(|cell| cell.map(str::as_bytes)))));
+        both_ways(Arc::new(Date64Array::from(vec![Some(-86_400_000), None, Some(0)])));
+        both_ways(Arc::new(Time32MillisecondArray::from(vec![Some(1), None])));
+        both_ways(Arc::new(TimestampMicrosecondArray::from(vec![Some(-1), None]).with_timezone("Europe/Berlin")));
+        both_ways(Arc::new(DurationSecondArray::from(vec![Some(5), None])));
+        both_ways(Arc::new(Decimal32Array::from(vec![Some(123), None]).with_precision_and_scale(5, 2).unwrap()));
+        both_ways(Arc::new(Decimal64Array::from(vec![Some(-9), None]).with_precision_and_scale(15, 3).unwrap()));
+        both_ways(Arc::new(IntervalYearMonthArray::from(vec![Some(14), None])));
+        both_ways(Arc::new(IntervalDayTimeArray::from(vec![Some(IntervalDayTime::new(3, -4)), None])));
+        both_ways(Arc::new(BooleanArray::from(vec![Some(true), None])));
+        both_ways(new_null_array(&DataType::Timestamp(TimeUnit::Second, None), 3));
+    }
+
+    #[test]
+    fn precision_is_never_cut_silently() {
+        let stamps: ArrayRef = Arc::new(TimestampNanosecondArray::from(vec![Some(2_000), None, Some(1_999)]));
+        let wanted = DataType::Timestamp(TimeUnit::Microsecond, None);
+        let error = to_declared(&stamps, &wanted).unwrap_err();
+        assert!(matches!(error, Error::PrecisionLoss { row: 2, .. }), "{error}");
+        assert!(error.to_string().contains("row 2"), "{error}");
+        let cut = to_declared_with(&stamps, &wanted, OnPrecisionLoss::Truncate).unwrap();
+        let expected: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![Some(2), None, Some(1)]));
+        assert_eq!(&cut, &expected);
+
+        let torn: ArrayRef = Arc::new(Date64Array::from(vec![0, 86_400_001]));
+        assert!(matches!(to_canonical(&torn), Err(Error::PrecisionLoss { row: 1, .. })));
+        let far: ArrayRef = Arc::new(TimestampSecondArray::from(vec![i64::MAX / 1000]));
+        assert!(matches!(to_canonical(&far), Err(Error::Arrow(_))), "beyond the range of nanoseconds");
+        let days = arrow_buffer::IntervalMonthDayNano::new(1, 1, 0);
+        let period: ArrayRef = Arc::new(IntervalMonthDayNanoArray::from(vec![days]));
+        assert!(to_declared(&period, &DataType::Interval(IntervalUnit::YearMonth)).is_err());
+    }
+
+    #[test]
+    fn every_canonical_kind_has_a_width_but_opaque() {
+        for data_type in crate::laws::every_type() {
+            assert_eq!(canonical(&data_type), data_type);
+            assert_eq!(Kind::of(&data_type).width().is_none(), Kind::of(&data_type) == Kind::Opaque, "{data_type}");
+        }
+    }
+}

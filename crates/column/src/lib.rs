@@ -27,6 +27,8 @@ mod view;
 
 #[cfg(test)]
 mod laws;
+#[cfg(test)]
+mod promises;
 
 pub use blocks::BlockColumn;
 pub use constant::ConstantColumn;

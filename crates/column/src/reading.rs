@@ -19,14 +19,16 @@ use crate::{Error, NO_ROW};
 
 /// Fewer bytes than this are copied sooner than lent; a lent block must be copied before its next edit.
 const LEND_BYTES: usize = 256;
+/// Fewer views than this are copied: to lend them means to list the buffers of their whole slab.
+const LEND_VIEWS: usize = 256;
 /// A block that gives this many strings at once shares its buffers, else their bytes are copied.
-const SHARE_STRINGS: usize = 64;
+const SHARE_STRINGS: usize = BLOCK / 8;
 /// Copied bytes of strings go into buffers of about this size.
 const COPY_BYTES: usize = 1 << 28;
 
 /// The cells of a contiguous range of keys, without a copy, if their memory lies together.
 pub(crate) fn lent(tree: &Tree, shape: &Shape, first: u64, len: usize) -> Option<ArrayRef> {
-    let least = if shape.has_views() { SHARE_STRINGS * 16 } else { LEND_BYTES };
+    let least = if shape.has_views() { LEND_VIEWS * 16 } else { LEND_BYTES };
     if matches!(shape.kind, Kind::Bool | Kind::Opaque) || len * shape.width < least {
         return None;
     }

@@ -32,10 +32,6 @@ impl Run {
         self.block >> FAN_BITS
     }
 
-    /// The key of the first cell.
-    pub(crate) fn first_key(&self) -> u64 {
-        (self.block << BLOCK_BITS) + self.offset as u64
-    }
 }
 
 /// The spans of a row set, cut at the edges of blocks.

@@ -2,7 +2,12 @@
 
 pub(crate) mod assemble;
 pub mod compare;
+mod gather;
 pub mod hash;
 mod radix;
 pub mod sort;
+mod join;
 pub(crate) mod words;
+
+pub use gather::gather;
+pub use join::{chunk_filter, concat};
