@@ -40,3 +40,115 @@ pub fn duplicate(operation: &str, name: &str) -> PyErr {
 pub fn missing(_py: Python<'_>, what: &str, package: &str, extra: &str) -> PyErr {
     PyImportError::new_err(format!("{what} needs {package}: pip install {extra:?}"))
 }
+
+/// A Python exception that a source was failed with, kept to be raised again as the cause.
+pub struct Raised(pub Py<PyAny>);
+
+/// Raises what the engine says, as the class a Python caller expects.
+pub fn raise(error: engine::Error) -> PyErr {
+    use engine::Error as E;
+    let text = error.to_string();
+    match error {
+        E::ColumnNotFound { name, valid, nearest, .. } => column_not_found(text, &name, &valid, nearest),
+        E::Schema { .. } => SchemaError::new_err(text),
+        E::Duplicate { .. } => DuplicateError::new_err(text),
+        E::TypeMismatch { .. } => TypeMismatchError::new_err(text),
+        E::InvalidOperation { .. } => InvalidOperationError::new_err(text),
+        E::Data { .. } => DataError::new_err(text),
+        E::Match { .. } => MatchError::new_err(text),
+        E::Resource { .. } => ResourceError::new_err(text),
+        E::TableFailed(failure) => table_failed(&failure),
+        E::Formula { operation, error } => formula(&operation, &error, None),
+        E::Column { error, .. } => column(text, &error),
+        E::Graph(error) => graph(&error),
+        E::Cancelled(message) => CancelledError::new_err(message),
+        E::External { message, payload } => external(message, payload),
+        E::Internal { .. } => InternalError::new_err(text),
+    }
+}
+
+fn column_not_found(text: String, name: &str, valid: &[String], nearest: Option<String>) -> PyErr {
+    let mut columns = valid.to_vec();
+    if let Some(nearest) = nearest {
+        columns.sort_by_key(|column| *column != nearest);
+    }
+    with_facts(ColumnNotFoundError::new_err(text), |value| {
+        value.setattr("column", name)?;
+        value.setattr("columns", columns)
+    })
+}
+
+/// An error of an expression; `operation` is the method the user called.
+pub fn formula(operation: &str, error: &formula::Error, text: Option<&str>) -> PyErr {
+    use formula::Error as F;
+    let message = match text {
+        Some(text) => format!("{operation}: {error}, in {text}"),
+        None => format!("{operation}: {error}"),
+    };
+    match error {
+        F::UnknownColumn { name, valid, nearest } => column_not_found(message, name, valid, nearest.clone()),
+        F::Type { .. } => TypeMismatchError::new_err(message),
+        F::UnexpectedAggregate { .. } => InvalidOperationError::new_err(message),
+        F::Arguments { .. }
+        | F::Parameter { .. }
+        | F::Constant { .. }
+        | F::NoBranch
+        | F::TooDeep { .. }
+        | F::TooLarge { .. } => FormulaError::new_err(message),
+    }
+}
+
+fn column(text: String, error: &::column::Error) -> PyErr {
+    use ::column::Error as C;
+    match error {
+        C::Type { .. } => TypeMismatchError::new_err(text),
+        C::Length { .. } => SchemaError::new_err(text),
+        C::PrecisionLoss { .. } | C::Arrow(_) => DataError::new_err(text),
+        C::TooLong { .. } => ResourceError::new_err(text),
+        C::AlreadyWritten { .. } => InternalError::new_err(text),
+    }
+}
+
+/// What the graph refuses, or gave up.
+pub fn graph(error: &::graph::GraphError) -> PyErr {
+    use ::graph::GraphError as G;
+    let text = error.to_string();
+    match error {
+        G::Stopped { .. } | G::Timeout { .. } => TimeoutError::new_err(text),
+        G::Interrupted { .. } => pyo3::exceptions::PyKeyboardInterrupt::new_err(text),
+        G::InsideStep
+        | G::InsideCallback
+        | G::UnderSharedLock
+        | G::InsideTransaction
+        | G::Forked { .. }
+        | G::Loop { .. } => InvalidOperationError::new_err(text),
+    }
+}
+
+/// The failure of a table, with the root error as its cause.
+pub fn table_failed(failure: &engine::Failure) -> PyErr {
+    let error = TableFailedError::new_err(failure.to_string());
+    let cause = raise(failure.cause.clone());
+    let error = with_facts(error, |value| {
+        value.setattr("step", failure.step)?;
+        value.setattr("culprit", &failure.culprit)?;
+        value.setattr("formula", failure.formula.as_deref())
+    });
+    Python::attach(|py| error.set_cause(py, Some(cause)));
+    error
+}
+
+fn external(message: String, payload: Option<engine::error::External>) -> PyErr {
+    let raised = payload.as_ref().and_then(|payload| payload.downcast_ref::<Raised>());
+    match raised {
+        Some(Raised(exception)) => Python::attach(|py| PyErr::from_value(exception.bind(py).clone())),
+        None => pyo3::exceptions::PyRuntimeError::new_err(message),
+    }
+}
+
+fn with_facts(error: PyErr, set: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<()>) -> PyErr {
+    Python::attach(|py| match set(error.value(py).as_any()) {
+        Ok(()) => error,
+        Err(other) => other,
+    })
+}

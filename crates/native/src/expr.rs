@@ -1,7 +1,5 @@
 //! Expression objects: a thin handle on the tree that formula strings build too.
 
-use std::sync::Arc;
-
 use arrow_array::Array;
 use arrow_schema::DataType;
 use formula::{Aggregate, Closed, Expr, Function, Literal, Text};
@@ -257,9 +255,4 @@ fn from_foreign(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
         return Ok(Literal::Timestamp { ns, zone: None });
     }
     literal(&values::cell(value.py(), &array, 0, "literal")?)
-}
-
-/// The expression behind a handle, shared.
-pub fn shared(expr: &Bound<'_, PyExpr>) -> Arc<Expr> {
-    Arc::new(expr.get().0.clone())
 }

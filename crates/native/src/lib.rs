@@ -2,12 +2,57 @@
 //!
 //! Small and dumb on purpose: it converts, lets go of the GIL, calls the engine and converts back.
 //! Everything friendly (defaults, lists or single names, docstrings) is in `python/tickframe`.
+//!
+//! The GIL is released around everything that may wait or take a lock of the engine, handles are
+//! dropped without it, and nothing that the engine holds owns a Python object: so no thread ever
+//! waits for the GIL while another waits, with it, for that thread.
 
 mod arrow;
 mod cells;
 mod data;
 mod dtype;
 mod error;
+mod expr;
+mod graph;
+mod inbox;
 mod numpy;
+mod ops;
 mod rowset;
+mod source;
+mod table;
+mod update;
 mod values;
+mod wait;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::dtype::PySchema;
+    #[pymodule_export]
+    use crate::expr::PyExpr;
+    #[pymodule_export]
+    use crate::graph::{PyGraph, stop_all};
+    #[pymodule_export]
+    use crate::inbox::{PyInbox, PySubscription, next_subscription_id};
+    #[pymodule_export]
+    use crate::ops::{choose, concat, drop, filter, head, rename, select, slice, tail, with_columns};
+    #[pymodule_export]
+    use crate::rowset::PyRowSet;
+    #[pymodule_export]
+    use crate::source::{PySource, PyToken, time_table};
+    #[pymodule_export]
+    use crate::table::{PyColumn, PyTable, empty_table, table};
+    #[pymodule_export]
+    use crate::update::PyUpdate;
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        // A build with checks is many times slower: importing it says so.
+        module.add("CHECKED", cfg!(debug_assertions))
+    }
+}

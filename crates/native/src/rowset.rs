@@ -54,6 +54,16 @@ fn of_range(range: &Bound<'_, PyAny>) -> PyResult<RowSet> {
     }
 }
 
+/// The keys of a one-dimensional NumPy integer array as they stand; None for anything else.
+pub fn numpy_keys(array: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u64>>> {
+    if !numpy::is_array(array) || !matches!(array.getattr("dtype")?.getattr("kind")?.extract::<char>()?, 'i' | 'u') {
+        return Ok(None);
+    }
+    let wide = array.call_method1("astype", ("int64",))?;
+    let cells = numpy::import(&wide)?;
+    Ok(cells.map(|cells| cells.to_data().buffers()[0].typed_data::<u64>().to_vec()))
+}
+
 fn of_numpy(array: &Bound<'_, PyAny>) -> PyResult<RowSet> {
     let kind: char = array.getattr("dtype")?.getattr("kind")?.extract()?;
     if !matches!(kind, 'i' | 'u') || array.getattr("ndim")?.extract::<usize>()? != 1 {

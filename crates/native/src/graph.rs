@@ -1,0 +1,246 @@
+//! The update graph as Python sees it, and what hangs on it: the inbox of its listeners.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::ThreadId;
+use std::time::Duration;
+
+use engine::sources::Transaction;
+use graph::{Settings, SharedLock, UpdateGraph};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::error::{self, InvalidOperationError};
+use crate::inbox::{Inbox, PyInbox};
+use crate::table::PyTable;
+use crate::wait;
+
+/// A graph with its listeners' inbox; one for each graph of the process.
+pub struct Shared {
+    pub graph: UpdateGraph,
+    pub inbox: Arc<Inbox>,
+}
+
+static ALL: Mutex<Option<HashMap<u64, Weak<Shared>>>> = Mutex::new(None);
+
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    /// The one companion of this graph.
+    pub fn of(graph: &UpdateGraph) -> Arc<Shared> {
+        let mut all = lock(&ALL);
+        let known = all.get_or_insert_default();
+        known.retain(|_, shared| shared.strong_count() > 0);
+        if let Some(shared) = known.get(&graph.id()).and_then(Weak::upgrade) {
+            return shared;
+        }
+        let inbox = Inbox::new();
+        let weak = Arc::downgrade(&inbox);
+        graph.before_step(Arc::new(move |_| {
+            if let Some(inbox) = weak.upgrade() {
+                inbox.own_rows();
+            }
+        }));
+        let shared = Arc::new(Shared { graph: graph.clone(), inbox });
+        known.insert(graph.id(), Arc::downgrade(&shared));
+        shared
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.inbox.close();
+    }
+}
+
+/// Stops every graph; listeners' threads end. For the end of the process.
+#[pyfunction]
+pub fn stop_all(py: Python<'_>) {
+    let all: Vec<Arc<Shared>> = lock(&ALL).iter().flatten().filter_map(|(_, shared)| shared.upgrade()).collect();
+    py.detach(move || {
+        for shared in all {
+            shared.graph.stop();
+            shared.inbox.close();
+        }
+    });
+}
+
+/// Nodes, their order, and one integer of time.
+#[pyclass(frozen, name = "Graph", module = "tickframe._native")]
+pub struct PyGraph(pub Arc<Shared>);
+
+#[pymethods]
+impl PyGraph {
+    #[new]
+    fn new(py: Python<'_>, period: f64, threads: i64, init_threads: i64) -> PyResult<PyGraph> {
+        let settings = Settings {
+            period: Duration::try_from_secs_f64(period)
+                .map_err(|_| PyValueError::new_err(format!("period must be 0 or more seconds, not {period}")))?,
+            threads: thread_count("threads", threads)?,
+            init_threads: thread_count("init_threads", init_threads)?,
+        };
+        Ok(PyGraph(py.detach(|| Shared::of(&UpdateGraph::new(settings)))))
+    }
+
+    #[getter]
+    fn id(&self) -> u64 {
+        self.0.graph.id()
+    }
+
+    #[getter]
+    fn period(&self) -> f64 {
+        self.0.graph.period().as_secs_f64()
+    }
+
+    fn step(&self, py: Python<'_>) -> PyResult<u64> {
+        let shared = self.0.clone();
+        let step = py.detach(|| shared.graph.step()).map_err(|refused| error::graph(&refused))?.number();
+        self.0.inbox.wait_done(py)?;
+        Ok(step)
+    }
+
+    fn start(&self, py: Python<'_>) -> PyResult<()> {
+        self.0.graph.check_process().map_err(|refused| error::graph(&refused))?;
+        py.detach(|| self.0.graph.start());
+        Ok(())
+    }
+
+    fn stop(&self, py: Python<'_>) {
+        py.detach(|| self.0.graph.stop());
+    }
+
+    #[getter]
+    fn is_started(&self) -> bool {
+        self.0.graph.is_started()
+    }
+
+    #[getter]
+    fn settled(&self) -> PyResult<u64> {
+        self.0.graph.check_process().map_err(|refused| error::graph(&refused))?;
+        Ok(self.0.graph.settled().number())
+    }
+
+    fn transaction(&self) -> PyResult<PyTransaction> {
+        let opened = Transaction::begin(&self.0.graph).map_err(error::raise)?;
+        Ok(PyTransaction { open: Mutex::new(Some(opened)), thread: std::thread::current().id() })
+    }
+
+    fn frozen(&self, py: Python<'_>) -> PyResult<PyFrozen> {
+        let lock = py.detach(|| self.0.graph.shared_lock()).map_err(|refused| error::graph(&refused))?;
+        Ok(PyFrozen(Mutex::new(Some(lock))))
+    }
+
+    fn snapshot(&self, py: Python<'_>, tables: Vec<Bound<'_, PyTable>>) -> PyResult<Vec<PyTable>> {
+        let tables: Vec<engine::Table> = tables.iter().map(|table| table.get().engine().clone()).collect();
+        if let Some(other) = tables.iter().find(|table| table.graph().is_some_and(|graph| *graph != self.0.graph)) {
+            let message = format!("snapshot: table {:?} lives in another graph", other.request().name);
+            return Err(InvalidOperationError::new_err(message));
+        }
+        let taken = py.detach(|| engine::snapshot(&tables)).map_err(error::raise)?;
+        Ok(taken.into_iter().map(PyTable::new).collect())
+    }
+
+    fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let graph = &self.0.graph;
+        let (counts, storage) = py.detach(|| (graph.counters(), engine::counters::storage(graph)));
+        let dict = PyDict::new(py);
+        dict.set_item("nodes", counts.nodes)?;
+        dict.set_item("listeners", self.0.inbox.listeners())?;
+        dict.set_item("cycles", counts.cycles)?;
+        dict.set_item("blocks_copied", storage.blocks_copied())?;
+        dict.set_item("bytes_held", storage.bytes_held())?;
+        dict.set_item("undo_bytes", storage.undo_bytes())?;
+        dict.set_item("queue_bytes", self.0.inbox.bytes())?;
+        dict.set_item("failed_nodes", counts.failed_nodes)?;
+        dict.set_item("pending", counts.pending)?;
+        dict.set_item("timers", counts.timers)?;
+        dict.set_item("last_cycle_ns", counts.last_cycle_ns)?;
+        dict.set_item("node_runs", counts.node_runs)?;
+        dict.set_item("snapshot_restarts", counts.snapshot_restarts)?;
+        dict.set_item("troubles", counts.troubles)?;
+        Ok(dict)
+    }
+
+    /// Every node: (id, label, parents, last step, last ns, total ns, runs, failed).
+    fn timings(&self, py: Python<'_>) -> Vec<(u64, String, Vec<u64>, u64, u64, u64, u64, bool)> {
+        let timings = py.detach(|| self.0.graph.timings());
+        timings
+            .into_iter()
+            .map(|node| {
+                let parents = node.parents.iter().map(|parent| parent.number()).collect();
+                let (last, total) = (node.last_nanos, node.total_nanos);
+                (node.id.number(), node.label, parents, node.last_step.number(), last, total, node.runs, node.failed)
+            })
+            .collect()
+    }
+
+    fn inbox(&self) -> PyInbox {
+        PyInbox(self.0.inbox.clone(), self.0.graph.clone())
+    }
+}
+
+fn thread_count(name: &str, count: i64) -> PyResult<Option<usize>> {
+    match count {
+        -1 => Ok(None),
+        1.. => Ok(Some(count as usize)),
+        _ => Err(PyValueError::new_err(format!("{name} must be 1 or more, or -1 for all cores, not {count}"))),
+    }
+}
+
+/// An open transaction; it belongs to its thread.
+#[pyclass(frozen, module = "tickframe._native")]
+pub struct PyTransaction {
+    open: Mutex<Option<Transaction>>,
+    thread: ThreadId,
+}
+
+impl PyTransaction {
+    fn take(&self) -> PyResult<Option<Transaction>> {
+        if std::thread::current().id() != self.thread {
+            return Err(InvalidOperationError::new_err("transaction: it belongs to the thread that opened it"));
+        }
+        Ok(lock(&self.open).take())
+    }
+}
+
+#[pymethods]
+impl PyTransaction {
+    fn commit(&self, py: Python<'_>) -> PyResult<()> {
+        if let Some(transaction) = self.take()? {
+            py.detach(|| transaction.commit());
+        }
+        Ok(())
+    }
+
+    fn rollback(&self, py: Python<'_>) -> PyResult<()> {
+        if let Some(transaction) = self.take()? {
+            py.detach(|| transaction.rollback());
+        }
+        Ok(())
+    }
+}
+
+/// No step runs while it is held.
+#[pyclass(frozen, module = "tickframe._native")]
+pub struct PyFrozen(Mutex<Option<SharedLock>>);
+
+#[pymethods]
+impl PyFrozen {
+    fn release(&self, py: Python<'_>) {
+        let held = lock(&self.0).take();
+        py.detach(|| drop(held));
+    }
+}
+
+/// Waits for the next change of a table; its step.
+pub fn wait_for_change(py: Python<'_>, table: &engine::Table, seconds: Option<f64>) -> PyResult<u64> {
+    let timeout = wait::timeout(seconds)?;
+    let Some(graph) = table.graph().cloned() else {
+        return Err(InvalidOperationError::new_err("wait: the table is static; it will never change"));
+    };
+    graph.may_wait().map_err(|refused| error::graph(&refused))?;
+    wait::detached(py, &graph, |poll| crate::inbox::next_change(table, &graph, timeout, poll))
+}

@@ -1,0 +1,391 @@
+//! A table as Python sees it: what it is, its cells out as Arrow or as Python values.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Schema, SchemaRef};
+use engine::Table;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+
+use crate::arrow;
+use crate::data::{self, Data};
+use crate::dtype::PySchema;
+use crate::error;
+use crate::graph::{PyGraph, Shared};
+use crate::inbox::{self, PySubscription};
+use crate::rowset::PyRowSet;
+use crate::values::{self, Finer, Reader};
+
+/// A static or live table.
+#[pyclass(frozen, weakref, name = "Table", module = "tickframe._native")]
+pub struct PyTable {
+    table: Option<Table>,
+    shared: Option<Arc<Shared>>,
+}
+
+/// Drops without the GIL: a last handle takes the graph's lock, which a thread that wants the GIL may hold.
+pub fn let_go<T: Send>(held: T) {
+    let mut held = Some(held);
+    Python::try_attach(|py| {
+        let held = held.take();
+        py.detach(move || drop(held));
+    });
+    // Without an interpreter there is no GIL to wait for.
+    drop(held);
+}
+
+impl Drop for PyTable {
+    fn drop(&mut self) {
+        if self.shared.is_some() {
+            let_go((self.table.take(), self.shared.take()));
+        }
+    }
+}
+
+impl PyTable {
+    pub fn new(table: Table) -> PyTable {
+        let shared = table.graph().map(Shared::of);
+        PyTable { table: Some(table), shared }
+    }
+
+    pub fn engine(&self) -> &Table {
+        self.table.as_ref().expect("a table is only taken out as it is dropped")
+    }
+
+    /// The table, unless it failed or this is the child of a fork.
+    pub fn usable(&self) -> PyResult<&Table> {
+        let table = self.engine();
+        if let Some(graph) = table.graph() {
+            graph.check_process().map_err(|refused| error::graph(&refused))?;
+            table.alive().map_err(error::raise)?;
+        }
+        Ok(table)
+    }
+
+    fn batches(&self, py: Python<'_>, views: bool) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
+        let table = self.usable()?;
+        let batches = py.detach(|| {
+            let view = table.view()?;
+            engine::export::batches(table, &view, !views)
+        });
+        let schema = if views { table.canonical().clone() } else { table.schema().clone() };
+        Ok((schema, batches.map_err(error::raise)?))
+    }
+}
+
+/// A static table of these rows; their memory is kept as it came.
+pub fn fixed(py: Python<'_>, data: Data) -> PyResult<PyTable> {
+    let rows = data.rows();
+    let Data { schema, batches } = data;
+    let made = py.detach(|| {
+        let columns: Vec<Vec<ArrayRef>> = (0..schema.fields().len())
+            .map(|index| batches.iter().map(|batch| batch.column(index).clone()).filter(|chunk| !chunk.is_empty()).collect())
+            .collect();
+        engine::sources::from_chunks(schema, columns, rows as u64)
+    });
+    made.map(PyTable::new).map_err(error::raise)
+}
+
+/// A static table of anything that holds rows.
+#[pyfunction]
+#[pyo3(signature = (operation, data, schema = None))]
+pub fn table(
+    py: Python<'_>,
+    operation: &str,
+    data: &Bound<'_, PyAny>,
+    schema: Option<&Bound<'_, PySchema>>,
+) -> PyResult<PyTable> {
+    let schema = schema.map(|schema| schema.get().0.clone());
+    fixed(py, data::import(operation, data, schema.as_ref())?)
+}
+
+/// A static table of so many rows and no columns.
+#[pyfunction]
+pub fn empty_table(rows: u64) -> PyResult<PyTable> {
+    engine::sources::empty(rows).map(PyTable::new).map_err(error::raise)
+}
+
+#[pymethods]
+impl PyTable {
+    fn schema(&self) -> PySchema {
+        PySchema(self.engine().schema().clone())
+    }
+
+    fn column_names(&self) -> Vec<String> {
+        self.engine().schema().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    #[getter]
+    fn is_live(&self) -> bool {
+        self.engine().is_live()
+    }
+
+    /// What made it: the method the user called.
+    #[getter]
+    fn operation(&self) -> String {
+        self.engine().request().name.clone()
+    }
+
+    /// The same with its arguments as text.
+    #[getter]
+    fn label(&self) -> String {
+        self.engine().request().label()
+    }
+
+    /// A number that no other living table has: equal for two handles of one table.
+    #[getter]
+    fn identity(&self) -> usize {
+        self.engine().identity()
+    }
+
+    fn inputs(&self) -> Vec<PyTable> {
+        self.engine().inputs().iter().cloned().map(PyTable::new).collect()
+    }
+
+    /// The last step in which it changed.
+    #[getter]
+    fn last_step(&self) -> u64 {
+        self.engine().last_step()
+    }
+
+    /// Why it failed, as the error that any use of it raises; None while it lives.
+    fn failure(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.engine().failure().map(|failure| error::table_failed(&failure).into_value(py).into_any())
+    }
+
+    fn graph(&self) -> Option<PyGraph> {
+        self.shared.clone().map(PyGraph)
+    }
+
+    fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let held = self.engine().attributes();
+        let dict = PyDict::new(py);
+        let flags = [
+            ("append_only", held.append_only),
+            ("add_only", held.add_only),
+            ("blink", held.blink),
+            ("flat", held.flat),
+        ];
+        flags.iter().filter(|(_, holds)| *holds).try_for_each(|(name, _)| dict.set_item(name, true))?;
+        if !held.key.is_empty() {
+            dict.set_item("key", PyTuple::new(py, &held.key)?)?;
+        }
+        if !held.sorted_by.is_empty() {
+            dict.set_item("sorted_by", PyTuple::new(py, held.sorted_by.iter().map(|(name, descends)| (name, *descends)))?)?;
+        }
+        Ok(dict)
+    }
+
+    fn row_set(&self, py: Python<'_>) -> PyResult<PyRowSet> {
+        let table = self.usable()?;
+        py.detach(|| table.rows()).map(PyRowSet).map_err(error::raise)
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.row_set(py)?.0.len() as usize)
+    }
+
+    fn snapshot(&self, py: Python<'_>) -> PyResult<PyTable> {
+        let table = self.usable()?;
+        py.detach(|| table.snapshot()).map(PyTable::new).map_err(error::raise)
+    }
+
+    /// The Arrow stream of the settled moment; with `views` in the layout cells have inside.
+    #[pyo3(signature = (requested_schema = None, *, views = false))]
+    fn stream<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+        views: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (schema, batches) = self.batches(py, views)?;
+        arrow::stream_capsule(py, schema, batches, requested_schema)
+    }
+
+    /// {name: list} of Python values.
+    fn to_dict<'py>(&self, py: Python<'py>, on_precision_loss: &str) -> PyResult<Bound<'py, PyDict>> {
+        let finer = Finer::named(on_precision_loss)?;
+        let (schema, batches) = self.batches(py, true)?;
+        let dict = PyDict::new(py);
+        for (index, field) in schema.fields().iter().enumerate() {
+            let list = PyList::empty(py);
+            batches.iter().try_for_each(|batch| values::append(&list, batch.column(index), field.name(), finer))?;
+            dict.set_item(field.name(), list)?;
+        }
+        Ok(dict)
+    }
+
+    /// [{name: value}] of Python values.
+    fn to_dicts<'py>(&self, py: Python<'py>, on_precision_loss: &str) -> PyResult<Bound<'py, PyList>> {
+        let finer = Finer::named(on_precision_loss)?;
+        let (schema, batches) = self.batches(py, true)?;
+        let list = PyList::empty(py);
+        for batch in &batches {
+            let readers = schema
+                .fields()
+                .iter()
+                .zip(batch.columns())
+                .map(|(field, column)| Ok((pyo3::types::PyString::intern(py, field.name()), Reader::new(py, column, field.name(), finer)?)))
+                .collect::<PyResult<Vec<_>>>()?;
+            for row in 0..batch.num_rows() {
+                let dict = PyDict::new(py);
+                readers.iter().try_for_each(|(name, reader)| dict.set_item(name, reader.get(row)?))?;
+                list.append(dict)?;
+            }
+        }
+        Ok(list)
+    }
+
+    /// The size, and the first and last rows of some columns as Python values.
+    fn peek<'py>(
+        &self,
+        py: Python<'py>,
+        columns: Vec<usize>,
+        first: u64,
+        last: u64,
+    ) -> PyResult<(u64, Bound<'py, PyList>)> {
+        let table = self.usable()?;
+        let (size, batches) = py
+            .detach(|| {
+                let view = table.view()?;
+                let rows = view.rows();
+                let size = rows.len();
+                let shown = match size <= first + last {
+                    true => rows.clone(),
+                    false => &rows.slice(0, first) | &rows.slice(size - last, last),
+                };
+                Ok((size, engine::export::batches_of(table, &view, &shown, &columns, false)?))
+            })
+            .map_err(error::raise)?;
+        let lists = PyList::empty(py);
+        for (at, column) in columns.iter().enumerate() {
+            let list = PyList::empty(py);
+            let name = table.schema().field(*column).name();
+            for batch in &batches {
+                let array = batch.column(at);
+                match array.data_type() {
+                    DataType::Timestamp(_, _) | DataType::Duration(_) | DataType::Time64(_) => text_cells(&list, array)?,
+                    _ => values::append(&list, array, name, Finer::Truncate).or_else(|_| text_cells(&list, array))?,
+                }
+            }
+            lists.append(list)?;
+        }
+        Ok((size, lists))
+    }
+
+    /// One column of the settled moment.
+    fn column(&self, py: Python<'_>, name: &str) -> PyResult<PyColumn> {
+        let table = self.usable()?;
+        let index = table.column_index("column", name).map_err(error::raise)?;
+        let batches = py
+            .detach(|| {
+                let view = table.view()?;
+                engine::export::batches_of(table, &view, view.rows(), &[index], true)
+            })
+            .map_err(error::raise)?;
+        let chunks = batches.iter().map(|batch| batch.column(0).clone()).collect();
+        Ok(PyColumn { field: Arc::new(table.schema().field(index).clone()), chunks })
+    }
+
+    #[pyo3(signature = (id, initial, columns))]
+    fn subscribe(&self, py: Python<'_>, id: u64, initial: bool, columns: Option<Vec<String>>) -> PyResult<PySubscription> {
+        let table = self.usable()?;
+        let index = |name: &String| table.column_index("subscribe", name).map_err(error::raise);
+        let columns = columns.map(|names| names.iter().map(index).collect::<PyResult<Vec<_>>>()).transpose()?;
+        let Some(shared) = &self.shared else {
+            return Err(error::InvalidOperationError::new_err("subscribe: the table is static; it will never change"));
+        };
+        inbox::subscribe(py, table, &shared.inbox, id, initial, columns)
+    }
+
+    #[pyo3(signature = (timeout))]
+    fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<u64> {
+        crate::graph::wait_for_change(py, self.usable()?, timeout)
+    }
+}
+
+/// Cells as Arrow prints them: nothing is cut.
+fn text_cells(list: &Bound<'_, PyList>, array: &ArrayRef) -> PyResult<()> {
+    let options = arrow_cast::display::FormatOptions::default();
+    let shown = arrow_cast::display::ArrayFormatter::try_new(array.as_ref(), &options).map_err(error::arrow)?;
+    for row in 0..array.len() {
+        match array.is_null(row) {
+            true => list.append(list.py().None())?,
+            false => list.append(PlainText(shown.value(row).to_string()))?,
+        }
+    }
+    Ok(())
+}
+
+/// A cell that is text already, so that it is not put in quotes.
+#[pyclass(frozen, module = "tickframe._native")]
+pub struct PlainText(String);
+
+#[pymethods]
+impl PlainText {
+    fn __str__(&self) -> &str {
+        &self.0
+    }
+}
+
+/// One column, taken out.
+#[pyclass(frozen, name = "Column", module = "tickframe._native")]
+pub struct PyColumn {
+    field: Arc<arrow_schema::Field>,
+    chunks: Vec<ArrayRef>,
+}
+
+impl PyColumn {
+    fn whole(&self) -> PyResult<ArrayRef> {
+        match self.chunks.as_slice() {
+            [] => Ok(arrow_array::new_empty_array(self.field.data_type())),
+            [only] => Ok(only.clone()),
+            many => {
+                let parts: Vec<&dyn Array> = many.iter().map(AsRef::as_ref).collect();
+                arrow_select::concat::concat(&parts).map_err(error::arrow)
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl PyColumn {
+    #[getter]
+    fn name(&self) -> &str {
+        self.field.name()
+    }
+
+    fn schema(&self) -> PySchema {
+        PySchema(Arc::new(Schema::new(vec![self.field.as_ref().clone()])))
+    }
+
+    fn __len__(&self) -> usize {
+        self.chunks.iter().map(|chunk| chunk.len()).sum()
+    }
+
+    fn null_count(&self) -> usize {
+        self.chunks.iter().map(|chunk| chunk.null_count()).sum()
+    }
+
+    fn to_list<'py>(&self, py: Python<'py>, on_precision_loss: &str) -> PyResult<Bound<'py, PyList>> {
+        let finer = Finer::named(on_precision_loss)?;
+        let list = PyList::empty(py);
+        self.chunks.iter().try_for_each(|chunk| values::append(&list, chunk, self.field.name(), finer))?;
+        Ok(list)
+    }
+
+    /// The bytes of the cells of a primitive column, nulls or not.
+    fn raw<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, pyo3::types::PyByteArray>>> {
+        let whole = self.whole()?;
+        let Some(width) = whole.data_type().primitive_width() else { return Ok(None) };
+        let data = whole.to_data();
+        let bytes = &data.buffers()[0].as_slice()[data.offset() * width..(data.offset() + data.len()) * width];
+        Ok(Some(pyo3::types::PyByteArray::new(py, bytes)))
+    }
+
+    fn array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        arrow::array_capsules(py, &self.field, &self.whole()?)
+    }
+}
+
