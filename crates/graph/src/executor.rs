@@ -24,15 +24,18 @@ pub(crate) struct Crew {
 /// Runs every node of the walk; returns when all have settled. `buffers` keeps its memory from step to step.
 pub(crate) fn lead(walk: &Arc<Walk>, crew: &Crew, step: Step, buffers: &mut Buffers) {
     let mut worker = Worker::new(walk, crew, step, std::mem::take(buffers));
-    let roots = walk.roots.iter().filter(|root| walk.is_root_ready(**root));
-    worker.buffers.ready.extend(roots);
+    for &root in &walk.roots {
+        if walk.is_root_ready(root) {
+            worker.push(root);
+        }
+    }
     loop {
         worker.work();
         worker.report_settled();
         let mut ready = walk.ready.lock();
         loop {
             if let Some(index) = ready.queue.pop_front() {
-                worker.buffers.ready.push(index);
+                worker.push(index);
                 break;
             }
             if walk.unsettled.load(Ordering::Acquire) == 0 {
@@ -71,7 +74,7 @@ fn help(walk: &Arc<Walk>, crew: &Crew) {
         let worker =
             worker.get_or_insert_with(|| Worker::new(walk, crew, step, Buffers::default()));
         worker.step = step;
-        worker.buffers.ready.push(index);
+        worker.push(index);
         worker.work();
         worker.report_settled();
     }
@@ -80,7 +83,8 @@ fn help(walk: &Arc<Walk>, crew: &Crew) {
 /// Lists that keep their memory.
 #[derive(Default)]
 pub(crate) struct Buffers {
-    ready: Vec<u32>,
+    /// With what each is expected to take, in nanoseconds.
+    ready: Vec<(u32, u64)>,
     wave: Vec<(u32, bool)>,
 }
 
@@ -92,6 +96,10 @@ struct Worker<'a> {
     /// Nodes it has settled and not yet reported.
     settled: usize,
     last: Instant,
+    /// How long its last node took: in a step with much to do, the next is likely to take as long.
+    recent: u64,
+    /// What all nodes in its list are expected to take.
+    promised: u64,
     random: u64,
 }
 
@@ -105,6 +113,8 @@ impl<'a> Worker<'a> {
             buffers,
             settled: 0,
             last: env::now(),
+            recent: 0,
+            promised: 0,
             random,
         }
     }
@@ -119,18 +129,23 @@ impl<'a> Worker<'a> {
         }
     }
 
+    fn push(&mut self, index: u32) {
+        let nanos = expected_nanos(&self.walk.cells[index as usize]);
+        self.promised += nanos;
+        self.buffers.ready.push((index, nanos));
+    }
+
     fn take(&mut self) -> Option<u32> {
         let ready = &mut self.buffers.ready;
         if self.crew.seed.is_some() && ready.len() > 1 {
-            // splitmix64
             self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
-            let mut mixed = self.random;
-            mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-            let pick = ((mixed ^ (mixed >> 31)) % ready.len() as u64) as usize;
-            return Some(ready.swap_remove(pick));
+            let pick = (mix(self.random) % ready.len() as u64) as usize;
+            let last = ready.len() - 1;
+            ready.swap(pick, last);
         }
-        ready.pop()
+        let (index, nanos) = ready.pop()?;
+        self.promised -= nanos;
+        Some(index)
     }
 
     fn run(&mut self, index: u32) -> Fate {
@@ -139,7 +154,9 @@ impl<'a> Worker<'a> {
             cell.record(self.step, Outcome::Failed, 0);
             return Fate::Failed;
         }
-        run_cell(cell, self.step, &mut self.last).map_or(Fate::Gone, Fate::from)
+        let outcome = run_cell(cell, self.step, &mut self.last);
+        self.recent = cell.last_nanos();
+        outcome.map_or(Fate::Gone, Fate::from)
     }
 
     /// Settles a node and, in one sweep, everybody below who is left with nothing to do.
@@ -165,7 +182,7 @@ impl<'a> Worker<'a> {
     #[inline]
     fn satisfy(&mut self, child: u32, fate: Fate) {
         match self.walk.satisfy(child, fate.noted()) {
-            Some(true) => self.buffers.ready.push(child),
+            Some(true) => self.push(child),
             Some(false) => self.buffers.wave.push((child, false)),
             None => {}
         }
@@ -178,15 +195,17 @@ impl<'a> Worker<'a> {
             return;
         }
         let surplus = ready.len() - 1;
-        let worth: u64 = ready[..surplus]
-            .iter()
-            .map(|&index| expected_nanos(&self.walk.cells[index as usize]))
-            .sum();
+        let (kept, kept_nanos) = ready[surplus];
+        let worth = (self.promised - kept_nanos).max(self.recent.saturating_mul(surplus as u64));
         if worth < WORTH_A_WAKE_NANOS {
             return;
         }
+        self.promised = kept_nanos;
         let mut shared = self.walk.ready.lock();
-        shared.queue.extend(ready.drain(..surplus));
+        shared
+            .queue
+            .extend(ready.drain(..surplus).map(|(index, _)| index));
+        debug_assert_eq!(ready[..], [(kept, kept_nanos)]);
         // Whoever rings takes the sign down, so that one sleeper is counted once.
         let for_leader = usize::from(std::mem::take(&mut shared.leader_waits));
         let wanted = (surplus - for_leader).min(self.crew.helpers.saturating_sub(shared.helpers));
@@ -221,6 +240,14 @@ pub(crate) fn run_cell(cell: &Cell, step: Step, last: &mut Instant) -> Option<Ou
     *last = now;
     cell.record(step, outcome, nanos);
     Some(outcome)
+}
+
+/// The end of splitmix64.
+fn mix(state: u64) -> u64 {
+    let mut mixed = state;
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ (mixed >> 31)
 }
 
 /// What the node took last time; one that never ran may take long.

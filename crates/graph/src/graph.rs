@@ -446,18 +446,18 @@ impl UpdateGraph {
     /// The source has something for the next step. From any thread, from inside a step as well.
     pub fn activate(&self, source: NodeId) {
         let core = self.core();
-        // Under the intake lock a cycle thread would wake only to wait for it: it is rung when the lock is let go.
-        if core.here().is_ok() && core.intake.activate(source) && !marks::has(core.id, Mark::Intake)
-        {
-            core.intake.ring();
+        if core.here().is_ok() {
+            // Under the intake lock a cycle thread would wake only to wait for it: it is rung when the lock is let go.
+            core.intake
+                .activate(source, !marks::has(core.id, Mark::Intake));
         }
     }
 
     /// The source becomes active in the first step that starts at or after `when`.
     pub fn activate_at(&self, source: NodeId, when: Instant) {
         let core = self.core();
-        if core.here().is_ok() && core.intake.activate_at(source, when) {
-            core.intake.ring();
+        if core.here().is_ok() {
+            core.intake.activate_at(source, when);
         }
     }
 

@@ -75,21 +75,31 @@ impl Intake {
         }
     }
 
-    /// The source has something for the next step; true if a sleeping cycle thread should hear of it.
-    pub(crate) fn activate(&self, id: NodeId) -> bool {
+    /// The source has something for the next step. Wakes a sleeping cycle thread, if `ring`.
+    pub(crate) fn activate(&self, id: NodeId, ring: bool) {
         let mut pending = self.pending.lock();
-        pending.activate(id) && pending.sleepers > 0
+        let ring = pending.activate(id) && pending.sleepers > 0 && ring;
+        drop(pending);
+        if ring {
+            self.bell.notify_all();
+        }
     }
 
-    pub(crate) fn activate_at(&self, id: NodeId, when: Instant) -> bool {
+    /// The source has something for the first step at or after `when`.
+    pub(crate) fn activate_at(&self, id: NodeId, when: Instant) {
         let mut pending = self.pending.lock();
         pending.timers_made += 1;
         let number = pending.timers_made;
         pending.timers.push(Reverse((when, number, id)));
-        pending.sleepers > 0
+        let ring = pending.sleepers > 0;
+        drop(pending);
+        if ring {
+            self.bell.notify_all();
+        }
     }
 
-    /// Wakes every sleeping cycle thread. The lock is taken so that none is between looking and sleeping.
+    /// Makes every sleeping cycle thread look again, at something that is not kept here. The lock is taken so that none
+    /// is between looking and sleeping.
     pub(crate) fn ring(&self) {
         drop(self.pending.lock());
         self.bell.notify_all();
@@ -105,9 +115,14 @@ impl Intake {
         }
     }
 
-    /// A node that is gone has no timers.
+    /// A node that is gone is not active and has no timers.
     pub(crate) fn forget(&self, id: NodeId) {
         let mut pending = self.pending.lock();
+        let slot = id.slot as usize;
+        if pending.flagged.get(slot) == Some(&id.generation) {
+            pending.flagged[slot] = 0;
+            pending.active.retain(|active| *active != id);
+        }
         if pending
             .timers
             .iter()

@@ -228,6 +228,8 @@ fn a_transaction_lands_in_one_step() {
     }
     impl Node for Source {
         fn seal(&self) {
+            // Long enough for a writer to come between two sources, if it could.
+            (0..5).for_each(|_| thread::yield_now());
             self.taken
                 .store(self.queued.load(Ordering::SeqCst), Ordering::SeqCst);
         }
@@ -287,11 +289,16 @@ fn no_wake_up_is_lost() {
     });
     bench.graph.start();
     thread::scope(|threads| {
-        for _ in 0..2 {
-            threads.spawn(|| {
+        for in_transaction in [false, true] {
+            let (bench, a, asked, served) = (&bench, &a, &asked, &served);
+            threads.spawn(move || {
                 for _ in 0..3_000 {
                     let mine = asked.fetch_add(1, Ordering::SeqCst) + 1;
-                    bench.graph.activate(a.id());
+                    if in_transaction {
+                        bench.graph.intake(|| bench.graph.activate(a.id()));
+                    } else {
+                        bench.graph.activate(a.id());
+                    }
                     while served.load(Ordering::SeqCst) < mine {
                         thread::yield_now();
                     }
