@@ -121,7 +121,8 @@ class Screen:
         for row in state.leaders:
             shown = ("dep_delay", "airline", "flight", "origin", "dest", "planned", "wind")
             leaders.add_row(*(f"{row[name]:%Y-%m-%d %H:%M}" if name == "planned" else str(row[name]) for name in shown))
-        progress = ProgressBar(total=max(state.expected, 1), completed=state.rows)
+        progress = Grid.grid(expand=True)  # a bar alone ends no line
+        progress.add_row(ProgressBar(total=max(state.expected, 1), completed=state.rows))
         heard = Panel("\n".join(self._heard), title="a listener heard", title_align="left", box=box.ROUNDED)
         self._live.update(Group(f"[b]New York, {state.day}[/]", progress, figures, leaders, heard))
 
