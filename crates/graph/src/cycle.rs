@@ -1,8 +1,8 @@
 //! One cycle: from the exclusive gate to the terminal notifications.
 
 use crate::clock::Step;
+use crate::core::Core;
 use crate::executor::{self, Buffers};
-use crate::graph::Core;
 use crate::marks::{self, Mark};
 use crate::node::{Cell, NodeId, Outcome, panic_message};
 use crate::report::{NodeRun, Report};

@@ -1,6 +1,6 @@
 //! Who holds the graph: one cycle, or readers who keep cycles from running. And what each thread must not do meanwhile.
 
-use crate::graph::Core;
+use crate::core::Core;
 use crate::sync::{Arc, Condvar, Mutex, Rank};
 use std::collections::HashMap;
 use std::thread::ThreadId;

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod clock;
+mod core;
 mod cycle;
 pub mod env;
 mod error;
@@ -12,6 +13,7 @@ mod executor;
 mod gate;
 mod graph;
 mod intake;
+mod join;
 mod lifetime;
 mod marks;
 mod node;
@@ -22,6 +24,7 @@ mod snapshot;
 pub mod sync;
 mod thread;
 mod topology;
+mod waiting;
 mod walk;
 
 #[cfg(test)]

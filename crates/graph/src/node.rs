@@ -1,7 +1,7 @@
 //! A node: what runs once a step, after its parents; and its place in the graph, held by a registration.
 
 use crate::clock::Step;
-use crate::graph::Core;
+use crate::core::Core;
 use crate::lifetime::release;
 use crate::sync::{Arc, AtomicBool, AtomicU64, Ordering, Weak};
 use std::any::Any;

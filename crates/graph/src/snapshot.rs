@@ -1,9 +1,9 @@
 //! Reading several things at one moment, from any thread, without stopping a cycle.
 
 use crate::clock::{Moment, Moved};
+use crate::core::Core;
 use crate::env;
 use crate::gate::SharedLock;
-use crate::graph::Core;
 use crate::sync::{Arc, Ordering};
 
 /// Optimistic tries before the shared lock.

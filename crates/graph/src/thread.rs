@@ -1,8 +1,8 @@
 //! The thread that starts cycles when something is pending and the period has passed.
 
+use crate::core::Core;
 use crate::cycle;
 use crate::env;
-use crate::graph::Core;
 use crate::sync::{Arc, AtomicBool, Mutex, Ordering, Rank};
 use std::thread::JoinHandle;
 

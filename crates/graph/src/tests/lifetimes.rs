@@ -56,6 +56,11 @@ fn a_place_taken_again_hears_nothing_meant_for_the_old_node() {
     let old_id = old.id();
     bench.graph.activate(old_id);
     drop(old);
+    assert_eq!(
+        bench.graph.counters().pending,
+        0,
+        "a node that is gone has nothing for the next step"
+    );
     let new = bench.source("new");
     assert_ne!(new.id(), old_id);
     bench.graph.step().expect("outside");

@@ -1,0 +1,136 @@
+//! What a graph is made of, behind every handle.
+
+use crate::clock::{Clock, Step};
+use crate::cycle::Scratch;
+use crate::env::{self, TimeSource, Wake};
+use crate::error::GraphError;
+use crate::executor::Crew;
+use crate::gate::Gate;
+use crate::graph::{HookId, Schedule};
+use crate::intake::Intake;
+use crate::marks::{self, Mark};
+use crate::node::NodeId;
+use crate::pools::Pools;
+use crate::report::Tally;
+use crate::sync::{Arc, AtomicU64, Condvar, Mutex};
+use crate::thread::CycleThread;
+use crate::topology::Topology;
+use crate::walk::Walk;
+use std::time::{Duration, Instant};
+
+pub(crate) type Hook = Arc<dyn Fn(Step) + Send + Sync>;
+
+/// The graph itself. The cycle thread and registrations hold it, too.
+pub(crate) struct Core {
+    pub(crate) id: u64,
+    pub(crate) owner: u32,
+    pub(crate) period: Duration,
+    pub(crate) time: TimeSource,
+    /// Start of the running or the last step, in nanoseconds since 1970.
+    pub(crate) step_nanos: AtomicU64,
+    pub(crate) clock: Clock,
+    pub(crate) gate: Gate,
+    pub(crate) intake: Intake,
+    pub(crate) topology: Mutex<Topology>,
+    /// The walk of the running step.
+    pub(crate) walk: Mutex<Option<Arc<Walk>>>,
+    pub(crate) scratch: Mutex<Scratch>,
+    pub(crate) hooks: Mutex<Arc<Vec<(HookId, Hook)>>>,
+    pub(crate) after: Mutex<Vec<Box<dyn FnOnce(Step) + Send>>>,
+    pub(crate) tally: Tally,
+    pub(crate) schedule: Mutex<Schedule>,
+    pub(crate) pools: Arc<Pools>,
+    pub(crate) thread: CycleThread,
+    pub(crate) progress: Mutex<()>,
+    pub(crate) progressed: Condvar,
+    pub(crate) hooks_made: AtomicU64,
+}
+
+impl Core {
+    /// Refuses the child of a fork.
+    pub(crate) fn here(&self) -> Result<(), GraphError> {
+        let child = env::process();
+        if child == self.owner {
+            Ok(())
+        } else {
+            Err(GraphError::Forked {
+                owner: self.owner,
+                child,
+            })
+        }
+    }
+
+    /// Whether this thread may take the shared lock.
+    pub(crate) fn may_share(&self) -> Result<(), GraphError> {
+        self.here()?;
+        match marks::innermost(self.id) {
+            Some(Mark::Step) => return Err(GraphError::InsideStep),
+            Some(Mark::Callback) => return Err(GraphError::InsideCallback),
+            Some(Mark::Intake) => return Err(GraphError::InsideTransaction),
+            None => {}
+        }
+        if self.gate.standing().functions > 0 {
+            Err(GraphError::InsideStep)
+        } else {
+            Ok(())
+        }
+    }
+
+    pub(crate) fn may_wait(&self) -> Result<(), GraphError> {
+        self.may_share()?;
+        let standing = self.gate.standing();
+        if standing.callbacks > 0 {
+            return Err(GraphError::InsideCallback);
+        }
+        if standing.shared > 0 {
+            return Err(GraphError::UnderSharedLock);
+        }
+        if standing.transactions > 0 {
+            return Err(GraphError::InsideTransaction);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn crew(&self) -> Crew {
+        let (helpers, seed) = match *self.schedule.lock() {
+            Schedule::Pool => (self.pools.update_threads - 1, None),
+            Schedule::Inline { seed } => (0, Some(seed)),
+        };
+        Crew {
+            pools: self.pools.clone(),
+            helpers,
+            seed,
+        }
+    }
+
+    /// How long the cycle thread may sleep; a manual clock rings when it is moved.
+    pub(crate) fn sleep_until(&self, when: Instant) -> Option<Duration> {
+        match &self.time {
+            TimeSource::Wall => Some(when.saturating_duration_since(env::now())),
+            TimeSource::Manual(_) => None,
+        }
+    }
+
+    /// `settled()` has moved: whoever waits for it looks again.
+    pub(crate) fn announce(&self) {
+        // Between looking and sleeping a waiter holds the lock: it cannot miss this.
+        drop(self.progress.lock());
+        self.progressed.notify_all();
+    }
+
+    pub(crate) fn remove(&self, id: NodeId) {
+        if self.here().is_err() {
+            return;
+        }
+        let cell = self.topology.lock().remove(id);
+        if cell.is_some() {
+            self.intake.forget(id);
+        }
+    }
+}
+
+impl Wake for Core {
+    fn wake(&self) {
+        self.intake.ring();
+    }
+}

@@ -1,0 +1,136 @@
+//! Doors to steps: running them, waiting for them, keeping them from running.
+
+use crate::clock::{Moment, Moved, Step};
+use crate::cycle::{self, Asked};
+use crate::env;
+use crate::error::GraphError;
+use crate::gate::{CallbackScope, FunctionScope, SharedLock, TransactionScope};
+use crate::graph::UpdateGraph;
+use crate::snapshot;
+use std::time::Duration;
+
+/// Running and waiting.
+impl UpdateGraph {
+    /// Runs one cycle now, with whatever is pending; returns after its terminal notifications.
+    pub fn step(&self) -> Result<Step, GraphError> {
+        self.core().may_wait()?;
+        let step = cycle::run(self.core(), Asked::ByHand, &|| false);
+        Ok(step.expect("a cycle by hand is never abandoned"))
+    }
+
+    /// Starts the cycle thread, unless it runs.
+    pub fn start(&self) {
+        if self.core().here().is_ok() {
+            self.core().thread.start(self.core());
+        }
+    }
+
+    /// Stops the cycle thread and returns when the graph is idle; where waiting would hang (in a listener, inside a step,
+    /// under the shared lock) it returns at once, and no further automatic cycle starts.
+    pub fn stop(&self) {
+        let core = self.core();
+        if core.here().is_err() {
+            return;
+        }
+        let handle = core.thread.tell_stop(core);
+        if core.may_wait().is_err() {
+            return;
+        }
+        if let Some(handle) = handle {
+            // A cycle catches every panic; if the thread died all the same, there is nothing to wait for.
+            let _ = handle.join();
+        }
+        core.gate.wait_idle();
+    }
+
+    /// Whether the cycle thread runs.
+    pub fn is_started(&self) -> bool {
+        self.core().here().is_ok() && self.core().thread.is_started()
+    }
+
+    /// Reads at one settled moment: again while it moved, up to eight times, then while no step runs.
+    pub fn snapshot<R>(&self, read: impl FnMut(Moment) -> Result<R, Moved>) -> R {
+        snapshot::read(self.core(), read)
+    }
+
+    /// Keeps steps from running while it is held. Re-entrant per thread, several holders, dropped on any thread.
+    pub fn shared_lock(&self) -> Result<SharedLock, GraphError> {
+        self.core().may_share()?;
+        Ok(SharedLock::take(self.core()))
+    }
+
+    /// Waits until `step` has settled. `poll` is asked at least every 50 ms; when it says false the wait ends.
+    pub fn wait_until(
+        &self,
+        step: Step,
+        timeout: Option<Duration>,
+        poll: &mut dyn FnMut() -> bool,
+    ) -> Result<(), GraphError> {
+        const POLL: Duration = Duration::from_millis(50);
+        let core = self.core();
+        core.may_wait()?;
+        let begun = env::now();
+        let deadline = timeout.and_then(|timeout| begun.checked_add(timeout));
+        let mut polled = begun;
+        loop {
+            let guard = core.progress.lock();
+            let settled = core.clock.settled();
+            if settled >= step.now() {
+                return Ok(());
+            }
+            let now = env::now();
+            if deadline.is_some_and(|deadline| deadline <= now) {
+                drop(guard);
+                return Err(self.too_late(step, settled, now - begun));
+            }
+            let next = (polled + POLL).min(deadline.unwrap_or(polled + POLL));
+            drop(
+                core.progressed
+                    .wait_timeout(guard, next.saturating_duration_since(now)),
+            );
+            if env::now() >= polled + POLL {
+                polled = env::now();
+                if !poll() {
+                    return Err(GraphError::Interrupted { step });
+                }
+            }
+        }
+    }
+
+    fn too_late(&self, step: Step, settled: Moment, waited: Duration) -> GraphError {
+        if self.is_started() {
+            GraphError::Timeout {
+                step,
+                settled,
+                waited,
+            }
+        } else {
+            GraphError::Stopped {
+                step,
+                settled,
+                waited,
+            }
+        }
+    }
+
+    /// Whether this thread may wait for the graph; the error says why not.
+    pub fn may_wait(&self) -> Result<(), GraphError> {
+        self.core().may_wait()
+    }
+
+    /// Marks this thread as a listener's for as long as the guard lives.
+    pub fn callback_scope(&self) -> CallbackScope {
+        CallbackScope::enter(self.core())
+    }
+
+    /// Marks this thread as one with an open transaction for as long as the guard lives.
+    pub fn transaction_scope(&self) -> TransactionScope {
+        TransactionScope::enter(self.core())
+    }
+
+    /// Marks this thread as one that runs a user's function, for as long as the guard lives. Inside a step that is
+    /// known already; it is for functions that run during initialisation.
+    pub fn function_scope(&self) -> FunctionScope {
+        FunctionScope::enter(self.core())
+    }
+}
