@@ -141,7 +141,7 @@ fn owned(chunk: Chunk) -> Result<Chunk, Error> {
     }
     let data = chunk.to_data();
     let mut copy = arrow_data::transform::MutableArrayData::new(vec![&data], false, chunk.len());
-    copy.extend(0, 0, chunk.len());
+    copy.try_extend(0, 0, chunk.len())?;
     Ok(arrow_array::make_array(copy.freeze()))
 }
 

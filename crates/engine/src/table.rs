@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use arrow_schema::{DataType, Field, Schema};
 use column::ColumnSource;
-use graph::{Moment, Moved, NodeId, Pinned, Registration, UpdateGraph};
+use graph::{Moment, Moved, NodeId, Registration, UpdateGraph};
 use rowset::RowSet;
 
 use crate::attach::TableNode;

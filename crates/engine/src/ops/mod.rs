@@ -2,14 +2,18 @@
 
 pub mod agg;
 pub mod concat;
+pub mod distinct;
 pub mod filter;
+pub mod join;
 pub mod project;
 pub mod select;
 pub mod slice;
 
 pub use agg::Aggregation;
 pub use concat::Concat;
+pub use distinct::{Keep, distinct};
 pub use filter::Filter;
+pub use join::{AsofJoin, AsofOptions, Matches, NaturalJoin, Strategy};
 pub use project::Project;
 pub use select::Select;
 pub use slice::Slice;

@@ -3,12 +3,12 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use graph::{GraphError, NodeId, Step, TransactionScope, UpdateGraph};
+use graph::{NodeId, Step, TransactionScope, UpdateGraph};
 
-use crate::error::{Error, Failure};
+use crate::error::Error;
 
 /// A promise: the step in which a call becomes visible.
 #[derive(Clone)]
@@ -75,29 +75,23 @@ pub(crate) struct Queue<C> {
     graph: UpdateGraph,
     id: OnceLock<NodeId>,
     state: Mutex<QueueState<C>>,
-    room: Condvar,
 }
 
 struct QueueState<C> {
     waiting: VecDeque<Queued<C>>,
     taken: VecDeque<Queued<C>>,
     failed: Option<Error>,
-    closed: bool,
 }
 
 impl<C: Send + 'static> Queue<C> {
     pub(crate) fn new(graph: &UpdateGraph) -> Arc<Queue<C>> {
-        let state = QueueState { waiting: VecDeque::new(), taken: VecDeque::new(), failed: None, closed: false };
-        Arc::new(Queue { graph: graph.clone(), id: OnceLock::new(), state: Mutex::new(state), room: Condvar::new() })
+        let state = QueueState { waiting: VecDeque::new(), taken: VecDeque::new(), failed: None };
+        Arc::new(Queue { graph: graph.clone(), id: OnceLock::new(), state: Mutex::new(state) })
     }
 
     /// Tells the queue which node drains it.
     pub(crate) fn registered(&self, id: NodeId) {
         let _ = self.id.set(id);
-    }
-
-    pub(crate) fn graph(&self) -> &UpdateGraph {
-        &self.graph
     }
 
     fn lock(&self) -> MutexGuard<'_, QueueState<C>> {
@@ -154,7 +148,6 @@ impl<C: Send + 'static> Queue<C> {
     pub(crate) fn take(&self, step: Step) -> Result<Vec<C>, Error> {
         let mut state = self.lock();
         let taken = std::mem::take(&mut state.taken);
-        self.room.notify_all();
         if let Some(error) = &state.failed {
             taken.iter().for_each(|queued| queued.token.land(Err(error.clone())));
             return Err(error.clone());
@@ -181,16 +174,6 @@ impl<C: Send + 'static> Queue<C> {
     /// How many calls wait.
     pub(crate) fn waiting(&self) -> usize {
         self.lock().waiting.len()
-    }
-
-    /// No more calls are coming.
-    pub(crate) fn close(&self) {
-        self.lock().closed = true;
-    }
-
-    /// Whether `close` was called.
-    pub(crate) fn is_closed(&self) -> bool {
-        self.lock().closed
     }
 }
 
@@ -258,16 +241,5 @@ impl Transaction {
 impl Drop for Transaction {
     fn drop(&mut self) {
         self.close().into_iter().for_each(|(_, rollback)| rollback());
-    }
-}
-
-/// What a failed graph call means to a caller of a source.
-pub(crate) fn refused(failure: &Failure) -> Error {
-    Error::TableFailed(Arc::new(failure.clone()))
-}
-
-impl From<GraphError> for Box<Error> {
-    fn from(error: GraphError) -> Box<Error> {
-        Box::new(error.into())
     }
 }

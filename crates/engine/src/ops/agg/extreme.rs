@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Decimal128Type, Float64Type};
+use arrow_array::types::Decimal128Type;
 use arrow_array::{Array, ArrayRef, BinaryViewArray, Decimal128Array, Float64Array, Int64Array, StringViewArray};
 use arrow_schema::DataType;
 use column::Chunk;
@@ -67,7 +67,7 @@ impl Family for Floats {
 }
 
 /// A number that orders as the doubles do; both zeros are one.
-fn order_key(value: f64) -> u64 {
+pub(crate) fn order_key(value: f64) -> u64 {
     let bits = (value + 0.0).to_bits();
     if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
 }

@@ -27,9 +27,12 @@ use formula::{Aggregate, Expr};
 use graph::{Moment, Step};
 use rowset::{Before, RowSet};
 
+pub(crate) use self::extreme::order_key;
 use self::groups::{Groups, Maker};
+pub(crate) use self::state::{floats, integers};
 use crate::error::Error;
 use crate::expression::{Evaluator, plan};
+use crate::keys::Touched;
 use crate::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::store::{Store, Writes};
 use crate::table::{Attributes, Table};
@@ -155,32 +158,6 @@ impl Operation for Aggregation {
 impl Output {
     fn is_pick(&self) -> bool {
         matches!(self.kind, Aggregate::First | Aggregate::Last)
-    }
-}
-
-/// The slots a step touches, each once, in order of first touch.
-#[derive(Default)]
-pub(crate) struct Touched {
-    slots: Vec<u32>,
-    marks: Vec<bool>,
-}
-
-impl Touched {
-    fn add(&mut self, slots: &[u32], capacity: usize) {
-        if self.marks.len() < capacity {
-            self.marks.resize(capacity, false);
-        }
-        for slot in slots {
-            if !std::mem::replace(&mut self.marks[*slot as usize], true) {
-                self.slots.push(*slot);
-            }
-        }
-    }
-
-    fn take(&mut self) -> Vec<u32> {
-        let slots = std::mem::take(&mut self.slots);
-        slots.iter().for_each(|slot| self.marks[*slot as usize] = false);
-        slots
     }
 }
 

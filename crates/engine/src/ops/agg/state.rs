@@ -78,7 +78,7 @@ pub(crate) fn integers(cells: &Chunk) -> Int64Array {
     use arrow_array::types::{Int64Type, UInt64Type};
     match cells.data_type() {
         DataType::Int64 => cells.as_primitive::<Int64Type>().clone(),
-        DataType::UInt64 => cells.as_primitive::<UInt64Type>().reinterpret_cast::<Int64Type>(),
+        DataType::UInt64 => cells.as_primitive::<UInt64Type>().unary(|value| value as i64),
         DataType::Date32 => integers(&arrow_cast::cast(cells, &DataType::Int32).expect("days are 32 bits")),
         _ => arrow_cast::cast(cells, &DataType::Int64).expect("fits in 64 bits").as_primitive::<Int64Type>().clone(),
     }
@@ -90,7 +90,7 @@ pub(crate) fn from_integers(values: Int64Array, to: &DataType) -> Result<ArrayRe
     let array: ArrayRef = std::sync::Arc::new(values.clone());
     Ok(match to {
         DataType::Int64 => array,
-        DataType::UInt64 => std::sync::Arc::new(values.reinterpret_cast::<UInt64Type>()),
+        DataType::UInt64 => std::sync::Arc::new(values.unary::<_, UInt64Type>(|value| value as u64)),
         DataType::Date32 => arrow_cast::cast(&arrow_cast::cast(&array, &DataType::Int32)?, to)?,
         DataType::Boolean => arrow_cast::cast(&array, &DataType::Boolean)?,
         _ => arrow_cast::cast(&array, to)?,

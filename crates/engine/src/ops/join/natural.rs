@@ -1,0 +1,506 @@
+//! `natural_join`: every left row, with the columns of its one right match, or nulls.
+//!
+//!   left  0 A    1 B    right  0 A 1           out  0 A 1    1 B –
+//!   right + 1 B 2                              out  ~ 1 B 2    K {V}
+//!   right ~ 0 A 9                              out  ~ 0 A 9    K {V}
+//!
+//! Left rows and columns are shared; right columns are read through an index. Null matches null
+//! only with `nulls_equal`. A second right row of a key is an error only where a left row meets it,
+//! judged at the end of the step. Cost of an update: one probe a changed row, and the left rows of
+//! the keys whose match changed.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, UInt64Array};
+use arrow_schema::{DataType, Field, Schema};
+use column::keys::{KeyTable, NO_SLOT};
+use column::{BlockColumn, Chunk, ColumnSource, NO_ROW, RedirectColumn};
+use graph::{Moment, Step};
+use rowset::{Before, RowSet};
+
+use super::on::{On, Side, added_columns, joined_schema};
+use crate::error::Error;
+use crate::keys::{KeyRows, Touched, joinable};
+use crate::operation::{Input, Live, Operation, Parts, Request, Start};
+use crate::store::{Columns, Writes};
+use crate::table::{Attributes, Table};
+use crate::update::{ColumnSet, TableUpdate};
+use crate::view::{Change, View};
+
+/// What to do where a left row meets several right rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub enum Matches {
+    /// The table fails and names the key.
+    Error,
+    /// The first right row.
+    First,
+    /// The last right row.
+    Last,
+}
+
+/// Rows looked up at once while starting.
+const PROBE_ROWS: u64 = 1 << 16;
+
+/// Left rows with their one match.
+pub struct NaturalJoin {
+    request: Request,
+    on: Arc<On>,
+    added: Vec<(usize, String)>,
+    matches: Matches,
+    nulls_equal: bool,
+}
+
+impl NaturalJoin {
+    /// `on`: left and right names; `joins`: new and old names of right columns, all but the keys without it.
+    pub fn new(
+        operation: &str,
+        left: &Table,
+        right: &Table,
+        on: &[(String, String)],
+        joins: Option<&[(String, String)]>,
+        suffix: Option<&str>,
+        matches: Matches,
+        nulls_equal: bool,
+    ) -> Result<NaturalJoin, Error> {
+        if on.is_empty() {
+            return Err(Error::schema(operation, "at least one key column is needed (on=)"));
+        }
+        let keys = On::new(operation, left, right, on)?;
+        let added = added_columns(operation, left, right, joins, &keys.columns(Side::Right), suffix)?;
+        let arguments = serde_json::json!([on, added, matches, nulls_equal]);
+        let text = on.iter().map(|(l, r)| if l == r { l.clone() } else { format!("{l} = {r}") }).collect::<Vec<_>>().join(", ");
+        let request = Request::new(operation, arguments).with_text(text);
+        Ok(NaturalJoin { request, on: Arc::new(keys), added, matches, nulls_equal })
+    }
+}
+
+impl Operation for NaturalJoin {
+    fn request(&self) -> &Request {
+        &self.request
+    }
+
+    fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
+        let [left, right] = inputs else { unreachable!("a join has two inputs") };
+        let mut live = NaturalLive {
+            on: self.on.clone(),
+            matches: self.matches,
+            nulls_equal: self.nulls_equal,
+            operation: self.request.name.clone(),
+            keys: KeyTable::new(&self.on.types()),
+            right: Vec::new(),
+            // Left rows of a key are asked for when the right side changes, or for the end of a key.
+            left: right.table.is_live().then(Vec::new),
+            left_width: left.table.width(),
+            added: self.added.iter().map(|(column, _)| *column).collect(),
+            touched: Touched::default(),
+            index: None,
+        };
+        live.enter_right(&right.view, right.view.rows())?;
+        let matched = live.start(&left.view)?;
+        live.check(&(0..live.right.len() as u32).collect::<Vec<_>>())?;
+        let counters = [left, right].iter().find_map(|input| input.table.graph()).map(crate::counters::storage).unwrap_or_default();
+        let schema = Schema::new(vec![Field::new("index", DataType::UInt64, true)]);
+        let columns = Columns::filled(&schema, at, &counters, &[matched])?;
+        let sources = redirected(&left.table, &right.table, &self.added, columns.column(0));
+        let attributes = left.table.attributes().clone();
+        let attributes = if right.table.is_live() {
+            Attributes { append_only: false, add_only: false, ..attributes }
+        } else {
+            attributes
+        };
+        let schema = Arc::new(joined_schema(&left.table, &right.table, &self.added));
+        let parts = Parts { rows: left.table.parts().rows.clone(), columns: sources, schema, attributes };
+        let owned = columns.owned();
+        live.index = Some(columns);
+        Ok(Start { parts, live: Box::new(live), owned })
+    }
+}
+
+/// The left table's columns, and the right ones behind an index.
+pub(super) fn redirected(left: &Table, right: &Table, added: &[(usize, String)], index: &Arc<BlockColumn>) -> Vec<Arc<dyn ColumnSource>> {
+    let own = left.parts().columns.iter().cloned();
+    let joined = added.iter().map(|(column, _)| {
+        Arc::new(RedirectColumn::new(right.parts().columns[*column].clone(), index.clone())) as Arc<dyn ColumnSource>
+    });
+    own.chain(joined).collect()
+}
+
+struct NaturalLive {
+    on: Arc<On>,
+    matches: Matches,
+    nulls_equal: bool,
+    operation: String,
+    keys: KeyTable,
+    /// Right rows of each slot.
+    right: Vec<KeyRows>,
+    /// Left rows of each slot; none if the right side never changes.
+    left: Option<Vec<KeyRows>>,
+    left_width: usize,
+    added: Vec<usize>,
+    touched: Touched,
+    index: Option<Columns>,
+}
+
+/// What a step of the right side means for the left rows.
+#[derive(Default)]
+struct RightChange {
+    /// Left rows (keys after) that have another right row now.
+    rematched: Vec<u64>,
+    /// Left rows whose right row moved: the index is rewritten, nobody is told.
+    moved: Vec<u64>,
+    /// Left rows whose right row has other cells.
+    modified: Vec<u64>,
+    /// Result columns of those cells.
+    columns: ColumnSet,
+}
+
+impl Live for NaturalLive {
+    fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
+        let (left, right) = (&inputs[0], &inputs[1]);
+        let update = left.update();
+        let rekeyed = update.columns.contains_any(&self.on.columns(Side::Left)) && !update.modified.is_empty();
+        let old = self.note_right(right)?;
+        self.move_left(left, rekeyed)?;
+        let right_change = self.judge_right(right, &old)?;
+        let mut probe = update.added.clone();
+        if rekeyed {
+            probe |= &update.modified;
+        }
+        let (index, rematched) = self.indexed(left, &probe, &right_change)?;
+        self.check_and_free()?;
+        let writes = Writes {
+            removed: update.removed.clone(),
+            shifts: update.shifts.clone(),
+            added: pieces(&index, &update.added)?,
+            modified: vec![rest(&index, &update.added)?],
+        };
+        self.index().write(step, left.before().rows(), &writes)?;
+        Ok(self.result(update, &rematched, &right_change))
+    }
+}
+
+impl NaturalLive {
+    fn index(&self) -> &Columns {
+        self.index.as_ref().expect("the index is made as the join starts")
+    }
+
+    fn pick(&self, slot: u32) -> u64 {
+        let rows = &self.right[slot as usize];
+        let row = if self.matches == Matches::Last { rows.last() } else { rows.first() };
+        row.unwrap_or(NO_ROW)
+    }
+
+    fn grow(&mut self) {
+        let slots = self.keys.capacity_slots().max(self.right.len());
+        self.right.resize(slots, KeyRows::None);
+        if let Some(left) = &mut self.left {
+            left.resize(slots, KeyRows::None);
+        }
+    }
+
+    /// Enters right rows and says which slots they are in.
+    fn enter_right(&mut self, view: &View, rows: &RowSet) -> Result<Vec<u32>, Error> {
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (keys, rows) = joinable(self.on.read(Side::Right, view, rows)?, rows, self.nulls_equal)?;
+        let mut slots = Vec::new();
+        self.keys.insert(&keys, &mut slots, &mut Vec::new())?;
+        self.grow();
+        for (slot, key) in slots.iter().zip(rows.iter()) {
+            self.right[*slot as usize].enter(key, true);
+        }
+        Ok(slots)
+    }
+
+    /// The index of everything there is.
+    fn start(&mut self, view: &View) -> Result<Vec<(RowSet, Chunk)>, Error> {
+        let rows = view.rows();
+        let parts: Vec<RowSet> = (0..rows.len()).step_by(PROBE_ROWS as usize).map(|from| rows.slice(from, PROBE_ROWS)).collect();
+        if self.left.is_some() {
+            return parts.into_iter().map(|part| {
+                let matched = self.probe(view, &part)?;
+                let cells: ArrayRef = Arc::new(UInt64Array::from(matched));
+                Ok((part, cells))
+            })
+            .collect();
+        }
+        crate::par::try_map(rows.len() > 2 * PROBE_ROWS, &parts, |_, part| {
+            let cells: ArrayRef = Arc::new(UInt64Array::from(self.look_up(view, part)?));
+            Ok((part.clone(), cells))
+        })
+    }
+
+    /// The right row of each left row, in order; the left rows are entered.
+    fn probe(&mut self, view: &View, rows: &RowSet) -> Result<Vec<u64>, Error> {
+        if self.left.is_none() {
+            return self.look_up(view, rows);
+        }
+        let (keys, entered) = joinable(self.on.read(Side::Left, view, rows)?, rows, self.nulls_equal)?;
+        let mut slots = Vec::new();
+        self.keys.insert(&keys, &mut slots, &mut Vec::new())?;
+        self.grow();
+        if let Some(left) = &mut self.left {
+            for (slot, key) in slots.iter().zip(entered.iter()) {
+                left[*slot as usize].enter(key, true);
+            }
+        }
+        self.touched.add(&slots, self.right.len());
+        Ok(spread(rows, &entered, slots.iter().map(|slot| self.pick(*slot))))
+    }
+
+    /// The same without entering: the right side never changes.
+    fn look_up(&self, view: &View, rows: &RowSet) -> Result<Vec<u64>, Error> {
+        let (keys, entered) = joinable(self.on.read(Side::Left, view, rows)?, rows, self.nulls_equal)?;
+        let mut slots = Vec::new();
+        self.keys.find(&keys, &mut slots);
+        let pick = |slot: &u32| if *slot == NO_SLOT { NO_ROW } else { self.pick(*slot) };
+        for slot in slots.iter().filter(|slot| **slot != NO_SLOT) {
+            self.meets_one(*slot)?;
+        }
+        Ok(spread(rows, &entered, slots.iter().map(pick)))
+    }
+
+    fn meets_one(&self, slot: u32) -> Result<(), Error> {
+        if self.matches == Matches::Error && self.right[slot as usize].is_several() {
+            return Err(self.second_match(slot));
+        }
+        Ok(())
+    }
+
+    fn second_match(&self, slot: u32) -> Error {
+        let keys = self.keys.keys_of(&[slot]);
+        let text: Vec<String> = keys.iter().map(|cells| arrow_cast::display::array_value_to_string(cells, 0).unwrap_or_default()).collect();
+        let message = format!(
+            "the key ({}) has several rows in the right table; a natural join takes at most one (use matches=\"first\" or \"last\", or join)",
+            text.join(", ")
+        );
+        Error::Match { operation: self.operation.clone(), message }
+    }
+
+    /// Takes the right side's rows over and returns the match each touched slot had, in keys after.
+    fn note_right(&mut self, right: &Change) -> Result<Vec<(u32, u64, bool)>, Error> {
+        let update = right.update();
+        if update.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rekeyed = update.columns.contains_any(&self.on.columns(Side::Right));
+        let back = if rekeyed { update.shifts.back(&update.modified) } else { Before::default() };
+        let gone = &update.removed | &back;
+        let still = Before(right.before().rows() - &gone.0);
+        let moving = update.shifts.moved(&still);
+        let gone_slots = self.find_right(right.before(), &gone.0)?;
+        let moving_slots = self.find_right(right.before(), &moving.0)?;
+        let fresh = if rekeyed { &update.added | &update.modified } else { update.added.clone() };
+        let mut noted = Touched::default();
+        let mut old: Vec<(u32, u64, bool)> = Vec::new();
+        let capacity = self.right.len();
+        noted.add(&gone_slots.1, capacity);
+        noted.add(&moving_slots.1, capacity);
+        for slot in noted.take() {
+            let row = self.pick(slot);
+            let lost = row != NO_ROW && gone.0.contains(row);
+            old.push((slot, if row == NO_ROW || lost { NO_ROW } else { update.shifts.forward_key(row) }, row != NO_ROW));
+        }
+        for (slot, key) in gone_slots.1.iter().zip(gone_slots.0.iter()) {
+            self.right[*slot as usize].leave(key);
+        }
+        let mut moved = moving_slots.1;
+        moved.sort_unstable();
+        moved.dedup();
+        moved.iter().for_each(|slot| self.right[*slot as usize].shift(&update.shifts));
+        let known: std::collections::HashSet<u32> = old.iter().map(|(slot, ..)| *slot).collect();
+        let before: Vec<(u32, u64)> = self.before_entering(right.now(), &fresh, &known)?;
+        old.extend(before.into_iter().map(|(slot, row)| (slot, row, row != NO_ROW)));
+        let slots = self.enter_right(right.now(), &fresh)?;
+        self.touched.add(&slots, self.right.len());
+        self.touched.add(&old.iter().map(|(slot, ..)| *slot).collect::<Vec<_>>(), self.right.len());
+        Ok(old)
+    }
+
+    fn find_right(&self, view: &View, rows: &RowSet) -> Result<(RowSet, Vec<u32>), Error> {
+        if rows.is_empty() {
+            return Ok((RowSet::new(), Vec::new()));
+        }
+        let (keys, rows) = joinable(self.on.read(Side::Right, view, rows)?, rows, self.nulls_equal)?;
+        let mut slots = Vec::new();
+        self.keys.find(&keys, &mut slots);
+        Ok((rows, slots))
+    }
+
+    /// The matches that slots have before new right rows enter them.
+    fn before_entering(&mut self, view: &View, rows: &RowSet, known: &std::collections::HashSet<u32>) -> Result<Vec<(u32, u64)>, Error> {
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (keys, _) = joinable(self.on.read(Side::Right, view, rows)?, rows, self.nulls_equal)?;
+        let mut slots = Vec::new();
+        self.keys.insert(&keys, &mut slots, &mut Vec::new())?;
+        self.grow();
+        slots.sort_unstable();
+        slots.dedup();
+        Ok(slots.into_iter().filter(|slot| !known.contains(slot)).map(|slot| (slot, self.pick(slot))).collect())
+    }
+
+    /// Takes the left side's rows over, but for the new ones.
+    fn move_left(&mut self, left: &Change, rekeyed: bool) -> Result<(), Error> {
+        if self.left.is_none() {
+            return Ok(());
+        }
+        let update = left.update();
+        let mut gone = update.removed.clone();
+        if rekeyed {
+            gone = &gone | &update.shifts.back(&update.modified);
+        }
+        let still = Before(left.before().rows() - &gone.0);
+        let moving = update.shifts.moved(&still);
+        let gone = self.find_left(left.before(), &gone.0)?;
+        let mut moved = self.find_left(left.before(), &moving.0)?.1;
+        moved.sort_unstable();
+        moved.dedup();
+        self.touched.add(&gone.1, self.right.len());
+        if let Some(rows) = &mut self.left {
+            gone.1.iter().zip(gone.0.iter()).for_each(|(slot, key)| rows[*slot as usize].leave(key));
+            moved.iter().for_each(|slot| rows[*slot as usize].shift(&update.shifts));
+        }
+        Ok(())
+    }
+
+    fn find_left(&self, view: &View, rows: &RowSet) -> Result<(RowSet, Vec<u32>), Error> {
+        if rows.is_empty() {
+            return Ok((RowSet::new(), Vec::new()));
+        }
+        let (keys, rows) = joinable(self.on.read(Side::Left, view, rows)?, rows, self.nulls_equal)?;
+        let mut slots = Vec::new();
+        self.keys.find(&keys, &mut slots);
+        Ok((rows, slots))
+    }
+
+    /// What the right side's change means for left rows that were there.
+    fn judge_right(&self, right: &Change, old: &[(u32, u64, bool)]) -> Result<RightChange, Error> {
+        let update = right.update();
+        let mut change = RightChange::default();
+        let Some(left) = &self.left else { return Ok(change) };
+        for (slot, was, had) in old {
+            let now = self.pick(*slot);
+            if now != *was || (*had && *was == NO_ROW) {
+                left[*slot as usize].for_each(|key| change.rematched.push(key));
+            } else if now != NO_ROW && update.shifts.back_key(now) != now {
+                left[*slot as usize].for_each(|key| change.moved.push(key));
+            }
+        }
+        let changed: Vec<usize> = (0..self.added.len()).filter(|at| update.columns.contains(self.added[*at])).collect();
+        if !changed.is_empty() {
+            let (rows, slots) = self.find_right(right.now(), &update.modified)?;
+            for (slot, key) in slots.iter().zip(rows.iter()) {
+                if self.pick(*slot) == key {
+                    left[*slot as usize].for_each(|key| change.modified.push(key));
+                }
+            }
+            change.columns = changed.into_iter().map(|at| self.left_width + at).collect();
+        }
+        Ok(change)
+    }
+
+    /// New index cells: (key, right row) ascending by key; and the rows that stayed whose match is
+    /// another now.
+    fn indexed(&mut self, left: &Change, probe: &RowSet, right: &RightChange) -> Result<(Vec<(u64, u64)>, RowSet), Error> {
+        let update = left.update();
+        let mut rematched = RowSet::from_keys(right.rematched.clone());
+        let mut again = &rematched | &RowSet::from_keys(right.moved.clone());
+        let mut cells: Vec<(u64, u64)> = Vec::new();
+        if !probe.is_empty() {
+            let matched = self.probe(left.now(), probe)?;
+            cells.extend(probe.iter().zip(matched));
+            again = &again - probe;
+        }
+        if !again.is_empty() {
+            let found = self.look_up(left.now(), &again)?;
+            cells.extend(again.iter().zip(found));
+            cells.sort_unstable();
+        }
+        // A row that took another key counts as rematched only if its right row is another one.
+        let stayed = probe - &update.added;
+        if !stayed.is_empty() {
+            let before = update.shifts.back(&stayed);
+            let index = self.index().column(0).at(left.before().moment());
+            let index = index.map_err(|_| Error::internal(&self.operation, "its own index before the step is gone"))?;
+            let old = index.take(&before.0.to_vec())?;
+            let old = arrow_array::cast::AsArray::as_primitive::<arrow_array::types::UInt64Type>(&old);
+            let other = stayed.iter().enumerate().filter(|(at, key)| {
+                let now = cells[cells.partition_point(|(known, _)| known < key)].1;
+                old.value(*at) != now
+            });
+            rematched |= &other.map(|(_, key)| key).collect::<RowSet>();
+        }
+        rematched = &rematched - &update.added;
+        Ok((cells, rematched))
+    }
+
+    /// Duplicates are judged, and keys that neither side has any more are freed.
+    fn check_and_free(&mut self) -> Result<(), Error> {
+        let touched = self.touched.take();
+        self.check(&touched)?;
+        for slot in touched {
+            let unused = self.right[slot as usize].is_empty() && self.left.as_ref().is_none_or(|left| left[slot as usize].is_empty());
+            if unused && self.left.is_some() {
+                self.keys.free(slot);
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&self, slots: &[u32]) -> Result<(), Error> {
+        let Some(left) = self.left.as_ref().filter(|_| self.matches == Matches::Error) else { return Ok(()) };
+        let met = slots.iter().find(|slot| self.right[**slot as usize].is_several() && !left[**slot as usize].is_empty());
+        met.map_or(Ok(()), |slot| Err(self.second_match(*slot)))
+    }
+
+    fn result(&self, update: &TableUpdate, rematched: &RowSet, right: &RightChange) -> TableUpdate {
+        let mut result = update.clone();
+        if !rematched.is_empty() {
+            result.modified |= rematched;
+            (0..self.added.len()).for_each(|at| result.columns.insert(self.left_width + at));
+        }
+        let modified = &RowSet::from_keys(right.modified.clone()) - &update.added;
+        if !modified.is_empty() {
+            result.modified |= &modified;
+            right.columns.iter().for_each(|column| result.columns.insert(column));
+        }
+        result
+    }
+}
+
+/// Matches of the rows that were looked up, among all rows: the others have none.
+fn spread(rows: &RowSet, entered: &RowSet, matched: impl Iterator<Item = u64>) -> Vec<u64> {
+    if rows.len() == entered.len() {
+        return matched.collect();
+    }
+    let mut all = vec![NO_ROW; rows.len() as usize];
+    for (position, row) in rows.positions_of(entered).0.iter().zip(matched) {
+        all[position as usize] = row;
+    }
+    all
+}
+
+/// The cells of added rows as one piece.
+fn pieces(cells: &[(u64, u64)], added: &RowSet) -> Result<Vec<(RowSet, Vec<Chunk>)>, Error> {
+    if added.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rows: UInt64Array = if cells.len() as u64 == added.len() {
+        cells.iter().map(|(_, row)| *row).collect::<Vec<_>>().into()
+    } else {
+        cells.iter().filter(|(key, _)| added.contains(*key)).map(|(_, row)| *row).collect::<Vec<_>>().into()
+    };
+    Ok(vec![(added.clone(), vec![Arc::new(rows)])])
+}
+
+/// The cells of rows that were there.
+fn rest(cells: &[(u64, u64)], added: &RowSet) -> Result<Option<(RowSet, Chunk)>, Error> {
+    if cells.len() as u64 == added.len() {
+        return Ok(None);
+    }
+    let (keys, rows): (Vec<u64>, Vec<u64>) = cells.iter().filter(|(key, _)| !added.contains(*key)).copied().unzip();
+    Ok(Some((RowSet::from_sorted_keys(&keys), Arc::new(UInt64Array::from(rows)))))
+}

@@ -1,0 +1,116 @@
+//! What all joins ask first: which columns match, in which common type, and what the result's
+//! columns are called.
+
+use arrow_schema::{DataType, Field, Schema};
+use column::Chunk;
+
+use crate::error::Error;
+use crate::table::Table;
+use crate::view::View;
+use rowset::RowSet;
+
+/// Key columns of both sides, compared in a common type.
+pub struct On {
+    /// Left and right column, and the type they meet in.
+    pub pairs: Vec<(usize, usize, DataType)>,
+}
+
+/// The side of a join.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Side {
+    /// The table whose rows the result has.
+    Left,
+    /// The table that is looked up.
+    Right,
+}
+
+impl On {
+    /// Checks names and types: integers meet integers, floats floats, anything else its own type.
+    pub fn new(operation: &str, left: &Table, right: &Table, pairs: &[(String, String)]) -> Result<On, Error> {
+        let pair = |(left_name, right_name): &(String, String)| {
+            let (l, r) = (left.column_index(operation, left_name)?, right.column_index(operation, right_name)?);
+            let meet = meeting_type(left.column_type(l), right.column_type(r)).ok_or_else(|| {
+                let (a, b) = (left.schema().field(l).data_type(), right.schema().field(r).data_type());
+                Error::types(operation, format!("the keys {left_name:?} ({a}) and {right_name:?} ({b}) do not compare; cast one of them"))
+            })?;
+            Ok((l, r, meet))
+        };
+        Ok(On { pairs: pairs.iter().map(pair).collect::<Result<_, Error>>()? })
+    }
+
+    /// The types keys meet in.
+    pub fn types(&self) -> Vec<DataType> {
+        self.pairs.iter().map(|(_, _, meet)| meet.clone()).collect()
+    }
+
+    /// The key columns of one side.
+    pub fn columns(&self, side: Side) -> Vec<usize> {
+        self.pairs.iter().map(|(left, right, _)| if side == Side::Left { *left } else { *right }).collect()
+    }
+
+    /// The key cells of one side's rows.
+    pub fn read(&self, side: Side, view: &View, rows: &RowSet) -> Result<Vec<Chunk>, Error> {
+        self.columns(side).into_iter().zip(&self.pairs).map(|(column, (_, _, meet))| cells_as(view.read(column, rows)?, meet)).collect()
+    }
+}
+
+/// Cells in the type keys meet in.
+pub fn cells_as(cells: Chunk, meet: &DataType) -> Result<Chunk, Error> {
+    if cells.data_type() == meet { Ok(cells) } else { Ok(arrow_cast::cast(&cells, meet)?) }
+}
+
+/// The type two key columns are compared in, if they compare without loss.
+pub fn meeting_type(left: &DataType, right: &DataType) -> Option<DataType> {
+    use DataType::*;
+    let family = |data_type: &DataType| match data_type {
+        Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 => 1,
+        Float16 | Float32 | Float64 => 2,
+        _ => 0,
+    };
+    match (left, right) {
+        (left, right) if left == right => Some(left.clone()),
+        // Instants are instants whatever zone they are shown in; a stamp without a zone is none.
+        (Timestamp(_, Some(_)), Timestamp(_, Some(_))) => Some(left.clone()),
+        (left, right) if family(left) != 0 && family(left) == family(right) => formula::promote(left, right).ok(),
+        _ => None,
+    }
+}
+
+/// The columns a join adds: right column and its name in the result.
+pub fn added_columns(
+    operation: &str,
+    left: &Table,
+    right: &Table,
+    chosen: Option<&[(String, String)]>,
+    without: &[usize],
+    suffix: Option<&str>,
+) -> Result<Vec<(usize, String)>, Error> {
+    let chosen: Vec<(usize, String)> = match chosen {
+        Some(names) => names.iter().map(|(new, old)| Ok((right.column_index(operation, old)?, new.clone()))).collect::<Result<_, Error>>()?,
+        None => {
+            let all = right.schema().fields().iter().enumerate().filter(|(index, _)| !without.contains(index));
+            all.map(|(index, field)| (index, field.name().clone())).collect()
+        }
+    };
+    let mut taken: std::collections::HashSet<String> = left.schema().fields().iter().map(|field| field.name().clone()).collect();
+    chosen
+        .into_iter()
+        .map(|(index, name)| {
+            let name = match suffix {
+                Some(suffix) if taken.contains(&name) => format!("{name}{suffix}"),
+                _ => name,
+            };
+            if !taken.insert(name.clone()) {
+                return Err(Error::Duplicate { operation: operation.into(), name });
+            }
+            Ok((index, name))
+        })
+        .collect()
+}
+
+/// The schema of a join's result.
+pub fn joined_schema(left: &Table, right: &Table, added: &[(usize, String)]) -> Schema {
+    let own = left.schema().fields().iter().map(|field| Field::clone(field));
+    let joined = added.iter().map(|(index, name)| right.schema().field(*index).clone().with_name(name).with_nullable(true));
+    Schema::new(own.chain(joined).collect::<Vec<_>>())
+}
