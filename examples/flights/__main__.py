@@ -17,6 +17,7 @@ import signal
 import sys
 import time
 import warnings
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -161,7 +162,7 @@ class Demo:
 
     def _play(self, graph: tf.Graph, derived: Mapping[str, pipeline.Derived]) -> None:
         """Watch until every row is in, or a stream fails."""
-        with self._shown, self._listen(derived):
+        with self._shown, self._listen(graph, derived):
             while not self._look(graph, derived):
                 self._shown.show(self._state)
                 for feed in self._feeds:
@@ -173,10 +174,10 @@ class Demo:
                 time.sleep(LOOK)
         self._say(self._state.line())
 
-    def _listen(self, derived: Mapping[str, pipeline.Derived]) -> tf.Subscription:
-        """Tell of every change of the leaderboard."""
+    def _listen(self, graph: tf.Graph, derived: Mapping[str, pipeline.Derived]) -> ExitStack:
+        """Tell of every change of the leaderboard, and note how long each cycle took."""
 
-        def heard(update: Any) -> None:
+        def heard(update: tf.Update) -> None:
             new = pa.table(update.added_rows(["dep_delay", "airline", "flight"])).to_pylist()
             if new:
                 greatest = max(new, key=lambda row: row["dep_delay"])
@@ -185,7 +186,13 @@ class Demo:
                     f"{greatest['airline']} {greatest['flight']} left {greatest['dep_delay']} minutes late"
                 )
 
-        return derived["worst"].table.subscribe(heard)
+        def timed(_: tf.Update) -> None:
+            self._state.cycle_times.append(graph.counters()["last_cycle_ns"] / 1e9)
+
+        listening = ExitStack()
+        listening.enter_context(derived["worst"].table.subscribe(heard))
+        listening.enter_context(derived["flown"].table.subscribe(timed, columns=[]))
+        return listening
 
     def _look(self, graph: tf.Graph, derived: Mapping[str, pipeline.Derived]) -> bool:
         """Take in what there is to see; whether all rows are in."""

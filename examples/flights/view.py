@@ -36,7 +36,7 @@ class State:
 
     def percentile(self, share: float) -> float:
         """The cycle time that so great a share of the cycles did not exceed, in milliseconds."""
-        ordered = sorted(self.cycle_times)
+        ordered = sorted(self.cycle_times.copy())  # a listener's thread appends
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))] * 1e3 if ordered else 0.0
 
     def line(self) -> str:
