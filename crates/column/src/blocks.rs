@@ -21,6 +21,8 @@ use crate::{Chunk, Column, ColumnCounters, ColumnSource, Error, StorageCounters}
 
 /// Neighbouring blocks leave as one array up to this size.
 const SLAB_BYTES: usize = 8 << 20;
+/// Cells written before readers get their turn at the lock: some tens of microseconds.
+const SLICE_CELLS: usize = 16 * BLOCK;
 /// Moved rows are carried over in batches of this many.
 const MOVE_ROWS: u64 = 64 * BLOCK as u64;
 
@@ -199,9 +201,11 @@ impl BlockColumn {
         let mut runs = runs(rows).peekable();
         let (mut at, mut batch) = (0, Vec::new());
         while let Some(first) = runs.peek().copied() {
-            let mut shared = self.shared();
+            let (mut shared, from) = (self.shared(), at);
             let leaf = shared.tree.leaf_mut(first.leaf());
-            while let Some(block) = runs.peek().filter(|run| run.leaf() == first.leaf()).map(|run| run.block) {
+            while let Some(block) = runs.peek().filter(|run| run.leaf() == first.leaf()).map(|run| run.block)
+                && at - from < SLICE_CELLS
+            {
                 batch.clear();
                 while let Some(run) = runs.next_if(|run| run.block == block) {
                     batch.push(run);

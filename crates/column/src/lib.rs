@@ -18,6 +18,7 @@ pub mod keys;
 pub mod kind;
 mod reading;
 mod redirect;
+mod segments;
 mod slab;
 mod source;
 mod texts;

@@ -10,8 +10,9 @@ use rowset::RowSet;
 
 use crate::bits::Bits;
 use crate::block::Block;
-use crate::cells::{Cells, Gathered, Shape, array_of, is_long, length, place, placed, with_width};
+use crate::cells::{Cells, Gathered, Shape, array_of, is_long, place, placed, with_width};
 use crate::kind::Kind;
+use crate::segments::Segments;
 use crate::slab::{Lender, lend};
 use crate::texts::MOST_TEXTS;
 use crate::tree::{BLOCK, Cursor, Tree, locate, runs};
@@ -21,10 +22,8 @@ use crate::{Error, NO_ROW};
 const LEND_BYTES: usize = 256;
 /// Fewer views than this are copied: to lend them means to list the buffers of their whole slab.
 const LEND_VIEWS: usize = 256;
-/// A block that gives this many strings at once shares its buffers, else their bytes are copied.
-const SHARE_STRINGS: usize = BLOCK / 8;
-/// Copied bytes of strings go into buffers of about this size.
-const COPY_BYTES: usize = 1 << 28;
+/// From this many keys on, a table of blocks is made to look them up in.
+const DIRECTORY_KEYS: usize = 512;
 
 /// The cells of a contiguous range of keys, without a copy, if their memory lies together.
 pub(crate) fn lent(tree: &Tree, shape: &Shape, first: u64, len: usize) -> Option<ArrayRef> {
@@ -108,9 +107,9 @@ fn lent_texts(blocks: &[Arc<Block>]) -> Vec<Buffer> {
 /// The cells of these rows, copied together. Not for opaque shapes.
 pub(crate) fn gather(tree: &Tree, shape: &Shape, rows: &RowSet) -> Gathered {
     let mut gathered = Gathered::new(shape, usize::try_from(rows.len()).unwrap_or(usize::MAX));
-    let mut segments = Segments::new(shape);
+    let mut segments = Segments::new(shape, (0, 0));
     with_width!(shape, T, stride => gather_units::<T>(tree, rows, stride, &mut gathered, &mut segments));
-    segments.settle(&mut gathered, false);
+    segments.settle(&mut gathered);
     gathered
 }
 
@@ -144,7 +143,7 @@ fn gather_units<'a, T: ArrowNativeType>(
             if let Some(bits) = block.valid() {
                 valid.get_or_insert_with(|| Bits::filled(*total, true)).copy(at, bits, run.offset, run.len);
             }
-            segments.note(block, at, run.len);
+            segments.note(block, usize::MAX, at, run.len);
         }
         at += run.len;
     }
@@ -166,14 +165,29 @@ fn copy_units<T: Copy>(target: &mut [T], source: &[T]) {
 /// One cell per key, in the order given. Not for opaque shapes.
 pub(crate) fn take(tree: &Tree, shape: &Shape, keys: &[u64]) -> Gathered {
     let mut gathered = Gathered::new(shape, keys.len());
-    let mut segments = Segments::new(shape);
-    with_width!(shape, T, stride => take_units::<T>(tree, keys, stride, &mut gathered, &mut segments));
-    segments.settle(&mut gathered, true);
+    if let Some(directory) = Directory::of(tree, keys.len()) {
+        let mut segments = Segments::new(shape, directory.blocks());
+        with_width!(shape, T, stride => {
+            let cells = directory.cells::<T>();
+            take_units::<T>(&|number| directory.at(number), &cells, keys, stride, &mut gathered, &mut segments);
+        });
+        segments.settle(&mut gathered);
+        return gathered;
+    }
+    let cursor = std::cell::RefCell::new(Cursor::new(tree));
+    let mut segments = Segments::new(shape, (0, 0));
+    with_width!(shape, T, stride => {
+        let find = |number| cursor.borrow_mut().block(number).map(|block| (block, usize::MAX));
+        take_units::<T>(&find, &[], keys, stride, &mut gathered, &mut segments);
+    });
+    segments.settle(&mut gathered);
     gathered
 }
 
+/// `plain` are the cells of those blocks, by place, that need nothing but copying.
 fn take_units<'a, T: ArrowNativeType>(
-    tree: &'a Tree,
+    find: &dyn Fn(u64) -> Option<(&'a Arc<Block>, usize)>,
+    plain: &[&[T]],
     keys: &[u64],
     stride: usize,
     gathered: &mut Gathered,
@@ -181,123 +195,71 @@ fn take_units<'a, T: ArrowNativeType>(
 ) {
     let Gathered { values, valid, .. } = gathered;
     let out = values.typed_data_mut::<T>();
-    let mut cursor = Cursor::new(tree);
     let mut current = u64::MAX;
-    let mut block: Option<&Arc<Block>> = None;
-    let mut dense: Option<&[T]> = None;
+    let mut found: Option<(&Arc<Block>, usize)> = None;
+    let base = segments.first_number;
     for (at, &key) in keys.iter().enumerate() {
         let (number, offset) = locate(key);
+        let target = &mut out[at * stride..(at + 1) * stride];
+        if let Some(cells) = plain.get(number.wrapping_sub(base) as usize)
+            && !cells.is_empty()
+        {
+            copy_units(target, &cells[offset * stride..]);
+            continue;
+        }
         if number != current {
             current = number;
-            block = if key == NO_ROW { None } else { cursor.block(number) };
-            dense = block.and_then(|block| block.dense());
+            found = if key == NO_ROW { None } else { find(number) };
         }
-        let target = &mut out[at * stride..(at + 1) * stride];
-        match (dense, block) {
-            (Some(cells), _) => copy_units(target, &cells[offset * stride..]),
-            (None, Some(block)) => block.copy_run(offset, target, stride),
-            (None, None) => valid.get_or_insert_with(|| Bits::filled(keys.len(), true)).set(at, false),
+        let Some((block, place)) = found else {
+            valid.get_or_insert_with(|| Bits::filled(keys.len(), true)).set(at, false);
+            continue;
+        };
+        block.copy_run(offset, target, stride);
+        if block.valid().is_some_and(|bits| !bits.get(offset)) {
+            valid.get_or_insert_with(|| Bits::filled(keys.len(), true)).set(at, false);
         }
-        if let Some(block) = block {
-            if block.valid().is_some_and(|bits| !bits.get(offset)) {
-                valid.get_or_insert_with(|| Bits::filled(keys.len(), true)).set(at, false);
-            }
-            segments.note(block, at, 1);
-        }
+        segments.note(block, place, at, 1);
     }
 }
 
-/// From which block each stretch of gathered views came, to give them buffers of their own array.
-struct Segments<'a> {
-    wanted: bool,
-    list: Vec<(&'a Arc<Block>, usize, usize)>,
+/// The blocks of a tree by number, where a table of them is worth making.
+struct Directory<'a> {
+    first: u64,
+    places: Vec<Option<&'a Arc<Block>>>,
 }
 
-impl<'a> Segments<'a> {
-    fn new(shape: &Shape) -> Segments<'a> {
-        Segments { wanted: shape.has_views(), list: Vec::new() }
+impl<'a> Directory<'a> {
+    /// For a read of many keys of a tree whose blocks lie close together.
+    fn of(tree: &'a Tree, keys: usize) -> Option<Directory<'a>> {
+        if keys < DIRECTORY_KEYS {
+            return None;
+        }
+        let leaves = tree.leaves();
+        let first = leaves.first()?.iter().next()?.0;
+        let last = leaves.last()?.iter().last()?.0;
+        let width = usize::try_from(last - first).ok().filter(|&width| width < keys * 4)? + 1;
+        let mut places = vec![None; width];
+        for (number, entry) in leaves.iter().flat_map(|leaf| leaf.iter()) {
+            places[(number - first) as usize] = Some(&entry.block);
+        }
+        Some(Directory { first, places })
     }
 
-    #[inline(always)]
-    fn note(&mut self, block: &'a Arc<Block>, at: usize, len: usize) {
-        if !self.wanted || block.texts().is_empty() {
-            return;
-        }
-        match self.list.last_mut() {
-            Some((last, from, had)) if Arc::ptr_eq(last, block) && *from + *had == at => *had += len,
-            _ => self.list.push((block, at, len)),
-        }
+    fn at(&self, number: u64) -> Option<(&'a Arc<Block>, usize)> {
+        let place = number.checked_sub(self.first)? as usize;
+        Some(((*self.places.get(place)?)?, place))
     }
 
-    /// Points every long view at a buffer of the gathered array. With `repeats`, one block may come often.
-    fn settle(self, gathered: &mut Gathered, repeats: bool) {
-        let mut longs: HashMap<*const Block, usize> = HashMap::new();
-        let views = gathered.values.typed_data_mut::<u8>();
-        if self.list.is_empty() || views.is_empty() {
-            return;
-        }
-        let views = gathered.values.typed_data_mut::<u128>();
-        if repeats {
-            for &(block, at, len) in &self.list {
-                *longs.entry(Arc::as_ptr(block)).or_default() +=
-                    views[at..at + len].iter().filter(|view| is_long(**view)).count();
-            }
-        }
-        let mut shared: HashMap<*const Block, u32> = HashMap::new();
-        let mut copies = Copies::default();
-        for (block, at, len) in self.list {
-            let views = &mut views[at..at + len];
-            let pointer = Arc::as_ptr(block);
-            let long = match repeats {
-                true => longs.get(&pointer).copied().unwrap_or(0),
-                false => views.iter().filter(|view| is_long(**view)).count(),
-            };
-            if long == 0 {
-                continue;
-            }
-            let base = (long >= SHARE_STRINGS).then(|| {
-                *shared.entry(pointer).or_insert_with(|| {
-                    copies.close(&mut gathered.texts);
-                    let base = gathered.texts.len() as u32;
-                    gathered.texts.extend(block.texts().buffers());
-                    base
-                })
-            });
-            for view in views.iter_mut().filter(|view| is_long(**view)) {
-                *view = match base {
-                    Some(base) => {
-                        let (buffer, offset) = place(*view);
-                        placed(*view, buffer - block.texts().base() + base, offset)
-                    }
-                    None => copies.add(*view, block.texts().bytes(*view), &mut gathered.texts),
-                };
-            }
-        }
-        copies.close(&mut gathered.texts);
-    }
-}
-
-/// Bytes of strings copied into buffers of the gathered array.
-#[derive(Default)]
-struct Copies {
-    bytes: Vec<u8>,
-}
-
-impl Copies {
-    fn add(&mut self, view: u128, bytes: &[u8], texts: &mut Vec<Buffer>) -> u128 {
-        if !self.bytes.is_empty() && self.bytes.len() + bytes.len() > COPY_BYTES {
-            self.close(texts);
-        }
-        let view = placed(view, texts.len() as u32, self.bytes.len() as u32);
-        self.bytes.extend_from_slice(bytes);
-        debug_assert_eq!(length(view), bytes.len());
-        view
+    fn blocks(&self) -> (u64, usize) {
+        (self.first, self.places.len())
     }
 
-    fn close(&mut self, texts: &mut Vec<Buffer>) {
-        if !self.bytes.is_empty() {
-            texts.push(Buffer::from_vec(std::mem::take(&mut self.bytes)));
-        }
+    /// The cells of each block that are all there is to it; nothing for others.
+    fn cells<T: ArrowNativeType>(&self) -> Vec<&'a [T]> {
+        let plain = |block: &&'a Arc<Block>| block.valid().is_none() && block.texts().is_empty();
+        let cells = |block: &Option<&'a Arc<Block>>| block.filter(plain).and_then(|block| block.dense());
+        self.places.iter().map(|block| cells(block).unwrap_or_default()).collect()
     }
 }
 

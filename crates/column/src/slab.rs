@@ -4,6 +4,8 @@
 //! a lent buffer keeps the owners of every region it covers alive, so nobody can get at them mutably.
 #![allow(unsafe_code)]
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::panic::AssertUnwindSafe;
 use std::ptr::NonNull;
@@ -57,11 +59,11 @@ struct Slab {
     region_bytes: usize,
     regions: u32,
     /// Regions that came back, for the pool to hand out again.
-    freed: Mutex<Vec<u32>>,
+    freed: Mutex<BinaryHeap<Reverse<u32>>>,
 }
 
 impl Slab {
-    fn freed(&self) -> std::sync::MutexGuard<'_, Vec<u32>> {
+    fn freed(&self) -> std::sync::MutexGuard<'_, BinaryHeap<Reverse<u32>>> {
         self.freed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -110,7 +112,7 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        self.slab.freed().push(self.index);
+        self.slab.freed().push(Reverse(self.index));
     }
 }
 
@@ -178,8 +180,7 @@ impl Pool {
             if freed.len() * 2 < slab.regions as usize {
                 continue;
             }
-            let lowest = (0..freed.len()).min_by_key(|&at| freed[at])?;
-            let index = freed.swap_remove(lowest);
+            let Reverse(index) = freed.pop()?;
             drop(freed);
             let mut region = Region { slab: slab.clone(), index };
             region.cells_mut::<u8>().fill(0);
@@ -199,16 +200,22 @@ impl Pool {
         Region { slab, index: 0 }
     }
 
-    /// Gives back slabs of which no region is in use.
+    /// Gives back slabs of which no region is in use, but for one to write the next rows into.
     pub(crate) fn trim(&mut self) {
         let last = self.slabs.last().map(Arc::as_ptr);
-        self.slabs.retain(|slab| Arc::strong_count(slab) > 1);
+        let used: usize = self.slabs.iter().map(|slab| Arc::strong_count(slab) - 1).sum();
+        let mut spared = false;
+        self.slabs.retain(|slab| {
+            let spare = Arc::strong_count(slab) == 1 && !spared && slab.regions as usize <= used;
+            spared |= spare;
+            spare || Arc::strong_count(slab) > 1
+        });
         if self.slabs.last().map(Arc::as_ptr) != last {
-            // Whatever slab is last now has no untouched regions left, or was abandoned full.
+            // Whatever slab is last now has no untouched regions left.
             self.taken = u32::MAX;
-            if self.slabs.is_empty() {
-                self.slab_regions = 1;
-            }
+        }
+        if self.slabs.is_empty() {
+            self.slab_regions = 1;
         }
     }
 }
