@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, Datum, Scalar};
+use arrow_array::{ArrayRef, Datum, Scalar};
 use arrow_schema::DataType;
 
 use crate::lanes::LaneOp;
@@ -82,11 +82,6 @@ impl Argument {
             Argument::Many(array) => Arc::clone(array),
             Argument::One(array) => repeat(array, rows),
         }
-    }
-
-    /// Whether it is one null.
-    pub(crate) fn is_null(&self) -> bool {
-        matches!(self, Argument::One(array) if array.is_null(0))
     }
 }
 

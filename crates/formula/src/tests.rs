@@ -1,6 +1,9 @@
 //! What every function gives for nulls, NaN, zeros, infinities and the ends of its type's range.
 
 mod arithmetic;
+mod cast;
 mod choice;
 mod folding;
 mod logic;
+mod text;
+mod time;

@@ -34,6 +34,9 @@ impl Binder<'_> {
         if from == DataType::Null {
             return self.promoted(node, to);
         }
+        if let Some(cast) = self.cast_time(node, to, text)? {
+            return Ok(cast);
+        }
         if let Some(factor) = ticks(declared).filter(|factor| is_integer(&from) && *factor > 1) {
             // A whole number cast to an instant or a duration counts in the unit that was named.
             let wide = self.cast(node, &DataType::Int64, &DataType::Int64, strict, text)?;

@@ -1,12 +1,145 @@
 //! Binding of functions of strings.
 
-use super::{Binder, Term};
+use arrow_schema::DataType;
+use regex::Regex;
+
+use super::{Binder, Term, type_error};
 use crate::error::Error;
 use crate::expr::Expr;
 use crate::function::{Function, Text};
+use crate::functions::text::{self, Ends, Pattern};
+use crate::functions::{parse, time};
+use crate::literal::Literal;
+use crate::node::Whole;
+use crate::types::is_text;
 
 impl Binder<'_> {
-    pub(super) fn text(&mut self, function: Text, _args: &[Expr], _text: &dyn Fn() -> String) -> Result<Term, Error> {
-        Err(Error::Parameter { function: Function::Text(function).name(), message: "not available".to_owned() })
+    pub(super) fn text(&mut self, function: Text, args: &[Expr], written: &dyn Fn() -> String) -> Result<Term, Error> {
+        let name = Function::Text(function).name();
+        let (least, most, takes) = arity(function);
+        if args.len() < least || args.len() > most {
+            return Err(Error::Arguments { function: name, takes, given: args.len() });
+        }
+        let mut terms = self.terms(args)?;
+        let subject = self.string(&name, &terms[0])?;
+        let rest = terms.split_off(1);
+        match function {
+            Text::LenChars => self.text_node(&name, text::len_chars(), vec![subject], DataType::Int64),
+            Text::LenBytes => self.text_node(&name, text::len_bytes(), vec![subject], DataType::Int64),
+            Text::Contains { literal } => self.contains(&name, subject, &rest[0], literal),
+            Text::StartsWith => self.with_strings(&name, text::starts_with(), subject, &rest, DataType::Boolean),
+            Text::EndsWith => self.with_strings(&name, text::ends_with(), subject, &rest, DataType::Boolean),
+            Text::ToLowercase => self.text_node(&name, text::lowercase(), vec![subject], DataType::Utf8View),
+            Text::ToUppercase => self.text_node(&name, text::uppercase(), vec![subject], DataType::Utf8View),
+            Text::Slice => self.with_integers(&name, text::slice(), subject, &rest),
+            Text::Head => self.with_integers(&name, text::head(), subject, &rest),
+            Text::Tail => self.with_integers(&name, text::tail(), subject, &rest),
+            Text::Zfill => self.with_integers(&name, text::zfill(), subject, &rest),
+            Text::Replace { literal } => self.replace(&name, subject, &rest, literal, false),
+            Text::ReplaceAll { literal } => self.replace(&name, subject, &rest, literal, true),
+            Text::StripChars => self.strip(&name, Ends::Both, subject, &rest),
+            Text::StripCharsStart => self.strip(&name, Ends::Start, subject, &rest),
+            Text::StripCharsEnd => self.strip(&name, Ends::End, subject, &rest),
+            Text::StripPrefix => self.with_strings(&name, text::strip_affix(true), subject, &rest, DataType::Utf8View),
+            Text::StripSuffix => self.with_strings(&name, text::strip_affix(false), subject, &rest, DataType::Utf8View),
+            Text::ToDate { strict } => {
+                let format = rest.first().map(|format| self.known_text(&name, format, "the format")).transpose()?;
+                let kernel = parse::date(format.as_deref(), strict);
+                self.whole(&format!("{name} {format:?} {strict}"), kernel, vec![subject], DataType::Date32, &written()).map(Term::Node)
+            }
+            Text::ToDatetime { strict } => {
+                let format = rest.first().map(|format| self.known_text(&name, format, "the format")).transpose()?;
+                let zoned = format.as_deref().is_some_and(parse::names_offset);
+                let data_type = time::timestamp(zoned.then(|| "UTC".into()));
+                let kernel = parse::datetime(format.as_deref(), strict, zoned);
+                self.whole(&format!("{name} {format:?} {strict}"), kernel, vec![subject], data_type, &written()).map(Term::Node)
+            }
+        }
+    }
+
+    fn string(&mut self, name: &str, term: &Term) -> Result<usize, Error> {
+        let data_type = self.term_type(term);
+        if data_type != DataType::Null && !is_text(&data_type) {
+            return Err(type_error(name, &[&data_type], "it takes strings; cast first with .cast(String)"));
+        }
+        self.as_type(term, &DataType::Utf8View)
+    }
+
+    fn text_node(&mut self, name: &str, kernel: Whole, args: Vec<usize>, data_type: DataType) -> Result<Term, Error> {
+        self.whole(name, kernel, args, data_type, "").map(Term::Node)
+    }
+
+    fn with_strings(&mut self, name: &str, kernel: Whole, subject: usize, rest: &[Term], data_type: DataType) -> Result<Term, Error> {
+        let mut args = vec![subject];
+        for term in rest {
+            args.push(self.string(name, term)?);
+        }
+        self.text_node(name, kernel, args, data_type)
+    }
+
+    /// Integer arguments; a null literal at the end is one that was left out.
+    fn with_integers(&mut self, name: &str, kernel: Whole, subject: usize, rest: &[Term]) -> Result<Term, Error> {
+        let mut args = vec![subject];
+        for (index, term) in rest.iter().enumerate() {
+            if index > 0 && matches!(term, Term::Literal(Literal::Null)) {
+                continue;
+            }
+            let data_type = self.term_type(term);
+            if !data_type.is_integer() && data_type != DataType::Null {
+                return Err(type_error(name, &[&DataType::Utf8View, &data_type], "it counts in integers"));
+            }
+            let node = self.settled(term.clone())?;
+            args.push(self.cast_to_int64(node)?);
+        }
+        self.text_node(name, kernel, args, DataType::Utf8View)
+    }
+
+    fn cast_to_int64(&mut self, node: usize) -> Result<usize, Error> {
+        if *self.type_of(node) == DataType::UInt64 {
+            return Err(type_error("a count", &[&DataType::UInt64], "cast it to Int64"));
+        }
+        self.promoted(node, &DataType::Int64)
+    }
+
+    fn strip(&mut self, name: &str, ends: Ends, subject: usize, rest: &[Term]) -> Result<Term, Error> {
+        let rest: Vec<Term> = rest.iter().filter(|term| !matches!(term, Term::Literal(Literal::Null))).cloned().collect();
+        self.with_strings(name, text::strip(ends), subject, &rest, DataType::Utf8View)
+    }
+
+    fn contains(&mut self, name: &str, subject: usize, pattern: &Term, literal: bool) -> Result<Term, Error> {
+        if literal {
+            return self.with_strings("contains literal", text::contains_literal(), subject, std::slice::from_ref(pattern), DataType::Boolean);
+        }
+        let pattern_text = self.known_text(name, pattern, "the pattern")?;
+        let regex = compiled(name, &pattern_text)?;
+        if regex::escape(&pattern_text) == pattern_text {
+            return self.with_strings("contains literal", text::contains_literal(), subject, std::slice::from_ref(pattern), DataType::Boolean);
+        }
+        self.text_node(&format!("{name} {pattern_text:?}"), text::matches(regex), vec![subject], DataType::Boolean)
+    }
+
+    fn replace(&mut self, name: &str, subject: usize, rest: &[Term], literal: bool, all: bool) -> Result<Term, Error> {
+        let pattern_text = self.known_text(name, &rest[0], "the pattern")?;
+        let pattern = if literal { Pattern::Literal(pattern_text.clone()) } else { Pattern::Regex(compiled(name, &pattern_text)?) };
+        let value = self.string(name, &rest[1])?;
+        self.text_node(&format!("{name} {pattern_text:?} {literal}"), text::replace(pattern, all), vec![subject, value], DataType::Utf8View)
+    }
+}
+
+fn compiled(function: &str, pattern: &str) -> Result<Regex, Error> {
+    Regex::new(pattern).map_err(|error| Error::Parameter { function: function.to_owned(), message: error.to_string() })
+}
+
+/// The least and the greatest number of arguments, and what they are.
+fn arity(function: Text) -> (usize, usize, &'static str) {
+    match function {
+        Text::LenChars | Text::LenBytes | Text::ToLowercase | Text::ToUppercase => (1, 1, "a string"),
+        Text::Contains { .. } => (2, 2, "a string and a pattern"),
+        Text::StartsWith | Text::EndsWith | Text::StripPrefix | Text::StripSuffix => (2, 2, "two strings"),
+        Text::Slice => (2, 3, "a string, an offset and a length"),
+        Text::Head | Text::Tail | Text::Zfill => (2, 2, "a string and a number of characters"),
+        Text::Replace { .. } | Text::ReplaceAll { .. } => (3, 3, "a string, a pattern and what replaces it"),
+        Text::StripChars | Text::StripCharsStart | Text::StripCharsEnd => (1, 2, "a string and the characters to strip"),
+        Text::ToDate { .. } | Text::ToDatetime { .. } => (1, 2, "a string and a format"),
     }
 }

@@ -1,7 +1,12 @@
 //! Kernels over whole chunks: what lanes of fixed width cannot do.
 
 pub(crate) mod cast;
+pub(crate) mod civil;
 pub(crate) mod decimal;
 pub(crate) mod member;
 pub(crate) mod order;
+pub(crate) mod parse;
+pub(crate) mod period;
 pub(crate) mod text;
+pub(crate) mod time;
+pub(crate) mod zone;

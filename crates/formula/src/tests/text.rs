@@ -1,0 +1,103 @@
+//! Functions of strings.
+
+use arrow_array::ArrayRef;
+
+use crate::testing::*;
+use crate::{Expr, Function, Literal, Text};
+
+fn words() -> Vec<(&'static str, ArrayRef)> {
+    vec![("s", texts([Some("Ünïcödé and more than twelve"), Some(""), None, Some("  ab "), Some("日本語")]))]
+}
+
+fn strings(expr: &Expr) -> Vec<String> {
+    shown(&run(expr, &words()))
+}
+
+fn with(name: &str, args: impl IntoIterator<Item = Expr>) -> Expr {
+    call(name, std::iter::once(col("s")).chain(args))
+}
+
+#[test]
+fn lengths_and_case() {
+    assert_eq!(strings(&with("str.len_chars", [])), ["28", "0", "null", "5", "3"]);
+    assert_eq!(strings(&with("str.len_bytes", [])), ["32", "0", "null", "5", "9"]);
+    assert_eq!(strings(&with("str.to_uppercase", []))[0], "ÜNÏCÖDÉ AND MORE THAN TWELVE");
+    assert_eq!(strings(&with("str.to_lowercase", []))[0], "ünïcödé and more than twelve");
+}
+
+#[test]
+fn finding() {
+    let find = |pattern: &str, literal| Expr::call(Function::Text(Text::Contains { literal }), vec![col("s"), lit(pattern)]).unwrap();
+    assert_eq!(strings(&find("and", false)), ["true", "false", "null", "false", "false"]);
+    assert_eq!(strings(&find("^.{3}$", false)), ["false", "false", "null", "false", "true"]);
+    assert_eq!(strings(&find("^.{3}$", true)), ["false", "false", "null", "false", "false"]);
+    assert_eq!(strings(&find("", true)), ["true", "true", "null", "true", "true"]);
+    assert_eq!(strings(&with("str.starts_with", [lit("日")])), ["false", "false", "null", "false", "true"]);
+    assert_eq!(strings(&with("str.ends_with", [col("s")])), ["true", "true", "null", "true", "true"]);
+    let error = bound(&find("(", false), &words()).unwrap_err().to_string();
+    assert!(error.starts_with("str.contains: regex parse error"), "{error}");
+    let error = bound(&with("str.contains", [col("s")]), &words()).unwrap_err().to_string();
+    assert_eq!(error, "str.contains: the pattern must be a literal, not a column");
+    // A pattern that would take exponential time to backtrack.
+    let long = "a".repeat(5_000);
+    let columns = [("s", texts([Some(long.as_str())]))];
+    check(&call("str.contains", [col("s"), lit("(a*)*b")]), &columns, "false");
+}
+
+#[test]
+fn parts() {
+    let slice = |offset: i64, length: Option<i64>| with("str.slice", std::iter::once(lit(offset)).chain(length.map(lit)));
+    assert_eq!(strings(&slice(1, Some(3))), ["nïc", "", "null", " ab", "本語"]);
+    assert_eq!(strings(&slice(-2, None)), ["ve", "", "null", "b ", "本語"]);
+    assert_eq!(strings(&slice(-5, Some(3))), ["wel", "", "null", "  a", "日"]);
+    assert_eq!(strings(&slice(i64::MAX, Some(i64::MAX))), ["", "", "null", "", ""]);
+    assert_eq!(strings(&slice(i64::MIN, Some(-1))), ["", "", "null", "", ""]);
+    assert_eq!(strings(&with("str.head", [lit(2_i64)])), ["Ün", "", "null", "  ", "日本"]);
+    assert_eq!(strings(&with("str.head", [lit(-2_i64)]))[4], "日");
+    assert_eq!(strings(&with("str.tail", [lit(2_i64)])), ["ve", "", "null", "b ", "本語"]);
+    assert_eq!(strings(&with("str.tail", [lit(-1_i64)]))[4], "本語");
+    assert_eq!(strings(&with("str.tail", [lit(i64::MIN)]))[4], "");
+}
+
+#[test]
+fn replacing_and_stripping() {
+    assert_eq!(strings(&with("str.replace", [lit("[a-z]"), lit("<$0>")]))[3], "  <a>b ");
+    assert_eq!(strings(&with("str.replace_all", [lit("[a-z]"), lit("<$0>")]))[3], "  <a><b> ");
+    let literal = Function::Text(Text::ReplaceAll { literal: true });
+    let expr = Expr::call(literal, vec![col("s"), lit(" "), lit("$0")]).unwrap();
+    assert_eq!(strings(&expr)[3], "$0$0ab$0");
+    assert_eq!(strings(&with("str.strip_chars", []))[3], "ab");
+    assert_eq!(strings(&with("str.strip_chars_start", []))[3], "ab ");
+    assert_eq!(strings(&with("str.strip_chars_end", [Expr::Literal(Literal::Null)]))[3], "  ab");
+    assert_eq!(strings(&with("str.strip_chars", [lit("語 日b")])), ["Ünïcödé and more than twelve", "", "null", "a", "本"]);
+    assert_eq!(strings(&with("str.strip_prefix", [lit("日本")]))[4], "語");
+    assert_eq!(strings(&with("str.strip_suffix", [lit("語")]))[4], "日本");
+}
+
+#[test]
+fn zeros_come_after_the_sign() {
+    let columns = [("s", texts([Some("7"), Some("-7"), Some("+7"), Some("12345"), Some(""), None]))];
+    check(&call("str.zfill", [col("s"), lit(4_i64)]), &columns, "0007 -007 +007 12345 0000 null");
+}
+
+#[test]
+fn text_is_read_as_dates_and_instants() {
+    let columns = [("s", texts([Some("2013-02-28"), Some("x"), None]))];
+    let date = |strict| Expr::call(Function::Text(Text::ToDate { strict }), vec![col("s"), lit("%Y-%m-%d")]).unwrap();
+    check(&date(false), &columns, "2013-02-28 null null");
+    let error = try_run(&date(true), &columns).unwrap_err();
+    assert_eq!((error.row, error.value.as_str()), (1, "\"x\""));
+    let columns = [("s", texts([Some("2013-02-28 01:02:03"), Some("2013-02-28T01:02:03.5")]))];
+    check(&call("str.to_datetime", [col("s")]), &columns, "2013-02-28T01:02:03 2013-02-28T01:02:03.500");
+    let zoned = call("str.to_datetime", [col("s"), lit("%Y-%m-%d %H:%M:%S %z")]);
+    check(&zoned, &[("s", texts([Some("2013-02-28 01:02:03 +0100")]))], "2013-02-28T00:02:03Z");
+}
+
+#[test]
+fn only_strings_are_strings() {
+    let columns = [("n", ints([Some(1)]))];
+    let error = bound(&call("str.len_chars", [col("n")]), &columns).unwrap_err().to_string();
+    assert_eq!(error, "str.len_chars does not take Int64: it takes strings; cast first with .cast(String)");
+    let error = bound(&call("str.head", [lit("a")]), &columns).unwrap_err().to_string();
+    assert_eq!(error, "str.head takes a string and a number of characters, not 1");
+}
