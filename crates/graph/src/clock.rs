@@ -103,10 +103,7 @@ mod tests {
     #[test]
     fn a_step_leads_from_before_to_now() {
         let step = Step::new(7);
-        assert_eq!(
-            (step.before(), step.now()),
-            (Moment::new(6), Moment::new(7))
-        );
+        assert_eq!((step.before(), step.now()), (Moment::new(6), Moment::new(7)));
         assert_eq!(Step::ending(step.now()), step);
     }
 
@@ -115,10 +112,7 @@ mod tests {
         let clock = Clock::new();
         assert_eq!((clock.settled(), clock.running()), (Moment::new(0), None));
         let step = clock.open();
-        assert_eq!(
-            (clock.settled(), clock.running()),
-            (Moment::new(0), Some(Step::new(1)))
-        );
+        assert_eq!((clock.settled(), clock.running()), (Moment::new(0), Some(Step::new(1))));
         clock.close(step);
         assert_eq!((clock.settled(), clock.running()), (Moment::new(1), None));
     }

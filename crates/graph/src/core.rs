@@ -4,7 +4,7 @@ use crate::clock::{Clock, Step};
 use crate::cycle::Scratch;
 use crate::env::{self, TimeSource, Wake};
 use crate::error::GraphError;
-use crate::executor::Crew;
+use crate::executor::{Crew, WORTH_A_WAKE_NANOS};
 use crate::gate::Gate;
 use crate::graph::{HookId, Schedule};
 use crate::intake::Intake;
@@ -50,14 +50,7 @@ impl Core {
     /// Refuses the child of a fork.
     pub(crate) fn here(&self) -> Result<(), GraphError> {
         let child = env::process();
-        if child == self.owner {
-            Ok(())
-        } else {
-            Err(GraphError::Forked {
-                owner: self.owner,
-                child,
-            })
-        }
+        if child == self.owner { Ok(()) } else { Err(GraphError::Forked { owner: self.owner, child }) }
     }
 
     /// Whether this thread may take the shared lock.
@@ -69,11 +62,7 @@ impl Core {
             Some(Mark::Intake) => return Err(GraphError::InsideTransaction),
             None => {}
         }
-        if self.gate.standing().functions > 0 {
-            Err(GraphError::InsideStep)
-        } else {
-            Ok(())
-        }
+        if self.gate.standing().functions > 0 { Err(GraphError::InsideStep) } else { Ok(()) }
     }
 
     pub(crate) fn may_wait(&self) -> Result<(), GraphError> {
@@ -92,15 +81,13 @@ impl Core {
     }
 
     pub(crate) fn crew(&self) -> Crew {
-        let (helpers, seed) = match *self.schedule.lock() {
-            Schedule::Pool => (self.pools.update_threads - 1, None),
-            Schedule::Inline { seed } => (0, Some(seed)),
+        let others = self.pools.update_threads - 1;
+        let (helpers, worth, seed) = match *self.schedule.lock() {
+            Schedule::Pool => (others, WORTH_A_WAKE_NANOS, None),
+            Schedule::Eager => (others, 0, None),
+            Schedule::Inline { seed } => (0, 0, Some(seed)),
         };
-        Crew {
-            pools: self.pools.clone(),
-            helpers,
-            seed,
-        }
+        Crew { pools: self.pools.clone(), helpers, worth, seed }
     }
 
     /// How long the cycle thread may sleep; a manual clock rings when it is moved.

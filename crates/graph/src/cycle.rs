@@ -73,8 +73,7 @@ struct Cycle<'a> {
 impl<'a> Cycle<'a> {
     fn open(core: &'a Arc<Core>, started: Instant) -> Cycle<'a> {
         let started_nanos = core.time.epoch_nanos();
-        core.step_nanos
-            .store(started_nanos as u64, Ordering::Relaxed);
+        core.step_nanos.store(started_nanos as u64, Ordering::Relaxed);
         let step = core.clock.open();
         let report = Report {
             step,
@@ -92,13 +91,7 @@ impl<'a> Cycle<'a> {
             troubles: Vec::new(),
         };
         let observed = core.tally.observer.lock().is_some();
-        Cycle {
-            core,
-            step,
-            start: crate::env::now(),
-            observed,
-            report,
-        }
+        Cycle { core, step, start: crate::env::now(), observed, report }
     }
 
     fn before_step(&mut self) {
@@ -112,8 +105,7 @@ impl<'a> Cycle<'a> {
     fn seal(&mut self, scratch: &mut Scratch) -> Option<Arc<Walk>> {
         let core = self.core;
         let taking = core.intake.taking.lock();
-        core.intake
-            .take(self.report.started, &taking, &mut scratch.active);
+        core.intake.take(self.report.started, &taking, &mut scratch.active);
         let walk = self.take_walk(scratch);
         if let Some(walk) = &walk {
             for &root in &walk.roots {
@@ -140,10 +132,7 @@ impl<'a> Cycle<'a> {
         if scratch.active.is_empty() {
             return None;
         }
-        let known = scratch
-            .walks
-            .iter()
-            .position(|walk| walk.active == scratch.active);
+        let known = scratch.walks.iter().position(|walk| walk.active == scratch.active);
         let walk = match known {
             Some(at) => scratch.walks[at].clone(),
             None => {
@@ -211,16 +200,10 @@ impl<'a> Cycle<'a> {
             Outcome::Quiet => {}
         }
         if self.observed {
-            self.report.nodes.push(NodeRun {
-                id: cell.id,
-                outcome,
-                nanos: cell.last_nanos(),
-            });
+            self.report.nodes.push(NodeRun { id: cell.id, outcome, nanos: cell.last_nanos() });
         }
         if let Err(message) = cell.settle(self.step) {
-            self.report
-                .troubles
-                .push(format!("`settle` of a node panicked: {message}"));
+            self.report.troubles.push(format!("`settle` of a node panicked: {message}"));
         }
     }
 
@@ -248,9 +231,7 @@ impl<'a> Cycle<'a> {
     fn guard(&mut self, what: &str, body: impl FnOnce(Step)) {
         let step = self.step;
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| body(step))) {
-            self.report
-                .troubles
-                .push(format!("{what} panicked: {}", panic_message(payload)));
+            self.report.troubles.push(format!("{what} panicked: {}", panic_message(payload)));
         }
     }
 }

@@ -62,15 +62,9 @@ pub(crate) trait Wake: Send + Sync {
 impl ManualTime {
     /// A clock that shows `epoch_nanos` and stands still.
     pub fn starting_at(epoch_nanos: i64) -> Arc<ManualTime> {
-        let state = ManualState {
-            origin: now(),
-            origin_nanos: epoch_nanos,
-            passed: Duration::ZERO,
-            sleepers: Vec::new(),
-        };
-        Arc::new(ManualTime {
-            state: Mutex::new(state),
-        })
+        let state =
+            ManualState { origin: now(), origin_nanos: epoch_nanos, passed: Duration::ZERO, sleepers: Vec::new() };
+        Arc::new(ManualTime { state: Mutex::new(state) })
     }
 
     /// The monotonic time it shows.
@@ -93,10 +87,7 @@ impl ManualTime {
         state.sleepers.retain(|sleeper| sleeper.strong_count() > 0);
         let sleepers = state.sleepers.clone();
         drop(state);
-        sleepers
-            .iter()
-            .filter_map(Weak::upgrade)
-            .for_each(|sleeper| sleeper.wake());
+        sleepers.iter().filter_map(Weak::upgrade).for_each(|sleeper| sleeper.wake());
     }
 
     pub(crate) fn register(&self, sleeper: Weak<dyn Wake>) {

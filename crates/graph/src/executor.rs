@@ -9,7 +9,10 @@ use crate::walk::{Fate, Walk};
 use std::time::Instant;
 
 /// Below this much expected work, waking another thread costs more than it saves.
-const WORTH_A_WAKE_NANOS: u64 = 30_000;
+pub(crate) const WORTH_A_WAKE_NANOS: u64 = 30_000;
+
+/// Settling more than so many children takes longer than asking for the time.
+const MANY: usize = 8;
 
 /// Who may work on a walk, and in which order.
 #[derive(Clone)]
@@ -17,6 +20,8 @@ pub(crate) struct Crew {
     pub(crate) pools: Arc<Pools>,
     /// Pool tasks beside the leader.
     pub(crate) helpers: usize,
+    /// The least expected work that is handed out.
+    pub(crate) worth: u64,
     /// Picks any ready node at random, from this seed, instead of the newest.
     pub(crate) seed: Option<u64>,
 }
@@ -43,10 +48,7 @@ pub(crate) fn lead(walk: &Arc<Walk>, crew: &Crew, step: Step, buffers: &mut Buff
                 *buffers = worker.buffers;
                 return;
             }
-            assert!(
-                ready.helpers > 0,
-                "nodes of {step:?} wait for each other: the graph has a loop"
-            );
+            assert!(ready.helpers > 0, "nodes of {step:?} wait for each other: the graph has a loop");
             ready.leader_waits = true;
             ready = walk.bell.wait(ready);
             ready.leader_waits = false;
@@ -71,8 +73,7 @@ fn help(walk: &Arc<Walk>, crew: &Crew) {
                 }
             }
         };
-        let worker =
-            worker.get_or_insert_with(|| Worker::new(walk, crew, step, Buffers::default()));
+        let worker = worker.get_or_insert_with(|| Worker::new(walk, crew, step, Buffers::default()));
         worker.step = step;
         worker.push(index);
         worker.work();
@@ -106,17 +107,7 @@ struct Worker<'a> {
 impl<'a> Worker<'a> {
     fn new(walk: &'a Arc<Walk>, crew: &'a Crew, step: Step, buffers: Buffers) -> Worker<'a> {
         let random = crew.seed.unwrap_or(0) ^ step.number().wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        Worker {
-            walk,
-            crew,
-            step,
-            buffers,
-            settled: 0,
-            last: env::now(),
-            recent: 0,
-            promised: 0,
-            random,
-        }
+        Worker { walk, crew, step, buffers, settled: 0, last: env::now(), recent: 0, promised: 0, random }
     }
 
     /// Runs what is ready here, and what becomes ready by it.
@@ -161,9 +152,14 @@ impl<'a> Worker<'a> {
 
     /// Settles a node and, in one sweep, everybody below who is left with nothing to do.
     fn settle(&mut self, index: u32, fate: Fate) {
+        let before = self.settled;
         self.settle_one(index, fate);
         while let Some((quiet, _)) = self.buffers.wave.pop() {
             self.settle_one(quiet, Fate::Still);
+        }
+        if self.settled - before + self.walk.children(index).len() > MANY {
+            // A long sweep is nobody's running time; a short one is not worth a look at the clock.
+            self.last = env::now();
         }
     }
 
@@ -197,14 +193,12 @@ impl<'a> Worker<'a> {
         let surplus = ready.len() - 1;
         let (kept, kept_nanos) = ready[surplus];
         let worth = (self.promised - kept_nanos).max(self.recent.saturating_mul(surplus as u64));
-        if worth < WORTH_A_WAKE_NANOS {
+        if worth < self.crew.worth {
             return;
         }
         self.promised = kept_nanos;
         let mut shared = self.walk.ready.lock();
-        shared
-            .queue
-            .extend(ready.drain(..surplus).map(|(index, _)| index));
+        shared.queue.extend(ready.drain(..surplus).map(|(index, _)| index));
         debug_assert_eq!(ready[..], [(kept, kept_nanos)]);
         // Whoever rings takes the sign down, so that one sleeper is counted once.
         let for_leader = usize::from(std::mem::take(&mut shared.leader_waits));
@@ -252,9 +246,5 @@ fn mix(state: u64) -> u64 {
 
 /// What the node took last time; one that never ran may take long.
 fn expected_nanos(cell: &Cell) -> u64 {
-    if cell.runs() == 0 {
-        WORTH_A_WAKE_NANOS
-    } else {
-        cell.last_nanos()
-    }
+    if cell.runs() == 0 { WORTH_A_WAKE_NANOS } else { cell.last_nanos() }
 }

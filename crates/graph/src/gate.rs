@@ -55,10 +55,7 @@ impl Standing {
 
 impl Gate {
     pub(crate) fn new() -> Gate {
-        Gate {
-            state: Mutex::ranked(Rank::Gate, State::default()),
-            changed: Condvar::new(),
-        }
+        Gate { state: Mutex::ranked(Rank::Gate, State::default()), changed: Condvar::new() }
     }
 
     /// Takes the exclusive lock; `None` if `abandon` says so before its turn came.
@@ -95,12 +92,7 @@ impl Gate {
 
     pub(crate) fn standing(&self) -> Standing {
         let me = std::thread::current().id();
-        self.state
-            .lock()
-            .threads
-            .get(&me)
-            .copied()
-            .unwrap_or_default()
+        self.state.lock().threads.get(&me).copied().unwrap_or_default()
     }
 
     /// Cycles that wait for their turn.
@@ -113,10 +105,7 @@ impl Gate {
     fn share(&self, now: &dyn Fn() -> Instant) -> ThreadId {
         let me = std::thread::current().id();
         let mut state = self.state.lock();
-        let again = state
-            .threads
-            .get(&me)
-            .is_some_and(|standing| standing.shared > 0);
+        let again = state.threads.get(&me).is_some_and(|standing| standing.shared > 0);
         if !again {
             let patience = now() + COURTESY;
             loop {
@@ -182,11 +171,7 @@ struct Scope {
 
 impl Scope {
     fn enter(core: &Arc<Core>, hold: Hold) -> Scope {
-        Scope {
-            core: core.clone(),
-            thread: core.gate.hold(hold),
-            hold,
-        }
+        Scope { core: core.clone(), thread: core.gate.hold(hold), hold }
     }
 }
 
@@ -214,11 +199,7 @@ pub struct FunctionScope(#[allow(dead_code, reason = "held for its drop")] Scope
 impl SharedLock {
     pub(crate) fn take(core: &Arc<Core>) -> SharedLock {
         let thread = core.gate.share(&crate::env::now);
-        SharedLock(Scope {
-            core: core.clone(),
-            thread,
-            hold: Hold::Shared,
-        })
+        SharedLock(Scope { core: core.clone(), thread, hold: Hold::Shared })
     }
 }
 

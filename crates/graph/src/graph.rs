@@ -28,11 +28,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings {
-            period: Duration::from_millis(50),
-            threads: None,
-            init_threads: None,
-        }
+        Settings { period: Duration::from_millis(50), threads: None, init_threads: None }
     }
 }
 
@@ -42,6 +38,8 @@ pub enum Schedule {
     /// The newest, with the help of the pool.
     #[default]
     Pool,
+    /// As `Pool`, but every ready node beyond the first is handed out, however short it is: to try the threads.
+    Eager,
     /// Any, at random from this seed, on the thread that runs the cycle.
     Inline {
         /// The same seed gives the same order.
@@ -82,12 +80,7 @@ impl Eq for UpdateGraph {}
 
 impl std::fmt::Debug for UpdateGraph {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            out,
-            "UpdateGraph {{ id: {}, settled: {} }}",
-            self.id(),
-            self.settled().number()
-        )
+        write!(out, "UpdateGraph {{ id: {}, settled: {} }}", self.id(), self.settled().number())
     }
 }
 
@@ -255,10 +248,7 @@ impl UpdateGraph {
     /// Every node with what it took.
     pub fn timings(&self) -> Vec<NodeTiming> {
         let topology = self.core().topology.lock();
-        let known: Vec<_> = topology
-            .cells()
-            .map(|cell| (cell.clone(), topology.parents_of(cell.id)))
-            .collect();
+        let known: Vec<_> = topology.cells().map(|cell| (cell.clone(), topology.parents_of(cell.id))).collect();
         drop(topology);
         // A label is foreign code: no lock is held.
         let timing = |(cell, parents): (Arc<Cell>, Vec<NodeId>)| {

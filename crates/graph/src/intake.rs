@@ -53,16 +53,9 @@ impl Pending {
             (true, Some(Reverse((when, _, _)))) => *when,
             (true, None) => return Due::Never,
         };
-        let gate = self
-            .last_start
-            .and_then(|start| start.checked_add(period))
-            .unwrap_or(wanted);
+        let gate = self.last_start.and_then(|start| start.checked_add(period)).unwrap_or(wanted);
         let earliest = gate.max(wanted);
-        if earliest <= now {
-            Due::Now
-        } else {
-            Due::At(earliest)
-        }
+        if earliest <= now { Due::Now } else { Due::At(earliest) }
     }
 }
 
@@ -123,11 +116,7 @@ impl Intake {
             pending.flagged[slot] = 0;
             pending.active.retain(|active| *active != id);
         }
-        if pending
-            .timers
-            .iter()
-            .any(|Reverse((_, _, owner))| *owner == id)
-        {
+        if pending.timers.iter().any(|Reverse((_, _, owner))| *owner == id) {
             pending.timers.retain(|Reverse((_, _, owner))| *owner != id);
         }
     }
@@ -135,11 +124,7 @@ impl Intake {
     /// Whether an automatic cycle would find something at `now`, whatever the period.
     pub(crate) fn has_work(&self, now: Instant) -> bool {
         let pending = self.pending.lock();
-        !pending.active.is_empty()
-            || pending
-                .timers
-                .peek()
-                .is_some_and(|Reverse((when, _, _))| *when <= now)
+        !pending.active.is_empty() || pending.timers.peek().is_some_and(|Reverse((when, _, _))| *when <= now)
     }
 
     /// Sleeps until a cycle is due; false if `stop` says so first. `sleep_until` turns a time into how long to sleep,

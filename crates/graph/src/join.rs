@@ -14,22 +14,13 @@ use std::time::Instant;
 impl UpdateGraph {
     /// Takes in a node without parents. The graph holds it weakly: it is in the graph until the registration is dropped.
     pub fn source(&self, node: &Arc<dyn Node>) -> Registration {
-        let cell = self
-            .core()
-            .topology
-            .lock()
-            .insert(Arc::downgrade(node), &[]);
+        let cell = self.core().topology.lock().insert(Arc::downgrade(node), &[]);
         Registration::new(cell.id, self.core().clone())
     }
 
     /// Takes in a node that was initialised at `pinned`, if that is still the settled moment. Idle: it runs from the
     /// next step. While step `pinned + 1` runs: it runs last in that step if a parent noted something, in order of joining.
-    pub fn join(
-        &self,
-        node: &Arc<dyn Node>,
-        parents: &[NodeId],
-        pinned: Moment,
-    ) -> Result<Registration, Moved> {
+    pub fn join(&self, node: &Arc<dyn Node>, parents: &[NodeId], pinned: Moment) -> Result<Registration, Moved> {
         let core = self.core();
         core.here().map_err(|_| Moved)?;
         let mut topology = core.topology.lock();
@@ -40,10 +31,7 @@ impl UpdateGraph {
         let id = cell.id;
         if let Some(step) = topology.walking {
             cell.note_joined(step);
-            let parents = parents
-                .iter()
-                .filter_map(|parent| topology.get(*parent).cloned())
-                .collect();
+            let parents = parents.iter().filter_map(|parent| topology.get(*parent).cloned()).collect();
             topology.joined.push(Joined { cell, parents });
         }
         drop(topology);
@@ -52,12 +40,7 @@ impl UpdateGraph {
 
     /// Takes in a node that was initialised at `step.now()` from inputs that have settled in that step, while it runs.
     /// It runs from the next step on.
-    pub fn join_in_step(
-        &self,
-        node: &Arc<dyn Node>,
-        parents: &[NodeId],
-        step: Step,
-    ) -> Result<Registration, Moved> {
+    pub fn join_in_step(&self, node: &Arc<dyn Node>, parents: &[NodeId], step: Step) -> Result<Registration, Moved> {
         let core = self.core();
         core.here().map_err(|_| Moved)?;
         let mut topology = core.topology.lock();
@@ -83,21 +66,14 @@ impl UpdateGraph {
     /// Makes `child` wait for `parent`, too, from the running step on. Only from inside the run of a node that `child`
     /// waits for: so it cannot have started. `Moved` if `step` does not run, `child` has started, or `parent` joined
     /// this step and runs after all others.
-    pub fn depend_in_step(
-        &self,
-        child: NodeId,
-        parent: NodeId,
-        step: Step,
-    ) -> Result<Result<(), Moved>, GraphError> {
+    pub fn depend_in_step(&self, child: NodeId, parent: NodeId, step: Step) -> Result<Result<(), Moved>, GraphError> {
         self.core().here()?;
         let mut topology = self.core().topology.lock();
         if topology.reaches(child, parent) {
             return Err(loop_error(topology, child, parent));
         }
         let cuts = topology.cuts();
-        let late_parent = topology
-            .get(parent)
-            .is_some_and(|cell| cell.joined_in(step));
+        let late_parent = topology.get(parent).is_some_and(|cell| cell.joined_in(step));
         if topology.walking != Some(step) || late_parent {
             return Ok(Err(Moved));
         }
@@ -135,13 +111,9 @@ fn loop_error(topology: Guard<'_, Topology>, child: NodeId, parent: NodeId) -> G
     // A label is foreign code: no lock is held.
     drop(topology);
     let label = |cell: Option<Arc<Cell>>| {
-        cell.and_then(|cell| cell.node())
-            .map_or_else(|| "a node that is gone".to_owned(), |node| node.label())
+        cell.and_then(|cell| cell.node()).map_or_else(|| "a node that is gone".to_owned(), |node| node.label())
     };
-    GraphError::Loop {
-        child: label(child),
-        parent: label(parent),
-    }
+    GraphError::Loop { child: label(child), parent: label(parent) }
 }
 
 /// What waits for the next step.
@@ -151,8 +123,7 @@ impl UpdateGraph {
         let core = self.core();
         if core.here().is_ok() {
             // Under the intake lock a cycle thread would wake only to wait for it: it is rung when the lock is let go.
-            core.intake
-                .activate(source, !marks::has(core.id, Mark::Intake));
+            core.intake.activate(source, !marks::has(core.id, Mark::Intake));
         }
     }
 

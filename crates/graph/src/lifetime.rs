@@ -70,10 +70,7 @@ mod tests {
             }
             drop(chain);
         };
-        let thread = std::thread::Builder::new()
-            .stack_size(64 * 1024)
-            .spawn(body)
-            .expect("a thread");
+        let thread = std::thread::Builder::new().stack_size(64 * 1024).spawn(body).expect("a thread");
         thread.join().expect("no overflow");
     }
 }

@@ -28,11 +28,7 @@ pub(crate) struct Marked {
 /// Marks this thread.
 pub(crate) fn enter(graph: u64, mark: Mark) -> Marked {
     stay(graph, mark);
-    Marked {
-        graph,
-        mark,
-        _here: std::marker::PhantomData,
-    }
+    Marked { graph, mark, _here: std::marker::PhantomData }
 }
 
 /// Marks this thread for as long as it lives: the threads of a pool.
@@ -42,33 +38,19 @@ pub(crate) fn stay(graph: u64, mark: Mark) {
 
 /// What this thread does for the graph, the innermost first.
 pub(crate) fn innermost(graph: u64) -> Option<Mark> {
-    MARKS
-        .try_with(|marks| {
-            marks
-                .borrow()
-                .iter()
-                .rev()
-                .find(|(id, _)| *id == graph)
-                .map(|(_, mark)| *mark)
-        })
-        .ok()?
+    MARKS.try_with(|marks| marks.borrow().iter().rev().find(|(id, _)| *id == graph).map(|(_, mark)| *mark)).ok()?
 }
 
 /// Whether this thread carries that mark for the graph.
 pub(crate) fn has(graph: u64, mark: Mark) -> bool {
-    MARKS
-        .try_with(|marks| marks.borrow().contains(&(graph, mark)))
-        .unwrap_or(false)
+    MARKS.try_with(|marks| marks.borrow().contains(&(graph, mark))).unwrap_or(false)
 }
 
 impl Drop for Marked {
     fn drop(&mut self) {
         let _ = MARKS.try_with(|marks| {
             let mut marks = marks.borrow_mut();
-            if let Some(place) = marks
-                .iter()
-                .rposition(|entry| *entry == (self.graph, self.mark))
-            {
+            if let Some(place) = marks.iter().rposition(|entry| *entry == (self.graph, self.mark)) {
                 marks.remove(place);
             }
         });

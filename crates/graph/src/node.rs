@@ -60,11 +60,7 @@ pub struct Registration {
 
 impl Registration {
     pub(crate) fn new(id: NodeId, core: Arc<Core>) -> Registration {
-        Registration {
-            id,
-            core,
-            kept: Vec::new(),
-        }
+        Registration { id, core, kept: Vec::new() }
     }
 
     /// The node's place.
@@ -107,10 +103,9 @@ pub(crate) struct Cell {
 pub(crate) fn panic_message(payload: Box<dyn Any + Send>) -> String {
     match payload.downcast::<String>() {
         Ok(text) => *text,
-        Err(payload) => payload.downcast_ref::<&str>().map_or_else(
-            || "a panic without a message".to_owned(),
-            ToString::to_string,
-        ),
+        Err(payload) => {
+            payload.downcast_ref::<&str>().map_or_else(|| "a panic without a message".to_owned(), ToString::to_string)
+        }
     }
 }
 
@@ -174,13 +169,9 @@ impl Cell {
     /// Writes down what became of it. Relaxed: whoever reads it has synchronised through the state of the walk.
     pub(crate) fn record(&self, step: Step, outcome: Outcome, nanos: u64) {
         self.ran.store(step.number(), Ordering::Relaxed);
-        self.runs
-            .store(self.runs.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.runs.store(self.runs.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         self.last_nanos.store(nanos, Ordering::Relaxed);
-        self.total_nanos.store(
-            self.total_nanos.load(Ordering::Relaxed) + nanos,
-            Ordering::Relaxed,
-        );
+        self.total_nanos.store(self.total_nanos.load(Ordering::Relaxed) + nanos, Ordering::Relaxed);
         if outcome != Outcome::Quiet {
             self.noted.store(step.number(), Ordering::Relaxed);
         }

@@ -19,13 +19,7 @@ struct Slot<T> {
 impl<T: Clone> Pinned<T> {
     /// `value`, as it stands since `at`.
     pub fn new(value: T, at: Moment) -> Pinned<T> {
-        Pinned {
-            slot: Mutex::new(Slot {
-                current: value,
-                before: None,
-                written: at,
-            }),
-        }
+        Pinned { slot: Mutex::new(Slot { current: value, before: None, written: at }) }
     }
 
     /// The value at `moment`, if it is still known.
@@ -51,11 +45,7 @@ impl<T: Clone> Pinned<T> {
         let old = std::mem::replace(&mut slot.current, value);
         let first = slot.begin(step);
         // What is dropped may be large: it is dropped after the lock.
-        let dropped = if first {
-            slot.before.replace(old)
-        } else {
-            Some(old)
-        };
+        let dropped = if first { slot.before.replace(old) } else { Some(old) };
         drop(slot);
         drop(dropped);
     }
@@ -88,11 +78,7 @@ impl<T: Clone> Pinned<T> {
 impl<T> Slot<T> {
     /// True for the first write of `step`.
     fn begin(&mut self, step: Step) -> bool {
-        debug_assert!(
-            self.written <= step.now(),
-            "written at {:?}, which is after {step:?}",
-            self.written
-        );
+        debug_assert!(self.written <= step.now(), "written at {:?}, which is after {step:?}", self.written);
         let first = self.written < step.now();
         self.written = step.now();
         first
@@ -118,10 +104,7 @@ mod tests {
         assert_eq!(value.at(moment(4)), Err(Moved));
         value.settle();
         assert_eq!(value.at(moment(5)), Err(Moved));
-        assert_eq!(
-            (value.at(moment(9)), value.latest(), value.last_step()),
-            (Ok("b"), "b", moment(6))
-        );
+        assert_eq!((value.at(moment(9)), value.latest(), value.last_step()), (Ok("b"), "b", moment(6)));
     }
 
     #[test]
@@ -130,15 +113,9 @@ mod tests {
         value.edit(Step::new(1), |v| v.push(2));
         value.edit(Step::new(1), |v| v.push(3));
         value.publish(Step::new(1), vec![9]);
-        assert_eq!(
-            (value.at(moment(0)), value.at(moment(1))),
-            (Ok(vec![1]), Ok(vec![9]))
-        );
+        assert_eq!((value.at(moment(0)), value.at(moment(1))), (Ok(vec![1]), Ok(vec![9])));
         value.publish(Step::new(2), vec![10]);
-        assert_eq!(
-            (value.at(moment(0)), value.at(moment(1))),
-            (Err(Moved), Ok(vec![9]))
-        );
+        assert_eq!((value.at(moment(0)), value.at(moment(1))), (Err(Moved), Ok(vec![9])));
     }
 
     #[test]

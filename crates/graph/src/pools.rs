@@ -27,13 +27,11 @@ impl Pools {
     }
 
     pub(crate) fn update(&self) -> &ThreadPool {
-        self.update
-            .get_or_init(|| build(self.graph, "update", self.update_threads))
+        self.update.get_or_init(|| build(self.graph, "update", self.update_threads))
     }
 
     pub(crate) fn init(&self) -> &ThreadPool {
-        self.init
-            .get_or_init(|| build(self.graph, "init", self.init_threads))
+        self.init.get_or_init(|| build(self.graph, "init", self.init_threads))
     }
 }
 
@@ -47,7 +45,5 @@ fn build(graph: u64, kind: &'static str, threads: usize) -> ThreadPool {
             .build()
     };
     // The machine may refuse so many threads; a graph that is slow is better than none.
-    builder(threads)
-        .or_else(|_| builder(1))
-        .expect("the machine can start one thread")
+    builder(threads).or_else(|_| builder(1)).expect("the machine can start one thread")
 }

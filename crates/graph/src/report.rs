@@ -147,7 +147,6 @@ impl Tally {
         add(&self.cycles, 1);
         add(&self.node_runs, report.ran);
         add(&self.troubles, report.troubles.len());
-        self.last_cycle
-            .store(report.until_done.as_nanos() as u64, Ordering::Relaxed);
+        self.last_cycle.store(report.until_done.as_nanos() as u64, Ordering::Relaxed);
     }
 }

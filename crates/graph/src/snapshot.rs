@@ -35,7 +35,5 @@ pub(crate) fn read<R>(core: &Arc<Core>, mut read: impl FnMut(Moment) -> Result<R
 }
 
 fn moved_for_ever() -> ! {
-    panic!(
-        "a snapshot found its moment gone while no step could end: something was written outside of a step"
-    )
+    panic!("a snapshot found its moment gone while no step could end: something was written outside of a step")
 }

@@ -53,17 +53,12 @@ impl<T> Mutex<T> {
 
     /// A mutex with a place in the order of locks.
     pub fn ranked(rank: Rank, value: T) -> Mutex<T> {
-        Mutex {
-            rank,
-            inner: std::sync::Mutex::new(value),
-        }
+        Mutex { rank, inner: std::sync::Mutex::new(value) }
     }
 
     /// The value, when nobody else can want it any more.
     pub fn into_inner(self) -> T {
-        self.inner
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.inner.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -109,10 +104,7 @@ impl Condvar {
     /// As [`Condvar::wait`], for at most this long.
     pub fn wait_timeout<'a, T>(&self, guard: Guard<'a, T>, timeout: Duration) -> Guard<'a, T> {
         let Guard { inner, _held } = guard;
-        let (inner, _) = self
-            .0
-            .wait_timeout(inner, timeout)
-            .unwrap_or_else(PoisonError::into_inner);
+        let (inner, _) = self.0.wait_timeout(inner, timeout).unwrap_or_else(PoisonError::into_inner);
         Guard { inner, _held }
     }
 
@@ -142,10 +134,7 @@ impl Held {
         if rank != Rank::Value {
             let _ = HELD.try_with(|held| {
                 let mask = held.get();
-                assert!(
-                    mask >> (rank as u32) == 0,
-                    "lock order: {rank:?} taken while ranks {mask:#b} are held"
-                );
+                assert!(mask >> (rank as u32) == 0, "lock order: {rank:?} taken while ranks {mask:#b} are held");
                 held.set(mask | 1 << (rank as u32));
             });
         }

@@ -36,10 +36,7 @@ impl CycleThread {
         let spawned = env::spawn(name, move || run(&body_core, &body_stop));
         // The machine refuses a thread: the graph stays stopped, and every wait says so.
         if let Ok(handle) = spawned {
-            *running = Some(Running {
-                stop,
-                handle: Some(handle),
-            });
+            *running = Some(Running { stop, handle: Some(handle) });
         }
     }
 
@@ -57,10 +54,7 @@ fn run(core: &Arc<Core>, stop: &AtomicBool) {
     let stopped = || stop.load(Ordering::SeqCst);
     let now = || core.time.now();
     let sleep_until = |when| core.sleep_until(when);
-    while core
-        .intake
-        .wait_due(core.period, &now, &sleep_until, &stopped)
-    {
+    while core.intake.wait_due(core.period, &now, &sleep_until, &stopped) {
         cycle::run(core, cycle::Asked::Automatically, &stopped);
     }
 }

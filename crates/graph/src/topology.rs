@@ -53,10 +53,7 @@ impl Topology {
         });
         let entry = &mut self.slots[slot as usize];
         entry.generation = entry.generation.wrapping_add(1).max(1);
-        let id = NodeId {
-            slot,
-            generation: entry.generation,
-        };
+        let id = NodeId { slot, generation: entry.generation };
         let cell = Arc::new(Cell::new(id, node));
         entry.cell = Some(cell.clone());
         for &parent in parents {
@@ -71,11 +68,7 @@ impl Topology {
     pub(crate) fn remove(&mut self, id: NodeId) -> Option<Arc<Cell>> {
         self.get(id)?;
         while let Some(edge) = self.slots[id.slot as usize].parents.last().copied() {
-            self.cut(
-                id.slot,
-                self.slots[id.slot as usize].parents.len() - 1,
-                edge,
-            );
+            self.cut(id.slot, self.slots[id.slot as usize].parents.len() - 1, edge);
         }
         while let Some(edge) = self.slots[id.slot as usize].children.last().copied() {
             let at = edge.back as usize;
@@ -94,23 +87,13 @@ impl Topology {
         if self.get(parent).is_none() || self.get(child).is_none() || up == down {
             return false;
         }
-        if self.slots[down]
-            .parents
-            .iter()
-            .any(|edge| edge.slot == parent.slot)
-        {
+        if self.slots[down].parents.iter().any(|edge| edge.slot == parent.slot) {
             return false;
         }
         let in_parent = self.slots[up].children.len() as u32;
         let in_child = self.slots[down].parents.len() as u32;
-        self.slots[up].children.push(Edge {
-            slot: child.slot,
-            back: in_child,
-        });
-        self.slots[down].parents.push(Edge {
-            slot: parent.slot,
-            back: in_parent,
-        });
+        self.slots[up].children.push(Edge { slot: child.slot, back: in_child });
+        self.slots[down].parents.push(Edge { slot: parent.slot, back: in_parent });
         self.version += 1;
         true
     }
@@ -143,9 +126,7 @@ impl Topology {
                 if child == below.slot {
                     return true;
                 }
-                if std::mem::replace(&mut self.slots[child as usize].stamp, self.stamp)
-                    != self.stamp
-                {
+                if std::mem::replace(&mut self.slots[child as usize].stamp, self.stamp) != self.stamp {
                     open.push(child);
                 }
             }
@@ -170,11 +151,7 @@ impl Topology {
     /// The node at a place, if it is still there.
     pub(crate) fn get(&self, id: NodeId) -> Option<&Arc<Cell>> {
         let slot = self.slots.get(id.slot as usize)?;
-        if slot.generation == id.generation {
-            slot.cell.as_ref()
-        } else {
-            None
-        }
+        if slot.generation == id.generation { slot.cell.as_ref() } else { None }
     }
 
     pub(crate) fn cells(&self) -> impl Iterator<Item = &Arc<Cell>> {
@@ -186,15 +163,8 @@ impl Topology {
         if self.get(id).is_none() {
             return Vec::new();
         }
-        let id_of = |edge: &Edge| NodeId {
-            slot: edge.slot,
-            generation: self.slots[edge.slot as usize].generation,
-        };
-        self.slots[id.slot as usize]
-            .parents
-            .iter()
-            .map(id_of)
-            .collect()
+        let id_of = |edge: &Edge| NodeId { slot: edge.slot, generation: self.slots[edge.slot as usize].generation };
+        self.slots[id.slot as usize].parents.iter().map(id_of).collect()
     }
 
     pub(crate) fn nodes(&self) -> usize {

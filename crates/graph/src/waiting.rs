@@ -84,10 +84,7 @@ impl UpdateGraph {
                 return Err(self.too_late(step, settled, now - begun));
             }
             let next = (polled + POLL).min(deadline.unwrap_or(polled + POLL));
-            drop(
-                core.progressed
-                    .wait_timeout(guard, next.saturating_duration_since(now)),
-            );
+            drop(core.progressed.wait_timeout(guard, next.saturating_duration_since(now)));
             if env::now() >= polled + POLL {
                 polled = env::now();
                 if !poll() {
@@ -99,17 +96,9 @@ impl UpdateGraph {
 
     fn too_late(&self, step: Step, settled: Moment, waited: Duration) -> GraphError {
         if self.is_started() {
-            GraphError::Timeout {
-                step,
-                settled,
-                waited,
-            }
+            GraphError::Timeout { step, settled, waited }
         } else {
-            GraphError::Stopped {
-                step,
-                settled,
-                waited,
-            }
+            GraphError::Stopped { step, settled, waited }
         }
     }
 

@@ -2,9 +2,7 @@
 
 use crate::clock::Step;
 use crate::node::{Cell, NodeId, Outcome};
-use crate::sync::{
-    Arc, AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Condvar, Mutex, OnceLock, Ordering, Rank,
-};
+use crate::sync::{Arc, AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Condvar, Mutex, OnceLock, Ordering, Rank};
 use std::collections::{HashMap, VecDeque};
 
 /// The nodes reached from a set of active sources, and how far each has come in the running step.
@@ -166,9 +164,7 @@ impl Walk {
     /// inside a parent of `child`, so that it cannot start meanwhile.
     pub(crate) fn add_late_edge(&self, parent: u32, child: u32) -> bool {
         let mut late = self.late.lock();
-        if self.fate(child).settled()
-            || self.state[child as usize].load(Ordering::Acquire) as u32 == 0
-        {
+        if self.fate(child).settled() || self.state[child as usize].load(Ordering::Acquire) as u32 == 0 {
             return false;
         }
         self.late_edges.store(true, Ordering::SeqCst);
@@ -184,13 +180,7 @@ impl Walk {
 
     /// Where a node stands in the walk.
     pub(crate) fn index_of(&self, id: NodeId) -> Option<u32> {
-        let places = || {
-            self.cells
-                .iter()
-                .enumerate()
-                .map(|(at, cell)| (cell.id, at as u32))
-                .collect()
-        };
+        let places = || self.cells.iter().enumerate().map(|(at, cell)| (cell.id, at as u32)).collect();
         self.places.get_or_init(places).get(&id).copied()
     }
 
@@ -248,12 +238,7 @@ impl WalkPlan {
     pub(crate) fn finish(mut self, cuts: u64, active: Vec<NodeId>) -> Walk {
         self.begin_children();
         let nodes = self.cells.len();
-        let ready = Ready {
-            step: None,
-            queue: VecDeque::new(),
-            helpers: 0,
-            leader_waits: false,
-        };
+        let ready = Ready { step: None, queue: VecDeque::new(), helpers: 0, leader_waits: false };
         Walk {
             active,
             cuts,

@@ -13,11 +13,7 @@ fn a_panic_fails_one_node_and_its_children_find_out() {
         let calm = Arc::new(AtomicBool::new(false));
         let now_calm = calm.clone();
         let bad = bench.below_with("bad", &[&a], move |_| {
-            if now_calm.load(Ordering::SeqCst) {
-                Outcome::Quiet
-            } else {
-                panic!("boom {}", 7)
-            }
+            if now_calm.load(Ordering::SeqCst) { Outcome::Quiet } else { panic!("boom {}", 7) }
         });
         let _child = bench.below("child", &[&bad]);
         let _sibling = bench.below("sibling", &[&a]);
@@ -25,16 +21,7 @@ fn a_panic_fails_one_node_and_its_children_find_out() {
         bench.graph.step().expect("outside");
         let mut events = bench.events();
         events.sort();
-        assert_eq!(
-            events,
-            [
-                "a 1",
-                "bad 1",
-                "bad panicked: boom 7",
-                "child 1",
-                "sibling 1"
-            ]
-        );
+        assert_eq!(events, ["a 1", "bad 1", "bad panicked: boom 7", "child 1", "sibling 1"]);
         assert_eq!(bench.graph.counters().failed_nodes, 1);
         calm.store(true, Ordering::SeqCst);
         bench.graph.activate(a.id());
@@ -72,10 +59,7 @@ fn a_node_that_panics_everywhere_harms_nobody_else() {
     let bomb: Arc<dyn Node> = Arc::new(Bomb);
     let source = bench.graph.source(&bomb);
     let child = bench.probe("child", |_| Outcome::Changed);
-    let _child = bench
-        .graph
-        .join(&child, &[source.id()], bench.graph.settled())
-        .expect("idle");
+    let _child = bench.graph.join(&child, &[source.id()], bench.graph.settled()).expect("idle");
     let a = bench.source("a");
     for step in 1..=2 {
         bench.graph.activate(source.id());
@@ -94,14 +78,10 @@ fn panics_of_hooks_callbacks_and_observers_are_counted_and_go_no_further() {
     let bench = Bench::new(1);
     let a = bench.source("a");
     let hook = bench.graph.before_step(Arc::new(|_| panic!("hook")));
-    bench
-        .graph
-        .set_observer(Some(Arc::new(|_| panic!("observer"))));
+    bench.graph.set_observer(Some(Arc::new(|_| panic!("observer"))));
     bench.graph.after_step(Box::new(|_| panic!("callback")));
     let log = bench.log.clone();
-    bench.graph.after_step(Box::new(move |step| {
-        log.lock().unwrap().push(format!("after {}", step.number()))
-    }));
+    bench.graph.after_step(Box::new(move |step| log.lock().unwrap().push(format!("after {}", step.number()))));
     bench.graph.activate(a.id());
     bench.graph.step().expect("outside");
     assert_eq!(bench.events(), ["a 1", "after 1"]);

@@ -35,12 +35,7 @@ fn a_node_may_drop_itself_while_it_runs() {
         Outcome::Changed
     });
     *own.lock().unwrap() = Some(bench.graph.source(&node));
-    let id = own
-        .lock()
-        .unwrap()
-        .as_ref()
-        .map(Registration::id)
-        .expect("in the graph");
+    let id = own.lock().unwrap().as_ref().map(Registration::id).expect("in the graph");
     bench.graph.activate(id);
     bench.graph.step().expect("outside");
     bench.graph.activate(id);
@@ -56,11 +51,7 @@ fn a_place_taken_again_hears_nothing_meant_for_the_old_node() {
     let old_id = old.id();
     bench.graph.activate(old_id);
     drop(old);
-    assert_eq!(
-        bench.graph.counters().pending,
-        0,
-        "a node that is gone has nothing for the next step"
-    );
+    assert_eq!(bench.graph.counters().pending, 0, "a node that is gone has nothing for the next step");
     let new = bench.source("new");
     assert_ne!(new.id(), old_id);
     bench.graph.step().expect("outside");
@@ -87,10 +78,7 @@ impl Node for Link {
 }
 
 fn link(graph: &UpdateGraph, parent: Option<(NodeId, Box<dyn Any + Send + Sync>)>) -> Arc<Link> {
-    let made = Arc::new(Link {
-        registration: OnceLock::new(),
-        label: "link".to_owned(),
-    });
+    let made = Arc::new(Link { registration: OnceLock::new(), label: "link".to_owned() });
     let node: Arc<dyn Node> = made.clone();
     let parents: Vec<NodeId> = parent.iter().map(|(id, _)| *id).collect();
     let mut registration = graph.join(&node, &parents, graph.settled()).expect("idle");
@@ -117,10 +105,7 @@ fn a_chain_of_a_hundred_thousand_nodes_runs_and_drops_on_a_small_stack() {
         drop(last);
         assert_eq!(bench.graph.counters().nodes, 0);
     };
-    let thread = thread::Builder::new()
-        .stack_size(256 * 1024)
-        .spawn(body)
-        .expect("a thread");
+    let thread = thread::Builder::new().stack_size(256 * 1024).spawn(body).expect("a thread");
     thread.join().expect("no overflow");
 }
 
@@ -131,13 +116,7 @@ fn a_hundred_thousand_children_of_one_node_drop_in_any_order() {
     let mut children: Vec<_> = (0..100_000)
         .map(|_| {
             let node = bench.probe("child", |_| Outcome::Changed);
-            (
-                bench
-                    .graph
-                    .join(&node, &[a.id()], bench.graph.settled())
-                    .expect("idle"),
-                node,
-            )
+            (bench.graph.join(&node, &[a.id()], bench.graph.settled()).expect("idle"), node)
         })
         .collect();
     // Every other one first: the list of the parent is cut in the middle.
@@ -158,26 +137,17 @@ fn after_dropping_everything_and_one_cycle_nothing_is_left() {
     let probes: Vec<Weak<dyn Node>> = {
         let a = bench.source("a");
         let b = bench.below("b", &[&a]);
-        bench.graph.activate_at(
-            a.id(),
-            crate::env::now() + std::time::Duration::from_secs(3600),
-        );
+        bench.graph.activate_at(a.id(), crate::env::now() + std::time::Duration::from_secs(3600));
         bench.graph.activate(a.id());
         bench.graph.step().expect("outside");
         [&a, &b].map(|held| Arc::downgrade(&held.node)).into()
     };
     bench.graph.step().expect("outside");
     let counters = bench.graph.counters();
-    assert_eq!(
-        (counters.nodes, counters.pending, counters.timers),
-        (0, 0, 0)
-    );
+    assert_eq!((counters.nodes, counters.pending, counters.timers), (0, 0, 0));
     assert!(probes.iter().all(|node| node.strong_count() == 0));
     // The only `Weak` left is the test's own: the cached walk has let go, too.
-    assert!(
-        probes.iter().all(|node| node.weak_count() == 0),
-        "weak_count is 0 once the value is gone"
-    );
+    assert!(probes.iter().all(|node| node.weak_count() == 0), "weak_count is 0 once the value is gone");
 }
 
 #[test]
@@ -187,9 +157,7 @@ fn steady_steps_make_no_new_walk() {
     let _end = bench.below("end", &[&a, &b]);
     for _ in 0..10 {
         for active in [&[&a][..], &[&b], &[&b, &a], &[]] {
-            active
-                .iter()
-                .for_each(|source| bench.graph.activate(source.id()));
+            active.iter().for_each(|source| bench.graph.activate(source.id()));
             bench.graph.step().expect("outside");
         }
     }

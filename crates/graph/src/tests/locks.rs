@@ -22,30 +22,16 @@ fn no_step_runs_while_somebody_holds_it() {
     let graph = bench.graph.clone();
     let stepping = thread::spawn(move || graph.step());
     until_a_cycle_waits(&bench.graph);
-    let again = bench
-        .graph
-        .shared_lock()
-        .expect("re-entrant while a cycle waits");
+    let again = bench.graph.shared_lock().expect("re-entrant while a cycle waits");
     let graph = bench.graph.clone();
     // Another thread gets it, too, though a cycle waits: this one may be waiting for that thread.
-    thread::spawn(move || drop(graph.shared_lock().expect("outside")))
-        .join()
-        .expect("no deadlock");
+    thread::spawn(move || drop(graph.shared_lock().expect("outside"))).join().expect("no deadlock");
     drop(held);
-    assert_eq!(
-        (bench.graph.settled().number(), bench.graph.running_step()),
-        (0, None)
-    );
+    assert_eq!((bench.graph.settled().number(), bench.graph.running_step()), (0, None));
     // Dropped on another thread than the one that took it.
-    thread::spawn(move || drop(again))
-        .join()
-        .expect("no deadlock");
+    thread::spawn(move || drop(again)).join().expect("no deadlock");
     assert_eq!(stepping.join().expect("no panic"), Ok(Step::new(1)));
-    assert_eq!(
-        bench.graph.step(),
-        Ok(Step::new(2)),
-        "this thread holds nothing any more"
-    );
+    assert_eq!(bench.graph.step(), Ok(Step::new(2)), "this thread holds nothing any more");
 }
 
 #[test]
@@ -64,10 +50,7 @@ fn it_waits_for_the_running_step() {
         tell.send(graph.settled()).expect("the test listens");
         drop(held);
     });
-    assert!(
-        told.try_recv().is_err(),
-        "the step is held open by the test"
-    );
+    assert!(told.try_recv().is_err(), "the step is held open by the test");
     hold.open.send(()).expect("it waits");
     assert_eq!(told.recv().map(|moment| moment.number()), Ok(1));
     sharing.join().expect("no panic");
@@ -77,12 +60,7 @@ fn it_waits_for_the_running_step() {
 /// What the three waiting calls answer here.
 fn answers(graph: &UpdateGraph) -> [Result<(), GraphError>; 4] {
     let wait = graph.wait_until(Step::new(99), Some(Duration::ZERO), &mut || true);
-    [
-        graph.may_wait(),
-        graph.step().map(drop),
-        wait,
-        graph.shared_lock().map(drop),
-    ]
+    [graph.may_wait(), graph.step().map(drop), wait, graph.shared_lock().map(drop)]
 }
 
 #[test]
@@ -101,37 +79,19 @@ fn waiting_where_it_would_hang_is_refused() {
         }
     });
     let weak = graph.downgrade();
-    graph.before_step(Arc::new(move |_| {
-        hook.lock()
-            .unwrap()
-            .extend(weak.upgrade().map(|graph| answers(&graph)))
-    }));
+    graph.before_step(Arc::new(move |_| hook.lock().unwrap().extend(weak.upgrade().map(|graph| answers(&graph)))));
     graph.activate(a.id());
     graph.step().expect("outside");
     let all = |error: GraphError| [(); 4].map(|()| Err(error.clone()));
-    assert_eq!(
-        *seen.lock().unwrap(),
-        [(); 3].map(|()| all(GraphError::InsideStep))
-    );
+    assert_eq!(*seen.lock().unwrap(), [(); 3].map(|()| all(GraphError::InsideStep)));
 
     let of_callback = graph.clone();
-    graph.after_step(Box::new(move |_| {
-        after.lock().unwrap().push(answers(&of_callback))
-    }));
+    graph.after_step(Box::new(move |_| after.lock().unwrap().push(answers(&of_callback))));
     graph.step().expect("outside");
-    assert_eq!(
-        seen.lock().unwrap().last(),
-        Some(&all(GraphError::InsideCallback))
-    );
+    assert_eq!(seen.lock().unwrap().last(), Some(&all(GraphError::InsideCallback)));
 
-    assert_eq!(
-        graph.init_pool().install(|| answers(&graph)),
-        all(GraphError::InsideStep)
-    );
-    assert_eq!(
-        graph.intake(|| answers(&graph)),
-        all(GraphError::InsideTransaction)
-    );
+    assert_eq!(graph.init_pool().install(|| answers(&graph)), all(GraphError::InsideStep));
+    assert_eq!(graph.intake(|| answers(&graph)), all(GraphError::InsideTransaction));
 
     let three = |error: GraphError| [Err(error.clone()), Err(error.clone()), Err(error), Ok(())];
     let scope = graph.callback_scope();
@@ -147,12 +107,7 @@ fn waiting_where_it_would_hang_is_refused() {
     assert_eq!(answers(&graph), all(GraphError::InsideStep));
     drop(scope);
     let elsewhere = graph.callback_scope();
-    thread::scope(|threads| {
-        threads
-            .spawn(|| graph.may_wait().expect("another thread may"))
-            .join()
-            .expect("no panic")
-    });
+    thread::scope(|threads| threads.spawn(|| graph.may_wait().expect("another thread may")).join().expect("no panic"));
     drop(elsewhere);
     graph.may_wait().expect("all is over");
     assert_eq!(bench.graph.settled().number(), 2, "no refused step ran");
@@ -175,10 +130,7 @@ fn another_graph_is_not_concerned() {
 fn in_the_child_of_a_fork_every_call_says_so_and_none_hangs() {
     let owner = crate::env::process() + 1;
     let graph = UpdateGraph::owned_by(owner, Settings::default(), TimeSource::Wall);
-    let forked = GraphError::Forked {
-        owner,
-        child: crate::env::process(),
-    };
+    let forked = GraphError::Forked { owner, child: crate::env::process() };
     assert_eq!(answers(&graph), [(); 4].map(|()| Err(forked.clone())));
     assert_eq!(graph.check_process(), Err(forked));
     graph.start();

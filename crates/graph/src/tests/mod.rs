@@ -1,8 +1,5 @@
 //! Tests of the graph as a whole.
-#![allow(
-    clippy::unwrap_used,
-    reason = "a poisoned lock in a test is a failed test"
-)]
+#![allow(clippy::unwrap_used, reason = "a poisoned lock in a test is a failed test")]
 
 mod support;
 

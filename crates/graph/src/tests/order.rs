@@ -11,22 +11,8 @@ fn a_chain_runs_in_order_and_settles_afterwards() {
     let _c = bench.below("c", &[&b]);
     bench.graph.activate(a.id());
     let step = bench.graph.step().expect("outside");
-    assert_eq!(
-        (step, bench.graph.settled()),
-        (Step::new(1), Moment::new(1))
-    );
-    assert_eq!(
-        bench.all_events(),
-        [
-            "seal a",
-            "a 1",
-            "b 1",
-            "c 1",
-            "settle a 1",
-            "settle b 1",
-            "settle c 1"
-        ]
-    );
+    assert_eq!((step, bench.graph.settled()), (Step::new(1), Moment::new(1)));
+    assert_eq!(bench.all_events(), ["seal a", "a 1", "b 1", "c 1", "settle a 1", "settle b 1", "settle c 1"]);
 }
 
 #[test]
@@ -63,10 +49,7 @@ fn a_diamond_runs_its_end_once_after_both_sides() {
         bench.graph.activate(a.id());
         bench.graph.step().expect("outside");
         let events = bench.events();
-        assert_eq!(
-            (events.len(), events[0].as_str(), events[3].as_str()),
-            (4, "a 1", "end 1")
-        );
+        assert_eq!((events.len(), events[0].as_str(), events[3].as_str()), (4, "a 1", "end 1"));
     }
 }
 

@@ -24,38 +24,22 @@ fn activated_inside_a_step_it_runs_in_the_next() {
     id.set(blink.id()).expect("once");
     bench.graph.activate(blink.id());
     bench.graph.step().expect("outside");
-    assert_eq!(
-        (bench.events(), bench.graph.counters().pending),
-        (vec!["blink 1".to_owned()], 1)
-    );
+    assert_eq!((bench.events(), bench.graph.counters().pending), (vec!["blink 1".to_owned()], 1));
     bench.graph.start();
-    bench
-        .graph
-        .wait_until(Step::new(3), LONG, &mut || true)
-        .expect("it pends until step 3");
+    bench.graph.wait_until(Step::new(3), LONG, &mut || true).expect("it pends until step 3");
     bench.graph.stop();
     assert_eq!(bench.events(), ["blink 2", "blink 3"]);
-    assert_eq!(
-        (bench.graph.settled(), bench.graph.counters().pending),
-        (Moment::new(3), 0)
-    );
+    assert_eq!((bench.graph.settled(), bench.graph.counters().pending), (Moment::new(3), 0));
 }
 
 #[test]
 fn a_wait_on_a_stopped_graph_ends_at_its_timeout_and_says_why() {
     let bench = Bench::new(1);
-    let wait = |graph: &crate::UpdateGraph, timeout| {
-        graph.wait_until(Step::new(1), Some(timeout), &mut || true)
-    };
+    let wait = |graph: &crate::UpdateGraph, timeout| graph.wait_until(Step::new(1), Some(timeout), &mut || true);
     let error = wait(&bench.graph, Duration::ZERO).expect_err("nobody steps");
     assert!(matches!(error, GraphError::Stopped { .. }), "{error}");
     let text = error.to_string();
-    assert!(
-        ["stop()", "start()", "step()"]
-            .iter()
-            .all(|name| text.contains(name)),
-        "{text}"
-    );
+    assert!(["stop()", "start()", "step()"].iter().all(|name| text.contains(name)), "{text}");
     bench.graph.start();
     let error = wait(&bench.graph, Duration::ZERO).expect_err("nothing is pending");
     assert!(matches!(error, GraphError::Timeout { .. }), "{error}");
@@ -68,10 +52,7 @@ fn a_wait_on_a_stopped_graph_ends_at_its_timeout_and_says_why() {
         polled += 1;
         polled < 2
     });
-    assert_eq!(
-        (interrupted, polled),
-        (Err(GraphError::Interrupted { step: Step::new(2) }), 2)
-    );
+    assert_eq!((interrupted, polled), (Err(GraphError::Interrupted { step: Step::new(2) }), 2));
 }
 
 #[test]
@@ -131,15 +112,9 @@ fn stop_returns_when_idle_and_start_resumes() {
     for round in 1..=20 {
         bench.graph.start();
         bench.graph.activate(a.id());
-        bench
-            .graph
-            .wait_until(Step::new(round), LONG, &mut || true)
-            .expect("it runs");
+        bench.graph.wait_until(Step::new(round), LONG, &mut || true).expect("it runs");
         bench.graph.stop();
-        assert_eq!(
-            (bench.graph.running_step(), bench.graph.settled().number()),
-            (None, round)
-        );
+        assert_eq!((bench.graph.running_step(), bench.graph.settled().number()), (None, round));
     }
 }
 
@@ -171,9 +146,7 @@ fn notifications_come_once_after_settled_moved_in_order() {
         let (log, graph) = (log.clone(), bench.graph.clone());
         Box::new(move |step| {
             assert_eq!(graph.settled(), step.now());
-            log.lock()
-                .unwrap()
-                .push(format!("{name} after {}", step.number()));
+            log.lock().unwrap().push(format!("{name} after {}", step.number()));
         })
     };
     let (graph, first, second) = (bench.graph.clone(), note("first"), note("second"));
@@ -187,31 +160,16 @@ fn notifications_come_once_after_settled_moved_in_order() {
     });
     let _b = bench.below("b", &[&a]);
     let (graph, nested) = (bench.graph.clone(), note("nested"));
-    bench
-        .graph
-        .after_step(Box::new(move |_| graph.after_step(nested)));
+    bench.graph.after_step(Box::new(move |_| graph.after_step(nested)));
     bench.graph.before_step(Arc::new({
         let log = bench.log.clone();
-        move |step| {
-            log.lock()
-                .unwrap()
-                .push(format!("before {}", step.number()))
-        }
+        move |step| log.lock().unwrap().push(format!("before {}", step.number()))
     }));
     for _ in 0..3 {
         bench.graph.activate(a.id());
         bench.graph.step().expect("outside");
     }
-    let expected = [
-        "before 1",
-        "a 1",
-        "b 1",
-        "first after 1",
-        "second after 1",
-        "before 2",
-        "a 2",
-        "b 2",
-    ];
+    let expected = ["before 1", "a 1", "b 1", "first after 1", "second after 1", "before 2", "a 2", "b 2"];
     let events = bench.events();
     assert_eq!(events[..8], expected);
     assert_eq!(events[8..], ["nested after 2", "before 3", "a 3", "b 3"]);
@@ -230,8 +188,7 @@ fn a_transaction_lands_in_one_step() {
         fn seal(&self) {
             // Long enough for a writer to come between two sources, if it could.
             (0..5).for_each(|_| thread::yield_now());
-            self.taken
-                .store(self.queued.load(Ordering::SeqCst), Ordering::SeqCst);
+            self.taken.store(self.queued.load(Ordering::SeqCst), Ordering::SeqCst);
         }
         fn run(&self, _step: Step) -> Outcome {
             Outcome::Changed
@@ -241,10 +198,7 @@ fn a_transaction_lands_in_one_step() {
         }
     }
     let sources = [0, 1].map(|at| {
-        let node: Arc<dyn Node> = Arc::new(Source {
-            queued: queued[at].clone(),
-            taken: taken[at].clone(),
-        });
+        let node: Arc<dyn Node> = Arc::new(Source { queued: queued[at].clone(), taken: taken[at].clone() });
         (bench.graph.source(&node), node)
     });
     let (left, right) = (taken[0].clone(), taken[1].clone());
@@ -253,10 +207,7 @@ fn a_transaction_lands_in_one_step() {
         Outcome::Quiet
     });
     let ids = [sources[0].0.id(), sources[1].0.id()];
-    let _check = bench
-        .graph
-        .join(&check, &ids, bench.graph.settled())
-        .expect("idle");
+    let _check = bench.graph.join(&check, &ids, bench.graph.settled()).expect("idle");
     bench.graph.start();
     for _ in 0..2_000 {
         bench.graph.intake(|| {
@@ -268,12 +219,7 @@ fn a_transaction_lands_in_one_step() {
     }
     bench.graph.stop();
     bench.graph.step().expect("what is left");
-    assert!(
-        !bench
-            .all_events()
-            .iter()
-            .any(|event| event.contains("panicked"))
-    );
+    assert!(!bench.all_events().iter().any(|event| event.contains("panicked")));
     assert_eq!(taken.map(|taken| taken.load(Ordering::SeqCst)), [2_000; 2]);
 }
 
@@ -318,28 +264,14 @@ fn an_observer_sees_each_node_that_ran() {
     let seen: Arc<Mutex<Vec<_>>> = Arc::default();
     let keep = seen.clone();
     bench.graph.set_observer(Some(Arc::new(move |report| {
-        keep.lock().unwrap().extend(
-            report
-                .nodes
-                .iter()
-                .map(|run| (report.step, run.id, run.outcome)),
-        );
+        keep.lock().unwrap().extend(report.nodes.iter().map(|run| (report.step, run.id, run.outcome)));
     })));
     bench.graph.activate(a.id());
     bench.graph.step().expect("outside");
     let step = Step::new(1);
-    assert_eq!(
-        *seen.lock().unwrap(),
-        [
-            (step, a.id(), Outcome::Changed),
-            (step, b.id(), Outcome::Quiet)
-        ]
-    );
+    assert_eq!(*seen.lock().unwrap(), [(step, a.id(), Outcome::Changed), (step, b.id(), Outcome::Quiet)]);
     let timings = bench.graph.timings();
-    let shown: Vec<_> = timings
-        .iter()
-        .map(|t| (t.label.as_str(), t.runs, t.last_step.number()))
-        .collect();
+    let shown: Vec<_> = timings.iter().map(|t| (t.label.as_str(), t.runs, t.last_step.number())).collect();
     assert_eq!(shown, [("a", 1, 1), ("b", 1, 1), ("c", 0, 0)]);
     assert_eq!(timings[1].parents, [a.id()]);
 }
@@ -367,19 +299,10 @@ fn nodes_are_told_to_settle_once_readers_find_the_new_moment() {
     let source = bench.graph.source(&as_node);
     let seen = Arc::new(Mutex::new(0));
     let (count, looks) = (seen.clone(), node.clone());
-    bench.graph.after_step(Box::new(move |_| {
-        *count.lock().unwrap() = looks.1.lock().unwrap().len()
-    }));
+    bench.graph.after_step(Box::new(move |_| *count.lock().unwrap() = looks.1.lock().unwrap().len()));
     bench.graph.activate(source.id());
     bench.graph.step().expect("outside");
-    bench
-        .graph
-        .step()
-        .expect("it does not run, so it has nothing to settle");
-    assert_eq!(
-        (*seen.lock().unwrap(), node.1.lock().unwrap().len()),
-        (1, 1),
-        "before the notifications, and once"
-    );
+    bench.graph.step().expect("it does not run, so it has nothing to settle");
+    assert_eq!((*seen.lock().unwrap(), node.1.lock().unwrap().len()), (1, 1), "before the notifications, and once");
     assert_eq!(bench.graph.counters().troubles, 0);
 }

@@ -1,7 +1,7 @@
 //! Many threads, many orders: each node once, after its parents.
 
 use super::support::{Bench, Held};
-use crate::{NodeId, Outcome};
+use crate::{NodeId, Outcome, Schedule};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
 
@@ -31,10 +31,7 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, end: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % end
     }
 }
@@ -43,10 +40,7 @@ impl Random {
 fn expected(parents: &[Vec<usize>], loud: &[bool], active: &[usize]) -> Vec<bool> {
     let mut runs = vec![false; parents.len()];
     for node in 0..parents.len() {
-        runs[node] = active.contains(&node)
-            || parents[node]
-                .iter()
-                .any(|&parent| runs[parent] && loud[parent]);
+        runs[node] = active.contains(&node) || parents[node].iter().any(|&parent| runs[parent] && loud[parent]);
     }
     runs
 }
@@ -67,55 +61,27 @@ fn random_graph(seed: u64, bench: &Bench, nodes: usize) {
         let spin = random.below(50);
         let (starts, ends, waits_for) = (started.clone(), ended.clone(), above.clone());
         let work = bench.probe("node", move |step| {
-            assert!(
-                starts[node].swap(step.number(), Ordering::SeqCst) < step.number(),
-                "twice in a step"
-            );
+            assert!(starts[node].swap(step.number(), Ordering::SeqCst) < step.number(), "twice in a step");
             for &parent in &waits_for {
                 let parent_started = starts[parent].load(Ordering::SeqCst);
-                assert_eq!(
-                    parent_started,
-                    ends[parent].load(Ordering::SeqCst),
-                    "before its parent"
-                );
+                assert_eq!(parent_started, ends[parent].load(Ordering::SeqCst), "before its parent");
             }
             (0..spin).for_each(|_| std::hint::spin_loop());
             ends[node].store(step.number(), Ordering::SeqCst);
-            if is_loud {
-                Outcome::Changed
-            } else {
-                Outcome::Quiet
-            }
+            if is_loud { Outcome::Changed } else { Outcome::Quiet }
         });
         let ids: Vec<NodeId> = above.iter().map(|&parent| held[parent].id()).collect();
-        let registration = bench
-            .graph
-            .join(&work, &ids, bench.graph.settled())
-            .expect("idle");
-        held.push(Held {
-            registration,
-            node: work,
-        });
+        let registration = bench.graph.join(&work, &ids, bench.graph.settled()).expect("idle");
+        held.push(Held { registration, node: work });
         parents.push(above);
         loud.push(is_loud);
     }
     for step in 1..=20 {
-        let active: Vec<usize> = (0..nodes)
-            .filter(|&node| random.below(if node < 4 { 2 } else { 40 }) == 0)
-            .collect();
-        active
-            .iter()
-            .for_each(|&node| bench.graph.activate(held[node].id()));
+        let active: Vec<usize> = (0..nodes).filter(|&node| random.below(if node < 4 { 2 } else { 40 }) == 0).collect();
+        active.iter().for_each(|&node| bench.graph.activate(held[node].id()));
         bench.graph.step().expect("outside");
-        let ran: Vec<bool> = ended
-            .iter()
-            .map(|end| end.load(Ordering::SeqCst) == step)
-            .collect();
-        assert_eq!(
-            ran,
-            expected(&parents, &loud, &active),
-            "seed {seed}, step {step}"
-        );
+        let ran: Vec<bool> = ended.iter().map(|end| end.load(Ordering::SeqCst) == step).collect();
+        assert_eq!(ran, expected(&parents, &loud, &active), "seed {seed}, step {step}");
         let report = bench.graph.last_report().expect("a step ran");
         assert_eq!(
             (report.failed, report.ran),
@@ -129,7 +95,11 @@ fn random_graph(seed: u64, bench: &Bench, nodes: usize) {
 fn random_graphs_run_each_node_once_after_its_parents_on_any_number_of_threads() {
     for seed in 0..40 {
         for threads in [1, 2, 4, 8] {
-            random_graph(seed, &Bench::new(threads), 60);
+            let bench = Bench::new(threads);
+            if seed % 4 > 0 {
+                bench.graph.set_schedule(Schedule::Eager);
+            }
+            random_graph(seed, &bench, 60);
         }
     }
 }
@@ -152,23 +122,19 @@ fn the_topology_keeps_its_edges_under_any_sequence_of_changes() {
         for _ in 0..300 {
             match random.below(5) {
                 0 | 1 => {
-                    let above: Vec<usize> = (0..random.below(4))
-                        .map(|_| random.below(held.len().max(1) as u64) as usize)
-                        .collect();
+                    let above: Vec<usize> =
+                        (0..random.below(4)).map(|_| random.below(held.len().max(1) as u64) as usize).collect();
                     let parents: Vec<&Held> = above.iter().filter_map(|&at| held.get(at)).collect();
                     let child = bench.below("node", &parents);
                     edges.extend(parents.iter().map(|parent| (parent.id(), child.id())));
                     held.push(child);
                 }
                 2 if !held.is_empty() => {
-                    let gone = held
-                        .swap_remove(random.below(held.len() as u64) as usize)
-                        .id();
+                    let gone = held.swap_remove(random.below(held.len() as u64) as usize).id();
                     edges.retain(|(up, down)| *up != gone && *down != gone);
                 }
                 3 if held.len() > 1 => {
-                    let pick =
-                        |random: &mut Random| held[random.below(held.len() as u64) as usize].id();
+                    let pick = |random: &mut Random| held[random.below(held.len() as u64) as usize].id();
                     let (up, down) = (pick(&mut random), pick(&mut random));
                     if bench.graph.depend(down, up).is_ok() {
                         edges.push((up, down));
@@ -185,23 +151,35 @@ fn the_topology_keeps_its_edges_under_any_sequence_of_changes() {
             edges.dedup();
             let mut found: Vec<(NodeId, NodeId)> = Vec::new();
             for node in &held {
-                found.extend(
-                    bench
-                        .graph
-                        .parents(node.id())
-                        .into_iter()
-                        .map(|parent| (parent, node.id())),
-                );
+                found.extend(bench.graph.parents(node.id()).into_iter().map(|parent| (parent, node.id())));
             }
             found.sort_unstable();
             assert_eq!(found, edges, "seed {seed}");
         }
         held.iter().for_each(|node| bench.graph.activate(node.id()));
         bench.graph.step().expect("outside");
-        assert_eq!(
-            bench.events().len(),
-            held.len(),
-            "no loop, each once: seed {seed}"
-        );
+        assert_eq!(bench.events().len(), held.len(), "no loop, each once: seed {seed}");
+    }
+}
+
+/// Many short fans, each handed out: the leader sleeps and is woken, helpers come late and go home, thousands of times.
+#[test]
+fn nodes_handed_out_are_run_and_the_leader_wakes() {
+    let bench = Bench::new(4);
+    bench.graph.set_schedule(Schedule::Eager);
+    let a = bench.source("a");
+    let mut held = Vec::new();
+    for _ in 0..3 {
+        let above: Vec<&Held> = held.last().into_iter().chain([&a]).collect();
+        let sides: Vec<Held> = (0..3).map(|_| bench.below("side", &above)).collect();
+        let end = bench.below("end", &sides.iter().collect::<Vec<_>>());
+        held.extend(sides);
+        held.push(end);
+    }
+    for step in 1..=3_000 {
+        bench.graph.activate(a.id());
+        bench.graph.step().expect("outside");
+        let events = bench.events();
+        assert_eq!((events.len(), events[12].clone()), (13, format!("end {step}")));
     }
 }

@@ -17,10 +17,7 @@ fn it_starts_again_while_the_moment_is_gone() {
     });
     assert_eq!((found, tries), (Moment::new(4), 5));
     let counters = bench.graph.counters();
-    assert_eq!(
-        (counters.snapshot_restarts, counters.snapshot_fallbacks),
-        (4, 0)
-    );
+    assert_eq!((counters.snapshot_restarts, counters.snapshot_fallbacks), (4, 0));
 }
 
 #[test]
@@ -30,11 +27,7 @@ fn after_eight_tries_it_keeps_steps_from_running() {
     let found = bench.graph.snapshot(|moment| {
         tries += 1;
         // A reader so slow that a whole step passes each time, until steps cannot run any more.
-        if bench.graph.step().is_ok() {
-            Err(Moved)
-        } else {
-            Ok(moment)
-        }
+        if bench.graph.step().is_ok() { Err(Moved) } else { Ok(moment) }
     });
     assert_eq!((found, tries), (Moment::new(8), 9));
     assert_eq!(bench.graph.counters().snapshot_fallbacks, 1);
@@ -56,21 +49,15 @@ fn two_values_are_never_read_at_two_moments() {
     let a = bench.source_with("a", writes(&left));
     // The right one is written every third step only.
     let write = writes(&right);
-    let _b = bench.below_with("b", &[&a], move |step| {
-        if step.number() % 3 == 0 {
-            write(step)
-        } else {
-            Outcome::Quiet
-        }
-    });
+    let _b =
+        bench.below_with("b", &[&a], move |step| if step.number() % 3 == 0 { write(step) } else { Outcome::Quiet });
     let (done, graph) = (AtomicBool::new(false), &bench.graph);
     thread::scope(|threads| {
         for _ in 0..3 {
             threads.spawn(|| {
                 let mut last = Moment::new(0);
                 while !done.load(Ordering::SeqCst) {
-                    let (at, pair) = graph
-                        .snapshot(|moment| Ok((moment, (left.at(moment)?, right.at(moment)?))));
+                    let (at, pair) = graph.snapshot(|moment| Ok((moment, (left.at(moment)?, right.at(moment)?))));
                     assert_eq!(pair, (at.number(), at.number() / 3 * 3), "torn at {at:?}");
                     assert!(at >= last, "one reader never goes back");
                     last = at;

@@ -22,23 +22,14 @@ impl Node for Probe {
         self.log.lock().unwrap().push(format!("seal {}", self.name));
     }
     fn run(&self, step: Step) -> Outcome {
-        self.log
-            .lock()
-            .unwrap()
-            .push(format!("{} {}", self.name, step.number()));
+        self.log.lock().unwrap().push(format!("{} {}", self.name, step.number()));
         (self.work)(step)
     }
     fn panicked(&self, _step: Step, message: String) {
-        self.log
-            .lock()
-            .unwrap()
-            .push(format!("{} panicked: {message}", self.name));
+        self.log.lock().unwrap().push(format!("{} panicked: {message}", self.name));
     }
     fn settle(&self, step: Step) {
-        self.log
-            .lock()
-            .unwrap()
-            .push(format!("settle {} {}", self.name, step.number()));
+        self.log.lock().unwrap().push(format!("settle {} {}", self.name, step.number()));
     }
     fn label(&self) -> String {
         self.name.clone()
@@ -65,15 +56,8 @@ pub(crate) struct Bench {
 
 impl Bench {
     pub(crate) fn new(threads: usize) -> Bench {
-        let settings = Settings {
-            period: Duration::ZERO,
-            threads: Some(threads),
-            init_threads: Some(1),
-        };
-        Bench {
-            graph: UpdateGraph::new(settings),
-            log: Log::default(),
-        }
+        let settings = Settings { period: Duration::ZERO, threads: Some(threads), init_threads: Some(1) };
+        Bench { graph: UpdateGraph::new(settings), log: Log::default() }
     }
 
     pub(crate) fn seeded(seed: u64) -> Bench {
@@ -82,28 +66,13 @@ impl Bench {
         bench
     }
 
-    pub(crate) fn probe(
-        &self,
-        name: &str,
-        work: impl Fn(Step) -> Outcome + Send + Sync + 'static,
-    ) -> Arc<dyn Node> {
-        Arc::new(Probe {
-            name: name.to_owned(),
-            log: self.log.clone(),
-            work: Box::new(work),
-        })
+    pub(crate) fn probe(&self, name: &str, work: impl Fn(Step) -> Outcome + Send + Sync + 'static) -> Arc<dyn Node> {
+        Arc::new(Probe { name: name.to_owned(), log: self.log.clone(), work: Box::new(work) })
     }
 
-    pub(crate) fn source_with(
-        &self,
-        name: &str,
-        work: impl Fn(Step) -> Outcome + Send + Sync + 'static,
-    ) -> Held {
+    pub(crate) fn source_with(&self, name: &str, work: impl Fn(Step) -> Outcome + Send + Sync + 'static) -> Held {
         let node = self.probe(name, work);
-        Held {
-            registration: self.graph.source(&node),
-            node,
-        }
+        Held { registration: self.graph.source(&node), node }
     }
 
     pub(crate) fn source(&self, name: &str) -> Held {
@@ -118,10 +87,7 @@ impl Bench {
     ) -> Held {
         let node = self.probe(name, work);
         let parents: Vec<NodeId> = parents.iter().map(|parent| parent.id()).collect();
-        let registration = self
-            .graph
-            .join(&node, &parents, self.graph.settled())
-            .expect("idle");
+        let registration = self.graph.join(&node, &parents, self.graph.settled()).expect("idle");
         Held { registration, node }
     }
 
@@ -132,9 +98,7 @@ impl Bench {
     /// What happened since the last time somebody asked; `seal` and `settle` only if asked for.
     pub(crate) fn events(&self) -> Vec<String> {
         let all = std::mem::take(&mut *self.log.lock().unwrap());
-        all.into_iter()
-            .filter(|event| !event.starts_with("seal") && !event.starts_with("settle"))
-            .collect()
+        all.into_iter().filter(|event| !event.starts_with("seal") && !event.starts_with("settle")).collect()
     }
 
     pub(crate) fn all_events(&self) -> Vec<String> {

@@ -11,19 +11,9 @@ const MS: Duration = Duration::from_millis(1);
 
 fn manual(period: Duration) -> (Bench, Arc<ManualTime>) {
     let time = ManualTime::starting_at(1_000_000_000);
-    let settings = Settings {
-        period,
-        threads: Some(1),
-        init_threads: Some(1),
-    };
+    let settings = Settings { period, threads: Some(1), init_threads: Some(1) };
     let graph = UpdateGraph::with_time(settings, TimeSource::Manual(time.clone()));
-    (
-        Bench {
-            graph,
-            log: Default::default(),
-        },
-        time,
-    )
+    (Bench { graph, log: Default::default() }, time)
 }
 
 #[test]
@@ -56,10 +46,7 @@ fn a_step_has_one_time() {
     bench.graph.step().expect("outside");
     time.advance(5 * MS);
     assert_eq!(bench.graph.step_nanos(), 1_005_000_000);
-    assert_eq!(
-        bench.graph.time().instant_at(1_015_000_000),
-        time.now() + 5 * MS
-    );
+    assert_eq!(bench.graph.time().instant_at(1_015_000_000), time.now() + 5 * MS);
     assert_eq!(bench.graph.time().instant_at(0), time.now());
 }
 
@@ -101,9 +88,5 @@ fn cycles_start_a_period_apart_and_take_all_that_came_meanwhile() {
     assert_eq!(told.recv(), Ok(Step::new(2)));
     time.advance(500 * MS);
     bench.graph.stop();
-    assert_eq!(
-        bench.graph.settled().number(),
-        2,
-        "an automatic cycle that would find nothing does not run"
-    );
+    assert_eq!(bench.graph.settled().number(), 2, "an automatic cycle that would find nothing does not run");
 }
