@@ -291,3 +291,37 @@ impl Column for Stacked {
         Ok(parts.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use model::Compare;
+
+    use super::*;
+    use crate::attach::attach;
+    use crate::testing::check::check_steps_of_two;
+    use crate::testing::{any_table, check_law_of_two};
+
+    fn stacked(a: &Table, b: &Table) -> Result<Table, Error> {
+        let both = [a.clone(), b.clone()];
+        attach(&Concat::new(&both)?, &both)
+    }
+
+    #[test]
+    fn each_input_keeps_its_slot() {
+        check_steps_of_two(
+            stacked,
+            ("0 A | 1 B", "0 C"),
+            &[(("", "+ 1 D"), "+ 65537 D"), (("- 0", ""), "- 0"), (("~ 1 E", "~ 0 F"), "~ 1 E | ~ 65536 F")],
+        );
+    }
+
+    #[test]
+    fn a_slot_that_overflows_moves_those_after_it() {
+        check_steps_of_two(stacked, ("0 A", "0 C"), &[(("+ 70000 B", ""), "> [65536..65536]+196608 | + 70000 B")]);
+    }
+
+    #[test]
+    fn law() {
+        check_law_of_two((&any_table(), &any_table()), 300, Compare::ByPosition, stacked, |a, b| model::ops::concat(&[a, b]));
+    }
+}

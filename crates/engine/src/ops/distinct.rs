@@ -35,3 +35,41 @@ pub fn distinct(operation: &str, table: &Table, keys: &[String], keep: Keep) -> 
     }
     attach(&Project::choose(&picked, &names)?, &[picked])
 }
+
+#[cfg(test)]
+mod tests {
+    use model::Compare;
+    use model::ops::{first_by, last_by, unique};
+
+    use super::*;
+    use crate::testing::{check_law, check_steps, table_of};
+
+    fn by(table: &Table, keys: &[&str], keep: Keep) -> Result<Table, Error> {
+        let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
+        distinct("unique", table, &keys, keep)
+    }
+
+    #[test]
+    fn the_row_before_takes_over() {
+        let steps = [("+ 3 B 5", "~ 1 . 5"), ("- 2", "~ 0 . 1"), ("- 1 3", "- 1"), ("~ 0 . 7", "~ 0 . 7"), ("+ 9 B 1", "+ 2 B 1")];
+        check_steps(|table| by(table, &["K"], Keep::Last), "0 A 1 | 1 B 2 | 2 A 3", &steps);
+    }
+
+    #[test]
+    fn law() {
+        let spec = table_of("k:str g:int x:float");
+        check_law(&spec, 300, Compare::by_key(&["k"]), |table| by(table, &["k"], Keep::Last), |input| last_by(input, &["k"]));
+    }
+
+    #[test]
+    fn law_of_first() {
+        let spec = table_of("g:int x:float k:str");
+        check_law(&spec, 300, Compare::by_key(&["g", "x"]), |table| by(table, &["g", "x"], Keep::First), |input| first_by(input, &["g", "x"]));
+    }
+
+    #[test]
+    fn law_of_whole_rows() {
+        let spec = table_of("g:int b:bool");
+        check_law(&spec, 200, Compare::by_key(&["g", "b"]), |table| by(table, &[], Keep::First), unique);
+    }
+}

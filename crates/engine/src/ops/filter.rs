@@ -109,3 +109,68 @@ impl FilterLive {
 fn matching(predicates: &[Evaluator], view: &View, rows: &RowSet) -> Result<RowSet, Error> {
     predicates.iter().try_fold(rows.clone(), |rows, predicate| predicate.matching(view, &rows))
 }
+
+#[cfg(test)]
+mod tests {
+    use formula::Function;
+    use model::ops::filter;
+    use model::{Compare, Comparison, ModelExpr};
+
+    use super::*;
+    use crate::attach::attach;
+    use crate::testing::{any_table, check_law, check_steps};
+
+    fn over(table: &Table, column: &str, limit: i64) -> Result<Table, Error> {
+        let predicate = Expr::call(Function::Greater, vec![Expr::column(column), Expr::literal(limit)])?;
+        attach(&Filter::new(table, &[predicate])?, std::slice::from_ref(table))
+    }
+
+    #[test]
+    fn a_modified_row_may_come_leave_or_stay() {
+        check_steps(
+            |table| over(table, "V", 1),
+            "0 A 1 | 1 B 2 | 2 C 3",
+            &[
+                ("~ 1 . 0", "- 1"),
+                ("~ 0 . 5", "+ 0 A 5"),
+                ("~ 2 . 4", "~ 2 . 4"),
+                ("~ 1 Z .", ""),
+                ("> [2..2]+5", "> [2..2]+5"),
+                ("- 0 | + 3 D 9", "- 0 | + 3 D 9"),
+            ],
+        );
+    }
+
+    #[test]
+    fn law() {
+        let limit = |limit: i64| {
+            let (column, literal) = (ModelExpr::column("v"), ModelExpr::literal(limit));
+            ModelExpr::Compare(Comparison::Greater, Box::new(column), Box::new(literal))
+        };
+        check_law(&any_table(), 300, Compare::ByPosition, |table| over(table, "v", 3), |input| filter(input, &[limit(3)]));
+    }
+
+    #[test]
+    fn law_of_several_predicates() {
+        let predicates = || {
+            let greater = Expr::call(Function::Greater, vec![Expr::column("v"), Expr::literal(0)])?;
+            let flag = Expr::call(Function::Or, vec![Expr::column("b"), Expr::call(Function::IsNull, vec![Expr::column("k")])?])?;
+            Ok::<_, Error>(vec![greater, flag])
+        };
+        let model = || {
+            let zero = Box::new(ModelExpr::literal(0));
+            let greater = ModelExpr::Compare(Comparison::Greater, Box::new(ModelExpr::column("v")), zero);
+            let flag = ModelExpr::Or(Box::new(ModelExpr::column("b")), Box::new(ModelExpr::IsNull(Box::new(ModelExpr::column("k")))));
+            [greater, flag]
+        };
+        let build = |table: &Table| attach(&Filter::new(table, &predicates()?)?, std::slice::from_ref(table));
+        check_law(&any_table(), 300, Compare::ByPosition, build, |input| filter(input, &model()));
+    }
+
+    #[test]
+    fn a_filter_must_be_boolean() {
+        let table = crate::testing::Drawn::new(&crate::testing::still_graph(), "0 A 1").table().clone();
+        let error = Filter::new(&table, &[Expr::column("V")]).err().expect("an integer is no filter");
+        assert!(error.to_string().contains("must be Boolean"), "{error}");
+    }
+}

@@ -106,3 +106,35 @@ impl Live for ProjectLive {
 pub(crate) fn mapped(changed: &ColumnSet, columns: &[usize]) -> ColumnSet {
     columns.iter().enumerate().filter(|(_, from)| changed.contains(**from)).map(|(at, _)| at).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use model::Compare;
+
+    use super::*;
+    use crate::attach::attach;
+    use crate::testing::{any_table, check_law, check_steps};
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_change_of_a_dropped_column_is_no_change() {
+        let build = |table: &Table| attach(&Project::drop(table, &names(&["V"]))?, std::slice::from_ref(table));
+        check_steps(build, "0 A 1 | 1 B 2", &[("~ 0 . 5", ""), ("~ 0 Z .", "~ 0 Z"), ("- 1", "- 1")]);
+    }
+
+    #[test]
+    fn law() {
+        let build = |table: &Table| attach(&Project::drop(table, &names(&["g", "t"]))?, std::slice::from_ref(table));
+        check_law(&any_table(), 200, Compare::ByPosition, build, |input| model::ops::drop(input, &["g", "t"]));
+    }
+
+    #[test]
+    fn law_of_rename() {
+        let pairs = [("v".to_owned(), "w".to_owned()), ("k".to_owned(), "v".to_owned())];
+        let build = |table: &Table| attach(&Project::rename(table, &pairs)?, std::slice::from_ref(table));
+        check_law(&any_table(), 200, Compare::ByPosition, build, |input| model::ops::rename(input, &[("v", "w"), ("k", "v")]));
+    }
+}

@@ -225,3 +225,52 @@ impl SelectLive {
         Ok(writes)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use formula::Function;
+    use model::ops::{Derived, select, with_columns};
+    use model::{Arith, Compare, ModelExpr};
+
+    use super::*;
+    use crate::attach::attach;
+    use crate::testing::{any_table, check_law, check_steps};
+
+    fn doubled(column: &str) -> Result<Expr, formula::Error> {
+        Expr::call(Function::Multiply, vec![Expr::column(column), Expr::literal(2)])
+    }
+
+    fn model_doubled(column: &str) -> ModelExpr {
+        ModelExpr::Arith(Arith::Multiply, Box::new(ModelExpr::column(column)), Box::new(ModelExpr::literal(2)))
+    }
+
+    #[test]
+    fn only_what_reads_a_changed_column_is_computed_and_told() {
+        let build = |table: &Table| attach(&Select::with(table, &[doubled("V")?.alias("y")])?, std::slice::from_ref(table));
+        check_steps(
+            build,
+            "0 A 1 | 1 B 2",
+            &[("~ 1 . 3", "~ 1 . 3 6"), ("~ 1 Z .", "~ 1 Z . ."), ("+ 2 C 4", "+ 2 C 4 8"), ("- 0 | > [1..2]-1", "- 0 | > [1..2]-1")],
+        );
+    }
+
+    #[test]
+    fn law() {
+        let build = |table: &Table| {
+            let columns = [doubled("v")?.alias("y"), doubled("x")?.alias("x"), Expr::column("k").alias("z")];
+            attach(&Select::with(table, &columns)?, std::slice::from_ref(table))
+        };
+        let columns = || [Derived::expr("y", model_doubled("v")), Derived::expr("x", model_doubled("x")), Derived::expr("z", ModelExpr::column("k"))];
+        check_law(&any_table(), 300, Compare::ByPosition, build, |input| with_columns(input, &columns()));
+    }
+
+    #[test]
+    fn law_of_select() {
+        let build = |table: &Table| {
+            let columns = [Expr::column("x"), doubled("g")?.alias("h"), Expr::column("k")];
+            attach(&Select::only(table, &columns)?, std::slice::from_ref(table))
+        };
+        let columns = || [Derived::column("x"), Derived::expr("h", model_doubled("g")), Derived::column("k")];
+        check_law(&any_table(), 300, Compare::ByPosition, build, |input| select(input, &columns()));
+    }
+}

@@ -121,3 +121,48 @@ impl Live for SliceLive {
         Ok(result)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use model::Compare;
+
+    use super::*;
+    use crate::attach::attach;
+    use crate::table::Table;
+    use crate::testing::{any_table, check_law, check_steps};
+
+    fn head(table: &Table, n: u64) -> Result<Table, Error> {
+        attach(&Slice::head(n), std::slice::from_ref(table))
+    }
+
+    fn tail(table: &Table, n: u64) -> Result<Table, Error> {
+        attach(&Slice::tail(n), std::slice::from_ref(table))
+    }
+
+    #[test]
+    fn rows_cross_the_edge_of_the_window() {
+        check_steps(|table| head(table, 2), "0 A | 1 B | 2 C", &[("- 0", "- 0 | + 2 C"), ("~ 2 D", "~ 2 D"), ("+ 0 E", "- 2 | + 0 E")]);
+        check_steps(|table| tail(table, 2), "0 A | 1 B | 2 C", &[("+ 3 D", "- 1 | + 3 D"), ("- 2", "- 2 | + 1 B")]);
+    }
+
+    #[test]
+    fn law() {
+        check_law(&any_table(), 200, Compare::ByPosition, |table| head(table, 7), |input| model::ops::head(input, 7));
+    }
+
+    #[test]
+    fn law_of_tail() {
+        check_law(&any_table(), 200, Compare::ByPosition, |table| tail(table, 5), |input| model::ops::tail(input, 5));
+    }
+
+    #[test]
+    fn windows_saturate() {
+        let rows = RowSet::flat(5);
+        let of = |offset, length| Window { offset, length }.of(&rows);
+        assert_eq!(of(-3, Some(2)), RowSet::range(2, 3));
+        assert_eq!(of(-9, Some(5)), RowSet::key(0));
+        assert_eq!(of(9, None), RowSet::new());
+        assert_eq!(of(i64::MIN, None), rows);
+        assert_eq!(of(1, Some(u64::MAX)), RowSet::range(1, 4));
+    }
+}

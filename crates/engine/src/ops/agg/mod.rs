@@ -304,3 +304,107 @@ impl AggregationLive {
         Ok(modified)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use model::Compare;
+    use model::ops::{Aggregate as Wanted, Aggregator, aggregate};
+
+    use super::*;
+    use crate::attach::attach;
+    use crate::testing::{check_law, check_steps, table_of};
+
+    fn aggregates(list: &[(&str, Aggregate, &str)]) -> Result<Vec<Expr>, Error> {
+        let one = |(name, kind, input): &(&str, Aggregate, &str)| {
+            let input = (!input.is_empty()).then(|| Expr::column(*input));
+            Ok(Expr::aggregate(kind.clone(), input)?.alias(*name))
+        };
+        list.iter().map(one).collect()
+    }
+
+    fn by(table: &Table, keys: &[&str], list: &[(&str, Aggregate, &str)]) -> Result<Table, Error> {
+        let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
+        attach(&Aggregation::new("group_by", table, &keys, &aggregates(list)?)?, std::slice::from_ref(table))
+    }
+
+    fn sum(min_count: u64) -> Aggregate {
+        Aggregate::Sum { min_count }
+    }
+
+    #[test]
+    fn groups_come_change_empty_and_return_at_the_end() {
+        check_steps(
+            |table| by(table, &["K"], &[("s", sum(0), "V")]),
+            "0 A 1 | 1 B 2 | 2 A 3",
+            &[("- 1", "- 1"), ("+ 3 B 5", "+ 2 B 5"), ("~ 0 . 4", "~ 0 . 7"), ("~ 0 . 3 | ~ 2 . 4", ""), ("~ 2 B .", "~ 0 . 3 | ~ 2 . 9")],
+        );
+    }
+
+    #[test]
+    fn a_key_that_goes_and_comes_within_a_step_keeps_its_row() {
+        check_steps(|table| by(table, &["K"], &[("n", Aggregate::Len, "")]), "0 A | 1 B", &[("- 0 | + 5 A", ""), ("- 5", "- 0")]);
+    }
+
+    #[test]
+    fn law() {
+        let spec = table_of("k:str v:int x:float");
+        let list = [
+            ("n", Aggregate::Len, ""),
+            ("c", Aggregate::Count, "x"),
+            ("s", sum(0), "x"),
+            ("sv", sum(0), "v"),
+            ("s2", sum(2), "v"),
+            ("m", Aggregate::Mean, "x"),
+            ("mv", Aggregate::Mean, "v"),
+        ];
+        let wanted = [
+            Wanted::len("n"),
+            Wanted::new("c", Aggregator::Count, "x"),
+            Wanted::new("s", Aggregator::Sum(0), "x"),
+            Wanted::new("sv", Aggregator::Sum(0), "v"),
+            Wanted::new("s2", Aggregator::Sum(2), "v"),
+            Wanted::new("m", Aggregator::Mean, "x"),
+            Wanted::new("mv", Aggregator::Mean, "v"),
+        ];
+        check_law(&spec, 300, Compare::by_key(&["k"]), |table| by(table, &["k"], &list), |input| aggregate(input, &["k"], &wanted));
+    }
+
+    #[test]
+    fn law_of_extremes_and_ends() {
+        let spec = table_of("g:int k:str x:float t:time");
+        let list = [
+            ("a", Aggregate::Min, "x"),
+            ("b", Aggregate::Max, "x"),
+            ("c", Aggregate::Min, "k"),
+            ("d", Aggregate::Max, "t"),
+            ("e", Aggregate::First, "x"),
+            ("f", Aggregate::Last, "k"),
+        ];
+        let wanted = [
+            Wanted::new("a", Aggregator::Min, "x"),
+            Wanted::new("b", Aggregator::Max, "x"),
+            Wanted::new("c", Aggregator::Min, "k"),
+            Wanted::new("d", Aggregator::Max, "t"),
+            Wanted::new("e", Aggregator::First, "x"),
+            Wanted::new("f", Aggregator::Last, "k"),
+        ];
+        check_law(&spec, 300, Compare::by_key(&["g"]), |table| by(table, &["g"], &list), |input| aggregate(input, &["g"], &wanted));
+    }
+
+    #[test]
+    fn law_of_spread() {
+        let spec = table_of("b:bool x:float v:int");
+        let list = [("s", Aggregate::Std { ddof: 1 }, "x"), ("v", Aggregate::Var { ddof: 1 }, "x"), ("p", Aggregate::Var { ddof: 0 }, "v")];
+        let wanted =
+            [Wanted::new("s", Aggregator::Std(1), "x"), Wanted::new("v", Aggregator::Var(1), "x"), Wanted::new("p", Aggregator::Var(0), "v")];
+        check_law(&spec, 300, Compare::by_key(&["b"]), |table| by(table, &["b"], &list), |input| aggregate(input, &["b"], &wanted));
+    }
+
+    #[test]
+    fn law_without_a_key() {
+        let spec = table_of("v:int");
+        let wanted = [Wanted::len("n"), Wanted::new("l", Aggregator::Last, "v")];
+        let list = [("n", Aggregate::Len, ""), ("l", Aggregate::Last, "v")];
+        check_law(&spec, 200, Compare::ByPosition, |table| by(table, &[], &list), |input| aggregate(input, &[], &wanted));
+    }
+}

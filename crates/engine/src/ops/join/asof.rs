@@ -22,7 +22,7 @@ use graph::{Moment, Step};
 use rowset::{Before, RowSet};
 
 use super::natural::redirected;
-use super::on::{On, Side, added_columns, cells_as, joined_schema, meeting_type};
+use super::on::{On, Side, added_columns, cells_as, joined_schema, match_now, meeting_type};
 use super::timeline::{Entry, Place, Timeline};
 use crate::error::Error;
 use crate::operation::{Input, Live, Operation, Parts, Request, Start};
@@ -211,7 +211,7 @@ impl Live for AsofLive {
         let mut rematched = changes.rematched();
         if restamped {
             let stayed = &probe - &update.added;
-            rematched |= &self.differing(left, &stayed, &probe, &fresh)?;
+            rematched |= &self.differing(left, right, &stayed, &probe, &fresh)?;
         }
         self.write(left, step, &probe, fresh, &changes)?;
         Ok(self.result(update, &rematched, &changes))
@@ -481,7 +481,7 @@ impl AsofLive {
     }
 
     /// Rows that took another stamp and have another match than before.
-    fn differing(&self, left: &Change, stayed: &RowSet, probe: &RowSet, fresh: &[u64]) -> Result<RowSet, Error> {
+    fn differing(&self, left: &Change, right: &Change, stayed: &RowSet, probe: &RowSet, fresh: &[u64]) -> Result<RowSet, Error> {
         let index = self.index().column(0);
         let index = column::ColumnSource::at(index.as_ref(), left.before().moment());
         let index = index.map_err(|_| Error::internal(&self.how.operation, "its own index before the step is gone"))?;
@@ -489,7 +489,8 @@ impl AsofLive {
         let old = index.take(&before.0.to_vec())?;
         let old = old.as_primitive::<UInt64Type>();
         let places = probe.positions_of(stayed);
-        let differs = stayed.iter().zip(places.0.iter()).enumerate().filter(|(at, (_, place))| old.value(*at) != fresh[*place as usize]);
+        let same = |was: u64, now: u64| if now == NO_ROW { was == NO_ROW } else { match_now(was, right.update()) == Some(now) };
+        let differs = stayed.iter().zip(places.0.iter()).enumerate().filter(|(at, (_, place))| !same(old.value(*at), fresh[*place as usize]));
         Ok(differs.map(|(_, (key, _))| key).collect())
     }
 
@@ -624,4 +625,96 @@ fn ordered(cells: &Chunk) -> Result<(Vec<u64>, Option<NullBuffer>), Error> {
     let values = crate::ops::agg::integers(cells);
     let flip = if *cells.data_type() == DataType::UInt64 { 0 } else { SIGN };
     Ok((values.values().iter().map(|value| *value as u64 ^ flip).collect(), values.nulls().cloned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Compare;
+    use model::Value;
+    use model::ops::{Asof, Strategy as AsofStrategy, join_asof};
+
+    use super::*;
+    use crate::attach::attach;
+    use crate::testing::check::check_steps_of_two;
+    use crate::testing::{check_law_of_two, table_of};
+
+    fn options(by: &[&str], strategy: Strategy, tolerance: Option<u64>, exact: bool) -> AsofOptions {
+        let pair = |name: &str| (name.to_owned(), name.to_owned());
+        AsofOptions {
+            on: pair("t"),
+            by: by.iter().map(|name| pair(name)).collect(),
+            strategy,
+            tolerance,
+            allow_exact_matches: exact,
+            joins: None,
+            suffix: None,
+        }
+    }
+
+    fn joined(left: &Table, right: &Table, options: &AsofOptions) -> Result<Table, Error> {
+        attach(&AsofJoin::new("join_asof", left, right, options)?, &[left.clone(), right.clone()])
+    }
+
+    #[test]
+    fn a_right_row_in_between_takes_the_left_rows_up_to_the_next() {
+        check_steps_of_two(
+            |left, right| joined(left, right, &options(&["k"], Strategy::Backward, None, true)),
+            ("k:str t:int: 0 A 3 | 1 A 7 | 2 B 5", "k:str t:int w:int: 0 A 1 10 | 1 A 6 11"),
+            &[
+                (("", "+ 2 A 2 12"), "~ 0 . . 12"),
+                (("", "~ 1 . . 99"), "~ 1 . . 99"),
+                (("", "+ 3 B 5 13"), "~ 2 . . 13"),
+                (("", "+ 4 B 5 14"), "~ 2 . . 14"),
+                (("", "- 2"), "~ 0 . . 10"),
+                (("~ 1 . 5", ""), "~ 1 . 5 10"),
+                (("+ 3 C 1", ""), "+ 3 C 1 null"),
+                (("", "> [3..4]+3"), ""),
+            ],
+        );
+    }
+
+    fn law_of(strategy: Strategy, wanted: AsofStrategy, tolerance: Option<u64>, exact: bool) {
+        let (left, right) = (table_of("k:str t:int v:int"), table_of("k:str t:int w:int"));
+        for by in [&["k"][..], &[]] {
+            let options = options(by, strategy, tolerance, exact);
+            let wanted = Asof {
+                strategy: wanted,
+                tolerance: tolerance.map(|tolerance| Value::Int(tolerance as i64)),
+                allow_exact_matches: exact,
+                ..Asof::new("t", "t", by, if by.is_empty() { &["k", "w"] } else { &["w"] })
+            };
+            let renamed = |right: &Table| attach(&crate::ops::Project::rename(right, &[("k".into(), "k".into())])?, std::slice::from_ref(right));
+            let build = |left: &Table, right: &Table| {
+                let left = if by.is_empty() { attach(&crate::ops::Project::drop(left, &["k".into()])?, std::slice::from_ref(left))? } else { left.clone() };
+                joined(&left, &renamed(right)?, &options)
+            };
+            let oracle = |left: &model::Table, right: &model::Table| {
+                let left = if by.is_empty() { model::ops::drop(left, &["k"]) } else { left.clone() };
+                join_asof(&left, right, &wanted)
+            };
+            check_law_of_two((&left, &right), 150, Compare::ByPosition, build, oracle);
+        }
+    }
+
+    #[test]
+    fn law() {
+        law_of(Strategy::Backward, AsofStrategy::Backward, None, true);
+    }
+
+    #[test]
+    fn law_backward_inexact_within_a_tolerance() {
+        law_of(Strategy::Backward, AsofStrategy::Backward, Some(3), false);
+    }
+
+    #[test]
+    fn law_forward() {
+        law_of(Strategy::Forward, AsofStrategy::Forward, None, true);
+        law_of(Strategy::Forward, AsofStrategy::Forward, Some(2), false);
+    }
+
+    #[test]
+    fn law_forward_last_and_nearest() {
+        law_of(Strategy::ForwardLast, AsofStrategy::ForwardLast, None, true);
+        law_of(Strategy::Nearest, AsofStrategy::Nearest, Some(5), true);
+    }
 }

@@ -18,7 +18,7 @@ use column::{BlockColumn, Chunk, ColumnSource, NO_ROW, RedirectColumn};
 use graph::{Moment, Step};
 use rowset::{Before, RowSet};
 
-use super::on::{On, Side, added_columns, joined_schema};
+use super::on::{On, Side, added_columns, joined_schema, match_now};
 use crate::error::Error;
 use crate::keys::{KeyRows, Touched, joinable};
 use crate::operation::{Input, Live, Operation, Parts, Request, Start};
@@ -161,12 +161,12 @@ impl Live for NaturalLive {
         let rekeyed = update.columns.contains_any(&self.on.columns(Side::Left)) && !update.modified.is_empty();
         let old = self.note_right(right)?;
         self.move_left(left, rekeyed)?;
-        let right_change = self.judge_right(right, &old)?;
+        let mut right_change = self.judge_right(right, &old)?;
         let mut probe = update.added.clone();
         if rekeyed {
             probe |= &update.modified;
         }
-        let (index, rematched) = self.indexed(left, &probe, &right_change)?;
+        let (index, rematched) = self.indexed(left, right, &probe, &mut right_change)?;
         self.check_and_free()?;
         let writes = Writes {
             removed: update.removed.clone(),
@@ -404,7 +404,13 @@ impl NaturalLive {
 
     /// New index cells: (key, right row) ascending by key; and the rows that stayed whose match is
     /// another now.
-    fn indexed(&mut self, left: &Change, probe: &RowSet, right: &RightChange) -> Result<(Vec<(u64, u64)>, RowSet), Error> {
+    fn indexed(
+        &mut self,
+        left: &Change,
+        right_side: &Change,
+        probe: &RowSet,
+        right: &mut RightChange,
+    ) -> Result<(Vec<(u64, u64)>, RowSet), Error> {
         let update = left.update();
         let mut rematched = RowSet::from_keys(right.rematched.clone());
         let mut again = &rematched | &RowSet::from_keys(right.moved.clone());
@@ -427,11 +433,18 @@ impl NaturalLive {
             let index = index.map_err(|_| Error::internal(&self.operation, "its own index before the step is gone"))?;
             let old = index.take(&before.0.to_vec())?;
             let old = arrow_array::cast::AsArray::as_primitive::<arrow_array::types::UInt64Type>(&old);
-            let other = stayed.iter().enumerate().filter(|(at, key)| {
-                let now = cells[cells.partition_point(|(known, _)| known < key)].1;
-                old.value(*at) != now
-            });
-            rematched |= &other.map(|(_, key)| key).collect::<RowSet>();
+            let changed = right_side.update();
+            let mut other = Vec::new();
+            for (at, key) in stayed.iter().enumerate() {
+                let now = cells[cells.partition_point(|(known, _)| *known < key)].1;
+                let same = if now == NO_ROW { old.value(at) == NO_ROW } else { match_now(old.value(at), changed) == Some(now) };
+                if !same {
+                    other.push(key);
+                } else if now != NO_ROW && changed.modified.contains(now) {
+                    right.modified.push(key);
+                }
+            }
+            rematched |= &RowSet::from_sorted_keys(&other);
         }
         rematched = &rematched - &update.added;
         Ok((cells, rematched))
@@ -503,4 +516,58 @@ fn rest(cells: &[(u64, u64)], added: &RowSet) -> Result<Option<(RowSet, Chunk)>,
     }
     let (keys, rows): (Vec<u64>, Vec<u64>) = cells.iter().filter(|(key, _)| !added.contains(*key)).copied().unzip();
     Ok(Some((RowSet::from_sorted_keys(&keys), Arc::new(UInt64Array::from(rows)))))
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Compare;
+    use model::ops::{NaturalJoin as Wanted, SecondMatch, natural_join};
+
+    use super::*;
+    use crate::attach::attach;
+    use crate::testing::check::check_steps_of_two;
+    use crate::testing::{check_law_of_two, table_of};
+
+    fn joined(left: &Table, right: &Table, keys: &[&str], matches: Matches, nulls_equal: bool) -> Result<Table, Error> {
+        let on: Vec<(String, String)> = keys.iter().map(|key| ((*key).to_owned(), (*key).to_owned())).collect();
+        let join = NaturalJoin::new("natural_join", left, right, &on, None, None, matches, nulls_equal)?;
+        attach(&join, &[left.clone(), right.clone()])
+    }
+
+    #[test]
+    fn matches_come_change_and_go() {
+        check_steps_of_two(
+            |left, right| joined(left, right, &["k"], Matches::Error, false),
+            ("k:str l:int: 0 A 1 | 1 B 2 | 2 A 3", "k:str r:int: 0 A 10"),
+            &[
+                (("", "+ 1 B 20"), "~ 1 . . 20"),
+                (("", "~ 0 . 11"), "~ 0 . . 11 | ~ 2 . . 11"),
+                (("~ 0 B .", ""), "~ 0 B . 20"),
+                (("+ 3 C 4", ""), "+ 3 C 4 null"),
+                (("", "- 1"), "~ 0 . . null | ~ 1 . . null"),
+                (("", "- 0 | + 5 A 12"), "~ 2 . . 12"),
+                (("", "> [5..5]+4"), ""),
+                (("", "+ 7 Z 1 | + 8 Z 2"), ""),
+                (("+ 9 Z 1", ""), "! the key (Z) has several rows"),
+            ],
+        );
+    }
+
+    #[test]
+    fn law() {
+        let (left, right) = (table_of("k:str v:int"), table_of("k:str w:int").rows(6));
+        let wanted = Wanted::new(&["k"], &["w"]);
+        let build = |left: &Table, right: &Table| joined(left, right, &["k"], Matches::Error, false);
+        check_law_of_two((&left, &right), 300, Compare::ByPosition, build, |left, right| natural_join(left, right, &wanted));
+    }
+
+    #[test]
+    fn law_of_first_and_last() {
+        let (left, right) = (table_of("g:int x:float v:int"), table_of("g:int x:float w:str"));
+        for (matches, second, nulls_equal) in [(Matches::First, SecondMatch::First, true), (Matches::Last, SecondMatch::Last, false)] {
+            let wanted = Wanted { second, nulls_equal, ..Wanted::new(&["g", "x"], &["w"]) };
+            let build = |left: &Table, right: &Table| joined(left, right, &["g", "x"], matches, nulls_equal);
+            check_law_of_two((&left, &right), 200, Compare::ByPosition, build, |left, right| natural_join(left, right, &wanted));
+        }
+    }
 }

@@ -2,10 +2,11 @@
 //! columns are called.
 
 use arrow_schema::{DataType, Field, Schema};
-use column::Chunk;
+use column::{Chunk, NO_ROW};
 
 use crate::error::Error;
 use crate::table::Table;
+use crate::update::TableUpdate;
 use crate::view::View;
 use rowset::RowSet;
 
@@ -74,6 +75,11 @@ pub fn meeting_type(left: &DataType, right: &DataType) -> Option<DataType> {
         (left, right) if family(left) != 0 && family(left) == family(right) => formula::promote(left, right).ok(),
         _ => None,
     }
+}
+
+/// The key now of a right row that a left row matched before the step; none if the row is gone.
+pub fn match_now(old: u64, right: &TableUpdate) -> Option<u64> {
+    (old != NO_ROW && !right.removed.0.contains(old)).then(|| right.shifts.forward_key(old))
 }
 
 /// The columns a join adds: right column and its name in the result.
