@@ -180,3 +180,27 @@ impl Intake {
         (pending.active.len(), pending.timers.len())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cycle_is_due_a_period_after_the_last_start_and_not_before_its_timer() {
+        let start = crate::env::now();
+        let ms = |count| start + Duration::from_millis(count);
+        let period = Duration::from_millis(50);
+        let id = NodeId { slot: 0, generation: 1 };
+        let mut pending = Pending::default();
+        assert!(matches!(pending.due(ms(0), period), Due::Never));
+        pending.activate(id);
+        assert!(matches!(pending.due(ms(0), period), Due::Now), "nothing ran before");
+        pending.last_start = Some(start);
+        assert!(matches!(pending.due(ms(49), period), Due::At(when) if when == ms(50)));
+        assert!(matches!(pending.due(ms(50), period), Due::Now));
+        pending.active.clear();
+        pending.timers.push(Reverse((ms(70), 1, id)));
+        assert!(matches!(pending.due(ms(60), period), Due::At(when) if when == ms(70)));
+        assert!(matches!(pending.due(ms(70), period), Due::Now));
+    }
+}

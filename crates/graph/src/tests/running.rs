@@ -216,6 +216,8 @@ fn a_transaction_lands_in_one_step() {
                 bench.graph.activate(id);
             }
         });
+        // Cycles and transactions take turns, or one step would take them all.
+        thread::yield_now();
     }
     bench.graph.stop();
     bench.graph.step().expect("what is left");
