@@ -37,7 +37,10 @@ mod _native {
     #[pymodule_export]
     use crate::inbox::{PyInbox, PySubscription, next_subscription_id};
     #[pymodule_export]
-    use crate::ops::{choose, concat, drop, filter, head, rename, select, slice, tail, with_columns};
+    use crate::ops::{
+        aggregate, choose, concat, drop, filter, first_by, head, join_asof, last_by, natural_join, rename, select, slice,
+        tail, unique, with_columns,
+    };
     #[pymodule_export]
     use crate::rowset::PyRowSet;
     #[pymodule_export]

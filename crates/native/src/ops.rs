@@ -1,8 +1,11 @@
 //! The operations, one function each: take typed arguments, build the request, attach it without the GIL.
 
-use engine::ops::{Concat, Filter, Project, Select, Slice};
+use engine::ops::{
+    Aggregation, AsofJoin, AsofOptions, Concat, Filter, Keep, Matches, NaturalJoin, Project, Select, Slice, Strategy, distinct,
+};
 use engine::{Operation, Table};
 use formula::Expr;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::error;
@@ -83,4 +86,99 @@ pub fn slice(table: &Bound<'_, PyTable>, offset: i64, length: Option<u64>) -> Py
 pub fn concat(py: Python<'_>, tables: Vec<Bound<'_, PyTable>>) -> PyResult<PyTable> {
     let tables: Vec<Table> = tables.iter().map(|table| table.get().usable().cloned()).collect::<PyResult<_>>()?;
     several(py, tables, Concat::new)
+}
+
+/// One row a group. `operation` is the method the user called.
+#[pyfunction]
+pub fn aggregate(
+    operation: &str,
+    table: &Bound<'_, PyTable>,
+    keys: Vec<String>,
+    aggregates: Vec<Bound<'_, PyExpr>>,
+) -> PyResult<PyTable> {
+    let aggregates = trees(&aggregates);
+    one(table, |input| Aggregation::new(operation, input, &keys, &aggregates))
+}
+
+fn kept(
+    operation: &'static str,
+    table: &Bound<'_, PyTable>,
+    keys: &[String],
+    keep: Keep,
+) -> PyResult<PyTable> {
+    let input = table.get().usable()?.clone();
+    table.py().detach(move || distinct(operation, &input, keys, keep)).map(PyTable::new).map_err(error::raise)
+}
+
+#[pyfunction]
+#[pyo3(signature = (table, subset, last))]
+pub fn unique(table: &Bound<'_, PyTable>, subset: Option<Vec<String>>, last: bool) -> PyResult<PyTable> {
+    kept("unique", table, &subset.unwrap_or_default(), if last { Keep::Last } else { Keep::First })
+}
+
+#[pyfunction]
+pub fn first_by(table: &Bound<'_, PyTable>, keys: Vec<String>) -> PyResult<PyTable> {
+    kept("first_by", table, &keys, Keep::First)
+}
+
+#[pyfunction]
+pub fn last_by(table: &Bound<'_, PyTable>, keys: Vec<String>) -> PyResult<PyTable> {
+    kept("last_by", table, &keys, Keep::Last)
+}
+
+type Pairs = Vec<(String, String)>;
+
+fn both(left: &Bound<'_, PyTable>, right: &Bound<'_, PyTable>) -> PyResult<Vec<Table>> {
+    Ok(vec![left.get().usable()?.clone(), right.get().usable()?.clone()])
+}
+
+/// `on`: left and right names; `joins`: new and old names.
+#[pyfunction]
+#[pyo3(signature = (operation, left, right, on, joins, suffix, multiple, nulls_equal))]
+pub fn natural_join(
+    operation: &str,
+    left: &Bound<'_, PyTable>,
+    right: &Bound<'_, PyTable>,
+    on: Pairs,
+    joins: Option<Pairs>,
+    suffix: Option<String>,
+    multiple: &str,
+    nulls_equal: bool,
+) -> PyResult<PyTable> {
+    let matches = match multiple {
+        "error" => Matches::Error,
+        "first" => Matches::First,
+        "last" => Matches::Last,
+        other => return Err(PyValueError::new_err(format!("multiple: {other:?}"))),
+    };
+    several(left.py(), both(left, right)?, |inputs| {
+        let suffix = suffix.as_deref();
+        NaturalJoin::new(operation, &inputs[0], &inputs[1], &on, joins.as_deref(), suffix, matches, nulls_equal)
+    })
+}
+
+/// `on`: left and right stamp; `by`: left and right keys; `joins`: new and old names.
+#[pyfunction]
+#[pyo3(signature = (operation, left, right, on, by, strategy, tolerance, allow_exact_matches, joins, suffix))]
+pub fn join_asof(
+    operation: &str,
+    left: &Bound<'_, PyTable>,
+    right: &Bound<'_, PyTable>,
+    on: (String, String),
+    by: Pairs,
+    strategy: &str,
+    tolerance: Option<u64>,
+    allow_exact_matches: bool,
+    joins: Option<Pairs>,
+    suffix: Option<String>,
+) -> PyResult<PyTable> {
+    let strategy = match strategy {
+        "backward" => Strategy::Backward,
+        "forward" => Strategy::Forward,
+        "forward_last" => Strategy::ForwardLast,
+        "nearest" => Strategy::Nearest,
+        other => return Err(PyValueError::new_err(format!("strategy: {other:?}"))),
+    };
+    let options = AsofOptions { on, by, strategy, tolerance, allow_exact_matches, joins, suffix };
+    several(left.py(), both(left, right)?, |inputs| AsofJoin::new(operation, &inputs[0], &inputs[1], &options))
 }

@@ -1,0 +1,181 @@
+"""Live tables for Python: every derived table is kept true by work proportional to the change.
+
+>>> import tickframe as tf
+>>> g = tf.Graph()
+>>> trades = tf.append_table({"sym": str, "px": float, "size": int}, graph=g)
+>>> totals = trades.group_by("sym").agg(tf.col("size").sum().alias("total"))
+>>> _ = trades.append({"sym": ["A", "B", "A"], "px": [1.0, 2.0, 1.5], "size": [10, 20, 30]})
+>>> _ = g.step()
+>>> totals.to_dicts()
+[{'sym': 'A', 'total': 40}, {'sym': 'B', 'total': 20}]
+"""
+
+import logging as _logging
+import warnings as _warnings
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
+from tickframe import _native, agg, errors
+from tickframe._native import RowSet
+from tickframe.config import Config
+from tickframe.dtypes import (
+    Array,
+    Binary,
+    Boolean,
+    DataType,
+    Date,
+    Datetime,
+    Decimal,
+    Dictionary,
+    Duration,
+    FixedBinary,
+    Float16,
+    Float32,
+    Float64,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    Interval,
+    List,
+    Map,
+    Null,
+    Object,
+    String,
+    Struct,
+    Time,
+    UInt8,
+    UInt16,
+    UInt32,
+    UInt64,
+    dtype,
+)
+from tickframe.expr import Expr, arctan2, coalesce, col, len, lit, max_horizontal, min_horizontal, when
+from tickframe.graph import Graph, default_graph
+from tickframe.listener import Subscription, Update
+from tickframe.schema import Schema
+from tickframe.sources import (
+    AppendTable,
+    BlinkTable,
+    InputTable,
+    KeyedTable,
+    Token,
+    append_table,
+    blink_table,
+    input_table,
+    keyed_table,
+    time_table,
+)
+from tickframe.table import (
+    Column,
+    GroupBy,
+    Table,
+    concat,
+    empty_table,
+    from_arrow,
+    from_dicts,
+    from_pandas,
+    from_polars,
+    merge,
+    table,
+)
+
+if _TYPE_CHECKING:
+    from tickframe import spark
+    from tickframe.spark import from_spark
+
+__version__ = _native.__version__
+_logging.getLogger("tickframe").addHandler(_logging.NullHandler())
+if _native.CHECKED:
+    _warnings.warn(
+        "this build of tickframe checks itself at every step and is many times slower; "
+        "measure with `make wheel` or `maturin develop --release`",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+def __getattr__(name: str) -> _Any:
+    """Spark's half is imported when it is first asked for."""
+    if name in {"spark", "from_spark"}:
+        import importlib
+
+        module = importlib.import_module("tickframe.spark")
+        return module if name == "spark" else module.from_spark
+    raise AttributeError(f"module 'tickframe' has no attribute {name!r}")
+
+
+__all__ = [
+    "AppendTable",
+    "Array",
+    "Binary",
+    "BlinkTable",
+    "Boolean",
+    "Column",
+    "Config",
+    "DataType",
+    "Date",
+    "Datetime",
+    "Decimal",
+    "Dictionary",
+    "Duration",
+    "Expr",
+    "FixedBinary",
+    "Float16",
+    "Float32",
+    "Float64",
+    "Graph",
+    "GroupBy",
+    "InputTable",
+    "Int8",
+    "Int16",
+    "Int32",
+    "Int64",
+    "Interval",
+    "KeyedTable",
+    "List",
+    "Map",
+    "Null",
+    "Object",
+    "RowSet",
+    "Schema",
+    "String",
+    "Struct",
+    "Subscription",
+    "Table",
+    "Time",
+    "Token",
+    "UInt8",
+    "UInt16",
+    "UInt32",
+    "UInt64",
+    "Update",
+    "__version__",
+    "agg",
+    "append_table",
+    "arctan2",
+    "blink_table",
+    "coalesce",
+    "col",
+    "concat",
+    "default_graph",
+    "dtype",
+    "empty_table",
+    "errors",
+    "from_arrow",
+    "from_dicts",
+    "from_pandas",
+    "from_polars",
+    "from_spark",
+    "input_table",
+    "keyed_table",
+    "len",
+    "lit",
+    "max_horizontal",
+    "merge",
+    "min_horizontal",
+    "spark",
+    "table",
+    "time_table",
+    "when",
+]

@@ -1,0 +1,87 @@
+"""Settings, strongest first: ``tf.Config(...)`` as a context manager, then ``TICKFRAME_*``, then the defaults.
+
+>>> import tickframe as tf
+>>> with tf.Config(rows=2):
+...     print(tf.table({"a": [1, 2, 3]}))
+shape: (3, 1)
+┌───────┐
+│ a     │
+│ ---   │
+│ Int64 │
+╞═══════╡
+│ 1     │
+│ …     │
+│ 3     │
+└───────┘
+"""
+
+from __future__ import annotations
+
+import os
+from contextvars import ContextVar
+from typing import Any, ClassVar, TypeVar
+
+__all__ = ["Config", "setting"]
+
+_DEFAULTS: dict[str, Any] = {
+    "rows": 10,
+    "columns": 8,
+    "width": 100,
+    "cell": 32,
+    "period": 0.05,
+    "threads": -1,
+    "init_threads": -1,
+    "autostart": True,
+}
+_chosen: ContextVar[dict[str, Any]] = ContextVar("tickframe.config")
+T = TypeVar("T")
+
+
+def setting(name: str, given: T | None = None) -> T:
+    """The value of one setting: `given` itself, else the context's, else the environment's, else the default."""
+    if given is not None:
+        return given
+    chosen: Any = _chosen.get({}).get(name)
+    if chosen is not None:
+        return chosen  # type: ignore[no-any-return]
+    default: Any = _DEFAULTS[name]
+    text = os.environ.get(f"TICKFRAME_{name.upper()}")
+    if text is None:
+        return default  # type: ignore[no-any-return]
+    if isinstance(default, bool):
+        return (text.strip().lower() not in {"0", "false", "no", "off"})  # type: ignore[return-value]
+    try:
+        return type(default)(text)  # type: ignore[no-any-return]
+    except ValueError as why:
+        raise ValueError(f"TICKFRAME_{name.upper()}={text!r} is no {type(default).__name__}") from why
+
+
+class Config:
+    """Settings for a ``with`` block.
+
+    Args:
+        rows: most rows shown by ``repr``.
+        columns: most columns shown by ``repr``.
+        width: characters of a line of ``repr``.
+        cell: characters of a cell of ``repr``.
+        period: seconds between the cycles of a graph made in the block.
+        threads: threads for updates of a graph made in the block; -1 is all cores.
+        init_threads: threads for initialisation of a graph made in the block; -1 is all cores.
+        autostart: whether the default graph starts itself at its first live source.
+    """
+
+    NAMES: ClassVar[tuple[str, ...]] = tuple(_DEFAULTS)
+
+    def __init__(self, **settings: Any) -> None:
+        unknown = [name for name in settings if name not in _DEFAULTS]
+        if unknown:
+            raise TypeError(f"no setting {unknown[0]!r}; the settings are {', '.join(_DEFAULTS)}")
+        self._settings = settings
+        self._tokens: list[Any] = []
+
+    def __enter__(self) -> Config:
+        self._tokens.append(_chosen.set({**_chosen.get({}), **self._settings}))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _chosen.reset(self._tokens.pop())

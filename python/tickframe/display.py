@@ -1,0 +1,121 @@
+"""Tables as text and as HTML, in polars' shape: ``shape: (n, m)``, names, ``---``, types, rows."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, Any
+
+from tickframe.config import setting
+from tickframe.dtypes import DataType
+from tickframe.errors import TableFailedError
+
+if TYPE_CHECKING:
+    from tickframe.table import Table
+
+__all__ = ["as_html", "as_text"]
+
+
+def _cell(value: Any, limit: int) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        text = f"{value:.6g}" if value == 0 or 1e-4 <= abs(value) < 1e7 else f"{value:.6e}"
+        text = repr(value) if len(repr(value)) <= len(text) + 2 else text
+    elif isinstance(value, (list, dict, bytes)):
+        text = repr(value)
+    else:
+        text = str(value)
+    text = text.replace("\n", "\\n")
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _window(count: int, most: int) -> tuple[list[int], int | None]:
+    """Which of `count` columns are shown, and where the gap is."""
+    if count <= most:
+        return list(range(count)), None
+    first = (most + 1) // 2
+    return [*range(first), *range(count - (most - first), count)], first
+
+
+def _shown(table: Table) -> tuple[int, list[tuple[str, DataType, list[str]]], int | None, int | None]:
+    most_rows: int = setting("rows")
+    limit: int = setting("cell")
+    names, types = table.columns, table.dtypes
+    columns, column_gap = _window(len(names), setting("columns"))
+    first = (most_rows + 1) // 2
+    size, cells = table._native.peek(columns, first, most_rows - first)
+    row_gap = first if size > most_rows else None
+    shown = [(names[at], types[at], [_cell(value, limit) for value in column]) for at, column in zip(columns, cells, strict=True)]
+    return size, shown, row_gap, column_gap
+
+
+def _state(table: Table) -> str | None:
+    """The one line that a live table adds: what it is, its step, whether it failed."""
+    if not table.is_live:
+        return None
+    failure = table._native.failure()
+    held = table.attributes
+    kinds = [name.replace("_", "-") for name in ("blink", "append_only", "add_only") if held.get(name)]
+    kind = kinds[0] if kinds else "keyed" if "key" in held else "live"
+    step = table._native.graph().settled
+    text = f"{kind} · {table._native.label} · step {step}"
+    return f"{text} · failed in step {failure.step}" if isinstance(failure, TableFailedError) else text
+
+
+def as_text(table: Table) -> str:
+    """The box that ``repr`` and ``print`` show."""
+    state = _state(table)
+    failure = table._native.failure() if table.is_live else None
+    if failure is not None:
+        return f"{state}\n{failure}"
+    size, columns, row_gap, column_gap = _shown(table)
+    lines = [f"shape: ({size}, {len(table.columns)})"]
+    if state is not None:
+        lines.append(state)
+    if not columns:
+        return "\n".join(lines)
+    stacks = [[name, "---", repr(kind), *cells] for name, kind, cells in columns]
+    if row_gap is not None:
+        for stack in stacks:
+            stack.insert(3 + row_gap, "…")
+    if column_gap is not None:
+        stacks.insert(column_gap, ["…"] * len(stacks[0]))
+    widths = [max(len(text) for text in stack) for stack in stacks]
+
+    def rule(left: str, fill: str, cross: str, right: str) -> str:
+        return left + cross.join(fill * (width + 2) for width in widths) + right
+
+    def line(at: int) -> str:
+        return "│" + "┆".join(f" {stack[at]:<{width}} " for stack, width in zip(stacks, widths, strict=True)) + "│"
+
+    lines.append(rule("┌", "─", "┬", "┐"))
+    lines.extend(line(at) for at in range(3))
+    lines.append(rule("╞", "═", "╪", "╡"))
+    lines.extend(line(at) for at in range(3, len(stacks[0])))
+    lines.append(rule("└", "─", "┴", "┘"))
+    return "\n".join(lines)
+
+
+def as_html(table: Table) -> str:
+    """What Jupyter shows."""
+    state = _state(table)
+    failure = table._native.failure() if table.is_live else None
+    if failure is not None:
+        return f"<small>{html.escape(str(state))}</small><pre>{html.escape(str(failure))}</pre>"
+    size, columns, row_gap, column_gap = _shown(table)
+    heads = [f"<th>{html.escape(name)}<br><small>{html.escape(repr(kind))}</small></th>" for name, kind, _ in columns]
+    rows = [[f"<td>{html.escape(cells[at])}</td>" for _, _, cells in columns] for at in range(len(columns[0][2]) if columns else 0)]
+    if column_gap is not None:
+        heads.insert(column_gap, "<th>…</th>")
+        for row in rows:
+            row.insert(column_gap, "<td>…</td>")
+    if row_gap is not None:
+        rows.insert(row_gap, ["<td>…</td>"] * len(heads))
+    body = "".join(f"<tr>{''.join(row)}</tr>" for row in rows)
+    extra = "" if state is None else f"<br><small>{html.escape(state)}</small>"
+    return (
+        f"<small>shape: ({size}, {len(table.columns)})</small>{extra}"
+        f"<table><thead><tr>{''.join(heads)}</tr></thead><tbody>{body}</tbody></table>"
+    )

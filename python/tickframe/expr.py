@@ -1,0 +1,778 @@
+"""Expressions: ``tf.col("x") * 2`` and its methods, with polars' names.
+
+An expression is a value that says what to compute; it is bound to a table's columns by the operation it is
+given to, and evaluated on whole chunks. Nulls are contagious, comparison with null is null, and a filter
+keeps only true. `and`, `or` and `not` cannot be overloaded in Python: write ``& | ~`` with parentheses.
+
+>>> import tickframe as tf
+>>> (tf.col("price") * tf.col("size")).alias("notional")
+(col('price') * col('size')).alias('notional')
+"""
+
+from __future__ import annotations
+
+import datetime as _dt
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+from tickframe import _native
+from tickframe.dtypes import DataTypeLike, dtype
+
+__all__ = ["Expr", "IntoExpr", "Then", "When", "arctan2", "coalesce", "col", "len", "lit", "max_horizontal", "min_horizontal", "when"]
+
+IntoExpr: TypeAlias = "Expr | str | int | float | bool | bytes | _dt.datetime | _dt.date | _dt.time | _dt.timedelta | None"
+"""What stands for an expression; whether a bare string is a column or a text is said by each function."""
+
+Text: TypeAlias = str
+"""Inside `Expr` the name ``str`` is the namespace of string functions."""
+
+
+def _value(other: object) -> _native.Expr:
+    """An operand: an expression, or a literal (a string is a text here)."""
+    if isinstance(other, Expr):
+        return other._native
+    if isinstance(other, (When, Then)):
+        msg = "this when(...) has no value yet: end it with .then(value) and, if you like, .otherwise(value)"
+        if isinstance(other, Then):
+            return other._native
+        raise TypeError(msg)
+    return _native.Expr.literal(other)
+
+
+def into_expr(item: object) -> Expr:
+    """An argument of `select` and its like: a bare string is a column."""
+    if isinstance(item, Expr):
+        return item
+    if isinstance(item, str):
+        return col(item)
+    return lit(item)
+
+
+class Expr:
+    """What to compute for each row, or for each group of rows. Made by `col`, `lit`, `when` and operators."""
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: _native.Expr) -> None:
+        self._native = native
+
+    def _call(self, name: Text, *args: object, **options: object) -> Expr:
+        return Expr(_native.Expr.call(name, [self._native, *(_value(arg) for arg in args)], **options))
+
+    def _flipped(self, name: Text, other: object) -> Expr:
+        return Expr(_native.Expr.call(name, [_value(other), self._native]))
+
+    def __repr__(self) -> Text:
+        return self._native.text()
+
+    def __bool__(self) -> bool:
+        msg = (
+            "the truth of an expression is known only row by row: combine conditions with & | ~ (in parentheses), "
+            "not with and, or, not, if; compare expressions with meta_eq"
+        )
+        raise TypeError(msg)
+
+    __hash__ = object.__hash__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_from_json, (self._native.to_json(),))
+
+    # Arithmetic -------------------------------------------------------------------------------------------
+
+    def __add__(self, other: object) -> Expr:
+        return self._call("+", other)
+
+    def __radd__(self, other: object) -> Expr:
+        return self._flipped("+", other)
+
+    def __sub__(self, other: object) -> Expr:
+        return self._call("-", other)
+
+    def __rsub__(self, other: object) -> Expr:
+        return self._flipped("-", other)
+
+    def __mul__(self, other: object) -> Expr:
+        return self._call("*", other)
+
+    def __rmul__(self, other: object) -> Expr:
+        return self._flipped("*", other)
+
+    def __truediv__(self, other: object) -> Expr:
+        return self._call("/", other)
+
+    def __rtruediv__(self, other: object) -> Expr:
+        return self._flipped("/", other)
+
+    def __floordiv__(self, other: object) -> Expr:
+        return self._call("//", other)
+
+    def __rfloordiv__(self, other: object) -> Expr:
+        return self._flipped("//", other)
+
+    def __mod__(self, other: object) -> Expr:
+        return self._call("%", other)
+
+    def __rmod__(self, other: object) -> Expr:
+        return self._flipped("%", other)
+
+    def __pow__(self, other: object) -> Expr:
+        return self._call("**", other)
+
+    def __rpow__(self, other: object) -> Expr:
+        return self._flipped("**", other)
+
+    def __neg__(self) -> Expr:
+        return self._call("neg")
+
+    def __pos__(self) -> Expr:
+        return self
+
+    def __abs__(self) -> Expr:
+        return self.abs()
+
+    # Comparison and logic ---------------------------------------------------------------------------------
+
+    def __eq__(self, other: object) -> Expr:  # type: ignore[override]
+        return self._call("==", other)
+
+    def __ne__(self, other: object) -> Expr:  # type: ignore[override]
+        return self._call("!=", other)
+
+    def __lt__(self, other: object) -> Expr:
+        return self._call("<", other)
+
+    def __le__(self, other: object) -> Expr:
+        return self._call("<=", other)
+
+    def __gt__(self, other: object) -> Expr:
+        return self._call(">", other)
+
+    def __ge__(self, other: object) -> Expr:
+        return self._call(">=", other)
+
+    def __and__(self, other: object) -> Expr:
+        return self._call("&", other)
+
+    def __rand__(self, other: object) -> Expr:
+        return self._flipped("&", other)
+
+    def __or__(self, other: object) -> Expr:
+        return self._call("|", other)
+
+    def __ror__(self, other: object) -> Expr:
+        return self._flipped("|", other)
+
+    def __xor__(self, other: object) -> Expr:
+        return self._call("^", other)
+
+    def __rxor__(self, other: object) -> Expr:
+        return self._flipped("^", other)
+
+    def __invert__(self) -> Expr:
+        return self._call("~")
+
+    def __lshift__(self, other: object) -> Expr:
+        return self._call("<<", other)
+
+    def __rshift__(self, other: object) -> Expr:
+        return self._call(">>", other)
+
+    def eq_missing(self, other: object) -> Expr:
+        """Equal, where null equals null and the answer is never null."""
+        return self._call("eq_missing", other)
+
+    def ne_missing(self, other: object) -> Expr:
+        """Not equal, where null equals null and the answer is never null."""
+        return self._call("ne_missing", other)
+
+    def is_in(self, values: Iterable[object] | Expr, *, nulls_equal: bool = False) -> Expr:
+        """Whether the value is one of `values`; null is in nothing, unless `nulls_equal`."""
+        operand = values if isinstance(values, Expr) else list(values)
+        return self._call("is_in", operand, nulls_equal=nulls_equal)
+
+    def is_between(self, lower: object, upper: object, closed: Text = "both") -> Expr:
+        """Whether the value lies between two bounds; `closed` is ``"both"``, ``"left"``, ``"right"`` or ``"none"``."""
+        return self._call("is_between", lower, upper, closed=closed)
+
+    # Nulls and NaN ----------------------------------------------------------------------------------------
+
+    def is_null(self) -> Expr:
+        """Whether there is no value. NaN is a value."""
+        return self._call("is_null")
+
+    def is_not_null(self) -> Expr:
+        """Whether there is a value."""
+        return self._call("is_not_null")
+
+    def is_nan(self) -> Expr:
+        """Whether the value is NaN; null stays null."""
+        return self._call("is_nan")
+
+    def is_not_nan(self) -> Expr:
+        """Whether the value is not NaN; null stays null."""
+        return self._call("is_not_nan")
+
+    def is_finite(self) -> Expr:
+        """Whether the value is neither NaN nor infinite."""
+        return self._call("is_finite")
+
+    def is_infinite(self) -> Expr:
+        """Whether the value is infinite."""
+        return self._call("is_infinite")
+
+    def fill_null(self, value: object) -> Expr:
+        """`value` where there is none."""
+        return self._call("fill_null", value)
+
+    def fill_nan(self, value: object) -> Expr:
+        """`value` where there is NaN; None makes it null."""
+        return self._call("fill_nan", value)
+
+    # Types and names --------------------------------------------------------------------------------------
+
+    def alias(self, name: Text) -> Expr:
+        """The same values under another name."""
+        return Expr(self._native.alias(name))
+
+    def cast(self, to: DataTypeLike, *, strict: bool = True) -> Expr:
+        """Another type; a value that does not fit is an error naming row and value, or null unless `strict`."""
+        return Expr(self._native.cast(dtype(to)._spec, strict))
+
+    # Numbers ----------------------------------------------------------------------------------------------
+
+    def abs(self) -> Expr:
+        """Without its sign."""
+        return self._call("abs")
+
+    def sign(self) -> Expr:
+        """-1, 0 or 1."""
+        return self._call("sign")
+
+    def sqrt(self) -> Expr:
+        """The square root; NaN below zero."""
+        return self._call("sqrt")
+
+    def cbrt(self) -> Expr:
+        """The cube root."""
+        return self._call("cbrt")
+
+    def exp(self) -> Expr:
+        """e to this power."""
+        return self._call("exp")
+
+    def log(self, base: float | None = None) -> Expr:
+        """The logarithm, natural without a base; NaN below zero."""
+        return self._call("log") if base is None else self._call("log", base)
+
+    def log10(self) -> Expr:
+        """The decimal logarithm."""
+        return self._call("log10")
+
+    def log1p(self) -> Expr:
+        """The natural logarithm of 1 + x, exact near zero."""
+        return self._call("log1p")
+
+    def round(self, decimals: int = 0) -> Expr:
+        """To so many decimals; halves go to the even neighbour."""
+        return self._call("round", decimals)
+
+    def floor(self) -> Expr:
+        """The next whole number below."""
+        return self._call("floor")
+
+    def ceil(self) -> Expr:
+        """The next whole number above."""
+        return self._call("ceil")
+
+    def clip(self, lower: object = None, upper: object = None) -> Expr:
+        """No less than `lower`, no more than `upper`; None does not bind."""
+        return self._call("clip", lower, upper)
+
+    def pow(self, exponent: object) -> Expr:
+        """To this power."""
+        return self._call("**", exponent)
+
+    def sin(self) -> Expr:
+        """The sine."""
+        return self._call("sin")
+
+    def cos(self) -> Expr:
+        """The cosine."""
+        return self._call("cos")
+
+    def tan(self) -> Expr:
+        """The tangent."""
+        return self._call("tan")
+
+    def arcsin(self) -> Expr:
+        """The angle of this sine."""
+        return self._call("arcsin")
+
+    def arccos(self) -> Expr:
+        """The angle of this cosine."""
+        return self._call("arccos")
+
+    def arctan(self) -> Expr:
+        """The angle of this tangent."""
+        return self._call("arctan")
+
+    def sinh(self) -> Expr:
+        """The hyperbolic sine."""
+        return self._call("sinh")
+
+    def cosh(self) -> Expr:
+        """The hyperbolic cosine."""
+        return self._call("cosh")
+
+    def tanh(self) -> Expr:
+        """The hyperbolic tangent."""
+        return self._call("tanh")
+
+    def degrees(self) -> Expr:
+        """Radians as degrees."""
+        return self._call("degrees")
+
+    def radians(self) -> Expr:
+        """Degrees as radians."""
+        return self._call("radians")
+
+    # Aggregates -------------------------------------------------------------------------------------------
+
+    def _aggregate(self, name: Text, **options: int) -> Expr:
+        return Expr(_native.Expr.aggregate(name, self._native, **options))
+
+    def sum(self, *, min_count: int = 0) -> Expr:
+        """The sum of the values that are not null; null if there are fewer than `min_count`."""
+        return self._aggregate("sum", min_count=min_count)
+
+    def mean(self) -> Expr:
+        """The mean of the values that are not null; null if there are none."""
+        return self._aggregate("mean")
+
+    def min(self) -> Expr:
+        """The least value; NaN only if nothing else is there."""
+        return self._aggregate("min")
+
+    def max(self) -> Expr:
+        """The greatest value; NaN only if nothing else is there."""
+        return self._aggregate("max")
+
+    def nan_min(self) -> Expr:
+        """The least value; NaN if there is one."""
+        return self._aggregate("nan_min")
+
+    def nan_max(self) -> Expr:
+        """The greatest value; NaN if there is one."""
+        return self._aggregate("nan_max")
+
+    def std(self, ddof: int = 1) -> Expr:
+        """The standard deviation; null for one value with ``ddof=1``."""
+        return self._aggregate("std", ddof=ddof)
+
+    def var(self, ddof: int = 1) -> Expr:
+        """The variance; null for one value with ``ddof=1``."""
+        return self._aggregate("var", ddof=ddof)
+
+    def count(self) -> Expr:
+        """How many values are not null."""
+        return self._aggregate("count")
+
+    def len(self) -> Expr:
+        """How many rows there are, nulls included."""
+        return Expr(_native.Expr.aggregate("len", None)).alias(self._native.output_name())
+
+    def n_unique(self) -> Expr:
+        """How many distinct values there are; null counts as one."""
+        return self._aggregate("n_unique")
+
+    def first(self) -> Expr:
+        """The value of the first row, null or not."""
+        return self._aggregate("first")
+
+    def last(self) -> Expr:
+        """The value of the last row, null or not."""
+        return self._aggregate("last")
+
+    # About the expression itself --------------------------------------------------------------------------
+
+    def meta_eq(self, other: Expr) -> bool:
+        """Whether two expressions are the same tree. ``==`` makes a new expression instead."""
+        return self._native.same(other._native)
+
+    def meta_output_name(self) -> Text:
+        """The name of the column it makes."""
+        return self._native.output_name()
+
+    def meta_columns(self) -> list[Text]:
+        """The columns it reads, each once."""
+        return self._native.columns()
+
+    @property
+    def str(self) -> StringNamespace:
+        """Functions of strings."""
+        return StringNamespace(self)
+
+    @property
+    def dt(self) -> DatetimeNamespace:
+        """Functions of dates, times, instants and durations."""
+        return DatetimeNamespace(self)
+
+
+def _from_json(text: str) -> Expr:
+    return Expr(_native.Expr.from_json(text))
+
+
+class _Namespace:
+    __slots__ = ("_expr",)
+    _PREFIX = ""
+
+    def __init__(self, expr: Expr) -> None:
+        self._expr = expr
+
+    def _call(self, name: str, *args: object, **options: object) -> Expr:
+        return self._expr._call(f"{self._PREFIX}.{name}", *args, **options)
+
+
+class StringNamespace(_Namespace):
+    """Functions of strings: ``col("x").str``. Null stays null; characters are Unicode code points."""
+
+    __slots__ = ()
+    _PREFIX = "str"
+
+    def len_chars(self) -> Expr:
+        """How many characters."""
+        return self._call("len_chars")
+
+    def len_bytes(self) -> Expr:
+        """How many bytes of UTF-8."""
+        return self._call("len_bytes")
+
+    def to_lowercase(self) -> Expr:
+        """In small letters."""
+        return self._call("to_lowercase")
+
+    def to_uppercase(self) -> Expr:
+        """In capital letters."""
+        return self._call("to_uppercase")
+
+    def contains(self, pattern: object, *, literal: bool = False) -> Expr:
+        """Whether a regular expression matches somewhere, or `pattern` itself stands there if `literal`."""
+        return self._call("contains", pattern, literal=literal)
+
+    def starts_with(self, prefix: object) -> Expr:
+        """Whether it begins so."""
+        return self._call("starts_with", prefix)
+
+    def ends_with(self, suffix: object) -> Expr:
+        """Whether it ends so."""
+        return self._call("ends_with", suffix)
+
+    def slice(self, offset: object, length: object = None) -> Expr:
+        """`length` characters from `offset`, which counts from the end if negative; all of the rest without a length."""
+        return self._call("slice", offset) if length is None else self._call("slice", offset, length)
+
+    def head(self, n: object) -> Expr:
+        """The first `n` characters."""
+        return self._call("head", n)
+
+    def tail(self, n: object) -> Expr:
+        """The last `n` characters."""
+        return self._call("tail", n)
+
+    def replace(self, pattern: object, value: object, *, literal: bool = False) -> Expr:
+        """The first match replaced."""
+        return self._call("replace", pattern, value, literal=literal)
+
+    def replace_all(self, pattern: object, value: object, *, literal: bool = False) -> Expr:
+        """Every match replaced."""
+        return self._call("replace_all", pattern, value, literal=literal)
+
+    def strip_chars(self, characters: object = None) -> Expr:
+        """Without these characters at both ends; without white space if none are given."""
+        return self._strip("strip_chars", characters)
+
+    def strip_chars_start(self, characters: object = None) -> Expr:
+        """Without these characters at the start."""
+        return self._strip("strip_chars_start", characters)
+
+    def strip_chars_end(self, characters: object = None) -> Expr:
+        """Without these characters at the end."""
+        return self._strip("strip_chars_end", characters)
+
+    def _strip(self, name: str, characters: object) -> Expr:
+        return self._call(name) if characters is None else self._call(name, characters)
+
+    def strip_prefix(self, prefix: object) -> Expr:
+        """Without this beginning, if it has it."""
+        return self._call("strip_prefix", prefix)
+
+    def strip_suffix(self, suffix: object) -> Expr:
+        """Without this end, if it has it."""
+        return self._call("strip_suffix", suffix)
+
+    def zfill(self, length: object) -> Expr:
+        """Filled with zeros on the left, behind a sign."""
+        return self._call("zfill", length)
+
+    def to_date(self, format: str | None = None, *, strict: bool = True) -> Expr:
+        """The date it names, by a strptime format or ISO 8601."""
+        return self._parsed("to_date", format, strict)
+
+    def to_datetime(self, format: str | None = None, *, strict: bool = True) -> Expr:
+        """The instant it names, by a strptime format or ISO 8601."""
+        return self._parsed("to_datetime", format, strict)
+
+    def _parsed(self, name: str, format: str | None, strict: bool) -> Expr:
+        args = () if format is None else (format,)
+        return self._call(name, *args, strict=strict)
+
+
+class DatetimeNamespace(_Namespace):
+    """Functions of dates, times, instants and durations: ``col("x").dt``. Parts follow the column's zone."""
+
+    __slots__ = ()
+    _PREFIX = "dt"
+
+    def year(self) -> Expr:
+        """The year."""
+        return self._call("year")
+
+    def quarter(self) -> Expr:
+        """The quarter, 1 to 4."""
+        return self._call("quarter")
+
+    def month(self) -> Expr:
+        """The month, 1 to 12."""
+        return self._call("month")
+
+    def week(self) -> Expr:
+        """The ISO week, 1 to 53."""
+        return self._call("week")
+
+    def weekday(self) -> Expr:
+        """The day of the week, Monday 1 to Sunday 7."""
+        return self._call("weekday")
+
+    def ordinal_day(self) -> Expr:
+        """The day of the year, from 1."""
+        return self._call("ordinal_day")
+
+    def day(self) -> Expr:
+        """The day of the month, from 1."""
+        return self._call("day")
+
+    def hour(self) -> Expr:
+        """The hour, 0 to 23."""
+        return self._call("hour")
+
+    def minute(self) -> Expr:
+        """The minute."""
+        return self._call("minute")
+
+    def second(self) -> Expr:
+        """The second."""
+        return self._call("second")
+
+    def millisecond(self) -> Expr:
+        """The milliseconds of the second."""
+        return self._call("millisecond")
+
+    def microsecond(self) -> Expr:
+        """The microseconds of the second."""
+        return self._call("microsecond")
+
+    def nanosecond(self) -> Expr:
+        """The nanoseconds of the second."""
+        return self._call("nanosecond")
+
+    def date(self) -> Expr:
+        """The date."""
+        return self._call("date")
+
+    def time(self) -> Expr:
+        """The time of the day."""
+        return self._call("time")
+
+    def truncate(self, every: object) -> Expr:
+        """The start of the window it lies in: ``"15m"``, ``"1h"``, ``"1d"``, ``"1mo"`` or a timedelta."""
+        return self._call("truncate", every)
+
+    def round(self, every: object) -> Expr:
+        """The nearest start of a window."""
+        return self._call("round", every)
+
+    def offset_by(self, by: object) -> Expr:
+        """Moved by a calendar period: ``"1mo"``, ``"-2d"``."""
+        return self._call("offset_by", by)
+
+    def strftime(self, format: str) -> Expr:
+        """As text."""
+        return self._call("strftime", format)
+
+    def total_days(self) -> Expr:
+        """Whole days of a duration."""
+        return self._call("total_days")
+
+    def total_hours(self) -> Expr:
+        """Whole hours of a duration."""
+        return self._call("total_hours")
+
+    def total_minutes(self) -> Expr:
+        """Whole minutes of a duration."""
+        return self._call("total_minutes")
+
+    def total_seconds(self) -> Expr:
+        """Whole seconds of a duration."""
+        return self._call("total_seconds")
+
+    def total_milliseconds(self) -> Expr:
+        """Whole milliseconds of a duration."""
+        return self._call("total_milliseconds")
+
+    def total_microseconds(self) -> Expr:
+        """Whole microseconds of a duration."""
+        return self._call("total_microseconds")
+
+    def total_nanoseconds(self) -> Expr:
+        """Nanoseconds of a duration."""
+        return self._call("total_nanoseconds")
+
+    def epoch(self, unit: str = "us") -> Expr:
+        """Since 1970-01-01, in ``"s"``, ``"ms"``, ``"us"`` or ``"ns"``; ``"d"`` for days."""
+        return self._call("epoch", unit)
+
+    def convert_time_zone(self, zone: str) -> Expr:
+        """The same instant, shown in another zone."""
+        return self._call("convert_time_zone", zone)
+
+    def replace_time_zone(self, zone: str | None) -> Expr:
+        """The same wall-clock time in another zone; None takes the zone away."""
+        return self._call("replace_time_zone", zone)
+
+    def month_start(self) -> Expr:
+        """The first day of the month."""
+        return self._call("month_start")
+
+    def month_end(self) -> Expr:
+        """The last day of the month."""
+        return self._call("month_end")
+
+
+class When:
+    """A condition that waits for its value: ``when(c).then(v)``."""
+
+    __slots__ = ("_branches", "_condition")
+
+    def __init__(self, branches: list[tuple[_native.Expr, _native.Expr]], condition: _native.Expr) -> None:
+        self._branches = branches
+        self._condition = condition
+
+    def then(self, value: object) -> Then:
+        """The value where the condition is true."""
+        return Then([*self._branches, (self._condition, _value(value))])
+
+
+class Then(Expr):
+    """A conditional; without `otherwise` it is null where no condition holds."""
+
+    __slots__ = ("_branches",)
+
+    def __init__(self, branches: list[tuple[_native.Expr, _native.Expr]]) -> None:
+        super().__init__(_native.Expr.when(branches, None))
+        self._branches = branches
+
+    def when(self, condition: IntoExpr) -> When:
+        """Another condition, looked at where no earlier one held."""
+        return When(self._branches, into_expr(condition)._native)
+
+    def otherwise(self, value: object) -> Expr:
+        """The value where no condition holds; a null condition does not hold."""
+        return Expr(_native.Expr.when(self._branches, _value(value)))
+
+
+class Columns(list[Expr]):
+    """Several columns, given where one expression might stand: ``select(col("a", "b"))``."""
+
+
+def col(name: str, *more: str) -> Expr:
+    """The column called `name`; with several names, all of those columns.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"a": [1], "b": [2], "c": [3]})
+    >>> t.select(tf.col("a", "c")).to_dicts()
+    [{'a': 1, 'c': 3}]
+    """
+    if not isinstance(name, str):
+        msg = f"a column name is a str, not {type(name).__name__}"
+        raise TypeError(msg)
+    if more:
+        columns: Any = Columns(Expr(_native.Expr.column(each)) for each in (name, *more))
+        return columns  # type: ignore[no-any-return]
+    return Expr(_native.Expr.column(name))
+
+
+def lit(value: object, dtype: DataTypeLike | None = None) -> Expr:
+    """A value that stands in every row; with `dtype`, cast to that type."""
+    if isinstance(value, Expr):
+        return value
+    made = Expr(_native.Expr.literal(value))
+    return made if dtype is None else made.cast(dtype)
+
+
+def when(condition: IntoExpr, **equals: object) -> When:
+    """A choice by condition: ``when(c).then(v).otherwise(w)``.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"delay": [3.0, 70.0, None]})
+    >>> late = tf.when(tf.col("delay") > 60).then(tf.lit("late")).otherwise(tf.lit("fine"))
+    >>> t.select(late.alias("class")).to_dict()
+    {'class': ['fine', 'late', 'fine']}
+    """
+    conditions = [into_expr(condition), *(col(name) == value for name, value in equals.items())]
+    whole = conditions[0]
+    for other in conditions[1:]:
+        whole = whole & other
+    return When([], whole._native)
+
+
+def len() -> Expr:
+    """How many rows there are, in an aggregation."""
+    return Expr(_native.Expr.aggregate("len", None))
+
+
+def coalesce(*items: IntoExpr) -> Expr:
+    """The first value that is not null; a bare string is a column."""
+    return Expr(_native.Expr.call("coalesce", [into_expr(item)._native for item in flatten(items)]))
+
+
+def min_horizontal(*items: IntoExpr) -> Expr:
+    """The least of several columns in each row; nulls are left out."""
+    return Expr(_native.Expr.call("min_horizontal", [into_expr(item)._native for item in flatten(items)]))
+
+
+def max_horizontal(*items: IntoExpr) -> Expr:
+    """The greatest of several columns in each row; nulls are left out."""
+    return Expr(_native.Expr.call("max_horizontal", [into_expr(item)._native for item in flatten(items)]))
+
+
+def arctan2(y: IntoExpr, x: IntoExpr) -> Expr:
+    """The angle of the point (x, y)."""
+    return Expr(_native.Expr.call("arctan2", [into_expr(y)._native, into_expr(x)._native]))
+
+
+def flatten(items: Iterable[object]) -> list[object]:
+    """The arguments of a method that takes several, or one list of them."""
+    flat: list[object] = []
+    for item in items:
+        if isinstance(item, Iterable) and not isinstance(item, (str, bytes, Expr, Mapping)):
+            flat.extend(flatten(item))
+        else:
+            flat.append(item)
+    return flat
+
+
+def expressions(items: Iterable[object], named: Mapping[str, object]) -> list[_native.Expr]:
+    """The arguments of `select` and its like, as native expressions."""
+    made = [into_expr(item)._native for item in flatten(items)]
+    made.extend(into_expr(item).alias(name)._native for name, item in named.items())
+    return made

@@ -1,0 +1,234 @@
+"""The update graph: one integer of time, and the cycles that move it.
+
+All changes that are pending when a cycle starts are taken together; at its end every table is consistent, and
+only then listeners hear of it. Everything outside a listener reads at `Graph.settled`, the last step that is
+complete in every table.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+from tickframe import _native
+from tickframe.config import setting
+
+if TYPE_CHECKING:
+    from tickframe.table import Table
+
+__all__ = ["Graph", "default_graph"]
+
+_known: WeakValueDictionary[int, Graph] = WeakValueDictionary()
+_default: Graph | None = None
+_default_lock = threading.Lock()
+
+
+class Graph:
+    """A graph of tables that are updated together.
+
+    Args:
+        period: least seconds between the starts of two automatic cycles; 0 runs each as soon as data is there.
+        threads: threads that work inside a cycle; -1 is all cores.
+        init_threads: threads that initialise new tables; -1 is all cores.
+
+    A graph that was never started runs only by `step`:
+
+    >>> import tickframe as tf
+    >>> g = tf.Graph()
+    >>> t = tf.append_table({"x": int}, graph=g)
+    >>> doubled = t.with_columns(y=tf.col("x") * 2)
+    >>> token = t.append({"x": [1, 2]})
+    >>> len(doubled), g.step(), len(doubled)
+    (0, 1, 2)
+    """
+
+    def __init__(
+        self, period: float | None = None, threads: int | None = None, init_threads: int | None = None
+    ) -> None:
+        self._bind(
+            _native.Graph(
+                float(setting("period", period)), setting("threads", threads), setting("init_threads", init_threads)
+            )
+        )
+
+    def _bind(self, native: _native.Graph) -> None:
+        self._native = native
+        _known[native.id] = self
+
+    @classmethod
+    def _of(cls, native: _native.Graph) -> Graph:
+        known = _known.get(native.id)
+        if known is not None:
+            return known
+        made = cls.__new__(cls)
+        made._bind(native)
+        return made
+
+    def __repr__(self) -> str:
+        state = "running" if self._native.is_started else "stopped"
+        return f"Graph({state}, step {self._native.settled}, period={self._native.period:g})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Graph) and self._native.id == other._native.id
+
+    def __hash__(self) -> int:
+        return hash(self._native.id)
+
+    @property
+    def period(self) -> float:
+        """Least seconds between the starts of two automatic cycles."""
+        return self._native.period
+
+    @property
+    def settled(self) -> int:
+        """The last step that is complete in every table."""
+        return self._native.settled
+
+    @property
+    def is_started(self) -> bool:
+        """Whether cycles run by themselves."""
+        return self._native.is_started
+
+    def step(self) -> int:
+        """Run one cycle now, even if nothing is pending.
+
+        Returns:
+            Its number. Listeners of the step have run when it returns.
+
+        Raises:
+            InvalidOperationError: in a listener, in a user's function, under `frozen` or inside `transaction`.
+        """
+        return self._native.step()
+
+    def start(self) -> None:
+        """Let cycles run by themselves, in a thread of the engine."""
+        self._native.start()
+
+    def stop(self) -> None:
+        """Stop automatic cycles, after the one that is under way. `start` resumes; `step` works meanwhile."""
+        self._native.stop()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Every append, upsert, delete and apply of this thread inside lands in one step, or, on an exception, in none.
+
+        A call inside it that raises and is caught loses that call alone.
+        """
+        opened = self._native.transaction()
+        try:
+            yield
+        except BaseException:
+            opened.rollback()
+            raise
+        opened.commit()
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """No step runs inside; several may hold it at once. `step` and `wait` inside raise InvalidOperationError."""
+        held = self._native.frozen()
+        try:
+            yield
+        finally:
+            held.release()
+
+    def snapshot(self, *tables: Table) -> list[Table]:
+        """Static copies of several tables, all of one step. It shares their blocks and never waits for a cycle."""
+        from tickframe.table import Table as TableClass
+
+        return [TableClass(taken) for taken in self._native.snapshot([table._native for table in tables])]
+
+    def counters(self) -> dict[str, int]:
+        """What the graph counts.
+
+        Returns:
+            ``nodes``, ``listeners``, ``cycles``, ``failed_nodes``; ``blocks_copied`` since the start (a block is
+            copied when somebody holds it while it is edited); ``bytes_held`` by columns, ``undo_bytes`` of the step
+            under way, ``queue_bytes`` that wait for slow listeners; and a few more.
+        """
+        return self._native.counters()
+
+    def describe(self) -> str:
+        """The graph as a tree: each node with its last step, its runs and its time."""
+        nodes = {node[0]: node for node in self._native.timings()}
+        children: dict[int, list[int]] = {}
+        roots: list[int] = []
+        for number, node in nodes.items():
+            above = [parent for parent in node[2] if parent in nodes]
+            for parent in above:
+                children.setdefault(parent, []).append(number)
+            if not above:
+                roots.append(number)
+        lines = [repr(self)]
+        seen: set[int] = set()
+
+        def show(number: int, depth: int) -> None:
+            _, label, _, step, last, total, runs, failed = nodes[number]
+            again = number in seen
+            state = " · failed" if failed else ""
+            figures = " (above)" if again else f" · step {step} · {runs} runs · {last / 1e6:.3f} ms last, {total / 1e6:.3f} ms in all"
+            lines.append("  " * depth + label + figures + state)
+            seen.add(number)
+            if not again:
+                for child in children.get(number, []):
+                    show(child, depth + 1)
+
+        for root in sorted(roots):
+            show(root, 1)
+        return "\n".join(lines)
+
+
+def default_graph() -> Graph:
+    """The graph of this process. It starts itself at the first live source, unless ``TICKFRAME_AUTOSTART=0``."""
+    global _default  # noqa: PLW0603 - one per process is what it is for
+    with _default_lock:
+        if _default is None:
+            _default = Graph()
+        return _default
+
+
+def graph_for_source(graph: Graph | None) -> Graph:
+    """The graph a new live source lives in; the default one is started by its first source."""
+    if graph is not None:
+        return graph
+    chosen = default_graph()
+    if not chosen.is_started and setting("autostart") and not _stopped_by_hand(chosen):
+        chosen.start()
+    return chosen
+
+
+_autostarted: set[int] = set()
+
+
+def _stopped_by_hand(graph: Graph) -> bool:
+    """Whether it was started by itself before: then somebody stopped it, and it stays so."""
+    if graph._native.id in _autostarted:
+        return True
+    _autostarted.add(graph._native.id)
+    return False
+
+
+def _forget_in_child() -> None:
+    """After a fork the parent's graph is inert here; the child makes its own."""
+    global _default, _default_lock  # noqa: PLW0603
+    _default = None
+    _default_lock = threading.Lock()
+    _autostarted.clear()
+
+
+def _end() -> None:
+    _native.stop_all()
+    threads: Any = list(serving_threads)
+    for thread in threads:
+        if thread is not threading.current_thread():
+            thread.join(timeout=5)
+
+
+serving_threads: set[threading.Thread] = set()
+atexit.register(_end)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_in_child)

@@ -1,0 +1,751 @@
+"""Tables: what they are, and every operation on them.
+
+A `Table` is static or live. A live one keeps itself true: as rows are added, removed or modified at its sources it
+is updated in the same cycle, by work proportional to the change. Static and live tables take the same operations,
+with equal results on equal data.
+"""
+
+from __future__ import annotations
+
+import datetime as _dt
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+
+from tickframe import _native
+from tickframe.agg import pair
+from tickframe.display import as_html, as_text
+from tickframe.dtypes import Boolean, DataType
+from tickframe.expr import Expr, IntoExpr, col, expressions, flatten, into_expr
+from tickframe.expr import len as len_
+from tickframe.graph import Graph
+from tickframe.listener import Subscription, Update, Updates, follow
+from tickframe.schema import Schema, SchemaLike
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+__all__ = [
+    "Column",
+    "GroupBy",
+    "Table",
+    "concat",
+    "empty_table",
+    "from_arrow",
+    "from_dicts",
+    "from_pandas",
+    "from_polars",
+    "merge",
+    "table",
+]
+
+PrecisionLoss: TypeAlias = Literal["error", "truncate"]
+Names: TypeAlias = "str | Sequence[str]"
+
+
+def names_of(items: Iterable[object], what: str) -> list[str]:
+    """The arguments of a method that takes names: several, or one list of them."""
+    names: list[str] = []
+    for item in flatten(items):
+        if isinstance(item, Expr):
+            bare = item._native.bare_column()
+            if bare is None:
+                raise TypeError(f"{what}: {item!r} is no column; give a name")
+            names.append(bare)
+        elif isinstance(item, str):
+            names.append(item)
+        else:
+            raise TypeError(f"{what}: a column name is a str, not {type(item).__name__}")
+    return names
+
+
+def _count(n: int, what: str) -> int:
+    if isinstance(n, bool) or not hasattr(n, "__index__"):
+        raise TypeError(f"{what} must be an int, not {type(n).__name__}")
+    number = n.__index__()
+    if number < 0:
+        raise ValueError(f"{what} must be 0 or more, not {number}")
+    return number
+
+
+def _pairs(on: object, what: str) -> list[tuple[str, str]]:
+    """Key columns as (left, right): names, or ``"Left = Right"``."""
+    return [pair(name) for name in names_of([on], what)]
+
+
+class Table:
+    """Rows in order, in named and typed columns. Make one with `tf.table`, a live source, or an operation.
+
+    >>> import tickframe as tf
+    >>> tf.table({"sym": ["A", "B"], "px": [1.5, None]})
+    shape: (2, 2)
+    ┌────────┬─────────┐
+    │ sym    ┆ px      │
+    │ ---    ┆ ---     │
+    │ String ┆ Float64 │
+    ╞════════╪═════════╡
+    │ A      ┆ 1.5     │
+    │ B      ┆ null    │
+    └────────┴─────────┘
+    """
+
+    __slots__ = ("__weakref__", "_graph", "_native", "_subscriptions")
+
+    def __init__(self, native: _native.Table) -> None:
+        self._native = native
+        graph = native.graph()
+        self._graph = None if graph is None else Graph._of(graph)
+        self._subscriptions: list[Subscription] = []
+
+    # What it is -------------------------------------------------------------------------------------------
+
+    @property
+    def schema(self) -> Schema:
+        """Ordered mapping from name to type; also anything that reads ``__arrow_c_schema__``."""
+        return Schema._of(self._native.schema())
+
+    @property
+    def columns(self) -> list[str]:
+        """Column names, in order."""
+        return self._native.column_names()
+
+    @property
+    def dtypes(self) -> list[DataType]:
+        """Column types, in order."""
+        return self.schema.dtypes()
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it may change."""
+        return self._native.is_live
+
+    @property
+    def graph(self) -> Graph | None:
+        """The graph it lives in; None for a static table."""
+        return self._graph
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        """The contracts it keeps: append_only, add_only, blink, flat, key, sorted_by. What does not hold is absent."""
+        return MappingProxyType(self._native.attributes())
+
+    @property
+    def row_set(self) -> _native.RowSet:
+        """The row keys at the settled step."""
+        return self._native.row_set()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self), len(self.columns)
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    def __bool__(self) -> bool:
+        raise TypeError("a table is neither true nor false; ask len(t) > 0")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.columns
+
+    def __repr__(self) -> str:
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
+
+    def explain(self) -> str:
+        """The plan: this operation and those below it, one a line.
+
+        >>> import tickframe as tf
+        >>> t = tf.append_table({"x": int}, graph=tf.Graph())
+        >>> print(t.filter(tf.col("x") > 1).head(3).explain())
+        head
+          filter(col('x') > 1)
+            append_table
+        """
+        lines: list[str] = []
+
+        def show(native: _native.Table, depth: int) -> None:
+            lines.append("  " * depth + native.label)
+            for below in native.inputs():
+                show(below, depth + 1)
+
+        show(self._native, 0)
+        return "\n".join(lines)
+
+    # Taking it out ----------------------------------------------------------------------------------------
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._native.stream(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        return self._native.schema().__arrow_c_schema__()
+
+    def snapshot(self) -> Table:
+        """A static copy at the settled step; it costs O(columns) and shares the blocks."""
+        return Table(self._native.snapshot())
+
+    def collect(self) -> Table:
+        """The same as `snapshot`."""
+        return self.snapshot()
+
+    def to_arrow(self) -> pyarrow.Table:
+        """A ``pyarrow.Table`` of the settled step. Needs pyarrow."""
+        return _optional("pyarrow", "to_arrow()", "arrow").table(self)
+
+    def to_polars(self) -> polars.DataFrame:
+        """A polars frame of the settled step, without a copy of flat columns. Needs polars."""
+        return _optional("polars", "to_polars()", "polars").DataFrame(_Views(self._native))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A pandas frame with Arrow-backed columns. Needs pandas and pyarrow."""
+        pandas = _optional("pandas", "to_pandas()", "pandas")
+        return self.to_arrow().to_pandas(types_mapper=pandas.ArrowDtype)
+
+    def to_dicts(self, on_precision_loss: PrecisionLoss = "error") -> list[dict[str, Any]]:
+        """A list of rows, in Python's own values.
+
+        Args:
+            on_precision_loss: what becomes of a value finer than a microsecond: ``"error"`` or ``"truncate"``.
+
+        Raises:
+            DataError: such a value, with ``"error"``.
+        """
+        return self._native.to_dicts(on_precision_loss)
+
+    def to_dict(self, on_precision_loss: PrecisionLoss = "error") -> dict[str, list[Any]]:
+        """A list of Python values for each column; see `to_dicts`."""
+        return self._native.to_dict(on_precision_loss)
+
+    @overload
+    def __getitem__(self, names: str) -> Column: ...
+    @overload
+    def __getitem__(self, names: tuple[str, ...] | list[str]) -> Table: ...
+    def __getitem__(self, names: str | tuple[str, ...] | list[str]) -> Column | Table:
+        """One column by its name; several by a tuple or list of names, as a table."""
+        if isinstance(names, str):
+            return Column(self._native.column(names))
+        if isinstance(names, (tuple, list)):
+            return self.select(*names)
+        raise TypeError(f"a table is indexed by column names, not by {type(names).__name__}; rows: head, tail, slice")
+
+    # Rows -------------------------------------------------------------------------------------------------
+
+    def filter(self, *predicates: IntoExpr | Iterable[IntoExpr], **equals: object) -> Table:
+        """The rows for which every predicate is true; null counts as false.
+
+        Args:
+            *predicates: Boolean expressions; a bare string is a Boolean column.
+            **equals: ``name=value`` for ``col(name) == value``.
+
+        Raises:
+            ColumnNotFoundError: an unknown column.
+            TypeMismatchError: a predicate that is not Boolean.
+        """
+        made = expressions(predicates, {})
+        made.extend((col(name) == value)._native for name, value in equals.items())
+        return Table(_native.filter(self._native, made)) if made else self
+
+    def head(self, n: int = 5) -> Table:
+        """The first `n` rows."""
+        return Table(_native.head(self._native, _count(n, "head: n")))
+
+    def tail(self, n: int = 5) -> Table:
+        """The last `n` rows."""
+        return Table(_native.tail(self._native, _count(n, "tail: n")))
+
+    def slice(self, offset: int, length: int | None = None) -> Table:
+        """`length` rows from `offset`, which counts from the end if negative; all of the rest without a length."""
+        return Table(_native.slice(self._native, offset, None if length is None else _count(length, "slice: length")))
+
+    def sort(
+        self,
+        by: IntoExpr | Iterable[IntoExpr],
+        *more_by: IntoExpr,
+        descending: bool | Sequence[bool] = False,
+        nulls_last: bool | Sequence[bool] = False,
+    ) -> Table:
+        """The rows in order of one or several columns; stable, ties keep their order.
+
+        Args:
+            by: a column or several.
+            *more_by: further columns.
+            descending: for all columns, or for each.
+            nulls_last: nulls come first in both directions unless this says otherwise. NaN is the greatest value.
+        """
+        names = names_of([by, *more_by], "sort")
+        descends, last = _flags(descending, names, "descending"), _flags(nulls_last, names, "nulls_last")
+        return Table(_native.sort(self._native, list(zip(names, descends, last, strict=True))))
+
+    def unique(self, subset: Names | None = None, keep: Literal["first", "last", "any"] = "first") -> Table:
+        """One row of each distinct combination of values.
+
+        Args:
+            subset: the columns that decide; all without it.
+            keep: which row stays, ``"first"`` or ``"last"``; ``"any"`` is the first.
+        """
+        if keep not in {"first", "last", "any"}:
+            raise ValueError(f'keep must be "first", "last" or "any", not {keep!r}')
+        names = None if subset is None else names_of([subset], "unique")
+        return Table(_native.unique(self._native, names, keep == "last"))
+
+    def first_by(self, by: Names) -> Table:
+        """The first row of each group."""
+        return Table(_native.first_by(self._native, names_of([by], "first_by")))
+
+    def last_by(self, by: Names) -> Table:
+        """The last row of each group."""
+        return Table(_native.last_by(self._native, names_of([by], "last_by")))
+
+    # Columns ----------------------------------------------------------------------------------------------
+
+    def select(self, *exprs: IntoExpr | Iterable[IntoExpr], **named: IntoExpr) -> Table:
+        """Only these columns: names, expressions, or ``name=expression``. Passed columns are shared.
+
+        Raises:
+            ColumnNotFoundError: an unknown column.
+            DuplicateError: a name made twice.
+        """
+        return Table(_native.select(self._native, expressions(exprs, named)))
+
+    def with_columns(self, *exprs: IntoExpr | Iterable[IntoExpr], **named: IntoExpr) -> Table:
+        """All columns, replaced by or followed by these; each expression sees the columns of this table.
+
+        >>> import tickframe as tf
+        >>> tf.table({"x": [1, 2]}).with_columns(y=tf.col("x") / 2).to_dicts()
+        [{'x': 1, 'y': 0.5}, {'x': 2, 'y': 1.0}]
+        """
+        return Table(_native.with_columns(self._native, expressions(exprs, named)))
+
+    def drop(self, *names: Names) -> Table:
+        """All columns but these."""
+        return Table(_native.drop(self._native, names_of(names, "drop")))
+
+    def rename(self, mapping: Mapping[str, str]) -> Table:
+        """Other names for some columns: ``{old: new}``."""
+        return Table(_native.rename(self._native, list(mapping.items())))
+
+    def pipe(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """``fn(self, *args, **kwargs)``."""
+        return fn(self, *args, **kwargs)
+
+    # Groups -----------------------------------------------------------------------------------------------
+
+    def group_by(self, *keys: IntoExpr | Iterable[IntoExpr], maintain_order: bool = True, **named: IntoExpr) -> GroupBy:
+        """Groups of equal keys, in order of first appearance; null is a key of its own.
+
+        Args:
+            *keys: columns or expressions.
+            maintain_order: accepted for polars' sake, and always true.
+            **named: ``name=expression`` keys.
+        """
+        del maintain_order
+        made = [into_expr(key) for key in flatten(keys)]
+        made.extend(into_expr(key).alias(name) for name, key in named.items())
+        return GroupBy(self, made)
+
+    def agg_by(self, aggs: Expr | Iterable[Expr], by: Names | None = None) -> Table:
+        """One row a group: aggregates of `tf.agg` or expressions; without `by` one row for the whole table.
+
+        Over a blink table rows accumulate. A group that empties is forgotten; its key comes back at the end.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "b", "a"], "x": [1, 2, 3]})
+        >>> t.agg_by([tf.agg.sum_("total = x"), tf.agg.count_("n")], by="k").to_dicts()
+        [{'k': 'a', 'total': 4, 'n': 2}, {'k': 'b', 'total': 2, 'n': 1}]
+        """
+        keys = [] if by is None else names_of([by], "agg_by")
+        return Table(_native.aggregate("agg_by", self._native, keys, expressions([aggs], {})))
+
+    # Joins ------------------------------------------------------------------------------------------------
+
+    def natural_join(
+        self,
+        other: Table,
+        on: Names,
+        joins: Names | None = None,
+        *,
+        suffix: str | None = None,
+        multiple: Literal["error", "first", "last"] = "error",
+        nulls_equal: bool = False,
+    ) -> Table:
+        """All rows of this table, each with the columns of the one row of `other` that has its key, or nulls.
+
+        Args:
+            other: the right table.
+            on: key columns, ``"K"`` or ``"Left = Right"``.
+            joins: right columns, ``"C"`` or ``"New = Old"``; all but the keys without it.
+            suffix: appended to a right name that this table has too; without it such a name is an error.
+            multiple: what to do where a row meets several right rows: the table fails and names the key, or the
+                first or last of them is taken.
+            nulls_equal: whether a null key matches a null key.
+        """
+        if multiple not in {"error", "first", "last"}:
+            raise ValueError(f'multiple must be "error", "first" or "last", not {multiple!r}')
+        added = None if joins is None else _pairs(joins, "natural_join")
+        return Table(
+            _native.natural_join(
+                "natural_join", self._native, other._native, _pairs(on, "natural_join"), added, suffix, multiple, nulls_equal
+            )
+        )
+
+    def join_asof(
+        self,
+        other: Table,
+        on: str | None = None,
+        *,
+        left_on: str | None = None,
+        right_on: str | None = None,
+        by: Names | None = None,
+        by_left: Names | None = None,
+        by_right: Names | None = None,
+        strategy: Literal["backward", "forward", "nearest"] = "backward",
+        tolerance: float | str | _dt.timedelta | None = None,
+        allow_exact_matches: bool = True,
+        joins: Names | None = None,
+        suffix: str = "_right",
+    ) -> Table:
+        """All rows of this table, each with the right row nearest in order.
+
+        Args:
+            other: the right table.
+            on: the ordered column of both sides; or `left_on` and `right_on`.
+            left_on: the ordered column of this table.
+            right_on: the ordered column of `other`.
+            by: columns that must be equal; ``"K"`` or ``"Left = Right"``.
+            by_left: the same, with `by_right`, as two lists.
+            by_right: see `by_left`.
+            strategy: ``"backward"`` takes the last right row at or before, ``"forward"`` the first at or after,
+                ``"nearest"`` the nearer, at equal distance the later.
+            tolerance: greatest distance, inclusive: a timedelta or text such as ``"2h"`` for times, a number for numbers.
+            allow_exact_matches: whether an equal value matches.
+            joins: right columns, ``"C"`` or ``"New = Old"``; all but the keys without it.
+            suffix: appended to a right name that this table has too.
+        """
+        if on is not None:
+            if left_on is not None or right_on is not None:
+                raise TypeError("join_asof: give on, or left_on and right_on, not both")
+            stamp = pair(on)
+        elif left_on is not None and right_on is not None:
+            stamp = (left_on, right_on)
+        else:
+            raise TypeError("join_asof: give on, or left_on and right_on")
+        if strategy not in {"backward", "forward", "nearest"}:
+            raise ValueError(f'strategy must be "backward", "forward" or "nearest", not {strategy!r}')
+        keys = [] if by is None else _pairs(by, "join_asof")
+        if by_left is not None and by_right is not None:
+            keys.extend(zip(names_of([by_left], "join_asof"), names_of([by_right], "join_asof"), strict=True))
+        added = None if joins is None else _pairs(joins, "join_asof")
+        far = None if tolerance is None else distance(tolerance)
+        return Table(
+            _native.join_asof(
+                "join_asof", self._native, other._native, stamp, keys, strategy, far, allow_exact_matches, added, suffix
+            )
+        )
+
+    # Following --------------------------------------------------------------------------------------------
+
+    def subscribe(
+        self,
+        fn: Callable[[Update], object],
+        initial: bool = False,
+        on_error: Callable[[BaseException], object] | None = None,
+        columns: Names | None = None,
+    ) -> Subscription:
+        """Call `fn` with each `Update`, in step order, on the graph's one listener thread, after the step has settled.
+
+        Args:
+            fn: the listener. If it raises three times it is detached; the table lives.
+            initial: whether everything present comes first, as added rows, before this returns.
+            on_error: called with what the listener raised, each time, and with TableFailedError if the table fails;
+                the log is told without it.
+            columns: the columns whose rows a late listener will want; all without it.
+
+        Returns:
+            The subscription. It lives until `cancel`, or until neither it nor its table is referenced any more.
+        """
+        wanted = None if columns is None else names_of([columns], "subscribe")
+        subscription = follow(self, fn, initial=initial, on_error=on_error, columns=wanted)
+        self._subscriptions = [held for held in self._subscriptions if held.is_active]
+        self._subscriptions.append(subscription)
+        return subscription
+
+    def updates(self, mode: Literal["every", "latest"] = "every", max_pending: int = 1024) -> Updates:
+        """The updates, for ``async for``.
+
+        Args:
+            mode: ``"every"`` update in order, or only the ``"latest"`` that is not taken yet.
+            max_pending: with ``"every"``, how far the loop may fall behind before it is an error.
+        """
+        return Updates(self, mode, max_pending)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait until the next update of this table.
+
+        Args:
+            timeout: seconds; None waits for ever.
+
+        Returns:
+            The step of the update.
+
+        Raises:
+            TimeoutError: nothing changed in time; it says so if the graph is not running.
+            TableFailedError: the table failed.
+            InvalidOperationError: in a listener, under ``frozen()`` or inside ``transaction()``.
+        """
+        return self._native.wait(timeout)
+
+
+class _Views:
+    """A table that leaves with its strings as views, as polars keeps them itself."""
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: _native.Table) -> None:
+        self._native = native
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._native.stream(requested_schema, views=requested_schema is None)
+
+
+class GroupBy:
+    """Groups of a table, as `Table.group_by` gives them."""
+
+    __slots__ = ("_keys", "_table")
+
+    def __init__(self, table: Table, keys: list[Expr]) -> None:
+        self._table = table
+        self._keys = keys
+
+    def agg(self, *aggs: IntoExpr | Iterable[IntoExpr], **named: IntoExpr) -> Table:
+        """One row a group, with these aggregates: ``col("x").sum().alias("total")`` or ``total=col("x").sum()``."""
+        table, names, final = self._keyed()
+        made = expressions(aggs, named)
+        result = Table(_native.aggregate("group_by", table._native, names, made))
+        return result.rename(final) if final else result
+
+    def _keyed(self) -> tuple[Table, list[str], dict[str, str]]:
+        """The table with computed keys as columns, the names of the keys, and what to call them in the end."""
+        names: list[str] = []
+        computed: list[Expr] = []
+        final: dict[str, str] = {}
+        for at, key in enumerate(self._keys):
+            bare = key._native.bare_column()
+            if bare is not None:
+                names.append(bare)
+                continue
+            name = key._native.output_name()
+            hidden = f"__key_{at}" if name in self._table.columns else name
+            if hidden != name:
+                final[hidden] = name
+            computed.append(key.alias(hidden))
+            names.append(hidden)
+        return (self._table.with_columns(*computed) if computed else self._table), names, final
+
+    def _all(self, aggregate: Callable[[Expr], Expr]) -> Table:
+        keys = {key._native.output_name() for key in self._keys}
+        return self.agg(*(aggregate(col(name)) for name in self._table.columns if name not in keys))
+
+    def len(self, name: str = "len") -> Table:
+        """How many rows each group has."""
+        return self.agg(len_().alias(name))
+
+    def count(self) -> Table:
+        """How many values of each other column are not null."""
+        return self._all(Expr.count)
+
+    def sum(self) -> Table:
+        """The sum of each other column."""
+        return self._all(Expr.sum)
+
+    def mean(self) -> Table:
+        """The mean of each other column."""
+        return self._all(Expr.mean)
+
+    def min(self) -> Table:
+        """The least value of each other column."""
+        return self._all(Expr.min)
+
+    def max(self) -> Table:
+        """The greatest value of each other column."""
+        return self._all(Expr.max)
+
+    def first(self) -> Table:
+        """The first value of each other column."""
+        return self._all(Expr.first)
+
+    def last(self) -> Table:
+        """The last value of each other column."""
+        return self._all(Expr.last)
+
+
+class Column:
+    """One column of a table, as it was when taken out."""
+
+    __slots__ = ("__weakref__", "_native")
+
+    def __init__(self, native: _native.Column) -> None:
+        self._native = native
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self._native.name
+
+    @property
+    def dtype(self) -> DataType:
+        """Its type."""
+        return Schema._of(self._native.schema()).dtypes()[0]
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    def __repr__(self) -> str:
+        return f"Column({self.name!r}, {self.dtype!r}, {len(self)} rows)"
+
+    def to_list(self, on_precision_loss: PrecisionLoss = "error") -> list[Any]:
+        """Its cells as Python values."""
+        return self._native.to_list(on_precision_loss)
+
+    def to_numpy(self) -> Any:
+        """Its cells as a NumPy array; numbers with nulls become floats with NaN, anything else objects. Needs numpy."""
+        numpy = _optional("numpy", "to_numpy()", "numpy")
+        kind = self.dtype
+        if kind.is_numeric and self._native.null_count() == 0 and (kind.is_integer or kind.is_float):
+            return numpy.frombuffer(self._native.raw(), dtype=repr(kind).lower())
+        if kind.is_temporal and repr(kind).startswith(("Datetime", "Duration")) and self._native.null_count() == 0:
+            unit = str(kind._spec[1])
+            code = "datetime64" if repr(kind).startswith("Datetime") else "timedelta64"
+            return numpy.frombuffer(self._native.raw(), dtype="int64").view(f"{code}[{unit}]")
+        cells = self.to_list("truncate")
+        if kind.is_integer or kind.is_float:
+            return numpy.array([float("nan") if cell is None else cell for cell in cells], dtype="float64")
+        return numpy.array(cells, dtype=bool if kind == Boolean and None not in cells else object)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        del copy
+        array = self.to_numpy()
+        return array if dtype is None else array.astype(dtype)
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        del requested_schema
+        return self._native.array()
+
+
+def _optional(package: str, what: str, extra: str) -> Any:
+    """A package that is wanted by one method only."""
+    import importlib
+
+    try:
+        return importlib.import_module(package)
+    except ImportError as why:
+        raise ImportError(f"{what} needs {package}: pip install 'tickframe[{extra}]'") from why
+
+
+def _flags(given: bool | Sequence[bool], names: list[str], what: str) -> list[bool]:
+    if isinstance(given, bool):
+        return [given] * len(names)
+    flags = list(given)
+    if len(flags) != len(names):
+        raise ValueError(f"sort: {what} has {len(flags)} values for {len(names)} columns")
+    return flags
+
+
+_UNITS = {
+    "ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9,
+    "m": 60 * 10**9, "h": 3600 * 10**9, "d": 86400 * 10**9, "w": 7 * 86400 * 10**9,
+}  # fmt: skip
+
+
+def nanoseconds(span: float | str | _dt.timedelta) -> int:
+    """A span of time in nanoseconds: seconds, a timedelta, or text such as ``"1h30m"``."""
+    if isinstance(span, _dt.timedelta):
+        return (span.days * 86400 + span.seconds) * 10**9 + span.microseconds * 1000
+    if isinstance(span, str):
+        import re
+
+        parts = re.findall(r"(\d+)\s*(ns|us|µs|ms|[smhdw])", span)
+        if not parts or "".join(f"{number}{unit}" for number, unit in parts) != span.replace(" ", ""):
+            raise ValueError(f'{span!r} is no span of time; write "2h", "90s", "1h30m"')
+        return sum(int(number) * _UNITS[unit] for number, unit in parts)
+    return round(span * 10**9)
+
+
+def distance(tolerance: float | str | _dt.timedelta) -> int:
+    """A tolerance in the unit the engine counts in: nanoseconds of times, units of numbers."""
+    far = nanoseconds(tolerance) if isinstance(tolerance, (str, _dt.timedelta)) else int(tolerance)
+    if far < 0:
+        raise ValueError(f"tolerance must not be negative, not {tolerance!r}")
+    return far
+
+
+def table(data: object, schema: SchemaLike | None = None) -> Table:
+    """A static table.
+
+    Args:
+        data: a dict of lists or arrays, a list of dicts, or anything with ``__arrow_c_stream__`` or
+            ``__arrow_c_array__`` (pyarrow, polars, pandas, duckdb, another Table); Arrow memory is not copied.
+        schema: the types wanted; only widening that loses nothing is done.
+
+    Raises:
+        SchemaError: columns of unequal length, missing or extra ones.
+        TypeMismatchError: a value that is not of its column's type.
+    """
+    if isinstance(data, Table) and schema is None:
+        return data.snapshot()
+    return Table(_native.table("table", data, None if schema is None else Schema(schema)._native))
+
+
+def from_dicts(rows: Sequence[Mapping[str, object]], schema: SchemaLike | None = None) -> Table:
+    """A static table of a list of rows; a missing key is null."""
+    wanted = None if schema is None else Schema(schema)._native
+    return Table(_native.table("from_dicts", [dict(row) for row in rows], wanted))
+
+
+def from_arrow(data: object) -> Table:
+    """A static table of anything that speaks the Arrow capsule protocol, without a copy."""
+    module = type(data).__module__
+    if module.startswith("pyspark."):
+        from tickframe.spark import from_spark
+
+        return from_spark(data)  # type: ignore[arg-type]
+    if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__"):
+        raise TypeError(f"from_arrow: {type(data).__name__} has neither __arrow_c_stream__ nor __arrow_c_array__")
+    return Table(_native.table("from_arrow", data, None))
+
+
+def from_polars(frame: polars.DataFrame) -> Table:
+    """A static table of a polars frame; a lazy one has to be collected first."""
+    if not hasattr(frame, "__arrow_c_stream__"):
+        raise TypeError("from_polars: not a DataFrame; collect a LazyFrame first")
+    return Table(_native.table("from_polars", frame, None))
+
+
+def from_pandas(frame: pandas.DataFrame) -> Table:
+    """A static table of a pandas frame. NaN in a column of NumPy floats is null, as pandas means it. Needs pyarrow."""
+    pyarrow = _optional("pyarrow", "from_pandas()", "arrow")
+    return Table(_native.table("from_pandas", pyarrow.Table.from_pandas(frame, preserve_index=False), None))
+
+
+def empty_table(n: int) -> Table:
+    """A static table of `n` rows and no columns."""
+    return Table(_native.empty_table(_count(n, "empty_table: n")))
+
+
+def concat(tables: Iterable[Table], how: Literal["vertical"] = "vertical") -> Table:
+    """The rows of several tables of one schema, one table after the other."""
+    if how != "vertical":
+        raise ValueError(f'concat: how must be "vertical", not {how!r}')
+    natives = [each._native for each in tables]
+    if not natives:
+        raise ValueError("concat: give at least one table")
+    return Table(_native.concat(natives))
+
+
+def merge(*tables: Table | Iterable[Table]) -> Table:
+    """`concat`, by Deephaven's name."""
+    return concat([each for item in tables for each in ([item] if isinstance(item, Table) else item)])
+
