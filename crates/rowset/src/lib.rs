@@ -25,8 +25,10 @@
 #![deny(unsafe_code)]
 
 mod build;
+mod edit;
 mod exchange;
 mod iter;
+mod kernels;
 mod mask;
 mod ops;
 mod position;

@@ -1,6 +1,11 @@
 //! Bit masks to row sets and back, by words and runs, never by single bits.
 
 use crate::build::Builder;
+use crate::kernels::{self, WORDS, Words};
+use crate::repr::Repr;
+use crate::repr::blocks::{Block, number_of};
+use crate::repr::container::Container;
+use crate::repr::tree::Entry;
 use crate::{MAX_KEY, RowSet, Span};
 
 /// Bits of a byte slice from a bit offset on, 64 at a time; bits past the end are 0.
@@ -28,7 +33,7 @@ impl<'a> Bits<'a> {
             Some(eight) => {
                 let low = u64::from_le_bytes(eight.try_into().expect("eight bytes"));
                 let next = self.bytes.get(byte + 8).copied().unwrap_or(0) as u64;
-                if shift == 0 { low } else { low >> shift | next << (64 - shift) }
+                low >> shift | next << 1 << (63 - shift)
             }
             None => {
                 let rest = &self.bytes[byte..];
@@ -82,38 +87,166 @@ impl<'a> Bits<'a> {
     }
 }
 
+/// Masks of fewer bits are read by runs alone.
+const BY_BLOCKS_FROM: u64 = 4096;
+
+impl Bits<'_> {
+    /// The 64 bits from `at` on, where `at` may lie in front of the first.
+    fn word_around(&self, at: i64) -> u64 {
+        match at {
+            0.. => self.word(at as usize),
+            -63..0 => self.word(0) << -at,
+            _ => 0,
+        }
+    }
+
+    /// Fills a block of words with the bits from `at` on.
+    fn fill(&self, at: i64, words: &mut Words) {
+        let start = self.offset as i64 + at;
+        let inside = at >= 0 && at + (1 << 16) <= self.len as i64;
+        let eights = inside.then(|| self.bytes.get(start as usize / 8..start as usize / 8 + 8 * WORDS + 1)).flatten();
+        let Some(eights) = eights else {
+            words.iter_mut().zip((at..).step_by(64)).for_each(|(word, at)| *word = self.word_around(at));
+            return;
+        };
+        let shift = start % 8;
+        for ((word, eight), next) in words.iter_mut().zip(eights.as_chunks::<8>().0).zip(eights[8..].iter().step_by(8)) {
+            // Shifted in two steps, as one of 64 is none.
+            *word = u64::from_le_bytes(*eight) >> shift | (*next as u64) << 1 << (63 - shift);
+        }
+    }
+
+    /// Adds `first_key + i` for each set bit of `from .. from + len`.
+    fn write(&self, first_key: u64, from: usize, len: u64, builder: &mut Builder) {
+        if len < BY_BLOCKS_FROM {
+            self.runs(from, len as usize, |start, len| builder.push(first_key + start, first_key + start + (len - 1)));
+            return;
+        }
+        let part = Bits { bytes: self.bytes, offset: self.offset + from, len: len as usize };
+        let mut words = [0; WORDS];
+        for number in number_of(first_key)..=number_of(first_key + (len - 1)) {
+            part.fill((number << 16) as i64 - first_key as i64, &mut words);
+            if let Some(keys) = Container::from_words(&words) {
+                builder.push_block(Block::one(number, keys));
+            }
+        }
+    }
+}
+
 impl RowSet {
     /// Key `first_key + i` for each set bit `i` of `len` bits from bit `offset` on.
     pub fn from_mask(first_key: u64, bits: &[u8], offset: usize, len: usize) -> RowSet {
-        let mut builder = Builder::new();
-        Bits::new(bits, offset, len).runs(0, len, |start, len| {
-            builder.push(first_key + start, first_key + start + (len - 1));
-        });
+        let bits = Bits::new(bits, offset, len);
+        if len == 0 {
+            return RowSet::new();
+        }
+        assert!(first_key.checked_add(len as u64 - 1).is_some_and(|last| last <= MAX_KEY), "row keys");
+        let mut builder = if len as u64 >= BY_BLOCKS_FROM { Builder::of_blocks() } else { Builder::new() };
+        bits.write(first_key, 0, len as u64, &mut builder);
         builder.finish()
     }
 
     /// The `i`-th key of this set for each set bit `i` from bit `offset` on. One bit a key.
     pub fn select_mask(&self, bits: &[u8], offset: usize) -> RowSet {
         let len = usize::try_from(self.len()).expect("one bit a key");
-        let bits = Bits::new(bits, offset, len);
-        let mut builder = Builder::new();
-        let mut from = 0;
-        for span in self.spans() {
-            bits.runs(from, span.len() as usize, |start, len| {
-                builder.push(span.first + start, span.first + start + (len - 1));
-            });
-            from += span.len() as usize;
+        if let Some(span) = self.as_span() {
+            return RowSet::from_mask(span.first, bits, offset, len);
         }
-        builder.finish()
+        let bits = Bits::new(bits, offset, len);
+        match &self.0 {
+            Repr::Blocks(tree) => {
+                let mut builder = Builder::of_blocks();
+                let mut from = 0;
+                for block in tree.iter() {
+                    select_block(block, &bits, from, &mut builder);
+                    from += block.len() as usize;
+                }
+                builder.finish()
+            }
+            _ => {
+                let mut builder = Builder::new();
+                select_spans(self.spans(), &bits, 0, &mut builder);
+                builder.finish()
+            }
+        }
     }
 
     /// Bit `i` says whether `within.first + i` is in the set.
     pub fn to_mask(&self, within: Span) -> Vec<u64> {
         let mut words = vec![0u64; usize::try_from(within.len().div_ceil(64)).expect("the mask fits in memory")];
-        for span in self.between(within.first, within.last.min(MAX_KEY)).spans() {
+        if let Repr::Blocks(tree) = &self.0
+            && within.first.is_multiple_of(64)
+        {
+            for block in tree.iter_between(within.first, within.last) {
+                copy_block(block, within, &mut words);
+            }
+            return words;
+        }
+        for span in self.spans_between(within.first, within.last.min(MAX_KEY)) {
             set_bits(&mut words, span.first - within.first, span.last - within.first);
         }
         words
+    }
+}
+
+/// Copies the words of a bitmap; other blocks by their runs.
+fn copy_block(block: &Block, within: Span, words: &mut [u64]) {
+    let Container::Bitmap(bitmap) = &block.keys else {
+        block.walk_between(within.first, within.last).for_each(|span| {
+            set_bits(words, span.first - within.first, span.last - within.first);
+        });
+        return;
+    };
+    let (first, last) = (block.first().max(within.first), block.last().min(within.last));
+    if first > last {
+        return;
+    }
+    let (from, to) = ((first - block.first()) as usize / 64, (last - block.first()) as usize / 64);
+    let at = (first - within.first) as usize / 64;
+    words[at..=at + (to - from)].copy_from_slice(&bitmap.words[from..=to]);
+    // `within` may end inside a word.
+    words[at + (to - from)] &= u64::MAX >> (63 - last % 64);
+}
+
+fn select_block(block: &Block, bits: &Bits<'_>, from: usize, builder: &mut Builder) {
+    match &block.keys {
+        Container::Bitmap(bitmap) => {
+            let mut at = from;
+            let mut words = [0; WORDS];
+            let next = |count: u32| {
+                at += count as usize;
+                bits.word(at - count as usize)
+            };
+            kernels::select(&bitmap.words, next, &mut words);
+            if let Some(keys) = Container::from_words(&words) {
+                builder.push_block(Block::one(block.number, keys));
+            }
+        }
+        Container::Few(_) | Container::Array(_) => {
+            let keys = block.keys.listed().unwrap_or(&[]);
+            let mut kept = Vec::with_capacity(keys.len());
+            for (keys, at) in keys.chunks(64).zip((from..).step_by(64)) {
+                let mut word = bits.word(at);
+                if keys.len() < 64 {
+                    word &= (1 << keys.len()) - 1;
+                }
+                while word != 0 {
+                    kept.push(keys[word.trailing_zeros() as usize]);
+                    word &= word - 1;
+                }
+            }
+            if let Some(keys) = Container::from_keys(kept) {
+                builder.push_block(Block::one(block.number, keys));
+            }
+        }
+        _ => select_spans(block.walk(), bits, from, builder),
+    }
+}
+
+fn select_spans(spans: impl Iterator<Item = Span>, bits: &Bits<'_>, mut from: usize, builder: &mut Builder) {
+    for span in spans {
+        bits.write(span.first, from, span.len(), builder);
+        from += span.len() as usize;
     }
 }
 

@@ -1,56 +1,41 @@
-//! Set algebra and edits.
+//! Set algebra: cut to where both sides meet, then entry by entry, the rest shared.
 
 use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, BitXorAssign, Sub, SubAssign};
 
 use crate::build::Builder;
-use crate::shift::relocate;
-use crate::{MAX_KEY, RowSet, Shifts, Span};
+use crate::kernels::Op;
+use crate::position::Cursor;
+use crate::repr::blocks::Block;
+use crate::repr::container_ops::{combine, is_subset, overlaps};
+use crate::repr::{Repr, blocks_of, pieces_of};
+use crate::repr::spans::Chunk;
+use crate::repr::tree::{Entry, Tree};
+use crate::{RowSet, Span};
 
-/// Sweeps over the ends of the spans of both sides and keeps what `keep(in left, in right)` says.
-fn sweep(left: &RowSet, right: &RowSet, keep: fn(bool, bool) -> bool) -> RowSet {
-    let mut builder = Builder::new();
-    let (mut left, mut right) = (left.spans().peekable(), right.spans().peekable());
-    let mut from = 0;
-    loop {
-        // Ends are one past the last key; MAX_KEY + 1 still fits in u64.
-        let edge = |span: Option<&Span>, from: u64| match span {
-            None => (false, u64::MAX),
-            Some(span) if span.first > from => (false, span.first),
-            Some(span) => (true, span.last + 1),
-        };
-        let ((in_left, left_end), (in_right, right_end)) = (edge(left.peek(), from), edge(right.peek(), from));
-        let end = left_end.min(right_end);
-        if end == u64::MAX {
-            return builder.finish();
-        }
-        if keep(in_left, in_right) && end > from {
-            builder.push(from, end - 1);
-        }
-        from = end;
-        left.next_if(|span| span.last < from);
-        right.next_if(|span| span.last < from);
-    }
-}
+/// With more entries than this, what lies outside the other side's hull is cut off and shared.
+const CUT_FROM: usize = 48;
+/// A side this many times smaller is looked up in the other, piece by piece.
+const PROBE: u64 = 16;
 
 impl RowSet {
     /// Keys in either.
     pub fn union(&self, other: &RowSet) -> RowSet {
-        sweep(self, other, |left, right| left | right)
+        algebra(Op::Union, self, other)
     }
 
     /// Keys in both.
     pub fn intersection(&self, other: &RowSet) -> RowSet {
-        sweep(self, other, |left, right| left & right)
+        algebra(Op::Intersection, self, other)
     }
 
     /// Keys here and not there.
     pub fn difference(&self, other: &RowSet) -> RowSet {
-        sweep(self, other, |left, right| left & !right)
+        algebra(Op::Difference, self, other)
     }
 
     /// Keys in exactly one of the two.
     pub fn symmetric_difference(&self, other: &RowSet) -> RowSet {
-        sweep(self, other, |left, right| left ^ right)
+        algebra(Op::SymmetricDifference, self, other)
     }
 
     /// Keys in any of the sets.
@@ -65,13 +50,47 @@ impl RowSet {
 
     /// Whether every key is in `of` too.
     pub fn is_subset(&self, of: &RowSet) -> bool {
-        self.len() <= of.len() && self.spans().all(|span| of.contains_span(span))
+        let (Some(hull), Some(outer)) = (self.hull(), of.hull()) else {
+            return self.is_empty();
+        };
+        if self.len() > of.len() || hull.first < outer.first || outer.last < hull.last {
+            return false;
+        }
+        match (&self.0, &of.0) {
+            (_, Repr::Span(_)) => true,
+            (Repr::Span(span), _) => of.contains_span(*span),
+            (Repr::Blocks(left), Repr::Blocks(right)) if left.is_same(right) => true,
+            (Repr::Blocks(_), Repr::Blocks(_)) => is_subset_by_blocks(self, of),
+            (Repr::Spans(left), Repr::Spans(right)) if left.is_same(right) => true,
+            (_, Repr::Spans(right)) => all_within(self, right),
+            (_, Repr::Blocks(right)) => all_within(self, right),
+            (_, Repr::Empty) => false,
+        }
     }
 
     /// Whether some key is in both.
     pub fn overlaps(&self, other: &RowSet) -> bool {
-        let (few, many) = if self.span_count() <= other.span_count() { (self, other) } else { (other, self) };
-        few.spans().any(|span| many.first_at_or_after(span.first).is_some_and(|key| key <= span.last))
+        let (Some(own), Some(theirs)) = (self.hull(), other.hull()) else { return false };
+        let Some(meet) = crate::repr::span::meet(own, theirs) else { return false };
+        match (&self.0, &other.0) {
+            (Repr::Span(_), _) => other.spans_between(meet.first, meet.last).next().is_some(),
+            (_, Repr::Span(_)) => self.spans_between(meet.first, meet.last).next().is_some(),
+            (Repr::Blocks(left), Repr::Blocks(right)) => {
+                let (mut left, mut right) = (left.iter_from(meet.first).peekable(), right.iter_from(meet.first).peekable());
+                while let (Some(l), Some(r)) = (left.peek(), right.peek()) {
+                    if l.number < r.end() && r.number < l.end() && overlaps(&l.keys, &r.keys) {
+                        return true;
+                    }
+                    if l.end() <= r.end() { left.next() } else { right.next() };
+                }
+                false
+            }
+            (Repr::Spans(left), _) if left.entries() >= other.0.entries() => any_within(other, left, meet),
+            (Repr::Blocks(left), _) if left.entries() >= other.0.entries() => any_within(other, left, meet),
+            (_, Repr::Spans(right)) => any_within(self, right, meet),
+            (_, Repr::Blocks(right)) => any_within(self, right, meet),
+            _ => false,
+        }
     }
 
     /// The keys of `within` that are not in the set.
@@ -79,54 +98,273 @@ impl RowSet {
         RowSet::range(within.first, within.last).difference(self)
     }
 
-    /// Adds a key; whether it was absent.
-    pub fn insert(&mut self, key: u64) -> bool {
-        let absent = !self.contains(key);
-        if absent {
-            self.insert_span(Span { first: key, last: key });
-        }
-        absent
+    /// This set and one whose keys all lie behind it.
+    pub(crate) fn followed_by(self, next: RowSet) -> RowSet {
+        RowSet(match (self.0, next.0) {
+            (Repr::Empty, repr) | (repr, Repr::Empty) => repr,
+            (Repr::Span(left), Repr::Span(right)) if left.last + 1 == right.first => Repr::Span(Span { first: left.first, last: right.last }),
+            (left @ Repr::Blocks(_), right) if left.entries() >= right.entries() => Repr::of_blocks(as_blocks(left).concat(as_blocks(right))),
+            (left, right @ Repr::Blocks(_)) if left.entries() <= right.entries() => Repr::of_blocks(as_blocks(left).concat(as_blocks(right))),
+            (left, right) => Repr::of_spans(as_pieces(left).concat(as_pieces(right))),
+        })
     }
+}
 
-    /// Adds the keys of a span.
-    pub fn insert_span(&mut self, span: Span) {
-        *self = self.union(&RowSet::range(span.first, span.last));
+fn as_blocks(repr: Repr) -> Tree<Block> {
+    match repr {
+        Repr::Empty => Tree::build(Vec::new()),
+        Repr::Span(span) => Tree::build(Block::of_span(span)),
+        Repr::Spans(tree) => blocks_of(&tree),
+        Repr::Blocks(tree) => tree,
     }
+}
 
-    /// Takes a key out; whether it was there.
-    pub fn remove(&mut self, key: u64) -> bool {
-        let present = self.contains(key);
-        if present {
-            self.remove_span(Span { first: key, last: key });
-        }
-        present
+fn as_pieces(repr: Repr) -> Tree<Chunk> {
+    match repr {
+        Repr::Empty => Tree::build(Vec::new()),
+        Repr::Span(span) => Tree::build(Chunk::from_spans(&[span])),
+        Repr::Spans(tree) => tree,
+        Repr::Blocks(tree) => pieces_of(&tree),
     }
+}
 
-    /// Takes the keys of a span out.
-    pub fn remove_span(&mut self, span: Span) {
-        *self = self.difference(&RowSet::range(span.first, span.last.min(MAX_KEY)));
+fn algebra(op: Op, left: &RowSet, right: &RowSet) -> RowSet {
+    let (Some(l), Some(r)) = (left.hull(), right.hull()) else {
+        let kept = if right.is_empty() { left } else { right };
+        let keeps = if right.is_empty() { op.keeps_left() } else { op.keeps_right() };
+        return if keeps { kept.clone() } else { RowSet::new() };
+    };
+    if is_same(left, right) {
+        return if op.keeps(true, true) { left.clone() } else { RowSet::new() };
     }
-
-    /// Keeps the keys for which `keep` holds.
-    pub fn retain(&mut self, mut keep: impl FnMut(u64) -> bool) {
-        let mut builder = Builder::new();
-        for key in self.iter().filter(|&key| keep(key)) {
-            builder.push(key, key);
-        }
-        *self = builder.finish();
+    let Some(meet) = crate::repr::span::meet(l, r) else {
+        return match op {
+            Op::Intersection => RowSet::new(),
+            Op::Difference => left.clone(),
+            _ if l.last < r.first => left.clone().followed_by(right.clone()),
+            _ => right.clone().followed_by(left.clone()),
+        };
+    };
+    let one_is_span = left.as_span().is_some() || right.as_span().is_some();
+    if !one_is_span && left.0.entries() + right.0.entries() < CUT_FROM {
+        return merge(op, left, right);
     }
+    let outside = |first: u64, last: Option<u64>| {
+        let Some(last) = last.filter(|&last| first <= last) else { return RowSet::new() };
+        let own = if op.keeps_left() { left.between(first, last) } else { RowSet::new() };
+        if own.is_empty() && op.keeps_right() { right.between(first, last) } else { own }
+    };
+    let below = outside(l.first.min(r.first), meet.first.checked_sub(1));
+    let above = outside(meet.last + 1, Some(l.last.max(r.last)));
+    let inside = algebra_inside(op, &left.between(meet.first, meet.last), &right.between(meet.first, meet.last), meet);
+    below.followed_by(inside).followed_by(above)
+}
 
-    /// One step: drops `removed` (keys before), moves by `shifts`, takes in `added` (keys after).
-    pub fn apply(&mut self, removed: &RowSet, shifts: &Shifts, added: &RowSet) {
-        if !removed.is_empty() {
-            *self -= removed;
+/// Both sides lie within `meet`; a side that is one range fills it.
+fn algebra_inside(op: Op, left: &RowSet, right: &RowSet, meet: Span) -> RowSet {
+    let fills = |rows: &RowSet| rows.as_span() == Some(meet);
+    let nothing = RowSet::new();
+    match (fills(left), fills(right)) {
+        (true, _) => match op {
+            Op::Union => left.clone(),
+            Op::Intersection => right.clone(),
+            _ => complement(right, meet),
+        },
+        (_, true) => match op {
+            Op::Union => right.clone(),
+            Op::Intersection => left.clone(),
+            Op::Difference => nothing,
+            Op::SymmetricDifference => complement(left, meet),
+        },
+        _ => merge(op, left, right),
+    }
+}
+
+fn is_same(left: &RowSet, right: &RowSet) -> bool {
+    match (&left.0, &right.0) {
+        (Repr::Span(left), Repr::Span(right)) => left == right,
+        (Repr::Spans(left), Repr::Spans(right)) => left.is_same(right),
+        (Repr::Blocks(left), Repr::Blocks(right)) => left.is_same(right),
+        _ => false,
+    }
+}
+
+fn complement(rows: &RowSet, within: Span) -> RowSet {
+    match &rows.0 {
+        Repr::Blocks(_) => merge_blocks(Op::Difference, &RowSet::range(within.first, within.last), rows),
+        _ => sweep(Op::Difference, &RowSet::range(within.first, within.last), rows),
+    }
+}
+
+fn merge(op: Op, left: &RowSet, right: &RowSet) -> RowSet {
+    if left.is_empty() || right.is_empty() {
+        return algebra(op, left, right);
+    }
+    if let Some(result) = probe(op, left, right) {
+        return result;
+    }
+    match (&left.0, &right.0) {
+        (Repr::Blocks(_), _) | (_, Repr::Blocks(_)) => merge_blocks(op, left, right),
+        _ => sweep(op, left, right),
+    }
+}
+
+/// A few pieces against many entries: edits of the large side, or look-ups in it.
+fn probe(op: Op, left: &RowSet, right: &RowSet) -> Option<RowSet> {
+    let (few, many) = if left.0.entries() <= right.0.entries() { (left, right) } else { (right, left) };
+    if many.0.entries() < 64 {
+        return None;
+    }
+    let (few_heft, entries) = (few.0.heft(), many.0.entries() as u64);
+    let edits = few_heft * 4 < entries;
+    match op {
+        Op::Union if edits => {
+            let mut edited = many.clone();
+            few.spans().for_each(|span| edited.insert_span(span));
+            Some(edited)
         }
-        if !shifts.is_empty() {
-            *self = relocate(self, shifts.iter().map(|shift| (shift.origin(), shift.delta)));
+        Op::Difference if edits && std::ptr::eq(many, left) => {
+            let mut edited = many.clone();
+            few.spans().for_each(|span| edited.remove_span(span));
+            Some(edited)
         }
-        if !added.is_empty() {
-            *self |= added;
+        Op::Intersection if few_heft * PROBE < many.0.heft() => {
+            let mut builder = Builder::new();
+            match &many.0 {
+                Repr::Spans(tree) => {
+                    let mut cursor = Cursor::new(tree);
+                    few.spans().for_each(|span| cursor.spans_between(span.first, span.last, |span| builder.push(span.first, span.last)));
+                }
+                Repr::Blocks(tree) if few_heft < entries => {
+                    let mut cursor = Cursor::new(tree);
+                    few.spans().for_each(|span| cursor.spans_between(span.first, span.last, |span| builder.push(span.first, span.last)));
+                }
+                _ => return None,
+            }
+            Some(builder.finish())
         }
+        _ => None,
+    }
+}
+
+fn merge_blocks(op: Op, left: &RowSet, right: &RowSet) -> RowSet {
+    let mut builder = Builder::of_blocks();
+    let (mut lefts, mut rights) = (left.blocks(), right.blocks());
+    let (mut l, mut r) = (lefts.next(), rights.next());
+    loop {
+        (l, r) = match (l, r) {
+            (None, None) => return builder.finish(),
+            (Some(block), None) if op.keeps_left() => {
+                builder.push_block(block);
+                (lefts.next(), None)
+            }
+            (None, Some(block)) if op.keeps_right() => {
+                builder.push_block(block);
+                (None, rights.next())
+            }
+            (None, _) | (_, None) => return builder.finish(),
+            (Some(left), Some(right)) if left.number < right.number => {
+                let (alone, rest) = cut(left, right.number);
+                if op.keeps_left() {
+                    builder.push_block(alone);
+                }
+                (rest.or_else(|| lefts.next()), Some(right))
+            }
+            (Some(left), Some(right)) if right.number < left.number => {
+                let (alone, rest) = cut(right, left.number);
+                if op.keeps_right() {
+                    builder.push_block(alone);
+                }
+                (Some(left), rest.or_else(|| rights.next()))
+            }
+            (Some(left), Some(right)) => {
+                let end = left.end().min(right.end());
+                let ((left, left_rest), (right, right_rest)) = (cut(left, end), cut(right, end));
+                if let Some(keys) = combine(op, &left.keys, &right.keys) {
+                    builder.push_block(Block { keys, ..left });
+                }
+                (left_rest.or_else(|| lefts.next()), right_rest.or_else(|| rights.next()))
+            }
+        };
+    }
+}
+
+/// The blocks below `number`, and the rest: only runs of full blocks have one.
+fn cut(block: Block, number: u64) -> (Block, Option<Block>) {
+    if block.end() <= number {
+        return (block, None);
+    }
+    (Block::full(block.number, number - block.number), Some(Block::full(number, block.end() - number)))
+}
+
+fn all_within<E: Entry>(rows: &RowSet, tree: &Tree<E>) -> bool {
+    let mut cursor = Cursor::new(tree);
+    rows.spans().all(|span| match cursor.seek(span.first) {
+        Some(entry) if !entry.contains(span.first) => false,
+        None => false,
+        Some(_) if span.first == span.last => true,
+        Some(_) => {
+            let before = cursor.rank(span.first);
+            cursor.rank(span.last + 1) - before == span.len()
+        }
+    })
+}
+
+fn any_within<E: Entry>(rows: &RowSet, tree: &Tree<E>, meet: Span) -> bool {
+    let mut cursor = Cursor::new(tree);
+    rows.spans_between(meet.first, meet.last).any(|span| {
+        let before = cursor.rank(span.first);
+        cursor.rank(span.last + 1) > before
+    })
+}
+
+fn is_subset_by_blocks(left: &RowSet, right: &RowSet) -> bool {
+    let (Repr::Blocks(left), Repr::Blocks(right)) = (&left.0, &right.0) else { return false };
+    let mut right = Cursor::new(right);
+    left.iter().all(|block| {
+        let mut from = block.number;
+        while from < block.end() {
+            match right.seek(from << 16) {
+                Some(other) if other.number <= from && is_subset(&block.keys, &other.keys) => from = other.end(),
+                _ => return false,
+            }
+        }
+        true
+    })
+}
+
+/// Sweeps over the ends of the spans of both sides.
+fn sweep(op: Op, left: &RowSet, right: &RowSet) -> RowSet {
+    let mut builder = Builder::new();
+    let (mut lefts, mut rights) = (left.spans(), right.spans());
+    let (mut l, mut r) = (lefts.next(), rights.next());
+    // Ends are one past the last key; MAX_KEY + 1 still fits in u64.
+    let mut from = 0;
+    loop {
+        (l, r) = match (l, r) {
+            (Some(left), Some(right)) => {
+                let low = left.first.min(right.first).max(from);
+                let (in_left, in_right) = (left.first <= low, right.first <= low);
+                let edge = |inside: bool, span: Span| if inside { span.last + 1 } else { span.first };
+                let end = edge(in_left, left).min(edge(in_right, right));
+                if op.keeps(in_left, in_right) {
+                    builder.push(low, end - 1);
+                }
+                from = end;
+                (if left.last < end { lefts.next() } else { Some(left) }, if right.last < end { rights.next() } else { Some(right) })
+            }
+            (Some(left), None) if op.keeps_left() => {
+                builder.push(left.first.max(from), left.last);
+                builder.push_all(lefts);
+                return builder.finish();
+            }
+            (None, Some(right)) if op.keeps_right() => {
+                builder.push(right.first.max(from), right.last);
+                builder.push_all(rights);
+                return builder.finish();
+            }
+            _ => return builder.finish(),
+        };
     }
 }
 
@@ -146,8 +384,9 @@ macro_rules! operators {
         }
         impl $operator<&RowSet> for RowSet {
             type Output = RowSet;
-            fn $method(self, other: &RowSet) -> RowSet {
-                self.$named(other)
+            fn $method(mut self, other: &RowSet) -> RowSet {
+                self.$assign_method(other);
+                self
             }
         }
         impl $operator<RowSet> for &RowSet {

@@ -1,54 +1,68 @@
 //! Keys to positions and back.
 
 use crate::build::Builder;
-use crate::{MAX_KEY, Positions, RowSet};
+use crate::repr::Repr;
+use crate::repr::span::meet;
+use crate::repr::tree::{Entries, Entry, Tree};
+use crate::{MAX_KEY, Positions, RowSet, Span};
 
 impl RowSet {
     /// The position of a key, if it is in the set.
     pub fn position_of(&self, key: u64) -> Option<u64> {
-        let at = self.0.at_or_after(key);
-        let span = self.0.spans.get(at).filter(|span| span.first <= key)?;
-        Some(self.0.before[at] + (key - span.first))
+        match &self.0 {
+            Repr::Empty => None,
+            Repr::Span(span) => span.contains(key).then(|| key - span.first),
+            Repr::Spans(tree) => position_in(tree, key),
+            Repr::Blocks(tree) => position_in(tree, key),
+        }
     }
 
     /// How many keys lie below `key`.
     pub fn rank(&self, key: u64) -> u64 {
-        let at = self.0.at_or_after(key);
-        match self.0.spans.get(at) {
-            Some(span) => self.0.before[at] + key.saturating_sub(span.first),
-            None => self.len(),
+        match &self.0 {
+            Repr::Empty => 0,
+            Repr::Span(span) => key.saturating_sub(span.first).min(span.len()),
+            Repr::Spans(tree) => tree.rank(key),
+            Repr::Blocks(tree) => tree.rank(key),
         }
     }
 
     /// The key at a position.
     pub fn key_at(&self, pos: u64) -> Option<u64> {
-        if pos >= self.len() {
-            return None;
+        match &self.0 {
+            Repr::Empty => None,
+            Repr::Span(span) => (pos < span.len()).then(|| span.first + pos),
+            Repr::Spans(tree) => tree.key_at(pos),
+            Repr::Blocks(tree) => tree.key_at(pos),
         }
-        let at = self.0.before.partition_point(|&before| before <= pos) - 1;
-        Some(self.0.spans[at].first + (pos - self.0.before[at]))
     }
 
     /// The positions of keys that are all in this set, in one pass.
     pub fn positions_of(&self, keys: &RowSet) -> Positions {
         debug_assert!(keys.is_subset(self), "positions of keys that are in the set");
-        let mut builder = Builder::new();
-        for span in keys.spans() {
-            let first = self.rank(span.first);
-            builder.push(first, first + (span.len() - 1));
+        if keys.len() == self.len() {
+            return Positions(RowSet::flat(self.len()));
         }
-        Positions(builder.finish())
+        Positions(match &self.0 {
+            Repr::Empty => RowSet::new(),
+            Repr::Span(span) => keys.moved(-(span.first as i64)),
+            Repr::Spans(tree) => positions_in(tree, keys),
+            Repr::Blocks(tree) => positions_in(tree, keys),
+        })
     }
 
     /// The keys at these positions, in one pass; positions beyond the end are passed over.
     pub fn at(&self, positions: &Positions) -> RowSet {
-        let mut builder = Builder::new();
-        for span in positions.0.spans() {
-            for keys in self.slice(span.first, span.len()).spans() {
-                builder.push(keys.first, keys.last);
-            }
+        let positions = positions.0.slice(0, positions.0.rank(self.len()));
+        if let Some(span) = positions.as_span() {
+            return self.slice(span.first, span.len());
         }
-        builder.finish()
+        match &self.0 {
+            Repr::Empty => RowSet::new(),
+            Repr::Span(span) => positions.moved(span.first as i64),
+            Repr::Spans(tree) => at_in(tree, &positions),
+            Repr::Blocks(tree) => at_in(tree, &positions),
+        }
     }
 
     /// The keys at `len` positions from `from_pos` on, or as many as there are.
@@ -66,11 +80,122 @@ impl RowSet {
     /// The keys in `first ..= last`.
     pub fn between(&self, first: u64, last: u64) -> RowSet {
         let last = last.min(MAX_KEY);
-        let mut builder = Builder::new();
-        let start = self.0.at_or_after(first);
-        for span in self.0.spans[start..].iter().take_while(|span| span.first <= last && first <= last) {
-            builder.push(span.first.max(first), span.last.min(last));
+        let Some(hull) = self.hull().filter(|hull| first <= last && first <= hull.last && hull.first <= last) else {
+            return RowSet::new();
+        };
+        if first <= hull.first && hull.last <= last {
+            return self.clone();
         }
-        builder.finish()
+        RowSet(match &self.0 {
+            Repr::Empty => Repr::Empty,
+            Repr::Span(span) => meet(*span, Span { first, last }).map_or(Repr::Empty, Repr::Span),
+            Repr::Spans(tree) => Repr::of_spans(tree.between(first, last)),
+            Repr::Blocks(tree) => Repr::of_blocks(tree.between(first, last)),
+        })
+    }
+}
+
+fn position_in<E: Entry>(tree: &Tree<E>, key: u64) -> Option<u64> {
+    let (entry, before) = tree.find(key)?;
+    entry.contains(key).then(|| before + entry.rank(key))
+}
+
+fn positions_in<E: Entry>(tree: &Tree<E>, keys: &RowSet) -> RowSet {
+    let mut builder = Builder::new();
+    let mut cursor = Cursor::new(tree);
+    for span in keys.spans() {
+        let first = cursor.rank(span.first);
+        builder.push(first, first + (span.len() - 1));
+    }
+    builder.finish()
+}
+
+fn at_in<E: Entry>(tree: &Tree<E>, positions: &RowSet) -> RowSet {
+    let mut builder = Builder::new();
+    let mut cursor = Cursor::new(tree);
+    for span in positions.spans() {
+        let Some(first) = cursor.key_at(span.first) else { break };
+        if span.first == span.last {
+            builder.push(first, first);
+            continue;
+        }
+        let last = tree.key_at(span.last).unwrap_or(MAX_KEY);
+        cursor.spans_between(first, last, |span| builder.push(span.first, span.last));
+    }
+    builder.finish()
+}
+
+/// Looks things up in ascending order, never going back further than an entry.
+pub(crate) struct Cursor<'a, E> {
+    tree: &'a Tree<E>,
+    entries: Entries<'a, E>,
+    entry: Option<&'a E>,
+    before: u64,
+}
+
+/// Entries passed one by one before the way is taken from the top again.
+const STEPS: usize = 8;
+
+impl<'a, E: Entry> Cursor<'a, E> {
+    pub(crate) fn new(tree: &'a Tree<E>) -> Cursor<'a, E> {
+        let mut entries = tree.iter();
+        let entry = entries.next();
+        Cursor { tree, entries, entry, before: 0 }
+    }
+
+    fn step(&mut self) {
+        if let Some(entry) = self.entry {
+            self.before += entry.len();
+        }
+        self.entry = self.entries.next();
+    }
+
+    /// Goes to the first entry that does not end below `key`.
+    pub(crate) fn seek(&mut self, key: u64) -> Option<&'a E> {
+        for _ in 0..STEPS {
+            match self.entry {
+                Some(entry) if entry.last() < key => self.step(),
+                entry => return entry,
+            }
+        }
+        self.entries = self.tree.iter_from(key);
+        self.before = self.tree.len() - self.entries.keys_left();
+        self.entry = self.entries.next();
+        while self.entry.is_some_and(|entry| entry.last() < key) {
+            self.step();
+        }
+        self.entry
+    }
+
+    /// How many keys lie below `key`.
+    pub(crate) fn rank(&mut self, key: u64) -> u64 {
+        let within = self.seek(key).map_or(0, |entry| entry.rank(key));
+        self.before + within
+    }
+
+    fn key_at(&mut self, pos: u64) -> Option<u64> {
+        for _ in 0..STEPS {
+            match self.entry {
+                Some(entry) if self.before + entry.len() <= pos => self.step(),
+                Some(entry) => return Some(entry.at(pos - self.before)),
+                None => return None,
+            }
+        }
+        let (entry, _) = self.tree.find_position(pos)?;
+        self.entries = self.tree.iter_from(entry.first());
+        self.before = self.tree.len() - self.entries.keys_left();
+        self.entry = self.entries.next();
+        self.entry.map(|entry| entry.at(pos - self.before))
+    }
+
+    /// The runs within `first ..= last`, which may touch.
+    pub(crate) fn spans_between(&mut self, first: u64, last: u64, mut take: impl FnMut(Span)) {
+        while let Some(entry) = self.seek(first).filter(|entry| entry.first() <= last) {
+            entry.walk_between(first, last).for_each(&mut take);
+            if entry.last() >= last {
+                return;
+            }
+            self.step();
+        }
     }
 }

@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
 
-use crate::repr::spans::SpanList;
+use crate::repr::Repr;
+use crate::repr::container::Container;
+use crate::repr::tree::Entry;
 
 /// The highest row key.
 pub const MAX_KEY: u64 = i64::MAX as u64;
@@ -34,7 +35,7 @@ impl Span {
 /// A set of row keys in order. Clones share, edits copy only what is shared; two sets of the same
 /// keys are equal and hash alike, however they are kept.
 #[derive(Clone, Default)]
-pub struct RowSet(pub(crate) Arc<SpanList>);
+pub struct RowSet(pub(crate) Repr);
 
 /// What a row set is made of.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -45,88 +46,159 @@ pub struct Statistics {
     pub spans: u64,
     /// Bytes on the heap, shared or not.
     pub bytes: usize,
+    /// Chunks of sorted pieces.
+    pub chunks: usize,
+    /// Runs of full blocks.
+    pub full_runs: usize,
+    /// Blocks of one range or up to six keys, kept in the entry.
+    pub inline_blocks: usize,
+    /// Blocks kept as an array of keys.
+    pub arrays: usize,
+    /// Blocks kept as runs.
+    pub run_lists: usize,
+    /// Blocks kept as bitmaps.
+    pub bitmaps: usize,
 }
 
 impl RowSet {
     /// How many keys.
     pub fn len(&self) -> u64 {
-        self.0.len()
+        match &self.0 {
+            Repr::Empty => 0,
+            Repr::Span(span) => span.len(),
+            Repr::Spans(tree) => tree.len(),
+            Repr::Blocks(tree) => tree.len(),
+        }
     }
 
     /// Whether there is no key.
     pub fn is_empty(&self) -> bool {
-        self.0.spans.is_empty()
+        matches!(self.0, Repr::Empty)
     }
 
     /// The lowest key.
     pub fn first(&self) -> Option<u64> {
-        self.0.spans.first().map(|span| span.first)
+        match &self.0 {
+            Repr::Empty => None,
+            Repr::Span(span) => Some(span.first),
+            Repr::Spans(tree) => tree.first_entry().map(Entry::first_key),
+            Repr::Blocks(tree) => tree.first_entry().map(Entry::first_key),
+        }
     }
 
     /// The highest key.
     pub fn last(&self) -> Option<u64> {
-        self.0.spans.last().map(|span| span.last)
+        match &self.0 {
+            Repr::Empty => None,
+            Repr::Span(span) => Some(span.last),
+            Repr::Spans(tree) => tree.last_entry().map(Entry::last_key),
+            Repr::Blocks(tree) => tree.last_entry().map(Entry::last_key),
+        }
     }
 
-    /// The one range this set is, if it is one.
+    /// The lowest and the highest key.
+    pub(crate) fn hull(&self) -> Option<Span> {
+        self.first().zip(self.last()).map(|(first, last)| Span { first, last })
+    }
+
+    /// The one range this set is, if it is one. (Every operation sees to it that one range is kept as one.)
     pub fn as_span(&self) -> Option<Span> {
-        match self.0.spans[..] {
-            [span] => Some(span),
+        match self.0 {
+            Repr::Span(span) => Some(span),
             _ => None,
         }
     }
 
     /// Whether this is `0 .. len`: keys and positions are the same.
     pub fn is_flat(&self) -> bool {
-        self.is_empty() || self.as_span().is_some_and(|span| span.first == 0)
+        match self.0 {
+            Repr::Empty => true,
+            Repr::Span(span) => span.first == 0,
+            _ => false,
+        }
     }
 
     /// Whether the key is in the set.
     pub fn contains(&self, key: u64) -> bool {
-        self.0.spans.get(self.0.at_or_after(key)).is_some_and(|span| span.first <= key)
+        match &self.0 {
+            Repr::Empty => false,
+            Repr::Span(span) => span.contains(key),
+            Repr::Spans(tree) => tree.contains(key),
+            Repr::Blocks(tree) => tree.contains(key),
+        }
     }
 
     /// Whether every key of the span is in the set.
     pub fn contains_span(&self, span: Span) -> bool {
-        self.0.spans.get(self.0.at_or_after(span.last)).is_some_and(|own| own.first <= span.first)
+        if span.last > MAX_KEY || !self.contains(span.first) {
+            return false;
+        }
+        span.first == span.last || self.rank(span.last + 1) - self.rank(span.first) == span.len()
     }
 
     /// The lowest key that is not below `key`.
     pub fn first_at_or_after(&self, key: u64) -> Option<u64> {
-        self.0.spans.get(self.0.at_or_after(key)).map(|span| span.first.max(key))
+        if self.contains(key) { Some(key) } else { self.key_at(self.rank(key)) }
     }
 
     /// The highest key that is not above `key`.
     pub fn last_at_or_before(&self, key: u64) -> Option<u64> {
-        let at = self.0.spans.partition_point(|span| span.first <= key);
-        self.0.spans[..at].last().map(|span| span.last.min(key))
+        if self.contains(key) { Some(key) } else { self.rank(key).checked_sub(1).and_then(|pos| self.key_at(pos)) }
     }
 
     /// How many maximal ranges.
     pub fn span_count(&self) -> u64 {
-        self.0.spans.len() as u64
+        self.spans().count() as u64
     }
 
     /// What the set is made of.
     pub fn statistics(&self) -> Statistics {
-        Statistics { keys: self.len(), spans: self.span_count(), bytes: self.bytes() }
+        let mut made = Statistics { keys: self.len(), spans: self.span_count(), bytes: self.bytes(), ..Statistics::default() };
+        match &self.0 {
+            Repr::Empty | Repr::Span(_) => {}
+            Repr::Spans(tree) => made.chunks = tree.entries(),
+            Repr::Blocks(tree) => tree.iter().for_each(|block| made.count(&block.keys)),
+        }
+        made
     }
 
     /// Bytes on the heap, shared or not.
     pub fn bytes(&self) -> usize {
-        self.0.spans.len() * 24
+        match &self.0 {
+            Repr::Empty | Repr::Span(_) => 0,
+            Repr::Spans(tree) => tree.bytes(),
+            Repr::Blocks(tree) => tree.bytes(),
+        }
     }
 
     /// Says which invariant of the structure is broken, if one is.
     pub fn validate(&self) -> Result<(), String> {
-        for pair in self.0.spans.windows(2) {
-            if pair[0].last + 1 >= pair[1].first {
-                return Err(format!("spans {:?} and {:?} touch or overlap", pair[0], pair[1]));
-            }
+        match &self.0 {
+            Repr::Empty => return Ok(()),
+            Repr::Span(span) if span.first > span.last => return Err(format!("the range {span:?} is empty")),
+            Repr::Span(_) => {}
+            Repr::Spans(tree) => tree.validate()?,
+            Repr::Blocks(tree) => tree.validate()?,
         }
-        match self.last() {
-            Some(last) if last > MAX_KEY => Err(format!("key {last} lies outside the key space")),
+        let Some(hull) = self.hull() else { return Err("a set of no keys is not kept as one".to_string()) };
+        if hull.last > MAX_KEY {
+            return Err(format!("key {} lies outside the key space", hull.last));
+        }
+        match (&self.0, hull.len() == self.len()) {
+            (Repr::Spans(_) | Repr::Blocks(_), true) => Err(format!("one range, {hull:?}, is not kept as one")),
             _ => Ok(()),
+        }
+    }
+}
+
+impl Statistics {
+    fn count(&mut self, keys: &Container) {
+        match keys {
+            Container::Full => self.full_runs += 1,
+            Container::Range(..) | Container::Few(_) => self.inline_blocks += 1,
+            Container::Array(_) => self.arrays += 1,
+            Container::Runs(_) => self.run_lists += 1,
+            Container::Bitmap(_) => self.bitmaps += 1,
         }
     }
 }

@@ -141,12 +141,12 @@ impl Shifts {
 
     /// Where these rows are after the step. They must be among the survivors.
     pub fn forward(&self, rows: &Before) -> RowSet {
-        relocate(&rows.0, self.0.iter().map(|shift| (shift.origin(), shift.delta)))
+        relocate(&rows.0, || self.0.iter().map(|shift| (shift.origin(), shift.delta)))
     }
 
     /// Where these survivors were before the step.
     pub fn back(&self, rows: &RowSet) -> Before {
-        Before(relocate(rows, self.0.iter().map(|shift| (shift.destination(), -shift.delta))))
+        Before(relocate(rows, || self.0.iter().map(|shift| (shift.destination(), -shift.delta))))
     }
 
     /// Where one surviving row is after the step.
@@ -295,7 +295,42 @@ fn check_after(survivors: &RowSet, hulls: &[Shift]) -> Result<(), ShiftError> {
 }
 
 /// Moves the rows inside each span by its delta, leaving the others.
-pub(crate) fn relocate(rows: &RowSet, moves: impl Iterator<Item = (Span, i64)>) -> RowSet {
+pub(crate) fn relocate<M: Iterator<Item = (Span, i64)>>(rows: &RowSet, moves: impl Fn() -> M) -> RowSet {
+    if (moves().count() + 1) * PER_MOVE < rows.0.entries() {
+        return relocate_by_parts(rows, moves());
+    }
+    relocate_by_spans(rows, moves())
+}
+
+/// Entries that are walked in the time of one cut.
+const PER_MOVE: usize = 4;
+
+/// Few moves of many entries: whole parts are cut out, moved and put together.
+fn relocate_by_parts(rows: &RowSet, moves: impl Iterator<Item = (Span, i64)>) -> RowSet {
+    let mut placed = RowSet::new();
+    let mut place = |part: RowSet, delta: i64| {
+        let part = part.moved(delta);
+        let behind = placed.last().is_none_or(|last| part.first().is_none_or(|first| last < first));
+        let so_far = std::mem::take(&mut placed);
+        // Only rows that do not survive can arrive out of order.
+        placed = if behind { so_far.followed_by(part) } else { so_far | part };
+    };
+    let mut from = Some(0);
+    for (origin, delta) in moves {
+        if let Some(first) = from.filter(|&first| first < origin.first) {
+            place(rows.between(first, origin.first - 1), 0);
+        }
+        place(rows.between(origin.first, origin.last), delta);
+        from = (origin.last < MAX_KEY).then(|| origin.last + 1);
+    }
+    if let Some(first) = from {
+        place(rows.between(first, MAX_KEY), 0);
+    }
+    placed
+}
+
+/// Many moves: one walk over all runs.
+fn relocate_by_spans(rows: &RowSet, moves: impl Iterator<Item = (Span, i64)>) -> RowSet {
     let mut builder = Builder::new();
     let mut overtaken = RowSet::new();
     let mut moves = moves.peekable();

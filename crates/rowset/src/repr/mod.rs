@@ -1,3 +1,83 @@
-//! How a row set is kept.
+//! How a row set is kept: nothing, one range, sorted pieces, or blocks of 2^16.
+//!
+//! One range takes no memory. Pieces are for few of them, or for keys far apart; blocks for all
+//! else. `Builder` chooses by how many pieces there are to a block, with room between going up and
+//! going down, so that edits near the edge do not turn a set over and over.
 
+pub(crate) mod blocks;
+pub(crate) mod container;
+pub(crate) mod container_ops;
+pub(crate) mod span;
 pub(crate) mod spans;
+pub(crate) mod tree;
+
+use crate::Span;
+use blocks::Block;
+use spans::Chunk;
+use tree::Tree;
+
+/// This many pieces to a block, and blocks are worth it.
+pub(crate) const BLOCKS_FROM: u64 = 32;
+/// The same when a set is whole and will not grow further.
+pub(crate) const BLOCKS_FROM_WHOLE: u64 = 16;
+/// Fewer pieces to a block than this, and blocks are not worth it.
+pub(crate) const SPANS_BELOW: u64 = 8;
+/// So few pieces are never kept in blocks.
+pub(crate) const ALWAYS_SPANS: u64 = 64;
+
+#[derive(Clone, Default)]
+pub(crate) enum Repr {
+    #[default]
+    Empty,
+    Span(Span),
+    Spans(Tree<Chunk>),
+    Blocks(Tree<Block>),
+}
+
+impl Repr {
+    /// Entries to look at when all are looked at.
+    pub(crate) fn entries(&self) -> usize {
+        match self {
+            Repr::Empty => 0,
+            Repr::Span(_) => 1,
+            Repr::Spans(tree) => tree.entries(),
+            Repr::Blocks(tree) => tree.entries(),
+        }
+    }
+
+    /// About how many maximal ranges.
+    pub(crate) fn heft(&self) -> u64 {
+        match self {
+            Repr::Empty => 0,
+            Repr::Span(_) => 1,
+            Repr::Spans(tree) => tree.heft(),
+            Repr::Blocks(tree) => tree.heft(),
+        }
+    }
+
+    /// The form that what is left deserves, where that is seen without looking at all of it.
+    pub(crate) fn of_spans(tree: Tree<Chunk>) -> Repr {
+        span::single(&tree).unwrap_or(Repr::Spans(tree))
+    }
+
+    pub(crate) fn of_blocks(tree: Tree<Block>) -> Repr {
+        if let Some(single) = span::single(&tree) {
+            return single;
+        }
+        if tree.entries() <= 4 && tree.heft() < SPANS_BELOW * tree.entries() as u64 {
+            return Repr::Spans(pieces_of(&tree));
+        }
+        Repr::Blocks(tree)
+    }
+}
+
+/// Blocks as pieces.
+pub(crate) fn pieces_of(tree: &Tree<Block>) -> Tree<Chunk> {
+    let spans: Vec<Span> = crate::iter::Spans::of_blocks(tree).collect();
+    Tree::build(Chunk::from_spans(&spans))
+}
+
+/// Pieces as blocks.
+pub(crate) fn blocks_of(tree: &Tree<Chunk>) -> Tree<Block> {
+    Tree::build(blocks::BlockStream::gathered(crate::iter::Spans::of_pieces(tree)).collect())
+}

@@ -1,32 +1,381 @@
-//! Sorted ranges with accumulated counts.
+//! Sorted keys or ranges in shared chunks: for few pieces, however far apart.
 
+use std::sync::Arc;
+
+use super::tree::Entry;
 use crate::Span;
 
-#[derive(Clone, Default)]
-pub(crate) struct SpanList {
-    pub(crate) spans: Vec<Span>,
-    /// Keys in the spans in front of each, and in all at the end.
-    pub(crate) before: Vec<u64>,
+/// Pieces of a new chunk.
+pub(crate) const CHUNK: usize = 1024;
+/// A chunk of fewer pieces looks for a neighbour to become one with.
+const SMALL: usize = 128;
+
+/// Up to about a thousand pieces. All is relative to `base`, so that moving a chunk copies nothing.
+#[derive(Clone)]
+pub(crate) struct Chunk {
+    base: u64,
+    pieces: Arc<Pieces>,
 }
 
-impl SpanList {
-    pub(crate) fn new(spans: Vec<Span>) -> SpanList {
-        let mut total = 0;
-        let mut before = Vec::with_capacity(spans.len() + 1);
-        for span in &spans {
-            before.push(total);
-            total += span.len();
+#[derive(Clone)]
+enum Pieces {
+    /// Single keys, which may touch: four bytes each.
+    Keys(Vec<u32>),
+    /// Ranges with a gap between each two, and the keys up to the end of each.
+    Spans { firsts: Vec<u64>, ends: Vec<u64> },
+}
+
+impl Chunk {
+    /// Ascending spans, which may touch: as many chunks as they need.
+    pub(crate) fn from_spans(spans: &[Span]) -> Vec<Chunk> {
+        let touching = spans.windows(2).any(|pair| pair[0].last + 1 == pair[1].first);
+        if !touching {
+            return Chunk::from_maximal(spans);
         }
-        before.push(total);
-        SpanList { spans, before }
+        let mut joined: Vec<Span> = Vec::with_capacity(spans.len());
+        for &span in spans {
+            match joined.last_mut() {
+                Some(last) if last.last + 1 == span.first => last.last = span.last,
+                _ => joined.push(span),
+            }
+        }
+        Chunk::from_maximal(&joined)
     }
 
-    pub(crate) fn len(&self) -> u64 {
-        self.before.last().copied().unwrap_or(0)
+    fn from_maximal(spans: &[Span]) -> Vec<Chunk> {
+        if spans.is_empty() {
+            return Vec::new();
+        }
+        // Shares of one size, rather than one full and one of a few pieces.
+        let shares = spans.len().div_ceil(CHUNK);
+        spans.chunks(spans.len().div_ceil(shares)).map(Chunk::one).collect()
     }
 
-    /// Index of the first span that does not end below the key.
-    pub(crate) fn at_or_after(&self, key: u64) -> usize {
-        self.spans.partition_point(|span| span.last < key)
+    fn one(spans: &[Span]) -> Chunk {
+        let (base, last) = (spans[0].first, spans[spans.len() - 1].last);
+        let keys: u64 = spans.iter().map(Span::len).fold(0, u64::saturating_add);
+        let pieces = if last - base <= u32::MAX as u64 && keys <= 4 * spans.len() as u64 && spans.len() > 1 {
+            let mut list = Vec::with_capacity(keys as usize);
+            for span in spans {
+                list.extend((span.first - base) as u32..=(span.last - base) as u32);
+            }
+            Pieces::Keys(list)
+        } else {
+            let mut total = 0;
+            let ends = spans.iter().map(|span| { total += span.len(); total }).collect();
+            Pieces::Spans { firsts: spans.iter().map(|span| span.first - base).collect(), ends }
+        };
+        Chunk { base, pieces: Arc::new(pieces) }
+    }
+
+    pub(crate) fn spans(&self) -> Vec<Span> {
+        self.walk().collect()
+    }
+
+    pub(crate) fn moved(&self, delta: i64) -> Chunk {
+        // The base alone may lie below every key, even below 0 once moved: it wraps, and so do the sums.
+        Chunk { base: self.base.wrapping_add_signed(delta), pieces: self.pieces.clone() }
+    }
+
+    pub(crate) fn write_keys(&self, into: &mut Vec<u64>) {
+        match &*self.pieces {
+            Pieces::Keys(keys) => into.extend(keys.iter().map(|&key| self.base.wrapping_add(key as u64))),
+            Pieces::Spans { .. } => self.walk().for_each(|span| into.extend(span.first..=span.last)),
+        }
+    }
+
+    fn pieces(&self) -> usize {
+        match &*self.pieces {
+            Pieces::Keys(keys) => keys.len(),
+            Pieces::Spans { firsts, .. } => firsts.len(),
+        }
+    }
+
+    /// Adds an absent key: one chunk, or more when it grew too large.
+    pub(crate) fn insert(&mut self, key: u64) -> Option<Vec<Chunk>> {
+        let offset = key.wrapping_sub(self.base);
+        if self.pieces() < 2 * CHUNK && offset < 1 << 63 {
+            match Arc::make_mut(&mut self.pieces) {
+                Pieces::Keys(keys) if offset <= u32::MAX as u64 => {
+                    let at = keys.partition_point(|&own| own < offset as u32);
+                    keys.insert(at, offset as u32);
+                    return None;
+                }
+                Pieces::Keys(_) => {}
+                Pieces::Spans { firsts, ends } => {
+                    insert_into_spans(firsts, ends, offset);
+                    return None;
+                }
+            }
+        }
+        let mut spans = self.spans();
+        let at = spans.partition_point(|span| span.last < key);
+        spans.insert(at, Span { first: key, last: key });
+        Some(Chunk::from_spans(&spans))
+    }
+
+    /// Takes a present key out: this chunk, or none when it was the only key.
+    pub(crate) fn remove(&mut self, key: u64) -> Option<Vec<Chunk>> {
+        if self.len() == 1 {
+            return Some(Vec::new());
+        }
+        let offset = key.wrapping_sub(self.base);
+        match Arc::make_mut(&mut self.pieces) {
+            Pieces::Keys(keys) => {
+                let at = keys.partition_point(|&own| own < offset as u32);
+                keys.remove(at);
+            }
+            Pieces::Spans { firsts, ends } => remove_from_spans(firsts, ends, offset),
+        }
+        (self.pieces() > 2 * CHUNK).then(|| Chunk::from_spans(&self.spans()))
+    }
+}
+
+/// Index of the first range that does not end below the key.
+fn at_or_after(firsts: &[u64], ends: &[u64], offset: u64) -> usize {
+    let at = firsts.partition_point(|&first| first <= offset);
+    if at > 0 && offset - firsts[at - 1] < length(ends, at - 1) { at - 1 } else { at }
+}
+
+fn length(ends: &[u64], at: usize) -> u64 {
+    if at == 0 { ends[0] } else { ends[at] - ends[at - 1] }
+}
+
+fn insert_into_spans(firsts: &mut Vec<u64>, ends: &mut Vec<u64>, offset: u64) {
+    let at = at_or_after(firsts, ends, offset);
+    let below = at > 0 && firsts[at - 1] + length(ends, at - 1) == offset;
+    let above = at < firsts.len() && offset + 1 == firsts[at];
+    match (below, above) {
+        (true, true) => {
+            firsts.remove(at);
+            ends.remove(at - 1);
+        }
+        (true, false) => {
+            ends[at - 1] += 1;
+            ends[at..].iter_mut().for_each(|end| *end += 1);
+            return;
+        }
+        (false, true) => firsts[at] = offset,
+        (false, false) => {
+            let before = if at == 0 { 0 } else { ends[at - 1] };
+            firsts.insert(at, offset);
+            ends.insert(at, before);
+        }
+    }
+    let from = if below { at - 1 } else { at };
+    ends[from..].iter_mut().for_each(|end| *end += 1);
+}
+
+fn remove_from_spans(firsts: &mut Vec<u64>, ends: &mut Vec<u64>, offset: u64) {
+    let at = at_or_after(firsts, ends, offset);
+    let (first, len) = (firsts[at], length(ends, at));
+    ends[at..].iter_mut().for_each(|end| *end -= 1);
+    match (first == offset, first + (len - 1) == offset) {
+        (true, true) => {
+            firsts.remove(at);
+            ends.remove(at);
+        }
+        (true, false) => firsts[at] = offset + 1,
+        (false, true) => {}
+        (false, false) => {
+            let before = if at == 0 { 0 } else { ends[at - 1] };
+            firsts.insert(at + 1, offset + 1);
+            ends.insert(at, before + (offset - first));
+        }
+    }
+}
+
+impl Entry for Chunk {
+    type Walk<'a> = ChunkWalk<'a>;
+
+    fn first(&self) -> u64 {
+        self.first_key()
+    }
+
+    fn last(&self) -> u64 {
+        self.last_key()
+    }
+
+    fn first_key(&self) -> u64 {
+        let offset = match &*self.pieces {
+            Pieces::Keys(keys) => keys[0] as u64,
+            Pieces::Spans { firsts, .. } => firsts[0],
+        };
+        self.base.wrapping_add(offset)
+    }
+
+    fn last_key(&self) -> u64 {
+        let offset = match &*self.pieces {
+            Pieces::Keys(keys) => keys[keys.len() - 1] as u64,
+            Pieces::Spans { firsts, ends } => firsts[firsts.len() - 1] + (length(ends, ends.len() - 1) - 1),
+        };
+        self.base.wrapping_add(offset)
+    }
+
+    fn len(&self) -> u64 {
+        match &*self.pieces {
+            Pieces::Keys(keys) => keys.len() as u64,
+            Pieces::Spans { ends, .. } => ends[ends.len() - 1],
+        }
+    }
+
+    fn heft(&self) -> u64 {
+        self.pieces() as u64
+    }
+
+    fn contains(&self, key: u64) -> bool {
+        if key < self.first_key() || key > self.last_key() {
+            return false;
+        }
+        let offset = key.wrapping_sub(self.base);
+        match &*self.pieces {
+            Pieces::Keys(keys) => keys.binary_search(&(offset as u32)).is_ok(),
+            Pieces::Spans { firsts, ends } => {
+                let at = at_or_after(firsts, ends, offset);
+                firsts.get(at).is_some_and(|&first| first <= offset)
+            }
+        }
+    }
+
+    fn rank(&self, key: u64) -> u64 {
+        if key <= self.first_key() {
+            return 0;
+        }
+        if key > self.last_key() {
+            return self.len();
+        }
+        let offset = key.wrapping_sub(self.base);
+        match &*self.pieces {
+            Pieces::Keys(keys) => keys.partition_point(|&own| own < offset as u32) as u64,
+            Pieces::Spans { firsts, ends } => {
+                let at = at_or_after(firsts, ends, offset);
+                let before = if at == 0 { 0 } else { ends[at - 1] };
+                before + firsts.get(at).map_or(0, |first| offset.saturating_sub(*first))
+            }
+        }
+    }
+
+    fn at(&self, pos: u64) -> u64 {
+        let offset = match &*self.pieces {
+            Pieces::Keys(keys) => keys[pos as usize] as u64,
+            Pieces::Spans { firsts, ends } => {
+                let at = ends.partition_point(|&end| end <= pos);
+                firsts[at] + (pos - if at == 0 { 0 } else { ends[at - 1] })
+            }
+        };
+        self.base.wrapping_add(offset)
+    }
+
+    fn walk(&self) -> ChunkWalk<'_> {
+        let clip = Span { first: 0, last: u64::MAX };
+        ChunkWalk { base: self.base, pieces: &self.pieces, from: 0, to: self.pieces(), clip }
+    }
+
+    fn walk_between(&self, first: u64, last: u64) -> ChunkWalk<'_> {
+        let mut walk = self.walk();
+        walk.clip = Span { first, last };
+        let (low, high) = (first.max(self.first_key()), last.min(self.last_key()));
+        if low > high {
+            walk.to = 0;
+            return walk;
+        }
+        let (low, high) = (low.wrapping_sub(self.base), high.wrapping_sub(self.base));
+        match &*self.pieces {
+            Pieces::Keys(keys) => {
+                walk.from = keys.partition_point(|&own| (own as u64) < low);
+                walk.to = keys.partition_point(|&own| own as u64 <= high);
+            }
+            Pieces::Spans { firsts, ends } => {
+                walk.from = at_or_after(firsts, ends, low);
+                walk.to = firsts.partition_point(|&own| own <= high);
+            }
+        }
+        walk
+    }
+
+    fn clip(&self, first: u64, last: u64) -> Vec<Chunk> {
+        Chunk::from_spans(&self.walk_between(first, last).collect::<Vec<_>>())
+    }
+
+    fn heap_bytes(&self) -> usize {
+        16 + size_of::<Pieces>() + match &*self.pieces {
+            Pieces::Keys(keys) => 4 * keys.capacity(),
+            Pieces::Spans { firsts, ends } => 8 * (firsts.capacity() + ends.capacity()),
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let broken = match &*self.pieces {
+            Pieces::Keys(keys) => keys.is_empty() || !keys.is_sorted_by(|a, b| a < b),
+            Pieces::Spans { firsts, ends } => {
+                firsts.is_empty()
+                    || firsts.len() != ends.len()
+                    || !ends.is_sorted_by(|a, b| a < b)
+                    || ends[0] == 0
+                    || (1..firsts.len()).any(|at| firsts[at - 1] + length(ends, at - 1) >= firsts[at])
+            }
+        };
+        if broken || self.pieces() > 8 * CHUNK {
+            return Err(format!("a chunk at {} is empty, unsorted, miscounted, or too large", self.base));
+        }
+        Ok(())
+    }
+
+    fn merged(&self, next: &Chunk) -> Option<Chunk> {
+        let (own, other) = (self.pieces(), next.pieces());
+        if own.min(other) >= SMALL || own + other > CHUNK {
+            return None;
+        }
+        let spans: Vec<Span> = self.walk().chain(next.walk()).collect();
+        Chunk::from_spans(&spans).pop()
+    }
+
+    fn is_small(&self) -> bool {
+        self.pieces() < SMALL
+    }
+}
+
+/// The pieces of a chunk, from both ends.
+#[derive(Clone)]
+pub(crate) struct ChunkWalk<'a> {
+    base: u64,
+    pieces: &'a Pieces,
+    from: usize,
+    to: usize,
+    clip: Span,
+}
+
+impl ChunkWalk<'_> {
+    #[inline]
+    fn piece(&self, at: usize) -> Span {
+        let (first, more) = match self.pieces {
+            Pieces::Keys(keys) => (keys[at] as u64, 0),
+            Pieces::Spans { firsts, ends } => (firsts[at], length(ends, at) - 1),
+        };
+        let first = self.base.wrapping_add(first);
+        Span { first: first.max(self.clip.first), last: (first + more).min(self.clip.last) }
+    }
+}
+
+impl Iterator for ChunkWalk<'_> {
+    type Item = Span;
+
+    #[inline]
+    fn next(&mut self) -> Option<Span> {
+        if self.from >= self.to {
+            return None;
+        }
+        self.from += 1;
+        Some(self.piece(self.from - 1))
+    }
+}
+
+impl DoubleEndedIterator for ChunkWalk<'_> {
+    fn next_back(&mut self) -> Option<Span> {
+        if self.from >= self.to {
+            return None;
+        }
+        self.to -= 1;
+        Some(self.piece(self.to))
     }
 }

@@ -1,0 +1,204 @@
+//! Words of 2^16 bits at a time. The same bodies compile twice, with and without wider
+//! instructions; the plain one is the oracle of the other.
+#![allow(unsafe_code)]
+
+/// Words of a block's bitmap.
+pub(crate) const WORDS: usize = 1024;
+/// Words between two accumulated counts.
+pub(crate) const STRIDE: usize = 8;
+/// Accumulated counts of a bitmap.
+pub(crate) const STRIDES: usize = WORDS / STRIDE;
+
+pub(crate) type Words = [u64; WORDS];
+pub(crate) type Counts = [u16; STRIDES];
+
+/// What a bitmap holds: keys, and maximal runs of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Tally {
+    pub(crate) keys: u32,
+    pub(crate) runs: u32,
+}
+
+/// An operation of set algebra.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Op {
+    Union,
+    Intersection,
+    Difference,
+    SymmetricDifference,
+}
+
+impl Op {
+    #[cfg(test)]
+    pub(crate) const ALL: [Op; 4] = [Op::Union, Op::Intersection, Op::Difference, Op::SymmetricDifference];
+
+    #[inline(always)]
+    pub(crate) fn words(self, left: u64, right: u64) -> u64 {
+        match self {
+            Op::Union => left | right,
+            Op::Intersection => left & right,
+            Op::Difference => left & !right,
+            Op::SymmetricDifference => left ^ right,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn keeps(self, left: bool, right: bool) -> bool {
+        self.words(left as u64, right as u64) & 1 == 1
+    }
+
+    pub(crate) fn keeps_left(self) -> bool {
+        self != Op::Intersection
+    }
+
+    pub(crate) fn keeps_right(self) -> bool {
+        matches!(self, Op::Union | Op::SymmetricDifference)
+    }
+}
+
+#[inline(always)]
+fn tally_body(words: &Words, before: &mut Counts) -> Tally {
+    let (mut keys, mut runs, mut carry) = (0u32, 0u32, 0u64);
+    for (at, stride) in words.as_chunks::<STRIDE>().0.iter().enumerate() {
+        before[at] = keys as u16;
+        for &word in stride {
+            keys += word.count_ones();
+            runs += (word & !(word << 1 | carry)).count_ones();
+            carry = word >> 63;
+        }
+    }
+    Tally { keys, runs }
+}
+
+#[inline(always)]
+fn combine_body(op: Op, left: &Words, right: &Words, out: &mut Words, before: &mut Counts) -> Tally {
+    match op {
+        Op::Union => left.iter().zip(right).zip(out.iter_mut()).for_each(|((l, r), out)| *out = l | r),
+        Op::Intersection => left.iter().zip(right).zip(out.iter_mut()).for_each(|((l, r), out)| *out = l & r),
+        Op::Difference => left.iter().zip(right).zip(out.iter_mut()).for_each(|((l, r), out)| *out = l & !r),
+        Op::SymmetricDifference => left.iter().zip(right).zip(out.iter_mut()).for_each(|((l, r), out)| *out = l ^ r),
+    }
+    tally_body(out, before)
+}
+
+/// Puts the low bits of `bits`, in order, where `mask` has ones.
+#[inline(always)]
+fn deposit_plain(mut bits: u64, mut mask: u64) -> u64 {
+    let mut out = 0;
+    while mask != 0 && bits != 0 {
+        let lowest = mask & mask.wrapping_neg();
+        if bits & 1 == 1 {
+            out |= lowest;
+        }
+        bits >>= 1;
+        mask ^= lowest;
+    }
+    out
+}
+
+#[inline(always)]
+fn select_body(mask: &Words, mut next: impl FnMut(u32) -> u64, out: &mut Words, deposit: impl Fn(u64, u64) -> u64) {
+    for (out, &word) in out.iter_mut().zip(mask) {
+        *out = if word == 0 { 0 } else { deposit(next(word.count_ones()), word) };
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod wide {
+    use super::*;
+
+    pub(super) fn available() -> bool {
+        is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") && is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2")
+    }
+
+    #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
+    pub(super) fn tally(words: &Words, before: &mut Counts) -> Tally {
+        tally_body(words, before)
+    }
+
+    #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
+    pub(super) fn combine(op: Op, left: &Words, right: &Words, out: &mut Words, before: &mut Counts) -> Tally {
+        combine_body(op, left, right, out, before)
+    }
+
+    #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
+    pub(super) fn select(mask: &Words, next: impl FnMut(u32) -> u64, out: &mut Words) {
+        select_body(mask, next, out, |bits, mask| std::arch::x86_64::_pdep_u64(bits, mask));
+    }
+}
+
+/// Counts keys and runs of a block, and notes the counts accumulated in front of each stride.
+pub(crate) fn tally(words: &Words, before: &mut Counts) -> Tally {
+    #[cfg(target_arch = "x86_64")]
+    if wide::available() {
+        // SAFETY: the instructions it is compiled for were just found to be there.
+        return unsafe { wide::tally(words, before) };
+    }
+    tally_body(words, before)
+}
+
+/// `left op right`, tallied.
+pub(crate) fn combine(op: Op, left: &Words, right: &Words, out: &mut Words, before: &mut Counts) -> Tally {
+    #[cfg(target_arch = "x86_64")]
+    if wide::available() {
+        // SAFETY: the instructions it is compiled for were just found to be there.
+        return unsafe { wide::combine(op, left, right, out, before) };
+    }
+    combine_body(op, left, right, out, before)
+}
+
+/// Of the ones of `mask` keeps the `i`-th where bit `i` of the stream is set; `next(n)` takes the
+/// stream's next `n` bits.
+pub(crate) fn select(mask: &Words, next: impl FnMut(u32) -> u64, out: &mut Words) {
+    #[cfg(target_arch = "x86_64")]
+    if wide::available() {
+        // SAFETY: the instructions it is compiled for were just found to be there.
+        return unsafe { wide::select(mask, next, out) };
+    }
+    select_body(mask, next, out, deposit_plain);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noise(seed: u64) -> Words {
+        let mut state = seed | 1;
+        std::array::from_fn(|at| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            match at % 5 {
+                0 => u64::MAX,
+                1 => 0,
+                _ => state,
+            }
+        })
+    }
+
+    #[test]
+    fn wide_and_plain_agree() {
+        for seed in 1..20 {
+            let (left, right) = (noise(seed), noise(seed * 77));
+            let (mut wide, mut plain) = ([0; WORDS], [0; WORDS]);
+            let (mut wide_counts, mut plain_counts) = ([0; STRIDES], [0; STRIDES]);
+            assert_eq!(tally(&left, &mut wide_counts), tally_body(&left, &mut plain_counts));
+            assert_eq!(wide_counts, plain_counts);
+            for op in Op::ALL {
+                let tally = combine(op, &left, &right, &mut wide, &mut wide_counts);
+                assert_eq!(tally, combine_body(op, &left, &right, &mut plain, &mut plain_counts));
+                assert_eq!((wide, wide_counts), (plain, plain_counts));
+            }
+            let stream = |seed: u64| {
+                let mut state = seed;
+                move |bits: u32| {
+                    state = state.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed >> 7;
+                    if bits == 64 { state } else { state & ((1 << bits) - 1) }
+                }
+            };
+            select(&left, stream(seed), &mut wide);
+            select_body(&left, stream(seed), &mut plain, deposit_plain);
+            assert_eq!(wide, plain);
+        }
+    }
+}

@@ -1,0 +1,499 @@
+//! The keys of one block of 2^16, in the form that takes the least room.
+
+use std::sync::Arc;
+
+use super::container_ops::{collect_keys, first_bit_from, last_bit_to};
+use crate::kernels::{self, Counts, STRIDE, STRIDES, Tally, WORDS, Words};
+
+/// Highest low part of a key.
+pub(crate) const TOP: u16 = u16::MAX;
+/// Keys held in the entry itself.
+const INLINE: usize = 6;
+/// More keys than this are no array.
+const ARRAY_MAX: usize = 4096;
+/// Fewer keys than this are no bitmap. Lower than `ARRAY_MAX`, so that edits at the edge do not
+/// turn a block over and over.
+const BITMAP_MIN: u32 = 3072;
+/// More runs than this are no run list.
+const RUNS_MAX: usize = 1365;
+
+/// At least one key of a block.
+#[derive(Clone, Debug)]
+pub(crate) enum Container {
+    Full,
+    Range(u16, u16),
+    Few(Few),
+    Array(Arc<Vec<u16>>),
+    Runs(Arc<Runs>),
+    Bitmap(Arc<Bitmap>),
+}
+
+/// Up to six keys, without an allocation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Few {
+    len: u8,
+    keys: [u16; INLINE],
+}
+
+impl Few {
+    pub(crate) fn new(keys: &[u16]) -> Few {
+        let mut few = Few { len: keys.len() as u8, keys: [0; INLINE] };
+        few.keys[..keys.len()].copy_from_slice(keys);
+        few
+    }
+
+    pub(crate) fn keys(&self) -> &[u16] {
+        &self.keys[..self.len as usize]
+    }
+}
+
+/// A closed run of keys.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Run {
+    pub(crate) first: u16,
+    pub(crate) last: u16,
+}
+
+impl Run {
+    pub(crate) fn len(&self) -> u32 {
+        (self.last - self.first) as u32 + 1
+    }
+}
+
+/// Runs with a gap between each two, and the keys in front of each.
+#[derive(Clone, Debug)]
+pub(crate) struct Runs {
+    pub(crate) runs: Vec<Run>,
+    before: Vec<u16>,
+    len: u32,
+}
+
+impl Runs {
+    fn new(runs: Vec<Run>) -> Runs {
+        let mut made = Runs { before: Vec::with_capacity(runs.len()), runs, len: 0 };
+        made.recount();
+        made
+    }
+
+    fn recount(&mut self) {
+        self.before.clear();
+        self.len = 0;
+        for run in &self.runs {
+            self.before.push(self.len as u16);
+            self.len += run.len();
+        }
+    }
+
+    /// Index of the first run that does not end below the key.
+    fn at_or_after(&self, key: u16) -> usize {
+        self.runs.partition_point(|run| run.last < key)
+    }
+}
+
+/// A bit a key, and the keys in front of every eighth word.
+#[derive(Clone, Debug)]
+pub(crate) struct Bitmap {
+    pub(crate) words: Words,
+    before: Counts,
+    len: u32,
+}
+
+impl Bitmap {
+    fn has(&self, key: u16) -> bool {
+        self.words[key as usize / 64] >> (key % 64) & 1 == 1
+    }
+
+    fn rank(&self, key: u16) -> u32 {
+        let word = key as usize / 64;
+        let stride = word / STRIDE;
+        let whole: u32 = self.words[stride * STRIDE..word].iter().map(|word| word.count_ones()).sum();
+        self.before[stride] as u32 + whole + (self.words[word] & ((1 << (key % 64)) - 1)).count_ones()
+    }
+
+    fn at(&self, pos: u32) -> u16 {
+        let stride = self.before.partition_point(|&before| before as u32 <= pos) - 1;
+        let mut left = pos - self.before[stride] as u32;
+        for (at, &word) in self.words[stride * STRIDE..].iter().enumerate() {
+            let ones = word.count_ones();
+            if left < ones {
+                return ((stride * STRIDE + at) * 64) as u16 + select_in_word(word, left) as u16;
+            }
+            left -= ones;
+        }
+        unreachable!("the position lies in the block")
+    }
+
+    pub(crate) fn write_keys(&self, base: u64, into: &mut Vec<u64>) {
+        for (at, &word) in self.words.iter().enumerate() {
+            let start = base + at as u64 * 64;
+            if word == u64::MAX {
+                into.extend(start..start + 64);
+                continue;
+            }
+            let mut word = word;
+            while word != 0 {
+                into.push(start + word.trailing_zeros() as u64);
+                word &= word - 1;
+            }
+        }
+    }
+
+    fn flip(&mut self, key: u16) {
+        let word = key as usize / 64;
+        self.words[word] ^= 1 << (key % 64);
+        if self.words[word] >> (key % 64) & 1 == 1 {
+            self.len += 1;
+            self.before[word / STRIDE + 1..].iter_mut().for_each(|before| *before = before.wrapping_add(1));
+        } else {
+            self.len -= 1;
+            self.before[word / STRIDE + 1..].iter_mut().for_each(|before| *before = before.wrapping_sub(1));
+        }
+    }
+}
+
+/// Index of the `nth` one of a word, counted from 0.
+fn select_in_word(mut word: u64, mut nth: u32) -> u32 {
+    let mut at = 0;
+    for half in [32, 16, 8] {
+        let low = (word & ((1 << half) - 1)).count_ones();
+        if nth >= low {
+            nth -= low;
+            word >>= half;
+            at += half;
+        }
+    }
+    for _ in 0..nth {
+        word &= word - 1;
+    }
+    at + word.trailing_zeros()
+}
+
+impl Container {
+    /// Ascending keys without duplicates.
+    pub(crate) fn from_keys(keys: Vec<u16>) -> Option<Container> {
+        let (&first, &last) = (keys.first()?, keys.last()?);
+        let len = keys.len();
+        if (last - first) as usize + 1 == len {
+            return Some(Container::range(first, last));
+        }
+        if len <= INLINE {
+            return Some(Container::Few(Few::new(&keys)));
+        }
+        let gaps = keys.windows(2).filter(|pair| pair[1] - pair[0] != 1).count();
+        if 3 * (gaps + 1) < len && gaps < RUNS_MAX {
+            let mut runs: Vec<Run> = Vec::with_capacity(gaps + 1);
+            for key in keys {
+                match runs.last_mut() {
+                    Some(run) if run.last + 1 == key => run.last = key,
+                    _ => runs.push(Run { first: key, last: key }),
+                }
+            }
+            return Some(Container::Runs(Arc::new(Runs::new(runs))));
+        }
+        if len <= ARRAY_MAX {
+            return Some(Container::Array(Arc::new(keys)));
+        }
+        let mut words = [0; WORDS];
+        keys.iter().for_each(|key| words[*key as usize / 64] |= 1 << (key % 64));
+        Container::from_words(&words)
+    }
+
+    /// Ascending runs, with a gap between each two.
+    pub(crate) fn from_runs(runs: &[Run]) -> Option<Container> {
+        let [first, .., last] = runs else {
+            return runs.first().map(|run| Container::range(run.first, run.last));
+        };
+        debug_assert!(first.last < last.first && runs.windows(2).all(|pair| (pair[0].last as u32) + 1 < pair[1].first as u32));
+        let len: u32 = runs.iter().map(Run::len).sum();
+        if len as usize <= INLINE {
+            let mut keys = [0; INLINE];
+            runs.iter().flat_map(|run| run.first..=run.last).zip(&mut keys).for_each(|(key, at)| *at = key);
+            return Some(Container::Few(Few { len: len as u8, keys }));
+        }
+        if 3 * runs.len() < len as usize && runs.len() <= RUNS_MAX {
+            return Some(Container::Runs(Arc::new(Runs::new(runs.to_vec()))));
+        }
+        if len as usize <= ARRAY_MAX {
+            let mut keys = Vec::with_capacity(len as usize);
+            runs.iter().for_each(|run| keys.extend(run.first..=run.last));
+            return Some(Container::Array(Arc::new(keys)));
+        }
+        let mut words = [0; WORDS];
+        runs.iter().for_each(|run| crate::mask::set_bits(&mut words, run.first as u64, run.last as u64));
+        Container::from_words(&words)
+    }
+
+    pub(crate) fn range(first: u16, last: u16) -> Container {
+        if first == 0 && last == TOP { Container::Full } else { Container::Range(first, last) }
+    }
+
+    /// The best form for the ones of these words.
+    pub(crate) fn from_words(words: &Words) -> Option<Container> {
+        let mut before = [0; STRIDES];
+        let tally = kernels::tally(words, &mut before);
+        Container::from_tallied(words, before, tally)
+    }
+
+    pub(crate) fn from_tallied(words: &Words, before: Counts, tally: Tally) -> Option<Container> {
+        let Tally { keys, runs } = tally;
+        if keys == 0 {
+            return None;
+        }
+        if runs == 1 {
+            return Some(Container::range(first_bit_from(words, 0)?, last_bit_to(words, TOP)?));
+        }
+        if keys as usize <= ARRAY_MAX && 3 * runs >= keys || keys as usize <= INLINE {
+            let keys = collect_keys(words, keys);
+            return Some(match keys.len() {
+                ..=INLINE => Container::Few(Few::new(&keys)),
+                _ => Container::Array(Arc::new(keys)),
+            });
+        }
+        if runs as usize <= RUNS_MAX && 3 * runs < keys {
+            let mut list = Vec::with_capacity(runs as usize);
+            let mut from = Some(0);
+            while let Some(first) = from.and_then(|from| first_bit_from(words, from)) {
+                let last = super::container_ops::run_end(words, first);
+                list.push(Run { first, last });
+                from = last.checked_add(1);
+            }
+            return Some(Container::Runs(Arc::new(Runs::new(list))));
+        }
+        Some(Container::Bitmap(Arc::new(Bitmap { words: *words, before, len: keys })))
+    }
+
+    pub(crate) fn len(&self) -> u32 {
+        match self {
+            Container::Full => 1 << 16,
+            Container::Range(first, last) => Run { first: *first, last: *last }.len(),
+            Container::Few(few) => few.len as u32,
+            Container::Array(keys) => keys.len() as u32,
+            Container::Runs(runs) => runs.len,
+            Container::Bitmap(bitmap) => bitmap.len,
+        }
+    }
+
+    /// About how many runs; exact unless keys of an array touch or it is a bitmap.
+    pub(crate) fn weight(&self) -> u64 {
+        match self {
+            Container::Full | Container::Range(..) => 1,
+            Container::Few(few) => few.len as u64,
+            Container::Array(keys) => keys.len() as u64,
+            Container::Runs(runs) => runs.runs.len() as u64,
+            Container::Bitmap(_) => 1024,
+        }
+    }
+
+    pub(crate) fn first(&self) -> u16 {
+        match self {
+            Container::Full => 0,
+            Container::Range(first, _) => *first,
+            Container::Few(few) => few.keys[0],
+            Container::Array(keys) => keys[0],
+            Container::Runs(runs) => runs.runs[0].first,
+            Container::Bitmap(bitmap) => first_bit_from(&bitmap.words, 0).expect("a container holds a key"),
+        }
+    }
+
+    pub(crate) fn last(&self) -> u16 {
+        match self {
+            Container::Full => TOP,
+            Container::Range(_, last) => *last,
+            Container::Few(few) => few.keys[few.len as usize - 1],
+            Container::Array(keys) => keys[keys.len() - 1],
+            Container::Runs(runs) => runs.runs[runs.runs.len() - 1].last,
+            Container::Bitmap(bitmap) => last_bit_to(&bitmap.words, TOP).expect("a container holds a key"),
+        }
+    }
+
+    pub(crate) fn contains(&self, key: u16) -> bool {
+        match self {
+            Container::Full => true,
+            Container::Range(first, last) => *first <= key && key <= *last,
+            Container::Few(few) => few.keys().contains(&key),
+            Container::Array(keys) => keys.binary_search(&key).is_ok(),
+            Container::Runs(runs) => runs.runs.get(runs.at_or_after(key)).is_some_and(|run| run.first <= key),
+            Container::Bitmap(bitmap) => bitmap.has(key),
+        }
+    }
+
+    /// Keys below `key`.
+    pub(crate) fn rank(&self, key: u16) -> u32 {
+        match self {
+            Container::Full => key as u32,
+            Container::Range(first, last) => (key as u32).min(*last as u32 + 1).saturating_sub(*first as u32),
+            Container::Few(few) => few.keys().iter().filter(|&&own| own < key).count() as u32,
+            Container::Array(keys) => keys.partition_point(|&own| own < key) as u32,
+            Container::Runs(runs) => {
+                let at = runs.at_or_after(key);
+                runs.runs.get(at).map_or(runs.len, |run| runs.before[at] as u32 + key.saturating_sub(run.first) as u32)
+            }
+            Container::Bitmap(bitmap) => bitmap.rank(key),
+        }
+    }
+
+    /// The key at a position below `len`.
+    pub(crate) fn at(&self, pos: u32) -> u16 {
+        match self {
+            Container::Full => pos as u16,
+            Container::Range(first, _) => first + pos as u16,
+            Container::Few(few) => few.keys[pos as usize],
+            Container::Array(keys) => keys[pos as usize],
+            Container::Runs(runs) => {
+                let at = runs.before.partition_point(|&before| before as u32 <= pos) - 1;
+                runs.runs[at].first + (pos - runs.before[at] as u32) as u16
+            }
+            Container::Bitmap(bitmap) => bitmap.at(pos),
+        }
+    }
+
+    /// Sets the ones of an empty block of words.
+    pub(crate) fn write_words(&self, words: &mut Words) {
+        match self {
+            Container::Full => words.fill(u64::MAX),
+            Container::Range(first, last) => crate::mask::set_bits(words, *first as u64, *last as u64),
+            Container::Few(few) => few.keys().iter().for_each(|key| words[*key as usize / 64] |= 1 << (key % 64)),
+            Container::Array(keys) => keys.iter().for_each(|key| words[*key as usize / 64] |= 1 << (key % 64)),
+            Container::Runs(runs) => {
+                runs.runs.iter().for_each(|run| crate::mask::set_bits(words, run.first as u64, run.last as u64));
+            }
+            Container::Bitmap(bitmap) => words.copy_from_slice(&bitmap.words),
+        }
+    }
+
+    /// The keys, if they are kept as a list.
+    pub(crate) fn listed(&self) -> Option<&[u16]> {
+        match self {
+            Container::Few(few) => Some(few.keys()),
+            Container::Array(keys) => Some(keys),
+            _ => None,
+        }
+    }
+
+    /// Adds an absent key. An array asks itself at every power of two whether it should be runs.
+    pub(crate) fn insert(&mut self, key: u16) {
+        match self {
+            Container::Full => {}
+            Container::Bitmap(bitmap) => {
+                let bitmap = Arc::make_mut(bitmap);
+                bitmap.flip(key);
+                if bitmap.len == 1 << 16 {
+                    *self = Container::Full;
+                }
+            }
+            Container::Array(keys) if keys.len() < ARRAY_MAX && (keys.len() < 64 || !keys.len().is_power_of_two()) => {
+                let keys = Arc::make_mut(keys);
+                let at = keys.partition_point(|&own| own < key);
+                keys.insert(at, key);
+            }
+            Container::Runs(runs) if runs.runs.len() < RUNS_MAX => {
+                let runs = Arc::make_mut(runs);
+                insert_run_key(&mut runs.runs, key);
+                runs.recount();
+                if let [run] = runs.runs[..] {
+                    *self = Container::range(run.first, run.last);
+                }
+            }
+            Container::Range(_, last) if *last != TOP && *last + 1 == key => *self = Container::range(self.first(), key),
+            Container::Range(first, _) if *first != 0 && *first - 1 == key => *self = Container::range(key, self.last()),
+            _ => self.insert_anew(key),
+        }
+    }
+
+    /// Adds a key where the form may no longer be the best: chosen anew.
+    fn insert_anew(&mut self, key: u16) {
+        if let Some(with) = super::container_ops::combine(kernels::Op::Union, self, &Container::Range(key, key)) {
+            *self = with;
+        }
+    }
+
+    /// Takes a present key out; whether keys are left.
+    pub(crate) fn remove(&mut self, key: u16) -> bool {
+        match self {
+            Container::Bitmap(bitmap) if bitmap.len > BITMAP_MIN => Arc::make_mut(bitmap).flip(key),
+            Container::Array(keys) if keys.len() > INLINE + 1 => {
+                let keys = Arc::make_mut(keys);
+                let at = keys.partition_point(|&own| own < key);
+                keys.remove(at);
+            }
+            Container::Runs(runs) if runs.runs.len() < RUNS_MAX && runs.len as usize > 3 * (runs.runs.len() + 2) => {
+                let runs = Arc::make_mut(runs);
+                remove_run_key(&mut runs.runs, key);
+                runs.recount();
+                if let [run] = runs.runs[..] {
+                    *self = Container::range(run.first, run.last);
+                }
+            }
+            _ => match super::container_ops::combine(kernels::Op::Difference, self, &Container::Range(key, key)) {
+                Some(without) => *self = without,
+                None => return false,
+            },
+        }
+        true
+    }
+
+    /// Bytes on the heap.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Container::Full | Container::Range(..) | Container::Few(_) => 0,
+            Container::Array(keys) => 40 + 2 * keys.capacity(),
+            Container::Runs(runs) => 72 + 4 * runs.runs.capacity() + 2 * runs.before.capacity(),
+            Container::Bitmap(_) => 16 + size_of::<Bitmap>(),
+        }
+    }
+
+    /// Which invariant is broken, if one is.
+    pub(crate) fn validate(&self) -> Result<(), String> {
+        let broken = match self {
+            Container::Full => None,
+            Container::Range(first, last) => (first > last || (*first == 0 && *last == TOP)).then_some("a range is empty or full"),
+            Container::Few(few) => (few.len == 0 || !few.keys().is_sorted_by(|a, b| a < b)).then_some("a short list is empty or unsorted"),
+            Container::Array(keys) => {
+                (keys.len() <= INLINE || keys.len() > ARRAY_MAX || !keys.is_sorted_by(|a, b| a < b)).then_some("an array has the wrong size or is unsorted")
+            }
+            Container::Runs(runs) => {
+                let again = Runs::new(runs.runs.clone());
+                let apart = runs.runs.windows(2).all(|pair| (pair[0].last as u32) + 1 < pair[1].first as u32);
+                let ordered = runs.runs.iter().all(|run| run.first <= run.last);
+                (runs.runs.len() < 2 || !apart || !ordered || again.before != runs.before || again.len != runs.len).then_some("runs touch, are unsorted, or are miscounted")
+            }
+            Container::Bitmap(bitmap) => {
+                let mut before = [0; STRIDES];
+                let tally = kernels::tally(&bitmap.words, &mut before);
+                (tally.keys != bitmap.len || before != bitmap.before || tally.keys == 0 || tally.keys == 1 << 16).then_some("a bitmap is miscounted, empty or full")
+            }
+        };
+        broken.map_or(Ok(()), |what| Err(what.to_string()))
+    }
+}
+
+fn insert_run_key(runs: &mut Vec<Run>, key: u16) {
+    let at = runs.partition_point(|run| run.last < key);
+    let below = at > 0 && runs[at - 1].last + 1 == key;
+    let above = at < runs.len() && key + 1 == runs[at].first;
+    match (below, above) {
+        (true, true) => {
+            runs[at - 1].last = runs[at].last;
+            runs.remove(at);
+        }
+        (true, false) => runs[at - 1].last = key,
+        (false, true) => runs[at].first = key,
+        (false, false) => runs.insert(at, Run { first: key, last: key }),
+    }
+}
+
+fn remove_run_key(runs: &mut Vec<Run>, key: u16) {
+    let at = runs.partition_point(|run| run.last < key);
+    let run = runs[at];
+    match (run.first == key, run.last == key) {
+        (true, true) => {
+            runs.remove(at);
+        }
+        (true, false) => runs[at].first = key + 1,
+        (false, true) => runs[at].last = key - 1,
+        (false, false) => {
+            runs[at].last = key - 1;
+            runs.insert(at + 1, Run { first: key + 1, last: run.last });
+        }
+    }
+}

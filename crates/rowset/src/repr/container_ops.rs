@@ -1,0 +1,400 @@
+//! Two blocks of 2^16 keys at a time.
+
+use super::container::{Container, Run, TOP};
+use crate::kernels::{self, Op, STRIDES, WORDS, Words};
+
+/// `left op right`; nothing if no key is left.
+pub(crate) fn combine(op: Op, left: &Container, right: &Container) -> Option<Container> {
+    match (left, right) {
+        (Container::Full, Container::Full) => op.keeps(true, true).then_some(Container::Full),
+        (_, Container::Full) => match op {
+            Op::Union => Some(Container::Full),
+            Op::Intersection => Some(left.clone()),
+            Op::Difference => None,
+            Op::SymmetricDifference => complement(left),
+        },
+        (Container::Full, _) => match op {
+            Op::Union => Some(Container::Full),
+            Op::Intersection => Some(right.clone()),
+            Op::Difference | Op::SymmetricDifference => complement(right),
+        },
+        (Container::Bitmap(left), Container::Bitmap(right)) => combine_words(op, &left.words, &right.words),
+        (Container::Bitmap(bits), _) => combine_bitmap(op, left, &bits.words, right),
+        (_, Container::Bitmap(bits)) => match op {
+            Op::Difference => match left.listed() {
+                Some(keys) => Container::from_keys(keys.iter().copied().filter(|&key| !has(&bits.words, key)).collect()),
+                None => combine_words(op, &words_of(left), &bits.words),
+            },
+            _ => combine_bitmap(op, right, &bits.words, left),
+        },
+        _ => match (left.listed(), right.listed()) {
+            (Some(left), Some(right)) => Container::from_keys(merge_keys(op, left, right)),
+            _ if left.weight() + right.weight() > 1024 => combine_words(op, &words_of(left), &words_of(right)),
+            _ => Container::from_runs(&sweep_runs(op, walk(left), walk(right))),
+        },
+    }
+}
+
+/// A bitmap on the left, something smaller on the right.
+fn combine_bitmap(op: Op, whole: &Container, bits: &Words, right: &Container) -> Option<Container> {
+    match right.listed() {
+        Some(keys) if op == Op::Intersection => {
+            Container::from_keys(keys.iter().copied().filter(|&key| has(bits, key)).collect())
+        }
+        Some(keys) => {
+            // Nothing to do is common: keys that are already there, or were never.
+            let changes = |key: &u16| op == Op::SymmetricDifference || has(bits, *key) == (op == Op::Difference);
+            if !keys.iter().any(changes) {
+                return Some(whole.clone());
+            }
+            let mut words = *bits;
+            for key in keys {
+                let (word, bit) = (&mut words[*key as usize / 64], 1u64 << (key % 64));
+                *word = match op {
+                    Op::Union => *word | bit,
+                    Op::Difference => *word & !bit,
+                    _ => *word ^ bit,
+                };
+            }
+            Container::from_words(&words)
+        }
+        None => combine_words(op, bits, &words_of(right)),
+    }
+}
+
+fn combine_words(op: Op, left: &Words, right: &Words) -> Option<Container> {
+    let mut words = [0; WORDS];
+    let mut before = [0; STRIDES];
+    let tally = kernels::combine(op, left, right, &mut words, &mut before);
+    Container::from_tallied(&words, before, tally)
+}
+
+/// The keys of the block that are not in the container.
+pub(crate) fn complement(container: &Container) -> Option<Container> {
+    match container {
+        Container::Full => None,
+        Container::Bitmap(bits) => combine_words(Op::Difference, &[u64::MAX; WORDS], &bits.words),
+        _ => Container::from_runs(&sweep_runs(Op::Difference, std::iter::once((0, TOP as u32)), walk(container))),
+    }
+}
+
+/// The keys of the container within `first ..= last`.
+pub(crate) fn clip(container: &Container, first: u16, last: u16) -> Option<Container> {
+    if first <= container.first() && container.last() <= last {
+        return Some(container.clone());
+    }
+    combine(Op::Intersection, container, &Container::range(first, last))
+}
+
+/// The keys moved up: those that stay in the block, and those that come to lie in the next one.
+pub(crate) fn shift_up(container: &Container, up: u16) -> (Option<Container>, Option<Container>) {
+    if let Container::Bitmap(bits) = container {
+        let mut words = [0u64; 2 * WORDS];
+        let (whole, part) = (up as usize / 64, up % 64);
+        for (at, &word) in bits.words.iter().enumerate() {
+            words[at + whole] |= word << part;
+            if part > 0 {
+                words[at + whole + 1] |= word >> (64 - part);
+            }
+        }
+        let (low, high) = words.split_at(WORDS);
+        let of = |words: &[u64]| words.try_into().ok().and_then(Container::from_words);
+        return (of(low), of(high));
+    }
+    if let Some(keys) = container.listed() {
+        let stay = keys.partition_point(|key| key.checked_add(up).is_some());
+        let moved = |keys: &[u16]| Container::from_keys(keys.iter().map(|key| key.wrapping_add(up)).collect());
+        return (moved(&keys[..stay]), moved(&keys[stay..]));
+    }
+    let (mut low, mut high) = (Vec::new(), Vec::new());
+    for (first, last) in walk(container).map(|(first, last)| (first + up as u32, last + up as u32)) {
+        if first <= TOP as u32 {
+            low.push(Run { first: first as u16, last: last.min(TOP as u32) as u16 });
+        }
+        if last > TOP as u32 {
+            high.push(Run { first: first.saturating_sub(1 << 16) as u16, last: (last - (1 << 16)) as u16 });
+        }
+    }
+    (Container::from_runs(&low), Container::from_runs(&high))
+}
+
+/// Whether every key of `left` is in `right`.
+pub(crate) fn is_subset(left: &Container, right: &Container) -> bool {
+    match (left, right) {
+        (_, Container::Full) => true,
+        (Container::Bitmap(left), Container::Bitmap(right)) => {
+            std::ptr::eq(&raw const **left, &raw const **right) || left.words.iter().zip(&right.words).all(|(left, right)| left & !right == 0)
+        }
+        _ if left.len() > right.len() => false,
+        _ => match left.listed() {
+            Some(keys) if keys.len() < 64 || matches!(right, Container::Bitmap(_)) => keys.iter().all(|&key| right.contains(key)),
+            _ => combine(Op::Difference, left, right).is_none(),
+        },
+    }
+}
+
+/// Whether some key is in both.
+pub(crate) fn overlaps(left: &Container, right: &Container) -> bool {
+    match (left, right) {
+        (_, Container::Full) | (Container::Full, _) => true,
+        (Container::Bitmap(left), Container::Bitmap(right)) => {
+            left.words.iter().zip(&right.words).any(|(left, right)| left & right != 0)
+        }
+        _ => combine(Op::Intersection, left, right).is_some(),
+    }
+}
+
+fn words_of(container: &Container) -> Words {
+    let mut words = [0; WORDS];
+    container.write_words(&mut words);
+    words
+}
+
+fn has(words: &Words, key: u16) -> bool {
+    words[key as usize / 64] >> (key % 64) & 1 == 1
+}
+
+fn merge_keys(op: Op, left: &[u16], right: &[u16]) -> Vec<u16> {
+    let room = match op {
+        Op::Intersection => left.len().min(right.len()),
+        Op::Difference => left.len(),
+        _ => left.len() + right.len(),
+    };
+    let mut out = Vec::with_capacity(room);
+    let (mut at, mut other) = (0, 0);
+    while at < left.len() && other < right.len() {
+        let (l, r) = (left[at], right[other]);
+        match l.cmp(&r) {
+            std::cmp::Ordering::Less => {
+                if op.keeps_left() {
+                    out.push(l);
+                }
+                at += 1;
+            }
+            std::cmp::Ordering::Greater => {
+                if op.keeps_right() {
+                    out.push(r);
+                }
+                other += 1;
+            }
+            std::cmp::Ordering::Equal => {
+                if op.keeps(true, true) {
+                    out.push(l);
+                }
+                at += 1;
+                other += 1;
+            }
+        }
+    }
+    if op.keeps_left() {
+        out.extend_from_slice(&left[at..]);
+    }
+    if op.keeps_right() {
+        out.extend_from_slice(&right[other..]);
+    }
+    out
+}
+
+/// Sweeps over the ends of two lists of runs, in 32 bits, where one past the top is a number too.
+fn sweep_runs(op: Op, left: impl Iterator<Item = (u32, u32)>, right: impl Iterator<Item = (u32, u32)>) -> Vec<Run> {
+    let mut out: Vec<Run> = Vec::new();
+    let (mut left, mut right) = (left.peekable(), right.peekable());
+    let mut from = 0u32;
+    let edge = |run: Option<&(u32, u32)>, from: u32| match run {
+        None => (false, u32::MAX),
+        Some((first, _)) if *first > from => (false, *first),
+        Some((_, last)) => (true, last + 1),
+    };
+    loop {
+        let ((in_left, left_end), (in_right, right_end)) = (edge(left.peek(), from), edge(right.peek(), from));
+        let end = left_end.min(right_end);
+        if end == u32::MAX {
+            return out;
+        }
+        if end > from && op.keeps(in_left, in_right) {
+            match out.last_mut() {
+                Some(run) if run.last as u32 + 1 == from => run.last = (end - 1) as u16,
+                _ => out.push(Run { first: from as u16, last: (end - 1) as u16 }),
+            }
+        }
+        from = end;
+        left.next_if(|(_, last)| *last < from);
+        right.next_if(|(_, last)| *last < from);
+    }
+}
+
+fn walk(container: &Container) -> impl Iterator<Item = (u32, u32)> {
+    Walk::new(container, 0).map(|span| (span.first as u32, span.last as u32))
+}
+
+/// The runs of a container as spans of keys, from both ends; keys of a list come one by one.
+#[derive(Clone)]
+pub(crate) struct Walk<'a> {
+    base: u64,
+    kind: Kind<'a>,
+}
+
+#[derive(Clone)]
+enum Kind<'a> {
+    One(Option<(u64, u64)>),
+    Keys(std::slice::Iter<'a, u16>),
+    Runs(std::slice::Iter<'a, Run>),
+    Bits { words: &'a Words, from: Option<u16>, to: u16 },
+}
+
+impl<'a> Walk<'a> {
+    pub(crate) fn new(container: &'a Container, base: u64) -> Walk<'a> {
+        let kind = match container {
+            Container::Full => Kind::One(Some((0, TOP as u64))),
+            Container::Range(first, last) => Kind::One(Some((*first as u64, *last as u64))),
+            Container::Few(few) => Kind::Keys(few.keys().iter()),
+            Container::Array(keys) => Kind::Keys(keys.iter()),
+            Container::Runs(runs) => Kind::Runs(runs.runs.iter()),
+            Container::Bitmap(bits) => Kind::Bits { words: &bits.words, from: Some(0), to: TOP },
+        };
+        Walk { base, kind }
+    }
+
+    /// No runs.
+    pub(crate) fn none() -> Walk<'a> {
+        Walk { base: 0, kind: Kind::One(None) }
+    }
+
+    /// Only the runs that meet `first ..= last`; they are not cut.
+    pub(crate) fn between(mut self, first: u16, last: u16) -> Walk<'a> {
+        match &mut self.kind {
+            Kind::One(one) => {
+                if one.is_some_and(|(low, high)| low > last as u64 || high < first as u64) {
+                    *one = None;
+                }
+            }
+            Kind::Keys(keys) => {
+                let keys = keys.as_slice();
+                let (from, to) = (keys.partition_point(|&key| key < first), keys.partition_point(|&key| key <= last));
+                self.kind = Kind::Keys(keys[from..to].iter());
+            }
+            Kind::Runs(runs) => {
+                let runs = runs.as_slice();
+                let (from, to) = (runs.partition_point(|run| run.last < first), runs.partition_point(|run| run.first <= last));
+                self.kind = Kind::Runs(runs[from..to].iter());
+            }
+            Kind::Bits { from, to, .. } => {
+                *from = Some(first);
+                *to = last;
+            }
+        }
+        self
+    }
+
+    /// A run of full blocks.
+    pub(crate) fn full(base: u64, blocks: u64) -> Walk<'a> {
+        Walk { base, kind: Kind::One(Some((0, (blocks << 16) - 1))) }
+    }
+}
+
+impl Iterator for Walk<'_> {
+    type Item = crate::Span;
+
+    #[inline]
+    fn next(&mut self) -> Option<crate::Span> {
+        let (first, last) = match &mut self.kind {
+            Kind::One(one) => one.take()?,
+            Kind::Keys(keys) => keys.next().map(|&key| (key as u64, key as u64))?,
+            Kind::Runs(runs) => runs.next().map(|run| (run.first as u64, run.last as u64))?,
+            Kind::Bits { words, from, to } => {
+                let first = first_bit_from(words, (*from)?).filter(|first| *first <= *to)?;
+                let last = run_end(words, first).min(*to);
+                *from = last.checked_add(1);
+                (first as u64, last as u64)
+            }
+        };
+        Some(crate::Span { first: self.base + first, last: self.base + last })
+    }
+}
+
+impl DoubleEndedIterator for Walk<'_> {
+    fn next_back(&mut self) -> Option<crate::Span> {
+        let (first, last) = match &mut self.kind {
+            Kind::One(one) => one.take()?,
+            Kind::Keys(keys) => keys.next_back().map(|&key| (key as u64, key as u64))?,
+            Kind::Runs(runs) => runs.next_back().map(|run| (run.first as u64, run.last as u64))?,
+            Kind::Bits { words, from, to } => {
+                let low = (*from)?;
+                let last = last_bit_to(words, *to).filter(|last| *last >= low)?;
+                let first = run_start(words, last).max(low);
+                match first.checked_sub(1) {
+                    Some(next) => *to = next,
+                    None => *from = None,
+                }
+                (first as u64, last as u64)
+            }
+        };
+        Some(crate::Span { first: self.base + first, last: self.base + last })
+    }
+}
+
+/// The lowest one that is not below `from`.
+#[inline]
+pub(crate) fn first_bit_from(words: &Words, from: u16) -> Option<u16> {
+    let at = from as usize / 64;
+    let word = words[at] & (u64::MAX << (from % 64));
+    if word != 0 {
+        return Some((at * 64) as u16 + word.trailing_zeros() as u16);
+    }
+    let next = words[at + 1..].iter().position(|&word| word != 0)? + at + 1;
+    Some((next * 64) as u16 + words[next].trailing_zeros() as u16)
+}
+
+/// The highest one that is not above `to`.
+pub(crate) fn last_bit_to(words: &Words, to: u16) -> Option<u16> {
+    let at = to as usize / 64;
+    let word = words[at] & (u64::MAX >> (63 - to % 64));
+    if word != 0 {
+        return Some((at * 64) as u16 + 63 - word.leading_zeros() as u16);
+    }
+    let next = words[..at].iter().rposition(|&word| word != 0)?;
+    Some((next * 64) as u16 + 63 - words[next].leading_zeros() as u16)
+}
+
+/// The end of the run of ones that `first` is in.
+#[inline]
+pub(crate) fn run_end(words: &Words, first: u16) -> u16 {
+    let at = first as usize / 64;
+    let holes = !words[at] & (u64::MAX << (first % 64));
+    if holes != 0 {
+        return (at * 64) as u16 + holes.trailing_zeros() as u16 - 1;
+    }
+    match words[at + 1..].iter().position(|&word| word != u64::MAX) {
+        Some(next) => {
+            let next = next + at + 1;
+            ((next * 64) as u16 + words[next].trailing_ones() as u16) - 1
+        }
+        None => TOP,
+    }
+}
+
+/// The start of the run of ones that `last` is in.
+fn run_start(words: &Words, last: u16) -> u16 {
+    let at = last as usize / 64;
+    let holes = !words[at] & (u64::MAX >> (63 - last % 64));
+    if holes != 0 {
+        return (at * 64) as u16 + (64 - holes.leading_zeros()) as u16;
+    }
+    match words[..at].iter().rposition(|&word| word != u64::MAX) {
+        Some(next) => (next * 64) as u16 + 64 - words[next].leading_ones() as u16,
+        None => 0,
+    }
+}
+
+/// The ones of a block, listed.
+pub(crate) fn collect_keys(words: &Words, count: u32) -> Vec<u16> {
+    let mut keys = Vec::with_capacity(count as usize);
+    for (at, &word) in words.iter().enumerate() {
+        let mut word = word;
+        while word != 0 {
+            keys.push((at * 64) as u16 + word.trailing_zeros() as u16);
+            word &= word - 1;
+        }
+    }
+    keys
+}

@@ -1,0 +1,672 @@
+//! A shared tree of entries in key order, with the keys accumulated in front of each.
+//!
+//! No node holds more than 64 entries, so an edit of one entry copies a few short nodes and the
+//! entry, whatever the size of the whole; everything else stays shared with the other handles.
+
+use std::sync::Arc;
+
+use crate::Span;
+
+/// What a tree is made of: some keys of an interval that no other entry's interval meets.
+pub(crate) trait Entry: Clone {
+    type Walk<'a>: DoubleEndedIterator<Item = Span> + Clone
+    where
+        Self: 'a;
+
+    /// Start of the interval: no key of it lies below.
+    fn first(&self) -> u64;
+    /// End of the interval: no key of it lies above.
+    fn last(&self) -> u64;
+    fn first_key(&self) -> u64;
+    fn last_key(&self) -> u64;
+    /// How many keys; never 0.
+    fn len(&self) -> u64;
+    /// About how many runs.
+    fn heft(&self) -> u64;
+    fn contains(&self, key: u64) -> bool;
+    /// How many of its keys lie below `key`.
+    fn rank(&self, key: u64) -> u64;
+    /// The key at a position below `len`.
+    fn at(&self, pos: u64) -> u64;
+    /// Its runs, which may touch.
+    fn walk(&self) -> Self::Walk<'_>;
+    /// The same for the keys of `first ..= last`.
+    fn walk_between(&self, first: u64, last: u64) -> Self::Walk<'_>;
+    /// Its keys within `first ..= last`, as none, one or a few entries.
+    fn clip(&self, first: u64, last: u64) -> Vec<Self>;
+    fn heap_bytes(&self) -> usize;
+    fn check(&self) -> Result<(), String>;
+    /// This and the entry behind it as one, if they should be one.
+    fn merged(&self, next: &Self) -> Option<Self>;
+    /// Whether it is small enough that its neighbours should be asked.
+    fn is_small(&self) -> bool;
+}
+
+const FANOUT: usize = 64;
+
+#[derive(Clone)]
+pub(crate) struct Tree<E> {
+    root: Option<Arc<Node<E>>>,
+}
+
+#[derive(Clone)]
+struct Node<E> {
+    height: u32,
+    entries: usize,
+    firsts: Vec<u64>,
+    /// Keys up to the end of each kid.
+    ends: Vec<u64>,
+    kids: Kids<E>,
+}
+
+#[derive(Clone)]
+enum Kids<E> {
+    Entries(Vec<E>),
+    Nodes(Vec<Arc<Node<E>>>),
+}
+
+/// What becomes of an entry that is edited.
+pub(crate) enum Edit<E> {
+    Kept,
+    Replaced(Vec<E>),
+}
+
+impl<E: Entry> Node<E> {
+    fn of_entries(entries: Vec<E>) -> Arc<Node<E>> {
+        let mut node = Node { height: 0, entries: 0, firsts: Vec::new(), ends: Vec::new(), kids: Kids::Entries(entries) };
+        node.recount();
+        Arc::new(node)
+    }
+
+    fn of_nodes(nodes: Vec<Arc<Node<E>>>) -> Arc<Node<E>> {
+        let height = nodes[0].height + 1;
+        let mut node = Node { height, entries: 0, firsts: Vec::new(), ends: Vec::new(), kids: Kids::Nodes(nodes) };
+        node.recount();
+        Arc::new(node)
+    }
+
+    fn recount(&mut self) {
+        let Node { firsts, ends, kids, entries, .. } = self;
+        firsts.clear();
+        ends.clear();
+        let mut total = 0;
+        match kids {
+            Kids::Entries(kids) => {
+                firsts.extend(kids.iter().map(Entry::first));
+                ends.extend(kids.iter().map(|kid| { total += kid.len(); total }));
+                *entries = kids.len();
+            }
+            Kids::Nodes(kids) => {
+                firsts.extend(kids.iter().map(|kid| kid.firsts[0]));
+                ends.extend(kids.iter().map(|kid| { total += kid.len(); total }));
+                *entries = kids.iter().map(|kid| kid.entries).sum();
+            }
+        }
+    }
+
+    fn len(&self) -> u64 {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    fn width(&self) -> usize {
+        self.firsts.len()
+    }
+
+    /// Index of the last kid that does not start above the key, or of the first one.
+    fn kid_for(&self, key: u64) -> usize {
+        self.firsts.partition_point(|&first| first <= key).saturating_sub(1)
+    }
+
+    fn before(&self, kid: usize) -> u64 {
+        if kid == 0 { 0 } else { self.ends[kid - 1] }
+    }
+
+    fn last_entry(&self) -> &E {
+        let mut node = self;
+        loop {
+            match &node.kids {
+                Kids::Entries(entries) => return &entries[entries.len() - 1],
+                Kids::Nodes(nodes) => node = &nodes[nodes.len() - 1],
+            }
+        }
+    }
+
+    fn first_entry(&self) -> &E {
+        let mut node = self;
+        loop {
+            match &node.kids {
+                Kids::Entries(entries) => return &entries[0],
+                Kids::Nodes(nodes) => node = &nodes[0],
+            }
+        }
+    }
+}
+
+impl<E: Entry> Tree<E> {
+    pub(crate) fn build(entries: Vec<E>) -> Tree<E> {
+        if entries.is_empty() {
+            return Tree { root: None };
+        }
+        let mut level: Vec<Arc<Node<E>>> = in_shares(entries).into_iter().map(Node::of_entries).collect();
+        while level.len() > 1 {
+            level = in_shares(level).into_iter().map(Node::of_nodes).collect();
+        }
+        Tree { root: level.pop() }
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.root.as_ref().map_or(0, |root| root.len())
+    }
+
+    /// How many entries.
+    pub(crate) fn entries(&self) -> usize {
+        self.root.as_ref().map_or(0, |root| root.entries)
+    }
+
+    pub(crate) fn first_entry(&self) -> Option<&E> {
+        self.root.as_ref().map(|root| root.first_entry())
+    }
+
+    pub(crate) fn last_entry(&self) -> Option<&E> {
+        self.root.as_ref().map(|root| root.last_entry())
+    }
+
+    pub(crate) fn is_same(&self, other: &Tree<E>) -> bool {
+        match (&self.root, &other.root) {
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
+            (own, other) => own.is_none() && other.is_none(),
+        }
+    }
+
+    /// The last entry that does not start above `key`, and the keys in front of it.
+    pub(crate) fn find(&self, key: u64) -> Option<(&E, u64)> {
+        let mut node = &**self.root.as_ref()?;
+        if key < node.firsts[0] {
+            return None;
+        }
+        let mut before = 0;
+        loop {
+            let at = node.kid_for(key);
+            before += node.before(at);
+            match &node.kids {
+                Kids::Entries(entries) => return Some((&entries[at], before)),
+                Kids::Nodes(nodes) => node = &nodes[at],
+            }
+        }
+    }
+
+    /// The entry that holds position `pos`, and the keys in front of it.
+    pub(crate) fn find_position(&self, pos: u64) -> Option<(&E, u64)> {
+        let mut node = &**self.root.as_ref()?;
+        if pos >= node.len() {
+            return None;
+        }
+        let mut before = 0;
+        loop {
+            let at = node.ends.partition_point(|&end| before + end <= pos);
+            before += node.before(at);
+            match &node.kids {
+                Kids::Entries(entries) => return Some((&entries[at], before)),
+                Kids::Nodes(nodes) => node = &nodes[at],
+            }
+        }
+    }
+
+    /// Edits the entry that `find` gives, or the first one, in place where nobody else holds it.
+    pub(crate) fn edit<R>(&mut self, key: u64, edit: impl FnOnce(&mut E) -> (R, Edit<E>)) -> Option<R> {
+        let root = self.root.as_mut()?;
+        let (result, sibling) = edit_node(root, key, edit);
+        if let Some(sibling) = sibling {
+            let left = root.clone();
+            *root = Node::of_nodes(vec![left, sibling]);
+        }
+        self.trim();
+        Some(result)
+    }
+
+    /// Drops an emptied root and roots of one kid.
+    fn trim(&mut self) {
+        while let Some(root) = &self.root {
+            match &root.kids {
+                _ if root.width() == 0 => self.root = None,
+                Kids::Nodes(nodes) if nodes.len() == 1 => self.root = Some(nodes[0].clone()),
+                _ => return,
+            }
+        }
+    }
+
+    /// The entries that start below `key`, and the others.
+    pub(crate) fn split(&self, key: u64) -> (Tree<E>, Tree<E>) {
+        let (left, right) = match &self.root {
+            None => (None, None),
+            Some(root) => split_node(root, key),
+        };
+        let (mut left, mut right) = (Tree { root: left }, Tree { root: right });
+        left.trim();
+        right.trim();
+        (left, right)
+    }
+
+    /// The entries of both, all of `next` behind these.
+    pub(crate) fn concat(mut self, mut next: Tree<E>) -> Tree<E> {
+        let merged = match (self.last_entry(), next.first_entry()) {
+            (Some(last), Some(first)) => last.merged(first),
+            _ => None,
+        };
+        if let Some(merged) = merged {
+            self.edit(u64::MAX, |_| ((), Edit::Replaced(Vec::new())));
+            next.edit(0, |first| { *first = merged; ((), Edit::Kept) });
+        }
+        let (Some(left), Some(right)) = (&self.root, &next.root) else {
+            return if self.root.is_some() { self } else { next };
+        };
+        let (mut root, sibling) = if left.height >= right.height {
+            let mut root = left.clone();
+            let sibling = push_back(&mut root, right.clone());
+            (root, sibling)
+        } else {
+            let mut root = right.clone();
+            match push_front(&mut root, left.clone()) {
+                Some(in_front) => (in_front, Some(root)),
+                None => (root, None),
+            }
+        };
+        if let Some(sibling) = sibling {
+            root = Node::of_nodes(vec![root, sibling]);
+        }
+        Tree { root: Some(root) }
+    }
+
+    pub(crate) fn iter(&self) -> Entries<'_, E> {
+        Entries::new(self, 0, 0, self.len())
+    }
+
+    /// The entries from the one that `find` gives on, or from the first.
+    pub(crate) fn iter_from(&self, key: u64) -> Entries<'_, E> {
+        let before = self.find(key).map_or(0, |(_, before)| before);
+        Entries::new(self, key, before, self.len())
+    }
+
+    /// The entries that meet `first ..= last`, and perhaps one below.
+    pub(crate) fn iter_between(&self, first: u64, last: u64) -> Entries<'_, E> {
+        let before = self.find(first).map_or(0, |(_, before)| before);
+        let end = self.find(last).map_or(0, |(entry, before)| before + entry.len());
+        Entries::new(self, first, before, end.max(before))
+    }
+
+    /// How many keys lie below `key`.
+    pub(crate) fn rank(&self, key: u64) -> u64 {
+        self.find(key).map_or(0, |(entry, before)| before + entry.rank(key))
+    }
+
+    pub(crate) fn contains(&self, key: u64) -> bool {
+        self.find(key).is_some_and(|(entry, _)| entry.contains(key))
+    }
+
+    pub(crate) fn key_at(&self, pos: u64) -> Option<u64> {
+        self.find_position(pos).map(|(entry, before)| entry.at(pos - before))
+    }
+
+    /// About how many runs.
+    pub(crate) fn heft(&self) -> u64 {
+        self.iter().map(Entry::heft).sum()
+    }
+
+    /// The keys within `first ..= last`.
+    pub(crate) fn between(&self, first: u64, last: u64) -> Tree<E> {
+        let (below, rest) = self.split(first);
+        let (mut inside, _) = rest.split(last.saturating_add(1));
+        let tail = inside.last_entry().filter(|entry| entry.last() > last).map(|entry| entry.clip(first, last));
+        if tail.is_some() {
+            inside.edit(u64::MAX, |_| ((), Edit::Replaced(Vec::new())));
+        }
+        let head = below.last_entry().filter(|entry| entry.last() >= first).map(|entry| entry.clip(first, last));
+        let mut between = head.map_or(inside.clone(), |head| Tree::build(head).concat(inside));
+        if let Some(tail) = tail {
+            between = between.concat(Tree::build(tail));
+        }
+        between
+    }
+
+    /// Every entry made anew, none left out.
+    pub(crate) fn map(&self, made: impl FnMut(&E) -> E) -> Tree<E> {
+        Tree::build(self.iter().map(made).collect())
+    }
+
+    /// Bytes on the heap.
+    pub(crate) fn bytes(&self) -> usize {
+        self.node_bytes() + self.iter().map(Entry::heap_bytes).sum::<usize>()
+    }
+
+    fn node_bytes(&self) -> usize {
+        fn node_bytes<E>(node: &Node<E>) -> usize {
+            let own = 16 + size_of::<Node<E>>() + 8 * (node.firsts.capacity() + node.ends.capacity());
+            own + match &node.kids {
+                Kids::Entries(entries) => entries.capacity() * size_of::<E>(),
+                Kids::Nodes(nodes) => nodes.capacity() * 8 + nodes.iter().map(|node| node_bytes(node)).sum::<usize>(),
+            }
+        }
+        self.root.as_ref().map_or(0, |root| node_bytes(root))
+    }
+
+    /// Which invariant of the tree is broken, if one is.
+    pub(crate) fn validate(&self) -> Result<(), String> {
+        fn check<E: Entry>(node: &Node<E>) -> Result<(), String> {
+            let mut again = node.clone();
+            again.recount();
+            if again.firsts != node.firsts || again.ends != node.ends || again.entries != node.entries {
+                return Err(format!("a node of height {} is miscounted", node.height));
+            }
+            if node.width() == 0 || node.width() > FANOUT {
+                return Err(format!("a node of {} kids", node.width()));
+            }
+            match &node.kids {
+                Kids::Entries(_) if node.height != 0 => Err("entries above the ground".to_string()),
+                Kids::Entries(_) => Ok(()),
+                Kids::Nodes(nodes) => nodes.iter().try_for_each(|kid| match kid.height + 1 == node.height {
+                    true => check(kid),
+                    false => Err("a kid of the wrong height".to_string()),
+                }),
+            }
+        }
+        if let Some(root) = &self.root {
+            check(root)?;
+        }
+        let mut last = None;
+        for entry in self.iter() {
+            if entry.first() > entry.last() || last.is_some_and(|last| last >= entry.first()) {
+                return Err(format!("an entry at {} is out of order", entry.first()));
+            }
+            if !(entry.first() <= entry.first_key() && entry.first_key() <= entry.last_key() && entry.last_key() <= entry.last()) {
+                return Err(format!("an entry at {} holds keys outside its interval", entry.first()));
+            }
+            entry.check()?;
+            last = Some(entry.last());
+        }
+        Ok(())
+    }
+}
+
+/// Cuts into shares of at most a node, the last two of about one size.
+fn in_shares<T>(items: Vec<T>) -> Vec<Vec<T>> {
+    if items.len() <= FANOUT {
+        return vec![items];
+    }
+    let shares = items.len().div_ceil(FANOUT);
+    let (size, larger) = (items.len() / shares, items.len() % shares);
+    let mut items = items.into_iter();
+    (0..shares).map(|share| items.by_ref().take(size + usize::from(share < larger)).collect()).collect()
+}
+
+fn edit_node<E: Entry, R>(node: &mut Arc<Node<E>>, key: u64, edit: impl FnOnce(&mut E) -> (R, Edit<E>)) -> (R, Option<Arc<Node<E>>>) {
+    let own = Arc::make_mut(node);
+    let at = own.kid_for(key);
+    match &mut own.kids {
+        Kids::Entries(entries) => {
+            let (result, outcome) = edit(&mut entries[at]);
+            match outcome {
+                Edit::Kept if !entries[at].is_small() || !merge_around(entries, at) => {
+                    let (first, len) = (entries[at].first(), entries[at].len());
+                    own.set_kid(at, first, len);
+                    return (result, None);
+                }
+                Edit::Kept => {}
+                Edit::Replaced(with) => {
+                    entries.splice(at..=at, with);
+                    merge_around(entries, at);
+                }
+            }
+            (result, own.settle())
+        }
+        Kids::Nodes(nodes) => {
+            let entries_before = nodes[at].entries;
+            let (result, sibling) = edit_node(&mut nodes[at], key, edit);
+            let kid = &nodes[at];
+            let pair = if at + 1 < nodes.len() { at } else { at.saturating_sub(1) };
+            if let Some(sibling) = sibling {
+                nodes.insert(at + 1, sibling);
+            } else if kid.width() == 0 {
+                nodes.remove(at);
+            } else if kid.width() < FANOUT / 4
+                && pair + 1 < nodes.len()
+                && nodes[pair].width() + nodes[pair + 1].width() <= FANOUT
+            {
+                let next = nodes.remove(pair + 1);
+                absorb(&mut nodes[pair], &next, false);
+            } else {
+                let (first, len, entries) = (kid.firsts[0], kid.len(), kid.entries);
+                own.set_kid(at, first, len);
+                own.entries = own.entries - entries_before + entries;
+                return (result, None);
+            }
+            (result, own.settle())
+        }
+    }
+}
+
+/// Asks the entries around `at` to become one with a neighbour; whether some did.
+fn merge_around<E: Entry>(entries: &mut Vec<E>, at: usize) -> bool {
+    let before = entries.len();
+    let mut at = at.saturating_sub(1);
+    let mut asked = 0;
+    while at + 1 < entries.len() && asked < 4 {
+        match entries[at].merged(&entries[at + 1]) {
+            Some(merged) => {
+                entries[at] = merged;
+                entries.remove(at + 1);
+            }
+            None => at += 1,
+        }
+        asked += 1;
+    }
+    entries.len() < before
+}
+
+impl<E: Entry> Node<E> {
+    fn set_kid(&mut self, at: usize, first: u64, len: u64) {
+        let was = self.ends[at] - self.before(at);
+        self.firsts[at] = first;
+        let change = len.wrapping_sub(was);
+        if change != 0 {
+            self.ends[at..].iter_mut().for_each(|end| *end = end.wrapping_add(change));
+        }
+    }
+
+    /// Counts anew; if there are too many kids, keeps half and gives the others.
+    fn settle(&mut self) -> Option<Arc<Node<E>>> {
+        let sibling = match &mut self.kids {
+            Kids::Entries(entries) if entries.len() > FANOUT => Some(Node::of_entries(entries.split_off(entries.len() / 2))),
+            Kids::Nodes(nodes) if nodes.len() > FANOUT => Some(Node::of_nodes(nodes.split_off(nodes.len() / 2))),
+            _ => None,
+        };
+        self.recount();
+        sibling
+    }
+}
+
+/// Takes in the kids of a node of the same height.
+fn absorb<E: Entry>(node: &mut Arc<Node<E>>, other: &Node<E>, in_front: bool) {
+    let own = Arc::make_mut(node);
+    match (&mut own.kids, &other.kids) {
+        (Kids::Entries(own), Kids::Entries(other)) => {
+            let at = if in_front { 0 } else { own.len() };
+            own.splice(at..at, other.iter().cloned());
+        }
+        (Kids::Nodes(own), Kids::Nodes(other)) => {
+            let at = if in_front { 0 } else { own.len() };
+            own.splice(at..at, other.iter().cloned());
+        }
+        _ => unreachable!("nodes of one height hold the same kind of kids"),
+    }
+    own.recount();
+}
+
+/// Hangs `other`, no higher than `node`, behind it; what does not fit comes back.
+fn push_back<E: Entry>(node: &mut Arc<Node<E>>, other: Arc<Node<E>>) -> Option<Arc<Node<E>>> {
+    if node.height == other.height {
+        if node.width() + other.width() > FANOUT {
+            return Some(other);
+        }
+        absorb(node, &other, false);
+        return None;
+    }
+    let own = Arc::make_mut(node);
+    if let Kids::Nodes(nodes) = &mut own.kids {
+        let last = nodes.len() - 1;
+        if let Some(sibling) = push_back(&mut nodes[last], other) {
+            nodes.push(sibling);
+        }
+    }
+    own.settle()
+}
+
+/// Hangs `other`, lower than `node`, in front of it; what does not fit comes back, to stand in front.
+fn push_front<E: Entry>(node: &mut Arc<Node<E>>, other: Arc<Node<E>>) -> Option<Arc<Node<E>>> {
+    if node.height == other.height {
+        if node.width() + other.width() > FANOUT {
+            return Some(other);
+        }
+        absorb(node, &other, true);
+        return None;
+    }
+    let own = Arc::make_mut(node);
+    if let Kids::Nodes(nodes) = &mut own.kids
+        && let Some(in_front) = push_front(&mut nodes[0], other)
+    {
+        nodes.insert(0, in_front);
+    }
+    // `settle` gives the higher half; here the lower half must come back.
+    own.settle().map(|higher| std::mem::replace(node, higher))
+}
+
+fn split_node<E: Entry>(node: &Arc<Node<E>>, key: u64) -> (Option<Arc<Node<E>>>, Option<Arc<Node<E>>>) {
+    let below = node.firsts.partition_point(|&first| first < key);
+    if below == 0 {
+        return (None, Some(node.clone()));
+    }
+    match &node.kids {
+        Kids::Entries(_) if below == node.width() => (Some(node.clone()), None),
+        Kids::Entries(entries) => {
+            (Some(Node::of_entries(entries[..below].to_vec())), Some(Node::of_entries(entries[below..].to_vec())))
+        }
+        Kids::Nodes(nodes) => {
+            let (left, right) = split_node(&nodes[below - 1], key);
+            if right.is_none() && below == nodes.len() {
+                return (Some(node.clone()), None);
+            }
+            let left: Vec<_> = nodes[..below - 1].iter().cloned().chain(left).collect();
+            let right: Vec<_> = right.into_iter().chain(nodes[below..].iter().cloned()).collect();
+            let made = |nodes: Vec<_>| if nodes.is_empty() { None } else { Some(Node::of_nodes(nodes)) };
+            (made(left), made(right))
+        }
+    }
+}
+
+/// Entries in order, from both ends.
+#[derive(Clone)]
+pub(crate) struct Entries<'a, E> {
+    front: Path<'a, E>,
+    back: Path<'a, E>,
+    /// Keys of the entries that have not come yet; every entry has at least one.
+    left: u64,
+}
+
+#[derive(Clone)]
+struct Path<'a, E> {
+    above: Vec<(&'a [Arc<Node<E>>], usize)>,
+    entries: &'a [E],
+    /// Index of the next entry; for the back, one past it.
+    at: usize,
+}
+
+impl<'a, E: Entry> Entries<'a, E> {
+    fn new(tree: &'a Tree<E>, from: u64, start: u64, end: u64) -> Entries<'a, E> {
+        let mut front = Path { above: Vec::new(), entries: &[], at: 0 };
+        let mut back = front.clone();
+        if let Some(root) = &tree.root {
+            front.descend(root, |node| node.kid_for(from));
+            let mut pos = end.saturating_sub(1);
+            back.descend(root, |node| {
+                let at = node.ends.partition_point(|&end| end <= pos).min(node.width() - 1);
+                pos -= node.before(at);
+                at
+            });
+            back.at += 1;
+        }
+        Entries { front, back, left: end - start }
+    }
+
+    /// Keys of the entries that have not come yet.
+    pub(crate) fn keys_left(&self) -> u64 {
+        self.left
+    }
+}
+
+impl<'a, E: Entry> Path<'a, E> {
+    fn descend(&mut self, root: &'a Arc<Node<E>>, mut kid: impl FnMut(&Node<E>) -> usize) {
+        let mut node = root;
+        loop {
+            let at = kid(node);
+            match &node.kids {
+                Kids::Entries(entries) => {
+                    self.entries = entries;
+                    self.at = at;
+                    return;
+                }
+                Kids::Nodes(nodes) => {
+                    self.above.push((nodes, at));
+                    node = &nodes[at];
+                }
+            }
+        }
+    }
+
+    fn next_leaf(&mut self) -> bool {
+        while let Some((nodes, at)) = self.above.pop() {
+            if at + 1 < nodes.len() {
+                self.above.push((nodes, at + 1));
+                self.descend(&nodes[at + 1], |_| 0);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn previous_leaf(&mut self) -> bool {
+        while let Some((nodes, at)) = self.above.pop() {
+            if at > 0 {
+                self.above.push((nodes, at - 1));
+                self.descend(&nodes[at - 1], |node| node.width() - 1);
+                self.at += 1;
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl<'a, E: Entry> Iterator for Entries<'a, E> {
+    type Item = &'a E;
+
+    fn next(&mut self) -> Option<&'a E> {
+        if self.left == 0 || (self.front.at == self.front.entries.len() && !self.front.next_leaf()) {
+            return None;
+        }
+        let entry = &self.front.entries[self.front.at];
+        self.front.at += 1;
+        self.left -= entry.len();
+        Some(entry)
+    }
+}
+
+impl<'a, E: Entry> DoubleEndedIterator for Entries<'a, E> {
+    fn next_back(&mut self) -> Option<&'a E> {
+        if self.left == 0 || (self.back.at == 0 && !self.back.previous_leaf()) {
+            return None;
+        }
+        self.back.at -= 1;
+        let entry = &self.back.entries[self.back.at];
+        self.left -= entry.len();
+        Some(entry)
+    }
+}
