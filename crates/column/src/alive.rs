@@ -19,6 +19,7 @@ impl Alive {
         self.count
     }
 
+    #[cfg(test)]
     pub(crate) fn contains(&self, offset: usize) -> bool {
         match &self.bits {
             Some(bits) => bits.get(offset),

@@ -133,6 +133,11 @@ impl Block {
         }
     }
 
+    /// Whether the block keeps alive a slab that should go.
+    pub(crate) fn should_move(&self) -> bool {
+        self.region().is_some_and(Region::is_retired)
+    }
+
     /// Every cell as units of `T`, when they lie each in its place.
     pub(crate) fn dense<T: ArrowNativeType>(&self) -> Option<&[T]> {
         self.region().map(Region::cells)

@@ -23,6 +23,8 @@ use crate::{Chunk, Column, ColumnCounters, ColumnSource, Error, StorageCounters}
 const SLAB_BYTES: usize = 8 << 20;
 /// Cells written before readers get their turn at the lock: some tens of microseconds.
 const SLICE_CELLS: usize = 16 * BLOCK;
+/// Steps until held blocks are asked again to move.
+const RETRY_STEPS: u32 = 64;
 /// Moved rows are carried over in batches of this many.
 const MOVE_ROWS: u64 = 64 * BLOCK as u64;
 
@@ -47,6 +49,9 @@ struct Writer {
     pool: Pool,
     /// Keys whose cells died in the step that runs; readable until it is over.
     vacated: RowSet,
+    /// Blocks of closed slabs could not move yet, because somebody held them.
+    stragglers: bool,
+    settled: u32,
 }
 
 /// Cells to store, in the form the kind wants.
@@ -83,7 +88,7 @@ impl BlockColumn {
         let counters = StorageCounters::under(total);
         let pool = Pool::new(BLOCK * shape.width, SLAB_BYTES, counters.clone());
         let shared = Shared { tree: Tree::default(), written: at, undo: None, editing: false };
-        let writer = Writer { pool, vacated: RowSet::new() };
+        let writer = Writer { pool, vacated: RowSet::new(), stragglers: false, settled: 0 };
         BlockColumn { shape, counters, shared: Mutex::new(shared), writer: Mutex::new(writer) }
     }
 
@@ -135,6 +140,32 @@ impl BlockColumn {
         }
         if rebuilt || !vacated.is_empty() {
             writer.pool.trim();
+        }
+        self.tidy_slabs(&mut writer);
+    }
+
+    /// Empties slabs that hold few blocks: those of a released snapshot, or around scattered survivors.
+    fn tidy_slabs(&self, writer: &mut Writer) {
+        let mut closed = false;
+        if writer.pool.is_wasteful() {
+            writer.pool.trim();
+            closed = writer.pool.is_wasteful() && writer.pool.retire();
+        }
+        writer.settled = writer.settled.wrapping_add(1);
+        if !closed && !(writer.stragglers && writer.settled.is_multiple_of(RETRY_STEPS)) {
+            return;
+        }
+        writer.stragglers = false;
+        let mut shared = self.shared();
+        let moving = |leaf: &&Leaf| leaf.iter().any(|(_, entry)| entry.block.should_move());
+        let leaves: Vec<u64> = shared.tree.leaves().into_iter().filter(moving).map(Leaf::number).collect();
+        for number in leaves {
+            for entry in shared.tree.leaf_mut(number).entries_mut().filter(|entry| entry.block.should_move()) {
+                match Arc::get_mut(&mut entry.block) {
+                    Some(_) => entry.block = Arc::new(entry.block.copy(&self.shape, &mut writer.pool)),
+                    None => writer.stragglers = true,
+                }
+            }
         }
     }
 

@@ -54,13 +54,41 @@ macro_rules! with_width {
     ($shape:expr, $unit:ident, $stride:ident => $body:expr) => {{
         type Wide = arrow_buffer::i256;
         match ($shape.kind, $shape.width) {
-            ($crate::kind::Kind::Fixed(_), width) => { type $unit = u8; let $stride = width; $body }
-            (_, 1) => { type $unit = u8; let $stride = 1usize; $body }
-            (_, 2) => { type $unit = u16; let $stride = 1usize; $body }
-            (_, 4) => { type $unit = u32; let $stride = 1usize; $body }
-            (_, 8) => { type $unit = u64; let $stride = 1usize; $body }
-            (_, 16) => { type $unit = u128; let $stride = 1usize; $body }
-            _ => { type $unit = Wide; let $stride = 1usize; $body }
+            ($crate::kind::Kind::Fixed(_), width) => {
+                type $unit = u8;
+                let $stride = width;
+                $body
+            }
+            (_, 1) => {
+                type $unit = u8;
+                let $stride = 1usize;
+                $body
+            }
+            (_, 2) => {
+                type $unit = u16;
+                let $stride = 1usize;
+                $body
+            }
+            (_, 4) => {
+                type $unit = u32;
+                let $stride = 1usize;
+                $body
+            }
+            (_, 8) => {
+                type $unit = u64;
+                let $stride = 1usize;
+                $body
+            }
+            (_, 16) => {
+                type $unit = u128;
+                let $stride = 1usize;
+                $body
+            }
+            _ => {
+                type $unit = Wide;
+                let $stride = 1usize;
+                $body
+            }
         }
     }};
 }

@@ -247,7 +247,8 @@ mod tests {
     #[test]
     fn reads_are_slices_and_keys_start_where_told() {
         let parts = vec![numbers(0..100), numbers(100..100), numbers(100..250)];
-        let addresses: Vec<_> = [0, 2].map(|at: usize| parts[at].as_primitive::<Int64Type>().values().as_ptr()).to_vec();
+        let addresses: Vec<_> =
+            [0, 2].map(|at: usize| parts[at].as_primitive::<Int64Type>().values().as_ptr()).to_vec();
         let column = FlatColumn::at_keys(parts, 1000).unwrap();
         let slice = column.read(&RowSet::range(1120, 1200)).unwrap();
         assert_eq!(slice.as_primitive::<Int64Type>().values().as_ptr(), addresses[1].wrapping_add(20));

@@ -144,11 +144,7 @@ pub fn to_declared(array: &ArrayRef, declared: &DataType) -> Result<ArrayRef, Er
 }
 
 /// As [`to_declared`], with a say in what happens to precision that does not fit.
-pub fn to_declared_with(
-    array: &ArrayRef,
-    declared: &DataType,
-    on_loss: OnPrecisionLoss,
-) -> Result<ArrayRef, Error> {
+pub fn to_declared_with(array: &ArrayRef, declared: &DataType, on_loss: OnPrecisionLoss) -> Result<ArrayRef, Error> {
     if array.data_type() == declared {
         return Ok(array.clone());
     }

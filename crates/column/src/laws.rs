@@ -32,7 +32,13 @@ type Cell = Option<u64>;
 pub(crate) fn chunk(data_type: &DataType, cells: &[Cell]) -> ArrayRef {
     macro_rules! primitive {
         ($type:ty, $make:expr) => {
-            Arc::new(cells.iter().map(|cell| cell.map($make)).collect::<PrimitiveArray<$type>>().with_data_type(data_type.clone()))
+            Arc::new(
+                cells
+                    .iter()
+                    .map(|cell| cell.map($make))
+                    .collect::<PrimitiveArray<$type>>()
+                    .with_data_type(data_type.clone()),
+            )
         };
     }
     let text = |cell: &Cell| cell.map(|n| format!("{n}{}", "-long enough to leave the view".repeat((n % 3) as usize)));
@@ -40,7 +46,9 @@ pub(crate) fn chunk(data_type: &DataType, cells: &[Cell]) -> ArrayRef {
         DataType::Boolean => Arc::new(cells.iter().map(|cell| cell.map(|n| n % 2 == 1)).collect::<BooleanArray>()),
         DataType::Int8 => primitive!(Int8Type, |n| n as i8),
         DataType::UInt16 => primitive!(UInt16Type, |n| n as u16),
-        DataType::Float16 => primitive!(Float16Type, |n| <Float16Type as ArrowPrimitiveType>::Native::from_f32(n as f32)),
+        DataType::Float16 => {
+            primitive!(Float16Type, |n| <Float16Type as ArrowPrimitiveType>::Native::from_f32(n as f32))
+        }
         DataType::Int32 => primitive!(Int32Type, |n| n as i32),
         DataType::Date32 => primitive!(Date32Type, |n| n as i32),
         DataType::Float32 => primitive!(Float32Type, |n| n as f32),
@@ -60,7 +68,9 @@ pub(crate) fn chunk(data_type: &DataType, cells: &[Cell]) -> ArrayRef {
             Arc::new(FixedSizeBinaryArray::try_from_sparse_iter_with_size(cells, 5).unwrap())
         }
         DataType::Utf8View => Arc::new(cells.iter().map(text).collect::<StringViewArray>()),
-        DataType::BinaryView => Arc::new(cells.iter().map(|cell| text(cell).map(String::into_bytes)).collect::<BinaryViewArray>()),
+        DataType::BinaryView => {
+            Arc::new(cells.iter().map(|cell| text(cell).map(String::into_bytes)).collect::<BinaryViewArray>())
+        }
         DataType::List(_) => Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>(
             cells.iter().map(|cell| cell.map(|n| (0..n % 3).map(|i| Some((n + i) as i64)).collect::<Vec<_>>())),
         )),
@@ -76,10 +86,28 @@ pub(crate) fn chunk(data_type: &DataType, cells: &[Cell]) -> ArrayRef {
 pub(crate) fn every_type() -> Vec<DataType> {
     use DataType::*;
     vec![
-        Boolean, Int8, UInt16, Float16, Int32, Date32, Float32, Int64, UInt64, Float64,
-        Timestamp(TimeUnit::Nanosecond, Some("UTC".into())), Time64(TimeUnit::Nanosecond), Duration(TimeUnit::Nanosecond),
-        Decimal128(38, 2), Decimal256(50, 2), Interval(IntervalUnit::MonthDayNano), FixedSizeBinary(5), Utf8View, BinaryView,
-        List(Arc::new(Field::new_list_field(Int64, true))), Dictionary(Box::new(Int32), Box::new(Utf8)), Null,
+        Boolean,
+        Int8,
+        UInt16,
+        Float16,
+        Int32,
+        Date32,
+        Float32,
+        Int64,
+        UInt64,
+        Float64,
+        Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
+        Time64(TimeUnit::Nanosecond),
+        Duration(TimeUnit::Nanosecond),
+        Decimal128(38, 2),
+        Decimal256(50, 2),
+        Interval(IntervalUnit::MonthDayNano),
+        FixedSizeBinary(5),
+        Utf8View,
+        BinaryView,
+        List(Arc::new(Field::new_list_field(Int64, true))),
+        Dictionary(Box::new(Int32), Box::new(Utf8)),
+        Null,
     ]
 }
 
@@ -233,13 +261,15 @@ fn run(data_type: &DataType, seed: u64, steps: u64, size: u64) {
             check(&mut dice, &**view, data_type, then);
         }
         if dice.roll(40) == 0 {
-            column = BlockColumn::with_rows(data_type.clone(), step.now(), &keys(&rows), &expected(data_type, &rows)).unwrap();
+            column = BlockColumn::with_rows(data_type.clone(), step.now(), &keys(&rows), &expected(data_type, &rows))
+                .unwrap();
         }
     }
     drop(held);
     let everything = keys(&rows);
     let none = RowSet::new();
-    let gone = Edit { step: Step::new(steps + 1), undo: &none, moves: &[], removed: &everything, added: &none, writes: &[] };
+    let gone =
+        Edit { step: Step::new(steps + 1), undo: &none, moves: &[], removed: &everything, added: &none, writes: &[] };
     column.apply(&gone).unwrap();
     column.settle();
     let counters = column.counters();

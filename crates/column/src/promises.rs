@@ -105,7 +105,8 @@ fn undo_is_the_change_and_gone_after_the_step() {
 
 #[test]
 fn overwriting_the_same_cells_keeps_memory_flat() {
-    let long = |at: u64, step: u64| format!("{at:05} and a tail of some length: {}", "x".repeat(((at + step) % 40) as usize));
+    let long =
+        |at: u64, step: u64| format!("{at:05} and a tail of some length: {}", "x".repeat(((at + step) % 40) as usize));
     let rows = RowSet::flat(3 * BLOCK_KEYS);
     let strings = column_of(&texts(rows.iter().map(|key| long(key, 0))));
     let plain = column_of(&numbers(rows.iter().map(|key| key as i64)));
@@ -134,7 +135,10 @@ fn one_live_string_does_not_pin_its_batch() {
     let full = column.bytes();
     remove(&column, 1, &RowSet::range(1, BLOCK_KEYS - 1));
     assert!(column.bytes() < full / 100, "{} of {full}", column.bytes());
-    assert_eq!(at(&column, 1).read(&RowSet::key(0)).unwrap().as_string_view().value(0), "a rather long string, number 000000000");
+    assert_eq!(
+        at(&column, 1).read(&RowSet::key(0)).unwrap().as_string_view().value(0),
+        "a rather long string, number 000000000"
+    );
 }
 
 #[test]
@@ -172,7 +176,8 @@ fn keys_that_only_grow_do_not_grow_memory() {
         let none = RowSet::new();
         let cells: ArrayRef = Arc::new(Float64Array::from_iter_values((0..batch).map(|at| at as f64)));
         let writes = [(added.clone(), cells)];
-        let edit = Edit { step: Step::new(step), undo: &none, moves: &[], removed: &removed, added: &added, writes: &writes };
+        let edit =
+            Edit { step: Step::new(step), undo: &none, moves: &[], removed: &removed, added: &added, writes: &writes };
         column.apply(&edit).unwrap();
         column.settle();
         most = if step < 60 { most.max(column.bytes()) } else { most };
@@ -183,7 +188,9 @@ fn keys_that_only_grow_do_not_grow_memory() {
 #[test]
 fn scattered_survivors_cost_at_most_a_few_times_their_size() {
     let column = column_of(&numbers(0..400 * BLOCK_KEYS as i64));
-    let keep: RowSet = RowSet::from_spans((0..40).map(|at| rowset::Span { first: at * 10 * BLOCK_KEYS, last: at * 10 * BLOCK_KEYS + BLOCK_KEYS - 1 }));
+    let keep: RowSet = RowSet::from_spans(
+        (0..40).map(|at| rowset::Span { first: at * 10 * BLOCK_KEYS, last: at * 10 * BLOCK_KEYS + BLOCK_KEYS - 1 }),
+    );
     remove(&column, 1, &(&RowSet::flat(400 * BLOCK_KEYS) - &keep));
     let mut next = 400 * BLOCK_KEYS;
     for step in 2..300 {
@@ -195,6 +202,26 @@ fn scattered_survivors_cost_at_most_a_few_times_their_size() {
     let alive = (40 + 298) * BLOCK_KEYS * 8;
     assert!(column.bytes() < alive * 5 / 2, "{} for {alive}", column.bytes());
     assert_eq!(&at(&column, 299).read(&keep).unwrap(), &numbers(keep.iter().map(|key| key as i64)));
+}
+
+#[test]
+fn a_released_snapshot_gives_its_memory_back() {
+    let len = 600 * BLOCK_KEYS;
+    let column = column_of(&numbers(0..len as i64));
+    let held = at(&column, 0);
+    let touched = (0..590).filter(|at| at % 20 != 7).map(|at| at * BLOCK_KEYS);
+    let scattered = RowSet::from_sorted_keys(&touched.collect::<Vec<_>>());
+    modify(&column, 1, &scattered, &numbers(scattered.iter().map(|key| -(key as i64))));
+    column.settle();
+    assert!(column.counters().blocks_copied > 500 && column.bytes() > 3 * len * 8 / 2);
+    drop(held);
+    for step in 2..20 {
+        modify(&column, step, &RowSet::key(0), &numbers([0].into_iter()));
+        column.settle();
+    }
+    assert!(column.bytes() < len * 8 * 3 / 2, "{} for {}", column.bytes(), len * 8);
+    let now = |key: u64| if scattered.contains(key) { -(key as i64) } else { key as i64 };
+    assert_eq!(&at(&column, 19).read(&RowSet::flat(len)).unwrap(), &numbers((0..len).map(now)));
 }
 
 #[test]
@@ -289,7 +316,8 @@ fn wrong_cells_are_refused_before_anything_is_written() {
 
 #[test]
 fn redirections_compose_at_both_moments() {
-    let index = |keys: &[Option<u64>]| -> ArrayRef { Arc::new(keys.iter().copied().collect::<arrow_array::UInt64Array>()) };
+    let index =
+        |keys: &[Option<u64>]| -> ArrayRef { Arc::new(keys.iter().copied().collect::<arrow_array::UInt64Array>()) };
     let cells = Arc::new(column_of(&numbers(100..110)));
     let first = Arc::new(column_of(&index(&[Some(9), Some(8), None, Some(NO_ROW), Some(0)])));
     let second = Arc::new(column_of(&index(&[Some(4), Some(2), Some(3), Some(0), Some(0), None])));
@@ -302,7 +330,10 @@ fn redirections_compose_at_both_moments() {
     assert_eq!(&outer.at(Moment::new(0)).unwrap().read(&RowSet::flat(6)).unwrap(), &wanted);
     let now: ArrayRef = Arc::new(Int64Array::from(vec![Some(-5), None, None, None, None, None]));
     assert_eq!(&outer.at(Moment::new(1)).unwrap().read(&RowSet::flat(6)).unwrap(), &now);
-    assert_eq!(&outer.at(Moment::new(1)).unwrap().take(&[5, 0, NO_ROW]).unwrap(), &(Arc::new(Int64Array::from(vec![None, Some(-5), None])) as ArrayRef));
+    assert_eq!(
+        &outer.at(Moment::new(1)).unwrap().take(&[5, 0, NO_ROW]).unwrap(),
+        &(Arc::new(Int64Array::from(vec![None, Some(-5), None])) as ArrayRef)
+    );
 }
 
 #[test]

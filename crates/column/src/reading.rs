@@ -127,16 +127,19 @@ fn gather_units<'a, T: ArrowNativeType>(
     let mut block: Option<&Arc<Block>> = None;
     let mut dense: Option<&[T]> = None;
     let mut at = 0;
+    let mut batch: Batch<T> = Batch::new();
     for run in runs(rows) {
         if run.block != current {
             current = run.block;
             block = cursor.block(current);
             dense = block.and_then(|block| block.dense());
         }
-        let target = &mut out[at * stride..(at + run.len) * stride];
+        let len = run.len * stride;
         match (dense, block) {
-            (Some(cells), _) => copy_units(target, &cells[run.offset * stride..]),
-            (None, Some(block)) => block.copy_run(run.offset, target, stride),
+            (Some(cells), _) => {
+                batch.push(out, at * stride, &cells[run.offset * stride..][..len]);
+            }
+            (None, Some(block)) => block.copy_run(run.offset, &mut out[at * stride..][..len], stride),
             (None, None) => valid.get_or_insert_with(|| Bits::filled(*total, true)).fill(at, run.len, false),
         }
         if let Some(block) = block {
@@ -146,6 +149,42 @@ fn gather_units<'a, T: ArrowNativeType>(
             segments.note(block, usize::MAX, at, run.len);
         }
         at += run.len;
+    }
+    batch.flush(out);
+}
+
+/// Copies that wait for each other: where they come from is known before the first is made, so that
+/// their cache misses overlap.
+struct Batch<'a, T> {
+    sources: [(usize, &'a [T]); 64],
+    len: usize,
+}
+
+impl<'a, T: Copy> Batch<'a, T> {
+    fn new() -> Batch<'a, T> {
+        Batch { sources: [(0, &[]); 64], len: 0 }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, out: &mut [T], at: usize, source: &'a [T]) {
+        if source.len() >= 64 {
+            return out[at..at + source.len()].copy_from_slice(source);
+        }
+        if self.len == self.sources.len() {
+            self.flush(out);
+        }
+        self.sources[self.len] = (at, source);
+        self.len += 1;
+    }
+
+    fn flush(&mut self, out: &mut [T]) {
+        for &(at, source) in &self.sources[..self.len] {
+            match source {
+                [one] => out[at] = *one,
+                _ => copy_units(&mut out[at..at + source.len()], source),
+            }
+        }
+        self.len = 0;
     }
 }
 
@@ -198,13 +237,13 @@ fn take_units<'a, T: ArrowNativeType>(
     let mut current = u64::MAX;
     let mut found: Option<(&Arc<Block>, usize)> = None;
     let base = segments.first_number;
+    let mut batch: Batch<T> = Batch::new();
     for (at, &key) in keys.iter().enumerate() {
         let (number, offset) = locate(key);
-        let target = &mut out[at * stride..(at + 1) * stride];
         if let Some(cells) = plain.get(number.wrapping_sub(base) as usize)
             && !cells.is_empty()
         {
-            copy_units(target, &cells[offset * stride..]);
+            batch.push(out, at * stride, &cells[offset * stride..][..stride]);
             continue;
         }
         if number != current {
@@ -215,12 +254,13 @@ fn take_units<'a, T: ArrowNativeType>(
             valid.get_or_insert_with(|| Bits::filled(keys.len(), true)).set(at, false);
             continue;
         };
-        block.copy_run(offset, target, stride);
+        block.copy_run(offset, &mut out[at * stride..][..stride], stride);
         if block.valid().is_some_and(|bits| !bits.get(offset)) {
             valid.get_or_insert_with(|| Bits::filled(keys.len(), true)).set(at, false);
         }
         segments.note(block, place, at, 1);
     }
+    batch.flush(out);
 }
 
 /// The blocks of a tree by number, where a table of them is worth making.

@@ -31,7 +31,6 @@ impl Run {
     pub(crate) fn leaf(&self) -> u64 {
         self.block >> FAN_BITS
     }
-
 }
 
 /// The spans of a row set, cut at the edges of blocks.
@@ -120,6 +119,14 @@ impl Leaf {
             self.entries.insert(at, make());
         }
         &mut self.entries[at]
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub(crate) fn entries_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
+        self.entries.iter_mut()
     }
 
     pub(crate) fn remove(&mut self, block: u64) {

@@ -38,11 +38,8 @@ pub(crate) fn restore(gathered: &mut Gathered, shape: &Shape, asked: &RowSet, ro
 
 /// Puts old cells over those taken for `keys`.
 pub(crate) fn restore_taken(gathered: &mut Gathered, shape: &Shape, keys: &[u64], rows: &RowSet, chunk: &ArrayRef) {
-    let hits: Vec<(usize, usize)> = keys
-        .iter()
-        .enumerate()
-        .filter_map(|(at, &key)| rows.position_of(key).map(|pos| (at, pos as usize)))
-        .collect();
+    let hits: Vec<(usize, usize)> =
+        keys.iter().enumerate().filter_map(|(at, &key)| rows.position_of(key).map(|pos| (at, pos as usize))).collect();
     if !hits.is_empty() {
         patch(gathered, shape, &Cells::of(shape, chunk), hits.into_iter());
     }
