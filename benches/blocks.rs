@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
-use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, StringViewArray};
+use arrow_array::{ArrayRef, Float64Array, Int64Array, StringViewArray};
 use arrow_schema::DataType;
-use column::{BlockColumn, Column, ColumnSource, Edit};
+use column::{BlockColumn, ColumnSource, Edit};
 use graph::{Moment, Step};
 use rowset::RowSet;
 
@@ -82,6 +82,7 @@ fn main() {
     println!("10 million rows leave in {pieces} pieces; blocks copied without readers: {copied}");
 
     let long = appended(DataType::Int64, ROWS, 10_000, &|len| Arc::new(Int64Array::from_iter_values(0..len as i64)));
+    (0..20).for_each(|_| column.settle());
     let held = column.counters().bytes_held + long.counters().bytes_held;
     let arrow = (plain.len() * 8) as f64 + (ROWS * 8) as f64;
     println!("bytes held for Int64 + Float64: {:.3} of Arrow's", held as f64 / arrow);
