@@ -8,6 +8,9 @@ VENV ?= .venv
 ARGS ?=
 
 export TICKFRAME_VENV := $(abspath $(VENV))
+export VIRTUAL_ENV := $(TICKFRAME_VENV)
+# One interpreter for maturin and for cargo: another would rebuild pyo3.
+export PYO3_PYTHON := $(TICKFRAME_VENV)/bin/python
 export CARGO_TERM_QUIET ?= true
 ifdef CARGO_TARGET_DIR
 export CARGO_TARGET_DIR
@@ -66,9 +69,8 @@ lint-python: venv
 	$(RUN)ruff format --check .
 	$(RUN)mypy
 
-# A Python interpreter for pyo3's build script; the venv's, so that its cache does not depend on PATH.
 lint-rust: venv
-	PYO3_PYTHON=$(RUN)python cargo clippy $(PROFILE) --workspace --all-targets -- -D warnings
+	cargo clippy $(PROFILE) --workspace --all-targets -- -D warnings
 
 floors:
 	cargo test $(PROFILE) $(FLOORS)

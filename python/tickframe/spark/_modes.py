@@ -16,18 +16,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from tickframe import Graph, Table
+    from tickframe import AppendTable, BlinkTable, Graph, Table, Token
 
 DELETE = "__tickframe_delete"
 """The column by which a batch marks its tombstones."""
-
-
-class Token(Protocol):
-    """What a source answers to a write."""
-
-    def wait(self, timeout: float | None = None) -> int:
-        """The step in which the rows are visible."""
-        ...
 
 
 class Mode(Protocol):
@@ -97,6 +89,7 @@ class Append:
         if blink and ring is not None:
             message = "from_spark_stream: blink= and ring= exclude each other"
             raise ValueError(message)
+        self.source: AppendTable | BlinkTable
         self.source = tf.blink_table(schema, graph=graph) if blink else tf.append_table(schema, graph=graph)
         self.table: Table = self.source
         if ring is not None:
@@ -158,23 +151,11 @@ class Complete:
     def __init__(self, schema: pa.Schema, key: Sequence[str], graph: Graph | None) -> None:
         import tickframe as tf
 
-        self._key = list(key)
-        self._graph = graph if graph is not None else tf.default_graph()
-        self._present = schema.empty_table().select(self._key)
-        self.source = tf.keyed_table(schema, key=self._key, graph=self._graph)
+        self.source = tf.keyed_table(schema, key=list(key), graph=graph)
         self.table: Table = self.source
 
     def apply(self, rows: pa.Table) -> Token | None:
-        keys = rows.select(self._key)
-        gone = missing_keys(self._present, keys)
-        token: Token | None = None
-        with self._graph.transaction():
-            if gone.num_rows:
-                token = self.source.delete(gone)
-            if rows.num_rows:
-                token = self.source.upsert(rows)
-        self._present = keys
-        return token
+        return self.source.replace(rows)
 
     def compact(self, batches: Sequence[pa.Table]) -> pa.Table | None:
         del batches  # the last one alone is kept
@@ -203,11 +184,7 @@ class CompleteWithoutKey:
         gone, self._present = self._present, coming
         if not gone and not coming:
             return None
-        token: Token = self.source.apply(
-            removed=gone or None,
-            added=(coming, rows) if coming else None,
-        )
-        return token
+        return self.source.apply(removed=gone or None, added=(coming, rows) if coming else None)
 
     def compact(self, batches: Sequence[pa.Table]) -> pa.Table | None:
         del batches
@@ -221,17 +198,3 @@ def last_of_each_key(rows: pa.Table, key: Sequence[str]) -> pa.Table:
     last = numbered.group_by(list(key), use_threads=False).aggregate([("__place", "max")])
     return rows.take(last.column("__place_max"))
 
-
-def missing_keys(before: pa.Table, now: pa.Table) -> pa.Table:
-    """The keys that were there and are not any more; null is a key like any other."""
-    import pyarrow.compute as pc
-
-    arrow = pyarrow()
-    names = before.column_names
-
-    def marked(keys: pa.Table, there: int) -> pa.Table:
-        return keys.append_column("__there", arrow.repeat(arrow.scalar(there, arrow.int8()), keys.num_rows))
-
-    both = arrow.concat_tables([marked(before, 0), marked(now, 1)])
-    seen = both.group_by(names, use_threads=False).aggregate([("__there", "max")])
-    return seen.filter(pc.equal(seen.column("__there_max"), 0)).select(names)

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from tickframe import errors
 from tickframe.spark._checkpoint import SparkCheckpoint
 from tickframe.spark._log import BatchLog
-from tickframe.spark._modes import DELETE, Mode, Token, mode_of
+from tickframe.spark._modes import DELETE, Mode, mode_of
 from tickframe.spark._types import incoming, pyarrow
 from tickframe.spark.frame import is_connect, names, sorted_by
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tickframe import Graph, Table
+    from tickframe import Graph, Table, Token
 
 __all__ = ["SparkFeed", "from_spark_stream"]
 
@@ -352,7 +352,7 @@ class SparkFeed:
         import tickframe as tf
 
         graph = self._graph if self._graph is not None else tf.default_graph()
-        return bool(graph.running)
+        return graph.is_started
 
     def _refuse_gap(self, found: str) -> bool:
         """Raise over missing batches, or warn and return True if the caller of the feed wants to go on."""
