@@ -3,6 +3,7 @@
 # What is missing is named with the way to get it.
 
 SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
 PYTHON ?= python3
 VENV ?= .venv
 ARGS ?=
@@ -21,9 +22,11 @@ STAGE := bash scripts/stage.sh
 # Floors 0 to 3 and the oracle: what the inner loop compiles. `native` links only with Python's help.
 FLOORS := -p tickframe-rowset -p tickframe-graph -p tickframe-column -p tickframe-formula -p tickframe-engine -p tickframe-model
 PROFILE := --profile ci
+# pip tells of every extra it was not asked for.
+QUIETLY := 2>&1 | { grep -v -e '^Ignoring ' -e '^Looking in ' || true; }
 
 .PHONY: help demo test check bench wheel lint venv clean \
-	tidy lint-python lint-rust floors rust develop wheel-test test-python test-spark test-examples benches
+	tidy lint-python lint-rust floors rust develop release wheel-test test-python test-spark test-examples benches
 
 help:
 	@echo 'make demo    run the flights of 2013 through Spark and tickframe, and prove the result (ARGS="--days 14")'
@@ -38,7 +41,7 @@ help:
 ## The main job
 
 demo: venv
-	@$(STAGE) 'build the extension' $(RUN)maturin develop --release --quiet
+	@$(STAGE) 'build the extension' $(MAKE) --no-print-directory release
 	$(RUN)python examples/flights $(ARGS)
 
 ## Tests, in the order of how soon bad news comes
@@ -79,7 +82,10 @@ rust: venv
 	cargo test $(PROFILE) -p tickframe-tests
 
 develop: venv
-	$(RUN)maturin develop $(PROFILE) --quiet
+	@$(RUN)maturin develop $(PROFILE) --quiet $(QUIETLY)
+
+release: venv
+	@$(RUN)maturin develop --release --quiet $(QUIETLY)
 
 wheel-test: venv
 	bash scripts/wheel_test.sh
@@ -100,7 +106,7 @@ test-examples: develop
 ## Figures and packages
 
 bench: venv
-	@$(STAGE) 'build the extension' $(RUN)maturin develop --release --quiet
+	@$(STAGE) 'build the extension' $(MAKE) --no-print-directory release
 	cargo bench -p tickframe-benches -- $(ARGS)
 	@if [ -f benches/compare/run.py ]; then $(RUN)python benches/compare/run.py $(ARGS); fi
 

@@ -93,10 +93,11 @@ class Append:
         self.source = tf.blink_table(schema, graph=graph) if blink else tf.append_table(schema, graph=graph)
         self.table: Table = self.source
         if ring is not None:
-            if not hasattr(tf, "ring_table"):
+            ring_table = getattr(tf, "ring_table", None)
+            if ring_table is None:
                 message = "from_spark_stream: ring= needs tf.ring_table, which this version does not have"
                 raise errors.InvalidOperationError(message)
-            self.table = tf.ring_table(self.source, ring)
+            self.table = ring_table(self.source, ring)
 
     def apply(self, rows: pa.Table) -> Token | None:
         return self.source.append(rows) if rows.num_rows else None
