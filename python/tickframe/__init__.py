@@ -10,10 +10,11 @@
 [{'sym': 'A', 'total': 40}, {'sym': 'B', 'total': 20}]
 """
 
+from __future__ import annotations
+
 import logging as _logging
 import warnings as _warnings
 from typing import TYPE_CHECKING as _TYPE_CHECKING
-from typing import Any as _Any
 
 from tickframe import _native, agg, errors
 from tickframe._native import RowSet
@@ -81,6 +82,8 @@ from tickframe.table import (
 )
 
 if _TYPE_CHECKING:
+    from typing import Any
+
     from tickframe import spark
     from tickframe.spark import from_spark
 
@@ -95,7 +98,7 @@ if _native.CHECKED:
     )
 
 
-def __getattr__(name: str) -> _Any:
+def __getattr__(name: str) -> Any:
     """Spark's half is imported when it is first asked for."""
     if name in {"spark", "from_spark"}:
         import importlib

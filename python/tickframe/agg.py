@@ -9,10 +9,13 @@ They are the expressions ``col("In").sum().alias("Out")`` and mix with them free
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from tickframe.expr import Columns, Expr, col
 from tickframe.expr import len as len_
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["avg", "count_", "first", "last", "max_", "min_", "std", "sum_", "var"]
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import os
 from contextvars import ContextVar
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self
 
 __all__ = ["Config", "setting"]
 
@@ -34,24 +34,23 @@ _DEFAULTS: dict[str, Any] = {
     "autostart": True,
 }
 _chosen: ContextVar[dict[str, Any]] = ContextVar("tickframe.config")
-T = TypeVar("T")
 
 
-def setting(name: str, given: T | None = None) -> T:
+def setting(name: str, given: Any = None) -> Any:
     """The value of one setting: `given` itself, else the context's, else the environment's, else the default."""
     if given is not None:
         return given
     chosen: Any = _chosen.get({}).get(name)
     if chosen is not None:
-        return chosen  # type: ignore[no-any-return]
+        return chosen
     default: Any = _DEFAULTS[name]
     text = os.environ.get(f"TICKFRAME_{name.upper()}")
     if text is None:
-        return default  # type: ignore[no-any-return]
+        return default
     if isinstance(default, bool):
-        return (text.strip().lower() not in {"0", "false", "no", "off"})  # type: ignore[return-value]
+        return text.strip().lower() not in {"0", "false", "no", "off"}
     try:
-        return type(default)(text)  # type: ignore[no-any-return]
+        return type(default)(text)
     except ValueError as why:
         raise ValueError(f"TICKFRAME_{name.upper()}={text!r} is no {type(default).__name__}") from why
 
@@ -79,7 +78,7 @@ class Config:
         self._settings = settings
         self._tokens: list[Any] = []
 
-    def __enter__(self) -> Config:
+    def __enter__(self) -> Self:
         self._tokens.append(_chosen.set({**_chosen.get({}), **self._settings}))
         return self
 

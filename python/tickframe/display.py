@@ -6,10 +6,10 @@ import html
 from typing import TYPE_CHECKING, Any
 
 from tickframe.config import setting
-from tickframe.dtypes import DataType
 from tickframe.errors import TableFailedError
 
 if TYPE_CHECKING:
+    from tickframe.dtypes import DataType
     from tickframe.table import Table
 
 __all__ = ["as_html", "as_text"]
@@ -47,7 +47,10 @@ def _shown(table: Table) -> tuple[int, list[tuple[str, DataType, list[str]]], in
     first = (most_rows + 1) // 2
     size, cells = table._native.peek(columns, first, most_rows - first)
     row_gap = first if size > most_rows else None
-    shown = [(names[at], types[at], [_cell(value, limit) for value in column]) for at, column in zip(columns, cells, strict=True)]
+    shown = [
+        (names[at], types[at], [_cell(value, limit) for value in column])
+        for at, column in zip(columns, cells, strict=True)
+    ]
     return size, shown, row_gap, column_gap
 
 
@@ -59,7 +62,7 @@ def _state(table: Table) -> str | None:
     held = table.attributes
     kinds = [name.replace("_", "-") for name in ("blink", "append_only", "add_only") if held.get(name)]
     kind = kinds[0] if kinds else "keyed" if "key" in held else "live"
-    step = table._native.graph().settled
+    step = table.graph.settled if table.graph is not None else 0
     text = f"{kind} · {table._native.label} · step {step}"
     return f"{text} · failed in step {failure.step}" if isinstance(failure, TableFailedError) else text
 
@@ -106,7 +109,10 @@ def as_html(table: Table) -> str:
         return f"<small>{html.escape(str(state))}</small><pre>{html.escape(str(failure))}</pre>"
     size, columns, row_gap, column_gap = _shown(table)
     heads = [f"<th>{html.escape(name)}<br><small>{html.escape(repr(kind))}</small></th>" for name, kind, _ in columns]
-    rows = [[f"<td>{html.escape(cells[at])}</td>" for _, _, cells in columns] for at in range(len(columns[0][2]) if columns else 0)]
+    rows = [
+        [f"<td>{html.escape(cells[at])}</td>" for _, _, cells in columns]
+        for at in range(len(columns[0][2]) if columns else 0)
+    ]
     if column_gap is not None:
         heads.insert(column_gap, "<th>…</th>")
         for row in rows:

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import datetime as _dt
 import decimal as _decimal
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from collections.abc import Mapping
+    from typing import Self
 
 __all__ = [
     "Array",

@@ -131,7 +131,7 @@ class PermissionDeniedError(TickframeError, PermissionError):
     """The token is right, the call is not allowed to it."""
 
 
-class TimeoutError(TickframeError, builtins.TimeoutError):  # noqa: A001 - the name users catch, and it is that class too
+class TimeoutError(TickframeError, builtins.TimeoutError):
     """A ``wait(timeout)`` ran out of time."""
 
 

@@ -11,16 +11,33 @@ keeps only true. `and`, `or` and `not` cannot be overloaded in Python: write ``&
 
 from __future__ import annotations
 
-import datetime as _dt
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tickframe import _native
 from tickframe.dtypes import DataTypeLike, dtype
 
-__all__ = ["Expr", "IntoExpr", "Then", "When", "arctan2", "coalesce", "col", "len", "lit", "max_horizontal", "min_horizontal", "when"]
+if TYPE_CHECKING:
+    import datetime as _dt
 
-IntoExpr: TypeAlias = "Expr | str | int | float | bool | bytes | _dt.datetime | _dt.date | _dt.time | _dt.timedelta | None"
+__all__ = [
+    "Expr",
+    "IntoExpr",
+    "Then",
+    "When",
+    "arctan2",
+    "coalesce",
+    "col",
+    "len",
+    "lit",
+    "max_horizontal",
+    "min_horizontal",
+    "when",
+]
+
+IntoExpr: TypeAlias = (
+    "Expr | str | int | float | bool | bytes | _dt.datetime | _dt.date | _dt.time | _dt.timedelta | None"
+)
 """What stands for an expression; whether a bare string is a column or a text is said by each function."""
 
 Text: TypeAlias = str
@@ -702,9 +719,6 @@ def col(name: str, *more: str) -> Expr:
     >>> t.select(tf.col("a", "c")).to_dicts()
     [{'a': 1, 'c': 3}]
     """
-    if not isinstance(name, str):
-        msg = f"a column name is a str, not {type(name).__name__}"
-        raise TypeError(msg)
     if more:
         columns: Any = Columns(Expr(_native.Expr.column(each)) for each in (name, *more))
         return columns  # type: ignore[no-any-return]

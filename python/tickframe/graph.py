@@ -10,7 +10,6 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -19,6 +18,8 @@ from tickframe import _native
 from tickframe.config import setting
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tickframe.table import Table
 
 __all__ = ["Graph", "default_graph"]
@@ -170,7 +171,11 @@ class Graph:
             _, label, _, step, last, total, runs, failed = nodes[number]
             again = number in seen
             state = " · failed" if failed else ""
-            figures = " (above)" if again else f" · step {step} · {runs} runs · {last / 1e6:.3f} ms last, {total / 1e6:.3f} ms in all"
+            figures = (
+                " (above)"
+                if again
+                else f" · step {step} · {runs} runs · {last / 1e6:.3f} ms last, {total / 1e6:.3f} ms in all"
+            )
             lines.append("  " * depth + label + figures + state)
             seen.add(number)
             if not again:

@@ -13,7 +13,7 @@ import warnings
 import weakref
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from tickframe import _native
 from tickframe.errors import InvalidOperationError, TableFailedError
@@ -130,7 +130,7 @@ class Subscription:
         if self._native is not None:
             self._native.cancel()
 
-    def __enter__(self) -> Subscription:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -153,11 +153,13 @@ class Subscription:
             return
         try:
             self._fn(Update(word))
-        except Exception as raised:  # noqa: BLE001 - whatever a listener raises is its own business
+        except Exception as raised:
             self._strikes += 1
             self._tell(raised)
             if self._strikes >= _STRIKES:
-                logger.error("listener %r raised %d times and was detached; its table lives", self._fn, self._strikes)
+                logger.exception(
+                    "listener %r raised %d times and was detached; its table lives", self._fn, self._strikes
+                )
                 self.cancel()
 
     def _tell(self, raised: BaseException) -> None:
@@ -241,10 +243,12 @@ class Updates(AsyncIterator[Update]):
 
     def _push(self, update: Update) -> None:
         if self._mode == "every" and len(self._pending) == self._pending.maxlen:
-            self._end(InvalidOperationError(
-                f"updates: the loop fell {self._pending.maxlen} updates behind; "
-                'take them faster, raise max_pending=, or ask for mode="latest"'
-            ))
+            self._end(
+                InvalidOperationError(
+                    f"updates: the loop fell {self._pending.maxlen} updates behind; "
+                    'take them faster, raise max_pending=, or ask for mode="latest"'
+                )
+            )
             return
         self._pending.append(update)
         self._woken.set()

@@ -11,6 +11,9 @@ from tickframe.dtypes import DataType, DataTypeLike, dtype, from_spec
 __all__ = ["Schema", "SchemaLike"]
 
 
+NativeSchema: TypeAlias = _native.Schema
+
+
 class Schema(Mapping[str, DataType]):
     """An ordered mapping from column name to type; also anything that reads ``__arrow_c_schema__``.
 
@@ -23,6 +26,8 @@ class Schema(Mapping[str, DataType]):
     """
 
     __slots__ = ("_columns", "_native")
+    _columns: dict[str, DataType]
+    _native: NativeSchema
 
     def __init__(self, columns: SchemaLike) -> None:
         if isinstance(columns, Schema):
@@ -39,7 +44,7 @@ class Schema(Mapping[str, DataType]):
         self._columns = {name: from_spec(spec) for name, spec in self._native.specs()}
 
     @classmethod
-    def _of(cls, native: _native.Schema) -> Schema:
+    def _of(cls, native: NativeSchema) -> Schema:
         made = cls.__new__(cls)
         made._native = native
         made._columns = {name: from_spec(spec) for name, spec in native.specs()}

@@ -7,13 +7,15 @@ calls keep their order per source. What does not fit the schema raises at the ca
 from __future__ import annotations
 
 import datetime as _dt
-from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tickframe import _native
 from tickframe.graph import Graph, graph_for_source
 from tickframe.schema import Schema, SchemaLike
 from tickframe.table import Names, Table, names_of, nanoseconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 __all__ = [
     "AppendTable",
@@ -212,6 +214,6 @@ def time_table(
     if moment is not None:
         if moment.tzinfo is None:
             raise ValueError("time_table: start must have a zone, e.g. datetime(..., tzinfo=timezone.utc)")
-        moment = nanoseconds(moment - _dt.datetime(1970, 1, 1, tzinfo=_dt.timezone.utc))
+        moment = nanoseconds(moment - _dt.datetime(1970, 1, 1, tzinfo=_dt.UTC))
     graph = graph_for_source(graph)
     return Table(_native.time_table(graph._native, every, moment, blink))

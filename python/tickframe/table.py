@@ -8,7 +8,6 @@ with equal results on equal data.
 from __future__ import annotations
 
 import datetime as _dt
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
@@ -23,7 +22,9 @@ from tickframe.listener import Subscription, Update, Updates, follow
 from tickframe.schema import Schema, SchemaLike
 
 if TYPE_CHECKING:
-    import pandas
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import pandas  # type: ignore[import-untyped]
     import polars
     import pyarrow
 
@@ -198,7 +199,8 @@ class Table:
 
     def to_polars(self) -> polars.DataFrame:
         """A polars frame of the settled step, without a copy of flat columns. Needs polars."""
-        return _optional("polars", "to_polars()", "polars").DataFrame(_Views(self._native))
+        frame: polars.DataFrame = _optional("polars", "to_polars()", "polars").DataFrame(_Views(self._native))
+        return frame
 
     def to_pandas(self) -> pandas.DataFrame:
         """A pandas frame with Arrow-backed columns. Needs pandas and pyarrow."""
@@ -388,7 +390,14 @@ class Table:
         added = None if joins is None else _pairs(joins, "natural_join")
         return Table(
             _native.natural_join(
-                "natural_join", self._native, other._native, _pairs(on, "natural_join"), added, suffix, multiple, nulls_equal
+                "natural_join",
+                self._native,
+                other._native,
+                _pairs(on, "natural_join"),
+                added,
+                suffix,
+                multiple,
+                nulls_equal,
             )
         )
 
@@ -711,7 +720,7 @@ def from_arrow(data: object) -> Table:
     if module.startswith("pyspark."):
         from tickframe.spark import from_spark
 
-        return from_spark(data)  # type: ignore[arg-type]
+        return from_spark(data)
     if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__"):
         raise TypeError(f"from_arrow: {type(data).__name__} has neither __arrow_c_stream__ nor __arrow_c_array__")
     return Table(_native.table("from_arrow", data, None))
@@ -748,4 +757,3 @@ def concat(tables: Iterable[Table], how: Literal["vertical"] = "vertical") -> Ta
 def merge(*tables: Table | Iterable[Table]) -> Table:
     """`concat`, by Deephaven's name."""
     return concat([each for item in tables for each in ([item] if isinstance(item, Table) else item)])
-
