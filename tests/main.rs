@@ -1,3 +1,20 @@
 //! The integration tests, one binary.
 
+mod expressions;
+mod laws;
+mod model;
+#[path = "../crates/engine/src/testing/oracle.rs"]
+mod oracle;
 mod tidy;
+
+/// What the bridge to the model expects beside it.
+mod check {
+    pub use engine::testing::{Found, run_law};
+}
+mod plain {
+    pub use engine::testing::{Cell, Plain};
+}
+mod random {
+    pub use engine::testing::TableSpec;
+}
+use engine::testing::{Error, Table};

@@ -13,30 +13,12 @@ const FLOORS: &[(&str, &[&str], &[&str])] = &[
     (
         "column",
         &["rowset", "graph"],
-        &[
-            "arrow-arith",
-            "arrow-ord",
-            "arrow-row",
-            "foldhash",
-            "hashbrown",
-            "rayon",
-            "thiserror",
-        ],
+        &["arrow-arith", "arrow-ord", "arrow-row", "foldhash", "hashbrown", "rayon", "thiserror"],
     ),
     (
         "formula",
         &["column"],
-        &[
-            "arrow-arith",
-            "arrow-ord",
-            "arrow-row",
-            "arrow-string",
-            "jiff",
-            "regex",
-            "serde",
-            "serde_json",
-            "thiserror",
-        ],
+        &["arrow-arith", "arrow-ord", "arrow-row", "arrow-string", "jiff", "regex", "serde", "serde_json", "thiserror"],
     ),
     (
         "engine",
@@ -56,93 +38,50 @@ const FLOORS: &[(&str, &[&str], &[&str])] = &[
     (
         "native",
         &["rowset", "graph", "column", "formula", "engine"],
-        &[
-            "arrow-arith",
-            "arrow-ord",
-            "arrow-row",
-            "pyo3",
-            "serde_json",
-        ],
+        &["arrow-arith", "arrow-ord", "arrow-row", "pyo3", "serde_json"],
     ),
     ("model", &[], &[]),
 ];
 
-const ARROW: &[&str] = &[
-    "arrow-array",
-    "arrow-buffer",
-    "arrow-cast",
-    "arrow-data",
-    "arrow-schema",
-    "arrow-select",
-];
+const ARROW: &[&str] = &["arrow-array", "arrow-buffer", "arrow-cast", "arrow-data", "arrow-schema", "arrow-select"];
 
 /// What a test or a bench may use besides.
 const TEST_ONLY: &[&str] = &["criterion", "proptest", "roaring"];
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("the tests lie in the project")
-        .to_path_buf()
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests lie in the project").to_path_buf()
 }
 
 /// Every file of the project: what git knows or would take in, else what lies there.
 fn files() -> Vec<PathBuf> {
     let listing = Command::new("git")
-        .args([
-            "ls-files",
-            "-z",
-            "--cached",
-            "--others",
-            "--exclude-standard",
-        ])
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .current_dir(root())
         .output();
     let listed: Vec<PathBuf> = match listing {
         Ok(output) if output.status.success() => {
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            text.split('\0')
-                .filter(|name| !name.is_empty())
-                .map(PathBuf::from)
-                .collect()
+            text.split('\0').filter(|name| !name.is_empty()).map(PathBuf::from).collect()
         }
-        _ => walk(&root())
-            .into_iter()
-            .filter_map(|path| Some(path.strip_prefix(root()).ok()?.to_path_buf()))
-            .collect(),
+        _ => walk(&root()).into_iter().filter_map(|path| Some(path.strip_prefix(root()).ok()?.to_path_buf())).collect(),
     };
-    listed
-        .into_iter()
-        .filter(|path| root().join(path).is_file())
-        .collect()
+    listed.into_iter().filter(|path| root().join(path).is_file()).collect()
 }
 
 fn walk(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder)
-        .map(|entries| entries.flatten().collect())
-        .unwrap_or_else(|_| Vec::new());
+    let entries = std::fs::read_dir(folder).map(|entries| entries.flatten().collect()).unwrap_or_else(|_| Vec::new());
     let hidden = |name: &str| {
-        (name.starts_with('.') && name != ".ci")
-            || ["target", "out", "data", "__pycache__"].contains(&name)
+        (name.starts_with('.') && name != ".ci") || ["target", "out", "data", "__pycache__"].contains(&name)
     };
     entries
         .iter()
         .filter(|entry| !hidden(&entry.file_name().to_string_lossy()))
-        .flat_map(|entry| {
-            if entry.path().is_dir() {
-                walk(&entry.path())
-            } else {
-                vec![entry.path()]
-            }
-        })
+        .flat_map(|entry| if entry.path().is_dir() { walk(&entry.path()) } else { vec![entry.path()] })
         .collect()
 }
 
 fn with_extension(extension: &str) -> Vec<PathBuf> {
-    files()
-        .into_iter()
-        .filter(|path| path.extension().is_some_and(|found| found == extension))
-        .collect()
+    files().into_iter().filter(|path| path.extension().is_some_and(|found| found == extension)).collect()
 }
 
 /// The text of a file; nothing if it is no text.
@@ -178,31 +117,17 @@ fn section(manifest: &str, name: &str) -> BTreeSet<String> {
 fn crates_lean_only_downwards() {
     let ours: BTreeSet<&str> = FLOORS.iter().map(|(name, ..)| *name).collect();
     let mut wrong = Vec::new();
-    for path in files()
-        .iter()
-        .filter(|path| path.starts_with("crates") && path.ends_with("Cargo.toml"))
-    {
-        let name = path
-            .components()
-            .nth(1)
-            .expect("a crate has a folder")
-            .as_os_str()
-            .to_string_lossy()
-            .into_owned();
+    for path in files().iter().filter(|path| path.starts_with("crates") && path.ends_with("Cargo.toml")) {
+        let name = path.components().nth(1).expect("a crate has a folder").as_os_str().to_string_lossy().into_owned();
         let Some((_, own, outside)) = FLOORS.iter().find(|(known, ..)| *known == name) else {
-            wrong.push(format!(
-                "{name} stands on no floor: give it a line in FLOORS"
-            ));
+            wrong.push(format!("{name} stands on no floor: give it a line in FLOORS"));
             continue;
         };
         let manifest = read(path);
-        for used in
-            section(&manifest, "dependencies").union(&section(&manifest, "build-dependencies"))
-        {
+        for used in section(&manifest, "dependencies").union(&section(&manifest, "build-dependencies")) {
             let allowed = own.contains(&used.as_str())
                 || outside.contains(&used.as_str())
-                || (ARROW.contains(&used.as_str())
-                    && !["rowset", "graph", "model"].contains(&name.as_str()));
+                || (ARROW.contains(&used.as_str()) && !["rowset", "graph", "model"].contains(&name.as_str()));
             if !allowed {
                 wrong.push(format!("{name} must not depend on {used}"));
             }
@@ -213,9 +138,7 @@ fn crates_lean_only_downwards() {
             let outside_known = ours.contains(used.as_str())
                 || TEST_ONLY.contains(&used.as_str())
                 || ARROW.contains(&used.as_str())
-                || FLOORS
-                    .iter()
-                    .any(|(_, _, outside)| outside.contains(&used.as_str()));
+                || FLOORS.iter().any(|(_, _, outside)| outside.contains(&used.as_str()));
             if !known || !outside_known {
                 wrong.push(format!("the tests of {name} must not depend on {used}"));
             }
@@ -227,24 +150,14 @@ fn crates_lean_only_downwards() {
 #[test]
 fn manifests_are_read_as_cargo_reads_them() {
     let manifest = "[dependencies]\na = { workspace = true }\nb.workspace = true\n# c = 1\n[dependencies.d]\nversion = \"1\"\n[dev-dependencies]\ne = \"1\"\n";
-    assert_eq!(
-        section(manifest, "dependencies"),
-        ["a", "b", "d"].map(String::from).into()
-    );
-    assert_eq!(
-        section(manifest, "dev-dependencies"),
-        ["e"].map(String::from).into()
-    );
+    assert_eq!(section(manifest, "dependencies"), ["a", "b", "d"].map(String::from).into());
+    assert_eq!(section(manifest, "dev-dependencies"), ["e"].map(String::from).into());
 }
 
 #[test]
 fn every_rust_file_says_what_it_is() {
     let silent = |path: &PathBuf| !read(path).starts_with("//!");
-    let wrong = with_extension("rs")
-        .into_iter()
-        .filter(silent)
-        .map(|path| path.display().to_string())
-        .collect();
+    let wrong = with_extension("rs").into_iter().filter(silent).map(|path| path.display().to_string()).collect();
     assert_none("files that do not begin with //!", wrong);
 }
 
@@ -255,10 +168,7 @@ fn code_of(text: &str) -> String {
     while let Some(letter) = letters.next() {
         match letter {
             '/' if letters.peek() == Some(&'/') => {
-                letters
-                    .by_ref()
-                    .take_while(|letter| *letter != '\n')
-                    .for_each(drop);
+                letters.by_ref().take_while(|letter| *letter != '\n').for_each(drop);
                 code.push('\n');
             }
             '"' => {
@@ -293,8 +203,7 @@ fn code_of(text: &str) -> String {
 fn has_word(code: &str, word: &str) -> bool {
     let part = |letter: char| letter.is_alphanumeric() || letter == '_';
     code.match_indices(word).any(|(at, _)| {
-        !code[..at].chars().next_back().is_some_and(part)
-            && !code[at + word.len()..].chars().next().is_some_and(part)
+        !code[..at].chars().next_back().is_some_and(part) && !code[at + word.len()..].chars().next().is_some_and(part)
     })
 }
 
@@ -316,31 +225,17 @@ fn unsafe_code_stands_where_it_may_and_says_why() {
         if !has_word(&code, "unsafe") {
             continue;
         }
-        let open = ["crates/column/", "crates/native/"]
-            .iter()
-            .any(|folder| path.starts_with(folder));
+        let open = ["crates/column/", "crates/native/"].iter().any(|folder| path.starts_with(folder));
         if !open && path != Path::new("crates/rowset/src/kernels.rs") {
-            wrong.push(format!(
-                "{}: unsafe code outside of column, native and the kernels of rowset",
-                path.display()
-            ));
+            wrong.push(format!("{}: unsafe code outside of column, native and the kernels of rowset", path.display()));
         }
-        for (at, line) in code
-            .lines()
-            .enumerate()
-            .filter(|(_, line)| has_word(line, "unsafe") && line.contains('{'))
-        {
+        for (at, line) in code.lines().enumerate().filter(|(_, line)| has_word(line, "unsafe") && line.contains('{')) {
             // An unsafe function or trait states its contract in its docs; its uses are the blocks.
             let is_block = line.contains("unsafe {") || line.contains("unsafe impl");
-            let reason = lines[at.saturating_sub(8)..=at.min(lines.len() - 1)]
-                .iter()
-                .any(|line| line.contains("SAFETY:"));
+            let reason =
+                lines[at.saturating_sub(8)..=at.min(lines.len() - 1)].iter().any(|line| line.contains("SAFETY:"));
             if is_block && !reason {
-                wrong.push(format!(
-                    "{}:{}: an unsafe block without a SAFETY: line",
-                    path.display(),
-                    at + 1
-                ));
+                wrong.push(format!("{}:{}: an unsafe block without a SAFETY: line", path.display(), at + 1));
             }
         }
     }
@@ -357,26 +252,14 @@ fn every_operation_has_its_law() {
         .filter(|path| path.starts_with(folder))
         .map(|path| (path.clone(), read(&path)))
         .collect();
-    let has_law =
-        |text: &str| text.contains("fn law") || text.contains("_law(") || text.contains("_law_");
+    let has_law = |text: &str| text.contains("fn law") || text.contains("_law(") || text.contains("_law_");
     let mut wrong = Vec::new();
-    for (path, text) in ops
-        .iter()
-        .filter(|(_, text)| text.contains("impl Operation for "))
-    {
-        let stem = path
-            .file_stem()
-            .expect("a file has a name")
-            .to_string_lossy()
-            .into_owned();
+    for (path, text) in ops.iter().filter(|(_, text)| text.contains("impl Operation for ")) {
+        let stem = path.file_stem().expect("a file has a name").to_string_lossy().into_owned();
         let near = |(other, _): &&(PathBuf, String)| {
-            let name = other
-                .file_stem()
-                .expect("a file has a name")
-                .to_string_lossy();
+            let name = other.file_stem().expect("a file has a name").to_string_lossy();
             let same_folder = other.parent() == path.parent();
-            same_folder && (stem == "mod" || name.starts_with(&stem))
-                || other.starts_with(path.with_extension(""))
+            same_folder && (stem == "mod" || name.starts_with(&stem)) || other.starts_with(path.with_extension(""))
         };
         if !has_law(text) && !ops.iter().filter(near).any(|(_, text)| has_law(text)) {
             wrong.push(path.display().to_string());
@@ -391,11 +274,7 @@ fn nothing_is_left_undone() {
     let mut wrong = Vec::new();
     for path in with_extension("rs") {
         let code = code_of(&read(&path));
-        wrong.extend(
-            left.iter()
-                .filter(|word| code.contains(*word))
-                .map(|word| format!("{}: {word}", path.display())),
-        );
+        wrong.extend(left.iter().filter(|word| code.contains(*word)).map(|word| format!("{}: {word}", path.display())));
     }
     assert_none("left in the code", wrong);
 }
@@ -413,17 +292,8 @@ fn links(page: &str) -> Vec<String> {
         }
         let prose: String = line.split('`').step_by(2).collect();
         for (at, _) in prose.match_indices("](") {
-            let target: String = prose[at + 2..]
-                .chars()
-                .take_while(|letter| *letter != ')')
-                .collect();
-            found.push(
-                target
-                    .split_whitespace()
-                    .next()
-                    .unwrap_or_default()
-                    .to_owned(),
-            );
+            let target: String = prose[at + 2..].chars().take_while(|letter| *letter != ')').collect();
+            found.push(target.split_whitespace().next().unwrap_or_default().to_owned());
         }
     }
     found
@@ -434,8 +304,7 @@ fn links_lead_somewhere() {
     let mut wrong = Vec::new();
     for path in with_extension("md") {
         for target in links(&read(&path)) {
-            let outside =
-                target.contains("://") || target.starts_with("mailto:") || target.starts_with('#');
+            let outside = target.contains("://") || target.starts_with("mailto:") || target.starts_with('#');
             let file = target.split('#').next().unwrap_or_default();
             let folder = path.parent().unwrap_or(Path::new(""));
             if !outside && !root().join(folder).join(file).exists() {
@@ -455,29 +324,18 @@ fn links_are_found_in_prose_only() {
 /// Letters turned by thirteen places, so that this file does not hold what it looks for.
 fn turned(word: &str) -> String {
     word.bytes()
-        .map(|letter| {
-            if letter.is_ascii_lowercase() {
-                (b'a' + (letter - b'a' + 13) % 26) as char
-            } else {
-                letter as char
-            }
-        })
+        .map(
+            |letter| {
+                if letter.is_ascii_lowercase() { (b'a' + (letter - b'a' + 13) % 26) as char } else { letter as char }
+            },
+        )
         .collect()
 }
 
 #[test]
 fn the_project_speaks_of_itself_alone() {
     let places = ["/jbex/", "/ubzr/", "/ebbg/", "/hfref/"].map(turned);
-    let names = [
-        "pynhqr",
-        "naguebcvp",
-        "bcranv",
-        "pungtcg",
-        "tvguho pbcvybg",
-        "trzvav",
-        "yyz",
-    ]
-    .map(turned);
+    let names = ["pynhqr", "naguebcvp", "bcranv", "pungtcg", "tvguho pbcvybg", "trzvav", "yyz"].map(turned);
     let mut wrong = Vec::new();
     for path in files().iter().filter(|path| !path.ends_with("Cargo.lock")) {
         for (at, line) in read(path).lines().enumerate() {
@@ -495,6 +353,5 @@ fn the_project_speaks_of_itself_alone() {
 /// Whether a path begins here; `a/home/b` is only a part of one.
 fn is_path_start(line: &str, place: &str) -> bool {
     let part = |letter: char| letter.is_alphanumeric() || "._-~/}$*".contains(letter);
-    line.match_indices(place)
-        .any(|(at, _)| !line[..at].chars().next_back().is_some_and(part))
+    line.match_indices(place).any(|(at, _)| !line[..at].chars().next_back().is_some_and(part))
 }

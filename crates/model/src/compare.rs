@@ -23,10 +23,7 @@ impl Compare {
 /// The first difference in words, or nothing. Row keys are not compared: they are the engine's own.
 pub fn differences(expected: &Table, actual: &Table, compare: &Compare) -> Option<String> {
     if expected.names != actual.names {
-        return Some(format!(
-            "columns {:?} expected, {:?} found",
-            expected.names, actual.names
-        ));
+        return Some(format!("columns {:?} expected, {:?} found", expected.names, actual.names));
     }
     match compare {
         Compare::ByPosition => differ_by_position(expected, actual),
@@ -41,18 +38,14 @@ fn differ_by_position(expected: &Table, actual: &Table) -> Option<String> {
             return Some(format!("row {position}: {text}"));
         }
     }
-    (expected.len() != actual.len())
-        .then(|| format!("{} rows expected, {} found", expected.len(), actual.len()))
+    (expected.len() != actual.len()).then(|| format!("{} rows expected, {} found", expected.len(), actual.len()))
 }
 
 fn differ_by_key(expected: &Table, actual: &Table, names: &[String]) -> Option<String> {
     let columns = expected.indices_of(names);
     let keyed = |table: &Table| {
-        let mut rows: Vec<(Key, Row)> = table
-            .rows
-            .iter()
-            .map(|(_, row)| (Table::key_of(row, &columns), row.clone()))
-            .collect();
+        let mut rows: Vec<(Key, Row)> =
+            table.rows.iter().map(|(_, row)| (Table::key_of(row, &columns), row.clone())).collect();
         rows.sort_by(|a, b| a.0.cmp(&b.0));
         rows
     };
@@ -60,27 +53,17 @@ fn differ_by_key(expected: &Table, actual: &Table, names: &[String]) -> Option<S
     if let Some(pair) = found.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         return Some(format!("two rows with the key {}", pair[0].0));
     }
-    if let Some((key, _)) = wanted
-        .iter()
-        .find(|(key, _)| found.binary_search_by(|(other, _)| other.cmp(key)).is_err())
+    if let Some((key, _)) = wanted.iter().find(|(key, _)| found.binary_search_by(|(other, _)| other.cmp(key)).is_err())
     {
         return Some(format!("no row with the key {key}"));
     }
-    if let Some((key, _)) = found.iter().find(|(key, _)| {
-        wanted
-            .binary_search_by(|(other, _)| other.cmp(key))
-            .is_err()
-    }) {
-        return Some(format!(
-            "a row with the key {key}, which should not be there"
-        ));
+    if let Some((key, _)) = found.iter().find(|(key, _)| wanted.binary_search_by(|(other, _)| other.cmp(key)).is_err())
+    {
+        return Some(format!("a row with the key {key}, which should not be there"));
     }
-    wanted
-        .iter()
-        .zip(&found)
-        .find_map(|((key, wanted), (_, found))| {
-            differ_in_row(&expected.names, wanted, found).map(|text| format!("key {key}: {text}"))
-        })
+    wanted.iter().zip(&found).find_map(|((key, wanted), (_, found))| {
+        differ_in_row(&expected.names, wanted, found).map(|text| format!("key {key}: {text}"))
+    })
 }
 
 fn differ_in_row(names: &[String], expected: &[Value], actual: &[Value]) -> Option<String> {
@@ -95,17 +78,10 @@ fn differ_in_row(names: &[String], expected: &[Value], actual: &[Value]) -> Opti
 /// of no value has (the model has no schema to ask).
 fn accepts(wanted: &Value, found: &Value) -> bool {
     match (wanted, found) {
-        (Value::Near(x, within), found) => {
-            found.as_number().is_some_and(|y| is_near(*x, *within, y))
-        }
+        (Value::Near(x, within), found) => found.as_number().is_some_and(|y| is_near(*x, *within, y)),
         (Value::Int(0), Value::Duration(0)) => true,
-        (Value::Int(_), Value::Float(_) | Value::Float32(_) | Value::Decimal(..)) => {
-            is_zero(wanted) && is_zero(found)
-        }
-        (
-            Value::Float(_) | Value::Float32(_),
-            Value::Int(_) | Value::UInt(_) | Value::Decimal(..),
-        ) => false,
+        (Value::Int(_), Value::Float(_) | Value::Float32(_) | Value::Decimal(..)) => is_zero(wanted) && is_zero(found),
+        (Value::Float(_) | Value::Float32(_), Value::Int(_) | Value::UInt(_) | Value::Decimal(..)) => false,
         _ => same(wanted, found),
     }
 }
@@ -125,98 +101,50 @@ mod tests {
     use crate::table::table;
 
     fn keyed(rows: &[(i64, Value)]) -> Table {
-        let rows: Vec<[Value; 2]> = rows
-            .iter()
-            .map(|(key, value)| [(*key).into(), value.clone()])
-            .collect();
-        table(
-            &["k", "v"],
-            &rows.iter().map(|row| &row[..]).collect::<Vec<_>>(),
-        )
+        let rows: Vec<[Value; 2]> = rows.iter().map(|(key, value)| [(*key).into(), value.clone()]).collect();
+        table(&["k", "v"], &rows.iter().map(|row| &row[..]).collect::<Vec<_>>())
     }
 
     #[test]
     fn order_matters_by_position_alone() {
-        let (a, b) = (
-            keyed(&[(1, true.into()), (2, false.into())]),
-            keyed(&[(2, false.into()), (1, true.into())]),
-        );
+        let (a, b) = (keyed(&[(1, true.into()), (2, false.into())]), keyed(&[(2, false.into()), (1, true.into())]));
         assert_eq!(differences(&a, &b, &Compare::by_key(&["k"])), None);
-        assert_eq!(
-            differences(&a, &b, &Compare::ByPosition).as_deref(),
-            Some("row 0: k: 1 expected, 2 found")
-        );
+        assert_eq!(differences(&a, &b, &Compare::ByPosition).as_deref(), Some("row 0: k: 1 expected, 2 found"));
     }
 
     #[test]
     fn missing_surplus_and_doubled_keys_are_told() {
-        let (one, two) = (
-            keyed(&[(1, Value::Null)]),
-            keyed(&[(1, Value::Null), (2, Value::Null)]),
-        );
+        let (one, two) = (keyed(&[(1, Value::Null)]), keyed(&[(1, Value::Null), (2, Value::Null)]));
         let compare = Compare::by_key(&["k"]);
-        assert_eq!(
-            differences(&two, &one, &compare).as_deref(),
-            Some("no row with the key (2)")
-        );
+        assert_eq!(differences(&two, &one, &compare).as_deref(), Some("no row with the key (2)"));
         assert_eq!(
             differences(&one, &two, &compare).as_deref(),
             Some("a row with the key (2), which should not be there")
         );
         let doubled = keyed(&[(1, Value::Null), (1, Value::Null)]);
-        assert_eq!(
-            differences(&one, &doubled, &compare).as_deref(),
-            Some("two rows with the key (1)")
-        );
-        assert_eq!(
-            differences(&two, &one, &Compare::ByPosition).as_deref(),
-            Some("2 rows expected, 1 found")
-        );
+        assert_eq!(differences(&one, &doubled, &compare).as_deref(), Some("two rows with the key (1)"));
+        assert_eq!(differences(&two, &one, &Compare::ByPosition).as_deref(), Some("2 rows expected, 1 found"));
     }
 
     #[test]
     fn near_values_have_their_room_and_no_more() {
         let near = |x, within| keyed(&[(1, Value::Near(x, within))]);
         let found = |x: f64| keyed(&[(1, x.into())]);
-        assert!(
-            differences(&near(1.0, 1e-12), &found(1.0 + 1e-13), &Compare::ByPosition).is_none()
-        );
-        assert!(
-            differences(&near(1.0, 1e-14), &found(1.0 + 1e-13), &Compare::ByPosition).is_some()
-        );
-        assert!(
-            differences(&near(f64::NAN, 0.0), &found(f64::NAN), &Compare::ByPosition).is_none()
-        );
+        assert!(differences(&near(1.0, 1e-12), &found(1.0 + 1e-13), &Compare::ByPosition).is_none());
+        assert!(differences(&near(1.0, 1e-14), &found(1.0 + 1e-13), &Compare::ByPosition).is_some());
+        assert!(differences(&near(f64::NAN, 0.0), &found(f64::NAN), &Compare::ByPosition).is_none());
         assert!(differences(&near(1.0, 1e-3), &found(f64::NAN), &Compare::ByPosition).is_some());
-        assert!(
-            differences(
-                &near(1.0, 1e-3),
-                &keyed(&[(1, Value::Null)]),
-                &Compare::ByPosition
-            )
-            .is_some()
-        );
+        assert!(differences(&near(1.0, 1e-3), &keyed(&[(1, Value::Null)]), &Compare::ByPosition).is_some());
     }
 
     #[test]
     fn an_integer_is_no_float_but_the_zero_of_no_value_is_any() {
         let (int, float) = (keyed(&[(1, 7i64.into())]), keyed(&[(1, 7.0.into())]));
         assert!(differences(&int, &float, &Compare::ByPosition).is_some());
+        assert!(differences(&keyed(&[(1, 0i64.into())]), &keyed(&[(1, 0.0.into())]), &Compare::ByPosition).is_none());
         assert!(
-            differences(
-                &keyed(&[(1, 0i64.into())]),
-                &keyed(&[(1, 0.0.into())]),
-                &Compare::ByPosition
-            )
-            .is_none()
-        );
-        assert!(
-            differences(
-                &keyed(&[(1, 0i64.into())]),
-                &keyed(&[(1, Value::Duration(0))]),
-                &Compare::ByPosition
-            )
-            .is_none()
+            differences(&keyed(&[(1, 0i64.into())]), &keyed(&[(1, Value::Duration(0))]), &Compare::ByPosition)
+                .is_none()
         );
     }
 }

@@ -104,20 +104,12 @@ impl ModelExpr {
             },
             ModelExpr::IsNull(part) => Value::Bool(of(part).is_null()),
             ModelExpr::IsNotNull(part) => Value::Bool(!of(part).is_null()),
-            ModelExpr::Coalesce(parts) => parts
-                .iter()
-                .map(of)
-                .find(|value| !value.is_null())
-                .unwrap_or(Value::Null),
+            ModelExpr::Coalesce(parts) => parts.iter().map(of).find(|value| !value.is_null()).unwrap_or(Value::Null),
             ModelExpr::IsIn(part, list, nulls_equal) => is_in(&of(part), list, *nulls_equal),
             ModelExpr::IsBetween(part, low, high) => {
                 let part = of(part);
                 let from = compare(Comparison::GreaterOrEqual, &part, &of(low));
-                kleene(
-                    &from,
-                    &compare(Comparison::LessOrEqual, &part, &of(high)),
-                    false,
-                )
+                kleene(&from, &compare(Comparison::LessOrEqual, &part, &of(high)), false)
             }
         }
     }
@@ -166,19 +158,11 @@ fn arith_integers(operator: Arith, a: i64, b: i64) -> Value {
         Arith::FloorDivide => {
             let cut = a.wrapping_div(b);
             let exact = a.wrapping_rem(b) == 0;
-            Value::Int(if !exact && (a < 0) != (b < 0) {
-                cut - 1
-            } else {
-                cut
-            })
+            Value::Int(if !exact && (a < 0) != (b < 0) { cut - 1 } else { cut })
         }
         Arith::Remainder => {
             let rest = a.wrapping_rem(b);
-            Value::Int(if rest != 0 && (rest < 0) != (b < 0) {
-                rest + b
-            } else {
-                rest
-            })
+            Value::Int(if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest })
         }
     }
 }
@@ -192,11 +176,7 @@ fn arith_floats(operator: Arith, a: f64, b: f64) -> f64 {
         Arith::FloorDivide => (a / b).floor(),
         Arith::Remainder => {
             let rest = a % b;
-            if rest != 0.0 && (rest < 0.0) != (b < 0.0) {
-                rest + b
-            } else {
-                rest
-            }
+            if rest != 0.0 && (rest < 0.0) != (b < 0.0) { rest + b } else { rest }
         }
     }
 }
@@ -286,23 +266,14 @@ mod tests {
         assert_eq!(float(Arith::FloorDivide, 1.0, 0.0), "inf");
         assert_eq!(float(Arith::FloorDivide, -7.5, 2.0), "-4.0");
         assert_eq!(value(ModelExpr::Negate(lit(0.0))), "-0.0");
-        assert_eq!(
-            value(ModelExpr::Negate(lit(i64::MIN))),
-            i64::MIN.to_string()
-        );
+        assert_eq!(value(ModelExpr::Negate(lit(i64::MIN))), i64::MIN.to_string());
         assert_eq!(value(ModelExpr::Abs(lit(i64::MIN))), i64::MIN.to_string());
     }
 
     #[test]
     fn null_spreads_through_arithmetic_and_comparison() {
-        assert_eq!(
-            value(ModelExpr::Arith(Arith::Add, lit(1i64), null())),
-            "null"
-        );
-        assert_eq!(
-            value(ModelExpr::Compare(Comparison::Equal, null(), null())),
-            "null"
-        );
+        assert_eq!(value(ModelExpr::Arith(Arith::Add, lit(1i64), null())), "null");
+        assert_eq!(value(ModelExpr::Compare(Comparison::Equal, null(), null())), "null");
         assert_eq!(value(ModelExpr::Not(null())), "null");
         assert_eq!(value(ModelExpr::IsNull(null())), "true");
         assert_eq!(value(ModelExpr::IsNotNull(null())), "false");
@@ -311,22 +282,9 @@ mod tests {
     #[test]
     fn nan_equals_nan_and_is_the_greatest() {
         let nan = || lit(f64::NAN);
-        assert_eq!(
-            value(ModelExpr::Compare(Comparison::Equal, nan(), nan())),
-            "true"
-        );
-        assert_eq!(
-            value(ModelExpr::Compare(
-                Comparison::Greater,
-                nan(),
-                lit(f64::INFINITY)
-            )),
-            "true"
-        );
-        assert_eq!(
-            value(ModelExpr::Compare(Comparison::Less, lit(-0.0), lit(0.0))),
-            "false"
-        );
+        assert_eq!(value(ModelExpr::Compare(Comparison::Equal, nan(), nan())), "true");
+        assert_eq!(value(ModelExpr::Compare(Comparison::Greater, nan(), lit(f64::INFINITY))), "true");
+        assert_eq!(value(ModelExpr::Compare(Comparison::Less, lit(-0.0), lit(0.0))), "false");
     }
 
     #[test]
@@ -353,33 +311,17 @@ mod tests {
         let list = vec![Value::Null, Value::Float(f64::NAN), Value::Int(2)];
         assert_eq!(value(ModelExpr::IsIn(null(), list.clone(), false)), "null");
         assert_eq!(value(ModelExpr::IsIn(null(), list.clone(), true)), "true");
-        assert_eq!(
-            value(ModelExpr::IsIn(lit(f64::NAN), list.clone(), false)),
-            "true"
-        );
+        assert_eq!(value(ModelExpr::IsIn(lit(f64::NAN), list.clone(), false)), "true");
         assert_eq!(value(ModelExpr::IsIn(lit(3i64), list, false)), "false");
-        assert_eq!(
-            value(ModelExpr::IsBetween(lit(2i64), lit(2i64), lit(2i64))),
-            "true"
-        );
-        assert_eq!(
-            value(ModelExpr::IsBetween(lit(1i64), lit(2i64), null())),
-            "false"
-        );
-        assert_eq!(
-            value(ModelExpr::IsBetween(lit(2i64), lit(2i64), null())),
-            "null"
-        );
+        assert_eq!(value(ModelExpr::IsBetween(lit(2i64), lit(2i64), lit(2i64))), "true");
+        assert_eq!(value(ModelExpr::IsBetween(lit(1i64), lit(2i64), null())), "false");
+        assert_eq!(value(ModelExpr::IsBetween(lit(2i64), lit(2i64), null())), "null");
     }
 
     #[test]
     fn a_filter_keeps_only_true() {
         let t = table(&["x"], &[&[Value::Null]]);
-        let expr = ModelExpr::Compare(
-            Comparison::Equal,
-            Box::new(ModelExpr::column("x")),
-            lit(1i64),
-        );
+        let expr = ModelExpr::Compare(Comparison::Equal, Box::new(ModelExpr::column("x")), lit(1i64));
         assert!(!expr.holds(&t, &t.rows[0].1));
     }
 }

@@ -23,11 +23,7 @@ impl GroupOrder {
     /// the order of their first rows.
     pub fn step(&mut self, input: &Table, by: &[String]) {
         let columns = input.indices_of(by);
-        let keys: Vec<Key> = input
-            .rows
-            .iter()
-            .map(|(_, row)| Table::key_of(row, &columns))
-            .collect();
+        let keys: Vec<Key> = input.rows.iter().map(|(_, row)| Table::key_of(row, &columns)).collect();
         let now: BTreeSet<&Key> = keys.iter().collect();
         self.present.retain(|key| now.contains(key));
         let mut known: BTreeSet<Key> = self.present.iter().cloned().collect();
@@ -47,19 +43,11 @@ impl GroupOrder {
     pub fn arrange(&self, result: &Table, by: &[String]) -> Table {
         let columns = result.indices_of(by);
         let row_of = |key: &Key| -> Vec<Value> {
-            let found = result
-                .rows
-                .iter()
-                .find(|(_, row)| Table::key_of(row, &columns) == *key);
-            found
-                .map(|(_, row)| row.clone())
-                .unwrap_or_else(|| panic!("the result has no row for the group {key}"))
+            let found = result.rows.iter().find(|(_, row)| Table::key_of(row, &columns) == *key);
+            found.map(|(_, row)| row.clone()).unwrap_or_else(|| panic!("the result has no row for the group {key}"))
         };
         assert_eq!(result.len(), self.present.len(), "one row a group");
-        Table::flat(
-            result.names.clone(),
-            self.present.iter().map(row_of).collect(),
-        )
+        Table::flat(result.names.clone(), self.present.iter().map(row_of).collect())
     }
 }
 
@@ -69,17 +57,10 @@ mod tests {
     use crate::table::table;
 
     fn stepped(order: &mut GroupOrder, letters: &[&str]) -> String {
-        let rows: Vec<Vec<Value>> = letters
-            .iter()
-            .map(|letter| vec![(*letter).into()])
-            .collect();
+        let rows: Vec<Vec<Value>> = letters.iter().map(|letter| vec![(*letter).into()]).collect();
         let input = Table::flat(vec!["k".into()], rows);
         order.step(&input, &["k".into()]);
-        order
-            .keys()
-            .iter()
-            .map(|key| key.0[0].to_string().replace('"', ""))
-            .collect()
+        order.keys().iter().map(|key| key.0[0].to_string().replace('"', "")).collect()
     }
 
     #[test]
@@ -103,13 +84,7 @@ mod tests {
     fn arranging_puts_rows_into_the_order_of_the_groups() {
         let mut order = GroupOrder::new();
         stepped(&mut order, &["b", "a"]);
-        let result = table(
-            &["k", "n"],
-            &[&["a".into(), 1i64.into()], &["b".into(), 2i64.into()]],
-        );
-        assert_eq!(
-            order.arrange(&result, &["k".into()]).to_string(),
-            "k n\n0: \"b\" 2\n1: \"a\" 1\n"
-        );
+        let result = table(&["k", "n"], &[&["a".into(), 1i64.into()], &["b".into(), 2i64.into()]]);
+        assert_eq!(order.arrange(&result, &["k".into()]).to_string(), "k n\n0: \"b\" 2\n1: \"a\" 1\n");
     }
 }

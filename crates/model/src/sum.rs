@@ -21,11 +21,7 @@ fn grow(parts: &mut Vec<f64>, value: f64) {
     let mut carry = value;
     let mut kept = Vec::with_capacity(parts.len() + 1);
     for &part in parts.iter() {
-        let (large, small) = if carry.abs() >= part.abs() {
-            (carry, part)
-        } else {
-            (part, carry)
-        };
+        let (large, small) = if carry.abs() >= part.abs() { (carry, part) } else { (part, carry) };
         let sum = large + small;
         let rest = small - (sum - large);
         if rest != 0.0 {
@@ -39,11 +35,7 @@ fn grow(parts: &mut Vec<f64>, value: f64) {
 
 /// 4·ε·Σ|x|, the error that a sum may have.
 pub(crate) fn allowance(values: &[f64]) -> f64 {
-    values
-        .iter()
-        .filter(|x| x.is_finite())
-        .map(|x| 4.0 * f64::EPSILON * x.abs())
-        .sum()
+    values.iter().filter(|x| x.is_finite()).map(|x| 4.0 * f64::EPSILON * x.abs()).sum()
 }
 
 #[cfg(test)]

@@ -30,37 +30,20 @@ pub struct Table {
 impl Table {
     /// A table with the given keys; they must ascend.
     pub fn new(names: &[&str], rows: Vec<(u64, Row)>) -> Table {
-        assert!(
-            rows.windows(2).all(|pair| pair[0].0 < pair[1].0),
-            "row keys ascend"
-        );
-        assert!(
-            rows.iter().all(|(_, row)| row.len() == names.len()),
-            "a cell for each name"
-        );
-        Table {
-            names: names.iter().map(|name| (*name).to_owned()).collect(),
-            rows,
-        }
+        assert!(rows.windows(2).all(|pair| pair[0].0 < pair[1].0), "row keys ascend");
+        assert!(rows.iter().all(|(_, row)| row.len() == names.len()), "a cell for each name");
+        Table { names: names.iter().map(|name| (*name).to_owned()).collect(), rows }
     }
 
     /// A table whose keys are the positions.
     pub fn flat(names: Vec<String>, rows: Vec<Row>) -> Table {
-        Table {
-            names,
-            rows: (0..).zip(rows).collect(),
-        }
+        Table { names, rows: (0..).zip(rows).collect() }
     }
 
     /// Where a column stands. A wrong name is a mistake of the test, not of the engine.
     pub fn index_of(&self, name: &str) -> usize {
         let place = self.names.iter().position(|known| known == name);
-        place.unwrap_or_else(|| {
-            panic!(
-                "the model's table has no column {name:?}, only {:?}",
-                self.names
-            )
-        })
+        place.unwrap_or_else(|| panic!("the model's table has no column {name:?}, only {:?}", self.names))
     }
 
     /// Where several columns stand.
@@ -107,10 +90,7 @@ impl fmt::Display for Table {
 
 #[cfg(test)]
 pub(crate) fn table(names: &[&str], rows: &[&[Value]]) -> Table {
-    Table::new(
-        names,
-        (0..).zip(rows.iter().map(|row| row.to_vec())).collect(),
-    )
+    Table::new(names, (0..).zip(rows.iter().map(|row| row.to_vec())).collect())
 }
 
 #[cfg(test)]
@@ -119,16 +99,10 @@ mod tests {
 
     #[test]
     fn columns_are_found_by_name() {
-        let t = table(
-            &["a", "b"],
-            &[&[1i64.into(), "x".into()], &[2i64.into(), Value::Null]],
-        );
+        let t = table(&["a", "b"], &[&[1i64.into(), "x".into()], &[2i64.into(), Value::Null]]);
         assert_eq!(t.index_of("b"), 1);
         assert_eq!(t.column("a").len(), 2);
-        assert_eq!(
-            Table::key_of(&t.rows[1].1, &[1, 0]),
-            Key(vec![Value::Null, 2i64.into()])
-        );
+        assert_eq!(Table::key_of(&t.rows[1].1, &[1, 0]), Key(vec![Value::Null, 2i64.into()]));
         assert_eq!(t.to_string(), "a b\n0: 1 \"x\"\n1: 2 null\n");
     }
 }

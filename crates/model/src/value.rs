@@ -136,11 +136,7 @@ impl fmt::Display for Value {
             Value::Float32(x) => write!(out, "{x:?}f"),
             Value::Near(x, within) => write!(out, "{x:?}±{within:e}"),
             Value::Str(x) => write!(out, "{x:?}"),
-            Value::Bytes(x) => write!(
-                out,
-                "0x{}",
-                x.iter().map(|b| format!("{b:02x}")).collect::<String>()
-            ),
+            Value::Bytes(x) => write!(out, "0x{}", x.iter().map(|b| format!("{b:02x}")).collect::<String>()),
             Value::Timestamp(x) => write!(out, "@{x}"),
             Value::Date(x) => write!(out, "day {x}"),
             Value::Time(x) => write!(out, "time {x}"),
@@ -175,12 +171,7 @@ pub fn same(left: &Value, right: &Value) -> bool {
 }
 
 fn order_numbers(left: &Value, right: &Value) -> Ordering {
-    match (
-        left.as_integer(),
-        right.as_integer(),
-        left.as_float(),
-        right.as_float(),
-    ) {
+    match (left.as_integer(), right.as_integer(), left.as_float(), right.as_float()) {
         (Some(a), Some(b), ..) => a.cmp(&b),
         (.., Some(a), Some(b)) => order_floats(a, b),
         (Some(a), None, None, Some(b)) => order_integer_with_float(a, b),
@@ -207,11 +198,7 @@ fn order_integer_with_float(a: i128, b: f64) -> Ordering {
         return Ordering::Greater;
     }
     let floor = b.floor();
-    a.cmp(&(floor as i128)).then(if b > floor {
-        Ordering::Less
-    } else {
-        Ordering::Equal
-    })
+    a.cmp(&(floor as i128)).then(if b > floor { Ordering::Less } else { Ordering::Equal })
 }
 
 fn order_decimals(left: &Value, right: &Value) -> Ordering {
@@ -224,11 +211,7 @@ fn order_decimals(left: &Value, right: &Value) -> Ordering {
         return order_floats(number(left), number(right));
     };
     let scale = p.max(q);
-    let raised = |x: i128, from: i8| {
-        10i128
-            .checked_pow((scale - from) as u32)
-            .and_then(|by| x.checked_mul(by))
-    };
+    let raised = |x: i128, from: i8| 10i128.checked_pow((scale - from) as u32).and_then(|by| x.checked_mul(by));
     match (raised(a, p), raised(b, q)) {
         (Some(a), Some(b)) => a.cmp(&b),
         _ => order_floats(
@@ -252,9 +235,7 @@ impl Key {
 impl Ord for Key {
     fn cmp(&self, other: &Key) -> Ordering {
         let parts = self.0.iter().zip(&other.0).map(|(a, b)| order(a, b));
-        parts
-            .fold(Ordering::Equal, Ordering::then)
-            .then(self.0.len().cmp(&other.0.len()))
+        parts.fold(Ordering::Equal, Ordering::then).then(self.0.len().cmp(&other.0.len()))
     }
 }
 impl PartialOrd for Key {
@@ -282,24 +263,10 @@ mod tests {
 
     #[test]
     fn floats_stand_in_one_line_with_nan_at_the_end() {
-        let line = [
-            f64::NEG_INFINITY,
-            f64::MIN,
-            -1.0,
-            -f64::MIN_POSITIVE,
-            0.0,
-            1.0,
-            f64::MAX,
-            f64::INFINITY,
-            f64::NAN,
-        ];
+        let line = [f64::NEG_INFINITY, f64::MIN, -1.0, -f64::MIN_POSITIVE, 0.0, 1.0, f64::MAX, f64::INFINITY, f64::NAN];
         for (i, a) in line.iter().enumerate() {
             for (j, b) in line.iter().enumerate() {
-                assert_eq!(
-                    order(&Value::Float(*a), &Value::Float(*b)),
-                    i.cmp(&j),
-                    "{a} {b}"
-                );
+                assert_eq!(order(&Value::Float(*a), &Value::Float(*b)), i.cmp(&j), "{a} {b}");
             }
         }
         assert!(same(&Value::Float(-0.0), &Value::Float(0.0)));
@@ -308,12 +275,9 @@ mod tests {
 
     #[test]
     fn null_comes_before_everything() {
-        for value in [
-            Value::Bool(false),
-            Value::Int(i64::MIN),
-            Value::Float(f64::NEG_INFINITY),
-            Value::Str(String::new()),
-        ] {
+        for value in
+            [Value::Bool(false), Value::Int(i64::MIN), Value::Float(f64::NEG_INFINITY), Value::Str(String::new())]
+        {
             assert_eq!(order(&Value::Null, &value), Ordering::Less);
         }
         assert!(same(&Value::Null, &Value::Null));
@@ -321,32 +285,17 @@ mod tests {
 
     #[test]
     fn integers_and_floats_compare_exactly() {
-        assert_eq!(
-            order(&Value::Int((1 << 53) + 1), &Value::Float(2f64.powi(53))),
-            Ordering::Greater
-        );
-        assert_eq!(
-            order(&Value::Int(-1), &Value::UInt(u64::MAX)),
-            Ordering::Less
-        );
+        assert_eq!(order(&Value::Int((1 << 53) + 1), &Value::Float(2f64.powi(53))), Ordering::Greater);
+        assert_eq!(order(&Value::Int(-1), &Value::UInt(u64::MAX)), Ordering::Less);
         assert_eq!(order(&Value::Int(1), &Value::Float(1.5)), Ordering::Less);
-        assert_eq!(
-            order(&Value::Int(-1), &Value::Float(-1.5)),
-            Ordering::Greater
-        );
-        assert_eq!(
-            order(&Value::Int(i64::MAX), &Value::Float(f64::NAN)),
-            Ordering::Less
-        );
+        assert_eq!(order(&Value::Int(-1), &Value::Float(-1.5)), Ordering::Greater);
+        assert_eq!(order(&Value::Int(i64::MAX), &Value::Float(f64::NAN)), Ordering::Less);
     }
 
     #[test]
     fn decimals_compare_over_their_scales() {
         assert!(same(&Value::Decimal(150, 2), &Value::Decimal(15, 1)));
-        assert_eq!(
-            order(&Value::Decimal(-1, 0), &Value::Decimal(-9, 1)),
-            Ordering::Less
-        );
+        assert_eq!(order(&Value::Decimal(-1, 0), &Value::Decimal(-9, 1)), Ordering::Less);
     }
 
     #[test]
@@ -358,10 +307,7 @@ mod tests {
 
     #[test]
     fn a_key_is_equal_by_the_order_of_its_parts() {
-        assert_eq!(
-            Key(vec![Value::Null, Value::Float(f64::NAN)]),
-            Key(vec![Value::Null, Value::Float(-f64::NAN)])
-        );
+        assert_eq!(Key(vec![Value::Null, Value::Float(f64::NAN)]), Key(vec![Value::Null, Value::Float(-f64::NAN)]));
         assert!(Key(vec![1i64.into(), Value::Null]) < Key(vec![1i64.into(), 0i64.into()]));
     }
 }

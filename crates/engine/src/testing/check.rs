@@ -47,7 +47,24 @@ pub fn run_law(
     build: impl Fn(&[Table]) -> Result<Table, Error>,
     judge: impl Fn(&[Plain], &Found<'_>) -> Result<(), String>,
 ) {
-    let run = |tape: &mut Tape| run_once(specs, tape, &build, &judge);
+    let judge = |(): &(), inputs: &[Plain], found: &Found<'_>| judge(inputs, found);
+    run_drawn_law(specs, runs, |_| (), |(), tables| build(tables), judge);
+}
+
+/// The same for an operation whose parameters are drawn from the tape as well.
+pub fn run_drawn_law<P>(
+    specs: &[TableSpec],
+    runs: u64,
+    draw: impl Fn(&mut Tape) -> P,
+    build: impl Fn(&P, &[Table]) -> Result<Table, Error>,
+    judge: impl Fn(&P, &[Plain], &Found<'_>) -> Result<(), String>,
+) {
+    let run = |tape: &mut Tape| {
+        let plan = draw(tape);
+        let build = |tables: &[Table]| build(&plan, tables);
+        let judge = |inputs: &[Plain], found: &Found<'_>| judge(&plan, inputs, found);
+        run_once(specs, tape, &build, &judge)
+    };
     let fails = |bytes: &[u8]| quietly(|| run(&mut Tape::replay(bytes))).is_err();
     let name = std::thread::current().name().unwrap_or("law").to_owned();
     if let Ok(text) = std::env::var(REPLAY) {
@@ -56,8 +73,8 @@ pub fn run_law(
         return;
     }
     for (line, text) in regressions(&name) {
-        let mut tape = Tape::from_hex(&text)
-            .unwrap_or_else(|| panic!("line {line} of the regressions is no tape"));
+        let tape = Tape::from_hex(&text);
+        let mut tape = tape.unwrap_or_else(|| panic!("line {line} of the regressions is no tape"));
         if let Err(text) = quietly(|| run(&mut tape)) {
             panic!("{name}, regression of line {line}: {text}");
         }
@@ -66,13 +83,10 @@ pub fn run_law(
         let mut tape = Tape::seeded(seed);
         if let Err(first) = quietly(|| run(&mut tape)) {
             let small = shrink(tape.used(), SHRINK_TRIES, fails);
-            let text = quietly(|| run(&mut Tape::replay(&small)))
-                .err()
-                .unwrap_or(first);
-            panic!(
-                "seed {seed}: {text}\n  replay: {REPLAY}={} cargo test {name}\n",
-                hex_or_zero(&small)
-            );
+            let text = quietly(|| run(&mut Tape::replay(&small)));
+            let text = text.err().unwrap_or(first);
+            let hex = hex_or_zero(&small);
+            panic!("seed {seed}: {text}\n  replay: {REPLAY}={hex} cargo test {name}\n");
         }
     }
 }
@@ -135,9 +149,7 @@ impl Feed {
         }
         let drawing = draw::draw_step(&step, &self.case.mirror.schema);
         let applied = self.source.apply(apply_of(&step, &self.case.mirror.schema));
-        applied
-            .map(|_| ())
-            .map_err(|error| format!("a lawful step was refused: {error}: {drawing}"))
+        applied.map(|_| ()).map_err(|error| format!("a lawful step was refused: {error}: {drawing}"))
     }
 
     fn check(&self) -> Result<(), String> {
@@ -145,9 +157,7 @@ impl Feed {
             return Err(format!("the input table broke a rule: {fault}"));
         }
         let difference = self.case.mirror.plain().first_difference(&self.watch.now());
-        difference.map_or(Ok(()), |text| {
-            Err(format!("the input table, wanted against found: {text}"))
-        })
+        difference.map_or(Ok(()), |text| Err(format!("the input table, wanted against found: {text}")))
     }
 }
 
@@ -164,16 +174,9 @@ fn run_once(
         let case = Case::new(spec, tape);
         let source = InputTable::new(&graph, case.mirror.schema.clone()).map_err(text)?;
         let watch = Watch::attach(source.table()).map_err(text)?;
-        feeds.push(Feed {
-            source,
-            case,
-            watch,
-        });
+        feeds.push(Feed { source, case, watch });
     }
-    let tables: Vec<Table> = feeds
-        .iter()
-        .map(|feed| feed.source.table().clone())
-        .collect();
+    let tables: Vec<Table> = feeds.iter().map(|feed| feed.source.table().clone()).collect();
     // Some tables have rows before the operation starts, some after.
     for _ in 0..tape.below(3) {
         feed_some(&mut feeds, tape)?;
@@ -213,24 +216,15 @@ fn feed_some(feeds: &mut [Feed], tape: &mut Tape) -> Result<(), String> {
 }
 
 fn settle(graph: &UpdateGraph) -> Result<(), String> {
-    graph
-        .step()
-        .map(|_| ())
-        .map_err(|error| format!("the cycle itself: {error}"))
+    graph.step().map(|_| ()).map_err(|error| format!("the cycle itself: {error}"))
 }
 
 fn random_graph(tape: &mut Tape) -> UpdateGraph {
     let threads = *tape.choose(&[1, 2]);
-    let settings = Settings {
-        period: Duration::ZERO,
-        threads: Some(threads),
-        init_threads: Some(1),
-    };
+    let settings = Settings { period: Duration::ZERO, threads: Some(threads), init_threads: Some(1) };
     let graph = UpdateGraph::new(settings);
     if !tape.chance(40) {
-        graph.set_schedule(Schedule::Inline {
-            seed: u64::from(tape.byte()),
-        });
+        graph.set_schedule(Schedule::Inline { seed: u64::from(tape.byte()) });
     }
     graph
 }
@@ -277,15 +271,9 @@ fn judge_now(
         },
     };
     verdict.map_err(|text| {
-        let inputs: Vec<String> = inputs
-            .iter()
-            .map(|input| format!("\n  input {input}"))
-            .collect();
+        let inputs: Vec<String> = inputs.iter().map(|input| format!("\n  input {input}")).collect();
         let last = match subject {
-            Subject::Live(_, watch) => format!(
-                "\n  last update {:?}",
-                watch.take_drawings().pop().unwrap_or_default()
-            ),
+            Subject::Live(_, watch) => format!("\n  last update {:?}", watch.take_drawings().pop().unwrap_or_default()),
             Subject::Refused(_) => String::new(),
         };
         format!("{text}{last}{}", inputs.join(""))
@@ -300,39 +288,16 @@ fn why(failure: &Failure) -> String {
 pub fn apply_of(step: &RawStep, schema: &Arc<Schema>) -> Apply {
     let batch = |schema: Arc<Schema>, columns: Vec<arrow_array::ArrayRef>, rows: u64| {
         let options = RecordBatchOptions::new().with_row_count(Some(rows as usize));
-        RecordBatch::try_new_with_options(schema, columns, &options)
-            .expect("the columns are the schema's")
+        RecordBatch::try_new_with_options(schema, columns, &options).expect("the columns are the schema's")
     };
     let (keys, columns) = &step.added;
-    let added = (!keys.is_empty()).then(|| {
-        (
-            keys.clone(),
-            batch(schema.clone(), columns.clone(), keys.len()),
-        )
-    });
+    let added = (!keys.is_empty()).then(|| (keys.clone(), batch(schema.clone(), columns.clone(), keys.len())));
     let (keys, columns) = &step.modified;
-    let fields: Vec<_> = columns
-        .iter()
-        .map(|(at, _)| schema.field(*at).clone())
-        .collect();
+    let fields: Vec<_> = columns.iter().map(|(at, _)| schema.field(*at).clone()).collect();
     let arrays = columns.iter().map(|(_, array)| array.clone()).collect();
-    let modified = (!keys.is_empty()).then(|| {
-        (
-            keys.clone(),
-            batch(Arc::new(Schema::new(fields)), arrays, keys.len()),
-        )
-    });
-    let shifted = step
-        .shifts
-        .iter()
-        .map(|&(first, last, delta)| Shift { first, last, delta })
-        .collect();
-    Apply {
-        added,
-        removed: step.removed.clone(),
-        modified,
-        shifted,
-    }
+    let modified = (!keys.is_empty()).then(|| (keys.clone(), batch(Arc::new(Schema::new(fields)), arrays, keys.len())));
+    let shifted = step.shifts.iter().map(|&(first, last, delta)| Shift { first, last, delta }).collect();
+    Apply { added, removed: step.removed.clone(), modified, shifted }
 }
 
 /// An input table that is fed by drawings.
@@ -345,12 +310,8 @@ impl Drawn {
     /// The drawn table, settled in its graph.
     pub fn new(graph: &UpdateGraph, drawing: &str) -> Drawn {
         let mirror = draw::table(drawing);
-        let source =
-            InputTable::new(graph, mirror.schema.clone()).expect("a drawn schema is sound");
-        let drawn = Drawn {
-            source,
-            schema: mirror.schema.clone(),
-        };
+        let source = InputTable::new(graph, mirror.schema.clone()).expect("a drawn schema is sound");
+        let drawn = Drawn { source, schema: mirror.schema.clone() };
         if !mirror.rows.is_empty() {
             drawn.push(&added_rows(&mirror));
             graph.step().expect("the cycle runs");
@@ -372,37 +333,25 @@ impl Drawn {
     }
 
     fn push(&self, step: &RawStep) {
-        self.source
-            .apply(apply_of(step, &self.schema))
-            .expect("the drawn step is lawful");
+        self.source.apply(apply_of(step, &self.schema)).expect("the drawn step is lawful");
     }
 }
 
 fn added_rows(mirror: &Mirror) -> RawStep {
     let drawing: Vec<String> = draw::draw_table(mirror)
         .split_once(": ")
-        .map_or(Vec::new(), |(_, rows)| {
-            rows.split(" | ").map(|row| format!("+ {row}")).collect()
-        });
+        .map_or(Vec::new(), |(_, rows)| rows.split(" | ").map(|row| format!("+ {row}")).collect());
     draw::step(&drawing.join(" | "), &mirror.schema)
 }
 
 /// A graph that runs by hand, on one thread.
 pub fn still_graph() -> UpdateGraph {
-    UpdateGraph::new(Settings {
-        period: Duration::ZERO,
-        threads: Some(1),
-        init_threads: Some(1),
-    })
+    UpdateGraph::new(Settings { period: Duration::ZERO, threads: Some(1), init_threads: Some(1) })
 }
 
 /// Drawn steps in, drawn updates out: `("~ 1 B 0", "- 1")`. The empty text is no update; one that
 /// begins with `!` is a failure whose text holds what follows.
-pub fn check_steps(
-    build: impl Fn(&Table) -> Result<Table, Error>,
-    start: &str,
-    steps: &[(&str, &str)],
-) {
+pub fn check_steps(build: impl Fn(&Table) -> Result<Table, Error>, start: &str, steps: &[(&str, &str)]) {
     let graph = still_graph();
     let input = Drawn::new(&graph, start);
     let table = build(input.table()).expect("the operation starts");
@@ -426,27 +375,15 @@ pub fn check_steps_of_two(
     for ((for_left, for_right), wanted) in steps {
         left.apply(for_left);
         right.apply(for_right);
-        expect_update(
-            &graph,
-            &table,
-            &watch,
-            &format!("{for_left} ; {for_right}"),
-            wanted,
-        );
+        expect_update(&graph, &table, &watch, &format!("{for_left} ; {for_right}"), wanted);
     }
 }
 
 fn expect_update(graph: &UpdateGraph, table: &Table, watch: &Watch, given: &str, wanted: &str) {
     graph.step().expect("the cycle runs");
     if let Some(text) = wanted.strip_prefix('!') {
-        let failure = table
-            .failure()
-            .unwrap_or_else(|| panic!("after {given:?} the table should have failed"));
-        assert!(
-            why(&failure).contains(text.trim()),
-            "after {given:?}: {}",
-            why(&failure)
-        );
+        let failure = table.failure().unwrap_or_else(|| panic!("after {given:?} the table should have failed"));
+        assert!(why(&failure).contains(text.trim()), "after {given:?}: {}", why(&failure));
         return;
     }
     if let Some(failure) = table.failure() {
@@ -457,12 +394,7 @@ fn expect_update(graph: &UpdateGraph, table: &Table, watch: &Watch, given: &str,
     }
     let found = watch.take_drawings().pop().unwrap_or_default();
     let wanted = draw::draw_step(&draw::step(wanted, table.schema()), table.schema());
-    assert_eq!(
-        found,
-        wanted,
-        "after {given:?} (found, wanted); the table now: {}",
-        watch.now()
-    );
+    assert_eq!(found, wanted, "after {given:?} (found, wanted); the table now: {}", watch.now());
 }
 
 #[cfg(test)]
@@ -489,11 +421,7 @@ mod tests {
         check_steps(
             same,
             "0 A 1 | 1 B 2 | 2 C 3",
-            &[
-                ("~ 1 . 9", "~ 1 . 9"),
-                ("", ""),
-                ("- 0 | > [1..2]-1 | + 2 D 4", "- 0 | > [1..2]-1 | + 2 D 4"),
-            ],
+            &[("~ 1 . 9", "~ 1 . 9"), ("", ""), ("- 0 | > [1..2]-1 | + 2 D 4", "- 0 | > [1..2]-1 | + 2 D 4")],
         );
     }
 
@@ -505,29 +433,15 @@ mod tests {
                 20,
                 |tables| Ok(tables[0].clone()),
                 |inputs, _| {
-                    if inputs[0].rows.len() > 2 {
-                        Err("more than two rows".into())
-                    } else {
-                        Ok(())
-                    }
+                    if inputs[0].rows.len() > 2 { Err("more than two rows".into()) } else { Ok(()) }
                 },
             );
         });
-        let text = wrong
-            .expect_err("the judge objects")
-            .downcast_ref::<String>()
-            .cloned()
-            .unwrap_or_default();
-        let line = text
-            .lines()
-            .find(|line| line.contains("replay: "))
-            .expect("a line that replays");
+        let text = wrong.expect_err("the judge objects").downcast_ref::<String>().cloned().unwrap_or_default();
+        let line = text.lines().find(|line| line.contains("replay: ")).expect("a line that replays");
         assert!(line.len() < 250, "{text}");
         assert!(text.contains("more than two rows"));
-        let rows = text
-            .lines()
-            .find(|line| line.contains("input"))
-            .expect("the input is shown");
+        let rows = text.lines().find(|line| line.contains("input")).expect("the input is shown");
         assert!(rows.matches('|').count() <= 6, "shrunk to few rows: {rows}");
     }
 }

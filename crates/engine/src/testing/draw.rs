@@ -25,20 +25,9 @@ pub fn table(drawing: &str) -> Mirror {
     let mut mirror = Mirror::new(schema.clone());
     for line in lines {
         let (key, cells) = line.split_first().expect("a row has a key");
-        assert_eq!(
-            cells.len(),
-            schema.fields().len(),
-            "a cell for each column in {line:?}"
-        );
-        let row = cells
-            .iter()
-            .zip(schema.fields())
-            .map(|(word, field)| cell(word, field.data_type()))
-            .collect();
-        assert!(
-            mirror.rows.insert(number(key), row).is_none(),
-            "the key {key} stands twice"
-        );
+        assert_eq!(cells.len(), schema.fields().len(), "a cell for each column in {line:?}");
+        let row = cells.iter().zip(schema.fields()).map(|(word, field)| cell(word, field.data_type())).collect();
+        assert!(mirror.rows.insert(number(key), row).is_none(), "the key {key} stands twice");
     }
     mirror
 }
@@ -46,20 +35,9 @@ pub fn table(drawing: &str) -> Mirror {
 /// The drawing of a table, header and all.
 pub fn draw_table(mirror: &Mirror) -> String {
     let fields = mirror.schema.fields().iter();
-    let header: Vec<String> = fields
-        .map(|field| format!("{}:{}", field.name(), kind_of(field.data_type())))
-        .collect();
-    let rows = mirror
-        .rows
-        .iter()
-        .map(|(key, row)| line("", *key, row.iter().map(Cell::to_string)));
-    format!(
-        "{}: {}",
-        header.join(" "),
-        rows.collect::<Vec<_>>().join(" | ")
-    )
-    .trim_end()
-    .to_owned()
+    let header: Vec<String> = fields.map(|field| format!("{}:{}", field.name(), kind_of(field.data_type()))).collect();
+    let rows = mirror.rows.iter().map(|(key, row)| line("", *key, row.iter().map(Cell::to_string)));
+    format!("{}: {}", header.join(" "), rows.collect::<Vec<_>>().join(" | ")).trim_end().to_owned()
 }
 
 /// The step that a drawing shows, for a table of these columns. Columns of which any modified row
@@ -73,64 +51,34 @@ pub fn step(drawing: &str, schema: &Arc<Schema>) -> RawStep {
         let words = words(part);
         let (mark, rest) = words.split_first().expect("a part has a mark");
         let cells = |words: &[String]| -> Vec<Option<Cell>> {
-            assert_eq!(
-                words.len(),
-                schema.fields().len(),
-                "a cell for each column in {part:?}"
-            );
+            assert_eq!(words.len(), schema.fields().len(), "a cell for each column in {part:?}");
             let fields = schema.fields().iter();
-            words
-                .iter()
-                .zip(fields)
-                .map(|(word, field)| (word != ".").then(|| cell(word, field.data_type())))
-                .collect()
+            words.iter().zip(fields).map(|(word, field)| (word != ".").then(|| cell(word, field.data_type()))).collect()
         };
         match mark.as_str() {
             "-" => rest.iter().for_each(|keys| removed |= &range(keys)),
             ">" => shifts.extend(rest.iter().map(|shift| parse_shift(shift))),
             "+" => {
-                let row = cells(&rest[1..])
-                    .into_iter()
-                    .map(|cell| cell.expect("an added row has all its cells"));
+                let row = cells(&rest[1..]).into_iter().map(|cell| cell.expect("an added row has all its cells"));
                 added.insert(number(&rest[0]), row.collect());
             }
             "~" => _ = modified.insert(number(&rest[0]), cells(&rest[1..])),
             other => panic!("a part of a step begins with + - ~ or >, not {other:?}"),
         }
     }
-    let columns =
-        (0..schema.fields().len()).filter(|&at| modified.values().any(|row| row[at].is_some()));
+    let columns = (0..schema.fields().len()).filter(|&at| modified.values().any(|row| row[at].is_some()));
     let modified_cells = |at: usize| {
-        let shown = |row: &Vec<Option<Cell>>| {
-            row[at]
-                .clone()
-                .expect("every modified row shows the same columns")
-        };
-        array_of(
-            schema.field(at).data_type(),
-            &modified.values().map(shown).collect::<Vec<_>>(),
-        )
+        let shown = |row: &Vec<Option<Cell>>| row[at].clone().expect("every modified row shows the same columns");
+        array_of(schema.field(at).data_type(), &modified.values().map(shown).collect::<Vec<_>>())
     };
     let added_cells = |at: usize| {
-        array_of(
-            schema.field(at).data_type(),
-            &added
-                .values()
-                .map(|row| row[at].clone())
-                .collect::<Vec<_>>(),
-        )
+        array_of(schema.field(at).data_type(), &added.values().map(|row| row[at].clone()).collect::<Vec<_>>())
     };
     RawStep {
         removed,
         shifts,
-        added: (
-            keys(&added),
-            (0..schema.fields().len()).map(added_cells).collect(),
-        ),
-        modified: (
-            keys(&modified),
-            columns.map(|at| (at, modified_cells(at))).collect(),
-        ),
+        added: (keys(&added), (0..schema.fields().len()).map(added_cells).collect()),
+        modified: (keys(&modified), columns.map(|at| (at, modified_cells(at))).collect()),
     }
 }
 
@@ -145,40 +93,22 @@ pub fn draw_step(step: &RawStep, schema: &Arc<Schema>) -> String {
             format!("- [{}..{}]", span.first, span.last)
         });
     }
-    drawn.extend(
-        step.shifts
-            .iter()
-            .map(|(first, last, delta)| format!("> [{first}..{last}]{delta:+}")),
-    );
+    drawn.extend(step.shifts.iter().map(|(first, last, delta)| format!("> [{first}..{last}]{delta:+}")));
     let columns: Vec<Vec<Cell>> = step.added.1.iter().map(cells_of).collect();
     for (at, key) in step.added.0.iter().enumerate() {
-        drawn.push(line(
-            "+ ",
-            key,
-            columns.iter().map(|cells| cells[at].to_string()),
-        ));
+        drawn.push(line("+ ", key, columns.iter().map(|cells| cells[at].to_string())));
     }
-    let columns: BTreeMap<usize, Vec<Cell>> = step
-        .modified
-        .1
-        .iter()
-        .map(|(at, array)| (*at, cells_of(array)))
-        .collect();
+    let columns: BTreeMap<usize, Vec<Cell>> =
+        step.modified.1.iter().map(|(at, array)| (*at, cells_of(array))).collect();
     for (at, key) in step.modified.0.iter().enumerate() {
-        let cells = (0..width).map(|column| {
-            columns
-                .get(&column)
-                .map_or(".".to_owned(), |cells| cells[at].to_string())
-        });
+        let cells = (0..width).map(|column| columns.get(&column).map_or(".".to_owned(), |cells| cells[at].to_string()));
         drawn.push(line("~ ", key, cells));
     }
     drawn.join(" | ")
 }
 
 fn line(mark: &str, key: u64, cells: impl Iterator<Item = String>) -> String {
-    let words: Vec<String> = std::iter::once(format!("{mark}{key}"))
-        .chain(cells)
-        .collect();
+    let words: Vec<String> = std::iter::once(format!("{mark}{key}")).chain(cells).collect();
     words.join(" ")
 }
 
@@ -208,10 +138,7 @@ fn declared(header: &str) -> Arc<Schema> {
 fn guessed(lines: &[Vec<String>]) -> Arc<Schema> {
     let width = lines.first().map_or(0, |line| line.len() - 1);
     let looks = |at: usize| {
-        let mut known = lines
-            .iter()
-            .map(|line| line[at + 1].as_str())
-            .filter(|word| *word != "null");
+        let mut known = lines.iter().map(|line| line[at + 1].as_str()).filter(|word| *word != "null");
         let all = |holds: fn(&str) -> bool| known.clone().all(holds);
         if all(|word| word.parse::<i64>().is_ok()) {
             DataType::Int64
@@ -223,22 +150,14 @@ fn guessed(lines: &[Vec<String>]) -> Arc<Schema> {
             DataType::Utf8
         }
     };
-    let name = |at: usize| {
-        ["K", "V", "W", "X", "Y", "Z"]
-            .get(at)
-            .expect("six columns have names of their own")
-    };
-    Arc::new(Schema::new(
-        (0..width)
-            .map(|at| Field::new(*name(at), looks(at), true))
-            .collect::<Vec<_>>(),
-    ))
+    let name = |at: usize| ["K", "V", "W", "X", "Y", "Z"].get(at).expect("six columns have names of their own");
+    Arc::new(Schema::new((0..width).map(|at| Field::new(*name(at), looks(at), true)).collect::<Vec<_>>()))
 }
 
 fn kind_of(data_type: &DataType) -> &'static str {
     let kinds = [
-        "bool", "i8", "i16", "i32", "int", "u8", "u16", "u32", "uint", "f16", "f32", "float",
-        "str", "bytes", "date", "clock", "time", "duration", "decimal",
+        "bool", "i8", "i16", "i32", "int", "u8", "u16", "u32", "uint", "f16", "f32", "float", "str", "bytes", "date",
+        "clock", "time", "duration", "decimal",
     ];
     // Operations answer text as views; a drawing does not tell them apart.
     let wanted = match data_type {
@@ -246,10 +165,7 @@ fn kind_of(data_type: &DataType) -> &'static str {
         DataType::BinaryView | DataType::LargeBinary => &DataType::Binary,
         other => other,
     };
-    kinds
-        .into_iter()
-        .find(|kind| type_of(kind) == *wanted)
-        .unwrap_or("other")
+    kinds.into_iter().find(|kind| type_of(kind) == *wanted).unwrap_or("other")
 }
 
 /// The parts between bars; a bar inside quotes is text.
@@ -271,11 +187,7 @@ fn words(part: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = part.trim();
     while !rest.is_empty() {
-        let end = if rest.starts_with('"') {
-            end_of_quote(rest)
-        } else {
-            rest.find(' ').unwrap_or(rest.len())
-        };
+        let end = if rest.starts_with('"') { end_of_quote(rest) } else { rest.find(' ').unwrap_or(rest.len()) };
         let (word, tail) = rest.split_at(end);
         found.push(word.to_owned());
         rest = tail.trim_start();
@@ -296,16 +208,11 @@ fn end_of_quote(text: &str) -> usize {
 }
 
 fn number(word: &str) -> u64 {
-    word.parse()
-        .unwrap_or_else(|_| panic!("{word:?} is no row key"))
+    word.parse().unwrap_or_else(|_| panic!("{word:?} is no row key"))
 }
 
 fn range(word: &str) -> RowSet {
-    match word
-        .strip_prefix('[')
-        .and_then(|word| word.strip_suffix(']'))
-        .and_then(|word| word.split_once(".."))
-    {
+    match word.strip_prefix('[').and_then(|word| word.strip_suffix(']')).and_then(|word| word.split_once("..")) {
         Some((first, last)) => RowSet::range(number(first), number(last)),
         None => RowSet::key(number(word)),
     }
@@ -314,14 +221,8 @@ fn range(word: &str) -> RowSet {
 fn parse_shift(word: &str) -> (u64, u64, i64) {
     let (keys, delta) = word.split_at(word.find(']').expect("a shift has a range") + 1);
     let rows = range(keys);
-    let delta = delta
-        .parse()
-        .unwrap_or_else(|_| panic!("{delta:?} is no delta"));
-    (
-        rows.first().expect("a range has keys"),
-        rows.last().expect("a range has keys"),
-        delta,
-    )
+    let delta = delta.parse().unwrap_or_else(|_| panic!("{delta:?} is no delta"));
+    (rows.first().expect("a range has keys"), rows.last().expect("a range has keys"), delta)
 }
 
 fn cell(word: &str, data_type: &DataType) -> Cell {
@@ -336,22 +237,17 @@ fn cell(word: &str, data_type: &DataType) -> Cell {
         DataType::UInt8 | DataType::UInt16 | DataType::UInt32 | DataType::UInt64 => {
             Cell::UInt(word.parse().unwrap_or_else(|_| wrong()))
         }
-        DataType::Float16 | DataType::Float32 => {
-            Cell::Float32(word.parse().unwrap_or_else(|_| wrong()))
-        }
+        DataType::Float16 | DataType::Float32 => Cell::Float32(word.parse().unwrap_or_else(|_| wrong())),
         DataType::Float64 => Cell::Float(word.parse().unwrap_or_else(|_| wrong())),
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Cell::Str(unquoted(word)),
         DataType::Date32 => Cell::Date(word.parse().unwrap_or_else(|_| wrong())),
         DataType::Time64(_) => Cell::Time(whole()),
         DataType::Timestamp(..) => Cell::Timestamp(whole()),
         DataType::Duration(_) => Cell::Duration(whole()),
-        DataType::Decimal128(_, scale) => {
-            Cell::Decimal(word.parse().unwrap_or_else(|_| wrong()), *scale)
-        }
+        DataType::Decimal128(_, scale) => Cell::Decimal(word.parse().unwrap_or_else(|_| wrong()), *scale),
         DataType::Binary | DataType::BinaryView => {
             let digits = word.strip_prefix("0x").unwrap_or_else(|| wrong());
-            let byte =
-                |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).unwrap_or_else(|_| wrong());
+            let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).unwrap_or_else(|_| wrong());
             Cell::Bytes((0..digits.len()).step_by(2).map(byte).collect())
         }
         _ => wrong(),
@@ -360,10 +256,7 @@ fn cell(word: &str, data_type: &DataType) -> Cell {
 
 /// The text of a word in quotes, as Rust's own `{:?}` wrote it.
 fn unquoted(word: &str) -> String {
-    let Some(inner) = word
-        .strip_prefix('"')
-        .and_then(|word| word.strip_suffix('"'))
-    else {
+    let Some(inner) = word.strip_prefix('"').and_then(|word| word.strip_suffix('"')) else {
         return word.to_owned();
     };
     let mut text = String::new();
@@ -379,11 +272,7 @@ fn unquoted(word: &str) -> String {
             'r' => text.push('\r'),
             '0' => text.push('\0'),
             'u' => {
-                let code: String = letters
-                    .by_ref()
-                    .skip(1)
-                    .take_while(|letter| *letter != '}')
-                    .collect();
+                let code: String = letters.by_ref().skip(1).take_while(|letter| *letter != '}').collect();
                 let code = u32::from_str_radix(&code, 16).ok().and_then(char::from_u32);
                 text.push(code.expect("a code of a letter"));
             }
@@ -402,14 +291,8 @@ mod tests {
     #[test]
     fn a_bare_drawing_names_and_types_its_columns_itself() {
         let mirror = table("0 A 1 | 1 B 2.5 | 7 null null");
-        assert_eq!(
-            draw_table(&mirror),
-            "K:str V:float: 0 A 1.0 | 1 B 2.5 | 7 null null"
-        );
-        assert_eq!(
-            draw_table(&table("0 A 1 | 1 B 2")),
-            "K:str V:int: 0 A 1 | 1 B 2"
-        );
+        assert_eq!(draw_table(&mirror), "K:str V:float: 0 A 1.0 | 1 B 2.5 | 7 null null");
+        assert_eq!(draw_table(&table("0 A 1 | 1 B 2")), "K:str V:int: 0 A 1 | 1 B 2");
         assert_eq!(mirror.rows.len(), 3);
         assert!(matches!(mirror.rows[&7][..], [Cell::Null, Cell::Null]));
     }
@@ -424,19 +307,13 @@ mod tests {
         assert_eq!(draw_step(&step, &mirror.schema), text);
         let mut after = mirror.clone();
         after.apply(&step);
-        assert_eq!(
-            draw_table(&after),
-            "K:str V:int: 0 A 1 | 1 C 30 | 4 D 4 | 7 E 9"
-        );
+        assert_eq!(draw_table(&after), "K:str V:int: 0 A 1 | 1 C 30 | 4 D 4 | 7 E 9");
     }
 
     #[test]
     fn ranges_and_empty_drawings() {
         let schema = table("K:str V:int:").schema;
-        assert_eq!(
-            draw_step(&step("- [3..9] | - 11", &schema), &schema),
-            "- [3..9] | - 11"
-        );
+        assert_eq!(draw_step(&step("- [3..9] | - 11", &schema), &schema), "- [3..9] | - 11");
         assert_eq!(draw_step(&step("", &schema), &schema), "");
         assert_eq!(draw_table(&table("K:str V:int:")), "K:str V:int:");
     }
@@ -448,11 +325,7 @@ mod tests {
         );
         for seed in 0..60 {
             let mut tape = Tape::seeded(seed);
-            let spec = if seed % 2 == 0 {
-                any_table()
-            } else {
-                all.clone()
-            };
+            let spec = if seed % 2 == 0 { any_table() } else { all.clone() };
             let mut case = Case::new(&spec, &mut tape);
             for _ in 0..6 {
                 let before = case.mirror.clone();
@@ -460,15 +333,8 @@ mod tests {
                 let text = draw_step(&made, &before.schema);
                 let mut again = before.clone();
                 again.apply(&step(&text, &before.schema));
-                assert_eq!(
-                    again.plain().first_difference(&case.mirror.plain()),
-                    None,
-                    "{text}"
-                );
-                assert_eq!(
-                    draw_step(&step(&text, &before.schema), &before.schema),
-                    text
-                );
+                assert_eq!(again.plain().first_difference(&case.mirror.plain()), None, "{text}");
+                assert_eq!(draw_step(&step(&text, &before.schema), &before.schema), text);
                 let drawn = draw_table(&case.mirror);
                 assert_eq!(draw_table(&table(&drawn)), drawn);
             }

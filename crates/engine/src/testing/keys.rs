@@ -74,13 +74,7 @@ pub enum Place {
 }
 
 /// Up to `count` free keys in the window, near `place`. Fewer if there is no room.
-pub fn free_keys(
-    tape: &mut Tape,
-    layout: Layout,
-    taken: &BTreeSet<u64>,
-    place: Place,
-    count: u64,
-) -> Vec<u64> {
+pub fn free_keys(tape: &mut Tape, layout: Layout, taken: &BTreeSet<u64>, place: Place, count: u64) -> Vec<u64> {
     let (low, high) = layout.window();
     let mut found = BTreeSet::new();
     let step = |tape: &mut Tape| 1 + tape.below(layout.largest_gap());
@@ -100,11 +94,7 @@ pub fn free_keys(
         if !taken.contains(&at) {
             found.insert(at);
         }
-        let next = if place == Place::Front {
-            at.checked_sub(step(tape))
-        } else {
-            at.checked_add(step(tape))
-        };
+        let next = if place == Place::Front { at.checked_sub(step(tape)) } else { at.checked_add(step(tape)) };
         let Some(next) = next else { break };
         at = next;
     }
@@ -124,11 +114,7 @@ mod tests {
                 let place = [Place::Back, Place::Front, Place::Middle][round % 3];
                 let keys = free_keys(&mut tape, layout, &taken, place, 3);
                 let (low, high) = layout.window();
-                assert!(
-                    keys.iter()
-                        .all(|key| !taken.contains(key) && (low..=high).contains(key)),
-                    "{layout:?}"
-                );
+                assert!(keys.iter().all(|key| !taken.contains(key) && (low..=high).contains(key)), "{layout:?}");
                 match place {
                     Place::Back => {
                         assert!(keys.first() > taken.last() || keys.is_empty() || taken.is_empty())
@@ -147,9 +133,6 @@ mod tests {
     #[test]
     fn past_the_end_of_the_tape_a_dense_table_is_flat() {
         let mut tape = Tape::replay(&[]);
-        assert_eq!(
-            free_keys(&mut tape, Layout::Dense, &BTreeSet::new(), Place::Back, 3),
-            [0, 1, 2]
-        );
+        assert_eq!(free_keys(&mut tape, Layout::Dense, &BTreeSet::new(), Place::Back, 3), [0, 1, 2]);
     }
 }

@@ -25,10 +25,7 @@ pub struct RawStep {
 impl RawStep {
     /// Whether it says nothing.
     pub fn is_empty(&self) -> bool {
-        self.removed.is_empty()
-            && self.shifts.is_empty()
-            && self.added.0.is_empty()
-            && self.modified.0.is_empty()
+        self.removed.is_empty() && self.shifts.is_empty() && self.added.0.is_empty() && self.modified.0.is_empty()
     }
 }
 
@@ -44,22 +41,12 @@ pub struct Mirror {
 impl Mirror {
     /// No row yet.
     pub fn new(schema: Arc<Schema>) -> Mirror {
-        Mirror {
-            schema,
-            rows: BTreeMap::new(),
-        }
+        Mirror { schema, rows: BTreeMap::new() }
     }
 
     /// The rows as a plain table.
     pub fn plain(&self) -> Plain {
-        Plain {
-            schema: self.schema.clone(),
-            rows: self
-                .rows
-                .iter()
-                .map(|(key, row)| (*key, row.clone()))
-                .collect(),
-        }
+        Plain { schema: self.schema.clone(), rows: self.rows.iter().map(|(key, row)| (*key, row.clone())).collect() }
     }
 
     /// Drop, shift, insert, overwrite: the order in which any mirror applies an update.
@@ -68,10 +55,7 @@ impl Mirror {
             self.rows.remove(&key).expect("a removed row is there");
         }
         let goal = |key: u64| goal_of(&step.shifts, key);
-        self.rows = std::mem::take(&mut self.rows)
-            .into_iter()
-            .map(|(key, row)| (goal(key), row))
-            .collect();
+        self.rows = std::mem::take(&mut self.rows).into_iter().map(|(key, row)| (goal(key), row)).collect();
         let added = Plain::from_arrays(self.schema.clone(), &step.added.0.to_vec(), &step.added.1);
         for (key, row) in added.rows {
             assert!(self.rows.insert(key, row).is_none(), "an added key is free");
@@ -86,13 +70,8 @@ impl Mirror {
 
 /// Where a key stands after the shifts.
 pub fn goal_of(shifts: &[(u64, u64, i64)], key: u64) -> u64 {
-    let shift = shifts
-        .iter()
-        .find(|(first, last, _)| (*first..=*last).contains(&key));
-    shift.map_or(key, |(.., delta)| {
-        key.checked_add_signed(*delta)
-            .expect("a shift stays in the key space")
-    })
+    let shift = shifts.iter().find(|(first, last, _)| (*first..=*last).contains(&key));
+    shift.map_or(key, |(.., delta)| key.checked_add_signed(*delta).expect("a shift stays in the key space"))
 }
 
 /// A step being written, over a mirror.
@@ -123,13 +102,8 @@ impl<'a> Draft<'a> {
 
     /// Survivors by their key after, with their key before.
     pub fn survivors(&self) -> BTreeMap<u64, u64> {
-        let stay = self
-            .mirror
-            .rows
-            .keys()
-            .filter(|key| !self.removed.contains(key));
-        stay.map(|key| (self.moves.get(key).copied().unwrap_or(*key), *key))
-            .collect()
+        let stay = self.mirror.rows.keys().filter(|key| !self.removed.contains(key));
+        stay.map(|key| (self.moves.get(key).copied().unwrap_or(*key), *key)).collect()
     }
 
     /// Whether a key after the step is free for a new row.
@@ -141,45 +115,26 @@ impl<'a> Draft<'a> {
     pub fn finish(self) -> RawStep {
         let survivors = self.survivors();
         let fields = self.mirror.schema.fields();
-        let columns: BTreeSet<usize> = self
-            .modified
-            .values()
-            .flat_map(|cells| cells.keys().copied())
-            .collect();
+        let columns: BTreeSet<usize> = self.modified.values().flat_map(|cells| cells.keys().copied()).collect();
         let old = |key: &u64, column: usize| self.mirror.rows[&survivors[key]][column].clone();
         let modified_cells = |column: usize| -> Vec<Cell> {
             let cell = |(key, cells): (&u64, &BTreeMap<usize, Cell>)| {
-                cells
-                    .get(&column)
-                    .cloned()
-                    .unwrap_or_else(|| old(key, column))
+                cells.get(&column).cloned().unwrap_or_else(|| old(key, column))
             };
             self.modified.iter().map(cell).collect()
         };
-        let added_cells = |column: usize| {
-            self.added
-                .values()
-                .map(|row| row[column].clone())
-                .collect::<Vec<_>>()
-        };
+        let added_cells = |column: usize| self.added.values().map(|row| row[column].clone()).collect::<Vec<_>>();
         let set = |keys: Vec<u64>| RowSet::from_sorted_keys(&keys);
         RawStep {
             removed: set(self.removed.iter().copied().collect()),
             shifts: hulls(&survivors),
             added: (
                 set(self.added.keys().copied().collect()),
-                fields
-                    .iter()
-                    .enumerate()
-                    .map(|(at, field)| array_of(field.data_type(), &added_cells(at)))
-                    .collect(),
+                fields.iter().enumerate().map(|(at, field)| array_of(field.data_type(), &added_cells(at))).collect(),
             ),
             modified: (
                 set(self.modified.keys().copied().collect()),
-                columns
-                    .iter()
-                    .map(|&at| (at, array_of(fields[at].data_type(), &modified_cells(at))))
-                    .collect(),
+                columns.iter().map(|&at| (at, array_of(fields[at].data_type(), &modified_cells(at)))).collect(),
             ),
         }
     }
@@ -208,13 +163,7 @@ mod tests {
 
     fn mirror(keys: &[u64]) -> Mirror {
         let schema = Arc::new(Schema::new(vec![Field::new("v", DataType::Int64, true)]));
-        Mirror {
-            schema,
-            rows: keys
-                .iter()
-                .map(|key| (*key, vec![Cell::Int(*key as i64)]))
-                .collect(),
-        }
+        Mirror { schema, rows: keys.iter().map(|key| (*key, vec![Cell::Int(*key as i64)])).collect() }
     }
 
     #[test]
@@ -225,11 +174,7 @@ mod tests {
         draft.moves = BTreeMap::from([(2, 1), (3, 2)]);
         assert!(draft.is_free(3) && !draft.is_free(2));
         draft.added.insert(3, vec![Cell::Int(9)]);
-        draft
-            .modified
-            .entry(2)
-            .or_default()
-            .insert(0, Cell::Int(33));
+        draft.modified.entry(2).or_default().insert(0, Cell::Int(33));
         let step = draft.finish();
         assert_eq!(step.shifts, [(2, 3, -1)]);
         mirror.apply(&step);

@@ -18,7 +18,7 @@ pub mod values;
 
 pub use crate::error::Error;
 pub use crate::table::Table;
-pub use check::{Drawn, Found, check_steps, check_steps_of_two, run_law, still_graph};
+pub use check::{Drawn, Found, check_steps, check_steps_of_two, run_drawn_law, run_law, still_graph};
 pub use mirror::{Mirror, RawStep};
 #[cfg(test)]
 pub use oracle::{check_law, check_law_of_two};

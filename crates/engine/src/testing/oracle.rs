@@ -55,34 +55,19 @@ pub fn check_law_of_two<A: Answer>(
         &two,
         runs,
         |tables| build(&tables[0], &tables[1]),
-        |inputs, found| {
-            judge(
-                oracle(&to_model(&inputs[0]), &to_model(&inputs[1])).rows(),
-                found,
-                &compare,
-            )
-        },
+        |inputs, found| judge(oracle(&to_model(&inputs[0]), &to_model(&inputs[1])).rows(), found, &compare),
     );
 }
 
 /// What is wrong with what was found, given what the model says.
-pub fn judge(
-    wanted: Result<model::Table, Fault>,
-    found: &Found<'_>,
-    compare: &Compare,
-) -> Result<(), String> {
+pub fn judge(wanted: Result<model::Table, Fault>, found: &Found<'_>, compare: &Compare) -> Result<(), String> {
     match (wanted, found) {
         (Err(_), Found::Failed(_)) => Ok(()),
-        (Err(fault), Found::Rows(rows)) => Err(format!(
-            "the table should have failed ({fault}), it has {rows}"
-        )),
+        (Err(fault), Found::Rows(rows)) => Err(format!("the table should have failed ({fault}), it has {rows}")),
         (Ok(_), Found::Failed(text)) => Err(format!("the table failed: {text}")),
         (Ok(wanted), Found::Rows(rows)) => match differences(&wanted, &to_model(rows), compare) {
             None => Ok(()),
-            Some(text) => Err(format!(
-                "{text}\n  wanted {}\n  found  {rows}",
-                wanted.to_string().replace('\n', " | ")
-            )),
+            Some(text) => Err(format!("{text}\n  wanted {}\n  found  {rows}", wanted.to_string().replace('\n', " | "))),
         },
     }
 }
@@ -90,14 +75,7 @@ pub fn judge(
 /// A plain table as the model's.
 pub fn to_model(plain: &Plain) -> model::Table {
     let cells = |row: &Vec<Cell>| -> Row { row.iter().map(value_of).collect() };
-    model::Table {
-        names: plain.names(),
-        rows: plain
-            .rows
-            .iter()
-            .map(|(key, row)| (*key, cells(row)))
-            .collect(),
-    }
+    model::Table { names: plain.names(), rows: plain.rows.iter().map(|(key, row)| (*key, cells(row))).collect() }
 }
 
 /// A plain cell as the model's.

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Date32Type, Decimal128Type, DurationNanosecondType, Float16Type, Float32Type, Float64Type,
-    Int64Type, Time64NanosecondType, TimestampNanosecondType, UInt64Type,
+    Date32Type, Decimal128Type, DurationNanosecondType, Float16Type, Float32Type, Float64Type, Int64Type,
+    Time64NanosecondType, TimestampNanosecondType, UInt64Type,
 };
 use arrow_array::{
-    Array, ArrayRef, BinaryViewArray, BooleanArray, Date32Array, Decimal128Array,
-    DurationNanosecondArray, Float32Array, Float64Array, Int64Array, StringViewArray,
-    Time64NanosecondArray, TimestampNanosecondArray, UInt64Array,
+    Array, ArrayRef, BinaryViewArray, BooleanArray, Date32Array, Decimal128Array, DurationNanosecondArray,
+    Float32Array, Float64Array, Int64Array, StringViewArray, Time64NanosecondArray, TimestampNanosecondArray,
+    UInt64Array,
 };
 use arrow_schema::{DataType, Schema, TimeUnit};
 
@@ -116,27 +116,19 @@ impl Plain {
         let mut rows: Vec<(u64, Vec<Cell>)> = keys.iter().map(|key| (*key, Vec::new())).collect();
         for column in columns {
             assert_eq!(column.len(), rows.len(), "one cell a key");
-            rows.iter_mut()
-                .zip(cells_of(column))
-                .for_each(|((_, row), cell)| row.push(cell));
+            rows.iter_mut().zip(cells_of(column)).for_each(|((_, row), cell)| row.push(cell));
         }
         Plain { schema, rows }
     }
 
     /// Column names, in order.
     pub fn names(&self) -> Vec<String> {
-        self.schema
-            .fields()
-            .iter()
-            .map(|field| field.name().clone())
-            .collect()
+        self.schema.fields().iter().map(|field| field.name().clone()).collect()
     }
 
     /// Where a column stands.
     pub fn index_of(&self, name: &str) -> usize {
-        self.schema
-            .index_of(name)
-            .expect("the test names a column that is there")
+        self.schema.index_of(name).expect("the test names a column that is there")
     }
 
     /// The first cell or row that differs, keys included; nothing if all is the same.
@@ -147,20 +139,13 @@ impl Plain {
             }
             for (at, (cell, other_cell)) in row.iter().zip(other_row).enumerate() {
                 if !cell.same(other_cell) {
-                    return Some(format!(
-                        "key {key}, {}: {cell} against {other_cell}",
-                        self.schema.field(at).name()
-                    ));
+                    return Some(format!("key {key}, {}: {cell} against {other_cell}", self.schema.field(at).name()));
                 }
             }
         }
         match self.rows.len().cmp(&other.rows.len()) {
             Ordering::Equal => None,
-            _ => Some(format!(
-                "{} rows against {}",
-                self.rows.len(),
-                other.rows.len()
-            )),
+            _ => Some(format!("{} rows against {}", self.rows.len(), other.rows.len())),
         }
     }
 }
@@ -179,40 +164,24 @@ impl fmt::Display for Plain {
 pub fn cells_of(array: &ArrayRef) -> Vec<Cell> {
     let array = widened(array);
     let some = |read: &dyn Fn(usize) -> Cell| -> Vec<Cell> {
-        (0..array.len())
-            .map(|at| {
-                if array.is_null(at) {
-                    Cell::Null
-                } else {
-                    read(at)
-                }
-            })
-            .collect()
+        (0..array.len()).map(|at| if array.is_null(at) { Cell::Null } else { read(at) }).collect()
     };
     match array.data_type() {
         DataType::Null => vec![Cell::Null; array.len()],
         DataType::Boolean => some(&|at| Cell::Bool(array.as_boolean().value(at))),
         DataType::Int64 => some(&|at| Cell::Int(array.as_primitive::<Int64Type>().value(at))),
         DataType::UInt64 => some(&|at| Cell::UInt(array.as_primitive::<UInt64Type>().value(at))),
-        DataType::Float16 => {
-            some(&|at| Cell::Float32(array.as_primitive::<Float16Type>().value(at).to_f32()))
-        }
-        DataType::Float32 => {
-            some(&|at| Cell::Float32(array.as_primitive::<Float32Type>().value(at)))
-        }
+        DataType::Float16 => some(&|at| Cell::Float32(array.as_primitive::<Float16Type>().value(at).to_f32())),
+        DataType::Float32 => some(&|at| Cell::Float32(array.as_primitive::<Float32Type>().value(at))),
         DataType::Float64 => some(&|at| Cell::Float(array.as_primitive::<Float64Type>().value(at))),
         DataType::Utf8View => some(&|at| Cell::Str(array.as_string_view().value(at).to_owned())),
         DataType::BinaryView => some(&|at| Cell::Bytes(array.as_binary_view().value(at).to_vec())),
         DataType::Date32 => some(&|at| Cell::Date(array.as_primitive::<Date32Type>().value(at))),
-        DataType::Time64(_) => {
-            some(&|at| Cell::Time(array.as_primitive::<Time64NanosecondType>().value(at)))
-        }
+        DataType::Time64(_) => some(&|at| Cell::Time(array.as_primitive::<Time64NanosecondType>().value(at))),
         DataType::Timestamp(..) => {
             some(&|at| Cell::Timestamp(array.as_primitive::<TimestampNanosecondType>().value(at)))
         }
-        DataType::Duration(_) => {
-            some(&|at| Cell::Duration(array.as_primitive::<DurationNanosecondType>().value(at)))
-        }
+        DataType::Duration(_) => some(&|at| Cell::Duration(array.as_primitive::<DurationNanosecondType>().value(at))),
         DataType::Decimal128(_, scale) => {
             some(&|at| Cell::Decimal(array.as_primitive::<Decimal128Type>().value(at), *scale))
         }
@@ -276,8 +245,7 @@ pub fn array_of(data_type: &DataType, cells: &[Cell]) -> ArrayRef {
         DataType::Time64(_) => gather!(Time64NanosecondArray, Time),
         DataType::Duration(_) => gather!(DurationNanosecondArray, Duration),
         DataType::Timestamp(_, zone) => {
-            let stamps: Arc<TimestampNanosecondArray> =
-                gather!(TimestampNanosecondArray, Timestamp);
+            let stamps: Arc<TimestampNanosecondArray> = gather!(TimestampNanosecondArray, Timestamp);
             Arc::new(stamps.as_ref().clone().with_timezone_opt(zone))
         }
         DataType::Decimal128(precision, scale) => {
@@ -286,9 +254,7 @@ pub fn array_of(data_type: &DataType, cells: &[Cell]) -> ArrayRef {
                 Cell::Decimal(x, _) => Some(*x),
                 other => panic!("{other:?} in a column of {data_type}"),
             });
-            let decimals = unscaled
-                .collect::<Decimal128Array>()
-                .with_precision_and_scale(precision, scale);
+            let decimals = unscaled.collect::<Decimal128Array>().with_precision_and_scale(precision, scale);
             Arc::new(decimals.expect("the test gives decimals that fit"))
         }
         other => panic!("tests make no column of {other}"),
@@ -307,63 +273,25 @@ mod tests {
     #[test]
     fn arrays_of_every_kind_give_back_their_cells() {
         let cases: Vec<(DataType, Vec<Cell>)> = vec![
-            (
-                DataType::Boolean,
-                vec![Cell::Bool(true), Cell::Null, Cell::Bool(false)],
-            ),
-            (
-                DataType::Int8,
-                vec![Cell::Int(-128), Cell::Null, Cell::Int(127)],
-            ),
+            (DataType::Boolean, vec![Cell::Bool(true), Cell::Null, Cell::Bool(false)]),
+            (DataType::Int8, vec![Cell::Int(-128), Cell::Null, Cell::Int(127)]),
             (DataType::Int64, vec![Cell::Int(i64::MIN), Cell::Null]),
-            (
-                DataType::UInt32,
-                vec![Cell::UInt(u64::from(u32::MAX)), Cell::Null],
-            ),
+            (DataType::UInt32, vec![Cell::UInt(u64::from(u32::MAX)), Cell::Null]),
             (DataType::UInt64, vec![Cell::UInt(u64::MAX)]),
-            (
-                DataType::Float32,
-                vec![Cell::Float32(f32::NAN), Cell::Float32(-0.0)],
-            ),
-            (
-                DataType::Float64,
-                vec![
-                    Cell::Float(f64::NAN),
-                    Cell::Float(f64::NEG_INFINITY),
-                    Cell::Null,
-                ],
-            ),
-            (
-                DataType::Utf8,
-                vec![
-                    Cell::Str(String::new()),
-                    Cell::Null,
-                    Cell::Str("longer than twelve bytes".into()),
-                ],
-            ),
+            (DataType::Float32, vec![Cell::Float32(f32::NAN), Cell::Float32(-0.0)]),
+            (DataType::Float64, vec![Cell::Float(f64::NAN), Cell::Float(f64::NEG_INFINITY), Cell::Null]),
+            (DataType::Utf8, vec![Cell::Str(String::new()), Cell::Null, Cell::Str("longer than twelve bytes".into())]),
             (DataType::Utf8View, vec![Cell::Str("é".into())]),
-            (
-                DataType::LargeBinary,
-                vec![Cell::Bytes(vec![0, 255]), Cell::Null],
-            ),
+            (DataType::LargeBinary, vec![Cell::Bytes(vec![0, 255]), Cell::Null]),
             (DataType::Date32, vec![Cell::Date(-1), Cell::Null]),
             (DataType::Time64(TimeUnit::Nanosecond), vec![Cell::Time(1)]),
             (
                 DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
                 vec![Cell::Timestamp(i64::MAX), Cell::Null],
             ),
-            (
-                DataType::Timestamp(TimeUnit::Second, None),
-                vec![Cell::Timestamp(5_000_000_000)],
-            ),
-            (
-                DataType::Duration(TimeUnit::Nanosecond),
-                vec![Cell::Duration(-7)],
-            ),
-            (
-                DataType::Decimal128(10, 2),
-                vec![Cell::Decimal(-123, 2), Cell::Null],
-            ),
+            (DataType::Timestamp(TimeUnit::Second, None), vec![Cell::Timestamp(5_000_000_000)]),
+            (DataType::Duration(TimeUnit::Nanosecond), vec![Cell::Duration(-7)]),
+            (DataType::Decimal128(10, 2), vec![Cell::Decimal(-123, 2), Cell::Null]),
         ];
         for (data_type, cells) in cases {
             let array = array_of(&data_type, &cells);
@@ -378,25 +306,17 @@ mod tests {
 
     #[test]
     fn a_difference_is_named_by_key_and_column() {
-        let schema = Arc::new(Schema::new(vec![arrow_schema::Field::new(
-            "v",
-            DataType::Int64,
-            true,
-        )]));
+        let schema = Arc::new(Schema::new(vec![arrow_schema::Field::new("v", DataType::Int64, true)]));
         let plain = |keys: &[u64], cells: &[Cell]| {
             Plain::from_arrays(schema.clone(), keys, &[array_of(&DataType::Int64, cells)])
         };
         let a = plain(&[1, 5], &[Cell::Int(1), Cell::Null]);
         assert_eq!(a.first_difference(&a), None);
         assert_eq!(
-            a.first_difference(&plain(&[1, 5], &[Cell::Int(1), Cell::Int(2)]))
-                .as_deref(),
+            a.first_difference(&plain(&[1, 5], &[Cell::Int(1), Cell::Int(2)])).as_deref(),
             Some("key 5, v: null against 2")
         );
-        assert_eq!(
-            a.first_difference(&plain(&[1], &[Cell::Int(1)])).as_deref(),
-            Some("2 rows against 1")
-        );
+        assert_eq!(a.first_difference(&plain(&[1], &[Cell::Int(1)])).as_deref(), Some("2 rows against 1"));
         assert_eq!(a.to_string(), "v | 1 1 | 5 null");
     }
 }

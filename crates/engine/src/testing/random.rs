@@ -32,12 +32,7 @@ pub fn table_of(columns: &str) -> TableSpec {
         (name.to_owned(), type_of(kind), STYLES.to_vec())
     };
     let columns = columns.split_whitespace().map(column).collect();
-    TableSpec {
-        columns,
-        most_rows: 40,
-        most_steps: 14,
-        profiles: PROFILES.to_vec(),
-    }
+    TableSpec { columns, most_rows: 40, most_steps: 14, profiles: PROFILES.to_vec() }
 }
 
 /// The type behind a short name.
@@ -69,27 +64,14 @@ pub fn type_of(kind: &str) -> DataType {
 impl TableSpec {
     /// Lets a column come in these styles only.
     pub fn styled(mut self, name: &str, styles: &[Style]) -> TableSpec {
-        let column = self
-            .columns
-            .iter_mut()
-            .find(|column| column.0 == name)
-            .expect("the column is there");
+        let column = self.columns.iter_mut().find(|column| column.0 == name).expect("the column is there");
         column.2 = styles.to_vec();
         self
     }
 
     /// Lets a column hold no value from the pool of odd ones.
     pub fn tame(self, name: &str) -> TableSpec {
-        self.styled(
-            name,
-            &[
-                Style::Skewed,
-                Style::Unique,
-                Style::Constant,
-                Style::Sorted,
-                Style::NullHeavy,
-            ],
-        )
+        self.styled(name, &[Style::Skewed, Style::Unique, Style::Constant, Style::Sorted, Style::NullHeavy])
     }
 
     /// At most so many rows; 40 otherwise.
@@ -118,10 +100,7 @@ impl TableSpec {
 
     /// Names and types.
     pub fn schema(&self) -> Arc<Schema> {
-        let fields = self
-            .columns
-            .iter()
-            .map(|(name, data_type, _)| Field::new(name, data_type.clone(), true));
+        let fields = self.columns.iter().map(|(name, data_type, _)| Field::new(name, data_type.clone(), true));
         Arc::new(Schema::new(fields.collect::<Vec<_>>()))
     }
 
@@ -143,29 +122,16 @@ impl Case {
     /// never removes finds other faults than one that always does.
     pub fn new(spec: &TableSpec, tape: &mut Tape) -> Case {
         let layout = *tape.choose(&LAYOUTS);
-        let values = spec
-            .columns
-            .iter()
-            .map(|(_, data_type, styles)| Values::new(data_type, *tape.choose(styles)));
+        let values = spec.columns.iter().map(|(_, data_type, styles)| Values::new(data_type, *tape.choose(styles)));
         let values: Vec<Values> = values.collect();
-        let mut profiles: Vec<Profile> = spec
-            .profiles
+        let mut profiles: Vec<Profile> = spec.profiles.iter().copied().filter(|_| !tape.chance(100)).collect();
+        if !profiles
             .iter()
-            .copied()
-            .filter(|_| !tape.chance(100))
-            .collect();
-        if !profiles.iter().any(|profile| {
-            matches!(
-                profile,
-                Profile::Append | Profile::Refill | Profile::Insert | Profile::Prepend
-            )
-        }) {
+            .any(|profile| matches!(profile, Profile::Append | Profile::Refill | Profile::Insert | Profile::Prepend))
+        {
             profiles.insert(0, *spec.profiles.first().expect("a table has profiles"));
         }
-        Case {
-            mirror: Mirror::new(spec.schema()),
-            maker: StepMaker::new(layout, profiles, values, spec.most_rows),
-        }
+        Case { mirror: Mirror::new(spec.schema()), maker: StepMaker::new(layout, profiles, values, spec.most_rows) }
     }
 
     /// The next step; the mirror has taken it.
@@ -202,10 +168,7 @@ mod tests {
                 case.mirror.rows.len()
             })
             .collect();
-        assert!(
-            sizes.iter().filter(|size| **size > 0).count() > 50,
-            "{sizes:?}"
-        );
+        assert!(sizes.iter().filter(|size| **size > 0).count() > 50, "{sizes:?}");
         assert!(sizes.iter().any(|size| *size > 20), "{sizes:?}");
     }
 
@@ -217,9 +180,7 @@ mod tests {
             for _ in 0..8 {
                 let last = case.mirror.rows.keys().next_back().copied();
                 let step = case.step(&mut tape);
-                assert!(
-                    step.removed.is_empty() && step.modified.0.is_empty() && step.shifts.is_empty()
-                );
+                assert!(step.removed.is_empty() && step.modified.0.is_empty() && step.shifts.is_empty());
                 assert!(step.added.0.is_empty() || step.added.0.first() > last);
             }
         }

@@ -78,19 +78,9 @@ pub struct StepMaker {
 
 impl StepMaker {
     /// Steps in these profiles, over this layout, with cells from these columns.
-    pub fn new(
-        layout: Layout,
-        profiles: Vec<Profile>,
-        values: Vec<Values>,
-        most_rows: usize,
-    ) -> StepMaker {
+    pub fn new(layout: Layout, profiles: Vec<Profile>, values: Vec<Values>, most_rows: usize) -> StepMaker {
         assert!(!profiles.is_empty(), "something to do");
-        StepMaker {
-            layout,
-            profiles,
-            values,
-            most_rows,
-        }
+        StepMaker { layout, profiles, values, most_rows }
     }
 
     /// The next step: one to three profiles at once.
@@ -124,11 +114,7 @@ impl StepMaker {
             Profile::Readd => return self.add_at_removed(tape, draft),
             _ => return,
         };
-        let taken: BTreeSet<u64> = draft
-            .survivors()
-            .into_keys()
-            .chain(draft.added.keys().copied())
-            .collect();
+        let taken: BTreeSet<u64> = draft.survivors().into_keys().chain(draft.added.keys().copied()).collect();
         if taken.len() >= self.most_rows {
             return;
         }
@@ -148,10 +134,7 @@ impl StepMaker {
     }
 
     fn row(&mut self, tape: &mut Tape) -> Vec<Cell> {
-        self.values
-            .iter_mut()
-            .map(|values| values.draw(tape))
-            .collect()
+        self.values.iter_mut().map(|values| values.draw(tape)).collect()
     }
 
     fn modify(&mut self, tape: &mut Tape, draft: &mut Draft<'_>, profile: Profile) {
@@ -165,21 +148,13 @@ impl StepMaker {
             Profile::Modify | Profile::Churn => {
                 let columns = some_columns(tape, self.values.len());
                 for (after, _) in some_of(tape, &survivors) {
-                    writes.extend(
-                        columns
-                            .iter()
-                            .map(|&column| (after, column, self.values[column].draw(tape))),
-                    );
+                    writes.extend(columns.iter().map(|&column| (after, column, self.values[column].draw(tape))));
                 }
             }
             Profile::SameAgain => {
                 let columns = some_columns(tape, self.values.len());
                 for (after, before) in some_of(tape, &survivors) {
-                    writes.extend(
-                        columns
-                            .iter()
-                            .map(|&column| (after, column, old(before, column))),
-                    );
+                    writes.extend(columns.iter().map(|&column| (after, column, old(before, column))));
                 }
             }
             Profile::Duplicate | Profile::Swap => {
@@ -194,30 +169,21 @@ impl StepMaker {
             _ => {}
         }
         for (after, column, cell) in writes {
-            draft
-                .modified
-                .entry(after)
-                .or_default()
-                .insert(column, cell);
+            draft.modified.entry(after).or_default().insert(column, cell);
         }
     }
 }
 
 fn some_columns(tape: &mut Tape, width: usize) -> BTreeSet<usize> {
     let first = tape.below(width as u64) as usize;
-    (0..width)
-        .filter(|&column| column == first || tape.chance(80))
-        .collect()
+    (0..width).filter(|&column| column == first || tape.chance(80)).collect()
 }
 
 /// At least one.
 fn some_of(tape: &mut Tape, rows: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let first = tape.below(rows.len() as u64) as usize;
     let share = *tape.choose(&[0, 40, 128, 255]);
-    (0..rows.len())
-        .filter(|&at| at == first || tape.chance(share))
-        .map(|at| rows[at])
-        .collect()
+    (0..rows.len()).filter(|&at| at == first || tape.chance(share)).map(|at| rows[at]).collect()
 }
 
 fn remove(tape: &mut Tape, draft: &mut Draft<'_>, profile: Profile) {
@@ -225,9 +191,7 @@ fn remove(tape: &mut Tape, draft: &mut Draft<'_>, profile: Profile) {
     match profile {
         _ if rows.is_empty() => {}
         Profile::Remove | Profile::Churn | Profile::Readd => {
-            draft
-                .removed
-                .extend(some_of(tape, &rows).into_iter().map(|(key, _)| key));
+            draft.removed.extend(some_of(tape, &rows).into_iter().map(|(key, _)| key));
         }
         // Shifting down among dense keys needs a gap.
         Profile::ShiftDown | Profile::ShiftMixed if tape.chance(128) => {
@@ -254,11 +218,8 @@ fn shift(tape: &mut Tape, draft: &mut Draft<'_>, profile: Profile, layout: Layou
         }
         _ => return,
     }
-    draft.moves = after
-        .into_iter()
-        .filter(|(after, before)| after != before)
-        .map(|(after, before)| (before, after))
-        .collect();
+    draft.moves =
+        after.into_iter().filter(|(after, before)| after != before).map(|(after, before)| (before, after)).collect();
 }
 
 fn move_runs(tape: &mut Tape, after: &mut [(u64, u64)], layout: Layout, directions: &[bool]) {
@@ -276,14 +237,7 @@ fn move_runs(tape: &mut Tape, after: &mut [(u64, u64)], layout: Layout, directio
     }
 }
 
-fn move_run(
-    tape: &mut Tape,
-    after: &mut [(u64, u64)],
-    first: usize,
-    last: usize,
-    down: bool,
-    layout: Layout,
-) {
+fn move_run(tape: &mut Tape, after: &mut [(u64, u64)], first: usize, last: usize, down: bool, layout: Layout) {
     let room = if down {
         let floor = first.checked_sub(1).map_or(0, |below| after[below].0 + 1);
         after[first].0 - floor
@@ -315,39 +269,26 @@ mod tests {
         let rows = RowSet::from_sorted_keys(&mirror.rows.keys().copied().collect::<Vec<_>>());
         assert!(step.removed.is_subset(&rows), "U1");
         let survivors = Before(&rows - &step.removed);
-        let shifts: Vec<Shift> = step
-            .shifts
-            .iter()
-            .map(|&(first, last, delta)| Shift { first, last, delta })
-            .collect();
+        let shifts: Vec<Shift> = step.shifts.iter().map(|&(first, last, delta)| Shift { first, last, delta }).collect();
         let lawful = Shifts::new(shifts.clone(), &survivors).expect("U2");
         assert!(lawful.iter().eq(shifts.iter()), "U2: hulls already");
         let moved = lawful.forward(&survivors);
         assert!(!moved.overlaps(&step.added.0), "U3");
         assert!(step.modified.0.is_subset(&moved), "U4");
-        assert_eq!(
-            step.modified.0.is_empty(),
-            step.modified.1.is_empty(),
-            "U4: M and K are empty together"
-        );
+        assert_eq!(step.modified.0.is_empty(), step.modified.1.is_empty(), "U4: M and K are empty together");
     }
 
     #[test]
     fn steps_are_lawful_in_every_profile_and_layout() {
-        let schema = Arc::new(Schema::new(vec![
-            Field::new("k", DataType::Utf8, true),
-            Field::new("v", DataType::Int64, true),
-        ]));
+        let schema =
+            Arc::new(Schema::new(vec![Field::new("k", DataType::Utf8, true), Field::new("v", DataType::Int64, true)]));
         let mut moved = 0;
         for layout in LAYOUTS {
             for seed in 0..40 {
                 let mut tape = Tape::seeded(seed);
                 let mut mirror = Mirror::new(schema.clone());
-                let values = schema
-                    .fields()
-                    .iter()
-                    .map(|field| Values::new(field.data_type(), Style::Skewed))
-                    .collect();
+                let values =
+                    schema.fields().iter().map(|field| Values::new(field.data_type(), Style::Skewed)).collect();
                 let mut maker = StepMaker::new(layout, PROFILES.to_vec(), values, 40);
                 for _ in 0..12 {
                     let step = maker.step(&mut tape, &mirror);
@@ -381,15 +322,11 @@ mod tests {
                     any(&|step| !step.modified.0.is_empty())
                 }
                 Profile::Remove | Profile::Clear => any(&|step| !step.removed.is_empty()),
-                Profile::Churn => any(&|step| {
-                    !step.added.0.is_empty()
-                        && !step.removed.is_empty()
-                        && !step.modified.0.is_empty()
-                }),
-                Profile::ShiftDown => any(&|step| step.shifts.iter().any(|shift| shift.2 < 0)),
-                Profile::ShiftUp | Profile::MakeRoom => {
-                    any(&|step| step.shifts.iter().any(|shift| shift.2 > 0))
+                Profile::Churn => {
+                    any(&|step| !step.added.0.is_empty() && !step.removed.is_empty() && !step.modified.0.is_empty())
                 }
+                Profile::ShiftDown => any(&|step| step.shifts.iter().any(|shift| shift.2 < 0)),
+                Profile::ShiftUp | Profile::MakeRoom => any(&|step| step.shifts.iter().any(|shift| shift.2 > 0)),
                 Profile::ShiftMixed => any(&|step| step.shifts.len() > 1),
                 Profile::Readd => any(&|step| step.removed.overlaps(&step.added.0)),
                 Profile::Nothing => steps.iter().all(RawStep::is_empty),

@@ -13,32 +13,18 @@ pub struct Tape {
 impl Tape {
     /// An endless tape of this seed.
     pub fn seeded(seed: u64) -> Tape {
-        Tape {
-            bytes: Vec::new(),
-            at: 0,
-            source: Some(seed),
-        }
+        Tape { bytes: Vec::new(), at: 0, source: Some(seed) }
     }
 
     /// A tape of these bytes.
     pub fn replay(bytes: &[u8]) -> Tape {
-        Tape {
-            bytes: bytes.to_vec(),
-            at: 0,
-            source: None,
-        }
+        Tape { bytes: bytes.to_vec(), at: 0, source: None }
     }
 
     /// A tape from its text.
     pub fn from_hex(text: &str) -> Option<Tape> {
-        let digits: Vec<u32> = text
-            .trim()
-            .chars()
-            .map(|digit| digit.to_digit(16))
-            .collect::<Option<_>>()?;
-        let bytes = digits
-            .chunks(2)
-            .map(|pair| (pair[0] * 16 + pair.get(1).copied().unwrap_or(0)) as u8);
+        let digits: Vec<u32> = text.trim().chars().map(|digit| digit.to_digit(16)).collect::<Option<_>>()?;
+        let bytes = digits.chunks(2).map(|pair| (pair[0] * 16 + pair.get(1).copied().unwrap_or(0)) as u8);
         Some(Tape::replay(&bytes.collect::<Vec<_>>()))
     }
 
@@ -94,14 +80,8 @@ impl Tape {
 
 /// The text of a tape: two digits a byte, trailing zeros left off, as they are read anyway.
 pub fn to_hex(bytes: &[u8]) -> String {
-    let end = bytes
-        .iter()
-        .rposition(|byte| *byte != 0)
-        .map_or(0, |last| last + 1);
-    bytes[..end]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    bytes[..end].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// One step of a well-known mixing generator (splitmix64).
@@ -116,11 +96,7 @@ fn scramble(state: &mut u64) -> u64 {
 /// A smaller tape that still fails: pieces taken out, set to zero, bytes lowered, as long as
 /// anything helps and tries are left.
 pub fn shrink(bytes: &[u8], tries: usize, fails: impl Fn(&[u8]) -> bool) -> Vec<u8> {
-    let mut shrinker = Shrinker {
-        best: bytes.to_vec(),
-        tries,
-        fails,
-    };
+    let mut shrinker = Shrinker { best: bytes.to_vec(), tries, fails };
     loop {
         let before = shrinker.best.clone();
         shrinker.cut_the_end();
@@ -128,11 +104,7 @@ pub fn shrink(bytes: &[u8], tries: usize, fails: impl Fn(&[u8]) -> bool) -> Vec<
             shrinker.change_pieces(size, |piece| !piece.is_empty(), |_| Vec::new());
         }
         for size in [16, 4, 1] {
-            shrinker.change_pieces(
-                size,
-                |piece| piece.iter().any(|byte| *byte != 0),
-                |piece| vec![0; piece.len()],
-            );
+            shrinker.change_pieces(size, |piece| piece.iter().any(|byte| *byte != 0), |piece| vec![0; piece.len()]);
         }
         shrinker.change_pieces(1, |piece| piece[0] > 1, |piece| vec![piece[0] / 2]);
         shrinker.change_pieces(1, |piece| piece[0] > 0, |piece| vec![piece[0] - 1]);
@@ -173,12 +145,7 @@ impl<F: Fn(&[u8]) -> bool> Shrinker<F> {
     }
 
     /// From the back, because what comes early shapes what comes late.
-    fn change_pieces(
-        &mut self,
-        size: usize,
-        worth: impl Fn(&[u8]) -> bool,
-        change: impl Fn(&[u8]) -> Vec<u8>,
-    ) {
+    fn change_pieces(&mut self, size: usize, worth: impl Fn(&[u8]) -> bool, change: impl Fn(&[u8]) -> Vec<u8>) {
         let mut end = self.best.len();
         while end > 0 && self.tries > 0 {
             let start = end.saturating_sub(size);
@@ -203,27 +170,16 @@ mod tests {
         let mut first = Tape::seeded(7);
         let drawn: Vec<u64> = (0..50).map(|_| first.below(1000)).collect();
         let mut again = Tape::from_hex(&to_hex(first.used())).expect("its own text");
-        assert_eq!(
-            drawn,
-            (0..50).map(|_| again.below(1000)).collect::<Vec<_>>()
-        );
+        assert_eq!(drawn, (0..50).map(|_| again.below(1000)).collect::<Vec<_>>());
         let mut other = Tape::seeded(8);
-        assert_ne!(
-            drawn,
-            (0..50).map(|_| other.below(1000)).collect::<Vec<_>>()
-        );
+        assert_ne!(drawn, (0..50).map(|_| other.below(1000)).collect::<Vec<_>>());
     }
 
     #[test]
     fn past_its_end_a_tape_chooses_the_first() {
         let mut tape = Tape::replay(&[]);
         assert_eq!(
-            (
-                tape.below(9),
-                tape.between(3, 5),
-                tape.chance(200),
-                *tape.choose(&["a", "b"])
-            ),
+            (tape.below(9), tape.between(3, 5), tape.chance(200), *tape.choose(&["a", "b"])),
             (0, 3, false, "a")
         );
         assert_eq!(tape.word(), 0);
@@ -234,9 +190,9 @@ mod tests {
         let mut tape = Tape::seeded(1);
         for bound in [1, 2, 255, 256, 257, 1 << 40, u64::MAX] {
             assert!((0..100).all(|_| tape.below(bound) < bound));
-            assert!((0..100).all(|_| {
-                (5..=bound.saturating_add(5)).contains(&tape.between(5, bound.saturating_add(5)))
-            }));
+            assert!(
+                (0..100).all(|_| { (5..=bound.saturating_add(5)).contains(&tape.between(5, bound.saturating_add(5))) })
+            );
         }
         assert!((0..300).any(|_| tape.chance(1)) || (0..1000).any(|_| tape.chance(1)));
         assert!((0..1000).all(|_| !tape.chance(0)));

@@ -37,26 +37,12 @@ struct Seen {
 impl Watch {
     /// Starts to watch a table, static or live.
     pub fn attach(table: &Table) -> Result<Watch, Error> {
-        let empty = Plain {
-            schema: table.schema().clone(),
-            rows: Vec::new(),
-        };
-        let seen = Arc::new(Mutex::new(Seen {
-            now: empty,
-            drawings: Vec::new(),
-            spurious: 0,
-        }));
+        let empty = Plain { schema: table.schema().clone(), rows: Vec::new() };
+        let seen = Arc::new(Mutex::new(Seen { now: empty, drawings: Vec::new(), spurious: 0 }));
         let mut request = Request::new("watch", serde_json::Value::Null);
         request.shareable = false;
-        let operation = WatchOperation {
-            request,
-            seen: seen.clone(),
-        };
-        Ok(Watch {
-            node: attach(&operation, std::slice::from_ref(table))?,
-            watched: table.clone(),
-            seen,
-        })
+        let operation = WatchOperation { request, seen: seen.clone() };
+        Ok(Watch { node: attach(&operation, std::slice::from_ref(table))?, watched: table.clone(), seen })
     }
 
     /// The table as the updates made it.
@@ -107,15 +93,8 @@ impl Operation for WatchOperation {
             schema: Arc::new(Schema::empty()),
             attributes: Attributes::default(),
         };
-        let live = WatchLive {
-            seen: self.seen.clone(),
-            last: None,
-        };
-        Ok(Start {
-            parts,
-            live: Box::new(live),
-            owned: Vec::new(),
-        })
+        let live = WatchLive { seen: self.seen.clone(), last: None };
+        Ok(Start { parts, live: Box::new(live), owned: Vec::new() })
     }
 }
 
@@ -135,20 +114,13 @@ impl Live for WatchLive {
         let mut seen = lock(&self.seen);
         let before = plain_of(change.before(), schema)?;
         if let Some(text) = seen.now.first_difference(&before) {
-            return Err(broken(format!(
-                "U8: before the step, recorded against read: {text}"
-            )));
+            return Err(broken(format!("U8: before the step, recorded against read: {text}")));
         }
         let now = plain_of(change.now(), schema)?;
         let update = change.update();
         check_update(&before, &now, update)
             .and_then(|()| check_attributes(change.table().attributes(), &before, &now, update))
-            .map_err(|text| {
-                broken(format!(
-                    "{text}; {} — before {before} — now {now}",
-                    shown(update)
-                ))
-            })?;
+            .map_err(|text| broken(format!("{text}; {} — before {before} — now {now}", shown(update))))?;
         seen.spurious += spurious(&before, &now, update);
         let drawing = raw_step(update, change.now(), schema)?;
         seen.drawings.push(draw_step(&drawing, schema));
@@ -159,18 +131,9 @@ impl Live for WatchLive {
 
 fn shown(update: &TableUpdate) -> String {
     let columns: Vec<usize> = update.columns.iter().collect();
-    let shifts: Vec<String> = update
-        .shifts
-        .iter()
-        .map(|shift| format!("[{}..{}]{:+}", shift.first, shift.last, shift.delta))
-        .collect();
-    format!(
-        "A {} R {} M {} K {columns:?} Z {}",
-        update.added,
-        update.removed.0,
-        update.modified,
-        shifts.join(" ")
-    )
+    let shifts: Vec<String> =
+        update.shifts.iter().map(|shift| format!("[{}..{}]{:+}", shift.first, shift.last, shift.delta)).collect();
+    format!("A {} R {} M {} K {columns:?} Z {}", update.added, update.removed.0, update.modified, shifts.join(" "))
 }
 
 /// All cells of a view, each column read twice: whole, and in two halves of alternate rows, which
@@ -178,26 +141,14 @@ fn shown(update: &TableUpdate) -> String {
 pub fn plain_of(view: &View, schema: &Arc<Schema>) -> Result<Plain, Error> {
     let rows = view.rows();
     let keys = rows.to_vec();
-    let every_second = |odd: usize| {
-        RowSet::from_sorted_keys(
-            &keys
-                .iter()
-                .copied()
-                .skip(odd)
-                .step_by(2)
-                .collect::<Vec<_>>(),
-        )
-    };
+    let every_second =
+        |odd: usize| RowSet::from_sorted_keys(&keys.iter().copied().skip(odd).step_by(2).collect::<Vec<_>>());
     let halves = [every_second(0), every_second(1)];
     let mut arrays = Vec::with_capacity(view.width());
     for column in 0..view.width() {
         let whole = view.read(column, rows)?;
         if whole.len() != keys.len() {
-            let text = format!(
-                "column {column} answered {} cells for {} keys",
-                whole.len(),
-                keys.len()
-            );
+            let text = format!("column {column} answered {} cells for {} keys", whole.len(), keys.len());
             return Err(Error::internal("watch", text));
         }
         let cells = super::plain::cells_of(&whole);
@@ -218,18 +169,11 @@ pub fn plain_of(view: &View, schema: &Arc<Schema>) -> Result<Plain, Error> {
 pub fn raw_step(update: &TableUpdate, now: &View, schema: &Arc<Schema>) -> Result<RawStep, Error> {
     let width = schema.fields().len();
     let added: Result<Vec<_>, Error> = (0..width).map(|at| now.read(at, &update.added)).collect();
-    let modified: Result<Vec<_>, Error> = update
-        .columns
-        .iter()
-        .map(|at| Ok((at, now.read(at, &update.modified)?)))
-        .collect();
+    let modified: Result<Vec<_>, Error> =
+        update.columns.iter().map(|at| Ok((at, now.read(at, &update.modified)?))).collect();
     Ok(RawStep {
         removed: update.removed.0.clone(),
-        shifts: update
-            .shifts
-            .iter()
-            .map(|shift| (shift.first, shift.last, shift.delta))
-            .collect(),
+        shifts: update.shifts.iter().map(|shift| (shift.first, shift.last, shift.delta)).collect(),
         added: (update.added.clone(), added?),
         modified: (update.modified.clone(), modified?),
     })
@@ -247,11 +191,7 @@ pub fn check_update(before: &Plain, now: &Plain, update: &TableUpdate) -> Result
     if let Some(key) = update.removed.0.iter().find(|key| !old.contains_key(key)) {
         return Err(format!("U1: the removed row {key} was not there"));
     }
-    let survivors: Vec<u64> = old
-        .keys()
-        .copied()
-        .filter(|key| !update.removed.0.contains(*key))
-        .collect();
+    let survivors: Vec<u64> = old.keys().copied().filter(|key| !update.removed.0.contains(*key)).collect();
     let goals = check_shifts(&survivors, update)?;
     if let Some(key) = update.added.iter().find(|key| goals.contains_key(key)) {
         return Err(format!("U3: the added row {key} lands on a survivor"));
@@ -269,9 +209,7 @@ pub fn check_update(before: &Plain, now: &Plain, update: &TableUpdate) -> Result
         return Err("U4: modified rows and columns must be empty together".into());
     }
     if let Some(column) = update.columns.iter().find(|column| *column >= width) {
-        return Err(format!(
-            "U4: the modified column {column} is not in the schema"
-        ));
+        return Err(format!("U4: the modified column {column} is not in the schema"));
     }
     for (after, from) in &goals {
         for column in 0..width {
@@ -279,9 +217,7 @@ pub fn check_update(before: &Plain, now: &Plain, update: &TableUpdate) -> Result
             let (was, is) = (&old[from][column], &new[after][column]);
             if !told && !was.same(is) {
                 let name = before.schema.field(column).name();
-                return Err(format!(
-                    "U5: {name} of row {after} went from {was} to {is} untold"
-                ));
+                return Err(format!("U5: {name} of row {after} went from {was} to {is} untold"));
             }
         }
     }
@@ -294,42 +230,28 @@ fn check_shifts(survivors: &[u64], update: &TableUpdate) -> Result<BTreeMap<u64,
     let mut previous: Option<(u64, u64)> = None;
     for shift in update.shifts.iter() {
         let text = format!("[{}..{}]{:+}", shift.first, shift.last, shift.delta);
-        let goal = |key: u64| {
-            key.checked_add_signed(shift.delta)
-                .filter(|key| *key <= LAST_KEY)
-        };
+        let goal = |key: u64| key.checked_add_signed(shift.delta).filter(|key| *key <= LAST_KEY);
         let (Some(low), Some(high)) = (goal(shift.first), goal(shift.last)) else {
             return Err(format!("U2: the shift {text} leaves the key space"));
         };
         if shift.delta == 0 || shift.first > shift.last {
             return Err(format!("U2: the shift {text} moves nothing"));
         }
-        if survivors.binary_search(&shift.first).is_err()
-            || survivors.binary_search(&shift.last).is_err()
-        {
-            return Err(format!(
-                "U2: the shift {text} is wider than the survivors it moves"
-            ));
+        if survivors.binary_search(&shift.first).is_err() || survivors.binary_search(&shift.last).is_err() {
+            return Err(format!("U2: the shift {text} is wider than the survivors it moves"));
         }
         if previous.is_some_and(|(origin, goal)| origin >= shift.first || goal >= low) {
-            return Err(format!(
-                "U2: the shift {text} overlaps the one before it, or is out of order"
-            ));
+            return Err(format!("U2: the shift {text} overlaps the one before it, or is out of order"));
         }
         previous = Some((shift.last, high));
     }
     let mut goals = BTreeMap::new();
     let mut last = None;
     for key in survivors {
-        let shift = update
-            .shifts
-            .iter()
-            .find(|shift| (shift.first..=shift.last).contains(key));
+        let shift = update.shifts.iter().find(|shift| (shift.first..=shift.last).contains(key));
         let goal = shift.map_or(*key, |shift| key.wrapping_add_signed(shift.delta));
         if last >= Some(goal) {
-            return Err(format!(
-                "U2: the row {key} lands on or overtakes a survivor"
-            ));
+            return Err(format!("U2: the row {key} lands on or overtakes a survivor"));
         }
         last = Some(goal);
         goals.insert(goal, *key);
@@ -338,23 +260,13 @@ fn check_shifts(survivors: &[u64], update: &TableUpdate) -> Result<BTreeMap<u64,
 }
 
 /// U7.
-fn check_attributes(
-    attributes: &Attributes,
-    before: &Plain,
-    now: &Plain,
-    update: &TableUpdate,
-) -> Result<(), String> {
-    let adds_only =
-        update.removed.0.is_empty() && update.modified.is_empty() && update.shifts.is_empty();
+fn check_attributes(attributes: &Attributes, before: &Plain, now: &Plain, update: &TableUpdate) -> Result<(), String> {
+    let adds_only = update.removed.0.is_empty() && update.modified.is_empty() && update.shifts.is_empty();
     if (attributes.append_only || attributes.add_only) && !adds_only {
         return Err("U7: a table that only adds did something else".into());
     }
     let last = before.rows.last().map(|(key, _)| *key);
-    if attributes.append_only
-        && update.added.first() <= last
-        && !update.added.is_empty()
-        && last.is_some()
-    {
+    if attributes.append_only && update.added.first() <= last && !update.added.is_empty() && last.is_some() {
         return Err("U7: an append-only table added a row below its last".into());
     }
     let keys = |plain: &Plain| plain.rows.iter().map(|(key, _)| *key).collect::<Vec<_>>();
@@ -403,11 +315,7 @@ mod tests {
         let step = draw::step(drawing, &before.schema);
         let rows = RowSet::from_sorted_keys(&before.rows.keys().copied().collect::<Vec<_>>());
         let survivors = Before(&rows - &step.removed);
-        let shifts = step
-            .shifts
-            .iter()
-            .map(|&(first, last, delta)| Shift { first, last, delta })
-            .collect();
+        let shifts = step.shifts.iter().map(|&(first, last, delta)| Shift { first, last, delta }).collect();
         TableUpdate {
             added: step.added.0,
             removed: Before(step.removed),
@@ -427,10 +335,7 @@ mod tests {
     fn a_lawful_update_passes() {
         let before = "0 A 1 | 1 B 2 | 2 C 3 | 3 D 4";
         let now = "0 A 1 | 1 C 3 | 2 D 40 | 3 E 5";
-        assert_eq!(
-            verdict(before, "- 1 | > [2..3]-1 | + 3 E 5 | ~ 2 . 40", now),
-            ""
-        );
+        assert_eq!(verdict(before, "- 1 | > [2..3]-1 | + 3 E 5 | ~ 2 . 40", now), "");
     }
 
     #[test]
@@ -449,9 +354,6 @@ mod tests {
     #[test]
     fn nan_stays_nan_without_being_told() {
         assert_eq!(verdict("0 NaN | 1 -0.0", "~ 1 0.0", "0 NaN | 1 0.0"), "");
-        assert_eq!(
-            verdict("0 NaN | 1 -0.0 | 2 1.5", "~ 2 1.0", "0 NaN | 1 0.0 | 2 1.0"),
-            ""
-        );
+        assert_eq!(verdict("0 NaN | 1 -0.0 | 2 1.5", "~ 2 1.0", "0 NaN | 1 0.0 | 2 1.0"), "");
     }
 }

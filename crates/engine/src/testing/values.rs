@@ -23,14 +23,8 @@ pub enum Style {
 }
 
 /// All styles, the plainest first.
-pub const STYLES: [Style; 6] = [
-    Style::Skewed,
-    Style::Unique,
-    Style::Constant,
-    Style::Sorted,
-    Style::NullHeavy,
-    Style::Pool,
-];
+pub const STYLES: [Style; 6] =
+    [Style::Skewed, Style::Unique, Style::Constant, Style::Sorted, Style::NullHeavy, Style::Pool];
 
 /// Draws the cells of one column.
 #[derive(Clone, Debug)]
@@ -43,11 +37,7 @@ pub struct Values {
 impl Values {
     /// Cells of this type in this style.
     pub fn new(data_type: &DataType, style: Style) -> Values {
-        Values {
-            data_type: data_type.clone(),
-            style,
-            made: 0,
-        }
+        Values { data_type: data_type.clone(), style, made: 0 }
     }
 
     /// The next cell.
@@ -86,9 +76,7 @@ pub fn small(data_type: &DataType, n: u64) -> Cell {
         DataType::Float16 | DataType::Float32 => Cell::Float32(n as f32 / 2.0),
         DataType::Float64 => Cell::Float(n as f64 * 0.1),
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Cell::Str(word(n)),
-        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => {
-            Cell::Bytes(word(n).into_bytes())
-        }
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => Cell::Bytes(word(n).into_bytes()),
         DataType::Date32 => Cell::Date(signed as i32),
         DataType::Time64(_) => Cell::Time(signed * 1_000_000_000),
         DataType::Timestamp(..) => Cell::Timestamp(signed * 1_000_000_000),
@@ -100,54 +88,23 @@ pub fn small(data_type: &DataType, n: u64) -> Cell {
 
 /// Short and long words in turn, because the long ones lie outside of their views.
 fn word(n: u64) -> String {
-    if n % 2 == 0 {
-        format!("w{n:04}")
-    } else {
-        format!("w{n:04} is a longer word than fits")
-    }
+    if n % 2 == 0 { format!("w{n:04}") } else { format!("w{n:04} is a longer word than fits") }
 }
 
 /// The ends of a type and what is odd in it.
 pub fn pool(data_type: &DataType) -> Vec<Cell> {
-    let text = [
-        "",
-        "a",
-        "A",
-        " ",
-        "é",
-        "日本語",
-        "🙂",
-        "\0",
-        "twelve bytes",
-        "thirteen byte",
-        "null",
-    ];
+    let text = ["", "a", "A", " ", "é", "日本語", "🙂", "\0", "twelve bytes", "thirteen byte", "null"];
     let mut pool = match data_type {
         DataType::Boolean => vec![Cell::Bool(false), Cell::Bool(true)],
         DataType::Int8 => [0, 1, -1, -128, 127].map(Cell::Int).to_vec(),
         DataType::Int16 => [0, -1, -32_768, 32_767].map(Cell::Int).to_vec(),
-        DataType::Int32 => [0, -1, i64::from(i32::MIN), i64::from(i32::MAX)]
-            .map(Cell::Int)
-            .to_vec(),
-        DataType::Int64 => [
-            0,
-            1,
-            -1,
-            i64::MIN,
-            i64::MAX,
-            i64::MIN + 1,
-            1 << 53,
-            (1 << 53) + 1,
-        ]
-        .map(Cell::Int)
-        .to_vec(),
+        DataType::Int32 => [0, -1, i64::from(i32::MIN), i64::from(i32::MAX)].map(Cell::Int).to_vec(),
+        DataType::Int64 => [0, 1, -1, i64::MIN, i64::MAX, i64::MIN + 1, 1 << 53, (1 << 53) + 1].map(Cell::Int).to_vec(),
         DataType::UInt8 => [0, 1, 255].map(Cell::UInt).to_vec(),
         DataType::UInt16 => [0, 1, 65_535].map(Cell::UInt).to_vec(),
         DataType::UInt32 => [0, 1, u64::from(u32::MAX)].map(Cell::UInt).to_vec(),
         DataType::UInt64 => [0, 1, u64::MAX, 1 << 63].map(Cell::UInt).to_vec(),
-        DataType::Float16 => [0.0, -0.0, 1.0, f32::NAN, f32::INFINITY]
-            .map(Cell::Float32)
-            .to_vec(),
+        DataType::Float16 => [0.0, -0.0, 1.0, f32::NAN, f32::INFINITY].map(Cell::Float32).to_vec(),
         DataType::Float32 => [
             0.0,
             -0.0,
@@ -178,21 +135,15 @@ pub fn pool(data_type: &DataType) -> Vec<Cell> {
         ]
         .map(Cell::Float)
         .to_vec(),
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
-            text.map(|word| Cell::Str(word.into())).to_vec()
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => text.map(|word| Cell::Str(word.into())).to_vec(),
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => {
+            text.map(|word| Cell::Bytes(word.as_bytes().to_vec())).to_vec()
         }
-        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => text
-            .map(|word| Cell::Bytes(word.as_bytes().to_vec()))
-            .to_vec(),
         DataType::Date32 => [0, -1, i32::MIN, i32::MAX, 15_705].map(Cell::Date).to_vec(),
         DataType::Time64(_) => [0, 86_399_999_999_999].map(Cell::Time).to_vec(),
-        DataType::Timestamp(..) => [0, -1, i64::MIN, i64::MAX, 1_356_998_400_000_000_000]
-            .map(Cell::Timestamp)
-            .to_vec(),
+        DataType::Timestamp(..) => [0, -1, i64::MIN, i64::MAX, 1_356_998_400_000_000_000].map(Cell::Timestamp).to_vec(),
         DataType::Duration(_) => [0, -1, 1, 3_600_000_000_000].map(Cell::Duration).to_vec(),
-        DataType::Decimal128(_, scale) => [0, -1, 1, 99_999]
-            .map(|x| Cell::Decimal(x, *scale))
-            .to_vec(),
+        DataType::Decimal128(_, scale) => [0, -1, 1, 99_999].map(|x| Cell::Decimal(x, *scale)).to_vec(),
         other => panic!("tests make no cell of {other}"),
     };
     pool.push(Cell::Null);
@@ -229,10 +180,7 @@ mod tests {
                 let (mut tape, mut values) = (Tape::seeded(5), Values::new(&data_type, style));
                 let cells: Vec<Cell> = (0..200).map(|_| values.draw(&mut tape)).collect();
                 let back = cells_of(&array_of(&data_type, &cells));
-                assert!(
-                    back.iter().zip(&cells).all(|(a, b)| a.same(b)),
-                    "{data_type} {style:?}"
-                );
+                assert!(back.iter().zip(&cells).all(|(a, b)| a.same(b)), "{data_type} {style:?}");
             }
         }
     }
@@ -241,33 +189,13 @@ mod tests {
     fn styles_keep_their_promise() {
         let draw = |style| {
             let (mut tape, mut values) = (Tape::seeded(5), Values::new(&DataType::Int64, style));
-            (0..100)
-                .map(|_| values.draw(&mut tape))
-                .collect::<Vec<Cell>>()
+            (0..100).map(|_| values.draw(&mut tape)).collect::<Vec<Cell>>()
         };
-        let ints = |style| {
-            draw(style).into_iter().filter_map(|cell| {
-                if let Cell::Int(x) = cell {
-                    Some(x)
-                } else {
-                    None
-                }
-            })
-        };
-        assert_eq!(
-            ints(Style::Unique)
-                .collect::<std::collections::BTreeSet<_>>()
-                .len(),
-            100
-        );
+        let ints =
+            |style| draw(style).into_iter().filter_map(|cell| if let Cell::Int(x) = cell { Some(x) } else { None });
+        assert_eq!(ints(Style::Unique).collect::<std::collections::BTreeSet<_>>().len(), 100);
         assert!(ints(Style::Sorted).is_sorted() && ints(Style::Constant).all(|x| x == 1));
-        assert!(
-            draw(Style::NullHeavy)
-                .iter()
-                .filter(|cell| matches!(cell, Cell::Null))
-                .count()
-                > 50
-        );
+        assert!(draw(Style::NullHeavy).iter().filter(|cell| matches!(cell, Cell::Null)).count() > 50);
         assert!(ints(Style::Pool).any(|x| x == i64::MIN));
     }
 }

@@ -46,11 +46,7 @@ pub struct Aggregate {
 impl Aggregate {
     /// `output` = aggregator of `input`.
     pub fn new(output: &str, aggregator: Aggregator, input: &str) -> Aggregate {
-        Aggregate {
-            output: output.to_owned(),
-            input: input.to_owned(),
-            aggregator,
-        }
+        Aggregate { output: output.to_owned(), input: input.to_owned(), aggregator }
     }
 
     /// The number of rows.
@@ -82,11 +78,7 @@ fn compute(input: &Table, aggregate: &Aggregate, rows: &[Row]) -> Result<Value, 
     }
     let at = input.index_of(&aggregate.input);
     let cells: Vec<&Value> = rows.iter().map(|row| &row[at]).collect();
-    let values: Vec<&Value> = cells
-        .iter()
-        .copied()
-        .filter(|cell| !cell.is_null())
-        .collect();
+    let values: Vec<&Value> = cells.iter().copied().filter(|cell| !cell.is_null()).collect();
     Ok(match &aggregate.aggregator {
         Aggregator::Len => unreachable!("answered above"),
         Aggregator::Count => Value::Int(values.len() as i64),
@@ -106,26 +98,14 @@ fn sum(values: &[&Value]) -> Result<Value, Fault> {
     let Some(first) = values.first() else {
         return Ok(Value::Int(0));
     };
-    let integers = || {
-        values
-            .iter()
-            .map(|value| value.as_integer().expect("one kind a column"))
-    };
+    let integers = || values.iter().map(|value| value.as_integer().expect("one kind a column"));
     Ok(match first {
-        Value::Bool(_) => Value::Int(
-            values
-                .iter()
-                .filter(|value| matches!(value, Value::Bool(true)))
-                .count() as i64,
-        ),
+        Value::Bool(_) => Value::Int(values.iter().filter(|value| matches!(value, Value::Bool(true))).count() as i64),
         Value::Int(_) => Value::Int(integers().fold(0, i64_wrapping_add)),
         Value::UInt(_) => Value::UInt(integers().fold(0u64, |sum, x| sum.wrapping_add(x as u64))),
         Value::Duration(_) => {
             let total: i128 = values.iter().map(|value| nanoseconds(value)).sum();
-            Value::Duration(
-                i64::try_from(total)
-                    .map_err(|_| Fault("the sum of durations leaves its range".into()))?,
-            )
+            Value::Duration(i64::try_from(total).map_err(|_| Fault("the sum of durations leaves its range".into()))?)
         }
         Value::Decimal(_, scale) => {
             let unscaled = values.iter().map(|value| match value {
@@ -137,10 +117,7 @@ fn sum(values: &[&Value]) -> Result<Value, Fault> {
         Value::Float32(_) => {
             let floats = floats(values);
             let exact = exact_sum(&floats);
-            Value::Near(
-                f64::from(exact as f32),
-                allowance(&floats) + f64::from(f32::EPSILON) * exact.abs(),
-            )
+            Value::Near(f64::from(exact as f32), allowance(&floats) + f64::from(f32::EPSILON) * exact.abs())
         }
         _ => {
             let floats = floats(values);
@@ -189,19 +166,12 @@ fn mean(values: &[&Value]) -> Value {
         return Value::Near(mean, 8.0 * f64::EPSILON * mean.abs() + allowance(&parts));
     }
     let mean = total / count;
-    Value::Near(
-        mean,
-        (allowance(&floats) / count).max(2.0 * f64::EPSILON * mean.abs()),
-    )
+    Value::Near(mean, (allowance(&floats) / count).max(2.0 * f64::EPSILON * mean.abs()))
 }
 
 fn extreme(values: &[&Value], greatest: bool) -> Value {
     let better = |a: &Value, b: &Value| {
-        if greatest {
-            order(a, b).is_gt()
-        } else {
-            order(a, b).is_lt()
-        }
+        if greatest { order(a, b).is_gt() } else { order(a, b).is_lt() }
     };
     let choose = |best: Option<Value>, value: &&Value| match best {
         None => Some((*value).clone()),
@@ -240,12 +210,9 @@ fn variance(values: &[&Value], ddof: u64) -> Value {
 
 fn root(variance: &Value) -> Value {
     match variance {
-        Value::Near(x, within) if x.is_nan() || within.is_infinite() => {
-            Value::Near(x.sqrt(), *within)
-        }
+        Value::Near(x, within) if x.is_nan() || within.is_infinite() => Value::Near(x.sqrt(), *within),
         Value::Near(x, within) => {
-            let spread =
-                ((x + within).sqrt() - x.sqrt()).max(x.sqrt() - (x - within).max(0.0).sqrt());
+            let spread = ((x + within).sqrt() - x.sqrt()).max(x.sqrt() - (x - within).max(0.0).sqrt());
             Value::Near(x.sqrt(), spread + f64::EPSILON * x.sqrt())
         }
         Value::Float(x) => Value::Float(x.sqrt()),
@@ -261,12 +228,7 @@ mod tests {
 
     fn of(aggregator: Aggregator, cells: &[Value]) -> Value {
         let rows: Vec<&[Value]> = cells.chunks(1).collect();
-        let result = aggregate(
-            &table(&["x"], &rows),
-            &[],
-            &[Aggregate::new("y", aggregator, "x")],
-        )
-        .expect("no fault");
+        let result = aggregate(&table(&["x"], &rows), &[], &[Aggregate::new("y", aggregator, "x")]).expect("no fault");
         result.rows[0].1[0].clone()
     }
 
@@ -282,13 +244,7 @@ mod tests {
         assert!(of(Aggregator::Sum(1), &nulls).is_null());
         assert_eq!(of(Aggregator::Count, &nulls).to_string(), "0");
         assert_eq!(of(Aggregator::Len, &nulls).to_string(), "2");
-        for aggregator in [
-            Aggregator::Mean,
-            Aggregator::Min,
-            Aggregator::Max,
-            Aggregator::Std(1),
-            Aggregator::Var(0),
-        ] {
+        for aggregator in [Aggregator::Mean, Aggregator::Min, Aggregator::Max, Aggregator::Std(1), Aggregator::Var(0)] {
             assert!(of(aggregator, &nulls).is_null());
         }
     }
@@ -296,53 +252,21 @@ mod tests {
     #[test]
     fn min_count_counts_values_not_rows() {
         assert!(of(Aggregator::Sum(2), &[1i64.into(), Value::Null]).is_null());
-        assert_eq!(
-            of(Aggregator::Sum(2), &[1i64.into(), Value::Null, 2i64.into()]).to_string(),
-            "3"
-        );
+        assert_eq!(of(Aggregator::Sum(2), &[1i64.into(), Value::Null, 2i64.into()]).to_string(), "3");
     }
 
     #[test]
     fn integer_sums_wrap_and_float_sums_do_not_drift() {
-        assert_eq!(
-            of(Aggregator::Sum(0), &[i64::MAX.into(), 1i64.into()]).to_string(),
-            i64::MIN.to_string()
-        );
-        assert_eq!(
-            of(Aggregator::Sum(0), &[Value::UInt(u64::MAX), Value::UInt(2)]).to_string(),
-            "1u"
-        );
-        assert!(is(
-            of(
-                Aggregator::Sum(0),
-                &[1e16.into(), 1.0.into(), (-1e16).into()]
-            ),
-            1.0
-        ));
-        assert_eq!(
-            of(
-                Aggregator::Sum(0),
-                &[true.into(), false.into(), true.into()]
-            )
-            .to_string(),
-            "2"
-        );
-        assert_eq!(
-            of(
-                Aggregator::Sum(0),
-                &[Value::Decimal(105, 2), Value::Decimal(95, 2)]
-            )
-            .to_string(),
-            "200e-2"
-        );
+        assert_eq!(of(Aggregator::Sum(0), &[i64::MAX.into(), 1i64.into()]).to_string(), i64::MIN.to_string());
+        assert_eq!(of(Aggregator::Sum(0), &[Value::UInt(u64::MAX), Value::UInt(2)]).to_string(), "1u");
+        assert!(is(of(Aggregator::Sum(0), &[1e16.into(), 1.0.into(), (-1e16).into()]), 1.0));
+        assert_eq!(of(Aggregator::Sum(0), &[true.into(), false.into(), true.into()]).to_string(), "2");
+        assert_eq!(of(Aggregator::Sum(0), &[Value::Decimal(105, 2), Value::Decimal(95, 2)]).to_string(), "200e-2");
     }
 
     #[test]
     fn a_sum_of_durations_out_of_range_is_a_fault() {
-        let t = table(
-            &["x"],
-            &[&[Value::Duration(i64::MAX)], &[Value::Duration(1)]],
-        );
+        let t = table(&["x"], &[&[Value::Duration(i64::MAX)], &[Value::Duration(1)]]);
         assert!(aggregate(&t, &[], &[Aggregate::new("y", Aggregator::Sum(0), "x")]).is_err());
     }
 
@@ -355,83 +279,32 @@ mod tests {
         assert!(is(of(Aggregator::Min, &cells), 1.0));
         assert!(is(of(Aggregator::Max, &cells), 2.0));
         assert!(is(of(Aggregator::Max, &[f64::NAN.into()]), f64::NAN));
-        assert!(is(
-            of(Aggregator::Min, &[f64::NAN.into(), f64::INFINITY.into()]),
-            f64::INFINITY
-        ));
-        assert!(is(
-            of(Aggregator::Sum(0), &[f64::INFINITY.into(), 1.0.into()]),
-            f64::INFINITY
-        ));
-        assert!(is(
-            of(Aggregator::Std(1), &[f64::INFINITY.into(), 1.0.into()]),
-            f64::NAN
-        ));
+        assert!(is(of(Aggregator::Min, &[f64::NAN.into(), f64::INFINITY.into()]), f64::INFINITY));
+        assert!(is(of(Aggregator::Sum(0), &[f64::INFINITY.into(), 1.0.into()]), f64::INFINITY));
+        assert!(is(of(Aggregator::Std(1), &[f64::INFINITY.into(), 1.0.into()]), f64::NAN));
     }
 
     #[test]
     fn spread_needs_more_values_than_ddof() {
         assert!(of(Aggregator::Std(1), &[5.0.into()]).is_null());
         assert!(is(of(Aggregator::Std(0), &[5.0.into()]), 0.0));
-        assert!(is(
-            of(
-                Aggregator::Var(1),
-                &[1i64.into(), 2i64.into(), 3i64.into(), 4i64.into()]
-            ),
-            5.0 / 3.0
-        ));
-        assert!(is(
-            of(
-                Aggregator::Var(0),
-                &[1i64.into(), 2i64.into(), 3i64.into(), 4i64.into()]
-            ),
-            1.25
-        ));
-        assert!(is(
-            of(Aggregator::Std(1), &[2.0.into(), 4.0.into()]),
-            2f64.sqrt()
-        ));
+        assert!(is(of(Aggregator::Var(1), &[1i64.into(), 2i64.into(), 3i64.into(), 4i64.into()]), 5.0 / 3.0));
+        assert!(is(of(Aggregator::Var(0), &[1i64.into(), 2i64.into(), 3i64.into(), 4i64.into()]), 1.25));
+        assert!(is(of(Aggregator::Std(1), &[2.0.into(), 4.0.into()]), 2f64.sqrt()));
         assert!(of(Aggregator::Var(2), &[2.0.into(), 4.0.into()]).is_null());
     }
 
     #[test]
     fn constant_values_have_exactly_no_spread() {
-        assert_eq!(
-            of(Aggregator::Std(1), &[0.1.into(), 0.1.into(), 0.1.into()]).to_string(),
-            "0.0"
-        );
-        assert!(is(
-            of(
-                Aggregator::Var(1),
-                &[1e9.into(), (1e9 + 1.0).into(), (1e9 + 2.0).into()]
-            ),
-            1.0
-        ));
+        assert_eq!(of(Aggregator::Std(1), &[0.1.into(), 0.1.into(), 0.1.into()]).to_string(), "0.0");
+        assert!(is(of(Aggregator::Var(1), &[1e9.into(), (1e9 + 1.0).into(), (1e9 + 2.0).into()]), 1.0));
     }
 
     #[test]
     fn means_do_not_overflow() {
-        assert!(is(
-            of(Aggregator::Mean, &[i64::MAX.into(), i64::MAX.into()]),
-            i64::MAX as f64
-        ));
-        assert!(is(
-            of(Aggregator::Mean, &[f64::MAX.into(), f64::MAX.into()]),
-            f64::MAX
-        ));
-        assert!(is(
-            of(
-                Aggregator::Mean,
-                &[
-                    true.into(),
-                    false.into(),
-                    Value::Null,
-                    false.into(),
-                    false.into()
-                ]
-            ),
-            0.25
-        ));
+        assert!(is(of(Aggregator::Mean, &[i64::MAX.into(), i64::MAX.into()]), i64::MAX as f64));
+        assert!(is(of(Aggregator::Mean, &[f64::MAX.into(), f64::MAX.into()]), f64::MAX));
+        assert!(is(of(Aggregator::Mean, &[true.into(), false.into(), Value::Null, false.into(), false.into()]), 0.25));
     }
 
     #[test]
@@ -443,12 +316,7 @@ mod tests {
 
     #[test]
     fn without_a_key_an_empty_table_has_no_row() {
-        assert_eq!(
-            aggregate(&table(&["x"], &[]), &[], &[Aggregate::len("n")])
-                .expect("no fault")
-                .len(),
-            0
-        );
+        assert_eq!(aggregate(&table(&["x"], &[]), &[], &[Aggregate::len("n")]).expect("no fault").len(), 0);
     }
 
     #[test]
@@ -462,17 +330,7 @@ mod tests {
                 &[Value::Null, Value::Null],
             ],
         );
-        let found = aggregate(
-            &t,
-            &["k"],
-            &[
-                Aggregate::len("n"),
-                Aggregate::new("s", Aggregator::Sum(0), "x"),
-            ],
-        );
-        assert_eq!(
-            found.expect("no fault").to_string(),
-            "k n s\n0: \"b\" 2 4\n1: null 2 2\n"
-        );
+        let found = aggregate(&t, &["k"], &[Aggregate::len("n"), Aggregate::new("s", Aggregator::Sum(0), "x")]);
+        assert_eq!(found.expect("no fault").to_string(), "k n s\n0: \"b\" 2 4\n1: null 2 2\n");
     }
 }

@@ -5,19 +5,13 @@ use crate::table::Table;
 /// The first rows; all of them if there are fewer.
 pub fn head(input: &Table, n: u64) -> Table {
     let many = usize::try_from(n).unwrap_or(usize::MAX).min(input.len());
-    Table {
-        names: input.names.clone(),
-        rows: input.rows[..many].to_vec(),
-    }
+    Table { names: input.names.clone(), rows: input.rows[..many].to_vec() }
 }
 
 /// The last rows; all of them if there are fewer.
 pub fn tail(input: &Table, n: u64) -> Table {
     let many = usize::try_from(n).unwrap_or(usize::MAX).min(input.len());
-    Table {
-        names: input.names.clone(),
-        rows: input.rows[input.len() - many..].to_vec(),
-    }
+    Table { names: input.names.clone(), rows: input.rows[input.len() - many..].to_vec() }
 }
 
 #[cfg(test)]

@@ -26,19 +26,10 @@ mod tests {
 
     #[test]
     fn null_nan_and_zero_are_one_group_each() {
-        let cells = [
-            Value::Null,
-            f64::NAN.into(),
-            (-0.0).into(),
-            Value::Null,
-            (-f64::NAN).into(),
-            0.0.into(),
-        ];
+        let cells = [Value::Null, f64::NAN.into(), (-0.0).into(), Value::Null, (-f64::NAN).into(), 0.0.into()];
         let rows: Vec<&[Value]> = cells.chunks(1).collect();
-        let sizes: Vec<usize> = groups(&table(&["k"], &rows), &["k".into()])
-            .iter()
-            .map(|(_, rows)| rows.len())
-            .collect();
+        let sizes: Vec<usize> =
+            groups(&table(&["k"], &rows), &["k".into()]).iter().map(|(_, rows)| rows.len()).collect();
         assert_eq!(sizes, [2, 2, 2]);
     }
 }

@@ -42,12 +42,7 @@ pub struct Asof {
 impl Asof {
     /// Backward over stamps, `by` columns and joined columns under their own names.
     pub fn new(left_on: &str, right_on: &str, by: &[&str], joins: &[&str]) -> Asof {
-        let pairs = |names: &[&str]| {
-            names
-                .iter()
-                .map(|name| ((*name).to_owned(), (*name).to_owned()))
-                .collect()
-        };
+        let pairs = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), (*name).to_owned())).collect();
         Asof {
             left_on: left_on.to_owned(),
             right_on: right_on.to_owned(),
@@ -63,52 +58,27 @@ impl Asof {
 
 /// The left table with columns of its matches; nulls where there is none.
 pub fn join_asof(left: &Table, right: &Table, join: &Asof) -> Table {
-    let left_keys: Vec<usize> = join
-        .by
-        .iter()
-        .map(|(name, _)| left.index_of(name))
-        .collect();
-    let right_keys: Vec<usize> = join
-        .by
-        .iter()
-        .map(|(_, name)| right.index_of(name))
-        .collect();
+    let left_keys: Vec<usize> = join.by.iter().map(|(name, _)| left.index_of(name)).collect();
+    let right_keys: Vec<usize> = join.by.iter().map(|(_, name)| right.index_of(name)).collect();
     let (left_stamp, right_stamp) = (left.index_of(&join.left_on), right.index_of(&join.right_on));
-    let taken: Vec<usize> = join
-        .joins
-        .iter()
-        .map(|(name, _)| right.index_of(name))
-        .collect();
+    let taken: Vec<usize> = join.joins.iter().map(|(name, _)| right.index_of(name)).collect();
     let mut output = left.clone();
-    output
-        .names
-        .extend(join.joins.iter().map(|(_, name)| name.clone()));
+    output.names.extend(join.joins.iter().map(|(_, name)| name.clone()));
     for (_, row) in &mut output.rows {
         let key = Table::key_of(row, &left_keys);
         let mut best: Option<&Row> = None;
         for (_, other) in &right.rows {
-            let meets =
-                (join.nulls_equal || !key.has_null()) && Table::key_of(other, &right_keys) == key;
+            let meets = (join.nulls_equal || !key.has_null()) && Table::key_of(other, &right_keys) == key;
             if !meets || !may_take(join, &row[left_stamp], &other[right_stamp]) {
                 continue;
             }
-            let better = best.is_none_or(|best| {
-                replaces(
-                    join,
-                    &row[left_stamp],
-                    &best[right_stamp],
-                    &other[right_stamp],
-                )
-            });
+            let better =
+                best.is_none_or(|best| replaces(join, &row[left_stamp], &best[right_stamp], &other[right_stamp]));
             if better {
                 best = Some(other);
             }
         }
-        row.extend(
-            taken
-                .iter()
-                .map(|&column| best.map_or(Value::Null, |other| other[column].clone())),
-        );
+        row.extend(taken.iter().map(|&column| best.map_or(Value::Null, |other| other[column].clone())));
     }
     output
 }
@@ -124,10 +94,7 @@ fn may_take(join: &Asof, left: &Value, right: &Value) -> bool {
         (Ordering::Less, strategy) => strategy == Strategy::Backward,
         (Ordering::Greater, strategy) => strategy != Strategy::Backward,
     };
-    side && join
-        .tolerance
-        .as_ref()
-        .is_none_or(|tolerance| within(left, right, tolerance))
+    side && join.tolerance.as_ref().is_none_or(|tolerance| within(left, right, tolerance))
 }
 
 /// Whether a later right row takes the place of the best so far.
@@ -157,14 +124,9 @@ fn within(left: &Value, right: &Value, tolerance: &Value) -> bool {
     match (whole(left), whole(right), whole(tolerance)) {
         (Some(a), Some(b), Some(most)) => (a - b).abs() <= most,
         _ => {
-            let number = |value: &Value| {
-                value
-                    .as_number()
-                    .expect("a stamp and its tolerance are of one kind")
-            };
+            let number = |value: &Value| value.as_number().expect("a stamp and its tolerance are of one kind");
             // Equal infinities have no difference to measure; they are as near as can be.
-            number(left) == number(right)
-                || (number(left) - number(right)).abs() <= number(tolerance)
+            number(left) == number(right) || (number(left) - number(right)).abs() <= number(tolerance)
         }
     }
 }
@@ -176,16 +138,9 @@ fn order_distances(stamp: &Value, best: &Value, other: &Value) -> Ordering {
         _ => {
             let number = |value: &Value| value.as_number().expect("stamps are numbers");
             let distance = |value: &Value| {
-                if number(value) == number(stamp) {
-                    0.0
-                } else {
-                    (number(value) - number(stamp)).abs()
-                }
+                if number(value) == number(stamp) { 0.0 } else { (number(value) - number(stamp)).abs() }
             };
-            order(
-                &Value::Float(distance(best)),
-                &Value::Float(distance(other)),
-            )
+            order(&Value::Float(distance(best)), &Value::Float(distance(other)))
         }
     }
 }
@@ -196,14 +151,8 @@ mod tests {
     use crate::table::table;
 
     fn right(rows: &[(&str, Value, i64)]) -> Table {
-        let rows: Vec<[Value; 3]> = rows
-            .iter()
-            .map(|(k, t, v)| [(*k).into(), t.clone(), (*v).into()])
-            .collect();
-        table(
-            &["k", "t", "v"],
-            &rows.iter().map(|row| &row[..]).collect::<Vec<_>>(),
-        )
+        let rows: Vec<[Value; 3]> = rows.iter().map(|(k, t, v)| [(*k).into(), t.clone(), (*v).into()]).collect();
+        table(&["k", "t", "v"], &rows.iter().map(|row| &row[..]).collect::<Vec<_>>())
     }
 
     fn answer(stamp: impl Into<Value>, right: &Table, join: &Asof) -> String {
@@ -212,20 +161,13 @@ mod tests {
     }
 
     fn plan(strategy: Strategy) -> Asof {
-        Asof {
-            strategy,
-            ..Asof::new("t", "t", &["k"], &["v"])
-        }
+        Asof { strategy, ..Asof::new("t", "t", &["k"], &["v"]) }
     }
 
     #[test]
     fn ties_go_to_the_last_backward_and_to_the_first_forward() {
-        let right = right(&[
-            ("a", 5i64.into(), 1),
-            ("a", 5i64.into(), 2),
-            ("b", 5i64.into(), 3),
-            ("a", 5i64.into(), 4),
-        ]);
+        let right =
+            right(&[("a", 5i64.into(), 1), ("a", 5i64.into(), 2), ("b", 5i64.into(), 3), ("a", 5i64.into(), 4)]);
         assert_eq!(answer(7i64, &right, &plan(Strategy::Backward)), "4");
         assert_eq!(answer(5i64, &right, &plan(Strategy::Backward)), "4");
         assert_eq!(answer(3i64, &right, &plan(Strategy::Forward)), "1");
@@ -237,26 +179,15 @@ mod tests {
 
     #[test]
     fn right_rows_need_not_be_in_time_order() {
-        let right = right(&[
-            ("a", 9i64.into(), 9),
-            ("a", 1i64.into(), 1),
-            ("a", 5i64.into(), 5),
-        ]);
+        let right = right(&[("a", 9i64.into(), 9), ("a", 1i64.into(), 1), ("a", 5i64.into(), 5)]);
         assert_eq!(answer(6i64, &right, &plan(Strategy::Backward)), "5");
         assert_eq!(answer(6i64, &right, &plan(Strategy::Forward)), "9");
     }
 
     #[test]
     fn exact_matches_may_be_refused() {
-        let right = right(&[
-            ("a", 4i64.into(), 4),
-            ("a", 5i64.into(), 5),
-            ("a", 6i64.into(), 6),
-        ]);
-        let strict = |strategy| Asof {
-            allow_exact_matches: false,
-            ..plan(strategy)
-        };
+        let right = right(&[("a", 4i64.into(), 4), ("a", 5i64.into(), 5), ("a", 6i64.into(), 6)]);
+        let strict = |strategy| Asof { allow_exact_matches: false, ..plan(strategy) };
         assert_eq!(answer(5i64, &right, &strict(Strategy::Backward)), "4");
         assert_eq!(answer(5i64, &right, &strict(Strategy::Forward)), "6");
     }
@@ -264,34 +195,17 @@ mod tests {
     #[test]
     fn tolerance_includes_its_end() {
         let right = right(&[("a", 5i64.into(), 5)]);
-        let near = |most: i64| Asof {
-            tolerance: Some(most.into()),
-            ..plan(Strategy::Backward)
-        };
+        let near = |most: i64| Asof { tolerance: Some(most.into()), ..plan(Strategy::Backward) };
         assert_eq!(answer(8i64, &right, &near(3)), "5");
         assert_eq!(answer(8i64, &right, &near(2)), "null");
         assert_eq!(answer(5i64, &right, &near(0)), "5");
-        assert_eq!(
-            answer(
-                i64::MAX,
-                &self::right(&[("a", i64::MIN.into(), 1)]),
-                &near(i64::MAX)
-            ),
-            "null"
-        );
+        assert_eq!(answer(i64::MAX, &self::right(&[("a", i64::MIN.into(), 1)]), &near(i64::MAX)), "null");
     }
 
     #[test]
     fn null_and_nan_stamps_match_nothing() {
-        let right = right(&[
-            ("a", Value::Null, 1),
-            ("a", f64::NAN.into(), 2),
-            ("a", f64::NEG_INFINITY.into(), 3),
-        ]);
-        assert_eq!(
-            answer(Value::Null, &right, &plan(Strategy::Backward)),
-            "null"
-        );
+        let right = right(&[("a", Value::Null, 1), ("a", f64::NAN.into(), 2), ("a", f64::NEG_INFINITY.into(), 3)]);
+        assert_eq!(answer(Value::Null, &right, &plan(Strategy::Backward)), "null");
         assert_eq!(answer(f64::NAN, &right, &plan(Strategy::Backward)), "null");
         assert_eq!(answer(1.0, &right, &plan(Strategy::Backward)), "3");
         assert_eq!(answer(1.0, &right, &plan(Strategy::Forward)), "null");
@@ -299,11 +213,7 @@ mod tests {
 
     #[test]
     fn nearest_takes_the_later_stamp_at_equal_distance() {
-        let right = right(&[
-            ("a", 3i64.into(), 3),
-            ("a", 7i64.into(), 7),
-            ("a", 7i64.into(), 77),
-        ]);
+        let right = right(&[("a", 3i64.into(), 3), ("a", 7i64.into(), 7), ("a", 7i64.into(), 77)]);
         assert_eq!(answer(5i64, &right, &plan(Strategy::Nearest)), "77");
         assert_eq!(answer(4i64, &right, &plan(Strategy::Nearest)), "3");
     }
@@ -311,22 +221,10 @@ mod tests {
     #[test]
     fn null_groups_meet_only_when_told_to() {
         let left = table(&["k", "t"], &[&[Value::Null, 5i64.into()]]);
-        let right = table(
-            &["k", "t", "v"],
-            &[&[Value::Null, 5i64.into(), 1i64.into()]],
-        );
+        let right = table(&["k", "t", "v"], &[&[Value::Null, 5i64.into(), 1i64.into()]]);
         let join = plan(Strategy::Backward);
-        assert_eq!(
-            join_asof(&left, &right, &join).column("v")[0].to_string(),
-            "null"
-        );
-        let equal = Asof {
-            nulls_equal: true,
-            ..join
-        };
-        assert_eq!(
-            join_asof(&left, &right, &equal).column("v")[0].to_string(),
-            "1"
-        );
+        assert_eq!(join_asof(&left, &right, &join).column("v")[0].to_string(), "null");
+        let equal = Asof { nulls_equal: true, ..join };
+        assert_eq!(join_asof(&left, &right, &equal).column("v")[0].to_string(), "1");
     }
 }

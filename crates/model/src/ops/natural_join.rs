@@ -32,12 +32,7 @@ pub struct NaturalJoin {
 impl NaturalJoin {
     /// Keys of the same name on both sides, columns under their own names, a second match an error.
     pub fn new(on: &[&str], joins: &[&str]) -> NaturalJoin {
-        let pairs = |names: &[&str]| {
-            names
-                .iter()
-                .map(|name| ((*name).to_owned(), (*name).to_owned()))
-                .collect()
-        };
+        let pairs = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), (*name).to_owned())).collect();
         NaturalJoin {
             on: pairs(on),
             joins: pairs(joins),
@@ -51,51 +46,23 @@ impl NaturalJoin {
 /// The left table with columns of its matches; nulls where there is none. A second right row is a
 /// fault only where a left row meets it.
 pub fn natural_join(left: &Table, right: &Table, join: &NaturalJoin) -> Result<Table, Fault> {
-    let left_keys: Vec<usize> = join
-        .on
-        .iter()
-        .map(|(name, _)| left.index_of(name))
-        .collect();
-    let right_keys: Vec<usize> = join
-        .on
-        .iter()
-        .map(|(_, name)| right.index_of(name))
-        .collect();
-    let taken: Vec<usize> = join
-        .joins
-        .iter()
-        .map(|(name, _)| right.index_of(name))
-        .collect();
+    let left_keys: Vec<usize> = join.on.iter().map(|(name, _)| left.index_of(name)).collect();
+    let right_keys: Vec<usize> = join.on.iter().map(|(_, name)| right.index_of(name)).collect();
+    let taken: Vec<usize> = join.joins.iter().map(|(name, _)| right.index_of(name)).collect();
     let mut output = left.clone();
-    output
-        .names
-        .extend(join.joins.iter().map(|(_, name)| name.clone()));
+    output.names.extend(join.joins.iter().map(|(_, name)| name.clone()));
     for (_, row) in &mut output.rows {
         let key = Table::key_of(row, &left_keys);
-        let meets = |other: &[Value]| {
-            (join.nulls_equal || !key.has_null()) && Table::key_of(other, &right_keys) == key
-        };
-        let matches: Vec<_> = right
-            .rows
-            .iter()
-            .filter(|(_, other)| meets(other))
-            .collect();
+        let meets = |other: &[Value]| (join.nulls_equal || !key.has_null()) && Table::key_of(other, &right_keys) == key;
+        let matches: Vec<_> = right.rows.iter().filter(|(_, other)| meets(other)).collect();
         if matches.len() > 1 && (join.second == SecondMatch::Error || join.exactly_one) {
             return Err(Fault(format!("more than one right row has the key {key}")));
         }
         if matches.is_empty() && join.exactly_one {
             return Err(Fault(format!("no right row has the key {key}")));
         }
-        let chosen = if join.second == SecondMatch::Last {
-            matches.last()
-        } else {
-            matches.first()
-        };
-        row.extend(
-            taken
-                .iter()
-                .map(|&column| chosen.map_or(Value::Null, |(_, other)| other[column].clone())),
-        );
+        let chosen = if join.second == SecondMatch::Last { matches.last() } else { matches.first() };
+        row.extend(taken.iter().map(|&column| chosen.map_or(Value::Null, |(_, other)| other[column].clone())));
     }
     Ok(output)
 }
@@ -110,55 +77,28 @@ mod tests {
     }
 
     fn right(rows: &[(Value, i64)]) -> Table {
-        let rows: Vec<[Value; 2]> = rows
-            .iter()
-            .map(|(key, v)| [key.clone(), (*v).into()])
-            .collect();
-        table(
-            &["k", "v"],
-            &rows.iter().map(|row| &row[..]).collect::<Vec<_>>(),
-        )
+        let rows: Vec<[Value; 2]> = rows.iter().map(|(key, v)| [key.clone(), (*v).into()]).collect();
+        table(&["k", "v"], &rows.iter().map(|row| &row[..]).collect::<Vec<_>>())
     }
 
     fn joined(left: &Table, right: &Table, join: &NaturalJoin) -> Vec<String> {
-        natural_join(left, right, join)
-            .expect("no fault")
-            .column("v")
-            .iter()
-            .map(Value::to_string)
-            .collect()
+        natural_join(left, right, join).expect("no fault").column("v").iter().map(Value::to_string).collect()
     }
 
     #[test]
     fn every_left_row_stays_and_nulls_fill_the_gaps() {
         let join = NaturalJoin::new(&["k"], &["v"]);
         let right = right(&[("a".into(), 1), (Value::Null, 2), ("c".into(), 3)]);
-        assert_eq!(
-            joined(&left(&["a".into(), "b".into(), Value::Null]), &right, &join),
-            ["1", "null", "null"]
-        );
-        let equal = NaturalJoin {
-            nulls_equal: true,
-            ..join
-        };
-        assert_eq!(
-            joined(
-                &left(&["a".into(), "b".into(), Value::Null]),
-                &right,
-                &equal
-            ),
-            ["1", "null", "2"]
-        );
+        assert_eq!(joined(&left(&["a".into(), "b".into(), Value::Null]), &right, &join), ["1", "null", "null"]);
+        let equal = NaturalJoin { nulls_equal: true, ..join };
+        assert_eq!(joined(&left(&["a".into(), "b".into(), Value::Null]), &right, &equal), ["1", "null", "2"]);
     }
 
     #[test]
     fn nan_meets_nan_and_zero_meets_zero() {
         let join = NaturalJoin::new(&["k"], &["v"]);
         let right = right(&[(f64::NAN.into(), 1), (0.0.into(), 2)]);
-        assert_eq!(
-            joined(&left(&[(-f64::NAN).into(), (-0.0).into()]), &right, &join),
-            ["1", "2"]
-        );
+        assert_eq!(joined(&left(&[(-f64::NAN).into(), (-0.0).into()]), &right, &join), ["1", "2"]);
     }
 
     #[test]
@@ -166,19 +106,9 @@ mod tests {
         let join = NaturalJoin::new(&["k"], &["v"]);
         let right = right(&[("a".into(), 1), ("b".into(), 2), ("b".into(), 3)]);
         assert_eq!(joined(&left(&["a".into()]), &right, &join), ["1"]);
-        let fault =
-            natural_join(&left(&["a".into(), "b".into()]), &right, &join).expect_err("b has two");
+        let fault = natural_join(&left(&["a".into(), "b".into()]), &right, &join).expect_err("b has two");
         assert!(fault.0.contains("\"b\""), "{fault}");
-        let with = |second| {
-            joined(
-                &left(&["b".into()]),
-                &right,
-                &NaturalJoin {
-                    second,
-                    ..join.clone()
-                },
-            )
-        };
+        let with = |second| joined(&left(&["b".into()]), &right, &NaturalJoin { second, ..join.clone() });
         assert_eq!(with(SecondMatch::First), ["2"]);
         assert_eq!(with(SecondMatch::Last), ["3"]);
     }
@@ -186,22 +116,12 @@ mod tests {
     #[test]
     fn two_null_keys_on_the_right_hurt_nobody() {
         let right = right(&[(Value::Null, 1), (Value::Null, 2)]);
-        assert_eq!(
-            joined(
-                &left(&[Value::Null]),
-                &right,
-                &NaturalJoin::new(&["k"], &["v"])
-            ),
-            ["null"]
-        );
+        assert_eq!(joined(&left(&[Value::Null]), &right, &NaturalJoin::new(&["k"], &["v"])), ["null"]);
     }
 
     #[test]
     fn an_exact_join_needs_its_match() {
-        let join = NaturalJoin {
-            exactly_one: true,
-            ..NaturalJoin::new(&["k"], &["v"])
-        };
+        let join = NaturalJoin { exactly_one: true, ..NaturalJoin::new(&["k"], &["v"]) };
         assert!(natural_join(&left(&["a".into()]), &right(&[]), &join).is_err());
     }
 }

@@ -16,10 +16,7 @@ pub fn last_by(input: &Table, by: &[&str]) -> Table {
 
 fn pick(input: &Table, by: &[&str], choose: impl Fn(&[Row]) -> Option<Row>) -> Table {
     let by: Vec<String> = by.iter().map(|name| (*name).to_owned()).collect();
-    let rows = groups(input, &by)
-        .iter()
-        .filter_map(|(_, rows)| choose(rows))
-        .collect();
+    let rows = groups(input, &by).iter().filter_map(|(_, rows)| choose(rows)).collect();
     Table::flat(input.names.clone(), rows)
 }
 
@@ -40,14 +37,8 @@ mod tests {
                 &[4i64.into(), Value::Null],
             ],
         );
-        assert_eq!(
-            first_by(&t, &["k"]).to_string(),
-            "v k\n0: null \"a\"\n1: 2 \"b\"\n2: 4 null\n"
-        );
-        assert_eq!(
-            last_by(&t, &["k"]).to_string(),
-            "v k\n0: 3 \"a\"\n1: 2 \"b\"\n2: 4 null\n"
-        );
+        assert_eq!(first_by(&t, &["k"]).to_string(), "v k\n0: null \"a\"\n1: 2 \"b\"\n2: 4 null\n");
+        assert_eq!(last_by(&t, &["k"]).to_string(), "v k\n0: 3 \"a\"\n1: 2 \"b\"\n2: 4 null\n");
         assert_eq!(last_by(&t, &[]).to_string(), "v k\n0: 4 null\n");
     }
 }

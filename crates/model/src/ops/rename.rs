@@ -8,10 +8,7 @@ pub fn rename(input: &Table, pairs: &[(&str, &str)]) -> Table {
         let pair = pairs.iter().find(|(from, _)| from == old);
         pair.map_or_else(|| old.clone(), |(_, to)| (*to).to_owned())
     };
-    Table {
-        names: input.names.iter().map(new_name).collect(),
-        rows: input.rows.clone(),
-    }
+    Table { names: input.names.iter().map(new_name).collect(), rows: input.rows.clone() }
 }
 
 #[cfg(test)]

@@ -5,10 +5,7 @@ use crate::table::Table;
 
 /// One row for each distinct tuple, in first-encounter order.
 pub fn unique(input: &Table) -> Table {
-    let rows = groups(input, &input.names)
-        .into_iter()
-        .map(|(key, _)| key.0)
-        .collect();
+    let rows = groups(input, &input.names).into_iter().map(|(key, _)| key.0).collect();
     Table::flat(input.names.clone(), rows)
 }
 
@@ -20,16 +17,7 @@ mod tests {
 
     #[test]
     fn null_is_a_value_like_any_other() {
-        let t = table(
-            &["v"],
-            &[
-                &[1i64.into()],
-                &[Value::Null],
-                &[1i64.into()],
-                &[Value::Null],
-                &[2i64.into()],
-            ],
-        );
+        let t = table(&["v"], &[&[1i64.into()], &[Value::Null], &[1i64.into()], &[Value::Null], &[2i64.into()]]);
         assert_eq!(unique(&t).to_string(), "v\n0: 1\n1: null\n2: 2\n");
     }
 }

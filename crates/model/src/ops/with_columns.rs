@@ -23,18 +23,12 @@ impl fmt::Debug for Derived {
 impl Derived {
     /// A column computed by a closure over the cells of a row.
     pub fn new(name: &str, from: impl Fn(&Row) -> Value + 'static) -> Derived {
-        Derived {
-            name: name.to_owned(),
-            from: Rc::new(move |_, row| from(row)),
-        }
+        Derived { name: name.to_owned(), from: Rc::new(move |_, row| from(row)) }
     }
 
     /// A column computed by an expression.
     pub fn expr(name: &str, expr: ModelExpr) -> Derived {
-        Derived {
-            name: name.to_owned(),
-            from: Rc::new(move |table, row| expr.value(table, row)),
-        }
+        Derived { name: name.to_owned(), from: Rc::new(move |table, row| expr.value(table, row)) }
     }
 
     /// A column of the source under its own name.
@@ -44,11 +38,7 @@ impl Derived {
 }
 
 pub(crate) fn cells(input: &Table, column: &Derived) -> Vec<Value> {
-    input
-        .rows
-        .iter()
-        .map(|(_, row)| (column.from)(input, row))
-        .collect()
+    input.rows.iter().map(|(_, row)| (column.from)(input, row)).collect()
 }
 
 /// Replaces columns of the same name in place and puts the others at the end. Every expression
@@ -80,17 +70,9 @@ mod tests {
     #[test]
     fn a_column_is_replaced_in_place_and_others_see_the_old_one() {
         let t = table(&["a", "b"], &[&[1i64.into(), 10i64.into()]]);
-        let plus = |by: i64| {
-            ModelExpr::Arith(
-                Arith::Add,
-                Box::new(ModelExpr::column("a")),
-                Box::new(ModelExpr::literal(by)),
-            )
-        };
-        let made = with_columns(
-            &t,
-            &[Derived::expr("a", plus(100)), Derived::expr("c", plus(1))],
-        );
+        let plus =
+            |by: i64| ModelExpr::Arith(Arith::Add, Box::new(ModelExpr::column("a")), Box::new(ModelExpr::literal(by)));
+        let made = with_columns(&t, &[Derived::expr("a", plus(100)), Derived::expr("c", plus(1))]);
         assert_eq!(made.to_string(), "a b c\n0: 101 10 2\n");
     }
 }

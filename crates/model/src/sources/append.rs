@@ -12,10 +12,7 @@ pub struct AppendSource {
 impl AppendSource {
     /// No row yet.
     pub fn new(names: &[&str]) -> AppendSource {
-        AppendSource {
-            names: names.iter().map(|name| (*name).to_owned()).collect(),
-            rows: Vec::new(),
-        }
+        AppendSource { names: names.iter().map(|name| (*name).to_owned()).collect(), rows: Vec::new() }
     }
 
     /// Rows come after those that are there.

@@ -13,11 +13,7 @@ pub struct BlinkSource {
 impl BlinkSource {
     /// No row yet.
     pub fn new(names: &[&str]) -> BlinkSource {
-        BlinkSource {
-            names: names.iter().map(|name| (*name).to_owned()).collect(),
-            now: Vec::new(),
-            seen: Vec::new(),
-        }
+        BlinkSource { names: names.iter().map(|name| (*name).to_owned()).collect(), now: Vec::new(), seen: Vec::new() }
     }
 
     /// One step with these rows; those of the step before are gone.
@@ -50,11 +46,7 @@ mod tests {
         assert_eq!(source.table().to_string(), "v\n0: 5\n");
         source.step(vec![]);
         assert!(source.table().is_empty());
-        let sum = aggregate(
-            &source.seen(),
-            &[],
-            &[Aggregate::new("s", Aggregator::Sum(0), "v")],
-        );
+        let sum = aggregate(&source.seen(), &[], &[Aggregate::new("s", Aggregator::Sum(0), "v")]);
         assert_eq!(sum.expect("no fault").to_string(), "s\n0: 8\n");
     }
 }

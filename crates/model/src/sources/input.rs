@@ -30,10 +30,7 @@ const LAST_KEY: u64 = (1 << 63) - 1;
 impl InputSource {
     /// No row yet.
     pub fn new(names: &[&str]) -> InputSource {
-        InputSource {
-            names: names.iter().map(|name| (*name).to_owned()).collect(),
-            rows: BTreeMap::new(),
-        }
+        InputSource { names: names.iter().map(|name| (*name).to_owned()).collect(), rows: BTreeMap::new() }
     }
 
     /// Drop, shift, insert, overwrite. Whatever breaks the rules of an update is a fault, and
@@ -41,16 +38,13 @@ impl InputSource {
     pub fn step(&mut self, step: &InputStep) -> Result<(), Fault> {
         let mut rows = self.rows.clone();
         for key in &step.removed {
-            rows.remove(key)
-                .ok_or_else(|| Fault(format!("the removed key {key} is absent")))?;
+            rows.remove(key).ok_or_else(|| Fault(format!("the removed key {key} is absent")))?;
         }
         let mut rows = shifted(rows, &step.shifts)?;
         let mut added = BTreeSet::new();
         for (key, row) in &step.added {
             if *key > LAST_KEY || rows.insert(*key, row.clone()).is_some() {
-                return Err(Fault(format!(
-                    "the added key {key} is taken or beyond the last"
-                )));
+                return Err(Fault(format!("the added key {key} is taken or beyond the last")));
             }
             added.insert(*key);
         }
@@ -68,28 +62,15 @@ impl InputSource {
 
     /// What stands there, with its keys. By position.
     pub fn table(&self) -> Table {
-        Table {
-            names: self.names.clone(),
-            rows: self
-                .rows
-                .iter()
-                .map(|(key, row)| (*key, row.clone()))
-                .collect(),
-        }
+        Table { names: self.names.clone(), rows: self.rows.iter().map(|(key, row)| (*key, row.clone())).collect() }
     }
 }
 
 /// Every row at its new key. Rows must not meet, and must keep their order; every shift moves one.
-fn shifted(
-    rows: BTreeMap<u64, Row>,
-    shifts: &[(u64, u64, i64)],
-) -> Result<BTreeMap<u64, Row>, Fault> {
+fn shifted(rows: BTreeMap<u64, Row>, shifts: &[(u64, u64, i64)]) -> Result<BTreeMap<u64, Row>, Fault> {
     for &(first, last, delta) in shifts {
         let moves = first <= last && delta != 0 && rows.range(first..=last).next().is_some();
-        let lands = |key: u64| {
-            key.checked_add_signed(delta)
-                .is_some_and(|key| key <= LAST_KEY)
-        };
+        let lands = |key: u64| key.checked_add_signed(delta).is_some_and(|key| key <= LAST_KEY);
         if !moves || !lands(first) || !lands(last) {
             return Err(Fault(format!(
                 "the shift of [{first}..{last}] by {delta} moves nothing or leaves the key space"
@@ -97,32 +78,20 @@ fn shifted(
         }
     }
     let overlaps = |ranges: &[(u64, u64)]| ranges.windows(2).any(|pair| pair[0].1 >= pair[1].0);
-    let origins: Vec<(u64, u64)> = shifts
-        .iter()
-        .map(|&(first, last, _)| (first, last))
-        .collect();
+    let origins: Vec<(u64, u64)> = shifts.iter().map(|&(first, last, _)| (first, last)).collect();
     let by = |key: u64, delta: i64| key.wrapping_add_signed(delta);
-    let goals: Vec<(u64, u64)> = shifts
-        .iter()
-        .map(|&(first, last, delta)| (by(first, delta), by(last, delta)))
-        .collect();
+    let goals: Vec<(u64, u64)> =
+        shifts.iter().map(|&(first, last, delta)| (by(first, delta), by(last, delta))).collect();
     if overlaps(&origins) || overlaps(&goals) {
         return Err(Fault("shifts overlap or are out of order".into()));
     }
     let goal = |key: u64| {
-        let shift = shifts
-            .iter()
-            .find(|(first, last, _)| (*first..=*last).contains(&key));
+        let shift = shifts.iter().find(|(first, last, _)| (*first..=*last).contains(&key));
         shift.map_or(key, |&(.., delta)| by(key, delta))
     };
-    let moved: Vec<(u64, Row)> = rows
-        .into_iter()
-        .map(|(key, row)| (goal(key), row))
-        .collect();
+    let moved: Vec<(u64, Row)> = rows.into_iter().map(|(key, row)| (goal(key), row)).collect();
     if moved.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
-        return Err(Fault(
-            "a shift lands on or overtakes a row that stays".into(),
-        ));
+        return Err(Fault("a shift lands on or overtakes a row that stays".into()));
     }
     Ok(moved.into_iter().collect())
 }
@@ -133,16 +102,8 @@ mod tests {
 
     fn source(keys: &[u64]) -> InputSource {
         let mut source = InputSource::new(&["v"]);
-        let added = keys
-            .iter()
-            .map(|key| (*key, vec![(*key as i64).into()]))
-            .collect();
-        source
-            .step(&InputStep {
-                added,
-                ..InputStep::default()
-            })
-            .expect("keys are new");
+        let added = keys.iter().map(|key| (*key, vec![(*key as i64).into()])).collect();
+        source.step(&InputStep { added, ..InputStep::default() }).expect("keys are new");
         source
     }
 
@@ -164,57 +125,20 @@ mod tests {
         let mut source = source(&[0, 1, 5]);
         let step = InputStep::default;
         let bad = [
-            InputStep {
-                removed: vec![2],
-                ..step()
-            },
-            InputStep {
-                shifts: vec![(2, 4, 1)],
-                ..step()
-            },
-            InputStep {
-                shifts: vec![(1, 1, 0)],
-                ..step()
-            },
-            InputStep {
-                shifts: vec![(1, 1, -1)],
-                ..step()
-            },
-            InputStep {
-                shifts: vec![(0, 0, 9)],
-                ..step()
-            },
-            InputStep {
-                shifts: vec![(5, 5, i64::MAX)],
-                ..step()
-            },
-            InputStep {
-                shifts: vec![(0, 1, 1), (1, 5, 2)],
-                ..step()
-            },
-            InputStep {
-                added: vec![(5, vec![1i64.into()])],
-                ..step()
-            },
-            InputStep {
-                modified: vec![(7, "v".into(), 1i64.into())],
-                ..step()
-            },
-            InputStep {
-                added: vec![(7, vec![1i64.into()])],
-                modified: vec![(7, "v".into(), 1i64.into())],
-                ..step()
-            },
+            InputStep { removed: vec![2], ..step() },
+            InputStep { shifts: vec![(2, 4, 1)], ..step() },
+            InputStep { shifts: vec![(1, 1, 0)], ..step() },
+            InputStep { shifts: vec![(1, 1, -1)], ..step() },
+            InputStep { shifts: vec![(0, 0, 9)], ..step() },
+            InputStep { shifts: vec![(5, 5, i64::MAX)], ..step() },
+            InputStep { shifts: vec![(0, 1, 1), (1, 5, 2)], ..step() },
+            InputStep { added: vec![(5, vec![1i64.into()])], ..step() },
+            InputStep { modified: vec![(7, "v".into(), 1i64.into())], ..step() },
+            InputStep { added: vec![(7, vec![1i64.into()])], modified: vec![(7, "v".into(), 1i64.into())], ..step() },
         ];
         for step in bad {
-            let removed_first = InputStep {
-                removed: if step.removed.is_empty() {
-                    vec![]
-                } else {
-                    vec![0, 2]
-                },
-                ..step
-            };
+            let removed_first =
+                InputStep { removed: if step.removed.is_empty() { vec![] } else { vec![0, 2] }, ..step };
             assert!(source.step(&removed_first).is_err(), "{removed_first:?}");
             assert_eq!(source.table().len(), 3);
         }

@@ -26,17 +26,8 @@ impl KeyedSource {
     /// No row yet.
     pub fn new(names: &[&str], key: &[&str]) -> KeyedSource {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let place = |wanted: &&str| {
-            names
-                .iter()
-                .position(|name| name == wanted)
-                .expect("the key is a column")
-        };
-        KeyedSource {
-            key: key.iter().map(place).collect(),
-            names,
-            rows: Vec::new(),
-        }
+        let place = |wanted: &&str| names.iter().position(|name| name == wanted).expect("the key is a column");
+        KeyedSource { key: key.iter().map(place).collect(), names, rows: Vec::new() }
     }
 
     /// All writes of one step, judged at its end: a key that is deleted and upserted again keeps
@@ -49,10 +40,7 @@ impl KeyedSource {
                 KeyedWrite::Upsert(batch) => batch.iter().for_each(|row| {
                     let key = Table::key_of(row, &self.key);
                     absent.remove(&key);
-                    match rows
-                        .iter_mut()
-                        .find(|known| Table::key_of(known, &self.key) == key)
-                    {
+                    match rows.iter_mut().find(|known| Table::key_of(known, &self.key) == key) {
                         // The cells of the key stay those first seen: they represent the key.
                         Some(known) => put(known, row, &self.key),
                         None => rows.push(row.clone()),
@@ -81,11 +69,7 @@ mod tests {
     use super::*;
 
     fn upsert(rows: &[(&str, i64)]) -> KeyedWrite {
-        KeyedWrite::Upsert(
-            rows.iter()
-                .map(|(key, v)| vec![(*key).into(), (*v).into()])
-                .collect(),
-        )
+        KeyedWrite::Upsert(rows.iter().map(|(key, v)| vec![(*key).into(), (*v).into()]).collect())
     }
 
     fn delete(key: &str) -> KeyedWrite {
@@ -97,10 +81,7 @@ mod tests {
         let mut source = KeyedSource::new(&["k", "v"], &["k"]);
         source.step(&[upsert(&[("a", 1), ("b", 2), ("a", 3)])]);
         source.step(&[upsert(&[("c", 4), ("a", 5)])]);
-        assert_eq!(
-            source.table().to_string(),
-            "k v\n0: \"a\" 5\n1: \"b\" 2\n2: \"c\" 4\n"
-        );
+        assert_eq!(source.table().to_string(), "k v\n0: \"a\" 5\n1: \"b\" 2\n2: \"c\" 4\n");
     }
 
     #[test]
@@ -117,10 +98,7 @@ mod tests {
     #[test]
     fn null_is_a_key() {
         let mut source = KeyedSource::new(&["k", "v"], &["k"]);
-        source.step(&[KeyedWrite::Upsert(vec![
-            vec![Value::Null, 1i64.into()],
-            vec![Value::Null, 2i64.into()],
-        ])]);
+        source.step(&[KeyedWrite::Upsert(vec![vec![Value::Null, 1i64.into()], vec![Value::Null, 2i64.into()]])]);
         assert_eq!(source.table().to_string(), "k v\n0: null 2\n");
     }
 }
