@@ -82,8 +82,6 @@ from tickframe.table import (
 )
 
 if _TYPE_CHECKING:
-    from typing import Any
-
     from tickframe import spark
     from tickframe.spark import from_spark
 
@@ -98,14 +96,16 @@ if _native.CHECKED:
     )
 
 
-def __getattr__(name: str) -> Any:
-    """Spark's half is imported when it is first asked for."""
-    if name in {"spark", "from_spark"}:
-        import importlib
+if not _TYPE_CHECKING:
 
-        module = importlib.import_module("tickframe.spark")
-        return module if name == "spark" else module.from_spark
-    raise AttributeError(f"module 'tickframe' has no attribute {name!r}")
+    def __getattr__(name: str) -> object:
+        """Spark's half is imported when it is first asked for."""
+        if name in {"spark", "from_spark"}:
+            import importlib
+
+            module = importlib.import_module("tickframe.spark")
+            return module if name == "spark" else module.from_spark
+        raise AttributeError(f"module 'tickframe' has no attribute {name!r}")
 
 
 __all__ = [
