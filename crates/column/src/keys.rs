@@ -213,7 +213,9 @@ impl KeyTable {
             holds_null.then(|| NullBuffer::new(BooleanBuffer::collect_bool(slots.len(), valid)))
         };
         let columns = match &self.shape {
-            Shape::Word { words } => from_words(&stored_words(words), nulls(), &self.types[0]).map(|column| vec![column]),
+            Shape::Word { words } => {
+                from_words(&stored_words(words), nulls(), &self.types[0]).map(|column| vec![column])
+            }
             Shape::Packed { packing, words } => packing.unpack(&stored_words(words)),
             Shape::Bytes(stored) => stored.column(slots, nulls(), &self.types[0]).map(|column| vec![column]),
             Shape::Encoded { converter, keys } => decode(converter.as_ref(), keys, slots, &self.types),

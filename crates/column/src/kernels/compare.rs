@@ -168,11 +168,11 @@ fn is_null(nulls: &Option<NullBuffer>, row: usize) -> bool {
 mod tests {
     use std::sync::Arc;
 
-    use arrow_array::{
-        BinaryViewArray, BooleanArray, Decimal128Array, FixedSizeBinaryArray, Float16Array, Float32Array,
-        Float64Array, Int32Array, Int64Array, ListArray, StringViewArray, UInt8Array,
-    };
     use arrow_array::types::{Float64Type, Int64Type};
+    use arrow_array::{
+        BinaryViewArray, BooleanArray, Decimal128Array, FixedSizeBinaryArray, Float16Array, Float32Array, Float64Array,
+        Int32Array, Int64Array, ListArray, StringViewArray, UInt8Array,
+    };
     use arrow_schema::DataType;
 
     use super::*;
@@ -191,7 +191,8 @@ mod tests {
         let orders: Vec<Ordering> = (0..5).map(|row| compare(row, row)).collect();
         use Ordering::{Equal, Less};
         assert_eq!(orders, [Equal, Equal, Less, Less, Less]);
-        let half = |value: f32| <arrow_array::types::Float16Type as arrow_array::ArrowPrimitiveType>::Native::from_f32(value);
+        let half =
+            |value: f32| <arrow_array::types::Float16Type as arrow_array::ArrowPrimitiveType>::Native::from_f32(value);
         let a: ArrayRef = Arc::new(Float16Array::from(vec![half(-0.0), half(f32::NAN), half(1.0)]));
         let b: ArrayRef = Arc::new(Float16Array::from(vec![half(0.0), half(-f32::NAN), half(1.5)]));
         assert_eq!(bits(&equal_cells(&a, &b)), [true, true, false]);

@@ -4,8 +4,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{NullBuffer, ToByteSlice};
 use arrow_row::{RowConverter, SortField};
-use foldhash::fast::FoldHasher;
 use foldhash::SharedSeed;
+use foldhash::fast::FoldHasher;
 use std::hash::Hasher;
 
 use super::words::{append_words, cells, have_words, normalised};
@@ -43,11 +43,7 @@ pub(crate) fn mix(word: u64) -> u64 {
 /// The hash of bytes given by their view; `long` is asked for the bytes a view does not hold itself.
 #[inline(always)]
 pub(crate) fn hash_view<'a>(view: u128, long: impl FnOnce() -> &'a [u8]) -> u64 {
-    if view as u32 <= 12 {
-        mix(mix(view as u64) ^ ((view >> 64) as u64).rotate_left(17))
-    } else {
-        hash_bytes(long())
-    }
+    if view as u32 <= 12 { mix(mix(view as u64) ^ ((view >> 64) as u64).rotate_left(17)) } else { hash_bytes(long()) }
 }
 
 fn hash_bytes(bytes: &[u8]) -> u64 {
@@ -96,12 +92,7 @@ fn hash_into(column: &ArrayRef, out: &mut Vec<u64>) {
     hash_nulls(column.nulls(), out);
 }
 
-fn hash_views<'a>(
-    views: &[u128],
-    nulls: Option<&NullBuffer>,
-    bytes: impl Fn(usize) -> &'a [u8],
-    out: &mut Vec<u64>,
-) {
+fn hash_views<'a>(views: &[u128], nulls: Option<&NullBuffer>, bytes: impl Fn(usize) -> &'a [u8], out: &mut Vec<u64>) {
     out.extend(views.iter().enumerate().map(|(row, &view)| {
         // The view of a null is any 16 bytes: it must not be followed.
         if nulls.is_some_and(|nulls| nulls.is_null(row)) { HASH_OF_NULL } else { hash_view(view, || bytes(row)) }
@@ -153,7 +144,8 @@ mod tests {
         let odd_nan = f64::from_bits(0xfff8_0000_0000_0001);
         let floats = hashes(Float64Array::from(vec![0.0, -0.0, f64::NAN, odd_nan]));
         assert_eq!((floats[0], floats[2]), (floats[1], floats[3]));
-        let lists = ListArray::from_iter_primitive::<Float64Type, _, _>([Some(vec![Some(-0.0)]), Some(vec![Some(0.0)]), None]);
+        let lists =
+            ListArray::from_iter_primitive::<Float64Type, _, _>([Some(vec![Some(-0.0)]), Some(vec![Some(0.0)]), None]);
         let lists = hashes(lists);
         assert_eq!(lists[0], lists[1]);
         assert_eq!(lists[2], HASH_OF_NULL);

@@ -10,7 +10,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryViewArray, StringViewArray};
 use arrow_buffer::NullBuffer;
 use arrow_row::{RowConverter, Rows, SortField};
-use arrow_schema::{ArrowError, DataType};
+use arrow_schema::{ArrowError, DataType, SortOptions};
 use rayon::prelude::*;
 
 use super::radix::{self, Entry};
@@ -28,11 +28,7 @@ const MANY: usize = 1 << 16;
 ///
 /// # Errors
 /// For types without an order (maps, unions), and for more than 2³² rows.
-pub fn sort_to_positions(
-    columns: &[ArrayRef],
-    descending: &[bool],
-    nulls_last: &[bool],
-) -> Result<Vec<u32>, Error> {
+pub fn sort_to_positions(columns: &[ArrayRef], descending: &[bool], nulls_last: &[bool]) -> Result<Vec<u32>, Error> {
     let rows = columns.first().map_or(0, |column| column.len());
     let Ok(count) = u32::try_from(rows) else {
         return Err(ArrowError::ComputeError("more than 2³² rows to sort at once".into()).into());
@@ -50,6 +46,49 @@ pub fn sort_to_positions(
     let mut positions: Vec<u32> = (0..count).collect();
     sort_by_levels(&levels, 0, &mut positions);
     Ok(positions)
+}
+
+/// For each cell a number that orders as the cell does in this direction, null cells aside; none for
+/// types whose cells are more than a word.
+pub fn order_words(column: &ArrayRef, descending: bool) -> Option<Vec<u64>> {
+    let mut words = words(column)?;
+    if descending {
+        words.iter_mut().for_each(|word| *word = !*word);
+    }
+    Some(words)
+}
+
+/// Rows of several columns, or of any type with an order, as bytes that order as the rows do.
+pub struct OrderBytes(RowConverter);
+
+impl OrderBytes {
+    /// The encoding for columns of these types.
+    ///
+    /// # Errors
+    /// For types without an order.
+    pub fn new(types: &[DataType], descending: &[bool], nulls_last: &[bool]) -> Result<OrderBytes, Error> {
+        if let Some(other) = types.iter().find(|data_type| !can_be_key(data_type)) {
+            return Err(no_order(other));
+        }
+        let field = |(at, data_type): (usize, &DataType)| {
+            let options = SortOptions { descending: descending[at], nulls_first: !nulls_last[at] };
+            SortField::new_with_options(data_type.clone(), options)
+        };
+        Ok(OrderBytes(RowConverter::new(types.iter().enumerate().map(field).collect())?))
+    }
+
+    /// The bytes of each row.
+    ///
+    /// # Errors
+    /// For columns of other types.
+    pub fn encode(&self, columns: &[ArrayRef]) -> Result<Rows, Error> {
+        let normal = columns.iter().map(normalised).collect::<Result<Vec<_>, Error>>()?;
+        Ok(self.0.convert_columns(&normal)?)
+    }
+}
+
+fn no_order(data_type: &DataType) -> Error {
+    ArrowError::NotYetImplemented(format!("cells of {data_type} have no order")).into()
 }
 
 /// One column without nulls: its words go straight into entries, a cache's worth at a time.
@@ -109,7 +148,7 @@ impl Level {
                 let converter = RowConverter::new(vec![SortField::new(other.clone())])?;
                 push(Cells::Encoded(converter.convert_columns(&[normalised(column)?])?));
             }
-            other => return Err(ArrowError::NotYetImplemented(format!("cells of {other} have no order")).into()),
+            other => return Err(no_order(other)),
         }
         Ok(())
     }
@@ -230,12 +269,7 @@ fn eight_bytes(bytes: &[u8], from: usize) -> u64 {
 }
 
 /// Sorts rows by their words; `next` sorts each run of equal words, unless words are `all` there is.
-fn sort_by_word(
-    rows: &mut [u32],
-    word: impl Fn(u32) -> u64 + Sync,
-    all: bool,
-    next: &(impl Fn(&mut [u32]) + Sync),
-) {
+fn sort_by_word(rows: &mut [u32], word: impl Fn(u32) -> u64 + Sync, all: bool, next: &(impl Fn(&mut [u32]) + Sync)) {
     let mut entries = vec![Entry::default(); rows.len()];
     let fill = |(entry, &mut position): (&mut Entry, &mut u32)| *entry = Entry { word: word(position), position };
     entries.par_iter_mut().zip(&mut *rows).with_min_len(MANY).for_each(fill);
@@ -316,7 +350,9 @@ mod tests {
             Arc::new(some(5000).into_iter().map(|c| c.map(float)).collect::<Float64Array>()),
             Arc::new(some(5000).into_iter().map(|c| c.map(text)).collect::<StringViewArray>()),
             Arc::new(some(300).into_iter().map(|c| c.map(|c| text(c).into_bytes())).collect::<BinaryViewArray>()),
-            Arc::new(some(300).into_iter().map(|c| c.map(|c| (i128::from(c) - 150) << 60)).collect::<Decimal128Array>()),
+            Arc::new(
+                some(300).into_iter().map(|c| c.map(|c| (i128::from(c) - 150) << 60)).collect::<Decimal128Array>(),
+            ),
             Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>(
                 some(30).into_iter().map(|c| c.map(|c| vec![Some(c as i64); (c % 3) as usize])),
             )),

@@ -3,8 +3,8 @@
 //! Every integer, time, date, Boolean and float has such a word, so that sorting, hashing and finding
 //! keys need one loop each and not one a type. Negative zero and zero share a word, all NaNs share one.
 
-use arrow_array::{Array, ArrayRef, BooleanArray, make_array};
 use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BooleanArray, make_array};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
@@ -190,7 +190,8 @@ mod tests {
         ascending(Arc::new(Int64Array::from(vec![i64::MIN, -1, 0, 1, i64::MAX])));
         ascending(Arc::new(UInt16Array::from(vec![0, 1, u16::MAX])));
         ascending(Arc::new(BooleanArray::from(vec![false, true])));
-        let doubles = [f64::NEG_INFINITY, f64::MIN, -1.5, -f64::MIN_POSITIVE, 0.0, 5e-324, 1.5, f64::MAX, f64::INFINITY];
+        let doubles =
+            [f64::NEG_INFINITY, f64::MIN, -1.5, -f64::MIN_POSITIVE, 0.0, 5e-324, 1.5, f64::MAX, f64::INFINITY];
         ascending(Arc::new(Float64Array::from(doubles.to_vec())));
         ascending(Arc::new(Float32Array::from(vec![f32::NEG_INFINITY, -1.0, 0.0, 2.0, f32::INFINITY])));
     }

@@ -149,7 +149,12 @@ impl ByteKeys {
         self.dead = 0;
     }
 
-    pub(super) fn column(&self, slots: &[u32], nulls: Option<NullBuffer>, data_type: &DataType) -> Result<ArrayRef, Error> {
+    pub(super) fn column(
+        &self,
+        slots: &[u32],
+        nulls: Option<NullBuffer>,
+        data_type: &DataType,
+    ) -> Result<ArrayRef, Error> {
         let is_null = |row: usize| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
         let cells = slots.iter().enumerate().map(|(row, &slot)| (!is_null(row)).then(|| self.bytes(slot)));
         let binary: BinaryViewArray = cells.collect();

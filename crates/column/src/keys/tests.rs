@@ -22,7 +22,8 @@ impl Draw {
 
     fn column(&mut self, data_type: &DataType, rows: usize) -> ArrayRef {
         let cells: Vec<Option<u64>> = (0..rows).map(|_| Some(self.next(40)).filter(|cell| *cell != 7)).collect();
-        let long = |cell: u64| if cell % 3 == 0 { format!("a key too long for its view, {cell}") } else { format!("{cell}") };
+        let long =
+            |cell: u64| if cell % 3 == 0 { format!("a key too long for its view, {cell}") } else { format!("{cell}") };
         let float = |cell: u64| match cell {
             0 => f64::NAN,
             1 => -f64::NAN,
@@ -71,7 +72,8 @@ fn against_a_map(types: &[DataType]) {
         let rows = draw.next(150) as usize;
         let keys: Vec<ArrayRef> = types.iter().map(|data_type| draw.column(data_type, rows)).collect();
         table.find(&keys, &mut slots);
-        let expected: Vec<u32> = (0..rows).map(|row| model.get(&text(&keys, row)).copied().unwrap_or(NO_SLOT)).collect();
+        let expected: Vec<u32> =
+            (0..rows).map(|row| model.get(&text(&keys, row)).copied().unwrap_or(NO_SLOT)).collect();
         assert_eq!(slots, expected);
         table.insert(&keys, &mut slots, &mut created).unwrap();
         let mut new_rows = Vec::new();

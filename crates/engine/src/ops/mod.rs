@@ -8,6 +8,7 @@ pub mod join;
 pub mod project;
 pub mod select;
 pub mod slice;
+pub mod sort;
 
 pub use agg::Aggregation;
 pub use concat::Concat;
@@ -17,3 +18,4 @@ pub use join::{AsofJoin, AsofOptions, Matches, NaturalJoin, Strategy};
 pub use project::Project;
 pub use select::Select;
 pub use slice::Slice;
+pub use sort::{Sort, SortBy};

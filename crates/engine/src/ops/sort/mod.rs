@@ -1,0 +1,260 @@
+//! `sort`: the rows in the order of some columns.
+//!
+//!   in   0 A 3    1 B 1           sort V      out   B 1    A 3
+//!   in   + 2 C 2                              out   + C 2 at a free key between them
+//!   in   ~ 0 D 3                              out   ~ D 3    K {K}
+//!   in   ~ 1 B 9                              out   - B 1    + B 9
+//!   in   > [0..2]+5                           out   nothing
+//!
+//! Stable in both directions. Own keys, half of them free at first, so that a new row moves others
+//! seldom; columns are read through an index. A static table is sorted onto flat keys. Cost of an
+//! update: a search a changed row, and the rows that an upstream shift moves.
+
+mod by;
+mod order;
+mod page;
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, UInt64Array};
+use arrow_buffer::BooleanBuffer;
+use arrow_schema::{DataType, Field, Schema};
+use column::kernels::compare::equal_cells;
+use column::kernels::sort::{order_words, sort_to_positions};
+use column::{Chunk, ColumnSource, RedirectColumn};
+use graph::{Moment, Pinned, Step};
+use rowset::{Before, RowSet, Shifts, Span};
+
+pub use by::SortBy;
+use by::{Bytes, SortKey, Sorting};
+use order::{Edits, Entry, Order, OrderChange};
+
+use crate::error::Error;
+use crate::operation::{Input, Live, Operation, Parts, Request, Settle, Start};
+use crate::store::{Columns, Writes};
+use crate::table::{Attributes, Table};
+use crate::update::TableUpdate;
+use crate::view::{Change, View};
+
+/// Above one moved row in so many, all entries are looked at rather than each moved one searched.
+const SWEEP: u64 = 32;
+
+/// The rows of a table in another order.
+pub struct Sort {
+    request: Request,
+    by: Vec<SortBy>,
+    sorting: Arc<Sorting>,
+}
+
+impl Sort {
+    /// By one column or several, the first that differs decides.
+    pub fn new(table: &Table, by: &[SortBy]) -> Result<Sort, Error> {
+        if by.is_empty() {
+            return Err(Error::schema("sort", "at least one column is needed (by=)"));
+        }
+        let columns = by.iter().map(|by| table.column_index("sort", &by.column)).collect::<Result<Vec<_>, Error>>()?;
+        let types: Vec<DataType> = columns.iter().map(|column| table.column_type(*column).clone()).collect();
+        let unordered = by.iter().zip(&types).find(|(_, data_type)| !column::keys::can_be_key(data_type));
+        if let Some((by, data_type)) = unordered {
+            let message = format!("the column {:?} holds {data_type}, which has no order", by.column);
+            return Err(Error::schema("sort", message));
+        }
+        let text = by.iter().map(|by| format!("{}{}", by.column, if by.descending { " descending" } else { "" }));
+        let request = Request::new("sort", serde_json::json!(by)).with_text(text.collect::<Vec<_>>().join(", "));
+        Ok(Sort { request, by: by.to_vec(), sorting: Arc::new(Sorting::new(columns, &types, by)?) })
+    }
+
+    fn attributes(&self, table: &Table, flat: bool) -> Attributes {
+        let plain = self.by.iter().all(|by| !by.nulls_last);
+        let sorted_by = self.by.iter().map(|by| (by.column.clone(), by.descending));
+        Attributes {
+            blink: table.attributes().blink,
+            flat,
+            sorted_by: if plain { sorted_by.collect() } else { Vec::new() },
+            ..Attributes::default()
+        }
+    }
+
+    fn start<K: SortKey>(
+        &self,
+        input: &Input,
+        cells: &[ArrayRef],
+        positions: &[u32],
+        at: Moment,
+    ) -> Result<Start, Error> {
+        let Input { table, view } = input;
+        let sources = view.rows().to_vec();
+        let entries = K::entries(&self.sorting, cells, &sources)?;
+        let sorted: Vec<Entry<K>> = positions.iter().map(|&at| entries[at as usize].clone()).collect();
+        let order = Order::build(&sorted);
+        let (outputs, sources): (Vec<u64>, Vec<u64>) = order.rows().unzip();
+        let index: ArrayRef = Arc::new(UInt64Array::from(sources));
+        let (parts, index) = self.parts(table, RowSet::from_sorted_keys(&outputs), index, at, false)?;
+        let mut owned = index.owned();
+        owned.push(parts.rows.clone() as Arc<dyn Settle>);
+        let live = SortLive { sorting: self.sorting.clone(), order, rows: parts.rows.clone(), index };
+        Ok(Start { parts, live: Box::new(live), owned })
+    }
+
+    fn parts(
+        &self,
+        table: &Table,
+        rows: RowSet,
+        index: Chunk,
+        at: Moment,
+        flat: bool,
+    ) -> Result<(Parts, Columns), Error> {
+        let counters = table.graph().map(crate::counters::storage).unwrap_or_default();
+        let schema = Schema::new(vec![Field::new("index", DataType::UInt64, false)]);
+        let index = Columns::filled(&schema, at, &counters, &[vec![(rows.clone(), index)]])?;
+        let through = |column: &Arc<dyn ColumnSource>| {
+            Arc::new(RedirectColumn::new(column.clone(), index.column(0).clone())) as Arc<dyn ColumnSource>
+        };
+        let columns = table.parts().columns.iter().map(through).collect();
+        let rows = Arc::new(Pinned::new(rows, at));
+        let attributes = self.attributes(table, flat);
+        Ok((Parts { rows, columns, schema: table.schema().clone(), attributes }, index))
+    }
+}
+
+impl Operation for Sort {
+    fn request(&self) -> &Request {
+        &self.request
+    }
+
+    fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
+        let Input { table, view } = &inputs[0];
+        let cells = view.read_columns(&self.sorting.columns, view.rows())?;
+        let positions = sort_to_positions(&cells, &self.sorting.descending, &self.sorting.nulls_last)?;
+        if !table.is_live() {
+            let sources = view.rows().to_vec();
+            let index: UInt64Array = positions.iter().map(|&at| sources[at as usize]).collect::<Vec<u64>>().into();
+            let rows = RowSet::flat(positions.len() as u64);
+            let (parts, _) = self.parts(table, rows, Arc::new(index), at, true)?;
+            return Ok(Start { parts, live: Box::new(Still), owned: Vec::new() });
+        }
+        match cells.as_slice() {
+            [one] if order_words(&one.slice(0, 0), false).is_some() => {
+                self.start::<u64>(&inputs[0], &cells, &positions, at)
+            }
+            _ => self.start::<Bytes>(&inputs[0], &cells, &positions, at),
+        }
+    }
+}
+
+/// A static table stays as it is.
+struct Still;
+
+impl Live for Still {
+    fn update(&mut self, _: &[Change], _: Step) -> Result<TableUpdate, Error> {
+        Ok(TableUpdate::default())
+    }
+}
+
+struct SortLive<K> {
+    sorting: Arc<Sorting>,
+    order: Order<K>,
+    rows: Arc<Pinned<RowSet>>,
+    index: Columns,
+}
+
+impl<K: SortKey> Live for SortLive<K> {
+    fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
+        let change = &inputs[0];
+        let update = change.update();
+        let (changed, kept) = self.judge_modified(change)?;
+        let moved = self.moved(change, &changed.old_rows)?;
+        let edits = Edits {
+            removed: self.entries(change.before(), &update.removed.0)?,
+            changed: changed.entries,
+            added: self.entries(change.now(), &update.added)?,
+            shifts: &update.shifts,
+            moved,
+        };
+        let OrderChange { removed, added, stayed, shifts, source_rewrites } = self.order.apply(edits);
+        let mut modified = self.order.locate(&self.entries(change.now(), &kept)?);
+        modified.extend(stayed);
+        let modified = RowSet::from_keys(modified);
+        let before = self.rows.latest();
+        let removed = Before(RowSet::from_sorted_keys(&removed));
+        let moves = shifts.iter().map(|shift| (Span { first: shift.first, last: shift.last }, shift.delta));
+        let shifts =
+            if shifts.is_empty() { Shifts::none() } else { Shifts::from_moves(&Before(&before - &removed.0), moves) };
+        let (new_rows, new_cells) = cells_of(added);
+        let writes = Writes {
+            removed: removed.clone(),
+            shifts: shifts.clone(),
+            added: if new_rows.is_empty() { Vec::new() } else { vec![(new_rows.clone(), vec![new_cells])] },
+            modified: vec![Some(cells_of(source_rewrites)).filter(|(rows, _)| !rows.is_empty())],
+        };
+        self.index.write(step, &before, &writes)?;
+        let columns = update.columns.unless_empty(&modified);
+        let result = TableUpdate { added: new_rows, removed, modified, columns, shifts };
+        if !(result.added.is_empty() && result.removed.0.is_empty() && result.shifts.is_empty()) {
+            self.rows.edit(step, |rows| rows.apply(&result.removed.0, &result.shifts, &result.added));
+        }
+        Ok(result)
+    }
+}
+
+/// Rows whose sort key changed.
+struct Rekeyed<K> {
+    entries: Vec<(Entry<K>, Entry<K>)>,
+    old_rows: RowSet,
+}
+
+impl<K: SortKey> SortLive<K> {
+    fn entries(&self, view: &View, rows: &RowSet) -> Result<Vec<Entry<K>>, Error> {
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        K::entries(&self.sorting, &view.read_columns(&self.sorting.columns, rows)?, &rows.to_vec())
+    }
+
+    /// Modified rows with another sort key, and (keys after) those with the same.
+    fn judge_modified(&self, change: &Change) -> Result<(Rekeyed<K>, RowSet), Error> {
+        let update = change.update();
+        let none = Rekeyed { entries: Vec::new(), old_rows: RowSet::new() };
+        if update.modified.is_empty() || !update.columns.contains_any(&self.sorting.columns) {
+            return Ok((none, update.modified.clone()));
+        }
+        let back = update.shifts.back(&update.modified);
+        let old = change.before().read_columns(&self.sorting.columns, &back.0)?;
+        let new = change.now().read_columns(&self.sorting.columns, &update.modified)?;
+        let same = old.iter().zip(&new).map(|(old, new)| equal_cells(old, new)).reduce(|a, b| &a & &b);
+        let same = same.unwrap_or_else(|| BooleanBuffer::new_set(0));
+        let (old_keys, new_keys) = (back.0.to_vec(), update.modified.to_vec());
+        let (mut old_rows, mut kept) = (Vec::new(), Vec::new());
+        for (row, same) in same.iter().enumerate() {
+            if same { kept.push(new_keys[row]) } else { old_rows.push(old_keys[row]) }
+        }
+        let old = K::entries(&self.sorting, &old, &old_keys)?;
+        let new = K::entries(&self.sorting, &new, &new_keys)?;
+        let pairs = old.into_iter().zip(new).zip(same.iter());
+        let entries = pairs.filter(|(_, same)| !same).map(|(pair, _)| pair).collect();
+        Ok((Rekeyed { entries, old_rows: RowSet::from_sorted_keys(&old_rows) }, RowSet::from_sorted_keys(&kept)))
+    }
+
+    /// The entries of the rows that an upstream shift moves, if they are few.
+    fn moved(&self, change: &Change, rekeyed: &RowSet) -> Result<Option<Vec<Entry<K>>>, Error> {
+        let update = change.update();
+        if update.shifts.is_empty() {
+            return Ok(Some(Vec::new()));
+        }
+        let survivors = Before(change.before().rows() - &update.removed.0);
+        let moved = &update.shifts.moved(&survivors).0 - rekeyed;
+        if moved.len() > self.order.len() as u64 / SWEEP {
+            return Ok(None);
+        }
+        Ok(Some(self.entries(change.before(), &moved)?))
+    }
+}
+
+/// Output keys, ascending, and the cells of the index there.
+fn cells_of(rows: Vec<(u64, u64)>) -> (RowSet, Chunk) {
+    let (outputs, sources): (Vec<u64>, Vec<u64>) = rows.into_iter().unzip();
+    (RowSet::from_sorted_keys(&outputs), Arc::new(UInt64Array::from(sources)))
+}
+
+#[cfg(test)]
+mod tests;
