@@ -352,9 +352,9 @@ impl Block {
         texts.reserve(bytes, views, &counters)?;
         let mut at = from;
         for (run, &first) in runs.iter().zip(&firsts) {
-            for slot in first..first + run.len {
+            for to in &mut views[first..first + run.len] {
                 let view = if null(at) { 0 } else { source[at] };
-                views[slot] = if is_long(view) { texts.store(view, cells.text(view), &counters)? } else { view };
+                *to = if is_long(view) { texts.store(view, cells.text(view), &counters)? } else { view };
                 at += 1;
             }
         }

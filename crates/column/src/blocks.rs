@@ -152,7 +152,8 @@ impl BlockColumn {
             closed = writer.pool.is_wasteful() && writer.pool.retire();
         }
         writer.settled = writer.settled.wrapping_add(1);
-        if !closed && !(writer.stragglers && writer.settled.is_multiple_of(RETRY_STEPS)) {
+        let retry = writer.stragglers && writer.settled.is_multiple_of(RETRY_STEPS);
+        if !closed && !retry {
             return;
         }
         writer.stragglers = false;
