@@ -42,7 +42,8 @@ fn main() {
     let mut batches: Vec<_> = (0..60).map(|at| (batch_rows(ROWS + at * CHANGES), numbers(CHANGES))).collect();
     let ours = least(&mut batches.clone(), |batch| write(&column, &mut step, &RowSet::new(), &batch.0, batch));
     plain.reserve(60 * CHANGES as usize);
-    let theirs = least(&mut batches, |(_, chunk)| plain.extend_from_slice(chunk.as_primitive::<Float64Type>().values()));
+    let theirs =
+        least(&mut batches, |(_, chunk)| plain.extend_from_slice(chunk.as_primitive::<Float64Type>().values()));
     line("10,000 rows appended", ours, theirs);
 
     let now = step.now();
@@ -66,10 +67,16 @@ fn main() {
     reads(&[RowSet::range(1_000_000, 8_000_000)], "7 million neighbours");
     let mut orders: Vec<Vec<u64>> = (0..5).map(|_| (0..1_000_000).map(|_| dice.roll(ROWS)).collect()).collect();
     let ours = least(&mut orders.clone(), |keys| drop(black_box(view.take(keys))));
-    let theirs = least(&mut orders, |keys| drop(black_box(keys.iter().map(|&key| shared[key as usize]).collect::<Vec<f64>>())));
+    let theirs =
+        least(&mut orders, |keys| drop(black_box(keys.iter().map(|&key| shared[key as usize]).collect::<Vec<f64>>())));
     line("1 million cells in random order", ours, theirs);
     let pieces = view.pieces(&RowSet::flat(ROWS)).expect("all rows are there").len();
     drop(view);
+
+    let long = appended(DataType::Int64, ROWS, 10_000, &|len| Arc::new(Int64Array::from_iter_values(0..len as i64)));
+    let held = column.counters().bytes_held + long.counters().bytes_held;
+    let arrow = (plain.len() * 8) as f64 + (ROWS * 8) as f64;
+    println!("\nbytes held for Int64 + Float64: {:.3} of Arrow's", held as f64 / arrow);
 
     let view = column.at(step.now()).expect("the moment is there");
     let copied = column.counters().blocks_copied;
@@ -78,14 +85,11 @@ fn main() {
     write(&column, &mut step, &sets[0], &RowSet::new(), &changes);
     let once = start.elapsed();
     drop(view);
-    println!("\n10,000 random changes under a snapshot: {once:?}, {} blocks copied", column.counters().blocks_copied - copied);
+    println!(
+        "10,000 random changes under a snapshot: {once:?}, {} blocks copied",
+        column.counters().blocks_copied - copied
+    );
     println!("10 million rows leave in {pieces} pieces; blocks copied without readers: {copied}");
-
-    let long = appended(DataType::Int64, ROWS, 10_000, &|len| Arc::new(Int64Array::from_iter_values(0..len as i64)));
-    (0..20).for_each(|_| column.settle());
-    let held = column.counters().bytes_held + long.counters().bytes_held;
-    let arrow = (plain.len() * 8) as f64 + (ROWS * 8) as f64;
-    println!("bytes held for Int64 + Float64: {:.3} of Arrow's", held as f64 / arrow);
     strings();
 }
 
@@ -107,7 +111,9 @@ fn strings() {
         let read = least(&mut sets.clone(), |rows| drop(black_box(view.read(rows))));
         let whole = least(&mut [(); 5], |_| drop(black_box(view.pieces(&RowSet::flat(1_000_000)))));
         let held = column.counters().bytes_held as f64 / (16e6 + if width > 12 { width as f64 * 1e6 } else { 0.0 });
-        println!("{width} bytes: 10,000 random changes {changed:?}, read {read:?}, all of it {whole:?}, {held:.2} of Arrow's bytes");
+        println!(
+            "{width} bytes: 10,000 random changes {changed:?}, read {read:?}, all of it {whole:?}, {held:.2} of Arrow's bytes"
+        );
     }
 }
 
