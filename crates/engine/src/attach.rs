@@ -14,7 +14,7 @@ use rowset::RowSet;
 
 use crate::error::{Error, Failure};
 use crate::operation::{Input, Live, Operation, Request, Settle, Start};
-use crate::table::{Table, common_graph, drop_flat, views};
+use crate::table::{Table, common_graph, views};
 use crate::update::{Merged, TableUpdate};
 use crate::view::Change;
 
@@ -312,7 +312,7 @@ impl Node for TableNode {
 
 impl Drop for TableNode {
     fn drop(&mut self) {
-        drop_flat(Box::new(std::mem::take(&mut self.inputs)));
+        graph::release(std::mem::take(&mut self.inputs));
     }
 }
 

@@ -1,7 +1,5 @@
 //! A table: rows, columns and a schema through time, and the node that keeps them true.
 
-use std::any::Any;
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
@@ -278,27 +276,7 @@ fn canonical_schema(declared: &Schema) -> Schema {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        drop_flat(Box::new(self.live.take()));
+        // A chain of tables of any length goes without recursion.
+        graph::release(self.live.take());
     }
-}
-
-thread_local! {
-    static DROPPING: RefCell<Option<Vec<Box<dyn Any>>>> = const { RefCell::new(None) };
-}
-
-/// Drops a link of a chain of tables without recursion: the links it frees wait in a list.
-pub(crate) fn drop_flat(link: Box<dyn Any>) {
-    let queued = DROPPING.try_with(|dropping| match dropping.borrow_mut().as_mut() {
-        Some(list) => {
-            list.push(link);
-            None
-        }
-        None => Some(link),
-    });
-    let Ok(Some(link)) = queued else { return };
-    DROPPING.with(|dropping| *dropping.borrow_mut() = Some(vec![link]));
-    while let Some(next) = DROPPING.with(|dropping| dropping.borrow_mut().as_mut().and_then(Vec::pop)) {
-        drop(next);
-    }
-    DROPPING.with(|dropping| *dropping.borrow_mut() = None);
 }

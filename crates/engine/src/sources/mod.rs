@@ -9,6 +9,9 @@ pub mod input;
 pub mod keyed;
 pub mod ticker;
 
+#[cfg(test)]
+mod tests;
+
 pub use append::AppendTable;
 pub use blink::BlinkTable;
 pub use feed::{Token, Transaction};

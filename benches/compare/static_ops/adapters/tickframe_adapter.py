@@ -1,0 +1,56 @@
+import os
+
+import pyarrow.feather as feather
+import tickframe as tf
+
+c = tf.col
+CHECK = {"filter": "w", "derive": "x", "gb": "sv", "join": "r1", "asof": "bid", "sort": "v", "distinct": "k100k", "first": "v", "last": "v"}
+
+
+class Adapter:
+    name, version, warmup = "tickframe", tf.__version__, 1
+
+    def load(self, d):
+        read = lambda n: tf.from_arrow(feather.read_table(os.path.join(d, n + ".arrow"), memory_map=False).combine_chunks())
+        m, r, t, q = (read(n) for n in ("main", "right", "trades", "quotes"))
+        agg = [c("v").sum().alias("sv"), c("w").mean().alias("aw"), c("v").min().alias("mv"), c("q").max().alias("mq")]
+        gb = lambda *k: (lambda: m.group_by(*k).agg(*agg))
+        four = m.select("id", "v", "q", "w", "s100")
+        out4 = ["id", "v", "q", "w"]
+        js, jt = m.select("k100k", "v"), m.select("s100k", "v")
+        vq = m.select("k100k", "v", "q")
+        total = lambda t, name: t.agg_by(c(name).sum())
+        self.ops = {
+            "filter_num_50": lambda: four.filter(c("v") > 0.5).select(out4),
+            "filter_num_1": lambda: four.filter(c("v") > 0.99).select(out4),
+            "filter_str_eq": lambda: four.filter(c("s100") == "S042").select(out4),
+            "filter_num_50_sum": lambda: total(m.filter(c("v") > 0.5), "w"),
+            "filter_num_1_sum": lambda: total(m.filter(c("v") > 0.99), "w"),
+            "derive_arith": lambda: m.with_columns((c("v") * c("q") + c("w")).alias("x")),
+            "derive_cond": lambda: m.with_columns(tf.when(c("v") > 0.5).then(c("v") * 2).otherwise(c("w")).alias("x")),
+            "gb_k100": gb("k100"), "gb_k100k": gb("k100k"), "gb_k1m": gb("k1m"),
+            "gb_s100": gb("s100"), "gb_s100k": gb("s100k"), "gb_k100_s100": gb("k100", "s100"),
+            "join_int": lambda: js.natural_join(r.drop("s100k"), on="k100k"),
+            "join_int_sum": lambda: total(js.natural_join(r.drop("s100k"), on="k100k"), "r1"),
+            "join_str": lambda: jt.natural_join(r.drop("k100k"), on="s100k"),
+            "asof": lambda: t.join_asof(q, on="ts", by="sym"),
+            "sort_i64": lambda: m.select("r64", "v").sort("r64"),
+            "sort_f64": lambda: m.select("v", "id").sort("v"),
+            "sort_str": lambda: m.select("s100k", "v").sort("s100k"),
+            "sort_two": lambda: m.select("k100", "v").sort(["k100", "v"]),
+            "distinct_k100k": lambda: m.select("k100k").unique(),
+            "distinct_two": lambda: m.select("k100", "s100").unique(),
+            "first_by": lambda: vq.first_by("k100k"),
+            "last_by": lambda: vq.last_by("k100k"),
+        }
+
+    def check(self, w, r):
+        import numpy as np
+        column = CHECK[w.split("_")[0]]
+        name = column if column in r.columns else None
+        if w.endswith("_sum"):
+            name = r.columns[0]
+        return len(r), round(float(np.nansum(r[name].to_numpy().astype(np.float64))), 3) if name else 0
+
+    def close(self):
+        pass

@@ -1,0 +1,230 @@
+//! The sources as their users meet them: what a call does, what it refuses, what a step shows.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema};
+use graph::UpdateGraph;
+use rowset::RowSet;
+
+use super::{AppendTable, BlinkTable, InputTable, KeyedTable, TimeTable, Transaction};
+use crate::error::Error;
+use crate::table::Table;
+use crate::testing::validate::plain_of;
+use crate::testing::{Cell, Plain, Tape, Watch, still_graph};
+
+fn schema() -> Arc<Schema> {
+    Arc::new(Schema::new(vec![Field::new("k", DataType::Utf8, true), Field::new("v", DataType::Int64, true)]))
+}
+
+fn batch(rows: &[(&str, i64)]) -> RecordBatch {
+    let keys: ArrayRef = Arc::new(StringArray::from_iter_values(rows.iter().map(|(key, _)| *key)));
+    let values: ArrayRef = Arc::new(Int64Array::from_iter_values(rows.iter().map(|(_, value)| *value)));
+    RecordBatch::try_new(schema(), vec![keys, values]).unwrap()
+}
+
+fn keys(names: &[&str]) -> RecordBatch {
+    let schema = Arc::new(Schema::new(vec![Field::new("k", DataType::Utf8, true)]));
+    RecordBatch::try_new(schema, vec![Arc::new(StringArray::from_iter_values(names))]).unwrap()
+}
+
+fn now(table: &Table) -> Vec<(String, i64)> {
+    let plain: Plain = plain_of(&table.view().unwrap(), table.schema()).unwrap();
+    let pair = |row: &Vec<Cell>| match row.as_slice() {
+        [Cell::Str(key), Cell::Int(value)] => (key.clone(), *value),
+        other => panic!("unexpected cells {other:?}"),
+    };
+    plain.rows.iter().map(|(_, row)| pair(row)).collect()
+}
+
+fn pairs(rows: &[(&str, i64)]) -> Vec<(String, i64)> {
+    rows.iter().map(|(key, value)| ((*key).to_owned(), *value)).collect()
+}
+
+fn step(graph: &UpdateGraph) {
+    graph.step().unwrap();
+}
+
+#[test]
+fn appended_rows_become_visible_together_in_their_step() {
+    let graph = still_graph();
+    let source = AppendTable::new(&graph, schema()).unwrap();
+    let watch = Watch::attach(source.table()).unwrap();
+    let first = source.append(&batch(&[("a", 1), ("b", 2)])).unwrap();
+    let second = source.append(&batch(&[("c", 3)])).unwrap();
+    assert!(now(source.table()).is_empty() && first.landed().is_none());
+    step(&graph);
+    assert_eq!(now(source.table()), pairs(&[("a", 1), ("b", 2), ("c", 3)]));
+    assert_eq!((first.landed().unwrap().unwrap(), second.landed().unwrap().unwrap()), (1, 1));
+    assert_eq!(watch.take_drawings(), ["+ 0 a 1 | + 1 b 2 | + 2 c 3"]);
+    step(&graph);
+    assert!(watch.take_drawings().is_empty() && watch.fault().is_none());
+}
+
+#[test]
+fn data_that_does_not_fit_is_refused_whole() {
+    let graph = still_graph();
+    let source = AppendTable::new(&graph, schema()).unwrap();
+    let wrong: ArrayRef = Arc::new(StringArray::from(vec!["x"]));
+    let text: ArrayRef = Arc::new(StringArray::from(vec!["a"]));
+    let columns = |columns: Vec<(&str, ArrayRef)>| RecordBatch::try_from_iter(columns).unwrap();
+    let refused = |batch: &RecordBatch| source.append(batch).err().unwrap();
+    let error = refused(&columns(vec![("k", text.clone()), ("v", wrong)]));
+    assert!(matches!(error, Error::TypeMismatch { .. }));
+    assert!(error.to_string().contains("column \"v\" is Int64, the data given is Utf8"), "{error}");
+    let error = refused(&columns(vec![("k", text.clone())]));
+    assert!(error.to_string().contains("column \"v\" is missing"), "{error}");
+    let one: ArrayRef = Arc::new(Int64Array::from(vec![1]));
+    let error = refused(&columns(vec![("k", text), ("v", one.clone()), ("w", one)]));
+    assert!(error.to_string().contains("\"w\" is not in the table"), "{error}");
+    step(&graph);
+    assert!(now(source.table()).is_empty());
+}
+
+#[test]
+fn a_blink_row_lives_for_one_step() {
+    let graph = still_graph();
+    let source = BlinkTable::new(&graph, schema()).unwrap();
+    let watch = Watch::attach(source.table()).unwrap();
+    source.append(&batch(&[("a", 1), ("b", 2)])).unwrap();
+    step(&graph);
+    source.append(&batch(&[("c", 3)])).unwrap();
+    step(&graph);
+    assert_eq!(now(source.table()), pairs(&[("c", 3)]));
+    step(&graph);
+    assert!(now(source.table()).is_empty());
+    assert_eq!(watch.take_drawings(), ["+ 0 a 1 | + 1 b 2", "- [0..1] | + 2 c 3", "- 2"]);
+    assert!(watch.fault().is_none());
+}
+
+#[test]
+fn upserts_add_modify_and_do_nothing() {
+    let graph = still_graph();
+    let source = KeyedTable::new(&graph, schema(), &["k".into()]).unwrap();
+    let watch = Watch::attach(source.table()).unwrap();
+    let mut drawn = |rows: &[(&str, i64)]| {
+        source.upsert(&batch(rows)).unwrap();
+        step(&graph);
+        watch.take_drawings().pop().unwrap_or_default()
+    };
+    assert_eq!(drawn(&[("a", 1), ("b", 2)]), "+ 0 a 1 | + 1 b 2");
+    assert_eq!(drawn(&[("b", 3), ("c", 4)]), "+ 2 c 4 | ~ 1 . 3");
+    assert_eq!(drawn(&[("b", 3)]), "");
+    assert_eq!(drawn(&[("d", 1), ("d", 2)]), "+ 3 d 2");
+    source.delete(&keys(&["a", "nobody"])).unwrap();
+    source.upsert(&batch(&[("a", 9)])).unwrap();
+    step(&graph);
+    assert_eq!(watch.take_drawings(), ["~ 0 . 9"]);
+    source.replace(&batch(&[("c", 5), ("e", 6)])).unwrap();
+    step(&graph);
+    assert_eq!(now(source.table()), pairs(&[("c", 5), ("e", 6)]));
+    assert!(watch.fault().is_none());
+}
+
+/// Random upserts, deletes and replacements, several a step, against a plain map.
+#[test]
+fn law_of_keyed_tables() {
+    for seed in 0..60 {
+        let mut tape = Tape::seeded(seed);
+        let graph = still_graph();
+        let source = KeyedTable::new(&graph, schema(), &["k".into()]).unwrap();
+        let watch = Watch::attach(source.table()).unwrap();
+        let mut model: BTreeMap<String, i64> = BTreeMap::new();
+        for _ in 0..30 {
+            for _ in 0..tape.below(4) {
+                let rows: Vec<(String, i64)> =
+                    (0..tape.below(6)).map(|_| (format!("k{}", tape.below(12)), tape.below(3) as i64)).collect();
+                let given: Vec<(&str, i64)> = rows.iter().map(|(key, value)| (key.as_str(), *value)).collect();
+                match tape.below(8) {
+                    0 => {
+                        source.replace(&batch(&given)).unwrap();
+                        model = rows.into_iter().collect();
+                    }
+                    1 | 2 => {
+                        source.delete(&keys(&given.iter().map(|(key, _)| *key).collect::<Vec<_>>())).unwrap();
+                        given.iter().for_each(|(key, _)| drop(model.remove(*key)));
+                    }
+                    _ => {
+                        source.upsert(&batch(&given)).unwrap();
+                        model.extend(rows);
+                    }
+                }
+            }
+            step(&graph);
+            assert!(watch.fault().is_none(), "seed {seed}: {:?}", watch.fault());
+            let found: BTreeMap<String, i64> = now(source.table()).into_iter().collect();
+            assert_eq!(found, model, "seed {seed}");
+            assert_eq!(source.table().rows().unwrap().len(), model.len() as u64, "seed {seed}: a key stands twice");
+        }
+    }
+}
+
+#[test]
+fn a_transaction_lands_in_one_step_or_not_at_all() {
+    let graph = still_graph();
+    let (a, b) = (AppendTable::new(&graph, schema()).unwrap(), AppendTable::new(&graph, schema()).unwrap());
+    let open = Transaction::begin(&graph).unwrap();
+    let token = a.append(&batch(&[("a", 1)])).unwrap();
+    drop(open);
+    assert!(token.landed().unwrap().is_err());
+    let open = Transaction::begin(&graph).unwrap();
+    a.append(&batch(&[("a", 1)])).unwrap();
+    b.append(&batch(&[("b", 2)])).unwrap();
+    open.commit();
+    step(&graph);
+    assert_eq!((now(a.table()).len(), now(b.table()).len()), (1, 1));
+    let refused = Transaction::begin(&graph).and_then(|_open| Transaction::begin(&graph).map(drop));
+    assert!(refused.is_err());
+}
+
+#[test]
+fn a_failed_source_fails_what_hangs_on_it_and_nothing_else() {
+    let graph = still_graph();
+    let (a, b) = (AppendTable::new(&graph, schema()).unwrap(), AppendTable::new(&graph, schema()).unwrap());
+    let head = crate::attach(&crate::ops::Slice::head(1), std::slice::from_ref(a.table())).unwrap();
+    a.fail(Error::External { message: "the feed broke".into(), payload: None });
+    b.append(&batch(&[("b", 2)])).unwrap();
+    step(&graph);
+    let text = head.alive().err().unwrap().to_string();
+    assert!(text.contains("append_table") && text.contains("the feed broke"), "{text}");
+    assert!(a.append(&batch(&[("a", 1)])).is_err());
+    assert_eq!(now(b.table()).len(), 1);
+}
+
+#[test]
+fn what_breaks_the_update_law_is_refused_at_the_call() {
+    let graph = still_graph();
+    let source = InputTable::new(&graph, schema()).unwrap();
+    let added = |keys: RowSet, rows: &[(&str, i64)]| super::Apply { added: Some((keys, batch(rows))), ..Default::default() };
+    source.apply(added(RowSet::range(0, 1), &[("a", 1), ("b", 2)])).unwrap();
+    let text = |result: Result<_, Error>| result.err().unwrap().to_string();
+    let error = text(source.apply(added(RowSet::key(1), &[("c", 3)])));
+    assert!(error.contains("added rows that are there already"), "{error}");
+    let removed = super::Apply { removed: RowSet::key(7), ..Default::default() };
+    assert!(text(source.apply(removed)).contains("removed rows that are not there: {[7..7]}"));
+    let shifted = super::Apply { shifted: vec![rowset::Shift { first: 0, last: 0, delta: 1 }], ..Default::default() };
+    assert!(text(source.apply(shifted)).contains("nothing was applied"));
+    let error = text(source.apply(added(RowSet::range(5, 6), &[("c", 3)])));
+    assert!(error.contains("2 keys, but 1 rows of data"), "{error}");
+    step(&graph);
+    assert_eq!(now(source.table()), pairs(&[("a", 1), ("b", 2)]));
+}
+
+#[test]
+fn a_time_table_adds_what_is_due() {
+    let time = graph::env::ManualTime::starting_at(10_500_000_000);
+    let settings = graph::Settings { period: Duration::ZERO, threads: Some(1), init_threads: Some(1) };
+    let graph = UpdateGraph::with_time(settings, graph::env::TimeSource::Manual(time.clone()));
+    let table = TimeTable::new(&graph, Duration::from_secs(1), None, false).unwrap();
+    let blink = TimeTable::new(&graph, Duration::from_secs(1), Some(8_000_000_000), true).unwrap();
+    let sizes = || (table.rows().unwrap().len(), blink.rows().unwrap().len());
+    step(&graph);
+    assert_eq!(sizes(), (1, 3));
+    time.advance(Duration::from_secs(2));
+    step(&graph);
+    assert_eq!(sizes(), (3, 2));
+    step(&graph);
+    assert_eq!(sizes(), (3, 0));
+}
