@@ -5,6 +5,7 @@ mod laws;
 mod model;
 #[path = "../crates/engine/src/testing/oracle.rs"]
 mod oracle;
+mod snapshots;
 mod tidy;
 
 /// What the bridge to the model expects beside it.
