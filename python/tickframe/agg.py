@@ -4,7 +4,7 @@ They are the expressions ``col("In").sum().alias("Out")`` and mix with them free
 
 >>> import tickframe as tf
 >>> tf.agg.sum_("total = x")
-[col('x').sum().alias('total')]
+[col("x").sum().alias("total")]
 """
 
 from __future__ import annotations

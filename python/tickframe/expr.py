@@ -6,7 +6,7 @@ keeps only true. `and`, `or` and `not` cannot be overloaded in Python: write ``&
 
 >>> import tickframe as tf
 >>> (tf.col("price") * tf.col("size")).alias("notional")
-(col('price') * col('size')).alias('notional')
+(col("price") * col("size")).alias("notional")
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tickframe import _native
-from tickframe.dtypes import DataTypeLike, dtype
+from tickframe.dtypes import DataTypeLike
+from tickframe.dtypes import dtype as as_dtype
 
 if TYPE_CHECKING:
     import datetime as _dt
@@ -208,8 +209,8 @@ class Expr:
         return self._call("is_in", operand, nulls_equal=nulls_equal)
 
     def is_between(self, lower: object, upper: object, closed: Text = "both") -> Expr:
-        """Whether the value lies between two bounds; `closed` is ``"both"``, ``"left"``, ``"right"`` or ``"none"``."""
-        return self._call("is_between", lower, upper, closed=closed)
+        """Whether the value lies between two bounds (a bare string is a column); `closed` is ``"both"``, ``"left"``, ``"right"`` or ``"none"``."""
+        return self._call("is_between", into_expr(lower), into_expr(upper), closed=closed)
 
     # Nulls and NaN ----------------------------------------------------------------------------------------
 
@@ -253,7 +254,7 @@ class Expr:
 
     def cast(self, to: DataTypeLike, *, strict: bool = True) -> Expr:
         """Another type; a value that does not fit is an error naming row and value, or null unless `strict`."""
-        return Expr(self._native.cast(dtype(to)._spec, strict))
+        return Expr(self._native.cast(as_dtype(to)._spec, strict))
 
     # Numbers ----------------------------------------------------------------------------------------------
 
@@ -303,7 +304,7 @@ class Expr:
 
     def clip(self, lower: object = None, upper: object = None) -> Expr:
         """No less than `lower`, no more than `upper`; None does not bind."""
-        return self._call("clip", lower, upper)
+        return self._call("clip", into_expr(lower), into_expr(upper))
 
     def pow(self, exponent: object) -> Expr:
         """To this power."""
@@ -685,8 +686,8 @@ class When:
         self._condition = condition
 
     def then(self, value: object) -> Then:
-        """The value where the condition is true."""
-        return Then([*self._branches, (self._condition, _value(value))])
+        """The value where the condition is true; a bare string is a column."""
+        return Then([*self._branches, (self._condition, into_expr(value)._native)])
 
 
 class Then(Expr):
@@ -704,7 +705,7 @@ class Then(Expr):
 
     def otherwise(self, value: object) -> Expr:
         """The value where no condition holds; a null condition does not hold."""
-        return Expr(_native.Expr.when(self._branches, _value(value)))
+        return Expr(_native.Expr.when(self._branches, into_expr(value)._native))
 
 
 class Columns(list[Expr]):
@@ -729,8 +730,9 @@ def lit(value: object, dtype: DataTypeLike | None = None) -> Expr:
     """A value that stands in every row; with `dtype`, cast to that type."""
     if isinstance(value, Expr):
         return value
-    made = Expr(_native.Expr.literal(value))
-    return made if dtype is None else made.cast(dtype)
+    if dtype is None:
+        return Expr(_native.Expr.literal(value))
+    return Expr(_native.Expr.typed_literal(value, as_dtype(dtype)._spec))
 
 
 def when(condition: IntoExpr, **equals: object) -> When:

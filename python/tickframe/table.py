@@ -164,7 +164,7 @@ class Table:
         >>> t = tf.append_table({"x": int}, graph=tf.Graph())
         >>> print(t.filter(tf.col("x") > 1).head(3).explain())
         head
-          filter(col('x') > 1)
+          filter((col("x") > 1))
             append_table
         """
         lines: list[str] = []
@@ -349,7 +349,7 @@ class Table:
         made.extend(into_expr(key).alias(name) for name, key in named.items())
         return GroupBy(self, made)
 
-    def agg_by(self, aggs: Expr | Iterable[Expr], by: Names | None = None) -> Table:
+    def agg_by(self, aggs: Expr | Iterable[Expr | Iterable[Expr]], by: Names | None = None) -> Table:
         """One row a group: aggregates of `tf.agg` or expressions; without `by` one row for the whole table.
 
         Over a blink table rows accumulate. A group that empties is forgotten; its key comes back at the end.

@@ -10,9 +10,9 @@ from tickframe import col, lit
 
 EXPRESSIONS = [
     (col("a") + 1) * col("b") / 2 // 3 % 4,
-    -col("a") ** 2,
+    -(col("a") ** 2),
     (col("a") > 1) & ~(col("b").is_null() | (col("c") == "x")),
-    tf.when(col("a") > 1).then(lit("x")).when(col("b").is_null()).then(lit("y")).otherwise(lit(None)),
+    tf.when(col("a") > 1).then("x").when(col("b").is_null()).then(lit("y")).otherwise(lit(None)),
     col("a").cast(tf.Float64).fill_null(0.0).round(2).alias("z"),
     col("s").str.contains("a|b").alias("m"),
     col("s").str.slice(1, 2).str.to_uppercase(),
@@ -34,10 +34,10 @@ def test_the_repr_makes_the_expression_again(expression):
 
 
 def test_truth_is_refused_and_the_way_out_is_named():
-    with pytest.raises(TypeError, match="& | ~"):
+    with pytest.raises(TypeError, match=r"& \| ~"):
         bool(col("a") == 1)
     with pytest.raises(TypeError, match="meta_eq"):
-        col("a") in [col("b")]
+        [col("b")].count(col("a"))
 
 
 def test_meta_eq_compares_trees():
@@ -64,7 +64,7 @@ def compute(expression, **columns):
         (col("a").is_null(), [False, False, True]),
         (col("a") > 0, [True, False, None]),
         ((col("a") > 0) | lit(True), [True, True, True]),
-        (col("a").is_in([7, None]), [True, None, None]),
+        (col("a").is_in([7, None]), [True, False, None]),
         (col("a").is_between(-7, 0), [False, True, None]),
         (col("a").cast(tf.String), ["7", "-7", None]),
         (tf.when(col("a") > 0).then(lit("pos")).otherwise(lit("other")), ["pos", "other", "other"]),
@@ -74,8 +74,6 @@ def compute(expression, **columns):
     ids=repr,
 )
 def test_numbers(expression, expected):
-    if "is_in([7, None])" in repr(expression):
-        expected = [True, False, None]
     assert compute(expression, a=[7, -7, None]) == expected
 
 

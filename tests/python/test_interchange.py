@@ -12,7 +12,7 @@ import pytest
 
 import tickframe as tf
 
-UTC = dt.timezone.utc
+UTC = dt.UTC
 ROWS = {
     "i": [1, None, -(2**63)],
     "f": [1.5, float("inf"), None],
@@ -62,7 +62,9 @@ def test_a_value_finer_than_a_microsecond_is_never_cut_silently():
     assert t.to_dicts(on_precision_loss="truncate") == [{"t": dt.datetime(1970, 1, 1, 0, 0, 0, 1)}]
 
 
-@pytest.mark.parametrize("kind", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "bool"])
+@pytest.mark.parametrize(
+    "kind", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "bool"]
+)
 def test_numpy_arrays_keep_their_type(kind):
     array = np.arange(5).astype(kind)
     t = tf.table({"x": array})
@@ -79,12 +81,14 @@ def test_numpy_memory_may_change_afterwards_and_strides_do_not_matter():
 
 
 def test_numpy_times_and_nan_and_text():
-    t = tf.table({
-        "t": np.array(["2024-01-01", "NaT"], dtype="datetime64[D]"),
-        "u": np.array([1, 2], dtype="timedelta64[ms]"),
-        "f": np.array([np.nan, 1.0]),
-        "s": np.array(["a", "bc"]),
-    })
+    t = tf.table(
+        {
+            "t": np.array(["2024-01-01", "NaT"], dtype="datetime64[D]"),
+            "u": np.array([1, 2], dtype="timedelta64[ms]"),
+            "f": np.array([np.nan, 1.0]),
+            "s": np.array(["a", "bc"]),
+        }
+    )
     cells = t.to_dict()
     assert cells["t"] == [dt.datetime(2024, 1, 1), None]
     assert cells["u"] == [dt.timedelta(milliseconds=1), dt.timedelta(milliseconds=2)]
@@ -109,7 +113,14 @@ def test_everyone_takes_a_table_by_capsule(t):
 
 def test_a_table_takes_everyone_by_capsule(t):
     expected = t.to_dict()
-    for source in [t.to_arrow(), t.to_arrow().to_batches()[0], t.to_polars(), t.to_pandas(), duckdb.sql("select * from t").arrow(), t]:
+    for source in [
+        t.to_arrow(),
+        t.to_arrow().to_batches()[0],
+        t.to_polars(),
+        t.to_pandas(),
+        duckdb.sql("select * from t").arrow(),
+        t,
+    ]:
         assert tf.table(source).to_dict() == expected
     assert tf.from_polars(t.to_polars()).to_dict() == expected
     assert tf.from_arrow(t.to_arrow()).to_dict() == expected

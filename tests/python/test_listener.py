@@ -95,7 +95,7 @@ def test_a_subscription_lives_as_long_as_its_table(g, t):
 
 
 def test_one_that_nobody_holds_says_so(g, t):
-    with pytest.warns(ResourceWarning, match="keep the Subscription or its table"):
+    with pytest.warns(ResourceWarning, match="keep the Subscription or its table"):  # noqa: PT031
         t.filter(col("x") > 0).subscribe(print)
         gc.collect()
 

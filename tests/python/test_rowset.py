@@ -39,7 +39,7 @@ def test_what_a_row_set_is_made_of():
 
 @pytest.mark.parametrize("wrong", [[-1], [2**63], [(5, 4)], np.array([-1])])
 def test_keys_outside_the_space_are_refused(wrong):
-    with pytest.raises(ValueError, match="row key|ends before"):
+    with pytest.raises(ValueError, match=r"row key|ends before"):
         tf.RowSet(wrong)
 
 
@@ -56,7 +56,6 @@ def test_positions_and_the_end_of_the_space():
     assert rows.position_of(19) == 9
     assert rows.position_of(20) is None
     assert TOP in rows
-    assert "x" not in [key for key in rows]
     with pytest.raises(IndexError, match="position 11"):
         rows.key_at(11)
     whole = tf.RowSet([(0, TOP)])
@@ -80,5 +79,5 @@ def test_numpy_pickle_hash_roaring():
 
 @pytest.mark.parametrize("wrong", [b"", b"nonsense", b"\xff" * 40])
 def test_bytes_that_are_no_roaring_are_a_data_error(wrong):
-    with pytest.raises(tf.errors.DataError, match="RowSet.from_roaring"):
+    with pytest.raises(tf.errors.DataError, match=r"RowSet\.from_roaring"):
         tf.RowSet.from_roaring(wrong)

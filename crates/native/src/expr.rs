@@ -1,7 +1,7 @@
 //! Expression objects: a thin handle on the tree that formula strings build too.
 
 use arrow_array::Array;
-use arrow_schema::DataType;
+use arrow_schema::{DataType, TimeUnit};
 use formula::{Aggregate, Closed, Expr, Function, Literal, Text};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -34,6 +34,30 @@ impl PyExpr {
     #[staticmethod]
     fn literal(value: &Bound<'_, PyAny>) -> PyResult<PyExpr> {
         Ok(PyExpr(Expr::Literal(literal(value)?)))
+    }
+
+    /// A value of a stated type; whole numbers are counts of what the type counts.
+    #[staticmethod]
+    fn typed_literal(value: &Bound<'_, PyAny>, spec: &Bound<'_, PyTuple>) -> PyResult<PyExpr> {
+        let kind = from_spec(spec)?;
+        let whole = if value.is_instance_of::<PyInt>() { value.extract::<i64>().ok() } else { None };
+        let made = match (&kind, whole) {
+            _ if value.is_none() => Some(Literal::TypedNull(kind.clone())),
+            (DataType::Timestamp(TimeUnit::Nanosecond, zone), Some(ns)) => Some(Literal::Timestamp { ns, zone: zone.clone() }),
+            (DataType::Date32, Some(days)) => i32::try_from(days).ok().map(Literal::Date),
+            (DataType::Time64(TimeUnit::Nanosecond), Some(ns)) => Some(Literal::Time(ns)),
+            (DataType::Duration(TimeUnit::Nanosecond), Some(ns)) => Some(Literal::Duration(ns)),
+            (DataType::Decimal128(precision, scale), _) if value.is_instance_of::<PyString>() => {
+                let number = value.py().import("decimal")?.getattr("Decimal")?.call1((value,))?;
+                let text: String = number.call_method1("__format__", ("f",))?.extract()?;
+                cells::unscaled(&text, *scale).map(|value| Literal::Decimal { value, precision: *precision, scale: *scale })
+            }
+            _ => None,
+        };
+        match made {
+            Some(made) => Ok(PyExpr(Expr::Literal(made))),
+            None => Expr::Literal(literal(value)?).cast(kind, true).map(PyExpr).map_err(raised),
+        }
     }
 
     /// A function by its Python name, with the options that its name takes.

@@ -39,7 +39,7 @@ mod _native {
     #[pymodule_export]
     use crate::ops::{
         aggregate, choose, concat, drop, filter, first_by, head, join_asof, last_by, natural_join, rename, select, slice,
-        tail, unique, with_columns,
+        sort, tail, unique, with_columns,
     };
     #[pymodule_export]
     use crate::rowset::PyRowSet;

@@ -1,7 +1,8 @@
 //! The operations, one function each: take typed arguments, build the request, attach it without the GIL.
 
 use engine::ops::{
-    Aggregation, AsofJoin, AsofOptions, Concat, Filter, Keep, Matches, NaturalJoin, Project, Select, Slice, Strategy, distinct,
+    Aggregation, AsofJoin, AsofOptions, Concat, Filter, Keep, Matches, NaturalJoin, Project, Select, Slice, Sort,
+    SortBy, Strategy, distinct,
 };
 use engine::{Operation, Table};
 use formula::Expr;
@@ -79,6 +80,14 @@ pub fn tail(table: &Bound<'_, PyTable>, n: u64) -> PyResult<PyTable> {
 #[pyo3(signature = (table, offset, length))]
 pub fn slice(table: &Bound<'_, PyTable>, offset: i64, length: Option<u64>) -> PyResult<PyTable> {
     one(table, |_| Ok(Slice::new(offset, length)))
+}
+
+/// By (column, descending, nulls last), the first that differs decides.
+#[pyfunction]
+pub fn sort(table: &Bound<'_, PyTable>, by: Vec<(String, bool, bool)>) -> PyResult<PyTable> {
+    let by: Vec<SortBy> =
+        by.into_iter().map(|(column, descending, nulls_last)| SortBy { column, descending, nulls_last }).collect();
+    one(table, |input| Sort::new(input, &by))
 }
 
 /// The rows of several tables, one table after the other.
