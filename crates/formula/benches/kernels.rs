@@ -21,7 +21,9 @@ fn main() {
         let out: Vec<f64> = v.iter().zip(q).zip(w).map(|((v, q), w)| v * q + w).collect();
         Arc::new(Float64Array::from(out))
     });
-    columns.compare("v > 0.5", above_half("v"), || Arc::new(BooleanArray::new(BooleanBuffer::collect_bool(ROWS, |row| v[row] > 0.5), None)));
+    columns.compare("v > 0.5", above_half("v"), || {
+        Arc::new(BooleanArray::new(BooleanBuffer::collect_bool(ROWS, |row| v[row] > 0.5), None))
+    });
     let choice = Expr::when(vec![(above_half("v"), col("q"))], Some(col("w"))).expect("small");
     columns.compare("when v > 0.5 then q otherwise w", choice, || {
         let out: Vec<f64> = (0..ROWS).map(|row| if v[row] > 0.5 { q[row] } else { w[row] }).collect();
@@ -106,7 +108,8 @@ impl Columns {
             ("t", Arc::new(TimestampNanosecondArray::from(t))),
             ("z", Arc::new(zoned)),
         ];
-        let fields: Vec<Field> = named.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true)).collect();
+        let fields: Vec<Field> =
+            named.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true)).collect();
         Columns { schema: Schema::new(fields), arrays: named.into_iter().map(|(_, array)| array).collect(), v, q, w }
     }
 
@@ -125,7 +128,12 @@ impl Columns {
             ours = ours.min(timed(evaluate));
             theirs = theirs.min(timed(&plain));
         }
-        println!("{name:<34}{:>12.3}{:>12.3}{:>8.2}", per_row(ours), per_row(theirs), ours.as_secs_f64() / theirs.as_secs_f64());
+        println!(
+            "{name:<34}{:>12.3}{:>12.3}{:>8.2}",
+            per_row(ours),
+            per_row(theirs),
+            ours.as_secs_f64() / theirs.as_secs_f64()
+        );
     }
 
     fn alone(&self, name: &str, expr: Expr) {

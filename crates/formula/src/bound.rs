@@ -129,9 +129,13 @@ fn execute(nodes: &[Node], steps: &[Step], inputs: &[ArrayRef], rows: usize) -> 
     for step in steps {
         let (node, value) = match step {
             Step::Whole { node, kernel } => {
-                let args: Vec<Argument> = nodes[*node].args.iter().map(|arg| argument(nodes, &values, inputs, *arg)).collect();
+                let args: Vec<Argument> =
+                    nodes[*node].args.iter().map(|arg| argument(nodes, &values, inputs, *arg)).collect();
                 let value = kernel(&args, rows);
-                (*node, value.map_err(|failure| NodeFailure { node: *node, row: failure.row, message: failure.message })?)
+                (
+                    *node,
+                    value.map_err(|failure| NodeFailure { node: *node, row: failure.row, message: failure.message })?,
+                )
             }
             Step::Fused { node, program, leaves } => {
                 let mut output = run_program(program, leaves, nodes, &values, inputs, rows)?;
@@ -155,7 +159,14 @@ fn argument(nodes: &[Node], values: &Computed, inputs: &[ArrayRef], node: usize)
     }
 }
 
-fn run_program(program: &Program, leaves: &[usize], nodes: &[Node], values: &Computed, inputs: &[ArrayRef], rows: usize) -> Result<Output, NodeFailure> {
+fn run_program(
+    program: &Program,
+    leaves: &[usize],
+    nodes: &[Node],
+    values: &Computed,
+    inputs: &[ArrayRef],
+    rows: usize,
+) -> Result<Output, NodeFailure> {
     let leaves: Vec<Leaf> = leaves
         .iter()
         .map(|leaf| {

@@ -111,12 +111,17 @@ pub fn unknown_column<'a>(name: &str, valid: impl Iterator<Item = &'a str>) -> E
     let length = name.chars().count();
     let close = (length / 3).max(1).min(length.saturating_sub(1));
     let nearest = ranked.first().filter(|(distance, _)| *distance <= close).map(|(_, other)| (*other).to_owned());
-    Error::UnknownColumn { name: name.to_owned(), valid: ranked.iter().map(|(_, other)| (*other).to_owned()).collect(), nearest }
+    Error::UnknownColumn {
+        name: name.to_owned(),
+        valid: ranked.iter().map(|(_, other)| (*other).to_owned()).collect(),
+        nearest,
+    }
 }
 
 /// Edits from one name to another (Damerau: two swapped letters are one edit); case does not count.
 fn edits(from: &str, to: &str) -> usize {
-    let (from, to): (Vec<char>, Vec<char>) = (from.to_lowercase().chars().collect(), to.to_lowercase().chars().collect());
+    let (from, to): (Vec<char>, Vec<char>) =
+        (from.to_lowercase().chars().collect(), to.to_lowercase().chars().collect());
     let mut older: Vec<usize> = Vec::new();
     let mut old: Vec<usize> = (0..=to.len()).collect();
     for i in 0..from.len() {
@@ -141,7 +146,10 @@ mod tests {
     #[test]
     fn the_nearest_name_comes_first_and_is_suggested() {
         let error = unknown_column("pirce", ["size", "price", "Sym"].into_iter());
-        assert_eq!(error.to_string(), "no column \"pirce\", did you mean \"price\"?; valid columns: \"price\", \"size\", \"Sym\"");
+        assert_eq!(
+            error.to_string(),
+            "no column \"pirce\", did you mean \"price\"?; valid columns: \"price\", \"size\", \"Sym\""
+        );
         let error = unknown_column("prices", ["size", "Price", "Sym"].into_iter());
         assert_eq!(
             error.to_string(),

@@ -273,7 +273,10 @@ mod tests {
 
     #[test]
     fn trees_survive_serialisation() {
-        let expr = add(col("a"), Expr::literal(f64::INFINITY)).cast(DataType::Timestamp(arrow_schema::TimeUnit::Nanosecond, Some("Europe/Paris".into())), false).unwrap().alias("z");
+        let expr = add(col("a"), Expr::literal(f64::INFINITY))
+            .cast(DataType::Timestamp(arrow_schema::TimeUnit::Nanosecond, Some("Europe/Paris".into())), false)
+            .unwrap()
+            .alias("z");
         let text = serde_json::to_string(&expr).unwrap();
         assert_eq!(serde_json::from_str::<Expr>(&text).unwrap(), expr);
     }

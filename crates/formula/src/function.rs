@@ -100,15 +100,21 @@ pub enum Text {
     LenBytes,
     ToLowercase,
     ToUppercase,
-    Contains { literal: bool },
+    Contains {
+        literal: bool,
+    },
     StartsWith,
     EndsWith,
     /// Offset in characters (negative from the end), then a length or nothing.
     Slice,
     Head,
     Tail,
-    Replace { literal: bool },
-    ReplaceAll { literal: bool },
+    Replace {
+        literal: bool,
+    },
+    ReplaceAll {
+        literal: bool,
+    },
     StripChars,
     StripCharsStart,
     StripCharsEnd,
@@ -116,9 +122,13 @@ pub enum Text {
     StripSuffix,
     Zfill,
     /// Text to a date by a strptime format, ISO without one.
-    ToDate { strict: bool },
+    ToDate {
+        strict: bool,
+    },
     /// Text to an instant by a strptime format, ISO without one.
-    ToDatetime { strict: bool },
+    ToDatetime {
+        strict: bool,
+    },
 }
 
 /// Functions of dates, times, instants and durations, as in the name space `.dt`.
@@ -298,7 +308,10 @@ impl Function {
             "str.to_date" => Function::Text(Text::ToDate { strict: true }),
             "str.to_datetime" => Function::Text(Text::ToDatetime { strict: true }),
             _ => {
-                return PLAIN.iter().find(|(function, written)| *function != Function::Negate && written.text() == name).map(|(function, _)| *function);
+                return PLAIN
+                    .iter()
+                    .find(|(function, written)| *function != Function::Negate && written.text() == name)
+                    .map(|(function, _)| *function);
             }
         };
         Some(with_options)

@@ -70,10 +70,9 @@ impl PartialEq for Literal {
             (Timestamp { ns: a, zone: az }, Timestamp { ns: b, zone: bz }) => a == b && az == bz,
             (Date(a), Date(b)) => a == b,
             (Time(a), Time(b)) | (Duration(a), Duration(b)) => a == b,
-            (
-                Decimal { value: a, precision: ap, scale: az },
-                Decimal { value: b, precision: bp, scale: bz },
-            ) => a == b && ap == bp && az == bz,
+            (Decimal { value: a, precision: ap, scale: az }, Decimal { value: b, precision: bp, scale: bz }) => {
+                a == b && ap == bp && az == bz
+            }
             (List(a), List(b)) => a == b,
             _ => false,
         }

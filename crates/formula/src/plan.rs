@@ -105,7 +105,8 @@ impl<'a> Compiler<'a> {
         }
         let output = Kind::of(&nodes[root].data_type).unwrap_or(Kind::Opaque);
         let program = Program { instructions: Vec::new(), registers: Vec::new(), constants: Vec::new(), output };
-        let mut compiler = Compiler { nodes, program, leaves: Vec::new(), slots: HashMap::new(), readers, free: Vec::new() };
+        let mut compiler =
+            Compiler { nodes, program, leaves: Vec::new(), slots: HashMap::new(), readers, free: Vec::new() };
         for index in members {
             compiler.instruction(index, index == root, &inside);
         }
@@ -117,7 +118,8 @@ impl<'a> Compiler<'a> {
         let Op::Lane(op) = node.op else { unreachable!("programs are made of lane operations") };
         let args: Vec<Slot> = node.args.iter().map(|arg| self.slot(*arg, inside)).collect();
         // The result's register is taken before the arguments' are given back: none is read and written at once.
-        let register = if is_root { usize::MAX } else { self.register(Kind::of(&node.data_type).unwrap_or(Kind::Opaque)) };
+        let register =
+            if is_root { usize::MAX } else { self.register(Kind::of(&node.data_type).unwrap_or(Kind::Opaque)) };
         for arg in &node.args {
             self.release(*arg);
         }
@@ -180,6 +182,9 @@ pub(crate) fn message(node: &Node) -> String {
         Op::Lane(LaneOp::Convert { check: Check::Strict, .. }) => {
             format!("the value does not fit {0}; cast with strict=False for null instead", type_name(&node.data_type))
         }
-        _ => format!("the result is outside the range of {}, 1677-09-21 to 2262-04-11 for instants", type_name(&node.data_type)),
+        _ => format!(
+            "the result is outside the range of {}, 1677-09-21 to 2262-04-11 for instants",
+            type_name(&node.data_type)
+        ),
     }
 }

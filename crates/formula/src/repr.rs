@@ -49,7 +49,8 @@ fn call(function: Function, args: &[Expr]) -> String {
         Written::Free(name) => format!("{name}({})", joined(args, Expr::to_python)),
         Written::Method(name) => {
             let Some((subject, rest)) = args.split_first() else { return format!("{name}()") };
-            let mut given: Vec<String> = rest.iter().map(|arg| if is_bare(function) { argument(arg) } else { arg.to_python() }).collect();
+            let mut given: Vec<String> =
+                rest.iter().map(|arg| if is_bare(function) { argument(arg) } else { arg.to_python() }).collect();
             given.extend(options(function));
             format!("{}.{name}({})", subject.to_python(), given.join(", "))
         }
@@ -71,7 +72,9 @@ fn options(function: Function) -> Option<String> {
         Function::IsBetween { closed: Closed::Left } => "closed=\"left\"",
         Function::IsBetween { closed: Closed::Right } => "closed=\"right\"",
         Function::IsBetween { closed: Closed::None } => "closed=\"none\"",
-        Function::Text(Text::Contains { literal: true } | Text::Replace { literal: true } | Text::ReplaceAll { literal: true }) => "literal=True",
+        Function::Text(
+            Text::Contains { literal: true } | Text::Replace { literal: true } | Text::ReplaceAll { literal: true },
+        ) => "literal=True",
         Function::Text(Text::ToDate { strict: false } | Text::ToDatetime { strict: false }) => "strict=False",
         _ => return None,
     };
@@ -81,9 +84,16 @@ fn options(function: Function) -> Option<String> {
 /// An argument beside an expression: plain values need no `lit`.
 fn argument(expr: &Expr) -> String {
     match expr {
-        Expr::Literal(literal @ (Literal::Null | Literal::Bool(_) | Literal::Int(_) | Literal::UInt(_) | Literal::Float(_) | Literal::Str(_) | Literal::Binary(_) | Literal::List(_))) => {
-            arguments(literal)
-        }
+        Expr::Literal(
+            literal @ (Literal::Null
+            | Literal::Bool(_)
+            | Literal::Int(_)
+            | Literal::UInt(_)
+            | Literal::Float(_)
+            | Literal::Str(_)
+            | Literal::Binary(_)
+            | Literal::List(_)),
+        ) => arguments(literal),
         other => other.to_python(),
     }
 }
@@ -106,7 +116,9 @@ fn arguments(literal: &Literal) -> String {
         Literal::Date(days) => format!("{days}, Date"),
         Literal::Time(ns) => format!("{ns}, Time"),
         Literal::Duration(ns) => format!("{ns}, Duration(\"ns\")"),
-        Literal::Decimal { value, precision, scale } => format!("\"{value}e{}\", Decimal({precision}, {scale})", -i32::from(*scale)),
+        Literal::Decimal { value, precision, scale } => {
+            format!("\"{value}e{}\", Decimal({precision}, {scale})", -i32::from(*scale))
+        }
         Literal::List(items) => {
             let items: Vec<String> = items.iter().map(|item| argument(&Expr::Literal(item.clone()))).collect();
             format!("[{}]", items.join(", "))
@@ -169,17 +181,30 @@ mod tests {
             (call(Function::Equal, vec![col("a\"b"), Expr::literal("it's\n")]), "(col(\"a\\\"b\") == \"it's\\n\")"),
             (call(Function::FillNull, vec![col("x"), Expr::literal(f64::NAN)]), "col(\"x\").fill_null(float(\"nan\"))"),
             (
-                call(Function::IsIn { nulls_equal: true }, vec![col("x"), Expr::Literal(Literal::List(vec![Literal::Int(1), Literal::Null]))]),
+                call(
+                    Function::IsIn { nulls_equal: true },
+                    vec![col("x"), Expr::Literal(Literal::List(vec![Literal::Int(1), Literal::Null]))],
+                ),
                 "col(\"x\").is_in([1, None], nulls_equal=True)",
             ),
             (
-                Expr::when(vec![(col("c"), Expr::literal(1_i64)), (col("d"), Expr::literal("a"))], Some(col("x"))).unwrap().alias("z"),
+                Expr::when(vec![(col("c"), Expr::literal(1_i64)), (col("d"), Expr::literal("a"))], Some(col("x")))
+                    .unwrap()
+                    .alias("z"),
                 "when(col(\"c\")).then(lit(1)).when(col(\"d\")).then(lit(\"a\")).otherwise(col(\"x\")).alias(\"z\")",
             ),
-            (col("x").cast(DataType::Timestamp(arrow_schema::TimeUnit::Nanosecond, Some("UTC".into())), false).unwrap(), "col(\"x\").cast(Datetime(\"ns\", \"UTC\"), strict=False)"),
+            (
+                col("x")
+                    .cast(DataType::Timestamp(arrow_schema::TimeUnit::Nanosecond, Some("UTC".into())), false)
+                    .unwrap(),
+                "col(\"x\").cast(Datetime(\"ns\", \"UTC\"), strict=False)",
+            ),
             (Expr::aggregate(Aggregate::Sum { min_count: 1 }, Some(col("x"))).unwrap(), "col(\"x\").sum(min_count=1)"),
             (Expr::aggregate(Aggregate::Len, None).unwrap(), "len()"),
-            (call(Function::Text(Text::Contains { literal: true }), vec![col("s"), Expr::literal("a")]), "col(\"s\").str.contains(\"a\", literal=True)"),
+            (
+                call(Function::Text(Text::Contains { literal: true }), vec![col("s"), Expr::literal("a")]),
+                "col(\"s\").str.contains(\"a\", literal=True)",
+            ),
             (call(Function::Coalesce, vec![col("a"), Expr::literal("b")]), "coalesce(col(\"a\"), lit(\"b\"))"),
         ];
         for (expr, python) in cases {

@@ -38,7 +38,8 @@ pub(crate) fn texts<'a>(values: impl IntoIterator<Item = Option<&'a str>>) -> Ar
 }
 
 pub(crate) fn bound(expr: &Expr, columns: &[(&str, ArrayRef)]) -> Result<Bound, Error> {
-    let fields: Vec<Field> = columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true)).collect();
+    let fields: Vec<Field> =
+        columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true)).collect();
     bind(expr, &Schema::new(fields))
 }
 
@@ -60,7 +61,11 @@ pub(crate) fn run(expr: &Expr, columns: &[(&str, ArrayRef)]) -> ArrayRef {
 /// The result as text, one word a row.
 pub(crate) fn shown(array: &ArrayRef) -> Vec<String> {
     let text = |row| {
-        if arrow_array::Array::logical_nulls(array).is_some_and(|nulls| nulls.is_null(row)) { "null".to_owned() } else { arrow_cast::display::array_value_to_string(array, row).unwrap() }
+        if arrow_array::Array::logical_nulls(array).is_some_and(|nulls| nulls.is_null(row)) {
+            "null".to_owned()
+        } else {
+            arrow_cast::display::array_value_to_string(array, row).unwrap()
+        }
     };
     (0..array.len()).map(text).collect()
 }

@@ -49,7 +49,14 @@ pub(crate) fn is_ordered(data_type: &DataType) -> bool {
     is_numeric(data_type)
         || matches!(
             data_type,
-            Null | Boolean | Utf8View | BinaryView | FixedSizeBinary(_) | Date32 | Time64(_) | Timestamp(_, _) | Duration(_)
+            Null | Boolean
+                | Utf8View
+                | BinaryView
+                | FixedSizeBinary(_)
+                | Date32
+                | Time64(_)
+                | Timestamp(_, _)
+                | Duration(_)
         )
 }
 
@@ -117,7 +124,9 @@ fn promote_integer_float(integer: &DataType, float: &DataType) -> DataType {
 fn decimal_shape(data_type: &DataType) -> Option<(i32, i32)> {
     use DataType::*;
     Some(match data_type {
-        Decimal128(precision, scale) | Decimal256(precision, scale) => (i32::from(*precision) - i32::from(*scale), i32::from(*scale)),
+        Decimal128(precision, scale) | Decimal256(precision, scale) => {
+            (i32::from(*precision) - i32::from(*scale), i32::from(*scale))
+        }
         Int8 | UInt8 => (3, 0),
         Int16 | UInt16 => (5, 0),
         Int32 | UInt32 => (10, 0),
@@ -154,12 +163,18 @@ pub(crate) fn type_name(data_type: &DataType) -> String {
         Timestamp(unit, None) => format!("Datetime(\"{}\")", unit_name(*unit)),
         Timestamp(unit, Some(zone)) => format!("Datetime(\"{}\", \"{zone}\")", unit_name(*unit)),
         Duration(unit) => format!("Duration(\"{}\")", unit_name(*unit)),
-        Decimal32(precision, scale) | Decimal64(precision, scale) | Decimal128(precision, scale) | Decimal256(precision, scale) => {
+        Decimal32(precision, scale)
+        | Decimal64(precision, scale)
+        | Decimal128(precision, scale)
+        | Decimal256(precision, scale) => {
             format!("Decimal({precision}, {scale})")
         }
-        List(field) | LargeList(field) | ListView(field) | LargeListView(field) => format!("List({})", type_name(field.data_type())),
+        List(field) | LargeList(field) | ListView(field) | LargeListView(field) => {
+            format!("List({})", type_name(field.data_type()))
+        }
         Dictionary(_, values) => format!("Categorical({})", type_name(values)),
-        Boolean | Null | Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 | Float16 | Float32 | Float64 => {
+        Boolean | Null | Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 | Float16 | Float32
+        | Float64 => {
             format!("{data_type:?}")
         }
         other => other.to_string(),
@@ -222,7 +237,11 @@ mod tests {
             (Decimal128(5, 2), Decimal128(10, 8), Some(Decimal128(11, 8))),
             (Decimal128(38, 0), Decimal128(38, 10), Some(Decimal256(48, 10))),
             (Decimal128(5, 2), Float32, Some(Float64)),
-            (Timestamp(TimeUnit::Second, None), Timestamp(TimeUnit::Microsecond, None), Some(Timestamp(TimeUnit::Nanosecond, None))),
+            (
+                Timestamp(TimeUnit::Second, None),
+                Timestamp(TimeUnit::Microsecond, None),
+                Some(Timestamp(TimeUnit::Nanosecond, None)),
+            ),
             (Date32, Timestamp(TimeUnit::Nanosecond, None), None),
         ];
         for (a, b, expected) in table {
@@ -236,7 +255,20 @@ mod tests {
         #[derive(serde::Serialize, serde::Deserialize, PartialEq, Debug)]
         struct Holder(#[serde(with = "type_text")] DataType);
         let zoned = Timestamp(TimeUnit::Nanosecond, Some("America/New_York".into()));
-        for data_type in [Boolean, Int8, UInt64, Float16, Utf8View, BinaryView, Date32, TIME, zoned, DURATION, Decimal128(38, -2), Null] {
+        for data_type in [
+            Boolean,
+            Int8,
+            UInt64,
+            Float16,
+            Utf8View,
+            BinaryView,
+            Date32,
+            TIME,
+            zoned,
+            DURATION,
+            Decimal128(38, -2),
+            Null,
+        ] {
             let text = serde_json::to_string(&Holder(data_type.clone())).unwrap();
             assert_eq!(serde_json::from_str::<Holder>(&text).unwrap().0, data_type, "{text}");
         }

@@ -1,12 +1,12 @@
 //! Making row sets: from keys, from spans, piece by piece in order.
 
+use crate::kernels::Op;
 use crate::repr::blocks::{Block, BlockStream, low_of, number_of};
 use crate::repr::container::{Container, Run, TOP};
 use crate::repr::container_ops::combine;
 use crate::repr::spans::{CHUNK, Chunk};
 use crate::repr::tree::{Entry, Tree};
 use crate::repr::{ALWAYS_SPANS, BLOCKS_FROM, BLOCKS_FROM_WHOLE, Repr, SPANS_BELOW};
-use crate::kernels::Op;
 use crate::{MAX_KEY, RowSet, Span};
 
 /// Takes ascending pieces, which may touch, and makes a row set of them, in the form they deserve.

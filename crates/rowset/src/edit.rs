@@ -112,11 +112,14 @@ impl RowSet {
         if !removed.is_empty() {
             *self -= removed;
         }
-        if let (Some(lowest), Some(highest), Some(hull)) = (shifts.iter().next(), shifts.iter().next_back(), self.hull()) {
+        if let (Some(lowest), Some(highest), Some(hull)) =
+            (shifts.iter().next(), shifts.iter().next_back(), self.hull())
+        {
             let first = lowest.first.min(lowest.destination().first);
             let last = highest.last.max(highest.destination().last);
             let below = first.checked_sub(1).map_or(RowSet::new(), |end| self.between(hull.first, end));
-            let inside = relocate(&self.between(first, last), || shifts.iter().map(|shift| (shift.origin(), shift.delta)));
+            let inside =
+                relocate(&self.between(first, last), || shifts.iter().map(|shift| (shift.origin(), shift.delta)));
             let above = self.between(last + 1, hull.last);
             *self = below.followed_by(inside).followed_by(above);
         }
@@ -127,7 +130,8 @@ impl RowSet {
 
     /// Every key moved by `delta`; all of them must stay in the key space.
     pub(crate) fn moved(&self, delta: i64) -> RowSet {
-        let to = |key: u64| key.checked_add_signed(delta).filter(|&key| key <= MAX_KEY).expect("keys stay in the key space");
+        let to =
+            |key: u64| key.checked_add_signed(delta).filter(|&key| key <= MAX_KEY).expect("keys stay in the key space");
         if delta == 0 || self.is_empty() {
             return self.clone();
         }
@@ -135,7 +139,9 @@ impl RowSet {
         match &self.0 {
             Repr::Empty | Repr::Span(_) => RowSet::range(first, last),
             Repr::Spans(tree) => RowSet(Repr::Spans(tree.map(|chunk| chunk.moved(delta)))),
-            Repr::Blocks(tree) if delta % (1 << 16) == 0 => RowSet(Repr::Blocks(tree.map(|block| block.moved(delta >> 16)))),
+            Repr::Blocks(tree) if delta % (1 << 16) == 0 => {
+                RowSet(Repr::Blocks(tree.map(|block| block.moved(delta >> 16))))
+            }
             Repr::Blocks(tree) => {
                 let mut builder = Builder::of_blocks();
                 for block in tree.iter() {

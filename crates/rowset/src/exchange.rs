@@ -102,7 +102,13 @@ fn read_map(reader: &mut Reader<'_>, base: u64, builder: &mut Builder) -> Result
     Ok(())
 }
 
-fn read_container(reader: &mut Reader<'_>, base: u64, keys: usize, runs: bool, builder: &mut Builder) -> Result<(), RoaringError> {
+fn read_container(
+    reader: &mut Reader<'_>,
+    base: u64,
+    keys: usize,
+    runs: bool,
+    builder: &mut Builder,
+) -> Result<(), RoaringError> {
     let at = reader.at;
     let mut next = 0u32;
     let mut found = 0usize;

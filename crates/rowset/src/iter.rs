@@ -33,7 +33,9 @@ struct Flat<'a, E: Entry> {
 impl<'a, E: Entry> Flat<'a, E> {
     fn walk(&self, entry: &'a E) -> E::Walk<'a> {
         match self.within {
-            Some(within) if entry.first() < within.first || entry.last() > within.last => entry.walk_between(within.first, within.last),
+            Some(within) if entry.first() < within.first || entry.last() > within.last => {
+                entry.walk_between(within.first, within.last)
+            }
             _ => entry.walk(),
         }
     }
@@ -246,12 +248,18 @@ impl RowSet {
             _ if first > last => Pieces::One(None),
             Repr::Empty => Pieces::One(None),
             Repr::Span(span) => Pieces::One(crate::repr::span::meet(*span, within)),
-            Repr::Spans(tree) => {
-                Pieces::Spans(Flat { entries: tree.iter_between(first, last), within: Some(within), front: None, back: None })
-            }
-            Repr::Blocks(tree) => {
-                Pieces::Blocks(Flat { entries: tree.iter_between(first, last), within: Some(within), front: None, back: None })
-            }
+            Repr::Spans(tree) => Pieces::Spans(Flat {
+                entries: tree.iter_between(first, last),
+                within: Some(within),
+                front: None,
+                back: None,
+            }),
+            Repr::Blocks(tree) => Pieces::Blocks(Flat {
+                entries: tree.iter_between(first, last),
+                within: Some(within),
+                front: None,
+                back: None,
+            }),
         })
     }
 

@@ -18,7 +18,10 @@ pub(crate) struct Bits<'a> {
 
 impl<'a> Bits<'a> {
     pub(crate) fn new(bytes: &'a [u8], offset: usize, len: usize) -> Bits<'a> {
-        assert!(offset.checked_add(len).is_some_and(|end| end.div_ceil(8) <= bytes.len()), "the mask has that many bits");
+        assert!(
+            offset.checked_add(len).is_some_and(|end| end.div_ceil(8) <= bytes.len()),
+            "the mask has that many bits"
+        );
         Bits { bytes, offset, len }
     }
 
@@ -110,7 +113,8 @@ impl Bits<'_> {
             return;
         };
         let shift = start % 8;
-        for ((word, eight), next) in words.iter_mut().zip(eights.as_chunks::<8>().0).zip(eights[8..].iter().step_by(8)) {
+        for ((word, eight), next) in words.iter_mut().zip(eights.as_chunks::<8>().0).zip(eights[8..].iter().step_by(8))
+        {
             // Shifted in two steps, as one of 64 is none.
             *word = u64::from_le_bytes(*eight) >> shift | (*next as u64) << 1 << (63 - shift);
         }

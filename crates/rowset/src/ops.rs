@@ -7,9 +7,9 @@ use crate::kernels::Op;
 use crate::position::Cursor;
 use crate::repr::blocks::Block;
 use crate::repr::container_ops::{combine, is_subset, overlaps};
-use crate::repr::{Repr, blocks_of, pieces_of};
 use crate::repr::spans::Chunk;
 use crate::repr::tree::{Entry, Tree};
+use crate::repr::{Repr, blocks_of, pieces_of};
 use crate::{RowSet, Span};
 
 /// With more entries than this, what lies outside the other side's hull is cut off and shared.
@@ -43,7 +43,10 @@ impl RowSet {
         let mut sets: Vec<RowSet> = sets.into_iter().cloned().collect();
         // By pairs, so that a key is copied a logarithmic number of times.
         while sets.len() > 1 {
-            sets = sets.chunks(2).map(|pair| if let [left, right] = pair { left | right } else { pair[0].clone() }).collect();
+            sets = sets
+                .chunks(2)
+                .map(|pair| if let [left, right] = pair { left | right } else { pair[0].clone() })
+                .collect();
         }
         sets.pop().unwrap_or_default()
     }
@@ -76,12 +79,17 @@ impl RowSet {
             (Repr::Span(_), _) => other.spans_between(meet.first, meet.last).next().is_some(),
             (_, Repr::Span(_)) => self.spans_between(meet.first, meet.last).next().is_some(),
             (Repr::Blocks(left), Repr::Blocks(right)) => {
-                let (mut left, mut right) = (left.iter_from(meet.first).peekable(), right.iter_from(meet.first).peekable());
+                let (mut left, mut right) =
+                    (left.iter_from(meet.first).peekable(), right.iter_from(meet.first).peekable());
                 while let (Some(l), Some(r)) = (left.peek(), right.peek()) {
                     if l.number < r.end() && r.number < l.end() && overlaps(&l.keys, &r.keys) {
                         return true;
                     }
-                    if l.end() <= r.end() { left.next() } else { right.next() };
+                    if l.end() <= r.end() {
+                        left.next()
+                    } else {
+                        right.next()
+                    };
                 }
                 false
             }
@@ -102,9 +110,15 @@ impl RowSet {
     pub(crate) fn followed_by(self, next: RowSet) -> RowSet {
         RowSet(match (self.0, next.0) {
             (Repr::Empty, repr) | (repr, Repr::Empty) => repr,
-            (Repr::Span(left), Repr::Span(right)) if left.last + 1 == right.first => Repr::Span(Span { first: left.first, last: right.last }),
-            (left @ Repr::Blocks(_), right) if left.entries() >= right.entries() => Repr::of_blocks(as_blocks(left).concat(as_blocks(right))),
-            (left, right @ Repr::Blocks(_)) if left.entries() <= right.entries() => Repr::of_blocks(as_blocks(left).concat(as_blocks(right))),
+            (Repr::Span(left), Repr::Span(right)) if left.last + 1 == right.first => {
+                Repr::Span(Span { first: left.first, last: right.last })
+            }
+            (left @ Repr::Blocks(_), right) if left.entries() >= right.entries() => {
+                Repr::of_blocks(as_blocks(left).concat(as_blocks(right)))
+            }
+            (left, right @ Repr::Blocks(_)) if left.entries() <= right.entries() => {
+                Repr::of_blocks(as_blocks(left).concat(as_blocks(right)))
+            }
             (left, right) => Repr::of_spans(as_pieces(left).concat(as_pieces(right))),
         })
     }
@@ -233,11 +247,15 @@ fn probe(op: Op, left: &RowSet, right: &RowSet) -> Option<RowSet> {
             match &many.0 {
                 Repr::Spans(tree) => {
                     let mut cursor = Cursor::new(tree);
-                    few.spans().for_each(|span| cursor.spans_between(span.first, span.last, |span| builder.push(span.first, span.last)));
+                    few.spans().for_each(|span| {
+                        cursor.spans_between(span.first, span.last, |span| builder.push(span.first, span.last))
+                    });
                 }
                 Repr::Blocks(tree) if few_heft < entries => {
                     let mut cursor = Cursor::new(tree);
-                    few.spans().for_each(|span| cursor.spans_between(span.first, span.last, |span| builder.push(span.first, span.last)));
+                    few.spans().for_each(|span| {
+                        cursor.spans_between(span.first, span.last, |span| builder.push(span.first, span.last))
+                    });
                 }
                 _ => return None,
             }
@@ -351,7 +369,10 @@ fn sweep(op: Op, left: &RowSet, right: &RowSet) -> RowSet {
                     builder.push(low, end - 1);
                 }
                 from = end;
-                (if left.last < end { lefts.next() } else { Some(left) }, if right.last < end { rights.next() } else { Some(right) })
+                (
+                    if left.last < end { lefts.next() } else { Some(left) },
+                    if right.last < end { rights.next() } else { Some(right) },
+                )
             }
             (Some(left), None) if op.keeps_left() => {
                 builder.push(left.first.max(from), left.last);

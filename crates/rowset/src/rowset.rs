@@ -153,7 +153,8 @@ impl RowSet {
 
     /// What the set is made of.
     pub fn statistics(&self) -> Statistics {
-        let mut made = Statistics { keys: self.len(), spans: self.span_count(), bytes: self.bytes(), ..Statistics::default() };
+        let mut made =
+            Statistics { keys: self.len(), spans: self.span_count(), bytes: self.bytes(), ..Statistics::default() };
         match &self.0 {
             Repr::Empty | Repr::Span(_) => {}
             Repr::Spans(tree) => made.chunks = tree.entries(),

@@ -4,9 +4,9 @@ pub(crate) mod assemble;
 pub mod compare;
 mod gather;
 pub mod hash;
+mod join;
 mod radix;
 pub mod sort;
-mod join;
 pub(crate) mod words;
 
 pub use gather::gather;

@@ -16,7 +16,13 @@ use crate::node::{Failure, Whole};
 use crate::types::{canonical, is_float, is_integer, type_name};
 
 impl Binder<'_> {
-    pub(super) fn cast_expr(&mut self, input: &Expr, declared: &DataType, strict: bool, whole: &Expr) -> Result<usize, Error> {
+    pub(super) fn cast_expr(
+        &mut self,
+        input: &Expr,
+        declared: &DataType,
+        strict: bool,
+        whole: &Expr,
+    ) -> Result<usize, Error> {
         let to = canonical(declared);
         let term = self.expr(input)?;
         if let Term::Literal(Literal::Null) = term {
@@ -26,7 +32,14 @@ impl Binder<'_> {
         self.cast(node, declared, &to, strict, &|| whole.to_python())
     }
 
-    fn cast(&mut self, node: usize, declared: &DataType, to: &DataType, strict: bool, text: &dyn Fn() -> String) -> Result<usize, Error> {
+    fn cast(
+        &mut self,
+        node: usize,
+        declared: &DataType,
+        to: &DataType,
+        strict: bool,
+        text: &dyn Fn() -> String,
+    ) -> Result<usize, Error> {
         let from = self.type_of(node).clone();
         if from == *to {
             return Ok(node);
@@ -84,13 +97,17 @@ fn same_ticks(from: &DataType, to: &DataType) -> bool {
     use DataType::*;
     matches!(
         (from, to),
-        (Int64, Timestamp(_, _) | Duration(_)) | (Timestamp(_, _) | Duration(_) | Time64(_), Int64) | (Timestamp(_, _), Timestamp(_, _)) | (Int32, Date32) | (Date32, Int32)
+        (Int64, Timestamp(_, _) | Duration(_))
+            | (Timestamp(_, _) | Duration(_) | Time64(_), Int64)
+            | (Timestamp(_, _), Timestamp(_, _))
+            | (Int32, Date32)
+            | (Date32, Int32)
     )
 }
 
-
 fn check(from: &DataType, to: &DataType, strict: bool) -> Check {
-    let widens = is_float(to) || is_integer(from) && is_integer(to) && crate::types::promote(from, to).ok().as_ref() == Some(to);
+    let widens =
+        is_float(to) || is_integer(from) && is_integer(to) && crate::types::promote(from, to).ok().as_ref() == Some(to);
     match strict {
         _ if widens => Check::Never,
         true => Check::Strict,

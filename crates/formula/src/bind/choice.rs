@@ -64,7 +64,8 @@ impl Binder<'_> {
 
     pub(super) fn coalesce(&mut self, function: Function, args: &[Expr]) -> Result<Term, Error> {
         if args.is_empty() || function == Function::FillNull && args.len() != 2 {
-            let takes = if function == Function::FillNull { "a value and what replaces null" } else { "at least one value" };
+            let takes =
+                if function == Function::FillNull { "a value and what replaces null" } else { "at least one value" };
             return Err(Error::Arguments { function: function.name(), takes, given: args.len() });
         }
         let terms = self.terms(args)?;
@@ -91,7 +92,11 @@ impl Binder<'_> {
         let first = self.term_type(&terms[0]);
         if !is_float(&first) {
             // Integers and decimals have no NaN.
-            return if is_numeric(&first) { Ok(terms[0].clone()) } else { Err(type_error("fill_nan", &[&first], "it takes floats")) };
+            return if is_numeric(&first) {
+                Ok(terms[0].clone())
+            } else {
+                Err(type_error("fill_nan", &[&first], "it takes floats"))
+            };
         }
         let (tested, kind) = match Kind::of(&data_type) {
             Some(kind) => (nodes[0], kind),
@@ -128,7 +133,13 @@ impl Binder<'_> {
             }
             other => match Kind::of(other) {
                 Some(kind) => self.lane(LaneOp::Extreme { greatest, kind }, vec![a, b], data_type.clone()),
-                None => self.whole(&format!("extreme {greatest}"), order::extreme(greatest), vec![a, b], data_type.clone(), ""),
+                None => self.whole(
+                    &format!("extreme {greatest}"),
+                    order::extreme(greatest),
+                    vec![a, b],
+                    data_type.clone(),
+                    "",
+                ),
             },
         }
     }
@@ -146,7 +157,11 @@ impl Binder<'_> {
             let other = binder.term_type(term);
             let met = binder.common_type(&[Term::Node(node), term.clone()]);
             if met.as_ref().ok() != Some(&data_type) {
-                return Err(type_error("clip", &[&data_type, &other], "cast the column to a type that holds the bounds"));
+                return Err(type_error(
+                    "clip",
+                    &[&data_type, &other],
+                    "cast the column to a type that holds the bounds",
+                ));
             }
             binder.as_type(term, &data_type)
         };

@@ -30,7 +30,10 @@ impl Binder<'_> {
         let met = met.map_err(|_| self.compared_error(function, a, b))?;
         let met = if met == DataType::Null { DataType::Boolean } else { met };
         let met = if met == DataType::Float16 { DataType::Float32 } else { met };
-        let equality = matches!(function, Function::Equal | Function::NotEqual | Function::EqualMissing | Function::NotEqualMissing);
+        let equality = matches!(
+            function,
+            Function::Equal | Function::NotEqual | Function::EqualMissing | Function::NotEqualMissing
+        );
         let comparable = is_ordered(&met) || equality && matches!(met, DataType::Interval(_));
         if !comparable {
             return Err(self.compared_error(function, a, b));
@@ -76,7 +79,9 @@ impl Binder<'_> {
         let comparison = if a_wide { plain } else { plain.mirrored() };
         let result = self.lane(LaneOp::CompareMixed(comparison), vec![unsigned, signed], DataType::Boolean)?;
         match function {
-            Function::EqualMissing | Function::NotEqualMissing => self.missing_from(result, unsigned, signed, function).map(Some),
+            Function::EqualMissing | Function::NotEqualMissing => {
+                self.missing_from(result, unsigned, signed, function).map(Some)
+            }
             _ => Ok(Some(result)),
         }
     }
@@ -89,13 +94,19 @@ impl Binder<'_> {
         let [a, b] = nulls;
         let both = self.lane(LaneOp::Connect(Connective::And), vec![a?, b?], DataType::Boolean)?;
         let same = self.lane(LaneOp::Connect(Connective::Or), vec![sure, both], DataType::Boolean)?;
-        if function == Function::EqualMissing { Ok(same) } else { self.lane(LaneOp::Not, vec![same], DataType::Boolean) }
+        if function == Function::EqualMissing {
+            Ok(same)
+        } else {
+            self.lane(LaneOp::Not, vec![same], DataType::Boolean)
+        }
     }
 
     fn compared_error(&self, function: Function, a: &Term, b: &Term) -> Error {
         let types = [self.term_type(a), self.term_type(b)];
         let advice = match &types {
-            [a, b] if is_text(a) != is_text(b) => "cast one side, e.g. .cast(String), or the string with .cast(Int64) or .str.to_datetime()",
+            [a, b] if is_text(a) != is_text(b) => {
+                "cast one side, e.g. .cast(String), or the string with .cast(Int64) or .str.to_datetime()"
+            }
             [DataType::Date32, DataType::Timestamp(_, _)] | [DataType::Timestamp(_, _), DataType::Date32] => {
                 "cast the date to the type of the instant, or take .dt.date() of the instant"
             }
@@ -106,7 +117,8 @@ impl Binder<'_> {
 
     pub(super) fn is_between(&mut self, args: &[Expr], closed: Closed) -> Result<Term, Error> {
         let [value, low, high] = self.terms_of(Function::IsBetween { closed }, args, "a value and two bounds")?;
-        let above = if matches!(closed, Closed::Both | Closed::Left) { Function::GreaterEqual } else { Function::Greater };
+        let above =
+            if matches!(closed, Closed::Both | Closed::Left) { Function::GreaterEqual } else { Function::Greater };
         let below = if matches!(closed, Closed::Both | Closed::Right) { Function::LessEqual } else { Function::Less };
         let args = vec![self.compare(above, &value, &low)?, self.compare(below, &value, &high)?];
         self.lane(LaneOp::Connect(Connective::And), args, DataType::Boolean).map(Term::Node)
@@ -117,12 +129,16 @@ impl Binder<'_> {
         let name = function.name();
         let [value, list] = self.terms_of(function, args, "a value and a list")?;
         let Term::Literal(Literal::List(items)) = list else {
-            return Err(Error::Parameter { function: name, message: "it takes a list of values; use where_in for the values of a table".to_owned() });
+            return Err(Error::Parameter {
+                function: name,
+                message: "it takes a list of values; use where_in for the values of a table".to_owned(),
+            });
         };
         let node = self.settled(value)?;
         let data_type = self.type_of(node).clone();
         let has_null = items.iter().any(|item| matches!(item, Literal::Null | Literal::TypedNull(_)));
-        let items: Vec<Literal> = items.into_iter().filter(|item| !matches!(item, Literal::Null | Literal::TypedNull(_))).collect();
+        let items: Vec<Literal> =
+            items.into_iter().filter(|item| !matches!(item, Literal::Null | Literal::TypedNull(_))).collect();
         let mut met = data_type.clone();
         for item in &items {
             // An integer that the column's type cannot hold is in no row; it does not widen the column.
@@ -131,7 +147,9 @@ impl Binder<'_> {
                 let own = literal::own_type(item);
                 met = match (&met, &own) {
                     (DataType::Timestamp(_, _), DataType::Timestamp(_, _)) => met,
-                    _ => promote(&met, &own).map_err(|_| type_error(&name, &[&data_type, &own], "cast the column or the values of the list"))?,
+                    _ => promote(&met, &own).map_err(|_| {
+                        type_error(&name, &[&data_type, &own], "cast the column or the values of the list")
+                    })?,
                 };
             }
         }
@@ -159,14 +177,19 @@ impl Binder<'_> {
         let [term] = self.terms_of(function, args, "one value")?;
         let node = self.settled(term)?;
         let data_type = self.type_of(node).clone();
-        let node = if data_type == DataType::Float16 && function != Function::IsNull && function != Function::IsNotNull {
+        let node = if data_type == DataType::Float16 && function != Function::IsNull && function != Function::IsNotNull
+        {
             self.promoted(node, &DataType::Float32)?
         } else {
             node
         };
         let class = match function {
-            Function::IsNull => return self.lane(LaneOp::IsNull { negate: false }, vec![node], DataType::Boolean).map(Term::Node),
-            Function::IsNotNull => return self.lane(LaneOp::IsNull { negate: true }, vec![node], DataType::Boolean).map(Term::Node),
+            Function::IsNull => {
+                return self.lane(LaneOp::IsNull { negate: false }, vec![node], DataType::Boolean).map(Term::Node);
+            }
+            Function::IsNotNull => {
+                return self.lane(LaneOp::IsNull { negate: true }, vec![node], DataType::Boolean).map(Term::Node);
+            }
             Function::IsNan => Class::Nan,
             Function::IsNotNan => Class::NotNan,
             Function::IsFinite => Class::Finite,

@@ -15,7 +15,9 @@ impl Binder<'_> {
     /// Numbers and null wait for an operand that gives them a type; the rest have one.
     pub(super) fn literal(&mut self, literal: &Literal) -> Result<Term, Error> {
         match literal {
-            Literal::Null | Literal::Int(_) | Literal::UInt(_) | Literal::Float(_) | Literal::List(_) => Ok(Term::Literal(literal.clone())),
+            Literal::Null | Literal::Int(_) | Literal::UInt(_) | Literal::Float(_) | Literal::List(_) => {
+                Ok(Term::Literal(literal.clone()))
+            }
             Literal::TypedNull(data_type) => self.constant_of(literal, &canonical(data_type)).map(Term::Node),
             other => self.constant_of(other, &own_type(other)).map(Term::Node),
         }
@@ -87,17 +89,24 @@ pub(super) fn array_of(literal: &Literal, data_type: &DataType) -> Result<ArrayR
         Literal::Float(value) => number(Arc::new(Float64Array::from(vec![*value])), data_type)?,
         Literal::Str(value) => Arc::new(StringViewArray::from(vec![&**value])),
         Literal::Binary(value) => Arc::new(BinaryViewArray::from(vec![&**value])),
-        Literal::Timestamp { ns, zone } => Arc::new(TimestampNanosecondArray::from(vec![*ns]).with_timezone_opt(zone.clone())),
+        Literal::Timestamp { ns, zone } => {
+            Arc::new(TimestampNanosecondArray::from(vec![*ns]).with_timezone_opt(zone.clone()))
+        }
         Literal::Date(days) => Arc::new(Date32Array::from(vec![*days])),
         Literal::Time(ns) => Arc::new(Time64NanosecondArray::from(vec![*ns])),
         Literal::Duration(ns) => Arc::new(DurationNanosecondArray::from(vec![*ns])),
         Literal::Decimal { value, precision, scale } => {
             let array = Decimal128Array::from(vec![*value]).with_precision_and_scale(*precision, *scale);
             let array = array.and_then(|array| array.validate_decimal_precision(*precision).map(|()| array));
-            Arc::new(array.map_err(|error| Error::Parameter { function: "lit".to_owned(), message: error.to_string() })?)
+            Arc::new(
+                array.map_err(|error| Error::Parameter { function: "lit".to_owned(), message: error.to_string() })?,
+            )
         }
         Literal::List(_) => {
-            return Err(Error::Parameter { function: "lit".to_owned(), message: "a list stands only in is_in".to_owned() });
+            return Err(Error::Parameter {
+                function: "lit".to_owned(),
+                message: "a list stands only in is_in".to_owned(),
+            });
         }
     })
 }

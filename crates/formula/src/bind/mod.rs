@@ -66,7 +66,8 @@ impl Binder<'_> {
 
     fn column(&mut self, name: &str) -> Result<usize, Error> {
         let found = self.schema.fields().iter().position(|field| field.name() == name);
-        let index = found.ok_or_else(|| unknown_column(name, self.schema.fields().iter().map(|field| field.name().as_str())))?;
+        let index = found
+            .ok_or_else(|| unknown_column(name, self.schema.fields().iter().map(|field| field.name().as_str())))?;
         let known = self.inputs.iter().position(|input| *input == index);
         let ordinal = known.unwrap_or_else(|| {
             self.inputs.push(index);
@@ -82,7 +83,9 @@ impl Binder<'_> {
         match function {
             Add | Subtract | Multiply | Divide | FloorDivide | Modulo | Power => self.arithmetic(function, args, &text),
             Negate => self.negate(args, &text),
-            Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual | EqualMissing | NotEqualMissing => self.comparison(function, args),
+            Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual | EqualMissing | NotEqualMissing => {
+                self.comparison(function, args)
+            }
             And | Or | Xor | Not => self.logic(function, args),
             ShiftLeft | ShiftRight => self.shift(function, args),
             IsNull | IsNotNull | IsNan | IsNotNan | IsFinite | IsInfinite => self.test(function, args),
@@ -92,8 +95,8 @@ impl Binder<'_> {
             IsBetween { closed } => self.is_between(args, closed),
             MinHorizontal | MaxHorizontal => self.extreme(function, args),
             Clip => self.clip(args),
-            Abs | Sign | Sqrt | Cbrt | Exp | Log | Log10 | Log1p | Round | Floor | Ceil | Sin | Cos | Tan | Arcsin | Arccos | Arctan
-            | Arctan2 | Sinh | Cosh | Tanh | Degrees | Radians => self.math(function, args),
+            Abs | Sign | Sqrt | Cbrt | Exp | Log | Log10 | Log1p | Round | Floor | Ceil | Sin | Cos | Tan | Arcsin
+            | Arccos | Arctan | Arctan2 | Sinh | Cosh | Tanh | Degrees | Radians => self.math(function, args),
             Text(text_function) => self.text(text_function, args, &text),
             Time(time_function) => self.time(time_function, args, &text),
         }
@@ -103,7 +106,12 @@ impl Binder<'_> {
         args.iter().map(|arg| self.expr(arg)).collect()
     }
 
-    fn terms_of<const N: usize>(&mut self, function: Function, args: &[Expr], takes: &'static str) -> Result<[Term; N], Error> {
+    fn terms_of<const N: usize>(
+        &mut self,
+        function: Function,
+        args: &[Expr],
+        takes: &'static str,
+    ) -> Result<[Term; N], Error> {
         let given = args.len();
         self.terms(args)?.try_into().map_err(|_| Error::Arguments { function: function.name(), takes, given })
     }
@@ -162,7 +170,9 @@ impl Binder<'_> {
         }
         match (Kind::of(&from), Kind::of(to)) {
             (Some(from), Some(kind)) if from == kind => self.lane(LaneOp::Same(kind), vec![node], to.clone()),
-            (Some(from), Some(kind)) => self.lane(LaneOp::Convert { from, to: kind, check: Check::Never }, vec![node], to.clone()),
+            (Some(from), Some(kind)) => {
+                self.lane(LaneOp::Convert { from, to: kind, check: Check::Never }, vec![node], to.clone())
+            }
             _ => self.whole(&format!("as {to}"), to_type(to.clone(), true), vec![node], to.clone(), ""),
         }
     }
@@ -179,7 +189,14 @@ impl Binder<'_> {
         self.node(&format!("{op:?} {data_type}"), Op::Lane(op), args, data_type, text)
     }
 
-    fn whole(&mut self, key: &str, kernel: Whole, args: Vec<usize>, data_type: DataType, text: &str) -> Result<usize, Error> {
+    fn whole(
+        &mut self,
+        key: &str,
+        kernel: Whole,
+        args: Vec<usize>,
+        data_type: DataType,
+        text: &str,
+    ) -> Result<usize, Error> {
         self.node(&format!("{key} {data_type}"), Op::Whole(kernel), args, data_type, text)
     }
 
@@ -202,7 +219,10 @@ impl Binder<'_> {
                 _ => None,
             },
         };
-        value.ok_or_else(|| Error::Parameter { function: function.to_owned(), message: format!("{what} must be a literal, not a column") })
+        value.ok_or_else(|| Error::Parameter {
+            function: function.to_owned(),
+            message: format!("{what} must be a literal, not a column"),
+        })
     }
 
     fn known_text(&self, function: &str, term: &Term, what: &str) -> Result<String, Error> {
@@ -234,7 +254,8 @@ impl Binder<'_> {
         if foldable {
             let value = self.folded(index)?;
             let node = self.nodes.pop().expect("it was pushed above");
-            let same_type = if value.data_type() == &node.data_type { value } else { new_null_array(&node.data_type, 1) };
+            let same_type =
+                if value.data_type() == &node.data_type { value } else { new_null_array(&node.data_type, 1) };
             self.nodes.push(Node { op: Op::Constant(same_type), args: vec![], ..node });
             index = self.nodes.len() - 1;
         }
@@ -264,5 +285,9 @@ impl Binder<'_> {
 
 /// The error of a function that does not take these types.
 fn type_error(function: &str, types: &[&DataType], advice: impl Into<String>) -> Error {
-    Error::Type { function: function.to_owned(), types: types.iter().map(|data_type| type_name(data_type)).collect(), advice: advice.into() }
+    Error::Type {
+        function: function.to_owned(),
+        types: types.iter().map(|data_type| type_name(data_type)).collect(),
+        advice: advice.into(),
+    }
 }

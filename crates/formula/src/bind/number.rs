@@ -12,7 +12,12 @@ use crate::literal::Literal;
 use crate::types::{DURATION, is_decimal, is_float, is_integer, is_numeric, is_text};
 
 impl Binder<'_> {
-    pub(super) fn arithmetic(&mut self, function: Function, args: &[Expr], text: &dyn Fn() -> String) -> Result<Term, Error> {
+    pub(super) fn arithmetic(
+        &mut self,
+        function: Function,
+        args: &[Expr],
+        text: &dyn Fn() -> String,
+    ) -> Result<Term, Error> {
         let mut terms = self.terms(args)?.into_iter();
         let (Some(first), Some(second)) = (terms.next(), terms.next()) else {
             return Err(Error::Arguments { function: function.name(), takes: "two operands", given: args.len() });
@@ -125,7 +130,9 @@ impl Binder<'_> {
         match term {
             Term::Literal(Literal::Int(value)) => return Ok(Term::Literal(Literal::Int(value.wrapping_neg()))),
             Term::Literal(Literal::Float(value)) => return Ok(Term::Literal(Literal::Float(-value))),
-            Term::Literal(Literal::UInt(value)) if value == 1 << 63 => return Ok(Term::Literal(Literal::Int(i64::MIN))),
+            Term::Literal(Literal::UInt(value)) if value == 1 << 63 => {
+                return Ok(Term::Literal(Literal::Int(i64::MIN)));
+            }
             _ => {}
         }
         self.signed("-", Unary::Negate, term, text).map(Term::Node)
@@ -141,9 +148,11 @@ impl Binder<'_> {
                 let node = self.lane(LaneOp::Unary(op, Kind::F32), vec![wide], DataType::Float32)?;
                 self.promoted(node, &data_type)
             }
-            unsigned if unsigned.is_unsigned_integer() && op == Unary::Negate => {
-                Err(type_error(name, &[unsigned], "it has no negative values; cast to a signed type first, e.g. .cast(Int64)"))
-            }
+            unsigned if unsigned.is_unsigned_integer() && op == Unary::Negate => Err(type_error(
+                name,
+                &[unsigned],
+                "it has no negative values; cast to a signed type first, e.g. .cast(Int64)",
+            )),
             other if is_decimal(other) => {
                 let kernel = decimal::unary(op, other);
                 self.whole(&format!("decimal {op:?}"), kernel, vec![node], data_type, &text())
@@ -171,7 +180,11 @@ impl Binder<'_> {
             _ => {
                 let types: Vec<DataType> = terms.iter().map(|term| self.term_type(term)).collect();
                 let types: Vec<&DataType> = types.iter().collect();
-                return Err(type_error(&name, &types, "it takes booleans, or integers bit by bit; compare or cast first"));
+                return Err(type_error(
+                    &name,
+                    &types,
+                    "it takes booleans, or integers bit by bit; compare or cast first",
+                ));
             }
         };
         let nodes = terms.iter().map(|term| self.as_type(term, &met)).collect::<Result<Vec<_>, _>>()?;
@@ -215,15 +228,23 @@ impl Binder<'_> {
             _ => 1,
         };
         if terms.is_empty() || terms.len() > most || (function == Function::Arctan2 && terms.len() != 2) {
-            return Err(Error::Arguments { function: name, takes: if most == 2 { "a value and at most one argument more" } else { "one value" }, given: args.len() });
+            return Err(Error::Arguments {
+                function: name,
+                takes: if most == 2 { "a value and at most one argument more" } else { "one value" },
+                given: args.len(),
+            });
         }
         let input = self.settled(terms[0].clone())?;
         let data_type = self.type_of(input).clone();
         let whole_already = is_integer(&data_type) && matches!(function, Function::Floor | Function::Ceil);
         let rounds_nothing = function == Function::Round && is_integer(&data_type);
         match function {
-            Function::Abs => return self.signed(&name, Unary::Abs, Term::Node(input), &|| name.clone()).map(Term::Node),
-            Function::Sign => return self.signed(&name, Unary::Sign, Term::Node(input), &|| name.clone()).map(Term::Node),
+            Function::Abs => {
+                return self.signed(&name, Unary::Abs, Term::Node(input), &|| name.clone()).map(Term::Node);
+            }
+            Function::Sign => {
+                return self.signed(&name, Unary::Sign, Term::Node(input), &|| name.clone()).map(Term::Node);
+            }
             _ if whole_already || rounds_nothing => return Ok(Term::Node(input)),
             Function::Round | Function::Floor | Function::Ceil if is_decimal(&data_type) => {
                 let places = match terms.get(1) {
@@ -231,7 +252,9 @@ impl Binder<'_> {
                     None => 0,
                 };
                 let kernel = decimal::rounding(function, places, &data_type);
-                return self.whole(&format!("{function:?} {places}"), kernel, vec![input], data_type, &name).map(Term::Node);
+                return self
+                    .whole(&format!("{function:?} {places}"), kernel, vec![input], data_type, &name)
+                    .map(Term::Node);
             }
             _ => {}
         }
@@ -266,7 +289,11 @@ impl Binder<'_> {
             }
             (_, None) => self.lane(LaneOp::Math(math_of(function), kind), vec![input], computed)?,
         };
-        if data_type == DataType::Float16 { self.promoted(node, &data_type).map(Term::Node) } else { Ok(Term::Node(node)) }
+        if data_type == DataType::Float16 {
+            self.promoted(node, &data_type).map(Term::Node)
+        } else {
+            Ok(Term::Node(node))
+        }
     }
 
     /// A number as a float, wider or narrower.

@@ -45,14 +45,16 @@ impl Binder<'_> {
             Text::ToDate { strict } => {
                 let format = rest.first().map(|format| self.known_text(&name, format, "the format")).transpose()?;
                 let kernel = parse::date(format.as_deref(), strict);
-                self.whole(&format!("{name} {format:?} {strict}"), kernel, vec![subject], DataType::Date32, &written()).map(Term::Node)
+                self.whole(&format!("{name} {format:?} {strict}"), kernel, vec![subject], DataType::Date32, &written())
+                    .map(Term::Node)
             }
             Text::ToDatetime { strict } => {
                 let format = rest.first().map(|format| self.known_text(&name, format, "the format")).transpose()?;
                 let zoned = format.as_deref().is_some_and(parse::names_offset);
                 let data_type = time::timestamp(zoned.then(|| "UTC".into()));
                 let kernel = parse::datetime(format.as_deref(), strict, zoned);
-                self.whole(&format!("{name} {format:?} {strict}"), kernel, vec![subject], data_type, &written()).map(Term::Node)
+                self.whole(&format!("{name} {format:?} {strict}"), kernel, vec![subject], data_type, &written())
+                    .map(Term::Node)
             }
         }
     }
@@ -69,7 +71,14 @@ impl Binder<'_> {
         self.whole(name, kernel, args, data_type, "").map(Term::Node)
     }
 
-    fn with_strings(&mut self, name: &str, kernel: Whole, subject: usize, rest: &[Term], data_type: DataType) -> Result<Term, Error> {
+    fn with_strings(
+        &mut self,
+        name: &str,
+        kernel: Whole,
+        subject: usize,
+        rest: &[Term],
+        data_type: DataType,
+    ) -> Result<Term, Error> {
         let mut args = vec![subject];
         for term in rest {
             args.push(self.string(name, term)?);
@@ -102,27 +111,49 @@ impl Binder<'_> {
     }
 
     fn strip(&mut self, name: &str, ends: Ends, subject: usize, rest: &[Term]) -> Result<Term, Error> {
-        let rest: Vec<Term> = rest.iter().filter(|term| !matches!(term, Term::Literal(Literal::Null))).cloned().collect();
+        let rest: Vec<Term> =
+            rest.iter().filter(|term| !matches!(term, Term::Literal(Literal::Null))).cloned().collect();
         self.with_strings(name, text::strip(ends), subject, &rest, DataType::Utf8View)
     }
 
     fn contains(&mut self, name: &str, subject: usize, pattern: &Term, literal: bool) -> Result<Term, Error> {
         if literal {
-            return self.with_strings("contains literal", text::contains_literal(), subject, std::slice::from_ref(pattern), DataType::Boolean);
+            return self.with_strings(
+                "contains literal",
+                text::contains_literal(),
+                subject,
+                std::slice::from_ref(pattern),
+                DataType::Boolean,
+            );
         }
         let pattern_text = self.known_text(name, pattern, "the pattern")?;
         let regex = compiled(name, &pattern_text)?;
         if regex::escape(&pattern_text) == pattern_text {
-            return self.with_strings("contains literal", text::contains_literal(), subject, std::slice::from_ref(pattern), DataType::Boolean);
+            return self.with_strings(
+                "contains literal",
+                text::contains_literal(),
+                subject,
+                std::slice::from_ref(pattern),
+                DataType::Boolean,
+            );
         }
         self.text_node(&format!("{name} {pattern_text:?}"), text::matches(regex), vec![subject], DataType::Boolean)
     }
 
     fn replace(&mut self, name: &str, subject: usize, rest: &[Term], literal: bool, all: bool) -> Result<Term, Error> {
         let pattern_text = self.known_text(name, &rest[0], "the pattern")?;
-        let pattern = if literal { Pattern::Literal(pattern_text.clone()) } else { Pattern::Regex(compiled(name, &pattern_text)?) };
+        let pattern = if literal {
+            Pattern::Literal(pattern_text.clone())
+        } else {
+            Pattern::Regex(compiled(name, &pattern_text)?)
+        };
         let value = self.string(name, &rest[1])?;
-        self.text_node(&format!("{name} {pattern_text:?} {literal}"), text::replace(pattern, all), vec![subject, value], DataType::Utf8View)
+        self.text_node(
+            &format!("{name} {pattern_text:?} {literal}"),
+            text::replace(pattern, all),
+            vec![subject, value],
+            DataType::Utf8View,
+        )
     }
 }
 
@@ -139,7 +170,9 @@ fn arity(function: Text) -> (usize, usize, &'static str) {
         Text::Slice => (2, 3, "a string, an offset and a length"),
         Text::Head | Text::Tail | Text::Zfill => (2, 2, "a string and a number of characters"),
         Text::Replace { .. } | Text::ReplaceAll { .. } => (3, 3, "a string, a pattern and what replaces it"),
-        Text::StripChars | Text::StripCharsStart | Text::StripCharsEnd => (1, 2, "a string and the characters to strip"),
+        Text::StripChars | Text::StripCharsStart | Text::StripCharsEnd => {
+            (1, 2, "a string and the characters to strip")
+        }
         Text::ToDate { .. } | Text::ToDatetime { .. } => (1, 2, "a string and a format"),
     }
 }

@@ -39,18 +39,29 @@ impl Binder<'_> {
         let kernel = match function {
             Time::Date if data_type == DataType::Date32 => return Ok(Term::Node(node)),
             Time::Time if data_type == TIME => return Ok(Term::Node(node)),
-            Time::Date => return self.whole(&on_clock(&name), time::date(clock), vec![node], DataType::Date32, "").map(Term::Node),
-            Time::Time => return self.whole(&on_clock(&name), time::time_of_day(clock), vec![node], TIME, "").map(Term::Node),
+            Time::Date => {
+                return self
+                    .whole(&on_clock(&name), time::date(clock), vec![node], DataType::Date32, "")
+                    .map(Term::Node);
+            }
+            Time::Time => {
+                return self.whole(&on_clock(&name), time::time_of_day(clock), vec![node], TIME, "").map(Term::Node);
+            }
             Time::Truncate | Time::Round => {
                 let (step, key) = self.step(&name, &terms[1])?;
                 let kernel = time::truncate(clock, step, function == Time::Round);
-                return self.whole(&on_clock(&format!("{name} {key}")), kernel, vec![node], data_type.clone(), &text()).map(Term::Node);
+                return self
+                    .whole(&on_clock(&format!("{name} {key}")), kernel, vec![node], data_type.clone(), &text())
+                    .map(Term::Node);
             }
             Time::OffsetBy => {
                 let by = self.known_text(&name, &terms[1], "the offset")?;
-                let period = Period::parse(&by).map_err(|message| Error::Parameter { function: name.clone(), message })?;
+                let period =
+                    Period::parse(&by).map_err(|message| Error::Parameter { function: name.clone(), message })?;
                 let kernel = time::offset_by(clock, period);
-                return self.whole(&on_clock(&format!("{name} {by}")), kernel, vec![node], data_type.clone(), &text()).map(Term::Node);
+                return self
+                    .whole(&on_clock(&format!("{name} {by}")), kernel, vec![node], data_type.clone(), &text())
+                    .map(Term::Node);
             }
             Time::MonthStart | Time::MonthEnd => {
                 let kernel = time::month_edge(clock, function == Time::MonthEnd);
@@ -58,12 +69,17 @@ impl Binder<'_> {
             }
             Time::Strftime => {
                 let format = self.known_text(&name, &terms[1], "the format")?;
-                time::check_format(&clock, &format).map_err(|message| Error::Parameter { function: name.clone(), message })?;
+                time::check_format(&clock, &format)
+                    .map_err(|message| Error::Parameter { function: name.clone(), message })?;
                 let kernel = time::strftime(clock, format.clone());
-                return self.whole(&on_clock(&format!("{name} {format}")), kernel, vec![node], DataType::Utf8View, &text()).map(Term::Node);
+                return self
+                    .whole(&on_clock(&format!("{name} {format}")), kernel, vec![node], DataType::Utf8View, &text())
+                    .map(Term::Node);
             }
             Time::Epoch => return self.epoch(&name, node, &data_type, terms.get(1)),
-            Time::ConvertTimeZone | Time::ReplaceTimeZone => return self.zone(&name, function, node, &data_type, &terms[1], text),
+            Time::ConvertTimeZone | Time::ReplaceTimeZone => {
+                return self.zone(&name, function, node, &data_type, &terms[1], text);
+            }
             part => time::part(part, clock),
         };
         self.whole(&on_clock(&name), kernel, vec![node], DataType::Int64, "").map(Term::Node)
@@ -72,7 +88,9 @@ impl Binder<'_> {
     fn clock(&self, name: &str, function: Time, data_type: &DataType) -> Result<Clock, Error> {
         let parameter = |message| Error::Parameter { function: name.to_owned(), message };
         let fits = |clock| match (&clock, needs(function)) {
-            (Clock::Date, Needs::Time) | (Clock::TimeOfDay, Needs::Date) | (Clock::Date | Clock::TimeOfDay, Needs::Instant) => None,
+            (Clock::Date, Needs::Time)
+            | (Clock::TimeOfDay, Needs::Date)
+            | (Clock::Date | Clock::TimeOfDay, Needs::Instant) => None,
             _ => Some(clock),
         };
         let clock = match data_type {
@@ -99,11 +117,19 @@ impl Binder<'_> {
             use arrow_array::cast::AsArray;
             let length = value.as_primitive::<arrow_array::types::DurationNanosecondType>().value(0);
             let step = Step::Nanoseconds { length, weeks: length % (7 * DAY) == 0 };
-            return if length > 0 { Ok((step, length.to_string())) } else { Err(wrong("the step must be longer than nothing".to_owned())) };
+            return if length > 0 {
+                Ok((step, length.to_string()))
+            } else {
+                Err(wrong("the step must be longer than nothing".to_owned()))
+            };
         }
         let every = self.known_text(name, term, "the step")?;
         let period = Period::parse(&every).map_err(wrong)?;
-        let step = period.as_step().ok_or_else(|| wrong(format!("\"{every}\" is no step; it must be longer than nothing, in months or in shorter units but not both")))?;
+        let step = period.as_step().ok_or_else(|| {
+            wrong(format!(
+                "\"{every}\" is no step; it must be longer than nothing, in months or in shorter units but not both"
+            ))
+        })?;
         Ok((step, every))
     }
 
@@ -115,15 +141,29 @@ impl Binder<'_> {
             "ms" => 1_000_000,
             "s" => 1_000_000_000,
             "d" => DAY,
-            other => return Err(Error::Parameter { function: name.to_owned(), message: format!("\"{other}\" is no unit; choose among ns us ms s d") }),
+            other => {
+                return Err(Error::Parameter {
+                    function: name.to_owned(),
+                    message: format!("\"{other}\" is no unit; choose among ns us ms s d"),
+                });
+            }
         };
         if !matches!(data_type, DataType::Timestamp(_, _)) {
             return Err(type_error(name, &[data_type], "it takes instants; cast first, e.g. .cast(Datetime(\"ns\"))"));
         }
-        self.whole(&format!("{name} {length}"), time::count_of(length, true), vec![node], DataType::Int64, "").map(Term::Node)
+        self.whole(&format!("{name} {length}"), time::count_of(length, true), vec![node], DataType::Int64, "")
+            .map(Term::Node)
     }
 
-    fn zone(&mut self, name: &str, function: Time, node: usize, data_type: &DataType, zone: &Term, text: &dyn Fn() -> String) -> Result<Term, Error> {
+    fn zone(
+        &mut self,
+        name: &str,
+        function: Time,
+        node: usize,
+        data_type: &DataType,
+        zone: &Term,
+        text: &dyn Fn() -> String,
+    ) -> Result<Term, Error> {
         let DataType::Timestamp(_, from) = data_type else {
             return Err(type_error(name, &[data_type], "it takes instants"));
         };
@@ -142,10 +182,19 @@ impl Binder<'_> {
     }
 
     /// Arithmetic in which an instant, a date, a time or a duration takes part; none if none does.
-    pub(super) fn time_arithmetic(&mut self, function: Function, a: &Term, b: &Term, text: &dyn Fn() -> String) -> Result<Option<usize>, Error> {
+    pub(super) fn time_arithmetic(
+        &mut self,
+        function: Function,
+        a: &Term,
+        b: &Term,
+        text: &dyn Fn() -> String,
+    ) -> Result<Option<usize>, Error> {
         use Function::{Add, Divide, FloorDivide, Modulo, Multiply, Subtract};
         let (a_type, b_type) = (self.term_type(a), self.term_type(b));
-        let temporal = |data_type: &DataType| matches!(data_type, DataType::Timestamp(_, _) | DataType::Date32 | DataType::Time64(_)) || *data_type == DURATION;
+        let temporal = |data_type: &DataType| {
+            matches!(data_type, DataType::Timestamp(_, _) | DataType::Date32 | DataType::Time64(_))
+                || *data_type == DURATION
+        };
         if !temporal(&a_type) && !temporal(&b_type) {
             return Ok(None);
         }
@@ -157,17 +206,27 @@ impl Binder<'_> {
         let shown = text();
         let checked = |binder: &mut Self, op, args, to| binder.fallible_lane(LaneOp::Checked(op), args, to, &shown);
         let node = match (function, &a_type, &b_type) {
-            (Add, DataType::Timestamp(_, _), d) if *d == DURATION => checked(self, Arithmetic::Add, vec![x, y], a_type)?,
-            (Add, d, DataType::Timestamp(_, _)) if *d == DURATION => checked(self, Arithmetic::Add, vec![x, y], b_type)?,
-            (Subtract, DataType::Timestamp(_, _), d) if *d == DURATION => checked(self, Arithmetic::Subtract, vec![x, y], a_type)?,
-            (Subtract, DataType::Timestamp(_, _), DataType::Timestamp(_, _)) | (Subtract, DataType::Time64(_), DataType::Time64(_)) => {
+            (Add, DataType::Timestamp(_, _), d) if *d == DURATION => {
+                checked(self, Arithmetic::Add, vec![x, y], a_type)?
+            }
+            (Add, d, DataType::Timestamp(_, _)) if *d == DURATION => {
+                checked(self, Arithmetic::Add, vec![x, y], b_type)?
+            }
+            (Subtract, DataType::Timestamp(_, _), d) if *d == DURATION => {
+                checked(self, Arithmetic::Subtract, vec![x, y], a_type)?
+            }
+            (Subtract, DataType::Timestamp(_, _), DataType::Timestamp(_, _))
+            | (Subtract, DataType::Time64(_), DataType::Time64(_)) => {
                 checked(self, Arithmetic::Subtract, vec![x, y], DURATION)?
             }
             (Add, d, e) if *d == DURATION && *e == DURATION => checked(self, Arithmetic::Add, vec![x, y], DURATION)?,
-            (Subtract, d, e) if *d == DURATION && *e == DURATION => checked(self, Arithmetic::Subtract, vec![x, y], DURATION)?,
+            (Subtract, d, e) if *d == DURATION && *e == DURATION => {
+                checked(self, Arithmetic::Subtract, vec![x, y], DURATION)?
+            }
             (Subtract, DataType::Date32, DataType::Date32) => {
                 let (x, y) = (self.days(x)?, self.days(y)?);
-                let days = self.lane(LaneOp::Arithmetic(Arithmetic::Subtract, Kind::I64), vec![x, y], DataType::Int64)?;
+                let days =
+                    self.lane(LaneOp::Arithmetic(Arithmetic::Subtract, Kind::I64), vec![x, y], DataType::Int64)?;
                 let length = self.int64(DAY)?;
                 checked(self, Arithmetic::Multiply, vec![days, length], DURATION)?
             }
@@ -191,7 +250,9 @@ impl Binder<'_> {
             (FloorDivide, d, e) if *d == DURATION && *e == DURATION => {
                 self.lane(LaneOp::Arithmetic(Arithmetic::FloorDivide, Kind::I64), vec![x, y], DataType::Int64)?
             }
-            (Modulo, d, e) if *d == DURATION && *e == DURATION => self.lane(LaneOp::Arithmetic(Arithmetic::Modulo, Kind::I64), vec![x, y], DURATION)?,
+            (Modulo, d, e) if *d == DURATION && *e == DURATION => {
+                self.lane(LaneOp::Arithmetic(Arithmetic::Modulo, Kind::I64), vec![x, y], DURATION)?
+            }
             _ => {
                 let advice = "an instant takes a duration beside it, such as lit(timedelta(hours=1)); whole numbers are cast with .cast(Duration(\"ns\"))";
                 return Err(type_error(&function.name(), &[&a_type, &b_type], advice));
@@ -212,7 +273,9 @@ impl Binder<'_> {
     fn float(&mut self, node: usize) -> Result<usize, Error> {
         match Kind::of(self.type_of(node)) {
             Some(Kind::F64) => Ok(node),
-            Some(from) => self.lane(LaneOp::Convert { from, to: Kind::F64, check: Check::Never }, vec![node], DataType::Float64),
+            Some(from) => {
+                self.lane(LaneOp::Convert { from, to: Kind::F64, check: Check::Never }, vec![node], DataType::Float64)
+            }
             None => self.promoted(node, &DataType::Float64),
         }
     }
@@ -234,7 +297,8 @@ impl Binder<'_> {
         } else {
             duration
         };
-        let moved = self.lane(LaneOp::Arithmetic(Arithmetic::FloorDivide, Kind::I64), vec![duration, length], DataType::Int64)?;
+        let moved =
+            self.lane(LaneOp::Arithmetic(Arithmetic::FloorDivide, Kind::I64), vec![duration, length], DataType::Int64)?;
         let days = self.days(date)?;
         let days = self.lane(LaneOp::Arithmetic(Arithmetic::Add, Kind::I64), vec![days, moved], DataType::Int64)?;
         let op = LaneOp::Convert { from: Kind::I64, to: Kind::I32, check: Check::Strict };
@@ -244,7 +308,11 @@ impl Binder<'_> {
     fn scaled(&mut self, duration: usize, factor: usize, text: &str) -> Result<usize, Error> {
         if is_float(self.type_of(factor)) {
             let (duration, factor) = (self.float(duration)?, self.float(factor)?);
-            let product = self.lane(LaneOp::Arithmetic(Arithmetic::Multiply, Kind::F64), vec![duration, factor], DataType::Float64)?;
+            let product = self.lane(
+                LaneOp::Arithmetic(Arithmetic::Multiply, Kind::F64),
+                vec![duration, factor],
+                DataType::Float64,
+            )?;
             return self.rounded_duration(product, text);
         }
         let factor = self.whole_number(factor)?;
@@ -258,7 +326,12 @@ impl Binder<'_> {
     }
 
     /// Casts between dates, times of day and instants, which follow the zone's clock.
-    pub(super) fn cast_time(&mut self, node: usize, to: &DataType, text: &dyn Fn() -> String) -> Result<Option<usize>, Error> {
+    pub(super) fn cast_time(
+        &mut self,
+        node: usize,
+        to: &DataType,
+        text: &dyn Fn() -> String,
+    ) -> Result<Option<usize>, Error> {
         let from = self.type_of(node).clone();
         let wrong = |message| Error::Parameter { function: "cast".to_owned(), message };
         let key = format!("cast of {from}");
@@ -291,9 +364,22 @@ enum Needs {
 
 fn needs(function: Time) -> Needs {
     match function {
-        Time::Year | Time::Quarter | Time::Month | Time::Week | Time::Weekday | Time::OrdinalDay | Time::Day | Time::Date => Needs::Date,
+        Time::Year
+        | Time::Quarter
+        | Time::Month
+        | Time::Week
+        | Time::Weekday
+        | Time::OrdinalDay
+        | Time::Day
+        | Time::Date => Needs::Date,
         Time::Truncate | Time::Round | Time::OffsetBy | Time::MonthStart | Time::MonthEnd => Needs::Date,
-        Time::Hour | Time::Minute | Time::Second | Time::Millisecond | Time::Microsecond | Time::Nanosecond | Time::Time => Needs::Time,
+        Time::Hour
+        | Time::Minute
+        | Time::Second
+        | Time::Millisecond
+        | Time::Microsecond
+        | Time::Nanosecond
+        | Time::Time => Needs::Time,
         Time::Epoch | Time::ConvertTimeZone | Time::ReplaceTimeZone => Needs::Instant,
         _ => Needs::Any,
     }
@@ -314,7 +400,12 @@ fn total(function: Time) -> Option<i64> {
 
 fn arity(function: Time) -> (usize, usize) {
     match function {
-        Time::Truncate | Time::Round | Time::OffsetBy | Time::Strftime | Time::ConvertTimeZone | Time::ReplaceTimeZone => (2, 2),
+        Time::Truncate
+        | Time::Round
+        | Time::OffsetBy
+        | Time::Strftime
+        | Time::ConvertTimeZone
+        | Time::ReplaceTimeZone => (2, 2),
         Time::Epoch => (1, 2),
         _ => (1, 1),
     }

@@ -24,7 +24,10 @@ pub(crate) fn kernel(from: &DataType, to: &DataType, strict: bool) -> Option<Who
         if strict && cast.null_count() > input.logical_null_count() {
             let lost = (0..input.len()).find(|row| cast.is_null(*row) && !is_null(input, *row));
             if let Some(row) = lost {
-                return Err(Failure { row, message: format!("the value is no {}; cast with strict=False for null instead", type_name(&to)) });
+                return Err(Failure {
+                    row,
+                    message: format!("the value is no {}; cast with strict=False for null instead", type_name(&to)),
+                });
             }
         }
         Ok(cast)

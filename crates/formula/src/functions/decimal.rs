@@ -200,7 +200,12 @@ impl Values {
     }
 }
 
-fn compute(args: &[Argument], rows: usize, output: &DataType, value: impl Fn(usize) -> Outcome) -> Result<ArrayRef, Failure> {
+fn compute(
+    args: &[Argument],
+    rows: usize,
+    output: &DataType,
+    value: impl Fn(usize) -> Outcome,
+) -> Result<ArrayRef, Failure> {
     let rows = if args.iter().any(|arg| matches!(arg, Argument::Many(_))) { rows } else { 1 };
     let (precision, scale) = match output {
         DataType::Decimal128(precision, scale) | DataType::Decimal256(precision, scale) => (*precision, *scale),
@@ -218,7 +223,15 @@ fn compute(args: &[Argument], rows: usize, output: &DataType, value: impl Fn(usi
         let (result, is_there) = match outcome {
             Outcome::Value(value) if value < limit && value.wrapping_neg() < limit => (value, true),
             Outcome::Null => (i256::ZERO, false),
-            _ => return Err(Failure { row, message: format!("the result has more digits than {} holds; cast to a wider Decimal", type_name(output)) }),
+            _ => {
+                return Err(Failure {
+                    row,
+                    message: format!(
+                        "the result has more digits than {} holds; cast to a wider Decimal",
+                        type_name(output)
+                    ),
+                });
+            }
         };
         values.push(result);
         there.push(is_there);
@@ -227,9 +240,15 @@ fn compute(args: &[Argument], rows: usize, output: &DataType, value: impl Fn(usi
     let array: ArrayRef = match output {
         DataType::Decimal128(_, _) => {
             let narrow: Vec<i128> = values.iter().map(|value| value.as_i128()).collect();
-            Arc::new(Decimal128Array::new(narrow.into(), nulls).with_precision_and_scale(precision, scale).map_err(failure)?)
+            Arc::new(
+                Decimal128Array::new(narrow.into(), nulls)
+                    .with_precision_and_scale(precision, scale)
+                    .map_err(failure)?,
+            )
         }
-        _ => Arc::new(Decimal256Array::new(values.into(), nulls).with_precision_and_scale(precision, scale).map_err(failure)?),
+        _ => Arc::new(
+            Decimal256Array::new(values.into(), nulls).with_precision_and_scale(precision, scale).map_err(failure)?,
+        ),
     };
     Ok(array)
 }

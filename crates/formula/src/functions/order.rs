@@ -56,7 +56,9 @@ fn validity(argument: &Argument, rows: usize) -> BooleanBuffer {
     match argument {
         Argument::One(value) if value.is_null(0) => BooleanBuffer::new_unset(rows),
         Argument::One(_) => BooleanBuffer::new_set(rows),
-        Argument::Many(values) => values.logical_nulls().map_or_else(|| BooleanBuffer::new_set(rows), |nulls| nulls.inner().clone()),
+        Argument::Many(values) => {
+            values.logical_nulls().map_or_else(|| BooleanBuffer::new_set(rows), |nulls| nulls.inner().clone())
+        }
     }
 }
 

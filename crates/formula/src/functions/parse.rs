@@ -41,7 +41,11 @@ pub(crate) fn datetime(format: Option<&str>, strict: bool, zoned: bool) -> Whole
             let instant = match &format {
                 Some(format) => {
                     let parsed = BrokenDownTime::parse(format, text).ok()?;
-                    if zoned { parsed.to_timestamp().ok()? } else { wall_clock(parsed.to_datetime().or_else(|_| parsed.to_date().map(civil::DateTime::from)).ok()?)? }
+                    if zoned {
+                        parsed.to_timestamp().ok()?
+                    } else {
+                        wall_clock(parsed.to_datetime().or_else(|_| parsed.to_date().map(civil::DateTime::from)).ok()?)?
+                    }
                 }
                 None => text.parse::<civil::DateTime>().ok().and_then(wall_clock)?,
             };
@@ -57,13 +61,22 @@ fn wall_clock(datetime: civil::DateTime) -> Option<jiff::Timestamp> {
     TimeZone::UTC.to_timestamp(datetime).ok()
 }
 
-fn each<T>(texts: &Strings<'_>, rows: usize, strict: bool, what: &str, read: impl Fn(&str) -> Option<T>) -> Result<Vec<Option<T>>, Failure> {
+fn each<T>(
+    texts: &Strings<'_>,
+    rows: usize,
+    strict: bool,
+    what: &str,
+    read: impl Fn(&str) -> Option<T>,
+) -> Result<Vec<Option<T>>, Failure> {
     let mut values = Vec::with_capacity(rows);
     for row in 0..rows {
         let text = texts.get(row);
         let value = text.and_then(&read);
         if strict && text.is_some() && value.is_none() {
-            return Err(Failure { row, message: format!("the text is no {what} of this format; use strict=False for null instead") });
+            return Err(Failure {
+                row,
+                message: format!("the text is no {what} of this format; use strict=False for null instead"),
+            });
         }
         values.push(value);
     }

@@ -13,7 +13,11 @@ pub(crate) struct Period {
 impl Period {
     /// Reads a sequence of numbers with units y, q, mo, w, d, h, m, s, ms, us, ns; a minus stands for all.
     pub(crate) fn parse(text: &str) -> Result<Period, String> {
-        let wrong = || format!("\"{text}\" is no length of time; write it as \"1h\", \"15m\", \"1d12h\" or \"1mo\" (units: y q mo w d h m s ms us ns)");
+        let wrong = || {
+            format!(
+                "\"{text}\" is no length of time; write it as \"1h\", \"15m\", \"1d12h\" or \"1mo\" (units: y q mo w d h m s ms us ns)"
+            )
+        };
         let (sign, mut rest) = match text.strip_prefix('-') {
             Some(rest) => (-1, rest),
             None => (1, text),
@@ -25,7 +29,8 @@ impl Period {
         while !rest.is_empty() {
             let digits = rest.find(|character: char| !character.is_ascii_digit()).ok_or_else(wrong)?;
             let count: i64 = rest[..digits].parse().map_err(|_| wrong())?;
-            let letters = rest[digits..].find(|character: char| !character.is_ascii_lowercase()).unwrap_or(rest.len() - digits);
+            let letters =
+                rest[digits..].find(|character: char| !character.is_ascii_lowercase()).unwrap_or(rest.len() - digits);
             let (field, factor) = match &rest[digits..digits + letters] {
                 "y" => (&mut period.months, 12),
                 "q" => (&mut period.months, 3),
@@ -67,7 +72,10 @@ impl Period {
 pub(crate) enum Step {
     Months(i64),
     /// `weeks`: whole weeks begin on Mondays.
-    Nanoseconds { length: i64, weeks: bool },
+    Nanoseconds {
+        length: i64,
+        weeks: bool,
+    },
 }
 
 impl Step {

@@ -80,7 +80,9 @@ pub(crate) fn ends_with() -> Whole {
 pub(crate) fn matches(pattern: Regex) -> Whole {
     Arc::new(move |args, _| {
         let strings = args[0].array().as_string_view();
-        let found = BooleanBuffer::collect_bool(strings.len(), |row| strings.is_valid(row) && pattern.is_match(strings.value(row)));
+        let found = BooleanBuffer::collect_bool(strings.len(), |row| {
+            strings.is_valid(row) && pattern.is_match(strings.value(row))
+        });
         Ok(Arc::new(BooleanArray::new(found, strings.nulls().cloned())))
     })
 }
@@ -135,7 +137,8 @@ pub(crate) fn head() -> Whole {
 pub(crate) fn tail() -> Whole {
     part(|text, args, row| {
         let count = args[0].get(row)?;
-        let start = if count < 0 { count.saturating_neg() } else { (text.chars().count() as i64).saturating_sub(count).max(0) };
+        let start =
+            if count < 0 { count.saturating_neg() } else { (text.chars().count() as i64).saturating_sub(count).max(0) };
         Some(characters(text, start, i64::MAX))
     })
 }
@@ -143,7 +146,11 @@ pub(crate) fn tail() -> Whole {
 fn characters(text: &str, start: i64, end: i64) -> &str {
     let at = |count: i64| {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
-        if text.is_ascii() { count.min(text.len()) } else { text.char_indices().nth(count).map_or(text.len(), |(index, _)| index) }
+        if text.is_ascii() {
+            count.min(text.len())
+        } else {
+            text.char_indices().nth(count).map_or(text.len(), |(index, _)| index)
+        }
     };
     &text[at(start)..at(end).max(at(start))]
 }

@@ -34,8 +34,12 @@ impl Clock {
     /// Calls `each` with local days and nanoseconds of the day.
     fn walk(&self, array: &ArrayRef, mut each: impl FnMut(i64, i64)) {
         match self {
-            Clock::Date => array.as_primitive::<Date32Type>().values().iter().for_each(|days| each(i64::from(*days), 0)),
-            Clock::TimeOfDay => array.as_primitive::<Time64NanosecondType>().values().iter().for_each(|ns| each(0, *ns)),
+            Clock::Date => {
+                array.as_primitive::<Date32Type>().values().iter().for_each(|days| each(i64::from(*days), 0))
+            }
+            Clock::TimeOfDay => {
+                array.as_primitive::<Time64NanosecondType>().values().iter().for_each(|ns| each(0, *ns))
+            }
             Clock::Instant(zone) => {
                 let mut offsets = Offsets::new(zone);
                 array.as_primitive::<TimestampNanosecondType>().values().iter().for_each(|ns| {
@@ -102,7 +106,12 @@ const OUT_OF_RANGE: &str = "the result is outside the range of instants, 1677-09
 
 /// Instants moved on the local clock: `f` gets local days and nanoseconds of the day, and the
 /// instant near which the result is looked for.
-fn moved(array: &ArrayRef, zone: &TimeZone, output: &DataType, f: impl Fn(&mut Offsets<'_>, i64) -> Option<i64>) -> Result<ArrayRef, Failure> {
+fn moved(
+    array: &ArrayRef,
+    zone: &TimeZone,
+    output: &DataType,
+    f: impl Fn(&mut Offsets<'_>, i64) -> Option<i64>,
+) -> Result<ArrayRef, Failure> {
     let instants = array.as_primitive::<TimestampNanosecondType>();
     let mut offsets = Offsets::new(zone);
     let mut values = Vec::with_capacity(instants.len());
@@ -166,7 +175,9 @@ fn cut(days: i64, ns: i64, step: Step, round: bool) -> Option<(i64, i64)> {
         Step::Nanoseconds { length, weeks } => {
             // 1970-01-01 was a Thursday; weeks are counted from the Monday before it.
             let shift = if weeks { 3 } else { 0 };
-            let local = i128::from(days + shift) * i128::from(DAY) + i128::from(ns) + if round { i128::from(length / 2) } else { 0 };
+            let local = i128::from(days + shift) * i128::from(DAY)
+                + i128::from(ns)
+                + if round { i128::from(length / 2) } else { 0 };
             let cut = local.div_euclid(i128::from(length)) * i128::from(length) - i128::from(shift) * i128::from(DAY);
             let days = i64::try_from(cut.div_euclid(i128::from(DAY))).ok()?;
             Some((days, cut.rem_euclid(i128::from(DAY)) as i64))
@@ -187,7 +198,9 @@ pub(crate) fn offset_by(clock: Clock, period: Period) -> Whole {
                 let days = civil::add_months(days, period.months) + period.days;
                 offsets.instant_of(days, rest, Some(ns))?.checked_add(period.ns)
             }),
-            _ => moved_days(array, |days| civil::add_months(days, period.months) + period.days + period.ns.div_euclid(DAY)),
+            _ => moved_days(array, |days| {
+                civil::add_months(days, period.months) + period.days + period.ns.div_euclid(DAY)
+            }),
         }
     })
 }
@@ -302,7 +315,8 @@ pub(crate) fn strftime(clock: Clock, format: String) -> Whole {
                     time.map(|time| write!(text, "{}", time.strftime(&format)))
                 }
                 Clock::Instant(zone) => {
-                    let zoned = instant(array.as_primitive::<TimestampNanosecondType>().value(row)).to_zoned(zone.clone());
+                    let zoned =
+                        instant(array.as_primitive::<TimestampNanosecondType>().value(row)).to_zoned(zone.clone());
                     Ok(write!(text, "{}", zoned.strftime(&format)))
                 }
             };
@@ -321,6 +335,8 @@ pub(crate) fn check_format(clock: &Clock, format: &str) -> Result<(), String> {
     match clock {
         Clock::Date => jiff::fmt::strtime::format(format, jiff::civil::date(2000, 1, 1)).map(drop).map_err(wrong),
         Clock::TimeOfDay => jiff::fmt::strtime::format(format, jiff::civil::time(1, 2, 3, 4)).map(drop).map_err(wrong),
-        Clock::Instant(zone) => jiff::fmt::strtime::format(format, &instant(0).to_zoned(zone.clone())).map(drop).map_err(wrong),
+        Clock::Instant(zone) => {
+            jiff::fmt::strtime::format(format, &instant(0).to_zoned(zone.clone())).map(drop).map_err(wrong)
+        }
     }
 }

@@ -19,7 +19,8 @@ pub(crate) fn zone_of(name: Option<&Arc<str>>) -> Result<TimeZone, String> {
         let offset = jiff::tz::Offset::from_seconds(seconds).map_err(|error| error.to_string())?;
         return Ok(TimeZone::fixed(offset));
     }
-    TimeZone::get(name).map_err(|_| format!("no time zone is called \"{name}\"; names are IANA's, such as \"Europe/Paris\""))
+    TimeZone::get(name)
+        .map_err(|_| format!("no time zone is called \"{name}\"; names are IANA's, such as \"Europe/Paris\""))
 }
 
 fn fixed_offset(text: &str) -> Option<i32> {
@@ -64,7 +65,8 @@ impl<'a> Offsets<'a> {
         self.offset = nanoseconds(self.zone.to_offset(instant));
         // `preceding` is strict: an instant that is itself a change is found one nanosecond later.
         let just_after = instant.checked_add(SignedDuration::from_nanos(1)).unwrap_or(instant);
-        let from = self.zone.preceding(just_after).next().map_or(i128::MIN, |change| change.timestamp().as_nanosecond());
+        let from =
+            self.zone.preceding(just_after).next().map_or(i128::MIN, |change| change.timestamp().as_nanosecond());
         let to = self.zone.following(instant).next().map_or(i128::MAX, |change| change.timestamp().as_nanosecond());
         self.run = from..to;
     }
@@ -118,7 +120,8 @@ mod tests {
         let mut offsets = Offsets::new(&zone);
         let hour = 3_600_000_000_000;
         let spring = 1_362_898_800 * 1_000_000_000_i64; // 2013-03-10T07:00:00Z
-        for (ns, hours) in [(spring - 1, -5), (spring, -4), (spring + 1, -4), (spring - 1, -5), (0, -5), (i64::MAX, -4)] {
+        for (ns, hours) in [(spring - 1, -5), (spring, -4), (spring + 1, -4), (spring - 1, -5), (0, -5), (i64::MAX, -4)]
+        {
             assert_eq!(offsets.at(ns), hours * hour, "{ns}");
         }
         assert!(offsets.at(i64::MIN) < -4 * hour);

@@ -11,7 +11,13 @@ pub(crate) enum Connective {
 }
 
 /// Kleene logic. Returns whether the result has nulls.
-pub(crate) fn connect(connective: Connective, a: &Operand<'_>, b: &Operand<'_>, out: &mut [u64], valid: &mut [u64]) -> bool {
+pub(crate) fn connect(
+    connective: Connective,
+    a: &Operand<'_>,
+    b: &Operand<'_>,
+    out: &mut [u64],
+    valid: &mut [u64],
+) -> bool {
     let nulls = a.valid.has_nulls() || b.valid.has_nulls();
     for (index, (word, valid)) in out.iter_mut().zip(valid).enumerate() {
         let (x, y) = (a.word(index), b.word(index));
@@ -60,7 +66,9 @@ pub(crate) fn select<T: Native>(mask: &[u64], a: In<'_, T>, b: In<'_, T>, out: &
 fn choose<T: Native>(mask: &[u8; 64], a: In<'_, T>, b: In<'_, T>, out: &mut [T]) {
     let rows = out.iter_mut().zip(mask);
     match (a, b) {
-        (In::Many(a), In::Many(b)) => rows.zip(a.iter().zip(b)).for_each(|((out, mask), (a, b))| *out = if *mask != 0 { *a } else { *b }),
+        (In::Many(a), In::Many(b)) => {
+            rows.zip(a.iter().zip(b)).for_each(|((out, mask), (a, b))| *out = if *mask != 0 { *a } else { *b })
+        }
         (In::Many(a), In::One(b)) => rows.zip(a).for_each(|((out, mask), a)| *out = if *mask != 0 { *a } else { b }),
         (In::One(a), In::Many(b)) => rows.zip(b).for_each(|((out, mask), b)| *out = if *mask != 0 { a } else { *b }),
         (In::One(a), In::One(b)) => rows.for_each(|(out, mask)| *out = if *mask != 0 { a } else { b }),
@@ -87,7 +95,9 @@ pub(crate) fn meet(a: Valid<'_>, b: Valid<'_>, out: &mut [u64]) -> bool {
         (Valid::All, Valid::All) => return false,
         (Valid::Never, _) | (_, Valid::Never) => out.fill(0),
         (Valid::Words(words), Valid::All) | (Valid::All, Valid::Words(words)) => out.copy_from_slice(words),
-        (Valid::Words(a), Valid::Words(b)) => out.iter_mut().zip(a.iter().zip(b)).for_each(|(out, (a, b))| *out = a & b),
+        (Valid::Words(a), Valid::Words(b)) => {
+            out.iter_mut().zip(a.iter().zip(b)).for_each(|(out, (a, b))| *out = a & b)
+        }
     }
     true
 }

@@ -236,7 +236,12 @@ pub(crate) fn map<A: Native, R: Native>(a: In<'_, A>, out: &mut [R], f: impl Fn(
 
 /// `out[i] = f(a[i], b[i])`.
 #[inline]
-pub(crate) fn zip<A: Native, B: Native, R: Native>(a: In<'_, A>, b: In<'_, B>, out: &mut [R], f: impl Fn(A, B) -> R + Copy) {
+pub(crate) fn zip<A: Native, B: Native, R: Native>(
+    a: In<'_, A>,
+    b: In<'_, B>,
+    out: &mut [R],
+    f: impl Fn(A, B) -> R + Copy,
+) {
     match (a, b) {
         (In::Many(a), In::Many(b)) => out.iter_mut().zip(a.iter().zip(b)).for_each(|(out, (a, b))| *out = f(*a, *b)),
         (In::Many(a), In::One(b)) => out.iter_mut().zip(a).for_each(|(out, a)| *out = f(*a, b)),
@@ -260,7 +265,12 @@ pub(crate) fn test<A: Native>(a: In<'_, A>, out: &mut [u64], f: impl Fn(A) -> bo
 
 /// Bit i of `out` is `f(a[i], b[i])`.
 #[inline]
-pub(crate) fn test2<A: Native, B: Native>(a: In<'_, A>, b: In<'_, B>, out: &mut [u64], f: impl Fn(A, B) -> bool + Copy) {
+pub(crate) fn test2<A: Native, B: Native>(
+    a: In<'_, A>,
+    b: In<'_, B>,
+    out: &mut [u64],
+    f: impl Fn(A, B) -> bool + Copy,
+) {
     match (a, b) {
         (In::Many(a), In::Many(b)) => out.iter_mut().zip(a.chunks(64).zip(b.chunks(64))).for_each(|(word, (a, b))| {
             let mut bytes = [0_u8; 64];

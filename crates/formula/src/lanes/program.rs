@@ -95,7 +95,14 @@ impl Program {
         Ok(output)
     }
 
-    fn run_block(&self, leaves: &[Leaf], registers: &mut [Register], output: &mut Output, start: usize, total: usize) -> Result<(), Failed> {
+    fn run_block(
+        &self,
+        leaves: &[Leaf],
+        registers: &mut [Register],
+        output: &mut Output,
+        start: usize,
+        total: usize,
+    ) -> Result<(), Failed> {
         let rows = BLOCK.min(total - start);
         let words = rows.div_ceil(64);
         let (last, before) = self.instructions.split_last().expect("a program has at least one instruction");
@@ -120,7 +127,15 @@ impl Program {
         Ok(())
     }
 
-    fn with_operands<R>(&self, instruction: &Instruction, leaves: &[Leaf], registers: &[Register], start: usize, rows: usize, run: impl FnOnce(&[Operand<'_>]) -> R) -> R {
+    fn with_operands<R>(
+        &self,
+        instruction: &Instruction,
+        leaves: &[Leaf],
+        registers: &[Register],
+        start: usize,
+        rows: usize,
+        run: impl FnOnce(&[Operand<'_>]) -> R,
+    ) -> R {
         let operand = |slot: &Slot| self.operand(*slot, leaves, registers, start, rows);
         match instruction.args.as_slice() {
             [a] => run(&[operand(a)]),
@@ -130,7 +145,14 @@ impl Program {
         }
     }
 
-    fn operand<'a>(&'a self, slot: Slot, leaves: &'a [Leaf], registers: &'a [Register], start: usize, rows: usize) -> Operand<'a> {
+    fn operand<'a>(
+        &'a self,
+        slot: Slot,
+        leaves: &'a [Leaf],
+        registers: &'a [Register],
+        start: usize,
+        rows: usize,
+    ) -> Operand<'a> {
         let words = rows.div_ceil(64);
         match slot {
             Slot::Register(index) => {
@@ -140,7 +162,8 @@ impl Program {
             }
             Slot::Leaf(index) => {
                 let Leaf { values, valid } = &leaves[index];
-                let valid = valid.as_ref().map_or(Valid::All, |valid| Valid::Words(&valid[start / 64..start / 64 + words]));
+                let valid =
+                    valid.as_ref().map_or(Valid::All, |valid| Valid::Words(&valid[start / 64..start / 64 + words]));
                 Operand { lane: values.block(start, rows), one: false, valid }
             }
             Slot::Constant(index) => {

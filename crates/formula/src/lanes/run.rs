@@ -17,7 +17,10 @@ pub(crate) enum LaneOp {
     Divide(Kind),
     Unary(Unary, Kind),
     Bitwise(Bitwise, Kind),
-    Shift { left: bool, kind: Kind },
+    Shift {
+        left: bool,
+        kind: Kind,
+    },
     Math(Math, Kind),
     Math2(Math2, Kind),
     /// To so many places; the count is an Int64 operand.
@@ -25,18 +28,30 @@ pub(crate) enum LaneOp {
     Compare(Comparison, Kind),
     /// UInt64 with Int64.
     CompareMixed(Comparison),
-    Missing { negate: bool, kind: Kind },
+    Missing {
+        negate: bool,
+        kind: Kind,
+    },
     Connect(Connective),
     Not,
-    IsNull { negate: bool },
+    IsNull {
+        negate: bool,
+    },
     Class(Class, Kind),
     /// Condition, value if it is true, value if not.
     Select(Kind),
     /// The first value that is there.
     Coalesce(Kind),
     /// The lesser or greater of the values that are neither null nor NaN.
-    Extreme { greatest: bool, kind: Kind },
-    Convert { from: Kind, to: Kind, check: Check },
+    Extreme {
+        greatest: bool,
+        kind: Kind,
+    },
+    Convert {
+        from: Kind,
+        to: Kind,
+        check: Check,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -100,16 +115,46 @@ pub(crate) enum Ran {
 macro_rules! numbers {
     ($kind:expr, $native:ident => $body:expr) => {
         match $kind {
-            Kind::I8 => { type $native = i8; $body }
-            Kind::I16 => { type $native = i16; $body }
-            Kind::I32 => { type $native = i32; $body }
-            Kind::I64 => { type $native = i64; $body }
-            Kind::U8 => { type $native = u8; $body }
-            Kind::U16 => { type $native = u16; $body }
-            Kind::U32 => { type $native = u32; $body }
-            Kind::U64 => { type $native = u64; $body }
-            Kind::F32 => { type $native = f32; $body }
-            Kind::F64 => { type $native = f64; $body }
+            Kind::I8 => {
+                type $native = i8;
+                $body
+            }
+            Kind::I16 => {
+                type $native = i16;
+                $body
+            }
+            Kind::I32 => {
+                type $native = i32;
+                $body
+            }
+            Kind::I64 => {
+                type $native = i64;
+                $body
+            }
+            Kind::U8 => {
+                type $native = u8;
+                $body
+            }
+            Kind::U16 => {
+                type $native = u16;
+                $body
+            }
+            Kind::U32 => {
+                type $native = u32;
+                $body
+            }
+            Kind::U64 => {
+                type $native = u64;
+                $body
+            }
+            Kind::F32 => {
+                type $native = f32;
+                $body
+            }
+            Kind::F64 => {
+                type $native = f64;
+                $body
+            }
             Kind::Bits | Kind::Opaque => unreachable!("binding gives arithmetic only numbers"),
         }
     };
@@ -118,14 +163,38 @@ macro_rules! numbers {
 macro_rules! integers {
     ($kind:expr, $native:ident => $body:expr) => {
         match $kind {
-            Kind::I8 => { type $native = i8; $body }
-            Kind::I16 => { type $native = i16; $body }
-            Kind::I32 => { type $native = i32; $body }
-            Kind::I64 => { type $native = i64; $body }
-            Kind::U8 => { type $native = u8; $body }
-            Kind::U16 => { type $native = u16; $body }
-            Kind::U32 => { type $native = u32; $body }
-            Kind::U64 => { type $native = u64; $body }
+            Kind::I8 => {
+                type $native = i8;
+                $body
+            }
+            Kind::I16 => {
+                type $native = i16;
+                $body
+            }
+            Kind::I32 => {
+                type $native = i32;
+                $body
+            }
+            Kind::I64 => {
+                type $native = i64;
+                $body
+            }
+            Kind::U8 => {
+                type $native = u8;
+                $body
+            }
+            Kind::U16 => {
+                type $native = u16;
+                $body
+            }
+            Kind::U32 => {
+                type $native = u32;
+                $body
+            }
+            Kind::U64 => {
+                type $native = u64;
+                $body
+            }
             _ => unreachable!("binding gives bitwise operators only integers"),
         }
     };
@@ -134,8 +203,14 @@ macro_rules! integers {
 macro_rules! floats {
     ($kind:expr, $native:ident => $body:expr) => {
         match $kind {
-            Kind::F32 => { type $native = f32; $body }
-            Kind::F64 => { type $native = f64; $body }
+            Kind::F32 => {
+                type $native = f32;
+                $body
+            }
+            Kind::F64 => {
+                type $native = f64;
+                $body
+            }
             _ => unreachable!("binding gives functions of floats only floats"),
         }
     };
@@ -168,11 +243,14 @@ impl LaneOp {
             LaneOp::Same(kind) => same(kind, &args[0], out),
             LaneOp::Arithmetic(op, kind) => {
                 numbers!(kind, T => arithmetic::<T>(op, args, T::write(out)));
-                if matches!(op, Arithmetic::FloorDivide | Arithmetic::Modulo) && !matches!(kind, Kind::F32 | Kind::F64) {
+                if matches!(op, Arithmetic::FloorDivide | Arithmetic::Modulo) && !matches!(kind, Kind::F32 | Kind::F64)
+                {
                     return null_where_indivisible(kind, &args[1], valid, nulls, rows);
                 }
             }
-            LaneOp::Divide(kind) => floats!(kind, T => zip(args[0].values::<T>(), args[1].values::<T>(), T::write(out), T::divide)),
+            LaneOp::Divide(kind) => {
+                floats!(kind, T => zip(args[0].values::<T>(), args[1].values::<T>(), T::write(out), T::divide))
+            }
             LaneOp::Unary(op, kind) => numbers!(kind, T => {
                 let (a, out) = (args[0].values::<T>(), T::write(out));
                 match op {
@@ -208,7 +286,9 @@ impl LaneOp {
                 zip(args[0].values::<T>(), decimals, T::write(out), |a, places| a.round_to(places.clamp(-400, 400) as i32));
             }),
             LaneOp::Compare(comparison, Kind::Bits) => compare_bits(comparison, &args[0], &args[1], bits_mut(out)),
-            LaneOp::Compare(comparison, kind) => numbers!(kind, T => compare::<T>(comparison, &args[0], &args[1], bits_mut(out))),
+            LaneOp::Compare(comparison, kind) => {
+                numbers!(kind, T => compare::<T>(comparison, &args[0], &args[1], bits_mut(out)))
+            }
             LaneOp::CompareMixed(comparison) => compare_mixed(comparison, &args[0], &args[1], bits_mut(out)),
             LaneOp::Not => bits_mut(out).iter_mut().enumerate().for_each(|(index, out)| *out = !args[0].word(index)),
             LaneOp::Class(class, kind) => floats!(kind, T => {

@@ -28,7 +28,11 @@ fn integers_wrap_and_divide_as_decided() {
     check(&call("sign", [col("a")]), &pair(), "1 -1 1 -1 -1 1 null 1");
     check(&call("**", [col("a"), lit(2_i64)]), &pair(), "49 49 49 49 0 1 null 25");
     check(&call("**", [col("b"), lit(-1_i64)]), &pair(), "0.5 0.5 -0.5 -0.5 -1.0 1.0 1.0 inf");
-    check(&call("-", [col("a"), col("b"), lit(1_i64)]), &pair(), "4 -10 8 -6 -9223372036854775808 9223372036854775805 null 4");
+    check(
+        &call("-", [col("a"), col("b"), lit(1_i64)]),
+        &pair(),
+        "4 -10 8 -6 -9223372036854775808 9223372036854775805 null 4",
+    );
 }
 
 #[test]
@@ -53,7 +57,19 @@ fn small_integers_wrap_in_their_own_width() {
 #[test]
 fn floats_follow_ieee() {
     let columns = vec![
-        ("x", floats([Some(7.0), Some(-7.0), Some(1.0), Some(0.0), Some(f64::NAN), Some(f64::INFINITY), None, Some(-0.0)])),
+        (
+            "x",
+            floats([
+                Some(7.0),
+                Some(-7.0),
+                Some(1.0),
+                Some(0.0),
+                Some(f64::NAN),
+                Some(f64::INFINITY),
+                None,
+                Some(-0.0),
+            ]),
+        ),
         ("y", floats([Some(2.0), Some(2.0), Some(0.0), Some(0.0), Some(1.0), Some(2.0), Some(1.0), Some(5.0)])),
     ];
     let xy = || [col("x"), col("y")];
@@ -68,7 +84,19 @@ fn floats_follow_ieee() {
 
 #[test]
 fn rounding() {
-    let columns = vec![("x", floats([Some(0.5), Some(1.5), Some(-2.5), Some(2.675), Some(f64::NAN), Some(f64::NEG_INFINITY), Some(1e308), None]))];
+    let columns = vec![(
+        "x",
+        floats([
+            Some(0.5),
+            Some(1.5),
+            Some(-2.5),
+            Some(2.675),
+            Some(f64::NAN),
+            Some(f64::NEG_INFINITY),
+            Some(1e308),
+            None,
+        ]),
+    )];
     check(&call("round", [col("x")]), &columns, "0.0 2.0 -2.0 3.0 NaN -inf 1e308 null");
     check(&call("round", [col("x"), lit(1_i64)]), &columns, "0.5 1.5 -2.5 2.7 NaN -inf 1e308 null");
     check(&call("floor", [col("x")]), &columns, "0.0 1.0 -3.0 2.0 NaN -inf 1e308 null");

@@ -17,12 +17,25 @@ fn floats_to_integers_are_cut_and_checked() {
     let good = [("x", floats([Some(1.9), Some(-1.9), Some(-0.0), None, Some(127.9)]))];
     check(&cast(DataType::Int8, true), &good, "1 -1 0 null 127");
     check(&cast(DataType::Boolean, true), &good, "true true false null true");
-    let bad = [("x", floats([Some(1.0), Some(f64::NAN), Some(f64::INFINITY), Some(128.0), Some(-129.0), Some(-128.9), None]))];
+    let bad = [(
+        "x",
+        floats([Some(1.0), Some(f64::NAN), Some(f64::INFINITY), Some(128.0), Some(-129.0), Some(-128.9), None]),
+    )];
     check(&cast(DataType::Int8, false), &bad, "1 null null null null -128 null");
     let error = try_run(&cast(DataType::Int8, true), &bad).unwrap_err();
     assert_eq!((error.row, error.value.as_str(), error.expression.as_str()), (1, "NaN", "col(\"x\").cast(Int8)"));
-    assert_eq!(error.to_string(), "the value does not fit Int8; cast with strict=False for null instead (value NaN, in col(\"x\").cast(Int8))");
-    let edges = [("x", floats([Some(9_223_372_036_854_774_784.0), Some(9_223_372_036_854_775_808.0), Some(-9_223_372_036_854_775_808.0)]))];
+    assert_eq!(
+        error.to_string(),
+        "the value does not fit Int8; cast with strict=False for null instead (value NaN, in col(\"x\").cast(Int8))"
+    );
+    let edges = [(
+        "x",
+        floats([
+            Some(9_223_372_036_854_774_784.0),
+            Some(9_223_372_036_854_775_808.0),
+            Some(-9_223_372_036_854_775_808.0),
+        ]),
+    )];
     check(&cast(DataType::Int64, false), &edges, "9223372036854774784 null -9223372036854775808");
     check(&cast(DataType::UInt64, false), &edges, "9223372036854774784 9223372036854775808 null");
 }
@@ -76,7 +89,10 @@ fn whole_numbers_count_in_the_unit_named() {
 fn constants_that_do_not_fit_are_errors_at_binding() {
     let columns = [("x", ints([Some(1)]))];
     let error = bound(&lit("abc").cast(DataType::Int64, true).unwrap(), &columns).unwrap_err().to_string();
-    assert_eq!(error, "in lit(\"abc\").cast(Int64): the value is no Int64; cast with strict=False for null instead (value \"abc\")");
+    assert_eq!(
+        error,
+        "in lit(\"abc\").cast(Int64): the value is no Int64; cast with strict=False for null instead (value \"abc\")"
+    );
     check(&lit("abc").cast(DataType::Int64, false).unwrap(), &columns, "null");
     check(&call("+", [col("x"), lit(5_i64).cast(DataType::Int8, true).unwrap()]), &columns, "6");
 }

@@ -7,7 +7,24 @@ use crate::{Expr, Literal};
 
 const INTS: [i64; 8] = [i64::MIN, -7, -1, 0, 1, 2, 63, i64::MAX];
 const FLOATS: [f64; 9] = [f64::NEG_INFINITY, -2.5, -0.0, 0.0, 0.5, 2.5, f64::MAX, f64::INFINITY, f64::NAN];
-const BINARY: &[&str] = &["+", "-", "*", "/", "//", "%", "==", "!=", "<", "<=", ">", ">=", "eq_missing", "ne_missing", "max_horizontal", "min_horizontal"];
+const BINARY: &[&str] = &[
+    "+",
+    "-",
+    "*",
+    "/",
+    "//",
+    "%",
+    "==",
+    "!=",
+    "<",
+    "<=",
+    ">",
+    ">=",
+    "eq_missing",
+    "ne_missing",
+    "max_horizontal",
+    "min_horizontal",
+];
 
 fn same(folded: &Expr, run_on: &Expr, columns: &[(&str, ArrayRef)]) {
     let bound = bound(folded, columns).unwrap();
@@ -69,8 +86,11 @@ fn chunks_of_any_length_and_offset_give_the_same() {
     let sum = call("+", [call("*", [col("a"), col("x")]), call("//", [col("a"), lit(3_i64)])]);
     let whole_expr = Expr::when(vec![(condition, sum)], Some(call("fill_null", [col("x"), lit(-1.0)]))).unwrap();
     let whole = run(&whole_expr, &columns);
-    for (start, length) in [(0, 0), (0, 1), (1, 63), (1, 64), (63, 65), (5, 1_019), (5, 1_024), (1_000, 1_025), (7, 2_993)] {
-        let part: Vec<(&str, ArrayRef)> = columns.iter().map(|(name, array)| (*name, array.slice(start, length))).collect();
+    for (start, length) in
+        [(0, 0), (0, 1), (1, 63), (1, 64), (63, 65), (5, 1_019), (5, 1_024), (1_000, 1_025), (7, 2_993)]
+    {
+        let part: Vec<(&str, ArrayRef)> =
+            columns.iter().map(|(name, array)| (*name, array.slice(start, length))).collect();
         assert_eq!(&run(&whole_expr, &part), &whole.slice(start, length), "{start} {length}");
     }
 }

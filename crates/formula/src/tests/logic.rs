@@ -6,7 +6,16 @@ use crate::testing::*;
 use crate::{Closed, Expr, Function, Literal};
 
 fn extremes() -> Vec<(&'static str, ArrayRef)> {
-    let values = [Some(f64::NEG_INFINITY), Some(-1.0), Some(-0.0), Some(0.0), Some(f64::INFINITY), Some(f64::NAN), Some(-f64::NAN), None];
+    let values = [
+        Some(f64::NEG_INFINITY),
+        Some(-1.0),
+        Some(-0.0),
+        Some(0.0),
+        Some(f64::INFINITY),
+        Some(f64::NAN),
+        Some(-f64::NAN),
+        None,
+    ];
     vec![("x", floats(values))]
 }
 
@@ -23,7 +32,8 @@ fn one_total_order() {
         (">=", |a, b| a >= b),
     ] {
         for (i, value) in values.iter().enumerate() {
-            let expected: Vec<Option<bool>> = order.iter().map(|other| Some(holds(*other, order[i]))).chain([None]).collect();
+            let expected: Vec<Option<bool>> =
+                order.iter().map(|other| Some(holds(*other, order[i]))).chain([None]).collect();
             let by_literal = run(&call(name, [col("x"), lit(*value)]), &extremes());
             assert_eq!(&by_literal, &bools(expected.clone()), "x {name} {value}");
             let columns = vec![extremes().remove(0), ("y", floats(vec![Some(*value); 8]))];
@@ -74,18 +84,33 @@ fn tests_of_one_value() {
 fn membership_follows_the_total_order_and_never_matches_null() {
     let list = |items: Vec<Literal>| Expr::Literal(Literal::List(items));
     let x = |items| call("is_in", [col("x"), list(items)]);
-    check(&x(vec![Literal::Float(f64::NAN), Literal::Float(0.0)]), &extremes(), "false false true true false true true null");
+    check(
+        &x(vec![Literal::Float(f64::NAN), Literal::Float(0.0)]),
+        &extremes(),
+        "false false true true false true true null",
+    );
     check(&x(vec![Literal::Null, Literal::Int(-1)]), &extremes(), "false true false false false false false null");
     check(&x(vec![]), &extremes(), "false false false false false false false null");
     let nulls_equal = |items| Expr::call(Function::IsIn { nulls_equal: true }, vec![col("x"), list(items)]).unwrap();
     check(&nulls_equal(vec![Literal::Null]), &extremes(), "false false false false false false false true");
     check(&nulls_equal(vec![Literal::Int(0)]), &extremes(), "false false true true false false false false");
-    let columns = vec![("n", ints([Some(1), Some(i64::MIN), None, Some(9)])), ("s", texts([Some("a"), None, Some("a string of more than twelve bytes"), Some("")]))];
-    check(&call("is_in", [col("n"), list(vec![Literal::Int(1), Literal::UInt(u64::MAX)])]), &columns, "true false null false");
+    let columns = vec![
+        ("n", ints([Some(1), Some(i64::MIN), None, Some(9)])),
+        ("s", texts([Some("a"), None, Some("a string of more than twelve bytes"), Some("")])),
+    ];
+    check(
+        &call("is_in", [col("n"), list(vec![Literal::Int(1), Literal::UInt(u64::MAX)])]),
+        &columns,
+        "true false null false",
+    );
     check(&call("is_in", [col("n"), list((0..20).map(Literal::Int).collect())]), &columns, "true false null true");
     let words = list(vec!["a string of more than twelve bytes".into(), "".into()]);
     check(&call("is_in", [col("s"), words]), &columns, "false null true true");
-    check(&call("is_in", [col("n"), list(vec![Literal::Float(1.0), Literal::Float(0.5)])]), &columns, "true false null false");
+    check(
+        &call("is_in", [col("n"), list(vec![Literal::Float(1.0), Literal::Float(0.5)])]),
+        &columns,
+        "true false null false",
+    );
     let error = bound(&call("is_in", [col("n"), list(vec!["a".into()])]), &columns).unwrap_err().to_string();
     assert_eq!(error, "is_in does not take Int64 and String: cast the column or the values of the list");
 }

@@ -27,7 +27,9 @@ fn lengths_and_case() {
 
 #[test]
 fn finding() {
-    let find = |pattern: &str, literal| Expr::call(Function::Text(Text::Contains { literal }), vec![col("s"), lit(pattern)]).unwrap();
+    let find = |pattern: &str, literal| {
+        Expr::call(Function::Text(Text::Contains { literal }), vec![col("s"), lit(pattern)]).unwrap()
+    };
     assert_eq!(strings(&find("and", false)), ["true", "false", "null", "false", "false"]);
     assert_eq!(strings(&find("^.{3}$", false)), ["false", "false", "null", "false", "true"]);
     assert_eq!(strings(&find("^.{3}$", true)), ["false", "false", "null", "false", "false"]);
@@ -46,7 +48,8 @@ fn finding() {
 
 #[test]
 fn parts() {
-    let slice = |offset: i64, length: Option<i64>| with("str.slice", std::iter::once(lit(offset)).chain(length.map(lit)));
+    let slice =
+        |offset: i64, length: Option<i64>| with("str.slice", std::iter::once(lit(offset)).chain(length.map(lit)));
     assert_eq!(strings(&slice(1, Some(3))), ["nïc", "", "null", " ab", "本語"]);
     assert_eq!(strings(&slice(-2, None)), ["ve", "", "null", "b ", "本語"]);
     assert_eq!(strings(&slice(-5, Some(3))), ["wel", "", "null", "  a", "日"]);
@@ -69,7 +72,10 @@ fn replacing_and_stripping() {
     assert_eq!(strings(&with("str.strip_chars", []))[3], "ab");
     assert_eq!(strings(&with("str.strip_chars_start", []))[3], "ab ");
     assert_eq!(strings(&with("str.strip_chars_end", [Expr::Literal(Literal::Null)]))[3], "  ab");
-    assert_eq!(strings(&with("str.strip_chars", [lit("語 日b")])), ["Ünïcödé and more than twelve", "", "null", "a", "本"]);
+    assert_eq!(
+        strings(&with("str.strip_chars", [lit("語 日b")])),
+        ["Ünïcödé and more than twelve", "", "null", "a", "本"]
+    );
     assert_eq!(strings(&with("str.strip_prefix", [lit("日本")]))[4], "語");
     assert_eq!(strings(&with("str.strip_suffix", [lit("語")]))[4], "日本");
 }

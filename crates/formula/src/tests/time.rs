@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, Date32Array, DurationNanosecondArray, Time64NanosecondArray, TimestampNanosecondArray};
+use arrow_array::{
+    Array, ArrayRef, Date32Array, DurationNanosecondArray, Time64NanosecondArray, TimestampNanosecondArray,
+};
 use arrow_schema::DataType;
 
 use crate::testing::*;
@@ -23,7 +25,8 @@ fn t(name: &str, args: impl IntoIterator<Item = Expr>) -> Expr {
 
 #[test]
 fn parts_are_those_of_the_zone() {
-    let values = [Some("2013-03-10T06:59:59.123456789Z"), Some("2013-03-10T07:00:00Z"), None, Some("1969-12-31T23:59:59Z")];
+    let values =
+        [Some("2013-03-10T06:59:59.123456789Z"), Some("2013-03-10T07:00:00Z"), None, Some("1969-12-31T23:59:59Z")];
     let utc = [("t", instants(&values, None))];
     let york = [("t", instants(&values, Some("America/New_York")))];
     for (name, in_utc, in_york) in [
@@ -51,7 +54,8 @@ fn parts_are_those_of_the_zone() {
 
 #[test]
 fn the_ends_of_the_range_have_parts() {
-    let array: ArrayRef = Arc::new(TimestampNanosecondArray::from(vec![i64::MIN, i64::MAX]).with_timezone("Asia/Tokyo"));
+    let array: ArrayRef =
+        Arc::new(TimestampNanosecondArray::from(vec![i64::MIN, i64::MAX]).with_timezone("Asia/Tokyo"));
     let columns = [("t", array)];
     check(&t("dt.year", []), &columns, "1677 2262");
     check(&t("dt.hour", []), &columns, "9 8");
@@ -64,12 +68,36 @@ fn the_ends_of_the_range_have_parts() {
 fn truncation_follows_the_local_clock() {
     let values = [Some("2013-11-03T05:30:00Z"), Some("2013-11-03T06:30:00Z"), Some("2013-11-03T07:45:00Z"), None];
     let york = [("t", instants(&values, Some("America/New_York")))];
-    check(&t("dt.truncate", [lit("1h")]), &york, "2013-11-03T01:00:00-04:00 2013-11-03T01:00:00-05:00 2013-11-03T02:00:00-05:00 null");
-    check(&t("dt.truncate", [lit("1d")]), &york, "2013-11-03T00:00:00-04:00 2013-11-03T00:00:00-04:00 2013-11-03T00:00:00-04:00 null");
-    check(&t("dt.truncate", [lit("1w")]), &york, "2013-10-28T00:00:00-04:00 2013-10-28T00:00:00-04:00 2013-10-28T00:00:00-04:00 null");
-    check(&t("dt.truncate", [lit("1mo")]), &york, "2013-11-01T00:00:00-04:00 2013-11-01T00:00:00-04:00 2013-11-01T00:00:00-04:00 null");
-    check(&t("dt.truncate", [Expr::Literal(Literal::Duration(HOUR))]), &york, "2013-11-03T01:00:00-04:00 2013-11-03T01:00:00-05:00 2013-11-03T02:00:00-05:00 null");
-    check(&t("dt.round", [lit("1h")]), &york, "2013-11-03T01:00:00-05:00 2013-11-03T02:00:00-05:00 2013-11-03T03:00:00-05:00 null");
+    check(
+        &t("dt.truncate", [lit("1h")]),
+        &york,
+        "2013-11-03T01:00:00-04:00 2013-11-03T01:00:00-05:00 2013-11-03T02:00:00-05:00 null",
+    );
+    check(
+        &t("dt.truncate", [lit("1d")]),
+        &york,
+        "2013-11-03T00:00:00-04:00 2013-11-03T00:00:00-04:00 2013-11-03T00:00:00-04:00 null",
+    );
+    check(
+        &t("dt.truncate", [lit("1w")]),
+        &york,
+        "2013-10-28T00:00:00-04:00 2013-10-28T00:00:00-04:00 2013-10-28T00:00:00-04:00 null",
+    );
+    check(
+        &t("dt.truncate", [lit("1mo")]),
+        &york,
+        "2013-11-01T00:00:00-04:00 2013-11-01T00:00:00-04:00 2013-11-01T00:00:00-04:00 null",
+    );
+    check(
+        &t("dt.truncate", [Expr::Literal(Literal::Duration(HOUR))]),
+        &york,
+        "2013-11-03T01:00:00-04:00 2013-11-03T01:00:00-05:00 2013-11-03T02:00:00-05:00 null",
+    );
+    check(
+        &t("dt.round", [lit("1h")]),
+        &york,
+        "2013-11-03T01:00:00-05:00 2013-11-03T02:00:00-05:00 2013-11-03T03:00:00-05:00 null",
+    );
     let old = [("t", instants(&[Some("1969-12-31T23:59:59.999999999Z")], None))];
     check(&t("dt.truncate", [lit("1s")]), &old, "1969-12-31T23:59:59");
     check(&t("dt.truncate", [lit("1q")]), &old, "1969-10-01T00:00:00");
@@ -104,7 +132,10 @@ fn zones() {
     check(&t("dt.convert_time_zone", [lit("Asia/Kolkata")]), &utc, "2013-07-01T17:30:00+05:30 null");
     check(&t("dt.strftime", [lit("%d.%m.%Y %H:%M")]), &utc, "01.07.2013 12:00 null");
     check(&t("dt.epoch", [lit("s")]), &utc, "1372680000 null");
-    let gap = [("t", instants(&[Some("2013-03-10T01:59:00Z"), Some("2013-03-10T02:30:00Z"), Some("2013-11-03T01:30:00Z")], None))];
+    let gap = [(
+        "t",
+        instants(&[Some("2013-03-10T01:59:00Z"), Some("2013-03-10T02:30:00Z"), Some("2013-11-03T01:30:00Z")], None),
+    )];
     check(
         &t("dt.replace_time_zone", [lit("America/New_York")]),
         &gap,
@@ -124,7 +155,10 @@ fn durations(values: impl IntoIterator<Item = Option<i64>>) -> ArrayRef {
 fn arithmetic_of_instants_and_durations() {
     let columns = vec![
         ("t", instants(&[Some("2013-01-01T01:00:00Z"), None, Some("2013-01-02T00:00:00Z")], Some("UTC"))),
-        ("u", instants(&[Some("2013-01-01T00:00:00Z"), Some("2013-01-01T00:00:00Z"), Some("2013-01-02T00:00:00Z")], None)),
+        (
+            "u",
+            instants(&[Some("2013-01-01T00:00:00Z"), Some("2013-01-01T00:00:00Z"), Some("2013-01-02T00:00:00Z")], None),
+        ),
         ("d", durations([Some(HOUR), Some(-HOUR), None])),
         ("n", ints([Some(2), Some(0), Some(-3)])),
     ];
@@ -137,12 +171,19 @@ fn arithmetic_of_instants_and_durations() {
     check(&call("dt.total_minutes", [call("*", [col("d"), lit(0.5)])]), &columns, "30 -30 null");
     check(&call("/", [col("d"), hour()]), &columns, "1.0 -1.0 null");
     check(&call("//", [col("d"), Expr::Literal(Literal::Duration(7 * HOUR))]), &columns, "0 -1 null");
-    check(&call("dt.total_hours", [call("%", [col("d"), Expr::Literal(Literal::Duration(7 * HOUR))])]), &columns, "1 6 null");
+    check(
+        &call("dt.total_hours", [call("%", [col("d"), Expr::Literal(Literal::Duration(7 * HOUR))])]),
+        &columns,
+        "1 6 null",
+    );
     check(&call("dt.total_minutes", [call("/", [col("d"), lit(2_i64)])]), &columns, "30 -30 null");
     check(&call("<", [col("u"), col("t")]), &columns, "true null false");
     check(&call("dt.total_hours", [call("neg", [col("d")])]), &columns, "-1 1 null");
     let error = bound(&call("+", [col("t"), lit(1_i64)]), &columns).unwrap_err().to_string();
-    assert!(error.starts_with("+ does not take Datetime(\"ns\", \"UTC\") and Int64: an instant takes a duration"), "{error}");
+    assert!(
+        error.starts_with("+ does not take Datetime(\"ns\", \"UTC\") and Int64: an instant takes a duration"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -169,7 +210,9 @@ fn dates_and_times_of_day() {
     check(&call("dt.total_days", [call("-", [col("t"), Expr::Literal(Literal::Date(-9))])]), &columns, "9 10 null");
     check(&call("dt.hour", [col("x")]), &columns, "1 0 23");
     check(&call("dt.total_minutes", [call("-", [col("x"), Expr::Literal(Literal::Time(0))])]), &columns, "60 0 1439");
-    let midnight = |zone: &str| col("t").cast(DataType::Timestamp(arrow_schema::TimeUnit::Nanosecond, Some(zone.into())), true).unwrap();
+    let midnight = |zone: &str| {
+        col("t").cast(DataType::Timestamp(arrow_schema::TimeUnit::Nanosecond, Some(zone.into())), true).unwrap()
+    };
     check(&midnight("Asia/Tokyo"), &columns, "1970-01-01T00:00:00+09:00 1970-01-02T00:00:00+09:00 null");
     check(&midnight("Asia/Tokyo").cast(DataType::Date32, true).unwrap(), &columns, "1970-01-01 1970-01-02 null");
     let error = bound(&call("<", [col("t"), midnight("UTC")]), &columns).unwrap_err().to_string();
@@ -184,9 +227,14 @@ fn a_year_of_hours_agrees_with_jiff_in_every_zone() {
         let values: Vec<i64> = (0..9_000).map(|hour| (start + hour * 1_801 * 2) * SECOND).collect();
         let array: ArrayRef = Arc::new(TimestampNanosecondArray::from(values.clone()).with_timezone(name));
         let columns = [("t", array)];
-        let parts: Vec<ArrayRef> = ["dt.day", "dt.hour", "dt.minute"].iter().map(|part| run(&t(part, []), &columns)).collect();
+        let parts: Vec<ArrayRef> =
+            ["dt.day", "dt.hour", "dt.minute"].iter().map(|part| run(&t(part, []), &columns)).collect();
         let expected = |part: fn(&jiff::Zoned) -> i8| -> ArrayRef {
-            ints(values.iter().map(|ns| Some(i64::from(part(&crate::functions::zone::instant(*ns).to_zoned(zone.clone()))))))
+            ints(
+                values
+                    .iter()
+                    .map(|ns| Some(i64::from(part(&crate::functions::zone::instant(*ns).to_zoned(zone.clone()))))),
+            )
         };
         assert_eq!(&parts[0], &expected(|zoned| zoned.day()), "{name}");
         assert_eq!(&parts[1], &expected(|zoned| zoned.hour()), "{name}");

@@ -14,7 +14,9 @@ fn bits(rows: &RowSet, base: u64) -> u32 {
 
 /// Both sides once as they come and once with a block of company below, so that other forms are met too.
 fn all_pairs(base: u64) {
-    let company: Vec<Span> = (0..40).map(|at| Span { first: base.saturating_sub(200) + at * 3, last: base.saturating_sub(200) + at * 3 }).collect();
+    let company: Vec<Span> = (0..40)
+        .map(|at| Span { first: base.saturating_sub(200) + at * 3, last: base.saturating_sub(200) + at * 3 })
+        .collect();
     let company = if base >= 200 { RowSet::from_spans(company) } else { RowSet::new() };
     let sets: Vec<RowSet> = (0..1 << WIDTH).map(|bits| subset(base, bits)).collect();
     for (left_bits, left) in sets.iter().enumerate() {
@@ -28,7 +30,7 @@ fn all_pairs(base: u64) {
             assert_eq!(left.is_subset(right), a & !b == 0);
             assert_eq!(left.overlaps(right), a & b != 0);
             assert_eq!(left == right, a == b);
-            assert_eq!(bits(&(&with_company - &company) , base), a);
+            assert_eq!(bits(&(&with_company - &company), base), a);
             assert_eq!(bits(&(&with_company & right), base), a & b);
             if a & !b == 0 {
                 assert_eq!(right.at(&right.positions_of(left)), *left);

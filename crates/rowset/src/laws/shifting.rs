@@ -61,15 +61,21 @@ fn random_moves(rows: &[Span], seed: u64) -> Vec<(Span, i64)> {
     for (at, &span) in rows.iter().enumerate() {
         if random.next() % 3 == 0 {
             delta = random.within(&(0..100)) as i64 - 50;
-            if random.next() % 5 == 0 { delta = if delta > 0 { 1 << 16 } else { 0 }; }
+            if random.next() % 5 == 0 {
+                delta = if delta > 0 { 1 << 16 } else { 0 };
+            }
         }
         let next = rows.get(at + 1).map_or(MAX_KEY, |next| next.first);
         // Down no further than what is taken, up no further than the next row can be pushed.
         let first = span.first.saturating_add_signed(delta).max(free);
         let mut moved = first.wrapping_sub(span.first) as i64;
-        if span.last.checked_add_signed(moved).is_none_or(|last| last >= next && delta <= 0) { moved = 0; }
+        if span.last.checked_add_signed(moved).is_none_or(|last| last >= next && delta <= 0) {
+            moved = 0;
+        }
         let Some(last) = span.last.checked_add_signed(moved).filter(|&last| last <= MAX_KEY) else { return Vec::new() };
-        if span.first.saturating_add_signed(moved) < free { return Vec::new(); }
+        if span.first.saturating_add_signed(moved) < free {
+            return Vec::new();
+        }
         free = last + 1;
         moves.push((span, moved));
     }
@@ -77,7 +83,10 @@ fn random_moves(rows: &[Span], seed: u64) -> Vec<(Span, i64)> {
 }
 
 fn image(survivors: &Before, moves: &[(Span, i64)]) -> Vec<Span> {
-    let to = |span: &Span, delta: i64| Span { first: span.first.wrapping_add_signed(delta), last: span.last.wrapping_add_signed(delta) };
+    let to = |span: &Span, delta: i64| Span {
+        first: span.first.wrapping_add_signed(delta),
+        last: span.last.wrapping_add_signed(delta),
+    };
     if moves.is_empty() {
         return survivors.0.spans().collect();
     }

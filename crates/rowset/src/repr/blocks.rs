@@ -150,7 +150,8 @@ impl Entry for Block {
     }
 
     fn walk_between(&self, first: u64, last: u64) -> BlockWalk<'_> {
-        let walk = if self.is_full() { Walk::full(self.base(), self.blocks) } else { Walk::new(&self.keys, self.base()) };
+        let walk =
+            if self.is_full() { Walk::full(self.base(), self.blocks) } else { Walk::new(&self.keys, self.base()) };
         let (low, high) = (first.max(self.base()), last.min(self.last()));
         if low > high {
             return BlockWalk { walk: Walk::none(), clip: Span { first, last } };
@@ -167,7 +168,10 @@ impl Entry for Block {
         if self.is_full() {
             return Block::of_span(Span { first, last });
         }
-        container_ops::clip(&self.keys, low_of(first), low_of(last)).map(|keys| Block::one(self.number, keys)).into_iter().collect()
+        container_ops::clip(&self.keys, low_of(first), low_of(last))
+            .map(|keys| Block::one(self.number, keys))
+            .into_iter()
+            .collect()
     }
 
     fn heap_bytes(&self) -> usize {
@@ -185,7 +189,8 @@ impl Entry for Block {
         if self.number == next.number {
             return combine(Op::Union, &self.keys, &next.keys).map(|keys| Block::one(self.number, keys));
         }
-        (self.is_full() && next.is_full() && self.end() == next.number).then(|| Block::full(self.number, self.blocks + next.blocks))
+        (self.is_full() && next.is_full() && self.end() == next.number)
+            .then(|| Block::full(self.number, self.blocks + next.blocks))
     }
 
     fn is_small(&self) -> bool {

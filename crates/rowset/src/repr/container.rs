@@ -203,7 +203,9 @@ impl Container {
         let [first, .., last] = runs else {
             return runs.first().map(|run| Container::range(run.first, run.last));
         };
-        debug_assert!(first.last < last.first && runs.windows(2).all(|pair| (pair[0].last as u32) + 1 < pair[1].first as u32));
+        debug_assert!(
+            first.last < last.first && runs.windows(2).all(|pair| (pair[0].last as u32) + 1 < pair[1].first as u32)
+        );
         let len: u32 = runs.iter().map(Run::len).sum();
         if len as usize <= INLINE {
             let mut keys = [0; INLINE];
@@ -394,8 +396,12 @@ impl Container {
                     *self = Container::range(run.first, run.last);
                 }
             }
-            Container::Range(_, last) if *last != TOP && *last + 1 == key => *self = Container::range(self.first(), key),
-            Container::Range(first, _) if *first != 0 && *first - 1 == key => *self = Container::range(key, self.last()),
+            Container::Range(_, last) if *last != TOP && *last + 1 == key => {
+                *self = Container::range(self.first(), key)
+            }
+            Container::Range(first, _) if *first != 0 && *first - 1 == key => {
+                *self = Container::range(key, self.last())
+            }
             _ => self.insert_anew(key),
         }
     }
@@ -446,21 +452,28 @@ impl Container {
     pub(crate) fn validate(&self) -> Result<(), String> {
         let broken = match self {
             Container::Full => None,
-            Container::Range(first, last) => (first > last || (*first == 0 && *last == TOP)).then_some("a range is empty or full"),
-            Container::Few(few) => (few.len == 0 || !few.keys().is_sorted_by(|a, b| a < b)).then_some("a short list is empty or unsorted"),
+            Container::Range(first, last) => {
+                (first > last || (*first == 0 && *last == TOP)).then_some("a range is empty or full")
+            }
+            Container::Few(few) => {
+                (few.len == 0 || !few.keys().is_sorted_by(|a, b| a < b)).then_some("a short list is empty or unsorted")
+            }
             Container::Array(keys) => {
-                (keys.len() <= INLINE || keys.len() > ARRAY_MAX || !keys.is_sorted_by(|a, b| a < b)).then_some("an array has the wrong size or is unsorted")
+                (keys.len() <= INLINE || keys.len() > ARRAY_MAX || !keys.is_sorted_by(|a, b| a < b))
+                    .then_some("an array has the wrong size or is unsorted")
             }
             Container::Runs(runs) => {
                 let again = Runs::new(runs.runs.clone());
                 let apart = runs.runs.windows(2).all(|pair| (pair[0].last as u32) + 1 < pair[1].first as u32);
                 let ordered = runs.runs.iter().all(|run| run.first <= run.last);
-                (runs.runs.len() < 2 || !apart || !ordered || again.before != runs.before || again.len != runs.len).then_some("runs touch, are unsorted, or are miscounted")
+                (runs.runs.len() < 2 || !apart || !ordered || again.before != runs.before || again.len != runs.len)
+                    .then_some("runs touch, are unsorted, or are miscounted")
             }
             Container::Bitmap(bitmap) => {
                 let mut before = [0; STRIDES];
                 let tally = kernels::tally(&bitmap.words, &mut before);
-                (tally.keys != bitmap.len || before != bitmap.before || tally.keys == 0 || tally.keys == 1 << 16).then_some("a bitmap is miscounted, empty or full")
+                (tally.keys != bitmap.len || before != bitmap.before || tally.keys == 0 || tally.keys == 1 << 16)
+                    .then_some("a bitmap is miscounted, empty or full")
             }
         };
         broken.map_or(Ok(()), |what| Err(what.to_string()))

@@ -22,7 +22,9 @@ pub(crate) fn combine(op: Op, left: &Container, right: &Container) -> Option<Con
         (Container::Bitmap(bits), _) => combine_bitmap(op, left, &bits.words, right),
         (_, Container::Bitmap(bits)) => match op {
             Op::Difference => match left.listed() {
-                Some(keys) => Container::from_keys(keys.iter().copied().filter(|&key| !has(&bits.words, key)).collect()),
+                Some(keys) => {
+                    Container::from_keys(keys.iter().copied().filter(|&key| !has(&bits.words, key)).collect())
+                }
                 None => combine_words(op, &words_of(left), &bits.words),
             },
             _ => combine_bitmap(op, right, &bits.words, left),
@@ -123,11 +125,14 @@ pub(crate) fn is_subset(left: &Container, right: &Container) -> bool {
     match (left, right) {
         (_, Container::Full) => true,
         (Container::Bitmap(left), Container::Bitmap(right)) => {
-            std::ptr::eq(&raw const **left, &raw const **right) || left.words.iter().zip(&right.words).all(|(left, right)| left & !right == 0)
+            std::ptr::eq(&raw const **left, &raw const **right)
+                || left.words.iter().zip(&right.words).all(|(left, right)| left & !right == 0)
         }
         _ if left.len() > right.len() => false,
         _ => match left.listed() {
-            Some(keys) if keys.len() < 64 || matches!(right, Container::Bitmap(_)) => keys.iter().all(|&key| right.contains(key)),
+            Some(keys) if keys.len() < 64 || matches!(right, Container::Bitmap(_)) => {
+                keys.iter().all(|&key| right.contains(key))
+            }
             _ => combine(Op::Difference, left, right).is_none(),
         },
     }
@@ -275,7 +280,8 @@ impl<'a> Walk<'a> {
             }
             Kind::Runs(runs) => {
                 let runs = runs.as_slice();
-                let (from, to) = (runs.partition_point(|run| run.last < first), runs.partition_point(|run| run.first <= last));
+                let (from, to) =
+                    (runs.partition_point(|run| run.last < first), runs.partition_point(|run| run.first <= last));
                 self.kind = Kind::Runs(runs[from..to].iter());
             }
             Kind::Bits { from, to, .. } => {

@@ -62,7 +62,13 @@ impl Chunk {
             Pieces::Keys(list)
         } else {
             let mut total = 0;
-            let ends = spans.iter().map(|span| { total += span.len(); total }).collect();
+            let ends = spans
+                .iter()
+                .map(|span| {
+                    total += span.len();
+                    total
+                })
+                .collect();
             Pieces::Spans { firsts: spans.iter().map(|span| span.first - base).collect(), ends }
         };
         Chunk { base, pieces: Arc::new(pieces) }
@@ -298,10 +304,11 @@ impl Entry for Chunk {
     }
 
     fn heap_bytes(&self) -> usize {
-        16 + size_of::<Pieces>() + match &*self.pieces {
-            Pieces::Keys(keys) => 4 * keys.capacity(),
-            Pieces::Spans { firsts, ends } => 8 * (firsts.capacity() + ends.capacity()),
-        }
+        16 + size_of::<Pieces>()
+            + match &*self.pieces {
+                Pieces::Keys(keys) => 4 * keys.capacity(),
+                Pieces::Spans { firsts, ends } => 8 * (firsts.capacity() + ends.capacity()),
+            }
     }
 
     fn check(&self) -> Result<(), String> {

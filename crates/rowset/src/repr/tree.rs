@@ -73,7 +73,8 @@ pub(crate) enum Edit<E> {
 
 impl<E: Entry> Node<E> {
     fn of_entries(entries: Vec<E>) -> Arc<Node<E>> {
-        let mut node = Node { height: 0, entries: 0, firsts: Vec::new(), ends: Vec::new(), kids: Kids::Entries(entries) };
+        let mut node =
+            Node { height: 0, entries: 0, firsts: Vec::new(), ends: Vec::new(), kids: Kids::Entries(entries) };
         node.recount();
         Arc::new(node)
     }
@@ -93,12 +94,18 @@ impl<E: Entry> Node<E> {
         match kids {
             Kids::Entries(kids) => {
                 firsts.extend(kids.iter().map(Entry::first));
-                ends.extend(kids.iter().map(|kid| { total += kid.len(); total }));
+                ends.extend(kids.iter().map(|kid| {
+                    total += kid.len();
+                    total
+                }));
                 *entries = kids.len();
             }
             Kids::Nodes(kids) => {
                 firsts.extend(kids.iter().map(|kid| kid.firsts[0]));
-                ends.extend(kids.iter().map(|kid| { total += kid.len(); total }));
+                ends.extend(kids.iter().map(|kid| {
+                    total += kid.len();
+                    total
+                }));
                 *entries = kids.iter().map(|kid| kid.entries).sum();
             }
         }
@@ -255,7 +262,10 @@ impl<E: Entry> Tree<E> {
         };
         if let Some(merged) = merged {
             self.edit(u64::MAX, |_| ((), Edit::Replaced(Vec::new())));
-            next.edit(0, |first| { *first = merged; ((), Edit::Kept) });
+            next.edit(0, |first| {
+                *first = merged;
+                ((), Edit::Kept)
+            });
         }
         let (Some(left), Some(right)) = (&self.root, &next.root) else {
             return if self.root.is_some() { self } else { next };
@@ -377,7 +387,10 @@ impl<E: Entry> Tree<E> {
             if entry.first() > entry.last() || last.is_some_and(|last| last >= entry.first()) {
                 return Err(format!("an entry at {} is out of order", entry.first()));
             }
-            if !(entry.first() <= entry.first_key() && entry.first_key() <= entry.last_key() && entry.last_key() <= entry.last()) {
+            if !(entry.first() <= entry.first_key()
+                && entry.first_key() <= entry.last_key()
+                && entry.last_key() <= entry.last())
+            {
                 return Err(format!("an entry at {} holds keys outside its interval", entry.first()));
             }
             entry.check()?;
@@ -398,7 +411,11 @@ fn in_shares<T>(items: Vec<T>) -> Vec<Vec<T>> {
     (0..shares).map(|share| items.by_ref().take(size + usize::from(share < larger)).collect()).collect()
 }
 
-fn edit_node<E: Entry, R>(node: &mut Arc<Node<E>>, key: u64, edit: impl FnOnce(&mut E) -> (R, Edit<E>)) -> (R, Option<Arc<Node<E>>>) {
+fn edit_node<E: Entry, R>(
+    node: &mut Arc<Node<E>>,
+    key: u64,
+    edit: impl FnOnce(&mut E) -> (R, Edit<E>),
+) -> (R, Option<Arc<Node<E>>>) {
     let own = Arc::make_mut(node);
     let at = own.kid_for(key);
     match &mut own.kids {
@@ -475,7 +492,9 @@ impl<E: Entry> Node<E> {
     /// Counts anew; if there are too many kids, keeps half and gives the others.
     fn settle(&mut self) -> Option<Arc<Node<E>>> {
         let sibling = match &mut self.kids {
-            Kids::Entries(entries) if entries.len() > FANOUT => Some(Node::of_entries(entries.split_off(entries.len() / 2))),
+            Kids::Entries(entries) if entries.len() > FANOUT => {
+                Some(Node::of_entries(entries.split_off(entries.len() / 2)))
+            }
             Kids::Nodes(nodes) if nodes.len() > FANOUT => Some(Node::of_nodes(nodes.split_off(nodes.len() / 2))),
             _ => None,
         };
