@@ -2,9 +2,7 @@
 //!
 //! Each line shows the least and the median of many runs; on a busy machine read the least.
 
-use graph::{
-    Moment, Moved, Node, NodeId, Outcome, Pinned, Registration, Settings, Step, UpdateGraph,
-};
+use graph::{Moment, Moved, Node, NodeId, Outcome, Pinned, Registration, Settings, Step, UpdateGraph};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
@@ -30,15 +28,8 @@ struct Garden {
 
 impl Garden {
     fn new(threads: usize) -> Garden {
-        let settings = Settings {
-            period: Duration::ZERO,
-            threads: Some(threads),
-            init_threads: Some(1),
-        };
-        Garden {
-            graph: UpdateGraph::new(settings),
-            alive: Vec::new(),
-        }
+        let settings = Settings { period: Duration::ZERO, threads: Some(threads), init_threads: Some(1) };
+        Garden { graph: UpdateGraph::new(settings), alive: Vec::new() }
     }
 
     fn plant(&mut self, parents: &[NodeId], outcome: Outcome) -> NodeId {
@@ -82,11 +73,7 @@ fn measure(runs: usize, mut body: impl FnMut()) -> (u64, u64) {
 
 fn show(name: &str, (least, median): (u64, u64), per: u64, unit: &str) {
     let scale = |nanos: u64| nanos as f64 / per as f64 / 1000.0;
-    println!(
-        "{name:<52} {:>10.3} {:>10.3}  µs {unit}",
-        scale(least),
-        scale(median)
-    );
+    println!("{name:<52} {:>10.3} {:>10.3}  µs {unit}", scale(least), scale(median));
 }
 
 fn idle_and_busy() {
@@ -106,12 +93,7 @@ fn idle_and_busy() {
         garden.graph.activate(chain);
         garden.step();
     });
-    show(
-        "chain of 100 beside 10,000 idle nodes",
-        beside,
-        1,
-        "a cycle",
-    );
+    show("chain of 100 beside 10,000 idle nodes", beside, 1, "a cycle");
     show("the same chain alone", alone, 1, "a cycle");
 }
 
@@ -129,12 +111,7 @@ fn quiet() {
         garden.graph.activate(source);
         garden.step();
     });
-    show(
-        "10,000 nodes below a filter that lets nothing pass",
-        times,
-        1,
-        "a cycle",
-    );
+    show("10,000 nodes below a filter that lets nothing pass", times, 1, "a cycle");
 }
 
 fn wide(threads: usize) {
@@ -147,12 +124,7 @@ fn wide(threads: usize) {
         garden.graph.activate(source);
         garden.step();
     });
-    show(
-        &format!("200 children of one source, {threads} threads"),
-        times,
-        200,
-        "a node",
-    );
+    show(&format!("200 children of one source, {threads} threads"), times, 200, "a node");
 }
 
 /// A node that tells another thread that it ran.
@@ -189,18 +161,8 @@ fn latency() {
         .collect();
     garden.graph.stop();
     times.sort_unstable();
-    show(
-        "activate to the source's run, period 0",
-        (times[0], times[times.len() / 2]),
-        1,
-        "one way",
-    );
-    show(
-        "a condition variable's wake beside it",
-        wake(),
-        1,
-        "one way",
-    );
+    show("activate to the source's run, period 0", (times[0], times[times.len() / 2]), 1, "one way");
+    show("a condition variable's wake beside it", wake(), 1, "one way");
 }
 
 fn wake() -> (u64, u64) {
@@ -246,40 +208,13 @@ fn small_things() {
             }
         })
     };
-    show(
-        "activate",
-        thousand(&mut || garden.graph.activate(source)),
-        1_000,
-        "a call",
-    );
-    show(
-        "intake of nothing",
-        thousand(&mut || garden.graph.intake(|| ())),
-        1_000,
-        "a call",
-    );
-    show(
-        "asking for the process",
-        thousand(&mut || _ = black_box(graph::env::process())),
-        1_000,
-        "a call",
-    );
-    show(
-        "asking for the time",
-        thousand(&mut || _ = black_box(graph::env::now())),
-        1_000,
-        "a call",
-    );
-    let (left, right) = (
-        Pinned::new(Arc::new(1), Moment::new(0)),
-        Pinned::new(Arc::new(2), Moment::new(0)),
-    );
+    show("activate", thousand(&mut || garden.graph.activate(source)), 1_000, "a call");
+    show("intake of nothing", thousand(&mut || garden.graph.intake(|| ())), 1_000, "a call");
+    show("asking for the process", thousand(&mut || _ = black_box(graph::env::process())), 1_000, "a call");
+    show("asking for the time", thousand(&mut || _ = black_box(graph::env::now())), 1_000, "a call");
+    let (left, right) = (Pinned::new(Arc::new(1), Moment::new(0)), Pinned::new(Arc::new(2), Moment::new(0)));
     let mut snapshot = || {
-        black_box(
-            garden
-                .graph
-                .snapshot(|moment| Ok((left.at(moment)?, right.at(moment)?))),
-        );
+        black_box(garden.graph.snapshot(|moment| Ok((left.at(moment)?, right.at(moment)?))));
     };
     show("snapshot of two", thousand(&mut snapshot), 1_000, "a call");
     let graph = garden.graph.clone();
@@ -287,12 +222,7 @@ fn small_things() {
         let node: Arc<dyn Node> = Arc::new(Fixed(Outcome::Changed));
         black_box(graph.join(&node, &[source], graph.settled()).is_ok());
     };
-    show(
-        "join and drop of a node",
-        thousand(&mut join),
-        1_000,
-        "a node",
-    );
+    show("join and drop of a node", thousand(&mut join), 1_000, "a node");
 }
 
 /// Work that a second thread can share.
@@ -318,21 +248,13 @@ fn busy(threads: usize) {
     for _ in 0..32 {
         let node: Arc<dyn Node> = Arc::new(Busy(AtomicU64::new(0)));
         let joined = garden.graph.join(&node, &[source], garden.graph.settled());
-        garden.alive.push((
-            joined.unwrap_or_else(|Moved| panic!("the graph is idle")),
-            node,
-        ));
+        garden.alive.push((joined.unwrap_or_else(|Moved| panic!("the graph is idle")), node));
     }
     let times = measure(200, || {
         garden.graph.activate(source);
         garden.step();
     });
-    show(
-        &format!("32 busy siblings, {threads} threads"),
-        times,
-        1,
-        "a cycle",
-    );
+    show(&format!("32 busy siblings, {threads} threads"), times, 1, "a cycle");
 }
 
 fn main() {
@@ -344,10 +266,7 @@ fn main() {
         ("latency", latency),
         ("small", small_things),
     ];
-    let asked: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|argument| !argument.starts_with("--"))
-        .collect();
+    let asked: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     println!("{:<52} {:>10} {:>10}", "", "least", "median");
     for (name, group) in groups {
         if asked.is_empty() || asked.iter().any(|wanted| name.contains(wanted.as_str())) {

@@ -14,6 +14,7 @@ use rowset::RowSet;
 
 use crate::error::{Error, Failure};
 use crate::operation::{Input, Live, Operation, Request, Settle, Start};
+use crate::par::{self, Phase};
 use crate::table::{Table, common_graph, views};
 use crate::update::{Merged, TableUpdate};
 use crate::view::Change;
@@ -47,7 +48,7 @@ pub fn attach(operation: &dyn Operation, inputs: &[Table]) -> Result<Table, Erro
 fn attach_static(operation: &dyn Operation, inputs: &[Table]) -> Result<Table, Error> {
     let (at, views) = views(inputs);
     let inputs = inputs_of(inputs, views);
-    let start = guarded(operation.request(), || operation.init(&inputs, at))?;
+    let start = guarded(operation.request(), || par::inside(None, Phase::Start, || operation.init(&inputs, at)))?;
     Ok(Table::fixed(start.parts, operation.request().clone()))
 }
 
@@ -55,11 +56,13 @@ fn attach_live(operation: &dyn Operation, inputs: &[Table], graph: &UpdateGraph)
     // The rows of a blink table are gone after a step: there is nothing to catch up from.
     let blink = inputs.iter().any(|input| input.attributes().blink);
     let still = if blink { Some(graph.shared_lock()?) } else { None };
-    let mut recorder = if graph.is_started() && still.is_none() { Some(Recorder::install(graph, inputs)) } else { None };
+    let mut recorder =
+        if graph.is_started() && still.is_none() { Some(Recorder::install(graph, inputs)) } else { None };
     loop {
         let (at, views) = views(inputs);
         let started = inputs_of(inputs, views);
-        let start = guarded(operation.request(), || operation.init(&started, at))?;
+        let start =
+            guarded(operation.request(), || par::inside(Some(graph), Phase::Start, || operation.init(&started, at)))?;
         let table = TableNode::table(operation.request(), graph, inputs, start);
         if let Some(registration) = join(&table, inputs, graph, at, started, recorder.as_ref())? {
             table.registered(registration);
@@ -106,7 +109,8 @@ fn join(
 pub fn attach_in_step(operation: &dyn Operation, inputs: &[Table], step: Step) -> Result<Table, Error> {
     let Some(graph) = common_graph(&operation.request().name, inputs)? else { return attach_static(operation, inputs) };
     let views = inputs.iter().map(|input| input.view_in_step(step.now())).collect();
-    let start = guarded(operation.request(), || operation.init(&inputs_of(inputs, views), step.now()))?;
+    let init = || operation.init(&inputs_of(inputs, views), step.now());
+    let start = guarded(operation.request(), || par::inside(Some(&graph), Phase::Update, init))?;
     let table = TableNode::table(operation.request(), &graph, inputs, start);
     let parents: Vec<NodeId> = inputs.iter().filter_map(Table::node_id).collect();
     let node: Arc<dyn Node> = table.node().expect("a live table has a node").clone();
@@ -131,7 +135,8 @@ fn guarded<R>(request: &Request, run: impl FnOnce() -> Result<R, Error>) -> Resu
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
-    text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_else(|| "a panic without text".into())
+    text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
+        .unwrap_or_else(|| "a panic without text".into())
 }
 
 /// The node of one table.
@@ -139,6 +144,7 @@ pub(crate) struct TableNode {
     request: Request,
     inputs: Vec<Table>,
     rows: Arc<Pinned<RowSet>>,
+    graph: UpdateGraph,
     width: usize,
     owned: Vec<Arc<dyn Settle>>,
     live: Mutex<Box<dyn Live>>,
@@ -150,13 +156,18 @@ pub(crate) struct TableNode {
 
 impl TableNode {
     fn table(request: &Request, graph: &UpdateGraph, inputs: &[Table], start: Start) -> Table {
-        let node = TableNode::new(request, inputs.to_vec(), &start.parts, start.live, start.owned, None);
+        let node = TableNode::new(request, graph, inputs.to_vec(), &start.parts, start.live, start.owned, None);
         Table::live(start.parts, request.clone(), graph.clone(), node)
     }
 
     /// The table of a source: a node without inputs, whose queue is closed as each step opens.
-    pub(crate) fn source(request: &Request, graph: &UpdateGraph, start: Start, seal: Box<dyn Fn() + Send + Sync>) -> Table {
-        let node = TableNode::new(request, Vec::new(), &start.parts, start.live, start.owned, Some(seal));
+    pub(crate) fn source(
+        request: &Request,
+        graph: &UpdateGraph,
+        start: Start,
+        seal: Box<dyn Fn() + Send + Sync>,
+    ) -> Table {
+        let node = TableNode::new(request, graph, Vec::new(), &start.parts, start.live, start.owned, Some(seal));
         let table = Table::live(start.parts, request.clone(), graph.clone(), node.clone());
         let door: Arc<dyn Node> = node;
         table.registered(graph.source(&door));
@@ -165,6 +176,7 @@ impl TableNode {
 
     fn new(
         request: &Request,
+        graph: &UpdateGraph,
         inputs: Vec<Table>,
         parts: &crate::operation::Parts,
         live: Box<dyn Live>,
@@ -173,6 +185,7 @@ impl TableNode {
     ) -> Arc<TableNode> {
         Arc::new(TableNode {
             request: request.clone(),
+            graph: graph.clone(),
             inputs,
             rows: parts.rows.clone(),
             width: parts.columns.len(),
@@ -239,7 +252,8 @@ impl TableNode {
     fn advance(&self, step: Step) -> Result<TableUpdate, Error> {
         let changes = self.changes(step);
         let mut live = lock(&self.live);
-        let update = guarded(&self.request, || live.update(&changes, step))?;
+        let run = || par::inside(Some(&self.graph), Phase::Update, || live.update(&changes, step));
+        let update = guarded(&self.request, run)?;
         if !update.is_empty() {
             self.check(&update, step)?;
         }
@@ -343,7 +357,8 @@ impl Recorded {
     fn merged(&self, at: Moment, to: Moment, before: &[crate::view::View]) -> Vec<TableUpdate> {
         let mut entries = lock(&self.recorder.entries);
         entries.retain(|(step, ..)| *step > at.number());
-        let mut merged: Vec<Merged> = before.iter().map(|view| Merged::new(view.rows().clone(), view.width())).collect();
+        let mut merged: Vec<Merged> =
+            before.iter().map(|view| Merged::new(view.rows().clone(), view.width())).collect();
         for (_, input, update) in entries.iter().filter(|(step, ..)| *step <= to.number()) {
             merged[*input].push(update);
         }

@@ -18,13 +18,23 @@ pub fn batches(table: &Table, view: &View, declared: bool) -> Result<Vec<RecordB
 }
 
 /// Some rows and columns of a view as few batches.
-pub fn batches_of(table: &Table, view: &View, rows: &RowSet, columns: &[usize], declared: bool) -> Result<Vec<RecordBatch>, Error> {
+pub fn batches_of(
+    table: &Table,
+    view: &View,
+    rows: &RowSet,
+    columns: &[usize],
+    declared: bool,
+) -> Result<Vec<RecordBatch>, Error> {
     let schema = if declared { table.schema() } else { table.canonical() };
     let schema = Arc::new(schema.project(columns)?);
     let worth_it = rows.len() * columns.len() as u64 > 1 << 20;
     let pieces: Vec<Vec<Chunk>> = crate::par::try_map(worth_it, columns, |at, column| {
         let source = view.column(*column)?;
-        Ok::<_, Error>(if declared { source.export(rows, schema.field(at).data_type())? } else { source.pieces(rows)? })
+        Ok::<_, Error>(if declared {
+            source.export(rows, schema.field(at).data_type())?
+        } else {
+            source.pieces(rows)?
+        })
     })?;
     align(&pieces, rows.len() as usize)
         .into_iter()

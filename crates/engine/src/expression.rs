@@ -53,7 +53,10 @@ impl Evaluator {
         })?;
         let text = expression.to_python();
         if !matches!(bound.data_type(), DataType::Boolean | DataType::Null) {
-            let message = format!("a filter must be Boolean, {text} is {}; compare it with something, or cast it", bound.data_type());
+            let message = format!(
+                "a filter must be Boolean, {text} is {}; compare it with something, or cast it",
+                bound.data_type()
+            );
             return Err(Error::types(operation, message));
         }
         Ok(Evaluator { bound, name: String::new(), text, operation: operation.into(), plain: None })

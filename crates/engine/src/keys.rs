@@ -126,7 +126,8 @@ impl KeyRows {
 
     /// Whether there is more than one row.
     pub fn is_several(&self) -> bool {
-        matches!(self, KeyRows::Few(_) | KeyRows::Many(_)) || matches!(self, KeyRows::Ends(first, last) if first != last)
+        matches!(self, KeyRows::Few(_) | KeyRows::Many(_))
+            || matches!(self, KeyRows::Ends(first, last) if first != last)
     }
 
     /// Calls `each` for each row, ascending.
@@ -190,8 +191,12 @@ impl Touched {
 /// The rows whose keys may match something: with `nulls_equal` all of them, else those without a
 /// null in any key column.
 pub fn joinable(keys: Vec<Chunk>, rows: &RowSet, nulls_equal: bool) -> Result<(Vec<Chunk>, RowSet), Error> {
-    let nulls = keys.iter().fold(None, |nulls: Option<NullBuffer>, cells| NullBuffer::union(nulls.as_ref(), cells.logical_nulls().as_ref()));
-    let Some(nulls) = nulls.filter(|nulls| !nulls_equal && nulls.null_count() > 0) else { return Ok((keys, rows.clone())) };
+    let nulls = keys.iter().fold(None, |nulls: Option<NullBuffer>, cells| {
+        NullBuffer::union(nulls.as_ref(), cells.logical_nulls().as_ref())
+    });
+    let Some(nulls) = nulls.filter(|nulls| !nulls_equal && nulls.null_count() > 0) else {
+        return Ok((keys, rows.clone()));
+    };
     let valid = BooleanArray::new(nulls.inner().clone(), None);
     let kept = rows.select_mask(valid.values().values(), valid.values().offset());
     let keys = keys.iter().map(|cells| arrow_select::filter::filter(cells, &valid)).collect::<Result<_, _>>()?;

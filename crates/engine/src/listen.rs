@@ -87,7 +87,10 @@ impl Delivered {
         match &*lock(&self.rows) {
             Rows::Pinned(change) => read(change, part, column),
             Rows::Detached(detached) => detached.of(part).get(column).cloned().flatten().ok_or_else(|| {
-                Error::invalid("update", format!("column {column} was not subscribed to (columns=), and the change has left its step"))
+                Error::invalid(
+                    "update",
+                    format!("column {column} was not subscribed to (columns=), and the change has left its step"),
+                )
             }),
         }
     }

@@ -3,6 +3,7 @@
 //! The driver ([`crate::attach`]) does all plumbing: snapshots, registration, panics, timing,
 //! memoisation and the checks of the update law. An operation never sees a lock.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use arrow_schema::Schema;
@@ -33,7 +34,8 @@ pub struct Request {
 impl Request {
     /// A request that may be shared by equal requests.
     pub fn new(name: &str, arguments: serde_json::Value) -> Request {
-        Request { name: name.into(), arguments, text: None, location: None, shareable: true }
+        let location = LOCATION.with_borrow(Clone::clone);
+        Request { name: name.into(), arguments, text: None, location, shareable: true }
     }
 
     /// With the user's own text.
@@ -53,6 +55,15 @@ impl Request {
     pub(crate) fn memo_key(&self) -> Option<String> {
         self.shareable.then(|| format!("{}{}", self.name, self.arguments))
     }
+}
+
+thread_local! {
+    static LOCATION: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Says where the user's code stands, file and line, for the requests this thread makes from here on.
+pub fn set_location(location: Option<String>) {
+    LOCATION.set(location);
 }
 
 /// One input of an operation as it starts.

@@ -1,25 +1,109 @@
-//! Splitting big work inside a node over the cores; results never depend on how it was split.
+//! Splitting big work inside a node over the cores of its graph's pool; results never depend on how
+//! it was split.
+//!
+//! The driver says in whose pool a thread works ([`inside`]): the graph's pool for updates while a
+//! cycle runs, the one for initialisation while an operation starts. Without a graph (static
+//! tables) it is the process's own.
 
+use std::cell::RefCell;
+
+use graph::UpdateGraph;
 use rayon::prelude::*;
 
-/// Runs `run` for each item, on several threads if `worth_it`; the first error by position wins.
-pub fn try_each<T: Sync, E: Send>(worth_it: bool, items: &[T], run: impl Fn(usize, &T) -> Result<(), E> + Sync) -> Result<(), E> {
-    if !worth_it || items.len() < 2 {
-        return items.iter().enumerate().try_for_each(|(index, item)| run(index, item));
-    }
-    let outcomes: Vec<Result<(), E>> = items.par_iter().enumerate().map(|(index, item)| run(index, item)).collect();
-    outcomes.into_iter().collect()
+/// Which of a graph's two pools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// An operation starts.
+    Start,
+    /// A step runs.
+    Update,
 }
 
-/// Maps each item, on several threads if `worth_it`, keeping the order.
+thread_local! {
+    static POOL: RefCell<Option<(UpdateGraph, Phase)>> = const { RefCell::new(None) };
+}
+
+/// Runs `work` with this graph's pool for whatever it splits.
+pub fn inside<R>(graph: Option<&UpdateGraph>, phase: Phase, work: impl FnOnce() -> R) -> R {
+    /// Puts back what was there, also when `work` panics.
+    struct Back(Option<(UpdateGraph, Phase)>);
+    impl Drop for Back {
+        fn drop(&mut self) {
+            POOL.set(self.0.take());
+        }
+    }
+    let _back = Back(POOL.replace(graph.map(|graph| (graph.clone(), phase))));
+    work()
+}
+
+/// How many threads split work may use here.
+pub fn threads() -> usize {
+    POOL.with_borrow(|pool| match pool {
+        Some((graph, Phase::Update)) => graph.update_threads(),
+        Some((graph, Phase::Start)) => graph.init_threads(),
+        None => rayon::current_num_threads(),
+    })
+}
+
+fn on_pool<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    let pool = POOL.with_borrow(Clone::clone);
+    match &pool {
+        Some((graph, Phase::Update)) => graph.update_pool().install(work),
+        Some((graph, Phase::Start)) => graph.init_pool().install(work),
+        None => work(),
+    }
+}
+
+/// Runs `run` for each item, on several threads if `worth_it`; the first error by position wins.
+pub fn try_each<T: Sync, E: Send>(
+    worth_it: bool,
+    items: &[T],
+    run: impl Fn(usize, &T) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    try_map(worth_it, items, run).map(drop)
+}
+
+/// Maps each item, on several threads if `worth_it`, keeping the order; the first error by position wins.
 pub fn try_map<T: Sync, R: Send, E: Send>(
     worth_it: bool,
     items: &[T],
     run: impl Fn(usize, &T) -> Result<R, E> + Sync,
 ) -> Result<Vec<R>, E> {
-    if !worth_it || items.len() < 2 {
+    if !worth_it || items.len() < 2 || threads() < 2 {
         return items.iter().enumerate().map(|(index, item)| run(index, item)).collect();
     }
-    let outcomes: Vec<Result<R, E>> = items.par_iter().enumerate().map(|(index, item)| run(index, item)).collect();
+    let outcomes: Vec<Result<R, E>> =
+        on_pool(|| items.par_iter().enumerate().map(|(index, item)| run(index, item)).collect());
     outcomes.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_is_split_over_the_pool_of_its_phase() {
+        let settings =
+            |threads| graph::Settings { threads: Some(threads), init_threads: Some(1), ..Default::default() };
+        let graph = UpdateGraph::new(settings(3));
+        let names = |phase| {
+            inside(Some(&graph), phase, || {
+                let items = vec![(); 64];
+                let name = |_: usize, (): &()| Ok::<_, ()>(std::thread::current().name().map(str::to_owned));
+                (threads(), try_map(true, &items, name).unwrap())
+            })
+        };
+        let here = std::thread::current().name().map(str::to_owned);
+        let (count, found) = names(Phase::Start);
+        assert!(count == 1 && found.iter().all(|name| *name == here));
+        let (count, found) = names(Phase::Update);
+        assert!(count == 3 && found.iter().all(|name| *name != here));
+    }
+
+    #[test]
+    fn the_first_error_by_position_wins() {
+        let items: Vec<usize> = (0..100).collect();
+        let failing = |_: usize, item: &usize| if item % 30 == 29 { Err(*item) } else { Ok(*item) };
+        assert_eq!(try_map(true, &items, failing), Err(29));
+    }
 }

@@ -12,7 +12,7 @@ use crate::operation::Settle;
 use crate::update::{ColumnSet, TableUpdate};
 
 /// Work below this many cells is not worth a second thread.
-const PARALLEL_CELLS: u64 = 1 << 16;
+const PARALLEL_CELLS: u64 = 1 << 20;
 
 /// What a step does to stored cells.
 #[derive(Default)]
@@ -50,7 +50,8 @@ impl Columns {
     ) -> Result<Columns, Error> {
         let worth_it = cells.iter().flatten().map(|(keys, _)| keys.len()).sum::<u64>() >= PARALLEL_CELLS;
         let columns = crate::par::try_map(worth_it, cells, |index, pieces| {
-            let mut column = BlockColumn::with_counters(canonical.field(index).data_type().clone(), at, counters.clone());
+            let mut column =
+                BlockColumn::with_counters(canonical.field(index).data_type().clone(), at, counters.clone());
             for (keys, chunk) in pieces {
                 column = column.filled(keys, chunk)?;
             }
@@ -96,14 +97,17 @@ impl Columns {
             let mut cells: Vec<(RowSet, Chunk)> =
                 writes.added.iter().map(|(keys, chunks)| (keys.clone(), chunks[index].clone())).collect();
             let mut undo = undo_added.clone();
-            if let Some(Some((keys, chunk))) = writes.modified.get(index).filter(|cells| cells.as_ref().is_some_and(|(keys, _)| !keys.is_empty())) {
+            if let Some(Some((keys, chunk))) =
+                writes.modified.get(index).filter(|cells| cells.as_ref().is_some_and(|(keys, _)| !keys.is_empty()))
+            {
                 undo |= &column::undo_rows(rows_before, keys, &[]);
                 cells.push((keys.clone(), chunk.clone()));
             }
             if cells.is_empty() && moves.is_empty() && writes.removed.0.is_empty() {
                 return Ok(());
             }
-            let edit = Edit { step, undo: &undo, moves: &moves, removed: &writes.removed.0, added: &added, writes: &cells };
+            let edit =
+                Edit { step, undo: &undo, moves: &moves, removed: &writes.removed.0, added: &added, writes: &cells };
             Ok(column.apply(&edit)?)
         };
         let cells = (added.len() + writes.removed.0.len()) * self.columns.len() as u64;

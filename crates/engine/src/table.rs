@@ -183,7 +183,9 @@ impl Table {
         let mut memo = self.0.memo.lock().unwrap_or_else(PoisonError::into_inner);
         const SWEEP_AT: usize = 64;
         if memo.len() >= SWEEP_AT {
-            memo.retain(|_, slot| Arc::strong_count(slot) > 1 || slot.try_lock().is_ok_and(|weak| weak.upgrade().is_some()));
+            memo.retain(|_, slot| {
+                Arc::strong_count(slot) > 1 || slot.try_lock().is_ok_and(|weak| weak.upgrade().is_some())
+            });
         }
         memo.entry(key.to_owned()).or_default().clone()
     }
@@ -262,15 +264,19 @@ pub(crate) fn common_graph(operation: &str, tables: &[Table]) -> Result<Option<U
     let mut graphs = tables.iter().filter_map(Table::graph);
     let Some(first) = graphs.next() else { return Ok(None) };
     if graphs.any(|other| other != first) {
-        return Err(Error::invalid(operation, "the inputs live in two graphs; a table can only join tables of its own graph or static ones (take a snapshot of one of them)"));
+        return Err(Error::invalid(
+            operation,
+            "the inputs live in two graphs; a table can only join tables of its own graph or static ones (take a snapshot of one of them)",
+        ));
     }
     Ok(Some(first.clone()))
 }
 
 fn canonical_schema(declared: &Schema) -> Schema {
-    let fields = declared.fields().iter().map(|field| {
-        Field::new(field.name(), column::kind::canonical(field.data_type()), true)
-    });
+    let fields = declared
+        .fields()
+        .iter()
+        .map(|field| Field::new(field.name(), column::kind::canonical(field.data_type()), true));
     Schema::new(fields.collect::<Vec<_>>())
 }
 

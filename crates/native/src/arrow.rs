@@ -147,8 +147,7 @@ pub fn stream_capsule<'py>(
 fn in_schema(schema: &Schema, batches: Vec<RecordBatch>, asked: Schema) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
     let names = |schema: &Schema| schema.fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
     if names(schema) != names(&asked) {
-        let message =
-            format!("requested_schema must name the same columns in the same order: {:?}", names(schema));
+        let message = format!("requested_schema must name the same columns in the same order: {:?}", names(schema));
         return Err(error::SchemaError::new_err(message));
     }
     let asked = Arc::new(asked);

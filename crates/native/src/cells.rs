@@ -73,7 +73,9 @@ pub fn build(values: Values<'_, '_>, data_type: &DataType, place: Place<'_>) -> 
         DataType::UInt16 => integers::<UInt16Type>(values, data_type, place),
         DataType::UInt32 => integers::<UInt32Type>(values, data_type, place),
         DataType::UInt64 => integers::<UInt64Type>(values, data_type, place),
-        DataType::Float16 => floats::<Float16Type>(values, data_type, place, <Float16Type as ArrowPrimitiveType>::Native::from_f64),
+        DataType::Float16 => {
+            floats::<Float16Type>(values, data_type, place, <Float16Type as ArrowPrimitiveType>::Native::from_f64)
+        }
         DataType::Float32 => floats::<Float32Type>(values, data_type, place, |value| value as f32),
         DataType::Float64 => floats::<Float64Type>(values, data_type, place, |value| value),
         DataType::Utf8 => strings(values, place),
@@ -280,7 +282,8 @@ const NS: i64 = 1_000_000_000;
 
 fn day(value: &Bound<'_, PyAny>) -> PyResult<i32> {
     if numpy_kind(value) == Some('M') {
-        let days: i64 = value.call_method1("astype", ("datetime64[D]",))?.call_method1("astype", ("int64",))?.extract()?;
+        let days: i64 =
+            value.call_method1("astype", ("datetime64[D]",))?.call_method1("astype", ("int64",))?.extract()?;
         return i32::try_from(days).map_err(|_| not_this());
     }
     let date = value.cast::<PyDate>().map_err(|_| not_this())?;
@@ -324,10 +327,7 @@ fn pandas_nanosecond(value: &Bound<'_, PyAny>) -> i64 {
     if value.is_exact_instance_of::<PyDelta>() || value.is_exact_instance_of::<PyDateTime>() {
         return 0;
     }
-    ["nanosecond", "nanoseconds"]
-        .iter()
-        .find_map(|name| value.getattr(*name).ok()?.extract::<i64>().ok())
-        .unwrap_or(0)
+    ["nanosecond", "nanoseconds"].iter().find_map(|name| value.getattr(*name).ok()?.extract::<i64>().ok()).unwrap_or(0)
 }
 
 fn numpy_nanoseconds(value: &Bound<'_, PyAny>, unit: &str) -> PyResult<Option<i64>> {
@@ -357,25 +357,25 @@ pub fn instant(value: &Bound<'_, PyAny>) -> PyResult<Option<(i64, bool)>> {
 }
 
 fn instants(values: Values<'_, '_>, zone: Option<&str>, wanted: &DataType, place: Place<'_>) -> PyResult<ArrayRef> {
-    primitives::<arrow_array::types::TimestampNanosecondType>(values, wanted, |row, value| {
-        match instant(value) {
-            Ok(Some((number, aware))) if aware == zone.is_some() => Ok(Some(number)),
-            Ok(Some((_, true))) => {
-                Err(TypeMismatchError::new_err(format!(
-                    "{}: column {:?} is {} without a zone, but {} in row {row} has one; declare tf.Datetime(\"ns\", \"UTC\")",
-                    place.operation, place.column, name_of(wanted), shown(value)
-                )))
-            }
-            Ok(Some((_, false))) => {
-                Err(TypeMismatchError::new_err(format!(
-                    "{}: column {:?} is {}, but {} in row {row} has no zone; give it one, e.g. value.replace(tzinfo=timezone.utc)",
-                    place.operation, place.column, name_of(wanted), shown(value)
-                )))
-            }
-            Ok(None) if numpy_is_nat(value) => Ok(None),
-            Ok(None) => Err(place.unfit(row, value, wanted, "is outside the years 1677 to 2262 that nanoseconds reach")),
-            Err(_) => Err(place.mismatch(row, value, wanted)),
-        }
+    primitives::<arrow_array::types::TimestampNanosecondType>(values, wanted, |row, value| match instant(value) {
+        Ok(Some((number, aware))) if aware == zone.is_some() => Ok(Some(number)),
+        Ok(Some((_, true))) => Err(TypeMismatchError::new_err(format!(
+            "{}: column {:?} is {} without a zone, but {} in row {row} has one; declare tf.Datetime(\"ns\", \"UTC\")",
+            place.operation,
+            place.column,
+            name_of(wanted),
+            shown(value)
+        ))),
+        Ok(Some((_, false))) => Err(TypeMismatchError::new_err(format!(
+            "{}: column {:?} is {}, but {} in row {row} has no zone; give it one, e.g. value.replace(tzinfo=timezone.utc)",
+            place.operation,
+            place.column,
+            name_of(wanted),
+            shown(value)
+        ))),
+        Ok(None) if numpy_is_nat(value) => Ok(None),
+        Ok(None) => Err(place.unfit(row, value, wanted, "is outside the years 1677 to 2262 that nanoseconds reach")),
+        Err(_) => Err(place.mismatch(row, value, wanted)),
     })
 }
 
@@ -628,7 +628,8 @@ fn type_of(value: &Bound<'_, PyAny>, row: usize, place: Place<'_>) -> PyResult<D
     }
     if value.hasattr("as_tuple")? {
         let exponent = value.call_method0("as_tuple")?.getattr("exponent")?.extract::<i32>();
-        let scale = exponent.map_err(|_| place.unfit(row, value, &DataType::Decimal128(38, 9), "is no finite number"))?;
+        let scale =
+            exponent.map_err(|_| place.unfit(row, value, &DataType::Decimal128(38, 9), "is no finite number"))?;
         return Ok(DataType::Decimal128(38, i8::try_from((-scale).clamp(0, 38)).unwrap_or(38)));
     }
     match numpy_kind(value) {

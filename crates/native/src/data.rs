@@ -84,8 +84,11 @@ fn check_names<'a>(operation: &str, given: impl Iterator<Item = &'a str>, wanted
 
 fn in_schema(operation: &str, batches: Vec<RecordBatch>, found: &SchemaRef, wanted: &SchemaRef) -> PyResult<Data> {
     check_names(operation, found.fields().iter().map(|field| field.name().as_str()), wanted)?;
-    let order: Vec<usize> =
-        wanted.fields().iter().map(|field| found.index_of(field.name()).map_err(error::arrow)).collect::<PyResult<_>>()?;
+    let order: Vec<usize> = wanted
+        .fields()
+        .iter()
+        .map(|field| found.index_of(field.name()).map_err(error::arrow))
+        .collect::<PyResult<_>>()?;
     let batches = batches
         .iter()
         .map(|batch| {
@@ -162,7 +165,8 @@ fn widens(from: &DataType, to: &DataType) -> bool {
             widens(a.data_type(), b.data_type())
         }
         (Struct(a), Struct(b)) => {
-            let fits = |(a, b): (&Arc<Field>, &Arc<Field>)| a.name() == b.name() && widens(a.data_type(), b.data_type());
+            let fits =
+                |(a, b): (&Arc<Field>, &Arc<Field>)| a.name() == b.name() && widens(a.data_type(), b.data_type());
             a.len() == b.len() && a.iter().zip(b).all(fits)
         }
         _ => false,
@@ -203,8 +207,8 @@ impl Given<'_> {
                 None => Ok(Given::Cells(value.call_method0("tolist")?.try_iter()?.collect::<PyResult<_>>()?)),
             };
         }
-        let exact = value.is_exact_instance_of::<pyo3::types::PyInt>()
-            || value.is_exact_instance_of::<pyo3::types::PyFloat>();
+        let exact =
+            value.is_exact_instance_of::<pyo3::types::PyInt>() || value.is_exact_instance_of::<pyo3::types::PyFloat>();
         if exact {
             return Ok(Given::Scalar(value.clone()));
         }
@@ -239,9 +243,9 @@ fn from_columns(operation: &str, columns: &Bound<'_, PyDict>, schema: Option<&Sc
     let mut names = Vec::with_capacity(columns.len());
     let mut values = Vec::with_capacity(columns.len());
     for (name, value) in columns.iter() {
-        let name = name.extract::<String>().map_err(|_| {
-            SchemaError::new_err(format!("{operation}: a column name must be a str, not {name:?}"))
-        })?;
+        let name = name
+            .extract::<String>()
+            .map_err(|_| SchemaError::new_err(format!("{operation}: a column name must be a str, not {name:?}")))?;
         names.push(name);
         values.push(value);
     }
@@ -349,7 +353,11 @@ pub fn from_dicts(operation: &str, rows: &[Bound<'_, PyAny>], schema: Option<&Sc
             match names.iter().position(|known| *known == name) {
                 Some(position) => columns[position].push(value),
                 None if schema.is_some() => {
-                    check_names(operation, names.iter().map(String::as_str).chain([name.as_str()]), schema.expect("just seen"))?;
+                    check_names(
+                        operation,
+                        names.iter().map(String::as_str).chain([name.as_str()]),
+                        schema.expect("just seen"),
+                    )?;
                 }
                 None => {
                     names.push(name);

@@ -43,14 +43,20 @@ impl PyExpr {
         let whole = if value.is_instance_of::<PyInt>() { value.extract::<i64>().ok() } else { None };
         let made = match (&kind, whole) {
             _ if value.is_none() => Some(Literal::TypedNull(kind.clone())),
-            (DataType::Timestamp(TimeUnit::Nanosecond, zone), Some(ns)) => Some(Literal::Timestamp { ns, zone: zone.clone() }),
+            (DataType::Timestamp(TimeUnit::Nanosecond, zone), Some(ns)) => {
+                Some(Literal::Timestamp { ns, zone: zone.clone() })
+            }
             (DataType::Date32, Some(days)) => i32::try_from(days).ok().map(Literal::Date),
             (DataType::Time64(TimeUnit::Nanosecond), Some(ns)) => Some(Literal::Time(ns)),
             (DataType::Duration(TimeUnit::Nanosecond), Some(ns)) => Some(Literal::Duration(ns)),
             (DataType::Decimal128(precision, scale), _) if value.is_instance_of::<PyString>() => {
                 let number = value.py().import("decimal")?.getattr("Decimal")?.call1((value,))?;
                 let text: String = number.call_method1("__format__", ("f",))?.extract()?;
-                cells::unscaled(&text, *scale).map(|value| Literal::Decimal { value, precision: *precision, scale: *scale })
+                cells::unscaled(&text, *scale).map(|value| Literal::Decimal {
+                    value,
+                    precision: *precision,
+                    scale: *scale,
+                })
             }
             _ => None,
         };
@@ -162,7 +168,8 @@ fn with_options(function: Function, options: &Bound<'_, PyDict>) -> PyResult<Fun
     Ok(match function {
         Function::IsIn { .. } => Function::IsIn { nulls_equal: flag("nulls_equal")? },
         Function::IsBetween { .. } => {
-            let closed: String = options.get_item("closed")?.map(|value| value.extract()).transpose()?.unwrap_or_default();
+            let closed: String =
+                options.get_item("closed")?.map(|value| value.extract()).transpose()?.unwrap_or_default();
             let closed = match closed.as_str() {
                 "both" => Closed::Both,
                 "left" => Closed::Left,
@@ -228,7 +235,8 @@ pub fn literal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
 }
 
 fn temporal(value: &Bound<'_, PyAny>) -> PyResult<Option<Literal>> {
-    let out_of_range = || PyValueError::new_err(format!("{value} is outside the years 1677 to 2262 that nanoseconds reach"));
+    let out_of_range =
+        || PyValueError::new_err(format!("{value} is outside the years 1677 to 2262 that nanoseconds reach"));
     if let Ok(moment) = value.cast::<PyDateTime>() {
         let (ns, _) = cells::instant(value)?.ok_or_else(out_of_range)?;
         let zone = moment.get_tzinfo().map(|zone| zone_name(&zone)).transpose()?;

@@ -38,8 +38,8 @@ mod _native {
     use crate::inbox::{PyInbox, PySubscription, next_subscription_id};
     #[pymodule_export]
     use crate::ops::{
-        aggregate, choose, concat, drop, filter, first_by, head, join_asof, last_by, natural_join, rename, select, slice,
-        sort, tail, unique, with_columns,
+        aggregate, choose, concat, drop, filter, first_by, head, join_asof, last_by, natural_join, rename, select,
+        slice, sort, tail, unique, with_columns,
     };
     #[pymodule_export]
     use crate::rowset::PyRowSet;

@@ -28,7 +28,11 @@ pub fn import(array: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
     }
     // Swapped bytes and gaps are NumPy's to straighten; it copies only then.
     let native = dtype.getattr("isnative")?.is_truthy()?;
-    let array = if native { array.clone() } else { array.call_method1("astype", (dtype.call_method1("newbyteorder", ("=",))?,))? };
+    let array = if native {
+        array.clone()
+    } else {
+        array.call_method1("astype", (dtype.call_method1("newbyteorder", ("=",))?,))?
+    };
     let array = match array.getattr("flags")?.get_item("C_CONTIGUOUS")?.is_truthy()? {
         true => array,
         false => array.call_method0("copy")?,

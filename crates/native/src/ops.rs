@@ -1,8 +1,8 @@
 //! The operations, one function each: take typed arguments, build the request, attach it without the GIL.
 
 use engine::ops::{
-    Aggregation, AsofJoin, AsofOptions, Concat, Filter, Keep, Matches, NaturalJoin, Project, Select, Slice, Sort,
-    SortBy, Strategy, distinct,
+    AsofJoin, AsofOptions, Concat, Filter, Keep, Matches, NaturalJoin, Project, Select, Slice, Sort, SortBy, Strategy,
+    distinct,
 };
 use engine::{Operation, Table};
 use formula::Expr;
@@ -25,11 +25,33 @@ fn one<O: Operation>(
     several(table.py(), vec![input], |inputs| request(&inputs[0]))
 }
 
+/// Tells the engine which line of the user's own code asks, so that a failure later can name it.
+pub(crate) fn tell_location(py: Python<'_>) {
+    engine::operation::set_location(location(py).ok().flatten());
+}
+
+/// File and line of the innermost frame outside this package.
+fn location(py: Python<'_>) -> PyResult<Option<String>> {
+    let mut frame = py.import("sys")?.call_method1("_getframe", (0,))?;
+    while !frame.is_none() {
+        let module = frame.getattr("f_globals")?.get_item("__name__");
+        let name = module.and_then(|name| name.extract::<String>()).unwrap_or_default();
+        if name != "tickframe" && !name.starts_with("tickframe.") {
+            let file: String = frame.getattr("f_code")?.getattr("co_filename")?.extract()?;
+            let line: u32 = frame.getattr("f_lineno")?.extract()?;
+            return Ok(Some(format!("{file}:{line}")));
+        }
+        frame = frame.getattr("f_back")?;
+    }
+    Ok(None)
+}
+
 fn several<O: Operation>(
     py: Python<'_>,
     inputs: Vec<Table>,
     request: impl FnOnce(&[Table]) -> Result<O, engine::Error> + Send,
 ) -> PyResult<PyTable> {
+    tell_location(py);
     py.detach(move || engine::attach(&request(&inputs)?, &inputs)).map(PyTable::new).map_err(error::raise)
 }
 
@@ -106,15 +128,13 @@ pub fn aggregate(
     aggregates: Vec<Bound<'_, PyExpr>>,
 ) -> PyResult<PyTable> {
     let aggregates = trees(&aggregates);
-    one(table, |input| Aggregation::new(operation, input, &keys, &aggregates))
+    let input = table.get().usable()?.clone();
+    tell_location(table.py());
+    let made = table.py().detach(move || engine::ops::aggregate(operation, &input, &keys, &aggregates));
+    made.map(PyTable::new).map_err(error::raise)
 }
 
-fn kept(
-    operation: &'static str,
-    table: &Bound<'_, PyTable>,
-    keys: &[String],
-    keep: Keep,
-) -> PyResult<PyTable> {
+fn kept(operation: &'static str, table: &Bound<'_, PyTable>, keys: &[String], keep: Keep) -> PyResult<PyTable> {
     let input = table.get().usable()?.clone();
     table.py().detach(move || distinct(operation, &input, keys, keep)).map(PyTable::new).map_err(error::raise)
 }

@@ -22,7 +22,9 @@ fn key_error(value: &Bound<'_, PyAny>) -> PyErr {
 
 fn key_of(value: &Bound<'_, PyAny>) -> PyResult<u64> {
     // NumPy integers are no subclass of int, but have __index__; bool has it too and is no key.
-    if value.is_instance_of::<pyo3::types::PyBool>() || !(value.is_instance_of::<PyInt>() || value.hasattr("__index__")?) {
+    if value.is_instance_of::<pyo3::types::PyBool>()
+        || !(value.is_instance_of::<PyInt>() || value.hasattr("__index__")?)
+    {
         return Err(PyTypeError::new_err(format!(
             "a RowSet is made of ints, (first, last) pairs, ranges, NumPy integers or a RowSet, not {}",
             value.get_type().name()?
@@ -68,7 +70,11 @@ fn of_numpy(array: &Bound<'_, PyAny>) -> PyResult<RowSet> {
     let kind: char = array.getattr("dtype")?.getattr("kind")?.extract()?;
     if !matches!(kind, 'i' | 'u') || array.getattr("ndim")?.extract::<usize>()? != 1 {
         let empty = array.getattr("size")?.extract::<usize>()? == 0;
-        return if empty { Ok(RowSet::new()) } else { Err(PyTypeError::new_err("a RowSet takes a one-dimensional array of integers")) };
+        return if empty {
+            Ok(RowSet::new())
+        } else {
+            Err(PyTypeError::new_err("a RowSet takes a one-dimensional array of integers"))
+        };
     }
     let wide = array.call_method1("astype", (if kind == 'u' { "uint64" } else { "int64" },))?;
     let cells = numpy::import(&wide)?.ok_or_else(|| InternalError::new_err("an integer array has an Arrow form"))?;
@@ -124,7 +130,9 @@ impl PyRowSet {
 
     #[staticmethod]
     fn from_roaring(data: &[u8]) -> PyResult<PyRowSet> {
-        RowSet::from_roaring(data).map(PyRowSet).map_err(|why| DataError::new_err(format!("RowSet.from_roaring: {why}")))
+        RowSet::from_roaring(data)
+            .map(PyRowSet)
+            .map_err(|why| DataError::new_err(format!("RowSet.from_roaring: {why}")))
     }
 
     fn to_roaring<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
@@ -148,7 +156,8 @@ impl PyRowSet {
     }
 
     fn __len__(&self) -> PyResult<usize> {
-        let len = isize::try_from(self.0.len()).map_err(|_| PyOverflowError::new_err("more keys than len() can say; use .size"))?;
+        let len = isize::try_from(self.0.len())
+            .map_err(|_| PyOverflowError::new_err("more keys than len() can say; use .size"))?;
         Ok(len as usize)
     }
 
@@ -226,7 +235,13 @@ impl PyRowSet {
         let spans = self.0.spans();
         let shown: Vec<String> = spans
             .take(SHOWN)
-            .map(|span| if span.first == span.last { format!("{}", span.first) } else { format!("({}, {})", span.first, span.last) })
+            .map(|span| {
+                if span.first == span.last {
+                    format!("{}", span.first)
+                } else {
+                    format!("({}, {})", span.first, span.last)
+                }
+            })
             .collect();
         let more = if self.0.spans().nth(SHOWN).is_some() { ", …" } else { "" };
         format!("RowSet([{}{more}])", shown.join(", "))

@@ -109,6 +109,7 @@ impl PySource {
     #[staticmethod]
     fn append_table(py: Python<'_>, graph: &Bound<'_, PyGraph>, schema: &Bound<'_, PySchema>) -> PyResult<PySource> {
         let (graph, schema) = (graph.get(), schema.get());
+        crate::ops::tell_location(py);
         let made = py.detach(|| AppendTable::new(&graph.0.graph, schema.0.clone())).map_err(error::raise)?;
         Ok(PySource::new(Door::Append(made), graph, schema, None))
     }
@@ -128,6 +129,7 @@ impl PySource {
         key: Vec<String>,
     ) -> PyResult<PySource> {
         let (graph, schema) = (graph.get(), schema.get());
+        crate::ops::tell_location(py);
         let made = py.detach(|| KeyedTable::new(&graph.0.graph, schema.0.clone(), &key)).map_err(error::raise)?;
         Ok(PySource::new(Door::Keyed(made), graph, schema, Some(key)))
     }
@@ -195,7 +197,11 @@ impl PySource {
             added: added.map(|rows| self.keyed_rows("added", rows, true)).transpose()?.flatten(),
             removed: removed.map(to_rowset).transpose()?.unwrap_or_default(),
             modified: modified.map(|rows| self.keyed_rows("modified", rows, false)).transpose()?.flatten(),
-            shifted: shifted.unwrap_or_default().into_iter().map(|(first, last, delta)| Shift { first, last, delta }).collect(),
+            shifted: shifted
+                .unwrap_or_default()
+                .into_iter()
+                .map(|(first, last, delta)| Shift { first, last, delta })
+                .collect(),
         };
         self.push(py, |door| match door {
             Door::Input(source) => source.apply(apply),
@@ -224,12 +230,16 @@ impl PySource {
     /// The key columns of `delete`: a list of scalars for one key column, else data with the key columns.
     fn keys(&self, keys: &Bound<'_, PyAny>) -> PyResult<RecordBatch> {
         let names = self.key.as_deref().unwrap_or_default();
-        let fields: Vec<Field> =
-            names.iter().map(|name| self.schema.field_with_name(name).cloned().map_err(error::arrow)).collect::<PyResult<_>>()?;
+        let fields: Vec<Field> = names
+            .iter()
+            .map(|name| self.schema.field_with_name(name).cloned().map_err(error::arrow))
+            .collect::<PyResult<_>>()?;
         let schema: SchemaRef = Arc::new(Schema::new(fields));
         let tabular = keys.is_instance_of::<PyDict>()
             || keys.hasattr("__arrow_c_stream__")? && !keys.hasattr("dtype")?
-            || keys.cast::<PyList>().is_ok_and(|list| list.iter().next().is_some_and(|item| item.is_instance_of::<PyDict>()));
+            || keys
+                .cast::<PyList>()
+                .is_ok_and(|list| list.iter().next().is_some_and(|item| item.is_instance_of::<PyDict>()));
         if tabular {
             return data::import("delete", keys, Some(&schema))?.one_batch();
         }
@@ -238,7 +248,9 @@ impl PySource {
             return Err(SchemaError::new_err(message));
         };
         let columns = PyDict::new(keys.py());
-        let scalar = !keys.hasattr("__len__")? || keys.is_instance_of::<pyo3::types::PyString>() || keys.is_instance_of::<pyo3::types::PyBytes>();
+        let scalar = !keys.hasattr("__len__")?
+            || keys.is_instance_of::<pyo3::types::PyString>()
+            || keys.is_instance_of::<pyo3::types::PyBytes>();
         if scalar {
             columns.set_item(name, PyList::new(keys.py(), [keys])?)?;
         } else if keys.is_instance_of::<PyList>() || keys.hasattr("dtype")? {
@@ -378,6 +390,7 @@ pub fn time_table(
     blink: bool,
 ) -> PyResult<PyTable> {
     let graph = graph.get();
+    crate::ops::tell_location(py);
     let made = py.detach(|| TimeTable::new(&graph.0.graph, Duration::from_nanos(period_ns), start_ns, blink));
     made.map(PyTable::new).map_err(error::raise)
 }

@@ -80,7 +80,9 @@ pub fn fixed(py: Python<'_>, data: Data) -> PyResult<PyTable> {
     let Data { schema, batches } = data;
     let made = py.detach(|| {
         let columns: Vec<Vec<ArrayRef>> = (0..schema.fields().len())
-            .map(|index| batches.iter().map(|batch| batch.column(index).clone()).filter(|chunk| !chunk.is_empty()).collect())
+            .map(|index| {
+                batches.iter().map(|batch| batch.column(index).clone()).filter(|chunk| !chunk.is_empty()).collect()
+            })
             .collect();
         engine::sources::from_chunks(schema, columns, rows as u64)
     });
@@ -172,7 +174,10 @@ impl PyTable {
             dict.set_item("key", PyTuple::new(py, &held.key)?)?;
         }
         if !held.sorted_by.is_empty() {
-            dict.set_item("sorted_by", PyTuple::new(py, held.sorted_by.iter().map(|(name, descends)| (name, *descends)))?)?;
+            dict.set_item(
+                "sorted_by",
+                PyTuple::new(py, held.sorted_by.iter().map(|(name, descends)| (name, *descends)))?,
+            )?;
         }
         Ok(dict)
     }
@@ -226,7 +231,9 @@ impl PyTable {
                 .fields()
                 .iter()
                 .zip(batch.columns())
-                .map(|(field, column)| Ok((pyo3::types::PyString::intern(py, field.name()), Reader::new(py, column, field.name(), finer)?)))
+                .map(|(field, column)| {
+                    Ok((pyo3::types::PyString::intern(py, field.name()), Reader::new(py, column, field.name(), finer)?))
+                })
                 .collect::<PyResult<Vec<_>>>()?;
             for row in 0..batch.num_rows() {
                 let dict = PyDict::new(py);
@@ -265,7 +272,9 @@ impl PyTable {
             for batch in &batches {
                 let array = batch.column(at);
                 match array.data_type() {
-                    DataType::Timestamp(_, _) | DataType::Duration(_) | DataType::Time64(_) => text_cells(&list, array)?,
+                    DataType::Timestamp(_, _) | DataType::Duration(_) | DataType::Time64(_) => {
+                        text_cells(&list, array)?
+                    }
                     _ => values::append(&list, array, name, Finer::Truncate).or_else(|_| text_cells(&list, array))?,
                 }
             }
@@ -289,7 +298,13 @@ impl PyTable {
     }
 
     #[pyo3(signature = (id, initial, columns))]
-    fn subscribe(&self, py: Python<'_>, id: u64, initial: bool, columns: Option<Vec<String>>) -> PyResult<PySubscription> {
+    fn subscribe(
+        &self,
+        py: Python<'_>,
+        id: u64,
+        initial: bool,
+        columns: Option<Vec<String>>,
+    ) -> PyResult<PySubscription> {
         let table = self.usable()?;
         let index = |name: &String| table.column_index("subscribe", name).map_err(error::raise);
         let columns = columns.map(|names| names.iter().map(index).collect::<PyResult<Vec<_>>>()).transpose()?;
@@ -388,4 +403,3 @@ impl PyColumn {
         arrow::array_capsules(py, &self.field, &self.whole()?)
     }
 }
-

@@ -86,7 +86,9 @@ impl<'a, 'py: 'a> Reader<'a, 'py> {
 /// The same cells in a type the reader knows.
 fn plain(array: &ArrayRef) -> PyResult<ArrayRef> {
     let wanted = match array.data_type() {
-        DataType::Timestamp(TimeUnit::Nanosecond, _) | DataType::Duration(TimeUnit::Nanosecond) => return Ok(array.clone()),
+        DataType::Timestamp(TimeUnit::Nanosecond, _) | DataType::Duration(TimeUnit::Nanosecond) => {
+            return Ok(array.clone());
+        }
         DataType::Timestamp(_, zone) => DataType::Timestamp(TimeUnit::Nanosecond, zone.clone()),
         DataType::Duration(_) => DataType::Duration(TimeUnit::Nanosecond),
         DataType::Time32(_) | DataType::Time64(TimeUnit::Microsecond) => DataType::Time64(TimeUnit::Nanosecond),
@@ -99,7 +101,11 @@ fn plain(array: &ArrayRef) -> PyResult<ArrayRef> {
         _ => return Ok(array.clone()),
     };
     let cast = arrow_cast::cast(array, &wanted).map_err(error::arrow)?;
-    if *array.data_type() != wanted && matches!(wanted, DataType::Utf8 | DataType::Binary) { plain(&cast) } else { Ok(cast) }
+    if *array.data_type() != wanted && matches!(wanted, DataType::Utf8 | DataType::Binary) {
+        plain(&cast)
+    } else {
+        Ok(cast)
+    }
 }
 
 fn any<'py, T: IntoPyObject<'py>>(py: Python<'py>, value: T) -> PyResult<Bound<'py, PyAny>> {
@@ -157,7 +163,9 @@ fn getter<'a, 'py: 'a>(py: Python<'py>, array: &ArrayRef, column: &'a str, finer
         DataType::Date64 => {
             let cells = array.as_primitive::<Date64Type>().clone();
             let epoch = epoch(py, "date")?;
-            Box::new(move |row| epoch.add(PyDelta::new(py, cells.value(row).div_euclid(86_400_000) as i32, 0, 0, false)?))
+            Box::new(move |row| {
+                epoch.add(PyDelta::new(py, cells.value(row).div_euclid(86_400_000) as i32, 0, 0, false)?)
+            })
         }
         DataType::Time64(_) => {
             let cells = array.as_primitive::<Time64NanosecondType>().clone();
@@ -214,7 +222,10 @@ fn getter<'a, 'py: 'a>(py: Python<'py>, array: &ArrayRef, column: &'a str, finer
         DataType::Map(_, _) => {
             let cells = array.as_map().clone();
             let entries: ArrayRef = std::sync::Arc::new(cells.entries().clone());
-            let (keys, values) = (Reader::new(py, entries.as_struct().column(0), column, finer)?, Reader::new(py, entries.as_struct().column(1), column, finer)?);
+            let (keys, values) = (
+                Reader::new(py, entries.as_struct().column(0), column, finer)?,
+                Reader::new(py, entries.as_struct().column(1), column, finer)?,
+            );
             Box::new(move |row| {
                 let (from, to) = (cells.value_offsets()[row] as usize, cells.value_offsets()[row + 1] as usize);
                 let dict = PyDict::new(py);
@@ -224,10 +235,17 @@ fn getter<'a, 'py: 'a>(py: Python<'py>, array: &ArrayRef, column: &'a str, finer
         }
         DataType::Struct(fields) => {
             let cells = array.as_struct().clone();
-            let readers = cells.columns().iter().map(|child| Reader::new(py, child, column, finer)).collect::<PyResult<Vec<_>>>()?;
+            let readers = cells
+                .columns()
+                .iter()
+                .map(|child| Reader::new(py, child, column, finer))
+                .collect::<PyResult<Vec<_>>>()?;
             Box::new(move |row| {
                 let dict = PyDict::new(py);
-                fields.iter().zip(&readers).try_for_each(|(field, reader)| dict.set_item(field.name(), reader.get(row)?))?;
+                fields
+                    .iter()
+                    .zip(&readers)
+                    .try_for_each(|(field, reader)| dict.set_item(field.name(), reader.get(row)?))?;
                 Ok(dict.into_any())
             })
         }
@@ -269,7 +287,9 @@ fn zone_info<'py>(py: Python<'py>, zone: &str) -> PyResult<Bound<'py, PyAny>> {
     if zone == "UTC" || zone == "Z" {
         return timezone.getattr("utc");
     }
-    if let Some((sign, rest)) = zone.strip_prefix('+').map(|rest| (1, rest)).or_else(|| zone.strip_prefix('-').map(|rest| (-1, rest))) {
+    if let Some((sign, rest)) =
+        zone.strip_prefix('+').map(|rest| (1, rest)).or_else(|| zone.strip_prefix('-').map(|rest| (-1, rest)))
+    {
         let (hours, minutes) = rest.split_once(':').unwrap_or((rest, "0"));
         let minutes = hours.parse::<i32>().unwrap_or(0) * 60 + minutes.parse::<i32>().unwrap_or(0);
         return timezone.call1((PyDelta::new(py, 0, sign * minutes * 60, 0, true)?,));

@@ -15,7 +15,9 @@ const EXPLAIN_AFTER: Duration = Duration::from_secs(5);
 pub fn timeout(seconds: Option<f64>) -> PyResult<Option<Duration>> {
     match seconds {
         None => Ok(None),
-        Some(seconds) if seconds.is_nan() => Err(pyo3::exceptions::PyValueError::new_err("timeout must be a number of seconds")),
+        Some(seconds) if seconds.is_nan() => {
+            Err(pyo3::exceptions::PyValueError::new_err("timeout must be a number of seconds"))
+        }
         Some(seconds) => Ok(Duration::try_from_secs_f64(seconds.max(0.0)).ok()),
     }
 }

@@ -45,21 +45,36 @@ impl Concat {
             columns.push(fit(schema, first, at, table)?);
         }
         let fields: Vec<Field> = schema.fields().iter().map(|field| Field::clone(field).with_nullable(true)).collect();
-        Ok(Concat { request: Request::new("concat", serde_json::json!(tables.len())), schema: Arc::new(Schema::new(fields)), columns })
+        Ok(Concat {
+            request: Request::new("concat", serde_json::json!(tables.len())),
+            schema: Arc::new(Schema::new(fields)),
+            columns,
+        })
     }
 }
 
 fn fit(schema: &Schema, first: &Table, at: usize, table: &Table) -> Result<Vec<usize>, Error> {
     if let Some(extra) = table.schema().fields().iter().find(|field| schema.index_of(field.name()).is_err()) {
-        return Err(Error::schema("concat", format!("table {at} has a column {:?} that table 0 has not", extra.name())));
+        return Err(Error::schema(
+            "concat",
+            format!("table {at} has a column {:?} that table 0 has not", extra.name()),
+        ));
     }
     (schema.fields().iter().enumerate())
         .map(|(index, field)| {
             let own = table.schema().index_of(field.name());
-            let own = own.map_err(|_| Error::schema("concat", format!("table {at} has no column {:?}, as table 0 has", field.name())))?;
+            let own = own.map_err(|_| {
+                Error::schema("concat", format!("table {at} has no column {:?}, as table 0 has", field.name()))
+            })?;
             if table.column_type(own) != first.column_type(index) {
                 let (wanted, given) = (field.data_type(), table.schema().field(own).data_type());
-                return Err(Error::schema("concat", format!("column {:?} is {wanted} in table 0, {given} in table {at}; cast one of them", field.name())));
+                return Err(Error::schema(
+                    "concat",
+                    format!(
+                        "column {:?} is {wanted} in table 0, {given} in table {at}; cast one of them",
+                        field.name()
+                    ),
+                ));
             }
             Ok(own)
         })
@@ -104,7 +119,11 @@ fn lay_out<'a>(inputs: impl Iterator<Item = &'a RowSet>) -> Result<Slots, Error>
         .map(|rows| {
             let low = rows.first().unwrap_or(0) / ALIGNMENT * ALIGNMENT;
             let spanned = rows.last().unwrap_or(0) - low;
-            let roomy = (spanned + 1).checked_next_power_of_two().and_then(|room| room.checked_mul(2)).unwrap_or(u64::MAX).max(ALIGNMENT);
+            let roomy = (spanned + 1)
+                .checked_next_power_of_two()
+                .and_then(|room| room.checked_mul(2))
+                .unwrap_or(u64::MAX)
+                .max(ALIGNMENT);
             let capacity = if roomy > 1 << 60 { (spanned / ALIGNMENT + 1) * ALIGNMENT } else { roomy };
             let slot = Slot { low, base, capacity };
             base = base.checked_add(capacity).filter(|end| *end <= rowset::MAX_KEY + 1).ok_or_else(exhausted)?;
@@ -124,8 +143,11 @@ impl Operation for Concat {
         let rows = Arc::new(Pinned::new(RowSet::union_all(parts.collect::<Vec<_>>().iter()), at));
         let slots = Arc::new(Pinned::new(slots, at));
         let columns = (0..self.schema.fields().len()).map(|index| {
-            let sources: Vec<Arc<dyn ColumnSource>> =
-                inputs.iter().zip(&self.columns).map(|(input, columns)| input.table.parts().columns[columns[index]].clone()).collect();
+            let sources: Vec<Arc<dyn ColumnSource>> = inputs
+                .iter()
+                .zip(&self.columns)
+                .map(|(input, columns)| input.table.parts().columns[columns[index]].clone())
+                .collect();
             let data_type = sources[0].data_type().clone();
             Arc::new(StackedColumn { data_type, sources, slots: slots.clone() }) as Arc<dyn ColumnSource>
         });
@@ -265,7 +287,8 @@ impl Column for Stacked {
         if parts.is_empty() {
             return Ok(arrow_array::new_empty_array(&self.data_type));
         }
-        let chunks: Result<Vec<ArrayRef>, column::Error> = parts.drain(..).map(|(at, rows)| self.columns[at].read(&rows)).collect();
+        let chunks: Result<Vec<ArrayRef>, column::Error> =
+            parts.drain(..).map(|(at, rows)| self.columns[at].read(&rows)).collect();
         let chunks = chunks?;
         let arrays: Vec<&dyn Array> = chunks.iter().map(|chunk| chunk.as_ref()).collect();
         Ok(arrow_select::concat::concat(&arrays)?)
@@ -280,7 +303,8 @@ impl Column for Stacked {
             let slot = &self.slots[at];
             wanted[at].push(if *key == NO_ROW { NO_ROW } else { *key - slot.base + slot.low });
         }
-        let chunks: Result<Vec<Chunk>, column::Error> = self.columns.iter().zip(&wanted).map(|(column, keys)| column.take(keys)).collect();
+        let chunks: Result<Vec<Chunk>, column::Error> =
+            self.columns.iter().zip(&wanted).map(|(column, keys)| column.take(keys)).collect();
         let chunks = chunks?;
         let arrays: Vec<&dyn Array> = chunks.iter().map(|chunk| chunk.as_ref()).collect();
         Ok(arrow_select::interleave::interleave(&arrays, &places)?)
@@ -322,6 +346,8 @@ mod tests {
 
     #[test]
     fn law() {
-        check_law_of_two((&any_table(), &any_table()), 300, Compare::ByPosition, stacked, |a, b| model::ops::concat(&[a, b]));
+        check_law_of_two((&any_table(), &any_table()), 300, Compare::ByPosition, stacked, |a, b| {
+            model::ops::concat(&[a, b])
+        });
     }
 }

@@ -28,7 +28,8 @@ pub fn distinct(operation: &str, table: &Table, keys: &[String], keep: Keep) -> 
     let keys = if keys.is_empty() { &names } else { keys };
     let kind = if keep == Keep::First { Aggregate::First } else { Aggregate::Last };
     let others = names.iter().filter(|name| !keys.contains(name));
-    let picks: Result<Vec<Expr>, formula::Error> = others.map(|name| Expr::aggregate(kind.clone(), Some(Expr::column(name.as_str())))).collect();
+    let picks: Result<Vec<Expr>, formula::Error> =
+        others.map(|name| Expr::aggregate(kind.clone(), Some(Expr::column(name.as_str())))).collect();
     let picked = attach(&Aggregation::new(operation, table, keys, &picks?)?, std::slice::from_ref(table))?;
     if picked.schema().fields().iter().map(|field| field.name()).eq(names.iter()) {
         return Ok(picked);
@@ -51,20 +52,38 @@ mod tests {
 
     #[test]
     fn the_row_before_takes_over() {
-        let steps = [("+ 3 B 5", "~ 1 . 5"), ("- 2", "~ 0 . 1"), ("- 1 3", "- 1"), ("~ 0 . 7", "~ 0 . 7"), ("+ 9 B 1", "+ 2 B 1")];
+        let steps = [
+            ("+ 3 B 5", "~ 1 . 5"),
+            ("- 2", "~ 0 . 1"),
+            ("- 1 3", "- 1"),
+            ("~ 0 . 7", "~ 0 . 7"),
+            ("+ 9 B 1", "+ 2 B 1"),
+        ];
         check_steps(|table| by(table, &["K"], Keep::Last), "0 A 1 | 1 B 2 | 2 A 3", &steps);
     }
 
     #[test]
     fn law() {
         let spec = table_of("k:str g:int x:float");
-        check_law(&spec, 300, Compare::by_key(&["k"]), |table| by(table, &["k"], Keep::Last), |input| last_by(input, &["k"]));
+        check_law(
+            &spec,
+            300,
+            Compare::by_key(&["k"]),
+            |table| by(table, &["k"], Keep::Last),
+            |input| last_by(input, &["k"]),
+        );
     }
 
     #[test]
     fn law_of_first() {
         let spec = table_of("g:int x:float k:str");
-        check_law(&spec, 300, Compare::by_key(&["g", "x"]), |table| by(table, &["g", "x"], Keep::First), |input| first_by(input, &["g", "x"]));
+        check_law(
+            &spec,
+            300,
+            Compare::by_key(&["g", "x"]),
+            |table| by(table, &["g", "x"], Keep::First),
+            |input| first_by(input, &["g", "x"]),
+        );
     }
 
     #[test]

@@ -59,7 +59,12 @@ impl Operation for Filter {
         let rows = Arc::new(Pinned::new(kept, at));
         let kept = table.attributes();
         let attributes = Attributes { flat: false, sorted_by: kept.sorted_by.clone(), ..kept.clone() };
-        let parts = Parts { rows: rows.clone(), columns: table.parts().columns.clone(), schema: table.schema().clone(), attributes };
+        let parts = Parts {
+            rows: rows.clone(),
+            columns: table.parts().columns.clone(),
+            schema: table.schema().clone(),
+            attributes,
+        };
         let live = FilterLive { predicates: self.predicates.clone(), rows: rows.clone() };
         Ok(Start { parts, live: Box::new(live), owned: vec![rows] })
     }
@@ -147,20 +152,32 @@ mod tests {
             let (column, literal) = (ModelExpr::column("v"), ModelExpr::literal(limit));
             ModelExpr::Compare(Comparison::Greater, Box::new(column), Box::new(literal))
         };
-        check_law(&any_table(), 300, Compare::ByPosition, |table| over(table, "v", 3), |input| filter(input, &[limit(3)]));
+        check_law(
+            &any_table(),
+            300,
+            Compare::ByPosition,
+            |table| over(table, "v", 3),
+            |input| filter(input, &[limit(3)]),
+        );
     }
 
     #[test]
     fn law_of_several_predicates() {
         let predicates = || {
             let greater = Expr::call(Function::Greater, vec![Expr::column("v"), Expr::literal(0)])?;
-            let flag = Expr::call(Function::Or, vec![Expr::column("b"), Expr::call(Function::IsNull, vec![Expr::column("k")])?])?;
+            let flag = Expr::call(
+                Function::Or,
+                vec![Expr::column("b"), Expr::call(Function::IsNull, vec![Expr::column("k")])?],
+            )?;
             Ok::<_, Error>(vec![greater, flag])
         };
         let model = || {
             let zero = Box::new(ModelExpr::literal(0));
             let greater = ModelExpr::Compare(Comparison::Greater, Box::new(ModelExpr::column("v")), zero);
-            let flag = ModelExpr::Or(Box::new(ModelExpr::column("b")), Box::new(ModelExpr::IsNull(Box::new(ModelExpr::column("k")))));
+            let flag = ModelExpr::Or(
+                Box::new(ModelExpr::column("b")),
+                Box::new(ModelExpr::IsNull(Box::new(ModelExpr::column("k")))),
+            );
             [greater, flag]
         };
         let build = |table: &Table| attach(&Filter::new(table, &predicates()?)?, std::slice::from_ref(table));

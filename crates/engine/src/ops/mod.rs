@@ -10,7 +10,7 @@ pub mod select;
 pub mod slice;
 pub mod sort;
 
-pub use agg::Aggregation;
+pub use agg::{Aggregation, aggregate};
 pub use concat::Concat;
 pub use distinct::{Keep, distinct};
 pub use filter::Filter;

@@ -34,7 +34,8 @@ impl Project {
         let gone: Result<Vec<usize>, Error> = names.iter().map(|name| table.column_index("drop", name)).collect();
         let gone = gone?;
         let fields = table.schema().fields().iter().enumerate();
-        let columns = fields.filter(|(index, _)| !gone.contains(index)).map(|(index, field)| (index, field.name().clone()));
+        let columns =
+            fields.filter(|(index, _)| !gone.contains(index)).map(|(index, field)| (index, field.name().clone()));
         Project::of("drop", columns.collect())
     }
 
@@ -65,7 +66,8 @@ impl Operation for Project {
 
     fn init(&self, inputs: &[Input], _: Moment) -> Result<Start, Error> {
         let table = &inputs[0].table;
-        let field = |(index, name): &(usize, String)| Arc::new(Field::clone(table.schema().field(*index)).with_name(name));
+        let field =
+            |(index, name): &(usize, String)| Arc::new(Field::clone(table.schema().field(*index)).with_name(name));
         let schema = Arc::new(Schema::new(self.columns.iter().map(field).collect::<Vec<_>>()));
         let columns = self.columns.iter().map(|(index, _)| table.parts().columns[*index].clone()).collect();
         let attributes = renamed(table, &self.columns);
@@ -135,6 +137,8 @@ mod tests {
     fn law_of_rename() {
         let pairs = [("v".to_owned(), "w".to_owned()), ("k".to_owned(), "v".to_owned())];
         let build = |table: &Table| attach(&Project::rename(table, &pairs)?, std::slice::from_ref(table));
-        check_law(&any_table(), 200, Compare::ByPosition, build, |input| model::ops::rename(input, &[("v", "w"), ("k", "v")]));
+        check_law(&any_table(), 200, Compare::ByPosition, build, |input| {
+            model::ops::rename(input, &[("v", "w"), ("k", "v")])
+        });
     }
 }

@@ -42,19 +42,25 @@ enum Output {
 impl Select {
     /// Only these columns.
     pub fn only(table: &Table, expressions: &[Expr]) -> Result<Select, Error> {
-        let mut select = Select::empty("select", expressions);
+        Select::named("select", table, expressions)
+    }
+
+    /// The same, for a method of another name.
+    pub fn named(operation: &str, table: &Table, expressions: &[Expr]) -> Result<Select, Error> {
+        let mut select = Select::empty(operation, expressions);
         let mut computed = Vec::new();
         for expression in expressions {
-            let output = output("select", table, expression, &mut computed)?;
+            let output = output(operation, table, expression, &mut computed)?;
             select.outputs.push(output);
         }
-        select.finish("select", table, computed)
+        select.finish(operation, computed)
     }
 
     /// All columns of the table, replaced by or followed by these.
     pub fn with(table: &Table, expressions: &[Expr]) -> Result<Select, Error> {
         let mut select = Select::empty("with_columns", expressions);
-        select.outputs = (0..table.width()).map(|index| Output::Shared(index, table.schema().field(index).name().clone())).collect();
+        select.outputs =
+            (0..table.width()).map(|index| Output::Shared(index, table.schema().field(index).name().clone())).collect();
         let mut computed = Vec::new();
         let mut named = std::collections::HashSet::new();
         for expression in expressions {
@@ -68,15 +74,19 @@ impl Select {
                 Err(_) => select.outputs.push(output),
             }
         }
-        select.finish("with_columns", table, computed)
+        select.finish("with_columns", computed)
     }
 
     fn empty(operation: &str, expressions: &[Expr]) -> Select {
         let text = expressions.iter().map(Expr::to_python).collect::<Vec<_>>().join(", ");
-        Select { request: Request::new(operation, plan(expressions)).with_text(text), outputs: Vec::new(), computed: Arc::new([]) }
+        Select {
+            request: Request::new(operation, plan(expressions)).with_text(text),
+            outputs: Vec::new(),
+            computed: Arc::new([]),
+        }
     }
 
-    fn finish(mut self, operation: &str, _: &Table, computed: Vec<Evaluator>) -> Result<Select, Error> {
+    fn finish(mut self, operation: &str, computed: Vec<Evaluator>) -> Result<Select, Error> {
         let mut seen = std::collections::HashSet::new();
         if let Some(twice) = self.outputs.iter().find(|output| !seen.insert(name_of(output, &computed).to_owned())) {
             return Err(Error::Duplicate { operation: operation.into(), name: name_of(twice, &computed).to_owned() });
@@ -114,9 +124,15 @@ impl Operation for Select {
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let Input { table, view } = &inputs[0];
-        let canonical = Schema::new(self.computed.iter().map(|column| Field::new(column.name(), column.data_type().clone(), true)).collect::<Vec<_>>());
+        let canonical = Schema::new(
+            self.computed
+                .iter()
+                .map(|column| Field::new(column.name(), column.data_type().clone(), true))
+                .collect::<Vec<_>>(),
+        );
         let still = !table.is_live() && view.rows().is_flat();
-        let (sources, columns) = if still { (self.flat(view)?, None) } else { self.stored(table, view, &canonical, at)? };
+        let (sources, columns) =
+            if still { (self.flat(view)?, None) } else { self.stored(table, view, &canonical, at)? };
         let mut fields = Vec::with_capacity(self.outputs.len());
         let mut result: Vec<Arc<dyn ColumnSource>> = Vec::with_capacity(self.outputs.len());
         for output in &self.outputs {
@@ -133,7 +149,12 @@ impl Operation for Select {
             }
         }
         let attributes = Attributes { key: Vec::new(), sorted_by: Vec::new(), ..table.attributes().clone() };
-        let parts = Parts { rows: table.parts().rows.clone(), columns: result, schema: Arc::new(Schema::new(fields)), attributes };
+        let parts = Parts {
+            rows: table.parts().rows.clone(),
+            columns: result,
+            schema: Arc::new(Schema::new(fields)),
+            attributes,
+        };
         let owned = columns.as_ref().map(Columns::owned).unwrap_or_default();
         let live = SelectLive { outputs: self.outputs.clone(), computed: self.computed.clone(), columns };
         Ok(Start { parts, live: Box::new(live), owned })
@@ -143,11 +164,19 @@ impl Operation for Select {
 impl Select {
     /// Static flat input: the computed chunks themselves are the columns.
     fn flat(&self, view: &crate::view::View) -> Result<Vec<Arc<dyn ColumnSource>>, Error> {
-        let column = |column: &Evaluator| Ok(Arc::new(FlatColumn::new(column.pieces(view, view.rows())?)?) as Arc<dyn ColumnSource>);
+        let column = |column: &Evaluator| {
+            Ok(Arc::new(FlatColumn::new(column.pieces(view, view.rows())?)?) as Arc<dyn ColumnSource>)
+        };
         self.computed.iter().map(column).collect()
     }
 
-    fn stored(&self, table: &Table, view: &crate::view::View, canonical: &Schema, at: Moment) -> Result<(Vec<Arc<dyn ColumnSource>>, Option<Columns>), Error> {
+    fn stored(
+        &self,
+        table: &Table,
+        view: &crate::view::View,
+        canonical: &Schema,
+        at: Moment,
+    ) -> Result<(Vec<Arc<dyn ColumnSource>>, Option<Columns>), Error> {
         let counters = table.graph().map(crate::counters::storage).unwrap_or_default();
         let rows = view.rows();
         let mut cells = Vec::new();
@@ -197,7 +226,8 @@ impl Live for SelectLive {
             Output::Shared(index, _) => update.columns.contains(*index),
             Output::Computed(place) => update.columns.contains_any(self.computed[*place].inputs()),
         };
-        let columns: ColumnSet = (self.outputs.iter().enumerate()).filter(|(_, output)| changed(output)).map(|(at, _)| at).collect();
+        let columns: ColumnSet =
+            (self.outputs.iter().enumerate()).filter(|(_, output)| changed(output)).map(|(at, _)| at).collect();
         let modified = if columns.is_empty() { RowSet::new() } else { update.modified.clone() };
         Ok(TableUpdate { columns, modified, ..update.clone() })
     }
@@ -246,11 +276,17 @@ mod tests {
 
     #[test]
     fn only_what_reads_a_changed_column_is_computed_and_told() {
-        let build = |table: &Table| attach(&Select::with(table, &[doubled("V")?.alias("y")])?, std::slice::from_ref(table));
+        let build =
+            |table: &Table| attach(&Select::with(table, &[doubled("V")?.alias("y")])?, std::slice::from_ref(table));
         check_steps(
             build,
             "0 A 1 | 1 B 2",
-            &[("~ 1 . 3", "~ 1 . 3 6"), ("~ 1 Z .", "~ 1 Z . ."), ("+ 2 C 4", "+ 2 C 4 8"), ("- 0 | > [1..2]-1", "- 0 | > [1..2]-1")],
+            &[
+                ("~ 1 . 3", "~ 1 . 3 6"),
+                ("~ 1 Z .", "~ 1 Z . ."),
+                ("+ 2 C 4", "+ 2 C 4 8"),
+                ("- 0 | > [1..2]-1", "- 0 | > [1..2]-1"),
+            ],
         );
     }
 
@@ -260,7 +296,13 @@ mod tests {
             let columns = [doubled("v")?.alias("y"), doubled("x")?.alias("x"), Expr::column("k").alias("z")];
             attach(&Select::with(table, &columns)?, std::slice::from_ref(table))
         };
-        let columns = || [Derived::expr("y", model_doubled("v")), Derived::expr("x", model_doubled("x")), Derived::expr("z", ModelExpr::column("k"))];
+        let columns = || {
+            [
+                Derived::expr("y", model_doubled("v")),
+                Derived::expr("x", model_doubled("x")),
+                Derived::expr("z", ModelExpr::column("k")),
+            ]
+        };
         check_law(&any_table(), 300, Compare::ByPosition, build, |input| with_columns(input, &columns()));
     }
 

@@ -56,7 +56,8 @@ impl Window {
         let size = rows.len();
         let back = self.offset.unsigned_abs();
         // A window that starts before the first row loses what lies there.
-        let (from, lost) = if self.offset >= 0 { (back.min(size), 0) } else { (size.saturating_sub(back), back.saturating_sub(size)) };
+        let (from, lost) =
+            if self.offset >= 0 { (back.min(size), 0) } else { (size.saturating_sub(back), back.saturating_sub(size)) };
         let length = self.length.map_or(u64::MAX, |length| length.saturating_sub(lost));
         rows.slice(from, length.min(size - from))
     }
@@ -84,9 +85,17 @@ impl Operation for Slice {
             ..old.clone()
         };
         if old.blink {
-            return Err(Error::invalid(&self.request.name, "a blink table has no lasting rows to take a slice of; keep them first (blink_to_append_only)"));
+            return Err(Error::invalid(
+                &self.request.name,
+                "a blink table has no lasting rows to take a slice of; keep them first (blink_to_append_only)",
+            ));
         }
-        let parts = Parts { rows: rows.clone(), columns: table.parts().columns.clone(), schema: table.schema().clone(), attributes };
+        let parts = Parts {
+            rows: rows.clone(),
+            columns: table.parts().columns.clone(),
+            schema: table.schema().clone(),
+            attributes,
+        };
         let live = SliceLive { window: self.window, rows: rows.clone() };
         Ok(Start { parts, live: Box::new(live), owned: vec![rows] })
     }
@@ -141,7 +150,11 @@ mod tests {
 
     #[test]
     fn rows_cross_the_edge_of_the_window() {
-        check_steps(|table| head(table, 2), "0 A | 1 B | 2 C", &[("- 0", "- 0 | + 2 C"), ("~ 2 D", "~ 2 D"), ("+ 0 E", "- 2 | + 0 E")]);
+        check_steps(
+            |table| head(table, 2),
+            "0 A | 1 B | 2 C",
+            &[("- 0", "- 0 | + 2 C"), ("~ 2 D", "~ 2 D"), ("+ 0 E", "- 2 | + 0 E")],
+        );
         check_steps(|table| tail(table, 2), "0 A | 1 B | 2 C", &[("+ 3 D", "- 1 | + 3 D"), ("- 2", "- 2 | + 1 B")]);
     }
 

@@ -34,7 +34,8 @@ impl AppendTable {
     /// An empty table of this schema in `graph`.
     pub fn new(graph: &UpdateGraph, schema: Arc<Schema>) -> Result<AppendTable, Error> {
         let attributes = Attributes { append_only: true, add_only: true, flat: true, ..Attributes::default() };
-        let (table, queue) = fed_table("append_table", graph, schema, attributes, |queue, store| AppendLive { queue, store, next: 0 })?;
+        let (table, queue) =
+            fed_table("append_table", graph, schema, attributes, |queue, store| AppendLive { queue, store, next: 0 })?;
         Ok(AppendTable { table, queue })
     }
 
@@ -47,7 +48,7 @@ impl AppendTable {
     pub fn append(&self, batch: &RecordBatch) -> Result<Token, Error> {
         self.table.alive()?;
         let chunks = conform("append", self.table.schema(), batch)?;
-        self.queue.push(chunks, |_| Ok(()))
+        self.queue.push(chunks)
     }
 
     /// Calls that wait for a step.
@@ -72,7 +73,11 @@ pub(crate) fn fed_table<C: Send + 'static, L: Live + 'static>(
     super::fixed::unique_names(name, &schema)?;
     let queue = Queue::new(graph);
     let canonical = Schema::new(
-        schema.fields().iter().map(|field| arrow_schema::Field::new(field.name(), column::kind::canonical(field.data_type()), true)).collect::<Vec<_>>(),
+        schema
+            .fields()
+            .iter()
+            .map(|field| arrow_schema::Field::new(field.name(), column::kind::canonical(field.data_type()), true))
+            .collect::<Vec<_>>(),
     );
     let store = Store::new(&canonical, graph.settled(), &crate::counters::storage(graph));
     let parts = Parts { rows: store.rows().clone(), columns: store.columns().sources(), schema, attributes };

@@ -35,7 +35,8 @@ impl BlinkTable {
     /// An empty blink table of this schema in `graph`.
     pub fn new(graph: &UpdateGraph, schema: Arc<Schema>) -> Result<BlinkTable, Error> {
         let attributes = Attributes { blink: true, ..Attributes::default() };
-        let (table, queue) = fed_table("blink_table", graph, schema, attributes, |queue, store| BlinkLive { queue, store, next: 0 })?;
+        let (table, queue) =
+            fed_table("blink_table", graph, schema, attributes, |queue, store| BlinkLive { queue, store, next: 0 })?;
         Ok(BlinkTable { table, queue })
     }
 
@@ -48,7 +49,7 @@ impl BlinkTable {
     pub fn append(&self, batch: &RecordBatch) -> Result<Token, Error> {
         self.table.alive()?;
         let chunks = conform("append", self.table.schema(), batch)?;
-        self.queue.push(chunks, |_| Ok(()))
+        self.queue.push(chunks)
     }
 
     /// The table fails with this error in the next step.

@@ -21,25 +21,35 @@ pub fn conform(operation: &str, schema: &Schema, batch: &RecordBatch) -> Result<
     if let Some(twice) = given.fields().iter().find(|field| !seen.insert(field.name())) {
         return Err(Error::Duplicate { operation: operation.into(), name: twice.name().clone() });
     }
-    schema.fields().iter().map(|field| {
-        let index = given.index_of(field.name()).map_err(|_| {
-            Error::schema(operation, format!("column {:?} is missing; the columns needed are {}", field.name(), names(schema)))
-        })?;
-        fit(operation, field.name(), batch.column(index), field.data_type())
-    })
-    .collect()
+    schema
+        .fields()
+        .iter()
+        .map(|field| {
+            let index = given.index_of(field.name()).map_err(|_| {
+                Error::schema(
+                    operation,
+                    format!("column {:?} is missing; the columns needed are {}", field.name(), names(schema)),
+                )
+            })?;
+            fit(operation, field.name(), batch.column(index), field.data_type())
+        })
+        .collect()
 }
 
 /// Some columns of the schema, by name: their positions and cells. For modified rows and keys.
 pub fn conform_some(operation: &str, schema: &Schema, batch: &RecordBatch) -> Result<Vec<(usize, Chunk)>, Error> {
     let given = batch.schema();
-    given.fields().iter().zip(batch.columns()).map(|(field, cells)| {
-        let index = schema.index_of(field.name()).map_err(|_| {
-            Error::no_column(operation, field.name(), schema.fields().iter().map(|field| field.name().as_str()))
-        })?;
-        Ok((index, fit(operation, field.name(), cells, schema.field(index).data_type())?))
-    })
-    .collect()
+    given
+        .fields()
+        .iter()
+        .zip(batch.columns())
+        .map(|(field, cells)| {
+            let index = schema.index_of(field.name()).map_err(|_| {
+                Error::no_column(operation, field.name(), schema.fields().iter().map(|field| field.name().as_str()))
+            })?;
+            Ok((index, fit(operation, field.name(), cells, schema.field(index).data_type())?))
+        })
+        .collect()
 }
 
 /// One column's cells as the declared type, in its canonical form.
@@ -52,7 +62,8 @@ fn fit(operation: &str, name: &str, cells: &Chunk, wanted: &DataType) -> Result<
             format!("column {name:?} is {wanted}, the data given is {given}; cast it first (nothing was applied)"),
         ));
     }
-    let cells = column::kind::to_canonical(cells).map_err(|error| Error::data(operation, format!("column {name:?}: {error}")))?;
+    let cells = column::kind::to_canonical(cells)
+        .map_err(|error| Error::data(operation, format!("column {name:?}: {error}")))?;
     if cells.data_type() == &canonical {
         return Ok(cells);
     }
@@ -71,7 +82,9 @@ fn widens(from: &DataType, to: &DataType) -> bool {
         (UInt16, UInt32 | UInt64 | Int32 | Int64 | Float32 | Float64) => true,
         (UInt32, UInt64 | Int64 | Float64) | (Float32, Float64) | (Float16, Float32 | Float64) => true,
         (Timestamp(_, Some(_)), Timestamp(_, Some(_))) => true,
-        (Decimal128(p, s) | Decimal64(p, s) | Decimal32(p, s), Decimal128(to_p, to_s)) => s <= to_s && i16::from(*p) - i16::from(*s) <= i16::from(*to_p) - i16::from(*to_s),
+        (Decimal128(p, s) | Decimal64(p, s) | Decimal32(p, s), Decimal128(to_p, to_s)) => {
+            s <= to_s && i16::from(*p) - i16::from(*s) <= i16::from(*to_p) - i16::from(*to_s)
+        }
         _ => false,
     }
 }

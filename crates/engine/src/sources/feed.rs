@@ -64,6 +64,31 @@ impl Token {
     }
 }
 
+/// Whether a call fits what is queued before it.
+pub(crate) trait Judge<C>: Send + Sync {
+    /// Judges a call that is queued now, and notes it.
+    fn take(&self, call: &C) -> Result<(), Error>;
+    /// Judges a call of this thread's open transaction, on top of the transaction's earlier calls.
+    fn draft(&self, call: &C) -> Result<(), Error>;
+    /// This thread's transaction is over.
+    fn end_draft(&self);
+}
+
+/// Calls that need not fit anything: rows are appended, keys are looked up.
+struct AllFits;
+
+impl<C> Judge<C> for AllFits {
+    fn take(&self, _: &C) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn draft(&self, _: &C) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn end_draft(&self) {}
+}
+
 /// One queued call.
 pub(crate) struct Queued<C> {
     pub(crate) call: C,
@@ -99,28 +124,39 @@ impl<C: Send + 'static> Queue<C> {
     }
 
     /// Queues a call for the next step; inside a transaction of this thread, for its end.
-    /// `judge` looks at the call under the lock that orders calls, before it is queued.
-    pub(crate) fn push(self: &Arc<Self>, call: C, judge: impl FnOnce(&C) -> Result<(), Error>) -> Result<Token, Error> {
+    pub(crate) fn push(self: &Arc<Self>, call: C) -> Result<Token, Error> {
+        self.push_judged(call, Arc::new(AllFits))
+    }
+
+    /// The same for calls that must fit what is queued before them: judged at once, and again when
+    /// a transaction ends, since other threads may have queued calls meanwhile.
+    pub(crate) fn push_judged(self: &Arc<Self>, call: C, judge: Arc<dyn Judge<C>>) -> Result<Token, Error> {
         let token = Token::new(&self.graph);
         if let Some(error) = self.lock().failed.clone() {
             return Err(error);
         }
-        let open = Transaction::is_open(&self.graph);
-        if open {
-            judge(&call)?;
-            let (queue, waiting) = (self.clone(), token.clone());
-            let undo = token.clone();
-            Transaction::defer(
-                Box::new(move || queue.enqueue(Queued { call, token: waiting })),
-                Box::new(move || undo.land(Err(Error::Cancelled("the transaction was rolled back".into())))),
-            );
+        if !Transaction::is_open(&self.graph) {
+            self.graph.intake(|| {
+                judge.take(&call)?;
+                self.enqueue(Queued { call, token: token.clone() });
+                Ok::<(), Error>(())
+            })?;
             return Ok(token);
         }
-        self.graph.intake(|| {
-            judge(&call)?;
-            self.enqueue(Queued { call, token: token.clone() });
-            Ok::<(), Error>(())
-        })?;
+        judge.draft(&call)?;
+        let (queue, waiting, last, undone) = (self.clone(), token.clone(), judge.clone(), token.clone());
+        let commit = move || {
+            last.end_draft();
+            match last.take(&call) {
+                Ok(()) => queue.enqueue(Queued { call, token: waiting }),
+                Err(error) => waiting.land(Err(error)),
+            }
+        };
+        let rollback = move || {
+            judge.end_draft();
+            undone.land(Err(Error::Cancelled("the transaction was rolled back".into())));
+        };
+        Transaction::defer(Box::new(commit), Box::new(rollback));
         Ok(token)
     }
 
@@ -199,7 +235,10 @@ impl Transaction {
     /// Opens a transaction on this thread.
     pub fn begin(graph: &UpdateGraph) -> Result<Transaction, Error> {
         if Transaction::is_open(graph) {
-            return Err(Error::invalid("transaction", "a transaction of this thread is open already; they do not nest"));
+            return Err(Error::invalid(
+                "transaction",
+                "a transaction of this thread is open already; they do not nest",
+            ));
         }
         OPEN.with(|open| open.borrow_mut().push(Open { graph: graph.clone(), calls: Vec::new() }));
         Ok(Transaction { graph: graph.clone(), scope: Some(graph.transaction_scope()) })

@@ -20,7 +20,10 @@ pub fn from_chunks(schema: Arc<Schema>, columns: Vec<Vec<ArrayRef>>, rows: u64) 
     for (field, chunks) in schema.fields().iter().zip(columns) {
         let len: usize = chunks.iter().map(|chunk| chunk.len()).sum();
         if len as u64 != rows {
-            return Err(Error::schema("table", format!("column {:?} has {len} rows, the others have {rows}", field.name())));
+            return Err(Error::schema(
+                "table",
+                format!("column {:?} has {len} rows, the others have {rows}", field.name()),
+            ));
         }
         let chunks = if chunks.is_empty() { vec![arrow_array::new_empty_array(field.data_type())] } else { chunks };
         sources.push(Arc::new(FlatColumn::new(chunks)?));

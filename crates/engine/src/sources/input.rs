@@ -11,6 +11,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::ThreadId;
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
@@ -22,10 +23,10 @@ use crate::error::Error;
 use crate::operation::Live;
 use crate::sources::append::fed_table;
 use crate::sources::conform::{conform, conform_some};
-use crate::sources::feed::{Queue, Token};
+use crate::sources::feed::{Judge, Queue, Token};
 use crate::store::{Store, Writes};
 use crate::table::{Attributes, Table};
-use crate::update::{Merged, TableUpdate, ColumnSet};
+use crate::update::{ColumnSet, Merged, TableUpdate};
 use crate::view::Change;
 
 /// What one call of `apply` is given.
@@ -46,7 +47,35 @@ pub struct Apply {
 pub struct InputTable {
     table: Table,
     queue: Arc<Queue<Call>>,
-    projected: Arc<Mutex<RowSet>>,
+    projected: Arc<Projected>,
+}
+
+/// The rows as they will be after the calls already queued.
+#[derive(Default)]
+struct Projected {
+    queued: Mutex<RowSet>,
+    /// The same with the calls of a thread's open transaction on top.
+    drafts: Mutex<HashMap<ThreadId, RowSet>>,
+}
+
+impl Judge<Call> for Projected {
+    fn take(&self, call: &Call) -> Result<(), Error> {
+        let mut rows = lock(&self.queued);
+        *rows = judge(&rows, call)?;
+        Ok(())
+    }
+
+    fn draft(&self, call: &Call) -> Result<(), Error> {
+        let thread = std::thread::current().id();
+        let mut drafts = lock(&self.drafts);
+        let rows = drafts.get(&thread).cloned().unwrap_or_else(|| lock(&self.queued).clone());
+        drafts.insert(thread, judge(&rows, call)?);
+        Ok(())
+    }
+
+    fn end_draft(&self) {
+        lock(&self.drafts).remove(&std::thread::current().id());
+    }
 }
 
 /// A judged call.
@@ -60,7 +89,8 @@ struct Call {
 impl InputTable {
     /// An empty table of this schema in `graph`.
     pub fn new(graph: &UpdateGraph, schema: Arc<Schema>) -> Result<InputTable, Error> {
-        let (table, queue) = fed_table("input_table", graph, schema, Attributes::default(), |queue, store| InputLive { queue, store })?;
+        let (table, queue) =
+            fed_table("input_table", graph, schema, Attributes::default(), |queue, store| InputLive { queue, store })?;
         Ok(InputTable { table, queue, projected: Arc::default() })
     }
 
@@ -74,13 +104,7 @@ impl InputTable {
     pub fn apply(&self, apply: Apply) -> Result<Token, Error> {
         self.table.alive()?;
         let call = self.call(apply)?;
-        let projected = self.projected.clone();
-        self.queue.push(call, move |call| {
-            // Judged and noted under one lock, so that calls of several threads cannot pass one another.
-            let mut rows = lock(&projected);
-            *rows = judge(&rows, call)?;
-            Ok(())
-        })
+        self.queue.push_judged(call, self.projected.clone())
     }
 
     /// The table fails with this error in the next step.
@@ -105,8 +129,11 @@ impl InputTable {
                 (keys, conform_some("apply", schema, &batch)?)
             }
         };
-        let (modified, modified_cells) =
-            if modified.is_empty() || modified_cells.is_empty() { (RowSet::new(), Vec::new()) } else { (modified, modified_cells) };
+        let (modified, modified_cells) = if modified.is_empty() || modified_cells.is_empty() {
+            (RowSet::new(), Vec::new())
+        } else {
+            (modified, modified_cells)
+        };
         let columns: ColumnSet = modified_cells.iter().map(|(column, _)| *column).collect();
         check_shifts(&apply.shifted)?;
         let update = TableUpdate { added, removed: Before(apply.removed), modified, columns, shifts: Shifts::none() };
@@ -124,7 +151,10 @@ fn same_length(part: &str, keys: &RowSet, batch: &RecordBatch) -> Result<(), Err
 /// What is wrong with a shift whatever the rows are.
 fn check_shifts(shifted: &[Shift]) -> Result<(), Error> {
     if let Some(bad) = shifted.iter().find(|shift| shift.first > shift.last || shift.delta == 0) {
-        return Err(Error::data("apply", format!("shift {bad:?}: it must be a range (first ≤ last) moved by something other than 0")));
+        return Err(Error::data(
+            "apply",
+            format!("shift {bad:?}: it must be a range (first ≤ last) moved by something other than 0"),
+        ));
     }
     Ok(())
 }
@@ -238,7 +268,9 @@ fn gather(cells: &HashMap<u64, (Chunk, usize)>, keys: &RowSet) -> Result<Chunk, 
     let mut arrays: Vec<Chunk> = Vec::new();
     let mut places = Vec::with_capacity(keys.len() as usize);
     for key in keys.iter() {
-        let (chunk, at) = cells.get(&key).ok_or_else(|| Error::internal("input_table", format!("no cell was given for key {key}")))?;
+        let (chunk, at) = cells
+            .get(&key)
+            .ok_or_else(|| Error::internal("input_table", format!("no cell was given for key {key}")))?;
         let known = arrays.iter().rposition(|array| Arc::ptr_eq(array, chunk));
         let array = known.unwrap_or_else(|| {
             arrays.push(chunk.clone());

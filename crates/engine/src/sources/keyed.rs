@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch, UInt64Array};
 use arrow_schema::Schema;
-use column::{Chunk, ColumnSource, NO_ROW};
-use column::keys::{KeyTable, NO_SLOT};
 use column::kernels::compare::equal_cells;
+use column::keys::{KeyTable, NO_SLOT};
+use column::{Chunk, ColumnSource, NO_ROW};
 use graph::{Step, UpdateGraph};
 use rowset::{Before, RowSet};
 
@@ -60,8 +60,18 @@ impl KeyedTable {
         let attributes = Attributes { key: key.to_vec(), ..Attributes::default() };
         let by = columns.clone();
         let (table, queue) = fed_table("keyed_table", graph, schema.clone(), attributes, |queue, store| {
-            let types: Vec<_> = by.iter().map(|index| column::kind::canonical(schema.field(*index).data_type())).collect();
-            KeyedLive { queue, store, by, keys: KeyTable::new(&types), rows: Vec::new(), fates: Vec::new(), touched: Vec::new(), next: 0 }
+            let types: Vec<_> =
+                by.iter().map(|index| column::kind::canonical(schema.field(*index).data_type())).collect();
+            KeyedLive {
+                queue,
+                store,
+                by,
+                keys: KeyTable::new(&types),
+                rows: Vec::new(),
+                fates: Vec::new(),
+                touched: Vec::new(),
+                next: 0,
+            }
         })?;
         Ok(KeyedTable { table, key: columns, queue })
     }
@@ -75,14 +85,14 @@ impl KeyedTable {
     pub fn upsert(&self, batch: &RecordBatch) -> Result<Token, Error> {
         self.table.alive()?;
         let chunks = conform("upsert", self.table.schema(), batch)?;
-        self.queue.push(Call::Upsert(chunks), |_| Ok(()))
+        self.queue.push(Call::Upsert(chunks))
     }
 
     /// Queues rows that are to be all there is: the difference by key is applied.
     pub fn replace(&self, batch: &RecordBatch) -> Result<Token, Error> {
         self.table.alive()?;
         let chunks = conform("replace", self.table.schema(), batch)?;
-        self.queue.push(Call::Replace(chunks), |_| Ok(()))
+        self.queue.push(Call::Replace(chunks))
     }
 
     /// Queues the removal of keys, given by the key columns; unknown keys are ignored.
@@ -96,7 +106,7 @@ impl KeyedTable {
             let (_, cells) = cells.ok_or_else(|| Error::schema("delete", format!("key column {name:?} is missing")))?;
             chunks.push(cells.clone());
         }
-        self.queue.push(Call::Delete(chunks), |_| Ok(()))
+        self.queue.push(Call::Delete(chunks))
     }
 
     /// The table fails with this error in the next step.
@@ -193,7 +203,8 @@ impl KeyedLive {
         }
         let mut writes = Writes { removed: Before(RowSet::from_keys(gone)), ..Writes::default() };
         if !added.is_empty() {
-            let cells: Result<Vec<Chunk>, Error> = (0..self.store.columns().len()).map(|column| pick(data, column, &added)).collect();
+            let cells: Result<Vec<Chunk>, Error> =
+                (0..self.store.columns().len()).map(|column| pick(data, column, &added)).collect();
             writes.added.push((RowSet::range(first, self.next - 1), cells?));
         }
         if !known.is_empty() {
@@ -204,7 +215,12 @@ impl KeyedLive {
     }
 
     /// For each column the known rows whose cell differs from what is stored.
-    fn differences(&self, step: Step, known: &[(u64, (u32, u32))], data: &[Vec<Chunk>]) -> Result<Vec<Option<(RowSet, Chunk)>>, Error> {
+    fn differences(
+        &self,
+        step: Step,
+        known: &[(u64, (u32, u32))],
+        data: &[Vec<Chunk>],
+    ) -> Result<Vec<Option<(RowSet, Chunk)>>, Error> {
         let keys: Vec<u64> = known.iter().map(|(key, _)| *key).collect();
         let places: Vec<(u32, u32)> = known.iter().map(|(_, place)| *place).collect();
         let rows = RowSet::from_sorted_keys(&keys);
@@ -234,7 +250,9 @@ impl KeyedLive {
 fn pick(data: &[Vec<Chunk>], column: usize, places: &[(u32, u32)]) -> Result<Chunk, Error> {
     if let [only] = data {
         let positions = UInt64Array::from_iter_values(places.iter().map(|(_, row)| u64::from(*row)));
-        if positions.len() == only[column].len() && positions.values().iter().enumerate().all(|(at, row)| at as u64 == *row) {
+        if positions.len() == only[column].len()
+            && positions.values().iter().enumerate().all(|(at, row)| at as u64 == *row)
+        {
             return Ok(only[column].clone());
         }
         return Ok(arrow_select::take::take(&only[column], &positions, None)?);

@@ -180,6 +180,24 @@ fn a_transaction_lands_in_one_step_or_not_at_all() {
 }
 
 #[test]
+fn a_rolled_back_apply_leaves_no_trace_on_later_ones() {
+    let graph = still_graph();
+    let source = InputTable::new(&graph, schema()).unwrap();
+    let added = |key: u64| super::Apply { added: Some((RowSet::key(key), batch(&[("a", 1)]))), ..Default::default() };
+    let open = Transaction::begin(&graph).unwrap();
+    source.apply(added(0)).unwrap();
+    assert!(source.apply(added(0)).is_err(), "a transaction sees its own calls");
+    open.rollback();
+    source.apply(added(0)).unwrap();
+    let open = Transaction::begin(&graph).unwrap();
+    source.apply(super::Apply { removed: RowSet::key(0), ..Default::default() }).unwrap();
+    source.apply(added(0)).unwrap();
+    open.commit();
+    step(&graph);
+    assert_eq!(now(source.table()), pairs(&[("a", 1)]));
+}
+
+#[test]
 fn a_failed_source_fails_what_hangs_on_it_and_nothing_else() {
     let graph = still_graph();
     let (a, b) = (AppendTable::new(&graph, schema()).unwrap(), AppendTable::new(&graph, schema()).unwrap());
@@ -197,7 +215,8 @@ fn a_failed_source_fails_what_hangs_on_it_and_nothing_else() {
 fn what_breaks_the_update_law_is_refused_at_the_call() {
     let graph = still_graph();
     let source = InputTable::new(&graph, schema()).unwrap();
-    let added = |keys: RowSet, rows: &[(&str, i64)]| super::Apply { added: Some((keys, batch(rows))), ..Default::default() };
+    let added =
+        |keys: RowSet, rows: &[(&str, i64)]| super::Apply { added: Some((keys, batch(rows))), ..Default::default() };
     source.apply(added(RowSet::range(0, 1), &[("a", 1), ("b", 2)])).unwrap();
     let text = |result: Result<_, Error>| result.err().unwrap().to_string();
     let error = text(source.apply(added(RowSet::key(1), &[("c", 3)])));

@@ -32,10 +32,16 @@ impl TimeTable {
     #[allow(clippy::new_ret_no_self, reason = "a time table has no handle of its own: nobody feeds it")]
     pub fn new(graph: &UpdateGraph, period: Duration, start: Option<i64>, blink: bool) -> Result<Table, Error> {
         let period = i64::try_from(period.as_nanos()).ok().filter(|period| *period > 0);
-        let period = period.ok_or_else(|| Error::invalid("time_table", "the period must be longer than zero and under 292 years"))?;
-        let schema = Arc::new(Schema::new(vec![Field::new("Timestamp", DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())), false)]));
+        let period = period
+            .ok_or_else(|| Error::invalid("time_table", "the period must be longer than zero and under 292 years"))?;
+        let schema = Arc::new(Schema::new(vec![Field::new(
+            "Timestamp",
+            DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
+            false,
+        )]));
         let store = Store::new(&schema, graph.settled(), &crate::counters::storage(graph));
-        let attributes = Attributes { append_only: !blink, add_only: !blink, blink, flat: !blink, ..Attributes::default() };
+        let attributes =
+            Attributes { append_only: !blink, add_only: !blink, blink, flat: !blink, ..Attributes::default() };
         let parts = Parts { rows: store.rows().clone(), columns: store.columns().sources(), schema, attributes };
         let owned = store.owned();
         let id = Arc::new(OnceLock::new());

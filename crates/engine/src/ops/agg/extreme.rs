@@ -29,7 +29,9 @@ pub(crate) fn state(kind: &Aggregate, input: &DataType, retractable: bool) -> Re
         DataType::Utf8View | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
             Box::new(Extreme::<Texts>::new(output, greatest, nan_wins, retractable))
         }
-        DataType::Decimal256(..) => return Err(Error::types("group_by", "min and max of decimal256 are not available; cast to decimal128")),
+        DataType::Decimal256(..) => {
+            return Err(Error::types("group_by", "min and max of decimal256 are not available; cast to decimal128"));
+        }
         _ => Box::new(Extreme::<Integers>::new(output, greatest, nan_wins, retractable)),
     })
 }
@@ -235,7 +237,8 @@ mod tests {
 
     #[test]
     fn order_keys_order_as_doubles_do() {
-        let ascending = [f64::NEG_INFINITY, f64::MIN, -1.0, -f64::MIN_POSITIVE, 0.0, 5e-324, 1.0, f64::MAX, f64::INFINITY];
+        let ascending =
+            [f64::NEG_INFINITY, f64::MIN, -1.0, -f64::MIN_POSITIVE, 0.0, 5e-324, 1.0, f64::MAX, f64::INFINITY];
         assert!(ascending.windows(2).all(|pair| order_key(pair[0]) < order_key(pair[1])));
         assert!(ascending.iter().all(|value| from_order_key(order_key(*value)) == *value));
         assert_eq!(order_key(-0.0), order_key(0.0));

@@ -9,9 +9,9 @@ use column::keys::{KeyTable, NO_SLOT};
 use formula::Aggregate;
 use rowset::{RowSet, Shifts};
 
+use super::Output;
 use super::picks::Picks;
 use super::state::{State, state_of};
-use super::Output;
 use crate::error::Error;
 use crate::expression::{Evaluator, evaluate_all};
 use crate::update::ColumnSet;
@@ -53,8 +53,9 @@ impl Maker {
     /// The groups of what is there now; big tables in parts, one a thread, merged in row order.
     pub(crate) fn start(&self, view: &View) -> Result<Groups, Error> {
         let rows = view.rows();
-        let parts: Vec<RowSet> = (0..rows.len()).step_by(PART_ROWS as usize).map(|from| rows.slice(from, PART_ROWS)).collect();
-        let threads = rayon::current_num_threads().max(1);
+        let parts: Vec<RowSet> =
+            (0..rows.len()).step_by(PART_ROWS as usize).map(|from| rows.slice(from, PART_ROWS)).collect();
+        let threads = crate::par::threads().max(1);
         let shares: Vec<&[RowSet]> = parts.chunks(parts.len().div_ceil(threads).max(1)).collect();
         let share = |_: usize, share: &&[RowSet]| {
             let mut groups = self.empty()?;

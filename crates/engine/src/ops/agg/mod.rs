@@ -9,6 +9,7 @@
 //! blink table rows accumulate. Cost of an update: one probe a changed row, plus the aggregators;
 //! old values of removed and modified rows are taken away, a group is never read again.
 
+mod compose;
 mod count;
 mod exact;
 mod extreme;
@@ -27,6 +28,7 @@ use formula::{Aggregate, Expr};
 use graph::{Moment, Step};
 use rowset::{Before, RowSet};
 
+pub use self::compose::aggregate;
 pub(crate) use self::extreme::order_key;
 use self::groups::{Groups, Maker};
 pub(crate) use self::state::{floats, integers};
@@ -81,20 +83,39 @@ impl Aggregation {
     fn schema(&self, table: &Table) -> (Schema, Schema) {
         let keys = || self.keys.iter().map(|index| table.schema().field(*index));
         let declared = keys().map(|field| Field::clone(field).with_nullable(true));
-        let declared = declared.chain(self.outputs.iter().map(|output| Field::new(&output.name, output.declared.clone(), true)));
+        let declared =
+            declared.chain(self.outputs.iter().map(|output| Field::new(&output.name, output.declared.clone(), true)));
         let canonical = self.keys.iter().map(|index| table.canonical().field(*index).clone());
-        let canonical = canonical.chain(self.outputs.iter().map(|output| Field::new(&output.name, output.data_type.clone(), true)));
+        let canonical =
+            canonical.chain(self.outputs.iter().map(|output| Field::new(&output.name, output.data_type.clone(), true)));
         (Schema::new(declared.collect::<Vec<_>>()), Schema::new(canonical.collect::<Vec<_>>()))
     }
 }
 
-fn output_of(operation: &str, table: &Table, expression: &Expr, inputs: &mut Vec<(Expr, Evaluator)>) -> Result<Output, Error> {
+fn output_of(
+    operation: &str,
+    table: &Table,
+    expression: &Expr,
+    inputs: &mut Vec<(Expr, Evaluator)>,
+) -> Result<Output, Error> {
     let name = expression.output_name()?;
     let Expr::Aggregate { kind, input } = expression.unaliased() else {
-        return Err(Error::invalid(operation, format!("{} has one value a row, not one a group; aggregate it (sum, mean, first …)", expression.to_python())));
+        return Err(Error::invalid(
+            operation,
+            format!(
+                "{} has one value a row, not one a group; aggregate it (sum, mean, first …)",
+                expression.to_python()
+            ),
+        ));
     };
     let Some(input) = input else {
-        return Ok(Output { kind: kind.clone(), input: None, name, data_type: DataType::Int64, declared: DataType::Int64 });
+        return Ok(Output {
+            kind: kind.clone(),
+            input: None,
+            name,
+            data_type: DataType::Int64,
+            declared: DataType::Int64,
+        });
     };
     let place = match inputs.iter().position(|(known, _)| known == input.as_ref()) {
         Some(place) => place,
@@ -110,7 +131,10 @@ fn output_of(operation: &str, table: &Table, expression: &Expr, inputs: &mut Vec
         Expr::Column(column) => Some(table.schema().field(table.column_index(operation, column)?).data_type().clone()),
         _ => None,
     };
-    let passed = matches!(kind, Aggregate::First | Aggregate::Last | Aggregate::Min | Aggregate::Max | Aggregate::NanMin | Aggregate::NanMax);
+    let passed = matches!(
+        kind,
+        Aggregate::First | Aggregate::Last | Aggregate::Min | Aggregate::Max | Aggregate::NanMin | Aggregate::NanMax
+    );
     let declared = source.filter(|_| passed).unwrap_or_else(|| super::select::declared_type(&data_type));
     Ok(Output { kind: kind.clone(), input: Some(place), name, data_type, declared })
 }
@@ -148,9 +172,22 @@ impl Operation for Aggregation {
             key: self.keys.iter().map(|index| table.schema().field(*index).name().clone()).collect(),
             ..Attributes::default()
         };
-        let parts = Parts { rows: store.rows().clone(), columns: store.columns().sources(), schema: Arc::new(declared), attributes };
+        let parts = Parts {
+            rows: store.rows().clone(),
+            columns: store.columns().sources(),
+            schema: Arc::new(declared),
+            attributes,
+        };
         let owned = store.owned();
-        let live = AggregationLive { maker, groups, rows, next, store, touched: Touched::default(), blink: table.attributes().blink };
+        let live = AggregationLive {
+            maker,
+            groups,
+            rows,
+            next,
+            store,
+            touched: Touched::default(),
+            blink: table.attributes().blink,
+        };
         Ok(Start { parts, live: Box::new(live), owned })
     }
 }
@@ -212,7 +249,8 @@ impl AggregationLive {
         let update = change.update();
         let key_changed = update.columns.contains_any(&self.maker.key_columns());
         let changed = self.maker.changed_inputs(&update.columns);
-        let modified_before = if key_changed || !changed.is_empty() { update.shifts.back(&update.modified) } else { Before::default() };
+        let modified_before =
+            if key_changed || !changed.is_empty() { update.shifts.back(&update.modified) } else { Before::default() };
         if key_changed {
             self.leave(change, &modified_before)?;
         }
@@ -231,7 +269,8 @@ impl AggregationLive {
         if changed.is_empty() || update.modified.is_empty() {
             return Ok(());
         }
-        let slots = self.groups.find(&self.maker.keys(change.now(), &update.modified)?, update.modified.len() as usize)?;
+        let slots =
+            self.groups.find(&self.maker.keys(change.now(), &update.modified)?, update.modified.len() as usize)?;
         for input in changed {
             if !self.maker.is_summed(input) {
                 continue;
@@ -292,7 +331,9 @@ impl AggregationLive {
             let column = self.maker.key_columns().len() + at;
             let given = self.groups.output(&self.maker, at, now, &slots)?;
             let stored = self.store.columns().column(column).at(step.before());
-            let stored = stored.map_err(|_| Error::internal("group_by", "its own cells before the step are gone"))?.read(&rows)?;
+            let stored = stored
+                .map_err(|_| Error::internal("group_by", "its own cells before the step are gone"))?
+                .read(&rows)?;
             let equal = equal_cells(&given, &stored);
             if equal.count_set_bits() == keys.len() {
                 continue;
@@ -336,13 +377,23 @@ mod tests {
         check_steps(
             |table| by(table, &["K"], &[("s", sum(0), "V")]),
             "0 A 1 | 1 B 2 | 2 A 3",
-            &[("- 1", "- 1"), ("+ 3 B 5", "+ 2 B 5"), ("~ 0 . 4", "~ 0 . 7"), ("~ 0 . 3 | ~ 2 . 4", ""), ("~ 2 B .", "~ 0 . 3 | ~ 2 . 9")],
+            &[
+                ("- 1", "- 1"),
+                ("+ 3 B 5", "+ 2 B 5"),
+                ("~ 0 . 4", "~ 0 . 7"),
+                ("~ 0 . 3 | ~ 2 . 4", ""),
+                ("~ 2 B .", "~ 0 . 3 | ~ 2 . 9"),
+            ],
         );
     }
 
     #[test]
     fn a_key_that_goes_and_comes_within_a_step_keeps_its_row() {
-        check_steps(|table| by(table, &["K"], &[("n", Aggregate::Len, "")]), "0 A | 1 B", &[("- 0 | + 5 A", ""), ("- 5", "- 0")]);
+        check_steps(
+            |table| by(table, &["K"], &[("n", Aggregate::Len, "")]),
+            "0 A | 1 B",
+            &[("- 0 | + 5 A", ""), ("- 5", "- 0")],
+        );
     }
 
     #[test]
@@ -366,7 +417,13 @@ mod tests {
             Wanted::new("m", Aggregator::Mean, "x"),
             Wanted::new("mv", Aggregator::Mean, "v"),
         ];
-        check_law(&spec, 300, Compare::by_key(&["k"]), |table| by(table, &["k"], &list), |input| aggregate(input, &["k"], &wanted));
+        check_law(
+            &spec,
+            300,
+            Compare::by_key(&["k"]),
+            |table| by(table, &["k"], &list),
+            |input| aggregate(input, &["k"], &wanted),
+        );
     }
 
     #[test]
@@ -388,16 +445,35 @@ mod tests {
             Wanted::new("e", Aggregator::First, "x"),
             Wanted::new("f", Aggregator::Last, "k"),
         ];
-        check_law(&spec, 300, Compare::by_key(&["g"]), |table| by(table, &["g"], &list), |input| aggregate(input, &["g"], &wanted));
+        check_law(
+            &spec,
+            300,
+            Compare::by_key(&["g"]),
+            |table| by(table, &["g"], &list),
+            |input| aggregate(input, &["g"], &wanted),
+        );
     }
 
     #[test]
     fn law_of_spread() {
         let spec = table_of("b:bool x:float v:int");
-        let list = [("s", Aggregate::Std { ddof: 1 }, "x"), ("v", Aggregate::Var { ddof: 1 }, "x"), ("p", Aggregate::Var { ddof: 0 }, "v")];
-        let wanted =
-            [Wanted::new("s", Aggregator::Std(1), "x"), Wanted::new("v", Aggregator::Var(1), "x"), Wanted::new("p", Aggregator::Var(0), "v")];
-        check_law(&spec, 300, Compare::by_key(&["b"]), |table| by(table, &["b"], &list), |input| aggregate(input, &["b"], &wanted));
+        let list = [
+            ("s", Aggregate::Std { ddof: 1 }, "x"),
+            ("v", Aggregate::Var { ddof: 1 }, "x"),
+            ("p", Aggregate::Var { ddof: 0 }, "v"),
+        ];
+        let wanted = [
+            Wanted::new("s", Aggregator::Std(1), "x"),
+            Wanted::new("v", Aggregator::Var(1), "x"),
+            Wanted::new("p", Aggregator::Var(0), "v"),
+        ];
+        check_law(
+            &spec,
+            300,
+            Compare::by_key(&["b"]),
+            |table| by(table, &["b"], &list),
+            |input| aggregate(input, &["b"], &wanted),
+        );
     }
 
     #[test]
@@ -405,6 +481,12 @@ mod tests {
         let spec = table_of("v:int");
         let wanted = [Wanted::len("n"), Wanted::new("l", Aggregator::Last, "v")];
         let list = [("n", Aggregate::Len, ""), ("l", Aggregate::Last, "v")];
-        check_law(&spec, 200, Compare::ByPosition, |table| by(table, &[], &list), |input| aggregate(input, &[], &wanted));
+        check_law(
+            &spec,
+            200,
+            Compare::ByPosition,
+            |table| by(table, &[], &list),
+            |input| aggregate(input, &[], &wanted),
+        );
     }
 }

@@ -27,7 +27,11 @@ impl Mean {
     pub(crate) fn new(input: &DataType, output: &DataType) -> Mean {
         let float = matches!(
             input,
-            DataType::Float16 | DataType::Float32 | DataType::Float64 | DataType::Decimal128(..) | DataType::Decimal256(..)
+            DataType::Float16
+                | DataType::Float32
+                | DataType::Float64
+                | DataType::Decimal128(..)
+                | DataType::Decimal256(..)
         );
         let sums = if float { Sums::Float(ExactSums::default()) } else { Sums::Integer(Vec::new()) };
         Mean { sums, counts: Vec::new(), output: output.clone() }
@@ -51,7 +55,11 @@ impl Mean {
                 let values = floats(cells);
                 valid_cells(slots, &values, |slot, at| {
                     let value = values.values()[at];
-                    if add { sums.add(slot, value) } else { sums.remove(slot, value) }
+                    if add {
+                        sums.add(slot, value)
+                    } else {
+                        sums.remove(slot, value)
+                    }
                     counts[slot as usize] += sign;
                 });
             }
@@ -88,7 +96,8 @@ impl State for Mean {
         let count = |slot: &u32| Some(self.counts[*slot as usize]).filter(|count| *count > 0);
         match &self.sums {
             Sums::Integer(sums) if self.output != DataType::Float64 => {
-                let whole = |slot: &u32| count(slot).map(|count| sums[*slot as usize].div_euclid(i128::from(count)) as i64);
+                let whole =
+                    |slot: &u32| count(slot).map(|count| sums[*slot as usize].div_euclid(i128::from(count)) as i64);
                 from_integers(slots.iter().map(whole).collect::<Int64Array>(), &self.output)
             }
             Sums::Integer(sums) => {
@@ -186,7 +195,14 @@ impl Scaled {
 
 impl Spread {
     pub(crate) fn new(ddof: u8, root: bool) -> Spread {
-        Spread { sums: ExactSums::default(), squares: ExactSums::default(), scaled: None, counts: Vec::new(), ddof, root }
+        Spread {
+            sums: ExactSums::default(),
+            squares: ExactSums::default(),
+            scaled: None,
+            counts: Vec::new(),
+            ddof,
+            root,
+        }
     }
 
     fn each(&mut self, slots: &[u32], cells: &Chunk, add: bool) {
@@ -195,7 +211,11 @@ impl Spread {
         valid_cells(slots, &values, |slot, at| {
             let value = values.values()[at];
             self.counts[slot as usize] += sign as i64;
-            if add { self.sums.add(slot, value) } else { self.sums.remove(slot, value) }
+            if add {
+                self.sums.add(slot, value)
+            } else {
+                self.sums.remove(slot, value)
+            }
             if value.abs() < TOO_LARGE {
                 let (square, error) = two_product(value, value);
                 self.squares.add(slot, square * sign);
@@ -222,7 +242,11 @@ impl Spread {
         let n = count as f64;
         if let Some(scaled) = self.scaled.as_ref().filter(|scaled| scaled.too_large[slot as usize] > 0) {
             let variance = numerator(&scaled.sums, &scaled.squares, slot, n) / n / degrees as f64;
-            return Some(if self.root { variance.max(0.0).sqrt() * LARGER } else { variance.max(0.0) * LARGER * LARGER });
+            return Some(if self.root {
+                variance.max(0.0).sqrt() * LARGER
+            } else {
+                variance.max(0.0) * LARGER * LARGER
+            });
         }
         let variance = (numerator(&self.sums, &self.squares, slot, n) / n / degrees as f64).max(0.0);
         Some(if self.root { variance.sqrt() } else { variance })

@@ -39,7 +39,9 @@ pub(crate) fn state_of(kind: &Aggregate, input: &DataType, retractable: bool) ->
         Aggregate::Mean => Box::new(Mean::new(input, &output)),
         Aggregate::Std { ddof } => Box::new(Spread::new(*ddof, true)),
         Aggregate::Var { ddof } => Box::new(Spread::new(*ddof, false)),
-        Aggregate::Min | Aggregate::Max | Aggregate::NanMin | Aggregate::NanMax => extreme::state(kind, input, retractable)?,
+        Aggregate::Min | Aggregate::Max | Aggregate::NanMin | Aggregate::NanMax => {
+            extreme::state(kind, input, retractable)?
+        }
         Aggregate::Len | Aggregate::First | Aggregate::Last => {
             return Err(Error::internal("group_by", format!("{} has no state of its own", kind.name())));
         }

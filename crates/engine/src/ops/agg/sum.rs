@@ -76,7 +76,8 @@ impl State for FloatSum {
     }
 
     fn values(&self, slots: &[u32]) -> Result<ArrayRef, Error> {
-        let values: Float64Array = slots.iter().map(|slot| self.counts.enough(*slot).then(|| self.sums.value(*slot))).collect();
+        let values: Float64Array =
+            slots.iter().map(|slot| self.counts.enough(*slot).then(|| self.sums.value(*slot))).collect();
         let values: ArrayRef = Arc::new(values);
         Ok(if self.output == DataType::Float64 { values } else { arrow_cast::cast(&values, &self.output)? })
     }
@@ -129,7 +130,8 @@ impl State for IntegerSum {
     }
 
     fn values(&self, slots: &[u32]) -> Result<ArrayRef, Error> {
-        let values: Int64Array = slots.iter().map(|slot| self.counts.enough(*slot).then(|| self.sums[*slot as usize])).collect();
+        let values: Int64Array =
+            slots.iter().map(|slot| self.counts.enough(*slot).then(|| self.sums[*slot as usize])).collect();
         from_integers(values, &self.output)
     }
 
@@ -183,7 +185,8 @@ impl State for DecimalSum {
     }
 
     fn values(&self, slots: &[u32]) -> Result<ArrayRef, Error> {
-        let values: Decimal128Array = slots.iter().map(|slot| self.counts.enough(*slot).then(|| self.sums[*slot as usize])).collect();
+        let values: Decimal128Array =
+            slots.iter().map(|slot| self.counts.enough(*slot).then(|| self.sums[*slot as usize])).collect();
         Ok(Arc::new(values.with_data_type(self.output.clone())))
     }
 

@@ -90,7 +90,8 @@ impl AsofJoin {
     pub fn new(operation: &str, left: &Table, right: &Table, options: &AsofOptions) -> Result<AsofJoin, Error> {
         let by = On::new(operation, left, right, &options.by)?;
         let (left_name, right_name) = &options.on;
-        let (left_stamp, right_stamp) = (left.column_index(operation, left_name)?, right.column_index(operation, right_name)?);
+        let (left_stamp, right_stamp) =
+            (left.column_index(operation, left_name)?, right.column_index(operation, right_name)?);
         let (a, b) = (left.column_type(left_stamp), right.column_type(right_stamp));
         let meet = meeting_type(a, b).filter(is_stamp).ok_or_else(|| {
             Error::types(operation, format!("the stamps {left_name:?} ({a}) and {right_name:?} ({b}) do not compare as times or numbers; cast one of them"))
@@ -102,11 +103,21 @@ impl AsofJoin {
         if left_name == right_name {
             without.push(right_stamp);
         }
-        let added = added_columns(operation, left, right, options.joins.as_deref(), &without, options.suffix.as_deref())?;
+        let added =
+            added_columns(operation, left, right, options.joins.as_deref(), &without, options.suffix.as_deref())?;
         let arguments = serde_json::json!([
-            options.on, options.by, options.strategy, options.tolerance, options.allow_exact_matches, added
+            options.on,
+            options.by,
+            options.strategy,
+            options.tolerance,
+            options.allow_exact_matches,
+            added
         ]);
-        let request = Request::new(operation, arguments).with_text(if left_name == right_name { left_name.clone() } else { format!("{left_name}, {right_name}") });
+        let request = Request::new(operation, arguments).with_text(if left_name == right_name {
+            left_name.clone()
+        } else {
+            format!("{left_name}, {right_name}")
+        });
         let how = How {
             operation: operation.into(),
             by,
@@ -123,7 +134,8 @@ impl AsofJoin {
 
 fn is_stamp(data_type: &DataType) -> bool {
     use DataType::*;
-    matches!(data_type, Timestamp(..) | Date32 | Time64(_) | Duration(_) | Float16 | Float32 | Float64) || data_type.is_integer()
+    matches!(data_type, Timestamp(..) | Date32 | Time64(_) | Duration(_) | Float16 | Float32 | Float64)
+        || data_type.is_integer()
 }
 
 fn has_distance(data_type: &DataType) -> bool {
@@ -149,13 +161,18 @@ impl Operation for AsofJoin {
         let rows = live.rows_of(Side::Right, &right.view, right.view.rows(), true)?;
         rows.each(|slot, stamp, key| live.right[slot as usize].insert(Entry { stamp, key, tag: () }));
         let matched = live.start(&left.view)?;
-        let counters = [left, right].iter().find_map(|input| input.table.graph()).map(crate::counters::storage).unwrap_or_default();
+        let counters = [left, right]
+            .iter()
+            .find_map(|input| input.table.graph())
+            .map(crate::counters::storage)
+            .unwrap_or_default();
         let schema = Schema::new(vec![Field::new("index", DataType::UInt64, true)]);
         let columns = Columns::filled(&schema, at, &counters, &[matched])?;
         let sources = redirected(&left.table, &right.table, &self.added, columns.column(0));
         let ticking = right.table.is_live();
         let old = left.table.attributes();
-        let attributes = Attributes { append_only: old.append_only && !ticking, add_only: old.add_only && !ticking, ..old.clone() };
+        let attributes =
+            Attributes { append_only: old.append_only && !ticking, add_only: old.add_only && !ticking, ..old.clone() };
         let schema = Arc::new(joined_schema(&left.table, &right.table, &self.added));
         let parts = Parts { rows: left.table.parts().rows.clone(), columns: sources, schema, attributes };
         let owned = columns.owned();
@@ -272,11 +289,20 @@ impl AsofLive {
 
     fn key_cells(&self, side: Side, view: &View, rows: &RowSet) -> Result<(Vec<Chunk>, Option<NullBuffer>), Error> {
         let keys = self.how.by.read(side, view, rows)?;
-        let nulls = keys.iter().fold(None, |nulls: Option<NullBuffer>, cells| NullBuffer::union(nulls.as_ref(), cells.logical_nulls().as_ref()));
+        let nulls = keys.iter().fold(None, |nulls: Option<NullBuffer>, cells| {
+            NullBuffer::union(nulls.as_ref(), cells.logical_nulls().as_ref())
+        });
         Ok((keys, nulls))
     }
 
-    fn stamped(&self, side: Side, view: &View, rows: &RowSet, slots: Vec<u32>, nulls: Option<NullBuffer>) -> Result<Rows, Error> {
+    fn stamped(
+        &self,
+        side: Side,
+        view: &View,
+        rows: &RowSet,
+        slots: Vec<u32>,
+        nulls: Option<NullBuffer>,
+    ) -> Result<Rows, Error> {
         let column = if side == Side::Left { self.how.left_stamp } else { self.how.right_stamp };
         let cells = cells_as(view.read(column, rows)?, &self.how.meet)?;
         let (stamps, missing) = ordered(&cells)?;
@@ -287,7 +313,8 @@ impl AsofLive {
     /// The index of everything there is.
     fn start(&mut self, view: &View) -> Result<Vec<(RowSet, Chunk)>, Error> {
         let rows = view.rows();
-        let parts: Vec<RowSet> = (0..rows.len()).step_by(PROBE_ROWS as usize).map(|from| rows.slice(from, PROBE_ROWS)).collect();
+        let parts: Vec<RowSet> =
+            (0..rows.len()).step_by(PROBE_ROWS as usize).map(|from| rows.slice(from, PROBE_ROWS)).collect();
         let cells = |matched: Vec<u64>| Arc::new(UInt64Array::from(matched)) as ArrayRef;
         if self.left.is_some() {
             return parts.into_iter().map(|part| Ok((part.clone(), cells(self.probe(view, &part)?)))).collect();
@@ -340,8 +367,10 @@ impl AsofLive {
             gone = &gone | &update.shifts.back(&update.modified);
         }
         let moving = update.shifts.moved(&Before(change.before().rows() - &gone.0));
-        let leaving = (!gone.0.is_empty()).then(|| self.rows_found(Side::Left, change.before(), &gone.0)).transpose()?;
-        let moving = (!moving.0.is_empty()).then(|| self.rows_found(Side::Left, change.before(), &moving.0)).transpose()?;
+        let leaving =
+            (!gone.0.is_empty()).then(|| self.rows_found(Side::Left, change.before(), &gone.0)).transpose()?;
+        let moving =
+            (!moving.0.is_empty()).then(|| self.rows_found(Side::Left, change.before(), &moving.0)).transpose()?;
         let Some(left) = &mut self.left else { return Ok(()) };
         if let Some(rows) = leaving {
             rows.each(|slot, stamp, key| {
@@ -481,7 +510,14 @@ impl AsofLive {
     }
 
     /// Rows that took another stamp and have another match than before.
-    fn differing(&self, left: &Change, right: &Change, stayed: &RowSet, probe: &RowSet, fresh: &[u64]) -> Result<RowSet, Error> {
+    fn differing(
+        &self,
+        left: &Change,
+        right: &Change,
+        stayed: &RowSet,
+        probe: &RowSet,
+        fresh: &[u64],
+    ) -> Result<RowSet, Error> {
         let index = self.index().column(0);
         let index = column::ColumnSource::at(index.as_ref(), left.before().moment());
         let index = index.map_err(|_| Error::internal(&self.how.operation, "its own index before the step is gone"))?;
@@ -489,12 +525,25 @@ impl AsofLive {
         let old = index.take(&before.0.to_vec())?;
         let old = old.as_primitive::<UInt64Type>();
         let places = probe.positions_of(stayed);
-        let same = |was: u64, now: u64| if now == NO_ROW { was == NO_ROW } else { match_now(was, right.update()) == Some(now) };
-        let differs = stayed.iter().zip(places.0.iter()).enumerate().filter(|(at, (_, place))| !same(old.value(*at), fresh[*place as usize]));
+        let same = |was: u64, now: u64| {
+            if now == NO_ROW { was == NO_ROW } else { match_now(was, right.update()) == Some(now) }
+        };
+        let differs = stayed
+            .iter()
+            .zip(places.0.iter())
+            .enumerate()
+            .filter(|(at, (_, place))| !same(old.value(*at), fresh[*place as usize]));
         Ok(differs.map(|(_, (key, _))| key).collect())
     }
 
-    fn write(&self, left: &Change, step: Step, probe: &RowSet, fresh: Vec<u64>, right: &RightChange) -> Result<(), Error> {
+    fn write(
+        &self,
+        left: &Change,
+        step: Step,
+        probe: &RowSet,
+        fresh: Vec<u64>,
+        right: &RightChange,
+    ) -> Result<(), Error> {
         let update = left.update();
         let mut cells: Vec<(u64, u64)> = right.moved.iter().chain(&right.rematched).copied().collect();
         // A row may have moved its match and then lost it: the last word counts.
@@ -507,7 +556,8 @@ impl AsofLive {
                 writes.added.push((probe.clone(), vec![Arc::new(UInt64Array::from(fresh))]));
             }
         } else {
-            let (added, other): (Vec<(u64, u64)>, Vec<(u64, u64)>) = probe.iter().zip(fresh).partition(|(key, _)| update.added.contains(*key));
+            let (added, other): (Vec<(u64, u64)>, Vec<(u64, u64)>) =
+                probe.iter().zip(fresh).partition(|(key, _)| update.added.contains(*key));
             if !added.is_empty() {
                 let rows: UInt64Array = added.iter().map(|(_, row)| *row).collect::<Vec<_>>().into();
                 writes.added.push((update.added.clone(), vec![Arc::new(rows)]));
@@ -517,7 +567,8 @@ impl AsofLive {
         }
         if !cells.is_empty() {
             let (keys, rows): (Vec<u64>, Vec<u64>) = cells.into_iter().unzip();
-            writes.modified = vec![Some((RowSet::from_sorted_keys(&keys), Arc::new(UInt64Array::from(rows)) as ArrayRef))];
+            writes.modified =
+                vec![Some((RowSet::from_sorted_keys(&keys), Arc::new(UInt64Array::from(rows)) as ArrayRef))];
         }
         self.index().write(step, left.before().rows(), &writes)
     }
@@ -683,9 +734,15 @@ mod tests {
                 allow_exact_matches: exact,
                 ..Asof::new("t", "t", by, if by.is_empty() { &["k", "w"] } else { &["w"] })
             };
-            let renamed = |right: &Table| attach(&crate::ops::Project::rename(right, &[("k".into(), "k".into())])?, std::slice::from_ref(right));
+            let renamed = |right: &Table| {
+                attach(&crate::ops::Project::rename(right, &[("k".into(), "k".into())])?, std::slice::from_ref(right))
+            };
             let build = |left: &Table, right: &Table| {
-                let left = if by.is_empty() { attach(&crate::ops::Project::drop(left, &["k".into()])?, std::slice::from_ref(left))? } else { left.clone() };
+                let left = if by.is_empty() {
+                    attach(&crate::ops::Project::drop(left, &["k".into()])?, std::slice::from_ref(left))?
+                } else {
+                    left.clone()
+                };
                 joined(&left, &renamed(right)?, &options)
             };
             let oracle = |left: &model::Table, right: &model::Table| {

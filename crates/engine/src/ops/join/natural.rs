@@ -68,7 +68,11 @@ impl NaturalJoin {
         let keys = On::new(operation, left, right, on)?;
         let added = added_columns(operation, left, right, joins, &keys.columns(Side::Right), suffix)?;
         let arguments = serde_json::json!([on, added, matches, nulls_equal]);
-        let text = on.iter().map(|(l, r)| if l == r { l.clone() } else { format!("{l} = {r}") }).collect::<Vec<_>>().join(", ");
+        let text = on
+            .iter()
+            .map(|(l, r)| if l == r { l.clone() } else { format!("{l} = {r}") })
+            .collect::<Vec<_>>()
+            .join(", ");
         let request = Request::new(operation, arguments).with_text(text);
         Ok(NaturalJoin { request, on: Arc::new(keys), added, matches, nulls_equal })
     }
@@ -98,7 +102,11 @@ impl Operation for NaturalJoin {
         live.enter_right(&right.view, right.view.rows())?;
         let matched = live.start(&left.view)?;
         live.check(&(0..live.right.len() as u32).collect::<Vec<_>>())?;
-        let counters = [left, right].iter().find_map(|input| input.table.graph()).map(crate::counters::storage).unwrap_or_default();
+        let counters = [left, right]
+            .iter()
+            .find_map(|input| input.table.graph())
+            .map(crate::counters::storage)
+            .unwrap_or_default();
         let schema = Schema::new(vec![Field::new("index", DataType::UInt64, true)]);
         let columns = Columns::filled(&schema, at, &counters, &[matched])?;
         let sources = redirected(&left.table, &right.table, &self.added, columns.column(0));
@@ -117,7 +125,12 @@ impl Operation for NaturalJoin {
 }
 
 /// The left table's columns, and the right ones behind an index.
-pub(super) fn redirected(left: &Table, right: &Table, added: &[(usize, String)], index: &Arc<BlockColumn>) -> Vec<Arc<dyn ColumnSource>> {
+pub(super) fn redirected(
+    left: &Table,
+    right: &Table,
+    added: &[(usize, String)],
+    index: &Arc<BlockColumn>,
+) -> Vec<Arc<dyn ColumnSource>> {
     let own = left.parts().columns.iter().cloned();
     let joined = added.iter().map(|(column, _)| {
         Arc::new(RedirectColumn::new(right.parts().columns[*column].clone(), index.clone())) as Arc<dyn ColumnSource>
@@ -216,14 +229,17 @@ impl NaturalLive {
     /// The index of everything there is.
     fn start(&mut self, view: &View) -> Result<Vec<(RowSet, Chunk)>, Error> {
         let rows = view.rows();
-        let parts: Vec<RowSet> = (0..rows.len()).step_by(PROBE_ROWS as usize).map(|from| rows.slice(from, PROBE_ROWS)).collect();
+        let parts: Vec<RowSet> =
+            (0..rows.len()).step_by(PROBE_ROWS as usize).map(|from| rows.slice(from, PROBE_ROWS)).collect();
         if self.left.is_some() {
-            return parts.into_iter().map(|part| {
-                let matched = self.probe(view, &part)?;
-                let cells: ArrayRef = Arc::new(UInt64Array::from(matched));
-                Ok((part, cells))
-            })
-            .collect();
+            return parts
+                .into_iter()
+                .map(|part| {
+                    let matched = self.probe(view, &part)?;
+                    let cells: ArrayRef = Arc::new(UInt64Array::from(matched));
+                    Ok((part, cells))
+                })
+                .collect();
         }
         crate::par::try_map(rows.len() > 2 * PROBE_ROWS, &parts, |_, part| {
             let cells: ArrayRef = Arc::new(UInt64Array::from(self.look_up(view, part)?));
@@ -270,7 +286,8 @@ impl NaturalLive {
 
     fn second_match(&self, slot: u32) -> Error {
         let keys = self.keys.keys_of(&[slot]);
-        let text: Vec<String> = keys.iter().map(|cells| arrow_cast::display::array_value_to_string(cells, 0).unwrap_or_default()).collect();
+        let text: Vec<String> =
+            keys.iter().map(|cells| arrow_cast::display::array_value_to_string(cells, 0).unwrap_or_default()).collect();
         let message = format!(
             "the key ({}) has several rows in the right table; a natural join takes at most one (use matches=\"first\" or \"last\", or join)",
             text.join(", ")
@@ -300,7 +317,11 @@ impl NaturalLive {
         for slot in noted.take() {
             let row = self.pick(slot);
             let lost = row != NO_ROW && gone.0.contains(row);
-            old.push((slot, if row == NO_ROW || lost { NO_ROW } else { update.shifts.forward_key(row) }, row != NO_ROW));
+            old.push((
+                slot,
+                if row == NO_ROW || lost { NO_ROW } else { update.shifts.forward_key(row) },
+                row != NO_ROW,
+            ));
         }
         for (slot, key) in gone_slots.1.iter().zip(gone_slots.0.iter()) {
             self.right[*slot as usize].leave(key);
@@ -329,7 +350,12 @@ impl NaturalLive {
     }
 
     /// The matches that slots have before new right rows enter them.
-    fn before_entering(&mut self, view: &View, rows: &RowSet, known: &std::collections::HashSet<u32>) -> Result<Vec<(u32, u64)>, Error> {
+    fn before_entering(
+        &mut self,
+        view: &View,
+        rows: &RowSet,
+        known: &std::collections::HashSet<u32>,
+    ) -> Result<Vec<(u32, u64)>, Error> {
         if rows.is_empty() {
             return Ok(Vec::new());
         }
@@ -437,7 +463,11 @@ impl NaturalLive {
             let mut other = Vec::new();
             for (at, key) in stayed.iter().enumerate() {
                 let now = cells[cells.partition_point(|(known, _)| *known < key)].1;
-                let same = if now == NO_ROW { old.value(at) == NO_ROW } else { match_now(old.value(at), changed) == Some(now) };
+                let same = if now == NO_ROW {
+                    old.value(at) == NO_ROW
+                } else {
+                    match_now(old.value(at), changed) == Some(now)
+                };
                 if !same {
                     other.push(key);
                 } else if now != NO_ROW && changed.modified.contains(now) {
@@ -455,7 +485,8 @@ impl NaturalLive {
         let touched = self.touched.take();
         self.check(&touched)?;
         for slot in touched {
-            let unused = self.right[slot as usize].is_empty() && self.left.as_ref().is_none_or(|left| left[slot as usize].is_empty());
+            let unused = self.right[slot as usize].is_empty()
+                && self.left.as_ref().is_none_or(|left| left[slot as usize].is_empty());
             if unused && self.left.is_some() {
                 self.keys.free(slot);
             }
@@ -465,7 +496,8 @@ impl NaturalLive {
 
     fn check(&self, slots: &[u32]) -> Result<(), Error> {
         let Some(left) = self.left.as_ref().filter(|_| self.matches == Matches::Error) else { return Ok(()) };
-        let met = slots.iter().find(|slot| self.right[**slot as usize].is_several() && !left[**slot as usize].is_empty());
+        let met =
+            slots.iter().find(|slot| self.right[**slot as usize].is_several() && !left[**slot as usize].is_empty());
         met.map_or(Ok(()), |slot| Err(self.second_match(*slot)))
     }
 
@@ -558,16 +590,22 @@ mod tests {
         let (left, right) = (table_of("k:str v:int"), table_of("k:str w:int").rows(6));
         let wanted = Wanted::new(&["k"], &["w"]);
         let build = |left: &Table, right: &Table| joined(left, right, &["k"], Matches::Error, false);
-        check_law_of_two((&left, &right), 300, Compare::ByPosition, build, |left, right| natural_join(left, right, &wanted));
+        check_law_of_two((&left, &right), 300, Compare::ByPosition, build, |left, right| {
+            natural_join(left, right, &wanted)
+        });
     }
 
     #[test]
     fn law_of_first_and_last() {
         let (left, right) = (table_of("g:int x:float v:int"), table_of("g:int x:float w:str"));
-        for (matches, second, nulls_equal) in [(Matches::First, SecondMatch::First, true), (Matches::Last, SecondMatch::Last, false)] {
+        for (matches, second, nulls_equal) in
+            [(Matches::First, SecondMatch::First, true), (Matches::Last, SecondMatch::Last, false)]
+        {
             let wanted = Wanted { second, nulls_equal, ..Wanted::new(&["g", "x"], &["w"]) };
             let build = |left: &Table, right: &Table| joined(left, right, &["g", "x"], matches, nulls_equal);
-            check_law_of_two((&left, &right), 200, Compare::ByPosition, build, |left, right| natural_join(left, right, &wanted));
+            check_law_of_two((&left, &right), 200, Compare::ByPosition, build, |left, right| {
+                natural_join(left, right, &wanted)
+            });
         }
     }
 }

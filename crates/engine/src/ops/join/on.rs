@@ -32,7 +32,10 @@ impl On {
             let (l, r) = (left.column_index(operation, left_name)?, right.column_index(operation, right_name)?);
             let meet = meeting_type(left.column_type(l), right.column_type(r)).ok_or_else(|| {
                 let (a, b) = (left.schema().field(l).data_type(), right.schema().field(r).data_type());
-                Error::types(operation, format!("the keys {left_name:?} ({a}) and {right_name:?} ({b}) do not compare; cast one of them"))
+                Error::types(
+                    operation,
+                    format!("the keys {left_name:?} ({a}) and {right_name:?} ({b}) do not compare; cast one of them"),
+                )
             })?;
             Ok((l, r, meet))
         };
@@ -51,7 +54,11 @@ impl On {
 
     /// The key cells of one side's rows.
     pub fn read(&self, side: Side, view: &View, rows: &RowSet) -> Result<Vec<Chunk>, Error> {
-        self.columns(side).into_iter().zip(&self.pairs).map(|(column, (_, _, meet))| cells_as(view.read(column, rows)?, meet)).collect()
+        self.columns(side)
+            .into_iter()
+            .zip(&self.pairs)
+            .map(|(column, (_, _, meet))| cells_as(view.read(column, rows)?, meet))
+            .collect()
     }
 }
 
@@ -92,13 +99,17 @@ pub fn added_columns(
     suffix: Option<&str>,
 ) -> Result<Vec<(usize, String)>, Error> {
     let chosen: Vec<(usize, String)> = match chosen {
-        Some(names) => names.iter().map(|(new, old)| Ok((right.column_index(operation, old)?, new.clone()))).collect::<Result<_, Error>>()?,
+        Some(names) => names
+            .iter()
+            .map(|(new, old)| Ok((right.column_index(operation, old)?, new.clone())))
+            .collect::<Result<_, Error>>()?,
         None => {
             let all = right.schema().fields().iter().enumerate().filter(|(index, _)| !without.contains(index));
             all.map(|(index, field)| (index, field.name().clone())).collect()
         }
     };
-    let mut taken: std::collections::HashSet<String> = left.schema().fields().iter().map(|field| field.name().clone()).collect();
+    let mut taken: std::collections::HashSet<String> =
+        left.schema().fields().iter().map(|field| field.name().clone()).collect();
     chosen
         .into_iter()
         .map(|(index, name)| {
@@ -117,6 +128,7 @@ pub fn added_columns(
 /// The schema of a join's result.
 pub fn joined_schema(left: &Table, right: &Table, added: &[(usize, String)]) -> Schema {
     let own = left.schema().fields().iter().map(|field| Field::clone(field));
-    let joined = added.iter().map(|(index, name)| right.schema().field(*index).clone().with_name(name).with_nullable(true));
+    let joined =
+        added.iter().map(|(index, name)| right.schema().field(*index).clone().with_name(name).with_nullable(true));
     Schema::new(own.chain(joined).collect::<Vec<_>>())
 }

@@ -97,7 +97,8 @@ impl<T: Copy> Timeline<T> {
     /// The same, starting near a place known from an earlier search: cheap when searches ascend.
     pub(super) fn lower_from(&self, hint: Place, at: (u64, u64)) -> Place {
         let Some(chunk) = self.chunks.get(hint.chunk) else { return self.lower(at) };
-        let inside = chunk.first().is_some_and(|first| first.at() < at) && chunk.last().is_some_and(|last| last.at() >= at);
+        let inside =
+            chunk.first().is_some_and(|first| first.at() < at) && chunk.last().is_some_and(|last| last.at() >= at);
         if !inside {
             return self.lower(at);
         }
