@@ -136,6 +136,7 @@ pub fn aggregate(
 
 fn kept(operation: &'static str, table: &Bound<'_, PyTable>, keys: &[String], keep: Keep) -> PyResult<PyTable> {
     let input = table.get().usable()?.clone();
+    tell_location(table.py());
     table.py().detach(move || distinct(operation, &input, keys, keep)).map(PyTable::new).map_err(error::raise)
 }
 

@@ -117,6 +117,7 @@ impl PySource {
     #[staticmethod]
     fn blink_table(py: Python<'_>, graph: &Bound<'_, PyGraph>, schema: &Bound<'_, PySchema>) -> PyResult<PySource> {
         let (graph, schema) = (graph.get(), schema.get());
+        crate::ops::tell_location(py);
         let made = py.detach(|| BlinkTable::new(&graph.0.graph, schema.0.clone())).map_err(error::raise)?;
         Ok(PySource::new(Door::Blink(made), graph, schema, None))
     }
@@ -137,6 +138,7 @@ impl PySource {
     #[staticmethod]
     fn input_table(py: Python<'_>, graph: &Bound<'_, PyGraph>, schema: &Bound<'_, PySchema>) -> PyResult<PySource> {
         let (graph, schema) = (graph.get(), schema.get());
+        crate::ops::tell_location(py);
         let made = py.detach(|| InputTable::new(&graph.0.graph, schema.0.clone())).map_err(error::raise)?;
         Ok(PySource::new(Door::Input(made), graph, schema, None))
     }
