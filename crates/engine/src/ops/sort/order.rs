@@ -67,6 +67,9 @@ pub struct Order<K> {
     len: usize,
 }
 
+/// Searches that are walked side by side.
+const WARM: usize = 16;
+
 /// On which side new pages leave their room.
 #[derive(Clone, Copy)]
 enum Align {
@@ -107,7 +110,11 @@ impl<K: Ord + Clone> Order<K> {
 
     /// The output keys of these entries, in their order; all must be there, with source keys of now.
     pub fn locate(&self, entries: &[Entry<K>]) -> Vec<u64> {
-        entries.iter().filter_map(|entry| self.find(entry)).map(|(page, slot)| self.pages[page].output(slot)).collect()
+        let locate = |(at, entry): (usize, &Entry<K>)| {
+            self.warm_at(at, entries, |entry| entry);
+            self.find(entry).map(|(page, slot)| self.pages[page].output(slot))
+        };
+        entries.iter().enumerate().filter_map(locate).collect()
     }
 
     /// Bytes of memory held.
@@ -124,19 +131,23 @@ impl<K: Ord + Clone> Order<K> {
         if removed.len() == self.len {
             self.clear(&mut change);
         } else {
-            removed.iter().for_each(|entry| self.remove(entry, &mut change));
+            for (at, entry) in removed.iter().enumerate() {
+                self.warm_at(at, &removed, |entry| entry);
+                self.remove(entry, &mut change);
+            }
         }
         let mut places = Vec::with_capacity(changed.len());
         changed.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        for (old, new) in changed {
-            let Some((page, slot)) = self.find(&old) else {
-                added.push(new);
+        for (at, (old, new)) in changed.iter().enumerate() {
+            self.warm_at(at, &changed, |(old, _)| old);
+            let Some((page, slot)) = self.find(old) else {
+                added.push(new.clone());
                 continue;
             };
             let output = self.pages[page].output(slot);
             self.pages[page].remove(slot);
             self.len -= 1;
-            places.push((Place { page, slot, output, source: old.source() }, new));
+            places.push((Place { page, slot, output, source: old.source() }, new.clone()));
         }
         self.refresh_firsts(|page| page.shrunk);
         if !shifts.is_empty() {
@@ -173,6 +184,34 @@ impl<K: Ord + Clone> Order<K> {
         let slot = self.pages[page].find(entry);
         debug_assert!(slot.is_some(), "an entry that is looked up is there");
         Some((page, slot?))
+    }
+
+    /// Walks the searches of the next entries side by side, so that their cache misses overlap: what
+    /// is searched one by one afterwards is there.
+    fn warm<E>(&self, entries: &[E], entry: impl Fn(&E) -> &Entry<K>) {
+        let entries = &entries[..entries.len().min(WARM)];
+        let mut lows = [0usize; WARM];
+        let mut pages = [0usize; WARM];
+        for (page, of) in pages.iter_mut().zip(entries) {
+            let Some(found) = self.page_of(entry(of)) else { return };
+            *page = found;
+        }
+        let mut half = self.room.page / 2;
+        while half > 0 {
+            for ((low, page), of) in lows.iter_mut().zip(&pages).zip(entries) {
+                *low += if self.pages[*page].is_beyond(*low, half, entry(of)) { half } else { 0 };
+            }
+            half /= 2;
+        }
+        let ties =
+            lows.iter().zip(&pages).take(entries.len()).fold(0, |all, (low, page)| all ^ self.pages[*page].tie(*low));
+        std::hint::black_box(ties);
+    }
+
+    fn warm_at<E>(&self, at: usize, entries: &[E], entry: impl Fn(&E) -> &Entry<K>) {
+        if at.is_multiple_of(WARM) {
+            self.warm(&entries[at..], entry);
+        }
     }
 
     fn remove(&mut self, entry: &Entry<K>, change: &mut OrderChange) {
@@ -216,10 +255,11 @@ impl<K: Ord + Clone> Order<K> {
             }
             Some(mut moved) => {
                 moved.sort_unstable();
-                let found: Vec<(usize, usize, u64)> = moved
-                    .iter()
-                    .filter_map(|entry| self.find(entry).map(|(page, slot)| (page, slot, entry.source())))
-                    .collect();
+                let find = |(at, entry): (usize, &Entry<K>)| {
+                    self.warm_at(at, &moved, |entry| entry);
+                    self.find(entry).map(|(page, slot)| (page, slot, entry.source()))
+                };
+                let found: Vec<(usize, usize, u64)> = moved.iter().enumerate().filter_map(find).collect();
                 for run in found.chunk_by(|a, b| a.0 == b.0) {
                     let page = &mut self.pages[run[0].0];
                     let slots: Vec<(usize, u64)> =
@@ -304,7 +344,12 @@ impl<K: Ord + Clone> Order<K> {
     fn insert_all(&mut self, added: &[Entry<K>]) {
         self.len += added.len();
         let mut rest = added;
+        let mut warm = added.len();
         while let Some(first) = rest.first() {
+            if rest.len() <= warm {
+                self.warm(rest, |entry| entry);
+                warm = rest.len().saturating_sub(WARM);
+            }
             let Some(page) = self.page_of(first) else {
                 return self.insert_pages(0, rest, Align::Low);
             };

@@ -130,6 +130,11 @@ impl<K: Ord + Clone> Page<K> {
         low
     }
 
+    /// One step of several searches at once: whether the entry lies above the next `half` slots.
+    pub(super) fn is_beyond(&self, low: usize, half: usize, entry: &Entry<K>) -> bool {
+        self.is_less(low + half - 1, entry)
+    }
+
     /// The slot of this very entry.
     pub(super) fn find(&self, entry: &Entry<K>) -> Option<usize> {
         let slot = self.next_taken(self.search(entry))?;
