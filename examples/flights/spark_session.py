@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ def start(out: Path) -> SparkSession:
     """Start Spark in this process, two shuffle partitions a core, its scratch files under `out`."""
     from pyspark.sql import SparkSession
 
+    # Ctrl-C in the middle of a call is told by the demo itself, without py4j's account of it.
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     settings = {
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
