@@ -1,0 +1,160 @@
+//! Each operation beside itself made anew: one step of 10,000 modified rows of a million, and the
+//! whole operation over the million. The ratio is what being incremental is worth.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch};
+use arrow_schema::{DataType, Field, Schema};
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use engine::ops::{
+    Aggregation, AsofJoin, AsofOptions, Concat, Filter, Keep, Matches, NaturalJoin, Project, Select, Slice, Sort,
+    SortBy, Strategy, distinct,
+};
+use engine::sources::{Apply, InputTable};
+use engine::{Error, Table, attach};
+use formula::{Aggregate, Expr, Function};
+use graph::{Settings, UpdateGraph};
+use rowset::RowSet;
+
+const ROWS: u64 = 1_000_000;
+const CHANGED: u64 = 10_000;
+const GROUPS: i32 = 1_000;
+
+/// A fixed sequence of numbers that looks random.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+fn schema() -> Arc<Schema> {
+    let field = |name: &str, data_type| Field::new(name, data_type, true);
+    Arc::new(Schema::new(vec![field("g", DataType::Int32), field("t", DataType::Int64), field("v", DataType::Float64)]))
+}
+
+fn rows(numbers: &mut Numbers, first: u64, count: u64) -> RecordBatch {
+    let g: Int32Array = (0..count).map(|_| Some((numbers.next() % GROUPS as u64) as i32)).collect();
+    let t = Int64Array::from_iter_values((first..first + count).map(|key| key as i64));
+    let v: Float64Array = (0..count).map(|_| Some(numbers.unit())).collect();
+    let columns: Vec<ArrayRef> = vec![Arc::new(g), Arc::new(t), Arc::new(v)];
+    RecordBatch::try_new(schema(), columns).expect("three columns of the schema")
+}
+
+/// New values of `v` for some rows.
+fn change(numbers: &mut Numbers) -> Apply {
+    let keys = RowSet::from_keys((0..CHANGED).map(|_| numbers.next() % ROWS).collect());
+    let v: Float64Array = (0..keys.len()).map(|_| Some(numbers.unit())).collect();
+    let schema = Arc::new(Schema::new(vec![Field::new("v", DataType::Float64, true)]));
+    let batch = RecordBatch::try_new(schema, vec![Arc::new(v)]).expect("one column");
+    Apply { modified: Some((keys, batch)), ..Apply::default() }
+}
+
+fn greater(column: &str, limit: f64) -> Expr {
+    Expr::call(Function::Greater, vec![Expr::column(column), Expr::literal(limit)]).expect("a comparison")
+}
+
+fn operations() -> Vec<(&'static str, Box<dyn Fn(&Table) -> Result<Table, Error>>)> {
+    fn one(operation: &dyn engine::Operation, table: &Table) -> Result<Table, Error> {
+        attach(operation, std::slice::from_ref(table))
+    }
+    let key = || vec!["g".to_owned()];
+    vec![
+        ("filter", Box::new(|t| one(&Filter::new(t, &[greater("v", 0.5)])?, t))),
+        (
+            "with_columns",
+            Box::new(|t| {
+                let doubled = Expr::call(Function::Multiply, vec![Expr::column("v"), Expr::literal(2.0)])?.alias("x");
+                one(&Select::with(t, &[doubled])?, t)
+            }),
+        ),
+        ("drop", Box::new(|t| one(&Project::drop(t, &["t".into()])?, t))),
+        ("head", Box::new(|t| one(&Slice::head(1_000), t))),
+        (
+            "group_by",
+            Box::new(move |t| {
+                let sum = Expr::aggregate(Aggregate::Sum { min_count: 0 }, Some(Expr::column("v")))?.alias("s");
+                let std = Expr::aggregate(Aggregate::Std { ddof: 1 }, Some(Expr::column("v")))?.alias("d");
+                let least = Expr::aggregate(Aggregate::Min, Some(Expr::column("v")))?.alias("m");
+                one(&Aggregation::new("group_by", t, &key(), &[sum, std, least])?, t)
+            }),
+        ),
+        ("last_by", Box::new(move |t| distinct("last_by", t, &["g".into()], Keep::Last))),
+        (
+            "sort",
+            Box::new(|t| {
+                let by = SortBy { column: "v".into(), descending: false, nulls_last: false };
+                one(&Sort::new(t, &[by])?, t)
+            }),
+        ),
+        ("concat", Box::new(|t| attach(&Concat::new(&[t.clone(), t.clone()])?, &[t.clone(), t.clone()]))),
+        (
+            "natural_join",
+            Box::new(|t| {
+                let right = distinct("last_by", t, &["g".into()], Keep::Last)?;
+                let on = [("g".to_owned(), "g".to_owned())];
+                let join =
+                    NaturalJoin::new("natural_join", t, &right, &on, None, Some("_right"), Matches::Error, false)?;
+                attach(&join, &[t.clone(), right])
+            }),
+        ),
+        (
+            "join_asof",
+            Box::new(|t| {
+                let options = AsofOptions {
+                    on: ("t".into(), "t".into()),
+                    by: vec![("g".into(), "g".into())],
+                    strategy: Strategy::Backward,
+                    tolerance: None,
+                    allow_exact_matches: false,
+                    joins: None,
+                    suffix: Some("_before".into()),
+                };
+                attach(&AsofJoin::new("join_asof", t, t, &options)?, &[t.clone(), t.clone()])
+            }),
+        ),
+    ]
+}
+
+fn bench(criterion: &mut Criterion) {
+    let mut numbers = Numbers(88_172_645_463_325_252);
+    let settings = Settings { period: Duration::ZERO, threads: Some(2), init_threads: Some(2) };
+    let mut group = criterion.benchmark_group("ops");
+    group.sample_size(10).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(2));
+    for (name, build) in operations() {
+        let graph = UpdateGraph::new(settings.clone());
+        let source = InputTable::new(&graph, schema()).expect("a sound schema");
+        let all = Apply { added: Some((RowSet::flat(ROWS), rows(&mut numbers, 0, ROWS))), ..Apply::default() };
+        source.apply(all).expect("a lawful change");
+        graph.step().expect("a step");
+        let table = build(source.table()).expect("the operation starts");
+        group.bench_function(BenchmarkId::new("step", name), |bencher| {
+            bencher.iter_batched(
+                || change(&mut numbers),
+                |change| {
+                    source.apply(change).expect("a lawful change");
+                    black_box(graph.step().expect("a step"))
+                },
+                criterion::BatchSize::PerIteration,
+            );
+        });
+        drop(table);
+        group.bench_function(BenchmarkId::new("anew", name), |bencher| {
+            bencher.iter(|| black_box(build(source.table()).expect("the operation starts")));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, bench);
+criterion_main!(benches);
