@@ -99,6 +99,7 @@ impl<K: Ord + Clone> Order<K> {
     }
 
     /// Whether there is no entry.
+    #[cfg(test)]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -118,6 +119,7 @@ impl<K: Ord + Clone> Order<K> {
     }
 
     /// Bytes of memory held.
+    #[cfg(test)]
     pub fn bytes(&self) -> u64 {
         let pages: usize = self.pages.iter().map(Page::bytes).sum();
         (pages + self.firsts.capacity() * size_of::<Entry<K>>()) as u64

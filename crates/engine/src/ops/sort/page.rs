@@ -291,7 +291,7 @@ impl<K: Ord + Clone> Page<K> {
     fn mark_run(&mut self, from: usize, to: usize, target: usize) {
         let low = self.marks.partition_point(|mark| mark.slot < from);
         let high = self.marks.partition_point(|mark| mark.slot < to);
-        let mut known = self.marks[low..high].to_vec().into_iter().peekable();
+        let mut known = self.marks[low..high].iter().copied().peekable();
         let base = self.base();
         let moved: Vec<Mark> = (from..to)
             .map(|slot| {
@@ -477,6 +477,8 @@ impl<K: Ord + Clone> Page<K> {
         self.ties[into] = self.ties[from];
     }
 
+    /// Bytes of memory held.
+    #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
         self.keys.capacity() * size_of::<K>()
             + (self.ties.capacity() + self.taken.capacity()) * size_of::<u64>()
