@@ -198,4 +198,3 @@ def last_of_each_key(rows: pa.Table, key: Sequence[str]) -> pa.Table:
     numbered = rows.select(list(key)).append_column("__place", pa.array(range(rows.num_rows), pa.int64()))
     last = numbered.group_by(list(key), use_threads=False).aggregate([("__place", "max")])
     return rows.take(last.column("__place_max"))
-
