@@ -27,7 +27,7 @@ fn shapes(seed: u64) -> Vec<(&'static str, Vec<u64>)> {
         |percent: u64| (0..ROWS * 100 / percent).filter(|_| random.next() % 100 < percent).collect::<Vec<u64>>();
     let (ten, half, most) = (dense(10), dense(50), dense(99));
     let mut random = Random(seed + 1);
-    let one_in_hundred = (0..ROWS / 10 * 100).filter(|_| random.next() % 100 == 0).collect();
+    let one_in_hundred = (0..ROWS / 10 * 100).filter(|_| random.next().is_multiple_of(100)).collect();
     let mut clustered = Vec::new();
     let mut from = 0;
     while clustered.len() < ROWS as usize {

@@ -80,7 +80,7 @@ impl Expressions<'_> {
                     (Function::FloorDivide, FloorDivide),
                     (Function::Modulo, Remainder),
                 ];
-                let (function, arith) = tape.choose(&pairs).clone();
+                let (function, arith) = *tape.choose(&pairs);
                 self.arith(tape, function, arith, Kind::Int, depth)
             }
             2 => self.one(tape, Function::Negate, Kind::Int, depth, ModelExpr::Negate),
@@ -98,7 +98,7 @@ impl Expressions<'_> {
                     (Function::Multiply, Arith::Multiply),
                     (Function::Divide, Arith::Divide),
                 ];
-                let (function, arith) = tape.choose(&pairs).clone();
+                let (function, arith) = *tape.choose(&pairs);
                 self.arith(tape, function, arith, Kind::Float, depth)
             }
             2 => self.arith(tape, Function::Divide, Arith::Divide, Kind::Int, depth),
@@ -137,7 +137,7 @@ impl Expressions<'_> {
             (Function::Greater, Comparison::Greater),
             (Function::GreaterEqual, Comparison::GreaterOrEqual),
         ];
-        let (function, comparison) = tape.choose(&pairs).clone();
+        let (function, comparison) = *tape.choose(&pairs);
         let kind = *tape.choose(kinds);
         self.two(tape, function, kind, depth, |left, right| ModelExpr::Compare(comparison, left, right))
     }

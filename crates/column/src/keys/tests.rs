@@ -22,8 +22,9 @@ impl Draw {
 
     fn column(&mut self, data_type: &DataType, rows: usize) -> ArrayRef {
         let cells: Vec<Option<u64>> = (0..rows).map(|_| Some(self.next(40)).filter(|cell| *cell != 7)).collect();
-        let long =
-            |cell: u64| if cell % 3 == 0 { format!("a key too long for its view, {cell}") } else { format!("{cell}") };
+        let long = |cell: u64| {
+            if cell.is_multiple_of(3) { format!("a key too long for its view, {cell}") } else { format!("{cell}") }
+        };
         let float = |cell: u64| match cell {
             0 => f64::NAN,
             1 => -f64::NAN,
@@ -77,10 +78,10 @@ fn against_a_map(types: &[DataType]) {
         assert_eq!(slots, expected);
         table.insert(&keys, &mut slots, &mut created).unwrap();
         let mut new_rows = Vec::new();
-        for row in 0..rows {
+        for (row, given) in slots.iter().enumerate() {
             let taken = model.len();
-            let slot = *model.entry(text(&keys, row)).or_insert(slots[row]);
-            assert_eq!(slot, slots[row], "{types:?} {}", text(&keys, row));
+            let slot = *model.entry(text(&keys, row)).or_insert(*given);
+            assert_eq!(slot, *given, "{types:?} {}", text(&keys, row));
             if model.len() > taken {
                 new_rows.push(row as u32);
             }
@@ -161,7 +162,7 @@ fn dead_text_is_given_back() {
         slots.iter().for_each(|&slot| table.free(slot));
         assert!(table.bytes() < 50_000, "{}", table.bytes());
     }
-    table.find(&[keep.clone()], &mut slots);
+    table.find(std::slice::from_ref(&keep), &mut slots);
     assert_eq!(&table.keys_of(&slots)[0], &keep);
 }
 

@@ -104,7 +104,7 @@ fn upserts_add_modify_and_do_nothing() {
     let graph = still_graph();
     let source = KeyedTable::new(&graph, schema(), &["k".into()]).unwrap();
     let watch = Watch::attach(source.table()).unwrap();
-    let mut drawn = |rows: &[(&str, i64)]| {
+    let drawn = |rows: &[(&str, i64)]| {
         source.upsert(&batch(rows)).unwrap();
         step(&graph);
         watch.take_drawings().pop().unwrap_or_default()
@@ -144,7 +144,9 @@ fn law_of_keyed_tables() {
                     }
                     1 | 2 => {
                         source.delete(&keys(&given.iter().map(|(key, _)| *key).collect::<Vec<_>>())).unwrap();
-                        given.iter().for_each(|(key, _)| drop(model.remove(*key)));
+                        for (key, _) in &given {
+                            model.remove(*key);
+                        }
                     }
                     _ => {
                         source.upsert(&batch(&given)).unwrap();
@@ -262,7 +264,7 @@ fn an_aggregation_over_a_blink_table_accumulates() {
     ];
     let totals = crate::ops::aggregate("group_by", source.table(), &["k".into()], &list).unwrap();
     let watch = Watch::attach(&totals).unwrap();
-    let mut drawn = |rows: &[(&str, i64)]| {
+    let drawn = |rows: &[(&str, i64)]| {
         source.append(&batch(rows)).unwrap();
         step(&graph);
         watch.take_drawings().pop().unwrap_or_default()

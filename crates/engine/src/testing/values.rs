@@ -88,7 +88,7 @@ pub fn small(data_type: &DataType, n: u64) -> Cell {
 
 /// Short and long words in turn, because the long ones lie outside of their views.
 fn word(n: u64) -> String {
-    if n % 2 == 0 { format!("w{n:04}") } else { format!("w{n:04} is a longer word than fits") }
+    if n.is_multiple_of(2) { format!("w{n:04}") } else { format!("w{n:04} is a longer word than fits") }
 }
 
 /// The ends of a type and what is odd in it.

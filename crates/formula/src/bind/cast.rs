@@ -57,15 +57,15 @@ impl Binder<'_> {
             let op = LaneOp::Checked(crate::lanes::Arithmetic::Multiply);
             return self.fallible_lane(op, vec![wide, factor], to.clone(), &text());
         }
-        if is_plain(&from) && is_plain(to) || same_ticks(&from, to) {
-            if let (Some(from), Some(kind)) = (Kind::of(&from), Kind::of(to)) {
-                let op = if from == kind {
-                    LaneOp::Same(kind)
-                } else {
-                    LaneOp::Convert { from, to: kind, check: check(self.type_of(node), to, strict) }
-                };
-                return self.fallible_lane(op, vec![node], to.clone(), &text());
-            }
+        if (is_plain(&from) && is_plain(to) || same_ticks(&from, to))
+            && let (Some(from), Some(kind)) = (Kind::of(&from), Kind::of(to))
+        {
+            let op = if from == kind {
+                LaneOp::Same(kind)
+            } else {
+                LaneOp::Convert { from, to: kind, check: check(self.type_of(node), to, strict) }
+            };
+            return self.fallible_lane(op, vec![node], to.clone(), &text());
         }
         let kernel = cast::kernel(&from, to, strict).ok_or_else(|| {
             type_error("cast", &[&from, to], "there is no cast between them; go through String or a number")

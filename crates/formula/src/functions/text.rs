@@ -165,7 +165,7 @@ pub(crate) enum Ends {
 
 /// White space, or any of the characters of the second argument, taken off the ends.
 pub(crate) fn strip(ends: Ends) -> Whole {
-    fn trim<'a>(ends: Ends, text: &'a str, is: impl Fn(char) -> bool) -> &'a str {
+    fn trim(ends: Ends, text: &str, is: impl Fn(char) -> bool) -> &str {
         match ends {
             Ends::Both => text.trim_matches(is),
             Ends::Start => text.trim_start_matches(is),

@@ -86,7 +86,7 @@ proptest! {
         let mut random = Random(seed | 1);
         let (mut below, few) = (0, rows.span_count() < 20);
         for span in rows.spans() {
-            if few || random.next() % 8 == 0 {
+            if few || random.next().is_multiple_of(8) {
                 for key in [span.first, span.last, span.first + random.within(&(0..span.len()))] {
                     let pos = below + (key - span.first);
                     prop_assert_eq!(rows.position_of(key), Some(pos));
@@ -200,8 +200,8 @@ proptest! {
         let bytes: Vec<u8> = (0..(offset + rows.len() as usize).div_ceil(8)).map(|_| match ones {
             1 => random.next() as u8,
             2 => (random.next() & random.next() & random.next()) as u8,
-            3 => if random.next() % 9 == 0 { 0xff } else { 0 },
-            _ => if random.next() % 900 == 0 { 0 } else { 0xff },
+            3 => if random.next().is_multiple_of(9) { 0xff } else { 0 },
+            _ => if random.next().is_multiple_of(900) { 0 } else { 0xff },
         }).collect();
         let kept = rows.iter().enumerate().filter(|(at, _)| bytes[(offset + at) / 8] >> ((offset + at) % 8) & 1 == 1);
         let expected: Vec<u64> = kept.map(|(_, key)| key).collect();

@@ -99,6 +99,6 @@ fn the_top_key_works_everywhere() {
     assert_eq!(whole.len(), 1 << 63);
     assert_eq!(&whole - &rows, RowSet::range(0, MAX_KEY - 4));
     assert_eq!(rows.complement_within(Span { first: 0, last: MAX_KEY }), RowSet::range(0, MAX_KEY - 4));
-    assert_eq!(rows.iter().rev().next(), Some(MAX_KEY));
+    assert_eq!(rows.iter().next_back(), Some(MAX_KEY));
     assert_eq!(rows.to_mask(Span { first: MAX_KEY - 1, last: MAX_KEY }), vec![3]);
 }

@@ -59,9 +59,9 @@ fn random_moves(rows: &[Span], seed: u64) -> Vec<(Span, i64)> {
     let mut free = 0u64;
     let mut delta = 0i64;
     for (at, &span) in rows.iter().enumerate() {
-        if random.next() % 3 == 0 {
+        if random.next().is_multiple_of(3) {
             delta = random.within(&(0..100)) as i64 - 50;
-            if random.next() % 5 == 0 {
+            if random.next().is_multiple_of(5) {
                 delta = if delta > 0 { 1 << 16 } else { 0 };
             }
         }
@@ -107,7 +107,7 @@ proptest! {
             prop_assert_eq!(shifts.back_key(span.last.wrapping_add_signed(*delta)), span.last);
         }
         let mut random = Random(seed | 1);
-        let some = Before(RowSet::from_spans(survivors.0.spans().filter(|_| random.next() % 3 == 0)));
+        let some = Before(RowSet::from_spans(survivors.0.spans().filter(|_| random.next().is_multiple_of(3))));
         let some_after = shifts.forward(&some);
         prop_assert!(some_after.is_subset(&after));
         prop_assert_eq!(shifts.back(&some_after), some.clone());
@@ -150,7 +150,7 @@ proptest! {
         let middle: Vec<Span> = between.0.spans().collect();
         let next = Shifts::from_moves(&between, random_moves(&middle, seed ^ 0xabcdef).into_iter());
         let mut random = Random(seed | 1);
-        let both = Before(RowSet::from_spans(survivors.0.spans().filter(|_| random.next() % 5 != 0)));
+        let both = Before(RowSet::from_spans(survivors.0.spans().filter(|_| !random.next().is_multiple_of(5))));
         let then = first.then(&next, &both);
         prop_assert_eq!(then.forward(&both), next.forward(&Before(first.forward(&both))));
         prop_assert_eq!(Shifts::new(then.iter().copied().collect(), &both), Ok(then.clone()));
@@ -164,7 +164,7 @@ proptest! {
     fn restrict_moves_what_is_left_alike((survivors, moves) in moves(), seed in any::<u64>()) {
         let shifts = Shifts::from_moves(&survivors, moves.iter().copied());
         let mut random = Random(seed | 1);
-        let left = Before(RowSet::from_spans(survivors.0.spans().filter(|_| random.next() % 4 == 0)));
+        let left = Before(RowSet::from_spans(survivors.0.spans().filter(|_| random.next().is_multiple_of(4))));
         let restricted = shifts.restrict(&left);
         prop_assert_eq!(restricted.forward(&left), shifts.forward(&left));
         prop_assert_eq!(Shifts::new(restricted.iter().copied().collect(), &left), Ok(restricted));

@@ -59,9 +59,7 @@ fn taken_apart(expression: &Expr, parts: &mut Vec<Expr>) -> Expr {
         }
         Expr::Column(_) | Expr::Literal(_) => expression.clone(),
         Expr::Alias(input, _) => each(input),
-        Expr::Call { function, args } => {
-            Expr::Call { function: function.clone(), args: args.iter().map(each).collect() }
-        }
+        Expr::Call { function, args } => Expr::Call { function: *function, args: args.iter().map(each).collect() },
         Expr::Cast { input, to, strict } => {
             Expr::Cast { input: Arc::new(each(input)), to: to.clone(), strict: *strict }
         }
