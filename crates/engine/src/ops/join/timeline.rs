@@ -1,10 +1,10 @@
 //! Rows of one group in order of (stamp, row key): what an as-of join searches.
 //!
-//! A list of chunks of bounded size: appending is O(1), an insert or removal moves at most a chunk,
-//! a search is two binary searches. Shifts rewrite keys in place: they never change the order.
+//! A list of small chunks, and beside it a list of where each ends: appending is O(1), an insert or
+//! removal moves at most a chunk, a search looks at the ends and then into one chunk. Shifts rewrite keys in place: they never change the order.
 
 /// Entries a chunk holds before it is split.
-const CHUNK: usize = 512;
+const CHUNK: usize = 128;
 
 /// One row: its stamp as an ordered number, its key, and what the join keeps with it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,11 +35,13 @@ impl Place {
 /// Rows in order of (stamp, key).
 pub(super) struct Timeline<T> {
     chunks: Vec<Vec<Entry<T>>>,
+    /// The stamp of the last entry of each chunk.
+    ends: Vec<u64>,
 }
 
 impl<T> Default for Timeline<T> {
     fn default() -> Timeline<T> {
-        Timeline { chunks: Vec::new() }
+        Timeline { chunks: Vec::new(), ends: Vec::new() }
     }
 }
 
@@ -52,15 +54,16 @@ impl<T: Copy> Timeline<T> {
     pub(super) fn insert(&mut self, entry: Entry<T>) {
         let Some(last) = self.chunks.last_mut() else {
             self.chunks.push(vec![entry]);
+            self.ends.push(entry.stamp);
             return;
         };
         if last.last().is_some_and(|end| end.at() < entry.at()) {
-            if last.len() == CHUNK {
-                let mut chunk = Vec::with_capacity(CHUNK);
-                chunk.push(entry);
-                self.chunks.push(chunk);
-            } else {
+            if last.len() < CHUNK {
                 last.push(entry);
+                self.ends[self.chunks.len() - 1] = entry.stamp;
+            } else {
+                self.chunks.push(vec![entry]);
+                self.ends.push(entry.stamp);
             }
             return;
         }
@@ -70,6 +73,7 @@ impl<T: Copy> Timeline<T> {
         if chunk.len() > CHUNK {
             let upper = chunk.split_off(CHUNK / 2);
             self.chunks.insert(place.chunk + 1, upper);
+            self.ends.insert(place.chunk, self.chunks[place.chunk][CHUNK / 2 - 1].stamp);
         }
     }
 
@@ -81,15 +85,23 @@ impl<T: Copy> Timeline<T> {
             return None;
         }
         let entry = chunk.remove(place.at);
-        if chunk.is_empty() {
-            self.chunks.remove(place.chunk);
+        match chunk.last() {
+            Some(last) => self.ends[place.chunk] = last.stamp,
+            None => {
+                self.chunks.remove(place.chunk);
+                self.ends.remove(place.chunk);
+            }
         }
         Some(entry)
     }
 
     /// The first place at or after (stamp, key); the end if there is none.
     pub(super) fn lower(&self, at: (u64, u64)) -> Place {
-        let chunk = self.chunks.partition_point(|chunk| chunk.last().is_some_and(|end| end.at() < at));
+        // The ends alone decide, but for the chunks that end with this very stamp.
+        let before = self.ends.partition_point(|end| *end < at.0);
+        let equal = self.ends[before..].partition_point(|end| *end == at.0);
+        let ended = |chunk: &Vec<Entry<T>>| chunk.last().is_some_and(|end| end.at() < at);
+        let chunk = before + self.chunks[before..before + equal].partition_point(ended);
         let within = self.chunks.get(chunk).map_or(0, |chunk| chunk.partition_point(|entry| entry.at() < at));
         Place { chunk, at: within }
     }
