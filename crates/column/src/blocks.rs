@@ -216,14 +216,19 @@ impl BlockColumn {
         Ok(())
     }
 
-    /// Moves rows batch by batch, starting at the end towards which they move.
+    /// Moves rows batch by batch, starting at the end towards which they move; rows that move by
+    /// different distances are all read before the first is written.
     fn carry(&self, writer: &mut Writer, shift: &Move) -> Result<(), Error> {
+        let Some(delta) = shift.delta else {
+            let chunk = self.cells_of(&shift.rows)?;
+            return self.write(writer, &shift.to, &Source::of(&self.shape, &chunk));
+        };
         let batches = shift.rows.len().div_ceil(MOVE_ROWS);
         for batch in 0..batches {
-            let batch = if shift.delta > 0 { batches - 1 - batch } else { batch };
+            let batch = if delta > 0 { batches - 1 - batch } else { batch };
             let rows = shift.rows.slice(batch * MOVE_ROWS, MOVE_ROWS);
             let chunk = self.cells_of(&rows)?;
-            self.write(writer, &shifted(&rows, shift.delta), &Source::of(&self.shape, &chunk))?;
+            self.write(writer, &shifted(&rows, delta), &Source::of(&self.shape, &chunk))?;
         }
         Ok(())
     }
@@ -315,10 +320,9 @@ fn vacated(edit: &Edit) -> RowSet {
     if edit.removed.is_empty() && edit.moves.is_empty() {
         return RowSet::new();
     }
-    let left: Vec<RowSet> = edit.moves.iter().map(|shift| shift.rows.clone()).collect();
-    let taken: Vec<RowSet> = edit.moves.iter().map(Move::destination).collect();
-    let left = RowSet::union_all(left.iter().chain([edit.removed]));
-    let taken = RowSet::union_all(taken.iter().chain(edit.writes.iter().map(|(rows, _)| rows)).chain([edit.added]));
+    let left = RowSet::union_all(edit.moves.iter().map(|shift| &shift.rows).chain([edit.removed]));
+    let written = edit.writes.iter().map(|(rows, _)| rows);
+    let taken = RowSet::union_all(edit.moves.iter().map(|shift| &shift.to).chain(written).chain([edit.added]));
     &left - &taken
 }
 

@@ -1,24 +1,19 @@
 //! What one step does to the rows of a table, said once for all of its columns.
 
 use graph::Step;
-use rowset::{Before, RowSet, Shifts};
+use rowset::{Before, RowSet, Shift, Shifts};
 
 use crate::Chunk;
 
-/// Survivors that change their keys by one delta.
+/// Survivors that change their keys and keep their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
     /// The rows that move, by their keys before.
     pub rows: RowSet,
-    /// What is added to each key.
-    pub delta: i64,
-}
-
-impl Move {
-    /// The rows that move, by their keys after.
-    pub fn destination(&self) -> RowSet {
-        shifted(&self.rows, self.delta)
-    }
+    /// The same rows, by their keys after.
+    pub to: RowSet,
+    /// What is added to each key, if it is one number: only then may the move be made piece by piece.
+    pub delta: Option<i64>,
 }
 
 /// What one step does to the rows of a table. Made once a table, applied to each of its columns.
@@ -40,18 +35,30 @@ pub struct Edit<'a> {
 
 /// The keys before whose stored cells a step loses: rows before that are written or moved onto.
 pub fn undo_rows(rows_before: &RowSet, writes: &RowSet, moves: &[Move]) -> RowSet {
-    let lost = RowSet::union_all(moves.iter().map(Move::destination).collect::<Vec<_>>().iter().chain([writes]));
-    rows_before & &lost
+    rows_before & &RowSet::union_all(moves.iter().map(|shift| &shift.to).chain([writes]))
 }
+
+/// More shifts than this are one move, if they move few rows: what a shift costs by itself adds up.
+const SINGLE_SHIFTS: usize = 4;
+/// Rows that are moved as one, read whole before any is written.
+const MERGED_ROWS: u64 = 1 << 18;
 
 /// The moves of a step's survivors, in safe order.
 pub fn moves(shifts: &Shifts, survivors: &Before) -> Vec<Move> {
-    let rows = |first, last| survivors.0.between(first, last);
-    shifts
-        .in_safe_order()
-        .map(|shift| Move { rows: rows(shift.first, shift.last), delta: shift.delta })
-        .filter(|shift| !shift.rows.is_empty())
-        .collect()
+    if shifts.len() > SINGLE_SHIFTS {
+        let rows = shifts.moved(survivors);
+        if rows.len() <= MERGED_ROWS {
+            // Shifts keep the order of rows, so cells read in the order of `rows` fit `to`.
+            let to = shifts.forward(&rows);
+            return if to.is_empty() { Vec::new() } else { vec![Move { rows: rows.0, to, delta: None }] };
+        }
+    }
+    let moved = |shift: &Shift| {
+        let rows = survivors.0.between(shift.first, shift.last);
+        let to = shifted(&rows, shift.delta);
+        Move { rows, to, delta: Some(shift.delta) }
+    };
+    shifts.in_safe_order().map(moved).filter(|shift| !shift.rows.is_empty()).collect()
 }
 
 /// The same rows, each key changed by `delta`.

@@ -491,7 +491,11 @@ impl AsofLive {
         let how = self.how.clone();
         let right = &self.right;
         let Some(left) = &mut self.left else { return Ok(()) };
-        rows.each(|slot, stamp, key| {
+        // Group by group: what one search has brought into the cache, the next one uses.
+        let mut changes = Vec::with_capacity(rows.slots.len());
+        rows.each(|slot, stamp, key| changes.push((slot, stamp, key)));
+        changes.sort_unstable();
+        for (slot, stamp, key) in changes {
             let line = &mut left[slot as usize];
             let (from, to) = if how.strategy == Strategy::Backward {
                 (stamp, stamp.saturating_add(how.tolerance.unwrap_or(u64::MAX)))
@@ -504,7 +508,7 @@ impl AsofLive {
                 }
                 entry.stamp <= to && (entry.tag == key || !how.runs_end(entry.stamp, stamp))
             });
-        });
+        }
         result.columns = changed.into_iter().map(|at| self.left_width + at).collect();
         Ok(())
     }
