@@ -299,8 +299,16 @@ pub(crate) fn relocate<M: Iterator<Item = (Span, i64)>>(rows: &RowSet, moves: im
     if (moves().count() + 1) * PER_MOVE < rows.0.entries() {
         return relocate_by_parts(rows, moves());
     }
+    // Few rows that move, by many shifts: they alone are walked, the others stay as they are.
+    let moving = rows & &RowSet::from_spans(moves().map(|(origin, _)| origin));
+    if moving.len() < rows.len() / FEW {
+        return (rows - &moving) | relocate_by_spans(&moving, moves());
+    }
     relocate_by_spans(rows, moves())
 }
+
+/// Fewer than one row in so many moves: few.
+const FEW: u64 = 8;
 
 /// Entries that are walked in the time of one cut.
 const PER_MOVE: usize = 4;
