@@ -56,6 +56,7 @@ fn stands_apart(rows: &RowSet) -> bool {
 
 /// The runs of a row set, from its spans or from its keys: random keys come out of a row set faster
 /// as a list than as spans of one.
+#[allow(clippy::large_enum_variant, reason = "one a walk, on the stack; a box would cost more than it saves")]
 pub(crate) enum Runs<'a> {
     Spans { spans: rowset::Spans<'a>, next: u64, last: u64 },
     Keys(Vec<u64>, usize),
