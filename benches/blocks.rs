@@ -29,7 +29,7 @@ fn main() {
     let sets: Vec<RowSet> = std::iter::repeat_with(keys).take(40).collect();
     let mut changes = sets.iter().map(|rows| (rows.clone(), numbers(rows.len()))).collect::<Vec<_>>();
     let ours = least(&mut changes.clone(), |change| {
-        write(&column, &mut step, &change.0, &RowSet::new(), change);
+        write(&column, &mut step, &change.0, change);
     });
     let theirs = least(&mut changes, |(rows, chunk)| {
         let cells = chunk.as_primitive::<Float64Type>().values();
@@ -40,7 +40,7 @@ fn main() {
     line("10,000 random changes, with undo", ours, theirs);
 
     let mut batches: Vec<_> = (0..60).map(|at| (batch_rows(ROWS + at * CHANGES), numbers(CHANGES))).collect();
-    let ours = least(&mut batches.clone(), |batch| write(&column, &mut step, &RowSet::new(), &batch.0, batch));
+    let ours = least(&mut batches.clone(), |batch| write(&column, &mut step, &RowSet::new(), batch));
     plain.reserve(60 * CHANGES as usize);
     let theirs =
         least(&mut batches, |(_, chunk)| plain.extend_from_slice(chunk.as_primitive::<Float64Type>().values()));
@@ -82,7 +82,7 @@ fn main() {
     let copied = column.counters().blocks_copied;
     let changes = (sets[0].clone(), numbers(sets[0].len()));
     let start = Instant::now();
-    write(&column, &mut step, &sets[0], &RowSet::new(), &changes);
+    write(&column, &mut step, &sets[0], &changes);
     let once = start.elapsed();
     drop(view);
     println!(
@@ -106,7 +106,7 @@ fn strings() {
         let sets: Vec<RowSet> =
             (0..20).map(|_| RowSet::from_keys((0..CHANGES).map(|_| dice.roll(1_000_000)).collect())).collect();
         let mut changes: Vec<_> = sets.iter().map(|rows| (rows.clone(), make(rows.len()))).collect();
-        let changed = least(&mut changes, |change| write(&column, &mut step, &change.0, &RowSet::new(), change));
+        let changed = least(&mut changes, |change| write(&column, &mut step, &change.0, change));
         let view = column.at(step.now()).expect("the moment is there");
         let read = least(&mut sets.clone(), |rows| drop(black_box(view.read(rows))));
         let whole = least(&mut [(); 5], |_| drop(black_box(view.pieces(&RowSet::flat(1_000_000)))));
@@ -130,7 +130,7 @@ fn appended(data_type: DataType, rows: u64, batch: u64, make: &dyn Fn(u64) -> Ar
     let mut step = Step::new(1);
     for first in (0..rows).step_by(batch as usize) {
         let added = RowSet::range(first, first + batch - 1);
-        write(&column, &mut step, &RowSet::new(), &added, &(added.clone(), make(batch)));
+        write(&column, &mut step, &RowSet::new(), &(added.clone(), make(batch)));
     }
     column
 }
@@ -140,10 +140,9 @@ fn column_step(column: &BlockColumn) -> Step {
     Step::new(written + 1)
 }
 
-fn write(column: &BlockColumn, step: &mut Step, undo: &RowSet, added: &RowSet, write: &(RowSet, ArrayRef)) {
-    let none = RowSet::new();
+fn write(column: &BlockColumn, step: &mut Step, undo: &RowSet, write: &(RowSet, ArrayRef)) {
     let writes = std::slice::from_ref(write);
-    let edit = Edit { step: *step, undo, moves: &[], removed: &none, added, writes };
+    let edit = Edit { step: *step, undo, moves: &[], writes };
     column.apply(&edit).expect("the cells fit");
     column.settle();
     *step = step.next();

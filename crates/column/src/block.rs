@@ -10,13 +10,13 @@ use crate::bits::Bits;
 use crate::cells::{Cells, Shape, is_long, length, with_width};
 use crate::slab::{Lender, Pool, Region};
 use crate::texts::{MOST_TEXTS, Texts};
-use crate::tree::{BLOCK, Run};
+use crate::tree::{BLOCK, Run, locate};
 use crate::{Error, StorageCounters};
 
 /// A block with fewer rows than this is packed.
 pub(crate) const PACKED_BELOW: usize = BLOCK / 8;
 /// A packed block with this many cells is spread: above the other bound, so that no block swings.
-const SPREAD_FROM: usize = BLOCK / 16 * 3;
+pub(crate) const SPREAD_FROM: usize = BLOCK / 16 * 3;
 
 /// The cells of one block.
 pub(crate) struct Block {
@@ -175,6 +175,22 @@ impl Block {
         }
     }
 
+    /// Stores plain cells without nulls at these keys; false if this block wants them as runs.
+    pub(crate) fn scatter<T: ArrowNativeType>(&mut self, keys: &[u64], cells: &[T]) -> bool {
+        let Body::Dense(region) = &mut self.body else { return false };
+        let target = &mut region.cells_mut::<T>()[..BLOCK];
+        for (key, cell) in keys.iter().zip(cells) {
+            target[locate(*key).1] = *cell;
+        }
+        if let Some(valid) = &mut self.valid {
+            keys.iter().for_each(|key| valid.set(locate(*key).1, true));
+            if valid.all() {
+                self.valid = None;
+            }
+        }
+        true
+    }
+
     /// Stores cells `from ..` of a chunk in these runs of this block, in order.
     pub(crate) fn write(
         &mut self,
@@ -247,7 +263,7 @@ impl Block {
     }
 
     /// A block of only the cells at these offsets, packed.
-    pub(crate) fn packed(&self, shape: &Shape, keep: &[usize], pool: &mut Pool) -> Result<Block, Error> {
+    pub(crate) fn packed(&self, shape: &Shape, keep: Vec<u16>, pool: &mut Pool) -> Result<Block, Error> {
         let mut packed = Block { body: self.packed_body(shape, keep, pool)?, valid: None, texts: self.texts.clone() };
         packed.valid = self.valid.clone();
         if shape.has_views() {
@@ -260,31 +276,30 @@ impl Block {
         Ok(packed)
     }
 
-    fn packed_body(&self, shape: &Shape, keep: &[usize], pool: &Pool) -> Result<Body, Error> {
-        let offsets: Vec<u16> = keep.iter().map(|&offset| offset as u16).collect();
+    fn packed_body(&self, shape: &Shape, keep: Vec<u16>, pool: &Pool) -> Result<Body, Error> {
         let (width, counters) = (shape.width, pool.counters().clone());
         let mut bytes = MutableBuffer::new(keep.len() * width);
-        match &self.body {
+        let mut push = |cells: &[u8], slot: usize| bytes.extend_from_slice(&cells[slot * width..][..width]);
+        let offsets = match &self.body {
             Body::Dense(region) => {
                 let cells = region.cells::<u8>();
-                keep.iter().for_each(|offset| bytes.extend_from_slice(&cells[offset * width..][..width]));
+                keep.iter().for_each(|offset| push(cells, *offset as usize));
+                keep
             }
             Body::Packed { offsets: have, cells } => {
-                let cells = cells.bytes.as_slice();
-                let slot = |offset: u16| have.binary_search(&offset).ok();
-                offsets.iter().filter_map(|&offset| slot(offset)).for_each(|slot| {
-                    bytes.extend_from_slice(&cells[slot * width..][..width]);
-                });
+                let (offsets, slots) = stored(have, keep);
+                slots.into_iter().for_each(|slot| push(cells.bytes.as_slice(), slot));
+                offsets
             }
             Body::Opaque { offsets: have, array, .. } => {
-                let slots: Vec<_> = offsets.iter().filter_map(|offset| have.binary_search(offset).ok()).collect();
-                let picks: Vec<_> = slots.iter().map(|&slot| (0, slot)).collect();
+                let (offsets, slots) = stored(have, keep);
+                let picks: Vec<_> = slots.into_iter().map(|slot| (0, slot)).collect();
                 let array = interleave(&[array.as_ref()], &picks)?;
                 let bytes = array.get_array_memory_size();
                 counters.hold(bytes);
                 return Ok(Body::Opaque { offsets, array, bytes, counters });
             }
-        }
+        };
         Ok(Body::Packed { offsets, cells: Counted::new(bytes, &counters) })
     }
 
@@ -425,6 +440,11 @@ impl Block {
         }
         texts.tidy(views, pool.counters())
     }
+}
+
+/// Those of the wanted offsets that have a slot, and their slots.
+fn stored(have: &[u16], wanted: Vec<u16>) -> (Vec<u16>, Vec<usize>) {
+    wanted.into_iter().filter_map(|offset| Some((offset, have.binary_search(&offset).ok()?))).unzip()
 }
 
 /// The slots that hold cells of a run.

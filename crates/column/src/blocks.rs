@@ -10,11 +10,12 @@ use arrow_schema::DataType;
 use graph::{Moment, Moved, Step};
 use rowset::RowSet;
 
-use crate::block::{Block, PACKED_BELOW};
-use crate::cells::{Cells, Shape};
+use crate::block::{Block, PACKED_BELOW, SPREAD_FROM};
+use crate::cells::{Cells, Shape, with_width};
+use crate::dead::{Dead, Losses};
 use crate::edit::{Edit, Move, shifted};
 use crate::slab::Pool;
-use crate::tree::{BLOCK, Entry, Leaf, Run, Tree, runs};
+use crate::tree::{BLOCK, Leaf, Run, Tree, leading_block, leaf_of, listed, locate, runs, runs_of};
 use crate::undo::Undo;
 use crate::view::BlockView;
 use crate::{Chunk, Column, ColumnCounters, ColumnSource, Error, StorageCounters};
@@ -47,8 +48,6 @@ struct Shared {
 
 struct Writer {
     pool: Pool,
-    /// Keys whose cells died in the step that runs; readable until it is over.
-    vacated: RowSet,
     /// Blocks of closed slabs could not move yet, because somebody held them.
     stragglers: bool,
     settled: u32,
@@ -88,7 +87,7 @@ impl BlockColumn {
         let counters = StorageCounters::under(total);
         let pool = Pool::new(BLOCK * shape.width, SLAB_BYTES, counters.clone());
         let shared = Shared { tree: Tree::default(), written: at, undo: None, editing: false };
-        let writer = Writer { pool, vacated: RowSet::new(), stragglers: false, settled: 0 };
+        let writer = Writer { pool, stragglers: false, settled: 0 };
         BlockColumn { shape, counters, shared: Mutex::new(shared), writer: Mutex::new(writer) }
     }
 
@@ -107,7 +106,6 @@ impl BlockColumn {
         for (rows, chunk) in edit.writes {
             self.write(&mut writer, rows, &Source::of(&self.shape, chunk))?;
         }
-        writer.vacated = vacated(edit);
         self.shared().editing = false;
         Ok(())
     }
@@ -120,12 +118,11 @@ impl BlockColumn {
         self.publish(step, Undo::Whole(old))?;
         self.shared().tree = Tree::default();
         self.write(&mut writer, rows, &Source::of(&self.shape, chunk))?;
-        writer.vacated = RowSet::new();
         self.shared().editing = false;
         Ok(())
     }
 
-    /// The end of a step: the moment before is gone, dead cells give their memory back.
+    /// The end of a step: the moment before is gone.
     pub fn settle(&self) {
         let mut writer = self.writer();
         let undo = self.shared().undo.take();
@@ -134,11 +131,7 @@ impl BlockColumn {
         }
         let rebuilt = matches!(undo.as_deref(), Some(Undo::Whole(_)));
         drop(undo);
-        let vacated = std::mem::take(&mut writer.vacated);
-        if !vacated.is_empty() {
-            self.bury(&mut writer, &vacated);
-        }
-        if rebuilt || !vacated.is_empty() {
+        if rebuilt {
             writer.pool.trim();
         }
         self.tidy_slabs(&mut writer);
@@ -158,12 +151,12 @@ impl BlockColumn {
         }
         writer.stragglers = false;
         let mut shared = self.shared();
-        let moving = |leaf: &&Leaf| leaf.iter().any(|(_, entry)| entry.block.should_move());
+        let moving = |leaf: &&Leaf| leaf.iter().any(|(_, block)| block.should_move());
         let leaves: Vec<u64> = shared.tree.leaves().into_iter().filter(moving).map(Leaf::number).collect();
         for number in leaves {
-            for entry in shared.tree.leaf_mut(number).entries_mut().filter(|entry| entry.block.should_move()) {
-                match Arc::get_mut(&mut entry.block) {
-                    Some(_) => entry.block = Arc::new(entry.block.copy(&self.shape, &mut writer.pool)),
+            for block in shared.tree.leaf_mut(number).blocks_mut().filter(|block| block.should_move()) {
+                match Arc::get_mut(block) {
+                    Some(_) => *block = Arc::new(block.copy(&self.shape, &mut writer.pool)),
                     None => writer.stragglers = true,
                 }
             }
@@ -235,6 +228,11 @@ impl BlockColumn {
 
     /// Stores cells leaf by leaf, under the lock for one leaf at a time.
     fn write(&self, writer: &mut Writer, rows: &RowSet, source: &Source) -> Result<(), Error> {
+        if let Some(cells) = self.scattered(source)
+            && let Some(keys) = listed(rows)
+        {
+            return self.write_listed(writer, &keys, cells);
+        }
         let mut runs = runs(rows).peekable();
         let (mut at, mut batch) = (0, Vec::new());
         while let Some(first) = runs.peek().copied() {
@@ -253,6 +251,39 @@ impl BlockColumn {
         Ok(())
     }
 
+    /// The cells to store, if they may be written one by one without looking at them.
+    fn scattered<'a>(&self, source: &'a Source) -> Option<&'a Cells> {
+        match source {
+            Source::Plain(cells) if cells.nulls.is_none() && self.shape.is_plain() => Some(cells),
+            _ => None,
+        }
+    }
+
+    /// The same of plain cells at keys that mostly stand apart.
+    fn write_listed(&self, writer: &mut Writer, keys: &[u64], cells: &Cells) -> Result<(), Error> {
+        let mut at = 0;
+        while let Some(first) = keys.get(at).map(|key| leaf_of(locate(*key).0)) {
+            let (mut shared, from) = (self.shared(), at);
+            let leaf = shared.tree.leaf_mut(first);
+            while let Some((number, count)) = leading_block(&keys[at..]).filter(|(block, _)| leaf_of(*block) == first)
+                && at - from < SLICE_CELLS
+            {
+                let own = &keys[at..at + count];
+                let block = leaf.block_or_insert(number, || Arc::new(Block::new(&self.shape, count, &mut writer.pool)));
+                let block = writable(block, &self.shape, &mut writer.pool);
+                let stored = with_width!(self.shape, T, _stride => {
+                    block.scatter::<T>(own, &cells.values.typed_data::<T>()[at..at + count])
+                });
+                if !stored {
+                    let runs: Vec<Run> = runs_of(own).collect();
+                    block.write(&self.shape, &runs, cells, at, &mut writer.pool)?;
+                }
+                at += count;
+            }
+        }
+        Ok(())
+    }
+
     fn write_block(
         &self,
         leaf: &mut Leaf,
@@ -262,49 +293,46 @@ impl BlockColumn {
         at: usize,
     ) -> Result<usize, Error> {
         let cells = batch.iter().map(|run| run.len).sum();
-        let fresh = || {
-            let block = Arc::new(Block::new(&self.shape, cells, pool));
-            Entry { block, alive: Default::default() }
-        };
-        let entry = leaf.entry_or_insert(batch[0].block, fresh);
-        let block = writable(entry, &self.shape, pool);
+        let block = leaf.block_or_insert(batch[0].block, || Arc::new(Block::new(&self.shape, cells, pool)));
+        let block = writable(block, &self.shape, pool);
         match source {
             Source::Plain(source) => block.write(&self.shape, batch, source, at, pool)?,
             Source::Opaque(chunk) => block.write_opaque(batch, chunk, at)?,
         }
-        batch.iter().for_each(|run| entry.alive.insert(run.offset, run.len));
         Ok(cells)
     }
 
-    /// Takes dead cells out: an empty block goes, a sparse one is packed.
-    fn bury(&self, writer: &mut Writer, dead: &RowSet) {
-        let (mut runs, mut batch) = (runs(dead).peekable(), Vec::new());
-        while let Some(first) = runs.peek().copied() {
+    /// Dead cells give their memory back: an empty block goes, a sparse one is packed. For settled columns.
+    pub fn bury(&self, dead: &Dead) {
+        let mut writer = self.writer();
+        let mut blocks = dead.blocks().iter().filter(|losses| self.cares(losses)).peekable();
+        while let Some(first) = blocks.peek().map(|losses| leaf_of(losses.block)) {
             let mut shared = self.shared();
-            let leaf = shared.tree.leaf_mut(first.leaf());
-            while let Some(block) = runs.peek().filter(|run| run.leaf() == first.leaf()).map(|run| run.block) {
-                batch.clear();
-                while let Some(run) = runs.next_if(|run| run.block == block) {
-                    batch.push(run);
-                }
-                self.bury_in_block(leaf, &mut writer.pool, &batch);
+            let leaf = shared.tree.leaf_mut(first);
+            while let Some(losses) = blocks.next_if(|losses| leaf_of(losses.block) == first) {
+                self.bury_in_block(leaf, &mut writer.pool, dead, losses);
             }
-            shared.tree.prune(first.leaf());
+            shared.tree.prune(first);
         }
+        writer.pool.trim();
     }
 
-    fn bury_in_block(&self, leaf: &mut Leaf, pool: &mut Pool, batch: &[Run]) {
-        let Some(entry) = leaf.entry_mut(batch[0].block) else { return };
-        batch.iter().for_each(|run| entry.alive.remove(run.offset, run.len));
-        if entry.alive.count() == 0 {
-            leaf.remove(batch[0].block);
-        } else if sparse(entry) {
+    /// Whether what a block lost can change it: plain cells may lie dead where most others live.
+    fn cares(&self, losses: &Losses) -> bool {
+        losses.alive < SPREAD_FROM || self.shape.has_views() || self.shape.is_opaque()
+    }
+
+    fn bury_in_block(&self, leaf: &mut Leaf, pool: &mut Pool, dead: &Dead, losses: &Losses) {
+        let Some(block) = leaf.block_mut(losses.block) else { return };
+        if losses.alive == 0 {
+            leaf.remove(losses.block);
+        } else if sparse(block, losses.alive) {
             // A failure to pack costs memory, not truth.
-            if let Ok(packed) = entry.block.packed(&self.shape, &entry.alive.offsets(), pool) {
-                entry.block = Arc::new(packed);
+            if let Ok(packed) = block.packed(&self.shape, dead.offsets(losses), pool) {
+                *block = Arc::new(packed);
             }
-        } else if !entry.block.texts().is_empty() {
-            let _ = writable(entry, &self.shape, pool).clear(batch, pool);
+        } else if !block.texts().is_empty() {
+            let _ = writable(block, &self.shape, pool).clear(dead.runs(losses), pool);
         }
     }
 }
@@ -315,29 +343,18 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Keys that held a row before the step and hold none after it.
-fn vacated(edit: &Edit) -> RowSet {
-    if edit.removed.is_empty() && edit.moves.is_empty() {
-        return RowSet::new();
-    }
-    let left = RowSet::union_all(edit.moves.iter().map(|shift| &shift.rows).chain([edit.removed]));
-    let written = edit.writes.iter().map(|(rows, _)| rows);
-    let taken = RowSet::union_all(edit.moves.iter().map(|shift| &shift.to).chain(written).chain([edit.added]));
-    &left - &taken
-}
-
 /// The block to edit: itself if nobody else holds it, else a copy.
-fn writable<'a>(entry: &'a mut Entry, shape: &Shape, pool: &mut Pool) -> &'a mut Block {
-    if Arc::get_mut(&mut entry.block).is_none() {
+fn writable<'a>(block: &'a mut Arc<Block>, shape: &Shape, pool: &mut Pool) -> &'a mut Block {
+    if Arc::get_mut(block).is_none() {
         pool.counters().block_copied();
-        entry.block = Arc::new(entry.block.copy(shape, pool));
+        *block = Arc::new(block.copy(shape, pool));
     }
-    Arc::get_mut(&mut entry.block).expect("nobody else has seen the copy")
+    Arc::get_mut(block).expect("nobody else has seen the copy")
 }
 
 /// Whether a block has few rows for the room it takes, or more dead cells than rows.
-fn sparse(entry: &Entry) -> bool {
-    let (alive, slots) = (entry.alive.count(), entry.block.slots());
+fn sparse(block: &Block, alive: usize) -> bool {
+    let slots = block.slots();
     if slots == BLOCK { alive < PACKED_BELOW } else { alive * 2 < slots }
 }
 

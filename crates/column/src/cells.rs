@@ -37,6 +37,11 @@ impl Shape {
         matches!(self.kind, Kind::Str | Kind::Bytes)
     }
 
+    /// Whether a cell is one number, and nothing beside it.
+    pub(crate) fn is_plain(&self) -> bool {
+        !self.is_opaque() && !self.has_views() && !matches!(self.kind, Kind::Fixed(_))
+    }
+
     /// The chunk, if it is of this type and has a cell for each row.
     pub(crate) fn check(&self, rows: u64, chunk: &ArrayRef) -> Result<(), Error> {
         if chunk.data_type() != &self.data_type {

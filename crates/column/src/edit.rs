@@ -25,12 +25,18 @@ pub struct Edit<'a> {
     pub undo: &'a RowSet,
     /// Rows that move, in an order in which none lands on one that has yet to move: see [`moves`].
     pub moves: &'a [Move],
-    /// Keys before whose rows are gone.
-    pub removed: &'a RowSet,
-    /// Keys after that are new.
-    pub added: &'a RowSet,
     /// Cells to store at keys after, in key order; the row sets are disjoint.
     pub writes: &'a [(RowSet, Chunk)],
+}
+
+/// The keys that held a row before the step and hold none after it.
+pub fn vacated(removed: &RowSet, moves: &[Move], added: &RowSet) -> RowSet {
+    if removed.is_empty() && moves.is_empty() {
+        return RowSet::new();
+    }
+    let left = RowSet::union_all(moves.iter().map(|shift| &shift.rows).chain([removed]));
+    let taken = RowSet::union_all(moves.iter().map(|shift| &shift.to).chain([added]));
+    &left - &taken
 }
 
 /// The keys before whose stored cells a step loses: rows before that are written or moved onto.

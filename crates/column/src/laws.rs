@@ -243,16 +243,17 @@ fn run(data_type: &DataType, seed: u64, steps: u64, size: u64) {
         if dice.roll(15) == 0 {
             column.replace(step, &keys(&drawn.after), &expected(data_type, &drawn.after)).unwrap();
         } else {
-            let Drawn { moves, removed, added, .. } = &drawn;
-            column.apply(&Edit { step, undo: &undo, moves, removed, added, writes: &writes }).unwrap();
+            column.apply(&Edit { step, undo: &undo, moves: &drawn.moves, writes: &writes }).unwrap();
         }
         let before = column.at(step.before()).unwrap();
         check(&mut dice, &*before, data_type, &rows);
         same(&before.read(&undo).unwrap(), &chunk(data_type, &undo.iter().map(|key| rows[&key]).collect::<Vec<_>>()));
         held.push((before, rows.clone()));
         held.push((column.at(step.now()).unwrap(), drawn.after.clone()));
+        let vacated = vacated(&drawn.removed, &drawn.moves, &drawn.added);
         rows = drawn.after;
         column.settle();
+        column.bury(&Dead::new(&vacated, &keys(&rows)));
         assert_eq!(column.counters().undo_bytes, 0);
         assert!(column.at(step.before()).is_err());
         check(&mut dice, &*column.at(step.now()).unwrap(), data_type, &rows);
@@ -268,10 +269,9 @@ fn run(data_type: &DataType, seed: u64, steps: u64, size: u64) {
     drop(held);
     let everything = keys(&rows);
     let none = RowSet::new();
-    let gone =
-        Edit { step: Step::new(steps + 1), undo: &none, moves: &[], removed: &everything, added: &none, writes: &[] };
-    column.apply(&gone).unwrap();
+    column.apply(&Edit { step: Step::new(steps + 1), undo: &none, moves: &[], writes: &[] }).unwrap();
     column.settle();
+    column.bury(&Dead::new(&everything, &none));
     let counters = column.counters();
     assert_eq!((counters.blocks, counters.undo_bytes), (0, 0));
     drop(column);

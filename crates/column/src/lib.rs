@@ -3,13 +3,13 @@
 //! A [`ColumnSource`] lives through time; `at(moment)` gives a [`Column`], a plain immutable value
 //! that hands out cells as Arrow arrays in one canonical type per family ([`kind`]).
 
-mod alive;
 mod bits;
 mod block;
 mod blocks;
 mod cells;
 mod constant;
 mod counters;
+mod dead;
 mod edit;
 mod error;
 mod flat;
@@ -34,7 +34,8 @@ mod promises;
 pub use blocks::BlockColumn;
 pub use constant::ConstantColumn;
 pub use counters::{ColumnCounters, StorageCounters};
-pub use edit::{Edit, Move, moves, undo_rows};
+pub use dead::Dead;
+pub use edit::{Edit, Move, moves, undo_rows, vacated};
 pub use error::Error;
 pub use flat::FlatColumn;
 pub use redirect::RedirectColumn;

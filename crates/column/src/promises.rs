@@ -30,24 +30,23 @@ fn column_of(chunk: &ArrayRef) -> BlockColumn {
 }
 
 fn modify(column: &BlockColumn, step: u64, rows: &RowSet, chunk: &ArrayRef) {
-    let none = RowSet::new();
     let writes = [(rows.clone(), chunk.clone())];
-    let edit = Edit { step: Step::new(step), undo: rows, moves: &[], removed: &none, added: &none, writes: &writes };
+    let edit = Edit { step: Step::new(step), undo: rows, moves: &[], writes: &writes };
     column.apply(&edit).unwrap();
 }
 
 fn append(column: &BlockColumn, step: u64, rows: &RowSet, chunk: &ArrayRef) {
     let none = RowSet::new();
     let writes = [(rows.clone(), chunk.clone())];
-    let edit = Edit { step: Step::new(step), undo: &none, moves: &[], removed: &none, added: rows, writes: &writes };
+    let edit = Edit { step: Step::new(step), undo: &none, moves: &[], writes: &writes };
     column.apply(&edit).unwrap();
 }
 
-fn remove(column: &BlockColumn, step: u64, rows: &RowSet) {
-    let none = RowSet::new();
-    let edit = Edit { step: Step::new(step), undo: &none, moves: &[], removed: rows, added: &none, writes: &[] };
+fn remove(column: &BlockColumn, step: u64, rows: &RowSet, left: &RowSet) {
+    let edit = Edit { step: Step::new(step), undo: &RowSet::new(), moves: &[], writes: &[] };
     column.apply(&edit).unwrap();
     column.settle();
+    column.bury(&Dead::new(rows, left));
 }
 
 fn at(column: &BlockColumn, moment: u64) -> Arc<dyn Column> {
@@ -133,7 +132,12 @@ fn one_live_string_does_not_pin_its_batch() {
     let rows = RowSet::flat(BLOCK_KEYS);
     let column = column_of(&texts(rows.iter().map(|key| format!("a rather long string, number {key:09}"))));
     let full = column.bytes();
-    remove(&column, 1, &RowSet::range(1, BLOCK_KEYS - 1));
+    remove(
+        &column,
+        1,
+        &RowSet::range(1, BLOCK_KEYS - 1),
+        &(&RowSet::flat(3 * BLOCK_KEYS) - &RowSet::range(1, BLOCK_KEYS - 1)),
+    );
     assert!(column.bytes() < full / 100, "{} of {full}", column.bytes());
     assert_eq!(
         at(&column, 1).read(&RowSet::key(0)).unwrap().as_string_view().value(0),
@@ -160,7 +164,8 @@ fn sparse_keys_cost_what_they_hold() {
     column.settle();
     assert!(column.bytes() < 2000 * 200, "{}", column.bytes());
     assert_eq!(&at(&column, 1).read(&rows).unwrap(), &numbers(0..2000));
-    remove(&column, 2, &RowSet::from_sorted_keys(&(1..2000).map(|at| at << 30).collect::<Vec<_>>()));
+    let gone = RowSet::from_sorted_keys(&(1..2000).map(|at| at << 30).collect::<Vec<_>>());
+    remove(&column, 2, &gone, &RowSet::key(0));
     assert_eq!((column.counters().blocks, at(&column, 2).read(&RowSet::key(0)).unwrap().len()), (1, 1));
 }
 
@@ -168,7 +173,7 @@ fn sparse_keys_cost_what_they_hold() {
 fn keys_that_only_grow_do_not_grow_memory() {
     let column = BlockColumn::new(DataType::Float64, Moment::new(0));
     let (window, batch) = (50_000u64, 5_000u64);
-    let mut most = 0;
+    let (mut most, mut left) = (0, RowSet::new());
     for step in 1..=400u64 {
         let added = RowSet::range(step * batch, (step + 1) * batch - 1);
         let old = (step * batch).saturating_sub(window);
@@ -176,10 +181,11 @@ fn keys_that_only_grow_do_not_grow_memory() {
         let none = RowSet::new();
         let cells: ArrayRef = Arc::new(Float64Array::from_iter_values((0..batch).map(|at| at as f64)));
         let writes = [(added.clone(), cells)];
-        let edit =
-            Edit { step: Step::new(step), undo: &none, moves: &[], removed: &removed, added: &added, writes: &writes };
+        let edit = Edit { step: Step::new(step), undo: &none, moves: &[], writes: &writes };
         column.apply(&edit).unwrap();
         column.settle();
+        left = &(&left - &removed) | &added;
+        column.bury(&Dead::new(&removed, &left));
         most = if step < 60 { most.max(column.bytes()) } else { most };
         assert!(step < 60 || column.bytes() <= most, "{step}: {} > {most}", column.bytes());
     }
@@ -191,7 +197,7 @@ fn scattered_survivors_cost_at_most_a_few_times_their_size() {
     let keep: RowSet = RowSet::from_spans(
         (0..40).map(|at| rowset::Span { first: at * 10 * BLOCK_KEYS, last: at * 10 * BLOCK_KEYS + BLOCK_KEYS - 1 }),
     );
-    remove(&column, 1, &(&RowSet::flat(400 * BLOCK_KEYS) - &keep));
+    remove(&column, 1, &(&RowSet::flat(400 * BLOCK_KEYS) - &keep), &keep);
     let mut next = 400 * BLOCK_KEYS;
     for step in 2..300 {
         let added = RowSet::range(next, next + BLOCK_KEYS - 1);
@@ -296,7 +302,7 @@ fn now_is_not_readable_half_written_and_a_step_writes_once() {
     assert!(column.at(Moment::new(1)).is_err(), "two steps back");
     assert!(column.at(Moment::new(2)).is_ok() && column.at(Moment::new(3)).is_ok());
     let none = RowSet::new();
-    let again = Edit { step: Step::new(3), undo: &none, moves: &[], removed: &none, added: &none, writes: &[] };
+    let again = Edit { step: Step::new(3), undo: &none, moves: &[], writes: &[] };
     assert!(matches!(column.apply(&again), Err(Error::AlreadyWritten { .. })));
     assert!(matches!(column.replace(Step::new(2), &none, &numbers(0..0)), Err(Error::AlreadyWritten { .. })));
 }
@@ -308,7 +314,7 @@ fn wrong_cells_are_refused_before_anything_is_written() {
     let wrong: ArrayRef = Arc::new(Float64Array::from(vec![1.0]));
     for (chunk, rows) in [(wrong, RowSet::key(3)), (numbers(0..2), RowSet::key(3))] {
         let writes = [(RowSet::key(1), numbers([7].into_iter())), (rows, chunk)];
-        let edit = Edit { step: Step::new(1), undo: &none, moves: &[], removed: &none, added: &none, writes: &writes };
+        let edit = Edit { step: Step::new(1), undo: &none, moves: &[], writes: &writes };
         assert!(column.apply(&edit).is_err());
     }
     assert_eq!(&at(&column, 1).read(&RowSet::flat(10)).unwrap(), &numbers(0..10));

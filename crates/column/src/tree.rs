@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use rowset::RowSet;
 
-use crate::alive::Alive;
 use crate::block::Block;
 
 /// Keys a block spans.
@@ -29,7 +28,7 @@ pub(crate) struct Run {
 impl Run {
     /// The number of the leaf that holds the block.
     pub(crate) fn leaf(&self) -> u64 {
-        self.block >> FAN_BITS
+        leaf_of(self.block)
     }
 }
 
@@ -42,10 +41,22 @@ const SHORT_SPAN: u64 = 4;
 
 /// The spans of a row set, cut at the edges of blocks.
 pub(crate) fn runs(rows: &RowSet) -> Runs<'_> {
-    if rows.len() <= LISTED_KEYS && stands_apart(rows) {
-        return Runs::Keys(rows.to_vec(), 0);
+    match listed(rows) {
+        Some(keys) => Runs::Keys(keys, 0),
+        None => Runs::Spans { spans: rows.spans(), next: 1, last: 0 },
     }
-    Runs::Spans { spans: rows.spans(), next: 1, last: 0 }
+}
+
+/// The keys of a row set, if they mostly stand apart and are not too many to be written out.
+pub(crate) fn listed(rows: &RowSet) -> Option<Vec<u64>> {
+    (rows.len() <= LISTED_KEYS && stands_apart(rows)).then(|| rows.to_vec())
+}
+
+/// The block of the first of these ascending keys, and how many of them are in it.
+pub(crate) fn leading_block(keys: &[u64]) -> Option<(u64, usize)> {
+    let block = locate(*keys.first()?).0;
+    let last = block << BLOCK_BITS | (BLOCK as u64 - 1);
+    Some((block, keys.iter().take_while(|key| **key <= last).count()))
 }
 
 fn stands_apart(rows: &RowSet) -> bool {
@@ -79,17 +90,37 @@ impl Iterator for Runs<'_> {
                 Some(Run { block, offset, len })
             }
             Runs::Keys(keys, at) => {
-                let first = *keys.get(*at)?;
-                let (block, offset) = locate(first);
-                let mut len = 1;
-                while offset + len < BLOCK && keys.get(*at + len).is_some_and(|key| *key == first + len as u64) {
-                    len += 1;
-                }
-                *at += len;
-                Some(Run { block, offset, len })
+                let run = leading_run(&keys[*at..])?;
+                *at += run.len;
+                Some(run)
             }
         }
     }
+}
+
+/// The runs of ascending keys.
+pub(crate) fn runs_of(keys: &[u64]) -> impl Iterator<Item = Run> + '_ {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let run = leading_run(&keys[at..])?;
+        at += run.len;
+        Some(run)
+    })
+}
+
+fn leading_run(keys: &[u64]) -> Option<Run> {
+    let first = *keys.first()?;
+    let (block, offset) = locate(first);
+    let mut len = 1;
+    while offset + len < BLOCK && keys.get(len).is_some_and(|key| *key == first + len as u64) {
+        len += 1;
+    }
+    Some(Run { block, offset, len })
+}
+
+/// The number of the leaf that holds a block.
+pub(crate) fn leaf_of(block: u64) -> u64 {
+    block >> FAN_BITS
 }
 
 /// The block of a key, and its place there.
@@ -97,19 +128,12 @@ pub(crate) fn locate(key: u64) -> (u64, usize) {
     (key >> BLOCK_BITS, (key & (BLOCK as u64 - 1)) as usize)
 }
 
-/// A block in its place, and which of its cells are rows.
-#[derive(Clone)]
-pub(crate) struct Entry {
-    pub block: Arc<Block>,
-    pub alive: Alive,
-}
-
 /// Up to 64 neighbouring blocks.
 #[derive(Clone)]
 pub(crate) struct Leaf {
     number: u64,
     present: u64,
-    entries: Vec<Entry>,
+    blocks: Vec<Arc<Block>>,
 }
 
 #[derive(Clone)]
@@ -140,54 +164,54 @@ fn rank(present: u64, bit: u64) -> usize {
 
 impl Leaf {
     fn new(number: u64) -> Leaf {
-        Leaf { number, present: 0, entries: Vec::new() }
+        Leaf { number, present: 0, blocks: Vec::new() }
     }
 
-    pub(crate) fn entry(&self, block: u64) -> Option<&Entry> {
+    pub(crate) fn block(&self, block: u64) -> Option<&Arc<Block>> {
         let bit = 1 << (block % FAN);
-        if self.present & bit == 0 { None } else { self.entries.get(rank(self.present, bit)) }
+        if self.present & bit == 0 { None } else { self.blocks.get(rank(self.present, bit)) }
     }
 
-    pub(crate) fn entry_mut(&mut self, block: u64) -> Option<&mut Entry> {
+    pub(crate) fn block_mut(&mut self, block: u64) -> Option<&mut Arc<Block>> {
         let bit = 1 << (block % FAN);
-        if self.present & bit == 0 { None } else { self.entries.get_mut(rank(self.present, bit)) }
+        if self.present & bit == 0 { None } else { self.blocks.get_mut(rank(self.present, bit)) }
     }
 
-    /// The entry of a block, made first if there is none.
-    pub(crate) fn entry_or_insert(&mut self, block: u64, make: impl FnOnce() -> Entry) -> &mut Entry {
+    /// A block, made first if there is none.
+    pub(crate) fn block_or_insert(&mut self, block: u64, make: impl FnOnce() -> Arc<Block>) -> &mut Arc<Block> {
         let bit = 1 << (block % FAN);
         let at = rank(self.present, bit);
         if self.present & bit == 0 {
             self.present |= bit;
-            self.entries.insert(at, make());
+            self.blocks.insert(at, make());
         }
-        &mut self.entries[at]
+        &mut self.blocks[at]
     }
 
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
-    pub(crate) fn entries_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
-        self.entries.iter_mut()
+    pub(crate) fn blocks_mut(&mut self) -> impl Iterator<Item = &mut Arc<Block>> {
+        self.blocks.iter_mut()
     }
 
     pub(crate) fn remove(&mut self, block: u64) {
         let bit = 1 << (block % FAN);
         if self.present & bit != 0 {
-            self.entries.remove(rank(self.present, bit));
+            self.blocks.remove(rank(self.present, bit));
             self.present &= !bit;
         }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.blocks.is_empty()
     }
 
-    /// Numbers and entries, ascending.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &Entry)> {
+    /// Numbers and blocks, ascending.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &Arc<Block>)> {
         let bits = (0..FAN).filter(|bit| self.present >> bit & 1 == 1);
-        bits.map(|bit| self.number << FAN_BITS | bit).zip(&self.entries)
+        bits.map(|bit| self.number << FAN_BITS | bit).zip(&self.blocks)
     }
 }
 
@@ -325,11 +349,11 @@ impl<'a> Cursor<'a> {
 
     /// The block of this number.
     pub(crate) fn block(&mut self, block: u64) -> Option<&'a Arc<Block>> {
-        let number = block >> FAN_BITS;
+        let number = leaf_of(block);
         if number != self.number {
             self.number = number;
             self.leaf = self.tree.leaf(number);
         }
-        self.leaf?.entry(block).map(|entry| &entry.block)
+        self.leaf?.block(block)
     }
 }

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use arrow_schema::Schema;
-use column::{BlockColumn, ColumnSource};
+use column::ColumnSource;
 use graph::{Pinned, Step};
 use rowset::RowSet;
 
@@ -83,12 +83,6 @@ pub trait Settle: Send + Sync {
 impl Settle for Pinned<RowSet> {
     fn settle(&self) {
         Pinned::settle(self);
-    }
-}
-
-impl Settle for BlockColumn {
-    fn settle(&self) {
-        BlockColumn::settle(self);
     }
 }
 

@@ -1,9 +1,9 @@
 //! Rows and columns that one node owns: sources and operations that materialise write here.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_schema::Schema;
-use column::{BlockColumn, Chunk, ColumnSource, Edit, StorageCounters};
+use column::{BlockColumn, Chunk, ColumnSource, Dead, Edit, StorageCounters};
 use graph::{Moment, Pinned, Step};
 use rowset::{Before, RowSet, Shifts};
 
@@ -29,7 +29,32 @@ pub struct Writes {
 
 /// Stored columns, without rows of their own.
 pub struct Columns {
-    columns: Vec<Arc<BlockColumn>>,
+    columns: Arc<[Arc<BlockColumn>]>,
+    lost: Arc<Mutex<Lost>>,
+}
+
+/// Keys that a step vacated, and the rows it left: cells die when the step is over.
+#[derive(Default)]
+struct Lost {
+    vacated: RowSet,
+    left: RowSet,
+}
+
+/// Columns that settle together: what died is found once for all of them.
+struct SettleColumns {
+    columns: Arc<[Arc<BlockColumn>]>,
+    lost: Arc<Mutex<Lost>>,
+}
+
+impl Settle for SettleColumns {
+    fn settle(&self) {
+        self.columns.iter().for_each(|column| column.settle());
+        let lost = std::mem::take(&mut *self.lost.lock().unwrap_or_else(PoisonError::into_inner));
+        if !lost.vacated.is_empty() {
+            let dead = Dead::new(&lost.vacated, &lost.left);
+            self.columns.iter().for_each(|column| column.bury(&dead));
+        }
+    }
 }
 
 impl Columns {
@@ -38,7 +63,7 @@ impl Columns {
         let make = |field: &Arc<arrow_schema::Field>| {
             Arc::new(BlockColumn::with_counters(field.data_type().clone(), at, counters.clone()))
         };
-        Columns { columns: canonical.fields().iter().map(make).collect() }
+        Columns { columns: canonical.fields().iter().map(make).collect(), lost: Arc::default() }
     }
 
     /// Columns of these canonical types that start with cells: for each column consecutive pieces.
@@ -57,7 +82,7 @@ impl Columns {
             }
             Ok::<_, Error>(Arc::new(column))
         })?;
-        Ok(Columns { columns })
+        Ok(Columns { columns: columns.into(), lost: Arc::default() })
     }
 
     /// The columns as sources, in order.
@@ -65,9 +90,9 @@ impl Columns {
         self.columns.iter().map(|column| column.clone() as Arc<dyn ColumnSource>).collect()
     }
 
-    /// The columns as things that settle.
+    /// What settles after a step.
     pub fn owned(&self) -> Vec<Arc<dyn Settle>> {
-        self.columns.iter().map(|column| column.clone() as Arc<dyn Settle>).collect()
+        vec![Arc::new(SettleColumns { columns: self.columns.clone(), lost: self.lost.clone() })]
     }
 
     /// One column.
@@ -85,8 +110,9 @@ impl Columns {
         self.columns.is_empty()
     }
 
-    /// Stores a step's cells. `rows_before` are the keys that hold live cells before the step.
-    pub fn write(&self, step: Step, rows_before: &RowSet, writes: &Writes) -> Result<(), Error> {
+    /// Stores a step's cells. `rows_before` and `rows_after` are the keys that hold live cells before
+    /// and after the step.
+    pub fn write(&self, step: Step, rows_before: &RowSet, rows_after: &RowSet, writes: &Writes) -> Result<(), Error> {
         let survivors = Before(rows_before - &writes.removed.0);
         let moves = column::moves(&writes.shifts, &survivors);
         let mut added = RowSet::new();
@@ -106,10 +132,10 @@ impl Columns {
             if cells.is_empty() && moves.is_empty() && writes.removed.0.is_empty() {
                 return Ok(());
             }
-            let edit =
-                Edit { step, undo: &undo, moves: &moves, removed: &writes.removed.0, added: &added, writes: &cells };
-            Ok(column.apply(&edit)?)
+            Ok(column.apply(&Edit { step, undo: &undo, moves: &moves, writes: &cells })?)
         };
+        *self.lost.lock().unwrap_or_else(PoisonError::into_inner) =
+            Lost { vacated: column::vacated(&writes.removed.0, &moves, &added), left: rows_after.clone() };
         let cells = (added.len() + writes.removed.0.len()) * self.columns.len() as u64;
         crate::par::try_each(cells >= PARALLEL_CELLS, &self.columns, |index, column| write(index, column))
     }
@@ -158,9 +184,12 @@ impl Store {
 
     /// Stores a step's rows and cells and says what changed.
     pub fn write(&self, step: Step, writes: Writes) -> Result<TableUpdate, Error> {
-        self.columns.write(step, &self.rows.latest(), &writes)?;
         let mut added = RowSet::new();
         writes.added.iter().for_each(|(keys, _)| added |= keys);
+        let before = self.rows.latest();
+        let mut after = before.clone();
+        after.apply(&writes.removed.0, &writes.shifts, &added);
+        self.columns.write(step, &before, &after, &writes)?;
         let mut modified = RowSet::new();
         let mut columns = ColumnSet::new();
         for (index, cells) in writes.modified.iter().enumerate() {
@@ -171,7 +200,7 @@ impl Store {
         }
         let update = TableUpdate { added, removed: writes.removed, modified, columns, shifts: writes.shifts };
         if !(update.added.is_empty() && update.removed.0.is_empty() && update.shifts.is_empty()) {
-            self.rows.edit(step, |rows| rows.apply(&update.removed.0, &update.shifts, &update.added));
+            self.rows.edit(step, |rows| *rows = after);
         }
         Ok(update)
     }

@@ -574,7 +574,7 @@ impl AsofLive {
             writes.modified =
                 vec![Some((RowSet::from_sorted_keys(&keys), Arc::new(UInt64Array::from(rows)) as ArrayRef))];
         }
-        self.index().write(step, left.before().rows(), &writes)
+        self.index().write(step, left.before().rows(), left.now().rows(), &writes)
     }
 
     fn result(&self, update: &TableUpdate, rematched: &RowSet, right: &RightChange) -> TableUpdate {

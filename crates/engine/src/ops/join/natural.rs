@@ -187,7 +187,7 @@ impl Live for NaturalLive {
             added: pieces(&index, &update.added)?,
             modified: vec![rest(&index, &update.added)?],
         };
-        self.index().write(step, left.before().rows(), &writes)?;
+        self.index().write(step, left.before().rows(), left.now().rows(), &writes)?;
         Ok(self.result(update, &rematched, &right_change))
     }
 }

@@ -187,11 +187,13 @@ impl<K: SortKey> Live for SortLive<K> {
             added: if new_rows.is_empty() { Vec::new() } else { vec![(new_rows.clone(), vec![new_cells])] },
             modified: vec![Some(cells_of(source_rewrites)).filter(|(rows, _)| !rows.is_empty())],
         };
-        self.index.write(step, &before, &writes)?;
+        let mut after = before.clone();
+        after.apply(&removed.0, &shifts, &new_rows);
+        self.index.write(step, &before, &after, &writes)?;
         let columns = update.columns.unless_empty(&modified);
         let result = TableUpdate { added: new_rows, removed, modified, columns, shifts };
         if !(result.added.is_empty() && result.removed.0.is_empty() && result.shifts.is_empty()) {
-            self.rows.edit(step, |rows| rows.apply(&result.removed.0, &result.shifts, &result.added));
+            self.rows.edit(step, |rows| *rows = after);
         }
         Ok(result)
     }
