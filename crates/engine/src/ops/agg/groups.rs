@@ -10,10 +10,10 @@ use formula::Aggregate;
 use rowset::{RowSet, Shifts};
 
 use super::Output;
-use super::picks::Picks;
 use super::state::{State, state_of};
 use crate::error::Error;
 use crate::expression::{Evaluator, evaluate_all};
+use crate::key_rows::KeyRows;
 use crate::update::ColumnSet;
 use crate::view::View;
 
@@ -46,7 +46,7 @@ pub(crate) struct Groups {
     /// For each output the place of its input and its state; `len` and the picks have none.
     states: Vec<Option<(usize, Box<dyn State>)>>,
     /// Which rows each group has, if an output asks for its first or last one.
-    picks: Option<Picks>,
+    picks: Option<KeyRows>,
 }
 
 impl Maker {
@@ -93,7 +93,7 @@ impl Maker {
             table: (!types.is_empty()).then(|| KeyTable::new(&types)),
             counts: Vec::new(),
             states: self.outputs.iter().map(state).collect::<Result<_, Error>>()?,
-            picks: self.outputs.iter().any(Output::is_pick).then(|| Picks::new(self.retractable)),
+            picks: self.outputs.iter().any(Output::is_pick).then(|| KeyRows::new(self.retractable)),
         })
     }
 
@@ -239,7 +239,7 @@ impl Groups {
             own.1.merge(others.1, &slots);
         }
         if let (Some(own), Some(others)) = (&mut self.picks, other.picks) {
-            own.merge(others, &slots);
+            slots.iter().enumerate().for_each(|(of, to)| own.enter_all(*to, &others, of as u32));
         }
         Ok(())
     }
@@ -292,7 +292,10 @@ impl Groups {
         let (Some(input), Some(picks)) = (output.input.filter(|_| output.is_pick()), &self.picks) else {
             return Ok(Arc::new(Int64Array::from_iter_values(slots.iter().map(|slot| self.counts[*slot as usize]))));
         };
-        let keys: Vec<u64> = slots.iter().map(|slot| picks.pick(*slot, output.kind == Aggregate::First)).collect();
+        let keys: Vec<u64> = match output.kind {
+            Aggregate::First => slots.iter().map(|slot| picks.first(*slot)).collect(),
+            _ => slots.iter().map(|slot| picks.last(*slot)).collect(),
+        };
         picked(maker.input(input), now, &keys)
     }
 }

@@ -15,7 +15,6 @@ mod exact;
 mod extreme;
 mod groups;
 mod moments;
-mod picks;
 mod state;
 mod sum;
 

@@ -20,7 +20,8 @@ use rowset::{Before, RowSet};
 
 use super::on::{On, Side, added_columns, joined_schema, match_now};
 use crate::error::Error;
-use crate::keys::{KeyRows, Touched, joinable};
+use crate::key_rows::KeyRows;
+use crate::keys::{Touched, joinable};
 use crate::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::store::{Columns, Writes};
 use crate::table::{Attributes, Table};
@@ -91,9 +92,9 @@ impl Operation for NaturalJoin {
             nulls_equal: self.nulls_equal,
             operation: self.request.name.clone(),
             keys: KeyTable::new(&self.on.types()),
-            right: Vec::new(),
+            right: KeyRows::new(true),
             // Left rows of a key are asked for when the right side changes, or for the end of a key.
-            left: right.table.is_live().then(Vec::new),
+            left: right.table.is_live().then(|| KeyRows::new(true)),
             left_width: left.table.width(),
             added: self.added.iter().map(|(column, _)| *column).collect(),
             touched: Touched::default(),
@@ -101,7 +102,7 @@ impl Operation for NaturalJoin {
         };
         live.enter_right(&right.view, right.view.rows())?;
         let matched = live.start(&left.view)?;
-        live.check(&(0..live.right.len() as u32).collect::<Vec<_>>())?;
+        live.check(&(0..live.right.slots() as u32).collect::<Vec<_>>())?;
         let counters = [left, right]
             .iter()
             .find_map(|input| input.table.graph())
@@ -145,9 +146,9 @@ struct NaturalLive {
     operation: String,
     keys: KeyTable,
     /// Right rows of each slot.
-    right: Vec<KeyRows>,
+    right: KeyRows,
     /// Left rows of each slot; none if the right side never changes.
-    left: Option<Vec<KeyRows>>,
+    left: Option<KeyRows>,
     left_width: usize,
     added: Vec<usize>,
     touched: Touched,
@@ -198,16 +199,14 @@ impl NaturalLive {
     }
 
     fn pick(&self, slot: u32) -> u64 {
-        let rows = &self.right[slot as usize];
-        let row = if self.matches == Matches::Last { rows.last() } else { rows.first() };
-        row.unwrap_or(NO_ROW)
+        if self.matches == Matches::Last { self.right.last(slot) } else { self.right.first(slot) }
     }
 
     fn grow(&mut self) {
-        let slots = self.keys.capacity_slots().max(self.right.len());
-        self.right.resize(slots, KeyRows::None);
+        let slots = self.keys.capacity_slots();
+        self.right.grow(slots);
         if let Some(left) = &mut self.left {
-            left.resize(slots, KeyRows::None);
+            left.grow(slots);
         }
     }
 
@@ -220,9 +219,7 @@ impl NaturalLive {
         let mut slots = Vec::new();
         self.keys.insert(&keys, &mut slots, &mut Vec::new())?;
         self.grow();
-        for (slot, key) in slots.iter().zip(rows.iter()) {
-            self.right[*slot as usize].enter(key, true);
-        }
+        self.right.enter(&slots, &rows);
         Ok(slots)
     }
 
@@ -257,11 +254,9 @@ impl NaturalLive {
         self.keys.insert(&keys, &mut slots, &mut Vec::new())?;
         self.grow();
         if let Some(left) = &mut self.left {
-            for (slot, key) in slots.iter().zip(entered.iter()) {
-                left[*slot as usize].enter(key, true);
-            }
+            left.enter(&slots, &entered);
         }
-        self.touched.add(&slots, self.right.len());
+        self.touched.add(&slots, self.right.slots());
         Ok(spread(rows, &entered, slots.iter().map(|slot| self.pick(*slot))))
     }
 
@@ -278,7 +273,7 @@ impl NaturalLive {
     }
 
     fn meets_one(&self, slot: u32) -> Result<(), Error> {
-        if self.matches == Matches::Error && self.right[slot as usize].is_several() {
+        if self.matches == Matches::Error && self.right.is_several(slot) {
             return Err(self.second_match(slot));
         }
         Ok(())
@@ -311,7 +306,7 @@ impl NaturalLive {
         let fresh = if rekeyed { &update.added | &update.modified } else { update.added.clone() };
         let mut noted = Touched::default();
         let mut old: Vec<(u32, u64, bool)> = Vec::new();
-        let capacity = self.right.len();
+        let capacity = self.right.slots();
         noted.add(&gone_slots.1, capacity);
         noted.add(&moving_slots.1, capacity);
         for slot in noted.take() {
@@ -323,19 +318,17 @@ impl NaturalLive {
                 row != NO_ROW,
             ));
         }
-        for (slot, key) in gone_slots.1.iter().zip(gone_slots.0.iter()) {
-            self.right[*slot as usize].leave(key);
-        }
+        self.right.leave(&gone_slots.1, &gone_slots.0);
         let mut moved = moving_slots.1;
         moved.sort_unstable();
         moved.dedup();
-        moved.iter().for_each(|slot| self.right[*slot as usize].shift(&update.shifts));
+        self.right.shift(&moved, &update.shifts);
         let known: std::collections::HashSet<u32> = old.iter().map(|(slot, ..)| *slot).collect();
         let before: Vec<(u32, u64)> = self.before_entering(right.now(), &fresh, &known)?;
         old.extend(before.into_iter().map(|(slot, row)| (slot, row, row != NO_ROW)));
         let slots = self.enter_right(right.now(), &fresh)?;
-        self.touched.add(&slots, self.right.len());
-        self.touched.add(&old.iter().map(|(slot, ..)| *slot).collect::<Vec<_>>(), self.right.len());
+        self.touched.add(&slots, self.right.slots());
+        self.touched.add(&old.iter().map(|(slot, ..)| *slot).collect::<Vec<_>>(), self.right.slots());
         Ok(old)
     }
 
@@ -384,10 +377,10 @@ impl NaturalLive {
         let mut moved = self.find_left(left.before(), &moving.0)?.1;
         moved.sort_unstable();
         moved.dedup();
-        self.touched.add(&gone.1, self.right.len());
+        self.touched.add(&gone.1, self.right.slots());
         if let Some(rows) = &mut self.left {
-            gone.1.iter().zip(gone.0.iter()).for_each(|(slot, key)| rows[*slot as usize].leave(key));
-            moved.iter().for_each(|slot| rows[*slot as usize].shift(&update.shifts));
+            rows.leave(&gone.1, &gone.0);
+            rows.shift(&moved, &update.shifts);
         }
         Ok(())
     }
@@ -410,9 +403,9 @@ impl NaturalLive {
         for (slot, was, had) in old {
             let now = self.pick(*slot);
             if now != *was || (*had && *was == NO_ROW) {
-                left[*slot as usize].for_each(|key| change.rematched.push(key));
+                left.for_each(*slot, |key| change.rematched.push(key));
             } else if now != NO_ROW && update.shifts.back_key(now) != now {
-                left[*slot as usize].for_each(|key| change.moved.push(key));
+                left.for_each(*slot, |key| change.moved.push(key));
             }
         }
         let changed: Vec<usize> = (0..self.added.len()).filter(|at| update.columns.contains(self.added[*at])).collect();
@@ -420,7 +413,7 @@ impl NaturalLive {
             let (rows, slots) = self.find_right(right.now(), &update.modified)?;
             for (slot, key) in slots.iter().zip(rows.iter()) {
                 if self.pick(*slot) == key {
-                    left[*slot as usize].for_each(|key| change.modified.push(key));
+                    left.for_each(*slot, |key| change.modified.push(key));
                 }
             }
             change.columns = changed.into_iter().map(|at| self.left_width + at).collect();
@@ -485,8 +478,7 @@ impl NaturalLive {
         let touched = self.touched.take();
         self.check(&touched)?;
         for slot in touched {
-            let unused = self.right[slot as usize].is_empty()
-                && self.left.as_ref().is_none_or(|left| left[slot as usize].is_empty());
+            let unused = self.right.is_empty(slot) && self.left.as_ref().is_none_or(|left| left.is_empty(slot));
             if unused && self.left.is_some() {
                 self.keys.free(slot);
             }
@@ -496,8 +488,7 @@ impl NaturalLive {
 
     fn check(&self, slots: &[u32]) -> Result<(), Error> {
         let Some(left) = self.left.as_ref().filter(|_| self.matches == Matches::Error) else { return Ok(()) };
-        let met =
-            slots.iter().find(|slot| self.right[**slot as usize].is_several() && !left[**slot as usize].is_empty());
+        let met = slots.iter().find(|slot| self.right.is_several(**slot) && !left.is_empty(**slot));
         met.map_or(Ok(()), |slot| Err(self.second_match(*slot)))
     }
 

@@ -1,0 +1,440 @@
+//! The rows of each key: what joins and aggregations keep beside their key table, by slot.
+//!
+//! First and last row stand in the slot itself, where one cache line holds all that most questions
+//! want. A few rows more are a sorted list in a pool of lists of that size, many are a row set. Rows come
+//! and go in batches: what a batch will touch is loaded before it is looked at, so that the cache
+//! misses of different slots overlap.
+
+use column::NO_ROW;
+use rowset::{Before, RowSet, Shifts};
+
+/// Lists hold 4, 8 … 64 rows.
+const SIZES: usize = 5;
+const SMALLEST: usize = 4;
+/// Beyond this many rows a key's rows are a row set.
+const FEW: usize = SMALLEST << (SIZES - 1);
+/// Slots whose memory is loaded together.
+const BATCH: usize = 64;
+
+/// The rows of every slot.
+pub struct KeyRows {
+    heads: Vec<Head>,
+    lists: [Lists; SIZES],
+    many: Vec<RowSet>,
+    unused: Vec<u32>,
+    /// Whether every row is kept, or only the ends, of keys whose rows never leave.
+    all: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Head {
+    first: u64,
+    last: u64,
+    /// Which list or row set.
+    place: u32,
+    /// Rows in the list.
+    len: u16,
+    form: Form,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    None,
+    /// One row, or the ends of a key whose rows never leave.
+    Ends,
+    /// All rows, ascending, in a list of this size.
+    List(u8),
+    /// All rows, in a row set.
+    Many,
+}
+
+const NOBODY: Head = Head { first: NO_ROW, last: NO_ROW, place: 0, len: 0, form: Form::None };
+
+/// Lists of one size.
+#[derive(Default)]
+struct Lists {
+    cells: Vec<u64>,
+    unused: Vec<u32>,
+}
+
+impl Lists {
+    fn take(&mut self, size: usize) -> u32 {
+        self.unused.pop().unwrap_or_else(|| {
+            let place = self.cells.len() / capacity(size);
+            self.cells.resize(self.cells.len() + capacity(size), 0);
+            place as u32
+        })
+    }
+
+    fn list(&self, size: usize, head: &Head) -> &[u64] {
+        &self.cells[head.place as usize * capacity(size)..][..head.len as usize]
+    }
+
+    /// The whole of a list, with the room behind its rows.
+    fn room(&mut self, size: usize, place: u32) -> &mut [u64] {
+        &mut self.cells[place as usize * capacity(size)..][..capacity(size)]
+    }
+}
+
+fn capacity(size: usize) -> usize {
+    SMALLEST << size
+}
+
+impl KeyRows {
+    /// No rows. `all`: whether every row is kept, or only the first and the last, where rows never leave.
+    pub fn new(all: bool) -> KeyRows {
+        KeyRows { heads: Vec::new(), lists: Default::default(), many: Vec::new(), unused: Vec::new(), all }
+    }
+
+    /// Sees that there are this many slots.
+    pub fn grow(&mut self, slots: usize) {
+        if slots > self.heads.len() {
+            self.heads.resize(slots, NOBODY);
+        }
+    }
+
+    /// How many slots there are.
+    pub fn slots(&self) -> usize {
+        self.heads.len()
+    }
+
+    /// Rows come, each to its slot.
+    pub fn enter(&mut self, slots: &[u32], rows: &RowSet) {
+        let mut rows = rows.iter();
+        for batch in slots.chunks(BATCH) {
+            self.load(batch);
+            batch.iter().zip(&mut rows).for_each(|(slot, row)| self.enter_one(*slot, row));
+        }
+    }
+
+    /// Rows go, each from its slot.
+    pub fn leave(&mut self, slots: &[u32], rows: &RowSet) {
+        let mut rows = rows.iter();
+        for batch in slots.chunks(BATCH) {
+            self.load(batch);
+            batch.iter().zip(&mut rows).for_each(|(slot, row)| self.leave_one(*slot, row));
+        }
+    }
+
+    /// All rows of another's slot come.
+    pub fn enter_all(&mut self, slot: u32, other: &KeyRows, of: u32) {
+        match other.heads[of as usize] {
+            Head { form: Form::Many, place, .. } => {
+                let rows = &self.to_rows(slot) | &other.many[place as usize];
+                self.reset(slot);
+                self.keep_many(slot, rows);
+            }
+            _ => other.for_each(of, |row| self.enter_one(slot, row)),
+        }
+    }
+
+    /// The rows of these slots move.
+    pub fn shift(&mut self, slots: &[u32], shifts: &Shifts) {
+        for slot in slots {
+            let head = &mut self.heads[*slot as usize];
+            match head.form {
+                Form::None => continue,
+                Form::Ends => {}
+                Form::List(size) => {
+                    let (size, len) = (size as usize, head.len as usize);
+                    let list = &mut self.lists[size].room(size, head.place)[..len];
+                    list.iter_mut().for_each(|row| *row = shifts.forward_key(*row));
+                }
+                Form::Many => {
+                    let rows = &mut self.many[head.place as usize];
+                    *rows = shifts.forward(&Before(std::mem::take(rows)));
+                }
+            }
+            (head.first, head.last) = (shifts.forward_key(head.first), shifts.forward_key(head.last));
+        }
+    }
+
+    /// Forgets the rows of a slot.
+    pub fn reset(&mut self, slot: u32) {
+        let head = std::mem::replace(&mut self.heads[slot as usize], NOBODY);
+        self.release(&head);
+    }
+
+    /// The first row of a slot, `NO_ROW` if it has none.
+    #[inline]
+    pub fn first(&self, slot: u32) -> u64 {
+        self.heads[slot as usize].first
+    }
+
+    /// The last row of a slot, `NO_ROW` if it has none.
+    #[inline]
+    pub fn last(&self, slot: u32) -> u64 {
+        self.heads[slot as usize].last
+    }
+
+    /// Whether a slot has no row.
+    #[inline]
+    pub fn is_empty(&self, slot: u32) -> bool {
+        self.heads[slot as usize].form == Form::None
+    }
+
+    /// Whether a slot has more than one row.
+    #[inline]
+    pub fn is_several(&self, slot: u32) -> bool {
+        let head = &self.heads[slot as usize];
+        head.first != head.last
+    }
+
+    /// Calls `each` for the rows of a slot, ascending; of a key whose rows never leave for its ends.
+    pub fn for_each(&self, slot: u32, mut each: impl FnMut(u64)) {
+        let head = &self.heads[slot as usize];
+        match head.form {
+            Form::None => {}
+            Form::Ends => {
+                each(head.first);
+                if head.first != head.last {
+                    each(head.last);
+                }
+            }
+            Form::List(size) => self.lists[size as usize].list(size as usize, head).iter().copied().for_each(each),
+            Form::Many => self.many[head.place as usize].iter().for_each(each),
+        }
+    }
+
+    fn to_rows(&self, slot: u32) -> RowSet {
+        match self.heads[slot as usize] {
+            Head { form: Form::Many, place, .. } => self.many[place as usize].clone(),
+            _ => {
+                let mut rows = Vec::new();
+                self.for_each(slot, |row| rows.push(row));
+                RowSet::from_sorted_keys(&rows)
+            }
+        }
+    }
+
+    /// Touches what a batch needs: loads that wait for nothing, heads first and then the ends of lists.
+    fn load(&self, slots: &[u32]) {
+        let lens: u64 = slots.iter().map(|slot| u64::from(self.heads[*slot as usize].len)).sum();
+        std::hint::black_box(lens);
+        let end = |slot: &u32| match self.heads[*slot as usize] {
+            Head { form: Form::List(size), place, len, .. } => {
+                let at = place as usize * capacity(size as usize) + len as usize;
+                self.lists[size as usize].cells[at - 1]
+            }
+            _ => 0,
+        };
+        std::hint::black_box(slots.iter().map(end).fold(0, u64::wrapping_add));
+    }
+
+    #[inline]
+    fn enter_one(&mut self, slot: u32, row: u64) {
+        let head = &mut self.heads[slot as usize];
+        match head.form {
+            Form::None => *head = Head { first: row, last: row, len: 0, place: 0, form: Form::Ends },
+            Form::Ends if !self.all => (head.first, head.last) = (head.first.min(row), head.last.max(row)),
+            Form::Ends => {
+                let place = self.lists[0].take(0);
+                let (first, last) = (head.first.min(row), head.last.max(row));
+                self.lists[0].room(0, place)[..2].copy_from_slice(&[first, last]);
+                *head = Head { first, last, place, len: 2, form: Form::List(0) };
+            }
+            Form::List(size) => {
+                let (size, len) = (size as usize, head.len as usize);
+                if len == capacity(size) {
+                    return self.widen(slot, row);
+                }
+                let list = &mut self.lists[size].room(size, head.place)[..=len];
+                if row > head.last {
+                    list[len] = row;
+                } else {
+                    let at = list[..len].partition_point(|known| *known < row);
+                    list.copy_within(at..len, at + 1);
+                    list[at] = row;
+                }
+                (head.first, head.last, head.len) = (list[0], list[len], head.len + 1);
+            }
+            Form::Many => {
+                self.many[head.place as usize].insert(row);
+                (head.first, head.last) = (head.first.min(row), head.last.max(row));
+            }
+        }
+    }
+
+    /// A full list becomes one of the next size, or a row set, with one row more.
+    fn widen(&mut self, slot: u32, row: u64) {
+        let head = self.heads[slot as usize];
+        let Form::List(size) = head.form else { return };
+        let size = size as usize;
+        if capacity(size) == FEW {
+            let mut rows = RowSet::from_sorted_keys(self.lists[size].list(size, &head));
+            rows.insert(row);
+            self.release(&head);
+            return self.keep_many(slot, rows);
+        }
+        self.resize(slot, size + 1);
+        self.enter_one(slot, row);
+    }
+
+    #[inline]
+    fn leave_one(&mut self, slot: u32, row: u64) {
+        let head = &mut self.heads[slot as usize];
+        match head.form {
+            Form::None => {}
+            Form::Ends => {
+                if head.first == row && head.last == row {
+                    *head = NOBODY;
+                }
+            }
+            Form::List(size) => {
+                let (size, len) = (size as usize, head.len as usize);
+                let list = &mut self.lists[size].room(size, head.place)[..len];
+                let Ok(at) = list.binary_search(&row) else { return };
+                list.copy_within(at + 1.., at);
+                (head.first, head.last, head.len) = (list[0], list[len - 2], head.len - 1);
+                if len == 2 {
+                    let alone = Head { first: head.first, last: head.first, len: 0, place: 0, form: Form::Ends };
+                    let head = std::mem::replace(head, alone);
+                    self.release(&head);
+                } else if size > 0 && len - 1 <= capacity(size) / 4 {
+                    self.resize(slot, size - 1);
+                }
+            }
+            Form::Many => {
+                let rows = &mut self.many[head.place as usize];
+                rows.remove(row);
+                (head.first, head.last) = (rows.first().unwrap_or(NO_ROW), rows.last().unwrap_or(NO_ROW));
+                if rows.len() as usize <= FEW / 2 {
+                    let rows = std::mem::take(rows).to_vec();
+                    let head = *head;
+                    self.release(&head);
+                    let place = self.lists[SIZES - 1].take(SIZES - 1);
+                    self.lists[SIZES - 1].room(SIZES - 1, place)[..rows.len()].copy_from_slice(&rows);
+                    let form = Form::List(SIZES as u8 - 1);
+                    self.heads[slot as usize] = Head { place, len: rows.len() as u16, form, ..head };
+                }
+            }
+        }
+    }
+
+    /// Puts the list of a slot into one of another size.
+    fn resize(&mut self, slot: u32, size: usize) {
+        let head = self.heads[slot as usize];
+        let Form::List(old) = head.form else { return };
+        let (old, len) = (old as usize, head.len as usize);
+        let place = self.lists[size].take(size);
+        let mut rows = [0; FEW];
+        rows[..len].copy_from_slice(self.lists[old].list(old, &head));
+        self.lists[size].room(size, place)[..len].copy_from_slice(&rows[..len]);
+        self.release(&head);
+        self.heads[slot as usize] = Head { place, form: Form::List(size as u8), ..head };
+    }
+
+    fn keep_many(&mut self, slot: u32, rows: RowSet) {
+        let (first, last) = (rows.first().unwrap_or(NO_ROW), rows.last().unwrap_or(NO_ROW));
+        let place = self.unused.pop().unwrap_or_else(|| {
+            self.many.push(RowSet::new());
+            self.many.len() as u32 - 1
+        });
+        self.many[place as usize] = rows;
+        self.heads[slot as usize] = Head { first, last, place, len: 0, form: Form::Many };
+    }
+
+    fn release(&mut self, head: &Head) {
+        match head.form {
+            Form::None | Form::Ends => {}
+            Form::List(size) => self.lists[size as usize].unused.push(head.place),
+            Form::Many => {
+                self.many[head.place as usize] = RowSet::new();
+                self.unused.push(head.place);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+    use rowset::Shift;
+
+    use super::*;
+
+    fn rows_of(rows: &KeyRows, slot: u32) -> Vec<u64> {
+        let mut found = Vec::new();
+        rows.for_each(slot, |row| found.push(row));
+        found
+    }
+
+    fn agrees(rows: &KeyRows, model: &[BTreeSet<u64>]) -> Result<(), TestCaseError> {
+        for (slot, wanted) in model.iter().enumerate() {
+            let slot = slot as u32;
+            prop_assert_eq!(rows_of(rows, slot), wanted.iter().copied().collect::<Vec<_>>());
+            prop_assert_eq!(rows.first(slot), wanted.first().copied().unwrap_or(NO_ROW));
+            prop_assert_eq!(rows.last(slot), wanted.last().copied().unwrap_or(NO_ROW));
+            prop_assert_eq!((rows.is_empty(slot), rows.is_several(slot)), (wanted.is_empty(), wanted.len() > 1));
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_sets(steps in proptest::collection::vec((0u8..8, 0u64..400, 1u64..150, any::<u64>()), 1..60)) {
+            let mut rows = KeyRows::new(true);
+            rows.grow(3);
+            let mut model = vec![BTreeSet::new(); 3];
+            for (what, from, len, seed) in steps {
+                let slot_of = |row: u64| (row.wrapping_mul(seed | 1) >> 7) % 3;
+                match what {
+                    0..=3 => {
+                        let new: Vec<u64> = (from..from + len).filter(|row| !model.iter().any(|has: &BTreeSet<u64>| has.contains(row))).collect();
+                        let slots: Vec<u32> = new.iter().map(|row| slot_of(*row) as u32).collect();
+                        rows.enter(&slots, &RowSet::from_sorted_keys(&new));
+                        new.iter().zip(&slots).for_each(|(row, slot)| { model[*slot as usize].insert(*row); });
+                    }
+                    4 | 5 => {
+                        let of = |row: &u64| model.iter().position(|has| has.contains(row)).map(|slot| (*row, slot as u32));
+                        let (gone, slots): (Vec<u64>, Vec<u32>) = (from..from + len).filter_map(|row| of(&row)).unzip();
+                        rows.leave(&slots, &RowSet::from_sorted_keys(&gone));
+                        model.iter_mut().for_each(|has| has.retain(|row| !gone.contains(row)));
+                    }
+                    6 => {
+                        let all: RowSet = model.iter().flatten().copied().collect::<BTreeSet<u64>>().into_iter().collect();
+                        let Some(last) = all.last() else { continue };
+                        let first = from.min(last);
+                        let shift = Shift { first, last, delta: len as i64 };
+                        let Ok(shifts) = Shifts::new(vec![shift], &Before(all)) else { continue };
+                        rows.shift(&[0, 1, 2], &shifts);
+                        model.iter_mut().for_each(|has| *has = has.iter().map(|row| shifts.forward_key(*row)).collect());
+                    }
+                    _ => {
+                        let slot = from % 3;
+                        rows.reset(slot as u32);
+                        model[slot as usize].clear();
+                    }
+                }
+                agrees(&rows, &model)?;
+            }
+            let mut merged = KeyRows::new(true);
+            merged.grow(1);
+            (0..3).for_each(|slot| merged.enter_all(0, &rows, slot));
+            agrees(&merged, &[model.into_iter().flatten().collect()])?;
+        }
+    }
+
+    #[test]
+    fn where_rows_never_leave_only_the_ends_are_kept() {
+        let mut rows = KeyRows::new(false);
+        rows.grow(2);
+        rows.enter(&[1; 500], &RowSet::range(3, 502));
+        assert_eq!((rows.first(1), rows.last(1), rows.is_empty(0)), (3, 502, true));
+        assert!(rows.lists.iter().all(|lists| lists.cells.is_empty()) && rows.many.is_empty());
+    }
+
+    #[test]
+    fn lists_are_used_again() {
+        let mut rows = KeyRows::new(true);
+        rows.grow(1);
+        for round in 0..1000 {
+            let some = RowSet::range(round, round + 40);
+            rows.enter(&[0; 41], &some);
+            rows.leave(&[0; 41], &some);
+        }
+        assert!(rows.lists.iter().enumerate().all(|(size, lists)| lists.cells.len() <= 2 * capacity(size)));
+    }
+}
