@@ -348,9 +348,14 @@ impl AsofLive {
 
     fn look_up(&self, rows: &Rows) -> Vec<u64> {
         let mut matched = vec![NO_ROW; rows.slots.len()];
-        let mut hints = vec![Place::START; self.right.len()];
+        let mut hints = if few_groups(self.right.len(), matched.len()) {
+            vec![Place::UNKNOWN; self.right.len()]
+        } else {
+            Vec::new()
+        };
         rows.each_place(|position, slot, stamp, _| {
-            let hint = &mut hints[slot as usize];
+            let mut unknown = Place::UNKNOWN;
+            let hint = hints.get_mut(slot as usize).unwrap_or(&mut unknown);
             matched[position] = self.how.find(&self.right[slot as usize], stamp, hint);
         });
         matched
@@ -411,15 +416,15 @@ impl AsofLive {
                 self.right[slot as usize].rekey(|key| update.shifts.forward_key(key));
                 if let Some(left) = &mut self.left {
                     // A match that is gone is found again below; its key means nothing any more.
-                    left[slot as usize].walk(Place::START, |entry| {
-                        if entry.tag != NO_ROW && !gone.0.contains(entry.tag) {
-                            let now = update.shifts.forward_key(entry.tag);
-                            if now != entry.tag {
-                                entry.tag = now;
-                                result.moved.push((entry.key, now));
+                    left[slot as usize].walk(Place::START, |_, key, tag| {
+                        if *tag != NO_ROW && !gone.0.contains(*tag) {
+                            let now = update.shifts.forward_key(*tag);
+                            if now != *tag {
+                                *tag = now;
+                                result.moved.push((key, now));
                             }
-                        } else if entry.tag != NO_ROW {
-                            entry.tag = LOST;
+                        } else if *tag != NO_ROW {
+                            *tag = LOST;
                         }
                         true
                     });
@@ -464,16 +469,16 @@ impl AsofLive {
             reached = Some((slot, to));
             let mut hint = Place::START;
             let how = &self.how;
-            line.walk(line.lower((from, 0)), |entry| {
-                if entry.stamp > to {
+            line.walk(line.lower((from, 0)), |stamp, key, tag| {
+                if stamp > to {
                     return false;
                 }
-                let now = how.find(right, entry.stamp, &mut hint);
+                let now = how.find(right, stamp, &mut hint);
                 // A key that was freed and taken again is another row under the same key.
-                let replaced = now == entry.tag && gone.contains(now) && fresh.contains(now);
-                if now != entry.tag || replaced {
-                    entry.tag = now;
-                    result.rematched.push((entry.key, now));
+                let replaced = now == *tag && gone.contains(now) && fresh.contains(now);
+                if now != *tag || replaced {
+                    *tag = now;
+                    result.rematched.push((key, now));
                 }
                 true
             });
@@ -491,22 +496,18 @@ impl AsofLive {
         let how = self.how.clone();
         let right = &self.right;
         let Some(left) = &mut self.left else { return Ok(()) };
-        // Group by group: what one search has brought into the cache, the next one uses.
-        let mut changes = Vec::with_capacity(rows.slots.len());
-        rows.each(|slot, stamp, key| changes.push((slot, stamp, key)));
-        changes.sort_unstable();
-        for (slot, stamp, key) in changes {
+        for (slot, stamp, key) in rows.by_group(right.len()) {
             let line = &mut left[slot as usize];
             let (from, to) = if how.strategy == Strategy::Backward {
                 (stamp, stamp.saturating_add(how.tolerance.unwrap_or(u64::MAX)))
             } else {
                 how.reach(&right[slot as usize], stamp)
             };
-            line.walk(line.lower((from, 0)), |entry| {
-                if entry.tag == key {
-                    result.modified.push(entry.key);
+            line.walk(line.lower((from, 0)), |at, row, tag| {
+                if *tag == key {
+                    result.modified.push(row);
                 }
-                entry.stamp <= to && (entry.tag == key || !how.runs_end(entry.stamp, stamp))
+                at <= to && (*tag == key || !how.runs_end(at, stamp))
             });
         }
         result.columns = changed.into_iter().map(|at| self.left_width + at).collect();
@@ -604,12 +605,37 @@ impl Rows {
         }
     }
 
+    /// Slot, stamp and key, group by group: what one search has brought into the cache, the next one uses.
+    fn by_group(&self, groups: usize) -> Vec<(u32, u64, u64)> {
+        let mut sorted = Vec::with_capacity(self.slots.len());
+        if !few_groups(groups, self.slots.len()) {
+            self.each(|slot, stamp, key| sorted.push((slot, stamp, key)));
+            sorted.sort_unstable();
+            return sorted;
+        }
+        let mut starts = vec![0u32; groups + 1];
+        self.each(|slot, _, _| starts[slot as usize + 1] += 1);
+        (0..groups).for_each(|slot| starts[slot + 1] += starts[slot]);
+        sorted.resize(starts[groups] as usize, (0, 0, 0));
+        self.each(|slot, stamp, key| {
+            let at = &mut starts[slot as usize];
+            sorted[*at as usize] = (slot, stamp, key);
+            *at += 1;
+        });
+        sorted
+    }
+
     fn groups(&self) -> Vec<u32> {
         let mut slots: Vec<u32> = self.slots.iter().copied().filter(|slot| *slot != NO_SLOT).collect();
         slots.sort_unstable();
         slots.dedup();
         slots
     }
+}
+
+/// Whether something a group may be made for so many changed rows: work is the change, not the groups.
+fn few_groups(groups: usize, rows: usize) -> bool {
+    groups <= rows * 4
 }
 
 impl How {

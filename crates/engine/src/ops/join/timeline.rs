@@ -1,7 +1,9 @@
 //! Rows of one group in order of (stamp, row key): what an as-of join searches.
 //!
-//! A list of small chunks, and beside it a list of where each ends: appending is O(1), an insert or
-//! removal moves at most a chunk, a search looks at the ends and then into one chunk. Shifts rewrite keys in place: they never change the order.
+//! A list of small chunks, and beside it a list of the stamp where each ends: appending is O(1), an
+//! insert or removal moves at most a chunk. In a chunk the stamps lie by themselves, and a search
+//! guesses where its stamp should be between the ends: mostly one cache line tells. Shifts rewrite
+//! keys in place: they never change the order.
 
 /// Entries a chunk holds before it is split.
 const CHUNK: usize = 128;
@@ -30,13 +32,78 @@ pub(super) struct Place {
 impl Place {
     /// Where the first entry is.
     pub(super) const START: Place = Place { chunk: 0, at: 0 };
+    /// No place: a hint that says nothing.
+    pub(super) const UNKNOWN: Place = Place { chunk: usize::MAX, at: 0 };
 }
 
 /// Rows in order of (stamp, key).
 pub(super) struct Timeline<T> {
-    chunks: Vec<Vec<Entry<T>>>,
+    chunks: Vec<Chunk<T>>,
     /// The stamp of the last entry of each chunk.
     ends: Vec<u64>,
+}
+
+/// Never empty.
+struct Chunk<T> {
+    stamps: Vec<u64>,
+    rows: Vec<(u64, T)>,
+}
+
+impl<T: Copy> Chunk<T> {
+    fn of(entry: Entry<T>) -> Chunk<T> {
+        Chunk { stamps: vec![entry.stamp], rows: vec![(entry.key, entry.tag)] }
+    }
+
+    fn get(&self, at: usize) -> Option<Entry<T>> {
+        let (stamp, (key, tag)) = (*self.stamps.get(at)?, *self.rows.get(at)?);
+        Some(Entry { stamp, key, tag })
+    }
+
+    fn insert(&mut self, at: usize, entry: Entry<T>) {
+        self.stamps.insert(at, entry.stamp);
+        self.rows.insert(at, (entry.key, entry.tag));
+    }
+
+    fn split_off(&mut self, at: usize) -> Chunk<T> {
+        Chunk { stamps: self.stamps.split_off(at), rows: self.rows.split_off(at) }
+    }
+
+    /// The first entry at or after (stamp, key), of a chunk whose stamps lie in `from ..= to`.
+    fn lower(&self, from: u64, to: u64, (stamp, key): (u64, u64)) -> usize {
+        let mut at = lower_bound(&self.stamps, from, to, stamp);
+        if key > 0 {
+            let equal = self.stamps[at..].iter().take_while(|found| **found == stamp).count();
+            at += match equal {
+                0 => 0,
+                _ => self.rows[at..at + equal].partition_point(|(found, _)| *found < key),
+            };
+        }
+        at
+    }
+}
+
+/// The first of these ascending stamps that is not less than `stamp`; they lie in `from ..= to`.
+fn lower_bound(stamps: &[u64], from: u64, to: u64, stamp: u64) -> usize {
+    let part = stamp.saturating_sub(from) as f64 / (to - from).max(1) as f64;
+    let guess = ((part * stamps.len() as f64) as usize).min(stamps.len() - 1);
+    let (mut low, mut high, mut stride) = (guess, guess, 4);
+    if stamps[guess] < stamp {
+        low = guess + 1;
+        high = low;
+        while high < stamps.len() && stamps[high] < stamp {
+            low = high + 1;
+            high += stride;
+            stride *= 2;
+        }
+        high = high.min(stamps.len());
+    } else {
+        while low > 0 && stamps[low - 1] >= stamp {
+            high = low - 1;
+            low = high.saturating_sub(stride);
+            stride *= 2;
+        }
+    }
+    low + stamps[low..high].partition_point(|found| *found < stamp)
 }
 
 impl<T> Default for Timeline<T> {
@@ -52,41 +119,44 @@ impl<T: Copy> Timeline<T> {
 
     /// Adds an entry; at the end without a search.
     pub(super) fn insert(&mut self, entry: Entry<T>) {
-        let Some(last) = self.chunks.last_mut() else {
-            self.chunks.push(vec![entry]);
-            self.ends.push(entry.stamp);
-            return;
-        };
-        if last.last().is_some_and(|end| end.at() < entry.at()) {
-            if last.len() < CHUNK {
-                last.push(entry);
-                self.ends[self.chunks.len() - 1] = entry.stamp;
-            } else {
-                self.chunks.push(vec![entry]);
-                self.ends.push(entry.stamp);
+        let Some(last) = self.chunks.last_mut() else { return self.push(entry) };
+        let end = (last.stamps.last(), last.rows.last());
+        if let (Some(stamp), Some((key, _))) = end
+            && (*stamp, *key) < entry.at()
+        {
+            if last.stamps.len() == CHUNK {
+                return self.push(entry);
             }
+            last.stamps.push(entry.stamp);
+            last.rows.push((entry.key, entry.tag));
+            self.ends[self.chunks.len() - 1] = entry.stamp;
             return;
         }
         let place = self.lower(entry.at());
         let chunk = &mut self.chunks[place.chunk];
         chunk.insert(place.at, entry);
-        if chunk.len() > CHUNK {
+        if chunk.stamps.len() > CHUNK {
             let upper = chunk.split_off(CHUNK / 2);
+            let end = chunk.stamps[CHUNK / 2 - 1];
             self.chunks.insert(place.chunk + 1, upper);
-            self.ends.insert(place.chunk, self.chunks[place.chunk][CHUNK / 2 - 1].stamp);
+            self.ends.insert(place.chunk, end);
         }
+    }
+
+    fn push(&mut self, entry: Entry<T>) {
+        self.ends.push(entry.stamp);
+        self.chunks.push(Chunk::of(entry));
     }
 
     /// Removes the entry of this stamp and key.
     pub(super) fn remove(&mut self, stamp: u64, key: u64) -> Option<Entry<T>> {
         let place = self.lower((stamp, key));
         let chunk = self.chunks.get_mut(place.chunk)?;
-        if chunk.get(place.at)?.at() != (stamp, key) {
-            return None;
-        }
-        let entry = chunk.remove(place.at);
-        match chunk.last() {
-            Some(last) => self.ends[place.chunk] = last.stamp,
+        let entry = chunk.get(place.at).filter(|entry| entry.at() == (stamp, key))?;
+        chunk.stamps.remove(place.at);
+        chunk.rows.remove(place.at);
+        match chunk.stamps.last() {
+            Some(last) => self.ends[place.chunk] = *last,
             None => {
                 self.chunks.remove(place.chunk);
                 self.ends.remove(place.chunk);
@@ -99,43 +169,50 @@ impl<T: Copy> Timeline<T> {
     pub(super) fn lower(&self, at: (u64, u64)) -> Place {
         // The ends alone decide, but for the chunks that end with this very stamp.
         let before = self.ends.partition_point(|end| *end < at.0);
-        let equal = self.ends[before..].partition_point(|end| *end == at.0);
-        let ended = |chunk: &Vec<Entry<T>>| chunk.last().is_some_and(|end| end.at() < at);
+        let equal = self.ends[before..].iter().take_while(|end| **end == at.0).count();
+        let ended = |chunk: &Chunk<T>| chunk.rows.last().is_some_and(|(key, _)| *key < at.1);
         let chunk = before + self.chunks[before..before + equal].partition_point(ended);
-        let within = self.chunks.get(chunk).map_or(0, |chunk| chunk.partition_point(|entry| entry.at() < at));
-        Place { chunk, at: within }
+        Place { chunk, at: self.lower_within(chunk, at) }
+    }
+
+    fn lower_within(&self, chunk: usize, at: (u64, u64)) -> usize {
+        let from = chunk.checked_sub(1).map_or(0, |previous| self.ends[previous]);
+        self.chunks.get(chunk).map_or(0, |found| found.lower(from, self.ends[chunk], at))
     }
 
     /// The same, starting near a place known from an earlier search: cheap when searches ascend.
     pub(super) fn lower_from(&self, hint: Place, at: (u64, u64)) -> Place {
         let Some(chunk) = self.chunks.get(hint.chunk) else { return self.lower(at) };
-        let inside =
-            chunk.first().is_some_and(|first| first.at() < at) && chunk.last().is_some_and(|last| last.at() >= at);
+        let first = chunk.get(0).is_some_and(|first| first.at() < at);
+        let inside = first && chunk.get(chunk.stamps.len() - 1).is_some_and(|last| last.at() >= at);
         if !inside {
             return self.lower(at);
         }
-        Place { chunk: hint.chunk, at: chunk.partition_point(|entry| entry.at() < at) }
+        Place { chunk: hint.chunk, at: self.lower_within(hint.chunk, at) }
     }
 
     /// The entry at a place, none at the end.
-    pub(super) fn get(&self, place: Place) -> Option<&Entry<T>> {
+    pub(super) fn get(&self, place: Place) -> Option<Entry<T>> {
         self.chunks.get(place.chunk)?.get(place.at)
     }
 
     /// The entry before a place.
-    pub(super) fn before(&self, place: Place) -> Option<&Entry<T>> {
+    pub(super) fn before(&self, place: Place) -> Option<Entry<T>> {
         match place.at {
-            0 => self.chunks.get(place.chunk.checked_sub(1)?)?.last(),
+            0 => {
+                let chunk = self.chunks.get(place.chunk.checked_sub(1)?)?;
+                chunk.get(chunk.stamps.len() - 1)
+            }
             at => self.chunks.get(place.chunk)?.get(at - 1),
         }
     }
 
-    /// Calls `each` for the entries from a place on, until it says stop.
-    pub(super) fn walk(&mut self, from: Place, mut each: impl FnMut(&mut Entry<T>) -> bool) {
+    /// Calls `each` with stamp, key and tag from a place on, until it says stop.
+    pub(super) fn walk(&mut self, from: Place, mut each: impl FnMut(u64, u64, &mut T) -> bool) {
         let mut at = from.at;
         for chunk in self.chunks.iter_mut().skip(from.chunk) {
-            for entry in &mut chunk[at..] {
-                if !each(entry) {
+            for (stamp, (key, tag)) in chunk.stamps[at..].iter().zip(&mut chunk.rows[at..]) {
+                if !each(*stamp, *key, tag) {
                     return;
                 }
             }
@@ -145,7 +222,7 @@ impl<T: Copy> Timeline<T> {
 
     /// Rewrites every key.
     pub(super) fn rekey(&mut self, mut new: impl FnMut(u64) -> u64) {
-        self.chunks.iter_mut().flatten().for_each(|entry| entry.key = new(entry.key));
+        self.chunks.iter_mut().flat_map(|chunk| &mut chunk.rows).for_each(|(key, _)| *key = new(*key));
     }
 }
 
@@ -153,26 +230,43 @@ impl<T: Copy> Timeline<T> {
 mod tests {
     use super::*;
 
+    /// Stamps that crowd, spread evenly, and lie far apart.
+    fn stamp_of(seed: u64, kind: u64) -> u64 {
+        match kind {
+            0 => (seed >> 33) % 97,
+            1 => (seed >> 33) % 100_000,
+            _ => u64::MAX >> ((seed >> 40) % 60),
+        }
+    }
+
     #[test]
     fn any_order_of_inserts_and_removals_keeps_the_order() {
-        let mut line = Timeline::default();
-        let mut model = std::collections::BTreeSet::new();
-        let mut seed = 7u64;
-        for step in 0..20_000u64 {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let at = ((seed >> 33) % 97, (seed >> 20) % 4096);
-            if step % 3 == 2 {
-                assert_eq!(line.remove(at.0, at.1).is_some(), model.remove(&at));
-            } else if model.insert(at) {
-                line.insert(Entry { stamp: at.0, key: at.1, tag: () });
+        for kind in 0..3 {
+            let mut line = Timeline::default();
+            let mut model = std::collections::BTreeSet::new();
+            let mut seed = 7u64;
+            for step in 0..20_000u64 {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let at = (stamp_of(seed, kind), (seed >> 20) % 4096);
+                if step % 3 == 2 {
+                    assert_eq!(line.remove(at.0, at.1).is_some(), model.remove(&at));
+                } else if model.insert(at) {
+                    line.insert(Entry { stamp: at.0, key: at.1, tag: () });
+                }
             }
-        }
-        let found: Vec<(u64, u64)> = line.chunks.iter().flatten().map(Entry::at).collect();
-        assert_eq!(found, model.iter().copied().collect::<Vec<_>>());
-        for stamp in 0..97 {
-            let place = line.lower((stamp, 100));
-            assert_eq!(line.get(place).map(Entry::at), model.range((stamp, 100)..).next().copied());
-            assert_eq!(line.before(place).map(Entry::at), model.range(..(stamp, 100)).next_back().copied());
+            let mut found = Vec::new();
+            line.walk(Place::START, |stamp, key, ()| {
+                found.push((stamp, key));
+                true
+            });
+            assert_eq!(found, model.iter().copied().collect::<Vec<_>>());
+            let stamps: Vec<u64> = (0..97).chain(model.iter().step_by(50).map(|at| at.0)).chain([u64::MAX]).collect();
+            for at in stamps.into_iter().flat_map(|stamp| [(stamp, 0), (stamp, 100), (stamp, u64::MAX)]) {
+                let place = line.lower(at);
+                assert_eq!(line.get(place).map(|entry| entry.at()), model.range(at..).next().copied());
+                assert_eq!(line.before(place).map(|entry| entry.at()), model.range(..at).next_back().copied());
+                assert_eq!(line.lower_from(place, at), place);
+            }
         }
     }
 }
