@@ -2,6 +2,7 @@
 
 use super::container::{Container, Run, TOP};
 use super::container_ops::{self, Walk, combine};
+use super::part::Part;
 use super::tree::{Entries, Entry};
 use crate::Span;
 use crate::iter::Spans;
@@ -143,6 +144,23 @@ impl Entry for Block {
 
     fn at(&self, pos: u64) -> u64 {
         self.base() + if self.is_full() { pos } else { self.keys.at(pos as u32) as u64 }
+    }
+
+    fn part(&self) -> Part<'_> {
+        if self.is_full() {
+            return Part::One(Some(Span { first: self.base(), last: self.last() }));
+        }
+        Part::of_container(&self.keys, self.base(), 0)
+    }
+
+    fn part_from(&self, first: u64) -> Part<'_> {
+        if number_of(first) >= self.end() {
+            return Part::NONE;
+        }
+        if self.is_full() || first <= self.base() {
+            return self.part();
+        }
+        Part::of_container(&self.keys, self.base(), low_of(first))
     }
 
     fn walk(&self) -> BlockWalk<'_> {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::part::Part;
 use super::tree::Entry;
 use crate::Span;
 
@@ -270,6 +271,34 @@ impl Entry for Chunk {
             }
         };
         self.base.wrapping_add(offset)
+    }
+
+    fn part(&self) -> Part<'_> {
+        match &*self.pieces {
+            Pieces::Keys(keys) => Part::Offsets { base: self.base, keys },
+            Pieces::Spans { firsts, ends } => Part::Ranges { base: self.base, firsts, ends, before: 0 },
+        }
+    }
+
+    fn part_from(&self, first: u64) -> Part<'_> {
+        if first <= self.first_key() {
+            return self.part();
+        }
+        if first > self.last_key() {
+            return Part::NONE;
+        }
+        let offset = first.wrapping_sub(self.base);
+        match &*self.pieces {
+            Pieces::Keys(keys) => {
+                let from = keys.partition_point(|&own| (own as u64) < offset);
+                Part::Offsets { base: self.base, keys: &keys[from..] }
+            }
+            Pieces::Spans { firsts, ends } => {
+                let from = at_or_after(firsts, ends, offset);
+                let before = if from == 0 { 0 } else { ends[from - 1] };
+                Part::Ranges { base: self.base, firsts: &firsts[from..], ends: &ends[from..], before }
+            }
+        }
     }
 
     fn walk(&self) -> ChunkWalk<'_> {
