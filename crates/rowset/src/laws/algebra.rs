@@ -233,7 +233,7 @@ proptest! {
             let mut walk = rows.spans_between(within.first, within.last);
             let (mut from, mut to) = (0, cut.len());
             while from < to {
-                if random.next() % 2 == 0 {
+                if random.next().is_multiple_of(2) {
                     prop_assert_eq!(walk.next(), Some(cut[from]));
                     from += 1;
                 } else {
