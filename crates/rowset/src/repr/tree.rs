@@ -29,6 +29,14 @@ pub(crate) trait Entry: Clone {
     fn rank(&self, key: u64) -> u64;
     /// The key at a position below `len`.
     fn at(&self, pos: u64) -> u64;
+    /// `before + rank(key)` of each of the keys, which ascend.
+    fn ranks(&self, keys: &[u64], before: u64, out: &mut Vec<u64>) {
+        out.extend(keys.iter().map(|&key| before + self.rank(key)));
+    }
+    /// `at(pos - before)` of each of the positions, which ascend.
+    fn keys_at(&self, positions: &[u64], before: u64, out: &mut Vec<u64>) {
+        out.extend(positions.iter().map(|&pos| self.at(pos - before)));
+    }
     /// The way forward through its keys.
     fn part(&self) -> Part<'_>;
     /// The same from the run that holds `first`, or the next one, on.
@@ -709,4 +717,16 @@ impl<'a, E: Entry> DoubleEndedIterator for Entries<'a, E> {
         self.back = Some(back);
         Some(entry)
     }
+}
+
+/// Index of the first of an ascending list, from `from` on, that is not below `key`: in steps that double.
+#[inline]
+pub(crate) fn gallop<T: Copy + PartialOrd>(list: &[T], from: usize, key: T) -> usize {
+    let rest = &list[from..];
+    let mut bound = 8;
+    while bound < rest.len() && rest[bound] < key {
+        bound *= 2;
+    }
+    let low = if bound == 8 { 0 } else { bound / 2 };
+    from + low + rest[low..bound.min(rest.len())].partition_point(|&own| own < key)
 }
