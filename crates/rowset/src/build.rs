@@ -11,7 +11,8 @@ use crate::{MAX_KEY, RowSet, Span};
 
 /// Takes ascending pieces, which may touch, and makes a row set of them, in the form they deserve.
 pub(crate) struct Builder {
-    open: Option<Span>,
+    /// Maximal ranges that are in no entry yet; the last may still grow.
+    pieces: Vec<Span>,
     form: Form,
 }
 
@@ -22,7 +23,6 @@ enum Form {
 
 #[derive(Default)]
 struct AsSpans {
-    pieces: Vec<Span>,
     chunks: Vec<Chunk>,
     heft: u64,
     /// Blocks that pieces lie in; long spans count as their two ends.
@@ -41,25 +41,24 @@ struct AsBlocks {
 }
 
 const ASK_EVERY: usize = 1024;
+/// Fewer keys than this are taken one by one.
+const BULK: usize = 256;
 
 impl Builder {
     pub(crate) fn new() -> Builder {
-        Builder { open: None, form: Form::Spans(AsSpans::default()) }
+        Builder { pieces: Vec::new(), form: Form::Spans(AsSpans::default()) }
     }
 
     /// For many pieces to a block, as far as can be foreseen.
     pub(crate) fn of_blocks() -> Builder {
-        Builder { open: None, form: Form::Blocks(AsBlocks::default()) }
+        Builder { pieces: Vec::new(), form: Form::Blocks(AsBlocks::default()) }
     }
 
     /// Whether a piece that starts here may come next.
     pub(crate) fn accepts(&self, first: u64) -> bool {
-        match (&self.open, &self.form) {
+        match (self.pieces.last(), &self.form) {
             (Some(open), _) => open.last < first,
-            (None, Form::Spans(form)) => {
-                let last = form.pieces.last().map(|piece| piece.last).or(form.chunks.last().map(Entry::last_key));
-                last.is_none_or(|last| last < first)
-            }
+            (None, Form::Spans(form)) => form.chunks.last().is_none_or(|chunk| chunk.last_key() < first),
             (None, Form::Blocks(form)) => form.entries.last().is_none_or(|block| block.last_key() < first),
         }
     }
@@ -67,18 +66,34 @@ impl Builder {
     #[inline]
     pub(crate) fn push(&mut self, first: u64, last: u64) {
         debug_assert!(first <= last && last <= MAX_KEY && self.accepts(first));
-        match &mut self.open {
+        match self.pieces.last_mut() {
             Some(open) if open.last + 1 == first => open.last = last,
-            open => {
-                if let Some(span) = open.replace(Span { first, last }) {
-                    self.commit(span);
+            _ => {
+                self.pieces.push(Span { first, last });
+                if self.pieces.len() > CHUNK {
+                    self.commit();
                 }
             }
         }
     }
 
+    #[inline]
     pub(crate) fn push_all(&mut self, spans: impl Iterator<Item = Span>) {
         spans.for_each(|span| self.push(span.first, span.last));
+    }
+
+    /// Keys that are strictly ascending, behind everything so far.
+    pub(crate) fn push_keys(&mut self, keys: &[u64]) {
+        if keys.len() < BULK {
+            keys.iter().for_each(|&key| self.push(key, key));
+            return;
+        }
+        self.close();
+        match &mut self.form {
+            Form::Spans(form) => form.add_keys(keys),
+            Form::Blocks(form) => form.add_keys(keys),
+        }
+        self.reconsider();
     }
 
     /// A whole block, or a run of full ones, behind everything so far except its own block.
@@ -90,54 +105,68 @@ impl Builder {
         if let Form::Blocks(form) = &mut self.form {
             form.seal();
             form.add(block);
-            self.ask();
         }
+        self.reconsider();
+    }
+
+    /// A whole chunk behind everything so far.
+    pub(crate) fn push_chunk(&mut self, chunk: &Chunk) {
+        if matches!(self.form, Form::Blocks(_)) || chunk.heft() < SHARED_FROM {
+            self.push_all(chunk.walk());
+            return;
+        }
+        self.close();
+        if let Form::Spans(form) = &mut self.form {
+            form.add_chunk(chunk.clone());
+        }
+        self.reconsider();
+    }
+
+    /// Puts all pieces but the last, which may grow, into entries.
+    #[cold]
+    fn commit(&mut self) {
+        let open = self.pieces.pop();
+        self.close();
+        self.pieces.extend(open);
+        self.reconsider();
     }
 
     fn close(&mut self) {
-        if let Some(span) = self.open.take() {
-            self.commit(span);
+        if self.pieces.is_empty() {
+            return;
         }
-    }
-
-    #[inline]
-    fn commit(&mut self, span: Span) {
         match &mut self.form {
-            Form::Spans(form) => {
-                form.add(span);
-                if form.pieces.len() >= CHUNK {
-                    form.seal();
-                    if form.heft >= BLOCKS_FROM * form.blocks {
-                        self.form = Form::Blocks(form.turned());
-                    }
-                }
-            }
-            Form::Blocks(form) => {
-                form.add_span(span);
-                if form.entries.len() >= form.asked_at + ASK_EVERY {
-                    self.ask();
-                }
-            }
+            Form::Spans(form) => form.add_pieces(&self.pieces),
+            Form::Blocks(form) => self.pieces.iter().for_each(|&span| form.add_span(span)),
         }
+        self.pieces.clear();
     }
 
-    /// Turns back to pieces when there are too few to a block.
-    fn ask(&mut self) {
-        if let Form::Blocks(form) = &mut self.form
-            && form.entries.len() >= form.asked_at + ASK_EVERY
-        {
-            form.asked_at = form.entries.len();
-            if form.heft < SPANS_BELOW * form.entries.len() as u64 {
-                self.form = Form::Spans(form.turned());
+    /// Turns to the other form when it is clearly the better one.
+    fn reconsider(&mut self) {
+        match &mut self.form {
+            Form::Spans(form) if !form.chunks.is_empty() && form.heft >= BLOCKS_FROM * form.blocks => {
+                self.form = Form::Blocks(form.turned());
             }
+            Form::Blocks(form) if form.entries.len() >= form.asked_at + ASK_EVERY => {
+                form.asked_at = form.entries.len();
+                if form.heft < SPANS_BELOW * form.entries.len() as u64 {
+                    self.form = Form::Spans(form.turned());
+                }
+            }
+            _ => {}
         }
     }
 
     pub(crate) fn finish(mut self) -> RowSet {
+        if let (Form::Spans(form), [span]) = (&self.form, &self.pieces[..])
+            && form.chunks.is_empty()
+        {
+            return RowSet(Repr::Span(*span));
+        }
         self.close();
         RowSet(match self.form {
             Form::Spans(mut form) => {
-                form.seal();
                 if form.heft >= ALWAYS_SPANS && form.heft >= BLOCKS_FROM_WHOLE * form.blocks {
                     Repr::of_blocks(Tree::build(form.turned().sealed()))
                 } else {
@@ -147,9 +176,7 @@ impl Builder {
             Form::Blocks(mut form) => {
                 form.seal();
                 if form.heft < ALWAYS_SPANS || form.heft < SPANS_BELOW * form.entries.len() as u64 {
-                    let mut form = form.turned();
-                    form.seal();
-                    Repr::of_spans(Tree::build(form.chunks))
+                    Repr::of_spans(Tree::build(form.turned().chunks))
                 } else {
                     Repr::of_blocks(Tree::build(form.entries))
                 }
@@ -158,25 +185,51 @@ impl Builder {
     }
 }
 
+/// A chunk of fewer pieces is taken apart rather than shared.
+const SHARED_FROM: u64 = 128;
+
 impl AsSpans {
-    #[inline]
-    fn add(&mut self, span: Span) {
-        let (low, high) = (number_of(span.first), number_of(span.last));
-        self.blocks += u64::from(self.last_block != Some(low)) + u64::from(low != high);
-        self.last_block = Some(high);
-        self.heft += 1;
-        self.pieces.push(span);
+    fn add_pieces(&mut self, pieces: &[Span]) {
+        for span in pieces {
+            let (low, high) = (number_of(span.first), number_of(span.last));
+            self.blocks += u64::from(self.last_block != Some(low)) + u64::from(low != high);
+            self.last_block = Some(high);
+        }
+        self.heft += pieces.len() as u64;
+        self.chunks.extend(Chunk::from_spans(pieces));
     }
 
-    fn seal(&mut self) {
-        self.chunks.extend(Chunk::from_spans(&self.pieces));
-        self.pieces.clear();
+    fn add_keys(&mut self, keys: &[u64]) {
+        self.blocks += u64::from(self.last_block != keys.first().map(|&key| number_of(key)));
+        self.last_block = keys.last().map(|&key| number_of(key));
+        self.blocks += keys.windows(2).map(|pair| u64::from((pair[0] ^ pair[1]) >> 16 != 0)).sum::<u64>();
+        let shares = keys.len().div_ceil(CHUNK).max(1);
+        for keys in keys.chunks(keys.len().div_ceil(shares).max(1)) {
+            self.heft += Chunk::from_keys(keys, &mut self.chunks);
+        }
+    }
+
+    /// One whose blocks are not looked at: as many as can be.
+    fn add_chunk(&mut self, chunk: Chunk) {
+        let (low, high) = (number_of(chunk.first_key()), number_of(chunk.last_key()));
+        self.blocks += (high - low).min(chunk.heft() * 2) + u64::from(self.last_block != Some(low));
+        self.last_block = Some(high);
+        self.heft += chunk.heft();
+        self.chunks.push(chunk);
     }
 
     fn turned(&mut self) -> AsBlocks {
         let mut form = AsBlocks::default();
-        for span in self.chunks.iter().flat_map(|chunk| chunk.walk()).chain(self.pieces.iter().copied()) {
-            form.add_span(span);
+        let mut pieces = [Span { first: 0, last: 0 }; 64];
+        for chunk in &self.chunks {
+            let mut part = chunk.part();
+            loop {
+                let taken = part.fill_spans(&mut pieces, 0);
+                pieces[..taken].iter().for_each(|&span| form.add_span(span));
+                if taken < pieces.len() {
+                    break;
+                }
+            }
         }
         form.asked_at = form.entries.len();
         form
@@ -184,6 +237,7 @@ impl AsSpans {
 }
 
 impl AsBlocks {
+    #[inline]
     fn add_span(&mut self, span: Span) {
         let (low, high) = (number_of(span.first), number_of(span.last));
         if low != self.number || self.runs.is_empty() {
@@ -192,8 +246,12 @@ impl AsBlocks {
         }
         if low == high {
             self.add_run(Run { first: low_of(span.first), last: low_of(span.last) });
-            return;
+        } else {
+            self.add_long(span, low, high);
         }
+    }
+
+    fn add_long(&mut self, span: Span, low: u64, high: u64) {
         self.add_run(Run { first: low_of(span.first), last: TOP });
         self.seal();
         let full = if low_of(span.last) == TOP { high + 1 } else { high };
@@ -206,6 +264,21 @@ impl AsBlocks {
         }
     }
 
+    fn add_keys(&mut self, keys: &[u64]) {
+        self.seal();
+        let mut keys = keys;
+        while let Some(&first) = keys.first() {
+            // No more than a block's worth can lie in one block.
+            let near = &keys[..keys.len().min(1 << 16)];
+            let (block, rest) = keys.split_at(near.partition_point(|&key| number_of(key) == number_of(first)));
+            if let Some(keys) = Container::from_keys(block.iter().map(|&key| low_of(key)).collect()) {
+                self.add(Block::one(number_of(first), keys));
+            }
+            keys = rest;
+        }
+    }
+
+    #[inline]
     fn add_run(&mut self, run: Run) {
         match self.runs.last_mut() {
             Some(last) if last.last as u32 + 1 == run.first as u32 => last.last = run.last,
@@ -251,13 +324,14 @@ impl AsBlocks {
         let mut form = AsSpans::default();
         self.seal();
         let tree = Tree::build(std::mem::take(&mut self.entries));
-        for span in crate::iter::Spans::of_blocks(&tree) {
-            form.add(span);
-            if form.pieces.len() >= CHUNK {
-                form.seal();
+        let mut spans = crate::iter::Spans::of_blocks(&tree);
+        loop {
+            let pieces: Vec<Span> = spans.by_ref().take(CHUNK).collect();
+            if pieces.is_empty() {
+                return form;
             }
+            form.add_pieces(&pieces);
         }
-        form
     }
 }
 
@@ -295,18 +369,13 @@ impl RowSet {
             return RowSet::range(first, last);
         }
         let blocks = number_of(last) - number_of(first) + 1;
-        if len < ALWAYS_SPANS || len < BLOCKS_FROM.saturating_mul(blocks) {
-            let mut builder = Builder::new();
-            keys.iter().for_each(|&key| builder.push(key, key));
-            return builder.finish();
-        }
-        let mut builder = Builder::of_blocks();
-        for block in keys.chunk_by(|left, right| number_of(*left) == number_of(*right)) {
-            let lows = block.iter().map(|&key| low_of(key)).collect();
-            if let Some(keys) = Container::from_keys(lows) {
-                builder.push_block(Block::one(number_of(block[0]), keys));
-            }
-        }
+        let dense = len >= ALWAYS_SPANS
+            && (len >= BLOCKS_FROM.saturating_mul(blocks) || {
+                let ends = keys.windows(2).map(|pair| u64::from((pair[0] ^ pair[1]) >> 16 != 0)).sum::<u64>();
+                len >= BLOCKS_FROM.saturating_mul(ends + 1)
+            });
+        let mut builder = if dense { Builder::of_blocks() } else { Builder::new() };
+        builder.push_keys(keys);
         builder.finish()
     }
 

@@ -1,101 +1,155 @@
-//! Walking a row set: by range and by key, from both ends.
+//! Walking a row set: by range, by key and by chunks of keys, from both ends.
+//!
+//! Forward, keys and ranges come out of a small buffer that is filled from one container at a time.
 
 use crate::repr::Repr;
 use crate::repr::blocks::Block;
+use crate::repr::part::Part;
 use crate::repr::spans::Chunk;
 use crate::repr::tree::{Entries, Entry, Tree};
-use crate::{MAX_KEY, RowSet, Span};
+use crate::{RowSet, Span};
+
+/// Ranges taken at a time.
+const SPANS: usize = 32;
+/// Keys taken at a time.
+const KEYS: usize = 64;
+/// Taken the first time: whoever asks for a few does not pay for many.
+const AT_FIRST: usize = 8;
+
+/// The way forward, entry by entry.
+#[derive(Clone)]
+struct Front<'a> {
+    entries: Way<'a>,
+    part: Part<'a>,
+}
+
+#[derive(Clone)]
+enum Way<'a> {
+    Done,
+    Chunks(Entries<'a, Chunk>),
+    Blocks(Entries<'a, Block>),
+}
+
+impl<'a> Front<'a> {
+    fn new(rows: &'a RowSet) -> Front<'a> {
+        match &rows.0 {
+            Repr::Empty => Front { entries: Way::Done, part: Part::NONE },
+            Repr::Span(span) => Front { entries: Way::Done, part: Part::One(Some(*span)) },
+            Repr::Spans(tree) => Front { entries: Way::Chunks(tree.iter()), part: Part::NONE },
+            Repr::Blocks(tree) => Front { entries: Way::Blocks(tree.iter()), part: Part::NONE },
+        }
+    }
+
+    /// From the run that holds `first`, or the next one, on.
+    fn from(rows: &'a RowSet, first: u64) -> Front<'a> {
+        match &rows.0 {
+            Repr::Spans(tree) => {
+                let mut entries = tree.iter_from(first);
+                let part = entries.next().map_or(Part::NONE, |chunk| chunk.part_from(first));
+                Front { entries: Way::Chunks(entries), part }
+            }
+            Repr::Blocks(tree) => {
+                let mut entries = tree.iter_from(first);
+                let part = entries.next().map_or(Part::NONE, |block| block.part_from(first));
+                Front { entries: Way::Blocks(entries), part }
+            }
+            Repr::Span(span) if span.last < first => Front { entries: Way::Done, part: Part::NONE },
+            _ => Front::new(rows),
+        }
+    }
+
+    /// Goes on to the next entry, if there is one.
+    fn step(&mut self) -> bool {
+        let next = match &mut self.entries {
+            Way::Done => None,
+            Way::Chunks(entries) => entries.next().map(Entry::part),
+            Way::Blocks(entries) => entries.next().map(Entry::part),
+        };
+        match next {
+            Some(part) => {
+                self.part = part;
+                true
+            }
+            None => {
+                self.part = Part::NONE;
+                false
+            }
+        }
+    }
+}
 
 /// The maximal ranges of a row set, ascending.
 #[derive(Clone)]
 pub struct Spans<'a> {
-    pieces: Pieces<'a>,
-    front: Option<Span>,
-    back: Option<Span>,
+    way: Front<'a>,
+    buffer: [Span; SPANS],
+    /// Ranges of the buffer that have come, that may come, and that are there: the last may still grow.
+    at: usize,
+    ready: usize,
+    filled: usize,
+    room: usize,
+    /// What has not come lies in `start .. end`.
+    start: u64,
+    end: u64,
+    source: Source<'a>,
+    back: Option<Box<Back<'a>>>,
 }
 
-/// Runs as they are kept: they may touch where entries meet.
-#[derive(Clone)]
-enum Pieces<'a> {
+/// What the way back starts from.
+#[derive(Clone, Copy)]
+enum Source<'a> {
     One(Option<Span>),
-    Spans(Flat<'a, Chunk>),
-    Blocks(Flat<'a, Block>),
-}
-
-#[derive(Clone)]
-struct Flat<'a, E: Entry> {
-    entries: Entries<'a, E>,
-    within: Option<Span>,
-    front: Option<E::Walk<'a>>,
-    back: Option<E::Walk<'a>>,
-}
-
-impl<'a, E: Entry> Flat<'a, E> {
-    fn walk(&self, entry: &'a E) -> E::Walk<'a> {
-        match self.within {
-            Some(within) if entry.first() < within.first || entry.last() > within.last => {
-                entry.walk_between(within.first, within.last)
-            }
-            _ => entry.walk(),
-        }
-    }
-
-    #[inline]
-    fn next(&mut self) -> Option<Span> {
-        loop {
-            if let Some(span) = self.front.as_mut().and_then(Iterator::next) {
-                return Some(span);
-            }
-            match self.entries.next() {
-                Some(entry) => self.front = Some(self.walk(entry)),
-                None => return self.back.as_mut().and_then(Iterator::next),
-            }
-        }
-    }
-
-    fn next_back(&mut self) -> Option<Span> {
-        loop {
-            if let Some(span) = self.back.as_mut().and_then(DoubleEndedIterator::next_back) {
-                return Some(span);
-            }
-            match self.entries.next_back() {
-                Some(entry) => self.back = Some(self.walk(entry)),
-                None => return self.front.as_mut().and_then(DoubleEndedIterator::next_back),
-            }
-        }
-    }
-}
-
-impl Pieces<'_> {
-    #[inline]
-    fn next(&mut self) -> Option<Span> {
-        match self {
-            Pieces::One(span) => span.take(),
-            Pieces::Spans(flat) => flat.next(),
-            Pieces::Blocks(flat) => flat.next(),
-        }
-    }
-
-    fn next_back(&mut self) -> Option<Span> {
-        match self {
-            Pieces::One(span) => span.take(),
-            Pieces::Spans(flat) => flat.next_back(),
-            Pieces::Blocks(flat) => flat.next_back(),
-        }
-    }
+    Chunks(&'a Tree<Chunk>),
+    Blocks(&'a Tree<Block>),
 }
 
 impl<'a> Spans<'a> {
-    fn over(pieces: Pieces<'a>) -> Spans<'a> {
-        Spans { pieces, front: None, back: None }
+    fn over(way: Front<'a>, source: Source<'a>, start: u64, end: u64) -> Spans<'a> {
+        let buffer = [Span { first: 0, last: 0 }; SPANS];
+        Spans { way, buffer, at: 0, ready: 0, filled: 0, room: AT_FIRST, start, end, source, back: None }
     }
 
     pub(crate) fn of_blocks(tree: &'a Tree<Block>) -> Spans<'a> {
-        Spans::over(Pieces::Blocks(Flat { entries: tree.iter(), within: None, front: None, back: None }))
+        let way = Front { entries: Way::Blocks(tree.iter()), part: Part::NONE };
+        Spans::over(way, Source::Blocks(tree), 0, u64::MAX)
     }
 
     pub(crate) fn of_pieces(tree: &'a Tree<Chunk>) -> Spans<'a> {
-        Spans::over(Pieces::Spans(Flat { entries: tree.iter(), within: None, front: None, back: None }))
+        let way = Front { entries: Way::Chunks(tree.iter()), part: Part::NONE };
+        Spans::over(way, Source::Chunks(tree), 0, u64::MAX)
+    }
+
+    /// Makes ranges ready; whether there are more. The last one waits for what may touch it.
+    #[cold]
+    fn refill(&mut self) -> bool {
+        let open = self.ready < self.filled;
+        if open {
+            self.buffer[0] = self.buffer[self.ready];
+        }
+        (self.at, self.ready) = (0, 0);
+        let mut len = usize::from(open);
+        let room = std::mem::replace(&mut self.room, SPANS);
+        loop {
+            len = self.way.part.fill_spans(&mut self.buffer[..room], len);
+            if len == room {
+                self.ready = len - 1;
+                break;
+            }
+            if (len > 0 && self.buffer[len - 1].last >= self.end) || !self.way.step() {
+                self.way = Front { entries: Way::Done, part: Part::NONE };
+                self.ready = len;
+                break;
+            }
+        }
+        self.filled = len;
+        // Only the first range may begin before the start, and only those at the end may pass it.
+        if len > 0 && self.buffer[0].first < self.start {
+            self.buffer[0].first = self.start;
+        }
+        for span in self.buffer[..len].iter_mut().rev().take_while(|span| span.last >= self.end) {
+            span.last = self.end.saturating_sub(1);
+        }
+        self.ready > 0
     }
 }
 
@@ -104,20 +158,30 @@ impl Iterator for Spans<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<Span> {
-        let mut span = self.front.take().or_else(|| self.pieces.next()).or_else(|| self.back.take())?;
+        if self.at == self.ready && !self.refill() {
+            return None;
+        }
+        let span = self.buffer[self.at];
+        if span.first >= self.end {
+            return None;
+        }
+        self.at += 1;
+        self.start = span.last + 1;
+        Some(span)
+    }
+
+    fn fold<B, F: FnMut(B, Span) -> B>(mut self, init: B, mut take: F) -> B {
+        let mut folded = init;
         loop {
-            match self.pieces.next() {
-                Some(next) if next.first == span.last + 1 => span.last = next.last,
-                Some(next) => {
-                    self.front = Some(next);
-                    return Some(span);
+            for &span in &self.buffer[self.at..self.ready] {
+                if span.first >= self.end {
+                    return folded;
                 }
-                None => {
-                    if let Some(back) = self.back.take_if(|back| back.first == span.last + 1) {
-                        span.last = back.last;
-                    }
-                    return Some(span);
-                }
+                folded = take(folded, span);
+            }
+            self.at = self.ready;
+            if !self.refill() {
+                return folded;
             }
         }
     }
@@ -125,22 +189,82 @@ impl Iterator for Spans<'_> {
 
 impl DoubleEndedIterator for Spans<'_> {
     fn next_back(&mut self) -> Option<Span> {
-        let mut span = self.back.take().or_else(|| self.pieces.next_back()).or_else(|| self.front.take())?;
+        let (start, end) = (self.start, self.end);
+        let back = self.back.get_or_insert_with(|| Box::new(Back::new(self.source, start, end)));
+        let span = back.next().filter(|span| span.last >= start)?;
+        self.end = span.first;
+        Some(span)
+    }
+}
+
+/// The way back: run by run, one with the next where they touch.
+#[derive(Clone)]
+struct Back<'a> {
+    runs: BackRuns<'a>,
+    open: Option<Span>,
+    within: Span,
+}
+
+#[derive(Clone)]
+enum BackRuns<'a> {
+    One(Option<Span>),
+    Chunks(Flat<'a, Chunk>),
+    Blocks(Flat<'a, Block>),
+}
+
+#[derive(Clone)]
+struct Flat<'a, E: Entry> {
+    entries: Entries<'a, E>,
+    walk: Option<E::Walk<'a>>,
+}
+
+impl<'a, E: Entry> Flat<'a, E> {
+    fn new(tree: &'a Tree<E>, within: Span) -> Flat<'a, E> {
+        Flat { entries: tree.iter_between(within.first, within.last), walk: None }
+    }
+
+    fn next(&mut self, within: Span) -> Option<Span> {
         loop {
-            match self.pieces.next_back() {
-                Some(next) if next.last + 1 == span.first => span.first = next.first,
-                Some(next) => {
-                    self.back = Some(next);
-                    return Some(span);
-                }
-                None => {
-                    if let Some(front) = self.front.take_if(|front| front.last + 1 == span.first) {
-                        span.first = front.first;
-                    }
-                    return Some(span);
-                }
+            if let Some(span) = self.walk.as_mut().and_then(DoubleEndedIterator::next_back) {
+                return Some(span);
             }
+            let entry = self.entries.next_back()?;
+            self.walk = Some(entry.walk_between(within.first, within.last));
         }
+    }
+}
+
+impl<'a> Back<'a> {
+    fn new(source: Source<'a>, start: u64, end: u64) -> Back<'a> {
+        let empty = Back { runs: BackRuns::One(None), open: None, within: Span { first: 0, last: 0 } };
+        let Some(last) = end.checked_sub(1).filter(|&last| start <= last) else { return empty };
+        let within = Span { first: start, last };
+        let runs = match source {
+            Source::One(one) => BackRuns::One(one.and_then(|one| crate::repr::span::meet(one, within))),
+            Source::Chunks(tree) => BackRuns::Chunks(Flat::new(tree, within)),
+            Source::Blocks(tree) => BackRuns::Blocks(Flat::new(tree, within)),
+        };
+        Back { runs, within, ..empty }
+    }
+
+    fn next_run(&mut self) -> Option<Span> {
+        match &mut self.runs {
+            BackRuns::One(one) => one.take(),
+            BackRuns::Chunks(flat) => flat.next(self.within),
+            BackRuns::Blocks(flat) => flat.next(self.within),
+        }
+    }
+
+    fn next(&mut self) -> Option<Span> {
+        let mut span = self.open.take().or_else(|| self.next_run())?;
+        while let Some(next) = self.next_run() {
+            if next.last + 1 != span.first {
+                self.open = Some(next);
+                break;
+            }
+            span.first = next.first;
+        }
+        Some(span)
     }
 }
 
@@ -148,48 +272,90 @@ impl DoubleEndedIterator for Spans<'_> {
 #[derive(Clone)]
 pub struct Keys<'a> {
     rows: &'a RowSet,
-    spans: Spans<'a>,
-    front: Option<Span>,
-    back: Option<Span>,
-    left: u64,
+    way: Front<'a>,
+    /// What is left of the run that was begun.
+    open: Option<Span>,
+    buffer: [u64; KEYS],
+    at: usize,
+    filled: usize,
+    room: usize,
+    /// Positions that have not come.
+    next: u64,
+    end: u64,
+    back: Option<Box<KeysBack<'a>>>,
 }
 
-/// Spans looked at one by one before the way is taken from the top again.
-const STEPS: usize = 16;
+#[derive(Clone)]
+struct KeysBack<'a> {
+    spans: Spans<'a>,
+    open: Option<Span>,
+}
 
-impl Keys<'_> {
-    /// Drops the keys below `key`.
-    pub fn advance_to(&mut self, key: u64) {
-        for _ in 0..STEPS {
-            match self.front.take().or_else(|| self.spans.next()).or_else(|| self.back.take()) {
-                Some(span) if span.last < key => self.left -= span.len(),
-                Some(span) => {
-                    let first = span.first.max(key);
-                    self.left -= first - span.first;
-                    self.front = Some(Span { first, last: span.last });
-                    return;
-                }
-                None => return,
-            }
+impl<'a> Keys<'a> {
+    fn new(rows: &'a RowSet) -> Keys<'a> {
+        Keys {
+            rows,
+            way: Front::new(rows),
+            open: None,
+            buffer: [0; KEYS],
+            at: 0,
+            filled: 0,
+            room: AT_FIRST,
+            next: 0,
+            end: rows.len(),
+            back: None,
         }
-        // What is left ends where the back has come to, counted from the front of the whole set.
-        let Some(next) = self.peek() else { return };
-        let end = self.rows.rank(next) + self.left;
-        let last = self.rows.key_at(end - 1).unwrap_or(MAX_KEY);
-        self.front = None;
-        self.back = None;
-        if key > last {
-            self.spans = Spans::over(Pieces::One(None));
-            self.left = 0;
-            return;
-        }
-        self.spans = self.rows.spans_between(key, last);
-        self.left = end - self.rows.rank(key);
     }
 
-    fn peek(&mut self) -> Option<u64> {
-        self.front = self.front.take().or_else(|| self.spans.next()).or_else(|| self.back.take());
-        self.front.map(|span| span.first)
+    /// Drops the keys below `key`.
+    pub fn advance_to(&mut self, key: u64) {
+        let buffered = &self.buffer[self.at..self.filled];
+        if buffered.last().is_some_and(|&last| last >= key) {
+            let dropped = buffered.partition_point(|&own| own < key);
+            self.at += dropped;
+            self.next = (self.next + dropped as u64).min(self.end);
+            return;
+        }
+        let rank = self.rows.rank(key);
+        if rank <= self.next {
+            return;
+        }
+        (self.at, self.filled, self.open) = (0, 0, None);
+        self.next = rank.min(self.end);
+        self.way = Front::from(self.rows, key);
+        self.way.part.cut(key, &mut self.open);
+    }
+
+    /// Takes the next keys into a buffer; how many: fewer than fit only when they are the last, and
+    /// then the rest of the buffer means nothing.
+    pub fn next_many(&mut self, out: &mut [u64]) -> usize {
+        let wanted = usize::try_from(self.end - self.next).map_or(out.len(), |left| left.min(out.len()));
+        let out = &mut out[..wanted];
+        let buffered = (self.filled - self.at).min(wanted);
+        out[..buffered].copy_from_slice(&self.buffer[self.at..self.at + buffered]);
+        self.at += buffered;
+        let taken = buffered + fill(&mut self.way, &mut self.open, &mut out[buffered..]);
+        self.next += taken as u64;
+        taken
+    }
+
+    #[cold]
+    fn refill(&mut self) -> bool {
+        let room = std::mem::replace(&mut self.room, KEYS);
+        self.at = 0;
+        self.filled = fill(&mut self.way, &mut self.open, &mut self.buffer[..room]);
+        self.filled > 0
+    }
+}
+
+/// Takes keys until the buffer is full or there are no more.
+fn fill(way: &mut Front<'_>, open: &mut Option<Span>, out: &mut [u64]) -> usize {
+    let mut len = 0;
+    loop {
+        len += way.part.fill_keys(open, &mut out[len..]);
+        if len == out.len() || !way.step() {
+            return len;
+        }
     }
 }
 
@@ -198,34 +364,49 @@ impl Iterator for Keys<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<u64> {
-        if let Some(span) = &mut self.front
-            && span.first < span.last
-        {
-            span.first += 1;
-            self.left -= 1;
-            return Some(span.first - 1);
+        if self.next == self.end || (self.at == self.filled && !self.refill()) {
+            return None;
         }
-        let span = self.front.take().or_else(|| self.spans.next()).or_else(|| self.back.take())?;
-        if span.first < span.last {
-            self.front = Some(Span { first: span.first + 1, last: span.last });
-        }
-        self.left -= 1;
-        Some(span.first)
+        let key = self.buffer[self.at];
+        self.at += 1;
+        self.next += 1;
+        Some(key)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = usize::try_from(self.left);
+        let left = usize::try_from(self.end - self.next);
         (left.unwrap_or(usize::MAX), left.ok())
+    }
+
+    fn fold<B, F: FnMut(B, u64) -> B>(mut self, init: B, mut take: F) -> B {
+        let mut folded = init;
+        let mut left = self.end - self.next;
+        loop {
+            let batch = &self.buffer[self.at..self.filled];
+            let batch = &batch[..batch.len().min(usize::try_from(left).unwrap_or(usize::MAX))];
+            for &key in batch {
+                folded = take(folded, key);
+            }
+            left -= batch.len() as u64;
+            if left == 0 || !self.refill() {
+                return folded;
+            }
+        }
     }
 }
 
 impl DoubleEndedIterator for Keys<'_> {
     fn next_back(&mut self) -> Option<u64> {
-        let span = self.back.take().or_else(|| self.spans.next_back()).or_else(|| self.front.take())?;
-        if span.first < span.last {
-            self.back = Some(Span { first: span.first, last: span.last - 1 });
+        if self.next == self.end {
+            return None;
         }
-        self.left -= 1;
+        let rows = self.rows;
+        let back = self.back.get_or_insert_with(|| Box::new(KeysBack { spans: rows.spans(), open: None }));
+        let span = back.open.take().or_else(|| back.spans.next_back())?;
+        if span.first < span.last {
+            back.open = Some(Span { first: span.first, last: span.last - 1 });
+        }
+        self.end -= 1;
         Some(span.last)
     }
 }
@@ -233,39 +414,29 @@ impl DoubleEndedIterator for Keys<'_> {
 impl RowSet {
     /// The maximal ranges, ascending.
     pub fn spans(&self) -> Spans<'_> {
-        match &self.0 {
-            Repr::Empty => Spans::over(Pieces::One(None)),
-            Repr::Span(span) => Spans::over(Pieces::One(Some(*span))),
-            Repr::Spans(tree) => Spans::of_pieces(tree),
-            Repr::Blocks(tree) => Spans::of_blocks(tree),
-        }
+        Spans::over(Front::new(self), self.source(), 0, u64::MAX)
     }
 
     /// The maximal ranges of the keys within `first ..= last`, without making a set of them.
     pub fn spans_between(&self, first: u64, last: u64) -> Spans<'_> {
-        let within = Span { first, last };
-        Spans::over(match &self.0 {
-            _ if first > last => Pieces::One(None),
-            Repr::Empty => Pieces::One(None),
-            Repr::Span(span) => Pieces::One(crate::repr::span::meet(*span, within)),
-            Repr::Spans(tree) => Pieces::Spans(Flat {
-                entries: tree.iter_between(first, last),
-                within: Some(within),
-                front: None,
-                back: None,
-            }),
-            Repr::Blocks(tree) => Pieces::Blocks(Flat {
-                entries: tree.iter_between(first, last),
-                within: Some(within),
-                front: None,
-                back: None,
-            }),
-        })
+        if first > last {
+            return Spans::over(Front { entries: Way::Done, part: Part::NONE }, Source::One(None), 0, 0);
+        }
+        Spans::over(Front::from(self, first), self.source(), first, last.saturating_add(1))
+    }
+
+    fn source(&self) -> Source<'_> {
+        match &self.0 {
+            Repr::Empty => Source::One(None),
+            Repr::Span(span) => Source::One(Some(*span)),
+            Repr::Spans(tree) => Source::Chunks(tree),
+            Repr::Blocks(tree) => Source::Blocks(tree),
+        }
     }
 
     /// The keys, ascending.
     pub fn iter(&self) -> Keys<'_> {
-        Keys { rows: self, spans: self.spans(), front: None, back: None, left: self.len() }
+        Keys::new(self)
     }
 
     /// The keys as a vector.

@@ -103,6 +103,77 @@ fn select_body(mask: &Words, mut next: impl FnMut(u32) -> u64, out: &mut Words, 
     }
 }
 
+/// Index of the `nth` one of a word, counted from 0.
+#[inline(always)]
+fn select_in_word(mut word: u64, mut nth: u32) -> u32 {
+    let mut at = 0;
+    for half in [32, 16, 8] {
+        let low = (word & ((1 << half) - 1)).count_ones();
+        if nth >= low {
+            nth -= low;
+            word >>= half;
+            at += half;
+        }
+    }
+    for _ in 0..nth {
+        word &= word - 1;
+    }
+    at + word.trailing_zeros()
+}
+
+/// The `pos`-th one of the block, at or behind the start of `stride`.
+#[inline(always)]
+fn select_body_from(words: &Words, before: &Counts, stride: usize, pos: u32, within: impl Fn(u64, u32) -> u32) -> u16 {
+    let mut left = pos - before[stride] as u32;
+    for (at, &word) in words[stride * STRIDE..].iter().enumerate() {
+        let ones = word.count_ones();
+        if left < ones {
+            return ((stride * STRIDE + at) * 64) as u16 + within(word, left) as u16;
+        }
+        left -= ones;
+    }
+    unreachable!("the position lies in the block")
+}
+
+/// Ones listed at a time without asking how many there are.
+const EIGHT: usize = 8;
+
+/// Takes ones off the word and those behind it, the first of which stands for `base`; how many.
+#[inline(always)]
+fn list_body(word: &mut u64, rest: &mut &[u64], base: &mut u64, out: &mut [u64]) -> usize {
+    let mut len = 0;
+    loop {
+        let count = word.count_ones() as usize;
+        let room = &mut out[len..];
+        if let Some(eight) = room.first_chunk_mut::<EIGHT>()
+            && count <= EIGHT
+        {
+            // Eight steps without a branch cost less than a wrong guess of how many.
+            for out in eight {
+                *out = *base + word.trailing_zeros() as u64;
+                *word &= word.wrapping_sub(1);
+            }
+            len += count;
+        } else if count == 64 && room.len() >= 64 {
+            room.iter_mut().zip(*base..*base + 64).for_each(|(out, key)| *out = key);
+            *word = 0;
+            len += 64;
+        } else {
+            let count = count.min(room.len());
+            for out in &mut room[..count] {
+                *out = *base + word.trailing_zeros() as u64;
+                *word &= word.wrapping_sub(1);
+            }
+            len += count;
+            if *word != 0 {
+                return len;
+            }
+        }
+        let Some((next, others)) = rest.split_first() else { return len };
+        (*word, *rest, *base) = (*next, others, *base + 64);
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 mod wide {
     use super::*;
@@ -122,6 +193,18 @@ mod wide {
     #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
     pub(super) fn combine(op: Op, left: &Words, right: &Words, out: &mut Words, before: &mut Counts) -> Tally {
         combine_body(op, left, right, out, before)
+    }
+
+    #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
+    pub(super) fn select_from(words: &Words, before: &Counts, stride: usize, pos: u32) -> u16 {
+        select_body_from(words, before, stride, pos, |word, nth| {
+            std::arch::x86_64::_pdep_u64(1 << nth, word).trailing_zeros()
+        })
+    }
+
+    #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
+    pub(super) fn list(word: &mut u64, rest: &mut &[u64], base: &mut u64, out: &mut [u64]) -> usize {
+        list_body(word, rest, base, out)
     }
 
     #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
@@ -148,6 +231,28 @@ pub(crate) fn combine(op: Op, left: &Words, right: &Words, out: &mut Words, befo
         return unsafe { wide::combine(op, left, right, out, before) };
     }
     combine_body(op, left, right, out, before)
+}
+
+/// The `pos`-th one of the block; `stride` is one whose count in front is not above `pos`.
+#[inline]
+pub(crate) fn select_from(words: &Words, before: &Counts, stride: usize, pos: u32) -> u16 {
+    #[cfg(target_arch = "x86_64")]
+    if wide::available() {
+        // SAFETY: the instructions it is compiled for were just found to be there.
+        return unsafe { wide::select_from(words, before, stride, pos) };
+    }
+    select_body_from(words, before, stride, pos, select_in_word)
+}
+
+/// Lists ones of `word`, whose first bit stands for `base`, and of the words behind it, as many as
+/// `out` has room for; all three go on to what is left.
+pub(crate) fn list(word: &mut u64, rest: &mut &[u64], base: &mut u64, out: &mut [u64]) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if wide::available() {
+        // SAFETY: the instructions it is compiled for were just found to be there.
+        return unsafe { wide::list(word, rest, base, out) };
+    }
+    list_body(word, rest, base, out)
 }
 
 /// Of the ones of `mask` keeps the `i`-th where bit `i` of the stream is set; `next(n)` takes the
@@ -199,6 +304,33 @@ mod tests {
                     if bits == 64 { state } else { state & ((1 << bits) - 1) }
                 }
             };
+            let tally = tally(&left, &mut wide_counts);
+            for pos in (0..tally.keys).step_by(31).chain([tally.keys - 1]) {
+                let stride = wide_counts.partition_point(|&before| before as u32 <= pos) - 1;
+                let found = select_from(&left, &wide_counts, stride, pos);
+                assert_eq!(found, select_body_from(&left, &wide_counts, stride, pos, select_in_word));
+                let below = (0..found as usize).filter(|key| left[key / 64] >> (key % 64) & 1 == 1).count();
+                assert_eq!((below, left[found as usize / 64] >> (found % 64) & 1), (pos as usize, 1));
+            }
+            for room in [1, 7, 8, 64, 65, 4096] {
+                let (mut wide_keys, mut plain_keys) = (vec![0; room], vec![0; room]);
+                let (mut wide_left, mut plain_left) = ((left[0], &left[1..], 0), (left[0], &left[1..], 0));
+                let mut listed = Vec::new();
+                loop {
+                    let (word, rest, base) = (&mut wide_left.0, &mut wide_left.1, &mut wide_left.2);
+                    let taken = list(word, rest, base, &mut wide_keys);
+                    let (word, rest, base) = (&mut plain_left.0, &mut plain_left.1, &mut plain_left.2);
+                    assert_eq!(taken, list_body(word, rest, base, &mut plain_keys));
+                    assert_eq!((&wide_keys[..taken], wide_left), (&plain_keys[..taken], plain_left));
+                    listed.extend_from_slice(&wide_keys[..taken]);
+                    if taken < room {
+                        break;
+                    }
+                }
+                let one_by_one: Vec<u64> =
+                    (0..1 << 16).filter(|key| left[key / 64] >> (key % 64) & 1 == 1).map(|key| key as u64).collect();
+                assert_eq!(listed, one_by_one);
+            }
             select(&left, stream(seed), &mut wide);
             select_body(&left, stream(seed), &mut plain, deposit_plain);
             assert_eq!(wide, plain);

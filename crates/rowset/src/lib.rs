@@ -30,6 +30,7 @@ mod exchange;
 mod iter;
 mod kernels;
 mod mask;
+mod merge;
 mod ops;
 mod position;
 mod repr;

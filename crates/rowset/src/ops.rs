@@ -4,6 +4,7 @@ use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, BitXorAssign, S
 
 use crate::build::Builder;
 use crate::kernels::Op;
+use crate::merge::{merge_pieces, sweep};
 use crate::position::Cursor;
 use crate::repr::blocks::Block;
 use crate::repr::container_ops::{combine, is_subset, overlaps};
@@ -206,8 +207,14 @@ fn is_same(left: &RowSet, right: &RowSet) -> bool {
 fn complement(rows: &RowSet, within: Span) -> RowSet {
     match &rows.0 {
         Repr::Blocks(_) => merge_blocks(Op::Difference, &RowSet::range(within.first, within.last), rows),
-        _ => sweep(Op::Difference, &RowSet::range(within.first, within.last), rows),
+        _ => by_ranges(Op::Difference, &RowSet::range(within.first, within.last), rows),
     }
+}
+
+fn by_ranges(op: Op, left: &RowSet, right: &RowSet) -> RowSet {
+    let mut builder = Builder::new();
+    sweep(op, left.spans(), right.spans(), &mut builder);
+    builder.finish()
 }
 
 fn merge(op: Op, left: &RowSet, right: &RowSet) -> RowSet {
@@ -219,7 +226,8 @@ fn merge(op: Op, left: &RowSet, right: &RowSet) -> RowSet {
     }
     match (&left.0, &right.0) {
         (Repr::Blocks(_), _) | (_, Repr::Blocks(_)) => merge_blocks(op, left, right),
-        _ => sweep(op, left, right),
+        (Repr::Spans(left), Repr::Spans(right)) => merge_pieces(op, left, right),
+        _ => by_ranges(op, left, right),
     }
 }
 
@@ -349,44 +357,6 @@ fn is_subset_by_blocks(left: &RowSet, right: &RowSet) -> bool {
         }
         true
     })
-}
-
-/// Sweeps over the ends of the spans of both sides.
-fn sweep(op: Op, left: &RowSet, right: &RowSet) -> RowSet {
-    let mut builder = Builder::new();
-    let (mut lefts, mut rights) = (left.spans(), right.spans());
-    let (mut l, mut r) = (lefts.next(), rights.next());
-    // Ends are one past the last key; MAX_KEY + 1 still fits in u64.
-    let mut from = 0;
-    loop {
-        (l, r) = match (l, r) {
-            (Some(left), Some(right)) => {
-                let low = left.first.min(right.first).max(from);
-                let (in_left, in_right) = (left.first <= low, right.first <= low);
-                let edge = |inside: bool, span: Span| if inside { span.last + 1 } else { span.first };
-                let end = edge(in_left, left).min(edge(in_right, right));
-                if op.keeps(in_left, in_right) {
-                    builder.push(low, end - 1);
-                }
-                from = end;
-                (
-                    if left.last < end { lefts.next() } else { Some(left) },
-                    if right.last < end { rights.next() } else { Some(right) },
-                )
-            }
-            (Some(left), None) if op.keeps_left() => {
-                builder.push(left.first.max(from), left.last);
-                builder.push_all(lefts);
-                return builder.finish();
-            }
-            (None, Some(right)) if op.keeps_right() => {
-                builder.push(right.first.max(from), right.last);
-                builder.push_all(rights);
-                return builder.finish();
-            }
-            _ => return builder.finish(),
-        };
-    }
 }
 
 macro_rules! operators {

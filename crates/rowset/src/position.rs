@@ -100,9 +100,20 @@ fn position_in<E: Entry>(tree: &Tree<E>, key: u64) -> Option<u64> {
     entry.contains(key).then(|| before + entry.rank(key))
 }
 
+/// Whether the ranges hold so few keys that these are better taken one by one.
+fn is_scattered(rows: &RowSet) -> bool {
+    rows.len() <= 8 * rows.0.heft()
+}
+
+/// Keys looked up at a time.
+const BATCH: usize = 256;
+
 fn positions_in<E: Entry>(tree: &Tree<E>, keys: &RowSet) -> RowSet {
-    let mut builder = Builder::new();
     let mut cursor = Cursor::new(tree);
+    if is_scattered(keys) {
+        return by_keys(keys, |keys, ranks| cursor.ranks(keys, ranks));
+    }
+    let mut builder = Builder::new();
     for span in keys.spans() {
         let first = cursor.rank(span.first);
         builder.push(first, first + (span.len() - 1));
@@ -111,8 +122,11 @@ fn positions_in<E: Entry>(tree: &Tree<E>, keys: &RowSet) -> RowSet {
 }
 
 fn at_in<E: Entry>(tree: &Tree<E>, positions: &RowSet) -> RowSet {
-    let mut builder = Builder::new();
     let mut cursor = Cursor::new(tree);
+    if is_scattered(positions) {
+        return by_keys(positions, |positions, keys| cursor.keys_at(positions, keys));
+    }
+    let mut builder = Builder::new();
     for span in positions.spans() {
         let Some(first) = cursor.key_at(span.first) else { break };
         if span.first == span.last {
@@ -123,6 +137,20 @@ fn at_in<E: Entry>(tree: &Tree<E>, positions: &RowSet) -> RowSet {
         cursor.spans_between(first, last, |span| builder.push(span.first, span.last));
     }
     builder.finish()
+}
+
+/// Ascending numbers out of ascending numbers, a batch at a time.
+fn by_keys(keys: &RowSet, mut look_up: impl FnMut(&[u64], &mut Vec<u64>)) -> RowSet {
+    let mut found = Vec::with_capacity(usize::try_from(keys.len()).expect("the keys fit in memory"));
+    let mut batch = [0; BATCH];
+    let mut walk = keys.iter();
+    loop {
+        let taken = walk.next_many(&mut batch);
+        look_up(&batch[..taken], &mut found);
+        if taken < BATCH {
+            return RowSet::from_sorted_keys(&found);
+        }
+    }
 }
 
 /// Looks things up in ascending order, never going back further than an entry.
@@ -171,6 +199,36 @@ impl<'a, E: Entry> Cursor<'a, E> {
     pub(crate) fn rank(&mut self, key: u64) -> u64 {
         let within = self.seek(key).map_or(0, |entry| entry.rank(key));
         self.before + within
+    }
+
+    /// How many keys lie below each of these, which ascend.
+    fn ranks(&mut self, keys: &[u64], out: &mut Vec<u64>) {
+        let mut keys = keys;
+        while let Some(&first) = keys.first() {
+            let Some(entry) = self.seek(first) else {
+                out.extend(keys.iter().map(|_| self.before));
+                return;
+            };
+            let last = entry.last();
+            let (now, later) = keys.split_at(keys.partition_point(|&key| key <= last));
+            entry.ranks(now, self.before, out);
+            keys = later;
+        }
+    }
+
+    /// The keys at these positions, which ascend; those beyond the end are passed over.
+    fn keys_at(&mut self, positions: &[u64], out: &mut Vec<u64>) {
+        let mut positions = positions;
+        while let Some(&first) = positions.first() {
+            if self.key_at(first).is_none() {
+                return;
+            }
+            let Some(entry) = self.entry else { return };
+            let end = self.before + entry.len();
+            let (now, later) = positions.split_at(positions.partition_point(|&pos| pos < end));
+            entry.keys_at(now, self.before, out);
+            positions = later;
+        }
     }
 
     fn key_at(&mut self, pos: u64) -> Option<u64> {

@@ -81,6 +81,8 @@ impl Shifts {
     /// rows they move. A shift that moves no row is left out.
     pub fn new(shifts: Vec<Shift>, survivors: &Before) -> Result<Shifts, ShiftError> {
         let mut hulls: Vec<Shift> = Vec::with_capacity(shifts.len());
+        // Of each hull, the index of the last shift in it: some move nothing, some become one.
+        let mut origins: Vec<usize> = Vec::with_capacity(shifts.len());
         let mut previous: Option<Shift> = None;
         for (at, shift) in shifts.into_iter().enumerate() {
             if shift.last < shift.first {
@@ -99,9 +101,13 @@ impl Shifts {
             if let Some(hull) = hull(&survivors.0, shift.origin()) {
                 check_order(&survivors.0, &hulls, hull, shift.delta, at)?;
                 push_merged(&mut hulls, &survivors.0, hull, shift.delta);
+                origins.resize(hulls.len(), at);
+                origins[hulls.len() - 1] = at;
             }
         }
-        check_after(&survivors.0, &hulls)?;
+        if let Some(hull) = first_overtaking(&survivors.0, &hulls) {
+            return Err(ShiftError::Reorder { at: origins[hull] });
+        }
         Ok(Shifts(hulls.into()))
     }
 
@@ -135,7 +141,7 @@ impl Shifts {
                 push_merged(&mut hulls, &survivors.0, hull, delta);
             }
         }
-        debug_assert!(check_after(&survivors.0, &hulls).is_ok(), "moves keep the order of the survivors");
+        debug_assert!(first_overtaking(&survivors.0, &hulls).is_none(), "moves keep the order of the survivors");
         Shifts(hulls.into())
     }
 
@@ -279,19 +285,17 @@ fn check_order(survivors: &RowSet, hulls: &[Shift], hull: Span, delta: i64, at: 
     }
 }
 
-/// No hull lands at or above the row behind it.
-fn check_after(survivors: &RowSet, hulls: &[Shift]) -> Result<(), ShiftError> {
-    for (at, shift) in hulls.iter().enumerate() {
+/// Index of the first hull that lands at or above the row behind it.
+fn first_overtaking(survivors: &RowSet, hulls: &[Shift]) -> Option<usize> {
+    (0..hulls.len()).find(|&at| {
+        let shift = hulls[at];
         let behind = survivors.first_at_or_after(shift.last + 1);
         let behind = behind.map(|key| match hulls.get(at + 1) {
             Some(next) if next.first == key => checked_move(key, next.delta).unwrap_or(0),
             _ => key,
         });
-        if behind.is_some_and(|key| key <= moved(shift.last, shift.delta)) {
-            return Err(ShiftError::Reorder { at });
-        }
-    }
-    Ok(())
+        behind.is_some_and(|key| key <= moved(shift.last, shift.delta))
+    })
 }
 
 /// Moves the rows inside each span by its delta, leaving the others.

@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use proptest::prelude::*;
 
 use super::worlds::*;
-use crate::{RowSet, Span};
+use crate::{MAX_KEY, RowSet, Span};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
@@ -170,6 +170,79 @@ proptest! {
         }
         prop_assert_eq!(walk.next(), None);
         prop_assert_eq!(walk.next_back(), None);
+    }
+
+    #[test]
+    fn every_way_of_walking_gives_the_same_keys(rows in rows(), seed in any::<u64>()) {
+        prop_assume!(rows.len() < 1 << 18);
+        let mut random = Random(seed | 1);
+        let keys = rows.to_vec();
+        prop_assert!(rows.iter().eq(keys.iter().copied()));
+        let mut folded = Vec::new();
+        rows.iter().for_each(|key| folded.push(key));
+        prop_assert_eq!(&folded, &keys);
+        let by_spans: Vec<u64> = rows.spans().fold(Vec::new(), |mut keys, span| {
+            keys.extend(span.first..=span.last);
+            keys
+        });
+        prop_assert_eq!(&by_spans, &keys);
+        // Chunks of any size, single keys and leaps in between, and the fold of what is left.
+        let mut walk = rows.iter();
+        let mut at = 0;
+        for _ in 0..20 {
+            let mut chunk = vec![0; random.within(&(0..200)) as usize];
+            let taken = walk.next_many(&mut chunk);
+            prop_assert_eq!(&chunk[..taken], &keys[at..at + taken]);
+            at += taken;
+            prop_assert!(taken == chunk.len() || at == keys.len());
+            for _ in 0..random.within(&(0..5)) {
+                prop_assert_eq!(walk.next(), keys.get(at).copied());
+                at = (at + 1).min(keys.len());
+            }
+            prop_assert_eq!(walk.size_hint().0, keys.len() - at);
+        }
+        if let Some(&key) = keys.get(at + random.within(&(0..300)) as usize) {
+            walk.advance_to(key);
+            at = keys.partition_point(|&own| own < key);
+        }
+        let back = random.within(&(0..4)) as usize;
+        let mut end = keys.len();
+        for _ in 0..back.min(keys.len() - at) {
+            end -= 1;
+            prop_assert_eq!(walk.next_back(), Some(keys[end]));
+        }
+        prop_assert!(walk.collect::<Vec<u64>>() == keys[at..end]);
+    }
+
+    #[test]
+    fn spans_between_are_cut(rows in rows(), seed in any::<u64>()) {
+        let mut random = Random(seed | 1);
+        let all: Vec<Span> = rows.spans().collect();
+        let hull = rows.hull().unwrap_or(Span { first: 0, last: 0 });
+        for _ in 0..10 {
+            let mut ends = [random.next() % (hull.len() + 3) + hull.first.saturating_sub(1), random.next() % (hull.len() + 3) + hull.first.saturating_sub(1)];
+            ends.sort_unstable();
+            let within = Span { first: ends[0], last: ends[1].min(MAX_KEY).max(ends[0]) };
+            let cut: Vec<Span> = all.iter().filter_map(|&span| crate::repr::span::meet(span, within)).collect();
+            prop_assert!(rows.spans_between(within.first, within.last).eq(cut.iter().copied()));
+            prop_assert!(rows.spans_between(within.first, within.last).rev().eq(cut.iter().rev().copied()));
+            let mut folded = Vec::new();
+            rows.spans_between(within.first, within.last).for_each(|span| folded.push(span));
+            prop_assert_eq!(&folded, &cut);
+            // From both ends until they meet.
+            let mut walk = rows.spans_between(within.first, within.last);
+            let (mut from, mut to) = (0, cut.len());
+            while from < to {
+                if random.next().is_multiple_of(2) {
+                    prop_assert_eq!(walk.next(), Some(cut[from]));
+                    from += 1;
+                } else {
+                    to -= 1;
+                    prop_assert_eq!(walk.next_back(), Some(cut[to]));
+                }
+            }
+            prop_assert_eq!((walk.next(), walk.next_back()), (None, None));
+        }
     }
 
     #[test]

@@ -41,6 +41,13 @@ fn bad_shifts_are_refused() {
     assert_eq!(refused(&[shift(9, 9, 1), shift(5, 6, 1)]), ShiftError::Overlap { at: 1 });
     assert_eq!(refused(&[shift(5, 6, 3), shift(9, 9, -1)]), ShiftError::Reorder { at: 1 });
     assert_eq!(refused(&[shift(5, 6, 30), shift(9, 9, 20)]), ShiftError::Reorder { at: 1 });
+    // The index is that of the list as it came, also behind shifts that move nothing or became one.
+    assert_eq!(refused(&[shift(0, 1, 1), shift(5, 5, 4)]), ShiftError::Reorder { at: 1 });
+    assert_eq!(refused(&[shift(5, 5, 3), shift(6, 6, 3)]), ShiftError::Reorder { at: 1 });
+    assert_eq!(
+        refused(&[shift(4, 4, 1), shift(5, 5, 2), shift(6, 6, 2), shift(9, 9, -1)]),
+        ShiftError::Reorder { at: 3 }
+    );
 }
 
 /// Survivors, and an order-preserving move of them: each run of survivors gets a delta of its own.

@@ -2,7 +2,8 @@
 
 use super::container::{Container, Run, TOP};
 use super::container_ops::{self, Walk, combine};
-use super::tree::{Entries, Entry};
+use super::part::Part;
+use super::tree::{Entries, Entry, gallop};
 use crate::Span;
 use crate::iter::Spans;
 use crate::kernels::Op;
@@ -143,6 +144,49 @@ impl Entry for Block {
 
     fn at(&self, pos: u64) -> u64 {
         self.base() + if self.is_full() { pos } else { self.keys.at(pos as u32) as u64 }
+    }
+
+    fn ranks(&self, keys: &[u64], before: u64, out: &mut Vec<u64>) {
+        let Some(own) = self.keys.listed() else {
+            out.extend(keys.iter().map(|&key| before + self.rank(key)));
+            return;
+        };
+        let (base, number) = (self.base(), self.number);
+        let mut at = 0;
+        out.extend(keys.iter().map(|&key| {
+            match number_of(key) {
+                above if above > number => at = own.len(),
+                same if same == number => at = gallop(own, at, low_of(key)),
+                _ => debug_assert!(key < base && at == 0),
+            }
+            before + at as u64
+        }));
+    }
+
+    fn keys_at(&self, positions: &[u64], before: u64, out: &mut Vec<u64>) {
+        let base = self.base();
+        match (&self.keys, self.keys.listed()) {
+            (_, Some(own)) => out.extend(positions.iter().map(|&pos| base + own[(pos - before) as usize] as u64)),
+            (Container::Bitmap(bits), _) => bits.keys_at(positions, before, base, out),
+            _ => out.extend(positions.iter().map(|&pos| self.at(pos - before))),
+        }
+    }
+
+    fn part(&self) -> Part<'_> {
+        if self.is_full() {
+            return Part::One(Some(Span { first: self.base(), last: self.last() }));
+        }
+        Part::of_container(&self.keys, self.base(), 0)
+    }
+
+    fn part_from(&self, first: u64) -> Part<'_> {
+        if number_of(first) >= self.end() {
+            return Part::NONE;
+        }
+        if self.is_full() || first <= self.base() {
+            return self.part();
+        }
+        Part::of_container(&self.keys, self.base(), low_of(first))
     }
 
     fn walk(&self) -> BlockWalk<'_> {

@@ -112,30 +112,26 @@ impl Bitmap {
 
     fn at(&self, pos: u32) -> u16 {
         let stride = self.before.partition_point(|&before| before as u32 <= pos) - 1;
-        let mut left = pos - self.before[stride] as u32;
-        for (at, &word) in self.words[stride * STRIDE..].iter().enumerate() {
-            let ones = word.count_ones();
-            if left < ones {
-                return ((stride * STRIDE + at) * 64) as u16 + select_in_word(word, left) as u16;
-            }
-            left -= ones;
-        }
-        unreachable!("the position lies in the block")
+        kernels::select_from(&self.words, &self.before, stride, pos)
+    }
+
+    /// The keys at ascending positions.
+    pub(crate) fn keys_at(&self, positions: &[u64], before: u64, base: u64, out: &mut Vec<u64>) {
+        let mut stride = 0;
+        out.extend(positions.iter().map(|&pos| {
+            let pos = (pos - before) as u32;
+            stride = super::tree::gallop(&self.before, stride, pos as u16);
+            // What is found is the first that is not below: it is the one, or the one in front is.
+            stride -= usize::from(stride == STRIDES || self.before[stride] as u32 > pos);
+            base + kernels::select_from(&self.words, &self.before, stride, pos) as u64
+        }));
     }
 
     pub(crate) fn write_keys(&self, base: u64, into: &mut Vec<u64>) {
-        for (at, &word) in self.words.iter().enumerate() {
-            let start = base + at as u64 * 64;
-            if word == u64::MAX {
-                into.extend(start..start + 64);
-                continue;
-            }
-            let mut word = word;
-            while word != 0 {
-                into.push(start + word.trailing_zeros() as u64);
-                word &= word - 1;
-            }
-        }
+        let from = into.len();
+        into.resize(from + self.len as usize, 0);
+        let (mut word, mut rest, mut base) = (self.words[0], &self.words[1..], base);
+        kernels::list(&mut word, &mut rest, &mut base, &mut into[from..]);
     }
 
     fn flip(&mut self, key: u16) {
@@ -149,23 +145,6 @@ impl Bitmap {
             self.before[word / STRIDE + 1..].iter_mut().for_each(|before| *before = before.wrapping_sub(1));
         }
     }
-}
-
-/// Index of the `nth` one of a word, counted from 0.
-fn select_in_word(mut word: u64, mut nth: u32) -> u32 {
-    let mut at = 0;
-    for half in [32, 16, 8] {
-        let low = (word & ((1 << half) - 1)).count_ones();
-        if nth >= low {
-            nth -= low;
-            word >>= half;
-            at += half;
-        }
-    }
-    for _ in 0..nth {
-        word &= word - 1;
-    }
-    at + word.trailing_zeros()
 }
 
 impl Container {
@@ -215,9 +194,17 @@ impl Container {
         if 3 * runs.len() < len as usize && runs.len() <= RUNS_MAX {
             return Some(Container::Runs(Arc::new(Runs::new(runs.to_vec()))));
         }
+        if len as usize == runs.len() && runs.len() <= ARRAY_MAX {
+            return Some(Container::Array(Arc::new(runs.iter().map(|run| run.first).collect())));
+        }
         if len as usize <= ARRAY_MAX {
             let mut keys = Vec::with_capacity(len as usize);
-            runs.iter().for_each(|run| keys.extend(run.first..=run.last));
+            for run in runs {
+                keys.push(run.first);
+                if run.first < run.last {
+                    keys.extend(run.first + 1..=run.last);
+                }
+            }
             return Some(Container::Array(Arc::new(keys)));
         }
         let mut words = [0; WORDS];

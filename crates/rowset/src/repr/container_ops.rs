@@ -1,6 +1,7 @@
 //! Two blocks of 2^16 keys at a time.
 
 use super::container::{Container, Run, TOP};
+use super::lists::merge;
 use crate::kernels::{self, Op, STRIDES, WORDS, Words};
 
 /// `left op right`; nothing if no key is left.
@@ -30,7 +31,7 @@ pub(crate) fn combine(op: Op, left: &Container, right: &Container) -> Option<Con
             _ => combine_bitmap(op, right, &bits.words, left),
         },
         _ => match (left.listed(), right.listed()) {
-            (Some(left), Some(right)) => Container::from_keys(merge_keys(op, left, right)),
+            (Some(left), Some(right)) => Container::from_keys(merge(op, left, right)),
             _ if left.weight() + right.weight() > 1024 => combine_words(op, &words_of(left), &words_of(right)),
             _ => Container::from_runs(&sweep_runs(op, walk(left), walk(right))),
         },
@@ -157,47 +158,6 @@ fn words_of(container: &Container) -> Words {
 
 fn has(words: &Words, key: u16) -> bool {
     words[key as usize / 64] >> (key % 64) & 1 == 1
-}
-
-fn merge_keys(op: Op, left: &[u16], right: &[u16]) -> Vec<u16> {
-    let room = match op {
-        Op::Intersection => left.len().min(right.len()),
-        Op::Difference => left.len(),
-        _ => left.len() + right.len(),
-    };
-    let mut out = Vec::with_capacity(room);
-    let (mut at, mut other) = (0, 0);
-    while at < left.len() && other < right.len() {
-        let (l, r) = (left[at], right[other]);
-        match l.cmp(&r) {
-            std::cmp::Ordering::Less => {
-                if op.keeps_left() {
-                    out.push(l);
-                }
-                at += 1;
-            }
-            std::cmp::Ordering::Greater => {
-                if op.keeps_right() {
-                    out.push(r);
-                }
-                other += 1;
-            }
-            std::cmp::Ordering::Equal => {
-                if op.keeps(true, true) {
-                    out.push(l);
-                }
-                at += 1;
-                other += 1;
-            }
-        }
-    }
-    if op.keeps_left() {
-        out.extend_from_slice(&left[at..]);
-    }
-    if op.keeps_right() {
-        out.extend_from_slice(&right[other..]);
-    }
-    out
 }
 
 /// Sweeps over the ends of two lists of runs, in 32 bits, where one past the top is a number too.

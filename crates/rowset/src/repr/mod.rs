@@ -7,6 +7,8 @@
 pub(crate) mod blocks;
 pub(crate) mod container;
 pub(crate) mod container_ops;
+pub(crate) mod lists;
+pub(crate) mod part;
 pub(crate) mod span;
 pub(crate) mod spans;
 pub(crate) mod tree;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::tree::Entry;
+use super::part::Part;
+use super::tree::{Entry, gallop};
 use crate::Span;
 
 /// Pieces of a new chunk.
@@ -40,6 +41,20 @@ impl Chunk {
             }
         }
         Chunk::from_maximal(&joined)
+    }
+
+    /// One chunk's worth of ascending keys; how many ranges they are.
+    pub(crate) fn from_keys(keys: &[u64], into: &mut Vec<Chunk>) -> u64 {
+        let (Some(&base), Some(&last)) = (keys.first(), keys.last()) else { return 0 };
+        let pieces = 1 + keys.windows(2).map(|pair| u64::from(pair[1] - pair[0] != 1)).sum::<u64>();
+        if last - base <= u32::MAX as u64 && keys.len() as u64 <= 4 * pieces && pieces > 1 {
+            let list = keys.iter().map(|&key| (key - base) as u32).collect();
+            into.push(Chunk { base, pieces: Arc::new(Pieces::Keys(list)) });
+        } else {
+            let spans: Vec<Span> = keys.iter().map(|&key| Span { first: key, last: key }).collect();
+            into.extend(Chunk::from_spans(&spans));
+        }
+        pieces
     }
 
     fn from_maximal(spans: &[Span]) -> Vec<Chunk> {
@@ -88,6 +103,27 @@ impl Chunk {
             Pieces::Keys(keys) => into.extend(keys.iter().map(|&key| self.base.wrapping_add(key as u64))),
             Pieces::Spans { .. } => self.walk().for_each(|span| into.extend(span.first..=span.last)),
         }
+    }
+
+    /// Appends the keys of `first ..= last`, if they are single keys for the most part; whether they are.
+    pub(crate) fn write_listed(&self, first: u64, last: u64, into: &mut Vec<u64>) -> bool {
+        if self.len() > 4 * self.pieces() as u64 {
+            return false;
+        }
+        let ChunkWalk { from, to, clip, .. } = self.walk_between(first, last);
+        match &*self.pieces {
+            Pieces::Keys(keys) if from < to => {
+                into.extend(keys[from..to].iter().map(|&key| self.base.wrapping_add(key as u64)));
+            }
+            Pieces::Spans { firsts, ends } if from < to && ends.len() as u64 == ends[ends.len() - 1] => {
+                into.extend(firsts[from..to].iter().map(|&key| self.base.wrapping_add(key)));
+            }
+            Pieces::Spans { .. } => {
+                self.walk_between(clip.first, clip.last).for_each(|span| into.extend(span.first..=span.last))
+            }
+            _ => {}
+        }
+        true
     }
 
     fn pieces(&self) -> usize {
@@ -270,6 +306,57 @@ impl Entry for Chunk {
             }
         };
         self.base.wrapping_add(offset)
+    }
+
+    fn ranks(&self, keys: &[u64], before: u64, out: &mut Vec<u64>) {
+        let Pieces::Keys(own) = &*self.pieces else {
+            out.extend(keys.iter().map(|&key| before + self.rank(key)));
+            return;
+        };
+        let (first, last) = (self.first_key(), self.last_key());
+        let mut at = 0;
+        out.extend(keys.iter().map(|&key| {
+            let offset = key.clamp(first, last).wrapping_sub(self.base) as u32;
+            at = gallop(own, at, offset);
+            before + at as u64 + u64::from(key > last)
+        }));
+    }
+
+    fn keys_at(&self, positions: &[u64], before: u64, out: &mut Vec<u64>) {
+        match &*self.pieces {
+            Pieces::Keys(own) => {
+                out.extend(positions.iter().map(|&pos| self.base.wrapping_add(own[(pos - before) as usize] as u64)));
+            }
+            _ => out.extend(positions.iter().map(|&pos| self.at(pos - before))),
+        }
+    }
+
+    fn part(&self) -> Part<'_> {
+        match &*self.pieces {
+            Pieces::Keys(keys) => Part::Offsets { base: self.base, keys },
+            Pieces::Spans { firsts, ends } => Part::Ranges { base: self.base, firsts, ends, before: 0 },
+        }
+    }
+
+    fn part_from(&self, first: u64) -> Part<'_> {
+        if first <= self.first_key() {
+            return self.part();
+        }
+        if first > self.last_key() {
+            return Part::NONE;
+        }
+        let offset = first.wrapping_sub(self.base);
+        match &*self.pieces {
+            Pieces::Keys(keys) => {
+                let from = keys.partition_point(|&own| (own as u64) < offset);
+                Part::Offsets { base: self.base, keys: &keys[from..] }
+            }
+            Pieces::Spans { firsts, ends } => {
+                let from = at_or_after(firsts, ends, offset);
+                let before = if from == 0 { 0 } else { ends[from - 1] };
+                Part::Ranges { base: self.base, firsts: &firsts[from..], ends: &ends[from..], before }
+            }
+        }
     }
 
     fn walk(&self) -> ChunkWalk<'_> {

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::part::Part;
 use crate::Span;
 
 /// What a tree is made of: some keys of an interval that no other entry's interval meets.
@@ -28,6 +29,18 @@ pub(crate) trait Entry: Clone {
     fn rank(&self, key: u64) -> u64;
     /// The key at a position below `len`.
     fn at(&self, pos: u64) -> u64;
+    /// `before + rank(key)` of each of the keys, which ascend.
+    fn ranks(&self, keys: &[u64], before: u64, out: &mut Vec<u64>) {
+        out.extend(keys.iter().map(|&key| before + self.rank(key)));
+    }
+    /// `at(pos - before)` of each of the positions, which ascend.
+    fn keys_at(&self, positions: &[u64], before: u64, out: &mut Vec<u64>) {
+        out.extend(positions.iter().map(|&pos| self.at(pos - before)));
+    }
+    /// The way forward through its keys.
+    fn part(&self) -> Part<'_>;
+    /// The same from the run that holds `first`, or the next one, on.
+    fn part_from(&self, first: u64) -> Part<'_>;
     /// Its runs, which may touch.
     fn walk(&self) -> Self::Walk<'_>;
     /// The same for the keys of `first ..= last`.
@@ -584,10 +597,14 @@ fn split_node<E: Entry>(node: &Arc<Node<E>>, key: u64) -> (Option<Arc<Node<E>>>,
 /// Entries in order, from both ends.
 #[derive(Clone)]
 pub(crate) struct Entries<'a, E> {
+    tree: &'a Tree<E>,
     front: Path<'a, E>,
-    back: Path<'a, E>,
+    /// Only when it is asked for.
+    back: Option<Path<'a, E>>,
     /// Keys of the entries that have not come yet; every entry has at least one.
     left: u64,
+    /// Keys up to the end of the last entry that has not come yet.
+    end: u64,
 }
 
 #[derive(Clone)]
@@ -601,10 +618,22 @@ struct Path<'a, E> {
 impl<'a, E: Entry> Entries<'a, E> {
     fn new(tree: &'a Tree<E>, from: u64, start: u64, end: u64) -> Entries<'a, E> {
         let mut front = Path { above: Vec::new(), entries: &[], at: 0 };
-        let mut back = front.clone();
         if let Some(root) = &tree.root {
             front.descend(root, |node| node.kid_for(from));
-            let mut pos = end.saturating_sub(1);
+        }
+        Entries { tree, front, back: None, left: end - start, end }
+    }
+
+    /// Keys of the entries that have not come yet.
+    pub(crate) fn keys_left(&self) -> u64 {
+        self.left
+    }
+
+    /// The way to the last entry that has not come yet.
+    fn path_back(&self) -> Path<'a, E> {
+        let mut back = Path { above: Vec::new(), entries: &[], at: 0 };
+        if let Some(root) = &self.tree.root {
+            let mut pos = self.end.saturating_sub(1);
             back.descend(root, |node| {
                 let at = node.ends.partition_point(|&end| end <= pos).min(node.width() - 1);
                 pos -= node.before(at);
@@ -612,12 +641,7 @@ impl<'a, E: Entry> Entries<'a, E> {
             });
             back.at += 1;
         }
-        Entries { front, back, left: end - start }
-    }
-
-    /// Keys of the entries that have not come yet.
-    pub(crate) fn keys_left(&self) -> u64 {
-        self.left
+        back
     }
 }
 
@@ -680,12 +704,29 @@ impl<'a, E: Entry> Iterator for Entries<'a, E> {
 
 impl<'a, E: Entry> DoubleEndedIterator for Entries<'a, E> {
     fn next_back(&mut self) -> Option<&'a E> {
-        if self.left == 0 || (self.back.at == 0 && !self.back.previous_leaf()) {
+        if self.left == 0 {
             return None;
         }
-        self.back.at -= 1;
-        let entry = &self.back.entries[self.back.at];
+        let mut back = self.back.take().unwrap_or_else(|| self.path_back());
+        if back.at == 0 && !back.previous_leaf() {
+            return None;
+        }
+        back.at -= 1;
+        let entry = &back.entries[back.at];
         self.left -= entry.len();
+        self.back = Some(back);
         Some(entry)
     }
+}
+
+/// Index of the first of an ascending list, from `from` on, that is not below `key`: in steps that double.
+#[inline]
+pub(crate) fn gallop<T: Copy + PartialOrd>(list: &[T], from: usize, key: T) -> usize {
+    let rest = &list[from..];
+    let mut bound = 8;
+    while bound < rest.len() && rest[bound] < key {
+        bound *= 2;
+    }
+    let low = if bound == 8 { 0 } else { bound / 2 };
+    from + low + rest[low..bound.min(rest.len())].partition_point(|&own| own < key)
 }
