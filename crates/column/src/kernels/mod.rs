@@ -5,7 +5,7 @@ pub mod compare;
 mod gather;
 pub mod hash;
 mod join;
-mod radix;
+pub mod radix;
 pub mod sort;
 pub(crate) mod words;
 

@@ -4,9 +4,11 @@ use rayon::prelude::*;
 
 /// A word and where it came from.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Entry {
-    pub(super) word: u64,
-    pub(super) position: u32,
+pub struct Entry {
+    /// What is sorted by.
+    pub word: u64,
+    /// What comes along.
+    pub position: u32,
 }
 
 /// Up to here the plainest way is the fastest.
@@ -19,7 +21,7 @@ const DIGIT: u32 = 8;
 const DIGITS: u32 = 3;
 
 /// Sorts by word; entries of one word keep their order.
-pub(super) fn sort(entries: &mut [Entry]) {
+pub fn sort(entries: &mut [Entry]) {
     if entries.len() <= FEW {
         return insert_in_order(entries);
     }

@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema};
 use column::kernels::compare::equal_cells;
+use column::kernels::radix::{self, Entry};
 use column::{Chunk, ColumnSource, NO_ROW};
 use formula::{Aggregate, Expr};
 use graph::{Moment, Step};
@@ -291,7 +292,7 @@ impl AggregationLive {
         for slot in self.touched.take() {
             match (self.groups.is_present(slot), self.rows[slot as usize]) {
                 (true, NO_ROW) => fresh.push(slot),
-                (true, row) => known.push((row, slot)),
+                (true, row) => known.push(Entry { word: row, position: slot }),
                 (false, row) => {
                     if row != NO_ROW {
                         gone.push(row);
@@ -303,7 +304,7 @@ impl AggregationLive {
         }
         let mut writes = Writes { removed: Before(RowSet::from_keys(gone)), ..Writes::default() };
         if !known.is_empty() {
-            known.sort_unstable();
+            radix::sort(&mut known);
             writes.modified = self.differences(now, step, &known)?;
         }
         if !fresh.is_empty() {
@@ -318,9 +319,9 @@ impl AggregationLive {
     }
 
     /// For each column the known groups whose result is not what is stored.
-    fn differences(&self, now: &View, step: Step, known: &[(u64, u32)]) -> Result<Vec<Option<(RowSet, Chunk)>>, Error> {
-        let keys: Vec<u64> = known.iter().map(|(row, _)| *row).collect();
-        let slots: Vec<u32> = known.iter().map(|(_, slot)| *slot).collect();
+    fn differences(&self, now: &View, step: Step, known: &[Entry]) -> Result<Vec<Option<(RowSet, Chunk)>>, Error> {
+        let keys: Vec<u64> = known.iter().map(|entry| entry.word).collect();
+        let slots: Vec<u32> = known.iter().map(|entry| entry.position).collect();
         let rows = RowSet::from_sorted_keys(&keys);
         let mut modified = vec![None; self.store.columns().len()];
         for (at, output) in self.maker.outputs().iter().enumerate() {

@@ -353,11 +353,14 @@ impl AsofLive {
         } else {
             Vec::new()
         };
-        rows.each_place(|position, slot, stamp, _| {
-            let mut unknown = Place::UNKNOWN;
-            let hint = hints.get_mut(slot as usize).unwrap_or(&mut unknown);
-            matched[position] = self.how.find(&self.right[slot as usize], stamp, hint);
-        });
+        for batch in rows.placed().chunks(BATCH) {
+            touch(&self.right, batch);
+            for (slot, stamp, position) in batch {
+                let mut unknown = Place::UNKNOWN;
+                let hint = hints.get_mut(*slot as usize).unwrap_or(&mut unknown);
+                matched[*position as usize] = self.how.find(&self.right[*slot as usize], *stamp, hint);
+            }
+        }
         matched
     }
 
@@ -402,13 +405,16 @@ impl AsofLive {
         let gone = &update.removed | &back;
         let moving = update.shifts.moved(&Before(change.before().rows() - &gone.0));
         let fresh = if restamped { &update.added | &update.modified } else { update.added.clone() };
-        let mut dirty: Vec<(u32, u64)> = Vec::new();
+        let mut dirty: Vec<(u32, u64, u64)> = Vec::new();
         if !gone.0.is_empty() {
             let rows = self.rows_found(Side::Right, change.before(), &gone.0)?;
-            rows.each(|slot, stamp, key| {
-                self.right[slot as usize].remove(stamp, key);
-                dirty.push((slot, stamp));
-            });
+            for batch in rows.by_group(self.right.len()).chunks(BATCH) {
+                touch(&self.right, batch);
+                for &(slot, stamp, key) in batch {
+                    self.right[slot as usize].remove(stamp, key);
+                    dirty.push((slot, stamp, 0));
+                }
+            }
         }
         if !moving.0.is_empty() {
             let rows = self.rows_found(Side::Right, change.before(), &moving.0)?;
@@ -433,55 +439,70 @@ impl AsofLive {
         }
         if !fresh.is_empty() {
             let rows = self.rows_of(Side::Right, change.now(), &fresh, true)?;
-            rows.each(|slot, stamp, key| {
-                self.right[slot as usize].insert(Entry { stamp, key, tag: () });
-                dirty.push((slot, stamp));
-            });
+            for batch in rows.by_group(self.right.len()).chunks(BATCH) {
+                touch(&self.right, batch);
+                for &(slot, stamp, key) in batch {
+                    self.right[slot as usize].insert(Entry { stamp, key, tag: () });
+                    dirty.push((slot, stamp, 0));
+                }
+            }
         }
         self.match_again(dirty, &gone.0, &fresh, &mut result);
         Ok(result)
     }
 
-    /// Matches the left rows again that a change at these stamps can reach.
-    fn match_again(&mut self, mut dirty: Vec<(u32, u64)>, gone: &RowSet, fresh: &RowSet, result: &mut RightChange) {
+    /// Matches the left rows again that a change at these stamps (slot, stamp, 0) can reach.
+    fn match_again(
+        &mut self,
+        mut dirty: Vec<(u32, u64, u64)>,
+        gone: &RowSet,
+        fresh: &RowSet,
+        result: &mut RightChange,
+    ) {
         let Some(left) = &mut self.left else { return };
-        dirty.sort_unstable();
+        if !dirty.is_sorted() {
+            dirty.sort_unstable();
+        }
         dirty.dedup();
         let mut reached: Option<(u32, u64)> = None;
-        for (slot, stamp) in dirty {
-            let line = &mut left[slot as usize];
-            if line.is_empty() {
-                continue;
-            }
-            let right = &self.right[slot as usize];
-            let (from, to) = self.how.reach(right, stamp);
-            // What the last interval covered is matched already.
-            let from = match reached {
-                Some((last, end)) if last == slot && end >= from => match end.checked_add(1) {
-                    Some(next) => next,
-                    None => continue,
-                },
-                _ => from,
-            };
-            if from > to {
-                continue;
-            }
-            reached = Some((slot, to));
-            let mut hint = Place::START;
-            let how = &self.how;
-            line.walk(line.lower((from, 0)), |stamp, key, tag| {
-                if stamp > to {
-                    return false;
+        for batch in dirty.chunks(BATCH) {
+            touch(left, batch);
+            touch(&self.right, batch);
+            for &(slot, stamp, _) in batch {
+                let line = &mut left[slot as usize];
+                if line.is_empty() {
+                    continue;
                 }
-                let now = how.find(right, stamp, &mut hint);
-                // A key that was freed and taken again is another row under the same key.
-                let replaced = now == *tag && gone.contains(now) && fresh.contains(now);
-                if now != *tag || replaced {
-                    *tag = now;
-                    result.rematched.push((key, now));
+                let right = &self.right[slot as usize];
+                let (from, to) = self.how.reach(right, stamp);
+                // What the last interval covered is matched already.
+                let from = match reached {
+                    Some((last, end)) if last == slot && end >= from => match end.checked_add(1) {
+                        Some(next) => next,
+                        None => continue,
+                    },
+                    _ => from,
+                };
+                if from > to {
+                    continue;
                 }
-                true
-            });
+                reached = Some((slot, to));
+                let mut hint = Place::UNKNOWN;
+                let how = &self.how;
+                line.walk(line.lower((from, 0)), |stamp, key, tag| {
+                    if stamp > to {
+                        return false;
+                    }
+                    let now = how.find(right, stamp, &mut hint);
+                    // A key that was freed and taken again is another row under the same key.
+                    let replaced = now == *tag && gone.contains(now) && fresh.contains(now);
+                    if now != *tag || replaced {
+                        *tag = now;
+                        result.rematched.push((key, now));
+                    }
+                    true
+                });
+            }
         }
     }
 
@@ -496,19 +517,22 @@ impl AsofLive {
         let how = self.how.clone();
         let right = &self.right;
         let Some(left) = &mut self.left else { return Ok(()) };
-        for (slot, stamp, key) in rows.by_group(right.len()) {
-            let line = &mut left[slot as usize];
-            let (from, to) = if how.strategy == Strategy::Backward {
-                (stamp, stamp.saturating_add(how.tolerance.unwrap_or(u64::MAX)))
-            } else {
-                how.reach(&right[slot as usize], stamp)
-            };
-            line.walk(line.lower((from, 0)), |at, row, tag| {
-                if *tag == key {
-                    result.modified.push(row);
-                }
-                at <= to && (*tag == key || !how.runs_end(at, stamp))
-            });
+        for batch in rows.by_group(right.len()).chunks(BATCH) {
+            touch(left, batch);
+            for &(slot, stamp, key) in batch {
+                let line = &mut left[slot as usize];
+                let (from, to) = if how.strategy == Strategy::Backward {
+                    (stamp, stamp.saturating_add(how.tolerance.unwrap_or(u64::MAX)))
+                } else {
+                    how.reach(&right[slot as usize], stamp)
+                };
+                line.walk(line.lower((from, 0)), |at, row, tag| {
+                    if *tag == key {
+                        result.modified.push(row);
+                    }
+                    at <= to && (*tag == key || !how.runs_end(at, stamp))
+                });
+            }
         }
         result.columns = changed.into_iter().map(|at| self.left_width + at).collect();
         Ok(())
@@ -605,6 +629,13 @@ impl Rows {
         }
     }
 
+    /// Slot, stamp and position, in the order of the rows.
+    fn placed(&self) -> Vec<(u32, u64, u64)> {
+        let mut placed = Vec::with_capacity(self.slots.len());
+        self.each_place(|position, slot, stamp, _| placed.push((slot, stamp, position as u64)));
+        placed
+    }
+
     /// Slot, stamp and key, group by group: what one search has brought into the cache, the next one uses.
     fn by_group(&self, groups: usize) -> Vec<(u32, u64, u64)> {
         let mut sorted = Vec::with_capacity(self.slots.len());
@@ -631,6 +662,15 @@ impl Rows {
         slots.dedup();
         slots
     }
+}
+
+/// Searches whose memory is loaded together.
+const BATCH: usize = 64;
+
+/// Loads what the searches of a batch will look at, so that their cache misses overlap.
+fn touch<T: Copy>(lines: &[Timeline<T>], batch: &[(u32, u64, u64)]) {
+    let seen = batch.iter().map(|(slot, stamp, _)| lines[*slot as usize].touch(*stamp));
+    std::hint::black_box(seen.fold(0, u64::wrapping_add));
 }
 
 /// Whether something a group may be made for so many changed rows: work is the change, not the groups.

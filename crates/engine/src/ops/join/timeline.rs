@@ -82,10 +82,15 @@ impl<T: Copy> Chunk<T> {
     }
 }
 
+/// About where a stamp is among `len` of them that lie in `from ..= to`.
+fn guess(len: usize, from: u64, to: u64, stamp: u64) -> usize {
+    let part = stamp.saturating_sub(from) as f64 / (to - from).max(1) as f64;
+    ((part * len as f64) as usize).min(len - 1)
+}
+
 /// The first of these ascending stamps that is not less than `stamp`; they lie in `from ..= to`.
 fn lower_bound(stamps: &[u64], from: u64, to: u64, stamp: u64) -> usize {
-    let part = stamp.saturating_sub(from) as f64 / (to - from).max(1) as f64;
-    let guess = ((part * stamps.len() as f64) as usize).min(stamps.len() - 1);
+    let guess = guess(stamps.len(), from, to, stamp);
     let (mut low, mut high, mut stride) = (guess, guess, 4);
     if stamps[guess] < stamp {
         low = guess + 1;
@@ -115,6 +120,17 @@ impl<T> Default for Timeline<T> {
 impl<T: Copy> Timeline<T> {
     pub(super) fn is_empty(&self) -> bool {
         self.chunks.is_empty()
+    }
+
+    /// Loads what a search for this stamp will look at. Loads of several searches do not wait for each
+    /// other, as the searches would; what comes back means nothing.
+    #[inline]
+    pub(super) fn touch(&self, stamp: u64) -> u64 {
+        let chunk = self.ends.partition_point(|end| *end < stamp).min(self.ends.len().saturating_sub(1));
+        let Some(found) = self.chunks.get(chunk) else { return 0 };
+        let from = chunk.checked_sub(1).map_or(0, |previous| self.ends[previous]);
+        let at = guess(found.stamps.len(), from, self.ends[chunk], stamp);
+        found.stamps[at] ^ found.rows[at].0
     }
 
     /// Adds an entry; at the end without a search.
