@@ -1,7 +1,8 @@
 //! The rows of each key: what joins and aggregations keep beside their key table, by slot.
 //!
 //! First and last row stand in the slot itself, where one cache line holds all that most questions
-//! want. A few rows more are a sorted list in a pool of lists of that size, many are a row set. Rows come
+//! want, and so do the last few that came. A few rows more are a sorted list in a pool of lists of that
+//! size, many are a row set. Rows come
 //! and go in batches: what a batch will touch is loaded before it is looked at, so that the cache
 //! misses of different slots overlap.
 
@@ -13,6 +14,8 @@ const SIZES: usize = 5;
 const SMALLEST: usize = 4;
 /// Beyond this many rows a key's rows are a row set.
 const FEW: usize = SMALLEST << (SIZES - 1);
+/// Rows that stand in the slot before they go to the list together.
+const TAIL: usize = 2;
 /// Slots whose memory is loaded together.
 const BATCH: usize = 64;
 
@@ -30,25 +33,37 @@ pub struct KeyRows {
 struct Head {
     first: u64,
     last: u64,
+    /// The last rows, that are not in the list yet: a row that comes at the end touches only the slot.
+    tail: [u64; TAIL],
     /// Which list or row set.
     place: u32,
     /// Rows in the list.
     len: u16,
+    tail_len: u8,
     form: Form,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     None,
-    /// One row, or the ends of a key whose rows never leave.
+    /// The ends of a key whose rows never leave.
     Ends,
-    /// All rows, ascending, in a list of this size.
+    /// A few rows: no list yet, only the tail.
+    Tail,
+    /// A few rows, ascending: in a list of this size, and then the tail.
     List(u8),
-    /// All rows, in a row set.
+    /// All rows, in a row set; no tail.
     Many,
 }
 
-const NOBODY: Head = Head { first: NO_ROW, last: NO_ROW, place: 0, len: 0, form: Form::None };
+const NOBODY: Head =
+    Head { first: NO_ROW, last: NO_ROW, tail: [NO_ROW; TAIL], place: 0, len: 0, tail_len: 0, form: Form::None };
+
+impl Head {
+    fn tail(&self) -> &[u64] {
+        &self.tail[..self.tail_len as usize]
+    }
+}
 
 /// Lists of one size.
 #[derive(Default)]
@@ -134,7 +149,7 @@ impl KeyRows {
             let head = &mut self.heads[*slot as usize];
             match head.form {
                 Form::None => continue,
-                Form::Ends => {}
+                Form::Ends | Form::Tail => {}
                 Form::List(size) => {
                     let (size, len) = (size as usize, head.len as usize);
                     let list = &mut self.lists[size].room(size, head.place)[..len];
@@ -145,6 +160,7 @@ impl KeyRows {
                     *rows = shifts.forward(&Before(std::mem::take(rows)));
                 }
             }
+            head.tail[..head.tail_len as usize].iter_mut().for_each(|row| *row = shifts.forward_key(*row));
             (head.first, head.last) = (shifts.forward_key(head.first), shifts.forward_key(head.last));
         }
     }
@@ -191,7 +207,11 @@ impl KeyRows {
                     each(head.last);
                 }
             }
-            Form::List(size) => self.lists[size as usize].list(size as usize, head).iter().copied().for_each(each),
+            Form::Tail => head.tail().iter().copied().for_each(each),
+            Form::List(size) => {
+                let list = self.lists[size as usize].list(size as usize, head);
+                list.iter().chain(head.tail()).copied().for_each(each);
+            }
             Form::Many => self.many[head.place as usize].iter().for_each(each),
         }
     }
@@ -212,7 +232,7 @@ impl KeyRows {
         let lens: u64 = slots.iter().map(|slot| u64::from(self.heads[*slot as usize].len)).sum();
         std::hint::black_box(lens);
         let end = |slot: &u32| match self.heads[*slot as usize] {
-            Head { form: Form::List(size), place, len, .. } => {
+            Head { form: Form::List(size), place, len, tail_len, .. } if tail_len as usize == TAIL => {
                 let at = place as usize * capacity(size as usize) + len as usize;
                 self.lists[size as usize].cells[at - 1]
             }
@@ -225,28 +245,19 @@ impl KeyRows {
     fn enter_one(&mut self, slot: u32, row: u64) {
         let head = &mut self.heads[slot as usize];
         match head.form {
-            Form::None => *head = Head { first: row, last: row, len: 0, place: 0, form: Form::Ends },
-            Form::Ends if !self.all => (head.first, head.last) = (head.first.min(row), head.last.max(row)),
-            Form::Ends => {
-                let place = self.lists[0].take(0);
-                let (first, last) = (head.first.min(row), head.last.max(row));
-                self.lists[0].room(0, place)[..2].copy_from_slice(&[first, last]);
-                *head = Head { first, last, place, len: 2, form: Form::List(0) };
+            Form::None if self.all => {
+                *head = Head { first: row, last: row, tail_len: 1, form: Form::Tail, ..NOBODY };
+                head.tail[0] = row;
             }
-            Form::List(size) => {
-                let (size, len) = (size as usize, head.len as usize);
-                if len == capacity(size) {
-                    return self.widen(slot, row);
-                }
-                let list = &mut self.lists[size].room(size, head.place)[..=len];
-                if row > head.last {
-                    list[len] = row;
+            Form::None => *head = Head { first: row, last: row, form: Form::Ends, ..NOBODY },
+            Form::Ends => (head.first, head.last) = (head.first.min(row), head.last.max(row)),
+            Form::Tail | Form::List(_) => {
+                if row > head.last && (head.tail_len as usize) < TAIL {
+                    head.tail[head.tail_len as usize] = row;
+                    (head.tail_len, head.last) = (head.tail_len + 1, row);
                 } else {
-                    let at = list[..len].partition_point(|known| *known < row);
-                    list.copy_within(at..len, at + 1);
-                    list[at] = row;
+                    self.enter_list(slot, row);
                 }
-                (head.first, head.last, head.len) = (list[0], list[len], head.len + 1);
             }
             Form::Many => {
                 self.many[head.place as usize].insert(row);
@@ -255,44 +266,55 @@ impl KeyRows {
         }
     }
 
-    /// A full list becomes one of the next size, or a row set, with one row more.
-    fn widen(&mut self, slot: u32, row: u64) {
+    /// The tail goes to the list, and the row after it or to its place.
+    fn enter_list(&mut self, slot: u32, row: u64) {
         let head = self.heads[slot as usize];
-        let Form::List(size) = head.form else { return };
-        let size = size as usize;
-        if capacity(size) == FEW {
-            let mut rows = RowSet::from_sorted_keys(self.lists[size].list(size, &head));
-            rows.insert(row);
-            self.release(&head);
-            return self.keep_many(slot, rows);
+        let (tail, rows) = (head.tail_len as usize, head.len as usize + head.tail_len as usize);
+        match head.form {
+            Form::Tail => {
+                let place = self.lists[0].take(0);
+                self.heads[slot as usize] = Head { place, len: 0, form: Form::List(0), ..head };
+            }
+            Form::List(size) if rows < capacity(size as usize) => {}
+            Form::List(size) if capacity(size as usize) < FEW => self.resize(slot, size as usize + 1),
+            _ => {
+                let mut all = self.to_rows(slot);
+                all.insert(row);
+                self.release(&head);
+                return self.keep_many(slot, all);
+            }
         }
-        self.resize(slot, size + 1);
-        self.enter_one(slot, row);
+        let head = &mut self.heads[slot as usize];
+        let Form::List(size) = head.form else { return };
+        let list = self.lists[size as usize].room(size as usize, head.place);
+        list[head.len as usize..rows].copy_from_slice(&head.tail[..tail]);
+        (head.len, head.tail_len) = (rows as u16, 0);
+        if row > head.last {
+            (head.tail[0], head.tail_len, head.last) = (row, 1, row);
+        } else {
+            let at = list[..rows].partition_point(|known| *known < row);
+            list.copy_within(at..rows, at + 1);
+            list[at] = row;
+            (head.first, head.last, head.len) = (list[0], list[rows], head.len + 1);
+        }
     }
 
     #[inline]
     fn leave_one(&mut self, slot: u32, row: u64) {
         let head = &mut self.heads[slot as usize];
         match head.form {
-            Form::None => {}
-            Form::Ends => {
-                if head.first == row && head.last == row {
-                    *head = NOBODY;
+            Form::None | Form::Ends => {}
+            Form::Tail | Form::List(_) => {
+                if let Some(at) = head.tail().iter().position(|known| *known == row) {
+                    head.tail.copy_within(at + 1.., at);
+                    head.tail_len -= 1;
+                } else if let Form::List(size) = head.form {
+                    let list = &mut self.lists[size as usize].room(size as usize, head.place)[..head.len as usize];
+                    let Ok(at) = list.binary_search(&row) else { return };
+                    list.copy_within(at + 1.., at);
+                    head.len -= 1;
                 }
-            }
-            Form::List(size) => {
-                let (size, len) = (size as usize, head.len as usize);
-                let list = &mut self.lists[size].room(size, head.place)[..len];
-                let Ok(at) = list.binary_search(&row) else { return };
-                list.copy_within(at + 1.., at);
-                (head.first, head.last, head.len) = (list[0], list[len - 2], head.len - 1);
-                if len == 2 {
-                    let alone = Head { first: head.first, last: head.first, len: 0, place: 0, form: Form::Ends };
-                    let head = std::mem::replace(head, alone);
-                    self.release(&head);
-                } else if size > 0 && len - 1 <= capacity(size) / 4 {
-                    self.resize(slot, size - 1);
-                }
+                self.left(slot);
             }
             Form::Many => {
                 let rows = &mut self.many[head.place as usize];
@@ -308,6 +330,29 @@ impl KeyRows {
                     self.heads[slot as usize] = Head { place, len: rows.len() as u16, form, ..head };
                 }
             }
+        }
+    }
+
+    /// A row left list or tail: the ends are told anew, a list that is too large is given back.
+    fn left(&mut self, slot: u32) {
+        let head = &mut self.heads[slot as usize];
+        let list: &[u64] = match head.form {
+            Form::List(size) => self.lists[size as usize].list(size as usize, head),
+            _ => &[],
+        };
+        let ends = (list.first().or(head.tail().first()), head.tail().last().or(list.last()));
+        let (Some(first), Some(last)) = ends else { return self.reset(slot) };
+        (head.first, head.last) = (*first, *last);
+        match head.form {
+            Form::List(_) if head.len == 0 => {
+                let tail = Head { form: Form::Tail, place: 0, ..*head };
+                let old = std::mem::replace(head, tail);
+                self.release(&old);
+            }
+            Form::List(size) if size > 0 && head.len as usize <= capacity(size as usize) / 4 => {
+                self.resize(slot, size as usize - 1);
+            }
+            _ => {}
         }
     }
 
@@ -331,12 +376,12 @@ impl KeyRows {
             self.many.len() as u32 - 1
         });
         self.many[place as usize] = rows;
-        self.heads[slot as usize] = Head { first, last, place, len: 0, form: Form::Many };
+        self.heads[slot as usize] = Head { first, last, place, form: Form::Many, ..NOBODY };
     }
 
     fn release(&mut self, head: &Head) {
         match head.form {
-            Form::None | Form::Ends => {}
+            Form::None | Form::Ends | Form::Tail => {}
             Form::List(size) => self.lists[size as usize].unused.push(head.place),
             Form::Many => {
                 self.many[head.place as usize] = RowSet::new();

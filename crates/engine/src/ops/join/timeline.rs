@@ -50,8 +50,12 @@ struct Chunk<T> {
 }
 
 impl<T: Copy> Chunk<T> {
-    fn of(entry: Entry<T>) -> Chunk<T> {
-        Chunk { stamps: vec![entry.stamp], rows: vec![(entry.key, entry.tag)] }
+    /// A chunk with room for `capacity` entries, and one in it.
+    fn of(entry: Entry<T>, capacity: usize) -> Chunk<T> {
+        let mut chunk = Chunk { stamps: Vec::with_capacity(capacity), rows: Vec::with_capacity(capacity) };
+        chunk.stamps.push(entry.stamp);
+        chunk.rows.push((entry.key, entry.tag));
+        chunk
     }
 
     fn get(&self, at: usize) -> Option<Entry<T>> {
@@ -160,8 +164,10 @@ impl<T: Copy> Timeline<T> {
     }
 
     fn push(&mut self, entry: Entry<T>) {
+        // Only a group that has filled a chunk before is worth the room of a whole one.
+        let capacity = if self.chunks.is_empty() { 1 } else { CHUNK };
         self.ends.push(entry.stamp);
-        self.chunks.push(Chunk::of(entry));
+        self.chunks.push(Chunk::of(entry, capacity));
     }
 
     /// Removes the entry of this stamp and key.
@@ -183,6 +189,9 @@ impl<T: Copy> Timeline<T> {
 
     /// The first place at or after (stamp, key); the end if there is none.
     pub(super) fn lower(&self, at: (u64, u64)) -> Place {
+        if self.ends.last().is_none_or(|end| *end < at.0) {
+            return Place { chunk: self.chunks.len(), at: 0 };
+        }
         // The ends alone decide, but for the chunks that end with this very stamp.
         let before = self.ends.partition_point(|end| *end < at.0);
         let equal = self.ends[before..].iter().take_while(|end| **end == at.0).count();
