@@ -263,6 +263,13 @@ impl Groups {
         self.picks.is_some()
     }
 
+    /// Of the groups of these rows those whose first or last row is among them.
+    pub(crate) fn picked(&self, slots: &[u32], rows: &RowSet) -> Vec<u32> {
+        let Some(picks) = &self.picks else { return Vec::new() };
+        let is_end = |slot: u32, row: u64| picks.first(slot) == row || picks.last(slot) == row;
+        slots.iter().zip(rows.iter()).filter(|(slot, row)| is_end(**slot, *row)).map(|(slot, _)| *slot).collect()
+    }
+
     /// A group that emptied is forgotten: its state and its key are freed.
     pub(crate) fn forget(&mut self, slot: u32) {
         self.states.iter_mut().flatten().for_each(|(_, state)| state.reset(slot));

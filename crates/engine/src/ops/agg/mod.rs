@@ -271,10 +271,13 @@ impl AggregationLive {
         }
         let slots =
             self.groups.find(&self.maker.keys(change.now(), &update.modified)?, update.modified.len() as usize)?;
-        for input in changed {
-            if !self.maker.is_summed(input) {
-                continue;
-            }
+        let summed: Vec<usize> = changed.into_iter().filter(|input| self.maker.is_summed(*input)).collect();
+        if summed.is_empty() {
+            // A first or last cell is another one only if the row it comes from changed.
+            self.touched.add(&self.groups.picked(&slots, &update.modified), self.groups.slots());
+            return Ok(());
+        }
+        for input in summed {
             let old = self.maker.input(input).evaluate(change.before(), &modified_before.0)?;
             let new = self.maker.input(input).evaluate(change.now(), &update.modified)?;
             self.groups.revalue(input, &slots, &old, &new);
