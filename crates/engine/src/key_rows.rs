@@ -9,8 +9,8 @@
 use column::NO_ROW;
 use rowset::{Before, RowSet, Shifts};
 
-/// Lists hold 4, 8 … 64 rows.
-const SIZES: usize = 5;
+/// Lists hold 4, 8 … 1,024 rows.
+const SIZES: usize = 9;
 const SMALLEST: usize = 4;
 /// Beyond this many rows a key's rows are a row set.
 const FEW: usize = SMALLEST << (SIZES - 1);
