@@ -267,11 +267,14 @@ impl AsBlocks {
     fn add_keys(&mut self, keys: &[u64]) {
         self.seal();
         let mut keys = keys;
+        let mut lows = Vec::new();
         while let Some(&first) = keys.first() {
             // No more than a block's worth can lie in one block.
             let near = &keys[..keys.len().min(1 << 16)];
             let (block, rest) = keys.split_at(near.partition_point(|&key| number_of(key) == number_of(first)));
-            if let Some(keys) = Container::from_keys(block.iter().map(|&key| low_of(key)).collect()) {
+            lows.clear();
+            lows.extend(block.iter().map(|&key| low_of(key)));
+            if let Some(keys) = Container::from_keys(&lows) {
                 self.add(Block::one(number_of(first), keys));
             }
             keys = rest;

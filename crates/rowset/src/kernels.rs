@@ -2,6 +2,9 @@
 //! instructions; the plain one is the oracle of the other.
 #![allow(unsafe_code)]
 
+#[cfg(target_arch = "x86_64")]
+use crate::eights;
+
 /// Words of a block's bitmap.
 pub(crate) const WORDS: usize = 1024;
 /// Words between two accumulated counts.
@@ -58,16 +61,18 @@ impl Op {
 
 #[inline(always)]
 fn tally_body(words: &Words, before: &mut Counts) -> Tally {
-    let (mut keys, mut runs, mut carry) = (0u32, 0u32, 0u64);
-    for (at, stride) in words.as_chunks::<STRIDE>().0.iter().enumerate() {
-        before[at] = keys as u16;
-        for &word in stride {
-            keys += word.count_ones();
-            runs += (word & !(word << 1 | carry)).count_ones();
-            carry = word >> 63;
-        }
+    let (mut keys, mut runs) = (0u64, 0u64);
+    let mut carry = 0;
+    for (before, stride) in before.iter_mut().zip(words.as_chunks::<STRIDE>().0) {
+        *before = keys as u16;
+        keys += stride.iter().map(|word| word.count_ones() as u64).sum::<u64>();
+        // Where a run begins in a word, and then whether it began in the word in front.
+        runs += stride.iter().map(|&word| (word & !(word << 1)).count_ones() as u64).sum::<u64>();
+        let joins: u64 = stride[1..].iter().zip(stride).map(|(&word, &front)| word & front >> 63).sum();
+        runs -= joins + (stride[0] & carry);
+        carry = stride[STRIDE - 1] >> 63;
     }
-    Tally { keys, runs }
+    Tally { keys: keys as u32, runs: runs as u32 }
 }
 
 #[inline(always)]
@@ -185,6 +190,26 @@ mod wide {
             && is_x86_feature_detected!("bmi2")
     }
 
+    /// Counts ones of eight words at a time.
+    pub(super) fn wider_available() -> bool {
+        available()
+            && is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512vpopcntdq")
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi1,bmi2")]
+    pub(super) fn tally_wider(words: &Words, before: &mut Counts) -> Tally {
+        tally_body(words, before)
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi1,bmi2")]
+    pub(super) fn combine_wider(op: Op, left: &Words, right: &Words, out: &mut Words, before: &mut Counts) -> Tally {
+        combine_body(op, left, right, out, before)
+    }
+
     #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
     pub(super) fn tally(words: &Words, before: &mut Counts) -> Tally {
         tally_body(words, before)
@@ -213,10 +238,59 @@ mod wide {
     }
 }
 
+/// Eight keys of a list.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "sse4.2")]
+pub(crate) fn load(keys: &[u16; 8]) -> std::arch::x86_64::__m128i {
+    // SAFETY: the array is as long as the vector, and the load asks for no alignment.
+    unsafe { std::arch::x86_64::_mm_loadu_si128(keys.as_ptr().cast()) }
+}
+
+/// Eight keys into a list.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "sse4.2")]
+pub(crate) fn store(keys: std::arch::x86_64::__m128i, into: &mut [u16; 8]) {
+    // SAFETY: the array is as long as the vector, and the store asks for no alignment.
+    unsafe { std::arch::x86_64::_mm_storeu_si128(into.as_mut_ptr().cast(), keys) }
+}
+
+/// `left op right` of two ascending lists, to the front of `out`, whose rest means nothing then; how many keys.
+pub(crate) fn merge_lists(op: Op, left: &[u16], right: &[u16], out: &mut Vec<u16>) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("sse4.2") && is_x86_feature_detected!("popcnt") {
+        let room = left.len() + right.len() + eights::SLACK;
+        if out.len() < room {
+            out.resize(room, 0);
+        }
+        // SAFETY: the instructions they are compiled for were just found to be there.
+        return unsafe {
+            match op {
+                Op::Union => eights::union(left, right, out),
+                Op::Intersection => eights::intersection(left, right, out),
+                Op::Difference => eights::difference(left, right, out),
+                Op::SymmetricDifference => {
+                    let mut either = vec![0; room];
+                    let mut both = vec![0; left.len().min(right.len()) + eights::SLACK];
+                    let (either_len, both_len) =
+                        (eights::union(left, right, &mut either), eights::intersection(left, right, &mut both));
+                    eights::difference(&either[..either_len], &both[..both_len], out)
+                }
+            }
+        };
+    }
+    *out = crate::repr::lists::merge(op, left, right);
+    out.len()
+}
+
 /// Counts keys and runs of a block, and notes the counts accumulated in front of each stride.
 pub(crate) fn tally(words: &Words, before: &mut Counts) -> Tally {
     #[cfg(target_arch = "x86_64")]
-    if wide::available() {
+    if wide::wider_available() {
+        // SAFETY: the instructions it is compiled for were just found to be there.
+        return unsafe { wide::tally_wider(words, before) };
+    } else if wide::available() {
         // SAFETY: the instructions it is compiled for were just found to be there.
         return unsafe { wide::tally(words, before) };
     }
@@ -226,7 +300,10 @@ pub(crate) fn tally(words: &Words, before: &mut Counts) -> Tally {
 /// `left op right`, tallied.
 pub(crate) fn combine(op: Op, left: &Words, right: &Words, out: &mut Words, before: &mut Counts) -> Tally {
     #[cfg(target_arch = "x86_64")]
-    if wide::available() {
+    if wide::wider_available() {
+        // SAFETY: the instructions it is compiled for were just found to be there.
+        return unsafe { wide::combine_wider(op, left, right, out, before) };
+    } else if wide::available() {
         // SAFETY: the instructions it is compiled for were just found to be there.
         return unsafe { wide::combine(op, left, right, out, before) };
     }

@@ -239,7 +239,7 @@ fn select_block(block: &Block, bits: &Bits<'_>, from: usize, builder: &mut Build
                     word &= word - 1;
                 }
             }
-            if let Some(keys) = Container::from_keys(kept) {
+            if let Some(keys) = Container::from_keys(&kept) {
                 builder.push_block(Block::one(block.number, keys));
             }
         }
