@@ -96,6 +96,21 @@ impl Builder {
         self.reconsider();
     }
 
+    /// The same for keys counted from `base`.
+    pub(crate) fn push_offsets(&mut self, base: u64, keys: &[u32]) {
+        if keys.len() >= BULK
+            && let Form::Spans(_) = &self.form
+        {
+            self.close();
+            if let Form::Spans(form) = &mut self.form {
+                form.add_offsets(base, keys);
+            }
+            self.reconsider();
+            return;
+        }
+        keys.iter().map(|&key| base + key as u64).for_each(|key| self.push(key, key));
+    }
+
     /// A whole block, or a run of full ones, behind everything so far except its own block.
     pub(crate) fn push_block(&mut self, block: Block) {
         self.close();
@@ -206,6 +221,15 @@ impl AsSpans {
         let shares = keys.len().div_ceil(CHUNK).max(1);
         for keys in keys.chunks(keys.len().div_ceil(shares).max(1)) {
             self.heft += Chunk::from_keys(keys, &mut self.chunks);
+        }
+    }
+
+    fn add_offsets(&mut self, base: u64, keys: &[u32]) {
+        for keys in keys.chunks(keys.len().div_ceil(keys.len().div_ceil(CHUNK))) {
+            let (low, high) = (number_of(base + keys[0] as u64), number_of(base + keys[keys.len() - 1] as u64));
+            self.blocks += (high - low).min(keys.len() as u64 - 1) + u64::from(self.last_block != Some(low));
+            self.last_block = Some(high);
+            self.heft += Chunk::from_offsets(base, keys, &mut self.chunks);
         }
     }
 

@@ -1,8 +1,9 @@
 //! The keys of one block of 2^16, in the form that takes the least room.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
-use super::container_ops::{collect_keys, first_bit_from, last_bit_to};
+use super::container_ops::{first_bit_from, last_bit_to};
 use crate::kernels::{self, Counts, STRIDE, STRIDES, Tally, WORDS, Words};
 
 /// Highest low part of a key.
@@ -100,6 +101,8 @@ pub(crate) struct Bitmap {
 }
 
 impl Bitmap {
+    const EMPTY: Bitmap = Bitmap { words: [0; WORDS], before: [0; STRIDES], len: 0 };
+
     fn has(&self, key: u16) -> bool {
         self.words[key as usize / 64] >> (key % 64) & 1 == 1
     }
@@ -219,37 +222,26 @@ impl Container {
 
     /// The best form for the ones of these words.
     pub(crate) fn from_words(words: &Words) -> Option<Container> {
-        let mut before = [0; STRIDES];
-        let tally = kernels::tally(words, &mut before);
-        Container::from_tallied(words, before, tally)
+        Container::from_filled(|own, before| {
+            own.copy_from_slice(words);
+            kernels::tally(own, before)
+        })
     }
 
-    pub(crate) fn from_tallied(words: &Words, before: Counts, tally: Tally) -> Option<Container> {
-        let Tally { keys, runs } = tally;
-        if keys == 0 {
-            return None;
-        }
-        if runs == 1 {
-            return Some(Container::range(first_bit_from(words, 0)?, last_bit_to(words, TOP)?));
-        }
-        if keys as usize <= ARRAY_MAX && 3 * runs >= keys || keys as usize <= INLINE {
-            let keys = collect_keys(words, keys);
-            return Some(match keys.len() {
-                ..=INLINE => Container::Few(Few::new(&keys)),
-                _ => Container::Array(Arc::new(keys)),
-            });
-        }
-        if runs as usize <= RUNS_MAX && 3 * runs < keys {
-            let mut list = Vec::with_capacity(runs as usize);
-            let mut from = Some(0);
-            while let Some(first) = from.and_then(|from| first_bit_from(words, from)) {
-                let last = super::container_ops::run_end(words, first);
-                list.push(Run { first, last });
-                from = last.checked_add(1);
+    /// The keys of a bitmap that `fill` writes and tallies. It is written where it stays, or used
+    /// again for the next one.
+    pub(crate) fn from_filled(fill: impl FnOnce(&mut Words, &mut Counts) -> Tally) -> Option<Container> {
+        let mut bitmap = SPARE.take().unwrap_or_else(|| Arc::new(Bitmap::EMPTY));
+        let own = Arc::make_mut(&mut bitmap);
+        let tally = fill(&mut own.words, &mut own.before);
+        own.len = tally.keys;
+        match smaller(&own.words, tally) {
+            Some(keys) => {
+                SPARE.set(Some(bitmap));
+                keys
             }
-            return Some(Container::Runs(Arc::new(Runs::new(list))));
+            None => Some(Container::Bitmap(bitmap)),
         }
-        Some(Container::Bitmap(Arc::new(Bitmap { words: *words, before, len: keys })))
     }
 
     pub(crate) fn len(&self) -> u32 {
@@ -466,6 +458,42 @@ impl Container {
         };
         broken.map_or(Ok(()), |what| Err(what.to_string()))
     }
+}
+
+thread_local! {
+    /// A bitmap that nobody else holds, to be written over.
+    static SPARE: Cell<Option<Arc<Bitmap>>> = const { Cell::new(None) };
+}
+
+/// What is better than a bitmap, if anything is: no container at all for no keys.
+fn smaller(words: &Words, tally: Tally) -> Option<Option<Container>> {
+    let Tally { keys, runs } = tally;
+    if keys == 0 {
+        return Some(None);
+    }
+    if runs == 1 {
+        let ends = first_bit_from(words, 0).zip(last_bit_to(words, TOP));
+        return Some(ends.map(|(first, last)| Container::range(first, last)));
+    }
+    if keys as usize <= ARRAY_MAX && 3 * runs >= keys || keys as usize <= INLINE {
+        let mut list = vec![0; keys as usize];
+        kernels::list_block(words, &mut list);
+        return Some(Some(match list.len() {
+            ..=INLINE => Container::Few(Few::new(&list)),
+            _ => Container::Array(Arc::new(list)),
+        }));
+    }
+    if runs as usize <= RUNS_MAX && 3 * runs < keys {
+        let mut list = Vec::with_capacity(runs as usize);
+        let mut from = Some(0);
+        while let Some(first) = from.and_then(|from| first_bit_from(words, from)) {
+            let last = super::container_ops::run_end(words, first);
+            list.push(Run { first, last });
+            from = last.checked_add(1);
+        }
+        return Some(Some(Container::Runs(Arc::new(Runs::new(list)))));
+    }
+    None
 }
 
 fn insert_run_key(runs: &mut Vec<Run>, key: u16) {

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use super::container::{Container, Run, TOP};
 use super::{lists, runs};
-use crate::kernels::{self, Op, STRIDES, WORDS, Words};
+use crate::kernels::{self, Op, WORDS, Words};
 
 /// `left op right`; nothing if no key is left.
 pub(crate) fn combine(op: Op, left: &Container, right: &Container) -> Option<Container> {
@@ -63,11 +63,11 @@ thread_local! {
 
 /// Two lists of keys.
 fn merged(op: Op, left: &[u16], right: &[u16]) -> Option<Container> {
-    if left.len() / LOPSIDED > right.len() || right.len() / LOPSIDED > left.len() {
-        return Container::from_keys(&lists::merge(op, left, right));
-    }
     SCRATCH.with_borrow_mut(|scratch| {
-        let len = kernels::merge_lists(op, left, right, &mut scratch.keys);
+        let len = match left.len() / LOPSIDED > right.len() || right.len() / LOPSIDED > left.len() {
+            true => lists::merge(op, left, right, &mut scratch.keys),
+            false => kernels::merge_lists(op, left, right, &mut scratch.keys),
+        };
         Container::from_keys(&scratch.keys[..len])
     })
 }
@@ -111,10 +111,7 @@ fn combine_bitmap(op: Op, whole: &Container, bits: &Words, right: &Container) ->
 }
 
 fn combine_words(op: Op, left: &Words, right: &Words) -> Option<Container> {
-    let mut words = [0; WORDS];
-    let mut before = [0; STRIDES];
-    let tally = kernels::combine(op, left, right, &mut words, &mut before);
-    Container::from_tallied(&words, before, tally)
+    Container::from_filled(|words, before| kernels::combine(op, left, right, words, before))
 }
 
 /// The keys of the block that are not in the container.
@@ -373,17 +370,4 @@ fn run_start(words: &Words, last: u16) -> u16 {
         Some(next) => (next * 64) as u16 + 64 - words[next].leading_ones() as u16,
         None => 0,
     }
-}
-
-/// The ones of a block, listed.
-pub(crate) fn collect_keys(words: &Words, count: u32) -> Vec<u16> {
-    let mut keys = Vec::with_capacity(count as usize);
-    for (at, &word) in words.iter().enumerate() {
-        let mut word = word;
-        while word != 0 {
-            keys.push((at * 64) as u16 + word.trailing_zeros() as u16);
-            word &= word - 1;
-        }
-    }
-    keys
 }

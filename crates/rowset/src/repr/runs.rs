@@ -34,18 +34,27 @@ fn intersection(left: &[Run], right: &[Run], out: &mut Vec<Run>) {
 }
 
 fn union(left: &[Run], right: &[Run], out: &mut Vec<Run>) {
-    let (mut at, mut other) = (0, 0);
-    let mut push = |run: Run| match out.last_mut() {
-        Some(open) if run.first as u32 <= open.last as u32 + 1 => open.last = open.last.max(run.last),
-        _ => out.push(run),
+    let Some(&first) = left.first().into_iter().chain(right.first()).min_by_key(|run| run.first) else { return };
+    out.resize(left.len() + right.len(), first);
+    out[0] = first;
+    let (mut at, mut other, mut len) = (0, 0, 0);
+    let mut open = first;
+    // Without a branch that could be guessed wrong: each run is written, over the open one if it joins it.
+    let mut push = |run: Run| {
+        let joins = run.first as u32 <= open.last as u32 + 1;
+        len += usize::from(!joins);
+        open = Run { first: if joins { open.first } else { run.first }, last: run.last.max(open.last) };
+        out[len] = open;
     };
     while at < left.len() && other < right.len() {
-        let from_left = left[at].first <= right[other].first;
-        push(if from_left { left[at] } else { right[other] });
+        let (l, r) = (left[at], right[other]);
+        let from_left = l.first <= r.first;
+        push(if from_left { l } else { r });
         at += usize::from(from_left);
         other += usize::from(!from_left);
     }
     left[at..].iter().chain(&right[other..]).for_each(|&run| push(run));
+    out.truncate(len + 1);
 }
 
 fn difference(left: &[Run], right: &[Run], out: &mut Vec<Run>) {
