@@ -35,6 +35,7 @@ const FLOORS: &[(&str, &[&str], &[&str])] = &[
             "thiserror",
         ],
     ),
+    ("barrage", &["rowset", "engine"], &["thiserror"]),
     (
         "native",
         &["rowset", "graph", "column", "formula", "engine"],

@@ -96,6 +96,21 @@ impl Builder {
         self.reconsider();
     }
 
+    /// The same for keys counted from `base`.
+    pub(crate) fn push_offsets(&mut self, base: u64, keys: &[u32]) {
+        if keys.len() >= BULK
+            && let Form::Spans(_) = &self.form
+        {
+            self.close();
+            if let Form::Spans(form) = &mut self.form {
+                form.add_offsets(base, keys);
+            }
+            self.reconsider();
+            return;
+        }
+        keys.iter().map(|&key| base + key as u64).for_each(|key| self.push(key, key));
+    }
+
     /// A whole block, or a run of full ones, behind everything so far except its own block.
     pub(crate) fn push_block(&mut self, block: Block) {
         self.close();
@@ -209,6 +224,15 @@ impl AsSpans {
         }
     }
 
+    fn add_offsets(&mut self, base: u64, keys: &[u32]) {
+        for keys in keys.chunks(keys.len().div_ceil(keys.len().div_ceil(CHUNK))) {
+            let (low, high) = (number_of(base + keys[0] as u64), number_of(base + keys[keys.len() - 1] as u64));
+            self.blocks += (high - low).min(keys.len() as u64 - 1) + u64::from(self.last_block != Some(low));
+            self.last_block = Some(high);
+            self.heft += Chunk::from_offsets(base, keys, &mut self.chunks);
+        }
+    }
+
     /// One whose blocks are not looked at: as many as can be.
     fn add_chunk(&mut self, chunk: Chunk) {
         let (low, high) = (number_of(chunk.first_key()), number_of(chunk.last_key()));
@@ -267,11 +291,14 @@ impl AsBlocks {
     fn add_keys(&mut self, keys: &[u64]) {
         self.seal();
         let mut keys = keys;
+        let mut lows = Vec::new();
         while let Some(&first) = keys.first() {
             // No more than a block's worth can lie in one block.
             let near = &keys[..keys.len().min(1 << 16)];
             let (block, rest) = keys.split_at(near.partition_point(|&key| number_of(key) == number_of(first)));
-            if let Some(keys) = Container::from_keys(block.iter().map(|&key| low_of(key)).collect()) {
+            lows.clear();
+            lows.extend(block.iter().map(|&key| low_of(key)));
+            if let Some(keys) = Container::from_keys(&lows) {
                 self.add(Block::one(number_of(first), keys));
             }
             keys = rest;

@@ -1,6 +1,11 @@
 //! 64-bit Roaring portable bytes, the format of deletion vectors, in and out.
 
 use crate::build::Builder;
+use crate::kernels::{self, WORDS};
+use crate::repr::blocks::{Block, number_of};
+use crate::repr::container::Container;
+use crate::repr::container_ops::Walk;
+use crate::repr::runs::runs_of;
 use crate::{MAX_KEY, RowSet};
 
 /// Why bytes are not a row set in 64-bit Roaring portable form.
@@ -33,14 +38,22 @@ const COOKIE_WITH_RUNS: u32 = 12347;
 const NO_OFFSETS_BELOW: usize = 4;
 
 impl RowSet {
-    /// The set in 64-bit Roaring portable form.
+    /// The set in 64-bit Roaring portable form. It takes up to eight bytes for each 2^16 keys of a range.
     pub fn to_roaring(&self) -> Vec<u8> {
-        let mut map = roaring::RoaringTreemap::new();
-        for span in self.spans() {
-            map.insert_range(span.first..=span.last);
+        let mut bytes = vec![0; 8];
+        let mut maps = 0u64;
+        let mut map = Map::default();
+        for block in self.blocks() {
+            for number in block.number..block.end() {
+                if map.high != (number >> 16) as u32 {
+                    maps += map.write(&mut bytes);
+                    map.high = (number >> 16) as u32;
+                }
+                map.blocks.push((number as u16, block.keys.clone()));
+            }
         }
-        let mut bytes = Vec::with_capacity(map.serialized_size());
-        map.serialize_into(&mut bytes).expect("writing to memory does not fail");
+        maps += map.write(&mut bytes);
+        bytes[..8].copy_from_slice(&maps.to_le_bytes());
         bytes
     }
 
@@ -66,6 +79,96 @@ impl RowSet {
             return Err(RoaringError::Malformed { at: reader.at, what: "bytes after the end" });
         }
         Ok(builder.finish())
+    }
+}
+
+/// The containers of one map of 32 bits.
+#[derive(Default)]
+struct Map {
+    high: u32,
+    blocks: Vec<(u16, Container)>,
+}
+
+impl Map {
+    /// Appends the map, if there is anything in it, and empties it; how many maps that makes.
+    fn write(&mut self, bytes: &mut Vec<u8>) -> u64 {
+        if self.blocks.is_empty() {
+            return 0;
+        }
+        bytes.extend(self.high.to_le_bytes());
+        let start = bytes.len();
+        let runs: Vec<bool> = self.blocks.iter().map(|(_, keys)| is_smaller_as_runs(keys)).collect();
+        let count = self.blocks.len();
+        let with_runs = runs.contains(&true);
+        if with_runs {
+            bytes.extend((COOKIE_WITH_RUNS | (count as u32 - 1) << 16).to_le_bytes());
+            bytes.extend(
+                runs.chunks(8)
+                    .map(|eight| eight.iter().enumerate().fold(0, |byte, (bit, &run)| byte | u8::from(run) << bit)),
+            );
+        } else {
+            bytes.extend(COOKIE.to_le_bytes());
+            bytes.extend((count as u32).to_le_bytes());
+        }
+        for (number, keys) in &self.blocks {
+            bytes.extend(number.to_le_bytes());
+            bytes.extend(((keys.len() - 1) as u16).to_le_bytes());
+        }
+        let offsets = bytes.len();
+        let has_offsets = !with_runs || count >= NO_OFFSETS_BELOW;
+        if has_offsets {
+            bytes.resize(offsets + 4 * count, 0);
+        }
+        for (at, ((_, keys), run)) in self.blocks.drain(..).zip(runs).enumerate() {
+            if has_offsets {
+                let offset = (bytes.len() - start) as u32;
+                bytes[offsets + 4 * at..offsets + 4 * at + 4].copy_from_slice(&offset.to_le_bytes());
+            }
+            write_container(&keys, run, bytes);
+        }
+        1
+    }
+}
+
+/// Keys up to which a container without runs is a list.
+const LISTED_TO: u32 = 4096;
+
+fn is_smaller_as_runs(keys: &Container) -> bool {
+    let plain = if keys.len() <= LISTED_TO { 2 * keys.len() as usize } else { 8192 };
+    match keys {
+        Container::Full | Container::Range(..) => 6 < plain,
+        Container::Runs(runs) => 2 + 4 * runs.runs.len() < plain,
+        _ => false,
+    }
+}
+
+fn write_container(keys: &Container, as_runs: bool, bytes: &mut Vec<u8>) {
+    if as_runs {
+        let mut made = Vec::new();
+        let runs = runs_of(keys, &mut made);
+        bytes.extend((runs.len() as u16).to_le_bytes());
+        for run in runs {
+            bytes.extend(run.first.to_le_bytes());
+            bytes.extend((run.last - run.first).to_le_bytes());
+        }
+        return;
+    }
+    if keys.len() <= LISTED_TO {
+        match keys.listed() {
+            Some(keys) => bytes.extend(keys.iter().flat_map(|key| key.to_le_bytes())),
+            None => Walk::new(keys, 0).for_each(|span| {
+                bytes.extend((span.first..=span.last).flat_map(|key| (key as u16).to_le_bytes()));
+            }),
+        }
+        return;
+    }
+    match keys {
+        Container::Bitmap(bitmap) => bytes.extend(bitmap.words.iter().flat_map(|word| word.to_le_bytes())),
+        _ => {
+            let mut words = [0; WORDS];
+            keys.write_words(&mut words);
+            bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        }
     }
 }
 
@@ -102,6 +205,9 @@ fn read_map(reader: &mut Reader<'_>, base: u64, builder: &mut Builder) -> Result
     Ok(())
 }
 
+/// Fewer keys of a block are not worth a block.
+const ONE_BY_ONE: usize = 64;
+
 fn read_container(
     reader: &mut Reader<'_>,
     base: u64,
@@ -127,18 +233,28 @@ fn read_container(
             let first = u16::from_le_bytes([pair[0], pair[1]]) as u32;
             push(first, first + u16::from_le_bytes([pair[2], pair[3]]) as u32)?;
         }
-    } else if keys <= 4096 {
-        for pair in reader.take(keys * 2)?.chunks_exact(2) {
-            let key = u16::from_le_bytes([pair[0], pair[1]]) as u32;
-            push(key, key)?;
+    } else if keys <= LISTED_TO as usize {
+        let list: Vec<u16> =
+            reader.take(keys * 2)?.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
+        if !list.is_sorted_by(|left, right| left < right) {
+            return Err(RoaringError::Malformed { at, what: "keys of a container do not ascend" });
         }
+        if list.len() < ONE_BY_ONE {
+            list.iter().for_each(|&key| builder.push(base + key as u64, base + key as u64));
+        } else if let Some(keys) = Container::from_keys(&list) {
+            builder.push_block(Block::one(number_of(base), keys));
+        }
+        return Ok(());
     } else {
         let bytes = reader.take(8192)?;
-        let mut failed = None;
-        crate::mask::Bits::new(bytes, 0, 1 << 16).runs(0, 1 << 16, |start, len| {
-            failed = failed.or(push(start as u32, (start + len - 1) as u32).err());
+        let container = Container::from_filled(|words, before| {
+            words.iter_mut().zip(bytes.as_chunks::<8>().0).for_each(|(word, bytes)| *word = u64::from_le_bytes(*bytes));
+            kernels::tally(words, before)
         });
-        failed.map_or(Ok(()), Err)?;
+        found = container.as_ref().map_or(0, |keys| keys.len() as usize);
+        if let Some(keys) = container {
+            builder.push_block(Block::one(number_of(base), keys));
+        }
     }
     if found != keys {
         return Err(RoaringError::Malformed { at, what: "a container does not hold as many keys as its head says" });

@@ -2,6 +2,9 @@
 //! instructions; the plain one is the oracle of the other.
 #![allow(unsafe_code)]
 
+#[cfg(target_arch = "x86_64")]
+use crate::eights;
+
 /// Words of a block's bitmap.
 pub(crate) const WORDS: usize = 1024;
 /// Words between two accumulated counts.
@@ -135,35 +138,33 @@ fn select_body_from(words: &Words, before: &Counts, stride: usize, pos: u32, wit
     unreachable!("the position lies in the block")
 }
 
-/// Ones listed at a time without asking how many there are.
-const EIGHT: usize = 8;
-
 /// Takes ones off the word and those behind it, the first of which stands for `base`; how many.
 #[inline(always)]
-fn list_body(word: &mut u64, rest: &mut &[u64], base: &mut u64, out: &mut [u64]) -> usize {
+fn list_body<K: Copy>(
+    word: &mut u64,
+    rest: &mut &[u64],
+    base: &mut u64,
+    out: &mut [K],
+    key: impl Fn(u64) -> K,
+) -> usize {
     let mut len = 0;
     loop {
         let count = word.count_ones() as usize;
         let room = &mut out[len..];
-        if let Some(eight) = room.first_chunk_mut::<EIGHT>()
-            && count <= EIGHT
-        {
-            // Eight steps without a branch cost less than a wrong guess of how many.
-            for out in eight {
-                *out = *base + word.trailing_zeros() as u64;
-                *word &= word.wrapping_sub(1);
-            }
+        // A few steps too many without a branch cost less than a wrong guess of how many.
+        if let (0..=2, Some(few)) = (count, room.first_chunk_mut::<2>()) {
+            take(word, *base, few, &key);
+            len += count;
+        } else if let (3..=8, Some(few)) = (count, room.first_chunk_mut::<8>()) {
+            take(word, *base, few, &key);
             len += count;
         } else if count == 64 && room.len() >= 64 {
-            room.iter_mut().zip(*base..*base + 64).for_each(|(out, key)| *out = key);
+            room.iter_mut().zip(*base..*base + 64).for_each(|(out, at)| *out = key(at));
             *word = 0;
             len += 64;
         } else {
             let count = count.min(room.len());
-            for out in &mut room[..count] {
-                *out = *base + word.trailing_zeros() as u64;
-                *word &= word.wrapping_sub(1);
-            }
+            take(word, *base, &mut room[..count], &key);
             len += count;
             if *word != 0 {
                 return len;
@@ -174,8 +175,19 @@ fn list_body(word: &mut u64, rest: &mut &[u64], base: &mut u64, out: &mut [u64])
     }
 }
 
+/// Takes as many ones off a word as there is room for; where there are fewer, the rest means nothing.
+#[inline(always)]
+fn take<K>(word: &mut u64, base: u64, out: &mut [K], key: &impl Fn(u64) -> K) {
+    for out in out {
+        *out = key(base + word.trailing_zeros() as u64);
+        *word &= word.wrapping_sub(1);
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 mod wide {
+    use std::arch::x86_64::*;
+
     use super::*;
 
     pub(super) fn available() -> bool {
@@ -183,6 +195,74 @@ mod wide {
             && is_x86_feature_detected!("popcnt")
             && is_x86_feature_detected!("bmi1")
             && is_x86_feature_detected!("bmi2")
+    }
+
+    /// Whether ones can be counted in eight words at a time.
+    pub(super) fn wider_available() -> bool {
+        available() && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vpopcntdq")
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn load_eight(words: &[u64; STRIDE]) -> __m512i {
+        // SAFETY: the array is as long as the vector, and the load asks for no alignment.
+        unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn store_eight(vector: __m512i, words: &mut [u64; STRIDE]) {
+        // SAFETY: the array is as long as the vector, and the store asks for no alignment.
+        unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), vector) }
+    }
+
+    /// Tallies the eights of a block.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512vpopcntdq,popcnt")]
+    fn tally_eights(mut eight: impl FnMut(usize) -> __m512i, before: &mut Counts) -> Tally {
+        let (mut keys, mut runs) = (0u64, _mm512_setzero_si512());
+        let mut front = _mm512_setzero_si512();
+        for (at, before) in before.iter_mut().enumerate() {
+            let words = eight(at);
+            *before = keys as u16;
+            keys += _mm512_reduce_add_epi64(_mm512_popcnt_epi64(words)) as u64;
+            // A run begins at a one with no one in front of it, in its word or at the end of the last.
+            let carried = _mm512_srli_epi64::<63>(_mm512_alignr_epi64::<7>(words, front));
+            let behind = _mm512_or_si512(_mm512_slli_epi64::<1>(words), carried);
+            runs = _mm512_add_epi64(runs, _mm512_popcnt_epi64(_mm512_andnot_si512(behind, words)));
+            front = words;
+        }
+        Tally { keys: keys as u32, runs: _mm512_reduce_add_epi64(runs) as u32 }
+    }
+
+    #[target_feature(enable = "avx512f,avx512vpopcntdq,popcnt")]
+    pub(super) fn tally_wider(words: &Words, before: &mut Counts) -> Tally {
+        let eights = words.as_chunks::<STRIDE>().0;
+        tally_eights(|at| load_eight(&eights[at]), before)
+    }
+
+    #[target_feature(enable = "avx512f,avx512vpopcntdq,popcnt")]
+    pub(super) fn combine_wider(op: Op, left: &Words, right: &Words, out: &mut Words, before: &mut Counts) -> Tally {
+        let (left, right) = (left.as_chunks::<STRIDE>().0, right.as_chunks::<STRIDE>().0);
+        let out = out.as_chunks_mut::<STRIDE>().0;
+        macro_rules! each {
+            ($with:expr) => {
+                tally_eights(
+                    |at| {
+                        let words = $with(load_eight(&left[at]), load_eight(&right[at]));
+                        store_eight(words, &mut out[at]);
+                        words
+                    },
+                    before,
+                )
+            };
+        }
+        match op {
+            Op::Union => each!(|l, r| _mm512_or_si512(l, r)),
+            Op::Intersection => each!(|l, r| _mm512_and_si512(l, r)),
+            Op::Difference => each!(|l, r| _mm512_andnot_si512(r, l)),
+            Op::SymmetricDifference => each!(|l, r| _mm512_xor_si512(l, r)),
+        }
     }
 
     #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
@@ -204,7 +284,12 @@ mod wide {
 
     #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
     pub(super) fn list(word: &mut u64, rest: &mut &[u64], base: &mut u64, out: &mut [u64]) -> usize {
-        list_body(word, rest, base, out)
+        list_body(word, rest, base, out, |key| key)
+    }
+
+    #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
+    pub(super) fn list_block(words: &Words, out: &mut [u16]) -> usize {
+        list_body(&mut words[0].clone(), &mut &words[1..], &mut 0, out, |key| key as u16)
     }
 
     #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
@@ -213,10 +298,58 @@ mod wide {
     }
 }
 
+/// Eight keys of a list.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "sse4.2")]
+pub(crate) fn load(keys: &[u16; 8]) -> std::arch::x86_64::__m128i {
+    // SAFETY: the array is as long as the vector, and the load asks for no alignment.
+    unsafe { std::arch::x86_64::_mm_loadu_si128(keys.as_ptr().cast()) }
+}
+
+/// Eight keys into a list.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "sse4.2")]
+pub(crate) fn store(keys: std::arch::x86_64::__m128i, into: &mut [u16; 8]) {
+    // SAFETY: the array is as long as the vector, and the store asks for no alignment.
+    unsafe { std::arch::x86_64::_mm_storeu_si128(into.as_mut_ptr().cast(), keys) }
+}
+
+/// `left op right` of two ascending lists, to the front of `out`, whose rest means nothing then; how many keys.
+pub(crate) fn merge_lists(op: Op, left: &[u16], right: &[u16], out: &mut Vec<u16>) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("sse4.2") && is_x86_feature_detected!("popcnt") {
+        let room = left.len() + right.len() + eights::SLACK;
+        if out.len() < room {
+            out.resize(room, 0);
+        }
+        // SAFETY: the instructions they are compiled for were just found to be there.
+        return unsafe {
+            match op {
+                Op::Union => eights::union(left, right, out),
+                Op::Intersection => eights::intersection(left, right, out),
+                Op::Difference => eights::difference(left, right, out),
+                Op::SymmetricDifference => {
+                    let mut either = vec![0; room];
+                    let mut both = vec![0; left.len().min(right.len()) + eights::SLACK];
+                    let (either_len, both_len) =
+                        (eights::union(left, right, &mut either), eights::intersection(left, right, &mut both));
+                    eights::difference(&either[..either_len], &both[..both_len], out)
+                }
+            }
+        };
+    }
+    crate::repr::lists::merge(op, left, right, out)
+}
+
 /// Counts keys and runs of a block, and notes the counts accumulated in front of each stride.
 pub(crate) fn tally(words: &Words, before: &mut Counts) -> Tally {
     #[cfg(target_arch = "x86_64")]
-    if wide::available() {
+    if wide::wider_available() {
+        // SAFETY: the instructions it is compiled for were just found to be there.
+        return unsafe { wide::tally_wider(words, before) };
+    } else if wide::available() {
         // SAFETY: the instructions it is compiled for were just found to be there.
         return unsafe { wide::tally(words, before) };
     }
@@ -226,7 +359,10 @@ pub(crate) fn tally(words: &Words, before: &mut Counts) -> Tally {
 /// `left op right`, tallied.
 pub(crate) fn combine(op: Op, left: &Words, right: &Words, out: &mut Words, before: &mut Counts) -> Tally {
     #[cfg(target_arch = "x86_64")]
-    if wide::available() {
+    if wide::wider_available() {
+        // SAFETY: the instructions it is compiled for were just found to be there.
+        return unsafe { wide::combine_wider(op, left, right, out, before) };
+    } else if wide::available() {
         // SAFETY: the instructions it is compiled for were just found to be there.
         return unsafe { wide::combine(op, left, right, out, before) };
     }
@@ -252,7 +388,17 @@ pub(crate) fn list(word: &mut u64, rest: &mut &[u64], base: &mut u64, out: &mut 
         // SAFETY: the instructions it is compiled for were just found to be there.
         return unsafe { wide::list(word, rest, base, out) };
     }
-    list_body(word, rest, base, out)
+    list_body(word, rest, base, out, |key| key)
+}
+
+/// Lists the ones of a block; how many.
+pub(crate) fn list_block(words: &Words, out: &mut [u16]) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if wide::available() {
+        // SAFETY: the instructions it is compiled for were just found to be there.
+        return unsafe { wide::list_block(words, out) };
+    }
+    list_body(&mut words[0].clone(), &mut &words[1..], &mut 0, out, |key| key as u16)
 }
 
 /// Of the ones of `mask` keeps the `i`-th where bit `i` of the stream is set; `next(n)` takes the
@@ -320,7 +466,7 @@ mod tests {
                     let (word, rest, base) = (&mut wide_left.0, &mut wide_left.1, &mut wide_left.2);
                     let taken = list(word, rest, base, &mut wide_keys);
                     let (word, rest, base) = (&mut plain_left.0, &mut plain_left.1, &mut plain_left.2);
-                    assert_eq!(taken, list_body(word, rest, base, &mut plain_keys));
+                    assert_eq!(taken, list_body(word, rest, base, &mut plain_keys, |key| key));
                     assert_eq!((&wide_keys[..taken], wide_left), (&plain_keys[..taken], plain_left));
                     listed.extend_from_slice(&wide_keys[..taken]);
                     if taken < room {
@@ -330,6 +476,9 @@ mod tests {
                 let one_by_one: Vec<u64> =
                     (0..1 << 16).filter(|key| left[key / 64] >> (key % 64) & 1 == 1).map(|key| key as u64).collect();
                 assert_eq!(listed, one_by_one);
+                let mut short = vec![0; tally.keys as usize];
+                assert_eq!(list_block(&left, &mut short), tally.keys as usize);
+                assert!(short.iter().map(|&key| key as u64).eq(listed));
             }
             select(&left, stream(seed), &mut wide);
             select_body(&left, stream(seed), &mut plain, deposit_plain);

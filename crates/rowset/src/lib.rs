@@ -26,6 +26,7 @@
 
 mod build;
 mod edit;
+mod eights;
 mod exchange;
 mod iter;
 mod kernels;

@@ -127,10 +127,12 @@ impl Bits<'_> {
             return;
         }
         let part = Bits { bytes: self.bytes, offset: self.offset + from, len: len as usize };
-        let mut words = [0; WORDS];
         for number in number_of(first_key)..=number_of(first_key + (len - 1)) {
-            part.fill((number << 16) as i64 - first_key as i64, &mut words);
-            if let Some(keys) = Container::from_words(&words) {
+            let keys = Container::from_filled(|words, before| {
+                part.fill((number << 16) as i64 - first_key as i64, words);
+                kernels::tally(words, before)
+            });
+            if let Some(keys) = keys {
                 builder.push_block(Block::one(number, keys));
             }
         }
@@ -195,6 +197,14 @@ impl RowSet {
 
 /// Copies the words of a bitmap; other blocks by their runs.
 fn copy_block(block: &Block, within: Span, words: &mut [u64]) {
+    if let Some(keys) = block.keys.listed()
+        && within.first <= block.first()
+        && block.last() <= within.last
+    {
+        let start = (block.first() - within.first) as usize / 64;
+        keys.iter().for_each(|&key| words[start + key as usize / 64] |= 1 << (key % 64));
+        return;
+    }
     let Container::Bitmap(bitmap) = &block.keys else {
         block.walk_between(within.first, within.last).for_each(|span| {
             set_bits(words, span.first - within.first, span.last - within.first);
@@ -216,13 +226,15 @@ fn select_block(block: &Block, bits: &Bits<'_>, from: usize, builder: &mut Build
     match &block.keys {
         Container::Bitmap(bitmap) => {
             let mut at = from;
-            let mut words = [0; WORDS];
             let next = |count: u32| {
                 at += count as usize;
                 bits.word(at - count as usize)
             };
-            kernels::select(&bitmap.words, next, &mut words);
-            if let Some(keys) = Container::from_words(&words) {
+            let keys = Container::from_filled(|words, before| {
+                kernels::select(&bitmap.words, next, words);
+                kernels::tally(words, before)
+            });
+            if let Some(keys) = keys {
                 builder.push_block(Block::one(block.number, keys));
             }
         }
@@ -239,7 +251,7 @@ fn select_block(block: &Block, bits: &Bits<'_>, from: usize, builder: &mut Build
                     word &= word - 1;
                 }
             }
-            if let Some(keys) = Container::from_keys(kept) {
+            if let Some(keys) = Container::from_keys(&kept) {
                 builder.push_block(Block::one(block.number, keys));
             }
         }

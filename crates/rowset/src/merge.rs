@@ -12,7 +12,8 @@ struct Side<'a> {
     entries: Entries<'a, Chunk>,
     chunk: Option<&'a Chunk>,
     from: u64,
-    keys: Vec<u64>,
+    /// The keys of the chunk that meet the other side, counted from a base.
+    keys: Vec<u32>,
 }
 
 impl<'a> Side<'a> {
@@ -51,10 +52,10 @@ impl<'a> Side<'a> {
         self.pass(chunk.last_key());
     }
 
-    /// Lists the keys up to `end`; not if they are ranges.
-    fn list(&mut self, end: u64) -> bool {
+    /// Lists the keys up to `end`, counted from `base`; not if they are ranges.
+    fn list(&mut self, end: u64, base: u64) -> bool {
         self.keys.clear();
-        self.chunk.is_some_and(|chunk| chunk.write_listed(self.from, end, &mut self.keys))
+        self.chunk.is_some_and(|chunk| chunk.write_listed(self.from, end, base, &mut self.keys))
     }
 
     fn spans_to(&self, end: u64) -> impl Iterator<Item = Span> + use<'a> {
@@ -65,13 +66,16 @@ impl<'a> Side<'a> {
 
 pub(crate) fn merge_pieces(op: Op, left: &Tree<Chunk>, right: &Tree<Chunk>) -> RowSet {
     let mut builder = Builder::new();
+    let mut merged = Vec::new();
     let (mut left, mut right) = (Side::new(left), Side::new(right));
     loop {
         match (left.ends(), right.ends()) {
             (Some(l), Some(r)) if l.first <= r.last && r.first <= l.last => {
                 let end = l.last.min(r.last);
-                if left.list(end) && right.list(end) {
-                    builder.push_keys(&lists::merge(op, &left.keys, &right.keys));
+                let base = l.first.min(r.first);
+                if end - base <= u32::MAX as u64 && left.list(end, base) && right.list(end, base) {
+                    let len = lists::merge(op, &left.keys, &right.keys, &mut merged);
+                    builder.push_offsets(base, &merged[..len]);
                 } else {
                     sweep(op, left.spans_to(end), right.spans_to(end), &mut builder);
                 }

@@ -15,6 +15,8 @@ use crate::{RowSet, Span};
 
 /// With more entries than this, what lies outside the other side's hull is cut off and shared.
 const CUT_FROM: usize = 48;
+/// When less than this part of both sides' hull lies outside of one of them, nothing is cut off.
+const OUTSIDE: u64 = 8;
 /// A side this many times smaller is looked up in the other, piece by piece.
 const PROBE: u64 = 16;
 
@@ -161,7 +163,9 @@ fn algebra(op: Op, left: &RowSet, right: &RowSet) -> RowSet {
         };
     };
     let one_is_span = left.as_span().is_some() || right.as_span().is_some();
-    if !one_is_span && left.0.entries() + right.0.entries() < CUT_FROM {
+    let hull = Span { first: l.first.min(r.first), last: l.last.max(r.last) };
+    let few = left.0.entries() + right.0.entries() < CUT_FROM;
+    if !one_is_span && (few || hull.len() - meet.len() < hull.len() / OUTSIDE) {
         return merge(op, left, right);
     }
     let outside = |first: u64, last: Option<u64>| {

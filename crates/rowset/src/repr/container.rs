@@ -1,8 +1,9 @@
 //! The keys of one block of 2^16, in the form that takes the least room.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
-use super::container_ops::{collect_keys, first_bit_from, last_bit_to};
+use super::container_ops::{first_bit_from, last_bit_to};
 use crate::kernels::{self, Counts, STRIDE, STRIDES, Tally, WORDS, Words};
 
 /// Highest low part of a key.
@@ -14,8 +15,9 @@ const ARRAY_MAX: usize = 4096;
 /// Fewer keys than this are no bitmap. Lower than `ARRAY_MAX`, so that edits at the edge do not
 /// turn a block over and over.
 const BITMAP_MIN: u32 = 3072;
-/// More runs than this are no run list.
-const RUNS_MAX: usize = 1365;
+/// More runs than this are no run list: a bitmap is larger, but put together with another several
+/// times faster.
+const RUNS_MAX: usize = 340;
 
 /// At least one key of a block.
 #[derive(Clone, Debug)]
@@ -99,6 +101,8 @@ pub(crate) struct Bitmap {
 }
 
 impl Bitmap {
+    const EMPTY: Bitmap = Bitmap { words: [0; WORDS], before: [0; STRIDES], len: 0 };
+
     fn has(&self, key: u16) -> bool {
         self.words[key as usize / 64] >> (key % 64) & 1 == 1
     }
@@ -149,19 +153,19 @@ impl Bitmap {
 
 impl Container {
     /// Ascending keys without duplicates.
-    pub(crate) fn from_keys(keys: Vec<u16>) -> Option<Container> {
+    pub(crate) fn from_keys(keys: &[u16]) -> Option<Container> {
         let (&first, &last) = (keys.first()?, keys.last()?);
         let len = keys.len();
         if (last - first) as usize + 1 == len {
             return Some(Container::range(first, last));
         }
         if len <= INLINE {
-            return Some(Container::Few(Few::new(&keys)));
+            return Some(Container::Few(Few::new(keys)));
         }
-        let gaps = keys.windows(2).filter(|pair| pair[1] - pair[0] != 1).count();
+        let gaps = keys[1..].iter().zip(keys).map(|(next, key)| u32::from(next - key != 1)).sum::<u32>() as usize;
         if 3 * (gaps + 1) < len && gaps < RUNS_MAX {
             let mut runs: Vec<Run> = Vec::with_capacity(gaps + 1);
-            for key in keys {
+            for &key in keys {
                 match runs.last_mut() {
                     Some(run) if run.last + 1 == key => run.last = key,
                     _ => runs.push(Run { first: key, last: key }),
@@ -170,7 +174,7 @@ impl Container {
             return Some(Container::Runs(Arc::new(Runs::new(runs))));
         }
         if len <= ARRAY_MAX {
-            return Some(Container::Array(Arc::new(keys)));
+            return Some(Container::Array(Arc::new(keys.to_vec())));
         }
         let mut words = [0; WORDS];
         keys.iter().for_each(|key| words[*key as usize / 64] |= 1 << (key % 64));
@@ -218,37 +222,26 @@ impl Container {
 
     /// The best form for the ones of these words.
     pub(crate) fn from_words(words: &Words) -> Option<Container> {
-        let mut before = [0; STRIDES];
-        let tally = kernels::tally(words, &mut before);
-        Container::from_tallied(words, before, tally)
+        Container::from_filled(|own, before| {
+            own.copy_from_slice(words);
+            kernels::tally(own, before)
+        })
     }
 
-    pub(crate) fn from_tallied(words: &Words, before: Counts, tally: Tally) -> Option<Container> {
-        let Tally { keys, runs } = tally;
-        if keys == 0 {
-            return None;
-        }
-        if runs == 1 {
-            return Some(Container::range(first_bit_from(words, 0)?, last_bit_to(words, TOP)?));
-        }
-        if keys as usize <= ARRAY_MAX && 3 * runs >= keys || keys as usize <= INLINE {
-            let keys = collect_keys(words, keys);
-            return Some(match keys.len() {
-                ..=INLINE => Container::Few(Few::new(&keys)),
-                _ => Container::Array(Arc::new(keys)),
-            });
-        }
-        if runs as usize <= RUNS_MAX && 3 * runs < keys {
-            let mut list = Vec::with_capacity(runs as usize);
-            let mut from = Some(0);
-            while let Some(first) = from.and_then(|from| first_bit_from(words, from)) {
-                let last = super::container_ops::run_end(words, first);
-                list.push(Run { first, last });
-                from = last.checked_add(1);
+    /// The keys of a bitmap that `fill` writes and tallies. It is written where it stays, or used
+    /// again for the next one.
+    pub(crate) fn from_filled(fill: impl FnOnce(&mut Words, &mut Counts) -> Tally) -> Option<Container> {
+        let mut bitmap = SPARE.take().unwrap_or_else(|| Arc::new(Bitmap::EMPTY));
+        let own = Arc::make_mut(&mut bitmap);
+        let tally = fill(&mut own.words, &mut own.before);
+        own.len = tally.keys;
+        match smaller(&own.words, tally) {
+            Some(keys) => {
+                SPARE.set(Some(bitmap));
+                keys
             }
-            return Some(Container::Runs(Arc::new(Runs::new(list))));
+            None => Some(Container::Bitmap(bitmap)),
         }
-        Some(Container::Bitmap(Arc::new(Bitmap { words: *words, before, len: keys })))
     }
 
     pub(crate) fn len(&self) -> u32 {
@@ -465,6 +458,42 @@ impl Container {
         };
         broken.map_or(Ok(()), |what| Err(what.to_string()))
     }
+}
+
+thread_local! {
+    /// A bitmap that nobody else holds, to be written over.
+    static SPARE: Cell<Option<Arc<Bitmap>>> = const { Cell::new(None) };
+}
+
+/// What is better than a bitmap, if anything is: no container at all for no keys.
+fn smaller(words: &Words, tally: Tally) -> Option<Option<Container>> {
+    let Tally { keys, runs } = tally;
+    if keys == 0 {
+        return Some(None);
+    }
+    if runs == 1 {
+        let ends = first_bit_from(words, 0).zip(last_bit_to(words, TOP));
+        return Some(ends.map(|(first, last)| Container::range(first, last)));
+    }
+    if keys as usize <= ARRAY_MAX && 3 * runs >= keys || keys as usize <= INLINE {
+        let mut list = vec![0; keys as usize];
+        kernels::list_block(words, &mut list);
+        return Some(Some(match list.len() {
+            ..=INLINE => Container::Few(Few::new(&list)),
+            _ => Container::Array(Arc::new(list)),
+        }));
+    }
+    if runs as usize <= RUNS_MAX && 3 * runs < keys {
+        let mut list = Vec::with_capacity(runs as usize);
+        let mut from = Some(0);
+        while let Some(first) = from.and_then(|from| first_bit_from(words, from)) {
+            let last = super::container_ops::run_end(words, first);
+            list.push(Run { first, last });
+            from = last.checked_add(1);
+        }
+        return Some(Some(Container::Runs(Arc::new(Runs::new(list)))));
+    }
+    None
 }
 
 fn insert_run_key(runs: &mut Vec<Run>, key: u16) {

@@ -1,8 +1,10 @@
 //! Two blocks of 2^16 keys at a time.
 
+use std::cell::RefCell;
+
 use super::container::{Container, Run, TOP};
-use super::lists::merge;
-use crate::kernels::{self, Op, STRIDES, WORDS, Words};
+use super::{lists, runs};
+use crate::kernels::{self, Op, WORDS, Words};
 
 /// `left op right`; nothing if no key is left.
 pub(crate) fn combine(op: Op, left: &Container, right: &Container) -> Option<Container> {
@@ -23,27 +25,70 @@ pub(crate) fn combine(op: Op, left: &Container, right: &Container) -> Option<Con
         (Container::Bitmap(bits), _) => combine_bitmap(op, left, &bits.words, right),
         (_, Container::Bitmap(bits)) => match op {
             Op::Difference => match left.listed() {
-                Some(keys) => {
-                    Container::from_keys(keys.iter().copied().filter(|&key| !has(&bits.words, key)).collect())
-                }
+                Some(keys) => filtered(keys, &bits.words, false),
                 None => combine_words(op, &words_of(left), &bits.words),
             },
             _ => combine_bitmap(op, right, &bits.words, left),
         },
         _ => match (left.listed(), right.listed()) {
-            (Some(left), Some(right)) => Container::from_keys(merge(op, left, right)),
-            _ if left.weight() + right.weight() > 1024 => combine_words(op, &words_of(left), &words_of(right)),
-            _ => Container::from_runs(&sweep_runs(op, walk(left), walk(right))),
+            (Some(left), Some(right)) => merged(op, left, right),
+            _ if left.weight() + right.weight() > RUNS_AT_MOST => combine_words(op, &words_of(left), &words_of(right)),
+            _ => SCRATCH.with_borrow_mut(|scratch| {
+                let (left, right) =
+                    (runs::runs_of(left, &mut scratch.left_runs), runs::runs_of(right, &mut scratch.right_runs));
+                runs::merge(op, left, right, &mut scratch.runs);
+                Container::from_runs(&scratch.runs)
+            }),
         },
     }
+}
+
+/// More runs than this are put together as bits.
+const RUNS_AT_MOST: u64 = 512;
+/// A list so many times longer than the other is leapt through.
+const LOPSIDED: usize = 32;
+
+/// Room for what is on its way, so that a result is allocated once, as large as it is.
+#[derive(Default)]
+struct Scratch {
+    keys: Vec<u16>,
+    runs: Vec<Run>,
+    left_runs: Vec<Run>,
+    right_runs: Vec<Run>,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+/// Two lists of keys.
+fn merged(op: Op, left: &[u16], right: &[u16]) -> Option<Container> {
+    SCRATCH.with_borrow_mut(|scratch| {
+        let len = match left.len() / LOPSIDED > right.len() || right.len() / LOPSIDED > left.len() {
+            true => lists::merge(op, left, right, &mut scratch.keys),
+            false => kernels::merge_lists(op, left, right, &mut scratch.keys),
+        };
+        Container::from_keys(&scratch.keys[..len])
+    })
+}
+
+/// The keys that are in the bitmap, or those that are not.
+fn filtered(keys: &[u16], bits: &Words, present: bool) -> Option<Container> {
+    SCRATCH.with_borrow_mut(|scratch| {
+        scratch.keys.resize(scratch.keys.len().max(keys.len() + 1), 0);
+        let mut len = 0;
+        for &key in keys {
+            scratch.keys[len] = key;
+            len += usize::from(has(bits, key) == present);
+        }
+        Container::from_keys(&scratch.keys[..len])
+    })
 }
 
 /// A bitmap on the left, something smaller on the right.
 fn combine_bitmap(op: Op, whole: &Container, bits: &Words, right: &Container) -> Option<Container> {
     match right.listed() {
-        Some(keys) if op == Op::Intersection => {
-            Container::from_keys(keys.iter().copied().filter(|&key| has(bits, key)).collect())
-        }
+        Some(keys) if op == Op::Intersection => filtered(keys, bits, true),
         Some(keys) => {
             // Nothing to do is common: keys that are already there, or were never.
             let changes = |key: &u16| op == Op::SymmetricDifference || has(bits, *key) == (op == Op::Difference);
@@ -66,10 +111,7 @@ fn combine_bitmap(op: Op, whole: &Container, bits: &Words, right: &Container) ->
 }
 
 fn combine_words(op: Op, left: &Words, right: &Words) -> Option<Container> {
-    let mut words = [0; WORDS];
-    let mut before = [0; STRIDES];
-    let tally = kernels::combine(op, left, right, &mut words, &mut before);
-    Container::from_tallied(&words, before, tally)
+    Container::from_filled(|words, before| kernels::combine(op, left, right, words, before))
 }
 
 /// The keys of the block that are not in the container.
@@ -77,7 +119,12 @@ pub(crate) fn complement(container: &Container) -> Option<Container> {
     match container {
         Container::Full => None,
         Container::Bitmap(bits) => combine_words(Op::Difference, &[u64::MAX; WORDS], &bits.words),
-        _ => Container::from_runs(&sweep_runs(Op::Difference, std::iter::once((0, TOP as u32)), walk(container))),
+        _ => {
+            let (mut made, mut left) = (Vec::new(), Vec::new());
+            let whole = [Run { first: 0, last: TOP }];
+            runs::merge(Op::Difference, &whole, runs::runs_of(container, &mut made), &mut left);
+            Container::from_runs(&left)
+        }
     }
 }
 
@@ -106,7 +153,8 @@ pub(crate) fn shift_up(container: &Container, up: u16) -> (Option<Container>, Op
     }
     if let Some(keys) = container.listed() {
         let stay = keys.partition_point(|key| key.checked_add(up).is_some());
-        let moved = |keys: &[u16]| Container::from_keys(keys.iter().map(|key| key.wrapping_add(up)).collect());
+        let moved =
+            |keys: &[u16]| Container::from_keys(&keys.iter().map(|key| key.wrapping_add(up)).collect::<Vec<_>>());
         return (moved(&keys[..stay]), moved(&keys[stay..]));
     }
     let (mut low, mut high) = (Vec::new(), Vec::new());
@@ -158,34 +206,6 @@ fn words_of(container: &Container) -> Words {
 
 fn has(words: &Words, key: u16) -> bool {
     words[key as usize / 64] >> (key % 64) & 1 == 1
-}
-
-/// Sweeps over the ends of two lists of runs, in 32 bits, where one past the top is a number too.
-fn sweep_runs(op: Op, left: impl Iterator<Item = (u32, u32)>, right: impl Iterator<Item = (u32, u32)>) -> Vec<Run> {
-    let mut out: Vec<Run> = Vec::new();
-    let (mut left, mut right) = (left.peekable(), right.peekable());
-    let mut from = 0u32;
-    let edge = |run: Option<&(u32, u32)>, from: u32| match run {
-        None => (false, u32::MAX),
-        Some((first, _)) if *first > from => (false, *first),
-        Some((_, last)) => (true, last + 1),
-    };
-    loop {
-        let ((in_left, left_end), (in_right, right_end)) = (edge(left.peek(), from), edge(right.peek(), from));
-        let end = left_end.min(right_end);
-        if end == u32::MAX {
-            return out;
-        }
-        if end > from && op.keeps(in_left, in_right) {
-            match out.last_mut() {
-                Some(run) if run.last as u32 + 1 == from => run.last = (end - 1) as u16,
-                _ => out.push(Run { first: from as u16, last: (end - 1) as u16 }),
-            }
-        }
-        from = end;
-        left.next_if(|(_, last)| *last < from);
-        right.next_if(|(_, last)| *last < from);
-    }
 }
 
 fn walk(container: &Container) -> impl Iterator<Item = (u32, u32)> {
@@ -350,17 +370,4 @@ fn run_start(words: &Words, last: u16) -> u16 {
         Some(next) => (next * 64) as u16 + 64 - words[next].leading_ones() as u16,
         None => 0,
     }
-}
-
-/// The ones of a block, listed.
-pub(crate) fn collect_keys(words: &Words, count: u32) -> Vec<u16> {
-    let mut keys = Vec::with_capacity(count as usize);
-    for (at, &word) in words.iter().enumerate() {
-        let mut word = word;
-        while word != 0 {
-            keys.push((at * 64) as u16 + word.trailing_zeros() as u16);
-            word &= word - 1;
-        }
-    }
-    keys
 }

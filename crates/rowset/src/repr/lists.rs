@@ -6,62 +6,102 @@ use crate::kernels::Op;
 /// A list so many times longer than the other is leapt through.
 const LOPSIDED: usize = 32;
 
-/// `left op right` of two lists without duplicates.
-pub(crate) fn merge<T: Copy + Ord + Default>(op: Op, left: &[T], right: &[T]) -> Vec<T> {
-    let room = match op {
-        Op::Intersection => left.len().min(right.len()),
-        Op::Difference => left.len(),
-        _ => left.len() + right.len(),
-    };
+/// `left op right` of two lists without duplicates, to the front of `out`, whose rest means nothing
+/// then; how many there are.
+pub(crate) fn merge<T: Copy + Ord + Default>(op: Op, left: &[T], right: &[T], out: &mut Vec<T>) -> usize {
     if left.len() / LOPSIDED > right.len() || right.len() / LOPSIDED > left.len() {
-        return merge_few(op, left, right, room);
+        merge_few(op, left, right, out);
+        return out.len();
     }
-    // One more than can come: what is not kept is written all the same.
-    let mut out = vec![T::default(); room + 1];
-    let (at, other, len) = match op {
-        Op::Union => zip(left, right, &mut out, |_, _| true),
-        Op::Intersection => zip(left, right, &mut out, |l, r| l & r),
-        Op::Difference => zip(left, right, &mut out, |_, r| !r),
-        Op::SymmetricDifference => zip(left, right, &mut out, |l, r| l ^ r),
-    };
-    out.truncate(len);
-    if op.keeps_left() {
-        out.extend_from_slice(&left[at..]);
+    // Both halves have room for all, and for one more: what is not kept is written all the same.
+    let room = left.len() + right.len() + 2;
+    if out.len() < room {
+        out.resize(room, T::default());
     }
-    if op.keeps_right() {
-        out.extend_from_slice(&right[other..]);
+    match op {
+        Op::Union => by_halves(left, right, out, |_, _| true, true, true),
+        Op::Intersection => by_halves(left, right, out, |l, r| l & r, false, false),
+        Op::Difference => by_halves(left, right, out, |_, r| !r, true, false),
+        Op::SymmetricDifference => by_halves(left, right, out, |l, r| l ^ r, true, true),
     }
-    out
 }
 
-/// Up to the end of the shorter one, without a branch that could be guessed wrong: how far it came
-/// in both, and how many were kept.
+/// Two lists on their way into a third.
+struct Merge<'a, T> {
+    left: &'a [T],
+    right: &'a [T],
+    out: &'a mut [T],
+    at: usize,
+    other: usize,
+    len: usize,
+}
+
+impl<T: Copy + Ord> Merge<'_, T> {
+    #[inline(always)]
+    fn goes_on(&self) -> bool {
+        self.at < self.left.len() && self.other < self.right.len()
+    }
+
+    /// One key, without a branch that could be guessed wrong.
+    #[inline(always)]
+    fn step(&mut self, keep: &impl Fn(bool, bool) -> bool) {
+        let (l, r) = (self.left[self.at], self.right[self.other]);
+        let (from_left, from_right) = (l <= r, r <= l);
+        self.out[self.len] = if from_left { l } else { r };
+        self.len += usize::from(keep(from_left, from_right));
+        self.at += usize::from(from_left);
+        self.other += usize::from(from_right);
+    }
+
+    #[inline(always)]
+    fn finish(mut self, keep: &impl Fn(bool, bool) -> bool, keeps_left: bool, keeps_right: bool) -> usize {
+        while self.goes_on() {
+            self.step(keep);
+        }
+        for (rest, keeps) in [(&self.left[self.at..], keeps_left), (&self.right[self.other..], keeps_right)] {
+            if keeps {
+                self.out[self.len..self.len + rest.len()].copy_from_slice(rest);
+                self.len += rest.len();
+            }
+        }
+        self.len
+    }
+}
+
+/// The lower and the upper half turn by turn: neither waits for the other.
 #[inline(always)]
-fn zip<T: Copy + Ord>(
+fn by_halves<T: Copy + Ord>(
     left: &[T],
     right: &[T],
     out: &mut [T],
     keep: impl Fn(bool, bool) -> bool,
-) -> (usize, usize, usize) {
-    let (mut at, mut other, mut len) = (0, 0, 0);
-    while at < left.len() && other < right.len() {
-        let (l, r) = (left[at], right[other]);
-        let (from_left, from_right) = (l <= r, r <= l);
-        out[len] = if from_left { l } else { r };
-        len += usize::from(keep(from_left, from_right));
-        at += usize::from(from_left);
-        other += usize::from(from_right);
+    keeps_left: bool,
+    keeps_right: bool,
+) -> usize {
+    let middle = left.len() / 2;
+    let other_middle = left.get(middle).map_or(right.len(), |&key| right.partition_point(|&own| own < key));
+    let start = middle + other_middle + 1;
+    let ((low, high), (other_low, other_high)) = (left.split_at(middle), right.split_at(other_middle));
+    let (out_low, out_high) = out.split_at_mut(start);
+    let mut lower = Merge { left: low, right: other_low, out: out_low, at: 0, other: 0, len: 0 };
+    let mut upper = Merge { left: high, right: other_high, out: out_high, at: 0, other: 0, len: 0 };
+    while lower.goes_on() && upper.goes_on() {
+        lower.step(&keep);
+        upper.step(&keep);
     }
-    (at, other, len)
+    let len = lower.finish(&keep, keeps_left, keeps_right);
+    let more = upper.finish(&keep, keeps_left, keeps_right);
+    out.copy_within(start..start + more, len);
+    len + more
 }
 
 /// Few against many: what lies between two of the few is copied in one piece.
-fn merge_few<T: Copy + Ord>(op: Op, left: &[T], right: &[T], room: usize) -> Vec<T> {
+fn merge_few<T: Copy + Ord>(op: Op, left: &[T], right: &[T], out: &mut Vec<T>) {
     let left_is_few = left.len() < right.len();
     let (few, many) = if left_is_few { (left, right) } else { (right, left) };
     let (keeps_few, keeps_many) =
         if left_is_few { (op.keeps_left(), op.keeps_right()) } else { (op.keeps_right(), op.keeps_left()) };
-    let mut out = Vec::with_capacity(room);
+    out.clear();
     let mut from = 0;
     for &key in few {
         let at = gallop(many, from, key);
@@ -77,7 +117,6 @@ fn merge_few<T: Copy + Ord>(op: Op, left: &[T], right: &[T], room: usize) -> Vec
     if keeps_many {
         out.extend_from_slice(&many[from..]);
     }
-    out
 }
 
 #[cfg(test)]
@@ -100,13 +139,16 @@ mod tests {
                 let mut list = |len: u64| (0..len).map(|_| random(len * spread) as u16).collect::<BTreeSet<u16>>();
                 let (left, right) = (list(left_len), list(right_len));
                 let (l, r): (Vec<u16>, Vec<u16>) = (left.iter().copied().collect(), right.iter().copied().collect());
-                assert_eq!(merge(Op::Union, &l, &r), left.union(&right).copied().collect::<Vec<_>>());
-                assert_eq!(merge(Op::Intersection, &l, &r), left.intersection(&right).copied().collect::<Vec<_>>());
-                assert_eq!(merge(Op::Difference, &l, &r), left.difference(&right).copied().collect::<Vec<_>>());
-                assert_eq!(
-                    merge(Op::SymmetricDifference, &l, &r),
-                    left.symmetric_difference(&right).copied().collect::<Vec<_>>()
-                );
+                let mut out = Vec::new();
+                for (op, plain) in [
+                    (Op::Union, left.union(&right).copied().collect::<Vec<u16>>()),
+                    (Op::Intersection, left.intersection(&right).copied().collect()),
+                    (Op::Difference, left.difference(&right).copied().collect()),
+                    (Op::SymmetricDifference, left.symmetric_difference(&right).copied().collect()),
+                ] {
+                    let len = merge(op, &l, &r, &mut out);
+                    assert_eq!(out[..len], plain);
+                }
             }
         }
     }

@@ -9,6 +9,7 @@ pub(crate) mod container;
 pub(crate) mod container_ops;
 pub(crate) mod lists;
 pub(crate) mod part;
+pub(crate) mod runs;
 pub(crate) mod span;
 pub(crate) mod spans;
 pub(crate) mod tree;

@@ -105,25 +105,40 @@ impl Chunk {
         }
     }
 
-    /// Appends the keys of `first ..= last`, if they are single keys for the most part; whether they are.
-    pub(crate) fn write_listed(&self, first: u64, last: u64, into: &mut Vec<u64>) -> bool {
+    /// Appends the keys of `first ..= last`, counted from `base`, if they are single keys for the most
+    /// part; whether they are. The caller sees to it that they lie near enough.
+    pub(crate) fn write_listed(&self, first: u64, last: u64, base: u64, into: &mut Vec<u32>) -> bool {
         if self.len() > 4 * self.pieces() as u64 {
             return false;
         }
-        let ChunkWalk { from, to, clip, .. } = self.walk_between(first, last);
+        let ChunkWalk { from, to, .. } = self.walk_between(first, last);
+        // The difference wraps, and so does the sum: what comes out lies in 32 bits.
+        let more = self.base.wrapping_sub(base);
         match &*self.pieces {
-            Pieces::Keys(keys) if from < to => {
-                into.extend(keys[from..to].iter().map(|&key| self.base.wrapping_add(key as u64)));
-            }
-            Pieces::Spans { firsts, ends } if from < to && ends.len() as u64 == ends[ends.len() - 1] => {
-                into.extend(firsts[from..to].iter().map(|&key| self.base.wrapping_add(key)));
+            _ if from >= to => {}
+            Pieces::Keys(keys) => into.extend(keys[from..to].iter().map(|&key| key.wrapping_add(more as u32))),
+            Pieces::Spans { firsts, ends } if ends.len() as u64 == ends[ends.len() - 1] => {
+                into.extend(firsts[from..to].iter().map(|&key| key.wrapping_add(more) as u32));
             }
             Pieces::Spans { .. } => {
-                self.walk_between(clip.first, clip.last).for_each(|span| into.extend(span.first..=span.last))
+                let spans = self.walk_between(first, last);
+                spans.for_each(|span| into.extend((span.first - base) as u32..=(span.last - base) as u32));
             }
-            _ => {}
         }
         true
+    }
+
+    /// Ascending keys counted from `base`, as one chunk; how many ranges they are.
+    pub(crate) fn from_offsets(base: u64, keys: &[u32], into: &mut Vec<Chunk>) -> u64 {
+        let pieces = 1 + keys[1..].iter().zip(keys).map(|(next, key)| u32::from(next - key != 1)).sum::<u32>() as u64;
+        if keys.len() as u64 <= 4 * pieces && pieces > 1 {
+            into.push(Chunk { base, pieces: Arc::new(Pieces::Keys(keys.to_vec())) });
+        } else {
+            let spans: Vec<Span> =
+                keys.iter().map(|&key| Span { first: base + key as u64, last: base + key as u64 }).collect();
+            into.extend(Chunk::from_spans(&spans));
+        }
+        pieces
     }
 
     fn pieces(&self) -> usize {

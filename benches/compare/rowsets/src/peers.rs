@@ -1,0 +1,259 @@
+//! What is compared, behind one trait.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use croaring::{JvmLegacy, Portable, Treemap};
+use roaring::RoaringTreemap;
+use rowset::RowSet;
+
+/// A set of keys in order.
+pub trait Peer: Sized {
+    fn build(keys: &[u64]) -> Self;
+    fn union(&self, other: &Self) -> Self;
+    fn intersection(&self, other: &Self) -> Self;
+    fn difference(&self, other: &Self) -> Self;
+    fn symmetric_difference(&self, other: &Self) -> Self;
+    fn holds(&self, key: u64) -> bool;
+    fn rank_of(&self, key: u64) -> u64;
+    fn key_of(&self, pos: u64) -> u64;
+    fn sum(&self) -> u64;
+    /// How many ranges, walked one by one.
+    fn ranges(&self) -> Option<u64> {
+        None
+    }
+    /// Seconds a key, where ascending keys can be looked up together.
+    fn positions(&self, _sorted: &[u64]) -> Option<f64> {
+        None
+    }
+    fn with(&self, keys: &[u64]) -> Self;
+    fn without(&self, keys: &[u64]) -> Self;
+    fn bytes_out(&self) -> Vec<u8>;
+    fn memory(&self) -> usize;
+}
+
+impl Peer for RowSet {
+    fn build(keys: &[u64]) -> RowSet {
+        RowSet::from_sorted_keys(keys)
+    }
+    fn union(&self, other: &RowSet) -> RowSet {
+        self | other
+    }
+    fn intersection(&self, other: &RowSet) -> RowSet {
+        self & other
+    }
+    fn difference(&self, other: &RowSet) -> RowSet {
+        self - other
+    }
+    fn symmetric_difference(&self, other: &RowSet) -> RowSet {
+        self ^ other
+    }
+    fn holds(&self, key: u64) -> bool {
+        self.contains(key)
+    }
+    fn rank_of(&self, key: u64) -> u64 {
+        self.position_of(key).unwrap_or(0)
+    }
+    fn key_of(&self, pos: u64) -> u64 {
+        self.key_at(pos).unwrap_or(0)
+    }
+    fn sum(&self) -> u64 {
+        self.iter().fold(0, u64::wrapping_add)
+    }
+    fn ranges(&self) -> Option<u64> {
+        Some(self.spans().fold(0, |count, _| count + 1))
+    }
+    fn positions(&self, sorted: &[u64]) -> Option<f64> {
+        let start = Instant::now();
+        let mut keys = sorted.to_vec();
+        keys.dedup();
+        let keys = RowSet::from_sorted_keys(&keys);
+        black_box(self.positions_of(&keys));
+        Some(start.elapsed().as_secs_f64() / sorted.len() as f64)
+    }
+    fn with(&self, keys: &[u64]) -> RowSet {
+        if let [key] = keys {
+            let mut edited = self.clone();
+            edited.insert(*key);
+            return edited;
+        }
+        self | &RowSet::from_keys(keys.to_vec())
+    }
+    fn without(&self, keys: &[u64]) -> RowSet {
+        self - &RowSet::from_keys(keys.to_vec())
+    }
+    fn bytes_out(&self) -> Vec<u8> {
+        self.to_roaring()
+    }
+    fn memory(&self) -> usize {
+        self.bytes()
+    }
+}
+
+impl Peer for RoaringTreemap {
+    fn build(keys: &[u64]) -> RoaringTreemap {
+        RoaringTreemap::from_sorted_iter(keys.iter().copied()).expect("ascending")
+    }
+    fn union(&self, other: &RoaringTreemap) -> RoaringTreemap {
+        self | other
+    }
+    fn intersection(&self, other: &RoaringTreemap) -> RoaringTreemap {
+        self & other
+    }
+    fn difference(&self, other: &RoaringTreemap) -> RoaringTreemap {
+        self - other
+    }
+    fn symmetric_difference(&self, other: &RoaringTreemap) -> RoaringTreemap {
+        self ^ other
+    }
+    fn holds(&self, key: u64) -> bool {
+        self.contains(key)
+    }
+    fn rank_of(&self, key: u64) -> u64 {
+        self.rank(key)
+    }
+    fn key_of(&self, pos: u64) -> u64 {
+        self.select(pos).unwrap_or(0)
+    }
+    fn sum(&self) -> u64 {
+        self.iter().fold(0, u64::wrapping_add)
+    }
+    fn with(&self, keys: &[u64]) -> RoaringTreemap {
+        let mut edited = self.clone();
+        edited.extend(keys);
+        edited
+    }
+    fn without(&self, keys: &[u64]) -> RoaringTreemap {
+        let mut edited = self.clone();
+        keys.iter().for_each(|&key| {
+            edited.remove(key);
+        });
+        edited
+    }
+    fn bytes_out(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.serialized_size());
+        self.serialize_into(&mut bytes).expect("written to memory");
+        bytes
+    }
+    fn memory(&self) -> usize {
+        // Its containers, without what the maps around them take.
+        self.bitmaps()
+            .map(|(_, map)| {
+                let told = map.statistics();
+                (told.n_bytes_array_containers + told.n_bytes_bitset_containers + told.n_bytes_run_containers) as usize
+            })
+            .sum()
+    }
+}
+
+impl Peer for Treemap {
+    fn build(keys: &[u64]) -> Treemap {
+        let mut made = Treemap::of(keys);
+        made.run_optimize();
+        made
+    }
+    fn union(&self, other: &Treemap) -> Treemap {
+        self.or(other)
+    }
+    fn intersection(&self, other: &Treemap) -> Treemap {
+        self.and(other)
+    }
+    fn difference(&self, other: &Treemap) -> Treemap {
+        self.andnot(other)
+    }
+    fn symmetric_difference(&self, other: &Treemap) -> Treemap {
+        self.xor(other)
+    }
+    fn holds(&self, key: u64) -> bool {
+        self.contains(key)
+    }
+    fn rank_of(&self, key: u64) -> u64 {
+        self.rank(key)
+    }
+    fn key_of(&self, pos: u64) -> u64 {
+        self.select(pos).unwrap_or(0)
+    }
+    fn sum(&self) -> u64 {
+        self.iter().fold(0, u64::wrapping_add)
+    }
+    fn with(&self, keys: &[u64]) -> Treemap {
+        let mut edited = self.clone();
+        edited.extend(keys.iter().copied());
+        edited
+    }
+    fn without(&self, keys: &[u64]) -> Treemap {
+        let mut edited = self.clone();
+        keys.iter().for_each(|&key| edited.remove(key));
+        edited
+    }
+    fn bytes_out(&self) -> Vec<u8> {
+        self.serialize::<Portable>()
+    }
+    fn memory(&self) -> usize {
+        self.get_serialized_size_in_bytes::<JvmLegacy>()
+    }
+}
+
+impl Peer for Vec<u64> {
+    fn build(keys: &[u64]) -> Vec<u64> {
+        keys.to_vec()
+    }
+    fn union(&self, other: &Vec<u64>) -> Vec<u64> {
+        merged(self, other, |_, _| true)
+    }
+    fn intersection(&self, other: &Vec<u64>) -> Vec<u64> {
+        merged(self, other, |l, r| l & r)
+    }
+    fn difference(&self, other: &Vec<u64>) -> Vec<u64> {
+        merged(self, other, |l, r| l & !r)
+    }
+    fn symmetric_difference(&self, other: &Vec<u64>) -> Vec<u64> {
+        merged(self, other, |l, r| l ^ r)
+    }
+    fn holds(&self, key: u64) -> bool {
+        self.binary_search(&key).is_ok()
+    }
+    fn rank_of(&self, key: u64) -> u64 {
+        self.partition_point(|&own| own < key) as u64
+    }
+    fn key_of(&self, pos: u64) -> u64 {
+        self[pos as usize]
+    }
+    fn sum(&self) -> u64 {
+        self.iter().copied().fold(0, u64::wrapping_add)
+    }
+    fn with(&self, keys: &[u64]) -> Vec<u64> {
+        let mut keys = keys.to_vec();
+        keys.sort_unstable();
+        keys.dedup();
+        self.union(&keys)
+    }
+    fn without(&self, keys: &[u64]) -> Vec<u64> {
+        let mut keys = keys.to_vec();
+        keys.sort_unstable();
+        keys.dedup();
+        self.difference(&keys)
+    }
+    fn bytes_out(&self) -> Vec<u8> {
+        self.iter().flat_map(|key| key.to_le_bytes()).collect()
+    }
+    fn memory(&self) -> usize {
+        8 * self.capacity()
+    }
+}
+
+/// One merge of two sorted arrays.
+fn merged(left: &[u64], right: &[u64], keep: fn(bool, bool) -> bool) -> Vec<u64> {
+    let mut out = Vec::with_capacity(left.len() + right.len());
+    let (mut at, mut other) = (0, 0);
+    while at < left.len() || other < right.len() {
+        let (l, r) = (left.get(at).copied().unwrap_or(u64::MAX), right.get(other).copied().unwrap_or(u64::MAX));
+        let key = l.min(r);
+        if keep(l == key, r == key) {
+            out.push(key);
+        }
+        at += usize::from(l == key);
+        other += usize::from(r == key);
+    }
+    out
+}
