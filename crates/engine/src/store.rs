@@ -113,10 +113,12 @@ impl Columns {
     /// Stores a step's cells. `rows_before` and `rows_after` are the keys that hold live cells before
     /// and after the step.
     pub fn write(&self, step: Step, rows_before: &RowSet, rows_after: &RowSet, writes: &Writes) -> Result<(), Error> {
-        let survivors = Before(rows_before - &writes.removed.0);
-        let moves = column::moves(&writes.shifts, &survivors);
-        let mut added = RowSet::new();
-        writes.added.iter().for_each(|(keys, _)| added |= keys);
+        let moves = if writes.shifts.is_empty() {
+            Vec::new()
+        } else {
+            column::moves(&writes.shifts, &Before(rows_before - &writes.removed.0))
+        };
+        let added = added_rows(writes);
         // Added keys overwrite a live cell only where a key was freed, or moved away, and taken again.
         let undo_added = column::undo_rows(rows_before, &added, &moves);
         let write = |index: usize, column: &BlockColumn| -> Result<(), Error> {
@@ -139,6 +141,12 @@ impl Columns {
         let cells = (added.len() + writes.removed.0.len()) * self.columns.len() as u64;
         crate::par::try_each(cells >= PARALLEL_CELLS, &self.columns, |index, column| write(index, column))
     }
+}
+
+fn added_rows(writes: &Writes) -> RowSet {
+    let mut added = RowSet::new();
+    writes.added.iter().for_each(|(keys, _)| added |= keys);
+    added
 }
 
 /// Rows and columns of one table, written by one node.
@@ -184,12 +192,15 @@ impl Store {
 
     /// Stores a step's rows and cells and says what changed.
     pub fn write(&self, step: Step, writes: Writes) -> Result<TableUpdate, Error> {
-        let mut added = RowSet::new();
-        writes.added.iter().for_each(|(keys, _)| added |= keys);
-        let before = self.rows.latest();
-        let mut after = before.clone();
-        after.apply(&writes.removed.0, &writes.shifts, &added);
-        self.columns.write(step, &before, &after, &writes)?;
+        let mut after = self.rows.latest();
+        after.apply(&writes.removed.0, &writes.shifts, &added_rows(&writes));
+        self.write_to(step, writes, after)
+    }
+
+    /// The same where the rows after the step are known already.
+    pub fn write_to(&self, step: Step, writes: Writes, after: RowSet) -> Result<TableUpdate, Error> {
+        self.columns.write(step, &self.rows.latest(), &after, &writes)?;
+        let added = added_rows(&writes);
         let mut modified = RowSet::new();
         let mut columns = ColumnSet::new();
         for (index, cells) in writes.modified.iter().enumerate() {

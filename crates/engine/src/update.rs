@@ -103,6 +103,14 @@ impl TableUpdate {
         TableUpdate { added, ..TableUpdate::default() }
     }
 
+    /// The rows of `before` that stay (they are not in `gone`) and take another key.
+    pub fn moving(&self, before: &RowSet, gone: &Before) -> Before {
+        if self.shifts.is_empty() {
+            return Before::default();
+        }
+        self.shifts.moved(&Before(before - &gone.0))
+    }
+
     /// Whether nothing changed. Such an update is never sent.
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.0.is_empty() && self.modified.is_empty() && self.shifts.is_empty()

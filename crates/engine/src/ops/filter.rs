@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use formula::Expr;
 use graph::{Moment, Pinned, Step};
-use rowset::{Before, RowSet};
+use rowset::{Before, RowSet, Shifts};
 
 use crate::error::Error;
 use crate::expression::{Evaluator, plan};
@@ -85,12 +85,17 @@ impl Live for FilterLive {
             return Ok(TableUpdate::of_added(arriving));
         }
         let gone = &kept & &update.removed.0;
-        let before = Before(&kept - &gone);
-        let survivors = update.shifts.forward(&before);
-        let (left, entered, modified) = self.judge(update, now, &survivors)?;
-        let left = update.shifts.back(&left);
-        let removed = Before(&gone | &left.0);
-        let shifts = update.shifts.restrict(&(&before - &left));
+        let (removed, entered, modified, shifts) = if update.shifts.is_empty() {
+            // Nothing moves: what is modified stayed, and only the change is looked at.
+            let (left, entered, modified) = self.judge(update, now, &kept)?;
+            (Before(&gone | &left), entered, modified, Shifts::none())
+        } else {
+            let before = Before(&kept - &gone);
+            let (left, entered, modified) = self.judge(update, now, &update.shifts.forward(&before))?;
+            let left = update.shifts.back(&left);
+            let shifts = update.shifts.restrict(&(&before - &left));
+            (Before(&gone | &left.0), entered, modified, shifts)
+        };
         let added = &arriving | &entered;
         self.rows.edit(step, |rows| rows.apply(&removed.0, &shifts, &added));
         Ok(TableUpdate { columns: update.columns.unless_empty(&modified), added, removed, modified, shifts })

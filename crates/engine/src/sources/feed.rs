@@ -66,8 +66,8 @@ impl Token {
 
 /// Whether a call fits what is queued before it.
 pub(crate) trait Judge<C>: Send + Sync {
-    /// Judges a call that is queued now, and notes it.
-    fn take(&self, call: &C) -> Result<(), Error>;
+    /// Judges a call that is queued now, and notes it; what was found out may go into the call.
+    fn take(&self, call: &mut C) -> Result<(), Error>;
     /// Judges a call of this thread's open transaction, on top of the transaction's earlier calls.
     fn draft(&self, call: &C) -> Result<(), Error>;
     /// This thread's transaction is over.
@@ -78,7 +78,7 @@ pub(crate) trait Judge<C>: Send + Sync {
 struct AllFits;
 
 impl<C> Judge<C> for AllFits {
-    fn take(&self, _: &C) -> Result<(), Error> {
+    fn take(&self, _: &mut C) -> Result<(), Error> {
         Ok(())
     }
 
@@ -130,14 +130,14 @@ impl<C: Send + 'static> Queue<C> {
 
     /// The same for calls that must fit what is queued before them: judged at once, and again when
     /// a transaction ends, since other threads may have queued calls meanwhile.
-    pub(crate) fn push_judged(self: &Arc<Self>, call: C, judge: Arc<dyn Judge<C>>) -> Result<Token, Error> {
+    pub(crate) fn push_judged(self: &Arc<Self>, mut call: C, judge: Arc<dyn Judge<C>>) -> Result<Token, Error> {
         let token = Token::new(&self.graph);
         if let Some(error) = self.lock().failed.clone() {
             return Err(error);
         }
         if !Transaction::is_open(&self.graph) {
             self.graph.intake(|| {
-                judge.take(&call)?;
+                judge.take(&mut call)?;
                 self.enqueue(Queued { call, token: token.clone() });
                 Ok::<(), Error>(())
             })?;
@@ -147,7 +147,7 @@ impl<C: Send + 'static> Queue<C> {
         let (queue, waiting, last, undone) = (self.clone(), token.clone(), judge.clone(), token.clone());
         let commit = move || {
             last.end_draft();
-            match last.take(&call) {
+            match last.take(&mut call) {
                 Ok(()) => queue.enqueue(Queued { call, token: waiting }),
                 Err(error) => waiting.land(Err(error)),
             }

@@ -59,9 +59,10 @@ struct Projected {
 }
 
 impl Judge<Call> for Projected {
-    fn take(&self, call: &Call) -> Result<(), Error> {
+    fn take(&self, call: &mut Call) -> Result<(), Error> {
         let mut rows = lock(&self.queued);
-        *rows = judge(&rows, call)?;
+        (*rows, call.update.shifts) = judge(&rows, call)?;
+        call.after = rows.clone();
         Ok(())
     }
 
@@ -69,7 +70,7 @@ impl Judge<Call> for Projected {
         let thread = std::thread::current().id();
         let mut drafts = lock(&self.drafts);
         let rows = drafts.get(&thread).cloned().unwrap_or_else(|| lock(&self.queued).clone());
-        drafts.insert(thread, judge(&rows, call)?);
+        drafts.insert(thread, judge(&rows, call)?.0);
         Ok(())
     }
 
@@ -82,6 +83,8 @@ impl Judge<Call> for Projected {
 struct Call {
     update: TableUpdate,
     shifted: Vec<Shift>,
+    /// The rows after it.
+    after: RowSet,
     added: Vec<Chunk>,
     modified: Vec<(usize, Chunk)>,
 }
@@ -137,7 +140,8 @@ impl InputTable {
         let columns: ColumnSet = modified_cells.iter().map(|(column, _)| *column).collect();
         check_shifts(&apply.shifted)?;
         let update = TableUpdate { added, removed: Before(apply.removed), modified, columns, shifts: Shifts::none() };
-        Ok(Call { update, shifted: apply.shifted, added: added_cells, modified: modified_cells })
+        let after = RowSet::new();
+        Ok(Call { update, shifted: apply.shifted, after, added: added_cells, modified: modified_cells })
     }
 }
 
@@ -159,18 +163,23 @@ fn check_shifts(shifted: &[Shift]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Checks U1–U4 of a call against the rows it will meet, trims its shifts to the rows that move,
-/// and gives the rows after it.
-fn judge(rows: &RowSet, call: &Call) -> Result<RowSet, Error> {
+/// Checks U1–U4 of a call against the rows it will meet, and gives the rows after it and its shifts
+/// as the law wants them: trimmed to the rows that move.
+fn judge(rows: &RowSet, call: &Call) -> Result<(RowSet, Shifts), Error> {
     let update = &call.update;
     let broken = |what: &str, keys: &RowSet| Err(Error::data("apply", format!("{what}: {keys} (nothing was applied)")));
     let absent = &update.removed.0 - rows;
     if !absent.is_empty() {
         return broken("removed rows that are not there", &absent);
     }
-    let survivors = Before(rows - &update.removed.0);
-    let shifts = fitted(&call.shifted, &survivors)?;
-    let moved = shifts.forward(&survivors);
+    let mut moved = rows - &update.removed.0;
+    let mut shifts = Shifts::none();
+    if !call.shifted.is_empty() {
+        let survivors = Before(moved);
+        shifts = Shifts::new(call.shifted.clone(), &survivors)
+            .map_err(|error| Error::data("apply", format!("{error} (nothing was applied)")))?;
+        moved = shifts.forward(&survivors);
+    }
     let clash = &moved & &update.added;
     if !clash.is_empty() {
         return broken("added rows that are there already", &clash);
@@ -179,16 +188,8 @@ fn judge(rows: &RowSet, call: &Call) -> Result<RowSet, Error> {
     if !unknown.is_empty() {
         return broken("modified rows that are not there", &unknown);
     }
-    Ok(&moved | &update.added)
-}
-
-/// The shifts as the law wants them: trimmed to the rows that move.
-fn fitted(shifted: &[Shift], survivors: &Before) -> Result<Shifts, Error> {
-    if shifted.is_empty() {
-        return Ok(Shifts::none());
-    }
-    Shifts::new(shifted.to_vec(), survivors)
-        .map_err(|error| Error::data("apply", format!("{error} (nothing was applied)")))
+    moved |= &update.added;
+    Ok((moved, shifts))
 }
 
 struct InputLive {
@@ -199,31 +200,28 @@ struct InputLive {
 impl Live for InputLive {
     fn update(&mut self, _: &[Change], step: Step) -> Result<TableUpdate, Error> {
         let mut calls = self.queue.take(step)?;
-        let rows = self.store.rows().latest();
+        let Some(after) = calls.last().map(|call| call.after.clone()) else { return Ok(TableUpdate::default()) };
         if calls.len() > 1 {
-            return self.store.write(step, merged(rows, calls, self.store.columns().len())?);
+            let rows = self.store.rows().latest();
+            return self.store.write_to(step, merged(rows, calls, self.store.columns().len())?, after);
         }
         let Some(call) = calls.pop() else { return Ok(TableUpdate::default()) };
-        let survivors = Before(&rows - &call.update.removed.0);
-        let shifts = fitted(&call.shifted, &survivors)?;
         let mut modified = vec![None; self.store.columns().len()];
         for (column, cells) in call.modified {
             modified[column] = Some((call.update.modified.clone(), cells));
         }
         let added = if call.update.added.is_empty() { Vec::new() } else { vec![(call.update.added, call.added)] };
-        self.store.write(step, Writes { removed: call.update.removed, shifts, added, modified })
+        let TableUpdate { removed, shifts, .. } = call.update;
+        self.store.write_to(step, Writes { removed, shifts, added, modified }, after)
     }
 }
 
 /// Several calls of one step as one set of writes: the update algebra for the keys, and for each
 /// column the last cell given for each key.
 fn merged(rows: RowSet, calls: Vec<Call>, width: usize) -> Result<Writes, Error> {
-    let mut all = Merged::new(rows.clone(), width);
+    let mut all = Merged::new(rows, width);
     let mut cells: Vec<HashMap<u64, (Chunk, usize)>> = vec![HashMap::new(); width];
-    let mut present = rows;
-    for mut call in calls {
-        let survivors = Before(&present - &call.update.removed.0);
-        call.update.shifts = fitted(&call.shifted, &survivors)?;
+    for call in calls {
         let update = &call.update;
         for column in &mut cells {
             for key in update.removed.0.iter() {
@@ -240,7 +238,6 @@ fn merged(rows: RowSet, calls: Vec<Call>, width: usize) -> Result<Writes, Error>
             note(&mut cells[column], &update.added, chunk);
         }
         all.push(update);
-        present = &update.shifts.forward(&survivors) | &update.added;
     }
     let update = all.update();
     let gathered = |column: usize, keys: &RowSet| gather(&cells[column], keys);

@@ -255,11 +255,10 @@ impl AggregationLive {
             self.leave(change, &modified_before)?;
         }
         if self.groups.knows_rows() && !update.shifts.is_empty() {
-            let mut still = Before(change.before().rows() - &update.removed.0);
+            let mut moving = update.moving(change.before().rows(), &update.removed);
             if key_changed {
-                still = &still - &modified_before;
+                moving = &moving - &modified_before;
             }
-            let moving = update.shifts.moved(&still);
             let keys = self.maker.keys(change.before(), &moving.0)?;
             self.groups.shift(&keys, moving.0.len() as usize, &update.shifts)?;
         }

@@ -299,8 +299,7 @@ impl NaturalLive {
         let rekeyed = update.columns.contains_any(&self.on.columns(Side::Right));
         let back = if rekeyed { update.shifts.back(&update.modified) } else { Before::default() };
         let gone = &update.removed | &back;
-        let still = Before(right.before().rows() - &gone.0);
-        let moving = update.shifts.moved(&still);
+        let moving = update.moving(right.before().rows(), &gone);
         let gone_slots = self.find_right(right.before(), &gone.0)?;
         let moving_slots = self.find_right(right.before(), &moving.0)?;
         let fresh = if rekeyed { &update.added | &update.modified } else { update.added.clone() };
@@ -371,8 +370,7 @@ impl NaturalLive {
         if rekeyed {
             gone = &gone | &update.shifts.back(&update.modified);
         }
-        let still = Before(left.before().rows() - &gone.0);
-        let moving = update.shifts.moved(&still);
+        let moving = update.moving(left.before().rows(), &gone);
         let gone = self.find_left(left.before(), &gone.0)?;
         let mut moved = self.find_left(left.before(), &moving.0)?.1;
         moved.sort_unstable();

@@ -243,8 +243,7 @@ impl<K: SortKey> SortLive<K> {
         if update.shifts.is_empty() {
             return Ok(Some(Vec::new()));
         }
-        let survivors = Before(change.before().rows() - &update.removed.0);
-        let moved = &update.shifts.moved(&survivors).0 - rekeyed;
+        let moved = &update.moving(change.before().rows(), &update.removed).0 - rekeyed;
         if moved.len() > self.order.len() as u64 / SWEEP {
             return Ok(None);
         }
