@@ -3,7 +3,7 @@
 //!
 //! `min` and `max` ignore NaN unless nothing else is there; the `nan_` forms give it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -79,20 +79,24 @@ fn from_order_key(key: u64) -> f64 {
 }
 
 impl Family for Integers {
-    type Key = i128;
+    type Key = u64;
 
-    fn keys(slots: &[u32], cells: &Chunk, mut each: impl FnMut(u32, Option<i128>)) {
-        let unsigned = *cells.data_type() == DataType::UInt64;
+    fn keys(slots: &[u32], cells: &Chunk, mut each: impl FnMut(u32, Option<u64>)) {
+        let flip = sign_bit(cells.data_type());
         let values = integers(cells);
-        valid_cells(slots, &values, |slot, at| {
-            let value = values.values()[at];
-            each(slot, Some(if unsigned { i128::from(value as u64) } else { i128::from(value) }));
-        });
+        valid_cells(slots, &values, |slot, at| each(slot, Some(values.values()[at] as u64 ^ flip)));
     }
 
-    fn cells(keys: Vec<Option<Option<i128>>>, output: &DataType) -> Result<ArrayRef, Error> {
-        from_integers(keys.into_iter().map(|key| key.flatten().map(|key| key as i64)).collect::<Int64Array>(), output)
+    fn cells(keys: Vec<Option<Option<u64>>>, output: &DataType) -> Result<ArrayRef, Error> {
+        let flip = sign_bit(output);
+        let value = |key: Option<Option<u64>>| key.flatten().map(|key| (key ^ flip) as i64);
+        from_integers(keys.into_iter().map(value).collect::<Int64Array>(), output)
     }
+}
+
+/// What makes the bits of an integer order as the integer does.
+fn sign_bit(data_type: &DataType) -> u64 {
+    if *data_type == DataType::UInt64 { 0 } else { 1 << 63 }
 }
 
 impl Family for Decimals {
@@ -130,45 +134,65 @@ impl Family for Texts {
 }
 
 struct Extreme<F: Family> {
-    groups: Vec<Group<F::Key>>,
+    groups: Groups<F::Key>,
+    /// How many cells of a group are NaN, where some are.
+    nans: HashMap<u32, i64>,
     output: DataType,
     greatest: bool,
     nan_wins: bool,
-    retractable: bool,
 }
 
-/// What a group holds: all its keys with their counts, or only the extreme.
-struct Group<K> {
-    all: BTreeMap<K, u64>,
-    only: Option<K>,
-    nans: i64,
-}
-
-impl<K> Default for Group<K> {
-    fn default() -> Group<K> {
-        Group { all: BTreeMap::new(), only: None, nans: 0 }
-    }
+/// What groups hold: all their keys with their counts where cells may leave, or only the extreme.
+enum Groups<K> {
+    All(Vec<BTreeMap<K, u64>>),
+    Only(Vec<Option<K>>),
 }
 
 impl<F: Family> Extreme<F> {
     fn new(output: DataType, greatest: bool, nan_wins: bool, retractable: bool) -> Extreme<F> {
-        Extreme { groups: Vec::new(), output, greatest, nan_wins, retractable }
+        let groups = if retractable { Groups::All(Vec::new()) } else { Groups::Only(Vec::new()) };
+        Extreme { groups, nans: HashMap::new(), output, greatest, nan_wins }
     }
 
-    fn enter(&mut self, slot: u32, key: F::Key, times: u64) {
-        let group = &mut self.groups[slot as usize];
-        if self.retractable {
-            *group.all.entry(key).or_insert(0) += times;
-            return;
-        }
-        let better = group.only.as_ref().is_none_or(|only| if self.greatest { key > *only } else { key < *only });
-        if better {
-            group.only = Some(key);
+    fn note_nan(&mut self, slot: u32, times: i64) {
+        let nans = self.nans.entry(slot).or_default();
+        *nans += times;
+        if *nans == 0 {
+            self.nans.remove(&slot);
         }
     }
 
-    fn leave(&mut self, slot: u32, key: &F::Key) {
-        let all = &mut self.groups[slot as usize].all;
+    fn value(&self, slot: u32) -> Option<Option<F::Key>> {
+        let nan = !self.nans.is_empty() && self.nans.contains_key(&slot);
+        if self.nan_wins && nan {
+            return Some(None);
+        }
+        let found = match &self.groups {
+            Groups::Only(only) => only[slot as usize].as_ref(),
+            Groups::All(all) if self.greatest => all[slot as usize].keys().next_back(),
+            Groups::All(all) => all[slot as usize].keys().next(),
+        };
+        found.cloned().map(Some).or(nan.then_some(None))
+    }
+}
+
+impl<K: Ord> Groups<K> {
+    #[inline]
+    fn enter(&mut self, slot: u32, key: K, times: u64, greatest: bool) {
+        match self {
+            Groups::All(all) => *all[slot as usize].entry(key).or_insert(0) += times,
+            Groups::Only(only) => {
+                let only = &mut only[slot as usize];
+                if only.as_ref().is_none_or(|only| if greatest { key > *only } else { key < *only }) {
+                    *only = Some(key);
+                }
+            }
+        }
+    }
+
+    fn leave(&mut self, slot: u32, key: &K) {
+        let Groups::All(all) = self else { return };
+        let all = &mut all[slot as usize];
         if let Some(count) = all.get_mut(key) {
             *count -= 1;
             if *count == 0 {
@@ -176,42 +200,36 @@ impl<F: Family> Extreme<F> {
             }
         }
     }
-
-    fn value(&self, slot: u32) -> Option<Option<F::Key>> {
-        let group = &self.groups[slot as usize];
-        if self.nan_wins && group.nans > 0 {
-            return Some(None);
-        }
-        let found = match (self.retractable, self.greatest) {
-            (false, _) => group.only.as_ref(),
-            (true, true) => group.all.keys().next_back(),
-            (true, false) => group.all.keys().next(),
-        };
-        found.cloned().map(Some).or((group.nans > 0).then_some(None))
-    }
 }
 
 impl<F: Family> State for Extreme<F> {
     fn grow(&mut self, slots: usize) {
-        self.groups.resize_with(slots, Group::default);
+        match &mut self.groups {
+            Groups::All(all) => all.resize_with(slots, BTreeMap::new),
+            Groups::Only(only) => only.resize_with(slots, || None),
+        }
     }
 
     fn add(&mut self, slots: &[u32], cells: &Chunk) {
         F::keys(slots, cells, |slot, key| match key {
-            Some(key) => self.enter(slot, key, 1),
-            None => self.groups[slot as usize].nans += 1,
+            Some(key) => self.groups.enter(slot, key, 1, self.greatest),
+            None => self.note_nan(slot, 1),
         });
     }
 
     fn remove(&mut self, slots: &[u32], cells: &Chunk) {
         F::keys(slots, cells, |slot, key| match key {
-            Some(key) => self.leave(slot, &key),
-            None => self.groups[slot as usize].nans -= 1,
+            Some(key) => self.groups.leave(slot, &key),
+            None => self.note_nan(slot, -1),
         });
     }
 
     fn reset(&mut self, slot: u32) {
-        self.groups[slot as usize] = Group::default();
+        match &mut self.groups {
+            Groups::All(all) => all[slot as usize] = BTreeMap::new(),
+            Groups::Only(only) => only[slot as usize] = None,
+        }
+        self.nans.remove(&slot);
     }
 
     fn values(&self, slots: &[u32]) -> Result<ArrayRef, Error> {
@@ -219,11 +237,20 @@ impl<F: Family> State for Extreme<F> {
     }
 
     fn merge(&mut self, other: Box<dyn State>, slots: &[u32]) {
-        for (group, to) in same::<Extreme<F>>(other).groups.into_iter().zip(slots) {
-            self.groups[*to as usize].nans += group.nans;
-            group.all.into_iter().for_each(|(key, count)| self.enter(*to, key, count));
-            group.only.into_iter().for_each(|key| self.enter(*to, key, 1));
+        let other = same::<Extreme<F>>(other);
+        match other.groups {
+            Groups::All(all) => {
+                for (group, to) in all.into_iter().zip(slots) {
+                    group.into_iter().for_each(|(key, count)| self.groups.enter(*to, key, count, self.greatest));
+                }
+            }
+            Groups::Only(only) => {
+                for (key, to) in only.into_iter().zip(slots) {
+                    key.into_iter().for_each(|key| self.groups.enter(*to, key, 1, self.greatest));
+                }
+            }
         }
+        other.nans.into_iter().for_each(|(from, times)| self.note_nan(slots[from as usize], times));
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
