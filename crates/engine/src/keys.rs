@@ -1,8 +1,8 @@
 //! What joins and aggregations have in common about keys: the slots a step touches, keys that may match.
 
-use arrow_array::{Array, BooleanArray};
-use arrow_buffer::NullBuffer;
+use arrow_array::BooleanArray;
 use column::Chunk;
+use column::keys::any_null;
 use rowset::RowSet;
 
 use crate::error::Error;
@@ -38,10 +38,7 @@ impl Touched {
 /// The rows whose keys may match something: with `nulls_equal` all of them, else those without a
 /// null in any key column.
 pub fn joinable(keys: Vec<Chunk>, rows: &RowSet, nulls_equal: bool) -> Result<(Vec<Chunk>, RowSet), Error> {
-    let nulls = keys.iter().fold(None, |nulls: Option<NullBuffer>, cells| {
-        NullBuffer::union(nulls.as_ref(), cells.logical_nulls().as_ref())
-    });
-    let Some(nulls) = nulls.filter(|nulls| !nulls_equal && nulls.null_count() > 0) else {
+    let Some(nulls) = any_null(&keys).filter(|_| !nulls_equal) else {
         return Ok((keys, rows.clone()));
     };
     let valid = BooleanArray::new(nulls.inner().clone(), None);

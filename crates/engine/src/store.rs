@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use arrow_array::{Array, BooleanArray};
 use arrow_schema::Schema;
+use column::kernels::compare::equal_cells;
 use column::{BlockColumn, Chunk, ColumnSource, Dead, Edit, StorageCounters};
 use graph::{Moment, Pinned, Step};
 use rowset::{Before, RowSet, Shifts};
@@ -181,6 +183,25 @@ impl Store {
     /// The columns.
     pub fn columns(&self) -> &Columns {
         &self.columns
+    }
+
+    /// Of these rows (keys before the step) those whose cell is not the given one, with the given cells.
+    pub fn differing(
+        &self,
+        step: Step,
+        column: usize,
+        rows: &RowSet,
+        given: &Chunk,
+    ) -> Result<Option<(RowSet, Chunk)>, Error> {
+        let stored = self.columns.column(column).at(step.before());
+        let stored = stored.map_err(|_| Error::internal("store", "its own cells before the step are gone"))?;
+        let equal = equal_cells(given, &stored.read(rows)?);
+        if equal.count_set_bits() == given.len() {
+            return Ok(None);
+        }
+        let differs = BooleanArray::new(!&equal, None);
+        let changed = rows.select_mask(differs.values().values(), differs.values().offset());
+        Ok(Some((changed, arrow_select::filter::filter(given, &differs)?)))
     }
 
     /// Everything that settles after a step.

@@ -272,7 +272,7 @@ pub(crate) fn common_graph(operation: &str, tables: &[Table]) -> Result<Option<U
     Ok(Some(first.clone()))
 }
 
-fn canonical_schema(declared: &Schema) -> Schema {
+pub(crate) fn canonical_schema(declared: &Schema) -> Schema {
     let fields = declared
         .fields()
         .iter()

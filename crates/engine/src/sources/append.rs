@@ -19,7 +19,7 @@ use crate::operation::{Live, Parts, Request, Start};
 use crate::sources::conform::conform;
 use crate::sources::feed::{Queue, Token};
 use crate::store::{Store, Writes};
-use crate::table::{Attributes, Table};
+use crate::table::{Attributes, Table, canonical_schema};
 use crate::update::TableUpdate;
 use crate::view::Change;
 
@@ -72,14 +72,7 @@ pub(crate) fn fed_table<C: Send + 'static, L: Live + 'static>(
 ) -> Result<(Table, Arc<Queue<C>>), Error> {
     super::fixed::unique_names(name, &schema)?;
     let queue = Queue::new(graph);
-    let canonical = Schema::new(
-        schema
-            .fields()
-            .iter()
-            .map(|field| arrow_schema::Field::new(field.name(), column::kind::canonical(field.data_type()), true))
-            .collect::<Vec<_>>(),
-    );
-    let store = Store::new(&canonical, graph.settled(), &crate::counters::storage(graph));
+    let store = Store::new(&canonical_schema(&schema), graph.settled(), &crate::counters::storage(graph));
     let parts = Parts { rows: store.rows().clone(), columns: store.columns().sources(), schema, attributes };
     let owned = store.owned();
     let sealed = queue.clone();

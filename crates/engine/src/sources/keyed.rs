@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch, UInt64Array};
 use arrow_schema::Schema;
-use column::kernels::compare::equal_cells;
+use column::kernels::radix::{self, Entry};
 use column::keys::{KeyTable, NO_SLOT};
-use column::{Chunk, ColumnSource, NO_ROW};
+use column::{Chunk, NO_ROW};
 use graph::{Step, UpdateGraph};
 use rowset::{Before, RowSet};
 
@@ -208,7 +208,6 @@ impl KeyedLive {
             writes.added.push((RowSet::range(first, self.next - 1), cells?));
         }
         if !known.is_empty() {
-            known.sort_unstable_by_key(|(key, _)| *key);
             writes.modified = self.differences(step, &known, data)?;
         }
         self.store.write(step, writes)
@@ -221,28 +220,19 @@ impl KeyedLive {
         known: &[(u64, (u32, u32))],
         data: &[Vec<Chunk>],
     ) -> Result<Vec<Option<(RowSet, Chunk)>>, Error> {
-        let keys: Vec<u64> = known.iter().map(|(key, _)| *key).collect();
-        let places: Vec<(u32, u32)> = known.iter().map(|(_, place)| *place).collect();
+        let entry = |(at, (row, _)): (usize, &(u64, _))| Entry { word: *row, position: at as u32 };
+        let mut order: Vec<Entry> = known.iter().enumerate().map(entry).collect();
+        radix::sort(&mut order);
+        let keys: Vec<u64> = order.iter().map(|entry| entry.word).collect();
+        let places: Vec<(u32, u32)> = order.iter().map(|entry| known[entry.position as usize].1).collect();
         let rows = RowSet::from_sorted_keys(&keys);
         let width = self.store.columns().len();
         let mut modified = vec![None; width];
         for (column, cells) in modified.iter_mut().enumerate().filter(|(column, _)| !self.by.contains(column)) {
             let given = pick(data, column, &places)?;
-            let stored = self.stored(step, column)?.read(&rows)?;
-            let equal = equal_cells(&given, &stored);
-            if equal.count_set_bits() == keys.len() {
-                continue;
-            }
-            let differs = arrow_array::BooleanArray::new(!&equal, None);
-            let changed = rows.select_mask(differs.values().values(), differs.values().offset());
-            *cells = Some((changed, arrow_select::filter::filter(&given, &differs)?));
+            *cells = self.store.differing(step, column, &rows, &given)?;
         }
         Ok(modified)
-    }
-
-    fn stored(&self, step: Step, column: usize) -> Result<Arc<dyn column::Column>, Error> {
-        let source = self.store.columns().column(column);
-        source.at(step.before()).map_err(|_| Error::internal("keyed_table", "its own cells before the step are gone"))
     }
 }
 

@@ -21,9 +21,8 @@ mod sum;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema};
-use column::kernels::compare::equal_cells;
 use column::kernels::radix::{self, Entry};
-use column::{Chunk, ColumnSource, NO_ROW};
+use column::{Chunk, NO_ROW};
 use formula::{Aggregate, Expr};
 use graph::{Moment, Step};
 use rowset::{Before, RowSet};
@@ -332,17 +331,7 @@ impl AggregationLive {
             }
             let column = self.maker.key_columns().len() + at;
             let given = self.groups.output(&self.maker, at, now, &slots)?;
-            let stored = self.store.columns().column(column).at(step.before());
-            let stored = stored
-                .map_err(|_| Error::internal("group_by", "its own cells before the step are gone"))?
-                .read(&rows)?;
-            let equal = equal_cells(&given, &stored);
-            if equal.count_set_bits() == keys.len() {
-                continue;
-            }
-            let differs = arrow_array::BooleanArray::new(!&equal, None);
-            let changed = rows.select_mask(differs.values().values(), differs.values().offset());
-            modified[column] = Some((changed, arrow_select::filter::filter(&given, &differs)?));
+            modified[column] = self.store.differing(step, column, &rows, &given)?;
         }
         Ok(modified)
     }

@@ -16,13 +16,13 @@ use arrow_array::types::UInt64Type;
 use arrow_array::{Array, ArrayRef, UInt64Array};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, Schema};
-use column::keys::{KeyTable, NO_SLOT};
+use column::keys::{KeyTable, NO_SLOT, any_null};
 use column::{Chunk, NO_ROW};
 use graph::{Moment, Step};
 use rowset::{Before, RowSet};
 
 use super::natural::redirected;
-use super::on::{On, Side, added_columns, cells_as, joined_schema, match_now, meeting_type};
+use super::on::{On, Side, added_columns, cells_as, joined_schema, joined_update, match_now, meeting_type};
 use super::timeline::{Entry, Place, Timeline};
 use crate::error::Error;
 use crate::operation::{Input, Live, Operation, Parts, Request, Start};
@@ -231,7 +231,8 @@ impl Live for AsofLive {
             rematched |= &self.differing(left, right, &stayed, &probe, &fresh)?;
         }
         self.write(left, step, &probe, fresh, &changes)?;
-        Ok(self.result(update, &rematched, &changes))
+        let added = self.left_width..self.left_width + self.added.len();
+        Ok(joined_update(update, added, &rematched, changes.modified, &changes.columns))
     }
 }
 
@@ -289,9 +290,7 @@ impl AsofLive {
 
     fn key_cells(&self, side: Side, view: &View, rows: &RowSet) -> Result<(Vec<Chunk>, Option<NullBuffer>), Error> {
         let keys = self.how.by.read(side, view, rows)?;
-        let nulls = keys.iter().fold(None, |nulls: Option<NullBuffer>, cells| {
-            NullBuffer::union(nulls.as_ref(), cells.logical_nulls().as_ref())
-        });
+        let nulls = any_null(&keys);
         Ok((keys, nulls))
     }
 
@@ -600,20 +599,6 @@ impl AsofLive {
                 vec![Some((RowSet::from_sorted_keys(&keys), Arc::new(UInt64Array::from(rows)) as ArrayRef))];
         }
         self.index().write(step, left.before().rows(), left.now().rows(), &writes)
-    }
-
-    fn result(&self, update: &TableUpdate, rematched: &RowSet, right: &RightChange) -> TableUpdate {
-        let mut result = update.clone();
-        if !rematched.is_empty() {
-            result.modified |= rematched;
-            (0..self.added.len()).for_each(|at| result.columns.insert(self.left_width + at));
-        }
-        let modified = &RowSet::from_keys(right.modified.clone()) - &update.added;
-        if !modified.is_empty() {
-            result.modified |= &modified;
-            right.columns.iter().for_each(|column| result.columns.insert(column));
-        }
-        result
     }
 }
 

@@ -18,7 +18,7 @@ use column::{BlockColumn, Chunk, ColumnSource, NO_ROW, RedirectColumn};
 use graph::{Moment, Step};
 use rowset::{Before, RowSet};
 
-use super::on::{On, Side, added_columns, joined_schema, match_now};
+use super::on::{On, Side, added_columns, joined_schema, joined_update, match_now};
 use crate::error::Error;
 use crate::key_rows::KeyRows;
 use crate::keys::{Touched, joinable};
@@ -189,7 +189,8 @@ impl Live for NaturalLive {
             modified: vec![rest(&index, &update.added)?],
         };
         self.index().write(step, left.before().rows(), left.now().rows(), &writes)?;
-        Ok(self.result(update, &rematched, &right_change))
+        let added = self.left_width..self.left_width + self.added.len();
+        Ok(joined_update(update, added, &rematched, right_change.modified, &right_change.columns))
     }
 }
 
@@ -300,8 +301,8 @@ impl NaturalLive {
         let back = if rekeyed { update.shifts.back(&update.modified) } else { Before::default() };
         let gone = &update.removed | &back;
         let moving = update.moving(right.before().rows(), &gone);
-        let gone_slots = self.find_right(right.before(), &gone.0)?;
-        let moving_slots = self.find_right(right.before(), &moving.0)?;
+        let gone_slots = self.find(Side::Right, right.before(), &gone.0)?;
+        let moving_slots = self.find(Side::Right, right.before(), &moving.0)?;
         let fresh = if rekeyed { &update.added | &update.modified } else { update.added.clone() };
         let mut noted = Touched::default();
         let mut old: Vec<(u32, u64, bool)> = Vec::new();
@@ -331,11 +332,12 @@ impl NaturalLive {
         Ok(old)
     }
 
-    fn find_right(&self, view: &View, rows: &RowSet) -> Result<(RowSet, Vec<u32>), Error> {
+    /// The rows of one side that may match, and their slots.
+    fn find(&self, side: Side, view: &View, rows: &RowSet) -> Result<(RowSet, Vec<u32>), Error> {
         if rows.is_empty() {
             return Ok((RowSet::new(), Vec::new()));
         }
-        let (keys, rows) = joinable(self.on.read(Side::Right, view, rows)?, rows, self.nulls_equal)?;
+        let (keys, rows) = joinable(self.on.read(side, view, rows)?, rows, self.nulls_equal)?;
         let mut slots = Vec::new();
         self.keys.find(&keys, &mut slots);
         Ok((rows, slots))
@@ -371,8 +373,8 @@ impl NaturalLive {
             gone = &gone | &update.shifts.back(&update.modified);
         }
         let moving = update.moving(left.before().rows(), &gone);
-        let gone = self.find_left(left.before(), &gone.0)?;
-        let mut moved = self.find_left(left.before(), &moving.0)?.1;
+        let gone = self.find(Side::Left, left.before(), &gone.0)?;
+        let mut moved = self.find(Side::Left, left.before(), &moving.0)?.1;
         moved.sort_unstable();
         moved.dedup();
         self.touched.add(&gone.1, self.right.slots());
@@ -381,16 +383,6 @@ impl NaturalLive {
             rows.shift(&moved, &update.shifts);
         }
         Ok(())
-    }
-
-    fn find_left(&self, view: &View, rows: &RowSet) -> Result<(RowSet, Vec<u32>), Error> {
-        if rows.is_empty() {
-            return Ok((RowSet::new(), Vec::new()));
-        }
-        let (keys, rows) = joinable(self.on.read(Side::Left, view, rows)?, rows, self.nulls_equal)?;
-        let mut slots = Vec::new();
-        self.keys.find(&keys, &mut slots);
-        Ok((rows, slots))
     }
 
     /// What the right side's change means for left rows that were there.
@@ -408,7 +400,7 @@ impl NaturalLive {
         }
         let changed: Vec<usize> = (0..self.added.len()).filter(|at| update.columns.contains(self.added[*at])).collect();
         if !changed.is_empty() {
-            let (rows, slots) = self.find_right(right.now(), &update.modified)?;
+            let (rows, slots) = self.find(Side::Right, right.now(), &update.modified)?;
             for (slot, key) in slots.iter().zip(rows.iter()) {
                 if self.pick(*slot) == key {
                     left.for_each(*slot, |key| change.modified.push(key));
@@ -488,20 +480,6 @@ impl NaturalLive {
         let Some(left) = self.left.as_ref().filter(|_| self.matches == Matches::Error) else { return Ok(()) };
         let met = slots.iter().find(|slot| self.right.is_several(**slot) && !left.is_empty(**slot));
         met.map_or(Ok(()), |slot| Err(self.second_match(*slot)))
-    }
-
-    fn result(&self, update: &TableUpdate, rematched: &RowSet, right: &RightChange) -> TableUpdate {
-        let mut result = update.clone();
-        if !rematched.is_empty() {
-            result.modified |= rematched;
-            (0..self.added.len()).for_each(|at| result.columns.insert(self.left_width + at));
-        }
-        let modified = &RowSet::from_keys(right.modified.clone()) - &update.added;
-        if !modified.is_empty() {
-            result.modified |= &modified;
-            right.columns.iter().for_each(|column| result.columns.insert(column));
-        }
-        result
     }
 }
 

@@ -6,7 +6,7 @@ use column::{Chunk, NO_ROW};
 
 use crate::error::Error;
 use crate::table::Table;
-use crate::update::TableUpdate;
+use crate::update::{ColumnSet, TableUpdate};
 use crate::view::View;
 use rowset::RowSet;
 
@@ -87,6 +87,29 @@ pub fn meeting_type(left: &DataType, right: &DataType) -> Option<DataType> {
 /// The key now of a right row that a left row matched before the step; none if the row is gone.
 pub fn match_now(old: u64, right: &TableUpdate) -> Option<u64> {
     (old != NO_ROW && !right.removed.0.contains(old)).then(|| right.shifts.forward_key(old))
+}
+
+/// The update of a join's result: the left side's, and the rows that were there whose match is another
+/// (`rematched`) or has other cells (`modified`, in `columns`). `added`: the columns the join adds.
+pub fn joined_update(
+    left: &TableUpdate,
+    added: std::ops::Range<usize>,
+    rematched: &RowSet,
+    modified: Vec<u64>,
+    columns: &ColumnSet,
+) -> TableUpdate {
+    let mut result = left.clone();
+    let rematched = rematched - &left.added;
+    if !rematched.is_empty() {
+        result.modified |= &rematched;
+        added.for_each(|column| result.columns.insert(column));
+    }
+    let modified = &RowSet::from_keys(modified) - &left.added;
+    if !modified.is_empty() {
+        result.modified |= &modified;
+        columns.iter().for_each(|column| result.columns.insert(column));
+    }
+    result
 }
 
 /// The columns a join adds: right column and its name in the result.
