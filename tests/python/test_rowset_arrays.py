@@ -1,5 +1,6 @@
 """Row sets out of NumPy and Arrow arrays and into them, and what never makes an object a key."""
 
+import itertools
 import pickle
 import tracemalloc
 
@@ -47,7 +48,7 @@ def test_ranges_are_maximal_and_hold_by_value(left, right):
     a, b = tf.RowSet(left), tf.RowSet(right)
     ranges = a.ranges()
     assert all(first <= last for first, last in ranges)
-    assert all(last + 1 < first for (_, last), (first, _) in zip(ranges, ranges[1:], strict=False))
+    assert all(last + 1 < first for (_, last), (first, _) in itertools.pairwise(ranges))
     assert a.size == sum(last - first + 1 for first, last in ranges)
     again = tf.RowSet(ranges)
     assert again == a

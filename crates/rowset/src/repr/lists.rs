@@ -1,6 +1,5 @@
 //! Two ascending lists at a time.
 
-use super::tree::gallop;
 use crate::kernels::Op;
 
 /// A list so many times longer than the other is leapt through.
@@ -117,6 +116,18 @@ fn merge_few<T: Copy + Ord>(op: Op, left: &[T], right: &[T], out: &mut Vec<T>) {
     if keeps_many {
         out.extend_from_slice(&many[from..]);
     }
+}
+
+/// Index of the first of an ascending list, from `from` on, that is not below `key`: in steps that double.
+#[inline]
+pub(crate) fn gallop<T: Copy + PartialOrd>(list: &[T], from: usize, key: T) -> usize {
+    let rest = &list[from..];
+    let mut bound = 8;
+    while bound < rest.len() && rest[bound] < key {
+        bound *= 2;
+    }
+    let low = if bound == 8 { 0 } else { bound / 2 };
+    from + low + rest[low..bound.min(rest.len())].partition_point(|&own| own < key)
 }
 
 #[cfg(test)]

@@ -1,9 +1,16 @@
 //! Sorted keys or ranges in shared chunks: for few pieces, however far apart.
 
+mod ranges;
+mod walk;
+
 use std::sync::Arc;
 
+use self::ranges::{at_or_after, insert_into_spans, length, remove_from_spans};
+pub(crate) use self::walk::ChunkWalk;
+
+use super::lists::gallop;
 use super::part::Part;
-use super::tree::{Entry, gallop};
+use super::tree::Entry;
 use crate::Span;
 
 /// Pieces of a new chunk.
@@ -185,60 +192,6 @@ impl Chunk {
             Pieces::Spans { firsts, ends } => remove_from_spans(firsts, ends, offset),
         }
         (self.pieces() > 2 * CHUNK).then(|| Chunk::from_spans(&self.spans()))
-    }
-}
-
-/// Index of the first range that does not end below the key.
-fn at_or_after(firsts: &[u64], ends: &[u64], offset: u64) -> usize {
-    let at = firsts.partition_point(|&first| first <= offset);
-    if at > 0 && offset - firsts[at - 1] < length(ends, at - 1) { at - 1 } else { at }
-}
-
-fn length(ends: &[u64], at: usize) -> u64 {
-    if at == 0 { ends[0] } else { ends[at] - ends[at - 1] }
-}
-
-fn insert_into_spans(firsts: &mut Vec<u64>, ends: &mut Vec<u64>, offset: u64) {
-    let at = at_or_after(firsts, ends, offset);
-    let below = at > 0 && firsts[at - 1] + length(ends, at - 1) == offset;
-    let above = at < firsts.len() && offset + 1 == firsts[at];
-    match (below, above) {
-        (true, true) => {
-            firsts.remove(at);
-            ends.remove(at - 1);
-        }
-        (true, false) => {
-            ends[at - 1] += 1;
-            ends[at..].iter_mut().for_each(|end| *end += 1);
-            return;
-        }
-        (false, true) => firsts[at] = offset,
-        (false, false) => {
-            let before = if at == 0 { 0 } else { ends[at - 1] };
-            firsts.insert(at, offset);
-            ends.insert(at, before);
-        }
-    }
-    let from = if below { at - 1 } else { at };
-    ends[from..].iter_mut().for_each(|end| *end += 1);
-}
-
-fn remove_from_spans(firsts: &mut Vec<u64>, ends: &mut Vec<u64>, offset: u64) {
-    let at = at_or_after(firsts, ends, offset);
-    let (first, len) = (firsts[at], length(ends, at));
-    ends[at..].iter_mut().for_each(|end| *end -= 1);
-    match (first == offset, first + (len - 1) == offset) {
-        (true, true) => {
-            firsts.remove(at);
-            ends.remove(at);
-        }
-        (true, false) => firsts[at] = offset + 1,
-        (false, true) => {}
-        (false, false) => {
-            let before = if at == 0 { 0 } else { ends[at - 1] };
-            firsts.insert(at + 1, offset + 1);
-            ends.insert(at, before + (offset - first));
-        }
     }
 }
 
@@ -441,50 +394,5 @@ impl Entry for Chunk {
 
     fn is_small(&self) -> bool {
         self.pieces() < SMALL
-    }
-}
-
-/// The pieces of a chunk, from both ends.
-#[derive(Clone)]
-pub(crate) struct ChunkWalk<'a> {
-    base: u64,
-    pieces: &'a Pieces,
-    from: usize,
-    to: usize,
-    clip: Span,
-}
-
-impl ChunkWalk<'_> {
-    #[inline]
-    fn piece(&self, at: usize) -> Span {
-        let (first, more) = match self.pieces {
-            Pieces::Keys(keys) => (keys[at] as u64, 0),
-            Pieces::Spans { firsts, ends } => (firsts[at], length(ends, at) - 1),
-        };
-        let first = self.base.wrapping_add(first);
-        Span { first: first.max(self.clip.first), last: (first + more).min(self.clip.last) }
-    }
-}
-
-impl Iterator for ChunkWalk<'_> {
-    type Item = Span;
-
-    #[inline]
-    fn next(&mut self) -> Option<Span> {
-        if self.from >= self.to {
-            return None;
-        }
-        self.from += 1;
-        Some(self.piece(self.from - 1))
-    }
-}
-
-impl DoubleEndedIterator for ChunkWalk<'_> {
-    fn next_back(&mut self) -> Option<Span> {
-        if self.from >= self.to {
-            return None;
-        }
-        self.to -= 1;
-        Some(self.piece(self.to))
     }
 }
