@@ -67,14 +67,13 @@ pub fn numpy_keys(array: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u64>>> {
 }
 
 fn of_numpy(array: &Bound<'_, PyAny>) -> PyResult<RowSet> {
+    // An empty array says nothing about keys, whatever its type.
+    if array.getattr("size")?.extract::<usize>()? == 0 {
+        return Ok(RowSet::new());
+    }
     let kind: char = array.getattr("dtype")?.getattr("kind")?.extract()?;
     if !matches!(kind, 'i' | 'u') || array.getattr("ndim")?.extract::<usize>()? != 1 {
-        let empty = array.getattr("size")?.extract::<usize>()? == 0;
-        return if empty {
-            Ok(RowSet::new())
-        } else {
-            Err(PyTypeError::new_err("a RowSet takes a one-dimensional array of integers"))
-        };
+        return Err(PyTypeError::new_err("a RowSet takes a one-dimensional array of integers"));
     }
     let cells = numpy::import(array)?;
     of_arrow(&cells.ok_or_else(|| crate::error::InternalError::new_err("an integer array has an Arrow form"))?)
