@@ -320,9 +320,11 @@ pub(crate) fn store(keys: std::arch::x86_64::__m128i, into: &mut [u16; 8]) {
 pub(crate) fn merge_lists(op: Op, left: &[u16], right: &[u16], out: &mut Vec<u16>) -> usize {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("sse4.2") && is_x86_feature_detected!("popcnt") {
+        // One part for the result, one for the keys in either, one for those in both.
         let room = left.len() + right.len() + eights::SLACK;
-        if out.len() < room {
-            out.resize(room, 0);
+        let parts = if op == Op::SymmetricDifference { 3 } else { 1 };
+        if out.len() < parts * room {
+            out.resize(parts * room, 0);
         }
         // SAFETY: the instructions they are compiled for were just found to be there.
         return unsafe {
@@ -331,10 +333,10 @@ pub(crate) fn merge_lists(op: Op, left: &[u16], right: &[u16], out: &mut Vec<u16
                 Op::Intersection => eights::intersection(left, right, out),
                 Op::Difference => eights::difference(left, right, out),
                 Op::SymmetricDifference => {
-                    let mut either = vec![0; room];
-                    let mut both = vec![0; left.len().min(right.len()) + eights::SLACK];
+                    let (out, rest) = out.split_at_mut(room);
+                    let (either, both) = rest.split_at_mut(room);
                     let (either_len, both_len) =
-                        (eights::union(left, right, &mut either), eights::intersection(left, right, &mut both));
+                        (eights::union(left, right, either), eights::intersection(left, right, both));
                     eights::difference(&either[..either_len], &both[..both_len], out)
                 }
             }

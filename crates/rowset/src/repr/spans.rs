@@ -8,7 +8,7 @@ use std::sync::Arc;
 use self::ranges::{at_or_after, insert_into_spans, length, remove_from_spans};
 pub(crate) use self::walk::ChunkWalk;
 
-use super::lists::gallop;
+use super::lists::{gallop, guess};
 use super::part::Part;
 use super::tree::Entry;
 use crate::Span;
@@ -233,13 +233,24 @@ impl Entry for Chunk {
         self.pieces() as u64
     }
 
+    fn position(&self, key: u64) -> Option<u64> {
+        let Pieces::Keys(keys) = &*self.pieces else { return self.contains(key).then(|| self.rank(key)) };
+        // Keys below the first are far above it, or not among them.
+        let offset = u32::try_from(key.wrapping_sub(self.base)).ok()?;
+        let at = guess(keys, offset);
+        (keys.get(at) == Some(&offset)).then_some(at as u64)
+    }
+
     fn contains(&self, key: u64) -> bool {
+        if let Pieces::Keys(_) = &*self.pieces {
+            return self.position(key).is_some();
+        }
         if key < self.first_key() || key > self.last_key() {
             return false;
         }
         let offset = key.wrapping_sub(self.base);
         match &*self.pieces {
-            Pieces::Keys(keys) => keys.binary_search(&(offset as u32)).is_ok(),
+            Pieces::Keys(_) => false,
             Pieces::Spans { firsts, ends } => {
                 let at = at_or_after(firsts, ends, offset);
                 firsts.get(at).is_some_and(|&first| first <= offset)
@@ -256,7 +267,7 @@ impl Entry for Chunk {
         }
         let offset = key.wrapping_sub(self.base);
         match &*self.pieces {
-            Pieces::Keys(keys) => keys.partition_point(|&own| own < offset as u32) as u64,
+            Pieces::Keys(keys) => guess(keys, offset as u32) as u64,
             Pieces::Spans { firsts, ends } => {
                 let at = at_or_after(firsts, ends, offset);
                 let before = if at == 0 { 0 } else { ends[at - 1] };

@@ -32,6 +32,10 @@ pub(crate) trait Entry: Clone {
     fn contains(&self, key: u64) -> bool;
     /// How many of its keys lie below `key`.
     fn rank(&self, key: u64) -> u64;
+    /// The rank of a key that it holds.
+    fn position(&self, key: u64) -> Option<u64> {
+        self.contains(key).then(|| self.rank(key))
+    }
     /// The key at a position below `len`.
     fn at(&self, pos: u64) -> u64;
     /// `before + rank(key)` of each of the keys, which ascend.
