@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use roaring::RoaringTreemap;
 use rowset::{Before, Positions, RowSet, Shift, Shifts, Span};
 
@@ -216,7 +216,72 @@ fn edits(bench: &mut Criterion) {
             });
         }
         group.bench_function(BenchmarkId::new("serialise", name), |b| b.iter(|| black_box(&rows).to_roaring()));
+        let bytes = rows.to_roaring();
+        group.bench_function(BenchmarkId::new("read bytes", name), |b| {
+            b.iter(|| RowSet::from_roaring(black_box(&bytes)).expect("ours"))
+        });
         println!("{name}: {:.2} bytes a key, {:?}", rows.bytes() as f64 / rows.len() as f64, rows.statistics());
+        group.finish();
+    }
+}
+
+/// How the engine walks what changed in a cycle: by key, by range, in chunks.
+fn walks(bench: &mut Criterion) {
+    let mut random = Random(5);
+    let mut few = |below: u64| {
+        let mut keys: Vec<u64> = (0..10_000).map(|_| random.next() % below).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    };
+    let mut shapes = shapes(7);
+    shapes.extend([("10k of 1M", few(1_000_000)), ("10k of 10M", few(10_000_000)), ("10k of 2^40", few(1 << 40))]);
+    for (name, keys) in shapes {
+        let mut group = bench.benchmark_group("rowset/walks");
+        group
+            .sample_size(10)
+            .warm_up_time(std::time::Duration::from_millis(100))
+            .measurement_time(std::time::Duration::from_millis(400));
+        let rows = RowSet::from_sorted_keys(&keys);
+        group.throughput(Throughput::Elements(rows.len()));
+        group.bench_function(BenchmarkId::new("by key", name), |b| {
+            b.iter(|| {
+                let mut sum = 0;
+                for key in black_box(&rows) {
+                    sum ^= key;
+                }
+                sum
+            })
+        });
+        group.bench_function(BenchmarkId::new("for_each", name), |b| {
+            b.iter(|| black_box(&rows).iter().fold(0, |sum, key| sum ^ key))
+        });
+        group.bench_function(BenchmarkId::new("next_many", name), |b| {
+            let mut chunk = [0; 1024];
+            b.iter(|| {
+                let (mut walk, mut sum) = (black_box(&rows).iter(), 0);
+                loop {
+                    let taken = walk.next_many(&mut chunk);
+                    sum = chunk[..taken].iter().fold(sum, |sum, key| sum ^ key);
+                    if taken < chunk.len() {
+                        break sum;
+                    }
+                }
+            })
+        });
+        group.throughput(Throughput::Elements(rows.span_count()));
+        group.bench_function(BenchmarkId::new("by range", name), |b| {
+            b.iter(|| {
+                let mut sum = 0;
+                for span in black_box(&rows).spans() {
+                    sum ^= span.first;
+                }
+                sum
+            })
+        });
+        group.bench_function(BenchmarkId::new("from ranges", name), |b| {
+            b.iter(|| RowSet::from_spans(black_box(&rows).spans()))
+        });
         group.finish();
     }
 }
@@ -250,5 +315,5 @@ fn masks(bench: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, algebra, look_ups, edits, masks);
+criterion_group!(benches, algebra, look_ups, walks, edits, masks);
 criterion_main!(benches);

@@ -1,124 +1,29 @@
 //! `tickframe.RowSet`: a set of row keys as a Python value.
 
-use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError, PyValueError};
-use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyInt, PyRange, PyTuple};
-use rowset::{MAX_KEY, RowSet, Span};
+mod forms;
 
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::{ArrayRef, Int64Array};
+use arrow_buffer::{Buffer, ScalarBuffer};
+use arrow_schema::{DataType, Field};
+use pyo3::exceptions::{PyIndexError, PyMemoryError, PyOverflowError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyInt, PyTuple};
+use rowset::{MAX_KEY, RowSet};
+
+use self::forms::key_of;
+pub use self::forms::{numpy_keys, to_rowset};
 use crate::error::{DataError, InternalError};
-use crate::numpy;
+use crate::{arrow, numpy};
 
 /// An immutable set of row keys in order, 0 … 2^63−1.
 ///
-/// Made of ints, (first, last) pairs with both ends included, range objects, a NumPy integer array, or another RowSet.
+/// Made of ints, (first, last) pairs with both ends included, range objects, a NumPy or Arrow array of integers, or
+/// another RowSet.
 #[pyclass(frozen, eq, hash, name = "RowSet", module = "tickframe")]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct PyRowSet(pub RowSet);
-
-fn key_error(value: &Bound<'_, PyAny>) -> PyErr {
-    let text = value.repr().map(|text| text.to_string()).unwrap_or_default();
-    PyValueError::new_err(format!("a row key is 0 … 2^63-1, not {text}"))
-}
-
-fn key_of(value: &Bound<'_, PyAny>) -> PyResult<u64> {
-    // NumPy integers are no subclass of int, but have __index__; bool has it too and is no key.
-    if value.is_instance_of::<pyo3::types::PyBool>()
-        || !(value.is_instance_of::<PyInt>() || value.hasattr("__index__")?)
-    {
-        return Err(PyTypeError::new_err(format!(
-            "a RowSet is made of ints, (first, last) pairs, ranges, NumPy integers or a RowSet, not {}",
-            value.get_type().name()?
-        )));
-    }
-    let number = value.call_method0("__index__")?;
-    number.extract::<u64>().ok().filter(|key| *key <= MAX_KEY).ok_or_else(|| key_error(value))
-}
-
-fn span_of(first: &Bound<'_, PyAny>, last: &Bound<'_, PyAny>) -> PyResult<Span> {
-    let span = Span { first: key_of(first)?, last: key_of(last)? };
-    if span.first > span.last {
-        return Err(PyValueError::new_err(format!("the range ({}, {}) ends before it begins", span.first, span.last)));
-    }
-    Ok(span)
-}
-
-fn of_range(range: &Bound<'_, PyAny>) -> PyResult<RowSet> {
-    let len = range.len()?;
-    if len == 0 {
-        return Ok(RowSet::new());
-    }
-    let step: i64 = range.getattr("step")?.extract()?;
-    let (one, other) = (range.get_item(0)?, range.get_item(len - 1)?);
-    match step {
-        1 => Ok(RowSet::from_spans([span_of(&one, &other)?])),
-        -1 => Ok(RowSet::from_spans([span_of(&other, &one)?])),
-        _ => Ok(RowSet::from_keys(range.try_iter()?.map(|key| key_of(&key?)).collect::<PyResult<_>>()?)),
-    }
-}
-
-/// The keys of a one-dimensional NumPy integer array as they stand; None for anything else.
-pub fn numpy_keys(array: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u64>>> {
-    if !numpy::is_array(array) || !matches!(array.getattr("dtype")?.getattr("kind")?.extract::<char>()?, 'i' | 'u') {
-        return Ok(None);
-    }
-    let wide = array.call_method1("astype", ("int64",))?;
-    let cells = numpy::import(&wide)?;
-    Ok(cells.map(|cells| cells.to_data().buffers()[0].typed_data::<u64>().to_vec()))
-}
-
-fn of_numpy(array: &Bound<'_, PyAny>) -> PyResult<RowSet> {
-    let kind: char = array.getattr("dtype")?.getattr("kind")?.extract()?;
-    if !matches!(kind, 'i' | 'u') || array.getattr("ndim")?.extract::<usize>()? != 1 {
-        let empty = array.getattr("size")?.extract::<usize>()? == 0;
-        return if empty {
-            Ok(RowSet::new())
-        } else {
-            Err(PyTypeError::new_err("a RowSet takes a one-dimensional array of integers"))
-        };
-    }
-    let wide = array.call_method1("astype", (if kind == 'u' { "uint64" } else { "int64" },))?;
-    let cells = numpy::import(&wide)?.ok_or_else(|| InternalError::new_err("an integer array has an Arrow form"))?;
-    let bits = cells.to_data().buffers()[0].clone();
-    let keys = bits.typed_data::<u64>();
-    match keys.iter().find(|key| **key > MAX_KEY) {
-        Some(bad) => Err(PyValueError::new_err(format!("a row key is 0 … 2^63-1, not {}", *bad as i64))),
-        None if keys.windows(2).all(|pair| pair[0] < pair[1]) => Ok(RowSet::from_sorted_keys(keys)),
-        None => Ok(RowSet::from_keys(keys.to_vec())),
-    }
-}
-
-/// The set that any of the accepted forms means.
-pub fn to_rowset(value: &Bound<'_, PyAny>) -> PyResult<RowSet> {
-    if let Ok(set) = value.cast::<PyRowSet>() {
-        return Ok(set.get().0.clone());
-    }
-    if value.is_instance_of::<PyRange>() {
-        return of_range(value);
-    }
-    if numpy::is_array(value) {
-        return of_numpy(value);
-    }
-    if value.is_instance_of::<PyInt>() {
-        return key_of(value).map(RowSet::key);
-    }
-    let mut keys = Vec::new();
-    let mut parts = Vec::new();
-    for item in value.try_iter()? {
-        let item = item?;
-        if let Ok(pair) = item.cast::<PyTuple>() {
-            if pair.len() != 2 {
-                return Err(PyTypeError::new_err("a pair is (first, last), both ends included"));
-            }
-            parts.push(RowSet::from_spans([span_of(&pair.get_item(0)?, &pair.get_item(1)?)?]));
-        } else if item.is_instance_of::<PyRange>() || item.is_instance_of::<PyRowSet>() || numpy::is_array(&item) {
-            parts.push(to_rowset(&item)?);
-        } else {
-            keys.push(key_of(&item)?);
-        }
-    }
-    parts.push(RowSet::from_keys(keys));
-    Ok(RowSet::union_all(&parts))
-}
 
 #[pymethods]
 impl PyRowSet {
@@ -135,24 +40,45 @@ impl PyRowSet {
             .map_err(|why| DataError::new_err(format!("RowSet.from_roaring: {why}")))
     }
 
-    fn to_roaring<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &py.detach(|| self.0.to_roaring()))
+    fn to_roaring<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = py.detach(|| self.0.roaring_bytes_at_most());
+        if bytes > ROARING_AT_MOST {
+            let message = format!("RowSet.to_roaring: ranges so wide take {} GiB", bytes >> 30);
+            return Err(PyOverflowError::new_err(message));
+        }
+        Ok(PyBytes::new(py, &py.detach(|| self.0.to_roaring())))
     }
 
     fn __or__(&self, other: &Bound<'_, PyAny>) -> PyResult<PyRowSet> {
         Ok(PyRowSet(self.0.union(&to_rowset(other)?)))
     }
 
+    fn __ror__(&self, other: &Bound<'_, PyAny>) -> PyResult<PyRowSet> {
+        Ok(PyRowSet(to_rowset(other)?.union(&self.0)))
+    }
+
     fn __and__(&self, other: &Bound<'_, PyAny>) -> PyResult<PyRowSet> {
         Ok(PyRowSet(self.0.intersection(&to_rowset(other)?)))
+    }
+
+    fn __rand__(&self, other: &Bound<'_, PyAny>) -> PyResult<PyRowSet> {
+        Ok(PyRowSet(to_rowset(other)?.intersection(&self.0)))
     }
 
     fn __sub__(&self, other: &Bound<'_, PyAny>) -> PyResult<PyRowSet> {
         Ok(PyRowSet(self.0.difference(&to_rowset(other)?)))
     }
 
+    fn __rsub__(&self, other: &Bound<'_, PyAny>) -> PyResult<PyRowSet> {
+        Ok(PyRowSet(to_rowset(other)?.difference(&self.0)))
+    }
+
     fn __xor__(&self, other: &Bound<'_, PyAny>) -> PyResult<PyRowSet> {
         Ok(PyRowSet(self.0.symmetric_difference(&to_rowset(other)?)))
+    }
+
+    fn __rxor__(&self, other: &Bound<'_, PyAny>) -> PyResult<PyRowSet> {
+        Ok(PyRowSet(to_rowset(other)?.symmetric_difference(&self.0)))
     }
 
     fn __len__(&self) -> PyResult<usize> {
@@ -176,7 +102,7 @@ impl PyRowSet {
     }
 
     fn __iter__(&self) -> RowSetIterator {
-        RowSetIterator { rows: self.0.clone(), next: std::sync::Mutex::new(self.0.first()) }
+        RowSetIterator { rows: self.0.clone(), ahead: Mutex::new(Ahead { from: Some(0), keys: Vec::new() }) }
     }
 
     /// The maximal ranges, as (first, last), both ends included.
@@ -212,7 +138,24 @@ impl PyRowSet {
 
     /// The keys as an int64 array.
     fn to_numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        numpy::from_int64(py, &py.detach(|| self.0.to_vec()))
+        let keys = py.detach(|| keys_of(&self.0)).ok_or_else(|| too_many(&self.0))?;
+        numpy::from_int64(py, &keys)
+    }
+
+    /// The keys as an Arrow array of int64, for whatever reads the Arrow PyCapsule protocol.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        // A request may be left unmet: the reader looks at the schema that comes.
+        let _ = requested_schema;
+        let keys = py.detach(|| keys_of(&self.0)).ok_or_else(|| too_many(&self.0))?;
+        // A key is at most 2^63-1: the same bits as an int64.
+        let cells = ScalarBuffer::<i64>::from(Buffer::from_vec(keys));
+        let array: ArrayRef = Arc::new(Int64Array::new(cells, None));
+        arrow::array_capsules(py, &Field::new("", DataType::Int64, false), &array)
     }
 
     /// Raises InternalError if an invariant of the set is broken.
@@ -227,6 +170,12 @@ impl PyRowSet {
         dict.set_item("keys", facts.keys)?;
         dict.set_item("spans", facts.spans)?;
         dict.set_item("bytes", facts.bytes)?;
+        dict.set_item("chunks", facts.chunks)?;
+        dict.set_item("full_runs", facts.full_runs)?;
+        dict.set_item("inline_blocks", facts.inline_blocks)?;
+        dict.set_item("arrays", facts.arrays)?;
+        dict.set_item("run_lists", facts.run_lists)?;
+        dict.set_item("bitmaps", facts.bitmaps)?;
         Ok(dict)
     }
 
@@ -248,19 +197,50 @@ impl PyRowSet {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
-        let py = slf.py();
-        let bytes = slf.get().to_roaring(py);
+        let (py, rows) = (slf.py(), slf.get());
+        // Wide ranges take few words as ranges, and one entry for each 2^16 keys as Roaring bytes.
+        if rows.0.roaring_bytes_at_most() > PICKLED_FROM.max(64 * rows.0.statistics().spans) {
+            return (slf.get_type(), (rows.ranges(),)).into_pyobject(py);
+        }
+        let bytes = rows.to_roaring(py)?;
         let class = slf.get_type().getattr("from_roaring")?;
         (class, (bytes,)).into_pyobject(py)
     }
 }
 
-/// The keys of a set, one after the other, found by rank so that nothing is copied.
+/// More bytes than this are no exchange format.
+const ROARING_AT_MOST: u64 = 1 << 36;
+/// Fewer bytes than this are pickled without a thought.
+const PICKLED_FROM: u64 = 1 << 16;
+
+/// The keys, if there is room for them.
+fn keys_of(rows: &RowSet) -> Option<Vec<u64>> {
+    let mut keys = Vec::new();
+    keys.try_reserve_exact(usize::try_from(rows.len()).ok()?).ok()?;
+    rows.write_keys(&mut keys);
+    Some(keys)
+}
+
+fn too_many(rows: &RowSet) -> PyErr {
+    PyMemoryError::new_err(format!("no room for an array of {} keys", rows.len()))
+}
+
+/// The keys of a set, one after the other, a few taken ahead.
 #[pyclass(frozen, module = "tickframe._native")]
 pub struct RowSetIterator {
     rows: RowSet,
-    next: std::sync::Mutex<Option<u64>>,
+    ahead: Mutex<Ahead>,
 }
+
+/// Keys that were taken and have not come, the next one last.
+struct Ahead {
+    /// Where the next ones begin.
+    from: Option<u64>,
+    keys: Vec<u64>,
+}
+
+/// Keys taken at a time.
+const AHEAD: usize = 512;
 
 #[pymethods]
 impl RowSetIterator {
@@ -269,17 +249,16 @@ impl RowSetIterator {
     }
 
     fn __next__(&self) -> Option<u64> {
-        let mut next = self.next.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let key = (*next)?;
-        *next = match key.checked_add(1) {
-            Some(after) if self.rows.contains(after) => Some(after),
-            Some(after) => {
-                let mut keys = self.rows.iter();
-                keys.advance_to(after);
-                keys.next()
-            }
-            None => None,
-        };
-        Some(key)
+        let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+        if ahead.keys.is_empty() {
+            let mut keys = self.rows.iter();
+            keys.advance_to(ahead.from?);
+            ahead.keys.resize(AHEAD, 0);
+            let taken = keys.next_many(&mut ahead.keys);
+            ahead.keys.truncate(taken);
+            ahead.from = ahead.keys.last().filter(|key| **key < MAX_KEY).map(|key| key + 1);
+            ahead.keys.reverse();
+        }
+        ahead.keys.pop()
     }
 }

@@ -1,7 +1,7 @@
-//! Making row sets: from keys, from spans, piece by piece in order.
+//! Making row sets piece by piece, in order.
 
 use crate::kernels::Op;
-use crate::repr::blocks::{Block, BlockStream, low_of, number_of};
+use crate::repr::blocks::{Block, low_of, number_of};
 use crate::repr::container::{Container, Run, TOP};
 use crate::repr::container_ops::combine;
 use crate::repr::spans::{CHUNK, Chunk};
@@ -359,80 +359,5 @@ impl AsBlocks {
             }
             form.add_pieces(&pieces);
         }
-    }
-}
-
-impl RowSet {
-    /// No keys.
-    pub fn new() -> RowSet {
-        RowSet::default()
-    }
-
-    /// The keys `0 .. len`.
-    pub fn flat(len: u64) -> RowSet {
-        if len == 0 { RowSet::new() } else { RowSet::range(0, len - 1) }
-    }
-
-    /// The keys `first ..= last`.
-    pub fn range(first: u64, last: u64) -> RowSet {
-        assert!(first <= last && last <= MAX_KEY, "a range of row keys");
-        RowSet(Repr::Span(Span { first, last }))
-    }
-
-    /// One key.
-    pub fn key(key: u64) -> RowSet {
-        RowSet::range(key, key)
-    }
-
-    /// Keys that are strictly ascending.
-    pub fn from_sorted_keys(keys: &[u64]) -> RowSet {
-        debug_assert!(keys.is_sorted_by(|left, right| left < right), "keys ascend");
-        let (Some(&first), Some(&last)) = (keys.first(), keys.last()) else {
-            return RowSet::new();
-        };
-        assert!(last <= MAX_KEY, "row keys");
-        let len = keys.len() as u64;
-        if last - first == len - 1 {
-            return RowSet::range(first, last);
-        }
-        let blocks = number_of(last) - number_of(first) + 1;
-        let dense = len >= ALWAYS_SPANS
-            && (len >= BLOCKS_FROM.saturating_mul(blocks) || {
-                let ends = keys.windows(2).map(|pair| u64::from((pair[0] ^ pair[1]) >> 16 != 0)).sum::<u64>();
-                len >= BLOCKS_FROM.saturating_mul(ends + 1)
-            });
-        let mut builder = if dense { Builder::of_blocks() } else { Builder::new() };
-        builder.push_keys(keys);
-        builder.finish()
-    }
-
-    /// Keys in any order, duplicates and all.
-    pub fn from_keys(mut keys: Vec<u64>) -> RowSet {
-        if !keys.is_sorted_by(|left, right| left < right) {
-            keys.sort_unstable();
-            keys.dedup();
-        }
-        RowSet::from_sorted_keys(&keys)
-    }
-
-    /// Ascending spans; they may touch but not overlap.
-    pub fn from_spans(spans: impl IntoIterator<Item = Span>) -> RowSet {
-        let mut builder = Builder::new();
-        builder.push_all(spans.into_iter());
-        builder.finish()
-    }
-
-    /// This set as blocks, whatever its form.
-    pub(crate) fn blocks(&self) -> BlockStream<'_> {
-        match &self.0 {
-            Repr::Blocks(tree) => BlockStream::Tree(tree.iter()),
-            _ => BlockStream::gathered(self.spans()),
-        }
-    }
-}
-
-impl FromIterator<u64> for RowSet {
-    fn from_iter<I: IntoIterator<Item = u64>>(keys: I) -> RowSet {
-        RowSet::from_keys(keys.into_iter().collect())
     }
 }

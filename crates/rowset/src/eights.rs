@@ -8,6 +8,7 @@ mod wide {
     use std::arch::x86_64::*;
 
     use crate::kernels::{load, store};
+    use crate::repr::lists::gallop;
 
     /// Keys in a vector.
     const LANES: usize = 8;
@@ -101,15 +102,27 @@ mod wide {
             at += LANES * usize::from(done);
             gone &= u32::from(done).wrapping_sub(1);
         }
-        for (lane, &key) in left[at..].iter().enumerate() {
+        let (begun, rest) = left[at..].split_at((left.len() - at).min(LANES));
+        for (lane, &key) in begun.iter().enumerate() {
             while other < right.len() && right[other] < key {
                 other += 1;
             }
-            let absent = right.get(other) != Some(&key) && (lane >= LANES || gone >> lane & 1 == 0);
             out[len] = key;
-            len += usize::from(absent);
+            len += usize::from(right.get(other) != Some(&key) && gone >> lane & 1 == 0);
         }
-        len
+        // Where there is a rest, the right has fewer than eight left: what lies between them is copied.
+        let mut from = 0;
+        for key in &right[other..] {
+            if from == rest.len() {
+                return len;
+            }
+            let to = gallop(rest, from, *key);
+            out[len..len + (to - from)].copy_from_slice(&rest[from..to]);
+            len += to - from;
+            from = to + usize::from(rest.get(to) == Some(key));
+        }
+        out[len..len + (rest.len() - from)].copy_from_slice(&rest[from..]);
+        len + (rest.len() - from)
     }
 
     /// Sorts eight keys that rise and then fall, or the other way round.

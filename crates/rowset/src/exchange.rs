@@ -40,7 +40,8 @@ const NO_OFFSETS_BELOW: usize = 4;
 impl RowSet {
     /// The set in 64-bit Roaring portable form. It takes up to eight bytes for each 2^16 keys of a range.
     pub fn to_roaring(&self) -> Vec<u8> {
-        let mut bytes = vec![0; 8];
+        let mut bytes = Vec::with_capacity(usize::try_from(self.roaring_bytes_at_most()).unwrap_or(8));
+        bytes.extend([0; 8]);
         let mut maps = 0u64;
         let mut map = Map::default();
         for block in self.blocks() {
@@ -55,6 +56,19 @@ impl RowSet {
         maps += map.write(&mut bytes);
         bytes[..8].copy_from_slice(&maps.to_le_bytes());
         bytes
+    }
+
+    /// How long these bytes are at most; found without writing them, which the widest ranges forbid.
+    pub fn roaring_bytes_at_most(&self) -> u64 {
+        // Of each block its head, its offset and its keys; of each map its head.
+        let blocks = self.blocks().map(|block| {
+            let keys = match &block.keys {
+                keys if is_smaller_as_runs(keys) => 2 + 4 * keys.weight(),
+                keys => (2 * keys.len() as u64).min(8192),
+            };
+            block.blocks * (keys + 9) + (block.blocks >> 16) * 12 + 12
+        });
+        32 + blocks.sum::<u64>()
     }
 
     /// A set out of 64-bit Roaring portable bytes; safe on any bytes.
@@ -155,19 +169,28 @@ fn write_container(keys: &Container, as_runs: bool, bytes: &mut Vec<u8>) {
     }
     if keys.len() <= LISTED_TO {
         match keys.listed() {
-            Some(keys) => bytes.extend(keys.iter().flat_map(|key| key.to_le_bytes())),
+            Some(keys) => {
+                let start = bytes.len();
+                bytes.resize(start + 2 * keys.len(), 0);
+                bytes[start..].as_chunks_mut().0.iter_mut().zip(keys).for_each(|(two, key)| *two = key.to_le_bytes());
+            }
             None => Walk::new(keys, 0).for_each(|span| {
                 bytes.extend((span.first..=span.last).flat_map(|key| (key as u16).to_le_bytes()));
             }),
         }
         return;
     }
+    let start = bytes.len();
+    bytes.resize(start + 8 * WORDS, 0);
+    let eights = bytes[start..].as_chunks_mut().0;
     match keys {
-        Container::Bitmap(bitmap) => bytes.extend(bitmap.words.iter().flat_map(|word| word.to_le_bytes())),
+        Container::Bitmap(bitmap) => {
+            eights.iter_mut().zip(&bitmap.words).for_each(|(eight, word)| *eight = word.to_le_bytes());
+        }
         _ => {
             let mut words = [0; WORDS];
             keys.write_words(&mut words);
-            bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+            eights.iter_mut().zip(&words).for_each(|(eight, word)| *eight = word.to_le_bytes());
         }
     }
 }

@@ -28,6 +28,7 @@ mod build;
 mod edit;
 mod eights;
 mod exchange;
+mod from;
 mod iter;
 mod kernels;
 mod mask;

@@ -97,7 +97,7 @@ impl RowSet {
 
 fn position_in<E: Entry>(tree: &Tree<E>, key: u64) -> Option<u64> {
     let (entry, before) = tree.find(key)?;
-    entry.contains(key).then(|| before + entry.rank(key))
+    entry.position(key).map(|rank| before + rank)
 }
 
 /// Whether the ranges hold so few keys that these are better taken one by one.

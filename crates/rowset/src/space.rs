@@ -4,11 +4,22 @@ use std::ops::{BitAnd, BitOr, BitXor, Sub};
 
 use crate::RowSet;
 
-/// Row keys as they stood before this step's shifts. A bare [`RowSet`] holds keys of now.
+/// Row keys as they stood before this step's shifts. A bare [`RowSet`] holds keys of now, and the two
+/// do not mix:
+///
+/// ```compile_fail,E0308
+/// use rowset::{Before, RowSet};
+/// let mixed = &Before(RowSet::key(1)) | &RowSet::key(2);
+/// ```
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 pub struct Before(pub RowSet);
 
-/// Ordinals, counted from 0 as in a viewport; never keys.
+/// Ordinals, counted from 0 as in a viewport; never keys:
+///
+/// ```compile_fail,E0308
+/// use rowset::RowSet;
+/// let mixed = RowSet::flat(9).at(&RowSet::key(2));
+/// ```
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 pub struct Positions(pub RowSet);
 

@@ -14,6 +14,7 @@ proptest! {
         let rows = rows.slice(0, 300_000);
         let bytes = rows.to_roaring();
         prop_assert_eq!(RowSet::from_roaring(&bytes), Ok(rows.clone()));
+        prop_assert!(bytes.len() as u64 <= rows.roaring_bytes_at_most());
         let theirs = RoaringTreemap::deserialize_from(&bytes[..]).expect("they read ours");
         prop_assert!(theirs.iter().eq(rows.iter()));
         let mut plain = RoaringTreemap::new();
@@ -36,6 +37,14 @@ proptest! {
             prop_assert_eq!(read.validate(), Ok(()));
         }
     }
+}
+
+#[test]
+fn the_size_is_known_beforehand() {
+    let wide = RowSet::range(5, 1 << 36);
+    let bytes = wide.to_roaring().len() as u64;
+    assert!(bytes <= wide.roaring_bytes_at_most() && wide.roaring_bytes_at_most() < 2 * bytes);
+    assert!(RowSet::range(0, crate::MAX_KEY).roaring_bytes_at_most() > 1 << 50);
 }
 
 /// The corpus of the fuzz target, each file whole, cut short and with bits turned.

@@ -2,8 +2,9 @@
 
 use super::container::{Container, Run, TOP};
 use super::container_ops::{self, Walk, combine};
+use super::lists::gallop;
 use super::part::Part;
-use super::tree::{Entries, Entry, gallop};
+use super::tree::{Entries, Entry};
 use crate::Span;
 use crate::iter::Spans;
 use crate::kernels::Op;

@@ -1,6 +1,5 @@
 //! Two ascending lists at a time.
 
-use super::tree::gallop;
 use crate::kernels::Op;
 
 /// A list so many times longer than the other is leapt through.
@@ -119,6 +118,37 @@ fn merge_few<T: Copy + Ord>(op: Op, left: &[T], right: &[T], out: &mut Vec<T>) {
     }
 }
 
+/// Index of the first of an ascending list, from `from` on, that is not below `key`: in steps that double.
+#[inline]
+pub(crate) fn gallop<T: Copy + PartialOrd>(list: &[T], from: usize, key: T) -> usize {
+    let rest = &list[from..];
+    let mut bound = 8;
+    while bound < rest.len() && rest[bound] < key {
+        bound *= 2;
+    }
+    let low = if bound == 8 { 0 } else { bound / 2 };
+    from + low + rest[low..bound.min(rest.len())].partition_point(|&own| own < key)
+}
+
+/// Index of the first of an ascending list that is not below `key`: looked for first where it would
+/// be if they lay evenly, which touches little memory, and from there in steps that double.
+pub(crate) fn guess(list: &[u32], key: u32) -> usize {
+    let Some(&last) = list.last() else { return 0 };
+    if key > last {
+        return list.len();
+    }
+    let at = (list.len() as u64 * key as u64 / (last as u64 + 1)) as usize;
+    if list[at] < key {
+        return gallop(list, at + 1, key);
+    }
+    let mut bound = 8;
+    while bound <= at && list[at - bound] >= key {
+        bound *= 2;
+    }
+    let low = (at + 1).saturating_sub(bound);
+    low + list[low..at].partition_point(|&own| own < key)
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -148,6 +178,28 @@ mod tests {
                 ] {
                     let len = merge(op, &l, &r, &mut out);
                     assert_eq!(out[..len], plain);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn guesses_and_leaps_find_what_a_search_finds() {
+        let lists: [Vec<u32>; 6] = [
+            (0..1000).map(|at| at * 7).collect(),
+            (0..1000).map(|at| at * at).collect(),
+            (0..1000).map(|at| if at < 990 { at } else { u32::MAX - 1000 + at }).collect(),
+            (0..1000).map(|at| u32::MAX - 999 + at).collect(),
+            vec![5],
+            vec![0, u32::MAX],
+        ];
+        for list in &lists {
+            let near = list.iter().flat_map(|&key| [key.saturating_sub(1), key, key.saturating_add(1)]);
+            for key in near.chain([0, 1 << 31, u32::MAX]) {
+                let found = list.partition_point(|&own| own < key);
+                assert_eq!(guess(list, key), found);
+                for from in [0, found / 2, found] {
+                    assert_eq!(gallop(list, from, key), found);
                 }
             }
         }

@@ -1,9 +1,16 @@
 //! Sorted keys or ranges in shared chunks: for few pieces, however far apart.
 
+mod ranges;
+mod walk;
+
 use std::sync::Arc;
 
+use self::ranges::{at_or_after, insert_into_spans, length, remove_from_spans};
+pub(crate) use self::walk::ChunkWalk;
+
+use super::lists::{gallop, guess};
 use super::part::Part;
-use super::tree::{Entry, gallop};
+use super::tree::Entry;
 use crate::Span;
 
 /// Pieces of a new chunk.
@@ -188,60 +195,6 @@ impl Chunk {
     }
 }
 
-/// Index of the first range that does not end below the key.
-fn at_or_after(firsts: &[u64], ends: &[u64], offset: u64) -> usize {
-    let at = firsts.partition_point(|&first| first <= offset);
-    if at > 0 && offset - firsts[at - 1] < length(ends, at - 1) { at - 1 } else { at }
-}
-
-fn length(ends: &[u64], at: usize) -> u64 {
-    if at == 0 { ends[0] } else { ends[at] - ends[at - 1] }
-}
-
-fn insert_into_spans(firsts: &mut Vec<u64>, ends: &mut Vec<u64>, offset: u64) {
-    let at = at_or_after(firsts, ends, offset);
-    let below = at > 0 && firsts[at - 1] + length(ends, at - 1) == offset;
-    let above = at < firsts.len() && offset + 1 == firsts[at];
-    match (below, above) {
-        (true, true) => {
-            firsts.remove(at);
-            ends.remove(at - 1);
-        }
-        (true, false) => {
-            ends[at - 1] += 1;
-            ends[at..].iter_mut().for_each(|end| *end += 1);
-            return;
-        }
-        (false, true) => firsts[at] = offset,
-        (false, false) => {
-            let before = if at == 0 { 0 } else { ends[at - 1] };
-            firsts.insert(at, offset);
-            ends.insert(at, before);
-        }
-    }
-    let from = if below { at - 1 } else { at };
-    ends[from..].iter_mut().for_each(|end| *end += 1);
-}
-
-fn remove_from_spans(firsts: &mut Vec<u64>, ends: &mut Vec<u64>, offset: u64) {
-    let at = at_or_after(firsts, ends, offset);
-    let (first, len) = (firsts[at], length(ends, at));
-    ends[at..].iter_mut().for_each(|end| *end -= 1);
-    match (first == offset, first + (len - 1) == offset) {
-        (true, true) => {
-            firsts.remove(at);
-            ends.remove(at);
-        }
-        (true, false) => firsts[at] = offset + 1,
-        (false, true) => {}
-        (false, false) => {
-            let before = if at == 0 { 0 } else { ends[at - 1] };
-            firsts.insert(at + 1, offset + 1);
-            ends.insert(at, before + (offset - first));
-        }
-    }
-}
-
 impl Entry for Chunk {
     type Walk<'a> = ChunkWalk<'a>;
 
@@ -280,13 +233,24 @@ impl Entry for Chunk {
         self.pieces() as u64
     }
 
+    fn position(&self, key: u64) -> Option<u64> {
+        let Pieces::Keys(keys) = &*self.pieces else { return self.contains(key).then(|| self.rank(key)) };
+        // Keys below the first are far above it, or not among them.
+        let offset = u32::try_from(key.wrapping_sub(self.base)).ok()?;
+        let at = guess(keys, offset);
+        (keys.get(at) == Some(&offset)).then_some(at as u64)
+    }
+
     fn contains(&self, key: u64) -> bool {
+        if let Pieces::Keys(_) = &*self.pieces {
+            return self.position(key).is_some();
+        }
         if key < self.first_key() || key > self.last_key() {
             return false;
         }
         let offset = key.wrapping_sub(self.base);
         match &*self.pieces {
-            Pieces::Keys(keys) => keys.binary_search(&(offset as u32)).is_ok(),
+            Pieces::Keys(_) => false,
             Pieces::Spans { firsts, ends } => {
                 let at = at_or_after(firsts, ends, offset);
                 firsts.get(at).is_some_and(|&first| first <= offset)
@@ -303,7 +267,7 @@ impl Entry for Chunk {
         }
         let offset = key.wrapping_sub(self.base);
         match &*self.pieces {
-            Pieces::Keys(keys) => keys.partition_point(|&own| own < offset as u32) as u64,
+            Pieces::Keys(keys) => guess(keys, offset as u32) as u64,
             Pieces::Spans { firsts, ends } => {
                 let at = at_or_after(firsts, ends, offset);
                 let before = if at == 0 { 0 } else { ends[at - 1] };
@@ -441,50 +405,5 @@ impl Entry for Chunk {
 
     fn is_small(&self) -> bool {
         self.pieces() < SMALL
-    }
-}
-
-/// The pieces of a chunk, from both ends.
-#[derive(Clone)]
-pub(crate) struct ChunkWalk<'a> {
-    base: u64,
-    pieces: &'a Pieces,
-    from: usize,
-    to: usize,
-    clip: Span,
-}
-
-impl ChunkWalk<'_> {
-    #[inline]
-    fn piece(&self, at: usize) -> Span {
-        let (first, more) = match self.pieces {
-            Pieces::Keys(keys) => (keys[at] as u64, 0),
-            Pieces::Spans { firsts, ends } => (firsts[at], length(ends, at) - 1),
-        };
-        let first = self.base.wrapping_add(first);
-        Span { first: first.max(self.clip.first), last: (first + more).min(self.clip.last) }
-    }
-}
-
-impl Iterator for ChunkWalk<'_> {
-    type Item = Span;
-
-    #[inline]
-    fn next(&mut self) -> Option<Span> {
-        if self.from >= self.to {
-            return None;
-        }
-        self.from += 1;
-        Some(self.piece(self.from - 1))
-    }
-}
-
-impl DoubleEndedIterator for ChunkWalk<'_> {
-    fn next_back(&mut self) -> Option<Span> {
-        if self.from >= self.to {
-            return None;
-        }
-        self.to -= 1;
-        Some(self.piece(self.to))
     }
 }

@@ -1,0 +1,154 @@
+//! What a `RowSet` is made of: ints, pairs, ranges, NumPy and Arrow arrays, other sets.
+
+use arrow_array::types::{Int64Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, cast::AsArray};
+use arrow_schema::DataType;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyInt, PyRange, PyTuple};
+use rowset::{MAX_KEY, RowSet, Span};
+
+use super::PyRowSet;
+use crate::{arrow, numpy};
+
+fn key_error(value: &Bound<'_, PyAny>) -> PyErr {
+    let text = value.repr().map(|text| text.to_string()).unwrap_or_default();
+    PyValueError::new_err(format!("a row key is 0 … 2^63-1, not {text}"))
+}
+
+pub(super) fn key_of(value: &Bound<'_, PyAny>) -> PyResult<u64> {
+    // NumPy integers are no subclass of int, but have __index__; bool has it too and is no key.
+    if value.is_instance_of::<pyo3::types::PyBool>()
+        || !(value.is_instance_of::<PyInt>() || value.hasattr("__index__")?)
+    {
+        return Err(PyTypeError::new_err(format!(
+            "a RowSet is made of ints, (first, last) pairs, ranges, NumPy integers or a RowSet, not {}",
+            value.get_type().name()?
+        )));
+    }
+    let number = value.call_method0("__index__")?;
+    number.extract::<u64>().ok().filter(|key| *key <= MAX_KEY).ok_or_else(|| key_error(value))
+}
+
+fn span_of(first: &Bound<'_, PyAny>, last: &Bound<'_, PyAny>) -> PyResult<Span> {
+    let span = Span { first: key_of(first)?, last: key_of(last)? };
+    if span.first > span.last {
+        return Err(PyValueError::new_err(format!("the range ({}, {}) ends before it begins", span.first, span.last)));
+    }
+    Ok(span)
+}
+
+fn of_range(range: &Bound<'_, PyAny>) -> PyResult<RowSet> {
+    let len = range.len()?;
+    if len == 0 {
+        return Ok(RowSet::new());
+    }
+    let step: i64 = range.getattr("step")?.extract()?;
+    let (one, other) = (range.get_item(0)?, range.get_item(len - 1)?);
+    match step {
+        1 => Ok(RowSet::from_spans([span_of(&one, &other)?])),
+        -1 => Ok(RowSet::from_spans([span_of(&other, &one)?])),
+        _ => {
+            let (first, last) = (key_of(&one)?.min(key_of(&other)?), key_of(&one)?.max(key_of(&other)?));
+            let step = usize::try_from(step.unsigned_abs()).unwrap_or(usize::MAX);
+            Ok(RowSet::from_sorted_keys(&(first..=last).step_by(step).collect::<Vec<u64>>()))
+        }
+    }
+}
+
+/// The keys of a one-dimensional NumPy integer array as they stand; None for anything else.
+pub fn numpy_keys(array: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u64>>> {
+    if !numpy::is_array(array) || !matches!(array.getattr("dtype")?.getattr("kind")?.extract::<char>()?, 'i' | 'u') {
+        return Ok(None);
+    }
+    let wide = array.call_method1("astype", ("int64",))?;
+    let cells = numpy::import(&wide)?;
+    Ok(cells.map(|cells| cells.to_data().buffers()[0].typed_data::<u64>().to_vec()))
+}
+
+fn of_numpy(array: &Bound<'_, PyAny>) -> PyResult<RowSet> {
+    // An empty array says nothing about keys, whatever its type.
+    if array.getattr("size")?.extract::<usize>()? == 0 {
+        return Ok(RowSet::new());
+    }
+    let kind: char = array.getattr("dtype")?.getattr("kind")?.extract()?;
+    if !matches!(kind, 'i' | 'u') || array.getattr("ndim")?.extract::<usize>()? != 1 {
+        return Err(PyTypeError::new_err("a RowSet takes a one-dimensional array of integers"));
+    }
+    let cells = numpy::import(array)?;
+    of_arrow(&cells.ok_or_else(|| crate::error::InternalError::new_err("an integer array has an Arrow form"))?)
+}
+
+/// The keys of an Arrow array of integers.
+fn of_arrow(array: &ArrayRef) -> PyResult<RowSet> {
+    if array.null_count() > 0 {
+        return Err(PyValueError::new_err("a row key is 0 … 2^63-1, not null"));
+    }
+    let kind = array.data_type();
+    if !kind.is_integer() {
+        return Err(PyTypeError::new_err(format!("a RowSet takes an array of integers, not of {kind}")));
+    }
+    let wide = if kind.is_signed_integer() { DataType::Int64 } else { DataType::UInt64 };
+    let cells = arrow_cast::cast(array, &wide).map_err(crate::error::arrow)?;
+    // A negative key is one above the top, read as what it is not.
+    let buffer = match wide {
+        DataType::Int64 => cells.as_primitive::<Int64Type>().values().inner().clone(),
+        _ => cells.as_primitive::<UInt64Type>().values().inner().clone(),
+    };
+    let keys = buffer.typed_data::<u64>();
+    match keys.iter().find(|key| **key > MAX_KEY) {
+        Some(bad) if wide == DataType::Int64 => {
+            Err(PyValueError::new_err(format!("a row key is 0 … 2^63-1, not {}", *bad as i64)))
+        }
+        Some(bad) => Err(PyValueError::new_err(format!("a row key is 0 … 2^63-1, not {bad}"))),
+        None if keys.is_sorted_by(|left, right| left < right) => Ok(RowSet::from_sorted_keys(keys)),
+        None => Ok(RowSet::from_keys(keys.to_vec())),
+    }
+}
+
+/// Whether it speaks Arrow, as an array or as a stream of chunks.
+fn is_arrow(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(value.hasattr("__arrow_c_array__")? || value.hasattr("__arrow_c_stream__")?)
+}
+
+/// The set that any of the accepted forms means.
+pub fn to_rowset(value: &Bound<'_, PyAny>) -> PyResult<RowSet> {
+    if let Ok(set) = value.cast::<PyRowSet>() {
+        return Ok(set.get().0.clone());
+    }
+    if value.is_instance_of::<PyRange>() {
+        return of_range(value);
+    }
+    if numpy::is_array(value) {
+        return of_numpy(value);
+    }
+    if value.is_instance_of::<PyInt>() {
+        return key_of(value).map(RowSet::key);
+    }
+    if is_arrow(value)? {
+        let chunks = arrow::import_chunks(value)?;
+        let parts = chunks.iter().map(of_arrow).collect::<PyResult<Vec<RowSet>>>()?;
+        return Ok(RowSet::union_all(&parts));
+    }
+    let mut keys = Vec::new();
+    let mut parts = Vec::new();
+    for item in value.try_iter()? {
+        let item = item?;
+        if let Ok(pair) = item.cast::<PyTuple>() {
+            if pair.len() != 2 {
+                return Err(PyTypeError::new_err("a pair is (first, last), both ends included"));
+            }
+            parts.push(RowSet::from_spans([span_of(&pair.get_item(0)?, &pair.get_item(1)?)?]));
+        } else if item.is_instance_of::<PyRange>()
+            || item.is_instance_of::<PyRowSet>()
+            || numpy::is_array(&item)
+            || is_arrow(&item)?
+        {
+            parts.push(to_rowset(&item)?);
+        } else {
+            keys.push(key_of(&item)?);
+        }
+    }
+    parts.push(RowSet::from_keys(keys));
+    Ok(RowSet::union_all(&parts))
+}

@@ -1,0 +1,73 @@
+//! The plain bodies are the oracle of those with wider instructions.
+
+use super::*;
+
+fn noise(seed: u64) -> Words {
+    let mut state = seed | 1;
+    std::array::from_fn(|at| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        match at % 5 {
+            0 => u64::MAX,
+            1 => 0,
+            _ => state,
+        }
+    })
+}
+
+#[test]
+fn wide_and_plain_agree() {
+    for seed in 1..20 {
+        let (left, right) = (noise(seed), noise(seed * 77));
+        let (mut wide, mut plain) = ([0; WORDS], [0; WORDS]);
+        let (mut wide_counts, mut plain_counts) = ([0; STRIDES], [0; STRIDES]);
+        assert_eq!(tally(&left, &mut wide_counts), tally_body(&left, &mut plain_counts));
+        assert_eq!(wide_counts, plain_counts);
+        for op in Op::ALL {
+            let tally = combine(op, &left, &right, &mut wide, &mut wide_counts);
+            assert_eq!(tally, combine_body(op, &left, &right, &mut plain, &mut plain_counts));
+            assert_eq!((wide, wide_counts), (plain, plain_counts));
+        }
+        let stream = |seed: u64| {
+            let mut state = seed;
+            move |bits: u32| {
+                state = state.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed >> 7;
+                if bits == 64 { state } else { state & ((1 << bits) - 1) }
+            }
+        };
+        let tally = tally(&left, &mut wide_counts);
+        for pos in (0..tally.keys).step_by(31).chain([tally.keys - 1]) {
+            let stride = wide_counts.partition_point(|&before| before as u32 <= pos) - 1;
+            let found = select_from(&left, &wide_counts, stride, pos);
+            assert_eq!(found, select_body_from(&left, &wide_counts, stride, pos, select_in_word));
+            let below = (0..found as usize).filter(|key| left[key / 64] >> (key % 64) & 1 == 1).count();
+            assert_eq!((below, left[found as usize / 64] >> (found % 64) & 1), (pos as usize, 1));
+        }
+        for room in [1, 7, 8, 64, 65, 4096] {
+            let (mut wide_keys, mut plain_keys) = (vec![0; room], vec![0; room]);
+            let (mut wide_left, mut plain_left) = ((left[0], &left[1..], 0), (left[0], &left[1..], 0));
+            let mut listed = Vec::new();
+            loop {
+                let (word, rest, base) = (&mut wide_left.0, &mut wide_left.1, &mut wide_left.2);
+                let taken = list(word, rest, base, &mut wide_keys);
+                let (word, rest, base) = (&mut plain_left.0, &mut plain_left.1, &mut plain_left.2);
+                assert_eq!(taken, list_body(word, rest, base, &mut plain_keys, |key| key));
+                assert_eq!((&wide_keys[..taken], wide_left), (&plain_keys[..taken], plain_left));
+                listed.extend_from_slice(&wide_keys[..taken]);
+                if taken < room {
+                    break;
+                }
+            }
+            let one_by_one: Vec<u64> =
+                (0..1 << 16).filter(|key| left[key / 64] >> (key % 64) & 1 == 1).map(|key| key as u64).collect();
+            assert_eq!(listed, one_by_one);
+            let mut short = vec![0; tally.keys as usize];
+            assert_eq!(list_block(&left, &mut short), tally.keys as usize);
+            assert!(short.iter().map(|&key| key as u64).eq(listed));
+        }
+        select(&left, stream(seed), &mut wide);
+        select_body(&left, stream(seed), &mut plain, deposit_plain);
+        assert_eq!(wide, plain);
+    }
+}

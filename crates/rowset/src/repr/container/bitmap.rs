@@ -1,0 +1,121 @@
+//! A block as bits.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use super::{ARRAY_MAX, Container, Few, INLINE, RUNS_MAX, Run, Runs, TOP};
+use crate::kernels::{self, Counts, STRIDE, STRIDES, Tally, WORDS, Words};
+use crate::repr::container_ops::{first_bit_from, last_bit_to, run_end};
+
+/// A bit a key, and the keys in front of every eighth word.
+#[derive(Clone, Debug)]
+pub(crate) struct Bitmap {
+    pub(crate) words: Words,
+    pub(super) before: Counts,
+    pub(super) len: u32,
+}
+
+impl Bitmap {
+    const EMPTY: Bitmap = Bitmap { words: [0; WORDS], before: [0; STRIDES], len: 0 };
+
+    pub(super) fn has(&self, key: u16) -> bool {
+        self.words[key as usize / 64] >> (key % 64) & 1 == 1
+    }
+
+    pub(super) fn rank(&self, key: u16) -> u32 {
+        let word = key as usize / 64;
+        let stride = word / STRIDE;
+        let whole: u32 = self.words[stride * STRIDE..word].iter().map(|word| word.count_ones()).sum();
+        self.before[stride] as u32 + whole + (self.words[word] & ((1 << (key % 64)) - 1)).count_ones()
+    }
+
+    pub(super) fn at(&self, pos: u32) -> u16 {
+        let stride = self.before.partition_point(|&before| before as u32 <= pos) - 1;
+        kernels::select_from(&self.words, &self.before, stride, pos)
+    }
+
+    /// The keys at ascending positions.
+    pub(crate) fn keys_at(&self, positions: &[u64], before: u64, base: u64, out: &mut Vec<u64>) {
+        let mut stride = 0;
+        out.extend(positions.iter().map(|&pos| {
+            let pos = (pos - before) as u32;
+            stride = crate::repr::lists::gallop(&self.before, stride, pos as u16);
+            // What is found is the first that is not below: it is the one, or the one in front is.
+            stride -= usize::from(stride == STRIDES || self.before[stride] as u32 > pos);
+            base + kernels::select_from(&self.words, &self.before, stride, pos) as u64
+        }));
+    }
+
+    pub(crate) fn write_keys(&self, base: u64, into: &mut Vec<u64>) {
+        let from = into.len();
+        into.resize(from + self.len as usize, 0);
+        let (mut word, mut rest, mut base) = (self.words[0], &self.words[1..], base);
+        kernels::list(&mut word, &mut rest, &mut base, &mut into[from..]);
+    }
+
+    pub(super) fn flip(&mut self, key: u16) {
+        let word = key as usize / 64;
+        self.words[word] ^= 1 << (key % 64);
+        if self.words[word] >> (key % 64) & 1 == 1 {
+            self.len += 1;
+            self.before[word / STRIDE + 1..].iter_mut().for_each(|before| *before = before.wrapping_add(1));
+        } else {
+            self.len -= 1;
+            self.before[word / STRIDE + 1..].iter_mut().for_each(|before| *before = before.wrapping_sub(1));
+        }
+    }
+}
+
+impl Container {
+    /// The keys of a bitmap that `fill` writes and tallies. It is written where it stays, or used
+    /// again for the next one.
+    pub(crate) fn from_filled(fill: impl FnOnce(&mut Words, &mut Counts) -> Tally) -> Option<Container> {
+        let mut bitmap = SPARE.take().unwrap_or_else(|| Arc::new(Bitmap::EMPTY));
+        let own = Arc::make_mut(&mut bitmap);
+        let tally = fill(&mut own.words, &mut own.before);
+        own.len = tally.keys;
+        match smaller(&own.words, tally) {
+            Some(keys) => {
+                SPARE.set(Some(bitmap));
+                keys
+            }
+            None => Some(Container::Bitmap(bitmap)),
+        }
+    }
+}
+
+thread_local! {
+    /// A bitmap that nobody else holds, to be written over.
+    static SPARE: Cell<Option<Arc<Bitmap>>> = const { Cell::new(None) };
+}
+
+/// What is better than a bitmap, if anything is: no container at all for no keys.
+fn smaller(words: &Words, tally: Tally) -> Option<Option<Container>> {
+    let Tally { keys, runs } = tally;
+    if keys == 0 {
+        return Some(None);
+    }
+    if runs == 1 {
+        let ends = first_bit_from(words, 0).zip(last_bit_to(words, TOP));
+        return Some(ends.map(|(first, last)| Container::range(first, last)));
+    }
+    if keys as usize <= ARRAY_MAX && 3 * runs >= keys || keys as usize <= INLINE {
+        let mut list = vec![0; keys as usize];
+        kernels::list_block(words, &mut list);
+        return Some(Some(match list.len() {
+            ..=INLINE => Container::Few(Few::new(&list)),
+            _ => Container::Array(Arc::new(list)),
+        }));
+    }
+    if runs as usize <= RUNS_MAX && 3 * runs < keys {
+        let mut list = Vec::with_capacity(runs as usize);
+        let mut from = Some(0);
+        while let Some(first) = from.and_then(|from| first_bit_from(words, from)) {
+            let last = run_end(words, first);
+            list.push(Run { first, last });
+            from = last.checked_add(1);
+        }
+        return Some(Some(Container::Runs(Arc::new(Runs::new(list)))));
+    }
+    None
+}

@@ -1,0 +1,175 @@
+//! Nodes cut, joined and edited: what is shared is copied first.
+
+use std::sync::Arc;
+
+use super::{Edit, Entry, FANOUT, Kids, Node};
+
+pub(super) fn edit_node<E: Entry, R>(
+    node: &mut Arc<Node<E>>,
+    key: u64,
+    edit: impl FnOnce(&mut E) -> (R, Edit<E>),
+) -> (R, Option<Arc<Node<E>>>) {
+    let own = Arc::make_mut(node);
+    let at = own.kid_for(key);
+    match &mut own.kids {
+        Kids::Entries(entries) => {
+            let (result, outcome) = edit(&mut entries[at]);
+            match outcome {
+                Edit::Kept if !entries[at].is_small() || !merge_around(entries, at) => {
+                    let (first, len) = (entries[at].first(), entries[at].len());
+                    own.set_kid(at, first, len);
+                    return (result, None);
+                }
+                Edit::Kept => {}
+                Edit::Replaced(with) => {
+                    entries.splice(at..=at, with);
+                    merge_around(entries, at);
+                }
+            }
+            (result, own.settle())
+        }
+        Kids::Nodes(nodes) => {
+            let entries_before = nodes[at].entries;
+            let (result, sibling) = edit_node(&mut nodes[at], key, edit);
+            let kid = &nodes[at];
+            let pair = if at + 1 < nodes.len() { at } else { at.saturating_sub(1) };
+            if let Some(sibling) = sibling {
+                nodes.insert(at + 1, sibling);
+            } else if kid.width() == 0 {
+                nodes.remove(at);
+            } else if kid.width() < FANOUT / 4
+                && pair + 1 < nodes.len()
+                && nodes[pair].width() + nodes[pair + 1].width() <= FANOUT
+            {
+                let next = nodes.remove(pair + 1);
+                absorb(&mut nodes[pair], &next, false);
+            } else {
+                let (first, len, entries) = (kid.firsts[0], kid.len(), kid.entries);
+                own.set_kid(at, first, len);
+                own.entries = own.entries - entries_before + entries;
+                return (result, None);
+            }
+            (result, own.settle())
+        }
+    }
+}
+
+/// Asks the entries around `at` to become one with a neighbour; whether some did.
+fn merge_around<E: Entry>(entries: &mut Vec<E>, at: usize) -> bool {
+    let before = entries.len();
+    let mut at = at.saturating_sub(1);
+    let mut asked = 0;
+    while at + 1 < entries.len() && asked < 4 {
+        match entries[at].merged(&entries[at + 1]) {
+            Some(merged) => {
+                entries[at] = merged;
+                entries.remove(at + 1);
+            }
+            None => at += 1,
+        }
+        asked += 1;
+    }
+    entries.len() < before
+}
+
+impl<E: Entry> Node<E> {
+    fn set_kid(&mut self, at: usize, first: u64, len: u64) {
+        let was = self.ends[at] - self.before(at);
+        self.firsts[at] = first;
+        let change = len.wrapping_sub(was);
+        if change != 0 {
+            self.ends[at..].iter_mut().for_each(|end| *end = end.wrapping_add(change));
+        }
+    }
+
+    /// Counts anew; if there are too many kids, keeps half and gives the others.
+    fn settle(&mut self) -> Option<Arc<Node<E>>> {
+        let sibling = match &mut self.kids {
+            Kids::Entries(entries) if entries.len() > FANOUT => {
+                Some(Node::of_entries(entries.split_off(entries.len() / 2)))
+            }
+            Kids::Nodes(nodes) if nodes.len() > FANOUT => Some(Node::of_nodes(nodes.split_off(nodes.len() / 2))),
+            _ => None,
+        };
+        self.recount();
+        sibling
+    }
+}
+
+/// Takes in the kids of a node of the same height.
+fn absorb<E: Entry>(node: &mut Arc<Node<E>>, other: &Node<E>, in_front: bool) {
+    let own = Arc::make_mut(node);
+    match (&mut own.kids, &other.kids) {
+        (Kids::Entries(own), Kids::Entries(other)) => {
+            let at = if in_front { 0 } else { own.len() };
+            own.splice(at..at, other.iter().cloned());
+        }
+        (Kids::Nodes(own), Kids::Nodes(other)) => {
+            let at = if in_front { 0 } else { own.len() };
+            own.splice(at..at, other.iter().cloned());
+        }
+        _ => unreachable!("nodes of one height hold the same kind of kids"),
+    }
+    own.recount();
+}
+
+/// Hangs `other`, no higher than `node`, behind it; what does not fit comes back.
+pub(super) fn push_back<E: Entry>(node: &mut Arc<Node<E>>, other: Arc<Node<E>>) -> Option<Arc<Node<E>>> {
+    if node.height == other.height {
+        if node.width() + other.width() > FANOUT {
+            return Some(other);
+        }
+        absorb(node, &other, false);
+        return None;
+    }
+    let own = Arc::make_mut(node);
+    if let Kids::Nodes(nodes) = &mut own.kids {
+        let last = nodes.len() - 1;
+        if let Some(sibling) = push_back(&mut nodes[last], other) {
+            nodes.push(sibling);
+        }
+    }
+    own.settle()
+}
+
+/// Hangs `other`, lower than `node`, in front of it; what does not fit comes back, to stand in front.
+pub(super) fn push_front<E: Entry>(node: &mut Arc<Node<E>>, other: Arc<Node<E>>) -> Option<Arc<Node<E>>> {
+    if node.height == other.height {
+        if node.width() + other.width() > FANOUT {
+            return Some(other);
+        }
+        absorb(node, &other, true);
+        return None;
+    }
+    let own = Arc::make_mut(node);
+    if let Kids::Nodes(nodes) = &mut own.kids
+        && let Some(in_front) = push_front(&mut nodes[0], other)
+    {
+        nodes.insert(0, in_front);
+    }
+    // `settle` gives the higher half; here the lower half must come back.
+    own.settle().map(|higher| std::mem::replace(node, higher))
+}
+
+pub(super) fn split_node<E: Entry>(node: &Arc<Node<E>>, key: u64) -> (Option<Arc<Node<E>>>, Option<Arc<Node<E>>>) {
+    let below = node.firsts.partition_point(|&first| first < key);
+    if below == 0 {
+        return (None, Some(node.clone()));
+    }
+    match &node.kids {
+        Kids::Entries(_) if below == node.width() => (Some(node.clone()), None),
+        Kids::Entries(entries) => {
+            (Some(Node::of_entries(entries[..below].to_vec())), Some(Node::of_entries(entries[below..].to_vec())))
+        }
+        Kids::Nodes(nodes) => {
+            let (left, right) = split_node(&nodes[below - 1], key);
+            if right.is_none() && below == nodes.len() {
+                return (Some(node.clone()), None);
+            }
+            let left: Vec<_> = nodes[..below - 1].iter().cloned().chain(left).collect();
+            let right: Vec<_> = right.into_iter().chain(nodes[below..].iter().cloned()).collect();
+            let made = |nodes: Vec<_>| if nodes.is_empty() { None } else { Some(Node::of_nodes(nodes)) };
+            (made(left), made(right))
+        }
+    }
+}
