@@ -4,6 +4,7 @@ mod arithmetic;
 mod cast;
 mod choice;
 mod folding;
+mod formula;
 mod logic;
 mod text;
 mod time;

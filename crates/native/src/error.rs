@@ -88,14 +88,31 @@ pub fn formula(operation: &str, error: &formula::Error, text: Option<&str>) -> P
     match error {
         F::UnknownColumn { name, valid, nearest } => column_not_found(message, name, valid, nearest.clone()),
         F::Type { .. } => TypeMismatchError::new_err(message),
-        F::UnexpectedAggregate { .. } => InvalidOperationError::new_err(message),
-        F::Arguments { .. }
+        F::Unsupported { .. } | F::UnexpectedAggregate { .. } => InvalidOperationError::new_err(message),
+        F::Formula { .. }
+        | F::Arguments { .. }
         | F::Parameter { .. }
         | F::Constant { .. }
         | F::NoBranch
         | F::TooDeep { .. }
         | F::TooLarge { .. } => FormulaError::new_err(message),
     }
+}
+
+/// An error of a formula string: the class that its cause has, with the text and the place.
+pub fn formula_text(operation: &str, wrong: &formula::FormulaError) -> PyErr {
+    let shown = formula("", wrong.error(), None);
+    Python::attach(|py| {
+        let message = format!("{operation}: {wrong}");
+        let value = shown.value(py);
+        let span = wrong.span();
+        let told = (|| -> PyResult<()> {
+            value.setattr("args", (message,))?;
+            value.setattr("text", wrong.text())?;
+            value.setattr("span", (span.start, span.end))
+        })();
+        told.err().unwrap_or(shown)
+    })
 }
 
 fn column(text: String, error: &::column::Error) -> PyErr {

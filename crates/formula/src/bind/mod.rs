@@ -1,6 +1,7 @@
 //! Binding: names become columns, types are checked and promoted, equal parts become one node,
 //! constant parts are computed by the very kernels that would compute them row by row.
 
+mod bin;
 mod cast;
 mod choice;
 mod compare;
@@ -97,8 +98,49 @@ impl Binder<'_> {
             Clip => self.clip(args),
             Abs | Sign | Sqrt | Cbrt | Exp | Log | Log10 | Log1p | Round | Floor | Ceil | Sin | Cos | Tan | Arcsin
             | Arccos | Arctan | Arctan2 | Sinh | Cosh | Tanh | Degrees | Radians => self.math(function, args),
+            Bin { upper } => self.bin(args, upper),
+            Variable => self.variable(args),
+            Shift { .. } => Err(Error::Unsupported {
+                what: format!("a neighbouring row, {}", text()),
+                advice: "join the table with itself by position, or keep the last value with a keyed table",
+            }),
+            Position | RowKey => self.row_number(function),
             Text(text_function) => self.text(text_function, args, &text),
             Time(time_function) => self.time(time_function, args, &text),
+        }
+    }
+
+    /// A name of a formula that was read without a table: a column if there is one, else a value.
+    fn variable(&mut self, args: &[Expr]) -> Result<Term, Error> {
+        match args {
+            [Expr::Column(name), value] => {
+                if self.schema.fields().iter().any(|field| field.name() == &**name) {
+                    return self.column(name).map(Term::Node);
+                }
+                match self.expr(value)? {
+                    list @ Term::Literal(Literal::List(_) | Literal::Null) => Ok(list),
+                    term => self.settled(term).map(Term::Node),
+                }
+            }
+            _ => Err(Error::Arguments {
+                function: "variable".to_owned(),
+                takes: "a name and a value",
+                given: args.len(),
+            }),
+        }
+    }
+
+    /// `i`, `ii` and `k` are columns of these names, if there are.
+    fn row_number(&mut self, function: Function) -> Result<Term, Error> {
+        let names: &[&str] = if function == Function::RowKey { &["k"] } else { &["i", "ii"] };
+        let column = names.iter().find(|name| self.schema.fields().iter().any(|field| field.name() == **name));
+        match column {
+            Some(name) => self.column(name).map(Term::Node),
+            None => Err(Error::Unsupported {
+                what: if function == Function::RowKey { "k, the key of the row" } else { "i, the position of the row" }
+                    .to_owned(),
+                advice: "add a column that counts the rows at the source",
+            }),
         }
     }
 

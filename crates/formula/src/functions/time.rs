@@ -40,6 +40,11 @@ impl Clock {
             Clock::TimeOfDay => {
                 array.as_primitive::<Time64NanosecondType>().values().iter().for_each(|ns| each(0, *ns))
             }
+            // On the clock of Greenwich no offset is looked up.
+            Clock::Instant(zone) if *zone == TimeZone::UTC => {
+                let each_of = |ns: &i64| each(ns.div_euclid(DAY), ns.rem_euclid(DAY));
+                array.as_primitive::<TimestampNanosecondType>().values().iter().for_each(each_of);
+            }
             Clock::Instant(zone) => {
                 let mut offsets = Offsets::new(zone);
                 array.as_primitive::<TimestampNanosecondType>().values().iter().for_each(|ns| {
@@ -146,8 +151,17 @@ fn moved_days(array: &ArrayRef, f: impl Fn(i64) -> i64) -> Result<ArrayRef, Fail
 pub(crate) fn truncate(clock: Clock, step: Step, round: bool) -> Whole {
     Arc::new(move |args, _| {
         let array = args[0].array();
-        match &clock {
-            Clock::Instant(zone) => moved(array, zone, array.data_type(), |offsets, ns| {
+        match (&clock, step) {
+            (Clock::Instant(zone), Step::Nanoseconds { length, weeks })
+                if !round && *zone == TimeZone::UTC && !near_the_end(array, length) =>
+            {
+                let cut = Multiple::new(length, if weeks { 3 * DAY } else { 0 });
+                let instants = array.as_primitive::<TimestampNanosecondType>();
+                let values: Vec<i64> = instants.values().iter().map(|ns| cut.below(*ns)).collect();
+                let cut = TimestampNanosecondArray::new(values.into(), instants.nulls().cloned());
+                Ok(Arc::new(cut.with_data_type(array.data_type().clone())))
+            }
+            (Clock::Instant(zone), _) => moved(array, zone, array.data_type(), |offsets, ns| {
                 let (day, clock) = offsets.local(ns);
                 let (days, rest) = cut(day, clock, step, round)?;
                 if round && step.is_short() {
@@ -159,6 +173,44 @@ pub(crate) fn truncate(clock: Clock, step: Step, round: bool) -> Whole {
             _ => moved_days(array, |days| cut(days, 0, step, round).map_or(i64::MAX, |(days, _)| days)),
         }
     })
+}
+
+/// Whether a value lies so near the first instant that a multiple below it may be out of range.
+fn near_the_end(array: &ArrayRef, length: i64) -> bool {
+    let instants = array.as_primitive::<TimestampNanosecondType>().values();
+    let least = instants.iter().fold(i64::MAX, |least, ns| least.min(*ns));
+    least < i64::MIN + length
+}
+
+/// Multiples of a length, found by one multiplication.
+struct Multiple {
+    length: u64,
+    /// 2^64 / length, rounded down: the quotient it gives is at most one too small.
+    inverse: u64,
+    /// What is added to the rest of a value counted from `i64::MIN`, so that multiples lie where they should.
+    shift: u64,
+}
+
+impl Multiple {
+    /// Multiples of a positive length, counted from `origin` before 1970.
+    fn new(length: i64, origin: i64) -> Multiple {
+        let shift = (i128::from(origin) - (1_i128 << 63)).rem_euclid(i128::from(length)) as u64;
+        let length = length as u64;
+        // For length 1 the inverse would need one bit more; a quotient too small by one is corrected below.
+        Multiple { length, inverse: u64::try_from((1_u128 << 64) / u128::from(length)).unwrap_or(u64::MAX), shift }
+    }
+
+    /// The greatest multiple that is not above a value (which is not near `i64::MIN`).
+    #[inline]
+    fn below(&self, ns: i64) -> i64 {
+        let value = (ns as u64) ^ (1 << 63);
+        let quotient = ((u128::from(value) * u128::from(self.inverse)) >> 64) as u64;
+        let mut rest = value - quotient * self.length;
+        rest = if rest >= self.length { rest - self.length } else { rest };
+        rest += self.shift;
+        rest = if rest >= self.length { rest - self.length } else { rest };
+        ns - rest as i64
+    }
 }
 
 fn cut(days: i64, ns: i64, step: Step, round: bool) -> Option<(i64, i64)> {
@@ -337,6 +389,28 @@ pub(crate) fn check_format(clock: &Clock, format: &str) -> Result<(), String> {
         Clock::TimeOfDay => jiff::fmt::strtime::format(format, jiff::civil::time(1, 2, 3, 4)).map(drop).map_err(wrong),
         Clock::Instant(zone) => {
             jiff::fmt::strtime::format(format, &instant(0).to_zoned(zone.clone())).map(drop).map_err(wrong)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn multiples_lie_below() {
+        let values = [0, 1, -1, 999, 1_000, -1_000, -1_001, 1_700_000_000_123_456_789, i64::MAX, i64::MIN / 2, -86_400];
+        for length in [1, 2, 3, 7, 1_000, 3_600_000_000_000, DAY, 7 * DAY, i64::MAX / 3, 1 << 40] {
+            for origin in [0, 3 * DAY] {
+                let multiple = Multiple::new(length, origin);
+                for ns in values {
+                    let (wide, step) = (i128::from(ns) + i128::from(origin), i128::from(length));
+                    let expected = wide.div_euclid(step) * step - i128::from(origin);
+                    if expected >= i128::from(i64::MIN) {
+                        assert_eq!(i128::from(multiple.below(ns)), expected, "{ns} by {length} from {origin}");
+                    }
+                }
+            }
         }
     }
 }
