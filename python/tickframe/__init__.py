@@ -51,7 +51,8 @@ from tickframe.dtypes import (
     UInt64,
     dtype,
 )
-from tickframe.expr import Expr, arctan2, coalesce, col, len, lit, max_horizontal, min_horizontal, when
+from tickframe.expr import Expr, arctan2, coalesce, col, len, lit, max_horizontal, min_horizontal, variable, when
+from tickframe.formulas import formula
 from tickframe.graph import Graph, default_graph
 from tickframe.listener import Subscription, Update
 from tickframe.schema import Schema
@@ -165,6 +166,7 @@ __all__ = [
     "dtype",
     "empty_table",
     "errors",
+    "formula",
     "from_arrow",
     "from_dicts",
     "from_pandas",
@@ -180,5 +182,6 @@ __all__ = [
     "spark",
     "table",
     "time_table",
+    "variable",
     "when",
 ]

@@ -13,6 +13,7 @@ mod data;
 mod dtype;
 mod error;
 mod expr;
+mod formula;
 mod graph;
 mod inbox;
 mod numpy;
@@ -33,13 +34,15 @@ mod _native {
     #[pymodule_export]
     use crate::expr::PyExpr;
     #[pymodule_export]
+    use crate::formula::PyFormula;
+    #[pymodule_export]
     use crate::graph::{PyGraph, stop_all};
     #[pymodule_export]
     use crate::inbox::{PyInbox, PySubscription, next_subscription_id};
     #[pymodule_export]
     use crate::ops::{
         aggregate, choose, concat, drop, filter, first_by, head, join_asof, last_by, natural_join, rename, select,
-        slice, sort, tail, unique, with_columns,
+        slice, sort, tail, unique, where_, with_columns,
     };
     #[pymodule_export]
     use crate::rowset::PyRowSet;

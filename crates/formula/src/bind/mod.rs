@@ -75,7 +75,14 @@ impl Binder<'_> {
             self.inputs.len() - 1
         });
         let data_type = canonical(self.schema.field(index).data_type());
-        self.node(&format!("column {index}"), Op::Input(ordinal), vec![], data_type, "")
+        let node = self.node(&format!("column {index}"), Op::Input(ordinal), vec![], data_type.clone(), "")?;
+        // Codes are a matter of storage: expressions see the values.
+        let values = match data_type {
+            DataType::Dictionary(_, values) => canonical(&values),
+            DataType::RunEndEncoded(_, values) => canonical(values.data_type()),
+            _ => return Ok(node),
+        };
+        self.whole("decode", to_type(values.clone(), true), vec![node], values, "")
     }
 
     fn call(&mut self, function: Function, args: &[Expr], whole: &Expr) -> Result<Term, Error> {
