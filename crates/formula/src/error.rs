@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::host::Payload;
+
 /// An expression that cannot be bound to a table's columns.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum Error {
@@ -90,7 +92,7 @@ pub enum Error {
 
 /// A row in which an expression has no value: a failed strict cast, an overflow of time or decimals.
 #[derive(Clone, Debug, PartialEq, Error)]
-#[error("{message} (value {value}, in {expression})")]
+#[error("{message} ({}in {expression})", if .value.is_empty() { String::new() } else { format!("value {}, ", .value) })]
 pub struct RowError {
     /// The row within the chunk.
     pub row: usize,
@@ -100,6 +102,8 @@ pub struct RowError {
     pub message: String,
     /// The part of the expression that failed.
     pub expression: String,
+    /// What a function of the host wants back: its own exception.
+    pub payload: Option<Payload>,
 }
 
 fn suggestion(nearest: &Option<String>) -> String {

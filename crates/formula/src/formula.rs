@@ -15,6 +15,7 @@ use crate::bound::Bound;
 use crate::error::Error;
 use crate::expr::Expr;
 use crate::lex::Span;
+use crate::library;
 use crate::lower::{Names, Trouble, lower};
 use crate::parse::{Parsed, Purpose, parse};
 
@@ -58,9 +59,15 @@ impl Formula {
         }
     }
 
-    /// The names that stand for values, each once: columns or variables. Arrays come without their `_` too.
+    /// The names of columns, variables and functions that are not the language's own, each once. Arrays come without their `_` too.
     pub fn names(&self) -> Vec<&str> {
         fn walk<'a>(ast: &'a Ast, found: &mut Vec<&'a str>) {
+            if let Kind::Call { name, method: false, .. } = &ast.kind
+                && library::function(name).is_none()
+                && !found.contains(&&**name)
+            {
+                found.push(name);
+            }
             if let Kind::Name(name) = &ast.kind {
                 for name in
                     [Some(&**name), name.strip_suffix('_').filter(|base| !base.is_empty())].into_iter().flatten()

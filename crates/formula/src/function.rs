@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::host::HostId;
+
 /// Which ends of a range belong to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Closed {
@@ -102,6 +104,8 @@ pub enum Function {
     RowKey,
     /// A column, or where the table has none of that name the value that the name had for the caller.
     Variable,
+    /// A function of the host, by the number under which it was registered.
+    Host(HostId),
     Text(Text),
     Time(Time),
 }
@@ -365,7 +369,10 @@ impl Function {
 
     /// The name under which Python knows it.
     pub fn name(&self) -> String {
-        self.written().text().to_owned()
+        match self {
+            Function::Host(id) => id.name(),
+            _ => self.written().text().to_owned(),
+        }
     }
 
     pub(crate) fn written(&self) -> Written {
@@ -375,6 +382,7 @@ impl Function {
             Function::Text(Text::Contains { .. }) => "str.contains",
             Function::Text(Text::Replace { .. }) => "str.replace",
             Function::Text(Text::ReplaceAll { .. }) => "str.replace_all",
+            Function::Host(_) => "udf",
             Function::Shift { .. } => "shift",
             Function::Text(Text::Find { .. }) => "str.find",
             Function::Text(Text::CountMatches { .. }) => "str.count_matches",

@@ -240,7 +240,7 @@ mod tests {
         let float = |value| Token::Number(Literal::Float(value), None);
         assert_eq!(tokens("0 5 1_000 0xAB 0b10"), [int(0), int(5), int(1000), int(171), int(2)]);
         assert_eq!(tokens("5L"), [Token::Number(Literal::Int(5), Some(DataType::Int64))]);
-        assert_eq!(tokens("3.14 1e-3 .5 2E2"), [float(3.14), float(1e-3), float(0.5), float(200.0)]);
+        assert_eq!(tokens("2.25 1e-3 .5 2E2"), [float(2.25), float(1e-3), float(0.5), float(200.0)]);
         assert_eq!(tokens("3f"), [Token::Number(Literal::Float(3.0), Some(DataType::Float32))]);
         assert_eq!(tokens("18446744073709551615"), [Token::Number(Literal::UInt(u64::MAX), None)]);
         assert_eq!(tokens("1.abs"), [int(1), Token::Sign("."), Token::Name]);

@@ -26,7 +26,7 @@
 //! use formula::{Formula, Names, Purpose};
 //!
 //! let formula = Formula::parse("y = x * 2", Purpose::Column)?;
-//! let expr = formula.lower(&Names { columns: None, values: &HashMap::new() })?;
+//! let expr = formula.lower(&Names { columns: None, values: &HashMap::new(), functions: &HashMap::new() })?;
 //! assert_eq!(expr.to_python(), "(col(\"x\") * 2).alias(\"y\")");
 //! # Ok::<(), formula::FormulaError>(())
 //! ```
@@ -40,6 +40,7 @@ mod expr;
 mod formula;
 mod function;
 mod functions;
+mod host;
 mod lanes;
 mod lex;
 mod library;
@@ -64,6 +65,7 @@ pub use error::{Error, RowError, unknown_column};
 pub use expr::{Expr, MAX_DEPTH, MAX_NODES, split_conjunction};
 pub use formula::{Formula, FormulaError};
 pub use function::{Closed, Function, Text, Time};
+pub use host::{Host, HostFailure, HostId, Payload};
 pub use literal::Literal;
 pub use lower::Names;
 pub use parse::{MAX_TEXT, Purpose};

@@ -52,8 +52,8 @@ pub(crate) fn function(name: &str) -> Option<&'static Entry> {
 }
 
 /// All names of functions.
-pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    LIBRARY.iter().map(|entry| entry.name).chain(["cast", "col"])
+pub(crate) fn names<'a>() -> impl Iterator<Item = &'a str> {
+    LIBRARY.iter().map(|entry| -> &'a str { entry.name }).chain(["cast", "col"])
 }
 
 fn call(function: Function, args: Vec<Expr>) -> Expr {

@@ -22,6 +22,8 @@ pub struct Names<'a> {
     pub columns: Option<&'a Schema>,
     /// Variables of the caller.
     pub values: &'a HashMap<String, Literal>,
+    /// Functions of the caller; those of the language stand before them.
+    pub functions: &'a HashMap<String, Function>,
 }
 
 /// What is wrong, and where.
@@ -347,8 +349,13 @@ impl Names<'_> {
             _ => {}
         }
         let Some(entry) = library::function(name) else {
+            if let Some(function) = self.functions.get(&**name).filter(|_| !method) {
+                let args = args.iter().map(|arg| lower(arg, self)).collect::<Result<_, _>>()?;
+                return Ok(Expr::Call { function: *function, args });
+            }
             let what = if method { "method" } else { "function" };
-            let near = nearest(name, library::names());
+            let known = library::names().chain(self.functions.keys().map(String::as_str));
+            let near = nearest(name, known);
             let hint = near.map_or_else(String::new, |near| format!(", did you mean {near}?"));
             return Err(wrong(at, format!("there is no {what} {name}{hint}")));
         };

@@ -41,6 +41,7 @@ fn call(function: Function, args: &[Expr]) -> String {
         (Function::Variable, [Expr::Column(name), value]) => {
             return format!("variable({}, {})", quoted(name), argument(value));
         }
+        (Function::Host(id), _) => return format!("{}({})", id.name(), joined(args, Expr::to_python)),
         (Function::Position, []) => return "formula(\"i\")".to_owned(),
         (Function::RowKey, []) => return "formula(\"k\")".to_owned(),
         _ => {}

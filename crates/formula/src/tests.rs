@@ -5,6 +5,7 @@ mod cast;
 mod choice;
 mod folding;
 mod formula;
+mod host;
 mod logic;
 mod text;
 mod time;

@@ -5,6 +5,7 @@ mod bin;
 mod cast;
 mod choice;
 mod compare;
+mod host;
 mod literal;
 mod number;
 mod text;
@@ -31,11 +32,17 @@ pub(crate) use cast::to_type;
 /// Checks an expression against the columns of a schema (of canonical types) and prepares it to run.
 pub fn bind(expr: &Expr, schema: &Schema) -> Result<Bound, Error> {
     expr.check_limits()?;
-    let mut binder = Binder { schema, nodes: Vec::new(), known: HashMap::new(), inputs: Vec::new() };
+    let mut binder = Binder { schema, nodes: Vec::new(), known: HashMap::new(), inputs: Vec::new(), ordered: false };
     let term = binder.expr(expr)?;
     let root = binder.settled(term)?;
     let plan = Plan::new(&binder.nodes, root);
-    Ok(Bound { name: expr.output_name()?, nodes: binder.nodes.into(), inputs: binder.inputs, plan })
+    Ok(Bound {
+        name: expr.output_name()?,
+        nodes: binder.nodes.into(),
+        inputs: binder.inputs,
+        plan,
+        ordered: binder.ordered,
+    })
 }
 
 /// A bound part: a node, or a literal that has not met the operand that gives it its type.
@@ -50,6 +57,8 @@ pub(crate) struct Binder<'a> {
     nodes: Vec<Node>,
     known: HashMap<(String, Vec<usize>), usize>,
     inputs: Vec<usize>,
+    /// Whether a function keeps state.
+    ordered: bool,
 }
 
 impl Binder<'_> {
@@ -112,6 +121,7 @@ impl Binder<'_> {
                 advice: "join the table with itself by position, or keep the last value with a keyed table",
             }),
             Position | RowKey => self.row_number(function),
+            Host(id) => self.host(id, args, &text),
             Text(text_function) => self.text(text_function, args, &text),
             Time(time_function) => self.time(time_function, args, &text),
         }
@@ -297,7 +307,9 @@ impl Binder<'_> {
             return Ok(*known);
         }
         let args = key.1.clone();
-        let foldable = !args.is_empty() && args.iter().all(|arg| matches!(self.nodes[*arg].op, Op::Constant(_)));
+        let foldable = !args.is_empty()
+            && !matches!(op, Op::Host(_))
+            && args.iter().all(|arg| matches!(self.nodes[*arg].op, Op::Constant(_)));
         self.nodes.push(Node { op, args, data_type, text: text.into() });
         let mut index = self.nodes.len() - 1;
         if foldable {

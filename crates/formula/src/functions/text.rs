@@ -294,7 +294,7 @@ impl Built {
             let last = self.text.split_off(start);
             self.part(|_| {})?;
             if last.len() > i32::MAX as usize {
-                return Err(Failure { row, message: "a string has at most 2 GiB".to_owned() });
+                return Err(Failure { row, message: "a string has at most 2 GiB".to_owned(), payload: None });
             }
             self.text = last;
         }

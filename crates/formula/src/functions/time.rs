@@ -124,7 +124,7 @@ fn moved(
         match f(&mut offsets, *ns) {
             Some(value) => values.push(value),
             None if instants.is_null(row) => values.push(0),
-            None => return Err(Failure { row, message: OUT_OF_RANGE.to_owned() }),
+            None => return Err(Failure { row, message: OUT_OF_RANGE.to_owned(), payload: None }),
         }
     }
     let zone = match output {
@@ -141,7 +141,13 @@ fn moved_days(array: &ArrayRef, f: impl Fn(i64) -> i64) -> Result<ArrayRef, Fail
         match i32::try_from(f(i64::from(*days))) {
             Ok(days) => values.push(days),
             Err(_) if dates.is_null(row) => values.push(0),
-            Err(_) => return Err(Failure { row, message: "the result is outside the range of dates".to_owned() }),
+            Err(_) => {
+                return Err(Failure {
+                    row,
+                    message: "the result is outside the range of dates".to_owned(),
+                    payload: None,
+                });
+            }
         }
     }
     Ok(Arc::new(Date32Array::new(values.into(), dates.nulls().cloned())))
@@ -289,7 +295,7 @@ pub(crate) fn replace_zone(from: TimeZone, to: TimeZone, output: DataType) -> Wh
             match unambiguous(&mut offsets, days, ns, near) {
                 Some(value) => values.push(value),
                 None if instants.is_null(row) => values.push(0),
-                None => return Err(Failure { row, message: OUT_OF_RANGE.to_owned() }),
+                None => return Err(Failure { row, message: OUT_OF_RANGE.to_owned(), payload: None }),
             }
         }
         let zone = if let DataType::Timestamp(_, zone) = &output { zone.clone() } else { None };
@@ -321,7 +327,7 @@ pub(crate) fn midnight(zone: TimeZone, output: DataType) -> Whole {
             match offsets.instant_of(i64::from(*days), 0, None) {
                 Some(value) => values.push(value),
                 None if dates.is_null(row) => values.push(0),
-                None => return Err(Failure { row, message: OUT_OF_RANGE.to_owned() }),
+                None => return Err(Failure { row, message: OUT_OF_RANGE.to_owned(), payload: None }),
             }
         }
         let zone = if let DataType::Timestamp(_, zone) = &output { zone.clone() } else { None };
@@ -374,7 +380,13 @@ pub(crate) fn strftime(clock: Clock, format: String) -> Whole {
             };
             match written {
                 Ok(Ok(())) => built.append_value(&text),
-                _ => return Err(Failure { row, message: format!("the format {format:?} does not apply") }),
+                _ => {
+                    return Err(Failure {
+                        row,
+                        message: format!("the format {format:?} does not apply"),
+                        payload: None,
+                    });
+                }
             }
         }
         Ok(Arc::new(built.finish()))

@@ -35,7 +35,11 @@ fn schema() -> Schema {
 }
 
 fn lowered(text: &str, purpose: Purpose) -> Result<Expr, FormulaError> {
-    Formula::parse(text, purpose)?.lower(&Names { columns: Some(&schema()), values: &values() })
+    Formula::parse(text, purpose)?.lower(&Names {
+        columns: Some(&schema()),
+        values: &values(),
+        functions: &HashMap::new(),
+    })
 }
 
 /// The Python of what a formula means, over the columns above.
@@ -48,7 +52,7 @@ fn filter(text: &str) -> String {
 }
 
 fn error(text: &str) -> FormulaError {
-    let names = Names { columns: Some(&schema()), values: &values() };
+    let names = Names { columns: Some(&schema()), values: &values(), functions: &HashMap::new() };
     match Formula::parse(text, Purpose::Column) {
         Ok(formula) => formula.check(&names, &schema()).err().unwrap_or_else(|| panic!("{text} is accepted")),
         Err(error) => error,
@@ -161,7 +165,7 @@ fn columns_beat_variables_and_without_a_table_both_are_kept() {
     assert_eq!(python("X + name"), r#"(col("X").cast(String) + "abc")"#);
     let bare = |text: &str| {
         let values = values();
-        let names = Names { columns: None, values: &values };
+        let names = Names { columns: None, values: &values, functions: &HashMap::new() };
         Formula::parse(text, Purpose::Column).unwrap().lower(&names).unwrap()
     };
     let expr = bare("Z = Unknown * limit");
@@ -176,7 +180,7 @@ fn columns_beat_variables_and_without_a_table_both_are_kept() {
     assert_eq!(*bind(&bare("Small + limit"), &schema()).unwrap().data_type(), DataType::Int64);
     assert_eq!(*bind(&bare("Small + 5"), &schema()).unwrap().data_type(), DataType::Int8);
     let formula = Formula::parse("Z = f(A_[i-1]) + limit.g() in B, c", Purpose::Column);
-    assert_eq!(formula.unwrap().names(), ["A_", "A", "i", "limit", "B", "c"]);
+    assert_eq!(formula.unwrap().names(), ["f", "A_", "A", "i", "limit", "B", "c"]);
 }
 
 #[test]
@@ -283,7 +287,7 @@ fn formulas_evaluate_as_their_expressions() {
         ("padStart(S, 3, `*`)", "*ab **É null ***"),
     ];
     for (text, expected) in cases {
-        let names = Names { columns: Some(&schema), values: &given };
+        let names = Names { columns: Some(&schema), values: &given, functions: &HashMap::new() };
         let expr = Formula::parse(text, Purpose::Column).unwrap().lower(&names).unwrap();
         assert_eq!(shown(&run(&expr, &columns)).join(" "), expected, "{text}");
     }
@@ -367,7 +371,7 @@ fn survives(text: &str, purpose: Purpose) {
     let start = Instant::now();
     let (schema, values) = (schema(), values());
     for columns in [None, Some(&schema)] {
-        let names = Names { columns, values: &values };
+        let names = Names { columns, values: &values, functions: &HashMap::new() };
         let checked = Formula::parse(text, purpose).and_then(|formula| formula.check(&names, &schema).map(drop));
         if let Err(error) = checked {
             assert!(error.span().end <= text.chars().count());
@@ -384,7 +388,7 @@ proptest! {
     fn strings_and_objects_make_one_tree((text, expr) in pair()) {
         let names = HashMap::new();
         let formula = Formula::parse(&text, Purpose::Filter).unwrap();
-        let lowered = formula.lower(&Names { columns: None, values: &names }).unwrap();
+        let lowered = formula.lower(&Names { columns: None, values: &names, functions: &HashMap::new() }).unwrap();
         prop_assert_eq!(lowered, expr, "{}", text);
     }
 
