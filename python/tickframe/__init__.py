@@ -81,6 +81,7 @@ from tickframe.table import (
     merge,
     table,
 )
+from tickframe.udfs import Udf, udf
 
 if _TYPE_CHECKING:
     from tickframe import spark
@@ -153,6 +154,7 @@ __all__ = [
     "UInt16",
     "UInt32",
     "UInt64",
+    "Udf",
     "Update",
     "__version__",
     "agg",
@@ -182,6 +184,7 @@ __all__ = [
     "spark",
     "table",
     "time_table",
+    "udf",
     "variable",
     "when",
 ]

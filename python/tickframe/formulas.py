@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from tickframe import _native
 from tickframe.errors import FormulaError
 from tickframe.expr import Expr, flatten, into_expr
+from tickframe.udfs import recognised
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,15 +31,17 @@ __all__ = ["Formula", "formula"]
 class Formula(Expr):
     """An expression made of a text. Given to a method of a table it is read again for that table's columns."""
 
-    __slots__ = ("_parsed", "_values")
+    __slots__ = ("_functions", "_parsed", "_values")
 
     def __init__(self, text: str, frame: FrameType, operation: str, *, filter: bool = False) -> None:
         self._parsed = _native.Formula(text, filter, operation)
         self._values = _scope(self._parsed.names(), frame)
-        super().__init__(self._parsed.lower(operation, self._values, None))
+        functions = ((name, recognised(value)) for name, value in self._values.items())
+        self._functions = {name: function._native for name, function in functions if function is not None}
+        super().__init__(self._parsed.lower(operation, self._values, self._functions, None))
 
     def _over(self, table: _native.Table, operation: str) -> _native.Expr:
-        return self._parsed.lower(operation, self._values, table)
+        return self._parsed.lower(operation, self._values, self._functions, table)
 
 
 def formula(text: str) -> Expr:

@@ -156,6 +156,16 @@ pub fn table_failed(failure: &engine::Failure) -> PyErr {
 }
 
 fn external(message: String, payload: Option<engine::error::External>) -> PyErr {
+    let fault = payload.as_ref().and_then(|payload| payload.downcast_ref::<crate::udf::Fault>());
+    if let Some(crate::udf::Fault(cause)) = fault {
+        let error = UdfError::new_err(message);
+        Python::attach(|py| error.set_cause(py, Some(PyErr::from_value(cause.bind(py).clone()))));
+        return error;
+    }
+    // A result of the wrong length or type: there is no exception to chain.
+    if payload.as_ref().is_some_and(|payload| payload.is::<()>()) {
+        return UdfError::new_err(message);
+    }
     let raised = payload.as_ref().and_then(|payload| payload.downcast_ref::<Raised>());
     match raised {
         Some(Raised(exception)) => Python::attach(|py| PyErr::from_value(exception.bind(py).clone())),

@@ -10,6 +10,7 @@ use pyo3::types::PyDict;
 use crate::error;
 use crate::expr::{PyExpr, literal};
 use crate::table::PyTable;
+use crate::udf::PyUdf;
 
 /// A parsed formula.
 #[pyclass(frozen, name = "Formula", module = "tickframe._native")]
@@ -39,12 +40,13 @@ impl PyFormula {
     }
 
     /// The expression it means, over a table's columns or with every name open. Variables that are no
-    /// values (modules, functions) are left out.
-    #[pyo3(signature = (operation, values, table))]
+    /// values (modules, tables) are left out.
+    #[pyo3(signature = (operation, values, functions, table))]
     fn lower(
         &self,
         operation: &str,
         values: &Bound<'_, PyDict>,
+        functions: HashMap<String, Bound<'_, PyUdf>>,
         table: Option<&Bound<'_, PyTable>>,
     ) -> PyResult<PyExpr> {
         let schema = table.map(|table| table.get().usable().map(|table| table.canonical().clone())).transpose()?;
@@ -56,7 +58,8 @@ impl PyFormula {
                 known.insert(name, value);
             }
         }
-        let names = Names { columns: schema.as_deref(), values: &known };
+        let functions = functions.into_iter().map(|(name, function)| (name, function.get().0)).collect();
+        let names = Names { columns: schema.as_deref(), values: &known, functions: &functions };
         let Some(schema) = &schema else {
             return self.formula.lower(&names).map(PyExpr).map_err(|wrong| error::formula_text(operation, &wrong));
         };

@@ -21,6 +21,7 @@ mod ops;
 mod rowset;
 mod source;
 mod table;
+mod udf;
 mod update;
 mod values;
 mod wait;
@@ -50,6 +51,8 @@ mod _native {
     use crate::source::{PySource, PyToken, time_table};
     #[pymodule_export]
     use crate::table::{PyColumn, PyTable, empty_table, table};
+    #[pymodule_export]
+    use crate::udf::PyUdf;
     #[pymodule_export]
     use crate::update::PyUpdate;
 

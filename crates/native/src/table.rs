@@ -352,6 +352,11 @@ pub struct PyColumn {
 }
 
 impl PyColumn {
+    /// One chunk as a column.
+    pub fn of(field: arrow_schema::Field, chunk: ArrayRef) -> PyColumn {
+        PyColumn { field: Arc::new(field), chunks: vec![chunk] }
+    }
+
     fn whole(&self) -> PyResult<ArrayRef> {
         match self.chunks.as_slice() {
             [] => Ok(arrow_array::new_empty_array(self.field.data_type())),
@@ -388,6 +393,14 @@ impl PyColumn {
         let list = PyList::empty(py);
         self.chunks.iter().try_for_each(|chunk| values::append(&list, chunk, self.field.name(), finer))?;
         Ok(list)
+    }
+
+    /// A byte a cell, 1 where it is null; None where none is.
+    fn missing<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, pyo3::types::PyByteArray>>> {
+        let whole = self.whole()?;
+        let Some(nulls) = whole.logical_nulls().filter(|nulls| nulls.null_count() > 0) else { return Ok(None) };
+        let bytes: Vec<u8> = nulls.iter().map(|valid| u8::from(!valid)).collect();
+        Ok(Some(pyo3::types::PyByteArray::new(py, &bytes)))
     }
 
     /// The bytes of the cells of a primitive column, nulls or not.
