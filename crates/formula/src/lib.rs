@@ -37,6 +37,7 @@ mod bind;
 mod bound;
 mod error;
 mod expr;
+mod family;
 mod formula;
 mod function;
 mod functions;
@@ -52,6 +53,7 @@ mod plan;
 mod quoted;
 mod repr;
 mod types;
+mod vocabulary;
 
 #[cfg(test)]
 mod testing;

@@ -9,11 +9,12 @@ use arrow_schema::{DataType, Schema};
 use crate::ast::{Ast, Kind, Match, Matched};
 use crate::error::{Error, nearest, unknown_column};
 use crate::expr::Expr;
+use crate::family::Family;
 use crate::function::{Function, Text, Time};
 use crate::lex::Span;
 use crate::library;
 use crate::literal::Literal;
-use crate::types::{canonical, is_integer, is_text};
+use crate::vocabulary;
 
 /// What the names in a formula can mean.
 #[derive(Clone, Copy, Debug)]
@@ -80,16 +81,6 @@ fn one(function: Function, arg: Expr) -> Expr {
     Expr::Call { function, args: vec![arg] }
 }
 
-/// What is known of a value's type without binding it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Family {
-    Text,
-    Instant,
-    Integer,
-    Other,
-    Unknown,
-}
-
 impl Names<'_> {
     fn is_column(&self, name: &str) -> bool {
         self.columns.is_some_and(|schema| schema.fields().iter().any(|field| field.name() == name))
@@ -104,7 +95,7 @@ impl Names<'_> {
             "k" => return Ok(Expr::Call { function: Function::RowKey, args: vec![] }),
             _ => {}
         }
-        if let Some(constant) = library::constant(name) {
+        if let Some(constant) = vocabulary::constant(name) {
             return Ok(Expr::Literal(constant));
         }
         match (self.values.get(&**name), self.columns) {
@@ -203,69 +194,6 @@ impl Names<'_> {
             _ => (sum, next),
         };
         Ok(Expr::joined(function, vec![sum, next]))
-    }
-
-    fn family(&self, expr: &Expr) -> Family {
-        match expr {
-            Expr::Column(name) => {
-                let field = self.columns.and_then(|schema| schema.field_with_name(name).ok());
-                field.map_or(Family::Unknown, |field| family_of(field.data_type()))
-            }
-            Expr::Literal(Literal::Null | Literal::TypedNull(_)) => Family::Unknown,
-            Expr::Literal(literal) => match literal {
-                Literal::Str(_) => Family::Text,
-                Literal::Int(_) | Literal::UInt(_) => Family::Integer,
-                Literal::Timestamp { .. } => Family::Instant,
-                _ => Family::Other,
-            },
-            Expr::Alias(input, _) => self.family(input),
-            Expr::Cast { to, .. } => family_of(to),
-            Expr::When { branches, .. } => branches.first().map_or(Family::Unknown, |(_, value)| self.family(value)),
-            Expr::Aggregate { .. } => Family::Unknown,
-            Expr::Call { function, args } => match function {
-                Function::Text(text) => match text {
-                    Text::LenChars | Text::LenBytes | Text::IndexOf | Text::Find { .. } | Text::CountMatches { .. } => {
-                        Family::Integer
-                    }
-                    Text::Contains { .. } | Text::StartsWith | Text::EndsWith | Text::ToDate { .. } => Family::Other,
-                    Text::ToDatetime { .. } => Family::Instant,
-                    _ => Family::Text,
-                },
-                Function::Time(time) => match time {
-                    Time::Strftime => Family::Text,
-                    Time::Date | Time::Time => Family::Other,
-                    Time::Truncate | Time::Round | Time::OffsetBy | Time::MonthStart | Time::MonthEnd => {
-                        args.first().map_or(Family::Unknown, |arg| self.family(arg))
-                    }
-                    Time::ConvertTimeZone | Time::ReplaceTimeZone => Family::Instant,
-                    _ => Family::Integer,
-                },
-                Function::Multiply
-                | Function::FloorDivide
-                | Function::Modulo
-                | Function::Add
-                | Function::Subtract
-                | Function::Negate
-                | Function::Abs
-                | Function::FillNull
-                | Function::Coalesce
-                | Function::MinHorizontal
-                | Function::MaxHorizontal
-                | Function::Clip
-                | Function::Shift { .. } => {
-                    let families: Vec<Family> = args.iter().map(|arg| self.family(arg)).collect();
-                    match families.as_slice() {
-                        [Family::Instant, Family::Instant] if *function == Function::Subtract => Family::Other,
-                        [first, rest @ ..] if rest.iter().all(|next| next == first) => *first,
-                        [first @ (Family::Instant | Family::Text), ..] => *first,
-                        found if found.contains(&Family::Unknown) => Family::Unknown,
-                        _ => Family::Other,
-                    }
-                }
-                Function::Variable => Family::Unknown,
-                _ => Family::Other,
-            },
-        }
     }
 
     fn matched(&self, subject: &Ast, how: Match, items: &[Ast]) -> Lowered {
@@ -383,7 +311,7 @@ impl Names<'_> {
                 _ => return Err(wrong(value.span, format!("cast has no argument {key}; it has strict"))),
             }
         }
-        let to = type_of(to)?;
+        let to = vocabulary::type_of(to).map_err(|message| wrong(to.span, message))?;
         Ok(Expr::Cast { input: Arc::new(lower(input, self)?), to, strict })
     }
 
@@ -466,43 +394,4 @@ fn typed(value: Literal) -> Expr {
 
 fn is_null(expr: &Expr) -> bool {
     matches!(expr, Expr::Literal(Literal::Null | Literal::TypedNull(_)))
-}
-
-fn family_of(data_type: &DataType) -> Family {
-    match canonical(data_type) {
-        text if is_text(&text) => Family::Text,
-        integer if is_integer(&integer) => Family::Integer,
-        DataType::Timestamp(_, _) => Family::Instant,
-        DataType::Null => Family::Unknown,
-        DataType::Dictionary(_, value) => family_of(&value),
-        _ => Family::Other,
-    }
-}
-
-/// A type as the second argument of `cast`.
-fn type_of(ast: &Ast) -> Result<DataType, Trouble> {
-    let found = match &ast.kind {
-        Kind::Name(name) => library::type_named(name),
-        Kind::Call { name, args, .. } => {
-            let kinds: Vec<&Kind> = args.iter().map(|arg| &arg.kind).collect();
-            match (&**name, kinds.as_slice()) {
-                (
-                    "decimal" | "Decimal",
-                    [Kind::Literal(Literal::Int(precision), None), Kind::Literal(Literal::Int(scale), None)],
-                ) => library::decimal_type(*precision, *scale),
-                ("Datetime", [Kind::Literal(Literal::Str(unit), None)]) => {
-                    library::unit(unit).map(|unit| DataType::Timestamp(unit, None))
-                }
-                ("Datetime", [Kind::Literal(Literal::Str(unit), None), Kind::Literal(Literal::Str(zone), None)]) => {
-                    library::unit(unit).map(|unit| DataType::Timestamp(unit, Some(Arc::clone(zone))))
-                }
-                ("Duration", [Kind::Literal(Literal::Str(unit), None)]) => library::unit(unit).map(DataType::Duration),
-                _ => None,
-            }
-        }
-        _ => None,
-    };
-    found.ok_or_else(|| {
-        wrong(ast.span, "this is no type; types are Int64, Float64, String, Boolean, int, double, decimal(10, 2), …")
-    })
 }

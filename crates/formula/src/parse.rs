@@ -18,9 +18,9 @@ use arrow_schema::DataType;
 use crate::ast::{Ast, Kind, MAX_DEPTH, Match, Matched, too_deep};
 use crate::function::Function;
 use crate::lex::{Mistake, Span, Token, words};
-use crate::library;
 use crate::literal::Literal;
 use crate::quoted;
+use crate::vocabulary;
 
 /// The longest formula, in bytes.
 pub const MAX_TEXT: usize = 64 * 1024;
@@ -333,9 +333,9 @@ impl<'a> Parser<'a> {
             if word(4) != Some(&Token::Sign(",")) || word(6) != Some(&Token::Sign(")")) {
                 return None;
             }
-            (library::decimal_type(*precision, *scale)?, 7)
+            (vocabulary::decimal_type(*precision, *scale)?, 7)
         } else {
-            (library::cast_type(name)?, 2)
+            (vocabulary::cast_type(name)?, 2)
         };
         if word(words) != Some(&Token::Sign(")")) {
             return None;
