@@ -11,7 +11,14 @@ import pyarrow.compute as pc
 import pytest
 
 import tickframe as tf
-from tickframe.errors import ColumnNotFoundError, FormulaError, TableFailedError, TypeMismatchError, UdfError
+from tickframe.errors import (
+    ColumnNotFoundError,
+    FormulaError,
+    InvalidOperationError,
+    TableFailedError,
+    TypeMismatchError,
+    UdfError,
+)
 
 ROWS = 300_000
 
@@ -166,3 +173,20 @@ def test_a_failing_update_fails_the_table_with_the_cause() -> None:
         out.to_dict()
     assert isinstance(caught.value.__cause__, UdfError)
     assert "fails_on_three(3) raised ValueError" in str(caught.value)
+
+
+def test_a_function_inside_a_step_may_not_run_another() -> None:
+    g = tf.Graph(period=0)
+
+    def steps(x: int) -> int:
+        return x if x == 0 else g.step()
+
+    source = tf.append_table({"x": int}, graph=g)
+    out = source.update("y = steps(x)")
+    source.append({"x": [1]})
+    g.step()
+    with pytest.raises(TableFailedError) as caught:
+        out.to_dict()
+    cause = caught.value.__cause__
+    assert cause is not None
+    assert isinstance(cause.__cause__, InvalidOperationError)
