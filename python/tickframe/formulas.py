@@ -60,9 +60,18 @@ def formula(text: str) -> Expr:
     return Formula(text, sys._getframe(1), "formula")
 
 
+_COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
+
+
 def _scope(names: Iterable[str], frame: FrameType) -> dict[str, object]:
-    """The caller's variables among these names: local ones, then global ones."""
-    spaces = (frame.f_locals, frame.f_globals)
+    """The caller's variables among these names: local ones, those around a comprehension, then global ones."""
+    spaces = [frame.f_locals]
+    inner: FrameType | None = frame
+    while inner is not None and inner.f_code.co_name in _COMPREHENSIONS:
+        inner = inner.f_back
+        if inner is not None:
+            spaces.append(inner.f_locals)
+    spaces.append(frame.f_globals)
     return {name: space[name] for name in names for space in reversed(spaces) if name in space}
 
 

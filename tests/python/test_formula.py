@@ -104,6 +104,9 @@ def test_names_are_columns_then_the_callers_variables(t: tf.Table) -> None:
     def inner() -> tf.Expr:
         return tf.formula("X + limit + GLOBAL_LIMIT") if limit else tf.lit(0)
 
+    least = 1
+    assert [t.where("X > least && X <= most").to_dict()["X"] for most in (2, 3)] == [[2], [2, 3]]
+    del least
     made = inner()
     limit = 100
     assert t.select(made.alias("Z")).to_dict()["Z"] == [4, 5, 6, None]
