@@ -19,6 +19,20 @@ pub(crate) enum Family {
     Unknown,
 }
 
+impl Family {
+    /// The family of what arithmetic, or a choice among values, makes of these.
+    pub(crate) fn combined(function: Function, families: &[Family]) -> Family {
+        match families {
+            [Family::Instant, Family::Instant] if function == Function::Subtract => Family::Other,
+            [first, rest @ ..] if rest.iter().all(|next| next == first) => *first,
+            found if function == Function::Add && found.contains(&Family::Text) => Family::Text,
+            [first @ (Family::Instant | Family::Text), ..] => *first,
+            found if found.contains(&Family::Unknown) => Family::Unknown,
+            _ => Family::Other,
+        }
+    }
+}
+
 impl Names<'_> {
     /// The family of an expression's values, as far as its shape tells.
     pub(crate) fn family(&self, expr: &Expr) -> Family {
@@ -70,13 +84,7 @@ impl Names<'_> {
                 | Function::Clip
                 | Function::Shift { .. } => {
                     let families: Vec<Family> = args.iter().map(|arg| self.family(arg)).collect();
-                    match families.as_slice() {
-                        [Family::Instant, Family::Instant] if *function == Function::Subtract => Family::Other,
-                        [first, rest @ ..] if rest.iter().all(|next| next == first) => *first,
-                        [first @ (Family::Instant | Family::Text), ..] => *first,
-                        found if found.contains(&Family::Unknown) => Family::Unknown,
-                        _ => Family::Other,
-                    }
+                    Family::combined(*function, &families)
                 }
                 Function::Variable => Family::Unknown,
                 _ => Family::Other,

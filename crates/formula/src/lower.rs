@@ -158,8 +158,10 @@ impl Names<'_> {
             }
             (Function::Add | Function::Subtract, [first, rest @ ..]) => {
                 let mut sum = lower(first, self)?;
+                // The family goes along: looking through the sum at each term would take quadratic time.
+                let mut family = self.family(&sum);
                 for next in rest {
-                    sum = self.sum(function, sum, next)?;
+                    (sum, family) = self.sum(function, sum, family, next)?;
                 }
                 Ok(sum)
             }
@@ -171,7 +173,7 @@ impl Names<'_> {
     }
 
     /// One more term: of text, a cast to text; of an instant, a duration.
-    fn sum(&self, function: Function, sum: Expr, next: &Ast) -> Lowered {
+    fn sum(&self, function: Function, sum: Expr, a: Family, next: &Ast) -> Result<(Expr, Family), Trouble> {
         if let Kind::Period(period) = &next.kind {
             let period = match (function, period.strip_prefix('-')) {
                 (Function::Subtract, Some(positive)) => positive.to_owned(),
@@ -179,10 +181,10 @@ impl Names<'_> {
                 _ => period.clone(),
             };
             let args = vec![sum, Expr::literal(&*period)];
-            return Ok(Expr::Call { function: Function::Time(Time::OffsetBy), args });
+            return Ok((Expr::Call { function: Function::Time(Time::OffsetBy), args }, a));
         }
         let next = lower(next, self)?;
-        let (a, b) = (self.family(&sum), self.family(&next));
+        let b = self.family(&next);
         let (sum, next) = match (a, b) {
             (Family::Text, Family::Integer | Family::Other | Family::Instant) if function == Function::Add => {
                 (sum, cast(next, DataType::Utf8))
@@ -193,7 +195,7 @@ impl Names<'_> {
             (Family::Instant, Family::Integer) => (sum, cast(next, crate::types::DURATION)),
             _ => (sum, next),
         };
-        Ok(Expr::joined(function, vec![sum, next]))
+        Ok((Expr::joined(function, vec![sum, next]), Family::combined(function, &[a, b])))
     }
 
     fn matched(&self, subject: &Ast, how: Match, items: &[Ast]) -> Lowered {
@@ -263,10 +265,10 @@ impl Names<'_> {
                 return Ok(Expr::Column(Arc::clone(column)));
             }
             ("plus", [time, by @ Ast { kind: Kind::Period(_), .. }]) => {
-                return self.sum(Function::Add, lower(time, self)?, by);
+                return self.sum(Function::Add, lower(time, self)?, Family::Unknown, by).map(|(moved, _)| moved);
             }
             ("minus", [time, by @ Ast { kind: Kind::Period(_), .. }]) => {
-                return self.sum(Function::Subtract, lower(time, self)?, by);
+                return self.sum(Function::Subtract, lower(time, self)?, Family::Unknown, by).map(|(moved, _)| moved);
             }
             ("now" | "today" | "random" | "randomInt" | "randomLong" | "randomDouble" | "randomBool", _) => {
                 let message = format!(

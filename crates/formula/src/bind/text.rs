@@ -187,7 +187,10 @@ impl Binder<'_> {
 
     fn replace(&mut self, name: &str, subject: usize, rest: &[Term], literal: bool, all: bool) -> Result<Term, Error> {
         let pattern_text = self.known_text(name, &rest[0], "the pattern")?;
-        let pattern = if literal {
+        // A pattern without signs is itself, if the value names no groups either.
+        let plain = regex::escape(&pattern_text) == pattern_text
+            && self.known_text(name, &rest[1], "the value").is_ok_and(|value| !value.contains('$'));
+        let pattern = if literal || plain {
             Pattern::Literal(pattern_text.clone())
         } else {
             Pattern::Regex(compiled(name, &pattern_text)?)

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::StringViewBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, StringArray, StringViewArray, types::Int64Type};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBufferBuilder, OffsetBuffer};
@@ -36,8 +35,9 @@ pub(crate) fn len_bytes() -> Whole {
 pub(crate) fn len_chars() -> Whole {
     /// The longest string that lies in its view.
     const INLINE: u32 = 12;
-    /// The lowest bit of each byte.
+    /// The lowest bit of each byte, and the highest.
     const LOW: u128 = u128::MAX / 255;
+    const HIGH: u128 = LOW << 7;
     Arc::new(|args, _| {
         let strings = args[0].array().as_string_view();
         let count = |(row, view): (usize, &u128)| {
@@ -45,6 +45,9 @@ pub(crate) fn len_chars() -> Whole {
             if length <= INLINE {
                 // Bytes 10xxxxxx continue a character; what lies behind the string is zero.
                 let bytes = view >> 32;
+                if bytes & HIGH == 0 {
+                    return i64::from(length);
+                }
                 let continued = (bytes >> 7) & !(bytes >> 6) & LOW;
                 i64::from(length) - i64::from(continued.count_ones())
             } else if strings.is_valid(row) {
@@ -71,6 +74,7 @@ fn recased(all: fn(&mut str), each: fn(&str) -> String) -> Whole {
     Arc::new(move |args, rows| {
         let texts = Strings::of(&args[0]);
         let mut built = Built::new(rows);
+        built.text.reserve(texts.array.views().iter().map(|view| *view as u32 as usize).sum());
         for row in 0..rows {
             built.row(row, |out| {
                 out.push_str(texts.get(row)?);
@@ -130,14 +134,31 @@ pub(crate) fn replace(pattern: Pattern, all: bool) -> Whole {
         build(rows, |row, out| {
             let (text, value) = (texts.get(row)?, values.get(row)?);
             match &pattern {
-                Pattern::Literal(pattern) if all => out.push_str(&text.replace(pattern, value)),
-                Pattern::Literal(pattern) => out.push_str(&text.replacen(pattern, value, 1)),
+                Pattern::Literal(pattern) => {
+                    let most = if all { usize::MAX } else { 1 };
+                    match <[u8; 1]>::try_from(pattern.as_bytes()) {
+                        // One byte is found faster as a character than as a string.
+                        Ok([byte]) => replaced(text, text.match_indices(char::from(byte)).take(most), value, out),
+                        Err(_) => replaced(text, text.match_indices(pattern.as_str()).take(most), value, out),
+                    }
+                }
                 Pattern::Regex(pattern) if all => out.push_str(&pattern.replace_all(text, value)),
                 Pattern::Regex(pattern) => out.push_str(&pattern.replace(text, value)),
             }
             Some(())
         })
     })
+}
+
+/// The text with its matches replaced.
+fn replaced<'a>(text: &'a str, matches: impl Iterator<Item = (usize, &'a str)>, value: &str, out: &mut String) {
+    let mut end = 0;
+    for (start, found) in matches {
+        out.push_str(&text[end..start]);
+        out.push_str(value);
+        end = start + found.len();
+    }
+    out.push_str(&text[end..]);
 }
 
 /// Part of a string: text, offset from the start or (negative) the end, length or to the end.
@@ -251,11 +272,10 @@ fn part(take: for<'a> fn(&'a str, &[Integers<'_>], usize) -> Option<&'a str>) ->
     Arc::new(move |args, rows| {
         let texts = Strings::of(&args[0]);
         let numbers: Vec<Integers<'_>> = args[1..].iter().map(Integers::of).collect();
-        let mut built = StringViewBuilder::with_capacity(rows);
-        for row in 0..rows {
-            built.append_option(texts.get(row).and_then(|text| take(text, &numbers, row)));
-        }
-        Ok(Arc::new(built.finish()))
+        build(rows, |row, out| {
+            out.push_str(take(texts.get(row)?, &numbers, row)?);
+            Some(())
+        })
     })
 }
 

@@ -157,16 +157,14 @@ fn moved_days(array: &ArrayRef, f: impl Fn(i64) -> i64) -> Result<ArrayRef, Fail
 pub(crate) fn truncate(clock: Clock, step: Step, round: bool) -> Whole {
     Arc::new(move |args, _| {
         let array = args[0].array();
+        if let Clock::Instant(zone) = &clock
+            && !round
+            && *zone == TimeZone::UTC
+            && let Some(cut) = cut_on_utc(array, step)
+        {
+            return Ok(cut);
+        }
         match (&clock, step) {
-            (Clock::Instant(zone), Step::Nanoseconds { length, weeks })
-                if !round && *zone == TimeZone::UTC && !near_the_end(array, length) =>
-            {
-                let cut = Multiple::new(length, if weeks { 3 * DAY } else { 0 });
-                let instants = array.as_primitive::<TimestampNanosecondType>();
-                let values: Vec<i64> = instants.values().iter().map(|ns| cut.below(*ns)).collect();
-                let cut = TimestampNanosecondArray::new(values.into(), instants.nulls().cloned());
-                Ok(Arc::new(cut.with_data_type(array.data_type().clone())))
-            }
             (Clock::Instant(zone), _) => moved(array, zone, array.data_type(), |offsets, ns| {
                 let (day, clock) = offsets.local(ns);
                 let (days, rest) = cut(day, clock, step, round)?;
@@ -181,11 +179,38 @@ pub(crate) fn truncate(clock: Clock, step: Step, round: bool) -> Whole {
     })
 }
 
-/// Whether a value lies so near the first instant that a multiple below it may be out of range.
-fn near_the_end(array: &ArrayRef, length: i64) -> bool {
-    let instants = array.as_primitive::<TimestampNanosecondType>().values();
-    let least = instants.iter().fold(i64::MAX, |least, ns| least.min(*ns));
-    least < i64::MIN + length
+/// On the clock of Greenwich no offset is looked up. None if a value may leave the range of instants.
+fn cut_on_utc(array: &ArrayRef, step: Step) -> Option<ArrayRef> {
+    let instants = array.as_primitive::<TimestampNanosecondType>();
+    let mut left = false;
+    let values: Vec<i64> = match step {
+        Step::Nanoseconds { length, weeks } => {
+            // 1970-01-01 was a Thursday; weeks are counted from the Monday before it.
+            let multiple = Multiple::new(length, if weeks { 3 * DAY } else { 0 });
+            let cut = |ns: &i64| {
+                left |= *ns < multiple.first;
+                multiple.below(*ns)
+            };
+            instants.values().iter().map(cut).collect()
+        }
+        Step::Months(months) => {
+            let cut = |ns: &i64| {
+                let days = ns.div_euclid(DAY);
+                let day = day_of(days);
+                let days = if months == 1 {
+                    days - (day.day - 1)
+                } else {
+                    let count = (day.year * 12 + day.month - 1).div_euclid(months) * months;
+                    days_to(count.div_euclid(12), count.rem_euclid(12) + 1, 1)
+                };
+                left |= days < i64::MIN / DAY;
+                days.wrapping_mul(DAY)
+            };
+            instants.values().iter().map(cut).collect()
+        }
+    };
+    let cut = TimestampNanosecondArray::new(values.into(), instants.nulls().cloned());
+    (!left).then(|| Arc::new(cut.with_data_type(array.data_type().clone())) as ArrayRef)
 }
 
 /// Multiples of a length, found by one multiplication.
@@ -193,29 +218,28 @@ struct Multiple {
     length: u64,
     /// 2^64 / length, rounded down: the quotient it gives is at most one too small.
     inverse: u64,
-    /// What is added to the rest of a value counted from `i64::MIN`, so that multiples lie where they should.
-    shift: u64,
+    /// The first multiple that is an instant; values are counted from it.
+    first: i64,
 }
 
 impl Multiple {
     /// Multiples of a positive length, counted from `origin` before 1970.
     fn new(length: i64, origin: i64) -> Multiple {
-        let shift = (i128::from(origin) - (1_i128 << 63)).rem_euclid(i128::from(length)) as u64;
+        let before = (i128::from(i64::MIN) + i128::from(origin)).rem_euclid(i128::from(length));
+        let first = if before == 0 { i64::MIN } else { i64::MIN + (i128::from(length) - before) as i64 };
         let length = length as u64;
         // For length 1 the inverse would need one bit more; a quotient too small by one is corrected below.
-        Multiple { length, inverse: u64::try_from((1_u128 << 64) / u128::from(length)).unwrap_or(u64::MAX), shift }
+        Multiple { length, inverse: u64::try_from((1_u128 << 64) / u128::from(length)).unwrap_or(u64::MAX), first }
     }
 
-    /// The greatest multiple that is not above a value (which is not near `i64::MIN`).
+    /// The greatest multiple that is not above a value (which is not before the first one).
     #[inline]
     fn below(&self, ns: i64) -> i64 {
-        let value = (ns as u64) ^ (1 << 63);
+        let value = ns.wrapping_sub(self.first) as u64;
         let quotient = ((u128::from(value) * u128::from(self.inverse)) >> 64) as u64;
-        let mut rest = value - quotient * self.length;
-        rest = if rest >= self.length { rest - self.length } else { rest };
-        rest += self.shift;
-        rest = if rest >= self.length { rest - self.length } else { rest };
-        ns - rest as i64
+        let rest = value.wrapping_sub(quotient.wrapping_mul(self.length));
+        // The lesser is the right one: what is too small by a length wraps to a large number.
+        ns.wrapping_sub(rest.min(rest.wrapping_sub(self.length)) as i64)
     }
 }
 
@@ -411,14 +435,32 @@ mod tests {
 
     #[test]
     fn multiples_lie_below() {
-        let values = [0, 1, -1, 999, 1_000, -1_000, -1_001, 1_700_000_000_123_456_789, i64::MAX, i64::MIN / 2, -86_400];
-        for length in [1, 2, 3, 7, 1_000, 3_600_000_000_000, DAY, 7 * DAY, i64::MAX / 3, 1 << 40] {
+        let values = [
+            0,
+            1,
+            -1,
+            999,
+            1_000,
+            -1_000,
+            -1_001,
+            1_700_000_000_123_456_789,
+            i64::MAX,
+            i64::MIN / 2,
+            -86_400,
+            i64::MIN,
+        ];
+        for length in [1, 2, 3, 7, 1_000, 3_600_000_000_000, DAY, 7 * DAY, i64::MAX / 3, i64::MAX, 1 << 40] {
             for origin in [0, 3 * DAY] {
                 let multiple = Multiple::new(length, origin);
-                for ns in values {
+                for ns in values.into_iter().chain([multiple.first, multiple.first.saturating_add(1)]) {
                     let (wide, step) = (i128::from(ns) + i128::from(origin), i128::from(length));
                     let expected = wide.div_euclid(step) * step - i128::from(origin);
-                    if expected >= i128::from(i64::MIN) {
+                    assert_eq!(
+                        expected >= i128::from(i64::MIN),
+                        ns >= multiple.first,
+                        "{ns} by {length} from {origin}"
+                    );
+                    if ns >= multiple.first {
                         assert_eq!(i128::from(multiple.below(ns)), expected, "{ns} by {length} from {origin}");
                     }
                 }

@@ -165,3 +165,32 @@ fn codes_of_a_dictionary_stand_for_their_values() {
     check(&call("<", [col("s"), lit("b")]), &columns, "false null true false");
     check(&call("fill_null", [col("s"), lit("?")]), &columns, "b ? a b");
 }
+
+#[test]
+fn plain_patterns_replace_as_literals_do() {
+    let replace = |function, pattern: &str, value: &str| {
+        strings(&Expr::call(Function::Text(function), vec![col("s"), lit(pattern), lit(value)]).unwrap())
+    };
+    for (pattern, value) in [("a", "XX"), ("an", ""), ("本", "é"), ("", "-"), ("  ", " "), ("zzz", "y")] {
+        let words = ["Ünïcödé and more than twelve", "", "  ab ", "日本語"];
+        let all: Vec<String> = words.iter().map(|word| word.replace(pattern, value)).collect();
+        let first: Vec<String> = words.iter().map(|word| word.replacen(pattern, value, 1)).collect();
+        let without_null = |mut found: Vec<String>| {
+            assert_eq!(found.remove(2), "null");
+            found
+        };
+        for literal in [false, true] {
+            assert_eq!(
+                without_null(replace(Text::ReplaceAll { literal }, pattern, value)),
+                all,
+                "{pattern:?} {literal}"
+            );
+            assert_eq!(
+                without_null(replace(Text::Replace { literal }, pattern, value)),
+                first,
+                "{pattern:?} {literal}"
+            );
+        }
+    }
+    assert_eq!(replace(Text::ReplaceAll { literal: false }, "a", "$0$0")[0], "Ünïcödé aand more thaan twelve");
+}

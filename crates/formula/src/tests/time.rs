@@ -274,3 +274,22 @@ fn bins_of_instants() {
         assert!(bound(&bin("lower_bin", vec![wrong]), &columns).is_err());
     }
 }
+
+#[test]
+fn truncation_near_the_ends_of_the_range() {
+    let ends = [i64::MIN, i64::MIN + 1, i64::MIN + 86_400 * SECOND, -1, 0, i64::MAX];
+    for step in ["1ns", "7ns", "1h", "1d", "1w", "1mo", "1q", "1y", "3mo"] {
+        for ns in ends {
+            let cut = |zone: Option<&str>| {
+                let t: ArrayRef = Arc::new(TimestampNanosecondArray::from(vec![ns]).with_timezone_opt(zone));
+                let cut = try_run(&call("dt.truncate", [col("t"), lit(step)]), &[("t", t)]);
+                cut.map(|cut| cut.as_primitive::<TimestampNanosecondType>().value(0)).map_err(|error| error.row)
+            };
+            // A zone by offset goes the long way.
+            assert_eq!(cut(None), cut(Some("+00:00")), "{ns} to {step}");
+        }
+    }
+    let nulls: ArrayRef =
+        Arc::new(TimestampNanosecondArray::new(vec![i64::MIN, 3 * HOUR + 1].into(), Some(vec![false, true].into())));
+    check(&call("dt.epoch", [call("dt.truncate", [col("t"), lit("1h")]), lit("s")]), &[("t", nulls)], "null 10800");
+}
