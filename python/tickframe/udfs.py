@@ -108,8 +108,9 @@ def udf(
     Args:
         fn: the function; without it, `udf` is a decorator with arguments.
         returns: the type of its result; a scalar function may say it by a type hint, a NumPy one need not.
-        on: what a vectorised function gets, pyarrow or NumPy arrays, one call a chunk. NumPy arrays hold NaN
-            (or, for other than floats, anything) where a row is null, and such a row is null in the result.
+        on: what a vectorised function gets, pyarrow or NumPy arrays, one call a chunk. They are the engine's own
+            memory, to be read only. NumPy arrays hold NaN (or, for other than floats, anything) where a row is
+            null, and such a row is null in the result.
         scalar: called once a row; a null argument skips the call and gives null unless its hint is Optional.
         stateful: whether it keeps state or depends on the order of rows. Then its chunks come one after the
             other, in order, and it is called for each place where it stands; else in any order, on any thread.
@@ -238,12 +239,13 @@ def _array(column: _native.Column, np: Any) -> tuple[Any, Any]:
     missing = column.missing()
     nulls = None if missing is None else np.frombuffer(missing, dtype=bool)
     code = _numpy_code(kind)
-    raw = None if code is None else column.raw()
+    filled = nulls is not None and kind.is_float
+    raw: Any = None if code is None else column.raw() if filled else column.memory()
     if raw is None:
         cells = column.to_list("truncate")
         return np.array(cells, dtype=bool if repr(kind) == "Boolean" and nulls is None else object), nulls
     array = np.frombuffer(raw, dtype=code)
-    if nulls is not None and kind.is_float:
+    if filled:
         array[nulls] = float("nan")
     return array, nulls
 

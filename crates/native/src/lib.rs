@@ -16,6 +16,7 @@ mod expr;
 mod formula;
 mod graph;
 mod inbox;
+mod memory;
 mod numpy;
 mod ops;
 mod rowset;
@@ -40,6 +41,8 @@ mod _native {
     use crate::graph::{PyGraph, stop_all};
     #[pymodule_export]
     use crate::inbox::{PyInbox, PySubscription, next_subscription_id};
+    #[pymodule_export]
+    use crate::memory::PyMemory;
     #[pymodule_export]
     use crate::ops::{
         aggregate, choose, concat, drop, filter, first_by, head, join_asof, last_by, natural_join, rename, select,

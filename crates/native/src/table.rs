@@ -14,6 +14,7 @@ use crate::dtype::PySchema;
 use crate::error;
 use crate::graph::{PyGraph, Shared};
 use crate::inbox::{self, PySubscription};
+use crate::memory::PyMemory;
 use crate::rowset::PyRowSet;
 use crate::values::{self, Finer, Reader};
 
@@ -403,13 +404,17 @@ impl PyColumn {
         Ok(Some(pyo3::types::PyByteArray::new(py, &bytes)))
     }
 
-    /// The bytes of the cells of a primitive column, nulls or not.
+    /// The bytes of the cells of a primitive column, nulls or not, in a copy that may be written to.
     fn raw<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, pyo3::types::PyByteArray>>> {
+        Ok(self.memory()?.map(|memory| pyo3::types::PyByteArray::new(py, memory.0.as_slice())))
+    }
+
+    /// The same where they lie, to be read only.
+    fn memory(&self) -> PyResult<Option<PyMemory>> {
         let whole = self.whole()?;
         let Some(width) = whole.data_type().primitive_width() else { return Ok(None) };
         let data = whole.to_data();
-        let bytes = &data.buffers()[0].as_slice()[data.offset() * width..(data.offset() + data.len()) * width];
-        Ok(Some(pyo3::types::PyByteArray::new(py, bytes)))
+        Ok(Some(PyMemory(data.buffers()[0].slice_with_length(data.offset() * width, data.len() * width))))
     }
 
     fn array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
