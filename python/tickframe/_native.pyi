@@ -87,7 +87,6 @@ class Formula:
 @final
 class Memory:
     def __len__(self) -> int: ...
-    def __buffer__(self, flags: int, /) -> memoryview: ...
 
 @final
 class Udf:
