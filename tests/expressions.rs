@@ -1,7 +1,7 @@
 //! Random expressions, each made twice: for the engine and for the model.
 
 use engine::testing::Tape;
-use formula::{Expr, Function};
+use formula::{Expr, Function, Literal};
 use model::{Arith, Comparison, ModelExpr, Value};
 
 /// What an expression gives.
@@ -209,5 +209,50 @@ fn literal(tape: &mut Tape, kind: Kind) -> Both {
             Both { engine: Expr::literal(x), model: ModelExpr::Literal(Value::from(x)) }
         }
         Kind::Time => panic!("a stamp comes from a column"),
+    }
+}
+
+/// A drawn expression in the formula language.
+pub fn as_formula(expr: &Expr) -> String {
+    match expr {
+        Expr::Column(name) => name.to_string(),
+        Expr::Literal(Literal::Int(value)) => value.to_string(),
+        Expr::Literal(Literal::Float(value)) if value.is_nan() => "NAN_DOUBLE".to_owned(),
+        Expr::Literal(Literal::Float(value)) if value.is_infinite() => "POS_INFINITY_DOUBLE".to_owned(),
+        Expr::Literal(Literal::Float(value)) => format!("{value:?}"),
+        Expr::Literal(Literal::Bool(value)) => value.to_string(),
+        Expr::Literal(Literal::Str(text)) => format!("`{text}`"),
+        Expr::When { branches, otherwise: Some(otherwise) } if branches.len() == 1 => {
+            let (condition, value) = &branches[0];
+            format!("({} ? {} : {})", as_formula(condition), as_formula(value), as_formula(otherwise))
+        }
+        Expr::Call { function, args } => {
+            let args: Vec<String> = args.iter().map(as_formula).collect();
+            let sign = match function {
+                Function::Negate => return format!("-({})", args[0]),
+                Function::Not => return format!("!({})", args[0]),
+                Function::Abs => return format!("abs({})", args[0]),
+                Function::IsNull => return format!("({} == null)", args[0]),
+                Function::IsNotNull => return format!("(null != {})", args[0]),
+                Function::Coalesce => return format!("coalesce({})", args.join(", ")),
+                Function::Add => " + ",
+                Function::Subtract => " - ",
+                Function::Multiply => " * ",
+                Function::Divide => " / ",
+                Function::FloorDivide => " // ",
+                Function::Modulo => " % ",
+                Function::Less => " < ",
+                Function::LessEqual => " <= ",
+                Function::Greater => " > ",
+                Function::GreaterEqual => " >= ",
+                Function::Equal => " == ",
+                Function::NotEqual => " != ",
+                Function::And => " && ",
+                Function::Or => " or ",
+                other => panic!("{other:?} is not drawn"),
+            };
+            format!("({})", args.join(sign))
+        }
+        other => panic!("{other:?} is not drawn"),
     }
 }

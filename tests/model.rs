@@ -1,13 +1,16 @@
 //! Random expressions against the model: every tree the engine evaluates chunk by chunk, the model
 //! evaluates cell by cell.
 
+use std::collections::HashMap;
+
 use engine::ops::Select;
 use engine::testing::{any_table, run_drawn_law};
 use engine::{Table, attach};
+use formula::{Expr, Formula, Names, Purpose};
 use model::Compare;
 use model::ops::{Derived, select};
 
-use crate::expressions::{Both, Expressions, Kind};
+use crate::expressions::{Both, Expressions, Kind, as_formula};
 use crate::oracle::{judge, to_model};
 
 fn columns() -> Vec<(String, Kind)> {
@@ -22,6 +25,16 @@ fn columns() -> Vec<(String, Kind)> {
     named.map(|(name, kind)| (name.to_owned(), kind)).to_vec()
 }
 
+/// The drawn expression as a formula string says it, named `c0`, `c1`, ….
+fn read(at: usize, both: &Both, table: &Table) -> Expr {
+    let text = format!("c{at} = {}", as_formula(&both.engine));
+    let formula = Formula::parse(&text, Purpose::Column).unwrap_or_else(|wrong| panic!("{wrong}"));
+    let names = Names { columns: Some(table.schema()), values: &HashMap::new(), functions: &HashMap::new() };
+    let expr = formula.lower(&names).unwrap_or_else(|wrong| panic!("{wrong}"));
+    assert_eq!(expr, both.engine.clone().alias(format!("c{at}")), "{text}");
+    expr
+}
+
 #[test]
 fn expressions_equal_the_model() {
     let columns = columns();
@@ -31,8 +44,8 @@ fn expressions_equal_the_model() {
         400,
         |tape| [Kind::Int, Kind::Float, Kind::Bool, Kind::Str].map(|kind| expressions.draw(tape, kind, 3)),
         |made: &[Both; 4], tables: &[Table]| {
-            let named: Vec<_> =
-                made.iter().enumerate().map(|(at, both)| both.engine.clone().alias(format!("c{at}"))).collect();
+            // Evaluated as it is read from a formula, which is the tree that was drawn.
+            let named: Vec<_> = made.iter().enumerate().map(|(at, both)| read(at, both, &tables[0])).collect();
             attach(&Select::only(&tables[0], &named)?, tables)
         },
         |made, inputs, found| {

@@ -51,7 +51,8 @@ from tickframe.dtypes import (
     UInt64,
     dtype,
 )
-from tickframe.expr import Expr, arctan2, coalesce, col, len, lit, max_horizontal, min_horizontal, when
+from tickframe.expr import Expr, arctan2, coalesce, col, len, lit, max_horizontal, min_horizontal, variable, when
+from tickframe.formulas import formula
 from tickframe.graph import Graph, default_graph
 from tickframe.listener import Subscription, Update
 from tickframe.schema import Schema
@@ -80,6 +81,7 @@ from tickframe.table import (
     merge,
     table,
 )
+from tickframe.udfs import Udf, udf
 
 if _TYPE_CHECKING:
     from tickframe import spark
@@ -152,6 +154,7 @@ __all__ = [
     "UInt16",
     "UInt32",
     "UInt64",
+    "Udf",
     "Update",
     "__version__",
     "agg",
@@ -165,6 +168,7 @@ __all__ = [
     "dtype",
     "empty_table",
     "errors",
+    "formula",
     "from_arrow",
     "from_dicts",
     "from_pandas",
@@ -180,5 +184,7 @@ __all__ = [
     "spark",
     "table",
     "time_table",
+    "udf",
+    "variable",
     "when",
 ]

@@ -33,6 +33,7 @@ __all__ = [
     "lit",
     "max_horizontal",
     "min_horizontal",
+    "variable",
     "when",
 ]
 
@@ -246,6 +247,10 @@ class Expr:
         """`value` where there is NaN; None makes it null."""
         return self._call("fill_nan", value)
 
+    def shift(self, n: int = 1) -> Expr:
+        """The value `n` rows earlier, later if negative; null where there is no such row."""
+        return self._call("shift", by=n)
+
     # Types and names --------------------------------------------------------------------------------------
 
     def alias(self, name: Text) -> Expr:
@@ -353,6 +358,14 @@ class Expr:
     def radians(self) -> Expr:
         """Degrees as radians."""
         return self._call("radians")
+
+    def lower_bin(self, width: object, offset: object = None) -> Expr:
+        """The start of the bin of this width in which the value lies; bins are counted from `offset`."""
+        return self._call("lower_bin", width) if offset is None else self._call("lower_bin", width, offset)
+
+    def upper_bin(self, width: object, offset: object = None) -> Expr:
+        """The end of the bin in which the value lies: the least bound that is not below it."""
+        return self._call("upper_bin", width) if offset is None else self._call("upper_bin", width, offset)
 
     # Aggregates -------------------------------------------------------------------------------------------
 
@@ -532,6 +545,42 @@ class StringNamespace(_Namespace):
         """Filled with zeros on the left, behind a sign."""
         return self._call("zfill", length)
 
+    def pad_start(self, length: object, fill_char: str = " ") -> Expr:
+        """Filled at the start up to `length` characters."""
+        return self._call("pad_start", length, fill_char)
+
+    def pad_end(self, length: object, fill_char: str = " ") -> Expr:
+        """Filled at the end up to `length` characters."""
+        return self._call("pad_end", length, fill_char)
+
+    def reverse(self) -> Expr:
+        """The characters in the opposite order."""
+        return self._call("reverse")
+
+    def to_titlecase(self) -> Expr:
+        """Each word with a capital letter at its start; words are runs of letters and digits."""
+        return self._call("to_titlecase")
+
+    def find(self, pattern: object, *, literal: bool = False) -> Expr:
+        """Bytes before the first match of a regular expression, or of `pattern` itself if `literal`; null without one."""
+        return self._call("find", pattern, literal=literal)
+
+    def index_of(self, part: object) -> Expr:
+        """Characters before the first occurrence, -1 without one."""
+        return self._call("index_of", part)
+
+    def count_matches(self, pattern: object, *, literal: bool = False) -> Expr:
+        """How often a regular expression matches, or `pattern` itself stands there if `literal`."""
+        return self._call("count_matches", pattern, literal=literal)
+
+    def extract(self, pattern: object, group_index: int = 1) -> Expr:
+        """What a group of the first match holds, 0 for all of it; null without a match."""
+        return self._call("extract", pattern, group=group_index)
+
+    def to_integer(self, *, strict: bool = True) -> Expr:
+        """The Int64 it reads as; text that is none is an error, or null unless `strict`."""
+        return self._expr.cast("int64", strict=strict)
+
     def to_date(self, format: str | None = None, *, strict: bool = True) -> Expr:
         """The date it names, by a strptime format or ISO 8601."""
         return self._parsed("to_date", format, strict)
@@ -667,6 +716,10 @@ class DatetimeNamespace(_Namespace):
         """The same wall-clock time in another zone; None takes the zone away."""
         return self._call("replace_time_zone", zone)
 
+    def bin(self, width: object, offset: object = None) -> Expr:
+        """The start of the bin of this width; widths as in `truncate`, or nanoseconds."""
+        return self._expr.lower_bin(width, offset)
+
     def month_start(self) -> Expr:
         """The first day of the month."""
         return self._call("month_start")
@@ -733,6 +786,11 @@ def lit(value: object, dtype: DataTypeLike | None = None) -> Expr:
     if dtype is None:
         return Expr(_native.Expr.literal(value))
     return Expr(_native.Expr.typed_literal(value, as_dtype(dtype)._spec))
+
+
+def variable(name: str, value: object) -> Expr:
+    """The column called `name`, or `value` where the table has none: a name that a formula read without a table."""
+    return Expr(_native.Expr.call("variable", [_native.Expr.column(name), _value(value)]))
 
 
 def when(condition: IntoExpr, **equals: object) -> When:

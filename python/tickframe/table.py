@@ -8,10 +8,12 @@ with equal results on equal data.
 from __future__ import annotations
 
 import datetime as _dt
+import sys
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from tickframe import _native
+from tickframe import formulas as _formulas
 from tickframe.agg import pair
 from tickframe.display import as_html, as_text
 from tickframe.dtypes import Boolean, DataType
@@ -247,9 +249,26 @@ class Table:
             ColumnNotFoundError: an unknown column.
             TypeMismatchError: a predicate that is not Boolean.
         """
-        made = expressions(predicates, {})
+        made = self._expressions("filter", predicates, {})
         made.extend((col(name) == value)._native for name, value in equals.items())
         return Table(_native.filter(self._native, made)) if made else self
+
+    def where(self, *filters: IntoExpr | Iterable[IntoExpr]) -> Table:
+        """The rows for which every filter is true; a string is a formula, in which a lone ``=`` is equality.
+
+        >>> import tickframe as tf
+        >>> tf.table({"X": [1, 2, 3]}).where("X in 1, 3", "X = 3").to_dict()
+        {'X': [3]}
+
+        Args:
+            *filters: formulas or Boolean expressions. Names that are no columns are variables of the caller.
+
+        Raises:
+            FormulaError: a text that is no formula; the message shows the place.
+            ColumnNotFoundError: a name that is neither column nor variable.
+            TypeMismatchError: a filter that is not Boolean.
+        """
+        return Table(_formulas.where(self._native, filters, sys._getframe(1)))
 
     def head(self, n: int = 5) -> Table:
         """The first `n` rows."""
@@ -311,7 +330,7 @@ class Table:
             ColumnNotFoundError: an unknown column.
             DuplicateError: a name made twice.
         """
-        return Table(_native.select(self._native, expressions(exprs, named)))
+        return Table(_native.select(self._native, self._expressions("select", exprs, named)))
 
     def with_columns(self, *exprs: IntoExpr | Iterable[IntoExpr], **named: IntoExpr) -> Table:
         """All columns, replaced by or followed by these; each expression sees the columns of this table.
@@ -320,7 +339,38 @@ class Table:
         >>> tf.table({"x": [1, 2]}).with_columns(y=tf.col("x") / 2).to_dicts()
         [{'x': 1, 'y': 0.5}, {'x': 2, 'y': 1.0}]
         """
-        return Table(_native.with_columns(self._native, expressions(exprs, named)))
+        return Table(_native.with_columns(self._native, self._expressions("with_columns", exprs, named)))
+
+    def update(self, *formulas: IntoExpr | Iterable[IntoExpr]) -> Table:
+        """All columns, replaced by or followed by new ones; each formula sees those to its left as well.
+
+        >>> import tickframe as tf
+        >>> tf.table({"X": [1, 2]}).update("Y = X * 2", "Z = Y + 1").to_dicts()
+        [{'X': 1, 'Y': 2, 'Z': 3}, {'X': 2, 'Y': 4, 'Z': 5}]
+
+        Args:
+            *formulas: ``"New = formula"`` or named expressions, or a list of them.
+
+        Raises:
+            FormulaError: a text that is no formula; the message shows the place.
+            ColumnNotFoundError: a name that is neither column nor variable.
+        """
+        return Table(_formulas.update(self._native, formulas, sys._getframe(1), "update")[0])
+
+    def update_view(self, *formulas: IntoExpr | Iterable[IntoExpr]) -> Table:
+        """As `update`, with the same values; those are stored too."""
+        return Table(_formulas.update(self._native, formulas, sys._getframe(1), "update_view")[0])
+
+    def view(self, *formulas: IntoExpr | Iterable[IntoExpr]) -> Table:
+        """Only these columns; each formula sees the columns of this table and those to its left."""
+        made, names = _formulas.update(self._native, formulas, sys._getframe(1), "view")
+        return Table(_native.choose(made, names))
+
+    def _expressions(self, operation: str, items: Iterable[object], named: Mapping[str, object]) -> list[_native.Expr]:
+        made = [_formulas.over(into_expr(item), self._native, operation) for item in flatten(items)]
+        for name, item in named.items():
+            made.append(_formulas.over(into_expr(item), self._native, operation).alias(name))
+        return made
 
     def drop(self, *names: Names) -> Table:
         """All columns but these."""

@@ -150,7 +150,9 @@ impl Evaluator {
             return Ok(vec![run(cells, total).map_err(|error| self.at_row(rows, 0, error))?]);
         }
         let starts: Vec<usize> = (0..total).step_by(SLICE_ROWS).collect();
-        crate::par::try_map(true, &starts, |_, start| {
+        // A function that keeps state sees its rows in order.
+        let parallel = !self.bound.is_ordered();
+        crate::par::try_map(parallel, &starts, |_, start| {
             let len = SLICE_ROWS.min(total - start);
             let cells: Vec<Chunk> = cells.iter().map(|chunk| chunk.slice(*start, len)).collect();
             run(&cells, len).map_err(|error| self.at_row(rows, *start, error))
@@ -160,6 +162,10 @@ impl Evaluator {
     fn at_row(&self, rows: &RowSet, start: usize, error: formula::RowError) -> Error {
         let key = rows.key_at((start + error.row) as u64);
         let place = key.map(|key| format!("row {key}")).unwrap_or_else(|| "a row".into());
+        if let Some(payload) = &error.payload {
+            let message = format!("{}: {place}: {error}", self.operation);
+            return Error::External { message, payload: Some(payload.0.clone()) };
+        }
         Error::data(&self.operation, format!("{place}: {error} in {}", self.text))
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! `cargo bench -p tickframe-formula`; minima of many runs, as nanoseconds a row and as a ratio.
 
+use std::collections::HashMap;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, StringViewArray, TimestampNanosecondArray};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::{DataType, Field, Schema};
-use formula::{Bound, Expr, Function, bind};
+use formula::{Bound, Expr, Formula, Function, Literal, Names, Purpose, bind};
 
 const ROWS: usize = 1_000_000;
 
@@ -72,6 +73,17 @@ fn others() -> Vec<(&'static str, Expr)> {
         ("t.dt.hour()", call("dt.hour", [col("t")])),
         ("t.dt.month()", call("dt.month", [col("t")])),
         ("t.dt.truncate(\"1h\")", call("dt.truncate", [col("t"), Expr::literal("1h")])),
+        ("t.dt.truncate(\"1d\")", call("dt.truncate", [col("t"), Expr::literal("1d")])),
+        ("t.dt.truncate(\"1mo\")", call("dt.truncate", [col("t"), Expr::literal("1mo")])),
+        ("t.dt.year()", call("dt.year", [col("t")])),
+        ("long.str.to_uppercase()", call("str.to_uppercase", [col("l")])),
+        ("long.str.len_chars()", call("str.len_chars", [col("l")])),
+        ("s.str.slice(1, 3)", call("str.slice", [col("s"), Expr::literal(1_i64), Expr::literal(3_i64)])),
+        (
+            "s.str.replace_all(\"r\", \"l\")",
+            call("str.replace_all", [col("s"), Expr::literal("r"), Expr::literal("l")]),
+        ),
+        ("zoned t.dt.truncate(\"1h\")", call("dt.truncate", [col("z"), Expr::literal("1h")])),
         ("zoned t.dt.hour()", call("dt.hour", [col("z")])),
     ]
 }
@@ -96,6 +108,7 @@ impl Columns {
         let with_nulls: Float64Array = v.iter().enumerate().map(|(row, v)| (row % 10 != 0).then_some(*v)).collect();
         let n: Vec<i64> = v.iter().map(|v| (v * 1e6) as i64).collect();
         let s: StringViewArray = n.iter().map(|n| Some(format!("carrier {}", n % 16))).collect();
+        let l: StringViewArray = n.iter().map(|n| Some(format!("a text longer than a view holds, {n}"))).collect();
         let t: Vec<i64> = (0..ROWS as i64).map(|row| 1_356_998_400_000_000_000 + row * 31_536_000_000).collect();
         let zoned = TimestampNanosecondArray::from(t.clone()).with_timezone("America/New_York");
         let named: Vec<(&str, ArrayRef)> = vec![
@@ -105,6 +118,7 @@ impl Columns {
             ("vn", Arc::new(with_nulls)),
             ("n", Arc::new(Int64Array::from(n))),
             ("s", Arc::new(s)),
+            ("l", Arc::new(l)),
             ("t", Arc::new(TimestampNanosecondArray::from(t))),
             ("z", Arc::new(zoned)),
         ];
@@ -148,6 +162,26 @@ fn bind_time() {
     let expr = sum_of_product();
     let least = (0..200).map(|_| timed(|| bind(&expr, &schema))).min();
     println!("{:<34}{:>12.3} µs", "bind v * q + w", least.unwrap_or_default().as_secs_f64() * 1e6);
+    let values = HashMap::from([("limit".to_owned(), Literal::Float(0.5))]);
+    for text in ["Z = v * q + w", "Z = v > limit && q in 1, 2, 3 ? sqrt(abs(w)) : `no value`.length() * 1.5"] {
+        let read = || {
+            let names = Names { columns: Some(&schema), values: &values, functions: &HashMap::new() };
+            Formula::parse(text, Purpose::Column).and_then(|formula| formula.check(&names, &schema)).expect("right")
+        };
+        let least = (0..200).map(|_| timed(read)).min();
+        println!("{:<34}{:>12.3} µs  {text}", "parse, lower, bind", least.unwrap_or_default().as_secs_f64() * 1e6);
+    }
+    for text in ["(".repeat(65_000), "v+".repeat(32_000), format!("{}q", "v + ".repeat(16_000)), "a.".repeat(32_000)] {
+        let names = Names { columns: Some(&schema), values: &values, functions: &HashMap::new() };
+        let refused =
+            || Formula::parse(&text, Purpose::Column).and_then(|formula| formula.check(&names, &schema)).is_err();
+        let least = (0..5).map(|_| timed(refused)).min();
+        println!(
+            "{:<34}{:>12.3} µs",
+            format!("64 KiB of {}", &text[..6]),
+            least.unwrap_or_default().as_secs_f64() * 1e6
+        );
+    }
 }
 
 fn timed<R>(run: impl FnOnce() -> R) -> Duration {

@@ -7,6 +7,7 @@ use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use arrow_schema::{DataType, TimeUnit};
 
 use crate::error::RowError;
+use crate::host::Payload;
 use crate::lanes::{Lane, Leaf, Output, Program, Values, words_of};
 use crate::node::{Argument, Node, Op, repeat};
 use crate::plan::{Plan, Step};
@@ -18,6 +19,7 @@ pub struct Bound {
     pub(crate) nodes: Arc<[Node]>,
     pub(crate) inputs: Vec<usize>,
     pub(crate) plan: Plan,
+    pub(crate) ordered: bool,
 }
 
 /// A part of the expression, by node, that has no value in one row.
@@ -26,6 +28,7 @@ pub(crate) struct NodeFailure {
     pub(crate) node: usize,
     pub(crate) row: usize,
     pub(crate) message: String,
+    pub(crate) payload: Option<Payload>,
 }
 
 impl Bound {
@@ -50,6 +53,11 @@ impl Bound {
             Op::Input(ordinal) => Some(self.inputs[ordinal]),
             _ => None,
         }
+    }
+
+    /// Whether a function in it keeps state, so that its chunks must be evaluated one after the other.
+    pub fn is_ordered(&self) -> bool {
+        self.ordered
     }
 
     /// The one value (an array of one row) that stands in every row, if the expression is constant.
@@ -86,7 +94,17 @@ impl Bound {
 
     /// Finds the value that failed by evaluating what the failing part reads, on its row alone.
     fn row_error(&self, failure: NodeFailure, inputs: &[ArrayRef]) -> RowError {
-        let NodeFailure { node, row, message } = failure;
+        let NodeFailure { node, row, message, payload } = failure;
+        if payload.is_some() {
+            // The host has said what it was given.
+            return RowError {
+                row,
+                value: String::new(),
+                message,
+                expression: self.nodes[node].text.to_string(),
+                payload,
+            };
+        }
         let one_row: Vec<ArrayRef> = inputs.iter().map(|input| input.slice(row, 1)).collect();
         let values: Vec<String> = self.nodes[node]
             .args
@@ -94,7 +112,13 @@ impl Bound {
             .filter_map(|arg| evaluate(&self.nodes, &Plan::new(&self.nodes, *arg), &one_row, 1).ok())
             .map(|value| text_of(value.array()))
             .collect();
-        RowError { row, value: values.join(", "), message, expression: self.nodes[node].text.to_string() }
+        RowError {
+            row,
+            value: values.join(", "),
+            message,
+            expression: self.nodes[node].text.to_string(),
+            payload: None,
+        }
     }
 }
 
@@ -134,7 +158,12 @@ fn execute(nodes: &[Node], steps: &[Step], inputs: &[ArrayRef], rows: usize) -> 
                 let value = kernel(&args, rows);
                 (
                     *node,
-                    value.map_err(|failure| NodeFailure { node: *node, row: failure.row, message: failure.message })?,
+                    value.map_err(|failure| NodeFailure {
+                        node: *node,
+                        row: failure.row,
+                        message: failure.message,
+                        payload: failure.payload,
+                    })?,
                 )
             }
             Step::Fused { node, program, leaves } => {
@@ -152,7 +181,7 @@ fn argument(nodes: &[Node], values: &Computed, inputs: &[ArrayRef], node: usize)
     match &nodes[node].op {
         Op::Input(ordinal) => Argument::Many(Arc::clone(&inputs[*ordinal])),
         Op::Constant(value) => Argument::One(Arc::clone(value)),
-        Op::Lane(_) | Op::Whole(_) => {
+        Op::Lane(_) | Op::Whole(_) | Op::Host(_) => {
             let found = values.iter().find(|(computed, _)| *computed == node);
             Argument::Many(Arc::clone(&found.expect("steps come after the steps they read").1))
         }
@@ -179,6 +208,7 @@ fn run_program(
         node: failed.node,
         row: failed.row,
         message: crate::plan::message(&nodes[failed.node]),
+        payload: None,
     })
 }
 

@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::host::Payload;
+
 /// An expression that cannot be bound to a table's columns.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum Error {
@@ -57,6 +59,20 @@ pub enum Error {
         /// The aggregate.
         name: &'static str,
     },
+    /// A mistake in the text of a formula.
+    #[error("{message}")]
+    Formula {
+        /// What is wrong.
+        message: String,
+    },
+    /// What an expression can say and no operation evaluates.
+    #[error("{what} is not evaluated here: {advice}")]
+    Unsupported {
+        /// The part of the expression.
+        what: String,
+        /// What to do instead.
+        advice: &'static str,
+    },
     /// A conditional without a branch.
     #[error("when needs at least one condition with its then")]
     NoBranch,
@@ -76,7 +92,7 @@ pub enum Error {
 
 /// A row in which an expression has no value: a failed strict cast, an overflow of time or decimals.
 #[derive(Clone, Debug, PartialEq, Error)]
-#[error("{message} (value {value}, in {expression})")]
+#[error("{message} ({}in {expression})", if .value.is_empty() { String::new() } else { format!("value {}, ", .value) })]
 pub struct RowError {
     /// The row within the chunk.
     pub row: usize,
@@ -86,6 +102,8 @@ pub struct RowError {
     pub message: String,
     /// The part of the expression that failed.
     pub expression: String,
+    /// What a function of the host wants back: its own exception.
+    pub payload: Option<Payload>,
 }
 
 fn suggestion(nearest: &Option<String>) -> String {
@@ -106,16 +124,34 @@ fn listed(names: &[String]) -> String {
 
 /// The error of a name that is none of `valid`, which it lists nearest first.
 pub fn unknown_column<'a>(name: &str, valid: impl Iterator<Item = &'a str>) -> Error {
-    let mut ranked: Vec<(usize, &str)> = valid.map(|other| (edits(name, other), other)).collect();
+    // A name beyond any that was meant is not compared: it costs time and has no neighbour.
+    let distance = |other: &str| if name.len() > 256 { usize::MAX } else { edits(name, other) };
+    let mut ranked: Vec<(usize, &str)> = valid.map(|other| (distance(other), other)).collect();
     ranked.sort_by_key(|(distance, _)| *distance);
-    let length = name.chars().count();
-    let close = (length / 3).max(1).min(length.saturating_sub(1));
+    let close = tolerated(name);
     let nearest = ranked.first().filter(|(distance, _)| *distance <= close).map(|(_, other)| (*other).to_owned());
     Error::UnknownColumn {
         name: name.to_owned(),
         valid: ranked.iter().map(|(_, other)| (*other).to_owned()).collect(),
         nearest,
     }
+}
+
+/// The one of `valid` that was probably meant.
+pub(crate) fn nearest<'a>(name: &str, valid: impl Iterator<Item = &'a str>) -> Option<String> {
+    const LONGEST: usize = 64;
+    if name.len() > LONGEST {
+        return None;
+    }
+    let ranked = valid.filter(|other| other.len() <= LONGEST).map(|other| (edits(name, other), other));
+    let (distance, other) = ranked.min_by_key(|(distance, other)| (*distance, *other))?;
+    (distance <= tolerated(name)).then(|| other.to_owned())
+}
+
+/// How many edits away a name may be and still be meant.
+fn tolerated(name: &str) -> usize {
+    let length = name.chars().count();
+    (length / 3).max(1).min(length.saturating_sub(1))
 }
 
 /// Edits from one name to another (Damerau: two swapped letters are one edit); case does not count.

@@ -82,16 +82,21 @@ impl Expr {
     }
 
     /// A call, within the limits of depth and size. Left-associative operators join their left operand's chain.
-    pub fn call(function: Function, mut args: Vec<Expr>) -> Result<Expr, Error> {
+    pub fn call(function: Function, args: Vec<Expr>) -> Result<Expr, Error> {
+        Expr::joined(function, args).within_limits()
+    }
+
+    /// A call as [`Expr::call`] makes it, whose limits are checked later, by whoever makes the whole.
+    pub(crate) fn joined(function: Function, mut args: Vec<Expr>) -> Expr {
         if function.is_left_associative()
             && let Some(Expr::Call { function: inner, args: chain }) = args.first_mut()
             && *inner == function
         {
             let mut joined = std::mem::take(chain);
             joined.extend(args.drain(1..));
-            return Expr::Call { function, args: joined }.within_limits();
+            return Expr::Call { function, args: joined };
         }
-        Expr::Call { function, args }.within_limits()
+        Expr::Call { function, args }
     }
 
     /// A cast, within the limits of depth and size.

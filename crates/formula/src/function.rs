@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::host::HostId;
+
 /// Which ends of a range belong to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Closed {
@@ -88,6 +90,22 @@ pub enum Function {
     MinHorizontal,
     /// The greatest of the arguments that are neither null nor NaN.
     MaxHorizontal,
+    /// The start (or the end) of the bin of this width, from an offset, in which the value lies.
+    Bin {
+        upper: bool,
+    },
+    /// The value so many rows earlier; negative, later.
+    Shift {
+        by: i64,
+    },
+    /// The position of the row.
+    Position,
+    /// The key of the row.
+    RowKey,
+    /// A column, or where the table has none of that name the value that the name had for the caller.
+    Variable,
+    /// A function of the host, by the number under which it was registered.
+    Host(HostId),
     Text(Text),
     Time(Time),
 }
@@ -121,6 +139,24 @@ pub enum Text {
     StripPrefix,
     StripSuffix,
     Zfill,
+    /// To a length in characters, by one character (a blank without one).
+    PadStart,
+    PadEnd,
+    Reverse,
+    ToTitlecase,
+    /// Bytes before the first match, null without one.
+    Find {
+        literal: bool,
+    },
+    /// Characters before the first occurrence, −1 without one.
+    IndexOf,
+    CountMatches {
+        literal: bool,
+    },
+    /// What one group of the first match holds.
+    Extract {
+        group: u32,
+    },
     /// Text to a date by a strptime format, ISO without one.
     ToDate {
         strict: bool,
@@ -243,6 +279,16 @@ const PLAIN: &[(Function, Written)] = {
         (Radians, Method("radians")),
         (MinHorizontal, Free("min_horizontal")),
         (MaxHorizontal, Free("max_horizontal")),
+        (Bin { upper: false }, Method("lower_bin")),
+        (Bin { upper: true }, Method("upper_bin")),
+        (Position, Free("row_position")),
+        (RowKey, Free("row_key")),
+        (Variable, Free("variable")),
+        (Text(self::Text::PadStart), Method("str.pad_start")),
+        (Text(self::Text::PadEnd), Method("str.pad_end")),
+        (Text(self::Text::Reverse), Method("str.reverse")),
+        (Text(self::Text::ToTitlecase), Method("str.to_titlecase")),
+        (Text(self::Text::IndexOf), Method("str.index_of")),
         (Text(self::Text::LenChars), Method("str.len_chars")),
         (Text(self::Text::LenBytes), Method("str.len_bytes")),
         (Text(self::Text::ToLowercase), Method("str.to_lowercase")),
@@ -305,6 +351,10 @@ impl Function {
             "str.contains" => Function::Text(Text::Contains { literal: false }),
             "str.replace" => Function::Text(Text::Replace { literal: false }),
             "str.replace_all" => Function::Text(Text::ReplaceAll { literal: false }),
+            "str.find" => Function::Text(Text::Find { literal: false }),
+            "str.count_matches" => Function::Text(Text::CountMatches { literal: false }),
+            "str.extract" => Function::Text(Text::Extract { group: 1 }),
+            "shift" => Function::Shift { by: 1 },
             "str.to_date" => Function::Text(Text::ToDate { strict: true }),
             "str.to_datetime" => Function::Text(Text::ToDatetime { strict: true }),
             _ => {
@@ -319,7 +369,10 @@ impl Function {
 
     /// The name under which Python knows it.
     pub fn name(&self) -> String {
-        self.written().text().to_owned()
+        match self {
+            Function::Host(id) => id.name(),
+            _ => self.written().text().to_owned(),
+        }
     }
 
     pub(crate) fn written(&self) -> Written {
@@ -329,6 +382,11 @@ impl Function {
             Function::Text(Text::Contains { .. }) => "str.contains",
             Function::Text(Text::Replace { .. }) => "str.replace",
             Function::Text(Text::ReplaceAll { .. }) => "str.replace_all",
+            Function::Host(_) => "udf",
+            Function::Shift { .. } => "shift",
+            Function::Text(Text::Find { .. }) => "str.find",
+            Function::Text(Text::CountMatches { .. }) => "str.count_matches",
+            Function::Text(Text::Extract { .. }) => "str.extract",
             Function::Text(Text::ToDate { .. }) => "str.to_date",
             Function::Text(Text::ToDatetime { .. }) => "str.to_datetime",
             plain => {
@@ -342,7 +400,7 @@ impl Function {
     /// Whether `a f b f c` is one call of three arguments.
     pub fn is_left_associative(&self) -> bool {
         use Function::*;
-        matches!(self, Add | Subtract | Multiply | And | Or | Xor)
+        matches!(self, Add | Subtract | Multiply | Divide | FloorDivide | Modulo | And | Or | Xor)
     }
 }
 

@@ -18,20 +18,42 @@
 //! assert_eq!(twice.to_python(), "(col(\"x\") * 2)");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! A [`Formula`] is a text that means the same tree:
+//!
+//! ```
+//! use std::collections::HashMap;
+//! use formula::{Formula, Names, Purpose};
+//!
+//! let formula = Formula::parse("y = x * 2", Purpose::Column)?;
+//! let expr = formula.lower(&Names { columns: None, values: &HashMap::new(), functions: &HashMap::new() })?;
+//! assert_eq!(expr.to_python(), "(col(\"x\") * 2).alias(\"y\")");
+//! # Ok::<(), formula::FormulaError>(())
+//! ```
 
 mod aggregate;
+mod ast;
 mod bind;
 mod bound;
 mod error;
 mod expr;
+mod family;
+mod formula;
 mod function;
 mod functions;
+mod host;
 mod lanes;
+mod lex;
+mod library;
 mod literal;
+mod lower;
 mod node;
+mod parse;
 mod plan;
+mod quoted;
 mod repr;
 mod types;
+mod vocabulary;
 
 #[cfg(test)]
 mod testing;
@@ -43,6 +65,10 @@ pub use bind::bind;
 pub use bound::Bound;
 pub use error::{Error, RowError, unknown_column};
 pub use expr::{Expr, MAX_DEPTH, MAX_NODES, split_conjunction};
+pub use formula::{Formula, FormulaError};
 pub use function::{Closed, Function, Text, Time};
+pub use host::{Host, HostFailure, HostId, Payload};
 pub use literal::Literal;
+pub use lower::Names;
+pub use parse::{MAX_TEXT, Purpose};
 pub use types::promote;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Datum, Scalar};
 use arrow_schema::DataType;
 
+use crate::host::Payload;
 use crate::lanes::LaneOp;
 
 /// One step of the computation. Arguments come before it in the list.
@@ -28,6 +29,8 @@ pub(crate) enum Op {
     Lane(LaneOp),
     /// A kernel over whole chunks.
     Whole(Whole),
+    /// A function of the host over whole chunks; it is called for constants too, chunk by chunk.
+    Host(Whole),
 }
 
 /// A kernel over whole chunks: arguments and the number of rows in, one array of that many rows out
@@ -41,6 +44,7 @@ impl fmt::Debug for Op {
             Op::Constant(value) => write!(f, "Constant({value:?})"),
             Op::Lane(op) => op.fmt(f),
             Op::Whole(_) => write!(f, "Whole"),
+            Op::Host(_) => write!(f, "Host"),
         }
     }
 }
@@ -50,6 +54,8 @@ impl fmt::Debug for Op {
 pub(crate) struct Failure {
     pub(crate) row: usize,
     pub(crate) message: String,
+    /// What a function of the host wants back.
+    pub(crate) payload: Option<Payload>,
 }
 
 /// What a kernel over whole chunks reads.

@@ -50,7 +50,7 @@ impl Plan {
             }
             match &node.op {
                 Op::Input(_) | Op::Constant(_) => {}
-                Op::Whole(kernel) => steps.push(Step::Whole { node: index, kernel: kernel.clone() }),
+                Op::Whole(kernel) | Op::Host(kernel) => steps.push(Step::Whole { node: index, kernel: kernel.clone() }),
                 Op::Lane(_) => {
                     let (program, leaves) = Compiler::compile(nodes, &homes, index);
                     steps.push(Step::Fused { node: index, program, leaves });

@@ -37,6 +37,15 @@ impl Expr {
 }
 
 fn call(function: Function, args: &[Expr]) -> String {
+    match (function, args) {
+        (Function::Variable, [Expr::Column(name), value]) => {
+            return format!("variable({}, {})", quoted(name), argument(value));
+        }
+        (Function::Host(id), _) => return format!("{}({})", id.name(), joined(args, Expr::to_python)),
+        (Function::Position, []) => return "formula(\"i\")".to_owned(),
+        (Function::RowKey, []) => return "formula(\"k\")".to_owned(),
+        _ => {}
+    }
     match function.written() {
         Written::Infix(symbol) => {
             let mut text = args.first().map_or_else(String::new, Expr::to_python);
@@ -72,8 +81,14 @@ fn options(function: Function) -> Option<String> {
         Function::IsBetween { closed: Closed::Left } => "closed=\"left\"",
         Function::IsBetween { closed: Closed::Right } => "closed=\"right\"",
         Function::IsBetween { closed: Closed::None } => "closed=\"none\"",
+        Function::Shift { by } => return Some(by.to_string()),
+        Function::Text(Text::Extract { group }) if group != 1 => return Some(group.to_string()),
         Function::Text(
-            Text::Contains { literal: true } | Text::Replace { literal: true } | Text::ReplaceAll { literal: true },
+            Text::Find { literal: true }
+            | Text::CountMatches { literal: true }
+            | Text::Contains { literal: true }
+            | Text::Replace { literal: true }
+            | Text::ReplaceAll { literal: true },
         ) => "literal=True",
         Function::Text(Text::ToDate { strict: false } | Text::ToDatetime { strict: false }) => "strict=False",
         _ => return None,

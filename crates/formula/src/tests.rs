@@ -4,6 +4,8 @@ mod arithmetic;
 mod cast;
 mod choice;
 mod folding;
+mod formula;
+mod host;
 mod logic;
 mod text;
 mod time;

@@ -92,7 +92,8 @@ fn unit_name(unit: TimeUnit) -> &'static str {
     }
 }
 
-fn to_spec<'py>(py: Python<'py>, data_type: &DataType) -> PyResult<Bound<'py, PyTuple>> {
+/// The tuple that describes a type.
+pub fn to_spec<'py>(py: Python<'py>, data_type: &DataType) -> PyResult<Bound<'py, PyTuple>> {
     let plain = |name: &str| PyTuple::new(py, [name]);
     let nested = |name: &str, inner: &DataType| (name, to_spec(py, inner)?).into_pyobject(py);
     match data_type {

@@ -88,14 +88,31 @@ pub fn formula(operation: &str, error: &formula::Error, text: Option<&str>) -> P
     match error {
         F::UnknownColumn { name, valid, nearest } => column_not_found(message, name, valid, nearest.clone()),
         F::Type { .. } => TypeMismatchError::new_err(message),
-        F::UnexpectedAggregate { .. } => InvalidOperationError::new_err(message),
-        F::Arguments { .. }
+        F::Unsupported { .. } | F::UnexpectedAggregate { .. } => InvalidOperationError::new_err(message),
+        F::Formula { .. }
+        | F::Arguments { .. }
         | F::Parameter { .. }
         | F::Constant { .. }
         | F::NoBranch
         | F::TooDeep { .. }
         | F::TooLarge { .. } => FormulaError::new_err(message),
     }
+}
+
+/// An error of a formula string: the class that its cause has, with the text and the place.
+pub fn formula_text(operation: &str, wrong: &formula::FormulaError) -> PyErr {
+    let shown = formula("", wrong.error(), None);
+    Python::attach(|py| {
+        let message = format!("{operation}: {wrong}");
+        let value = shown.value(py);
+        let span = wrong.span();
+        let told = (|| -> PyResult<()> {
+            value.setattr("args", (message,))?;
+            value.setattr("text", wrong.text())?;
+            value.setattr("span", (span.start, span.end))
+        })();
+        told.err().unwrap_or(shown)
+    })
 }
 
 fn column(text: String, error: &::column::Error) -> PyErr {
@@ -139,6 +156,16 @@ pub fn table_failed(failure: &engine::Failure) -> PyErr {
 }
 
 fn external(message: String, payload: Option<engine::error::External>) -> PyErr {
+    let fault = payload.as_ref().and_then(|payload| payload.downcast_ref::<crate::udf::Fault>());
+    if let Some(crate::udf::Fault(cause)) = fault {
+        let error = UdfError::new_err(message);
+        Python::attach(|py| error.set_cause(py, Some(PyErr::from_value(cause.bind(py).clone()))));
+        return error;
+    }
+    // A result of the wrong length or type: there is no exception to chain.
+    if payload.as_ref().is_some_and(|payload| payload.is::<()>()) {
+        return UdfError::new_err(message);
+    }
     let raised = payload.as_ref().and_then(|payload| payload.downcast_ref::<Raised>());
     match raised {
         Some(Raised(exception)) => Python::attach(|py| PyErr::from_value(exception.bind(py).clone())),

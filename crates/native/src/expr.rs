@@ -162,9 +162,10 @@ impl PyExpr {
 }
 
 fn with_options(function: Function, options: &Bound<'_, PyDict>) -> PyResult<Function> {
-    let flag = |name: &str| -> PyResult<bool> {
-        options.get_item(name)?.ok_or_else(|| PyTypeError::new_err(format!("option {name} is missing")))?.extract()
+    let option = |name: &str| -> PyResult<Bound<'_, PyAny>> {
+        options.get_item(name)?.ok_or_else(|| PyTypeError::new_err(format!("option {name} is missing")))
     };
+    let flag = |name: &str| -> PyResult<bool> { option(name)?.extract() };
     Ok(match function {
         Function::IsIn { .. } => Function::IsIn { nulls_equal: flag("nulls_equal")? },
         Function::IsBetween { .. } => {
@@ -185,6 +186,10 @@ fn with_options(function: Function, options: &Bound<'_, PyDict>) -> PyResult<Fun
         Function::Text(Text::Contains { .. }) => Function::Text(Text::Contains { literal: flag("literal")? }),
         Function::Text(Text::Replace { .. }) => Function::Text(Text::Replace { literal: flag("literal")? }),
         Function::Text(Text::ReplaceAll { .. }) => Function::Text(Text::ReplaceAll { literal: flag("literal")? }),
+        Function::Text(Text::Find { .. }) => Function::Text(Text::Find { literal: flag("literal")? }),
+        Function::Text(Text::CountMatches { .. }) => Function::Text(Text::CountMatches { literal: flag("literal")? }),
+        Function::Text(Text::Extract { .. }) => Function::Text(Text::Extract { group: option("group")?.extract()? }),
+        Function::Shift { .. } => Function::Shift { by: option("by")?.extract()? },
         Function::Text(Text::ToDate { .. }) => Function::Text(Text::ToDate { strict: flag("strict")? }),
         Function::Text(Text::ToDatetime { .. }) => Function::Text(Text::ToDatetime { strict: flag("strict")? }),
         other => other,

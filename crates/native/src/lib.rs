@@ -13,13 +13,16 @@ mod data;
 mod dtype;
 mod error;
 mod expr;
+mod formula;
 mod graph;
 mod inbox;
+mod memory;
 mod numpy;
 mod ops;
 mod rowset;
 mod source;
 mod table;
+mod udf;
 mod update;
 mod values;
 mod wait;
@@ -33,13 +36,17 @@ mod _native {
     #[pymodule_export]
     use crate::expr::PyExpr;
     #[pymodule_export]
+    use crate::formula::PyFormula;
+    #[pymodule_export]
     use crate::graph::{PyGraph, stop_all};
     #[pymodule_export]
     use crate::inbox::{PyInbox, PySubscription, next_subscription_id};
     #[pymodule_export]
+    use crate::memory::PyMemory;
+    #[pymodule_export]
     use crate::ops::{
         aggregate, choose, concat, drop, filter, first_by, head, join_asof, last_by, natural_join, rename, select,
-        slice, sort, tail, unique, with_columns,
+        slice, sort, tail, unique, where_, with_columns,
     };
     #[pymodule_export]
     use crate::rowset::PyRowSet;
@@ -47,6 +54,8 @@ mod _native {
     use crate::source::{PySource, PyToken, time_table};
     #[pymodule_export]
     use crate::table::{PyColumn, PyTable, empty_table, table};
+    #[pymodule_export]
+    use crate::udf::PyUdf;
     #[pymodule_export]
     use crate::update::PyUpdate;
 

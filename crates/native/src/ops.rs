@@ -61,6 +61,13 @@ pub fn filter(table: &Bound<'_, PyTable>, predicates: Vec<Bound<'_, PyExpr>>) ->
     one(table, |input| Filter::new(input, &predicates))
 }
 
+/// The same under the name of the method the user called.
+#[pyfunction]
+pub fn where_(operation: &str, table: &Bound<'_, PyTable>, predicates: Vec<Bound<'_, PyExpr>>) -> PyResult<PyTable> {
+    let predicates = trees(&predicates);
+    one(table, |input| Filter::named(operation, input, &predicates))
+}
+
 #[pyfunction]
 pub fn select(table: &Bound<'_, PyTable>, expressions: Vec<Bound<'_, PyExpr>>) -> PyResult<PyTable> {
     let expressions = trees(&expressions);

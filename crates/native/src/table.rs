@@ -14,6 +14,7 @@ use crate::dtype::PySchema;
 use crate::error;
 use crate::graph::{PyGraph, Shared};
 use crate::inbox::{self, PySubscription};
+use crate::memory::PyMemory;
 use crate::rowset::PyRowSet;
 use crate::values::{self, Finer, Reader};
 
@@ -352,6 +353,11 @@ pub struct PyColumn {
 }
 
 impl PyColumn {
+    /// One chunk as a column.
+    pub fn of(field: arrow_schema::Field, chunk: ArrayRef) -> PyColumn {
+        PyColumn { field: Arc::new(field), chunks: vec![chunk] }
+    }
+
     fn whole(&self) -> PyResult<ArrayRef> {
         match self.chunks.as_slice() {
             [] => Ok(arrow_array::new_empty_array(self.field.data_type())),
@@ -390,13 +396,25 @@ impl PyColumn {
         Ok(list)
     }
 
-    /// The bytes of the cells of a primitive column, nulls or not.
+    /// A byte a cell, 1 where it is null; None where none is.
+    fn missing<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, pyo3::types::PyByteArray>>> {
+        let whole = self.whole()?;
+        let Some(nulls) = whole.logical_nulls().filter(|nulls| nulls.null_count() > 0) else { return Ok(None) };
+        let bytes: Vec<u8> = nulls.iter().map(|valid| u8::from(!valid)).collect();
+        Ok(Some(pyo3::types::PyByteArray::new(py, &bytes)))
+    }
+
+    /// The bytes of the cells of a primitive column, nulls or not, in a copy that may be written to.
     fn raw<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, pyo3::types::PyByteArray>>> {
+        Ok(self.memory()?.map(|memory| pyo3::types::PyByteArray::new(py, memory.0.as_slice())))
+    }
+
+    /// The same where they lie, to be read only.
+    fn memory(&self) -> PyResult<Option<PyMemory>> {
         let whole = self.whole()?;
         let Some(width) = whole.data_type().primitive_width() else { return Ok(None) };
         let data = whole.to_data();
-        let bytes = &data.buffers()[0].as_slice()[data.offset() * width..(data.offset() + data.len()) * width];
-        Ok(Some(pyo3::types::PyByteArray::new(py, bytes)))
+        Ok(Some(PyMemory(data.buffers()[0].slice_with_length(data.offset() * width, data.len() * width))))
     }
 
     fn array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {

@@ -119,7 +119,10 @@ fn check(from: &DataType, to: &DataType, strict: bool) -> Check {
 pub(crate) fn to_type(to: DataType, strict: bool) -> Whole {
     Arc::new(move |args, _| {
         let options = CastOptions { safe: !strict, format_options: FormatOptions::default() };
-        arrow_cast::cast_with_options(args[0].array(), &to, &options)
-            .map_err(|error| Failure { row: 0, message: format!("{error}; wanted {}", type_name(&to)) })
+        arrow_cast::cast_with_options(args[0].array(), &to, &options).map_err(|error| Failure {
+            row: 0,
+            message: format!("{error}; wanted {}", type_name(&to)),
+            payload: None,
+        })
     })
 }

@@ -1,9 +1,11 @@
 //! Binding: names become columns, types are checked and promoted, equal parts become one node,
 //! constant parts are computed by the very kernels that would compute them row by row.
 
+mod bin;
 mod cast;
 mod choice;
 mod compare;
+mod host;
 mod literal;
 mod number;
 mod text;
@@ -30,11 +32,17 @@ pub(crate) use cast::to_type;
 /// Checks an expression against the columns of a schema (of canonical types) and prepares it to run.
 pub fn bind(expr: &Expr, schema: &Schema) -> Result<Bound, Error> {
     expr.check_limits()?;
-    let mut binder = Binder { schema, nodes: Vec::new(), known: HashMap::new(), inputs: Vec::new() };
+    let mut binder = Binder { schema, nodes: Vec::new(), known: HashMap::new(), inputs: Vec::new(), ordered: false };
     let term = binder.expr(expr)?;
     let root = binder.settled(term)?;
     let plan = Plan::new(&binder.nodes, root);
-    Ok(Bound { name: expr.output_name()?, nodes: binder.nodes.into(), inputs: binder.inputs, plan })
+    Ok(Bound {
+        name: expr.output_name()?,
+        nodes: binder.nodes.into(),
+        inputs: binder.inputs,
+        plan,
+        ordered: binder.ordered,
+    })
 }
 
 /// A bound part: a node, or a literal that has not met the operand that gives it its type.
@@ -49,6 +57,8 @@ pub(crate) struct Binder<'a> {
     nodes: Vec<Node>,
     known: HashMap<(String, Vec<usize>), usize>,
     inputs: Vec<usize>,
+    /// Whether a function keeps state.
+    ordered: bool,
 }
 
 impl Binder<'_> {
@@ -74,7 +84,14 @@ impl Binder<'_> {
             self.inputs.len() - 1
         });
         let data_type = canonical(self.schema.field(index).data_type());
-        self.node(&format!("column {index}"), Op::Input(ordinal), vec![], data_type, "")
+        let node = self.node(&format!("column {index}"), Op::Input(ordinal), vec![], data_type.clone(), "")?;
+        // Codes are a matter of storage: expressions see the values.
+        let values = match data_type {
+            DataType::Dictionary(_, values) => canonical(&values),
+            DataType::RunEndEncoded(_, values) => canonical(values.data_type()),
+            _ => return Ok(node),
+        };
+        self.whole("decode", to_type(values.clone(), true), vec![node], values, "")
     }
 
     fn call(&mut self, function: Function, args: &[Expr], whole: &Expr) -> Result<Term, Error> {
@@ -97,8 +114,50 @@ impl Binder<'_> {
             Clip => self.clip(args),
             Abs | Sign | Sqrt | Cbrt | Exp | Log | Log10 | Log1p | Round | Floor | Ceil | Sin | Cos | Tan | Arcsin
             | Arccos | Arctan | Arctan2 | Sinh | Cosh | Tanh | Degrees | Radians => self.math(function, args),
+            Bin { upper } => self.bin(args, upper),
+            Variable => self.variable(args),
+            Shift { .. } => Err(Error::Unsupported {
+                what: format!("a neighbouring row, {}", text()),
+                advice: "join the table with itself by position, or keep the last value with a keyed table",
+            }),
+            Position | RowKey => self.row_number(function),
+            Host(id) => self.host(id, args, &text),
             Text(text_function) => self.text(text_function, args, &text),
             Time(time_function) => self.time(time_function, args, &text),
+        }
+    }
+
+    /// A name of a formula that was read without a table: a column if there is one, else a value.
+    fn variable(&mut self, args: &[Expr]) -> Result<Term, Error> {
+        match args {
+            [Expr::Column(name), value] => {
+                if self.schema.fields().iter().any(|field| field.name() == &**name) {
+                    return self.column(name).map(Term::Node);
+                }
+                match self.expr(value)? {
+                    list @ Term::Literal(Literal::List(_) | Literal::Null) => Ok(list),
+                    term => self.settled(term).map(Term::Node),
+                }
+            }
+            _ => Err(Error::Arguments {
+                function: "variable".to_owned(),
+                takes: "a name and a value",
+                given: args.len(),
+            }),
+        }
+    }
+
+    /// `i`, `ii` and `k` are columns of these names, if there are.
+    fn row_number(&mut self, function: Function) -> Result<Term, Error> {
+        let names: &[&str] = if function == Function::RowKey { &["k"] } else { &["i", "ii"] };
+        let column = names.iter().find(|name| self.schema.fields().iter().any(|field| field.name() == **name));
+        match column {
+            Some(name) => self.column(name).map(Term::Node),
+            None => Err(Error::Unsupported {
+                what: if function == Function::RowKey { "k, the key of the row" } else { "i, the position of the row" }
+                    .to_owned(),
+                advice: "add a column that counts the rows at the source",
+            }),
         }
     }
 
@@ -248,7 +307,9 @@ impl Binder<'_> {
             return Ok(*known);
         }
         let args = key.1.clone();
-        let foldable = !args.is_empty() && args.iter().all(|arg| matches!(self.nodes[*arg].op, Op::Constant(_)));
+        let foldable = !args.is_empty()
+            && !matches!(op, Op::Host(_))
+            && args.iter().all(|arg| matches!(self.nodes[*arg].op, Op::Constant(_)));
         self.nodes.push(Node { op, args, data_type, text: text.into() });
         let mut index = self.nodes.len() - 1;
         if foldable {

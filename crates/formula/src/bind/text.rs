@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::expr::Expr;
 use crate::function::{Function, Text};
 use crate::functions::text::{self, Ends, Pattern};
-use crate::functions::{parse, time};
+use crate::functions::{pad, parse, search, time};
 use crate::literal::Literal;
 use crate::node::Whole;
 use crate::types::is_text;
@@ -35,6 +35,30 @@ impl Binder<'_> {
             Text::Head => self.with_integers(&name, text::head(), subject, &rest),
             Text::Tail => self.with_integers(&name, text::tail(), subject, &rest),
             Text::Zfill => self.with_integers(&name, text::zfill(), subject, &rest),
+            Text::PadStart => self.padded(&name, pad::pad(true), subject, &rest),
+            Text::PadEnd => self.padded(&name, pad::pad(false), subject, &rest),
+            Text::Reverse => self.text_node(&name, pad::reverse(), vec![subject], DataType::Utf8View),
+            Text::ToTitlecase => self.text_node(&name, pad::titlecase(), vec![subject], DataType::Utf8View),
+            Text::IndexOf => self.with_strings(&name, search::index_of(), subject, &rest, DataType::Int64),
+            Text::Find { literal } => {
+                let (pattern, key) = self.pattern(&name, &rest[0], literal)?;
+                self.text_node(&key, search::find(pattern), vec![subject], DataType::Int64)
+            }
+            Text::CountMatches { literal } => {
+                let (pattern, key) = self.pattern(&name, &rest[0], literal)?;
+                self.text_node(&key, search::count_matches(pattern), vec![subject], DataType::Int64)
+            }
+            Text::Extract { group } => {
+                let pattern = self.known_text(&name, &rest[0], "the pattern")?;
+                let regex = compiled(&name, &pattern)?;
+                let groups = regex.captures_len() - 1;
+                if group as usize > groups {
+                    let message = format!("the pattern {pattern:?} has {groups} groups, and no group {group}");
+                    return Err(Error::Parameter { function: name, message });
+                }
+                let key = format!("{name} {pattern:?} {group}");
+                self.text_node(&key, search::extract(regex, group as usize), vec![subject], DataType::Utf8View)
+            }
             Text::Replace { literal } => self.replace(&name, subject, &rest, literal, false),
             Text::ReplaceAll { literal } => self.replace(&name, subject, &rest, literal, true),
             Text::StripChars => self.strip(&name, Ends::Both, subject, &rest),
@@ -140,9 +164,33 @@ impl Binder<'_> {
         self.text_node(&format!("{name} {pattern_text:?}"), text::matches(regex), vec![subject], DataType::Boolean)
     }
 
+    /// A length, and perhaps the character that fills.
+    fn padded(&mut self, name: &str, kernel: Whole, subject: usize, rest: &[Term]) -> Result<Term, Error> {
+        let length = self.settled(rest[0].clone())?;
+        let data_type = self.type_of(length).clone();
+        if !data_type.is_integer() && data_type != DataType::Null {
+            return Err(type_error(name, &[&DataType::Utf8View, &data_type], "it counts in integers"));
+        }
+        let mut args = vec![subject, self.cast_to_int64(length)?];
+        if let Some(fill) = rest.get(1) {
+            args.push(self.string(name, fill)?);
+        }
+        self.text_node(name, kernel, args, DataType::Utf8View)
+    }
+
+    /// What is looked for, and the key of the node that looks for it.
+    fn pattern(&self, name: &str, term: &Term, literal: bool) -> Result<(Pattern, String), Error> {
+        let text = self.known_text(name, term, "the pattern")?;
+        let key = format!("{name} {text:?} {literal}");
+        Ok((if literal { Pattern::Literal(text) } else { Pattern::Regex(compiled(name, &text)?) }, key))
+    }
+
     fn replace(&mut self, name: &str, subject: usize, rest: &[Term], literal: bool, all: bool) -> Result<Term, Error> {
         let pattern_text = self.known_text(name, &rest[0], "the pattern")?;
-        let pattern = if literal {
+        // A pattern without signs is itself, if the value names no groups either.
+        let plain = regex::escape(&pattern_text) == pattern_text
+            && self.known_text(name, &rest[1], "the value").is_ok_and(|value| !value.contains('$'));
+        let pattern = if literal || plain {
             Pattern::Literal(pattern_text.clone())
         } else {
             Pattern::Regex(compiled(name, &pattern_text)?)
@@ -168,6 +216,10 @@ fn arity(function: Text) -> (usize, usize, &'static str) {
         Text::Contains { .. } => (2, 2, "a string and a pattern"),
         Text::StartsWith | Text::EndsWith | Text::StripPrefix | Text::StripSuffix => (2, 2, "two strings"),
         Text::Slice => (2, 3, "a string, an offset and a length"),
+        Text::Reverse | Text::ToTitlecase => (1, 1, "a string"),
+        Text::IndexOf => (2, 2, "two strings"),
+        Text::Find { .. } | Text::CountMatches { .. } | Text::Extract { .. } => (2, 2, "a string and a pattern"),
+        Text::PadStart | Text::PadEnd => (2, 3, "a string, a length and a character"),
         Text::Head | Text::Tail | Text::Zfill => (2, 2, "a string and a number of characters"),
         Text::Replace { .. } | Text::ReplaceAll { .. } => (3, 3, "a string, a pattern and what replaces it"),
         Text::StripChars | Text::StripCharsStart | Text::StripCharsEnd => {

@@ -26,6 +26,7 @@ pub(crate) fn kernel(from: &DataType, to: &DataType, strict: bool) -> Option<Who
             if let Some(row) = lost {
                 return Err(Failure {
                     row,
+                    payload: None,
                     message: format!("the value is no {}; cast with strict=False for null instead", type_name(&to)),
                 });
             }

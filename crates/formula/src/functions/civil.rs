@@ -14,10 +14,32 @@ pub(crate) struct Day {
 }
 
 /// The day that lies `days` after 1970-01-01.
-///
-/// Years are counted from March, so that the leap day is the last of its year, in eras of 400 years.
 #[inline]
 pub(crate) fn day_of(days: i64) -> Day {
+    // Where 32 bits suffice, Euclidean affine functions need no division (Neri and Schneider, 2022).
+    const NEAR: i64 = 500_000_000;
+    if (-NEAR..NEAR).contains(&days) { day_nearby(days as i32) } else { day_far(days) }
+}
+
+#[inline]
+fn day_nearby(days: i32) -> Day {
+    const CYCLES: u32 = 3_670;
+    let shifted = (days + 719_468 + 146_097 * CYCLES as i32) as u32;
+    let (century, of_century) = ((4 * shifted + 3) / 146_097, (4 * shifted + 3) % 146_097 / 4);
+    let product = 2_939_745 * u64::from(4 * of_century + 3);
+    let (of_year, year_of_century) = ((product as u32) / 2_939_745 / 4, (product >> 32) as u32);
+    let month = 2_141 * of_year + 197_913;
+    let next_year = of_year >= 306;
+    Day {
+        year: i64::from(100 * century + year_of_century) - i64::from(400 * CYCLES) + i64::from(next_year),
+        month: i64::from(month / 65_536) - if next_year { 12 } else { 0 },
+        day: i64::from(month % 65_536 / 2_141) + 1,
+    }
+}
+
+/// Years are counted from March, so that the leap day is the last of its year, in eras of 400 years.
+#[cold]
+fn day_far(days: i64) -> Day {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
     let day_of_era = days.rem_euclid(146_097) as u32;
@@ -82,6 +104,16 @@ pub(crate) fn ordinal_day(days: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn near_days_are_what_far_days_are() {
+        let sparse = (-499_999_000..499_999_000).step_by(9_973);
+        for days in sparse.chain(-1_000_000..-700_000).chain(-800..800).chain(10_000..20_000) {
+            assert_eq!(day_nearby(days), day_far(days.into()), "{days}");
+        }
+        assert_eq!(day_nearby(-500_000_000), day_far(-500_000_000));
+        assert_eq!(day_nearby(499_999_999), day_far(499_999_999));
+    }
 
     #[test]
     fn days_and_names_are_inverse_and_agree_with_jiff() {

@@ -226,6 +226,7 @@ fn compute(
             _ => {
                 return Err(Failure {
                     row,
+                    payload: None,
                     message: format!(
                         "the result has more digits than {} holds; cast to a wider Decimal",
                         type_name(output)

@@ -76,5 +76,5 @@ pub(crate) fn array(result: Result<BooleanArray, ArrowError>) -> Result<ArrayRef
 }
 
 pub(crate) fn failure(error: ArrowError) -> Failure {
-    Failure { row: 0, message: error.to_string() }
+    Failure { row: 0, message: error.to_string(), payload: None }
 }

@@ -75,6 +75,7 @@ fn each<T>(
         if strict && text.is_some() && value.is_none() {
             return Err(Failure {
                 row,
+                payload: None,
                 message: format!("the text is no {what} of this format; use strict=False for null instead"),
             });
         }

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::StringViewBuilder;
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, StringViewArray, types::Int64Type};
-use arrow_buffer::BooleanBuffer;
+use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, StringArray, StringViewArray, types::Int64Type};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBufferBuilder, OffsetBuffer};
 use regex::Regex;
 
 use super::order::{array, failure};
@@ -32,35 +31,69 @@ pub(crate) fn len_bytes() -> Whole {
     })
 }
 
-/// The number of characters of each string.
+/// The number of characters of each string: its bytes without those that continue a character.
 pub(crate) fn len_chars() -> Whole {
+    /// The longest string that lies in its view.
+    const INLINE: u32 = 12;
+    /// The lowest bit of each byte, and the highest.
+    const LOW: u128 = u128::MAX / 255;
+    const HIGH: u128 = LOW << 7;
     Arc::new(|args, _| {
         let strings = args[0].array().as_string_view();
-        let count = |row| if strings.is_valid(row) { strings.value(row).chars().count() as i64 } else { 0 };
-        let lengths: Vec<i64> = (0..strings.len()).map(count).collect();
+        let count = |(row, view): (usize, &u128)| {
+            let length = *view as u32;
+            if length <= INLINE {
+                // Bytes 10xxxxxx continue a character; what lies behind the string is zero.
+                let bytes = view >> 32;
+                if bytes & HIGH == 0 {
+                    return i64::from(length);
+                }
+                let continued = (bytes >> 7) & !(bytes >> 6) & LOW;
+                i64::from(length) - i64::from(continued.count_ones())
+            } else if strings.is_valid(row) {
+                strings.value(row).chars().count() as i64
+            } else {
+                0
+            }
+        };
+        let lengths: Vec<i64> = strings.views().iter().enumerate().map(count).collect();
         Ok(Arc::new(Int64Array::new(lengths.into(), strings.nulls().cloned())))
     })
 }
 
 pub(crate) fn lowercase() -> Whole {
-    mapped(|text, out| {
-        if text.is_ascii() {
-            out.push_str(text);
-            out.make_ascii_lowercase();
-        } else {
-            out.push_str(&text.to_lowercase());
-        }
-    })
+    recased(str::make_ascii_lowercase, |text| text.to_lowercase())
 }
 
 pub(crate) fn uppercase() -> Whole {
-    mapped(|text, out| {
-        if text.is_ascii() {
-            out.push_str(text);
-            out.make_ascii_uppercase();
-        } else {
-            out.push_str(&text.to_uppercase());
+    recased(str::make_ascii_uppercase, |text| text.to_uppercase())
+}
+
+/// ASCII is changed for all rows at once, in place; one other character anywhere, and each string goes alone.
+fn recased(all: fn(&mut str), each: fn(&str) -> String) -> Whole {
+    Arc::new(move |args, rows| {
+        let texts = Strings::of(&args[0]);
+        let mut built = Built::new(rows);
+        built.text.reserve(texts.array.views().iter().map(|view| *view as u32 as usize).sum());
+        for row in 0..rows {
+            built.row(row, |out| {
+                out.push_str(texts.get(row)?);
+                Some(())
+            })?;
         }
+        if built.parts.is_empty() && built.text.is_ascii() {
+            return built.finish(all);
+        }
+        build(rows, |row, out| {
+            let (text, start) = (texts.get(row)?, out.len());
+            if text.is_ascii() {
+                out.push_str(text);
+                all(&mut out[start..]);
+            } else {
+                out.push_str(&each(text));
+            }
+            Some(())
+        })
     })
 }
 
@@ -101,14 +134,31 @@ pub(crate) fn replace(pattern: Pattern, all: bool) -> Whole {
         build(rows, |row, out| {
             let (text, value) = (texts.get(row)?, values.get(row)?);
             match &pattern {
-                Pattern::Literal(pattern) if all => out.push_str(&text.replace(pattern, value)),
-                Pattern::Literal(pattern) => out.push_str(&text.replacen(pattern, value, 1)),
+                Pattern::Literal(pattern) => {
+                    let most = if all { usize::MAX } else { 1 };
+                    match <[u8; 1]>::try_from(pattern.as_bytes()) {
+                        // One byte is found faster as a character than as a string.
+                        Ok([byte]) => replaced(text, text.match_indices(char::from(byte)).take(most), value, out),
+                        Err(_) => replaced(text, text.match_indices(pattern.as_str()).take(most), value, out),
+                    }
+                }
                 Pattern::Regex(pattern) if all => out.push_str(&pattern.replace_all(text, value)),
                 Pattern::Regex(pattern) => out.push_str(&pattern.replace(text, value)),
             }
             Some(())
         })
     })
+}
+
+/// The text with its matches replaced.
+fn replaced<'a>(text: &'a str, matches: impl Iterator<Item = (usize, &'a str)>, value: &str, out: &mut String) {
+    let mut end = 0;
+    for (start, found) in matches {
+        out.push_str(&text[end..start]);
+        out.push_str(value);
+        end = start + found.len();
+    }
+    out.push_str(&text[end..]);
 }
 
 /// Part of a string: text, offset from the start or (negative) the end, length or to the end.
@@ -218,40 +268,79 @@ pub(crate) fn zfill() -> Whole {
     })
 }
 
-fn mapped(map: fn(&str, &mut String)) -> Whole {
+fn part(take: for<'a> fn(&'a str, &[Integers<'_>], usize) -> Option<&'a str>) -> Whole {
     Arc::new(move |args, rows| {
         let texts = Strings::of(&args[0]);
+        let numbers: Vec<Integers<'_>> = args[1..].iter().map(Integers::of).collect();
         build(rows, |row, out| {
-            map(texts.get(row)?, out);
+            out.push_str(take(texts.get(row)?, &numbers, row)?);
             Some(())
         })
     })
 }
 
-fn part(take: for<'a> fn(&'a str, &[Integers<'_>], usize) -> Option<&'a str>) -> Whole {
-    Arc::new(move |args, rows| {
-        let texts = Strings::of(&args[0]);
-        let numbers: Vec<Integers<'_>> = args[1..].iter().map(Integers::of).collect();
-        let mut built = StringViewBuilder::with_capacity(rows);
-        for row in 0..rows {
-            built.append_option(texts.get(row).and_then(|text| take(text, &numbers, row)));
-        }
-        Ok(Arc::new(built.finish()))
-    })
+/// Builds strings row by row; `None` is null. What is written is added to the text so far.
+pub(crate) fn build(rows: usize, mut write: impl FnMut(usize, &mut String) -> Option<()>) -> Result<ArrayRef, Failure> {
+    let mut built = Built::new(rows);
+    for row in 0..rows {
+        built.row(row, |out| write(row, out))?;
+    }
+    built.finish(|_| {})
 }
 
-/// Builds strings row by row; `None` is null.
-fn build(rows: usize, mut write: impl FnMut(usize, &mut String) -> Option<()>) -> Result<ArrayRef, Failure> {
-    let mut built = StringViewBuilder::with_capacity(rows);
-    let mut text = String::new();
-    for row in 0..rows {
-        text.clear();
-        match write(row, &mut text) {
-            Some(()) => built.try_append_value(&text).map_err(failure)?,
-            None => built.append_null(),
-        }
+/// Strings one after another in one text, of which views are made at the end.
+struct Built {
+    parts: Vec<ArrayRef>,
+    text: String,
+    offsets: Vec<i32>,
+    nulls: NullBufferBuilder,
+}
+
+impl Built {
+    fn new(rows: usize) -> Built {
+        let mut offsets = Vec::with_capacity(rows + 1);
+        offsets.push(0);
+        Built { parts: Vec::new(), text: String::with_capacity(8 * rows), offsets, nulls: NullBufferBuilder::new(rows) }
     }
-    Ok(Arc::new(built.finish()))
+
+    #[inline]
+    fn row(&mut self, row: usize, write: impl FnOnce(&mut String) -> Option<()>) -> Result<(), Failure> {
+        let start = self.text.len();
+        let there = write(&mut self.text).is_some();
+        if !there {
+            self.text.truncate(start);
+        }
+        if self.text.len() > i32::MAX as usize {
+            let last = self.text.split_off(start);
+            self.part(|_| {})?;
+            if last.len() > i32::MAX as usize {
+                return Err(Failure { row, message: "a string has at most 2 GiB".to_owned(), payload: None });
+            }
+            self.text = last;
+        }
+        self.offsets.push(self.text.len() as i32);
+        self.nulls.append(there);
+        Ok(())
+    }
+
+    /// Ends one array and begins the next.
+    fn part(&mut self, change: impl FnOnce(&mut str)) -> Result<(), Failure> {
+        change(&mut self.text);
+        let offsets = OffsetBuffer::new(std::mem::replace(&mut self.offsets, vec![0]).into());
+        let text = Buffer::from_vec(std::mem::take(&mut self.text).into_bytes());
+        let strings = StringArray::try_new(offsets, text, self.nulls.finish()).map_err(failure)?;
+        self.parts.push(Arc::new(StringViewArray::from(&strings)));
+        Ok(())
+    }
+
+    fn finish(mut self, change: impl Fn(&mut str)) -> Result<ArrayRef, Failure> {
+        self.part(change)?;
+        if self.parts.len() == 1 {
+            return Ok(self.parts.swap_remove(0));
+        }
+        let parts: Vec<&dyn Array> = self.parts.iter().map(|part| part.as_ref()).collect();
+        arrow_select::concat::concat(&parts).map_err(failure)
+    }
 }
 
 /// Strings of an argument by row.

@@ -40,6 +40,11 @@ impl Clock {
             Clock::TimeOfDay => {
                 array.as_primitive::<Time64NanosecondType>().values().iter().for_each(|ns| each(0, *ns))
             }
+            // On the clock of Greenwich no offset is looked up.
+            Clock::Instant(zone) if *zone == TimeZone::UTC => {
+                let each_of = |ns: &i64| each(ns.div_euclid(DAY), ns.rem_euclid(DAY));
+                array.as_primitive::<TimestampNanosecondType>().values().iter().for_each(each_of);
+            }
             Clock::Instant(zone) => {
                 let mut offsets = Offsets::new(zone);
                 array.as_primitive::<TimestampNanosecondType>().values().iter().for_each(|ns| {
@@ -119,7 +124,7 @@ fn moved(
         match f(&mut offsets, *ns) {
             Some(value) => values.push(value),
             None if instants.is_null(row) => values.push(0),
-            None => return Err(Failure { row, message: OUT_OF_RANGE.to_owned() }),
+            None => return Err(Failure { row, message: OUT_OF_RANGE.to_owned(), payload: None }),
         }
     }
     let zone = match output {
@@ -136,7 +141,13 @@ fn moved_days(array: &ArrayRef, f: impl Fn(i64) -> i64) -> Result<ArrayRef, Fail
         match i32::try_from(f(i64::from(*days))) {
             Ok(days) => values.push(days),
             Err(_) if dates.is_null(row) => values.push(0),
-            Err(_) => return Err(Failure { row, message: "the result is outside the range of dates".to_owned() }),
+            Err(_) => {
+                return Err(Failure {
+                    row,
+                    message: "the result is outside the range of dates".to_owned(),
+                    payload: None,
+                });
+            }
         }
     }
     Ok(Arc::new(Date32Array::new(values.into(), dates.nulls().cloned())))
@@ -146,8 +157,15 @@ fn moved_days(array: &ArrayRef, f: impl Fn(i64) -> i64) -> Result<ArrayRef, Fail
 pub(crate) fn truncate(clock: Clock, step: Step, round: bool) -> Whole {
     Arc::new(move |args, _| {
         let array = args[0].array();
-        match &clock {
-            Clock::Instant(zone) => moved(array, zone, array.data_type(), |offsets, ns| {
+        if let Clock::Instant(zone) = &clock
+            && !round
+            && *zone == TimeZone::UTC
+            && let Some(cut) = cut_on_utc(array, step)
+        {
+            return Ok(cut);
+        }
+        match (&clock, step) {
+            (Clock::Instant(zone), _) => moved(array, zone, array.data_type(), |offsets, ns| {
                 let (day, clock) = offsets.local(ns);
                 let (days, rest) = cut(day, clock, step, round)?;
                 if round && step.is_short() {
@@ -159,6 +177,70 @@ pub(crate) fn truncate(clock: Clock, step: Step, round: bool) -> Whole {
             _ => moved_days(array, |days| cut(days, 0, step, round).map_or(i64::MAX, |(days, _)| days)),
         }
     })
+}
+
+/// On the clock of Greenwich no offset is looked up. None if a value may leave the range of instants.
+fn cut_on_utc(array: &ArrayRef, step: Step) -> Option<ArrayRef> {
+    let instants = array.as_primitive::<TimestampNanosecondType>();
+    let mut left = false;
+    let values: Vec<i64> = match step {
+        Step::Nanoseconds { length, weeks } => {
+            // 1970-01-01 was a Thursday; weeks are counted from the Monday before it.
+            let multiple = Multiple::new(length, if weeks { 3 * DAY } else { 0 });
+            let cut = |ns: &i64| {
+                left |= *ns < multiple.first;
+                multiple.below(*ns)
+            };
+            instants.values().iter().map(cut).collect()
+        }
+        Step::Months(months) => {
+            let cut = |ns: &i64| {
+                let days = ns.div_euclid(DAY);
+                let day = day_of(days);
+                let days = if months == 1 {
+                    days - (day.day - 1)
+                } else {
+                    let count = (day.year * 12 + day.month - 1).div_euclid(months) * months;
+                    days_to(count.div_euclid(12), count.rem_euclid(12) + 1, 1)
+                };
+                left |= days < i64::MIN / DAY;
+                days.wrapping_mul(DAY)
+            };
+            instants.values().iter().map(cut).collect()
+        }
+    };
+    let cut = TimestampNanosecondArray::new(values.into(), instants.nulls().cloned());
+    (!left).then(|| Arc::new(cut.with_data_type(array.data_type().clone())) as ArrayRef)
+}
+
+/// Multiples of a length, found by one multiplication.
+struct Multiple {
+    length: u64,
+    /// 2^64 / length, rounded down: the quotient it gives is at most one too small.
+    inverse: u64,
+    /// The first multiple that is an instant; values are counted from it.
+    first: i64,
+}
+
+impl Multiple {
+    /// Multiples of a positive length, counted from `origin` before 1970.
+    fn new(length: i64, origin: i64) -> Multiple {
+        let before = (i128::from(i64::MIN) + i128::from(origin)).rem_euclid(i128::from(length));
+        let first = if before == 0 { i64::MIN } else { i64::MIN + (i128::from(length) - before) as i64 };
+        let length = length as u64;
+        // For length 1 the inverse would need one bit more; a quotient too small by one is corrected below.
+        Multiple { length, inverse: u64::try_from((1_u128 << 64) / u128::from(length)).unwrap_or(u64::MAX), first }
+    }
+
+    /// The greatest multiple that is not above a value (which is not before the first one).
+    #[inline]
+    fn below(&self, ns: i64) -> i64 {
+        let value = ns.wrapping_sub(self.first) as u64;
+        let quotient = ((u128::from(value) * u128::from(self.inverse)) >> 64) as u64;
+        let rest = value.wrapping_sub(quotient.wrapping_mul(self.length));
+        // The lesser is the right one: what is too small by a length wraps to a large number.
+        ns.wrapping_sub(rest.min(rest.wrapping_sub(self.length)) as i64)
+    }
 }
 
 fn cut(days: i64, ns: i64, step: Step, round: bool) -> Option<(i64, i64)> {
@@ -237,7 +319,7 @@ pub(crate) fn replace_zone(from: TimeZone, to: TimeZone, output: DataType) -> Wh
             match unambiguous(&mut offsets, days, ns, near) {
                 Some(value) => values.push(value),
                 None if instants.is_null(row) => values.push(0),
-                None => return Err(Failure { row, message: OUT_OF_RANGE.to_owned() }),
+                None => return Err(Failure { row, message: OUT_OF_RANGE.to_owned(), payload: None }),
             }
         }
         let zone = if let DataType::Timestamp(_, zone) = &output { zone.clone() } else { None };
@@ -269,7 +351,7 @@ pub(crate) fn midnight(zone: TimeZone, output: DataType) -> Whole {
             match offsets.instant_of(i64::from(*days), 0, None) {
                 Some(value) => values.push(value),
                 None if dates.is_null(row) => values.push(0),
-                None => return Err(Failure { row, message: OUT_OF_RANGE.to_owned() }),
+                None => return Err(Failure { row, message: OUT_OF_RANGE.to_owned(), payload: None }),
             }
         }
         let zone = if let DataType::Timestamp(_, zone) = &output { zone.clone() } else { None };
@@ -322,7 +404,13 @@ pub(crate) fn strftime(clock: Clock, format: String) -> Whole {
             };
             match written {
                 Ok(Ok(())) => built.append_value(&text),
-                _ => return Err(Failure { row, message: format!("the format {format:?} does not apply") }),
+                _ => {
+                    return Err(Failure {
+                        row,
+                        message: format!("the format {format:?} does not apply"),
+                        payload: None,
+                    });
+                }
             }
         }
         Ok(Arc::new(built.finish()))
@@ -337,6 +425,46 @@ pub(crate) fn check_format(clock: &Clock, format: &str) -> Result<(), String> {
         Clock::TimeOfDay => jiff::fmt::strtime::format(format, jiff::civil::time(1, 2, 3, 4)).map(drop).map_err(wrong),
         Clock::Instant(zone) => {
             jiff::fmt::strtime::format(format, &instant(0).to_zoned(zone.clone())).map(drop).map_err(wrong)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn multiples_lie_below() {
+        let values = [
+            0,
+            1,
+            -1,
+            999,
+            1_000,
+            -1_000,
+            -1_001,
+            1_700_000_000_123_456_789,
+            i64::MAX,
+            i64::MIN / 2,
+            -86_400,
+            i64::MIN,
+        ];
+        for length in [1, 2, 3, 7, 1_000, 3_600_000_000_000, DAY, 7 * DAY, i64::MAX / 3, i64::MAX, 1 << 40] {
+            for origin in [0, 3 * DAY] {
+                let multiple = Multiple::new(length, origin);
+                for ns in values.into_iter().chain([multiple.first, multiple.first.saturating_add(1)]) {
+                    let (wide, step) = (i128::from(ns) + i128::from(origin), i128::from(length));
+                    let expected = wide.div_euclid(step) * step - i128::from(origin);
+                    assert_eq!(
+                        expected >= i128::from(i64::MIN),
+                        ns >= multiple.first,
+                        "{ns} by {length} from {origin}"
+                    );
+                    if ns >= multiple.first {
+                        assert_eq!(i128::from(multiple.below(ns)), expected, "{ns} by {length} from {origin}");
+                    }
+                }
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Time zones: the offset of an instant, looked up once for each run of instants between two changes.
 
-use std::ops::Range;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
@@ -38,22 +38,22 @@ fn fixed_offset(text: &str) -> Option<i32> {
 pub(crate) struct Offsets<'a> {
     zone: &'a TimeZone,
     /// The instants for which `offset` holds.
-    run: Range<i128>,
+    run: RangeInclusive<i64>,
     offset: i64,
 }
 
 impl<'a> Offsets<'a> {
     pub(crate) fn new(zone: &'a TimeZone) -> Offsets<'a> {
         match zone.to_fixed_offset() {
-            Ok(offset) => Offsets { zone, run: i128::MIN..i128::MAX, offset: nanoseconds(offset) },
-            Err(_) => Offsets { zone, run: 0..0, offset: 0 },
+            Ok(offset) => Offsets { zone, run: i64::MIN..=i64::MAX, offset: nanoseconds(offset) },
+            Err(_) => Offsets { zone, run: RangeInclusive::new(1, 0), offset: 0 },
         }
     }
 
     /// The offset at an instant.
     #[inline]
     pub(crate) fn at(&mut self, ns: i64) -> i64 {
-        if !self.run.contains(&i128::from(ns)) {
+        if !self.run.contains(&ns) {
             self.look_up(ns);
         }
         self.offset
@@ -68,7 +68,8 @@ impl<'a> Offsets<'a> {
         let from =
             self.zone.preceding(just_after).next().map_or(i128::MIN, |change| change.timestamp().as_nanosecond());
         let to = self.zone.following(instant).next().map_or(i128::MAX, |change| change.timestamp().as_nanosecond());
-        self.run = from..to;
+        let bound = |ns: i128| i64::try_from(ns).unwrap_or(if ns < 0 { i64::MIN } else { i64::MAX });
+        self.run = bound(from)..=bound(to - 1);
     }
 
     /// Local days since 1970-01-01 and nanoseconds of the day.

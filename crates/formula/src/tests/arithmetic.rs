@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float16Array, Float32Array, Int8Array, Int16Array, UInt8Array, UInt64Array};
 use arrow_schema::DataType;
 
+use crate::Expr;
 use crate::testing::*;
 
 fn pair() -> Vec<(&'static str, ArrayRef)> {
@@ -157,4 +158,32 @@ fn bits_and_shifts() {
     check(&call("~", [col("a")]), &columns, "-13 0 null");
     check(&call("<<", [col("a"), lit(65_i64)]), &columns, "24 -2 null");
     check(&call(">>", [col("a"), lit(1_i64)]), &columns, "6 -1 null");
+}
+
+#[test]
+fn bins_of_numbers() {
+    let lower = |x: Expr, args: Vec<Expr>| call("lower_bin", std::iter::once(x).chain(args));
+    let upper = |x: Expr, args: Vec<Expr>| call("upper_bin", std::iter::once(x).chain(args));
+    let n = [("n", ints([Some(0), Some(7), Some(-7), None, Some(10), Some(i64::MAX), Some(i64::MIN)]))];
+    let max = i64::MAX / 5 * 5;
+    let min = i64::MIN.div_euclid(5).wrapping_mul(5);
+    check(&lower(col("n"), vec![lit(5_i64)]), &n, &format!("0 5 -10 null 10 {max} {min}"));
+    check(&lower(col("n"), vec![lit(5_i64), lit(1_i64)]), &[("n", n[0].1.slice(0, 5))], "-4 6 -9 null 6");
+    check(&upper(col("n"), vec![lit(5_i64)]), &[("n", n[0].1.slice(0, 5))], "0 10 -5 null 10");
+    check(&lower(col("n"), vec![lit(0_i64)]), &[("n", n[0].1.slice(0, 2))], "null null");
+    let v = [("v", floats([Some(-0.5), Some(0.7), Some(f64::NAN), Some(f64::INFINITY), None]))];
+    check(&lower(col("v"), vec![lit(0.5)]), &v, "-0.5 0.5 NaN inf null");
+    assert!(bound(&lower(lit("x"), vec![lit(5_i64)]), &n).is_err());
+    assert!(bound(&lower(col("n"), vec![]), &n).is_err());
+}
+
+#[test]
+fn a_row_has_no_neighbours_and_no_number_here() {
+    let n = [("n", ints([Some(1)])), ("k", ints([Some(5)]))];
+    let error = bound(&call("shift", [col("n")]), &n).unwrap_err().to_string();
+    assert!(error.contains("neighbouring row"), "{error}");
+    let position = Expr::call(crate::Function::Position, vec![]).unwrap();
+    assert!(bound(&position, &n).unwrap_err().to_string().contains("position of the row"));
+    let key = Expr::call(crate::Function::RowKey, vec![]).unwrap();
+    check(&key, &n, "5");
 }

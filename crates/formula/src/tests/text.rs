@@ -107,3 +107,90 @@ fn only_strings_are_strings() {
     let error = bound(&call("str.head", [lit("a")]), &columns).unwrap_err().to_string();
     assert_eq!(error, "str.head takes a string and a number of characters, not 1");
 }
+
+#[test]
+fn padding_reversing_and_title_case() {
+    assert_eq!(strings(&with("str.pad_start", [lit(5_i64), lit("*")]))[1..], ["*****", "null", "  ab ", "**日本語"]);
+    assert_eq!(strings(&with("str.pad_end", [lit(4_i64)]))[1..], ["    ", "null", "  ab ", "日本語 "]);
+    assert_eq!(strings(&with("str.pad_end", [lit(i64::MIN), lit("é")]))[4], "日本語");
+    assert_eq!(strings(&with("str.pad_end", [Expr::Literal(Literal::Null)]))[4], "null");
+    assert_eq!(strings(&with("str.reverse", []))[1..], ["", "null", " ba  ", "語本日"]);
+    assert_eq!(strings(&with("str.to_titlecase", []))[0], "Ünïcödé And More Than Twelve");
+    check(&call("str.to_titlecase", [col("s")]), &[("s", texts([Some("o'neil-2nd ßx"), None]))], "O'Neil-2nd SSx null");
+    let error = bound(&with("str.pad_start", [lit("x")]), &words()).unwrap_err().to_string();
+    assert!(error.contains("it counts in integers"), "{error}");
+}
+
+#[test]
+fn searching() {
+    let search = |function, pattern: &str| Expr::call(Function::Text(function), vec![col("s"), lit(pattern)]).unwrap();
+    assert_eq!(strings(&search(Text::Find { literal: true }, "a")), ["12", "null", "null", "2", "null"]);
+    assert_eq!(strings(&search(Text::Find { literal: false }, "[a本]")), ["12", "null", "null", "2", "3"]);
+    assert_eq!(strings(&search(Text::IndexOf, "本")), ["-1", "-1", "null", "-1", "1"]);
+    assert_eq!(strings(&search(Text::IndexOf, "")), ["0", "0", "null", "0", "0"]);
+    assert_eq!(strings(&search(Text::CountMatches { literal: false }, "[a-e]")), ["8", "0", "null", "2", "0"]);
+    assert_eq!(strings(&search(Text::CountMatches { literal: true }, "")), ["29", "1", "null", "6", "4"]);
+    assert_eq!(strings(&search(Text::Extract { group: 1 }, "(本.)|a")), ["null", "null", "null", "null", "本語"]);
+    assert_eq!(strings(&search(Text::Extract { group: 0 }, "a.")), ["an", "null", "null", "ab", "null"]);
+    let error = bound(&search(Text::Extract { group: 2 }, "(a)"), &words()).unwrap_err().to_string();
+    assert!(error.contains("has 1 groups, and no group 2"), "{error}");
+    let empty = [("s", texts([]))];
+    for function in ["str.to_uppercase", "str.reverse", "str.len_chars", "str.to_titlecase"] {
+        assert_eq!(run(&call(function, [col("s")]), &empty).len(), 0);
+    }
+}
+
+#[test]
+fn case_and_length_of_ascii_and_of_slices() {
+    let words = texts([Some("plain"), None, Some("Longer than TWELVE, but plain"), Some("")]);
+    check(
+        &call("str.to_uppercase", [col("s")]),
+        &[("s", words.slice(0, 3))],
+        "PLAIN null LONGER THAN TWELVE, BUT PLAIN",
+    );
+    check(&call("str.to_lowercase", [col("s")]), &[("s", words.slice(2, 2))], "longer than twelve, but plain ");
+    check(&call("str.len_chars", [col("s")]), &[("s", words.slice(1, 3))], "null 29 0");
+    let edges = texts([Some("ééééééx"), Some("日本語日"), Some("ééééééé"), Some("\u{10ffff}\u{7f}")]);
+    check(&call("str.len_chars", [col("s")]), &[("s", edges)], "7 4 7 2");
+}
+
+#[test]
+fn codes_of_a_dictionary_stand_for_their_values() {
+    use arrow_array::{DictionaryArray, types::Int8Type};
+    let codes: DictionaryArray<Int8Type> = [Some("b"), None, Some("a"), Some("b")].into_iter().collect();
+    let columns: Vec<(&str, ArrayRef)> = vec![("s", std::sync::Arc::new(codes))];
+    check(&call("str.to_uppercase", [col("s")]), &columns, "B null A B");
+    check(&call("==", [col("s"), lit("b")]), &columns, "true null false true");
+    check(&call("is_null", [col("s")]), &columns, "false true false false");
+    check(&call("<", [col("s"), lit("b")]), &columns, "false null true false");
+    check(&call("fill_null", [col("s"), lit("?")]), &columns, "b ? a b");
+}
+
+#[test]
+fn plain_patterns_replace_as_literals_do() {
+    let replace = |function, pattern: &str, value: &str| {
+        strings(&Expr::call(Function::Text(function), vec![col("s"), lit(pattern), lit(value)]).unwrap())
+    };
+    for (pattern, value) in [("a", "XX"), ("an", ""), ("本", "é"), ("", "-"), ("  ", " "), ("zzz", "y")] {
+        let words = ["Ünïcödé and more than twelve", "", "  ab ", "日本語"];
+        let all: Vec<String> = words.iter().map(|word| word.replace(pattern, value)).collect();
+        let first: Vec<String> = words.iter().map(|word| word.replacen(pattern, value, 1)).collect();
+        let without_null = |mut found: Vec<String>| {
+            assert_eq!(found.remove(2), "null");
+            found
+        };
+        for literal in [false, true] {
+            assert_eq!(
+                without_null(replace(Text::ReplaceAll { literal }, pattern, value)),
+                all,
+                "{pattern:?} {literal}"
+            );
+            assert_eq!(
+                without_null(replace(Text::Replace { literal }, pattern, value)),
+                first,
+                "{pattern:?} {literal}"
+            );
+        }
+    }
+    assert_eq!(replace(Text::ReplaceAll { literal: false }, "a", "$0$0")[0], "Ünïcödé aand more thaan twelve");
+}

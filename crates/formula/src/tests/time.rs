@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::TimestampNanosecondType;
 use arrow_array::{
     Array, ArrayRef, Date32Array, DurationNanosecondArray, Time64NanosecondArray, TimestampNanosecondArray,
 };
@@ -241,4 +243,53 @@ fn a_year_of_hours_agrees_with_jiff_in_every_zone() {
         assert_eq!(&parts[2], &expected(|zoned| zoned.minute()), "{name}");
         assert_eq!(parts[0].len(), values.len());
     }
+}
+
+#[test]
+fn bins_of_instants() {
+    let minute = 60_000_000_000;
+    let nine = 9 * 60 * minute;
+    let t: ArrayRef = Arc::new(TimestampNanosecondArray::from(vec![
+        Some(nine),
+        Some(nine + 1),
+        Some(nine + 4 * minute),
+        Some(-1),
+        None,
+    ]));
+    let columns = [("t", t)];
+    let bin = |name: &str, args: Vec<Expr>| call(name, std::iter::once(col("t")).chain(args));
+    let shown_as = |expr: &Expr, expected: [i64; 4]| {
+        let result = run(expr, &columns);
+        let result = result.as_primitive::<TimestampNanosecondType>();
+        assert_eq!(result.values()[..4], expected, "{}", expr.to_python());
+        assert!(result.is_null(4));
+    };
+    shown_as(&bin("lower_bin", vec![lit(5 * minute)]), [nine, nine, nine, -5 * minute]);
+    shown_as(&bin("lower_bin", vec![lit("5m")]), [nine, nine, nine, -5 * minute]);
+    shown_as(&bin("upper_bin", vec![lit(5 * minute)]), [nine, nine + 5 * minute, nine + 5 * minute, 0]);
+    let offset = vec![lit(5 * minute), lit(minute)];
+    shown_as(&bin("lower_bin", offset.clone()), [nine - 4 * minute, nine - 4 * minute, nine + minute, -4 * minute]);
+    shown_as(&bin("upper_bin", offset), [nine + minute, nine + minute, nine + 6 * minute, minute]);
+    for wrong in [lit(0_i64), lit(-1_i64), lit("1mo"), lit(1.5), col("t")] {
+        assert!(bound(&bin("lower_bin", vec![wrong]), &columns).is_err());
+    }
+}
+
+#[test]
+fn truncation_near_the_ends_of_the_range() {
+    let ends = [i64::MIN, i64::MIN + 1, i64::MIN + 86_400 * SECOND, -1, 0, i64::MAX];
+    for step in ["1ns", "7ns", "1h", "1d", "1w", "1mo", "1q", "1y", "3mo"] {
+        for ns in ends {
+            let cut = |zone: Option<&str>| {
+                let t: ArrayRef = Arc::new(TimestampNanosecondArray::from(vec![ns]).with_timezone_opt(zone));
+                let cut = try_run(&call("dt.truncate", [col("t"), lit(step)]), &[("t", t)]);
+                cut.map(|cut| cut.as_primitive::<TimestampNanosecondType>().value(0)).map_err(|error| error.row)
+            };
+            // A zone by offset goes the long way.
+            assert_eq!(cut(None), cut(Some("+00:00")), "{ns} to {step}");
+        }
+    }
+    let nulls: ArrayRef =
+        Arc::new(TimestampNanosecondArray::new(vec![i64::MIN, 3 * HOUR + 1].into(), Some(vec![false, true].into())));
+    check(&call("dt.epoch", [call("dt.truncate", [col("t"), lit("1h")]), lit("s")]), &[("t", nulls)], "null 10800");
 }

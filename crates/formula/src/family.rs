@@ -1,0 +1,105 @@
+//! What is known of a value's type before it is bound: enough for `+` in a formula, which casts to
+//! text beside a text, and whole numbers to durations beside an instant.
+
+use arrow_schema::DataType;
+
+use crate::expr::Expr;
+use crate::function::{Function, Text, Time};
+use crate::literal::Literal;
+use crate::lower::Names;
+use crate::types::{canonical, is_integer, is_text};
+
+/// What is known of a value's type without binding it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Family {
+    Text,
+    Instant,
+    Integer,
+    Other,
+    Unknown,
+}
+
+impl Family {
+    /// The family of what arithmetic, or a choice among values, makes of these.
+    pub(crate) fn combined(function: Function, families: &[Family]) -> Family {
+        match families {
+            [Family::Instant, Family::Instant] if function == Function::Subtract => Family::Other,
+            [first, rest @ ..] if rest.iter().all(|next| next == first) => *first,
+            found if function == Function::Add && found.contains(&Family::Text) => Family::Text,
+            [first @ (Family::Instant | Family::Text), ..] => *first,
+            found if found.contains(&Family::Unknown) => Family::Unknown,
+            _ => Family::Other,
+        }
+    }
+}
+
+impl Names<'_> {
+    /// The family of an expression's values, as far as its shape tells.
+    pub(crate) fn family(&self, expr: &Expr) -> Family {
+        match expr {
+            Expr::Column(name) => {
+                let field = self.columns.and_then(|schema| schema.field_with_name(name).ok());
+                field.map_or(Family::Unknown, |field| family_of(field.data_type()))
+            }
+            Expr::Literal(Literal::Null | Literal::TypedNull(_)) => Family::Unknown,
+            Expr::Literal(literal) => match literal {
+                Literal::Str(_) => Family::Text,
+                Literal::Int(_) | Literal::UInt(_) => Family::Integer,
+                Literal::Timestamp { .. } => Family::Instant,
+                _ => Family::Other,
+            },
+            Expr::Alias(input, _) => self.family(input),
+            Expr::Cast { to, .. } => family_of(to),
+            Expr::When { branches, .. } => branches.first().map_or(Family::Unknown, |(_, value)| self.family(value)),
+            Expr::Aggregate { .. } => Family::Unknown,
+            Expr::Call { function, args } => match function {
+                Function::Text(text) => match text {
+                    Text::LenChars | Text::LenBytes | Text::IndexOf | Text::Find { .. } | Text::CountMatches { .. } => {
+                        Family::Integer
+                    }
+                    Text::Contains { .. } | Text::StartsWith | Text::EndsWith | Text::ToDate { .. } => Family::Other,
+                    Text::ToDatetime { .. } => Family::Instant,
+                    _ => Family::Text,
+                },
+                Function::Time(time) => match time {
+                    Time::Strftime => Family::Text,
+                    Time::Date | Time::Time => Family::Other,
+                    Time::Truncate | Time::Round | Time::OffsetBy | Time::MonthStart | Time::MonthEnd => {
+                        args.first().map_or(Family::Unknown, |arg| self.family(arg))
+                    }
+                    Time::ConvertTimeZone | Time::ReplaceTimeZone => Family::Instant,
+                    _ => Family::Integer,
+                },
+                Function::Multiply
+                | Function::FloorDivide
+                | Function::Modulo
+                | Function::Add
+                | Function::Subtract
+                | Function::Negate
+                | Function::Abs
+                | Function::FillNull
+                | Function::Coalesce
+                | Function::MinHorizontal
+                | Function::MaxHorizontal
+                | Function::Clip
+                | Function::Shift { .. } => {
+                    let families: Vec<Family> = args.iter().map(|arg| self.family(arg)).collect();
+                    Family::combined(*function, &families)
+                }
+                Function::Variable => Family::Unknown,
+                _ => Family::Other,
+            },
+        }
+    }
+}
+
+fn family_of(data_type: &DataType) -> Family {
+    match canonical(data_type) {
+        text if is_text(&text) => Family::Text,
+        integer if is_integer(&integer) => Family::Integer,
+        DataType::Timestamp(_, _) => Family::Instant,
+        DataType::Null => Family::Unknown,
+        DataType::Dictionary(_, value) => family_of(&value),
+        _ => Family::Other,
+    }
+}

@@ -1,0 +1,399 @@
+//! From a formula as it was written to the tree that expression objects make too: names are looked
+//! up as columns, constants, and variables of the caller, in that order.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Schema};
+
+use crate::ast::{Ast, Kind, Match, Matched};
+use crate::error::{Error, nearest, unknown_column};
+use crate::expr::Expr;
+use crate::family::Family;
+use crate::function::{Function, Text, Time};
+use crate::lex::Span;
+use crate::library;
+use crate::literal::Literal;
+use crate::vocabulary;
+
+/// What the names in a formula can mean.
+#[derive(Clone, Copy, Debug)]
+pub struct Names<'a> {
+    /// The columns of the table, where it is known.
+    pub columns: Option<&'a Schema>,
+    /// Variables of the caller.
+    pub values: &'a HashMap<String, Literal>,
+    /// Functions of the caller; those of the language stand before them.
+    pub functions: &'a HashMap<String, Function>,
+}
+
+/// What is wrong, and where.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Trouble {
+    pub(crate) span: Span,
+    pub(crate) error: Error,
+}
+
+type Lowered = Result<Expr, Trouble>;
+
+fn wrong(span: Span, message: impl Into<String>) -> Trouble {
+    Trouble { span, error: Error::Formula { message: message.into() } }
+}
+
+pub(crate) fn lower(ast: &Ast, names: &Names<'_>) -> Lowered {
+    match &ast.kind {
+        Kind::Name(name) => names.name(name, ast.span),
+        Kind::Literal(literal, None) => Ok(Expr::Literal(literal.clone())),
+        Kind::Literal(literal, Some(data_type)) => Ok(cast(Expr::Literal(literal.clone()), data_type.clone())),
+        Kind::Period(_) => Err(wrong(ast.span, "calendar time stands only after + or − beside a date or an instant")),
+        Kind::Operator(function, args) => names.operator(*function, args),
+        Kind::Choice(parts) => {
+            let [condition, then, otherwise] = &**parts;
+            Ok(Expr::When {
+                branches: vec![(lower(condition, names)?, lower(then, names)?)],
+                otherwise: Some(Arc::new(lower(otherwise, names)?)),
+            })
+        }
+        Kind::Cast(to, input) => Ok(cast(lower(input, names)?, to.clone())),
+        Kind::Match(subject, how, items) => names.matched(subject, *how, items),
+        Kind::Call { name, at, method, args, named } => names.call(name, *at, *method, args, named, ast.span),
+        Kind::Field(subject, name, at) => {
+            if let Kind::Name(outer) = &subject.kind
+                && !names.is_column(outer)
+                && !names.values.contains_key(&**outer)
+            {
+                lower(subject, names)?;
+            }
+            Err(wrong(
+                *at,
+                format!("a formula cannot take the field {name} out of a value; methods need brackets: .{name}()"),
+            ))
+        }
+        Kind::Index(subject, index) => names.indexed(subject, index, ast.span),
+    }
+}
+
+fn cast(input: Expr, to: DataType) -> Expr {
+    Expr::Cast { input: Arc::new(input), to, strict: true }
+}
+
+fn one(function: Function, arg: Expr) -> Expr {
+    Expr::Call { function, args: vec![arg] }
+}
+
+impl Names<'_> {
+    fn is_column(&self, name: &str) -> bool {
+        self.columns.is_some_and(|schema| schema.fields().iter().any(|field| field.name() == name))
+    }
+
+    fn name(&self, name: &Arc<str>, span: Span) -> Lowered {
+        if self.is_column(name) {
+            return Ok(Expr::Column(Arc::clone(name)));
+        }
+        match &**name {
+            "i" | "ii" => return Ok(Expr::Call { function: Function::Position, args: vec![] }),
+            "k" => return Ok(Expr::Call { function: Function::RowKey, args: vec![] }),
+            _ => {}
+        }
+        if let Some(constant) = vocabulary::constant(name) {
+            return Ok(Expr::Literal(constant));
+        }
+        match (self.values.get(&**name), self.columns) {
+            (Some(value), Some(_)) => Ok(typed(value.clone())),
+            (Some(value), None) => {
+                let args = vec![Expr::Column(Arc::clone(name)), Expr::Literal(value.clone())];
+                Ok(Expr::Call { function: Function::Variable, args })
+            }
+            (None, None) => Ok(Expr::Column(Arc::clone(name))),
+            (None, Some(schema)) => Err(self.unknown(name, span, schema)),
+        }
+    }
+
+    fn unknown(&self, name: &str, span: Span, schema: &Schema) -> Trouble {
+        let fields = || schema.fields().iter().map(|field| field.name().as_str());
+        if let Some(base) = name.strip_suffix('_').filter(|base| self.is_column(base)) {
+            return wrong(
+                span,
+                format!("{name} is the whole column {base}; of it a formula takes neighbours, {name}[i-1]"),
+            );
+        }
+        if library::names().any(|function| function == name) && !fields().any(|field| field.eq_ignore_ascii_case(name))
+        {
+            return wrong(span, format!("{name} is a function: write {name}(…)"));
+        }
+        let mut error = unknown_column(name, fields());
+        if let Error::UnknownColumn { nearest: found @ None, .. } = &mut error {
+            *found = nearest(name, self.values.keys().map(String::as_str));
+        }
+        Trouble { span, error }
+    }
+
+    /// A part that is compared: a variable there has the type of what it meets, as a literal has.
+    fn compared(&self, ast: &Ast) -> Lowered {
+        if let Kind::Name(name) = &ast.kind
+            && self.columns.is_some()
+            && !self.is_column(name)
+            && let Some(value) = self.values.get(&**name)
+            && let Expr::Cast { .. } = self.name(name, ast.span)?
+        {
+            return Ok(Expr::Literal(value.clone()));
+        }
+        lower(ast, self)
+    }
+
+    fn operator(&self, function: Function, args: &[Ast]) -> Lowered {
+        match (function, args) {
+            (Function::Equal | Function::NotEqual, [a, b]) => {
+                let (a, b) = (self.compared(a)?, self.compared(b)?);
+                let test = if function == Function::Equal { Function::IsNull } else { Function::IsNotNull };
+                Ok(match (is_null(&a), is_null(&b)) {
+                    (_, true) => one(test, a),
+                    (true, false) => one(test, b),
+                    _ => Expr::Call { function, args: vec![a, b] },
+                })
+            }
+            (Function::Less | Function::LessEqual | Function::Greater | Function::GreaterEqual, _) => {
+                let args = args.iter().map(|arg| self.compared(arg)).collect::<Result<_, _>>()?;
+                Ok(Expr::Call { function, args })
+            }
+            (Function::Add | Function::Subtract, [first, rest @ ..]) => {
+                let mut sum = lower(first, self)?;
+                // The family goes along: looking through the sum at each term would take quadratic time.
+                let mut family = self.family(&sum);
+                for next in rest {
+                    (sum, family) = self.sum(function, sum, family, next)?;
+                }
+                Ok(sum)
+            }
+            _ => {
+                let args = args.iter().map(|arg| lower(arg, self)).collect::<Result<_, _>>()?;
+                Ok(Expr::joined(function, args))
+            }
+        }
+    }
+
+    /// One more term: of text, a cast to text; of an instant, a duration.
+    fn sum(&self, function: Function, sum: Expr, a: Family, next: &Ast) -> Result<(Expr, Family), Trouble> {
+        if let Kind::Period(period) = &next.kind {
+            let period = match (function, period.strip_prefix('-')) {
+                (Function::Subtract, Some(positive)) => positive.to_owned(),
+                (Function::Subtract, None) => format!("-{period}"),
+                _ => period.clone(),
+            };
+            let args = vec![sum, Expr::literal(&*period)];
+            return Ok((Expr::Call { function: Function::Time(Time::OffsetBy), args }, a));
+        }
+        let next = lower(next, self)?;
+        let b = self.family(&next);
+        let (sum, next) = match (a, b) {
+            (Family::Text, Family::Integer | Family::Other | Family::Instant) if function == Function::Add => {
+                (sum, cast(next, DataType::Utf8))
+            }
+            (Family::Integer | Family::Other | Family::Instant, Family::Text) if function == Function::Add => {
+                (cast(sum, DataType::Utf8), next)
+            }
+            (Family::Instant, Family::Integer) => (sum, cast(next, crate::types::DURATION)),
+            _ => (sum, next),
+        };
+        Ok((Expr::joined(function, vec![sum, next]), Family::combined(function, &[a, b])))
+    }
+
+    fn matched(&self, subject: &Ast, how: Match, items: &[Ast]) -> Lowered {
+        let mut subject = lower(subject, self)?;
+        let (mut known, mut others) = (Vec::new(), Vec::new());
+        for item in items {
+            match self.compared(item)? {
+                Expr::Literal(Literal::List(values)) => known.extend(values),
+                Expr::Literal(literal) => known.push(literal),
+                Expr::Cast { input, .. } if matches!(&*input, Expr::Literal(_)) => {
+                    if let Expr::Literal(literal) = &*input {
+                        known.push(literal.clone());
+                    }
+                }
+                other => others.push(other),
+            }
+        }
+        if how.ignore_case {
+            let lower_case = Function::Text(Text::ToLowercase);
+            subject = one(lower_case, subject);
+            for literal in &mut known {
+                if let Literal::Str(text) = literal {
+                    *literal = Literal::Str(text.to_lowercase().into());
+                }
+            }
+            others = others.into_iter().map(|other| one(lower_case, other)).collect();
+        }
+        let mut terms = Vec::new();
+        let connective = if how.how == Matched::IncludesAll { Function::And } else { Function::Or };
+        if how.how == Matched::In {
+            if !known.is_empty() || others.is_empty() {
+                let nulls_equal = known.contains(&Literal::Null);
+                let args = vec![subject.clone(), Expr::Literal(Literal::List(known))];
+                terms.push(Expr::Call { function: Function::IsIn { nulls_equal }, args });
+            }
+            terms.extend(
+                others
+                    .into_iter()
+                    .map(|other| Expr::Call { function: Function::Equal, args: vec![subject.clone(), other] }),
+            );
+        } else {
+            let function = Function::Text(Text::Contains { literal: true });
+            let parts = known.into_iter().map(Expr::Literal).chain(others);
+            terms.extend(parts.map(|part| Expr::Call { function, args: vec![subject.clone(), part] }));
+            if terms.is_empty() {
+                terms.push(Expr::literal(how.how == Matched::IncludesAll));
+            }
+        }
+        let found =
+            if terms.len() == 1 { terms.swap_remove(0) } else { Expr::Call { function: connective, args: terms } };
+        Ok(if how.not { one(Function::Not, found) } else { found })
+    }
+
+    fn call(
+        &self,
+        name: &Arc<str>,
+        at: Span,
+        method: bool,
+        args: &[Ast],
+        named: &[(Arc<str>, Ast)],
+        span: Span,
+    ) -> Lowered {
+        match (&**name, args) {
+            ("cast", [input, to]) => return self.cast(input, to, named),
+            ("cast", _) => return Err(wrong(span, "cast takes a value and a type: cast(X, Int32, strict=false)")),
+            ("col", [Ast { kind: Kind::Literal(Literal::Str(column), None), .. }]) if !method => {
+                return Ok(Expr::Column(Arc::clone(column)));
+            }
+            ("plus", [time, by @ Ast { kind: Kind::Period(_), .. }]) => {
+                return self.sum(Function::Add, lower(time, self)?, Family::Unknown, by).map(|(moved, _)| moved);
+            }
+            ("minus", [time, by @ Ast { kind: Kind::Period(_), .. }]) => {
+                return self.sum(Function::Subtract, lower(time, self)?, Family::Unknown, by).map(|(moved, _)| moved);
+            }
+            ("now" | "today" | "random" | "randomInt" | "randomLong" | "randomDouble" | "randomBool", _) => {
+                let message = format!(
+                    "{name}() changes by itself, which no operation follows yet: take its value into a variable"
+                );
+                return Err(wrong(at, message));
+            }
+            _ => {}
+        }
+        let Some(entry) = library::function(name) else {
+            if let Some(function) = self.functions.get(&**name).filter(|_| !method) {
+                let args = args.iter().map(|arg| lower(arg, self)).collect::<Result<_, _>>()?;
+                return Ok(Expr::Call { function: *function, args });
+            }
+            let what = if method { "method" } else { "function" };
+            let known = library::names().chain(self.functions.keys().map(String::as_str));
+            let near = nearest(name, known);
+            let hint = near.map_or_else(String::new, |near| format!(", did you mean {near}?"));
+            return Err(wrong(at, format!("there is no {what} {name}{hint}")));
+        };
+        let compares = matches!(&**name, "min" | "max" | "clamp" | "inRange" | "equals" | "isBefore" | "isAfter");
+        let args = args.iter().map(|arg| if compares { self.compared(arg) } else { lower(arg, self) });
+        let args = args.collect::<Result<Vec<_>, _>>()?;
+        let args = if entry.name == "concat" { self.as_texts(args) } else { args };
+        entry.make(args).map_err(|message| wrong(span, message))
+    }
+
+    fn as_texts(&self, args: Vec<Expr>) -> Vec<Expr> {
+        let as_text = |arg: Expr| match self.family(&arg) {
+            Family::Text | Family::Unknown => arg,
+            _ => cast(arg, DataType::Utf8),
+        };
+        args.into_iter().map(as_text).collect()
+    }
+
+    fn cast(&self, input: &Ast, to: &Ast, named: &[(Arc<str>, Ast)]) -> Lowered {
+        let mut strict = true;
+        for (key, value) in named {
+            match (&**key, &value.kind) {
+                ("strict", Kind::Literal(Literal::Bool(given), None)) => strict = *given,
+                ("strict", _) => return Err(wrong(value.span, "strict is true or false")),
+                _ => return Err(wrong(value.span, format!("cast has no argument {key}; it has strict"))),
+            }
+        }
+        let to = vocabulary::type_of(to).map_err(|message| wrong(to.span, message))?;
+        Ok(Expr::Cast { input: Arc::new(lower(input, self)?), to, strict })
+    }
+
+    /// `X_[i-1]`: the value of a row at a fixed distance.
+    fn indexed(&self, subject: &Ast, index: &Ast, span: Span) -> Lowered {
+        let Kind::Name(name) = &subject.kind else {
+            return Err(wrong(
+                span,
+                "an index takes a neighbour of a column, X_[i-1]; values that are lists are not indexed",
+            ));
+        };
+        let base = name.strip_suffix('_').filter(|base| !base.is_empty() && !self.is_column(name));
+        let Some(base) = base else {
+            return Err(wrong(
+                span,
+                format!("an index takes a neighbour of a column, {name}_[i-1]; {name} is no array"),
+            ));
+        };
+        if let Some(schema) = self.columns.filter(|_| !self.is_column(base)) {
+            return Err(self.unknown(base, subject.span, schema));
+        }
+        match self.distance(index) {
+            Some(0) => Ok(Expr::column(base)),
+            Some(distance) => {
+                let function = Function::Shift { by: distance.checked_neg().unwrap_or(i64::MAX) };
+                Ok(one(function, Expr::column(base)))
+            }
+            None => {
+                let message = format!(
+                    "the index must be i plus or minus a constant, {name}[i-1]; for other windows use shift(n) or update_by"
+                );
+                Err(wrong(index.span, message))
+            }
+        }
+    }
+
+    /// The constant `c` of `i + c`.
+    fn distance(&self, index: &Ast) -> Option<i64> {
+        let is_row =
+            |ast: &Ast| matches!(&ast.kind, Kind::Name(name) if matches!(&**name, "i" | "ii") && !self.is_column(name));
+        let constant = |ast: &Ast| match &ast.kind {
+            Kind::Literal(Literal::Int(value), _) => Some(*value),
+            Kind::Name(name) => match self.values.get(&**name) {
+                Some(Literal::Int(value)) if !self.is_column(name) => Some(*value),
+                _ => None,
+            },
+            _ => None,
+        };
+        match &index.kind {
+            _ if is_row(index) => Some(0),
+            Kind::Operator(Function::Add, args) => {
+                let rows = args.iter().filter(|arg| is_row(arg)).count();
+                let mut distance = 0_i64;
+                for arg in args.iter().filter(|arg| !is_row(arg)) {
+                    distance = distance.checked_add(constant(arg)?)?;
+                }
+                (rows == 1).then_some(distance)
+            }
+            Kind::Operator(Function::Subtract, args) => {
+                let (first, rest) = args.split_first()?;
+                let mut distance = self.distance(first)?;
+                for arg in rest {
+                    distance = distance.checked_sub(constant(arg)?)?;
+                }
+                Some(distance)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A variable's number is Int64 or Float64, whatever stands beside it.
+fn typed(value: Literal) -> Expr {
+    match value {
+        Literal::Int(_) => cast(Expr::Literal(value), DataType::Int64),
+        Literal::Float(_) => cast(Expr::Literal(value), DataType::Float64),
+        other => Expr::Literal(other),
+    }
+}
+
+fn is_null(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal(Literal::Null | Literal::TypedNull(_)))
+}

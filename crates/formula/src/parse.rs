@@ -1,0 +1,462 @@
+//! The grammar: words to a tree, by precedence. Nothing is looked up here.
+//!
+//! ```text
+//! formula  = [ name "=" ] choice
+//! choice   = binary [ "?" choice ":" choice ]
+//! binary   = unary { operator unary }            || && | ^ & (== !=) (< <= > >= match) (<< >>) (+ -) (* / // %)
+//! match    = ["icase"] ["not"] "in" list | ["icase"] ["not"] "includes" ("any" | "all") list
+//! unary    = ("-" | "+" | "!" | "~" | "not" | cast) unary | power
+//! power    = postfix [ "**" unary ]
+//! postfix  = primary { "." name [ arguments ] | "[" choice "]" }
+//! primary  = name [ arguments ] | number | text | quoted | "(" choice ")"
+//! ```
+
+use std::sync::Arc;
+
+use arrow_schema::DataType;
+
+use crate::ast::{Ast, Kind, MAX_DEPTH, Match, Matched, too_deep};
+use crate::function::Function;
+use crate::lex::{Mistake, Span, Token, words};
+use crate::literal::Literal;
+use crate::quoted;
+use crate::vocabulary;
+
+/// The longest formula, in bytes.
+pub const MAX_TEXT: usize = 64 * 1024;
+
+/// A whole formula.
+#[derive(Clone, Debug)]
+pub(crate) struct Parsed {
+    /// The name it assigns to, if it does.
+    pub(crate) name: Option<Arc<str>>,
+    pub(crate) body: Ast,
+}
+
+/// What is read: in a filter a lone `=` is equality, else it is an assignment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    /// The value of a column, `Y = X * 2`.
+    Column,
+    /// A condition, `X = 2`.
+    Filter,
+}
+
+pub(crate) fn parse(text: &str, purpose: Purpose) -> Result<Parsed, Mistake> {
+    if text.len() > MAX_TEXT {
+        let message = format!("a formula has at most {MAX_TEXT} bytes, this one {}", text.len());
+        return Err(Mistake::new(Span { start: 0, end: 0 }, message));
+    }
+    let mut parser = Parser { text, words: words(text)?, at: 0, depth: 0, brackets: 0, purpose };
+    let mut name = None;
+    if purpose == Purpose::Column && parser.kind() == &Token::Name && parser.words[1].0 == Token::Sign("=") {
+        name = Some(parser.here().into());
+        if RESERVED.contains(&parser.here()) {
+            return Err(parser.expected("the name of a new column"));
+        }
+        parser.at += 2;
+    }
+    if parser.kind() == &Token::End {
+        return Err(parser.expected("an expression"));
+    }
+    let body = parser.choice()?;
+    match parser.kind() {
+        Token::End => Ok(Parsed { name, body }),
+        Token::Sign("=") => {
+            let message = "a lone = stands only after the name of a new column; equality is ==";
+            Err(Mistake::new(parser.span(), message))
+        }
+        _ => Err(parser.expected("an operator or the end")),
+    }
+}
+
+/// Words that are never names.
+pub(crate) const RESERVED: &[&str] =
+    &["and", "or", "not", "in", "icase", "includes", "true", "false", "True", "False", "null", "None"];
+
+struct Parser<'a> {
+    text: &'a str,
+    words: Vec<(Token, Span)>,
+    at: usize,
+    depth: u32,
+    /// Open brackets of calls, where a comma ends an argument.
+    brackets: u32,
+    purpose: Purpose,
+}
+
+/// Levels of binary operators, loose to tight.
+const LEVELS: &[&[(&str, Function)]] = &[
+    &[("||", Function::Or), ("or", Function::Or)],
+    &[("&&", Function::And), ("and", Function::And)],
+    &[("|", Function::Or)],
+    &[("^", Function::Xor)],
+    &[("&", Function::And)],
+    &[("==", Function::Equal), ("!=", Function::NotEqual)],
+    &[("<", Function::Less), ("<=", Function::LessEqual), (">", Function::Greater), (">=", Function::GreaterEqual)],
+    &[("<<", Function::ShiftLeft), (">>", Function::ShiftRight)],
+    &[("+", Function::Add), ("-", Function::Subtract)],
+    &[("*", Function::Multiply), ("/", Function::Divide), ("//", Function::FloorDivide), ("%", Function::Modulo)],
+];
+const EQUALITY: usize = 5;
+const ORDER: usize = 6;
+const SHIFT: usize = 7;
+
+impl<'a> Parser<'a> {
+    fn kind(&self) -> &Token {
+        &self.words[self.at].0
+    }
+
+    fn span(&self) -> Span {
+        self.words[self.at].1
+    }
+
+    /// The text of the present word.
+    fn here(&self) -> &'a str {
+        let span = self.span();
+        &self.text[span.start..span.end]
+    }
+
+    fn is_sign(&self, sign: &str) -> bool {
+        matches!(self.kind(), Token::Sign(found) if *found == sign)
+    }
+
+    fn is_word(&self, word: &str) -> bool {
+        *self.kind() == Token::Name && self.here() == word
+    }
+
+    /// Whether the word after this one is `word`.
+    fn next_is_word(&self, word: &str) -> bool {
+        matches!(self.words.get(self.at + 1), Some((Token::Name, span)) if &self.text[span.start..span.end] == word)
+    }
+
+    fn accept(&mut self, sign: &str) -> bool {
+        let found = self.is_sign(sign);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn accept_word(&mut self, word: &str) -> bool {
+        let found = self.is_word(word);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn expected(&self, what: &str) -> Mistake {
+        let found = match self.kind() {
+            Token::End => "the formula ends".to_owned(),
+            _ => format!("found {}", self.here()),
+        };
+        Mistake::new(self.span(), format!("expected {what}, {found}"))
+    }
+
+    fn expect(&mut self, sign: &'static str, after: &str) -> Result<Span, Mistake> {
+        let span = self.span();
+        if self.accept(sign) { Ok(span) } else { Err(self.expected(&format!("{sign} {after}"))) }
+    }
+
+    /// Runs `parse` one level deeper.
+    fn deeper(&mut self, parse: impl FnOnce(&mut Self) -> Result<Ast, Mistake>) -> Result<Ast, Mistake> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(too_deep(self.span()));
+        }
+        let parsed = parse(self);
+        self.depth -= 1;
+        parsed
+    }
+
+    fn choice(&mut self) -> Result<Ast, Mistake> {
+        let condition = self.binary(0)?;
+        if !self.accept("?") {
+            return Ok(condition);
+        }
+        let then = self.deeper(Self::choice)?;
+        self.expect(":", "and the other value of the ?")?;
+        let otherwise = self.deeper(Self::choice)?;
+        let span = condition.span.to(otherwise.span);
+        Ast::new(Kind::Choice(Box::new([condition, then, otherwise])), span)
+    }
+
+    /// The operator of this level that stands here.
+    fn operator(&self, level: usize) -> Option<Function> {
+        let found = match self.kind() {
+            Token::Sign(sign) => *sign,
+            Token::Name => self.here(),
+            _ => return None,
+        };
+        let lone = level == EQUALITY && found == "=" && self.purpose == Purpose::Filter;
+        if lone {
+            return Some(Function::Equal);
+        }
+        LEVELS[level].iter().find(|(sign, _)| *sign == found).map(|(_, function)| *function)
+    }
+
+    /// The tightest level at or above `level` of the operator that stands here.
+    fn binary(&mut self, level: usize) -> Result<Ast, Mistake> {
+        // Precedence climbing: one call an operand, whatever the number of levels.
+        let mut left = self.unary()?;
+        loop {
+            if level <= ORDER
+                && let Some(how) = self.match_words()?
+            {
+                left = self.matched(left, how)?;
+                continue;
+            }
+            let Some((at, function)) =
+                (level..LEVELS.len()).find_map(|at| self.operator(at).map(|function| (at, function)))
+            else {
+                return Ok(left);
+            };
+            self.at += 1;
+            let right = self.binary(at + 1)?;
+            left = left.extended(function, right)?;
+            // What binds tighter than this operator was read by its right side; looser ones come next.
+        }
+    }
+
+    /// `in`, `not in`, `icase in`, `icase not in`, `includes any`, …
+    fn match_words(&mut self) -> Result<Option<Match>, Mistake> {
+        let starts = self.is_word("in") || self.is_word("icase") || self.is_word("includes");
+        if !starts && !(self.is_word("not") && (self.next_is_word("in") || self.next_is_word("includes"))) {
+            return Ok(None);
+        }
+        let ignore_case = self.accept_word("icase");
+        let not = self.accept_word("not");
+        let how = if self.accept_word("in") {
+            Matched::In
+        } else if self.accept_word("includes") {
+            match (self.accept_word("any"), self.accept_word("all")) {
+                (true, _) => Matched::IncludesAny,
+                (_, true) => Matched::IncludesAll,
+                _ => return Err(self.expected("any or all after includes")),
+            }
+        } else {
+            return Err(self.expected("in or includes"));
+        };
+        Ok(Some(Match { how, ignore_case, not }))
+    }
+
+    fn matched(&mut self, subject: Ast, how: Match) -> Result<Ast, Mistake> {
+        let mut items = Vec::new();
+        let mut end = self.span();
+        let close = if self.is_sign("[") {
+            Some("]")
+        } else if self.is_sign("(") {
+            Some(")")
+        } else {
+            None
+        };
+        if let Some(close) = close {
+            self.at += 1;
+            let outer = std::mem::take(&mut self.brackets);
+            if !self.is_sign(close) {
+                items = self.list()?;
+            }
+            self.brackets = outer;
+            end = self.expect(close, "after the list")?;
+        } else if self.brackets > 0 {
+            // Inside a call the comma belongs to the call.
+            items.push(self.binary(SHIFT)?);
+        } else {
+            items = self.list()?;
+        }
+        end = items.last().map_or(end, |item: &Ast| if item.span.end > end.end { item.span } else { end });
+        let span = subject.span.to(end);
+        Ast::new(Kind::Match(Box::new(subject), how, items), span)
+    }
+
+    fn list(&mut self) -> Result<Vec<Ast>, Mistake> {
+        let mut items = vec![self.binary(SHIFT)?];
+        while self.accept(",") {
+            items.push(self.binary(SHIFT)?);
+        }
+        Ok(items)
+    }
+
+    fn unary(&mut self) -> Result<Ast, Mistake> {
+        let start = self.span();
+        if self.is_sign("-")
+            && let (Token::Number(literal, data_type), span) = &self.words[self.at + 1]
+            && !matches!(self.words.get(self.at + 2), Some((Token::Sign("**" | "." | "["), _)))
+        {
+            let negative = match literal {
+                Literal::Int(value) => Some(Literal::Int(-value)),
+                Literal::Float(value) => Some(Literal::Float(-value)),
+                Literal::UInt(value) if *value == 1 << 63 => Some(Literal::Int(i64::MIN)),
+                _ => None,
+            };
+            if let Some(negative) = negative {
+                let made = Ast::new(Kind::Literal(negative, data_type.clone()), start.to(*span));
+                self.at += 2;
+                return made;
+            }
+        }
+        let function = match self.kind() {
+            Token::Sign("-") => Some(Function::Negate),
+            Token::Sign("!" | "~") => Some(Function::Not),
+            Token::Name if self.here() == "not" => Some(Function::Not),
+            Token::Sign("+") => {
+                self.at += 1;
+                return self.deeper(Self::unary);
+            }
+            Token::Sign("(") => None,
+            _ => return self.power(),
+        };
+        if let Some(function) = function {
+            self.at += 1;
+            let operand = self.deeper(Self::unary)?;
+            let span = start.to(operand.span);
+            return Ast::new(Kind::Operator(function, vec![operand]), span);
+        }
+        match self.cast_type() {
+            Some((data_type, words)) => {
+                self.at += words;
+                let operand = self.deeper(Self::unary)?;
+                let span = start.to(operand.span);
+                Ast::new(Kind::Cast(data_type, Box::new(operand)), span)
+            }
+            None => self.power(),
+        }
+    }
+
+    /// `(type)` before something that can be cast, and how many words it is.
+    fn cast_type(&self) -> Option<(DataType, usize)> {
+        let word = |ahead: usize| self.words.get(self.at + ahead).map(|(token, _)| token);
+        let Some((Token::Name, span)) = self.words.get(self.at + 1) else { return None };
+        let name = &self.text[span.start..span.end];
+        let (data_type, words) = if name == "decimal" && word(2) == Some(&Token::Sign("(")) {
+            let (Some(Token::Number(Literal::Int(precision), None)), Some(Token::Number(Literal::Int(scale), None))) =
+                (word(3), word(5))
+            else {
+                return None;
+            };
+            if word(4) != Some(&Token::Sign(",")) || word(6) != Some(&Token::Sign(")")) {
+                return None;
+            }
+            (vocabulary::decimal_type(*precision, *scale)?, 7)
+        } else {
+            (vocabulary::cast_type(name)?, 2)
+        };
+        if word(words) != Some(&Token::Sign(")")) {
+            return None;
+        }
+        let castable = matches!(
+            word(words + 1)?,
+            Token::Name | Token::Number(..) | Token::Text(_) | Token::Quoted(_) | Token::Sign("(" | "!" | "~" | "-")
+        );
+        // After `(name)` a word that continues an expression makes it a column in brackets.
+        let continues = matches!(self.words.get(self.at + words + 1), Some((Token::Name, span))
+            if matches!(&self.text[span.start..span.end], "in" | "icase" | "includes" | "and" | "or" | "not"));
+        (castable && !continues).then_some((data_type, words + 1))
+    }
+
+    fn power(&mut self) -> Result<Ast, Mistake> {
+        let base = self.postfix()?;
+        if !self.accept("**") {
+            return Ok(base);
+        }
+        let exponent = self.deeper(Self::unary)?;
+        let span = base.span.to(exponent.span);
+        Ast::new(Kind::Operator(Function::Power, vec![base, exponent]), span)
+    }
+
+    fn postfix(&mut self) -> Result<Ast, Mistake> {
+        let mut subject = self.primary()?;
+        loop {
+            if self.accept(".") {
+                if self.kind() != &Token::Name {
+                    return Err(self.expected("the name of a method or a field after the point"));
+                }
+                let (name, at): (Arc<str>, Span) = (self.here().into(), self.span());
+                self.at += 1;
+                if self.is_sign("(") {
+                    let (mut args, named, end) = self.arguments(&name)?;
+                    let span = subject.span.to(end);
+                    args.insert(0, subject);
+                    subject = Ast::new(Kind::Call { name, at, method: true, args, named }, span)?;
+                } else {
+                    let span = subject.span.to(at);
+                    subject = Ast::new(Kind::Field(Box::new(subject), name, at), span)?;
+                }
+            } else if self.accept("[") {
+                let index = self.bracketed(0)?;
+                let end = self.expect("]", "after the index")?;
+                let span = subject.span.to(end);
+                subject = Ast::new(Kind::Index(Box::new(subject), Box::new(index)), span)?;
+            } else {
+                return Ok(subject);
+            }
+        }
+    }
+
+    /// An expression between brackets; `calls` is 1 between those of a call.
+    fn bracketed(&mut self, calls: u32) -> Result<Ast, Mistake> {
+        let outer = std::mem::replace(&mut self.brackets, calls);
+        let inner = self.deeper(Self::choice);
+        self.brackets = outer;
+        inner
+    }
+
+    #[allow(clippy::type_complexity, reason = "arguments, named arguments, and where they end")]
+    fn arguments(&mut self, name: &str) -> Result<(Vec<Ast>, Vec<(Arc<str>, Ast)>, Span), Mistake> {
+        self.at += 1;
+        let (mut args, mut named) = (Vec::new(), Vec::new());
+        if !self.is_sign(")") {
+            loop {
+                if self.kind() == &Token::Name && self.words[self.at + 1].0 == Token::Sign("=") && name == "cast" {
+                    let key = self.here().into();
+                    self.at += 2;
+                    named.push((key, self.bracketed(1)?));
+                } else {
+                    args.push(self.bracketed(1)?);
+                }
+                if !self.accept(",") {
+                    break;
+                }
+            }
+        }
+        let end = self.expect(")", &format!("or , in the arguments of {name}"))?;
+        Ok((args, named, end))
+    }
+
+    fn primary(&mut self) -> Result<Ast, Mistake> {
+        let span = self.span();
+        let kind = match self.kind() {
+            Token::Number(literal, data_type) => Kind::Literal(literal.clone(), data_type.clone()),
+            Token::Text(text) => Kind::Literal(Literal::Str(Arc::clone(text)), None),
+            Token::Quoted(text) => match quoted::meaning(text) {
+                Ok(quoted::Meaning::Literal(literal)) => Kind::Literal(literal, None),
+                Ok(quoted::Meaning::Period(period)) => Kind::Period(period),
+                Err(message) => return Err(Mistake::new(span, message)),
+            },
+            Token::Name => return self.name(),
+            Token::Sign("(") => {
+                self.at += 1;
+                let inner = self.bracketed(0)?;
+                let end = self.expect(")", "to close the bracket")?;
+                return Ok(Ast { span: span.to(end), ..inner });
+            }
+            _ => return Err(self.expected("a value")),
+        };
+        self.at += 1;
+        Ast::new(kind, span)
+    }
+
+    fn name(&mut self) -> Result<Ast, Mistake> {
+        let (name, span) = (self.here(), self.span());
+        let kind = match name {
+            "true" | "True" => Kind::Literal(Literal::Bool(true), None),
+            "false" | "False" => Kind::Literal(Literal::Bool(false), None),
+            "null" | "None" => Kind::Literal(Literal::Null, None),
+            _ if RESERVED.contains(&name) => return Err(self.expected("a value")),
+            _ => Kind::Name(name.into()),
+        };
+        self.at += 1;
+        if matches!(kind, Kind::Name(_)) && self.is_sign("(") {
+            let (args, named, end) = self.arguments(name)?;
+            let call = Kind::Call { name: name.into(), at: span, method: false, args, named };
+            return Ast::new(call, span.to(end));
+        }
+        Ast::new(kind, span)
+    }
+}

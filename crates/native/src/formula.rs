@@ -1,0 +1,78 @@
+//! Formula strings: parsed once, lowered for a table or for none, with the caller's variables.
+
+use std::collections::HashMap;
+
+use arrow_schema::DataType;
+use formula::{Error, Formula, Literal, Names, Purpose};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::error;
+use crate::expr::{PyExpr, literal};
+use crate::table::PyTable;
+use crate::udf::PyUdf;
+
+/// A parsed formula.
+#[pyclass(frozen, name = "Formula", module = "tickframe._native")]
+pub struct PyFormula {
+    formula: Formula,
+    filter: bool,
+}
+
+#[pymethods]
+impl PyFormula {
+    /// `operation` is the method the user called.
+    #[new]
+    fn new(text: &str, filter: bool, operation: &str) -> PyResult<PyFormula> {
+        let purpose = if filter { Purpose::Filter } else { Purpose::Column };
+        let formula = Formula::parse(text, purpose).map_err(|wrong| error::formula_text(operation, &wrong))?;
+        Ok(PyFormula { formula, filter })
+    }
+
+    /// The names that may be variables.
+    fn names(&self) -> Vec<&str> {
+        self.formula.names()
+    }
+
+    /// The name of the column it makes, if it says so.
+    fn output_name(&self) -> Option<&str> {
+        self.formula.output_name()
+    }
+
+    /// The expression it means, over a table's columns or with every name open. Variables that are no
+    /// values (modules, tables) are left out.
+    #[pyo3(signature = (operation, values, functions, table))]
+    fn lower(
+        &self,
+        operation: &str,
+        values: &Bound<'_, PyDict>,
+        functions: HashMap<String, Bound<'_, PyUdf>>,
+        table: Option<&Bound<'_, PyTable>>,
+    ) -> PyResult<PyExpr> {
+        let schema = table.map(|table| table.get().usable().map(|table| table.canonical().clone())).transpose()?;
+        let mut known: HashMap<String, Literal> = HashMap::new();
+        for (name, value) in values.iter() {
+            let name: String = name.extract()?;
+            let is_column = schema.as_ref().is_some_and(|schema| schema.field_with_name(&name).is_ok());
+            if !is_column && let Ok(value) = literal(&value) {
+                known.insert(name, value);
+            }
+        }
+        let functions = functions.into_iter().map(|(name, function)| (name, function.get().0)).collect();
+        let names = Names { columns: schema.as_deref(), values: &known, functions: &functions };
+        let Some(schema) = &schema else {
+            return self.formula.lower(&names).map(PyExpr).map_err(|wrong| error::formula_text(operation, &wrong));
+        };
+        let (expr, bound) =
+            self.formula.check(&names, schema).map_err(|wrong| error::formula_text(operation, &wrong))?;
+        if self.filter && !matches!(bound.data_type(), DataType::Boolean | DataType::Null) {
+            let wrong = self.formula.wrong(Error::Type {
+                function: "a filter".to_owned(),
+                types: vec![bound.data_type().to_string()],
+                advice: "it must be Boolean: compare the value with something".to_owned(),
+            });
+            return Err(error::formula_text(operation, &wrong));
+        }
+        Ok(PyExpr(expr))
+    }
+}

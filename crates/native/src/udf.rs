@@ -1,0 +1,141 @@
+//! Functions of the user: a Python callable as a function of expressions, called once a chunk under
+//! one hold of the GIL.
+//!
+//! What is registered lives as long as the process, so no node of the engine ever drops the last
+//! reference to a Python object.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{DataType, Field, Schema};
+use formula::{Expr, Function, Host, HostFailure, HostId, Payload};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+
+use crate::dtype::{from_spec, to_spec};
+use crate::error;
+use crate::expr::PyExpr;
+use crate::table::PyColumn;
+use crate::{data, numpy};
+
+/// The exception of a user's function, kept to be raised as the cause.
+pub struct Fault(pub Py<PyAny>);
+
+/// A registered function.
+#[pyclass(frozen, name = "Udf", module = "tickframe._native")]
+pub struct PyUdf(pub Function);
+
+#[pymethods]
+impl PyUdf {
+    /// `call(columns, rows)` gives values, and which rows are null or None. `returns` is a type, or a
+    /// callable that is given the types of the arguments and gives one.
+    #[new]
+    fn new(name: String, call: Py<PyAny>, returns: &Bound<'_, PyAny>, ordered: bool) -> PyResult<PyUdf> {
+        let returns = match returns.cast::<PyTuple>() {
+            Ok(spec) => Returns::Always(from_spec(spec)?),
+            Err(_) => Returns::Asked(returns.clone().unbind()),
+        };
+        Ok(PyUdf(HostId::register(Arc::new(PythonFunction { name, call, returns, ordered }))))
+    }
+
+    fn expr(&self, args: Vec<Bound<'_, PyExpr>>) -> PyResult<PyExpr> {
+        let args = args.iter().map(|arg| arg.get().0.clone()).collect();
+        Expr::call(self.0, args).map(PyExpr).map_err(|wrong| error::formula("udf", &wrong, None))
+    }
+}
+
+enum Returns {
+    Always(DataType),
+    Asked(Py<PyAny>),
+}
+
+struct PythonFunction {
+    name: String,
+    call: Py<PyAny>,
+    returns: Returns,
+    ordered: bool,
+}
+
+impl Host for PythonFunction {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn returns(&self, args: &[DataType]) -> Result<DataType, String> {
+        match &self.returns {
+            Returns::Always(data_type) => Ok(data_type.clone()),
+            Returns::Asked(ask) => Python::attach(|py| {
+                let specs = args.iter().map(|arg| to_spec(py, arg)).collect::<PyResult<Vec<_>>>()?;
+                let spec = ask.bind(py).call1((PyList::new(py, specs)?,))?;
+                from_spec(spec.cast::<PyTuple>()?)
+            })
+            .map_err(|raised: PyErr| raised.to_string()),
+        }
+    }
+
+    fn is_ordered(&self) -> bool {
+        self.ordered
+    }
+
+    fn call(&self, args: &[ArrayRef], rows: usize) -> Result<ArrayRef, HostFailure> {
+        Python::attach(|py| self.run(py, args, rows).map_err(|raised| failure(py, &raised)))
+    }
+}
+
+impl PythonFunction {
+    fn run(&self, py: Python<'_>, args: &[ArrayRef], rows: usize) -> PyResult<ArrayRef> {
+        let columns: Vec<PyColumn> = args.iter().map(exported).collect::<PyResult<_>>()?;
+        let given = self.call.bind(py).call1((columns, rows))?;
+        let (values, missing): (Bound<'_, PyAny>, Option<Bound<'_, PyAny>>) = given.extract()?;
+        let array = self.imported(py, &values)?;
+        match missing {
+            Some(missing) if array.len() == rows => {
+                let missing = numpy::import(&missing)?
+                    .ok_or_else(|| error::UdfError::new_err("the rows without a value are told by booleans"))?;
+                arrow_select::nullif::nullif(&array, missing.as_boolean()).map_err(error::arrow)
+            }
+            _ => Ok(array),
+        }
+    }
+
+    /// The values in the type that was promised, or in their own where the function was asked.
+    fn imported(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
+        let columns = PyDict::new(py);
+        columns.set_item("result", values)?;
+        let schema = match &self.returns {
+            Returns::Always(data_type) => {
+                Some(Arc::new(Schema::new(vec![Field::new("result", data_type.clone(), true)])))
+            }
+            Returns::Asked(_) => None,
+        };
+        let batch = data::import(&self.name, columns.as_any(), schema.as_ref())?.one_batch()?;
+        Ok(Arc::clone(batch.column(0)))
+    }
+}
+
+/// Computed strings leave as plain ones: few kernels know views.
+fn exported(array: &ArrayRef) -> PyResult<PyColumn> {
+    let plain = match array.data_type() {
+        DataType::Utf8View => DataType::Utf8,
+        DataType::BinaryView => DataType::Binary,
+        other => other.clone(),
+    };
+    let array = if plain == *array.data_type() {
+        Arc::clone(array)
+    } else {
+        arrow_cast::cast(array, &plain).map_err(error::arrow)?
+    };
+    Ok(PyColumn::of(Field::new("argument", plain, true), array))
+}
+
+/// What the Python wrapper raised: a `UdfError` that knows the row, from the user's own exception.
+fn failure(py: Python<'_>, raised: &PyErr) -> HostFailure {
+    let value = raised.value(py);
+    let row = value.getattr("row").and_then(|row| row.extract::<usize>()).ok();
+    let cause = raised
+        .cause(py)
+        .map_or_else(|| value.clone().into_any().unbind(), |cause| cause.value(py).clone().into_any().unbind());
+    let message = value.str().map_or_else(|_| "it raised".to_owned(), |text| text.to_string());
+    HostFailure { row, message, payload: Payload(Arc::new(Fault(cause))) }
+}

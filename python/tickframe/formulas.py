@@ -1,0 +1,115 @@
+"""Formula strings: ``"Y = X * 2"``, Deephaven's grammar over the kernels of expressions.
+
+A name in a formula is a column first, then a variable of the caller, whose value is taken when the formula is
+read. Methods with Deephaven's names (`where`, `update`, `view`) take strings as formulas; `formula` makes an
+expression of one anywhere else.
+
+>>> import tickframe as tf
+>>> t = tf.table({"X": [1, 2, 3], "S": ["a", "b", "c"]})
+>>> limit = 1
+>>> t.where("X > limit").update(["Y = X * 2", "Z = S + Y"]).to_dicts()
+[{'X': 2, 'S': 'b', 'Y': 4, 'Z': 'b4'}, {'X': 3, 'S': 'c', 'Y': 6, 'Z': 'c6'}]
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from tickframe import _native
+from tickframe.errors import FormulaError
+from tickframe.expr import Expr, flatten, into_expr
+from tickframe.udfs import recognised
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import FrameType
+
+__all__ = ["Formula", "formula"]
+
+
+class Formula(Expr):
+    """An expression made of a text. Given to a method of a table it is read again for that table's columns."""
+
+    __slots__ = ("_functions", "_parsed", "_values")
+
+    def __init__(self, text: str, frame: FrameType, operation: str, *, filter: bool = False) -> None:
+        self._parsed = _native.Formula(text, filter, operation)
+        self._values = _scope(self._parsed.names(), frame)
+        functions = ((name, recognised(value)) for name, value in self._values.items())
+        self._functions = {name: function._native for name, function in functions if function is not None}
+        super().__init__(self._parsed.lower(operation, self._values, self._functions, None))
+
+    def _over(self, table: _native.Table, operation: str) -> _native.Expr:
+        return self._parsed.lower(operation, self._values, self._functions, table)
+
+
+def formula(text: str) -> Expr:
+    """The expression that a formula means: ``"X * 2"``, or with a name for its value, ``"Y = X * 2"``.
+
+    Names are columns of the table it is used with; those that are none there are variables of the caller, with
+    the values that they have now.
+
+    >>> import tickframe as tf
+    >>> tf.formula("Y = X > 2 ? `big` : `small`")
+    when((col("X") > 2)).then(lit("big")).otherwise(lit("small")).alias("Y")
+
+    Raises:
+        FormulaError: a text that is no formula; it shows the place, and carries ``text`` and ``span``.
+    """
+    return Formula(text, sys._getframe(1), "formula")
+
+
+_COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
+
+
+def _scope(names: Iterable[str], frame: FrameType) -> dict[str, object]:
+    """The caller's variables among these names: local ones, those around a comprehension, then global ones."""
+    spaces = [frame.f_locals]
+    inner: FrameType | None = frame
+    while inner is not None and inner.f_code.co_name in _COMPREHENSIONS:
+        inner = inner.f_back
+        if inner is not None:
+            spaces.append(inner.f_locals)
+    spaces.append(frame.f_globals)
+    return {name: space[name] for name in names for space in reversed(spaces) if name in space}
+
+
+def over(item: Expr, table: _native.Table, operation: str) -> _native.Expr:
+    """An argument of a table's method: a formula is read for the table's columns."""
+    return item._over(table, operation) if isinstance(item, Formula) else item._native
+
+
+def where(table: _native.Table, filters: Iterable[object], frame: FrameType) -> _native.Table:
+    """`Table.where`, whose strings are formulas."""
+    made = []
+    for item in flatten(filters):
+        predicate = Formula(item, frame, "where", filter=True) if isinstance(item, str) else into_expr(item)
+        made.append(over(predicate, table, "where"))
+    return _native.where_("where", table, made) if made else table
+
+
+def update(
+    table: _native.Table, formulas: Iterable[object], frame: FrameType, operation: str
+) -> tuple[_native.Table, list[str]]:
+    """`Table.update`: each formula sees the columns of the table and those to its left. Gives the new names too."""
+    batch: dict[str, _native.Expr] = {}
+    names: list[str] = []
+    for item in flatten(formulas):
+        if isinstance(item, str):
+            made: Expr = Formula(item, frame, operation)
+        else:
+            made = into_expr(item)
+        name, reads = made._native.output_name(), made._native.columns()
+        if isinstance(made, Formula):
+            given = made._parsed.output_name()
+            if given is None:
+                error = FormulaError(f"{operation}: a new column needs a name: New = {item}\n  {item}\n  ^")
+                error.text, error.span = str(item), (0, 1)
+                raise error
+            name, reads = given, made._parsed.names()
+        if name in batch or not batch.keys().isdisjoint(reads):
+            table, batch = _native.with_columns(table, list(batch.values())), {}
+        batch[name] = over(made, table, operation)
+        names.append(name)
+    return (_native.with_columns(table, list(batch.values())) if batch else table), names

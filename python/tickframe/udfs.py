@@ -1,0 +1,276 @@
+"""User functions in expressions: ``@tf.udf``.
+
+A vectorised function is called once a chunk, with pyarrow or NumPy arrays, a scalar one once a row in a loop under
+one hold of the GIL. Both stand anywhere in an expression, and by their name in a formula.
+
+>>> import tickframe as tf
+>>> @tf.udf(returns=tf.Float64, on="numpy", stateful=False)
+... def half(x):
+...     return x / 2
+>>> def shout(word: str) -> str:
+...     return word.upper() + "!"
+>>> t = tf.table({"x": [1, 2, None], "s": ["a", None, "c"]})
+>>> t.select(half("x").alias("h"), tf.formula("S = shout(s)")).to_dict()
+{'h': [0.5, 1.0, None], 'S': ['A!', None, 'C!']}
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+import typing
+import weakref
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+
+from tickframe import _native
+from tickframe.dtypes import DataType, DataTypeLike, from_spec
+from tickframe.dtypes import dtype as as_dtype
+from tickframe.errors import UdfError
+from tickframe.expr import Expr, IntoExpr, into_expr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Udf", "udf"]
+
+Specs: TypeAlias = "list[tuple[Any, ...]]"
+Body: TypeAlias = "Callable[[list[_native.Column], int], tuple[Any, Any]]"
+
+
+class Udf:
+    """A function of columns. Called with expressions, or names of columns, it gives an expression."""
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        returns: DataTypeLike | None,
+        on: Literal["arrow", "numpy"],
+        *,
+        scalar: bool,
+        stateful: bool,
+    ) -> None:
+        if on not in {"arrow", "numpy"}:
+            raise ValueError(f'udf: on must be "arrow" or "numpy", not {on!r}')
+        functools.update_wrapper(self, fn)
+        self._name = getattr(fn, "__name__", type(fn).__name__)
+        body: Body
+        if scalar:
+            hints = _hints(fn)
+            returns = hints.get("return") if returns is None else returns
+            if returns is None:
+                raise TypeError(f"udf: {self._name} does not say what it returns: give returns= or a type hint")
+            body = functools.partial(_scalar, fn, self._name, _takes_none(fn, hints))
+        else:
+            body = functools.partial(_arrow if on == "arrow" else _numpy, fn, self._name)
+        kind: Any
+        if returns is not None:
+            kind = as_dtype(_unwrapped(returns))._spec
+        elif on == "numpy" and not scalar:
+            kind = functools.partial(_asked, fn, self._name)
+        else:
+            raise TypeError(f"udf: {self._name} does not say what it returns: give returns=")
+        self._native = _native.Udf(self._name, body, kind, stateful)
+
+    def __call__(self, *columns: IntoExpr) -> Expr:
+        """The expression of its value for these columns; a bare string is a column."""
+        if not columns:
+            raise TypeError(
+                f"{self._name} needs a column at least: the rows it is called for are those of its arguments"
+            )
+        return Expr(self._native.expr([into_expr(column)._native for column in columns]))
+
+    def __repr__(self) -> str:
+        return f"<udf {self._name}>"
+
+
+@overload
+def udf(fn: Callable[..., Any], /) -> Udf: ...
+@overload
+def udf(
+    *,
+    returns: DataTypeLike | None = None,
+    on: Literal["arrow", "numpy"] = "arrow",
+    scalar: bool = False,
+    stateful: bool = True,
+) -> Callable[[Callable[..., Any]], Udf]: ...
+def udf(
+    fn: Callable[..., Any] | None = None,
+    /,
+    *,
+    returns: DataTypeLike | None = None,
+    on: Literal["arrow", "numpy"] = "arrow",
+    scalar: bool = False,
+    stateful: bool = True,
+) -> Udf | Callable[[Callable[..., Any]], Udf]:
+    """A Python function as a function of columns.
+
+    Args:
+        fn: the function; without it, `udf` is a decorator with arguments.
+        returns: the type of its result; a scalar function may say it by a type hint, a NumPy one need not.
+        on: what a vectorised function gets, pyarrow or NumPy arrays, one call a chunk. They are the engine's own
+            memory, to be read only. NumPy arrays hold NaN (or, for other than floats, anything) where a row is
+            null, and such a row is null in the result.
+        scalar: called once a row; a null argument skips the call and gives null unless its hint is Optional.
+        stateful: whether it keeps state or depends on the order of rows. Then its chunks come one after the
+            other, in order, and it is called for each place where it stands; else in any order, on any thread.
+
+    Raises:
+        TypeError: a function whose result's type is not known.
+    """
+    if fn is not None:
+        return recognised(fn) or Udf(fn, returns, on, scalar=scalar, stateful=stateful)
+    return lambda given: Udf(given, returns, on, scalar=scalar, stateful=stateful)
+
+
+_KNOWN: weakref.WeakKeyDictionary[Any, Udf] = weakref.WeakKeyDictionary()
+# Ufuncs take no weak references; there are few, and they live as long as their module.
+_UFUNCS: dict[Any, Udf] = {}
+
+
+def recognised(value: object) -> Udf | None:
+    """What a variable of the caller is as a function of columns, if it is one: a ufunc, or a function with hints."""
+    if isinstance(value, Udf):
+        return value
+    if type(value).__name__ in {"ufunc", "DUFunc"}:
+        known = _UFUNCS.get(value)
+        if known is None:
+            known = _UFUNCS[value] = Udf(typing.cast("Any", value), None, "numpy", scalar=False, stateful=False)
+        return known
+    if not isinstance(value, types.FunctionType) or _hints(value).get("return") is None:
+        return None
+    known = _KNOWN.get(value)
+    if known is None:
+        known = _KNOWN[value] = Udf(value, None, "arrow", scalar=True, stateful=True)
+    return known
+
+
+def _hints(fn: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(fn)
+    except (NameError, TypeError):
+        return {}
+
+
+def _is_optional(hint: object) -> bool:
+    return type(None) in typing.get_args(hint)
+
+
+def _unwrapped(hint: Any) -> Any:
+    """The type of ``T | None``."""
+    rest = [part for part in typing.get_args(hint) if part is not type(None)]
+    return rest[0] if _is_optional(hint) and len(rest) == 1 else hint
+
+
+def _takes_none(fn: Callable[..., Any], hints: dict[str, Any]) -> list[bool]:
+    try:
+        names = list(inspect.signature(fn).parameters)
+    except (TypeError, ValueError):
+        return []
+    return [_is_optional(hints.get(name)) for name in names]
+
+
+def _failed(name: str, args: str, why: Exception, row: int | None = None) -> UdfError:
+    error = UdfError(f"{name}({args}) raised {type(why).__name__}: {why}", row=row)
+    error.__cause__ = why
+    return error
+
+
+def _shown(values: tuple[object, ...]) -> str:
+    longest = 60
+    texts = (repr(value) for value in values)
+    return ", ".join(text if len(text) <= longest else text[:longest] + "…" for text in texts)
+
+
+def _scalar(
+    fn: Callable[..., Any], name: str, takes_none: list[bool], columns: list[_native.Column], rows: int
+) -> tuple[Any, None]:
+    """A loop over the rows."""
+    del rows
+    lists = [column.to_list("truncate") for column in columns]
+    skipping = [cells for cells, takes in zip(lists, [*takes_none, *[False] * len(lists)], strict=False) if not takes]
+    made: list[Any] = []
+    try:
+        # What was made stays in the list when a call raises: its length is the row.
+        if not any(None in cells for cells in skipping):
+            made.extend(map(fn, *lists))
+        else:
+            rows_checked = zip(zip(*lists, strict=True), zip(*skipping, strict=True), strict=True)
+            made.extend(None if None in checked else fn(*row) for row, checked in rows_checked)
+    except Exception as why:
+        at = len(made)
+        raise _failed(name, _shown(tuple(cells[at] for cells in lists)), why, at) from why
+    return made, None
+
+
+def _arrow(fn: Callable[..., Any], name: str, columns: list[_native.Column], rows: int) -> tuple[Any, None]:
+    """pyarrow arrays in, anything that is a column out."""
+    import pyarrow as pa
+
+    from tickframe.table import Column
+
+    arrays = [pa.array(Column(column)) for column in columns]
+    try:
+        return fn(*arrays), None
+    except Exception as why:
+        raise _failed(name, f"{rows} rows", why) from why
+
+
+def _numpy(fn: Callable[..., Any], name: str, columns: list[_native.Column], rows: int) -> tuple[Any, Any]:
+    """NumPy arrays in and out; a row that is null in an argument is null in the result."""
+    import numpy as np
+
+    missing: Any = None
+    arrays = []
+    for column in columns:
+        array, nulls = _array(column, np)
+        if nulls is not None:
+            missing = nulls if missing is None else missing | nulls
+        arrays.append(array)
+    try:
+        return np.asarray(fn(*arrays)), missing
+    except Exception as why:
+        raise _failed(name, f"{rows} rows", why) from why
+
+
+def _array(column: _native.Column, np: Any) -> tuple[Any, Any]:
+    """The cells as an array, and which are null."""
+    kind = from_spec(column.schema().specs()[0][1])
+    missing = column.missing()
+    nulls = None if missing is None else np.frombuffer(missing, dtype=bool)
+    code = _numpy_code(kind)
+    filled = nulls is not None and kind.is_float
+    raw: Any = None if code is None else column.raw() if filled else column.memory()
+    if raw is None:
+        cells = column.to_list("truncate")
+        return np.array(cells, dtype=bool if repr(kind) == "Boolean" and nulls is None else object), nulls
+    array = np.frombuffer(raw, dtype=code)
+    if filled:
+        array[nulls] = float("nan")
+    return array, nulls
+
+
+def _numpy_code(kind: DataType) -> str | None:
+    name, *rest = kind._spec
+    if name == "timestamp":
+        return f"datetime64[{rest[0]}]"
+    if name == "duration":
+        return f"timedelta64[{rest[0]}]"
+    return str(name) if kind.is_integer or kind.is_float else None
+
+
+def _asked(fn: Callable[..., Any], name: str, specs: Specs) -> tuple[object, ...]:
+    """The type that a NumPy function gives for these types, told by a call with no rows."""
+    import numpy as np
+
+    kinds = [from_spec(spec) for spec in specs]
+    codes = [_numpy_code(kind) or ("bool" if repr(kind) == "Boolean" else "object") for kind in kinds]
+    result = np.asarray(fn(*(np.empty(0, dtype=code) for code in codes)))
+    kind = np.datetime_data(result.dtype)[0] if result.dtype.kind in "Mm" else None
+    if result.dtype.kind == "M":
+        return ("timestamp", kind, None)
+    if result.dtype.kind == "m":
+        return ("duration", kind)
+    if result.dtype.kind not in "iufb":
+        raise TypeError(f"{name} gives {result.dtype}: say what it returns with returns=")
+    return ("bool",) if result.dtype.kind == "b" else (result.dtype.name,)
