@@ -148,6 +148,12 @@ def test_arrow_memory_leaves_as_it_came():
     assert back["x"].chunk(0).buffers()[1].address == source["x"].chunk(0).buffers()[1].address
 
 
+@pytest.mark.parametrize("dtype", ["int64", "float64", "int8", "bool", "datetime64[ns]", "uint32"])
+def test_an_empty_numpy_array_is_a_column_of_no_rows(dtype):
+    t = tf.table({"a": np.array([], dtype=dtype)})
+    assert (t.shape, t["a"].to_list()) == ((0, 1), [])
+
+
 def test_columns_and_empty_tables():
     t = tf.table({"a": [1, 2, 3], "b": ["x", None, "z"]})
     assert t["b"].to_list() == ["x", None, "z"]

@@ -41,9 +41,9 @@ impl Dead {
                 _ => blocks.push(Losses { block: run.block, alive: 0, runs: at..at + 1 }),
             }
         }
-        for losses in &mut blocks {
-            let first = losses.first();
-            losses.alive = (left.rank(first + BLOCK as u64) - left.rank(first)) as usize;
+        let ends: Vec<u64> = blocks.iter().flat_map(|losses| [losses.first(), losses.first() + BLOCK as u64]).collect();
+        for (losses, ranks) in blocks.iter_mut().zip(left.ranks(&ends).chunks_exact(2)) {
+            losses.alive = (ranks[1] - ranks[0]) as usize;
         }
         Dead { runs, blocks, left: left.clone() }
     }

@@ -58,7 +58,8 @@ pub fn import(array: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
 fn bytes(array: &Bound<'_, PyAny>) -> PyResult<Buffer> {
     let view = PyUntypedBuffer::get(array)?;
     if view.len_bytes() == 0 {
-        return Ok(Buffer::from(Vec::<u8>::new()));
+        // Aligned for any type, as Arrow wants it even of nothing.
+        return Ok(Buffer::from_vec(Vec::<u64>::new()));
     }
     // SAFETY: the exporter keeps `len_bytes` readable bytes at `buf_ptr` while the view lives, the
     // array is contiguous, and the GIL is held during the copy.

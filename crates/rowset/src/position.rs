@@ -27,6 +27,18 @@ impl RowSet {
         }
     }
 
+    /// How many keys lie below each of these, which ascend: one pass.
+    pub fn ranks(&self, keys: &[u64]) -> Vec<u64> {
+        debug_assert!(keys.is_sorted(), "keys to rank ascend");
+        let mut ranks = Vec::with_capacity(keys.len());
+        match &self.0 {
+            Repr::Empty | Repr::Span(_) => ranks.extend(keys.iter().map(|key| self.rank(*key))),
+            Repr::Spans(tree) => Cursor::new(tree).ranks(keys, &mut ranks),
+            Repr::Blocks(tree) => Cursor::new(tree).ranks(keys, &mut ranks),
+        }
+        ranks
+    }
+
     /// The key at a position.
     pub fn key_at(&self, pos: u64) -> Option<u64> {
         match &self.0 {

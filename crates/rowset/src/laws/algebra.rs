@@ -103,6 +103,9 @@ proptest! {
         prop_assert_eq!(rows.key_at(rows.len()), None);
         let part = &rows & &other;
         let positions = rows.positions_of(&part);
+        let asked: Vec<u64> = rows.spans().flat_map(|span| [span.first, span.last, span.last + 1]).chain(part.iter()).collect();
+        let asked = { let mut asked = asked; asked.sort_unstable(); asked };
+        prop_assert_eq!(rows.ranks(&asked), asked.iter().map(|key| rows.rank(*key)).collect::<Vec<_>>());
         let expected: Vec<Span> = part.spans().map(|s| { let first = rows.rank(s.first); Span { first, last: first + s.len() - 1 } }).collect();
         holds(&positions.0, &maximal(&expected));
         prop_assert_eq!(rows.at(&positions), part);
