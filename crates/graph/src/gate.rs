@@ -1,9 +1,9 @@
 //! Who holds the graph: one cycle, or readers who keep cycles from running. And what each thread must not do meanwhile.
 
 use crate::core::Core;
+use crate::sync::thread::{self, ThreadId};
 use crate::sync::{Arc, Condvar, Mutex, Rank};
 use std::collections::HashMap;
-use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 /// How long a new reader lets a waiting cycle go first. Bounded: the cycle may be waiting for a thread that waits for
@@ -91,19 +91,19 @@ impl Gate {
     }
 
     pub(crate) fn standing(&self) -> Standing {
-        let me = std::thread::current().id();
+        let me = thread::current().id();
         self.state.lock().threads.get(&me).copied().unwrap_or_default()
     }
 
     /// Cycles that wait for their turn.
-    #[cfg(test)]
+    #[cfg(all(test, not(any(feature = "loom", feature = "shuttle"))))]
     pub(crate) fn waiting_cycles(&self) -> usize {
         self.state.lock().waiting_cycles
     }
 
     /// Takes the shared lock for this thread.
     fn share(&self, now: &dyn Fn() -> Instant) -> ThreadId {
-        let me = std::thread::current().id();
+        let me = thread::current().id();
         let mut state = self.state.lock();
         let again = state.threads.get(&me).is_some_and(|standing| standing.shared > 0);
         if !again {
@@ -126,7 +126,7 @@ impl Gate {
     }
 
     fn hold(&self, hold: Hold) -> ThreadId {
-        let me = std::thread::current().id();
+        let me = thread::current().id();
         *self.state.lock().threads.entry(me).or_default().count(hold) += 1;
         me
     }
