@@ -35,7 +35,7 @@ pub(crate) struct Standing {
 
 /// One of the things a thread can hold.
 #[derive(Clone, Copy)]
-enum Hold {
+pub(crate) enum Hold {
     Shared,
     Transaction,
     Callback,
@@ -102,7 +102,7 @@ impl Gate {
     }
 
     /// Takes the shared lock for this thread.
-    fn share(&self, now: &dyn Fn() -> Instant) -> ThreadId {
+    pub(crate) fn share(&self, now: &dyn Fn() -> Instant) -> ThreadId {
         let me = thread::current().id();
         let mut state = self.state.lock();
         let again = state.threads.get(&me).is_some_and(|standing| standing.shared > 0);
@@ -131,7 +131,7 @@ impl Gate {
         me
     }
 
-    fn let_go(&self, thread: ThreadId, hold: Hold) {
+    pub(crate) fn let_go(&self, thread: ThreadId, hold: Hold) {
         let mut state = self.state.lock();
         if let Some(standing) = state.threads.get_mut(&thread) {
             *standing.count(hold) -= 1;
