@@ -2,13 +2,9 @@
 //!
 //! A run draws tables, steps, threads and schedule from one tape. After each step every update has
 //! been held to U1–U8, the inputs equal their mirrors, and the judge has compared the result with
-//! its oracle. A failing tape is shrunk; the report ends in one line that replays it. Lines in
-//! `tests/regressions/<test>.txt` are replayed before anything random.
+//! its oracle. `explore.rs` runs it over many tapes.
 
-use std::cell::Cell as Flag;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
-use std::sync::{Arc, Once};
+use std::sync::Arc;
 use std::time::Duration;
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
@@ -17,10 +13,11 @@ use graph::{Schedule, Settings, UpdateGraph};
 use rowset::Shift;
 
 use super::draw;
+use super::explore::{count_step, explore};
 use super::mirror::{Mirror, RawStep};
 use super::plain::Plain;
 use super::random::{Case, TableSpec};
-use super::tape::{Tape, shrink, to_hex};
+use super::tape::Tape;
 use super::validate::Watch;
 use crate::error::{Error, Failure};
 use crate::sources::{Apply, InputTable};
@@ -33,11 +30,6 @@ pub enum Found<'a> {
     /// It could not be made, or has failed, for this reason.
     Failed(&'a str),
 }
-
-/// Tries of a shrink; each is one run.
-const SHRINK_TRIES: usize = 1_500;
-/// The variable whose text is replayed instead of random runs.
-const REPLAY: &str = "TICKFRAME_TAPE";
 
 /// Runs a law over random tables. `build` makes the table under test from the inputs; `judge`
 /// says what is wrong with it, given the inputs as they stand and what was found.
@@ -65,73 +57,7 @@ pub fn run_drawn_law<P>(
         let judge = |inputs: &[Plain], found: &Found<'_>| judge(&plan, inputs, found);
         run_once(specs, tape, &build, &judge)
     };
-    let fails = |bytes: &[u8]| quietly(|| run(&mut Tape::replay(bytes))).is_err();
-    let name = std::thread::current().name().unwrap_or("law").to_owned();
-    if let Ok(text) = std::env::var(REPLAY) {
-        let mut tape = Tape::from_hex(&text).expect("the tape is a row of hexadecimal digits");
-        run(&mut tape).unwrap_or_else(|text| panic!("{text}"));
-        return;
-    }
-    for (line, text) in regressions(&name) {
-        let tape = Tape::from_hex(&text);
-        let mut tape = tape.unwrap_or_else(|| panic!("line {line} of the regressions is no tape"));
-        if let Err(text) = quietly(|| run(&mut tape)) {
-            panic!("{name}, regression of line {line}: {text}");
-        }
-    }
-    for seed in 0..runs {
-        let mut tape = Tape::seeded(seed);
-        if let Err(first) = quietly(|| run(&mut tape)) {
-            let small = shrink(tape.used(), SHRINK_TRIES, fails);
-            let text = quietly(|| run(&mut Tape::replay(&small)));
-            let text = text.err().unwrap_or(first);
-            let hex = hex_or_zero(&small);
-            panic!("seed {seed}: {text}\n  replay: {REPLAY}={hex} cargo test {name}\n");
-        }
-    }
-}
-
-fn hex_or_zero(bytes: &[u8]) -> String {
-    let text = to_hex(bytes);
-    if text.is_empty() { "00".into() } else { text }
-}
-
-/// The tapes kept for this test: line number and text; what follows a `#` is a remark.
-fn regressions(name: &str) -> Vec<(usize, String)> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/regressions");
-    let file = folder.join(format!("{}.txt", name.replace("::", "-")));
-    let text = std::fs::read_to_string(file).unwrap_or_default();
-    let lines = text.lines().enumerate().map(|(at, line)| {
-        let tape = line.split('#').next().unwrap_or_default().trim();
-        (at + 1, tape.to_owned())
-    });
-    lines.filter(|(_, tape)| !tape.is_empty()).collect()
-}
-
-thread_local! {
-    static QUIET: Flag<bool> = const { Flag::new(false) };
-}
-
-/// Runs with panics turned into errors, and without their usual noise: a shrink panics often.
-fn quietly(run: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let usual = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            if !QUIET.with(Flag::get) {
-                usual(info);
-            }
-        }));
-    });
-    QUIET.with(|quiet| quiet.set(true));
-    let result = catch_unwind(AssertUnwindSafe(run));
-    QUIET.with(|quiet| quiet.set(false));
-    result.unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().cloned();
-        Err(text
-            .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).into()))
-            .unwrap_or_else(|| "a panic".into()))
-    })
+    explore(runs, run);
 }
 
 /// One input: the table, its source, its mirror and a watch over its own updates.
@@ -147,6 +73,7 @@ impl Feed {
         if step.is_empty() {
             return Ok(());
         }
+        count_step();
         let drawing = draw::draw_step(&step, &self.case.mirror.schema);
         let applied = self.source.apply(apply_of(&step, &self.case.mirror.schema));
         applied.map(|_| ()).map_err(|error| format!("a lawful step was refused: {error}: {drawing}"))
@@ -423,25 +350,5 @@ mod tests {
             "0 A 1 | 1 B 2 | 2 C 3",
             &[("~ 1 . 9", "~ 1 . 9"), ("", ""), ("- 0 | > [1..2]-1 | + 2 D 4", "- 0 | > [1..2]-1 | + 2 D 4")],
         );
-    }
-
-    #[test]
-    fn a_wrong_answer_is_shrunk_to_one_line() {
-        let wrong = catch_unwind(|| {
-            run_law(
-                &[any_table()],
-                20,
-                |tables| Ok(tables[0].clone()),
-                |inputs, _| {
-                    if inputs[0].rows.len() > 2 { Err("more than two rows".into()) } else { Ok(()) }
-                },
-            );
-        });
-        let text = wrong.expect_err("the judge objects").downcast_ref::<String>().cloned().unwrap_or_default();
-        let line = text.lines().find(|line| line.contains("replay: ")).expect("a line that replays");
-        assert!(line.len() < 250, "{text}");
-        assert!(text.contains("more than two rows"));
-        let rows = text.lines().find(|line| line.contains("input")).expect("the input is shown");
-        assert!(rows.matches('|').count() <= 6, "shrunk to few rows: {rows}");
     }
 }

@@ -1,0 +1,22 @@
+//! Random graphs of 3 to 30 operations over two input tables, against the model.
+//!
+//! Everything comes from one tape: the operations and what they stand on, when each is attached, dropped and attached
+//! again, how many threads there are and who runs next, whether cycles run by hand or by themselves, what the inputs
+//! do. After each cycle every table there is equals the model's, and has told every change of it; snapshots of all
+//! tables at once are taken between cycles and beside them, must be of one step, and must not change afterwards.
+
+mod plan;
+mod run;
+
+use engine::testing::explore;
+
+/// Graphs in a plain run; `make prove` asks for more.
+const GRAPHS: u64 = 150;
+
+#[test]
+fn composed_graphs_equal_the_model() {
+    explore(GRAPHS, |tape| {
+        let plan = plan::Plan::draw(tape);
+        run::run(tape, &plan)
+    });
+}
