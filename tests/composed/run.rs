@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use engine::sources::{InputTable, Token};
-use engine::testing::{Case, Plain, Tape, Watch, any_table, apply_of, count_step, table_of};
+use engine::sources::Token;
+use engine::testing::{Case, Plain, Source, Tape, Watch, any_table, count_step, table_of};
 use engine::{Error, Table, snapshot};
 use graph::{Schedule, Settings, UpdateGraph};
 use model::{Fault, differences};
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 type Verdict = Result<(), String>;
 
 struct Feed {
-    source: InputTable,
+    source: Source,
     case: Case,
 }
 
@@ -70,8 +70,7 @@ impl Run<'_> {
         }
         let (mut feeds, mut inputs) = (Vec::new(), Vec::new());
         for spec in [any_table(), table_of("k:str g:int t:time w:float u:int").rows(20)] {
-            let case = Case::new(&spec, tape);
-            let source = InputTable::new(&graph, case.mirror.schema.clone()).map_err(harness)?;
+            let (source, case) = Source::draw(&graph, &spec, tape).map_err(harness)?;
             let watch = Watch::attach(source.table()).map_err(harness)?;
             inputs.push((source.table().clone(), watch));
             feeds.push(Feed { source, case });
@@ -103,7 +102,7 @@ impl Run<'_> {
                     continue;
                 }
                 count_step();
-                let token = feed.source.apply(apply_of(&step, &feed.case.mirror.schema));
+                let token = feed.source.apply(&step, &feed.case.mirror.schema);
                 tokens.push(token.map_err(|error| format!("a lawful step was refused: {error}"))?);
             }
         }

@@ -19,6 +19,8 @@ fn aggregate_of(aggregator: &ops::Aggregator) -> Aggregate {
         ops::Aggregator::Mean => Aggregate::Mean,
         ops::Aggregator::Min => Aggregate::Min,
         ops::Aggregator::Max => Aggregate::Max,
+        ops::Aggregator::NanMin => Aggregate::NanMin,
+        ops::Aggregator::NanMax => Aggregate::NanMax,
         ops::Aggregator::Var(ddof) => Aggregate::Var { ddof: *ddof as u8 },
         ops::Aggregator::Std(ddof) => Aggregate::Std { ddof: *ddof as u8 },
         ops::Aggregator::First => Aggregate::First,

@@ -144,7 +144,7 @@ fn add_joined(shape: &mut Shape) -> String {
 }
 
 fn draw_group(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
-    use ops::Aggregator::{Count, First, Last, Len, Max, Mean, Min, Std, Sum, Var};
+    use ops::Aggregator::{Count, First, Last, Len, Max, Mean, Min, NanMax, NanMin, Std, Sum, Var};
     let ordered = shape.unordered_by.is_none();
     let exact = shape.exact();
     if exact.is_empty() {
@@ -157,7 +157,7 @@ fn draw_group(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     for _ in 0..1 + tape.below(3) {
         let (input, kind) = tape.choose(&exact).clone();
         let number = matches!(kind, Kind::Int | Kind::Float);
-        let aggregator = match tape.below(9) {
+        let aggregator = match tape.below(11) {
             0 if number => Sum(tape.below(3)),
             1 if number => Mean,
             2 if number => Std(1),
@@ -167,6 +167,8 @@ fn draw_group(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
             6 if ordered => First,
             7 if ordered => Last,
             8 => Count,
+            9 if number => NanMin,
+            10 if number => NanMax,
             _ => Len,
         };
         let output = shape.fresh();

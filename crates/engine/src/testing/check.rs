@@ -20,7 +20,7 @@ use super::random::{Case, TableSpec};
 use super::tape::Tape;
 use super::validate::Watch;
 use crate::error::{Error, Failure};
-use crate::sources::{Apply, InputTable};
+use crate::sources::{AppendTable, Apply, InputTable, Token};
 use crate::table::Table;
 
 /// What an operation's table is after a step.
@@ -62,21 +62,63 @@ pub fn run_drawn_law<P>(
 
 /// One input: the table, its source, its mirror and a watch over its own updates.
 struct Feed {
-    source: InputTable,
+    source: Source,
     case: Case,
     watch: Watch,
 }
 
+/// Where a random table's rows come from.
+pub enum Source {
+    /// Anything may happen to it.
+    Input(InputTable),
+    /// It only appends and says so, which operations make use of.
+    Append(AppendTable),
+}
+
+impl Source {
+    /// A source for a case of `spec`, mostly one to which anything may happen.
+    pub fn draw(graph: &UpdateGraph, spec: &TableSpec, tape: &mut Tape) -> Result<(Source, Case), Error> {
+        if !tape.chance(30) {
+            let case = Case::new(spec, tape);
+            return Ok((Source::Input(InputTable::new(graph, case.mirror.schema.clone())?), case));
+        }
+        let case = Case::new(&spec.clone().append_only().dense(), tape);
+        Ok((Source::Append(AppendTable::new(graph, case.mirror.schema.clone())?), case))
+    }
+
+    /// The live table.
+    pub fn table(&self) -> &Table {
+        match self {
+            Source::Input(source) => source.table(),
+            Source::Append(source) => source.table(),
+        }
+    }
+
+    /// Queues a step of the case that the source was drawn for.
+    pub fn apply(&self, step: &RawStep, schema: &Arc<Schema>) -> Result<Token, Error> {
+        let apply = apply_of(step, schema);
+        match self {
+            Source::Input(source) => source.apply(apply),
+            Source::Append(source) => {
+                let (_, batch) = apply.added.expect("a step of an append-only table adds rows");
+                source.append(&batch)
+            }
+        }
+    }
+}
+
 impl Feed {
-    fn step(&mut self, tape: &mut Tape) -> Result<(), String> {
+    /// The next step, which is queued; whether it does nothing but move rows.
+    fn step(&mut self, tape: &mut Tape) -> Result<bool, String> {
         let step = self.case.step(tape);
         if step.is_empty() {
-            return Ok(());
+            return Ok(true);
         }
         count_step();
         let drawing = draw::draw_step(&step, &self.case.mirror.schema);
-        let applied = self.source.apply(apply_of(&step, &self.case.mirror.schema));
-        applied.map(|_| ()).map_err(|error| format!("a lawful step was refused: {error}: {drawing}"))
+        let applied = self.source.apply(&step, &self.case.mirror.schema);
+        applied.map_err(|error| format!("a lawful step was refused: {error}: {drawing}"))?;
+        Ok(step.removed.is_empty() && step.added.0.is_empty() && step.modified.0.is_empty())
     }
 
     fn check(&self) -> Result<(), String> {
@@ -98,8 +140,7 @@ fn run_once(
     let text = |error: Error| format!("the harness itself: {error}");
     let mut feeds = Vec::new();
     for spec in specs {
-        let case = Case::new(spec, tape);
-        let source = InputTable::new(&graph, case.mirror.schema.clone()).map_err(text)?;
+        let (source, case) = Source::draw(&graph, spec, tape).map_err(text)?;
         let watch = Watch::attach(source.table()).map_err(text)?;
         feeds.push(Feed { source, case, watch });
     }
@@ -123,23 +164,28 @@ fn run_once(
             subject = Subject::new(&tables, build);
             judge_now(&feeds, &subject, judge)?;
         }
-        feed_some(&mut feeds, tape)?;
+        let told = subject.told_modified();
+        let only_moved = feed_some(&mut feeds, tape)?;
         settle(&graph)?;
         feeds.iter().try_for_each(Feed::check)?;
+        if only_moved && subject.told_modified() > told {
+            return Err("rows above only moved, and some below were called modified".into());
+        }
         judge_now(&feeds, &subject, judge)?;
     }
     Ok(())
 }
 
-/// One to three steps of each input, or none, queued for one cycle.
-fn feed_some(feeds: &mut [Feed], tape: &mut Tape) -> Result<(), String> {
+/// One to three steps of each input, or none, queued for one cycle; whether they do nothing but move rows.
+fn feed_some(feeds: &mut [Feed], tape: &mut Tape) -> Result<bool, String> {
+    let mut only_moved = true;
     for feed in feeds {
         let steps = *tape.choose(&[1, 1, 1, 0, 2, 3]);
         for _ in 0..steps {
-            feed.step(tape)?;
+            only_moved &= feed.step(tape)?;
         }
     }
-    Ok(())
+    Ok(only_moved)
 }
 
 fn settle(graph: &UpdateGraph) -> Result<(), String> {
@@ -172,6 +218,14 @@ impl Subject {
         match made {
             Ok((watch, table)) => Subject::Live(table, watch),
             Err(error) => Subject::Refused(error.to_string()),
+        }
+    }
+
+    /// Rows it has called modified, so far.
+    fn told_modified(&self) -> u64 {
+        match self {
+            Subject::Live(_, watch) => watch.modified(),
+            Subject::Refused(_) => 0,
         }
     }
 

@@ -19,7 +19,7 @@ pub mod values;
 
 pub use crate::error::Error;
 pub use crate::table::Table;
-pub use check::{Drawn, Found, apply_of, check_steps, check_steps_of_two, run_drawn_law, run_law, still_graph};
+pub use check::{Drawn, Found, Source, check_steps, check_steps_of_two, run_drawn_law, run_law, still_graph};
 pub use explore::{count_step, explore};
 pub use mirror::{Mirror, RawStep};
 #[cfg(test)]
