@@ -1,8 +1,10 @@
 //! Random pipelines of two to six operations over two input tables, against the model.
 
 use engine::Table;
-use engine::testing::{Plain, Tape, any_table, run_drawn_law, table_of};
+use engine::testing::values::Style;
+use engine::testing::{Plain, TableSpec, Tape, any_table, run_drawn_law, table_of};
 use model::Compare;
+use model::ops::Aggregator;
 
 use crate::oracle::{judge, to_model};
 use crate::stages::{Shape, Stage};
@@ -23,11 +25,41 @@ fn draw_pipeline(tape: &mut Tape) -> Pipeline {
 
 #[test]
 fn pipelines_equal_the_model() {
-    let right = table_of("k:str g:int t:time w:float u:int");
+    law(&[any_table(), table_of("k:str g:int t:time w:float u:int")], 500, draw_pipeline);
+}
+
+/// Few rows with few keys and stamps on both sides: most rows meet, and most steps change who meets whom.
+#[test]
+fn joins_of_few_rows_equal_the_model() {
+    let few = |columns: &str| {
+        let spec = table_of(columns).rows(6);
+        ["k", "g", "t"].iter().fold(spec, |spec, name| spec.styled(name, &[Style::Skewed]))
+    };
+    let specs = [few("k:str g:int v:int x:float t:time b:bool"), few("k:str g:int t:time w:float u:int")];
+    law(&specs, 4_000, |tape| {
+        let mut shape = Shape::new();
+        let stages = vec![Stage::draw_join(tape, &mut shape)];
+        Pipeline { stages, compare: shape.compare() }
+    });
+}
+
+/// Groups of numbers that are not numbers, infinite, null and zero with a sign.
+#[test]
+fn extremes_of_odd_numbers_equal_the_model() {
+    let odd = table_of("g:int x:float").styled("g", &[Style::Skewed]).styled("x", &[Style::Pool, Style::Skewed]);
+    let aggregators = [Aggregator::Min, Aggregator::Max, Aggregator::NanMin, Aggregator::NanMax, Aggregator::Count];
+    law(&[odd, table_of("k:str")], 300, |_| {
+        let outputs = aggregators.iter().map(|of| (format!("{of:?}"), of.clone(), "x".to_owned())).collect();
+        let by = vec!["g".to_owned()];
+        Pipeline { stages: vec![Stage::Group(by.clone(), outputs)], compare: Compare::ByKey(by) }
+    });
+}
+
+fn law(specs: &[TableSpec], runs: u64, draw: impl Fn(&mut Tape) -> Pipeline) {
     run_drawn_law(
-        &[any_table(), right],
-        500,
-        draw_pipeline,
+        specs,
+        runs,
+        draw,
         |pipeline: &Pipeline, tables: &[Table]| {
             pipeline.stages.iter().try_fold(tables[0].clone(), |table, stage| stage.engine(&table, &tables[1]))
         },

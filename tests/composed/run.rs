@@ -1,15 +1,19 @@
 //! Runs a plan: inputs that change, tables that come and go, cycles by hand or by themselves.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use engine::sources::Token;
-use engine::testing::{Case, Plain, Source, Tape, Watch, any_table, count_step, table_of};
+use engine::testing::{Case, Plain, RawStep, Source, Tape, Watch, any_table, count_step, table_of};
 use engine::{Error, Table, snapshot};
 use graph::{Schedule, Settings, UpdateGraph};
 use model::{Fault, differences};
 
 use super::plan::{INPUTS, Plan};
 use crate::oracle::to_model;
+use crate::stages::amid::amid;
 
 /// A machine that hangs is told from a slow one after so long.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -17,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 type Verdict = Result<(), String>;
 
 struct Feed {
-    source: Source,
+    source: Arc<Source>,
     case: Case,
 }
 
@@ -39,6 +43,8 @@ struct Run<'a> {
     /// Snapshots that were taken, with what was in them.
     held: Vec<(Table, Plain)>,
     by_itself: bool,
+    /// Several steps may have settled since the last judgement: a failure may have come and its cause gone again.
+    unseen: bool,
 }
 
 /// One graph from its first row to its last step.
@@ -73,14 +79,14 @@ impl Run<'_> {
             let (source, case) = Source::draw(&graph, &spec, tape).map_err(harness)?;
             let watch = Watch::attach(source.table()).map_err(harness)?;
             inputs.push((source.table().clone(), watch));
-            feeds.push(Feed { source, case });
+            feeds.push(Feed { source: Arc::new(source), case });
         }
         let places = plan.places.iter().map(|_| Standing::Absent).collect();
         let by_itself = tape.chance(50);
         if by_itself {
             graph.start();
         }
-        Ok(Run { plan, graph, feeds, inputs, places, held: Vec::new(), by_itself })
+        Ok(Run { plan, graph, feeds, inputs, places, held: Vec::new(), by_itself, unseen: by_itself })
     }
 
     /// The table at a place of the plan, if it is there.
@@ -129,6 +135,53 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Attaches something while cycles run between its reading and its joining.
+    fn attach_amid_steps(&mut self, tape: &mut Tape) -> Verdict {
+        let absent = (0..self.places.len()).filter(|&place| matches!(self.places[place], Standing::Absent));
+        let absent: Vec<usize> = absent.collect();
+        if absent.is_empty() {
+            return Ok(());
+        }
+        // Drawn beforehand, so that the tape is read in one order; the first is taken first.
+        let mut coming: Vec<(usize, RawStep)> = Vec::new();
+        for _ in 0..1 + tape.below(5) {
+            let at = tape.below(INPUTS as u64) as usize;
+            let step = self.feeds[at].case.step(tape);
+            if !step.is_empty() {
+                count_step();
+                coming.push((at, step));
+            }
+        }
+        coming.reverse();
+        let coming = Rc::new(RefCell::new(coming));
+        let at_once = 1 + tape.below(2);
+        let happening = {
+            let (graph, coming) = (self.graph.clone(), coming.clone());
+            let sources: Vec<_> =
+                self.feeds.iter().map(|feed| (feed.source.clone(), feed.case.mirror.schema.clone())).collect();
+            move || {
+                for _ in 0..at_once {
+                    let Some((at, step)) = coming.borrow_mut().pop() else { return };
+                    let (source, schema) = &sources[at];
+                    source.apply(&step, schema).expect("a lawful step");
+                    // In the last round the driver keeps cycles away; what was queued is taken later.
+                    let _ = graph.step();
+                }
+            }
+        };
+        self.unseen = true;
+        let place = *tape.choose(&absent);
+        amid(happening, || self.attach(INPUTS + place))?;
+        for (at, step) in coming.take().into_iter().rev() {
+            let feed = &self.feeds[at];
+            feed.source.apply(&step, &feed.case.mirror.schema).map_err(|error| format!("a lawful step: {error}"))?;
+        }
+        self.graph.step().map_err(|error| format!("the cycle itself: {error}"))?;
+        self.judge()?;
+        self.unseen = self.by_itself;
+        Ok(())
+    }
+
     fn attach(&mut self, at: usize) -> Verdict {
         let place = &self.plan.places[at - INPUTS];
         let (Some(main), Some(other)) = (self.table(place.main), self.table(place.other)) else { return Ok(()) };
@@ -136,7 +189,7 @@ impl Run<'_> {
         match made {
             Ok((watch, table)) => self.places[at - INPUTS] = Standing::Here(table, watch),
             // Cycles that run meanwhile may have brought what it fails on, and taken it away again.
-            Err(Error::Match { .. } | Error::TableFailed(_)) if self.by_itself => {
+            Err(Error::Match { .. } | Error::TableFailed(_)) if self.unseen => {
                 self.places[at - INPUTS] = Standing::Failed;
             }
             Err(error) => {
@@ -157,6 +210,9 @@ impl Run<'_> {
         }
         if tape.chance(60) {
             self.take_snapshot()?;
+        }
+        if tape.chance(50) {
+            self.attach_amid_steps(tape)?;
         }
         self.feed(tape)?;
         if !tape.chance(24) {
@@ -269,7 +325,7 @@ impl Run<'_> {
                     // By itself, several steps may pass between two looks: the model sees only the last.
                     return Err(self.about(at, &format!("it should have failed: {fault}")));
                 }
-                (Ok(_), Some(_), _) if self.by_itself => self.places[at - INPUTS] = Standing::Failed,
+                (Ok(_), Some(_), _) if self.unseen => self.places[at - INPUTS] = Standing::Failed,
                 (Ok(_), Some(failure), _) => {
                     return Err(self.about(at, &format!("it failed: {}: {}", failure.culprit, failure.cause)));
                 }

@@ -4,11 +4,12 @@ use engine::ops::{
     Aggregation, AsofJoin, AsofOptions, Concat, Filter, Keep, Matches, NaturalJoin, Project, Select, Slice, Sort,
     SortBy, Strategy, distinct,
 };
-use engine::{Error, Table, attach};
+use engine::{Error, Table};
 use formula::{Aggregate, Expr};
 use model::{Fault, ops};
 
 use super::Stage;
+use super::amid::start;
 
 /// The engine's name of an aggregator.
 fn aggregate_of(aggregator: &ops::Aggregator) -> Aggregate {
@@ -51,28 +52,28 @@ impl Stage {
         let two = [table.clone(), right.clone()];
         let one = std::slice::from_ref(table);
         match self {
-            Stage::Filter(predicate) => attach(&Filter::new(table, std::slice::from_ref(&predicate.engine))?, one),
+            Stage::Filter(predicate) => start(&Filter::new(table, std::slice::from_ref(&predicate.engine))?, one),
             Stage::WithColumns(name, made) => {
-                attach(&Select::with(table, &[made.engine.clone().alias(name.as_str())])?, one)
+                start(&Select::with(table, &[made.engine.clone().alias(name.as_str())])?, one)
             }
-            Stage::Choose(names) => attach(&Project::choose(table, names)?, one),
-            Stage::Drop(name) => attach(&Project::drop(table, std::slice::from_ref(name))?, one),
-            Stage::Rename(old, new) => attach(&Project::rename(table, &[(old.clone(), new.clone())])?, one),
-            Stage::Head(n) => attach(&Slice::head(*n), one),
-            Stage::Tail(n) => attach(&Slice::tail(*n), one),
+            Stage::Choose(names) => start(&Project::choose(table, names)?, one),
+            Stage::Drop(name) => start(&Project::drop(table, std::slice::from_ref(name))?, one),
+            Stage::Rename(old, new) => start(&Project::rename(table, &[(old.clone(), new.clone())])?, one),
+            Stage::Head(n) => start(&Slice::head(*n), one),
+            Stage::Tail(n) => start(&Slice::tail(*n), one),
             Stage::Concat(predicate) => {
-                let part = attach(&Filter::new(table, std::slice::from_ref(&predicate.engine))?, one)?;
+                let part = start(&Filter::new(table, std::slice::from_ref(&predicate.engine))?, one)?;
                 let two = [table.clone(), part];
-                attach(&Concat::new(&two)?, &two)
+                start(&Concat::new(&two)?, &two)
             }
-            Stage::Stack => attach(&Concat::new(&two)?, &two),
+            Stage::Stack => start(&Concat::new(&two)?, &two),
             Stage::Group(by, outputs) => {
                 let made = outputs.iter().map(|(output, aggregator, input)| {
                     let of = (*aggregator != ops::Aggregator::Len).then(|| Expr::column(input.as_str()));
                     Ok(Expr::aggregate(aggregate_of(aggregator), of)?.alias(output.as_str()))
                 });
                 let made: Result<Vec<Expr>, Error> = made.collect();
-                attach(&Aggregation::new("agg", table, by, &made?)?, one)
+                start(&Aggregation::new("agg", table, by, &made?)?, one)
             }
             Stage::Unique => distinct("unique", table, &[], Keep::First),
             Stage::Pick(by, keep) => distinct("unique", table, by, *keep),
@@ -82,11 +83,11 @@ impl Stage {
                     descending: *descending,
                     nulls_last: *nulls_last,
                 });
-                attach(&Sort::new(table, &by.collect::<Vec<_>>())?, one)
+                start(&Sort::new(table, &by.collect::<Vec<_>>())?, one)
             }
             Stage::Natural(on, name, matches) => {
                 let joins = [(name.clone(), "w".to_owned())];
-                attach(&NaturalJoin::new("natural_join", table, right, on, Some(&joins), None, *matches, false)?, &two)
+                start(&NaturalJoin::new("natural_join", table, right, on, Some(&joins), None, *matches, false)?, &two)
             }
             Stage::Asof(by, stamp, name, strategy, exact, tolerance) => {
                 let options = AsofOptions {
@@ -98,7 +99,7 @@ impl Stage {
                     joins: Some(vec![(name.clone(), "w".to_owned())]),
                     suffix: None,
                 };
-                attach(&AsofJoin::new("join_asof", table, right, &options)?, &two)
+                start(&AsofJoin::new("join_asof", table, right, &options)?, &two)
             }
         }
     }

@@ -12,13 +12,23 @@ use crate::expressions::Kind;
 impl Stage {
     /// Any stage that is defined over this shape, which becomes that of the result.
     pub fn draw(tape: &mut Tape, shape: &mut Shape) -> Stage {
+        Stage::draw_of(tape, shape, &(0..15).collect::<Vec<u64>>())
+    }
+
+    /// A natural or an as-of join, if one is defined over this shape.
+    pub fn draw_join(tape: &mut Tape, shape: &mut Shape) -> Stage {
+        Stage::draw_of(tape, shape, &[0, 12, 12, 13, 13])
+    }
+
+    /// A stage of these kinds; the first must always be defined.
+    fn draw_of(tape: &mut Tape, shape: &mut Shape, kinds: &[u64]) -> Stage {
         loop {
-            let kind = tape.below(15);
+            let kind = *tape.choose(kinds);
             if let Some(stage) = try_stage(tape, shape, kind) {
                 return stage;
             }
             // At the end of a tape the same choice would come for ever.
-            if kind == 0 {
+            if kind == kinds[0] {
                 return Stage::Filter(shape.expression(tape, Kind::Bool));
             }
         }

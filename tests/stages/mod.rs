@@ -4,6 +4,7 @@
 //! What goes by row order is not put above a grouped result (whose order depends on history), and no float sum (exact
 //! only within bounds) is compared, sorted by or grouped by.
 
+pub mod amid;
 mod build;
 mod draw;
 

@@ -6,6 +6,7 @@ mod failures;
 mod joins;
 mod lifetimes;
 mod locks;
+mod looking;
 mod order;
 mod running;
 mod schedules;
