@@ -85,7 +85,9 @@ def run(patch: Path) -> bool:
     start = time.monotonic()
     try:
         words = [*shlex.split(before), "--quiet", "--", *shlex.split(filters)]
-        found = subprocess.run(words, cwd=copy, env=environment, timeout=LIMIT_SECONDS, check=False, capture_output=True)
+        found = subprocess.run(
+            words, cwd=copy, env=environment, timeout=LIMIT_SECONDS, check=False, capture_output=True
+        )
     except subprocess.TimeoutExpired:
         print(f"{patch.stem}: NOT caught in {LIMIT_SECONDS} s")
         return False
