@@ -11,7 +11,7 @@ mod run;
 use engine::testing::explore;
 
 /// Graphs in a plain run; `make prove` asks for more.
-const GRAPHS: u64 = 600;
+const GRAPHS: u64 = 1_500;
 
 #[test]
 fn composed_graphs_equal_the_model() {

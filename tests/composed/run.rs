@@ -316,10 +316,10 @@ impl Run<'_> {
             }
         }
         let models = self.models();
-        for at in INPUTS..models.len() {
+        for (at, model) in models.iter().enumerate().skip(INPUTS) {
             let Standing::Here(table, watch) = &self.places[at - INPUTS] else { continue };
             let (failure, fault) = (table.failure(), watch.fault());
-            match (&models[at], failure, fault) {
+            match (model, failure, fault) {
                 (Err(_), Some(_), _) => self.places[at - INPUTS] = Standing::Failed,
                 (Err(fault), None, _) => {
                     // By itself, several steps may pass between two looks: the model sees only the last.

@@ -146,7 +146,7 @@ impl StepMaker {
         let mut previous = None;
         let opened = survivors.iter().find_map(|(&after, &before)| {
             let low = previous.replace(after).map_or(0, |below| below + 1).max(before);
-            (before < after && low < after).then(|| low..after)
+            (before < after && low < after).then_some(low..after)
         });
         for key in opened.into_iter().flatten().take(1 + tape.below(4) as usize) {
             if draft.is_free(key) {

@@ -28,7 +28,7 @@ impl Protocol {
         let gate = self.gate.exclusive(&|| false).expect("nobody abandons it");
         let step = self.clock.open();
         self.left.publish(step, step.number());
-        if step.number() % 2 == 0 {
+        if step.number().is_multiple_of(2) {
             self.right.publish(step, step.number());
         }
         self.clock.close(step);

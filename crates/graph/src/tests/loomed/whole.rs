@@ -16,7 +16,7 @@ struct Writer {
 
 impl Node for Writer {
     fn run(&self, step: Step) -> Outcome {
-        if step.number() % self.every > 0 {
+        if !step.number().is_multiple_of(self.every) {
             return Outcome::Quiet;
         }
         self.value.publish(step, step.number());

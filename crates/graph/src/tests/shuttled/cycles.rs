@@ -10,7 +10,8 @@ fn snapshots_of_two_nodes_are_of_one_moment() {
     explore(|| {
         let graph = graph(2);
         let left = source(&graph);
-        let second = |step: crate::Step| if step.number() % 2 == 0 { Outcome::Changed } else { Outcome::Quiet };
+        let second =
+            |step: crate::Step| if step.number().is_multiple_of(2) { Outcome::Changed } else { Outcome::Quiet };
         let right = below_with(&graph, &[&left], second);
         let readers: Vec<_> = (0..2)
             .map(|_| {
