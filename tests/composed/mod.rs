@@ -17,6 +17,24 @@ const GRAPHS: u64 = 1_500;
 fn composed_graphs_equal_the_model() {
     explore(GRAPHS, |tape| {
         let plan = plan::Plan::draw(tape);
-        run::run(tape, &plan)
+        run::run(tape, &plan, None).map(|_| ())
+    });
+}
+
+/// Row keys and cells of every table after every step.
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    explore(60, |tape| {
+        let plan = plan::Plan::draw(tape);
+        let start = tape.clone();
+        let mut digest = None;
+        for threads in [1, 2, 4, 8] {
+            *tape = start.clone();
+            let found = run::run(tape, &plan, Some(threads))?;
+            if *digest.get_or_insert(found) != found {
+                return Err(format!("{threads} threads make other tables than one"));
+            }
+        }
+        Ok(())
     });
 }

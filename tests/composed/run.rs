@@ -1,6 +1,7 @@
 //! Runs a plan: inputs that change, tables that come and go, cycles by hand or by themselves.
 
 use std::cell::RefCell;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,11 +46,13 @@ struct Run<'a> {
     by_itself: bool,
     /// Several steps may have settled since the last judgement: a failure may have come and its cause gone again.
     unseen: bool,
+    digest: DefaultHasher,
 }
 
-/// One graph from its first row to its last step.
-pub fn run(tape: &mut Tape, plan: &Plan) -> Verdict {
-    let mut run = Run::new(tape, plan)?;
+/// One graph from its first row to its last step; a digest of all that was in its tables. `threads` stands in for what
+/// the tape says of threads and schedule, and then cycles run by hand.
+pub fn run(tape: &mut Tape, plan: &Plan, threads: Option<usize>) -> Result<u64, String> {
+    let mut run = Run::new(tape, plan, threads)?;
     run.change(tape)?;
     let steps = tape.between(3, 20);
     for _ in 0..steps {
@@ -61,19 +64,22 @@ pub fn run(tape: &mut Tape, plan: &Plan) -> Verdict {
         run.judge()?;
     }
     run.graph.stop();
-    run.check_held()
+    run.check_held()?;
+    Ok(run.digest.finish())
 }
 
 impl Run<'_> {
-    fn new<'a>(tape: &mut Tape, plan: &'a Plan) -> Result<Run<'a>, String> {
-        let threads = *tape.choose(&[1, 1, 2, 4]);
-        let settings = Settings { period: Duration::ZERO, threads: Some(threads), init_threads: Some(1) };
+    fn new<'a>(tape: &mut Tape, plan: &'a Plan, fixed: Option<usize>) -> Result<Run<'a>, String> {
+        let drawn = *tape.choose(&[1, 1, 2, 4]);
+        let settings =
+            Settings { period: Duration::ZERO, threads: Some(fixed.unwrap_or(drawn)), init_threads: Some(1) };
         let graph = UpdateGraph::new(settings);
-        match tape.below(4) {
-            0 | 1 => graph.set_schedule(Schedule::Inline { seed: u64::from(tape.byte()) }),
-            2 => graph.set_schedule(Schedule::Eager),
-            _ => {}
-        }
+        let schedule = match tape.below(4) {
+            0 | 1 => Schedule::Inline { seed: u64::from(tape.byte()) },
+            2 => Schedule::Eager,
+            _ => Schedule::Pool,
+        };
+        graph.set_schedule(if fixed.is_some() { Schedule::Eager } else { schedule });
         let (mut feeds, mut inputs) = (Vec::new(), Vec::new());
         for spec in [any_table(), table_of("k:str g:int t:time w:float u:int").rows(20)] {
             let (source, case) = Source::draw(&graph, &spec, tape).map_err(harness)?;
@@ -82,11 +88,21 @@ impl Run<'_> {
             feeds.push(Feed { source: Arc::new(source), case });
         }
         let places = plan.places.iter().map(|_| Standing::Absent).collect();
-        let by_itself = tape.chance(50);
+        let by_itself = tape.chance(50) && fixed.is_none();
         if by_itself {
             graph.start();
         }
-        Ok(Run { plan, graph, feeds, inputs, places, held: Vec::new(), by_itself, unseen: by_itself })
+        Ok(Run {
+            plan,
+            graph,
+            feeds,
+            inputs,
+            places,
+            held: Vec::new(),
+            by_itself,
+            unseen: by_itself,
+            digest: DefaultHasher::new(),
+        })
     }
 
     /// The table at a place of the plan, if it is there.
@@ -332,6 +348,7 @@ impl Run<'_> {
                 (Ok(_), None, Some(fault)) => return Err(self.about(at, &fault)),
                 (Ok(wanted), None, None) => {
                     let found = watch.now();
+                    (at, found.to_string()).hash(&mut self.digest);
                     if let Some(text) = differences(wanted, &to_model(&found), &self.plan.compare(at)) {
                         return Err(self.about(at, &format!("{text}\n  found {found}")));
                     }
