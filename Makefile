@@ -7,6 +7,9 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV ?= .venv
 ARGS ?=
+STEPS ?= 1000000
+SEED ?= 0
+SCHEDULES ?= 0
 
 export TICKFRAME_VENV := $(abspath $(VENV))
 export VIRTUAL_ENV := $(TICKFRAME_VENV)
@@ -26,12 +29,14 @@ PROFILE := --profile ci
 QUIETLY := 2>&1 | { grep -v -e '^Ignoring ' -e '^Looking in ' || true; }
 
 .PHONY: help demo test check bench wheel lint venv clean \
-	tidy lint-python lint-rust floors rust develop release wheel-test test-python test-spark test-examples benches
+	tidy lint-python lint-rust floors rust schedules canaries prove develop release wheel-test test-python test-spark test-examples benches
 
 help:
 	@echo 'make demo    run the flights of 2013 through Spark and tickframe, and prove the result (ARGS="--days 14")'
 	@echo 'make test    lints, Rust tests, wheel, Python and Spark tests, examples'
 	@echo 'make check   the fast part: format, tidy, floors 0 to 3'
+	@echo 'make prove   random steps against the model, STEPS=1000000 from SEED=0; SCHEDULES=100000 of the graph'
+	@echo 'make canaries   plant five faults and see that the tests find them'
 	@echo 'make bench   the figures of benches/RESULTS.md'
 	@echo 'make wheel   the wheel for Python 3.11 and newer, into dist/'
 	@echo 'make lint    ruff, mypy, rustfmt, clippy'
@@ -52,6 +57,8 @@ test: venv
 	@$(STAGE) 'clippy' $(MAKE) --no-print-directory lint-rust
 	@$(STAGE) 'floors 0 to 3' $(MAKE) --no-print-directory floors
 	@$(STAGE) 'Rust, the rest' $(MAKE) --no-print-directory rust
+	@$(STAGE) 'schedules' $(MAKE) --no-print-directory schedules
+	@$(STAGE) 'a canary' $(MAKE) --no-print-directory canaries ARGS=--next
 	@$(STAGE) 'wheel' $(MAKE) --no-print-directory wheel-test
 	@$(STAGE) 'benches compile' $(MAKE) --no-print-directory benches
 	@$(STAGE) 'Python' $(MAKE) --no-print-directory test-python
@@ -80,6 +87,19 @@ floors:
 
 rust: venv
 	cargo test $(PROFILE) -p tickframe-tests
+
+# Model checkers stand in for locks and threads: every interleaving of the protocol, many of the whole graph.
+schedules:
+	cargo test $(PROFILE) -p tickframe-graph --features loom --lib loomed
+	cargo test $(PROFILE) -p tickframe-graph --features shuttle --lib shuttled
+
+# Faults that are planted and must be found: all, or ARGS.
+canaries:
+	@$(PYTHON) scripts/canaries.py $(ARGS)
+
+# As many random steps as asked, against the model.
+prove:
+	@$(PYTHON) scripts/prove.py --steps $(STEPS) --seed $(SEED) --schedules $(SCHEDULES)
 
 develop: venv
 	@$(RUN)maturin develop $(PROFILE) --quiet $(QUIETLY)

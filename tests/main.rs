@@ -1,5 +1,6 @@
 //! The integration tests, one binary.
 
+mod composed;
 mod expressions;
 mod laws;
 mod model;
@@ -7,6 +8,7 @@ mod model;
 #[allow(dead_code, reason = "the laws of single operations, which live beside them, use the rest of it")]
 mod oracle;
 mod snapshots;
+mod stages;
 mod tidy;
 
 /// What the bridge to the model expects beside it.

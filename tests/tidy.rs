@@ -9,7 +9,7 @@ use std::process::Command;
 /// open to every floor from `column` up.
 const FLOORS: &[(&str, &[&str], &[&str])] = &[
     ("rowset", &[], &["roaring", "thiserror"]),
-    ("graph", &[], &["rayon", "thiserror"]),
+    ("graph", &[], &["rayon", "thiserror", "loom", "shuttle"]),
     (
         "column",
         &["rowset", "graph"],

@@ -186,6 +186,22 @@ class Graph:
             show(root, 1)
         return "\n".join(lines)
 
+    def to_dot(self) -> str:
+        """The graph as text for Graphviz: ``dot -Tsvg``. Failed tables are red."""
+        return self._native.draw(mermaid=False)
+
+    def to_mermaid(self) -> str:
+        """The graph as a Mermaid flowchart, which code hosts and notebooks draw.
+
+        >>> import tickframe as tf
+        >>> g = tf.Graph()
+        >>> t = tf.append_table({"x": int}, graph=g)
+        >>> positive = t.filter(tf.col("x") > 0)
+        >>> g.to_mermaid().splitlines()[0]
+        'flowchart TD'
+        """
+        return self._native.draw(mermaid=True)
+
 
 def default_graph() -> Graph:
     """The graph of this process. It starts itself at the first live source, unless ``TICKFRAME_AUTOSTART=0``."""

@@ -110,6 +110,45 @@ def test_describe_shows_the_tree(g):
     assert len(kept) == 1
 
 
+def test_the_graph_is_drawn_for_graphviz_and_mermaid(g):
+    t = tf.append_table({"x": int}, graph=g)
+    kept = t.filter(col("x") > 1)
+    dot, mermaid = g.to_dot().splitlines(), g.to_mermaid().splitlines()
+    assert (dot[0], dot[-1]) == ("digraph tickframe {", "}")
+    assert "  n0 -> n1;" in dot
+    assert mermaid[0] == "flowchart TD"
+    assert mermaid[1].startswith('  n0["append_table')
+    assert mermaid[2].startswith('  n1["filter')
+    assert mermaid[3] == "  n0 --> n1"
+    assert len(kept) == 0
+
+
+def test_a_thousand_pipelines_of_ten_come_and_go_and_the_counters_are_where_they_were(g):
+    t = tf.append_table({"k": str, "x": int}, graph=g)
+    t.append({"k": ["a", "b"], "x": [1, 2]})
+    g.step()
+
+    def pipeline(number):
+        first = t.filter(col("x") > number % 3).with_columns(y=col("x") + number).sort("y").head(5)
+        second = first.with_columns(z=col("y") * 2).filter(col("z") > number).rename({"z": "w"})
+        return second.drop("y").tail(3).group_by("k").agg(n=col("w").max())
+
+    kept = ("nodes", "listeners", "bytes_held", "undo_bytes", "queue_bytes", "pending", "timers", "troubles")
+    made = pipeline(0)
+    assert g.counters()["nodes"] == 11
+    del made
+    g.step()
+    before = g.counters()
+    for number in range(1_000):
+        made = pipeline(number)
+        if number % 10 == 0:
+            g.step()
+        del made
+    g.step()
+    after = g.counters()
+    assert {name: after[name] for name in kept} == {name: before[name] for name in kept}
+
+
 @pytest.mark.parametrize("wrong", [{"period": -1}, {"threads": 0}, {"init_threads": -2}])
 def test_wrong_settings(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):

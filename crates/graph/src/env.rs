@@ -1,8 +1,8 @@
 //! The only place that asks the machine for the time, starts a thread, or asks which process this is.
 
-use crate::sync::{Arc, Mutex, Weak};
+use crate::sync::thread::{self, JoinHandle};
+use crate::sync::{Arc, CHECKED, Mutex, OnceLock, Weak};
 use std::io;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Where a graph takes its time from: the machine, or a test's own hand.
@@ -95,9 +95,13 @@ impl ManualTime {
     }
 }
 
-/// The machine's monotonic time.
+/// The machine's monotonic time. Under a model checker it stands still: a choice by time would not come again.
 #[inline]
 pub fn now() -> Instant {
+    if CHECKED {
+        static START: OnceLock<Instant> = OnceLock::new();
+        return *START.get_or_init(Instant::now);
+    }
     Instant::now()
 }
 
@@ -111,12 +115,12 @@ pub fn epoch_nanos() -> i64 {
 
 /// Starts a named thread.
 pub fn spawn(name: String, body: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
-    std::thread::Builder::new().name(name).spawn(body)
+    thread::Builder::new().name(name).spawn(body)
 }
 
 /// Lets another thread go first.
 pub fn yield_now() {
-    std::thread::yield_now();
+    thread::yield_now();
 }
 
 /// Which process this is; it changes in the child of a fork.

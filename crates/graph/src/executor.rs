@@ -210,7 +210,7 @@ impl<'a> Worker<'a> {
         }
         for _ in 0..wanted {
             let (walk, crew) = (self.walk.clone(), self.crew.clone());
-            self.crew.pools.update().spawn(move || help(&walk, &crew));
+            self.crew.pools.spawn_update(move || help(&walk, &crew));
         }
     }
 

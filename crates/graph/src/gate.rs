@@ -1,9 +1,9 @@
 //! Who holds the graph: one cycle, or readers who keep cycles from running. And what each thread must not do meanwhile.
 
 use crate::core::Core;
+use crate::sync::thread::{self, ThreadId};
 use crate::sync::{Arc, Condvar, Mutex, Rank};
 use std::collections::HashMap;
-use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 /// How long a new reader lets a waiting cycle go first. Bounded: the cycle may be waiting for a thread that waits for
@@ -35,7 +35,7 @@ pub(crate) struct Standing {
 
 /// One of the things a thread can hold.
 #[derive(Clone, Copy)]
-enum Hold {
+pub(crate) enum Hold {
     Shared,
     Transaction,
     Callback,
@@ -91,19 +91,19 @@ impl Gate {
     }
 
     pub(crate) fn standing(&self) -> Standing {
-        let me = std::thread::current().id();
+        let me = thread::current().id();
         self.state.lock().threads.get(&me).copied().unwrap_or_default()
     }
 
     /// Cycles that wait for their turn.
-    #[cfg(test)]
+    #[cfg(all(test, not(any(feature = "loom", feature = "shuttle"))))]
     pub(crate) fn waiting_cycles(&self) -> usize {
         self.state.lock().waiting_cycles
     }
 
     /// Takes the shared lock for this thread.
-    fn share(&self, now: &dyn Fn() -> Instant) -> ThreadId {
-        let me = std::thread::current().id();
+    pub(crate) fn share(&self, now: &dyn Fn() -> Instant) -> ThreadId {
+        let me = thread::current().id();
         let mut state = self.state.lock();
         let again = state.threads.get(&me).is_some_and(|standing| standing.shared > 0);
         if !again {
@@ -126,12 +126,12 @@ impl Gate {
     }
 
     fn hold(&self, hold: Hold) -> ThreadId {
-        let me = std::thread::current().id();
+        let me = thread::current().id();
         *self.state.lock().threads.entry(me).or_default().count(hold) += 1;
         me
     }
 
-    fn let_go(&self, thread: ThreadId, hold: Hold) {
+    pub(crate) fn let_go(&self, thread: ThreadId, hold: Hold) {
         let mut state = self.state.lock();
         if let Some(standing) = state.threads.get_mut(&thread) {
             *standing.count(hold) -= 1;

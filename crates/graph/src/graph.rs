@@ -3,6 +3,7 @@
 use crate::clock::{Clock, Moment, Step};
 use crate::core::Core;
 use crate::cycle::Scratch;
+use crate::drawing::{Drawing, draw};
 use crate::env::{self, TimeSource, Wake};
 use crate::error::GraphError;
 use crate::gate::Gate;
@@ -258,6 +259,7 @@ impl UpdateGraph {
                 label,
                 parents,
                 last_step: Moment::new(cell.last_ran()),
+                last_change: Moment::new(cell.last_noted()),
                 last_nanos: cell.last_nanos(),
                 total_nanos: cell.total_nanos(),
                 runs: cell.runs(),
@@ -265,6 +267,11 @@ impl UpdateGraph {
             })
         };
         known.into_iter().filter_map(timing).collect()
+    }
+
+    /// The nodes and who waits for whom, as text that other programs turn into a picture.
+    pub fn draw(&self, drawing: Drawing) -> String {
+        draw(&self.timings(), drawing)
     }
 
     /// Calls `observer` after each cycle, on the thread that ran it; `None` stops that.

@@ -7,6 +7,7 @@
 mod clock;
 mod core;
 mod cycle;
+mod drawing;
 pub mod env;
 mod error;
 mod executor;
@@ -31,6 +32,7 @@ mod walk;
 mod tests;
 
 pub use clock::{Moment, Moved, Step};
+pub use drawing::Drawing;
 pub use error::GraphError;
 pub use gate::{CallbackScope, FunctionScope, SharedLock, TransactionScope};
 pub use graph::{HookId, Schedule, Settings, UpdateGraph, WeakGraph};

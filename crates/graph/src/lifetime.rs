@@ -1,12 +1,12 @@
 //! Letting go of long chains without recursion.
 
-use crate::sync::thread_local;
+use crate::sync::local;
 use std::any::Any;
 use std::cell::RefCell;
 
-thread_local! {
+local! {
     /// `Some` while this thread is letting go of things: what they own in turn lines up here.
-    static LINE: RefCell<Option<Vec<Box<dyn Any>>>> = const { RefCell::new(None) };
+    static LINE: RefCell<Option<Vec<Box<dyn Any>>>> = RefCell::new(None);
 }
 
 /// Drops `value`; whatever its drop hands to `release` in turn is dropped afterwards, not inside.

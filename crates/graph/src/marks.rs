@@ -1,6 +1,6 @@
 //! What a thread is doing for a graph: inside a step, in a listener, in a pool, queueing.
 
-use crate::sync::thread_local;
+use crate::sync::local;
 use std::cell::RefCell;
 
 /// Why a thread must not wait for a graph.
@@ -14,8 +14,8 @@ pub(crate) enum Mark {
     Intake,
 }
 
-thread_local! {
-    static MARKS: RefCell<Vec<(u64, Mark)>> = const { RefCell::new(Vec::new()) };
+local! {
+    static MARKS: RefCell<Vec<(u64, Mark)>> = RefCell::new(Vec::new());
 }
 
 /// A mark on this thread, until dropped (there).

@@ -204,6 +204,10 @@ impl Cell {
         self.ran.load(Ordering::Relaxed)
     }
 
+    pub(crate) fn last_noted(&self) -> u64 {
+        self.noted.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn runs(&self) -> u64 {
         self.runs.load(Ordering::Relaxed)
     }

@@ -2,7 +2,7 @@
 
 use crate::env;
 use crate::marks::{self, Mark};
-use crate::sync::OnceLock;
+use crate::sync::{CHECKED, OnceLock};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// Built when first asked for: a graph that runs on one thread never starts another.
@@ -28,6 +28,20 @@ impl Pools {
 
     pub(crate) fn update(&self) -> &ThreadPool {
         self.update.get_or_init(|| build(self.graph, "update", self.update_threads))
+    }
+
+    /// Hands a task to the update pool. A checker has no pool of its own: there each task is a thread.
+    pub(crate) fn spawn_update(&self, task: impl FnOnce() + Send + 'static) {
+        if CHECKED {
+            let graph = self.graph;
+            let body = move || {
+                marks::stay(graph, Mark::Step);
+                task();
+            };
+            drop(env::spawn("helper".to_owned(), body).expect("a checker refuses no thread"));
+            return;
+        }
+        self.update().spawn(task);
     }
 
     pub(crate) fn init(&self) -> &ThreadPool {

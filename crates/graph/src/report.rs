@@ -58,7 +58,9 @@ pub struct NodeTiming {
     pub parents: Vec<NodeId>,
     /// The last step in which it ran; the moment 0 if it never did.
     pub last_step: Moment,
-    /// How long it ran then.
+    /// The last step in which it changed or failed: before `last_step` if it had nothing to say there.
+    pub last_change: Moment,
+    /// How long it ran in its last step.
     pub last_nanos: u64,
     /// How long it ran in all.
     pub total_nanos: u64,

@@ -1,24 +1,23 @@
 //! Reading several things at one moment, from any thread, without stopping a cycle.
 
-use crate::clock::{Moment, Moved};
+use crate::clock::{Clock, Moment, Moved};
 use crate::core::Core;
 use crate::env;
 use crate::gate::SharedLock;
 use crate::sync::{Arc, Ordering};
 
-/// Optimistic tries before the shared lock.
-const TRIES: usize = 8;
+/// Optimistic tries before the shared lock. One where `loom` looks at every interleaving: it has to reach the lock
+/// within a few cycles.
+const TRIES: usize = if cfg!(feature = "loom") { 1 } else { 8 };
 
 /// Tries where the shared lock cannot be had: inside a step nothing moves under the reader, so the first one succeeds.
 const PATIENCE: usize = 10_000;
 
 /// Reads at a settled moment: again while it moved, up to eight times, then while no step runs.
 pub(crate) fn read<R>(core: &Arc<Core>, mut read: impl FnMut(Moment) -> Result<R, Moved>) -> R {
-    for _ in 0..TRIES {
-        if let Ok(found) = read(core.clock.settled()) {
-            return found;
-        }
-        core.tally.restarts.fetch_add(1, Ordering::Relaxed);
+    let restart = || _ = core.tally.restarts.fetch_add(1, Ordering::Relaxed);
+    if let Some(found) = optimistic(&core.clock, &mut read, restart) {
+        return found;
     }
     if core.may_share().is_ok() {
         core.tally.fallbacks.fetch_add(1, Ordering::Relaxed);
@@ -32,6 +31,21 @@ pub(crate) fn read<R>(core: &Arc<Core>, mut read: impl FnMut(Moment) -> Result<R
         env::yield_now();
     }
     moved_for_ever()
+}
+
+/// Reads at the settled moment without a lock; `None` if it moved each time.
+pub(crate) fn optimistic<R>(
+    clock: &Clock,
+    read: &mut impl FnMut(Moment) -> Result<R, Moved>,
+    restart: impl Fn(),
+) -> Option<R> {
+    for _ in 0..TRIES {
+        if let Ok(found) = read(clock.settled()) {
+            return Some(found);
+        }
+        restart();
+    }
+    None
 }
 
 fn moved_for_ever() -> ! {

@@ -1,11 +1,42 @@
-//! Locks and atomics, in one place, so that a model checker's twins can stand in for them.
+//! Locks, atomics and threads, in one place, so that a model checker's twins can stand in for them.
+//!
+//! The features `loom` and `shuttle` put those crates' own in: then nothing runs but inside one of their models.
 //!
 //! A panic in somebody's code never poisons a lock: what a lock guards is consistent at every point where foreign
 //! code runs. In builds with debug assertions each ranked lock asserts that locks are taken in one order.
 
-pub use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+#[cfg(feature = "loom")]
+use loom::sync as primitives;
+#[cfg(feature = "shuttle")]
+use shuttle::sync as primitives;
+#[cfg(not(any(feature = "loom", feature = "shuttle")))]
+use std::sync as primitives;
+
+#[cfg(feature = "loom")]
+pub use loom::thread;
+#[cfg(feature = "shuttle")]
+pub use shuttle::thread;
+#[cfg(not(any(feature = "loom", feature = "shuttle")))]
+pub use std::thread;
+
+pub use primitives::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 pub use std::sync::{Arc, OnceLock, Weak};
-pub use std::thread_local;
+
+/// Whether a model checker chooses the order of events; then time stands still.
+pub(crate) const CHECKED: bool = cfg!(any(feature = "loom", feature = "shuttle"));
+
+/// `std::thread_local!` with an initial value that is known to the compiler, or a checker's twin of it.
+macro_rules! local {
+    ($(#[$about:meta])* static $name:ident: $kind:ty = $first:expr;) => {
+        #[cfg(feature = "loom")]
+        loom::thread_local! { $(#[$about])* static $name: $kind = $first; }
+        #[cfg(feature = "shuttle")]
+        shuttle::thread_local! { $(#[$about])* static $name: $kind = $first; }
+        #[cfg(not(any(feature = "loom", feature = "shuttle")))]
+        std::thread_local! { $(#[$about])* static $name: $kind = const { $first }; }
+    };
+}
+pub(crate) use local;
 
 use std::ops::{Deref, DerefMut};
 use std::sync::PoisonError;
@@ -36,12 +67,12 @@ pub enum Rank {
 #[derive(Debug)]
 pub struct Mutex<T: ?Sized> {
     rank: Rank,
-    inner: std::sync::Mutex<T>,
+    inner: primitives::Mutex<T>,
 }
 
 /// Access to what a [`Mutex`] guards, until dropped.
 pub struct Guard<'a, T: ?Sized> {
-    inner: std::sync::MutexGuard<'a, T>,
+    inner: primitives::MutexGuard<'a, T>,
     _held: Held,
 }
 
@@ -53,7 +84,7 @@ impl<T> Mutex<T> {
 
     /// A mutex with a place in the order of locks.
     pub fn ranked(rank: Rank, value: T) -> Mutex<T> {
-        Mutex { rank, inner: std::sync::Mutex::new(value) }
+        Mutex { rank, inner: primitives::Mutex::new(value) }
     }
 
     /// The value, when nobody else can want it any more.
@@ -85,13 +116,13 @@ impl<T: ?Sized> DerefMut for Guard<'_, T> {
 }
 
 /// A condition variable for [`Mutex`].
-#[derive(Debug, Default)]
-pub struct Condvar(std::sync::Condvar);
+#[derive(Debug)]
+pub struct Condvar(primitives::Condvar);
 
 impl Condvar {
     /// A condition variable nobody waits for.
     pub fn new() -> Condvar {
-        Condvar::default()
+        Condvar(primitives::Condvar::new())
     }
 
     /// Lets go of the lock, waits for a notification, takes the lock again.
@@ -119,13 +150,19 @@ impl Condvar {
     }
 }
 
+impl Default for Condvar {
+    fn default() -> Condvar {
+        Condvar::new()
+    }
+}
+
 /// A rank this thread holds, until dropped.
 #[cfg(debug_assertions)]
 struct Held(Rank);
 
 #[cfg(debug_assertions)]
-thread_local! {
-    static HELD: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
+local! {
+    static HELD: std::cell::Cell<u32> = std::cell::Cell::new(0);
 }
 
 #[cfg(debug_assertions)]

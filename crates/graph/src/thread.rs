@@ -3,8 +3,8 @@
 use crate::core::Core;
 use crate::cycle;
 use crate::env;
+use crate::sync::thread::JoinHandle;
 use crate::sync::{Arc, AtomicBool, Mutex, Ordering, Rank};
-use std::thread::JoinHandle;
 
 /// The cycle thread of a graph, if it is started.
 pub(crate) struct CycleThread(Mutex<Option<Running>>);

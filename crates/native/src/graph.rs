@@ -6,7 +6,7 @@ use std::thread::ThreadId;
 use std::time::Duration;
 
 use engine::sources::Transaction;
-use graph::{Settings, SharedLock, UpdateGraph};
+use graph::{Drawing, Settings, SharedLock, UpdateGraph};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -175,6 +175,12 @@ impl PyGraph {
                 (node.id.number(), node.label, parents, node.last_step.number(), last, total, node.runs, node.failed)
             })
             .collect()
+    }
+
+    /// The graph as text for Graphviz, or for Mermaid.
+    fn draw(&self, py: Python<'_>, mermaid: bool) -> String {
+        let drawing = if mermaid { Drawing::Mermaid } else { Drawing::Dot };
+        py.detach(|| self.0.graph.draw(drawing))
     }
 
     fn inbox(&self) -> PyInbox {

@@ -207,7 +207,9 @@ impl Live for ConcatLive {
 
 /// How the keys of one slot move: the input's own shifts, and the slot's.
 fn slot_moves(shifts: &Shifts, from: &Slot, to: &Slot, moves: &mut Vec<(Span, i64)>) {
-    let slide = to.delta() - from.delta();
+    // The slot of an emptied input may slide over more than half of the key space, where it moves no row; what moves a
+    // row, the two together, never goes so far.
+    let slide = to.delta().wrapping_sub(from.delta());
     if shifts.is_empty() && slide == 0 {
         return;
     }
@@ -219,8 +221,9 @@ fn slot_moves(shifts: &Shifts, from: &Slot, to: &Slot, moves: &mut Vec<(Span, i6
         if slide != 0 && first > at {
             moves.push((Span { first: at, last: first - 1 }, slide));
         }
-        if shift.delta + slide != 0 {
-            moves.push((Span { first, last }, shift.delta + slide));
+        let delta = shift.delta.wrapping_add(slide);
+        if delta != 0 {
+            moves.push((Span { first, last }, delta));
         }
         at = last + 1;
     }

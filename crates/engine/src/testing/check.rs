@@ -2,13 +2,9 @@
 //!
 //! A run draws tables, steps, threads and schedule from one tape. After each step every update has
 //! been held to U1–U8, the inputs equal their mirrors, and the judge has compared the result with
-//! its oracle. A failing tape is shrunk; the report ends in one line that replays it. Lines in
-//! `tests/regressions/<test>.txt` are replayed before anything random.
+//! its oracle. `explore.rs` runs it over many tapes.
 
-use std::cell::Cell as Flag;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
-use std::sync::{Arc, Once};
+use std::sync::Arc;
 use std::time::Duration;
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
@@ -17,13 +13,14 @@ use graph::{Schedule, Settings, UpdateGraph};
 use rowset::Shift;
 
 use super::draw;
+use super::explore::{count_step, explore};
 use super::mirror::{Mirror, RawStep};
 use super::plain::Plain;
 use super::random::{Case, TableSpec};
-use super::tape::{Tape, shrink, to_hex};
+use super::tape::Tape;
 use super::validate::Watch;
 use crate::error::{Error, Failure};
-use crate::sources::{Apply, InputTable};
+use crate::sources::{AppendTable, Apply, InputTable, Token};
 use crate::table::Table;
 
 /// What an operation's table is after a step.
@@ -33,11 +30,6 @@ pub enum Found<'a> {
     /// It could not be made, or has failed, for this reason.
     Failed(&'a str),
 }
-
-/// Tries of a shrink; each is one run.
-const SHRINK_TRIES: usize = 1_500;
-/// The variable whose text is replayed instead of random runs.
-const REPLAY: &str = "TICKFRAME_TAPE";
 
 /// Runs a law over random tables. `build` makes the table under test from the inputs; `judge`
 /// says what is wrong with it, given the inputs as they stand and what was found.
@@ -65,91 +57,68 @@ pub fn run_drawn_law<P>(
         let judge = |inputs: &[Plain], found: &Found<'_>| judge(&plan, inputs, found);
         run_once(specs, tape, &build, &judge)
     };
-    let fails = |bytes: &[u8]| quietly(|| run(&mut Tape::replay(bytes))).is_err();
-    let name = std::thread::current().name().unwrap_or("law").to_owned();
-    if let Ok(text) = std::env::var(REPLAY) {
-        let mut tape = Tape::from_hex(&text).expect("the tape is a row of hexadecimal digits");
-        run(&mut tape).unwrap_or_else(|text| panic!("{text}"));
-        return;
-    }
-    for (line, text) in regressions(&name) {
-        let tape = Tape::from_hex(&text);
-        let mut tape = tape.unwrap_or_else(|| panic!("line {line} of the regressions is no tape"));
-        if let Err(text) = quietly(|| run(&mut tape)) {
-            panic!("{name}, regression of line {line}: {text}");
-        }
-    }
-    for seed in 0..runs {
-        let mut tape = Tape::seeded(seed);
-        if let Err(first) = quietly(|| run(&mut tape)) {
-            let small = shrink(tape.used(), SHRINK_TRIES, fails);
-            let text = quietly(|| run(&mut Tape::replay(&small)));
-            let text = text.err().unwrap_or(first);
-            let hex = hex_or_zero(&small);
-            panic!("seed {seed}: {text}\n  replay: {REPLAY}={hex} cargo test {name}\n");
-        }
-    }
-}
-
-fn hex_or_zero(bytes: &[u8]) -> String {
-    let text = to_hex(bytes);
-    if text.is_empty() { "00".into() } else { text }
-}
-
-/// The tapes kept for this test: line number and text; what follows a `#` is a remark.
-fn regressions(name: &str) -> Vec<(usize, String)> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/regressions");
-    let file = folder.join(format!("{}.txt", name.replace("::", "-")));
-    let text = std::fs::read_to_string(file).unwrap_or_default();
-    let lines = text.lines().enumerate().map(|(at, line)| {
-        let tape = line.split('#').next().unwrap_or_default().trim();
-        (at + 1, tape.to_owned())
-    });
-    lines.filter(|(_, tape)| !tape.is_empty()).collect()
-}
-
-thread_local! {
-    static QUIET: Flag<bool> = const { Flag::new(false) };
-}
-
-/// Runs with panics turned into errors, and without their usual noise: a shrink panics often.
-fn quietly(run: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let usual = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            if !QUIET.with(Flag::get) {
-                usual(info);
-            }
-        }));
-    });
-    QUIET.with(|quiet| quiet.set(true));
-    let result = catch_unwind(AssertUnwindSafe(run));
-    QUIET.with(|quiet| quiet.set(false));
-    result.unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().cloned();
-        Err(text
-            .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).into()))
-            .unwrap_or_else(|| "a panic".into()))
-    })
+    explore(runs, run);
 }
 
 /// One input: the table, its source, its mirror and a watch over its own updates.
 struct Feed {
-    source: InputTable,
+    source: Source,
     case: Case,
     watch: Watch,
 }
 
+/// Where a random table's rows come from.
+pub enum Source {
+    /// Anything may happen to it.
+    Input(InputTable),
+    /// It only appends and says so, which operations make use of.
+    Append(AppendTable),
+}
+
+impl Source {
+    /// A source for a case of `spec`, mostly one to which anything may happen.
+    pub fn draw(graph: &UpdateGraph, spec: &TableSpec, tape: &mut Tape) -> Result<(Source, Case), Error> {
+        if !tape.chance(30) {
+            let case = Case::new(spec, tape);
+            return Ok((Source::Input(InputTable::new(graph, case.mirror.schema.clone())?), case));
+        }
+        let case = Case::new(&spec.clone().append_only().dense(), tape);
+        Ok((Source::Append(AppendTable::new(graph, case.mirror.schema.clone())?), case))
+    }
+
+    /// The live table.
+    pub fn table(&self) -> &Table {
+        match self {
+            Source::Input(source) => source.table(),
+            Source::Append(source) => source.table(),
+        }
+    }
+
+    /// Queues a step of the case that the source was drawn for.
+    pub fn apply(&self, step: &RawStep, schema: &Arc<Schema>) -> Result<Token, Error> {
+        let apply = apply_of(step, schema);
+        match self {
+            Source::Input(source) => source.apply(apply),
+            Source::Append(source) => {
+                let (_, batch) = apply.added.expect("a step of an append-only table adds rows");
+                source.append(&batch)
+            }
+        }
+    }
+}
+
 impl Feed {
-    fn step(&mut self, tape: &mut Tape) -> Result<(), String> {
+    /// The next step, which is queued; whether it does nothing but move rows.
+    fn step(&mut self, tape: &mut Tape) -> Result<bool, String> {
         let step = self.case.step(tape);
         if step.is_empty() {
-            return Ok(());
+            return Ok(true);
         }
+        count_step();
         let drawing = draw::draw_step(&step, &self.case.mirror.schema);
-        let applied = self.source.apply(apply_of(&step, &self.case.mirror.schema));
-        applied.map(|_| ()).map_err(|error| format!("a lawful step was refused: {error}: {drawing}"))
+        let applied = self.source.apply(&step, &self.case.mirror.schema);
+        applied.map_err(|error| format!("a lawful step was refused: {error}: {drawing}"))?;
+        Ok(step.removed.is_empty() && step.added.0.is_empty() && step.modified.0.is_empty())
     }
 
     fn check(&self) -> Result<(), String> {
@@ -171,8 +140,7 @@ fn run_once(
     let text = |error: Error| format!("the harness itself: {error}");
     let mut feeds = Vec::new();
     for spec in specs {
-        let case = Case::new(spec, tape);
-        let source = InputTable::new(&graph, case.mirror.schema.clone()).map_err(text)?;
+        let (source, case) = Source::draw(&graph, spec, tape).map_err(text)?;
         let watch = Watch::attach(source.table()).map_err(text)?;
         feeds.push(Feed { source, case, watch });
     }
@@ -196,23 +164,28 @@ fn run_once(
             subject = Subject::new(&tables, build);
             judge_now(&feeds, &subject, judge)?;
         }
-        feed_some(&mut feeds, tape)?;
+        let told = subject.told_modified();
+        let only_moved = feed_some(&mut feeds, tape)?;
         settle(&graph)?;
         feeds.iter().try_for_each(Feed::check)?;
+        if only_moved && subject.told_modified() > told {
+            return Err("rows above only moved, and some below were called modified".into());
+        }
         judge_now(&feeds, &subject, judge)?;
     }
     Ok(())
 }
 
-/// One to three steps of each input, or none, queued for one cycle.
-fn feed_some(feeds: &mut [Feed], tape: &mut Tape) -> Result<(), String> {
+/// One to three steps of each input, or none, queued for one cycle; whether they do nothing but move rows.
+fn feed_some(feeds: &mut [Feed], tape: &mut Tape) -> Result<bool, String> {
+    let mut only_moved = true;
     for feed in feeds {
         let steps = *tape.choose(&[1, 1, 1, 0, 2, 3]);
         for _ in 0..steps {
-            feed.step(tape)?;
+            only_moved &= feed.step(tape)?;
         }
     }
-    Ok(())
+    Ok(only_moved)
 }
 
 fn settle(graph: &UpdateGraph) -> Result<(), String> {
@@ -245,6 +218,14 @@ impl Subject {
         match made {
             Ok((watch, table)) => Subject::Live(table, watch),
             Err(error) => Subject::Refused(error.to_string()),
+        }
+    }
+
+    /// Rows it has called modified, so far.
+    fn told_modified(&self) -> u64 {
+        match self {
+            Subject::Live(_, watch) => watch.modified(),
+            Subject::Refused(_) => 0,
         }
     }
 
@@ -423,25 +404,5 @@ mod tests {
             "0 A 1 | 1 B 2 | 2 C 3",
             &[("~ 1 . 9", "~ 1 . 9"), ("", ""), ("- 0 | > [1..2]-1 | + 2 D 4", "- 0 | > [1..2]-1 | + 2 D 4")],
         );
-    }
-
-    #[test]
-    fn a_wrong_answer_is_shrunk_to_one_line() {
-        let wrong = catch_unwind(|| {
-            run_law(
-                &[any_table()],
-                20,
-                |tables| Ok(tables[0].clone()),
-                |inputs, _| {
-                    if inputs[0].rows.len() > 2 { Err("more than two rows".into()) } else { Ok(()) }
-                },
-            );
-        });
-        let text = wrong.expect_err("the judge objects").downcast_ref::<String>().cloned().unwrap_or_default();
-        let line = text.lines().find(|line| line.contains("replay: ")).expect("a line that replays");
-        assert!(line.len() < 250, "{text}");
-        assert!(text.contains("more than two rows"));
-        let rows = text.lines().find(|line| line.contains("input")).expect("the input is shown");
-        assert!(rows.matches('|').count() <= 6, "shrunk to few rows: {rows}");
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod check;
 pub mod draw;
+pub mod explore;
 pub mod keys;
 pub mod mirror;
 #[cfg(test)]
@@ -18,7 +19,8 @@ pub mod values;
 
 pub use crate::error::Error;
 pub use crate::table::Table;
-pub use check::{Drawn, Found, check_steps, check_steps_of_two, run_drawn_law, run_law, still_graph};
+pub use check::{Drawn, Found, Source, check_steps, check_steps_of_two, run_drawn_law, run_law, still_graph};
+pub use explore::{count_step, explore};
 pub use mirror::{Mirror, RawStep};
 #[cfg(test)]
 pub use oracle::{check_law, check_law_of_two};

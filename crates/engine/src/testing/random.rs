@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 
-use super::keys::LAYOUTS;
+use super::keys::{LAYOUTS, Layout};
 use super::mirror::{Mirror, RawStep};
 use super::steps::{PROFILES, Profile, StepMaker};
 use super::tape::Tape;
@@ -17,6 +17,7 @@ pub struct TableSpec {
     most_rows: usize,
     most_steps: u64,
     profiles: Vec<Profile>,
+    layouts: Vec<Layout>,
 }
 
 /// A table with a column of each common type: `k` text, `g` and `v` Int64, `x` Float64, `t`
@@ -32,7 +33,7 @@ pub fn table_of(columns: &str) -> TableSpec {
         (name.to_owned(), type_of(kind), STYLES.to_vec())
     };
     let columns = columns.split_whitespace().map(column).collect();
-    TableSpec { columns, most_rows: 40, most_steps: 14, profiles: PROFILES.to_vec() }
+    TableSpec { columns, most_rows: 40, most_steps: 14, profiles: PROFILES.to_vec(), layouts: LAYOUTS.to_vec() }
 }
 
 /// The type behind a short name.
@@ -92,6 +93,12 @@ impl TableSpec {
         self
     }
 
+    /// Only the row keys 0, 1, 2, …
+    pub fn dense(mut self) -> TableSpec {
+        self.layouts = vec![Layout::Dense];
+        self
+    }
+
     /// Only these profiles.
     pub fn profiles(mut self, profiles: &[Profile]) -> TableSpec {
         self.profiles = profiles.to_vec();
@@ -121,17 +128,31 @@ impl Case {
     /// Styles and layout from the tape, and a random part of the profiles switched off: a case that
     /// never removes finds other faults than one that always does.
     pub fn new(spec: &TableSpec, tape: &mut Tape) -> Case {
-        let layout = *tape.choose(&LAYOUTS);
-        let values = spec.columns.iter().map(|(_, data_type, styles)| Values::new(data_type, *tape.choose(styles)));
+        let layout = *tape.choose(&spec.layouts);
+        // The plainest style as often as all others together: keys of two tables should meet.
+        let values = spec.columns.iter().map(|(_, data_type, styles)| {
+            let style = if tape.chance(128) { *tape.choose(styles) } else { styles[0] };
+            Values::new(data_type, style)
+        });
         let values: Vec<Values> = values.collect();
-        let mut profiles: Vec<Profile> = spec.profiles.iter().copied().filter(|_| !tape.chance(100)).collect();
+        // Of 256. With few profiles two tables often do at once what otherwise they hardly ever do at once.
+        let kept = *tape.choose(&[156, 156, 60, 30]);
+        let mut profiles: Vec<Profile> = Vec::new();
+        for (at, profile) in spec.profiles.iter().enumerate() {
+            // The plainest stays, so that a tape shrinks towards it.
+            if at == 0 || tape.chance(kept) {
+                profiles.push(*profile);
+            }
+        }
         if !profiles
             .iter()
             .any(|profile| matches!(profile, Profile::Append | Profile::Refill | Profile::Insert | Profile::Prepend))
         {
             profiles.insert(0, *spec.profiles.first().expect("a table has profiles"));
         }
-        Case { mirror: Mirror::new(spec.schema()), maker: StepMaker::new(layout, profiles, values, spec.most_rows) }
+        // Few rows tell of a change that among many would be told of by another row.
+        let most_rows = spec.most_rows.min(*tape.choose(&[usize::MAX, usize::MAX, 3, 8]));
+        Case { mirror: Mirror::new(spec.schema()), maker: StepMaker::new(layout, profiles, values, most_rows) }
     }
 
     /// The next step; the mirror has taken it.

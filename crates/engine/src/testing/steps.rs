@@ -43,12 +43,16 @@ pub enum Profile {
     Duplicate,
     /// Rows are "modified" to what they were.
     SameAgain,
+    /// Rows go and all above close up, as in a list; another row takes the key of one that went.
+    CloseUp,
+    /// All rows from somewhere on move up by a few, and new ones come between, as in a list.
+    PushBack,
     /// Nothing at all.
     Nothing,
 }
 
 /// All profiles, the plainest first.
-pub const PROFILES: [Profile; 17] = [
+pub const PROFILES: [Profile; 19] = [
     Profile::Append,
     Profile::Modify,
     Profile::Remove,
@@ -65,6 +69,8 @@ pub const PROFILES: [Profile; 17] = [
     Profile::Readd,
     Profile::Duplicate,
     Profile::SameAgain,
+    Profile::CloseUp,
+    Profile::PushBack,
     Profile::Nothing,
 ];
 
@@ -112,6 +118,7 @@ impl StepMaker {
             Profile::Insert | Profile::Churn => (Place::Middle, many),
             Profile::Refill => (Place::Back, 12 + many),
             Profile::Readd => return self.add_at_removed(tape, draft),
+            Profile::PushBack => return self.add_at_opened(tape, draft),
             _ => return,
         };
         let taken: BTreeSet<u64> = draft.survivors().into_keys().chain(draft.added.keys().copied()).collect();
@@ -126,6 +133,22 @@ impl StepMaker {
 
     fn add_at_removed(&mut self, tape: &mut Tape, draft: &mut Draft<'_>) {
         for key in draft.removed.clone() {
+            if draft.is_free(key) {
+                let row = self.row(tape);
+                draft.added.insert(key, row);
+            }
+        }
+    }
+
+    /// Rows at the keys that rows moved up from, as long as order is kept: up to four.
+    fn add_at_opened(&mut self, tape: &mut Tape, draft: &mut Draft<'_>) {
+        let survivors = draft.survivors();
+        let mut previous = None;
+        let opened = survivors.iter().find_map(|(&after, &before)| {
+            let low = previous.replace(after).map_or(0, |below| below + 1).max(before);
+            (before < after && low < after).then_some(low..after)
+        });
+        for key in opened.into_iter().flatten().take(1 + tape.below(4) as usize) {
             if draft.is_free(key) {
                 let row = self.row(tape);
                 draft.added.insert(key, row);
@@ -197,6 +220,10 @@ fn remove(tape: &mut Tape, draft: &mut Draft<'_>, profile: Profile) {
         Profile::ShiftDown | Profile::ShiftMixed if tape.chance(128) => {
             draft.removed.insert(tape.choose(&rows).0);
         }
+        Profile::CloseUp => {
+            let first = tape.below(rows.len() as u64) as usize;
+            draft.removed.extend(rows.iter().skip(first).take(1 + tape.below(2) as usize).map(|(key, _)| *key));
+        }
         Profile::Clear => draft.removed.extend(rows.into_iter().map(|(key, _)| key)),
         _ => {}
     }
@@ -216,10 +243,33 @@ fn shift(tape: &mut Tape, draft: &mut Draft<'_>, profile: Profile, layout: Layou
             let all = after.len() - 1;
             move_run(tape, &mut after, 0, all, false, layout);
         }
+        Profile::CloseUp => close_up(tape, draft, &mut after),
+        Profile::PushBack => {
+            let first = tape.below(after.len() as u64) as usize;
+            let room = LAST_KEY - after[after.len() - 1].0;
+            let by = (1 + tape.below(3)).min(room);
+            after[first..].iter_mut().for_each(|(key, _)| *key += by);
+        }
         _ => return,
     }
     draft.moves =
         after.into_iter().filter(|(after, before)| after != before).map(|(after, before)| (before, after)).collect();
+}
+
+/// The rows above one that goes move down so that the first of them takes its key.
+fn close_up(tape: &mut Tape, draft: &Draft<'_>, after: &mut [(u64, u64)]) {
+    let gone: Vec<u64> = draft.removed.iter().copied().collect();
+    if gone.is_empty() {
+        return;
+    }
+    let gap = *tape.choose(&gone);
+    let first = after.partition_point(|(_, before)| *before < gap);
+    let floor = first.checked_sub(1).map_or(0, |below| after[below].0 + 1);
+    if first == after.len() || gap < floor || after[first].0 <= gap {
+        return;
+    }
+    let by = after[first].0 - gap;
+    after[first..].iter_mut().for_each(|(key, _)| *key -= by);
 }
 
 fn move_runs(tape: &mut Tape, after: &mut [(u64, u64)], layout: Layout, directions: &[bool]) {
@@ -329,6 +379,12 @@ mod tests {
                 Profile::ShiftUp | Profile::MakeRoom => any(&|step| step.shifts.iter().any(|shift| shift.2 > 0)),
                 Profile::ShiftMixed => any(&|step| step.shifts.len() > 1),
                 Profile::Readd => any(&|step| step.removed.overlaps(&step.added.0)),
+                Profile::CloseUp => any(&|step| {
+                    step.shifts.iter().any(|(first, _, delta)| {
+                        first.checked_add_signed(*delta).is_some_and(|goal| step.removed.contains(goal))
+                    })
+                }),
+                Profile::PushBack => any(&|step| step.shifts.iter().any(|(first, ..)| step.added.0.contains(*first))),
                 Profile::Nothing => steps.iter().all(RawStep::is_empty),
             };
             assert!(done, "{profile:?}");

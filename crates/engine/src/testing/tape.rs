@@ -108,6 +108,8 @@ pub fn shrink(bytes: &[u8], tries: usize, fails: impl Fn(&[u8]) -> bool) -> Vec<
         }
         shrinker.change_pieces(1, |piece| piece[0] > 1, |piece| vec![piece[0] / 2]);
         shrinker.change_pieces(1, |piece| piece[0] > 0, |piece| vec![piece[0] - 1]);
+        // A plainer choice with more of it: many small steps instead of one large one.
+        shrinker.change_pieces(2, |piece| piece[0] > 0 && piece.len() == 2, |_| vec![0, 3]);
         if shrinker.best == before || shrinker.tries == 0 {
             return shrinker.best;
         }

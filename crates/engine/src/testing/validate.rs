@@ -32,13 +32,14 @@ struct Seen {
     now: Plain,
     drawings: Vec<String>,
     spurious: u64,
+    modified: u64,
 }
 
 impl Watch {
     /// Starts to watch a table, static or live.
     pub fn attach(table: &Table) -> Result<Watch, Error> {
         let empty = Plain { schema: table.schema().clone(), rows: Vec::new() };
-        let seen = Arc::new(Mutex::new(Seen { now: empty, drawings: Vec::new(), spurious: 0 }));
+        let seen = Arc::new(Mutex::new(Seen { now: empty, drawings: Vec::new(), spurious: 0, modified: 0 }));
         let mut request = Request::new("watch", serde_json::Value::Null);
         request.shareable = false;
         let operation = WatchOperation { request, seen: seen.clone() };
@@ -58,6 +59,11 @@ impl Watch {
     /// Rows that were called modified although no cell of theirs changed, so far (U9).
     pub fn spurious(&self) -> u64 {
         lock(&self.seen).spurious
+    }
+
+    /// Rows that were called modified, so far.
+    pub fn modified(&self) -> u64 {
+        lock(&self.seen).modified
     }
 
     /// Why the watched table failed, if it did.
@@ -122,6 +128,7 @@ impl Live for WatchLive {
             .and_then(|()| check_attributes(change.table().attributes(), &before, &now, update))
             .map_err(|text| broken(format!("{text}; {} — before {before} — now {now}", shown(update))))?;
         seen.spurious += spurious(&before, &now, update);
+        seen.modified += update.modified.len();
         let drawing = raw_step(update, change.now(), schema)?;
         seen.drawings.push(draw_step(&drawing, schema));
         seen.now = now;

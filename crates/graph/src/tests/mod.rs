@@ -1,14 +1,10 @@
-//! Tests of the graph as a whole.
+//! Tests of the graph as a whole. Those of the model checkers stand alone: under a checker nothing else can run.
 #![allow(clippy::unwrap_used, reason = "a poisoned lock in a test is a failed test")]
 
-mod support;
+#[cfg(feature = "loom")]
+mod loomed;
+#[cfg(feature = "shuttle")]
+mod shuttled;
 
-mod failures;
-mod joins;
-mod lifetimes;
-mod locks;
-mod order;
-mod running;
-mod schedules;
-mod snapshots;
-mod timers;
+#[cfg(not(any(feature = "loom", feature = "shuttle")))]
+mod machine;

@@ -22,6 +22,10 @@ pub enum Aggregator {
     Min,
     /// The greatest; NaN only if nothing else is there.
     Max,
+    /// The least; NaN if there is one.
+    NanMin,
+    /// The greatest; NaN if there is one.
+    NanMax,
     /// The variance with these delta degrees of freedom.
     Var(u64),
     /// The standard deviation with these delta degrees of freedom.
@@ -87,6 +91,11 @@ fn compute(input: &Table, aggregate: &Aggregate, rows: &[Row]) -> Result<Value, 
         Aggregator::Mean => mean(&values),
         Aggregator::Min => extreme(&values, false),
         Aggregator::Max => extreme(&values, true),
+        Aggregator::NanMin | Aggregator::NanMax if values.iter().any(|value| value.is_nan()) => {
+            values.iter().find(|value| value.is_nan()).map_or(Value::Null, |nan| (*nan).clone())
+        }
+        Aggregator::NanMin => extreme(&values, false),
+        Aggregator::NanMax => extreme(&values, true),
         Aggregator::Var(ddof) => variance(&values, *ddof),
         Aggregator::Std(ddof) => root(&variance(&values, *ddof)),
         Aggregator::First => cells.first().map_or(Value::Null, |cell| (*cell).clone()),
@@ -279,6 +288,8 @@ mod tests {
         assert!(is(of(Aggregator::Min, &cells), 1.0));
         assert!(is(of(Aggregator::Max, &cells), 2.0));
         assert!(is(of(Aggregator::Max, &[f64::NAN.into()]), f64::NAN));
+        assert!(is(of(Aggregator::NanMax, &[f64::NAN.into(), 1.0.into()]), f64::NAN));
+        assert!(is(of(Aggregator::NanMin, &[2.0.into(), 1.0.into()]), 1.0));
         assert!(is(of(Aggregator::Min, &[f64::NAN.into(), f64::INFINITY.into()]), f64::INFINITY));
         assert!(is(of(Aggregator::Sum(0), &[f64::INFINITY.into(), 1.0.into()]), f64::INFINITY));
         assert!(is(of(Aggregator::Std(1), &[f64::INFINITY.into(), 1.0.into()]), f64::NAN));

@@ -47,7 +47,8 @@ fn expected(parents: &[Vec<usize>], loud: &[bool], active: &[usize]) -> Vec<bool
 
 fn random_graph(seed: u64, bench: &Bench, nodes: usize) {
     let mut random = Random(seed);
-    let (mut parents, mut loud, mut held) = (Vec::new(), Vec::new(), Vec::<Held>::new());
+    let (mut parents, mut loud, mut fails) = (Vec::new(), Vec::new(), Vec::new());
+    let mut held = Vec::<Held>::new();
     let started: Arc<Vec<AtomicU64>> = Arc::new((0..nodes).map(|_| AtomicU64::new(0)).collect());
     let ended: Arc<Vec<AtomicU64>> = Arc::new((0..nodes).map(|_| AtomicU64::new(0)).collect());
     for node in 0..nodes {
@@ -57,7 +58,11 @@ fn random_graph(seed: u64, bench: &Bench, nodes: usize) {
         }
         above.sort_unstable();
         above.dedup();
-        let is_loud = random.below(4) > 0;
+        let outcome = match random.below(8) {
+            0 | 1 => Outcome::Quiet,
+            2 => Outcome::Failed,
+            _ => Outcome::Changed,
+        };
         let spin = random.below(50);
         let (starts, ends, waits_for) = (started.clone(), ended.clone(), above.clone());
         let work = bench.probe("node", move |step| {
@@ -68,13 +73,14 @@ fn random_graph(seed: u64, bench: &Bench, nodes: usize) {
             }
             (0..spin).for_each(|_| std::hint::spin_loop());
             ends[node].store(step.number(), Ordering::SeqCst);
-            if is_loud { Outcome::Changed } else { Outcome::Quiet }
+            outcome
         });
         let ids: Vec<NodeId> = above.iter().map(|&parent| held[parent].id()).collect();
         let registration = bench.graph.join(&work, &ids, bench.graph.settled()).expect("idle");
         held.push(Held { registration, node: work });
         parents.push(above);
-        loud.push(is_loud);
+        loud.push(outcome != Outcome::Quiet);
+        fails.push(outcome == Outcome::Failed);
     }
     for step in 1..=20 {
         let active: Vec<usize> = (0..nodes).filter(|&node| random.below(if node < 4 { 2 } else { 40 }) == 0).collect();
@@ -83,9 +89,10 @@ fn random_graph(seed: u64, bench: &Bench, nodes: usize) {
         let ran: Vec<bool> = ended.iter().map(|end| end.load(Ordering::SeqCst) == step).collect();
         assert_eq!(ran, expected(&parents, &loud, &active), "seed {seed}, step {step}");
         let report = bench.graph.last_report().expect("a step ran");
+        let failed = ran.iter().zip(&fails).filter(|(ran, fails)| **ran && **fails).count();
         assert_eq!(
             (report.failed, report.ran),
-            (0, ran.iter().filter(|ran| **ran).count()),
+            (failed, ran.iter().filter(|ran| **ran).count()),
             "seed {seed}, step {step}"
         );
     }

@@ -1,0 +1,145 @@
+//! Runs something over many tapes: kept ones first, then seeds; what fails is shrunk to one line that replays it.
+//!
+//! | variable | |
+//! |---|---|
+//! | `TICKFRAME_TAPE` | this tape alone |
+//! | `TICKFRAME_SEED` | the first seed; 0 otherwise |
+//! | `TICKFRAME_STEPS` | as many seeds as it takes until so many steps of input tables have been made |
+//!
+//! Lines in `tests/regressions/<test>.txt` are tapes that failed once; they come before anything random.
+
+use std::cell::Cell as Flag;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Once;
+
+use super::tape::{Tape, shrink, to_hex};
+
+/// Tries of a shrink; each is one run.
+const SHRINK_TRIES: usize = 1_500;
+const TAPE: &str = "TICKFRAME_TAPE";
+const SEED: &str = "TICKFRAME_SEED";
+const STEPS: &str = "TICKFRAME_STEPS";
+
+thread_local! {
+    static QUIET: Flag<bool> = const { Flag::new(false) };
+    static STEPS_MADE: Flag<u64> = const { Flag::new(0) };
+}
+
+/// Counts a step of an input table.
+pub fn count_step() {
+    STEPS_MADE.set(STEPS_MADE.get() + 1);
+}
+
+fn number(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{name} is a number, not {text:?}")))
+}
+
+/// Runs over this many seeds, or as many as `TICKFRAME_STEPS` asks for.
+pub fn explore(runs: u64, run: impl Fn(&mut Tape) -> Result<(), String>) {
+    let name = std::thread::current().name().unwrap_or("law").to_owned();
+    if let Ok(text) = std::env::var(TAPE) {
+        let mut tape = Tape::from_hex(&text).expect("the tape is a row of hexadecimal digits");
+        run(&mut tape).unwrap_or_else(|text| panic!("{text}"));
+        return;
+    }
+    for (line, text) in regressions(&name) {
+        let tape = Tape::from_hex(&text);
+        let mut tape = tape.unwrap_or_else(|| panic!("line {line} of the regressions is no tape"));
+        if let Err(text) = quietly(|| run(&mut tape)) {
+            panic!("{name}, regression of line {line}: {text}");
+        }
+    }
+    let (first, wanted) = (number(SEED).unwrap_or(0), number(STEPS));
+    let before = STEPS_MADE.get();
+    let mut seed = first;
+    while wanted.map_or(seed < first + runs, |steps| STEPS_MADE.get() - before < steps && seed < first + MOST_SEEDS) {
+        run_seed(seed, &name, &run);
+        seed += 1;
+    }
+    if wanted.is_some() {
+        println!("law {name}: seeds {first}..{seed}, {} steps", STEPS_MADE.get() - before);
+    }
+}
+
+/// A law that makes no steps ends all the same.
+const MOST_SEEDS: u64 = 1 << 32;
+
+fn run_seed(seed: u64, name: &str, run: &impl Fn(&mut Tape) -> Result<(), String>) {
+    let mut tape = Tape::seeded(seed);
+    if let Err(first) = quietly(|| run(&mut tape)) {
+        let fails = |bytes: &[u8]| quietly(|| run(&mut Tape::replay(bytes))).is_err();
+        let small = shrink(tape.used(), SHRINK_TRIES, fails);
+        let text = quietly(|| run(&mut Tape::replay(&small)));
+        let text = text.err().unwrap_or(first);
+        let (hex, package) = (hex_or_zero(&small), std::env::var("CARGO_PKG_NAME").unwrap_or_default());
+        panic!("seed {seed}: {text}\n  replay: {TAPE}={hex} cargo test --profile ci -p {package} {name}\n");
+    }
+}
+
+fn hex_or_zero(bytes: &[u8]) -> String {
+    let text = to_hex(bytes);
+    if text.is_empty() { "00".into() } else { text }
+}
+
+/// The tapes kept for this test: line number and text; what follows a `#` is a remark.
+fn regressions(name: &str) -> Vec<(usize, String)> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/regressions");
+    let file = folder.join(format!("{}.txt", name.replace("::", "-")));
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let lines = text.lines().enumerate().map(|(at, line)| {
+        let tape = line.split('#').next().unwrap_or_default().trim();
+        (at + 1, tape.to_owned())
+    });
+    lines.filter(|(_, tape)| !tape.is_empty()).collect()
+}
+
+/// Runs with panics turned into errors, and without their usual noise: a shrink panics often.
+fn quietly(run: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !QUIET.with(Flag::get) {
+                usual(info);
+            }
+        }));
+    });
+    QUIET.with(|quiet| quiet.set(true));
+    let result = catch_unwind(AssertUnwindSafe(run));
+    QUIET.with(|quiet| quiet.set(false));
+    result.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        Err(text
+            .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).into()))
+            .unwrap_or_else(|| "a panic".into()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::check::run_law;
+    use crate::testing::random::any_table;
+
+    #[test]
+    fn a_wrong_answer_is_shrunk_to_one_line() {
+        let wrong = catch_unwind(|| {
+            run_law(
+                &[any_table()],
+                20,
+                |tables| Ok(tables[0].clone()),
+                |inputs, _| {
+                    if inputs[0].rows.len() > 2 { Err("more than two rows".into()) } else { Ok(()) }
+                },
+            );
+        });
+        let text = wrong.expect_err("the judge objects").downcast_ref::<String>().cloned().unwrap_or_default();
+        let line = text.lines().find(|line| line.contains("replay: ")).expect("a line that replays");
+        assert!(line.len() < 280, "{text}");
+        assert!(text.contains("more than two rows"));
+        let rows = text.lines().find(|line| line.contains("input")).expect("the input is shown");
+        assert!(rows.matches('|').count() <= 6, "shrunk to few rows: {rows}");
+    }
+}

@@ -1,0 +1,14 @@
+//! On the machine's own threads.
+
+mod support;
+
+mod failures;
+mod joins;
+mod lifetimes;
+mod locks;
+mod looking;
+mod order;
+mod running;
+mod schedules;
+mod snapshots;
+mod timers;

@@ -1,0 +1,115 @@
+"""Plant faults that the tests must find.
+
+    python scripts/canaries.py              every patch of tests/canaries
+    python scripts/canaries.py lost_wake_up these
+    python scripts/canaries.py --next       one of them, by the number of commits: what CI runs
+
+Each patch is applied to a copy of the project; its first lines say which test has to fail, on a line
+`caught by: cargo test …`. Building does not count; the test has sixty seconds.
+"""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PATCHES = ROOT / "tests" / "canaries"
+LIMIT_SECONDS = 60
+
+
+def target() -> Path:
+    """Where the copy and what is compiled of it live."""
+    return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).absolute() / "canaries"
+
+
+def project_files() -> list[Path]:
+    """What git knows or would take in."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listing = subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout
+    return [Path(name) for name in listing.decode().split("\0") if name and (ROOT / name).is_file()]
+
+
+def copy_project(copy: Path) -> None:
+    """Make the copy equal to the project; a file that is equal already keeps its time, so that cargo passes it by."""
+    wanted = set(project_files())
+    for file in wanted:
+        source, goal = ROOT / file, copy / file
+        if not goal.is_file() or goal.read_bytes() != source.read_bytes():
+            goal.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, goal)
+    for goal in [path for path in copy.rglob("*") if path.is_file()]:
+        if goal.relative_to(copy) not in wanted:
+            goal.unlink()
+
+
+def share_dependencies(own: Path) -> None:
+    """Start with what the project's own tests have compiled of others, so that no crate is compiled twice."""
+    compiled = own.parent.parent / "ci"
+    if (own / "ci").exists() or not compiled.exists():
+        return
+    for folder in ("build", "deps", ".fingerprint"):
+        ours = shutil.ignore_patterns("tickframe*", "libtickframe*", "tests-*", "engine-*", "libengine*")
+        shutil.copytree(compiled / folder, own / "ci" / folder, ignore=ours, copy_function=shutil.copy2)
+
+
+def caught_by(patch: Path) -> list[str]:
+    """The command of the test that has to fail."""
+    for line in patch.read_text(encoding="utf-8").splitlines():
+        if line.startswith("caught by: "):
+            return shlex.split(line.removeprefix("caught by: "))
+    raise SystemExit(f"{patch.name} does not say what catches it")
+
+
+def run(patch: Path) -> bool:
+    """Plant one fault; whether the test found it in time."""
+    copy, compiled = target() / "project", target() / "target"
+    copy_project(copy)
+    share_dependencies(compiled)
+    # No repository above the copy: git would look for the patch's files there.
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(compiled), "GIT_CEILING_DIRECTORIES": str(copy.parent)}
+    environment["RUST_BACKTRACE"] = "0"
+    command = caught_by(patch)
+    applied = subprocess.run(["git", "apply", "-C1", str(patch)], cwd=copy, env=environment, check=False)
+    if applied.returncode:
+        print(f"{patch.stem}: the patch does not apply any more; make it anew")
+        return False
+    before, _, filters = " ".join(command).partition(" -- ")
+    built = subprocess.run([*shlex.split(before), "--no-run", "--quiet"], cwd=copy, env=environment, check=False)
+    if built.returncode:
+        print(f"{patch.stem}: does not compile")
+        return False
+    start = time.monotonic()
+    try:
+        words = [*shlex.split(before), "--quiet", "--", *shlex.split(filters)]
+        found = subprocess.run(
+            words, cwd=copy, env=environment, timeout=LIMIT_SECONDS, check=False, capture_output=True
+        )
+    except subprocess.TimeoutExpired:
+        print(f"{patch.stem}: NOT caught in {LIMIT_SECONDS} s")
+        return False
+    seconds = time.monotonic() - start
+    failed = found.returncode != 0 and b"test result: FAILED" in found.stdout
+    print(f"{patch.stem}: {'caught' if failed else 'NOT caught'} in {seconds:.1f} s", flush=True)
+    return failed
+
+
+def chosen(arguments: list[str]) -> list[Path]:
+    """The patches that were asked for."""
+    patches = sorted(PATCHES.glob("*.patch"))
+    if arguments == ["--next"]:
+        count = subprocess.run(["git", "rev-list", "--count", "HEAD"], cwd=ROOT, check=True, capture_output=True)
+        return [patches[int(count.stdout) % len(patches)]]
+    unknown = set(arguments) - {patch.stem for patch in patches}
+    if unknown:
+        raise SystemExit(f"no canary is called {', '.join(sorted(unknown))}")
+    return [patch for patch in patches if not arguments or patch.stem in arguments]
+
+
+if __name__ == "__main__":
+    results = [run(patch) for patch in chosen(sys.argv[1:])]
+    copy_project(target() / "project")
+    sys.exit(0 if all(results) else 1)

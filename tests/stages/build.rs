@@ -1,0 +1,164 @@
+//! What engine and model make of a stage.
+
+use engine::ops::{
+    Aggregation, AsofJoin, AsofOptions, Concat, Filter, Keep, Matches, NaturalJoin, Project, Select, Slice, Sort,
+    SortBy, Strategy, distinct,
+};
+use engine::{Error, Table};
+use formula::{Aggregate, Expr};
+use model::{Fault, ops};
+
+use super::Stage;
+use super::amid::start;
+
+/// The engine's name of an aggregator.
+fn aggregate_of(aggregator: &ops::Aggregator) -> Aggregate {
+    match aggregator {
+        ops::Aggregator::Len => Aggregate::Len,
+        ops::Aggregator::Count => Aggregate::Count,
+        ops::Aggregator::Sum(min_count) => Aggregate::Sum { min_count: *min_count },
+        ops::Aggregator::Mean => Aggregate::Mean,
+        ops::Aggregator::Min => Aggregate::Min,
+        ops::Aggregator::Max => Aggregate::Max,
+        ops::Aggregator::NanMin => Aggregate::NanMin,
+        ops::Aggregator::NanMax => Aggregate::NanMax,
+        ops::Aggregator::Var(ddof) => Aggregate::Var { ddof: *ddof as u8 },
+        ops::Aggregator::Std(ddof) => Aggregate::Std { ddof: *ddof as u8 },
+        ops::Aggregator::First => Aggregate::First,
+        ops::Aggregator::Last => Aggregate::Last,
+    }
+}
+
+fn second_of(matches: Matches) -> ops::SecondMatch {
+    match matches {
+        Matches::Error => ops::SecondMatch::Error,
+        Matches::First => ops::SecondMatch::First,
+        Matches::Last => ops::SecondMatch::Last,
+    }
+}
+
+fn strategy_of(strategy: Strategy) -> ops::Strategy {
+    match strategy {
+        Strategy::Backward => ops::Strategy::Backward,
+        Strategy::Forward => ops::Strategy::Forward,
+        Strategy::ForwardLast => ops::Strategy::ForwardLast,
+        Strategy::Nearest => ops::Strategy::Nearest,
+    }
+}
+
+impl Stage {
+    /// The engine's table over this one; joins meet `right`.
+    pub fn engine(&self, table: &Table, right: &Table) -> Result<Table, Error> {
+        let two = [table.clone(), right.clone()];
+        let one = std::slice::from_ref(table);
+        match self {
+            Stage::Filter(predicate) => start(&Filter::new(table, std::slice::from_ref(&predicate.engine))?, one),
+            Stage::WithColumns(name, made) => {
+                start(&Select::with(table, &[made.engine.clone().alias(name.as_str())])?, one)
+            }
+            Stage::Choose(names) => start(&Project::choose(table, names)?, one),
+            Stage::Drop(name) => start(&Project::drop(table, std::slice::from_ref(name))?, one),
+            Stage::Rename(old, new) => start(&Project::rename(table, &[(old.clone(), new.clone())])?, one),
+            Stage::Head(n) => start(&Slice::head(*n), one),
+            Stage::Tail(n) => start(&Slice::tail(*n), one),
+            Stage::Concat(predicate) => {
+                let part = start(&Filter::new(table, std::slice::from_ref(&predicate.engine))?, one)?;
+                let two = [table.clone(), part];
+                start(&Concat::new(&two)?, &two)
+            }
+            Stage::Stack => start(&Concat::new(&two)?, &two),
+            Stage::Group(by, outputs) => {
+                let made = outputs.iter().map(|(output, aggregator, input)| {
+                    let of = (*aggregator != ops::Aggregator::Len).then(|| Expr::column(input.as_str()));
+                    Ok(Expr::aggregate(aggregate_of(aggregator), of)?.alias(output.as_str()))
+                });
+                let made: Result<Vec<Expr>, Error> = made.collect();
+                start(&Aggregation::new("agg", table, by, &made?)?, one)
+            }
+            Stage::Unique => distinct("unique", table, &[], Keep::First),
+            Stage::Pick(by, keep) => distinct("unique", table, by, *keep),
+            Stage::Sort(by) => {
+                let by = by.iter().map(|(column, descending, nulls_last)| SortBy {
+                    column: column.clone(),
+                    descending: *descending,
+                    nulls_last: *nulls_last,
+                });
+                start(&Sort::new(table, &by.collect::<Vec<_>>())?, one)
+            }
+            Stage::Natural(on, name, matches) => {
+                let joins = [(name.clone(), "w".to_owned())];
+                start(&NaturalJoin::new("natural_join", table, right, on, Some(&joins), None, *matches, false)?, &two)
+            }
+            Stage::Asof(by, stamp, name, strategy, exact, tolerance) => {
+                let options = AsofOptions {
+                    on: (stamp.clone(), "t".to_owned()),
+                    by: by.clone(),
+                    strategy: *strategy,
+                    tolerance: *tolerance,
+                    allow_exact_matches: *exact,
+                    joins: Some(vec![(name.clone(), "w".to_owned())]),
+                    suffix: None,
+                };
+                start(&AsofJoin::new("join_asof", table, right, &options)?, &two)
+            }
+        }
+    }
+
+    /// The model's.
+    pub fn model(&self, table: &model::Table, right: &model::Table) -> Result<model::Table, Fault> {
+        Ok(match self {
+            Stage::Filter(predicate) => ops::filter(table, std::slice::from_ref(&predicate.model)),
+            Stage::WithColumns(name, made) => ops::with_columns(table, &[ops::Derived::expr(name, made.model.clone())]),
+            Stage::Choose(names) => {
+                ops::select(table, &names.iter().map(|name| ops::Derived::column(name)).collect::<Vec<_>>())
+            }
+            Stage::Drop(name) => ops::drop(table, &[name]),
+            Stage::Rename(old, new) => ops::rename(table, &[(old, new)]),
+            Stage::Head(n) => ops::head(table, *n),
+            Stage::Tail(n) => ops::tail(table, *n),
+            Stage::Concat(predicate) => {
+                ops::concat(&[table, &ops::filter(table, std::slice::from_ref(&predicate.model))])
+            }
+            Stage::Stack => ops::concat(&[table, right]),
+            Stage::Group(by, outputs) => {
+                let by: Vec<&str> = by.iter().map(String::as_str).collect();
+                let made = outputs
+                    .iter()
+                    .map(|(output, aggregator, input)| ops::Aggregate::new(output, aggregator.clone(), input));
+                ops::aggregate(table, &by, &made.collect::<Vec<_>>())?
+            }
+            Stage::Unique => ops::unique(table),
+            Stage::Pick(by, keep) => {
+                let by: Vec<&str> = by.iter().map(String::as_str).collect();
+                if *keep == Keep::First { ops::first_by(table, &by) } else { ops::last_by(table, &by) }
+            }
+            Stage::Sort(by) => {
+                let by = by.iter().map(|(column, descending, nulls_last)| ops::SortBy {
+                    column: column.clone(),
+                    descending: *descending,
+                    nulls_last: *nulls_last,
+                });
+                ops::sort(table, &by.collect::<Vec<_>>())
+            }
+            Stage::Natural(on, name, matches) => {
+                let joins = vec![("w".to_owned(), name.clone())];
+                let second = second_of(*matches);
+                let join = ops::NaturalJoin { on: on.clone(), joins, second, exactly_one: false, nulls_equal: false };
+                ops::natural_join(table, right, &join)?
+            }
+            Stage::Asof(by, stamp, name, strategy, exact, tolerance) => {
+                let join = ops::Asof {
+                    left_on: stamp.clone(),
+                    right_on: "t".to_owned(),
+                    by: by.clone(),
+                    joins: vec![("w".to_owned(), name.clone())],
+                    strategy: strategy_of(*strategy),
+                    tolerance: tolerance.map(|most| model::Value::Duration(most as i64)),
+                    allow_exact_matches: *exact,
+                    nulls_equal: false,
+                };
+                ops::join_asof(table, right, &join)
+            }
+        })
+    }
+}

@@ -1,0 +1,202 @@
+//! Which stages can come next, and their parameters.
+
+use std::collections::BTreeSet;
+
+use engine::ops::{Keep, Matches, Strategy};
+use engine::testing::Tape;
+use model::ops;
+
+use super::{Shape, Stage};
+use crate::expressions::Kind;
+
+impl Stage {
+    /// Any stage that is defined over this shape, which becomes that of the result.
+    pub fn draw(tape: &mut Tape, shape: &mut Shape) -> Stage {
+        Stage::draw_of(tape, shape, &(0..15).collect::<Vec<u64>>())
+    }
+
+    /// A natural or an as-of join, if one is defined over this shape.
+    pub fn draw_join(tape: &mut Tape, shape: &mut Shape) -> Stage {
+        Stage::draw_of(tape, shape, &[0, 12, 12, 13, 13])
+    }
+
+    /// A stage of these kinds; the first must always be defined.
+    fn draw_of(tape: &mut Tape, shape: &mut Shape, kinds: &[u64]) -> Stage {
+        loop {
+            let kind = *tape.choose(kinds);
+            if let Some(stage) = try_stage(tape, shape, kind) {
+                return stage;
+            }
+            // At the end of a tape the same choice would come for ever.
+            if kind == kinds[0] {
+                return Stage::Filter(shape.expression(tape, Kind::Bool));
+            }
+        }
+    }
+}
+
+fn try_stage(tape: &mut Tape, shape: &mut Shape, kind: u64) -> Option<Stage> {
+    let ordered = shape.unordered_by.is_none();
+    match kind {
+        0 => Some(Stage::Filter(shape.expression(tape, Kind::Bool))),
+        1 => {
+            let kind = *tape.choose(&[Kind::Int, Kind::Float, Kind::Bool, Kind::Str]);
+            let expression = shape.expression(tape, kind);
+            let replaced = if tape.chance(80) { shape.free_column(tape) } else { None };
+            let name = replaced.unwrap_or_else(|| shape.fresh());
+            shape.inexact.remove(&name);
+            match shape.columns.iter_mut().find(|column| column.0 == name) {
+                Some(column) => column.1 = kind,
+                None => shape.columns.push((name.clone(), kind)),
+            }
+            Some(Stage::WithColumns(name, expression))
+        }
+        2 => {
+            let mut kept = Vec::new();
+            for column in shape.columns.clone() {
+                if shape.is_key(&column.0) || tape.chance(170) {
+                    kept.push(column);
+                }
+            }
+            if kept.is_empty() {
+                return None;
+            }
+            shape.columns = kept;
+            Some(Stage::Choose(shape.columns.iter().map(|column| column.0.clone()).collect()))
+        }
+        3 => {
+            let gone = shape.free_column(tape)?;
+            shape.columns.retain(|column| column.0 != gone);
+            Some(Stage::Drop(gone))
+        }
+        4 => {
+            let (old, new) = (shape.free_column(tape)?, shape.fresh());
+            let column = shape.columns.iter_mut().find(|column| column.0 == old)?;
+            column.0 = new.clone();
+            if shape.inexact.remove(&old) {
+                shape.inexact.insert(new.clone());
+            }
+            Some(Stage::Rename(old, new))
+        }
+        5 if ordered => Some(Stage::Head(tape.below(20))),
+        6 if ordered => Some(Stage::Tail(tape.below(20))),
+        7 if ordered => Some(Stage::Concat(shape.expression(tape, Kind::Bool))),
+        8 | 9 => draw_group(tape, shape),
+        10 if shape.inexact.is_empty() => {
+            shape.unordered_by = Some(shape.columns.iter().map(|column| column.0.clone()).collect());
+            Some(Stage::Unique)
+        }
+        11 if ordered => {
+            let by = some_columns(tape, &shape.exact(), 1);
+            if by.is_empty() {
+                return None;
+            }
+            shape.unordered_by = Some(by.clone());
+            Some(Stage::Pick(by, *tape.choose(&[Keep::First, Keep::Last])))
+        }
+        12 => {
+            let on = keys_of_join(tape, shape);
+            let matches = *tape.choose(&[Matches::First, Matches::Last, Matches::Error]);
+            if on.is_empty() {
+                return None;
+            }
+            Some(Stage::Natural(on, add_joined(shape), matches))
+        }
+        13 => {
+            let stamps: Vec<String> =
+                shape.exact().into_iter().filter(|column| column.1 == Kind::Time).map(|column| column.0).collect();
+            let stamp = stamps.first()?.clone();
+            let by = keys_of_join(tape, shape);
+            let strategy =
+                *tape.choose(&[Strategy::Backward, Strategy::Forward, Strategy::ForwardLast, Strategy::Nearest]);
+            let tolerance = if tape.chance(100) { Some(tape.below(4) * 1_000_000_000) } else { None };
+            Some(Stage::Asof(by, stamp, add_joined(shape), strategy, tape.chance(200), tolerance))
+        }
+        14 => {
+            let mut by = some_columns(tape, &shape.exact(), 1);
+            // A table without an order of its own gets one only from columns that tell its rows apart.
+            let rest = shape.unordered_by.iter().flatten().filter(|name| !by.contains(name)).cloned();
+            by.extend(rest.collect::<Vec<_>>());
+            if by.is_empty() {
+                return None;
+            }
+            shape.unordered_by = None;
+            Some(Stage::Sort(by.into_iter().map(|name| (name, tape.chance(100), tape.chance(100))).collect()))
+        }
+        _ => None,
+    }
+}
+
+/// At least so many of these columns, if there are.
+fn some_columns(tape: &mut Tape, columns: &[(String, Kind)], least: usize) -> Vec<String> {
+    let first = if columns.is_empty() { 0 } else { tape.below(columns.len() as u64) as usize };
+    let chosen = columns.iter().enumerate().filter(|(at, _)| (*at == first && least > 0) || tape.chance(40));
+    chosen.map(|(_, column)| column.0.clone()).take(3).collect()
+}
+
+/// The pairs of columns in which the left meets the right's `k` and `g`.
+fn keys_of_join(tape: &mut Tape, shape: &Shape) -> Vec<(String, String)> {
+    let mut on = Vec::new();
+    for (kind, right) in [(Kind::Str, "k"), (Kind::Int, "g")] {
+        let known: Vec<String> =
+            shape.exact().into_iter().filter(|column| column.1 == kind).map(|column| column.0).collect();
+        if !known.is_empty() && tape.chance(150) {
+            on.push((tape.choose(&known).clone(), right.to_owned()));
+        }
+    }
+    on
+}
+
+fn add_joined(shape: &mut Shape) -> String {
+    let name = shape.fresh();
+    shape.columns.push((name.clone(), Kind::Float));
+    name
+}
+
+fn draw_group(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    use ops::Aggregator::{Count, First, Last, Len, Max, Mean, Min, NanMax, NanMin, Std, Sum, Var};
+    let ordered = shape.unordered_by.is_none();
+    let exact = shape.exact();
+    if exact.is_empty() {
+        return None;
+    }
+    let by = some_columns(tape, &exact, 0);
+    let mut columns: Vec<(String, Kind)> = exact.iter().filter(|column| by.contains(&column.0)).cloned().collect();
+    let mut outputs = Vec::new();
+    let mut inexact = BTreeSet::new();
+    for _ in 0..1 + tape.below(3) {
+        let (input, kind) = tape.choose(&exact).clone();
+        let number = matches!(kind, Kind::Int | Kind::Float);
+        let aggregator = match tape.below(11) {
+            0 if number => Sum(tape.below(3)),
+            1 if number => Mean,
+            2 if number => Std(1),
+            3 if number => Var(tape.below(2)),
+            4 => Min,
+            5 => Max,
+            6 if ordered => First,
+            7 if ordered => Last,
+            8 => Count,
+            9 if number => NanMin,
+            10 if number => NanMax,
+            _ => Len,
+        };
+        let output = shape.fresh();
+        let result = match aggregator {
+            Len | Count => Kind::Int,
+            Mean | Std(_) | Var(_) => Kind::Float,
+            _ => kind,
+        };
+        if result == Kind::Float && matches!(aggregator, Sum(_) | Mean | Std(_) | Var(_)) {
+            inexact.insert(output.clone());
+        }
+        columns.push((output.clone(), result));
+        outputs.push((output, aggregator, input));
+    }
+    // The key columns come first, in the order in which they were named.
+    columns.sort_by_key(|column| by.iter().position(|name| *name == column.0).unwrap_or(usize::MAX));
+    shape.columns = columns;
+    shape.inexact = inexact;
+    shape.unordered_by = Some(by.clone());
+    Some(Stage::Group(by, outputs))
+}

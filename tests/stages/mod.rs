@@ -1,0 +1,109 @@
+//! One operation of a random graph: its parameters, drawn where its result is defined, and what engine and model make
+//! of it.
+//!
+//! What goes by row order is not put above a grouped result (whose order depends on history), and no float sum (exact
+//! only within bounds) is compared, sorted by or grouped by.
+
+pub mod amid;
+mod build;
+mod draw;
+
+use std::collections::BTreeSet;
+
+use engine::ops::{Keep, Matches, Strategy};
+use engine::testing::Tape;
+use model::{Compare, ops};
+
+use crate::expressions::{Both, Expressions, Kind};
+
+/// One operation with its parameters.
+#[derive(Clone, Debug)]
+pub enum Stage {
+    Filter(Both),
+    WithColumns(String, Both),
+    Choose(Vec<String>),
+    Drop(String),
+    Rename(String, String),
+    Head(u64),
+    Tail(u64),
+    /// The table, then what of it passes.
+    Concat(Both),
+    /// The table, then another of the same columns.
+    Stack,
+    /// Key columns; name, function and column of each output.
+    Group(Vec<String>, Vec<(String, ops::Aggregator, String)>),
+    /// All distinct rows.
+    Unique,
+    /// The first row, or the last, of each key.
+    Pick(Vec<String>, Keep),
+    /// Columns, each with whether it descends and whether its nulls come last.
+    Sort(Vec<(String, bool, bool)>),
+    /// Key columns of both sides, the name of what the right's `w` becomes, and what a second match means.
+    Natural(Vec<(String, String)>, String, Matches),
+    /// Key columns of both sides, the left stamp, the name of what the right's `w` becomes.
+    Asof(Vec<(String, String)>, String, String, Strategy, bool, Option<u64>),
+}
+
+/// What is known of the table while a pipeline is drawn.
+#[derive(Clone)]
+pub struct Shape {
+    pub columns: Vec<(String, Kind)>,
+    /// Columns that are known only within bounds.
+    pub inexact: BTreeSet<String>,
+    /// The columns that tell rows apart, if their order depends on history.
+    pub unordered_by: Option<Vec<String>>,
+    pub names: u32,
+}
+
+impl Shape {
+    /// A table of the columns of `any_table`.
+    pub fn new() -> Shape {
+        Shape::of([
+            ("k", Kind::Str),
+            ("g", Kind::Int),
+            ("v", Kind::Int),
+            ("x", Kind::Float),
+            ("t", Kind::Time),
+            ("b", Kind::Bool),
+        ])
+    }
+
+    /// A table of these columns.
+    pub fn of<const N: usize>(named: [(&str, Kind); N]) -> Shape {
+        Shape {
+            columns: named.map(|(name, kind)| (name.to_owned(), kind)).to_vec(),
+            inexact: BTreeSet::new(),
+            unordered_by: None,
+            names: 0,
+        }
+    }
+
+    fn fresh(&mut self) -> String {
+        self.names += 1;
+        format!("c{}", self.names)
+    }
+
+    pub fn exact(&self) -> Vec<(String, Kind)> {
+        self.columns.iter().filter(|column| !self.inexact.contains(&column.0)).cloned().collect()
+    }
+
+    fn is_key(&self, name: &str) -> bool {
+        self.unordered_by.as_ref().is_some_and(|key| key.iter().any(|known| known == name))
+    }
+
+    fn expression(&self, tape: &mut Tape, kind: Kind) -> Both {
+        Expressions { columns: &self.exact() }.draw(tape, kind, 2)
+    }
+
+    /// A column that is no part of the key of an unordered table.
+    fn free_column(&self, tape: &mut Tape) -> Option<String> {
+        let free: Vec<&String> =
+            self.columns.iter().map(|column| &column.0).filter(|name| !self.is_key(name)).collect();
+        (free.len() > 1).then(|| (*tape.choose(&free)).clone())
+    }
+
+    /// How tables of this shape are laid beside each other.
+    pub fn compare(&self) -> Compare {
+        self.unordered_by.clone().map_or(Compare::ByPosition, Compare::ByKey)
+    }
+}
