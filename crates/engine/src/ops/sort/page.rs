@@ -450,7 +450,7 @@ impl<K: Ord + Clone> Page<K> {
                     self.ties[slot] = with_source(self.ties[slot], moved);
                     rewritten(self.output(slot), moved);
                 }
-            } else if self.ties[slot] != self.ties[slot - 1] {
+            } else if self.ties[slot] != self.ties[slot - 1] || self.keys[slot] != self.keys[slot - 1] {
                 self.repeat(slot - 1, slot);
             }
         }
