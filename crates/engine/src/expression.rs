@@ -1,7 +1,7 @@
 //! An expression bound to a table's columns, evaluated over rows of a view: each column is read
 //! once, big work is split over the cores, a failing value is named with its row.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use arrow_array::Array;
 use arrow_schema::DataType;
@@ -172,12 +172,9 @@ impl Evaluator {
 
 /// Several expressions over the same rows: each column is read once.
 pub fn evaluate_all(evaluators: &[&Evaluator], view: &View, rows: &RowSet) -> Result<Vec<Chunk>, Error> {
-    let mut read: HashMap<usize, Chunk> = HashMap::new();
-    for column in evaluators.iter().flat_map(|evaluator| evaluator.inputs()) {
-        if !read.contains_key(column) {
-            read.insert(*column, view.read(*column, rows)?);
-        }
-    }
+    let columns: BTreeSet<usize> = evaluators.iter().flat_map(|evaluator| evaluator.inputs()).copied().collect();
+    let columns: Vec<usize> = columns.into_iter().collect();
+    let read: HashMap<usize, Chunk> = columns.iter().copied().zip(view.read_columns(&columns, rows)?).collect();
     evaluators
         .iter()
         .map(|evaluator| {

@@ -6,9 +6,10 @@
 //! tables) it is the process's own.
 
 use std::cell::RefCell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use graph::UpdateGraph;
-use rayon::prelude::*;
 
 /// Which of a graph's two pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,12 +46,18 @@ pub fn threads() -> usize {
     })
 }
 
-fn on_pool<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+/// Runs `work` here and, at the same time, on `helpers` threads of the pool. The calling thread takes
+/// part, rather than wait for two others to wake: what it has in its cache is of use.
+fn with_helpers<W: Fn() + Sync>(helpers: usize, work: &W) {
+    fn together<'scope, W: Fn() + Sync>(scope: &rayon::Scope<'scope>, helpers: usize, work: &'scope W) {
+        (0..helpers).for_each(|_| scope.spawn(move |_| work()));
+        work();
+    }
     let pool = POOL.with_borrow(Clone::clone);
     match &pool {
-        Some((graph, Phase::Update)) => graph.update_pool().install(work),
-        Some((graph, Phase::Start)) => graph.init_pool().install(work),
-        None => work(),
+        Some((graph, Phase::Update)) => graph.update_pool().in_place_scope(|scope| together(scope, helpers, work)),
+        Some((graph, Phase::Start)) => graph.init_pool().in_place_scope(|scope| together(scope, helpers, work)),
+        None => rayon::in_place_scope(|scope| together(scope, helpers, work)),
     }
 }
 
@@ -72,13 +79,24 @@ pub fn try_map<T: Sync, R: Send, E: Send>(
     if !worth_it || items.len() < 2 || threads() < 2 {
         return items.iter().enumerate().map(|(index, item)| run(index, item)).collect();
     }
-    let outcomes: Vec<Result<R, E>> =
-        on_pool(|| items.par_iter().enumerate().map(|(index, item)| run(index, item)).collect());
-    outcomes.into_iter().collect()
+    let outcomes: Vec<Mutex<Option<Result<R, E>>>> = items.iter().map(|_| Mutex::new(None)).collect();
+    let next = AtomicUsize::new(0);
+    with_helpers(threads().min(items.len()) - 1, &|| {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(index) else { return };
+            let outcome = run(index, item);
+            *outcomes[index].lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+        }
+    });
+    let taken = outcomes.into_iter().map(|outcome| outcome.into_inner().unwrap_or_else(PoisonError::into_inner));
+    taken.map(|outcome| outcome.expect("every item was run, or a panic went on")).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Barrier;
+
     use super::*;
 
     #[test]
@@ -88,16 +106,21 @@ mod tests {
         let graph = UpdateGraph::new(settings(3));
         let names = |phase| {
             inside(Some(&graph), phase, || {
-                let items = vec![(); 64];
-                let name = |_: usize, (): &()| Ok::<_, ()>(std::thread::current().name().map(str::to_owned));
+                // As many items as threads, none of which ends before all have begun.
+                let (items, together) = (vec![(); threads()], Barrier::new(threads()));
+                let name = |_: usize, (): &()| {
+                    together.wait();
+                    Ok::<_, ()>(std::thread::current().name().map(str::to_owned))
+                };
                 (threads(), try_map(true, &items, name).unwrap())
             })
         };
         let here = std::thread::current().name().map(str::to_owned);
-        let (count, found) = names(Phase::Start);
-        assert!(count == 1 && found.iter().all(|name| *name == here));
+        assert_eq!(names(Phase::Start), (1, vec![here.clone()]));
         let (count, found) = names(Phase::Update);
-        assert!(count == 3 && found.iter().all(|name| *name != here));
+        let (own, others): (Vec<_>, Vec<_>) = found.into_iter().partition(|name| *name == here);
+        assert_eq!((count, own.len(), others.len()), (3, 1, 2));
+        assert!(others.iter().flatten().all(|name| name.starts_with("tf-update")) && others[0] != others[1]);
     }
 
     #[test]

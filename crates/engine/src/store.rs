@@ -14,7 +14,10 @@ use crate::operation::Settle;
 use crate::update::{ColumnSet, TableUpdate};
 
 /// Work below this many cells is not worth a second thread.
-const PARALLEL_CELLS: u64 = 1 << 20;
+const PARALLEL_CELLS: u64 = 1 << 19;
+/// A cell that is changed where it lies costs as many that are appended: its old value is read, and
+/// both miss the cache.
+const SCATTERED: u64 = 32;
 
 /// What a step does to stored cells.
 #[derive(Default)]
@@ -140,7 +143,8 @@ impl Columns {
         };
         *self.lost.lock().unwrap_or_else(PoisonError::into_inner) =
             Lost { vacated: column::vacated(&writes.removed.0, &moves, &added), left: rows_after.clone() };
-        let cells = (added.len() + writes.removed.0.len()) * self.columns.len() as u64;
+        let scattered: u64 = writes.modified.iter().flatten().map(|(keys, _)| keys.len()).sum();
+        let cells = (added.len() + writes.removed.0.len()) * self.columns.len() as u64 + scattered * SCATTERED;
         crate::par::try_each(cells >= PARALLEL_CELLS, &self.columns, |index, column| write(index, column))
     }
 }

@@ -10,6 +10,9 @@ use crate::error::Error;
 use crate::table::Table;
 use crate::update::TableUpdate;
 
+/// So many rows that do not lie together keep a core waiting for memory: two columns wait at once.
+const SCATTERED_ROWS: u64 = 1 << 13;
+
 /// A table at one moment: its rows, and its columns as plain immutable values.
 ///
 /// The rows are pinned at once, a column at its first use: safe inside a step. A view that leaves
@@ -65,7 +68,8 @@ impl View {
 
     /// The cells of several columns, in key order.
     pub fn read_columns(&self, columns: &[usize], rows: &RowSet) -> Result<Vec<Chunk>, Error> {
-        columns.iter().map(|column| self.read(*column, rows)).collect()
+        let scattered = rows.len() >= SCATTERED_ROWS && rows.as_span().is_none();
+        crate::par::try_map(scattered, columns, |_, column| self.read(*column, rows))
     }
 
     /// Pins every column, so that the view may outlive the step.

@@ -334,13 +334,14 @@ impl AsofLive {
         let rows = self.rows_of(Side::Left, view, rows, true)?;
         let matched = self.look_up(&rows);
         if let Some(left) = &mut self.left {
-            let mut at = matched.iter();
-            let mut place = 0;
-            rows.each_place(|position, slot, stamp, key| {
-                let tag = at.nth(position - place).copied().unwrap_or(NO_ROW);
-                place = position + 1;
-                left[slot as usize].insert(Entry { stamp, key, tag });
-            });
+            let keys = rows.keys.to_vec();
+            for batch in rows.placed().chunks(BATCH) {
+                touch_places(left, batch);
+                for &(slot, stamp, position) in batch {
+                    let (key, tag) = (keys[position as usize], matched[position as usize]);
+                    left[slot as usize].insert(Entry { stamp, key, tag });
+                }
+            }
         }
         Ok(matched)
     }
@@ -439,7 +440,7 @@ impl AsofLive {
         if !fresh.is_empty() {
             let rows = self.rows_of(Side::Right, change.now(), &fresh, true)?;
             for batch in rows.by_group(self.right.len()).chunks(BATCH) {
-                touch(&self.right, batch);
+                touch_places(&self.right, batch);
                 for &(slot, stamp, key) in batch {
                     self.right[slot as usize].insert(Entry { stamp, key, tag: () });
                     dirty.push((slot, stamp, 0));
@@ -655,6 +656,12 @@ const BATCH: usize = 64;
 /// Loads what the searches of a batch will look at, so that their cache misses overlap.
 fn touch<T: Copy>(lines: &[Timeline<T>], batch: &[(u32, u64, u64)]) {
     let seen = batch.iter().map(|(slot, stamp, _)| lines[*slot as usize].touch(*stamp));
+    std::hint::black_box(seen.fold(0, u64::wrapping_add));
+}
+
+/// The same for inserts.
+fn touch_places<T: Copy>(lines: &[Timeline<T>], batch: &[(u32, u64, u64)]) {
+    let seen = batch.iter().map(|(slot, stamp, _)| lines[*slot as usize].touch_place(*stamp));
     std::hint::black_box(seen.fold(0, u64::wrapping_add));
 }
 

@@ -130,6 +130,13 @@ impl<T: Copy> Timeline<T> {
     /// other, as the searches would; what comes back means nothing.
     #[inline]
     pub(super) fn touch(&self, stamp: u64) -> u64 {
+        // Behind the end the ends alone decide.
+        if self.ends.last().is_none_or(|end| *end < stamp) { 0 } else { self.touch_place(stamp) }
+    }
+
+    /// The same for an insert, which looks at the last entry too.
+    #[inline]
+    pub(super) fn touch_place(&self, stamp: u64) -> u64 {
         let chunk = self.ends.partition_point(|end| *end < stamp).min(self.ends.len().saturating_sub(1));
         let Some(found) = self.chunks.get(chunk) else { return 0 };
         let from = chunk.checked_sub(1).map_or(0, |previous| self.ends[previous]);
