@@ -460,6 +460,9 @@ impl AsofLive {
         result: &mut RightChange,
     ) {
         let Some(left) = &mut self.left else { return };
+        // Most right rows come at the end of time, where no left row is yet that could match them.
+        let backward = self.how.strategy == Strategy::Backward;
+        dirty.retain(|(slot, stamp, _)| !left[*slot as usize].ends_before(if backward { *stamp } else { 0 }));
         if !dirty.is_sorted() {
             dirty.sort_unstable();
         }
@@ -470,9 +473,6 @@ impl AsofLive {
             touch(&self.right, batch);
             for &(slot, stamp, _) in batch {
                 let line = &mut left[slot as usize];
-                if line.is_empty() {
-                    continue;
-                }
                 let right = &self.right[slot as usize];
                 let (from, to) = self.how.reach(right, stamp);
                 // What the last interval covered is matched already.

@@ -122,16 +122,12 @@ impl<T> Default for Timeline<T> {
 }
 
 impl<T: Copy> Timeline<T> {
-    pub(super) fn is_empty(&self) -> bool {
-        self.chunks.is_empty()
-    }
-
     /// Loads what a search for this stamp will look at. Loads of several searches do not wait for each
     /// other, as the searches would; what comes back means nothing.
     #[inline]
     pub(super) fn touch(&self, stamp: u64) -> u64 {
         // Behind the end the ends alone decide.
-        if self.ends.last().is_none_or(|end| *end < stamp) { 0 } else { self.touch_place(stamp) }
+        if self.ends_before(stamp) { 0 } else { self.touch_place(stamp) }
     }
 
     /// The same for an insert, which looks at the last entry too.
@@ -142,6 +138,12 @@ impl<T: Copy> Timeline<T> {
         let from = chunk.checked_sub(1).map_or(0, |previous| self.ends[previous]);
         let at = guess(found.stamps.len(), from, self.ends[chunk], stamp);
         found.stamps[at] ^ found.rows[at].0
+    }
+
+    /// Whether every entry is before this stamp.
+    #[inline]
+    pub(super) fn ends_before(&self, stamp: u64) -> bool {
+        self.ends.last().is_none_or(|end| *end < stamp)
     }
 
     /// Adds an entry; at the end without a search.
@@ -196,7 +198,7 @@ impl<T: Copy> Timeline<T> {
 
     /// The first place at or after (stamp, key); the end if there is none.
     pub(super) fn lower(&self, at: (u64, u64)) -> Place {
-        if self.ends.last().is_none_or(|end| *end < at.0) {
+        if self.ends_before(at.0) {
             return Place { chunk: self.chunks.len(), at: 0 };
         }
         // The ends alone decide, but for the chunks that end with this very stamp.
