@@ -42,6 +42,8 @@ struct Shared {
     tree: Tree,
     written: Moment,
     undo: Option<Arc<Undo>>,
+    /// What the step that runs was given to store: whoever asks for just these rows gets it back.
+    fresh: Arc<[(RowSet, Chunk)]>,
     /// Between the first and the last slice of an edit: nobody may read `written` yet.
     editing: bool,
 }
@@ -86,7 +88,7 @@ impl BlockColumn {
         let shape = Arc::new(Shape::new(data_type));
         let counters = StorageCounters::under(total);
         let pool = Pool::new(BLOCK * shape.width, SLAB_BYTES, counters.clone());
-        let shared = Shared { tree: Tree::default(), written: at, undo: None, editing: false };
+        let shared = Shared { tree: Tree::default(), written: at, undo: None, fresh: Arc::new([]), editing: false };
         let writer = Writer { pool, stragglers: false, settled: 0 };
         BlockColumn { shape, counters, shared: Mutex::new(shared), writer: Mutex::new(writer) }
     }
@@ -106,7 +108,9 @@ impl BlockColumn {
         for (rows, chunk) in edit.writes {
             self.write(&mut writer, rows, &Source::of(&self.shape, chunk))?;
         }
-        self.shared().editing = false;
+        let mut shared = self.shared();
+        shared.fresh = edit.writes.into();
+        shared.editing = false;
         Ok(())
     }
 
@@ -125,7 +129,11 @@ impl BlockColumn {
     /// The end of a step: the moment before is gone.
     pub fn settle(&self) {
         let mut writer = self.writer();
-        let undo = self.shared().undo.take();
+        let (undo, fresh) = {
+            let mut shared = self.shared();
+            (shared.undo.take(), std::mem::replace(&mut shared.fresh, Arc::new([])))
+        };
+        drop(fresh);
         if let Some(undo) = &undo {
             self.counters.drop_undo(undo.bytes());
         }
@@ -190,7 +198,7 @@ impl BlockColumn {
 
     fn cells_of(&self, rows: &RowSet) -> Result<Chunk, Error> {
         let tree = self.shared().tree.clone();
-        BlockView { shape: self.shape.clone(), tree, undo: None }.copied(rows)
+        BlockView { shape: self.shape.clone(), tree, undo: None, fresh: Arc::new([]) }.copied(rows)
     }
 
     fn publish(&self, step: Step, undo: Undo) -> Result<(), Error> {
@@ -202,7 +210,7 @@ impl BlockColumn {
             self.counters.drop_undo(old.bytes());
         }
         self.counters.keep_undo(undo.bytes());
-        let old = shared.undo.replace(Arc::new(undo));
+        let old = (shared.undo.replace(Arc::new(undo)), std::mem::replace(&mut shared.fresh, Arc::new([])));
         (shared.written, shared.editing) = (step.now(), true);
         drop(shared);
         drop(old);
@@ -373,8 +381,9 @@ impl ColumnSource for BlockColumn {
             return Err(Moved);
         };
         let tree = shared.tree.clone();
+        let fresh = if undo.is_none() { shared.fresh.clone() } else { Arc::new([]) };
         drop(shared);
-        Ok(Arc::new(BlockView { shape: self.shape.clone(), tree, undo }))
+        Ok(Arc::new(BlockView { shape: self.shape.clone(), tree, undo, fresh }))
     }
 
     fn bytes(&self) -> u64 {

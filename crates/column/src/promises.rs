@@ -69,6 +69,25 @@ fn without_readers_no_block_is_copied() {
 }
 
 #[test]
+fn what_a_step_stored_is_given_back_as_it_came_until_it_settles() {
+    let column = column_of(&numbers(0..50_000));
+    let rows = RowSet::from_sorted_keys(&(0..5_000).map(|at| at * 7).collect::<Vec<_>>());
+    let given = numbers((0..5_000).map(|at| -at));
+    modify(&column, 1, &rows, &given);
+    let address = |chunk: &ArrayRef| chunk.as_primitive::<Int64Type>().values().as_ptr() as usize;
+    let read = at(&column, 1).read(&rows).unwrap();
+    assert_eq!(address(&read), address(&given));
+    assert_eq!(&at(&column, 1).read(&rows.slice(10, 100)).unwrap(), &numbers((10..110).map(|at| -at)));
+    assert_eq!(&at(&column, 0).read(&rows).unwrap(), &numbers(rows.iter().map(|key| key as i64)));
+    column.settle();
+    let read = at(&column, 1).read(&rows).unwrap();
+    assert!(address(&read) != address(&given) && read == given);
+    modify(&column, 2, &RowSet::key(7), &numbers(std::iter::once(99)));
+    let now = at(&column, 2).read(&rows).unwrap();
+    assert_eq!((now.as_primitive::<Int64Type>().value(1), column.counters().blocks_copied), (99, 0));
+}
+
+#[test]
 fn a_held_snapshot_costs_the_blocks_that_are_touched_once() {
     let column = column_of(&numbers(0..10 * BLOCK_KEYS as i64));
     let held = at(&column, 0);

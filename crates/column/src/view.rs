@@ -21,6 +21,8 @@ pub(crate) struct BlockView {
     pub shape: Arc<Shape>,
     pub tree: Tree,
     pub undo: Option<Arc<Undo>>,
+    /// What the step that made this moment stored, and where.
+    pub fresh: Arc<[(RowSet, Chunk)]>,
 }
 
 impl BlockView {
@@ -61,6 +63,9 @@ impl Column for BlockView {
         if let Some((changed, chunk)) = undo
             && changed == rows
         {
+            return Ok(chunk.clone());
+        }
+        if let Some((_, chunk)) = self.fresh.iter().find(|(stored, _)| stored == rows) {
             return Ok(chunk.clone());
         }
         if let Some(span) = rows.as_span()

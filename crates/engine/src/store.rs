@@ -230,7 +230,12 @@ impl Store {
         let mut columns = ColumnSet::new();
         for (index, cells) in writes.modified.iter().enumerate() {
             if let Some((keys, _)) = cells.as_ref().filter(|(keys, _)| !keys.is_empty()) {
-                modified |= keys;
+                // Mostly all columns change in the same rows: the set stays the very same one, and is known again.
+                if modified.is_empty() {
+                    modified = keys.clone();
+                } else if modified != *keys {
+                    modified |= keys;
+                }
                 columns.insert(index);
             }
         }
