@@ -32,6 +32,7 @@ import proof
 import spark_session
 import tickframe as tf
 import view
+from stop import Stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -78,14 +79,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     out.mkdir(parents=True, exist_ok=True)
     say("starting Spark")
     spark = spark_session.start(out)
+    stop = Stop(spark)
     try:
-        same = Demo(spark, chosen, out, view.view_for(console), say).run()
-    except KeyboardInterrupt:
-        say("stopped; the streams are closed")
-        return 130
+        same = Demo(spark, chosen, out, view.view_for(console), say, stop).run()
     except tf.errors.CheckpointError as refused:
         say(f"refused to go on: {refused}", "red")
         return 3
+    except BaseException:
+        # A job that was cancelled for it fails in its own words.
+        if not stop.asked:
+            raise
+        say("stopped; the streams are closed")
+        return 130
     finally:
         spark.stop()
     say(f"{'all equal' if same else 'NOT EQUAL'}; {time.monotonic() - started:.0f} s in all", None if same else "red")
@@ -96,9 +101,16 @@ class Demo:
     """One run, from the files to the verdict."""
 
     def __init__(
-        self, spark: SparkSession, chosen: argparse.Namespace, out: Path, shown: view.View, say: Callable[..., None]
+        self,
+        spark: SparkSession,
+        chosen: argparse.Namespace,
+        out: Path,
+        shown: view.View,
+        say: Callable[..., None],
+        stop: Stop,
     ) -> None:
         self._spark = spark
+        self._stop = stop
         self._chosen = chosen
         self._out = out
         self._shown = shown
@@ -109,7 +121,8 @@ class Demo:
     def run(self) -> bool:
         """Play the days, write what came of them, compare; whether all was equal."""
         self._say("preparing the data: one Parquet file a day")
-        self._data = prepare.prepare(self._spark, self._out, self._chosen.days)
+        with self._stop.cancelling():
+            self._data = prepare.prepare(self._spark, self._out, self._chosen.days)
         self._state.expected = self._data.flights
         graph = tf.Graph(period=0.005)
         graph.start()
@@ -171,7 +184,7 @@ class Demo:
                 if not any(feed.query.isActive for feed in self._feeds) and not self._look(graph, derived):
                     message = f"the streams ended before all rows were in: {self._state.line()}"
                     raise RuntimeError(message)
-                time.sleep(LOOK)
+                self._stop.pause(LOOK)
         self._say(self._state.line())
 
     def _listen(self, graph: tf.Graph, derived: Mapping[str, pipeline.Derived]) -> ExitStack:
@@ -224,7 +237,8 @@ class Demo:
 
     def _prove(self, derived: Mapping[str, pipeline.Derived], rows: Mapping[str, pa.Table]) -> bool:
         self._say("the proof: the same by plain Spark SQL over the Parquet files")
-        verdicts = proof.prove(self._spark, self._data, derived, rows)
+        with self._stop.cancelling():
+            verdicts = proof.prove(self._spark, self._data, derived, rows)
         for line in proof.told(verdicts):
             self._say(line, "red" if "DIFFERENT" in line else None)
         state = self._state
