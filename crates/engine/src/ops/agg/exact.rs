@@ -18,17 +18,11 @@ pub(crate) const UP: f64 = f64::from_bits((1023 + 200) << 52);
 /// One exact sum for each slot.
 #[derive(Default)]
 pub(crate) struct ExactSums {
-    pairs: Vec<Pair>,
+    high: Vec<f64>,
+    low: Vec<f64>,
     rest: HashMap<u32, Vec<f64>>,
     huge: HashMap<u32, Vec<f64>>,
     special: HashMap<u32, Special>,
-}
-
-/// The sum and what rounding it left out, side by side: one cache line for each.
-#[derive(Clone, Copy, Default)]
-struct Pair {
-    high: f64,
-    low: f64,
 }
 
 /// Values that no sum holds.
@@ -41,11 +35,13 @@ struct Special {
 
 impl ExactSums {
     pub(crate) fn grow(&mut self, slots: usize) {
-        self.pairs.resize(slots, Pair::default());
+        self.high.resize(slots, 0.0);
+        self.low.resize(slots, 0.0);
     }
 
     pub(crate) fn reset(&mut self, slot: u32) {
-        self.pairs[slot as usize] = Pair::default();
+        self.high[slot as usize] = 0.0;
+        self.low[slot as usize] = 0.0;
         if !(self.rest.is_empty() && self.huge.is_empty() && self.special.is_empty()) {
             self.rest.remove(&slot);
             self.huge.remove(&slot);
@@ -75,11 +71,12 @@ impl ExactSums {
 
     #[inline]
     fn add_finite(&mut self, slot: u32, value: f64) {
-        let pair = &mut self.pairs[slot as usize];
-        let (high, error) = two_sum(pair.high, value);
-        let (low, lost) = two_sum(pair.low, error);
+        let at = slot as usize;
+        let (high, error) = two_sum(self.high[at], value);
+        let (low, lost) = two_sum(self.low[at], error);
         if lost == 0.0 {
-            *pair = Pair { high, low };
+            self.high[at] = high;
+            self.low[at] = low;
         } else {
             self.spill(slot, value);
         }
@@ -87,14 +84,14 @@ impl ExactSums {
 
     #[cold]
     fn spill(&mut self, slot: u32, value: f64) {
-        let pair = &mut self.pairs[slot as usize];
+        let at = slot as usize;
         let rest = self.rest.entry(slot).or_default();
         let mut parts = std::mem::take(rest);
-        for part in [pair.low, pair.high, value] {
+        for part in [self.low[at], self.high[at], value] {
             grow_expansion(&mut parts, part);
         }
-        pair.high = parts.pop().unwrap_or(0.0);
-        pair.low = parts.pop().unwrap_or(0.0);
+        self.high[at] = parts.pop().unwrap_or(0.0);
+        self.low[at] = parts.pop().unwrap_or(0.0);
         if parts.is_empty() {
             self.rest.remove(&slot);
         } else {
@@ -129,8 +126,7 @@ impl ExactSums {
             return special;
         }
         if self.rest.is_empty() && self.huge.is_empty() {
-            let Pair { high, low } = self.pairs[slot as usize];
-            return high + low;
+            return self.high[slot as usize] + self.low[slot as usize];
         }
         if self.huge.contains_key(&slot) {
             return self.scaled_value(slot) * UP;
@@ -161,17 +157,16 @@ impl ExactSums {
     /// Doubles whose exact total is the sum of what is not huge, ascending in size.
     pub(crate) fn parts(&self, slot: u32) -> Vec<f64> {
         let mut parts = self.rest.get(&slot).cloned().unwrap_or_default();
-        let Pair { high, low } = self.pairs[slot as usize];
-        grow_expansion(&mut parts, low);
-        grow_expansion(&mut parts, high);
+        grow_expansion(&mut parts, self.low[slot as usize]);
+        grow_expansion(&mut parts, self.high[slot as usize]);
         parts
     }
 
     /// Takes in another set of sums: its slot `i` is this one's `slots[i]`.
     pub(crate) fn merge(&mut self, other: &ExactSums, slots: &[u32]) {
         for (from, to) in slots.iter().enumerate() {
-            self.add_finite(*to, other.pairs[from].high);
-            self.add_finite(*to, other.pairs[from].low);
+            self.add_finite(*to, other.high[from]);
+            self.add_finite(*to, other.low[from]);
         }
         for (from, parts) in &other.rest {
             parts.iter().for_each(|part| self.add_finite(slots[*from as usize], *part));
