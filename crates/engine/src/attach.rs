@@ -9,10 +9,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use graph::{Moment, Moved, Node, NodeId, Outcome, Pinned, Registration, Step, UpdateGraph};
-use rowset::RowSet;
+use graph::{Moment, Moved, Node, NodeId, Outcome, Registration, Step, UpdateGraph};
 
 use crate::error::{Error, Failure};
+use crate::live_rows::LiveRows;
 use crate::operation::{Input, Live, Operation, Request, Settle, Start};
 use crate::par::{self, Phase};
 use crate::table::{Table, common_graph, views};
@@ -108,7 +108,7 @@ fn join(
 /// as of the end of the step and first runs in the next one.
 pub fn attach_in_step(operation: &dyn Operation, inputs: &[Table], step: Step) -> Result<Table, Error> {
     let Some(graph) = common_graph(&operation.request().name, inputs)? else { return attach_static(operation, inputs) };
-    let views = inputs.iter().map(|input| input.view_in_step(step.now())).collect();
+    let views = inputs.iter().map(|input| input.view_at(step.now())).collect();
     let init = || operation.init(&inputs_of(inputs, views), step.now());
     let start = guarded(operation.request(), || par::inside(Some(&graph), Phase::Update, init))?;
     let table = TableNode::table(operation.request(), &graph, inputs, start);
@@ -143,7 +143,7 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 pub(crate) struct TableNode {
     request: Request,
     inputs: Vec<Table>,
-    rows: Arc<Pinned<RowSet>>,
+    rows: Arc<LiveRows>,
     graph: UpdateGraph,
     width: usize,
     owned: Vec<Arc<dyn Settle>>,
@@ -261,11 +261,9 @@ impl TableNode {
     }
 
     fn check(&self, update: &TableUpdate, step: Step) -> Result<(), Error> {
-        let gone = |Moved| Error::internal(&self.request.label(), "the rows of the running step are gone");
-        let before = self.rows.at(step.before()).map_err(gone)?;
-        let now = self.rows.at(step.now()).map_err(gone)?;
-        let full = cfg!(debug_assertions) && now.len().max(before.len()) <= FULL_CHECK_ROWS;
-        update.check(&before, &now, self.width, full).map_err(|broken| Error::internal(&self.request.label(), broken))
+        let full = cfg!(debug_assertions) && self.rows.latest().len() <= FULL_CHECK_ROWS;
+        let checked = update.check(self.width).and_then(|()| self.rows.check(update, step, full));
+        checked.map_err(|broken| Error::internal(&self.request.label(), broken))
     }
 
     fn fail(&self, failure: Arc<Failure>) -> Outcome {

@@ -11,6 +11,7 @@ pub mod expression;
 pub mod key_rows;
 pub mod keys;
 pub mod listen;
+pub mod live_rows;
 pub mod operation;
 pub mod ops;
 pub mod par;

@@ -182,7 +182,7 @@ impl Table {
         let door: Arc<dyn Node> = node.clone();
         let parents: Vec<NodeId> = self.node_id().into_iter().collect();
         let (view, registration) = graph.snapshot(|moment| {
-            let view = self.view_at(moment)?;
+            let view = self.view_at(moment);
             if initial {
                 view.pin_all()?;
             }
@@ -260,7 +260,7 @@ impl Node for ListenerNode {
         }
         let Some(update) = self.table.node().and_then(|node| node.update_in(step)) else { return Outcome::Quiet };
         let change = Change::new(self.table.clone(), step.before(), step.now(), update);
-        if change.pin_all().is_err() {
+        if change.pin_columns().is_err() {
             return Outcome::Failed;
         }
         let Some(me) = self.me.get().and_then(std::sync::Weak::upgrade) else { return Outcome::Quiet };

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use arrow_schema::Schema;
 use column::ColumnSource;
-use graph::{Pinned, Step};
-use rowset::RowSet;
+use graph::Step;
 
 use crate::error::Error;
+use crate::live_rows::LiveRows;
 use crate::table::{Attributes, Table};
 use crate::update::TableUpdate;
 use crate::view::{Change, View};
@@ -80,17 +80,11 @@ pub trait Settle: Send + Sync {
     fn settle(&self);
 }
 
-impl Settle for Pinned<RowSet> {
-    fn settle(&self) {
-        Pinned::settle(self);
-    }
-}
-
 /// The outside of a table: rows, columns, schema. Shared by cloning, never copied.
 #[derive(Clone)]
 pub struct Parts {
     /// The row set through time.
-    pub rows: Arc<Pinned<RowSet>>,
+    pub rows: Arc<LiveRows>,
     /// The columns through time, in the order of the schema.
     pub columns: Vec<Arc<dyn ColumnSource>>,
     /// Names and declared types.

@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_array::{Array, BooleanArray};
 use arrow_schema::Schema;
 use column::kernels::compare::equal_cells;
-use column::{BlockColumn, Chunk, ColumnSource, Dead, Edit, StorageCounters};
-use graph::{Moment, Pinned, Step};
+use column::{BlockColumn, Chunk, ColumnSource, Dead, Edit, Move, StorageCounters};
+use graph::{Moment, Step};
 use rowset::{Before, RowSet, Shifts};
 
 use crate::error::Error;
+use crate::live_rows::LiveRows;
 use crate::operation::Settle;
 use crate::update::{ColumnSet, TableUpdate};
 
@@ -115,17 +116,23 @@ impl Columns {
         self.columns.is_empty()
     }
 
-    /// Stores a step's cells. `rows_before` and `rows_after` are the keys that hold live cells before
-    /// and after the step.
-    pub fn write(&self, step: Step, rows_before: &RowSet, rows_after: &RowSet, writes: &Writes) -> Result<(), Error> {
-        let moves = if writes.shifts.is_empty() {
-            Vec::new()
-        } else {
-            column::moves(&writes.shifts, &Before(rows_before - &writes.removed.0))
-        };
+    /// Stores a step's cells. `before` tells the keys that held live cells before the step, and is
+    /// asked only where rows move; `after` are those that hold them after it.
+    pub fn write(
+        &self,
+        step: Step,
+        before: impl FnOnce() -> RowSet,
+        after: RowSet,
+        writes: &Writes,
+    ) -> Result<(), Error> {
         let added = added_rows(writes);
+        let moving = (!writes.shifts.is_empty()).then(|| Moving::new(before(), writes));
+        let moves = moving.as_ref().map_or(&[][..], |moving| &moving.moves);
         // Added keys overwrite a live cell only where a key was freed, or moved away, and taken again.
-        let undo_added = column::undo_rows(rows_before, &added, &moves);
+        let undo_added = match &moving {
+            Some(moving) => column::undo_rows(&moving.before, &added, moves),
+            None => &writes.removed.0 & &added,
+        };
         let write = |index: usize, column: &BlockColumn| -> Result<(), Error> {
             let mut cells: Vec<(RowSet, Chunk)> =
                 writes.added.iter().map(|(keys, chunks)| (keys.clone(), chunks[index].clone())).collect();
@@ -133,19 +140,32 @@ impl Columns {
             if let Some(Some((keys, chunk))) =
                 writes.modified.get(index).filter(|cells| cells.as_ref().is_some_and(|(keys, _)| !keys.is_empty()))
             {
-                undo |= &column::undo_rows(rows_before, keys, &[]);
+                undo |= &moving.as_ref().map_or_else(|| keys.clone(), |moving| &moving.before & keys);
                 cells.push((keys.clone(), chunk.clone()));
             }
             if cells.is_empty() && moves.is_empty() && writes.removed.0.is_empty() {
                 return Ok(());
             }
-            Ok(column.apply(&Edit { step, undo: &undo, moves: &moves, writes: &cells })?)
+            Ok(column.apply(&Edit { step, undo: &undo, moves, writes: &cells })?)
         };
         *self.lost.lock().unwrap_or_else(PoisonError::into_inner) =
-            Lost { vacated: column::vacated(&writes.removed.0, &moves, &added), left: rows_after.clone() };
+            Lost { vacated: column::vacated(&writes.removed.0, moves, &added), left: after };
         let scattered: u64 = writes.modified.iter().flatten().map(|(keys, _)| keys.len()).sum();
         let cells = (added.len() + writes.removed.0.len()) * self.columns.len() as u64 + scattered * SCATTERED;
         crate::par::try_each(cells >= PARALLEL_CELLS, &self.columns, |index, column| write(index, column))
+    }
+}
+
+/// What is known of rows that move, said once for all columns.
+struct Moving {
+    before: RowSet,
+    moves: Vec<Move>,
+}
+
+impl Moving {
+    fn new(before: RowSet, writes: &Writes) -> Moving {
+        let moves = column::moves(&writes.shifts, &Before(&before - &writes.removed.0));
+        Moving { before, moves }
     }
 }
 
@@ -157,14 +177,14 @@ fn added_rows(writes: &Writes) -> RowSet {
 
 /// Rows and columns of one table, written by one node.
 pub struct Store {
-    rows: Arc<Pinned<RowSet>>,
+    rows: Arc<LiveRows>,
     columns: Columns,
 }
 
 impl Store {
     /// An empty table.
     pub fn new(canonical: &Schema, at: Moment, counters: &Arc<StorageCounters>) -> Store {
-        Store { rows: Arc::new(Pinned::new(RowSet::new(), at)), columns: Columns::new(canonical, at, counters) }
+        Store { rows: Arc::new(LiveRows::new(RowSet::new(), at)), columns: Columns::new(canonical, at, counters) }
     }
 
     /// A table that starts with rows, and for each column consecutive pieces of cells.
@@ -176,11 +196,11 @@ impl Store {
         cells: &[Vec<(RowSet, Chunk)>],
     ) -> Result<Store, Error> {
         let columns = Columns::filled(canonical, at, counters, cells)?;
-        Ok(Store { rows: Arc::new(Pinned::new(rows, at)), columns })
+        Ok(Store { rows: Arc::new(LiveRows::new(rows, at)), columns })
     }
 
     /// The row set through time.
-    pub fn rows(&self) -> &Arc<Pinned<RowSet>> {
+    pub fn rows(&self) -> &Arc<LiveRows> {
         &self.rows
     }
 
@@ -217,15 +237,11 @@ impl Store {
 
     /// Stores a step's rows and cells and says what changed.
     pub fn write(&self, step: Step, writes: Writes) -> Result<TableUpdate, Error> {
-        let mut after = self.rows.latest();
-        after.apply(&writes.removed.0, &writes.shifts, &added_rows(&writes));
-        self.write_to(step, writes, after)
-    }
-
-    /// The same where the rows after the step are known already.
-    pub fn write_to(&self, step: Step, writes: Writes, after: RowSet) -> Result<TableUpdate, Error> {
-        self.columns.write(step, &self.rows.latest(), &after, &writes)?;
         let added = added_rows(&writes);
+        let before = (!writes.shifts.is_empty()).then(|| self.rows.latest());
+        let applied = self.rows.apply(step, &writes.removed, &writes.shifts, &added);
+        applied.map_err(|law| Error::internal("store", law))?;
+        self.columns.write(step, || before.unwrap_or_default(), self.rows.latest(), &writes)?;
         let mut modified = RowSet::new();
         let mut columns = ColumnSet::new();
         for (index, cells) in writes.modified.iter().enumerate() {
@@ -239,10 +255,6 @@ impl Store {
                 columns.insert(index);
             }
         }
-        let update = TableUpdate { added, removed: writes.removed, modified, columns, shifts: writes.shifts };
-        if !(update.added.is_empty() && update.removed.0.is_empty() && update.shifts.is_empty()) {
-            self.rows.edit(step, |rows| *rows = after);
-        }
-        Ok(update)
+        Ok(TableUpdate { added, removed: writes.removed, modified, columns, shifts: writes.shifts })
     }
 }

@@ -195,14 +195,9 @@ impl Table {
         self.0.parts.rows.at(moment)
     }
 
-    /// The table at a moment: rows pinned, columns at first use.
-    pub fn view_at(&self, moment: Moment) -> Result<View, Moved> {
-        Ok(View::new(self.rows_at(moment)?, moment, self.0.sources.clone()))
-    }
-
-    /// The table at a moment that the running step holds.
-    pub(crate) fn view_in_step(&self, moment: Moment) -> View {
-        self.view_at(moment).expect("the running step keeps both of its moments")
+    /// The table at a moment: nothing is pinned yet.
+    pub(crate) fn view_at(&self, moment: Moment) -> View {
+        View::new(self.0.parts.rows.clone(), moment, self.0.sources.clone())
     }
 
     /// The rows at the settled moment.
@@ -246,7 +241,7 @@ pub(crate) fn views(tables: &[Table]) -> (Moment, Vec<View>) {
         let views: Result<Vec<View>, Moved> = tables
             .iter()
             .map(|table| {
-                let view = table.view_at(moment)?;
+                let view = table.view_at(moment);
                 view.pin_all()?;
                 Ok(view)
             })

@@ -4,9 +4,10 @@ use std::sync::{Arc, OnceLock};
 
 use column::{Chunk, Column, ColumnSource};
 use graph::{Moment, Moved};
-use rowset::RowSet;
+use rowset::{Before, RowSet};
 
 use crate::error::Error;
+use crate::live_rows::LiveRows;
 use crate::table::Table;
 use crate::update::TableUpdate;
 
@@ -15,29 +16,32 @@ const SCATTERED_ROWS: u64 = 1 << 13;
 
 /// A table at one moment: its rows, and its columns as plain immutable values.
 ///
-/// The rows are pinned at once, a column at its first use: safe inside a step. A view that leaves
-/// the step pins everything first ([`View::pin_all`]).
+/// Rows and columns are pinned at their first use: safe inside a step. A view that leaves the step
+/// pins everything first ([`View::pin_all`]).
 pub struct View {
-    rows: RowSet,
     moment: Moment,
+    live: Arc<LiveRows>,
+    rows: OnceLock<RowSet>,
     sources: Arc<[Arc<dyn ColumnSource>]>,
     pinned: Box<[OnceLock<Arc<dyn Column>>]>,
 }
 
 impl View {
-    pub(crate) fn new(rows: RowSet, moment: Moment, sources: Arc<[Arc<dyn ColumnSource>]>) -> View {
+    pub(crate) fn new(live: Arc<LiveRows>, moment: Moment, sources: Arc<[Arc<dyn ColumnSource>]>) -> View {
         let pinned = sources.iter().map(|_| OnceLock::new()).collect();
-        View { rows, moment, sources, pinned }
+        View { moment, live, rows: OnceLock::new(), sources, pinned }
     }
 
     /// The same columns with no rows: what was there before anything was.
     pub(crate) fn empty_like(other: &View) -> View {
-        View::new(RowSet::new(), other.moment, other.sources.clone())
+        let view = View::new(other.live.clone(), other.moment, other.sources.clone());
+        view.rows.get_or_init(RowSet::new);
+        view
     }
 
     /// The row keys.
     pub fn rows(&self) -> &RowSet {
-        &self.rows
+        self.rows.get_or_init(|| self.live.at(self.moment).expect("the running step keeps both of its moments"))
     }
 
     /// The moment this view shows.
@@ -72,8 +76,17 @@ impl View {
         crate::par::try_map(scattered, columns, |_, column| self.read(*column, rows))
     }
 
-    /// Pins every column, so that the view may outlive the step.
+    /// Pins the rows and every column, so that the view may outlive the step.
     pub fn pin_all(&self) -> Result<(), Moved> {
+        if self.rows.get().is_none() {
+            let rows = self.live.at(self.moment)?;
+            self.rows.get_or_init(|| rows);
+        }
+        self.pin_columns()
+    }
+
+    /// Pins every column: cells of known keys may be read after the step, the row set may not.
+    pub(crate) fn pin_columns(&self) -> Result<(), Moved> {
         for (source, slot) in self.sources.iter().zip(&self.pinned) {
             if slot.get().is_none() {
                 let column = source.at(self.moment)?;
@@ -121,22 +134,30 @@ impl Change {
 
     /// The input before the step. Removed rows are read here, at their before keys.
     pub fn before(&self) -> &View {
-        self.before.get_or_init(|| self.input.view_in_step(self.from))
+        self.before.get_or_init(|| self.input.view_at(self.from))
     }
 
     /// The input after the step.
     pub fn now(&self) -> &View {
-        self.now.get_or_init(|| self.input.view_in_step(self.to))
+        self.now.get_or_init(|| self.input.view_at(self.to))
+    }
+
+    /// The rows (keys before) that stay, are not in `gone`, and take another key.
+    pub fn moving(&self, gone: &Before) -> Before {
+        if self.update.shifts.is_empty() {
+            return Before::default();
+        }
+        self.update.shifts.moved(&Before(self.before().rows() - &gone.0))
     }
 
     pub(crate) fn into_now(self) -> View {
         let Change { input, to, now, .. } = self;
-        now.into_inner().unwrap_or_else(|| input.view_in_step(to))
+        now.into_inner().unwrap_or_else(|| input.view_at(to))
     }
 
-    /// Pins both sides wholly, so that the change may outlive its step.
-    pub fn pin_all(&self) -> Result<(), Moved> {
-        self.before().pin_all()?;
-        self.now().pin_all()
+    /// Pins the columns of both sides, so that the cells of the change may be read after its step.
+    pub(crate) fn pin_columns(&self) -> Result<(), Moved> {
+        self.before().pin_columns()?;
+        self.now().pin_columns()
     }
 }

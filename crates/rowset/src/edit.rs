@@ -16,22 +16,18 @@ impl RowSet {
         if self.contains(key) {
             return false;
         }
-        let (divided, complete) = match &mut self.0 {
-            Repr::Spans(tree) => (insert_in_pieces(tree, key), is_range(tree)),
+        let divided = match &mut self.0 {
+            Repr::Spans(tree) => insert_in_pieces(tree, key),
             Repr::Blocks(tree) => {
                 insert_in_blocks(tree, key);
-                (false, is_range(tree))
+                false
             }
             _ => {
                 self.insert_span(Span { first: key, last: key });
                 return true;
             }
         };
-        if complete {
-            self.settle();
-        } else if divided {
-            self.reconsider();
-        }
+        self.reshape(divided);
         true
     }
 
@@ -51,16 +47,7 @@ impl RowSet {
                 return true;
             }
         };
-        let complete = match &self.0 {
-            Repr::Spans(tree) => is_range(tree),
-            Repr::Blocks(tree) => is_range(tree),
-            _ => false,
-        };
-        if complete {
-            self.settle();
-        } else if shrunk {
-            self.reconsider();
-        }
+        self.reshape(shrunk);
         true
     }
 
@@ -152,6 +139,20 @@ impl RowSet {
         }
     }
 
+    /// After edits: one range is kept as such, and where entries came or went the form is asked again.
+    pub(crate) fn reshape(&mut self, divided: bool) {
+        let complete = match &self.0 {
+            Repr::Spans(tree) => is_range(tree),
+            Repr::Blocks(tree) => is_range(tree),
+            _ => false,
+        };
+        if complete {
+            self.settle();
+        } else if divided {
+            self.reconsider();
+        }
+    }
+
     /// Nothing and one range are kept as such.
     fn settle(&mut self) {
         *self = RowSet(match std::mem::take(&mut self.0) {
@@ -235,13 +236,18 @@ fn remove_from_block(block: &mut Block, key: u64) -> (bool, Edit<Block>) {
     let number = number_of(key);
     let mut holed = Block::full(number, 1);
     holed.keys.remove(low_of(key));
+    (false, Edit::Replaced(parted(block, number, Some(holed))))
+}
+
+/// A run of full blocks with one of them, `number`, replaced.
+pub(crate) fn parted(full: &Block, number: u64, replaced: Option<Block>) -> Vec<Block> {
     let mut parts = Vec::with_capacity(3);
-    if block.number < number {
-        parts.push(Block::full(block.number, number - block.number));
+    if full.number < number {
+        parts.push(Block::full(full.number, number - full.number));
     }
-    parts.push(holed);
-    if number + 1 < block.end() {
-        parts.push(Block::full(number + 1, block.end() - number - 1));
+    parts.extend(replaced);
+    if number + 1 < full.end() {
+        parts.push(Block::full(number + 1, full.end() - number - 1));
     }
-    (false, Edit::Replaced(parts))
+    parts
 }

@@ -29,6 +29,7 @@ mod edit;
 mod eights;
 mod exchange;
 mod from;
+mod in_place;
 mod iter;
 mod kernels;
 mod mask;

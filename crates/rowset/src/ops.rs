@@ -364,7 +364,7 @@ fn is_subset_by_blocks(left: &RowSet, right: &RowSet) -> bool {
 }
 
 macro_rules! operators {
-    ($($operator:ident $method:ident $assign:ident $assign_method:ident $named:ident),*) => {$(
+    ($($operator:ident $method:ident $assign:ident $assign_method:ident $named:ident $op:ident),*) => {$(
         impl $operator<&RowSet> for &RowSet {
             type Output = RowSet;
             fn $method(self, other: &RowSet) -> RowSet {
@@ -392,15 +392,17 @@ macro_rules! operators {
         }
         impl $assign<&RowSet> for RowSet {
             fn $assign_method(&mut self, other: &RowSet) {
-                *self = self.$named(other);
+                if !self.edit_blocks(Op::$op, other) {
+                    *self = self.$named(other);
+                }
             }
         }
     )*};
 }
 
 operators!(
-    BitAnd bitand BitAndAssign bitand_assign intersection,
-    BitOr bitor BitOrAssign bitor_assign union,
-    Sub sub SubAssign sub_assign difference,
-    BitXor bitxor BitXorAssign bitxor_assign symmetric_difference
+    BitAnd bitand BitAndAssign bitand_assign intersection Intersection,
+    BitOr bitor BitOrAssign bitor_assign union Union,
+    Sub sub SubAssign sub_assign difference Difference,
+    BitXor bitxor BitXorAssign bitxor_assign symmetric_difference SymmetricDifference
 );

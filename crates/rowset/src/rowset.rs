@@ -163,6 +163,18 @@ impl RowSet {
         made
     }
 
+    /// Where its bitmaps lie, for tests of what is shared.
+    #[cfg(test)]
+    pub(crate) fn bitmap_addresses(&self) -> Vec<usize> {
+        use crate::repr::container::Container;
+        let Repr::Blocks(tree) = &self.0 else { return Vec::new() };
+        let address = |keys: &Container| match keys {
+            Container::Bitmap(bits) => Some(std::sync::Arc::as_ptr(bits) as usize),
+            _ => None,
+        };
+        tree.iter().filter_map(|block| address(&block.keys)).collect()
+    }
+
     /// Bytes on the heap, shared or not.
     pub fn bytes(&self) -> usize {
         match &self.0 {

@@ -16,6 +16,7 @@ use graph::{Moment, Moved, Pinned, Step};
 use rowset::{Before, RowSet, Shifts, Span};
 
 use crate::error::Error;
+use crate::live_rows::LiveRows;
 use crate::operation::{Input, Live, Operation, Parts, Request, Settle, Start};
 use crate::rows::moved;
 use crate::table::{Attributes, Table};
@@ -140,7 +141,7 @@ impl Operation for Concat {
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let slots = lay_out(inputs.iter().map(|input| input.view.rows()))?;
         let parts = inputs.iter().zip(slots.iter()).map(|(input, slot)| moved(input.view.rows(), slot.delta()));
-        let rows = Arc::new(Pinned::new(RowSet::union_all(parts.collect::<Vec<_>>().iter()), at));
+        let rows = Arc::new(LiveRows::new(RowSet::union_all(parts.collect::<Vec<_>>().iter()), at));
         let slots = Arc::new(Pinned::new(slots, at));
         let columns = (0..self.schema.fields().len()).map(|index| {
             let sources: Vec<Arc<dyn ColumnSource>> = inputs
@@ -170,7 +171,7 @@ impl Settle for SlotsSettle {
 struct ConcatLive {
     columns: Vec<Vec<usize>>,
     slots: Arc<Pinned<Slots>>,
-    rows: Arc<Pinned<RowSet>>,
+    rows: Arc<LiveRows>,
 }
 
 impl Live for ConcatLive {
@@ -196,7 +197,8 @@ impl Live for ConcatLive {
             result.shifts = Shifts::from_moves(&survivors, moves.into_iter());
         }
         if !result.is_empty() {
-            self.rows.edit(step, |rows| rows.apply(&result.removed.0, &result.shifts, &result.added));
+            let applied = self.rows.apply(step, &result.removed, &result.shifts, &result.added);
+            applied.map_err(|law| Error::internal("concat", law))?;
         }
         if !fits {
             self.slots.publish(step, new);

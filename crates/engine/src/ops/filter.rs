@@ -9,11 +9,12 @@
 use std::sync::Arc;
 
 use formula::Expr;
-use graph::{Moment, Pinned, Step};
+use graph::{Moment, Step};
 use rowset::{Before, RowSet, Shifts};
 
 use crate::error::Error;
 use crate::expression::{Evaluator, plan};
+use crate::live_rows::LiveRows;
 use crate::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::table::{Attributes, Table};
 use crate::update::TableUpdate;
@@ -56,7 +57,7 @@ impl Operation for Filter {
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let Input { table, view } = &inputs[0];
         let kept = matching(&self.predicates, view, view.rows())?;
-        let rows = Arc::new(Pinned::new(kept, at));
+        let rows = Arc::new(LiveRows::new(kept, at));
         let kept = table.attributes();
         let attributes = Attributes { flat: false, sorted_by: kept.sorted_by.clone(), ..kept.clone() };
         let parts = Parts {
@@ -72,7 +73,7 @@ impl Operation for Filter {
 
 struct FilterLive {
     predicates: Arc<[Evaluator]>,
-    rows: Arc<Pinned<RowSet>>,
+    rows: Arc<LiveRows>,
 }
 
 impl Live for FilterLive {
@@ -81,7 +82,8 @@ impl Live for FilterLive {
         let kept = self.rows.latest();
         let arriving = matching(&self.predicates, now, &update.added)?;
         if update.is_add_only() {
-            self.rows.edit(step, |rows| *rows |= &arriving);
+            drop(kept);
+            self.apply(step, &Before::default(), &Shifts::none(), &arriving)?;
             return Ok(TableUpdate::of_added(arriving));
         }
         let gone = &kept & &update.removed.0;
@@ -97,12 +99,18 @@ impl Live for FilterLive {
             (Before(&gone | &left.0), entered, modified, shifts)
         };
         let added = &arriving | &entered;
-        self.rows.edit(step, |rows| rows.apply(&removed.0, &shifts, &added));
+        // Rows that nobody holds are edited where they lie.
+        drop(kept);
+        self.apply(step, &removed, &shifts, &added)?;
         Ok(TableUpdate { columns: update.columns.unless_empty(&modified), added, removed, modified, shifts })
     }
 }
 
 impl FilterLive {
+    fn apply(&self, step: Step, removed: &Before, shifts: &Shifts, added: &RowSet) -> Result<(), Error> {
+        self.rows.apply(step, removed, shifts, added).map_err(|law| Error::internal("filter", law))
+    }
+
     /// Of the modified rows: those that fail now, those that pass now and did not, those that stay.
     fn judge(&self, update: &TableUpdate, now: &View, survivors: &RowSet) -> Result<(RowSet, RowSet, RowSet), Error> {
         let inside = &update.modified & survivors;

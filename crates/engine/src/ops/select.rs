@@ -220,7 +220,7 @@ impl Live for SelectLive {
         let update = change.update();
         if let Some(columns) = self.columns.as_ref().filter(|columns| !columns.is_empty()) {
             let writes = self.writes(change)?;
-            columns.write(step, change.before().rows(), change.now().rows(), &writes)?;
+            columns.write(step, || change.before().rows().clone(), change.now().rows().clone(), &writes)?;
         }
         let changed = |output: &Output| match output {
             Output::Shared(index, _) => update.columns.contains(*index),

@@ -8,10 +8,11 @@
 
 use std::sync::Arc;
 
-use graph::{Moment, Pinned, Step};
+use graph::{Moment, Step};
 use rowset::{Before, RowSet};
 
 use crate::error::Error;
+use crate::live_rows::LiveRows;
 use crate::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::table::Attributes;
 use crate::update::TableUpdate;
@@ -74,7 +75,7 @@ impl Operation for Slice {
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let Input { table, view } = &inputs[0];
-        let rows = Arc::new(Pinned::new(self.window.of(view.rows()), at));
+        let rows = Arc::new(LiveRows::new(self.window.of(view.rows()), at));
         let old = table.attributes();
         let head = self.window.is_head();
         let attributes = Attributes {
@@ -103,7 +104,7 @@ impl Operation for Slice {
 
 struct SliceLive {
     window: Window,
-    rows: Arc<Pinned<RowSet>>,
+    rows: Arc<LiveRows>,
 }
 
 impl Live for SliceLive {
@@ -124,7 +125,7 @@ impl Live for SliceLive {
             modified,
             shifts: update.shifts.restrict(&(&before - &left)),
         };
-        if old != new {
+        if !(result.added.is_empty() && result.removed.0.is_empty() && result.shifts.is_empty()) {
             self.rows.publish(step, new);
         }
         Ok(result)

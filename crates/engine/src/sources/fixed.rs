@@ -5,10 +5,11 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Schema};
 use column::{Column, ColumnSource, FlatColumn};
-use graph::{Moment, Moved, Pinned};
+use graph::{Moment, Moved};
 use rowset::RowSet;
 
 use crate::error::Error;
+use crate::live_rows::LiveRows;
 use crate::operation::{Parts, Request};
 use crate::table::{Attributes, Table};
 use crate::view::View;
@@ -29,7 +30,7 @@ pub fn from_chunks(schema: Arc<Schema>, columns: Vec<Vec<ArrayRef>>, rows: u64) 
         sources.push(Arc::new(FlatColumn::new(chunks)?));
     }
     let parts = Parts {
-        rows: Arc::new(Pinned::new(RowSet::flat(rows), Moment::new(0))),
+        rows: Arc::new(LiveRows::new(RowSet::flat(rows), Moment::new(0))),
         columns: sources,
         schema,
         attributes: Attributes { flat: true, ..Attributes::default() },
@@ -61,7 +62,7 @@ pub(crate) fn from_view(table: &Table, view: &View) -> Result<Table, Error> {
     }
     let attributes = Attributes { blink: false, append_only: false, add_only: false, ..table.attributes().clone() };
     let parts = Parts {
-        rows: Arc::new(Pinned::new(view.rows().clone(), Moment::new(0))),
+        rows: Arc::new(LiveRows::new(view.rows().clone(), Moment::new(0))),
         columns,
         schema: table.schema().clone(),
         attributes,

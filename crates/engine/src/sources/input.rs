@@ -61,16 +61,17 @@ struct Projected {
 impl Judge<Call> for Projected {
     fn take(&self, call: &mut Call) -> Result<(), Error> {
         let mut rows = lock(&self.queued);
-        (*rows, call.update.shifts) = judge(&rows, call)?;
-        call.after = rows.clone();
+        call.update.shifts = judge(&rows, call)?;
+        rows.apply(&call.update.removed.0, &call.update.shifts, &call.update.added);
         Ok(())
     }
 
     fn draft(&self, call: &Call) -> Result<(), Error> {
         let thread = std::thread::current().id();
         let mut drafts = lock(&self.drafts);
-        let rows = drafts.get(&thread).cloned().unwrap_or_else(|| lock(&self.queued).clone());
-        drafts.insert(thread, judge(&rows, call)?.0);
+        let rows = drafts.entry(thread).or_insert_with(|| lock(&self.queued).clone());
+        let shifts = judge(rows, call)?;
+        rows.apply(&call.update.removed.0, &shifts, &call.update.added);
         Ok(())
     }
 
@@ -83,8 +84,6 @@ impl Judge<Call> for Projected {
 struct Call {
     update: TableUpdate,
     shifted: Vec<Shift>,
-    /// The rows after it.
-    after: RowSet,
     added: Vec<Chunk>,
     modified: Vec<(usize, Chunk)>,
 }
@@ -140,8 +139,7 @@ impl InputTable {
         let columns: ColumnSet = modified_cells.iter().map(|(column, _)| *column).collect();
         check_shifts(&apply.shifted)?;
         let update = TableUpdate { added, removed: Before(apply.removed), modified, columns, shifts: Shifts::none() };
-        let after = RowSet::new();
-        Ok(Call { update, shifted: apply.shifted, after, added: added_cells, modified: modified_cells })
+        Ok(Call { update, shifted: apply.shifted, added: added_cells, modified: modified_cells })
     }
 }
 
@@ -163,33 +161,30 @@ fn check_shifts(shifted: &[Shift]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Checks U1–U4 of a call against the rows it will meet, and gives the rows after it and its shifts
-/// as the law wants them: trimmed to the rows that move.
-fn judge(rows: &RowSet, call: &Call) -> Result<(RowSet, Shifts), Error> {
-    let update = &call.update;
-    let broken = |what: &str, keys: &RowSet| Err(Error::data("apply", format!("{what}: {keys} (nothing was applied)")));
-    let absent = &update.removed.0 - rows;
-    if !absent.is_empty() {
-        return broken("removed rows that are not there", &absent);
-    }
-    let mut moved = rows - &update.removed.0;
-    let mut shifts = Shifts::none();
-    if !call.shifted.is_empty() {
-        let survivors = Before(moved);
-        shifts = Shifts::new(call.shifted.clone(), &survivors)
+/// Checks U1–U4 of a call against the rows it will meet, and gives its shifts as the law wants them:
+/// trimmed to the rows that move.
+fn judge(rows: &RowSet, call: &Call) -> Result<Shifts, Error> {
+    let TableUpdate { added, removed, modified, .. } = &call.update;
+    let broken = |what: &str, keys: &RowSet| {
+        if keys.is_empty() {
+            return Ok(());
+        }
+        Err(Error::data("apply", format!("{what}: {keys} (nothing was applied)")))
+    };
+    broken("removed rows that are not there", &(&removed.0 - rows))?;
+    let (clash, unknown, shifts) = if call.shifted.is_empty() {
+        // Nothing moves: only the change is looked at.
+        (&(added & rows) - &removed.0, &(modified - rows) | &(modified & &removed.0), Shifts::none())
+    } else {
+        let survivors = Before(rows - &removed.0);
+        let shifts = Shifts::new(call.shifted.clone(), &survivors)
             .map_err(|error| Error::data("apply", format!("{error} (nothing was applied)")))?;
-        moved = shifts.forward(&survivors);
-    }
-    let clash = &moved & &update.added;
-    if !clash.is_empty() {
-        return broken("added rows that are there already", &clash);
-    }
-    let unknown = &update.modified - &moved;
-    if !unknown.is_empty() {
-        return broken("modified rows that are not there", &unknown);
-    }
-    moved |= &update.added;
-    Ok((moved, shifts))
+        let moved = shifts.forward(&survivors);
+        (&moved & added, modified - &moved, shifts)
+    };
+    broken("added rows that are there already", &clash)?;
+    broken("modified rows that are not there", &unknown)?;
+    Ok(shifts)
 }
 
 struct InputLive {
@@ -200,10 +195,9 @@ struct InputLive {
 impl Live for InputLive {
     fn update(&mut self, _: &[Change], step: Step) -> Result<TableUpdate, Error> {
         let mut calls = self.queue.take(step)?;
-        let Some(after) = calls.last().map(|call| call.after.clone()) else { return Ok(TableUpdate::default()) };
         if calls.len() > 1 {
-            let rows = self.store.rows().latest();
-            return self.store.write_to(step, merged(rows, calls, self.store.columns().len())?, after);
+            let writes = merged(self.store.rows().latest(), calls, self.store.columns().len())?;
+            return self.store.write(step, writes);
         }
         let Some(call) = calls.pop() else { return Ok(TableUpdate::default()) };
         let mut modified = vec![None; self.store.columns().len()];
@@ -212,7 +206,7 @@ impl Live for InputLive {
         }
         let added = if call.update.added.is_empty() { Vec::new() } else { vec![(call.update.added, call.added)] };
         let TableUpdate { removed, shifts, .. } = call.update;
-        self.store.write_to(step, Writes { removed, shifts, added, modified }, after)
+        self.store.write(step, Writes { removed, shifts, added, modified })
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_schema::Schema;
-use graph::{Moment, Pinned, Step};
+use graph::{Moment, Step};
 use rowset::RowSet;
 
 use super::draw::draw_step;
@@ -15,6 +15,7 @@ use super::mirror::RawStep;
 use super::plain::{Cell, Plain};
 use crate::attach::attach;
 use crate::error::{Error, Failure};
+use crate::live_rows::LiveRows;
 use crate::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::table::{Attributes, Table};
 use crate::update::{ColumnSet, TableUpdate};
@@ -94,7 +95,7 @@ impl Operation for WatchOperation {
         let Input { table, view } = &inputs[0];
         lock(&self.seen).now = plain_of(view, table.schema())?;
         let parts = Parts {
-            rows: Arc::new(Pinned::new(RowSet::new(), at)),
+            rows: Arc::new(LiveRows::new(RowSet::new(), at)),
             columns: Vec::new(),
             schema: Arc::new(Schema::empty()),
             attributes: Attributes::default(),

@@ -254,7 +254,7 @@ impl AggregationLive {
             self.leave(change, &modified_before)?;
         }
         if self.groups.knows_rows() && !update.shifts.is_empty() {
-            let mut moving = update.moving(change.before().rows(), &update.removed);
+            let mut moving = change.moving(&update.removed);
             if key_changed {
                 moving = &moving - &modified_before;
             }

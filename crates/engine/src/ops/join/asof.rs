@@ -374,7 +374,7 @@ impl AsofLive {
         if restamped {
             gone = &gone | &update.shifts.back(&update.modified);
         }
-        let moving = update.moving(change.before().rows(), &gone);
+        let moving = change.moving(&gone);
         let leaving =
             (!gone.0.is_empty()).then(|| self.rows_found(Side::Left, change.before(), &gone.0)).transpose()?;
         let moving =
@@ -403,7 +403,7 @@ impl AsofLive {
         let restamped = update.columns.contains_any(&read);
         let back = if restamped { update.shifts.back(&update.modified) } else { Before::default() };
         let gone = &update.removed | &back;
-        let moving = update.moving(change.before().rows(), &gone);
+        let moving = change.moving(&gone);
         let fresh = if restamped { &update.added | &update.modified } else { update.added.clone() };
         let mut dirty: Vec<(u32, u64, u64)> = Vec::new();
         if !gone.0.is_empty() {
@@ -599,7 +599,7 @@ impl AsofLive {
             writes.modified =
                 vec![Some((RowSet::from_sorted_keys(&keys), Arc::new(UInt64Array::from(rows)) as ArrayRef))];
         }
-        self.index().write(step, left.before().rows(), left.now().rows(), &writes)
+        self.index().write(step, || left.before().rows().clone(), left.now().rows().clone(), &writes)
     }
 }
 

@@ -188,7 +188,7 @@ impl Live for NaturalLive {
             added: pieces(&index, &update.added)?,
             modified: vec![rest(&index, &update.added)?],
         };
-        self.index().write(step, left.before().rows(), left.now().rows(), &writes)?;
+        self.index().write(step, || left.before().rows().clone(), left.now().rows().clone(), &writes)?;
         let added = self.left_width..self.left_width + self.added.len();
         Ok(joined_update(update, added, &rematched, right_change.modified, &right_change.columns))
     }
@@ -300,7 +300,7 @@ impl NaturalLive {
         let rekeyed = update.columns.contains_any(&self.on.columns(Side::Right));
         let back = if rekeyed { update.shifts.back(&update.modified) } else { Before::default() };
         let gone = &update.removed | &back;
-        let moving = update.moving(right.before().rows(), &gone);
+        let moving = right.moving(&gone);
         let gone_slots = self.find(Side::Right, right.before(), &gone.0)?;
         let moving_slots = self.find(Side::Right, right.before(), &moving.0)?;
         let fresh = if rekeyed { &update.added | &update.modified } else { update.added.clone() };
@@ -372,7 +372,7 @@ impl NaturalLive {
         if rekeyed {
             gone = &gone | &update.shifts.back(&update.modified);
         }
-        let moving = update.moving(left.before().rows(), &gone);
+        let moving = left.moving(&gone);
         let gone = self.find(Side::Left, left.before(), &gone.0)?;
         let mut moved = self.find(Side::Left, left.before(), &moving.0)?.1;
         moved.sort_unstable();

@@ -22,7 +22,7 @@ use arrow_schema::{DataType, Field, Schema};
 use column::kernels::compare::equal_cells;
 use column::kernels::sort::{order_words, sort_to_positions};
 use column::{Chunk, ColumnSource, RedirectColumn};
-use graph::{Moment, Pinned, Step};
+use graph::{Moment, Step};
 use rowset::{Before, RowSet, Shifts, Span};
 
 pub use by::SortBy;
@@ -30,6 +30,7 @@ use by::{Bytes, SortKey, Sorting};
 use order::{Edits, Entry, Order, OrderChange};
 
 use crate::error::Error;
+use crate::live_rows::LiveRows;
 use crate::operation::{Input, Live, Operation, Parts, Request, Settle, Start};
 use crate::store::{Columns, Writes};
 use crate::table::{Attributes, Table};
@@ -111,7 +112,7 @@ impl Sort {
             Arc::new(RedirectColumn::new(column.clone(), index.column(0).clone())) as Arc<dyn ColumnSource>
         };
         let columns = table.parts().columns.iter().map(through).collect();
-        let rows = Arc::new(Pinned::new(rows, at));
+        let rows = Arc::new(LiveRows::new(rows, at));
         let attributes = self.attributes(table, flat);
         Ok((Parts { rows, columns, schema: table.schema().clone(), attributes }, index))
     }
@@ -154,7 +155,7 @@ impl Live for Still {
 struct SortLive<K> {
     sorting: Arc<Sorting>,
     order: Order<K>,
-    rows: Arc<Pinned<RowSet>>,
+    rows: Arc<LiveRows>,
     index: Columns,
 }
 
@@ -175,9 +176,9 @@ impl<K: SortKey> Live for SortLive<K> {
         let mut modified = self.order.locate(&self.entries(change.now(), &kept)?);
         modified.extend(stayed);
         let modified = RowSet::from_keys(modified);
-        let before = self.rows.latest();
         let removed = Before(RowSet::from_sorted_keys(&removed));
         let moves = shifts.iter().map(|shift| (Span { first: shift.first, last: shift.last }, shift.delta));
+        let before = if shifts.is_empty() { RowSet::new() } else { self.rows.latest() };
         let shifts =
             if shifts.is_empty() { Shifts::none() } else { Shifts::from_moves(&Before(&before - &removed.0), moves) };
         let (new_rows, new_cells) = cells_of(added);
@@ -187,15 +188,11 @@ impl<K: SortKey> Live for SortLive<K> {
             added: if new_rows.is_empty() { Vec::new() } else { vec![(new_rows.clone(), vec![new_cells])] },
             modified: vec![Some(cells_of(source_rewrites)).filter(|(rows, _)| !rows.is_empty())],
         };
-        let mut after = before.clone();
-        after.apply(&removed.0, &shifts, &new_rows);
-        self.index.write(step, &before, &after, &writes)?;
+        let applied = self.rows.apply(step, &removed, &shifts, &new_rows);
+        applied.map_err(|law| Error::internal("sort", law))?;
+        self.index.write(step, || before, self.rows.latest(), &writes)?;
         let columns = update.columns.unless_empty(&modified);
-        let result = TableUpdate { added: new_rows, removed, modified, columns, shifts };
-        if !(result.added.is_empty() && result.removed.0.is_empty() && result.shifts.is_empty()) {
-            self.rows.edit(step, |rows| *rows = after);
-        }
-        Ok(result)
+        Ok(TableUpdate { added: new_rows, removed, modified, columns, shifts })
     }
 }
 
@@ -243,7 +240,7 @@ impl<K: SortKey> SortLive<K> {
         if update.shifts.is_empty() {
             return Ok(Some(Vec::new()));
         }
-        let moved = &update.moving(change.before().rows(), &update.removed).0 - rekeyed;
+        let moved = &change.moving(&update.removed).0 - rekeyed;
         if moved.len() > self.order.len() as u64 / SWEEP {
             return Ok(None);
         }

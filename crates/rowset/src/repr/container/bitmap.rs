@@ -66,6 +66,32 @@ impl Bitmap {
     }
 }
 
+impl Bitmap {
+    /// Sets the bits of these ascending keys to `on`, and counts once.
+    pub(super) fn set(&mut self, keys: &[u16], on: bool) {
+        let (mut stride, mut change) = (0, 0u16);
+        for &key in keys {
+            let word = key as usize / 64;
+            self.before[stride..].iter_mut().skip(1).take(word / STRIDE - stride).for_each(|before| {
+                *before = before.wrapping_add(change);
+            });
+            stride = word / STRIDE;
+            let bit = 1 << (key % 64);
+            let flips = (self.words[word] & bit != 0) != on;
+            self.words[word] ^= if flips { bit } else { 0 };
+            change = change.wrapping_add(if !flips {
+                0
+            } else if on {
+                1
+            } else {
+                u16::MAX
+            });
+        }
+        self.before[stride + 1..].iter_mut().for_each(|before| *before = before.wrapping_add(change));
+        self.len = self.len.wrapping_add_signed(change as i16 as i32);
+    }
+}
+
 impl Container {
     /// The keys of a bitmap that `fill` writes and tallies. It is written where it stays, or used
     /// again for the next one.

@@ -1,0 +1,251 @@
+//! The row set of a table through time: as it is now, and, while the step that wrote it runs, as it
+//! was before.
+//!
+//! Rows are edited where they lie. The moment before is not kept but can be told, from what the step
+//! did: who asks pays for it, and nobody pays when nobody asks. A row set that was handed out stays
+//! as it is; the next edit copies the blocks that it and the edit have in common.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use graph::{Moment, Moved, Step};
+use rowset::{Before, RowSet, Shifts};
+
+use crate::operation::Settle;
+use crate::update::TableUpdate;
+
+/// A row set with one memory.
+pub struct LiveRows {
+    slot: Mutex<Slot>,
+}
+
+struct Slot {
+    now: RowSet,
+    written: Moment,
+    undo: Option<Undo>,
+}
+
+/// What the step that wrote last did.
+struct Undo {
+    /// Rows there were before.
+    len: u64,
+    /// None if the set was put in whole: then `before` is known.
+    done: Option<Done>,
+    before: Option<RowSet>,
+}
+
+struct Done {
+    removed: Before,
+    shifts: Shifts,
+    added: RowSet,
+}
+
+impl LiveRows {
+    /// These rows, as they stand since `at`.
+    pub fn new(rows: RowSet, at: Moment) -> LiveRows {
+        LiveRows { slot: Mutex::new(Slot { now: rows, written: at, undo: None }) }
+    }
+
+    /// The rows at `moment`, if it is still known.
+    pub fn at(&self, moment: Moment) -> Result<RowSet, Moved> {
+        let mut slot = self.lock();
+        if slot.written <= moment {
+            return Ok(slot.now.clone());
+        }
+        if slot.written.number() == moment.number() + 1 {
+            return slot.before().ok_or(Moved);
+        }
+        Err(Moved)
+    }
+
+    /// The rows as last written, whenever that was.
+    pub fn latest(&self) -> RowSet {
+        self.lock().now.clone()
+    }
+
+    /// What the step does: rows go, move and come. An error names the law that this breaks; the rows
+    /// are then of no use any more.
+    pub fn apply(&self, step: Step, removed: &Before, shifts: &Shifts, added: &RowSet) -> Result<(), &'static str> {
+        if removed.0.is_empty() && shifts.is_empty() && added.is_empty() {
+            return Ok(());
+        }
+        let mut slot = self.lock();
+        let len = slot.now.len();
+        let done = Done { removed: removed.clone(), shifts: shifts.clone(), added: added.clone() };
+        let dropped = slot.open(step, Some(done));
+        slot.now.apply(&removed.0, shifts, &RowSet::new());
+        let survivors = slot.now.len();
+        slot.now.apply(&RowSet::new(), &Shifts::none(), added);
+        let after = slot.now.len();
+        drop(slot);
+        drop(dropped);
+        if survivors + removed.0.len() != len {
+            return Err("U1: removed rows that were not there");
+        }
+        if after != survivors + added.len() {
+            return Err("U3: an added row lands on a survivor");
+        }
+        Ok(())
+    }
+
+    /// Puts other rows in the place of these.
+    pub fn publish(&self, step: Step, rows: RowSet) {
+        let mut slot = self.lock();
+        // What is dropped may be large: it is dropped after the lock.
+        let dropped = slot.open(step, None);
+        let old = std::mem::replace(&mut slot.now, rows);
+        drop(slot);
+        drop((dropped, old));
+    }
+
+    /// Checks that `update` says what `step` did to these rows. Where the set was put in whole, the
+    /// sizes and the parts are looked at; the parts alone if `full` is not asked for.
+    pub(crate) fn check(&self, update: &TableUpdate, step: Step, full: bool) -> Result<(), String> {
+        let broken = |what: &str| Err(format!("{what}: {update:?}"));
+        let (now, len, told) = {
+            let slot = self.lock();
+            let undo = slot.undo.as_ref().filter(|_| slot.written == step.now());
+            let told = match undo.map(|undo| &undo.done) {
+                None => update.removed.0.is_empty() && update.added.is_empty() && update.shifts.is_empty(),
+                Some(None) => true,
+                Some(Some(done)) => {
+                    done.removed == update.removed && done.added == update.added && done.shifts == update.shifts
+                }
+            };
+            (slot.now.clone(), undo.map_or(slot.now.len(), |undo| undo.len), told)
+        };
+        if !told {
+            return broken("U3: the rows moved otherwise than the update says");
+        }
+        if len + update.added.len() != now.len() + update.removed.0.len() {
+            return broken("U3: sizes do not add up");
+        }
+        if !update.added.is_subset(&now) || !update.modified.is_subset(&now) {
+            return broken("U3: an added or modified row is not there");
+        }
+        if full {
+            let before = self.at(step.before()).map_err(|Moved| "the rows before the step are gone".to_string())?;
+            update.check_rows(&before, &now)?;
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Slot> {
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Slot {
+    /// Before a write of `step`, which does `done` or puts in another set; gives what may be dropped.
+    /// A second write of a step keeps the first one's moment before.
+    fn open(&mut self, step: Step, done: Option<Done>) -> Option<Undo> {
+        debug_assert!(self.written <= step.now(), "written at {:?}, which is after {step:?}", self.written);
+        if self.written == step.now() {
+            self.before();
+            if let Some(undo) = &mut self.undo {
+                undo.done = None;
+            }
+            return None;
+        }
+        self.written = step.now();
+        let before = if done.is_none() { Some(self.now.clone()) } else { None };
+        self.undo.replace(Undo { len: self.now.len(), done, before })
+    }
+
+    /// The rows before the step that wrote last, told once.
+    fn before(&mut self) -> Option<RowSet> {
+        let undo = self.undo.as_mut()?;
+        if undo.before.is_none() {
+            let done = undo.done.as_ref()?;
+            let mut survivors = self.now.clone();
+            survivors -= &done.added;
+            let mut before = if done.shifts.is_empty() { survivors } else { done.shifts.back(&survivors).0 };
+            before |= &done.removed.0;
+            undo.before = Some(before);
+        }
+        undo.before.clone()
+    }
+}
+
+impl Settle for LiveRows {
+    fn settle(&self) {
+        let dropped = self.lock().undo.take();
+        drop(dropped);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rowset::{Shift, Span};
+
+    use super::*;
+
+    fn moment(number: u64) -> Moment {
+        Moment::new(number)
+    }
+
+    fn rows(keys: &[u64]) -> RowSet {
+        RowSet::from_sorted_keys(keys)
+    }
+
+    #[test]
+    fn while_its_step_runs_both_moments_are_there() {
+        let live = LiveRows::new(rows(&[1, 2, 5]), moment(3));
+        assert_eq!(live.at(moment(2)), Err(Moved));
+        live.apply(Step::new(6), &Before(rows(&[2])), &Shifts::none(), &rows(&[7, 9])).unwrap();
+        assert_eq!((live.at(moment(5)), live.at(moment(6))), (Ok(rows(&[1, 2, 5])), Ok(rows(&[1, 5, 7, 9]))));
+        assert_eq!(live.at(moment(4)), Err(Moved));
+        live.settle();
+        assert_eq!((live.at(moment(5)), live.at(moment(9)).unwrap()), (Err(Moved), rows(&[1, 5, 7, 9])));
+    }
+
+    #[test]
+    fn a_second_write_of_a_step_keeps_the_first_before() {
+        let live = LiveRows::new(rows(&[1]), moment(0));
+        let none = (Before::default(), Shifts::none());
+        live.apply(Step::new(1), &none.0, &none.1, &rows(&[2])).unwrap();
+        live.apply(Step::new(1), &Before(rows(&[1])), &none.1, &rows(&[3])).unwrap();
+        assert_eq!((live.at(moment(0)), live.latest()), (Ok(rows(&[1])), rows(&[2, 3])));
+        live.publish(Step::new(1), rows(&[8]));
+        assert_eq!((live.at(moment(0)), live.at(moment(1))), (Ok(rows(&[1])), Ok(rows(&[8]))));
+        live.publish(Step::new(2), rows(&[9]));
+        assert_eq!((live.at(moment(0)), live.at(moment(1))), (Err(Moved), Ok(rows(&[8]))));
+    }
+
+    #[test]
+    fn the_moment_before_is_told_through_shifts() {
+        let before = rows(&[0, 1, 2, 3, 10, 11]);
+        let live = LiveRows::new(before.clone(), moment(0));
+        let gone = Before(rows(&[0, 11]));
+        let shifts = Shifts::new(vec![Shift { first: 1, last: 3, delta: -1 }], &Before(&before - &gone.0)).unwrap();
+        live.apply(Step::new(1), &gone, &shifts, &rows(&[3, 20])).unwrap();
+        assert_eq!((live.at(moment(0)), live.latest()), (Ok(before), rows(&[0, 1, 2, 3, 10, 20])));
+    }
+
+    #[test]
+    fn a_broken_law_is_told() {
+        let live = LiveRows::new(rows(&[1, 2]), moment(0));
+        let broken = live.apply(Step::new(1), &Before(rows(&[7])), &Shifts::none(), &RowSet::new());
+        assert!(broken.is_err_and(|law| law.starts_with("U1")));
+        let live = LiveRows::new(rows(&[1, 2]), moment(0));
+        let broken = live.apply(Step::new(1), &Before::default(), &Shifts::none(), &rows(&[2]));
+        assert!(broken.is_err_and(|law| law.starts_with("U3")));
+    }
+
+    #[test]
+    fn what_was_handed_out_stays_as_it_was() {
+        let scattered = RowSet::from_sorted_keys(&(0..5_000u64).map(|at| at * 199).collect::<Vec<_>>());
+        let live = LiveRows::new(&RowSet::flat(1_000_000) - &scattered, moment(0));
+        for number in 1..=20 {
+            let step = Step::new(number);
+            let gone: Vec<u64> = (0..500u64).map(|at| at * 1_999 + number).filter(|key| key % 199 != 0).collect();
+            let gone = Before(rows(&gone));
+            let held = (number == 10).then(|| live.latest());
+            live.apply(step, &gone, &Shifts::none(), &RowSet::new()).unwrap();
+            let before = live.at(step.before()).unwrap();
+            assert!(before.len() == live.latest().len() + gone.0.len() && gone.0.is_subset(&before));
+            assert!(held.is_none_or(|held| held == before));
+            live.settle();
+        }
+        assert!(!live.latest().contains_span(Span { first: 0, last: 1 }));
+    }
+}

@@ -1,0 +1,139 @@
+//! `|=` and `-=` where the keys lie: a set of blocks takes in, or loses, a set that is small beside
+//! it, and only the blocks that are met are touched. What another handle holds is copied first.
+
+use crate::kernels::Op;
+use crate::repr::Repr;
+use crate::repr::blocks::Block;
+use crate::repr::container_ops::combine;
+use crate::repr::tree::Edit;
+use crate::{RowSet, edit};
+
+impl RowSet {
+    /// Edits block by block; false, with nothing done, where making the set anew is the better way.
+    pub(crate) fn edit_blocks(&mut self, op: Op, other: &RowSet) -> bool {
+        let Repr::Blocks(tree) = &mut self.0 else { return false };
+        if !matches!(op, Op::Union | Op::Difference) || other.as_span().is_some() || other.is_empty() {
+            return false;
+        }
+        if other.0.entries() > tree.entries() || other.len() > tree.len() {
+            return false;
+        }
+        let blocks: Vec<Block> = other.blocks().collect();
+        if blocks.iter().any(|block| block.blocks > 1) {
+            return false;
+        }
+        let mut divided = false;
+        for block in &blocks {
+            let edited = tree.edit(block.number << 16, |entry| edit_entry(op, entry, block));
+            divided |= edited.unwrap_or(false);
+        }
+        self.reshape(divided);
+        true
+    }
+}
+
+/// Whether entries came or went.
+fn edit_entry(op: Op, entry: &mut Block, with: &Block) -> (bool, Edit<Block>) {
+    let within = entry.number <= with.number && with.number < entry.end();
+    match op {
+        Op::Union if within => {
+            entry.keys.unite(&with.keys);
+            (false, Edit::Kept)
+        }
+        Op::Union => {
+            let mut both = vec![entry.clone(), with.clone()];
+            both.sort_by_key(|block| block.number);
+            (true, Edit::Replaced(both))
+        }
+        _ if !within => (false, Edit::Kept),
+        _ if entry.blocks == 1 => {
+            let left = entry.keys.subtract(&with.keys);
+            (!left, if left { Edit::Kept } else { Edit::Replaced(Vec::new()) })
+        }
+        _ => {
+            let left = combine(Op::Difference, &entry.keys, &with.keys).map(|keys| Block::one(with.number, keys));
+            (true, Edit::Replaced(edit::parted(entry, with.number, left)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use crate::{RowSet, Span};
+
+    struct Dice(u64);
+
+    impl Dice {
+        fn roll(&mut self, below: u64) -> u64 {
+            self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (self.0 >> 33) % below
+        }
+    }
+
+    fn digest(rows: &RowSet) -> Vec<Span> {
+        rows.spans().collect()
+    }
+
+    /// Dense, holed and emptied blocks, full runs divided and grown together, with handles held.
+    #[test]
+    fn many_keys_in_and_out_are_those_of_a_plain_set() {
+        for seed in 0..30u64 {
+            let mut dice = Dice(seed);
+            let width = [200_000, 600_000, 2_000_000][seed as usize % 3];
+            let density = [2, 3, 20, 1_000_000][dice.roll(4) as usize];
+            let mut rows =
+                RowSet::from_sorted_keys(&(0..width).filter(|_| dice.roll(density) != 0).collect::<Vec<_>>());
+            let mut plain: BTreeSet<u64> = rows.iter().collect();
+            let mut held: Vec<(RowSet, Vec<Span>)> = Vec::new();
+            for round in 0..40 {
+                let (few, base) = (dice.roll(800), dice.roll(width));
+                let spread = [width, 70_000, 400][dice.roll(3) as usize];
+                let keys: Vec<u64> = (0..few).map(|_| base + dice.roll(spread)).collect();
+                let mut some = RowSet::from_keys(keys);
+                if dice.roll(5) == 0 {
+                    some |= &RowSet::range(base, base + dice.roll(150_000));
+                }
+                match dice.roll(2) {
+                    0 => {
+                        rows |= &some;
+                        plain.extend(some.iter());
+                    }
+                    _ => {
+                        rows -= &some;
+                        some.iter().for_each(|key| {
+                            plain.remove(&key);
+                        });
+                    }
+                }
+                assert_eq!(rows.validate(), Ok(()), "seed {seed} round {round}");
+                assert_eq!(rows.len(), plain.len() as u64, "seed {seed} round {round}");
+                if dice.roll(4) == 0 {
+                    held.push((rows.clone(), digest(&rows)));
+                }
+                if dice.roll(6) == 0 {
+                    held.pop();
+                }
+            }
+            assert!(rows.iter().eq(plain.iter().copied()), "seed {seed}");
+            held.iter().for_each(|(rows, was)| assert_eq!(&digest(rows), was, "seed {seed}: a held set changed"));
+        }
+    }
+
+    #[test]
+    fn a_set_that_nobody_else_holds_is_edited_without_a_copy_of_its_blocks() {
+        let mut dice = Dice(7);
+        let mut rows = RowSet::from_keys((0..500_000).map(|_| dice.roll(1_000_000)).collect());
+        let addresses = |rows: &RowSet| rows.bitmap_addresses();
+        let before = addresses(&rows);
+        assert!(before.len() > 10);
+        let some = RowSet::from_keys((0..1000).map(|_| dice.roll(1_000_000)).collect());
+        rows -= &some;
+        rows |= &some;
+        assert_eq!(addresses(&rows), before);
+        let held = rows.clone();
+        rows -= &some;
+        assert!(addresses(&rows) != before && addresses(&held) == before);
+    }
+}
