@@ -149,7 +149,8 @@ class Graph:
         Returns:
             ``nodes``, ``listeners``, ``cycles``, ``failed_nodes``; ``blocks_copied`` since the start (a block is
             copied when somebody holds it while it is edited); ``bytes_held`` by columns, ``undo_bytes`` of the step
-            under way, ``queue_bytes`` that wait for slow listeners; and a few more.
+            under way, ``queue_bytes`` that wait for slow listeners,
+            ``updates_merged`` because too many did; and a few more.
         """
         return self._native.counters()
 

@@ -175,10 +175,17 @@ class Subscription:
 def _serve(inbox: _native.Inbox) -> None:
     """The body of a graph's one listener thread."""
     scope = inbox.scope()
+    told = False
     try:
         while (taken := inbox.take()) is not None:
             number, word = taken
             try:
+                if not told and inbox.merged:
+                    told = True
+                    logger.warning(
+                        "a listener is late: more than 1,024 updates, or more than 256 MiB of rows, wait for it; "
+                        "neighbours are merged into one equivalent update"
+                    )
                 subscription = _subscriptions.get(number)
                 if subscription is not None:
                     subscription._hear(word)

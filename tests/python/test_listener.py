@@ -194,6 +194,50 @@ def test_no_block_is_copied_for_a_listener_whether_it_keeps_up_or_not(g):
     assert sum(seen) >= 2001
 
 
+def test_updates_beyond_a_bound_are_merged_into_equivalent_ones(caplog):
+    running = tf.Graph(period=0)
+    t = tf.keyed_table({"k": int, "v": int}, key="k", graph=running)
+    t.upsert({"k": list(range(50)), "v": [0] * 50})
+    running.step()
+    gate = threading.Event()
+    told: dict[int, dict] = {key: {"k": key, "v": 0} for key in range(50)}
+    heard = []
+
+    def play(update):
+        gate.wait(60)
+        heard.append(update.step)
+        for key, row in zip(update.removed, update.removed_rows().to_dicts(), strict=True):
+            assert told.pop(key) == row
+        rows = zip(update.modified_rows(["k", "v"]).to_dicts(), update.modified_rows_before(["k", "v"]).to_dicts())
+        for key, (now, before) in zip(update.modified, rows, strict=True):
+            assert told[key] == before
+            told[key] = now
+        for key, row in zip(update.added, update.added_rows().to_dicts(), strict=True):
+            assert key not in told
+            told[key] = row
+
+    running.start()
+    try:
+        with caplog.at_level(logging.WARNING, "tickframe"), t.subscribe(play):
+            for step in range(1, 1601):
+                if step % 7 == 0:
+                    t.delete({"k": [step % 50]})
+                last = t.upsert({"k": [(step * 3) % 50, 1000 + step // 40], "v": [step, step]})
+                last.wait(30)
+            gate.set()
+            running.stop()
+            running.step()
+    finally:
+        gate.set()
+        running.stop()
+    assert running.counters()["updates_merged"] > 400
+    assert 1000 < len(heard) < 1200
+    assert heard == sorted(heard)
+    rows = {row["k"]: row for row in t.to_dicts()}
+    assert {row["k"]: row for row in told.values()} == rows
+    assert sum("a listener is late" in record.message for record in caplog.records) == 1
+
+
 def test_async_updates(g, t):
     async def follow():
         updates = t.updates()

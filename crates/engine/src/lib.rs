@@ -10,6 +10,7 @@ pub mod export;
 pub mod expression;
 pub mod key_rows;
 pub mod keys;
+pub mod late;
 pub mod listen;
 pub mod live_rows;
 pub mod operation;

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use column::Chunk;
 use graph::{Moved, Node, NodeId, Outcome, Registration, Step, UpdateGraph};
+use rowset::RowSet;
 
 use crate::error::{Error, Failure};
 use crate::table::Table;
@@ -27,17 +28,18 @@ pub trait Listener: Send + Sync {
 pub struct Delivered {
     step: u64,
     update: Arc<TableUpdate>,
+    /// The rows before the change, kept only where rows move: merging asks for them.
+    before: Option<RowSet>,
     rows: Mutex<Rows>,
 }
 
 enum Rows {
     Pinned(Change),
-    Detached(Detached),
+    Detached(Arc<Detached>),
 }
 
 /// The cells of a change, by column, for the columns that were asked for.
-#[derive(Default)]
-struct Detached {
+pub(crate) struct Detached {
     added: Vec<Option<Chunk>>,
     removed: Vec<Option<Chunk>>,
     modified: Vec<Option<Chunk>>,
@@ -59,7 +61,29 @@ pub enum Part {
 
 impl Delivered {
     fn new(step: Step, change: Change) -> Delivered {
-        Delivered { step: step.number(), update: change.shared_update(), rows: Mutex::new(Rows::Pinned(change)) }
+        let before = (!change.update().shifts.is_empty()).then(|| change.before().rows().clone());
+        Delivered::pinned(step.number(), change, before)
+    }
+
+    fn pinned(step: u64, change: Change, before: Option<RowSet>) -> Delivered {
+        Delivered { step, update: change.shared_update(), before, rows: Mutex::new(Rows::Pinned(change)) }
+    }
+
+    /// A change that owns its rows from the start.
+    pub(crate) fn owned(step: u64, update: TableUpdate, before: Option<RowSet>, owned: Detached) -> Delivered {
+        Delivered { step, update: Arc::new(update), before, rows: Mutex::new(Rows::Detached(Arc::new(owned))) }
+    }
+
+    pub(crate) fn before(&self) -> Option<&RowSet> {
+        self.before.as_ref()
+    }
+
+    /// What it owns, if it has left its step.
+    pub(crate) fn detached(&self) -> Option<Arc<Detached>> {
+        match &*lock(&self.rows) {
+            Rows::Pinned(_) => None,
+            Rows::Detached(owned) => Some(owned.clone()),
+        }
     }
 
     /// The step that made the change.
@@ -86,7 +110,7 @@ impl Delivered {
     pub fn read(&self, part: Part, column: usize) -> Result<Chunk, Error> {
         match &*lock(&self.rows) {
             Rows::Pinned(change) => read(change, part, column),
-            Rows::Detached(detached) => detached.of(part).get(column).cloned().flatten().ok_or_else(|| {
+            Rows::Detached(detached) => detached.column(part, column).ok_or_else(|| {
                 Error::invalid(
                     "update",
                     format!("column {column} was not subscribed to (columns=), and the change has left its step"),
@@ -105,18 +129,33 @@ impl Delivered {
                 .map(|column| if wanted(column) { owned(read(change, part, column)?).map(Some) } else { Ok(None) })
                 .collect()
         };
-        let detached = Detached {
-            added: gather(Part::Added)?,
-            removed: gather(Part::Removed)?,
-            modified: gather(Part::Modified)?,
-            modified_before: gather(Part::ModifiedBefore)?,
-        };
-        *rows = Rows::Detached(detached);
+        let detached = Detached::new([
+            gather(Part::Added)?,
+            gather(Part::Removed)?,
+            gather(Part::Modified)?,
+            gather(Part::ModifiedBefore)?,
+        ]);
+        *rows = Rows::Detached(Arc::new(detached));
         Ok(())
     }
 }
 
 impl Detached {
+    /// The cells of the rows added, removed, modified, and of the modified ones before, by column.
+    pub(crate) fn new([added, removed, modified, modified_before]: [Vec<Option<Chunk>>; 4]) -> Detached {
+        Detached { added, removed, modified, modified_before }
+    }
+
+    /// How many columns the table has.
+    pub(crate) fn width(&self) -> usize {
+        self.added.len()
+    }
+
+    /// The cells of one column, if it was asked for.
+    pub(crate) fn column(&self, part: Part, column: usize) -> Option<Chunk> {
+        self.of(part).get(column).cloned().flatten()
+    }
+
     fn of(&self, part: Part) -> &[Option<Chunk>] {
         match part {
             Part::Added => &self.added,
@@ -194,8 +233,7 @@ impl Table {
             let nothing = crate::view::View::empty_like(&view);
             let step = view.moment().number();
             let change = Change::between(self.clone(), nothing, view, update);
-            let first = Delivered { step, update: change.shared_update(), rows: Mutex::new(Rows::Pinned(change)) };
-            node.open(Arc::new(first));
+            node.open(Arc::new(Delivered::pinned(step, change, None)));
         }
         Ok(Subscription { node, _registration: registration })
     }

@@ -20,6 +20,10 @@ use crate::update::PyUpdate;
 
 /// How often a wait looks at signals.
 const POLL: Duration = Duration::from_millis(50);
+/// With more changes waiting than this, each step that opens makes two neighbours one.
+const WAITING: usize = 1024;
+/// The same with more bytes in the rows that they own.
+const WAITING_BYTES: u64 = 1 << 28;
 
 enum Word {
     Update(Arc<Delivered>),
@@ -38,11 +42,51 @@ struct State {
     fresh: Vec<(Weak<Delivered>, usize, Option<Arc<[usize]>>)>,
     /// Changes that own their rows, with the bytes of those.
     owned: Vec<(Weak<Delivered>, u64)>,
+    /// Where in the queue the next two neighbours are looked for.
+    merge_at: usize,
+    /// Merged neighbours, ever.
+    merged: u64,
     /// Items put in and items done with, ever.
     put: u64,
     done: u64,
     closed: bool,
     served: bool,
+}
+
+impl Item {
+    fn is(&self, delivered: &Arc<Delivered>) -> bool {
+        matches!(&self.word, Word::Update(own) if Arc::ptr_eq(own, delivered))
+    }
+
+    fn update(&self) -> Option<&Arc<Delivered>> {
+        match &self.word {
+            Word::Update(delivered) => Some(delivered),
+            Word::Failure(_) => None,
+        }
+    }
+}
+
+impl State {
+    /// Two changes, one behind the other for the same follower, if too much waits.
+    fn neighbours(&mut self) -> Option<(Arc<Delivered>, Arc<Delivered>)> {
+        if self.queue.len() <= WAITING {
+            self.owned.retain(|(delivered, _)| delivered.strong_count() > 0);
+            if self.queue.len() < 2 || self.owned.iter().map(|(_, bytes)| bytes).sum::<u64>() <= WAITING_BYTES {
+                return None;
+            }
+        }
+        // The first one may be with the reader at any moment; all before the end are looked at once.
+        for _ in 0..self.queue.len() {
+            let at = if self.merge_at + 1 < self.queue.len() { self.merge_at } else { 0 };
+            self.merge_at = at + 1;
+            let (own, behind) = (&self.queue[at], self.queue.range(at + 1..));
+            let next = behind.into_iter().find(|item| Arc::ptr_eq(&item.to, &own.to));
+            if let (Some(first), Some(next)) = (own.update(), next.and_then(Item::update)) {
+                return Some((first.clone(), next.clone()));
+            }
+        }
+        None
+    }
 }
 
 /// The queue of one graph.
@@ -90,6 +134,34 @@ impl Inbox {
                 state.owned.push((Arc::downgrade(&delivered), bytes));
             }
         }
+        self.merge_neighbours();
+    }
+
+    /// Makes two waiting changes of one follower one, if too many or too large ones wait: the work
+    /// of one step is bounded, and going round the queue every change is merged about as often.
+    fn merge_neighbours(&self) {
+        let Some((first, next)) = lock(&self.state).neighbours() else { return };
+        // What cannot be merged stays as it is.
+        let Ok(Some(merged)) = first.merge(&next) else { return };
+        let merged = Arc::new(merged);
+        let mut state = lock(&self.state);
+        let at = state.queue.iter().position(|item| item.is(&first));
+        let next_at = state.queue.iter().position(|item| item.is(&next));
+        let (Some(at), Some(next_at)) = (at, next_at) else { return };
+        let to = state.queue[next_at].to.clone();
+        let bytes = size_of(&merged, to.width, to.columns.as_deref());
+        state.owned.push((Arc::downgrade(&merged), bytes));
+        state.queue[next_at].word = Word::Update(merged);
+        let gone = state.queue.remove(at);
+        state.done += 1;
+        state.merged += 1;
+        drop(state);
+        drop(gone);
+    }
+
+    /// Neighbours that were merged because a listener is late, ever.
+    pub fn merged(&self) -> u64 {
+        lock(&self.state).merged
     }
 
     fn take(&self) -> Option<Item> {
@@ -196,6 +268,12 @@ impl PyInbox {
             };
             return Ok(Some((item.to.id, word)));
         }
+    }
+
+    /// Waiting changes that were made one with a neighbour because a listener is late, ever.
+    #[getter]
+    fn merged(&self) -> u64 {
+        self.0.merged()
     }
 
     /// The last thing taken has been listened to.
