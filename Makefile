@@ -130,8 +130,10 @@ bench: venv
 	cargo bench -p tickframe-benches -- $(ARGS)
 	@if [ -f benches/compare/run.py ]; then $(RUN)python benches/compare/run.py $(ARGS); fi
 
+# Linked by zig against the oldest C library that is still common, whatever this machine has.
 wheel: venv
-	$(RUN)maturin build --release --compatibility pypi --out dist
+	$(RUN)pip install --quiet --disable-pip-version-check 'ziglang==0.17.*'
+	CARGO_TARGET_DIR="$${CARGO_TARGET_DIR:-target}/wheel" PATH="$(TICKFRAME_VENV)/bin:$$PATH" $(RUN)maturin build --release --zig --compatibility manylinux_2_28 --out dist
 
 venv:
 	@PYTHON=$(PYTHON) bash scripts/environment.sh

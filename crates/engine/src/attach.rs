@@ -21,7 +21,7 @@ use crate::view::Change;
 
 /// Rounds of catching up before the last one is run under the shared lock.
 const OPTIMISTIC_ROUNDS: usize = 8;
-/// Largest table whose row equation is checked wholly in builds with debug assertions.
+/// Builds with debug assertions look at each row of a change, and up to this size at each row of a table.
 const FULL_CHECK_ROWS: u64 = 1 << 16;
 
 /// Starts an operation over its inputs: a live table if one of them is live, else a static one.
@@ -261,8 +261,18 @@ impl TableNode {
     }
 
     fn check(&self, update: &TableUpdate, step: Step) -> Result<(), Error> {
-        let full = cfg!(debug_assertions) && self.rows.latest().len() <= FULL_CHECK_ROWS;
-        let checked = update.check(self.width).and_then(|()| self.rows.check(update, step, full));
+        let checked = update.check(self.width).and_then(|()| self.rows.check(update, step)).and_then(|()| {
+            if !cfg!(debug_assertions) {
+                return Ok(());
+            }
+            let now = self.rows.latest();
+            if now.len() > FULL_CHECK_ROWS {
+                return update.check_change(&now);
+            }
+            let before =
+                self.rows.at(step.before()).map_err(|Moved| "the rows before the step are gone".to_string())?;
+            update.check_rows(&before, &now)
+        });
         checked.map_err(|broken| Error::internal(&self.request.label(), broken))
     }
 

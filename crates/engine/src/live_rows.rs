@@ -97,34 +97,26 @@ impl LiveRows {
         drop((dropped, old));
     }
 
-    /// Checks that `update` says what `step` did to these rows. Where the set was put in whole, the
-    /// sizes and the parts are looked at; the parts alone if `full` is not asked for.
-    pub(crate) fn check(&self, update: &TableUpdate, step: Step, full: bool) -> Result<(), String> {
+    /// Checks in O(1) that `update` says what `step` did to these rows: that the parts are the very
+    /// ones that were applied, or, where the set was put in whole, that the sizes add up.
+    pub(crate) fn check(&self, update: &TableUpdate, step: Step) -> Result<(), String> {
         let broken = |what: &str| Err(format!("{what}: {update:?}"));
-        let (now, len, told) = {
-            let slot = self.lock();
-            let undo = slot.undo.as_ref().filter(|_| slot.written == step.now());
-            let told = match undo.map(|undo| &undo.done) {
-                None => update.removed.0.is_empty() && update.added.is_empty() && update.shifts.is_empty(),
-                Some(None) => true,
-                Some(Some(done)) => {
-                    done.removed == update.removed && done.added == update.added && done.shifts == update.shifts
-                }
-            };
-            (slot.now.clone(), undo.map_or(slot.now.len(), |undo| undo.len), told)
+        let slot = self.lock();
+        let undo = slot.undo.as_ref().filter(|_| slot.written == step.now());
+        let told = match undo.map(|undo| &undo.done) {
+            None => update.removed.0.is_empty() && update.added.is_empty() && update.shifts.is_empty(),
+            Some(None) => true,
+            Some(Some(done)) => {
+                done.removed == update.removed && done.added == update.added && done.shifts == update.shifts
+            }
         };
+        let (now, len) = (slot.now.len(), undo.map_or(slot.now.len(), |undo| undo.len));
+        drop(slot);
         if !told {
             return broken("U3: the rows moved otherwise than the update says");
         }
-        if len + update.added.len() != now.len() + update.removed.0.len() {
+        if len + update.added.len() != now + update.removed.0.len() {
             return broken("U3: sizes do not add up");
-        }
-        if !update.added.is_subset(&now) || !update.modified.is_subset(&now) {
-            return broken("U3: an added or modified row is not there");
-        }
-        if full {
-            let before = self.at(step.before()).map_err(|Moved| "the rows before the step are gone".to_string())?;
-            update.check_rows(&before, &now)?;
         }
         Ok(())
     }

@@ -118,7 +118,7 @@ impl TableUpdate {
         self.added.len() + self.removed.0.len() + self.modified.len()
     }
 
-    /// Checks what an update must be whatever the rows are: U4.
+    /// Checks what an update must be whatever the rows are, in O(1): U4.
     pub fn check(&self, columns: usize) -> Result<(), String> {
         let broken = |what: &str| Err(format!("{what}: {self:?}"));
         if self.modified.is_empty() != self.columns.is_empty() {
@@ -127,14 +127,24 @@ impl TableUpdate {
         if self.columns.iter().any(|column| column >= columns) {
             return broken("U4: a modified column outside the schema");
         }
+        Ok(())
+    }
+
+    /// Checks U3 and U4 row by row of the change, against the rows after it.
+    pub fn check_change(&self, now: &RowSet) -> Result<(), String> {
+        let broken = |what: &str| Err(format!("{what}: {self:?}"));
         if self.modified.overlaps(&self.added) {
             return broken("U4: a row both added and modified");
+        }
+        if !self.added.is_subset(now) || !self.modified.is_subset(now) {
+            return broken("U3: an added or modified row is not there");
         }
         Ok(())
     }
 
     /// Checks U1, U3 and U4 against the whole row sets on both sides.
     pub fn check_rows(&self, before: &RowSet, now: &RowSet) -> Result<(), String> {
+        self.check_change(now)?;
         let broken = |what: &str| Err(format!("{what}: {self:?}"));
         if !self.removed.0.is_subset(before) {
             return broken("U1: removed rows that were not there");

@@ -67,28 +67,23 @@ impl Bitmap {
 }
 
 impl Bitmap {
-    /// Sets the bits of these ascending keys to `on`, and counts once.
+    /// Sets the bits of these ascending keys to `on`, and counts once. The counting waits: first come
+    /// the words, each of which may be a cache miss, in a loop that depends on none of them.
     pub(super) fn set(&mut self, keys: &[u16], on: bool) {
-        let (mut stride, mut change) = (0, 0u16);
+        let mut flipped = [0u16; STRIDES];
         for &key in keys {
-            let word = key as usize / 64;
-            self.before[stride..].iter_mut().skip(1).take(word / STRIDE - stride).for_each(|before| {
-                *before = before.wrapping_add(change);
-            });
-            stride = word / STRIDE;
-            let bit = 1 << (key % 64);
-            let flips = (self.words[word] & bit != 0) != on;
-            self.words[word] ^= if flips { bit } else { 0 };
-            change = change.wrapping_add(if !flips {
-                0
-            } else if on {
-                1
-            } else {
-                u16::MAX
-            });
+            let (word, bit) = (key as usize / 64, key % 64);
+            let own = &mut self.words[word];
+            let flips = (*own >> bit & 1) ^ u64::from(on);
+            *own ^= flips << bit;
+            flipped[word / STRIDE] += flips as u16;
         }
-        self.before[stride + 1..].iter_mut().for_each(|before| *before = before.wrapping_add(change));
-        self.len = self.len.wrapping_add_signed(change as i16 as i32);
+        let mut total = 0u16;
+        for (before, flipped) in self.before.iter_mut().zip(flipped) {
+            *before = if on { before.wrapping_add(total) } else { before.wrapping_sub(total) };
+            total = total.wrapping_add(flipped);
+        }
+        self.len = if on { self.len + total as u32 } else { self.len - total as u32 };
     }
 }
 
