@@ -9,6 +9,8 @@
 use column::NO_ROW;
 use rowset::{Before, RowSet, Shifts};
 
+use crate::guess::{guess, lower_bound};
+
 /// Lists hold 4, 8 … 1,024 rows.
 const SIZES: usize = 9;
 const SMALLEST: usize = 4;
@@ -127,7 +129,9 @@ impl KeyRows {
         let mut rows = rows.iter();
         for batch in slots.chunks(BATCH) {
             self.load(batch);
-            batch.iter().zip(&mut rows).for_each(|(slot, row)| self.leave_one(*slot, row));
+            let leaving: Vec<u64> = rows.by_ref().take(batch.len()).collect();
+            self.load_rows(batch, &leaving);
+            batch.iter().zip(leaving).for_each(|(slot, row)| self.leave_one(*slot, row));
         }
     }
 
@@ -241,6 +245,18 @@ impl KeyRows {
         std::hint::black_box(slots.iter().map(end).fold(0, u64::wrapping_add));
     }
 
+    /// The same for rows that go: where in the lists they should be.
+    fn load_rows(&self, slots: &[u32], rows: &[u64]) {
+        let place = |(slot, row): (&u32, &u64)| match &self.heads[*slot as usize] {
+            head @ Head { form: Form::List(size), len: 1.., .. } => {
+                let list = self.lists[*size as usize].list(*size as usize, head);
+                list[guess(list.len(), head.first, head.last, *row)]
+            }
+            _ => 0,
+        };
+        std::hint::black_box(slots.iter().zip(rows).map(place).fold(0, u64::wrapping_add));
+    }
+
     #[inline]
     fn enter_one(&mut self, slot: u32, row: u64) {
         let head = &mut self.heads[slot as usize];
@@ -310,7 +326,13 @@ impl KeyRows {
                     head.tail_len -= 1;
                 } else if let Form::List(size) = head.form {
                     let list = &mut self.lists[size as usize].room(size as usize, head.place)[..head.len as usize];
-                    let Ok(at) = list.binary_search(&row) else { return };
+                    if list.is_empty() {
+                        return;
+                    }
+                    let at = lower_bound(list, head.first, head.last, row);
+                    if list.get(at) != Some(&row) {
+                        return;
+                    }
                     list.copy_within(at + 1.., at);
                     head.len -= 1;
                 }

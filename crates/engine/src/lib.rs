@@ -8,6 +8,7 @@ pub mod counters;
 pub mod error;
 pub mod export;
 pub mod expression;
+mod guess;
 pub mod key_rows;
 pub mod keys;
 pub mod late;

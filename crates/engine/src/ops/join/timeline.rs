@@ -5,6 +5,8 @@
 //! guesses where its stamp should be between the ends: mostly one cache line tells. Shifts rewrite
 //! keys in place: they never change the order.
 
+use crate::guess::{guess, lower_bound};
+
 /// Entries a chunk holds before it is split.
 const CHUNK: usize = 128;
 
@@ -84,35 +86,6 @@ impl<T: Copy> Chunk<T> {
         }
         at
     }
-}
-
-/// About where a stamp is among `len` of them that lie in `from ..= to`.
-fn guess(len: usize, from: u64, to: u64, stamp: u64) -> usize {
-    let part = stamp.saturating_sub(from) as f64 / (to - from).max(1) as f64;
-    ((part * len as f64) as usize).min(len - 1)
-}
-
-/// The first of these ascending stamps that is not less than `stamp`; they lie in `from ..= to`.
-fn lower_bound(stamps: &[u64], from: u64, to: u64, stamp: u64) -> usize {
-    let guess = guess(stamps.len(), from, to, stamp);
-    let (mut low, mut high, mut stride) = (guess, guess, 4);
-    if stamps[guess] < stamp {
-        low = guess + 1;
-        high = low;
-        while high < stamps.len() && stamps[high] < stamp {
-            low = high + 1;
-            high += stride;
-            stride *= 2;
-        }
-        high = high.min(stamps.len());
-    } else {
-        while low > 0 && stamps[low - 1] >= stamp {
-            high = low - 1;
-            low = high.saturating_sub(stride);
-            stride *= 2;
-        }
-    }
-    low + stamps[low..high].partition_point(|found| *found < stamp)
 }
 
 impl<T> Default for Timeline<T> {
