@@ -151,7 +151,7 @@ fn is_smaller_as_runs(keys: &Container) -> bool {
     let plain = if keys.len() <= LISTED_TO { 2 * keys.len() as usize } else { 8192 };
     match keys {
         Container::Full | Container::Range(..) => 6 < plain,
-        Container::Runs(runs) => 2 + 4 * runs.runs.len() < plain,
+        Container::Runs(runs) => 2 + 4 * runs.len() < plain,
         _ => false,
     }
 }

@@ -1,188 +1,13 @@
-//! Words of 2^16 bits at a time. The same bodies compile twice, with and without wider
-//! instructions; the plain one is the oracle of the other.
+//! Words of 2^16 bits and lists of keys at a time: wider instructions where there are any. What they do is
+//! said in `plain`, their oracle.
 #![allow(unsafe_code)]
 
+mod plain;
+
 #[cfg(target_arch = "x86_64")]
-use crate::eights;
+use crate::{eights, lanes};
 
-/// Words of a block's bitmap.
-pub(crate) const WORDS: usize = 1024;
-/// Words between two accumulated counts.
-pub(crate) const STRIDE: usize = 8;
-/// Accumulated counts of a bitmap.
-pub(crate) const STRIDES: usize = WORDS / STRIDE;
-
-pub(crate) type Words = [u64; WORDS];
-pub(crate) type Counts = [u16; STRIDES];
-
-/// What a bitmap holds: keys, and maximal runs of them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Tally {
-    pub(crate) keys: u32,
-    pub(crate) runs: u32,
-}
-
-/// An operation of set algebra.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Op {
-    Union,
-    Intersection,
-    Difference,
-    SymmetricDifference,
-}
-
-impl Op {
-    #[cfg(test)]
-    pub(crate) const ALL: [Op; 4] = [Op::Union, Op::Intersection, Op::Difference, Op::SymmetricDifference];
-
-    #[inline(always)]
-    pub(crate) fn words(self, left: u64, right: u64) -> u64 {
-        match self {
-            Op::Union => left | right,
-            Op::Intersection => left & right,
-            Op::Difference => left & !right,
-            Op::SymmetricDifference => left ^ right,
-        }
-    }
-
-    #[inline(always)]
-    pub(crate) fn keeps(self, left: bool, right: bool) -> bool {
-        self.words(left as u64, right as u64) & 1 == 1
-    }
-
-    pub(crate) fn keeps_left(self) -> bool {
-        self != Op::Intersection
-    }
-
-    pub(crate) fn keeps_right(self) -> bool {
-        matches!(self, Op::Union | Op::SymmetricDifference)
-    }
-}
-
-#[inline(always)]
-fn tally_body(words: &Words, before: &mut Counts) -> Tally {
-    let (mut keys, mut runs, mut carry) = (0u32, 0u32, 0u64);
-    for (at, stride) in words.as_chunks::<STRIDE>().0.iter().enumerate() {
-        before[at] = keys as u16;
-        for &word in stride {
-            keys += word.count_ones();
-            runs += (word & !(word << 1 | carry)).count_ones();
-            carry = word >> 63;
-        }
-    }
-    Tally { keys, runs }
-}
-
-#[inline(always)]
-fn combine_body(op: Op, left: &Words, right: &Words, out: &mut Words, before: &mut Counts) -> Tally {
-    match op {
-        Op::Union => left.iter().zip(right).zip(out.iter_mut()).for_each(|((l, r), out)| *out = l | r),
-        Op::Intersection => left.iter().zip(right).zip(out.iter_mut()).for_each(|((l, r), out)| *out = l & r),
-        Op::Difference => left.iter().zip(right).zip(out.iter_mut()).for_each(|((l, r), out)| *out = l & !r),
-        Op::SymmetricDifference => left.iter().zip(right).zip(out.iter_mut()).for_each(|((l, r), out)| *out = l ^ r),
-    }
-    tally_body(out, before)
-}
-
-/// Puts the low bits of `bits`, in order, where `mask` has ones.
-#[inline(always)]
-fn deposit_plain(mut bits: u64, mut mask: u64) -> u64 {
-    let mut out = 0;
-    while mask != 0 && bits != 0 {
-        let lowest = mask & mask.wrapping_neg();
-        if bits & 1 == 1 {
-            out |= lowest;
-        }
-        bits >>= 1;
-        mask ^= lowest;
-    }
-    out
-}
-
-#[inline(always)]
-fn select_body(mask: &Words, mut next: impl FnMut(u32) -> u64, out: &mut Words, deposit: impl Fn(u64, u64) -> u64) {
-    for (out, &word) in out.iter_mut().zip(mask) {
-        *out = if word == 0 { 0 } else { deposit(next(word.count_ones()), word) };
-    }
-}
-
-/// Index of the `nth` one of a word, counted from 0.
-#[inline(always)]
-fn select_in_word(mut word: u64, mut nth: u32) -> u32 {
-    let mut at = 0;
-    for half in [32, 16, 8] {
-        let low = (word & ((1 << half) - 1)).count_ones();
-        if nth >= low {
-            nth -= low;
-            word >>= half;
-            at += half;
-        }
-    }
-    for _ in 0..nth {
-        word &= word - 1;
-    }
-    at + word.trailing_zeros()
-}
-
-/// The `pos`-th one of the block, at or behind the start of `stride`.
-#[inline(always)]
-fn select_body_from(words: &Words, before: &Counts, stride: usize, pos: u32, within: impl Fn(u64, u32) -> u32) -> u16 {
-    let mut left = pos - before[stride] as u32;
-    for (at, &word) in words[stride * STRIDE..].iter().enumerate() {
-        let ones = word.count_ones();
-        if left < ones {
-            return ((stride * STRIDE + at) * 64) as u16 + within(word, left) as u16;
-        }
-        left -= ones;
-    }
-    unreachable!("the position lies in the block")
-}
-
-/// Takes ones off the word and those behind it, the first of which stands for `base`; how many.
-#[inline(always)]
-fn list_body<K: Copy>(
-    word: &mut u64,
-    rest: &mut &[u64],
-    base: &mut u64,
-    out: &mut [K],
-    key: impl Fn(u64) -> K,
-) -> usize {
-    let mut len = 0;
-    loop {
-        let count = word.count_ones() as usize;
-        let room = &mut out[len..];
-        // A few steps too many without a branch cost less than a wrong guess of how many.
-        if let (0..=2, Some(few)) = (count, room.first_chunk_mut::<2>()) {
-            take(word, *base, few, &key);
-            len += count;
-        } else if let (3..=8, Some(few)) = (count, room.first_chunk_mut::<8>()) {
-            take(word, *base, few, &key);
-            len += count;
-        } else if count == 64 && room.len() >= 64 {
-            room.iter_mut().zip(*base..*base + 64).for_each(|(out, at)| *out = key(at));
-            *word = 0;
-            len += 64;
-        } else {
-            let count = count.min(room.len());
-            take(word, *base, &mut room[..count], &key);
-            len += count;
-            if *word != 0 {
-                return len;
-            }
-        }
-        let Some((next, others)) = rest.split_first() else { return len };
-        (*word, *rest, *base) = (*next, others, *base + 64);
-    }
-}
-
-/// Takes as many ones off a word as there is room for; where there are fewer, the rest means nothing.
-#[inline(always)]
-fn take<K>(word: &mut u64, base: u64, out: &mut [K], key: &impl Fn(u64) -> K) {
-    for out in out {
-        *out = key(base + word.trailing_zeros() as u64);
-        *word &= word.wrapping_sub(1);
-    }
-}
+pub(crate) use self::plain::*;
 
 #[cfg(target_arch = "x86_64")]
 mod wide {
@@ -200,20 +25,6 @@ mod wide {
     /// Whether ones can be counted in eight words at a time.
     pub(super) fn wider_available() -> bool {
         available() && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vpopcntdq")
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn load_eight(words: &[u64; STRIDE]) -> __m512i {
-        // SAFETY: the array is as long as the vector, and the load asks for no alignment.
-        unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn store_eight(vector: __m512i, words: &mut [u64; STRIDE]) {
-        // SAFETY: the array is as long as the vector, and the store asks for no alignment.
-        unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), vector) }
     }
 
     /// Tallies the eights of a block.
@@ -238,7 +49,7 @@ mod wide {
     #[target_feature(enable = "avx512f,avx512vpopcntdq,popcnt")]
     pub(super) fn tally_wider(words: &Words, before: &mut Counts) -> Tally {
         let eights = words.as_chunks::<STRIDE>().0;
-        tally_eights(|at| load_eight(&eights[at]), before)
+        tally_eights(|at| load_words(&eights[at]), before)
     }
 
     #[target_feature(enable = "avx512f,avx512vpopcntdq,popcnt")]
@@ -249,8 +60,8 @@ mod wide {
             ($with:expr) => {
                 tally_eights(
                     |at| {
-                        let words = $with(load_eight(&left[at]), load_eight(&right[at]));
-                        store_eight(words, &mut out[at]);
+                        let words = $with(load_words(&left[at]), load_words(&right[at]));
+                        store_words(words, &mut out[at]);
                         words
                     },
                     before,
@@ -298,49 +109,121 @@ mod wide {
     }
 }
 
-/// Eight keys of a list.
+/// A vector out of an array of its size, and into one.
 #[cfg(target_arch = "x86_64")]
-#[inline]
-#[target_feature(enable = "sse4.2")]
-pub(crate) fn load(keys: &[u16; 8]) -> std::arch::x86_64::__m128i {
-    // SAFETY: the array is as long as the vector, and the load asks for no alignment.
-    unsafe { std::arch::x86_64::_mm_loadu_si128(keys.as_ptr().cast()) }
+macro_rules! moves {
+    ($($load:ident $store:ident $key:ty, $lanes:literal, $vector:ident, $feature:literal, $from:ident, $to:ident;)*) => {$(
+        #[inline]
+        #[target_feature(enable = $feature)]
+        pub(crate) fn $load(keys: &[$key; $lanes]) -> std::arch::x86_64::$vector {
+            // SAFETY: the array is as long as the vector, and the load asks for no alignment.
+            unsafe { std::arch::x86_64::$from(keys.as_ptr().cast()) }
+        }
+
+        #[inline]
+        #[target_feature(enable = $feature)]
+        pub(crate) fn $store(keys: std::arch::x86_64::$vector, into: &mut [$key; $lanes]) {
+            // SAFETY: the array is as long as the vector, and the store asks for no alignment.
+            unsafe { std::arch::x86_64::$to(into.as_mut_ptr().cast(), keys) }
+        }
+    )*};
 }
 
-/// Eight keys into a list.
+#[cfg(target_arch = "x86_64")]
+moves! {
+    load store u16, 8, __m128i, "sse4.2", _mm_loadu_si128, _mm_storeu_si128;
+    load_shorts store_shorts u16, 32, __m512i, "avx512f", _mm512_loadu_si512, _mm512_storeu_si512;
+    load_ints store_ints u32, 16, __m512i, "avx512f", _mm512_loadu_si512, _mm512_storeu_si512;
+    load_words store_words u64, 8, __m512i, "avx512f", _mm512_loadu_si512, _mm512_storeu_si512;
+}
+
+/// The first keys of a list, and the highest number behind them where there are fewer than a vector's.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-#[target_feature(enable = "sse4.2")]
-pub(crate) fn store(keys: std::arch::x86_64::__m128i, into: &mut [u16; 8]) {
-    // SAFETY: the array is as long as the vector, and the store asks for no alignment.
-    unsafe { std::arch::x86_64::_mm_storeu_si128(into.as_mut_ptr().cast(), keys) }
+#[target_feature(enable = "avx512f,avx512bw,bmi2")]
+pub(crate) fn load_few_shorts(keys: &[u16]) -> std::arch::x86_64::__m512i {
+    use std::arch::x86_64::*;
+    let there = _bzhi_u32(u32::MAX, keys.len().min(32) as u32);
+    // SAFETY: only lanes of keys that are there are read.
+    unsafe { _mm512_mask_loadu_epi16(_mm512_set1_epi16(-1), there, keys.as_ptr().cast()) }
+}
+
+/// The same for keys of 32 bits.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f,bmi2")]
+pub(crate) fn load_few_ints(keys: &[u32]) -> std::arch::x86_64::__m512i {
+    use std::arch::x86_64::*;
+    let there = _bzhi_u32(u32::MAX, keys.len().min(16) as u32) as u16;
+    // SAFETY: only lanes of keys that are there are read.
+    unsafe { _mm512_mask_loadu_epi32(_mm512_set1_epi32(-1), there, keys.as_ptr().cast()) }
+}
+
+/// Whether lists are merged a vector of 512 bits at a time.
+#[cfg(target_arch = "x86_64")]
+fn has_lanes() -> bool {
+    is_x86_feature_detected!("avx512vbmi2")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("popcnt")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+}
+
+/// Room in `out` for so many lists of `room` keys.
+#[cfg(target_arch = "x86_64")]
+fn parts<K: Copy + Default>(out: &mut Vec<K>, parts: usize, room: usize) -> (&mut [K], &mut [K]) {
+    if out.len() < parts * room {
+        out.resize(parts * room, K::default());
+    }
+    out.split_at_mut(room)
 }
 
 /// `left op right` of two ascending lists, to the front of `out`, whose rest means nothing then; how many keys.
-pub(crate) fn merge_lists(op: Op, left: &[u16], right: &[u16], out: &mut Vec<u16>) -> usize {
+pub(crate) fn merge_shorts(op: Op, left: &[u16], right: &[u16], out: &mut Vec<u16>) -> usize {
+    merge_shorts_by(true, op, left, right, out)
+}
+
+/// The same, by lanes only if they are asked for.
+#[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
+fn merge_shorts_by(by_lanes: bool, op: Op, left: &[u16], right: &[u16], out: &mut Vec<u16>) -> usize {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("sse4.2") && is_x86_feature_detected!("popcnt") {
-        // One part for the result, one for the keys in either, one for those in both.
-        let room = left.len() + right.len() + eights::SLACK;
-        let parts = if op == Op::SymmetricDifference { 3 } else { 1 };
-        if out.len() < parts * room {
-            out.resize(parts * room, 0);
+    if by_lanes && has_lanes() {
+        let (out, spare) = parts(out, 2, left.len() + right.len() + lanes::SLACK);
+        // SAFETY: the instructions it is compiled for were just found to be there.
+        return unsafe { lanes::merge_shorts(op, left, right, out, spare) };
+    } else if is_x86_feature_detected!("sse4.2") && is_x86_feature_detected!("popcnt") {
+        // SAFETY: the instructions it is compiled for were just found to be there.
+        return unsafe { merge_by_eights(op, left, right, out) };
+    }
+    crate::repr::lists::merge(op, left, right, out)
+}
+
+/// One part for the result, one for the keys in either, one for those in both.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "sse4.2,popcnt")]
+fn merge_by_eights(op: Op, left: &[u16], right: &[u16], out: &mut Vec<u16>) -> usize {
+    let room = left.len() + right.len() + eights::SLACK;
+    let (out, rest) = parts(out, if op == Op::SymmetricDifference { 3 } else { 1 }, room);
+    match op {
+        Op::Union => eights::union(left, right, out),
+        Op::Intersection => eights::intersection(left, right, out),
+        Op::Difference => eights::difference(left, right, out),
+        Op::SymmetricDifference => {
+            let (either, both) = rest.split_at_mut(room);
+            let (either_len, both_len) = (eights::union(left, right, either), eights::intersection(left, right, both));
+            eights::difference(&either[..either_len], &both[..both_len], out)
         }
-        // SAFETY: the instructions they are compiled for were just found to be there.
-        return unsafe {
-            match op {
-                Op::Union => eights::union(left, right, out),
-                Op::Intersection => eights::intersection(left, right, out),
-                Op::Difference => eights::difference(left, right, out),
-                Op::SymmetricDifference => {
-                    let (out, rest) = out.split_at_mut(room);
-                    let (either, both) = rest.split_at_mut(room);
-                    let (either_len, both_len) =
-                        (eights::union(left, right, either), eights::intersection(left, right, both));
-                    eights::difference(&either[..either_len], &both[..both_len], out)
-                }
-            }
-        };
+    }
+}
+
+/// `merge_shorts` of keys of 32 bits.
+pub(crate) fn merge_ints(op: Op, left: &[u32], right: &[u32], out: &mut Vec<u32>) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if has_lanes() {
+        let (out, spare) = parts(out, 2, left.len() + right.len() + lanes::SLACK);
+        // SAFETY: the instructions it is compiled for were just found to be there.
+        return unsafe { lanes::merge_ints(op, left, right, out, spare) };
     }
     crate::repr::lists::merge(op, left, right, out)
 }

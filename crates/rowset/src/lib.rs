@@ -31,6 +31,8 @@ mod exchange;
 mod from;
 mod iter;
 mod kernels;
+#[cfg(target_arch = "x86_64")]
+mod lanes;
 mod mask;
 mod merge;
 mod ops;

@@ -71,3 +71,43 @@ fn wide_and_plain_agree() {
         assert_eq!(wide, plain);
     }
 }
+
+/// Two random lists of keys of `below`, near to each other or far apart, the ends of the range among them.
+fn lists<K: Ord + Copy + TryFrom<u64>>(random: &mut impl FnMut(u64) -> u64, round: u64, top: u64) -> [Vec<K>; 2] {
+    let spread = [80, 700, 65_536, top][random(4) as usize].min(top);
+    let lens = [random(140), random(140) * (1 + round % 9)];
+    let shared: Vec<u64> = (0..random(60)).map(|_| random(spread)).collect();
+    lens.map(|len| {
+        let mut keys: Vec<u64> = (0..len).map(|_| random(spread)).collect();
+        keys.extend(shared.iter().filter(|_| random(3) > 0));
+        // The ends of the range are where a sentinel would go wrong.
+        keys.extend([0, 1, top - 1, top].into_iter().filter(|_| random(4) == 0));
+        keys.sort_unstable();
+        keys.dedup();
+        keys.into_iter().filter_map(|key| K::try_from(key).ok()).collect()
+    })
+}
+
+#[test]
+fn vectors_and_ones_agree() {
+    let mut state = 3u64;
+    let mut random = |below: u64| {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        (state >> 32) % below
+    };
+    let (mut out, mut plain, mut ints, mut plain_ints) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for round in 0..4000 {
+        let [left, right] = lists::<u16>(&mut random, round, u16::MAX as u64);
+        let [wide_left, wide_right] = lists::<u32>(&mut random, round, u32::MAX as u64);
+        for op in Op::ALL {
+            let plain_len = crate::repr::lists::merge(op, &left, &right, &mut plain);
+            let len = merge_shorts(op, &left, &right, &mut out);
+            assert_eq!(out[..len], plain[..plain_len], "{op:?} of {left:?} and {right:?}");
+            let len = merge_shorts_by(false, op, &left, &right, &mut out);
+            assert_eq!(out[..len], plain[..plain_len], "{op:?} of {left:?} and {right:?}, by eights");
+            let plain_len = crate::repr::lists::merge(op, &wide_left, &wide_right, &mut plain_ints);
+            let len = merge_ints(op, &wide_left, &wide_right, &mut ints);
+            assert_eq!(ints[..len], plain_ints[..plain_len], "{op:?} of {wide_left:?} and {wide_right:?}");
+        }
+    }
+}

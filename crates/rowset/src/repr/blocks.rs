@@ -309,7 +309,7 @@ impl Gathering<'_> {
             Some(block) => match (&block.keys, self.rest.is_empty()) {
                 (Container::Range(first, last), true) => {
                     self.runs.clear();
-                    self.runs.push(Run { first: *first, last: *last });
+                    self.runs.push(Run::new(*first, *last));
                     block.number
                 }
                 _ => return Some(block),
@@ -321,12 +321,12 @@ impl Gathering<'_> {
         };
         while let Some(span) = self.spans.next_if(|span| number_of(span.first) == number) {
             if number_of(span.last) == number {
-                self.runs.push(Run { first: low_of(span.first), last: low_of(span.last) });
+                self.runs.push(Run::new(low_of(span.first), low_of(span.last)));
                 continue;
             }
             self.rest = Block::of_span(span);
             if self.rest[0].number == number && self.rest[0].blocks == 1 {
-                self.runs.push(Run { first: low_of(span.first), last: TOP });
+                self.runs.push(Run::new(low_of(span.first), TOP));
                 self.rest.remove(0);
             }
             self.rest.reverse();

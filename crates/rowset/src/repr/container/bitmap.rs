@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use super::{ARRAY_MAX, Container, Few, INLINE, RUNS_MAX, Run, Runs, TOP};
+use super::{ARRAY_MAX, Container, Few, INLINE, RUNS_MAX, Run, TOP};
 use crate::kernels::{self, Counts, STRIDE, STRIDES, Tally, WORDS, Words};
 use crate::repr::container_ops::{first_bit_from, last_bit_to, run_end};
 
@@ -104,7 +104,7 @@ fn smaller(words: &Words, tally: Tally) -> Option<Option<Container>> {
         kernels::list_block(words, &mut list);
         return Some(Some(match list.len() {
             ..=INLINE => Container::Few(Few::new(&list)),
-            _ => Container::Array(Arc::new(list)),
+            _ => Container::Array(Arc::from(list)),
         }));
     }
     if runs as usize <= RUNS_MAX && 3 * runs < keys {
@@ -112,10 +112,10 @@ fn smaller(words: &Words, tally: Tally) -> Option<Option<Container>> {
         let mut from = Some(0);
         while let Some(first) = from.and_then(|from| first_bit_from(words, from)) {
             let last = run_end(words, first);
-            list.push(Run { first, last });
+            list.push(Run::new(first, last));
             from = last.checked_add(1);
         }
-        return Some(Some(Container::Runs(Arc::new(Runs::new(list)))));
+        return Some(Some(Container::of_runs(&list)));
     }
     None
 }

@@ -1,0 +1,224 @@
+//! Two ascending lists at a time, a vector of 512 bits after another. A network sorts two vectors into one another, and
+//! equal neighbours tell which keys are in both. The scalar merge of `repr::lists` is the oracle.
+
+use std::arch::x86_64::*;
+
+use crate::kernels::{self, Op};
+use crate::repr::lists::gallop;
+
+/// Room that a result needs beyond both lists: whole vectors are written.
+pub(crate) const SLACK: usize = 64;
+/// Keys of 16 bits in a vector, and of 32 bits.
+const SHORTS: usize = 32;
+const INTS: usize = 16;
+/// A list so many times longer than what is taken out of it is copied in pieces.
+const FEW: usize = 8;
+
+/// `left op right` of two lists to the front of `out`, which has room for both and [`SLACK`]; how many keys.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt,bmi1,bmi2")]
+pub(crate) fn merge_shorts(op: Op, left: &[u16], right: &[u16], out: &mut [u16], spare: &mut [u16]) -> usize {
+    let ((left, tops), (right, other_tops)) = (without_top(left, u16::MAX), without_top(right, u16::MAX));
+    let len = by_passes(op, left, right, out, spare, |op, left, right, out| {
+        let (top, behind) = (_mm512_set1_epi16(-1), shorts_behind());
+        let emit = |now, last, out: &mut [u16], len| {
+            let in_front = _mm512_permutex2var_epi16(last, behind, now);
+            let same = _mm512_cmpeq_epu16_mask(now, in_front);
+            let (kept, undone) = keep(op, same, _mm512_cmpneq_epu16_mask(now, top));
+            let len: usize = len - undone;
+            kernels::store_shorts(_mm512_maskz_compress_epi16(kept, now), out[len..].first_chunk_mut().expect("room"));
+            len + kept.count_ones() as usize
+        };
+        let (load, load_few) = (|keys: &_| kernels::load_shorts(keys), |keys: &_| kernels::load_few_shorts(keys));
+        zip::<u16, SHORTS>(left, right, out, load, load_few, |left, right| sort_shorts(left, right), emit)
+    });
+    with_top(op, tops, other_tops, u16::MAX, out, len)
+}
+
+/// The same for keys of 32 bits.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt,bmi1,bmi2")]
+pub(crate) fn merge_ints(op: Op, left: &[u32], right: &[u32], out: &mut [u32], spare: &mut [u32]) -> usize {
+    let ((left, tops), (right, other_tops)) = (without_top(left, u32::MAX), without_top(right, u32::MAX));
+    let len = by_passes(op, left, right, out, spare, |op, left, right, out| {
+        let top = _mm512_set1_epi32(-1);
+        let emit = |now, last, out: &mut [u32], len| {
+            let same = _mm512_cmpeq_epu32_mask(now, _mm512_alignr_epi32::<15>(now, last));
+            let (kept, undone) = keep(op, same as u32, _mm512_cmpneq_epu32_mask(now, top) as u32);
+            let len: usize = len - undone;
+            let keys = _mm512_maskz_compress_epi32(kept as u16, now);
+            kernels::store_ints(keys, out[len..].first_chunk_mut().expect("room"));
+            len + kept.count_ones() as usize
+        };
+        let (load, load_few) = (|keys: &_| kernels::load_ints(keys), |keys: &_| kernels::load_few_ints(keys));
+        zip::<u32, INTS>(left, right, out, load, load_few, |left, right| sort_ints(left, right), emit)
+    });
+    with_top(op, tops, other_tops, u32::MAX, out, len)
+}
+
+/// Of the lanes that are like the one in front and those that hold keys: which are kept, and how many keys written
+/// before are none after all.
+#[inline(always)]
+fn keep(op: Op, same: u32, real: u32) -> (u32, usize) {
+    match op {
+        Op::Intersection => (same & real, 0),
+        // A key that comes again in the next vector was written with this one.
+        Op::SymmetricDifference => (real & !same & !((same & real) >> 1), (same & real & 1) as usize),
+        _ => (real & !same, 0),
+    }
+}
+
+/// One pass over both lists, or two where it must be known what is in both.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt,bmi1,bmi2")]
+fn by_passes<K: Copy + Ord>(
+    op: Op,
+    left: &[K],
+    right: &[K],
+    out: &mut [K],
+    spare: &mut [K],
+    pass: impl Fn(Op, &[K], &[K], &mut [K]) -> usize,
+) -> usize {
+    if op != Op::Difference {
+        return pass(op, left, right, out);
+    }
+    let gone = pass(Op::Intersection, left, right, spare);
+    let gone = &spare[..gone];
+    match gone.len() < left.len() / FEW {
+        true => without(left, gone, out),
+        false => pass(Op::SymmetricDifference, left, gone, out),
+    }
+}
+
+/// A list without some of its keys.
+fn without<K: Copy + Ord>(list: &[K], gone: &[K], out: &mut [K]) -> usize {
+    let (mut from, mut len) = (0, 0);
+    for &key in gone {
+        let to = gallop(list, from, key);
+        out[len..len + (to - from)].copy_from_slice(&list[from..to]);
+        len += to - from;
+        from = to + 1;
+    }
+    out[len..len + (list.len() - from)].copy_from_slice(&list[from..]);
+    len + (list.len() - from)
+}
+
+/// A list without the highest number, which stands for no key in a vector, and whether it was there.
+fn without_top<K: Copy + Ord>(list: &[K], top: K) -> (&[K], bool) {
+    match list.split_last() {
+        Some((&last, rest)) if last == top => (rest, true),
+        _ => (list, false),
+    }
+}
+
+fn with_top<K>(op: Op, in_left: bool, in_right: bool, top: K, out: &mut [K], len: usize) -> usize {
+    let kept = op.keeps(in_left, in_right);
+    if kept {
+        out[len] = top;
+    }
+    len + usize::from(kept)
+}
+
+/// Both lists vector by vector in ascending order, each key as often as it comes.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt,bmi1,bmi2")]
+fn zip<K: Copy + Ord, const LANES: usize>(
+    left: &[K],
+    right: &[K],
+    out: &mut [K],
+    load: impl Fn(&[K; LANES]) -> __m512i,
+    load_few: impl Fn(&[K]) -> __m512i,
+    sort: impl Fn(__m512i, __m512i) -> (__m512i, __m512i),
+    emit: impl Fn(__m512i, __m512i, &mut [K], usize) -> usize,
+) -> usize {
+    let (mut at, mut other, mut len) = (0, 0, 0);
+    let take = |at: &mut usize, other: &mut usize| {
+        let (own, theirs) = (&left[*at..], &right[*other..]);
+        let from_left = theirs.is_empty() || own.first().is_some_and(|key| *key <= theirs[0]);
+        let (list, place) = if from_left { (own, at) } else { (theirs, other) };
+        *place += list.len().min(LANES);
+        load_few(list)
+    };
+    let (mut high, mut last) = (take(&mut at, &mut other), load_few(&[]));
+    while let (Some(own), Some(theirs)) = (left[at..].first_chunk::<LANES>(), right[other..].first_chunk::<LANES>()) {
+        let from_left = own[0] <= theirs[0];
+        let (low, rest) = sort(load(if from_left { own } else { theirs }), high);
+        at += LANES * usize::from(from_left);
+        other += LANES * usize::from(!from_left);
+        len = emit(low, last, out, len);
+        (last, high) = (low, rest);
+    }
+    while at < left.len() || other < right.len() {
+        let (low, rest) = sort(take(&mut at, &mut other), high);
+        len = emit(low, last, out, len);
+        (last, high) = (low, rest);
+    }
+    emit(high, last, out, len)
+}
+
+/// The lanes one further on, behind the last of the vector in front.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt,bmi1,bmi2")]
+fn shorts_behind() -> __m512i {
+    const LANES: [u16; SHORTS] = {
+        let mut lanes = [31; SHORTS];
+        let mut at = 1;
+        while at < SHORTS {
+            lanes[at] = (SHORTS + at - 1) as u16;
+            at += 1;
+        }
+        lanes
+    };
+    kernels::load_shorts(&LANES)
+}
+
+/// Two sorted vectors as the lower and the upper half of all they hold.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt,bmi1,bmi2")]
+fn sort_shorts(left: __m512i, right: __m512i) -> (__m512i, __m512i) {
+    const BACKWARDS: [u16; SHORTS] = {
+        let mut lanes = [0; SHORTS];
+        let mut at = 0;
+        while at < SHORTS {
+            lanes[at] = (SHORTS - 1 - at) as u16;
+            at += 1;
+        }
+        lanes
+    };
+    let left = _mm512_permutexvar_epi16(kernels::load_shorts(&BACKWARDS), left);
+    (settle_shorts(_mm512_min_epu16(left, right)), settle_shorts(_mm512_max_epu16(left, right)))
+}
+
+/// Sorts lanes that rise and then fall, or the other way round: partners ever nearer to each other.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt,bmi1,bmi2")]
+fn settle_shorts(keys: __m512i) -> __m512i {
+    let settle = |keys, partners, upper| {
+        let lower = _mm512_min_epu16(keys, partners);
+        _mm512_mask_max_epu16(lower, upper, keys, partners)
+    };
+    let keys = settle(keys, _mm512_shuffle_i64x2::<0x4e>(keys, keys), 0xffff_0000);
+    let keys = settle(keys, _mm512_shuffle_i64x2::<0xb1>(keys, keys), 0xff00_ff00);
+    let keys = settle(keys, _mm512_shuffle_epi32::<0x4e>(keys), 0xf0f0_f0f0);
+    let keys = settle(keys, _mm512_shuffle_epi32::<0xb1>(keys), 0xcccc_cccc);
+    settle(keys, _mm512_rol_epi32::<16>(keys), 0xaaaa_aaaa)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt,bmi1,bmi2")]
+fn sort_ints(left: __m512i, right: __m512i) -> (__m512i, __m512i) {
+    let backwards = _mm512_set_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    let left = _mm512_permutexvar_epi32(backwards, left);
+    (settle_ints(_mm512_min_epu32(left, right)), settle_ints(_mm512_max_epu32(left, right)))
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt,bmi1,bmi2")]
+fn settle_ints(keys: __m512i) -> __m512i {
+    let settle = |keys, partners, upper| {
+        let lower = _mm512_min_epu32(keys, partners);
+        _mm512_mask_max_epu32(lower, upper, keys, partners)
+    };
+    let keys = settle(keys, _mm512_shuffle_i64x2::<0x4e>(keys, keys), 0xff00);
+    let keys = settle(keys, _mm512_shuffle_i64x2::<0xb1>(keys, keys), 0xf0f0);
+    let keys = settle(keys, _mm512_shuffle_epi32::<0x4e>(keys), 0xcccc);
+    settle(keys, _mm512_shuffle_epi32::<0xb1>(keys), 0xaaaa)
+}
