@@ -159,6 +159,18 @@ pub(crate) fn load_few_ints(keys: &[u32]) -> std::arch::x86_64::__m512i {
     unsafe { _mm512_mask_loadu_epi32(_mm512_set1_epi32(-1), there, keys.as_ptr().cast()) }
 }
 
+/// Asks for keys that will be looked at soon.
+#[inline]
+pub(crate) fn ask_for(keys: &[u16]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in keys.chunks(32) {
+        // SAFETY: asking for memory reads none, and this is that of a list.
+        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(line.as_ptr().cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = keys;
+}
+
 /// Whether lists are merged a vector of 512 bits at a time.
 #[cfg(target_arch = "x86_64")]
 fn has_lanes() -> bool {

@@ -1,5 +1,7 @@
 //! Blocks of 2^16 keys, a run of full ones as one entry.
 
+use std::borrow::Cow;
+
 use super::container::{Container, Run, TOP};
 use super::container_ops::{self, Walk, combine};
 use super::lists::gallop;
@@ -7,7 +9,7 @@ use super::part::Part;
 use super::tree::{Entries, Entry};
 use crate::Span;
 use crate::iter::Spans;
-use crate::kernels::Op;
+use crate::kernels::{self, Op};
 
 /// One block with at least one key, or a run of full blocks.
 #[derive(Clone)]
@@ -291,13 +293,20 @@ impl<'a> BlockStream<'a> {
     }
 }
 
-impl Iterator for BlockStream<'_> {
-    type Item = Block;
+impl<'a> Iterator for BlockStream<'a> {
+    type Item = Cow<'a, Block>;
 
-    fn next(&mut self) -> Option<Block> {
+    #[inline]
+    fn next(&mut self) -> Option<Cow<'a, Block>> {
         match self {
-            BlockStream::Tree(entries) => entries.next().cloned(),
-            BlockStream::Gathered(gathering) => gathering.next_block(),
+            BlockStream::Tree(entries) => {
+                let block = entries.next().map(Cow::Borrowed);
+                if let Some(Block { keys: Container::Array(keys), .. }) = entries.peek() {
+                    kernels::ask_for(keys);
+                }
+                block
+            }
+            BlockStream::Gathered(gathering) => gathering.next_block().map(Cow::Owned),
         }
     }
 }

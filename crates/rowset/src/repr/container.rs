@@ -104,7 +104,8 @@ impl Container {
         if len <= INLINE {
             return Some(Container::Few(Few::new(keys)));
         }
-        let gaps = keys[1..].iter().zip(keys).map(|(next, key)| u32::from(next - key != 1)).sum::<u32>() as usize;
+        // Less than 2^16 of them: sums of 16 bits, many at a time.
+        let gaps = keys[1..].iter().zip(keys).map(|(next, key)| u16::from(next - key != 1)).sum::<u16>() as usize;
         if 3 * (gaps + 1) < len && gaps < RUNS_MAX {
             let mut runs: Vec<Run> = Vec::with_capacity(gaps + 1);
             for &key in keys {

@@ -36,8 +36,8 @@ pub(crate) fn combine(op: Op, left: &Container, right: &Container) -> Option<Con
             _ => SCRATCH.with_borrow_mut(|scratch| {
                 let (left, right) =
                     (runs::runs_of(left, &mut scratch.left_runs), runs::runs_of(right, &mut scratch.right_runs));
-                runs::merge(op, left, right, &mut scratch.runs);
-                Container::from_runs(&scratch.runs)
+                let len = runs::merge(op, left, right, &mut scratch.runs);
+                Container::from_runs(&scratch.runs[..len])
             }),
         },
     }
@@ -122,8 +122,8 @@ pub(crate) fn complement(container: &Container) -> Option<Container> {
         _ => {
             let (mut made, mut left) = (Vec::new(), Vec::new());
             let whole = [Run::new(0, TOP)];
-            runs::merge(Op::Difference, &whole, runs::runs_of(container, &mut made), &mut left);
-            Container::from_runs(&left)
+            let len = runs::merge(Op::Difference, &whole, runs::runs_of(container, &mut made), &mut left);
+            Container::from_runs(&left[..len])
         }
     }
 }

@@ -5,9 +5,12 @@ use std::cell::RefCell;
 use super::container::{Container, Run};
 use crate::kernels::{Op, merge_shorts};
 
-/// `left op right`, each with a gap between its runs, and so the result.
-pub(crate) fn merge(op: Op, left: &[Run], right: &[Run], out: &mut Vec<Run>) {
-    out.clear();
+/// `left op right`, each with a gap between its runs, and so the result, to the front of `out`; how many runs.
+pub(crate) fn merge(op: Op, left: &[Run], right: &[Run], out: &mut Vec<Run>) -> usize {
+    let room = left.len() + right.len() + 1;
+    if out.len() < room {
+        out.resize(room, Run::new(0, 0));
+    }
     match op {
         Op::Union => union(left, right, out),
         Op::Intersection => intersection(left, right, out),
@@ -16,89 +19,105 @@ pub(crate) fn merge(op: Op, left: &[Run], right: &[Run], out: &mut Vec<Run>) {
     }
 }
 
-const NONE: Run = Run::new(0, 0);
-
-fn intersection(left: &[Run], right: &[Run], out: &mut Vec<Run>) {
-    out.resize(left.len() + right.len(), NONE);
+fn intersection(left: &[Run], right: &[Run], out: &mut [Run]) -> usize {
     let (mut at, mut other, mut len) = (0, 0, 0);
-    while at < left.len() && other < right.len() {
-        let (l, r) = (left[at], right[other]);
-        let run = Run::new(l.first.max(r.first), l.last.min(r.last));
-        out[len] = run;
-        len += usize::from(run.first <= run.last);
-        at += usize::from(l.last <= r.last);
-        other += usize::from(r.last <= l.last);
+    while let (Some(l), Some(r)) = (left.get(at), right.get(other)) {
+        if l.last < r.first {
+            at += 1;
+        } else if r.last < l.first {
+            other += 1;
+        } else {
+            out[len] = Run::new(l.first.max(r.first), l.last.min(r.last));
+            len += 1;
+            if l.last < r.last {
+                at += 1;
+            } else {
+                other += 1;
+            }
+        }
     }
-    out.truncate(len);
+    len
 }
 
-fn union(left: &[Run], right: &[Run], out: &mut Vec<Run>) {
-    let Some(&first) = left.first().into_iter().chain(right.first()).min_by_key(|run| run.first) else { return };
-    out.resize(left.len() + right.len(), first);
-    out[0] = first;
+fn union(left: &[Run], right: &[Run], out: &mut [Run]) -> usize {
     let (mut at, mut other, mut len) = (0, 0, 0);
-    let mut open = first;
-    // Without a branch that could be guessed wrong: each run is written, over the open one if it joins it.
-    let mut push = |run: Run| {
-        let joins = run.first as u32 <= open.last as u32 + 1;
-        len += usize::from(!joins);
-        open = Run::new(if joins { open.first } else { run.first }, run.last.max(open.last));
-        out[len] = open;
+    // The open run; in front of the first none, which nothing joins.
+    let (mut first, mut last) = (0, -2);
+    let mut push = |run: &Run| {
+        if run.first as i32 <= last + 1 {
+            last = last.max(run.last as i32);
+        } else {
+            out[len] = Run::new(first, last as u16);
+            len += usize::from(last >= 0);
+            (first, last) = (run.first, run.last as i32);
+        }
     };
-    while at < left.len() && other < right.len() {
-        let (l, r) = (left[at], right[other]);
-        let from_left = l.first <= r.first;
-        push(if from_left { l } else { r });
-        at += usize::from(from_left);
-        other += usize::from(!from_left);
+    while let (Some(l), Some(r)) = (left.get(at), right.get(other)) {
+        if l.first <= r.first {
+            push(l);
+            at += 1;
+        } else {
+            push(r);
+            other += 1;
+        }
     }
-    left[at..].iter().chain(&right[other..]).for_each(|&run| push(run));
-    out.truncate(len + 1);
+    left[at..].iter().chain(&right[other..]).for_each(push);
+    out[len] = Run::new(first, last as u16);
+    len + usize::from(last >= 0)
 }
 
-fn difference(left: &[Run], right: &[Run], out: &mut Vec<Run>) {
-    out.resize(left.len() + right.len(), NONE);
-    let (mut at, mut other, mut len) = (0, 0, 0);
-    // One past the top is a number too.
-    let mut from = 0u32;
-    while at < left.len() && other < right.len() {
-        let (l, r) = (left[at], right[other]);
-        let (first, next) = (from.max(l.first as u32), r.last as u32 + 1);
-        let last = (l.last as u32 + 1).min(r.first as u32);
-        out[len] = Run::new(first as u16, last.wrapping_sub(1) as u16);
-        len += usize::from(first < last);
-        let passed = r.last <= l.last;
-        from = if passed { next } else { from };
-        at += usize::from(l.last <= r.last);
-        other += usize::from(passed);
+fn difference(left: &[Run], right: &[Run], out: &mut [Run]) -> usize {
+    let (mut other, mut len) = (0, 0);
+    let mut push = |first: u32, last: u16| {
+        out[len] = Run::new(first as u16, last);
+        len += 1;
+    };
+    for run in left {
+        // One past the top is a number too.
+        let mut from = run.first as u32;
+        while other < right.len() && (right[other].last as u32) < from {
+            other += 1;
+        }
+        while let Some(gone) = right.get(other).filter(|gone| gone.first <= run.last) {
+            if gone.first as u32 > from {
+                push(from, gone.first - 1);
+            }
+            from = gone.last as u32 + 1;
+            if gone.last >= run.last {
+                break;
+            }
+            other += 1;
+        }
+        if from <= run.last as u32 {
+            push(from, run.last);
+        }
     }
-    out.truncate(len);
-    if let Some(rest) = left.get(at..) {
-        let begun = rest.first().filter(|run| from <= run.last as u32);
-        out.extend(begun.map(|run| Run::new(from.max(run.first as u32) as u16, run.last)));
-        out.extend(rest.iter().skip(1));
-    }
+    len
 }
 
 /// Runs as the places where they begin and where what is behind them begins. One place is above every key: the end
 /// of a run at the top, which is left out.
 fn edges(runs: &[Run], out: &mut Vec<u16>) {
-    out.clear();
-    out.extend(runs.iter().flat_map(|run| [run.first, run.last.wrapping_add(1)]));
+    out.resize(2 * runs.len(), 0);
+    let pairs = out.as_chunks_mut::<2>().0;
+    pairs.iter_mut().zip(runs).for_each(|(pair, run)| *pair = [run.first, run.last.wrapping_add(1)]);
     let open = runs.last().is_some_and(|run| run.last == u16::MAX);
     out.truncate(out.len() - usize::from(open));
 }
 
 /// A key is in one of the two where an odd number of edges lies up to it: those that both have cancel out.
-fn symmetric_difference(left: &[Run], right: &[Run], out: &mut Vec<Run>) {
+fn symmetric_difference(left: &[Run], right: &[Run], out: &mut [Run]) -> usize {
     EDGES.with_borrow_mut(|(lefts, rights, merged)| {
         edges(left, lefts);
         edges(right, rights);
         let len = merge_shorts(Op::SymmetricDifference, lefts, rights, merged);
         let (pairs, open) = merged[..len].as_chunks::<2>();
-        out.extend(pairs.iter().map(|&[first, end]| Run::new(first, end - 1)));
-        out.extend(open.iter().map(|&first| Run::new(first, u16::MAX)));
-    });
+        out.iter_mut().zip(pairs).for_each(|(out, &[first, end])| *out = Run::new(first, end - 1));
+        if let [first] = *open {
+            out[pairs.len()] = Run::new(first, u16::MAX);
+        }
+        pairs.len() + open.len()
+    })
 }
 
 thread_local! {
@@ -149,9 +168,9 @@ mod tests {
         for (left_bits, left) in &sets {
             for (right_bits, right) in sets.iter().step_by(7) {
                 for op in Op::ALL {
-                    merge(op, left, right, &mut out);
+                    let len = merge(op, left, right, &mut out);
                     let bits = op.words(*left_bits as u64, *right_bits as u64) as u32;
-                    assert_eq!(out, runs(bits), "{left_bits:b} {op:?} {right_bits:b}");
+                    assert_eq!(out[..len], runs(bits), "{left_bits:b} {op:?} {right_bits:b}");
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{ARRAY_MAX, Container, Few, INLINE, RUNS_MAX, Run, TOP};
 use crate::kernels::{self, Counts, STRIDE, STRIDES, Tally, WORDS, Words};
-use crate::repr::container_ops::{first_bit_from, last_bit_to, run_end};
+use crate::repr::container_ops::{first_bit_from, last_bit_to};
 
 /// A bit a key, and the keys in front of every eighth word.
 #[derive(Clone, Debug)]
@@ -74,7 +74,7 @@ impl Container {
         let own = Arc::make_mut(&mut bitmap);
         let tally = fill(&mut own.words, &mut own.before);
         own.len = tally.keys;
-        match smaller(&own.words, tally) {
+        match smaller(&own.words, &own.before, tally) {
             Some(keys) => {
                 SPARE.set(Some(bitmap));
                 keys
@@ -90,7 +90,7 @@ thread_local! {
 }
 
 /// What is better than a bitmap, if anything is: no container at all for no keys.
-fn smaller(words: &Words, tally: Tally) -> Option<Option<Container>> {
+fn smaller(words: &Words, before: &Counts, tally: Tally) -> Option<Option<Container>> {
     let Tally { keys, runs } = tally;
     if keys == 0 {
         return Some(None);
@@ -108,14 +108,35 @@ fn smaller(words: &Words, tally: Tally) -> Option<Option<Container>> {
         }));
     }
     if runs as usize <= RUNS_MAX && 3 * runs < keys {
-        let mut list = Vec::with_capacity(runs as usize);
-        let mut from = Some(0);
-        while let Some(first) = from.and_then(|from| first_bit_from(words, from)) {
-            let last = run_end(words, first);
-            list.push(Run::new(first, last));
-            from = last.checked_add(1);
-        }
-        return Some(Some(Container::of_runs(&list)));
+        return Some(Some(Container::of_runs(&runs_of(words, before, tally))));
     }
     None
+}
+
+/// The runs of a block. Eight words that are all ones, or all zeros, are passed over by their counts.
+fn runs_of(words: &Words, before: &Counts, tally: Tally) -> Vec<Run> {
+    let mut runs = Vec::with_capacity(tally.runs as usize);
+    let mut open: Option<u16> = None;
+    let ends = before[1..].iter().copied().chain([tally.keys as u16]);
+    for (at, (stride, (start, end))) in words.as_chunks::<STRIDE>().0.iter().zip(before.iter().zip(ends)).enumerate() {
+        let ones = end.wrapping_sub(*start) as usize;
+        if ones == if open.is_some() { 64 * STRIDE } else { 0 } {
+            continue;
+        }
+        for (word, &bits) in (at * STRIDE..).zip(stride) {
+            let base = (word * 64) as u16;
+            // Ones where a run begins, or where it has ended.
+            let mut edges = bits ^ (bits << 1 | u64::from(open.is_some()));
+            while edges != 0 {
+                let edge = base + edges.trailing_zeros() as u16;
+                edges &= edges - 1;
+                match open.take() {
+                    Some(first) => runs.push(Run::new(first, edge - 1)),
+                    None => open = Some(edge),
+                }
+            }
+        }
+    }
+    runs.extend(open.map(|first| Run::new(first, TOP)));
+    runs
 }
