@@ -171,6 +171,24 @@ pub(crate) fn ask_for(keys: &[u16]) {
     let _ = keys;
 }
 
+/// Appends keys as they lie in little-endian memory.
+pub(crate) fn append_shorts(keys: &[u16], bytes: &mut Vec<u8>) {
+    if cfg!(target_endian = "big") {
+        return bytes.extend(keys.iter().flat_map(|key| key.to_le_bytes()));
+    }
+    // SAFETY: the bytes of a list of numbers, all of which may be read as such.
+    bytes.extend_from_slice(unsafe { std::slice::from_raw_parts(keys.as_ptr().cast(), size_of_val(keys)) });
+}
+
+/// The same for the words of a block.
+pub(crate) fn append_words(words: &Words, bytes: &mut Vec<u8>) {
+    if cfg!(target_endian = "big") {
+        return bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+    }
+    // SAFETY: the bytes of an array of numbers, all of which may be read as such.
+    bytes.extend_from_slice(unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) });
+}
+
 /// Whether lists are merged a vector of 512 bits at a time.
 #[cfg(target_arch = "x86_64")]
 fn has_lanes() -> bool {
