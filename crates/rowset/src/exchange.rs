@@ -4,7 +4,7 @@ mod write;
 
 use self::write::Writer;
 use crate::build::Builder;
-use crate::kernels;
+use crate::kernels::{self, STRIDE};
 use crate::repr::Repr;
 use crate::repr::blocks::{Block, number_of};
 use crate::repr::container::Container;
@@ -175,10 +175,8 @@ fn read_container(
         return Ok(());
     } else {
         let bytes = reader.take(8192)?;
-        let container = Container::from_filled(|words, before| {
-            words.iter_mut().zip(bytes.as_chunks::<8>().0).for_each(|(word, bytes)| *word = u64::from_le_bytes(*bytes));
-            kernels::tally(words, before)
-        });
+        let eights = bytes.as_chunks::<8>().0.as_chunks::<STRIDE>().0;
+        let container = Container::from_filled(|room| kernels::fill(room, |at| eights[at].map(u64::from_le_bytes)));
         found = container.as_ref().map_or(0, |keys| keys.len() as usize);
         if let Some(keys) = container {
             builder.push_block(Block::one(number_of(base), keys));

@@ -4,6 +4,9 @@
 
 mod plain;
 
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+
 #[cfg(target_arch = "x86_64")]
 use crate::{eights, lanes};
 
@@ -24,66 +27,87 @@ mod wide {
 
     /// Whether ones can be counted in eight words at a time.
     pub(super) fn wider_available() -> bool {
-        available() && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vpopcntdq")
+        available() && has_lanes() && is_x86_feature_detected!("avx512vpopcntdq")
     }
 
-    /// Tallies the eights of a block.
+    /// Fills a block with eights, and tallies them eight at a time.
     #[inline]
-    #[target_feature(enable = "avx512f,avx512vpopcntdq,popcnt")]
-    fn tally_eights(mut eight: impl FnMut(usize) -> __m512i, before: &mut Counts) -> Tally {
-        let (mut keys, mut runs) = (0u64, _mm512_setzero_si512());
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,avx512vpopcntdq,avx2,popcnt,bmi1,bmi2")]
+    pub(super) fn fill_vectors(room: &mut MaybeUninit<Bitmap>, mut stride: impl FnMut(usize) -> __m512i) -> Tally {
+        let (mut keys, mut runs) = (_mm_setzero_si128(), _mm512_setzero_si512());
         let mut front = _mm512_setzero_si512();
-        for (at, before) in before.iter_mut().enumerate() {
-            let words = eight(at);
-            *before = keys as u16;
-            keys += _mm512_reduce_add_epi64(_mm512_popcnt_epi64(words)) as u64;
-            // A run begins at a one with no one in front of it, in its word or at the end of the last.
-            let carried = _mm512_srli_epi64::<63>(_mm512_alignr_epi64::<7>(words, front));
-            let behind = _mm512_or_si512(_mm512_slli_epi64::<1>(words), carried);
-            runs = _mm512_add_epi64(runs, _mm512_popcnt_epi64(_mm512_andnot_si512(behind, words)));
-            front = words;
+        for eight in 0..STRIDES / STRIDE {
+            // Ones of four strides in one vector: 16 bits of each word for each of them.
+            let mut ones = [_mm512_setzero_si512(); 2];
+            for within in 0..STRIDE {
+                let at = eight * STRIDE + within;
+                let words = stride(at);
+                put_vector(room, at, words);
+                let count = _mm512_popcnt_epi64(words);
+                let half = &mut ones[within / 4];
+                *half = _mm512_or_si512(*half, _mm512_sllv_epi64(count, _mm512_set1_epi64(16 * (within as i64 % 4))));
+                // A run begins at a one with no one in front of it, in its word or at the end of the last.
+                let behind = _mm512_shldi_epi64::<1>(words, _mm512_alignr_epi64::<7>(words, front));
+                runs = _mm512_add_epi64(runs, _mm512_popcnt_epi64(_mm512_andnot_si512(behind, words)));
+                front = words;
+            }
+            let [low, high] = ones;
+            let sums = _mm512_add_epi64(_mm512_unpacklo_epi64(low, high), _mm512_unpackhi_epi64(low, high));
+            let sums = _mm512_add_epi64(sums, _mm512_shuffle_i64x2::<0x4e>(sums, sums));
+            let sums = _mm512_castsi512_si128(_mm512_add_epi64(sums, _mm512_shuffle_i64x2::<0xb1>(sums, sums)));
+            let upto = _mm_add_epi16(sums, _mm_slli_si128::<2>(sums));
+            let upto = _mm_add_epi16(upto, _mm_slli_si128::<4>(upto));
+            let upto = _mm_add_epi16(_mm_add_epi16(upto, _mm_slli_si128::<8>(upto)), keys);
+            let mut before = [0; STRIDE];
+            store(_mm_sub_epi16(upto, sums), &mut before);
+            put_counts(room, eight, before);
+            keys = _mm_shuffle_epi8(upto, _mm_set1_epi16(0x0f0e));
         }
-        Tally { keys: keys as u32, runs: _mm512_reduce_add_epi64(runs) as u32 }
+        let runs = _mm512_reduce_add_epi64(runs) as u32;
+        // All ones are 2^16 keys, of which 16 bits have no trace; they are one run.
+        let keys = _mm_extract_epi16::<0>(keys) as u32;
+        let keys = if keys == 0 && runs > 0 { 1 << 16 } else { keys };
+        put_len(room, keys);
+        Tally { keys, runs }
     }
 
-    #[target_feature(enable = "avx512f,avx512vpopcntdq,popcnt")]
-    pub(super) fn tally_wider(words: &Words, before: &mut Counts) -> Tally {
-        let eights = words.as_chunks::<STRIDE>().0;
-        tally_eights(|at| load_words(&eights[at]), before)
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,avx512vpopcntdq,avx2,popcnt,bmi1,bmi2")]
+    pub(super) fn fill_wider(room: &mut MaybeUninit<Bitmap>, mut stride: impl FnMut(usize) -> [u64; STRIDE]) -> Tally {
+        fill_vectors(room, |at| load_words(&stride(at)))
     }
 
-    #[target_feature(enable = "avx512f,avx512vpopcntdq,popcnt")]
-    pub(super) fn combine_wider(op: Op, left: &Words, right: &Words, out: &mut Words, before: &mut Counts) -> Tally {
-        let (left, right) = (left.as_chunks::<STRIDE>().0, right.as_chunks::<STRIDE>().0);
-        let out = out.as_chunks_mut::<STRIDE>().0;
-        macro_rules! each {
-            ($with:expr) => {
-                tally_eights(
-                    |at| {
-                        let words = $with(load_words(&left[at]), load_words(&right[at]));
-                        store_words(words, &mut out[at]);
-                        words
-                    },
-                    before,
-                )
-            };
-        }
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,avx512vpopcntdq,avx2,popcnt,bmi1,bmi2")]
+    pub(super) fn combine_wider(op: Op, left: &Words, right: &Words, room: &mut MaybeUninit<Bitmap>) -> Tally {
+        let (left, right) = (left.as_chunks().0, right.as_chunks().0);
+        let both = |at: usize| (load_words(&left[at]), load_words(&right[at]));
         match op {
-            Op::Union => each!(|l, r| _mm512_or_si512(l, r)),
-            Op::Intersection => each!(|l, r| _mm512_and_si512(l, r)),
-            Op::Difference => each!(|l, r| _mm512_andnot_si512(r, l)),
-            Op::SymmetricDifference => each!(|l, r| _mm512_xor_si512(l, r)),
+            Op::Union => fill_vectors(room, |at| {
+                let (left, right) = both(at);
+                _mm512_or_si512(left, right)
+            }),
+            Op::Intersection => fill_vectors(room, |at| {
+                let (left, right) = both(at);
+                _mm512_and_si512(left, right)
+            }),
+            Op::Difference => fill_vectors(room, |at| {
+                let (left, right) = both(at);
+                _mm512_andnot_si512(right, left)
+            }),
+            Op::SymmetricDifference => fill_vectors(room, |at| {
+                let (left, right) = both(at);
+                _mm512_xor_si512(left, right)
+            }),
         }
     }
 
     #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
-    pub(super) fn tally(words: &Words, before: &mut Counts) -> Tally {
-        tally_body(words, before)
+    pub(super) fn fill(room: &mut MaybeUninit<Bitmap>, stride: impl FnMut(usize) -> [u64; STRIDE]) -> Tally {
+        fill_body(room, stride)
     }
 
     #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
-    pub(super) fn combine(op: Op, left: &Words, right: &Words, out: &mut Words, before: &mut Counts) -> Tally {
-        combine_body(op, left, right, out, before)
+    pub(super) fn select(mask: &Words, mut next: impl FnMut(u32) -> u64, room: &mut MaybeUninit<Bitmap>) -> Tally {
+        fill_body(room, |at| selected(mask, at, &mut next, |bits, mask| _pdep_u64(bits, mask)))
     }
 
     #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
@@ -101,11 +125,6 @@ mod wide {
     #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
     pub(super) fn list_block(words: &Words, out: &mut [u16]) -> usize {
         list_body(&mut words[0].clone(), &mut &words[1..], &mut 0, out, |key| key as u16)
-    }
-
-    #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
-    pub(super) fn select(mask: &Words, next: impl FnMut(u32) -> u64, out: &mut Words) {
-        select_body(mask, next, out, |bits, mask| std::arch::x86_64::_pdep_u64(bits, mask));
     }
 }
 
@@ -134,7 +153,15 @@ moves! {
     load store u16, 8, __m128i, "sse4.2", _mm_loadu_si128, _mm_storeu_si128;
     load_shorts store_shorts u16, 32, __m512i, "avx512f", _mm512_loadu_si512, _mm512_storeu_si512;
     load_ints store_ints u32, 16, __m512i, "avx512f", _mm512_loadu_si512, _mm512_storeu_si512;
-    load_words store_words u64, 8, __m512i, "avx512f", _mm512_loadu_si512, _mm512_storeu_si512;
+}
+
+/// Eight words.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load_words(words: &[u64; STRIDE]) -> std::arch::x86_64::__m512i {
+    // SAFETY: the array is as long as the vector, and the load asks for no alignment.
+    unsafe { std::arch::x86_64::_mm512_loadu_si512(words.as_ptr().cast()) }
 }
 
 /// The first keys of a list, and the highest number behind them where there are fewer than a vector's.
@@ -258,30 +285,125 @@ pub(crate) fn merge_ints(op: Op, left: &[u32], right: &[u32], out: &mut Vec<u32>
     crate::repr::lists::merge(op, left, right, out)
 }
 
-/// Counts keys and runs of a block, and notes the counts accumulated in front of each stride.
-pub(crate) fn tally(words: &Words, before: &mut Counts) -> Tally {
-    #[cfg(target_arch = "x86_64")]
-    if wide::wider_available() {
-        // SAFETY: the instructions it is compiled for were just found to be there.
-        return unsafe { wide::tally_wider(words, before) };
-    } else if wide::available() {
-        // SAFETY: the instructions it is compiled for were just found to be there.
-        return unsafe { wide::tally(words, before) };
-    }
-    tally_body(words, before)
+/// Room for a bitmap that may never have been written.
+pub(crate) type Room = Arc<MaybeUninit<Bitmap>>;
+
+/// A bitmap that was written whole, and nobody else holds.
+pub(crate) struct Filled {
+    room: Room,
+    pub(crate) tally: Tally,
 }
 
-/// `left op right`, tallied.
-pub(crate) fn combine(op: Op, left: &Words, right: &Words, out: &mut Words, before: &mut Counts) -> Tally {
+impl Filled {
+    fn new(mut room: Room, fill: impl FnOnce(&mut MaybeUninit<Bitmap>) -> Tally) -> Filled {
+        let tally = fill(Arc::get_mut(&mut room).expect("room that nobody else holds"));
+        Filled { room, tally }
+    }
+
+    pub(crate) fn bitmap(&self) -> &Bitmap {
+        // SAFETY: every way of filling writes all words, all counts, and the length.
+        unsafe { self.room.assume_init_ref() }
+    }
+
+    pub(crate) fn keep(self) -> Arc<Bitmap> {
+        // SAFETY: as above.
+        unsafe { self.room.assume_init() }
+    }
+
+    /// The room, to be written over.
+    pub(crate) fn give_back(self) -> Room {
+        self.room
+    }
+}
+
+#[inline(always)]
+fn put_words(room: &mut MaybeUninit<Bitmap>, at: usize, words: [u64; STRIDE]) {
+    assert!(at < STRIDES, "a stride of the block");
+    // SAFETY: the eight words lie within those of the bitmap.
+    unsafe { (&raw mut (*room.as_mut_ptr()).words).cast::<[u64; STRIDE]>().add(at).write(words) };
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn put_vector(room: &mut MaybeUninit<Bitmap>, at: usize, words: std::arch::x86_64::__m512i) {
+    assert!(at < STRIDES, "a stride of the block");
+    // SAFETY: the eight words lie within those of the bitmap, and the store asks for no alignment.
+    unsafe {
+        std::arch::x86_64::_mm512_storeu_si512(
+            (&raw mut (*room.as_mut_ptr()).words).cast::<[u64; STRIDE]>().add(at).cast(),
+            words,
+        )
+    };
+}
+
+/// The counts in front of eight strides.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn put_counts(room: &mut MaybeUninit<Bitmap>, eight: usize, counts: [u16; STRIDE]) {
+    assert!(eight < STRIDES / STRIDE, "counts of the block");
+    // SAFETY: the eight counts lie within those of the bitmap.
+    unsafe { (&raw mut (*room.as_mut_ptr()).before).cast::<[u16; STRIDE]>().add(eight).write(counts) };
+}
+
+#[inline(always)]
+fn put_count(room: &mut MaybeUninit<Bitmap>, at: usize, count: u16) {
+    assert!(at < STRIDES, "a count of the block");
+    // SAFETY: the count lies within those of the bitmap.
+    unsafe { (&raw mut (*room.as_mut_ptr()).before).cast::<u16>().add(at).write(count) };
+}
+
+#[inline(always)]
+fn put_len(room: &mut MaybeUninit<Bitmap>, len: u32) {
+    // SAFETY: a field of the bitmap.
+    unsafe { (&raw mut (*room.as_mut_ptr()).len).write(len) };
+}
+
+#[inline(always)]
+fn fill_body(room: &mut MaybeUninit<Bitmap>, mut stride: impl FnMut(usize) -> [u64; STRIDE]) -> Tally {
+    let (mut keys, mut runs, mut carry) = (0u32, 0u32, 0u64);
+    for at in 0..STRIDES {
+        let words = stride(at);
+        put_words(room, at, words);
+        put_count(room, at, keys as u16);
+        for word in words {
+            keys += word.count_ones();
+            runs += (word & !(word << 1 | carry)).count_ones();
+            carry = word >> 63;
+        }
+    }
+    put_len(room, keys);
+    Tally { keys, runs }
+}
+
+/// A block of eights, the `at`-th of which is `stride(at)`.
+pub(crate) fn fill(room: Room, stride: impl FnMut(usize) -> [u64; STRIDE]) -> Filled {
+    Filled::new(room, |room| {
+        #[cfg(target_arch = "x86_64")]
+        if wide::wider_available() {
+            // SAFETY: the instructions it is compiled for were just found to be there.
+            return unsafe { wide::fill_wider(room, stride) };
+        } else if wide::available() {
+            // SAFETY: the instructions it is compiled for were just found to be there.
+            return unsafe { wide::fill(room, stride) };
+        }
+        fill_body(room, stride)
+    })
+}
+
+/// `left op right`.
+pub(crate) fn combine(op: Op, left: &Words, right: &Words, room: Room) -> Filled {
     #[cfg(target_arch = "x86_64")]
     if wide::wider_available() {
         // SAFETY: the instructions it is compiled for were just found to be there.
-        return unsafe { wide::combine_wider(op, left, right, out, before) };
-    } else if wide::available() {
-        // SAFETY: the instructions it is compiled for were just found to be there.
-        return unsafe { wide::combine(op, left, right, out, before) };
+        return Filled::new(room, |room| unsafe { wide::combine_wider(op, left, right, room) });
     }
-    combine_body(op, left, right, out, before)
+    match op {
+        Op::Union => fill(room, |at| combined(Op::Union, left, right, at)),
+        Op::Intersection => fill(room, |at| combined(Op::Intersection, left, right, at)),
+        Op::Difference => fill(room, |at| combined(Op::Difference, left, right, at)),
+        Op::SymmetricDifference => fill(room, |at| combined(Op::SymmetricDifference, left, right, at)),
+    }
 }
 
 /// The `pos`-th one of the block; `stride` is one whose count in front is not above `pos`.
@@ -318,13 +440,15 @@ pub(crate) fn list_block(words: &Words, out: &mut [u16]) -> usize {
 
 /// Of the ones of `mask` keeps the `i`-th where bit `i` of the stream is set; `next(n)` takes the
 /// stream's next `n` bits.
-pub(crate) fn select(mask: &Words, next: impl FnMut(u32) -> u64, out: &mut Words) {
-    #[cfg(target_arch = "x86_64")]
-    if wide::available() {
-        // SAFETY: the instructions it is compiled for were just found to be there.
-        return unsafe { wide::select(mask, next, out) };
-    }
-    select_body(mask, next, out, deposit_plain);
+pub(crate) fn select(mask: &Words, mut next: impl FnMut(u32) -> u64, room: Room) -> Filled {
+    Filled::new(room, |room| {
+        #[cfg(target_arch = "x86_64")]
+        if wide::available() {
+            // SAFETY: the instructions it is compiled for were just found to be there.
+            return unsafe { wide::select(mask, next, room) };
+        }
+        fill_body(room, |at| selected(mask, at, &mut next, deposit_plain))
+    })
 }
 
 #[cfg(test)]

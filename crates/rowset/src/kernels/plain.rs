@@ -54,8 +54,8 @@ impl Op {
     }
 }
 
-#[inline(always)]
-pub(super) fn tally_body(words: &Words, before: &mut Counts) -> Tally {
+/// Counts keys and runs of a block, and notes the counts accumulated in front of each stride.
+pub(crate) fn tally(words: &Words, before: &mut Counts) -> Tally {
     let (mut keys, mut runs, mut carry) = (0u32, 0u32, 0u64);
     for (at, stride) in words.as_chunks::<STRIDE>().0.iter().enumerate() {
         before[at] = keys as u16;
@@ -68,15 +68,19 @@ pub(super) fn tally_body(words: &Words, before: &mut Counts) -> Tally {
     Tally { keys, runs }
 }
 
+/// A block as bits, and the keys in front of every eighth word.
+#[derive(Clone, Debug)]
+pub(crate) struct Bitmap {
+    pub(crate) words: Words,
+    pub(crate) before: Counts,
+    pub(crate) len: u32,
+}
+
+/// Eight words of `left op right`.
 #[inline(always)]
-pub(super) fn combine_body(op: Op, left: &Words, right: &Words, out: &mut Words, before: &mut Counts) -> Tally {
-    match op {
-        Op::Union => left.iter().zip(right).zip(out.iter_mut()).for_each(|((l, r), out)| *out = l | r),
-        Op::Intersection => left.iter().zip(right).zip(out.iter_mut()).for_each(|((l, r), out)| *out = l & r),
-        Op::Difference => left.iter().zip(right).zip(out.iter_mut()).for_each(|((l, r), out)| *out = l & !r),
-        Op::SymmetricDifference => left.iter().zip(right).zip(out.iter_mut()).for_each(|((l, r), out)| *out = l ^ r),
-    }
-    tally_body(out, before)
+pub(super) fn combined(op: Op, left: &Words, right: &Words, at: usize) -> [u64; STRIDE] {
+    let (left, right) = (&left.as_chunks::<STRIDE>().0[at], &right.as_chunks::<STRIDE>().0[at]);
+    std::array::from_fn(|word| op.words(left[word], right[word]))
 }
 
 /// Puts the low bits of `bits`, in order, where `mask` has ones.
@@ -94,16 +98,15 @@ pub(super) fn deposit_plain(mut bits: u64, mut mask: u64) -> u64 {
     out
 }
 
+/// Of the next eight words of a mask, each with as many of the stream's next bits as it has ones.
 #[inline(always)]
-pub(super) fn select_body(
+pub(super) fn selected(
     mask: &Words,
-    mut next: impl FnMut(u32) -> u64,
-    out: &mut Words,
+    at: usize,
+    next: &mut impl FnMut(u32) -> u64,
     deposit: impl Fn(u64, u64) -> u64,
-) {
-    for (out, &word) in out.iter_mut().zip(mask) {
-        *out = if word == 0 { 0 } else { deposit(next(word.count_ones()), word) };
-    }
+) -> [u64; STRIDE] {
+    mask.as_chunks::<STRIDE>().0[at].map(|word| if word == 0 { 0 } else { deposit(next(word.count_ones()), word) })
 }
 
 /// Index of the `nth` one of a word, counted from 0.

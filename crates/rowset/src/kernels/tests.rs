@@ -20,14 +20,22 @@ fn noise(seed: u64) -> Words {
 fn wide_and_plain_agree() {
     for seed in 1..20 {
         let (left, right) = (noise(seed), noise(seed * 77));
-        let (mut wide, mut plain) = ([0; WORDS], [0; WORDS]);
-        let (mut wide_counts, mut plain_counts) = ([0; STRIDES], [0; STRIDES]);
-        assert_eq!(tally(&left, &mut wide_counts), tally_body(&left, &mut plain_counts));
-        assert_eq!(wide_counts, plain_counts);
+        let mut counts = [0; STRIDES];
+        let full = [[u64::MAX; WORDS], [0; WORDS]];
+        for words in [left, right].iter().chain(&full) {
+            let filled = fill(Room::new(MaybeUninit::uninit()), |at| words.as_chunks().0[at]);
+            let bitmap = filled.bitmap();
+            assert_eq!(filled.tally, tally(words, &mut counts));
+            assert_eq!((bitmap.words, bitmap.before, bitmap.len), (*words, counts, filled.tally.keys));
+            let plainly =
+                Filled::new(Room::new(MaybeUninit::uninit()), |room| fill_body(room, |at| words.as_chunks().0[at]));
+            assert_eq!((plainly.tally, plainly.bitmap().before), (filled.tally, counts));
+        }
         for op in Op::ALL {
-            let tally = combine(op, &left, &right, &mut wide, &mut wide_counts);
-            assert_eq!(tally, combine_body(op, &left, &right, &mut plain, &mut plain_counts));
-            assert_eq!((wide, wide_counts), (plain, plain_counts));
+            let filled = combine(op, &left, &right, Room::new(MaybeUninit::uninit()));
+            let plain: Words = std::array::from_fn(|at| op.words(left[at], right[at]));
+            assert_eq!(filled.tally, tally(&plain, &mut counts));
+            assert_eq!((filled.bitmap().words, filled.bitmap().before), (plain, counts));
         }
         let stream = |seed: u64| {
             let mut state = seed;
@@ -36,6 +44,7 @@ fn wide_and_plain_agree() {
                 if bits == 64 { state } else { state & ((1 << bits) - 1) }
             }
         };
+        let mut wide_counts = [0; STRIDES];
         let tally = tally(&left, &mut wide_counts);
         for pos in (0..tally.keys).step_by(31).chain([tally.keys - 1]) {
             let stride = wide_counts.partition_point(|&before| before as u32 <= pos) - 1;
@@ -66,9 +75,10 @@ fn wide_and_plain_agree() {
             assert_eq!(list_block(&left, &mut short), tally.keys as usize);
             assert!(short.iter().map(|&key| key as u64).eq(listed));
         }
-        select(&left, stream(seed), &mut wide);
-        select_body(&left, stream(seed), &mut plain, deposit_plain);
-        assert_eq!(wide, plain);
+        let wide = select(&left, stream(seed), Room::new(MaybeUninit::uninit()));
+        let mut next = stream(seed);
+        let plain = fill(Room::new(MaybeUninit::uninit()), |at| selected(&left, at, &mut next, deposit_plain));
+        assert_eq!((wide.bitmap().words, wide.tally), (plain.bitmap().words, plain.tally));
     }
 }
 

@@ -180,10 +180,7 @@ impl Container {
 
     /// The best form for the ones of these words.
     pub(crate) fn from_words(words: &Words) -> Option<Container> {
-        Container::from_filled(|own, before| {
-            own.copy_from_slice(words);
-            kernels::tally(own, before)
-        })
+        Container::from_filled(|room| kernels::fill(room, |at| words.as_chunks().0[at]))
     }
 
     pub(crate) fn len(&self) -> u32 {

@@ -111,7 +111,7 @@ fn combine_bitmap(op: Op, whole: &Container, bits: &Words, right: &Container) ->
 }
 
 fn combine_words(op: Op, left: &Words, right: &Words) -> Option<Container> {
-    Container::from_filled(|words, before| kernels::combine(op, left, right, words, before))
+    Container::from_filled(|room| kernels::combine(op, left, right, room))
 }
 
 /// The keys of the block that are not in the container.

@@ -4,20 +4,11 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use super::{ARRAY_MAX, Container, Few, INLINE, RUNS_MAX, Run, TOP};
-use crate::kernels::{self, Counts, STRIDE, STRIDES, Tally, WORDS, Words};
+pub(crate) use crate::kernels::Bitmap;
+use crate::kernels::{self, Counts, Filled, Room, STRIDE, STRIDES, Tally, Words};
 use crate::repr::container_ops::{first_bit_from, last_bit_to};
 
-/// A bit a key, and the keys in front of every eighth word.
-#[derive(Clone, Debug)]
-pub(crate) struct Bitmap {
-    pub(crate) words: Words,
-    pub(super) before: Counts,
-    pub(super) len: u32,
-}
-
 impl Bitmap {
-    const EMPTY: Bitmap = Bitmap { words: [0; WORDS], before: [0; STRIDES], len: 0 };
-
     pub(super) fn has(&self, key: u16) -> bool {
         self.words[key as usize / 64] >> (key % 64) & 1 == 1
     }
@@ -67,26 +58,23 @@ impl Bitmap {
 }
 
 impl Container {
-    /// The keys of a bitmap that `fill` writes and tallies. It is written where it stays, or used
-    /// again for the next one.
-    pub(crate) fn from_filled(fill: impl FnOnce(&mut Words, &mut Counts) -> Tally) -> Option<Container> {
-        let mut bitmap = SPARE.take().unwrap_or_else(|| Arc::new(Bitmap::EMPTY));
-        let own = Arc::make_mut(&mut bitmap);
-        let tally = fill(&mut own.words, &mut own.before);
-        own.len = tally.keys;
-        match smaller(&own.words, &own.before, tally) {
+    /// The keys of a bitmap that `fill` writes. It is written where it stays, or used again for the next one.
+    pub(crate) fn from_filled(fill: impl FnOnce(Room) -> Filled) -> Option<Container> {
+        let filled = fill(SPARE.take().unwrap_or_else(Arc::new_uninit));
+        let bitmap = filled.bitmap();
+        match smaller(&bitmap.words, &bitmap.before, filled.tally) {
             Some(keys) => {
-                SPARE.set(Some(bitmap));
+                SPARE.set(Some(filled.give_back()));
                 keys
             }
-            None => Some(Container::Bitmap(bitmap)),
+            None => Some(Container::Bitmap(filled.keep())),
         }
     }
 }
 
 thread_local! {
     /// A bitmap that nobody else holds, to be written over.
-    static SPARE: Cell<Option<Arc<Bitmap>>> = const { Cell::new(None) };
+    static SPARE: Cell<Option<Room>> = const { Cell::new(None) };
 }
 
 /// What is better than a bitmap, if anything is: no container at all for no keys.
