@@ -5,7 +5,6 @@ mod bitmap;
 use std::sync::Arc;
 
 pub(crate) use self::bitmap::Bitmap;
-use super::container_ops::{first_bit_from, last_bit_to};
 use crate::kernels::{self, STRIDES, WORDS, Words};
 
 /// Highest low part of a key.
@@ -212,7 +211,8 @@ impl Container {
             Container::Few(few) => few.keys[0],
             Container::Array(keys) => keys[0],
             Container::Runs(runs) => runs[0].first,
-            Container::Bitmap(bitmap) => first_bit_from(&bitmap.words, 0).expect("a container holds a key"),
+            // By the counts: there may be a thousand empty words in front.
+            Container::Bitmap(bitmap) => bitmap.at(0),
         }
     }
 
@@ -223,7 +223,7 @@ impl Container {
             Container::Few(few) => few.keys[few.len as usize - 1],
             Container::Array(keys) => keys[keys.len() - 1],
             Container::Runs(runs) => runs[runs.len() - 1].last,
-            Container::Bitmap(bitmap) => last_bit_to(&bitmap.words, TOP).expect("a container holds a key"),
+            Container::Bitmap(bitmap) => bitmap.at(bitmap.len - 1),
         }
     }
 
