@@ -152,16 +152,8 @@ macro_rules! moves {
 moves! {
     load store u16, 8, __m128i, "sse4.2", _mm_loadu_si128, _mm_storeu_si128;
     load_shorts store_shorts u16, 32, __m512i, "avx512f", _mm512_loadu_si512, _mm512_storeu_si512;
+    load_words store_words u64, 8, __m512i, "avx512f", _mm512_loadu_si512, _mm512_storeu_si512;
     load_ints store_ints u32, 16, __m512i, "avx512f", _mm512_loadu_si512, _mm512_storeu_si512;
-}
-
-/// Eight words.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn load_words(words: &[u64; STRIDE]) -> std::arch::x86_64::__m512i {
-    // SAFETY: the array is as long as the vector, and the load asks for no alignment.
-    unsafe { std::arch::x86_64::_mm512_loadu_si512(words.as_ptr().cast()) }
 }
 
 /// The first keys of a list, and the highest number behind them where there are fewer than a vector's.
@@ -428,10 +420,19 @@ pub(crate) fn list(word: &mut u64, rest: &mut &[u64], base: &mut u64, out: &mut 
     list_body(word, rest, base, out, |key| key)
 }
 
-/// Lists the ones of a block; how many.
+/// Fewer keys than this leave most words of a block empty.
+#[cfg(target_arch = "x86_64")]
+const SCATTERED: usize = WORDS;
+
+/// Lists the ones of a block, for which `out` has just the room; how many.
 pub(crate) fn list_block(words: &Words, out: &mut [u16]) -> usize {
     #[cfg(target_arch = "x86_64")]
-    if wide::available() {
+    if out.len() < SCATTERED && has_lanes() {
+        let (mut kept, mut numbers) = ([0; WORDS + STRIDE], [0; WORDS + STRIDE]);
+        // SAFETY: the instructions it is compiled for were just found to be there.
+        let count = unsafe { lanes::words_with_keys(words, &mut kept, &mut numbers) };
+        return list_some(&kept[..count], &numbers, out);
+    } else if wide::available() {
         // SAFETY: the instructions it is compiled for were just found to be there.
         return unsafe { wide::list_block(words, out) };
     }

@@ -3,7 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use crate::kernels::{self, Op};
+use crate::kernels::{self, Op, STRIDE, Words};
 use crate::repr::lists::gallop;
 
 /// Room that a result needs beyond both lists: whole vectors are written.
@@ -275,4 +275,20 @@ fn settle_ints(keys: __m512i) -> __m512i {
     let keys = settle(keys, _mm512_shuffle_i64x2::<0xb1>(keys, keys), 0xf0f0);
     let keys = settle(keys, _mm512_shuffle_epi32::<0x4e>(keys), 0xcccc);
     settle(keys, _mm512_shuffle_epi32::<0xb1>(keys), 0xaaaa)
+}
+
+/// Words that hold keys, to the front of `kept`, and which they are; how many.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt,bmi1,bmi2")]
+pub(crate) fn words_with_keys(words: &Words, kept: &mut [u64], numbers: &mut [u16]) -> usize {
+    let (mut len, mut own) = (0, _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
+    for stride in words.as_chunks::<STRIDE>().0 {
+        let words = kernels::load_words(stride);
+        let some = _mm512_test_epi64_mask(words, words);
+        kernels::store_words(_mm512_maskz_compress_epi64(some, words), kept[len..].first_chunk_mut().expect("room"));
+        let which = _mm512_cvtepi64_epi16(_mm512_maskz_compress_epi64(some, own));
+        kernels::store(which, numbers[len..].first_chunk_mut().expect("room"));
+        len += some.count_ones() as usize;
+        own = _mm512_add_epi64(own, _mm512_set1_epi64(STRIDE as i64));
+    }
+    len
 }

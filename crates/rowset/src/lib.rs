@@ -37,6 +37,7 @@ mod mask;
 mod merge;
 mod ops;
 mod position;
+mod radix;
 mod repr;
 mod rowset;
 mod shift;

@@ -192,3 +192,26 @@ pub(super) fn take<K>(word: &mut u64, base: u64, out: &mut [K], key: &impl Fn(u6
         *word &= word.wrapping_sub(1);
     }
 }
+
+/// The ones of words none of which is 0, and which of a block `numbers` says; how many.
+pub(super) fn list_some(words: &[u64], numbers: &[u16], out: &mut [u16]) -> usize {
+    let mut len = 0;
+    for (&word, &number) in words.iter().zip(numbers) {
+        let (mut word, base) = (word, number * 64);
+        // A second step without a branch costs less than a wrong guess.
+        if let Some([one, other]) = out[len..].first_chunk_mut::<2>() {
+            *one = base + word.trailing_zeros() as u16;
+            len += 1;
+            word &= word - 1;
+            *other = base + (word.trailing_zeros() & 63) as u16;
+            len += usize::from(word != 0);
+            word &= word.wrapping_sub(1);
+        }
+        while word != 0 {
+            out[len] = base + word.trailing_zeros() as u16;
+            len += 1;
+            word &= word - 1;
+        }
+    }
+    len
+}

@@ -74,6 +74,18 @@ fn wide_and_plain_agree() {
             let mut short = vec![0; tally.keys as usize];
             assert_eq!(list_block(&left, &mut short), tally.keys as usize);
             assert!(short.iter().map(|&key| key as u64).eq(listed));
+            // Most words empty.
+            let few: Words = std::array::from_fn(|at| {
+                left[at]
+                    & right[(at * 7) % WORDS]
+                    & (right[at] << 13)
+                    & if at % 3 > 0 { 0 } else { 0x8000_0100_0001_0001 }
+            });
+            let count = few.iter().map(|word| word.count_ones() as usize).sum();
+            let (mut short, mut plain) = (vec![0; count], vec![0; count]);
+            assert_eq!(list_block(&few, &mut short), count);
+            list_body(&mut few[0].clone(), &mut &few[1..], &mut 0, &mut plain, |key| key as u16);
+            assert_eq!(short, plain);
         }
         let wide = select(&left, stream(seed), Room::new(MaybeUninit::uninit()));
         let mut next = stream(seed);

@@ -225,6 +225,16 @@ impl Entry for Block {
         self.keys.bytes()
     }
 
+    #[cfg(test)]
+    fn heap_at(&self) -> usize {
+        match &self.keys {
+            Container::Array(keys) => keys.as_ptr() as usize,
+            Container::Runs(runs) => runs.as_ptr() as usize,
+            Container::Bitmap(bitmap) => &raw const **bitmap as usize,
+            _ => 0,
+        }
+    }
+
     fn check(&self) -> Result<(), String> {
         if self.blocks == 0 || (self.blocks > 1 && !self.is_full()) || self.end() > 1 << 47 {
             return Err(format!("block {} stands for {} blocks", self.number, self.blocks));
