@@ -269,14 +269,14 @@ impl AsBlocks {
             self.number = low;
         }
         if low == high {
-            self.add_run(Run { first: low_of(span.first), last: low_of(span.last) });
+            self.add_run(Run::new(low_of(span.first), low_of(span.last)));
         } else {
             self.add_long(span, low, high);
         }
     }
 
     fn add_long(&mut self, span: Span, low: u64, high: u64) {
-        self.add_run(Run { first: low_of(span.first), last: TOP });
+        self.add_run(Run::new(low_of(span.first), TOP));
         self.seal();
         let full = if low_of(span.last) == TOP { high + 1 } else { high };
         if low + 1 < full {
@@ -284,7 +284,7 @@ impl AsBlocks {
         }
         if full == high {
             self.number = high;
-            self.add_run(Run { first: 0, last: low_of(span.last) });
+            self.add_run(Run::new(0, low_of(span.last)));
         }
     }
 

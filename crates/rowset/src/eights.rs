@@ -208,37 +208,3 @@ mod wide {
         len + more.len()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::kernels::{Op, merge_lists};
-    use crate::repr::lists;
-
-    #[test]
-    fn eights_and_ones_agree() {
-        let mut state = 3u64;
-        let mut random = |below: u64| {
-            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-            (state >> 33) % below
-        };
-        let (mut out, mut plain) = (Vec::new(), Vec::new());
-        for round in 0..4000 {
-            let (left_len, right_len) = (random(70), random(70) * (1 + round % 9));
-            let spread = [80, 700, 65_536][random(3) as usize];
-            let mut list = |len: u64| {
-                let mut keys: Vec<u16> = (0..len).map(|_| random(spread) as u16).collect();
-                // The ends of the range are where a sentinel would go wrong.
-                keys.extend([0, 1, u16::MAX - 1, u16::MAX].into_iter().filter(|_| random(4) == 0));
-                keys.sort_unstable();
-                keys.dedup();
-                keys
-            };
-            let (left, right) = (list(left_len), list(right_len));
-            for op in Op::ALL {
-                let len = merge_lists(op, &left, &right, &mut out);
-                let plain_len = lists::merge(op, &left, &right, &mut plain);
-                assert_eq!(out[..len], plain[..plain_len], "{op:?} of {left:?} and {right:?}");
-            }
-        }
-    }
-}

@@ -1,11 +1,13 @@
 //! 64-bit Roaring portable bytes, the format of deletion vectors, in and out.
 
+mod write;
+
+use self::write::Writer;
 use crate::build::Builder;
-use crate::kernels::{self, WORDS};
+use crate::kernels::{self, STRIDE};
+use crate::repr::Repr;
 use crate::repr::blocks::{Block, number_of};
 use crate::repr::container::Container;
-use crate::repr::container_ops::Walk;
-use crate::repr::runs::runs_of;
 use crate::{MAX_KEY, RowSet};
 
 /// Why bytes are not a row set in 64-bit Roaring portable form.
@@ -40,22 +42,12 @@ const NO_OFFSETS_BELOW: usize = 4;
 impl RowSet {
     /// The set in 64-bit Roaring portable form. It takes up to eight bytes for each 2^16 keys of a range.
     pub fn to_roaring(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(usize::try_from(self.roaring_bytes_at_most()).unwrap_or(8));
-        bytes.extend([0; 8]);
-        let mut maps = 0u64;
-        let mut map = Map::default();
-        for block in self.blocks() {
-            for number in block.number..block.end() {
-                if map.high != (number >> 16) as u32 {
-                    maps += map.write(&mut bytes);
-                    map.high = (number >> 16) as u32;
-                }
-                map.blocks.push((number as u16, block.keys.clone()));
-            }
+        let mut writer = Writer::new(self.0.entries());
+        match &self.0 {
+            Repr::Blocks(tree) => tree.iter().for_each(|block| writer.add_block(block)),
+            _ => self.spans().for_each(|span| writer.add_span(span)),
         }
-        maps += map.write(&mut bytes);
-        bytes[..8].copy_from_slice(&maps.to_le_bytes());
-        bytes
+        writer.finish()
     }
 
     /// How long these bytes are at most; found without writing them, which the widest ranges forbid.
@@ -96,54 +88,6 @@ impl RowSet {
     }
 }
 
-/// The containers of one map of 32 bits.
-#[derive(Default)]
-struct Map {
-    high: u32,
-    blocks: Vec<(u16, Container)>,
-}
-
-impl Map {
-    /// Appends the map, if there is anything in it, and empties it; how many maps that makes.
-    fn write(&mut self, bytes: &mut Vec<u8>) -> u64 {
-        if self.blocks.is_empty() {
-            return 0;
-        }
-        bytes.extend(self.high.to_le_bytes());
-        let start = bytes.len();
-        let runs: Vec<bool> = self.blocks.iter().map(|(_, keys)| is_smaller_as_runs(keys)).collect();
-        let count = self.blocks.len();
-        let with_runs = runs.contains(&true);
-        if with_runs {
-            bytes.extend((COOKIE_WITH_RUNS | (count as u32 - 1) << 16).to_le_bytes());
-            bytes.extend(
-                runs.chunks(8)
-                    .map(|eight| eight.iter().enumerate().fold(0, |byte, (bit, &run)| byte | u8::from(run) << bit)),
-            );
-        } else {
-            bytes.extend(COOKIE.to_le_bytes());
-            bytes.extend((count as u32).to_le_bytes());
-        }
-        for (number, keys) in &self.blocks {
-            bytes.extend(number.to_le_bytes());
-            bytes.extend(((keys.len() - 1) as u16).to_le_bytes());
-        }
-        let offsets = bytes.len();
-        let has_offsets = !with_runs || count >= NO_OFFSETS_BELOW;
-        if has_offsets {
-            bytes.resize(offsets + 4 * count, 0);
-        }
-        for (at, ((_, keys), run)) in self.blocks.drain(..).zip(runs).enumerate() {
-            if has_offsets {
-                let offset = (bytes.len() - start) as u32;
-                bytes[offsets + 4 * at..offsets + 4 * at + 4].copy_from_slice(&offset.to_le_bytes());
-            }
-            write_container(&keys, run, bytes);
-        }
-        1
-    }
-}
-
 /// Keys up to which a container without runs is a list.
 const LISTED_TO: u32 = 4096;
 
@@ -151,47 +95,8 @@ fn is_smaller_as_runs(keys: &Container) -> bool {
     let plain = if keys.len() <= LISTED_TO { 2 * keys.len() as usize } else { 8192 };
     match keys {
         Container::Full | Container::Range(..) => 6 < plain,
-        Container::Runs(runs) => 2 + 4 * runs.runs.len() < plain,
+        Container::Runs(runs) => 2 + 4 * runs.len() < plain,
         _ => false,
-    }
-}
-
-fn write_container(keys: &Container, as_runs: bool, bytes: &mut Vec<u8>) {
-    if as_runs {
-        let mut made = Vec::new();
-        let runs = runs_of(keys, &mut made);
-        bytes.extend((runs.len() as u16).to_le_bytes());
-        for run in runs {
-            bytes.extend(run.first.to_le_bytes());
-            bytes.extend((run.last - run.first).to_le_bytes());
-        }
-        return;
-    }
-    if keys.len() <= LISTED_TO {
-        match keys.listed() {
-            Some(keys) => {
-                let start = bytes.len();
-                bytes.resize(start + 2 * keys.len(), 0);
-                bytes[start..].as_chunks_mut().0.iter_mut().zip(keys).for_each(|(two, key)| *two = key.to_le_bytes());
-            }
-            None => Walk::new(keys, 0).for_each(|span| {
-                bytes.extend((span.first..=span.last).flat_map(|key| (key as u16).to_le_bytes()));
-            }),
-        }
-        return;
-    }
-    let start = bytes.len();
-    bytes.resize(start + 8 * WORDS, 0);
-    let eights = bytes[start..].as_chunks_mut().0;
-    match keys {
-        Container::Bitmap(bitmap) => {
-            eights.iter_mut().zip(&bitmap.words).for_each(|(eight, word)| *eight = word.to_le_bytes());
-        }
-        _ => {
-            let mut words = [0; WORDS];
-            keys.write_words(&mut words);
-            eights.iter_mut().zip(&words).for_each(|(eight, word)| *eight = word.to_le_bytes());
-        }
     }
 }
 
@@ -270,10 +175,8 @@ fn read_container(
         return Ok(());
     } else {
         let bytes = reader.take(8192)?;
-        let container = Container::from_filled(|words, before| {
-            words.iter_mut().zip(bytes.as_chunks::<8>().0).for_each(|(word, bytes)| *word = u64::from_le_bytes(*bytes));
-            kernels::tally(words, before)
-        });
+        let eights = bytes.as_chunks::<8>().0.as_chunks::<STRIDE>().0;
+        let container = Container::from_filled(|room| kernels::fill(room, |at| eights[at].map(u64::from_le_bytes)));
         found = container.as_ref().map_or(0, |keys| keys.len() as usize);
         if let Some(keys) = container {
             builder.push_block(Block::one(number_of(base), keys));

@@ -3,7 +3,7 @@
 use crate::build::Builder;
 use crate::repr::blocks::{BlockStream, number_of};
 use crate::repr::{ALWAYS_SPANS, BLOCKS_FROM, Repr};
-use crate::{MAX_KEY, RowSet, Span};
+use crate::{MAX_KEY, RowSet, Span, radix};
 
 impl RowSet {
     /// No keys.
@@ -52,7 +52,7 @@ impl RowSet {
     /// Keys in any order, duplicates and all.
     pub fn from_keys(mut keys: Vec<u64>) -> RowSet {
         if !keys.is_sorted_by(|left, right| left < right) {
-            keys.sort_unstable();
+            radix::sort(&mut keys);
             keys.dedup();
         }
         RowSet::from_sorted_keys(&keys)

@@ -1,188 +1,16 @@
-//! Words of 2^16 bits at a time. The same bodies compile twice, with and without wider
-//! instructions; the plain one is the oracle of the other.
+//! Words of 2^16 bits and lists of keys at a time: wider instructions where there are any. What they do is
+//! said in `plain`, their oracle.
 #![allow(unsafe_code)]
 
+mod plain;
+
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+
 #[cfg(target_arch = "x86_64")]
-use crate::eights;
+use crate::{eights, lanes};
 
-/// Words of a block's bitmap.
-pub(crate) const WORDS: usize = 1024;
-/// Words between two accumulated counts.
-pub(crate) const STRIDE: usize = 8;
-/// Accumulated counts of a bitmap.
-pub(crate) const STRIDES: usize = WORDS / STRIDE;
-
-pub(crate) type Words = [u64; WORDS];
-pub(crate) type Counts = [u16; STRIDES];
-
-/// What a bitmap holds: keys, and maximal runs of them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Tally {
-    pub(crate) keys: u32,
-    pub(crate) runs: u32,
-}
-
-/// An operation of set algebra.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Op {
-    Union,
-    Intersection,
-    Difference,
-    SymmetricDifference,
-}
-
-impl Op {
-    #[cfg(test)]
-    pub(crate) const ALL: [Op; 4] = [Op::Union, Op::Intersection, Op::Difference, Op::SymmetricDifference];
-
-    #[inline(always)]
-    pub(crate) fn words(self, left: u64, right: u64) -> u64 {
-        match self {
-            Op::Union => left | right,
-            Op::Intersection => left & right,
-            Op::Difference => left & !right,
-            Op::SymmetricDifference => left ^ right,
-        }
-    }
-
-    #[inline(always)]
-    pub(crate) fn keeps(self, left: bool, right: bool) -> bool {
-        self.words(left as u64, right as u64) & 1 == 1
-    }
-
-    pub(crate) fn keeps_left(self) -> bool {
-        self != Op::Intersection
-    }
-
-    pub(crate) fn keeps_right(self) -> bool {
-        matches!(self, Op::Union | Op::SymmetricDifference)
-    }
-}
-
-#[inline(always)]
-fn tally_body(words: &Words, before: &mut Counts) -> Tally {
-    let (mut keys, mut runs, mut carry) = (0u32, 0u32, 0u64);
-    for (at, stride) in words.as_chunks::<STRIDE>().0.iter().enumerate() {
-        before[at] = keys as u16;
-        for &word in stride {
-            keys += word.count_ones();
-            runs += (word & !(word << 1 | carry)).count_ones();
-            carry = word >> 63;
-        }
-    }
-    Tally { keys, runs }
-}
-
-#[inline(always)]
-fn combine_body(op: Op, left: &Words, right: &Words, out: &mut Words, before: &mut Counts) -> Tally {
-    match op {
-        Op::Union => left.iter().zip(right).zip(out.iter_mut()).for_each(|((l, r), out)| *out = l | r),
-        Op::Intersection => left.iter().zip(right).zip(out.iter_mut()).for_each(|((l, r), out)| *out = l & r),
-        Op::Difference => left.iter().zip(right).zip(out.iter_mut()).for_each(|((l, r), out)| *out = l & !r),
-        Op::SymmetricDifference => left.iter().zip(right).zip(out.iter_mut()).for_each(|((l, r), out)| *out = l ^ r),
-    }
-    tally_body(out, before)
-}
-
-/// Puts the low bits of `bits`, in order, where `mask` has ones.
-#[inline(always)]
-fn deposit_plain(mut bits: u64, mut mask: u64) -> u64 {
-    let mut out = 0;
-    while mask != 0 && bits != 0 {
-        let lowest = mask & mask.wrapping_neg();
-        if bits & 1 == 1 {
-            out |= lowest;
-        }
-        bits >>= 1;
-        mask ^= lowest;
-    }
-    out
-}
-
-#[inline(always)]
-fn select_body(mask: &Words, mut next: impl FnMut(u32) -> u64, out: &mut Words, deposit: impl Fn(u64, u64) -> u64) {
-    for (out, &word) in out.iter_mut().zip(mask) {
-        *out = if word == 0 { 0 } else { deposit(next(word.count_ones()), word) };
-    }
-}
-
-/// Index of the `nth` one of a word, counted from 0.
-#[inline(always)]
-fn select_in_word(mut word: u64, mut nth: u32) -> u32 {
-    let mut at = 0;
-    for half in [32, 16, 8] {
-        let low = (word & ((1 << half) - 1)).count_ones();
-        if nth >= low {
-            nth -= low;
-            word >>= half;
-            at += half;
-        }
-    }
-    for _ in 0..nth {
-        word &= word - 1;
-    }
-    at + word.trailing_zeros()
-}
-
-/// The `pos`-th one of the block, at or behind the start of `stride`.
-#[inline(always)]
-fn select_body_from(words: &Words, before: &Counts, stride: usize, pos: u32, within: impl Fn(u64, u32) -> u32) -> u16 {
-    let mut left = pos - before[stride] as u32;
-    for (at, &word) in words[stride * STRIDE..].iter().enumerate() {
-        let ones = word.count_ones();
-        if left < ones {
-            return ((stride * STRIDE + at) * 64) as u16 + within(word, left) as u16;
-        }
-        left -= ones;
-    }
-    unreachable!("the position lies in the block")
-}
-
-/// Takes ones off the word and those behind it, the first of which stands for `base`; how many.
-#[inline(always)]
-fn list_body<K: Copy>(
-    word: &mut u64,
-    rest: &mut &[u64],
-    base: &mut u64,
-    out: &mut [K],
-    key: impl Fn(u64) -> K,
-) -> usize {
-    let mut len = 0;
-    loop {
-        let count = word.count_ones() as usize;
-        let room = &mut out[len..];
-        // A few steps too many without a branch cost less than a wrong guess of how many.
-        if let (0..=2, Some(few)) = (count, room.first_chunk_mut::<2>()) {
-            take(word, *base, few, &key);
-            len += count;
-        } else if let (3..=8, Some(few)) = (count, room.first_chunk_mut::<8>()) {
-            take(word, *base, few, &key);
-            len += count;
-        } else if count == 64 && room.len() >= 64 {
-            room.iter_mut().zip(*base..*base + 64).for_each(|(out, at)| *out = key(at));
-            *word = 0;
-            len += 64;
-        } else {
-            let count = count.min(room.len());
-            take(word, *base, &mut room[..count], &key);
-            len += count;
-            if *word != 0 {
-                return len;
-            }
-        }
-        let Some((next, others)) = rest.split_first() else { return len };
-        (*word, *rest, *base) = (*next, others, *base + 64);
-    }
-}
-
-/// Takes as many ones off a word as there is room for; where there are fewer, the rest means nothing.
-#[inline(always)]
-fn take<K>(word: &mut u64, base: u64, out: &mut [K], key: &impl Fn(u64) -> K) {
-    for out in out {
-        *out = key(base + word.trailing_zeros() as u64);
-        *word &= word.wrapping_sub(1);
-    }
-}
+pub(crate) use self::plain::*;
 
 #[cfg(target_arch = "x86_64")]
 mod wide {
@@ -199,80 +27,87 @@ mod wide {
 
     /// Whether ones can be counted in eight words at a time.
     pub(super) fn wider_available() -> bool {
-        available() && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vpopcntdq")
+        available() && has_lanes() && is_x86_feature_detected!("avx512vpopcntdq")
     }
 
+    /// Fills a block with eights, and tallies them eight at a time.
     #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn load_eight(words: &[u64; STRIDE]) -> __m512i {
-        // SAFETY: the array is as long as the vector, and the load asks for no alignment.
-        unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn store_eight(vector: __m512i, words: &mut [u64; STRIDE]) {
-        // SAFETY: the array is as long as the vector, and the store asks for no alignment.
-        unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), vector) }
-    }
-
-    /// Tallies the eights of a block.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512vpopcntdq,popcnt")]
-    fn tally_eights(mut eight: impl FnMut(usize) -> __m512i, before: &mut Counts) -> Tally {
-        let (mut keys, mut runs) = (0u64, _mm512_setzero_si512());
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,avx512vpopcntdq,avx2,popcnt,bmi1,bmi2")]
+    pub(super) fn fill_vectors(room: &mut MaybeUninit<Bitmap>, mut stride: impl FnMut(usize) -> __m512i) -> Tally {
+        let (mut keys, mut runs) = (_mm_setzero_si128(), _mm512_setzero_si512());
         let mut front = _mm512_setzero_si512();
-        for (at, before) in before.iter_mut().enumerate() {
-            let words = eight(at);
-            *before = keys as u16;
-            keys += _mm512_reduce_add_epi64(_mm512_popcnt_epi64(words)) as u64;
-            // A run begins at a one with no one in front of it, in its word or at the end of the last.
-            let carried = _mm512_srli_epi64::<63>(_mm512_alignr_epi64::<7>(words, front));
-            let behind = _mm512_or_si512(_mm512_slli_epi64::<1>(words), carried);
-            runs = _mm512_add_epi64(runs, _mm512_popcnt_epi64(_mm512_andnot_si512(behind, words)));
-            front = words;
+        for eight in 0..STRIDES / STRIDE {
+            // Ones of four strides in one vector: 16 bits of each word for each of them.
+            let mut ones = [_mm512_setzero_si512(); 2];
+            for within in 0..STRIDE {
+                let at = eight * STRIDE + within;
+                let words = stride(at);
+                put_vector(room, at, words);
+                let count = _mm512_popcnt_epi64(words);
+                let half = &mut ones[within / 4];
+                *half = _mm512_or_si512(*half, _mm512_sllv_epi64(count, _mm512_set1_epi64(16 * (within as i64 % 4))));
+                // A run begins at a one with no one in front of it, in its word or at the end of the last.
+                let behind = _mm512_shldi_epi64::<1>(words, _mm512_alignr_epi64::<7>(words, front));
+                runs = _mm512_add_epi64(runs, _mm512_popcnt_epi64(_mm512_andnot_si512(behind, words)));
+                front = words;
+            }
+            let [low, high] = ones;
+            let sums = _mm512_add_epi64(_mm512_unpacklo_epi64(low, high), _mm512_unpackhi_epi64(low, high));
+            let sums = _mm512_add_epi64(sums, _mm512_shuffle_i64x2::<0x4e>(sums, sums));
+            let sums = _mm512_castsi512_si128(_mm512_add_epi64(sums, _mm512_shuffle_i64x2::<0xb1>(sums, sums)));
+            let upto = _mm_add_epi16(sums, _mm_slli_si128::<2>(sums));
+            let upto = _mm_add_epi16(upto, _mm_slli_si128::<4>(upto));
+            let upto = _mm_add_epi16(_mm_add_epi16(upto, _mm_slli_si128::<8>(upto)), keys);
+            let mut before = [0; STRIDE];
+            store(_mm_sub_epi16(upto, sums), &mut before);
+            put_counts(room, eight, before);
+            keys = _mm_shuffle_epi8(upto, _mm_set1_epi16(0x0f0e));
         }
-        Tally { keys: keys as u32, runs: _mm512_reduce_add_epi64(runs) as u32 }
+        let runs = _mm512_reduce_add_epi64(runs) as u32;
+        // All ones are 2^16 keys, of which 16 bits have no trace; they are one run.
+        let keys = _mm_extract_epi16::<0>(keys) as u32;
+        let keys = if keys == 0 && runs > 0 { 1 << 16 } else { keys };
+        put_len(room, keys);
+        Tally { keys, runs }
     }
 
-    #[target_feature(enable = "avx512f,avx512vpopcntdq,popcnt")]
-    pub(super) fn tally_wider(words: &Words, before: &mut Counts) -> Tally {
-        let eights = words.as_chunks::<STRIDE>().0;
-        tally_eights(|at| load_eight(&eights[at]), before)
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,avx512vpopcntdq,avx2,popcnt,bmi1,bmi2")]
+    pub(super) fn fill_wider(room: &mut MaybeUninit<Bitmap>, mut stride: impl FnMut(usize) -> [u64; STRIDE]) -> Tally {
+        fill_vectors(room, |at| load_words(&stride(at)))
     }
 
-    #[target_feature(enable = "avx512f,avx512vpopcntdq,popcnt")]
-    pub(super) fn combine_wider(op: Op, left: &Words, right: &Words, out: &mut Words, before: &mut Counts) -> Tally {
-        let (left, right) = (left.as_chunks::<STRIDE>().0, right.as_chunks::<STRIDE>().0);
-        let out = out.as_chunks_mut::<STRIDE>().0;
-        macro_rules! each {
-            ($with:expr) => {
-                tally_eights(
-                    |at| {
-                        let words = $with(load_eight(&left[at]), load_eight(&right[at]));
-                        store_eight(words, &mut out[at]);
-                        words
-                    },
-                    before,
-                )
-            };
-        }
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,avx512vpopcntdq,avx2,popcnt,bmi1,bmi2")]
+    pub(super) fn combine_wider(op: Op, left: &Words, right: &Words, room: &mut MaybeUninit<Bitmap>) -> Tally {
+        let (left, right) = (left.as_chunks().0, right.as_chunks().0);
+        let both = |at: usize| (load_words(&left[at]), load_words(&right[at]));
         match op {
-            Op::Union => each!(|l, r| _mm512_or_si512(l, r)),
-            Op::Intersection => each!(|l, r| _mm512_and_si512(l, r)),
-            Op::Difference => each!(|l, r| _mm512_andnot_si512(r, l)),
-            Op::SymmetricDifference => each!(|l, r| _mm512_xor_si512(l, r)),
+            Op::Union => fill_vectors(room, |at| {
+                let (left, right) = both(at);
+                _mm512_or_si512(left, right)
+            }),
+            Op::Intersection => fill_vectors(room, |at| {
+                let (left, right) = both(at);
+                _mm512_and_si512(left, right)
+            }),
+            Op::Difference => fill_vectors(room, |at| {
+                let (left, right) = both(at);
+                _mm512_andnot_si512(right, left)
+            }),
+            Op::SymmetricDifference => fill_vectors(room, |at| {
+                let (left, right) = both(at);
+                _mm512_xor_si512(left, right)
+            }),
         }
     }
 
     #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
-    pub(super) fn tally(words: &Words, before: &mut Counts) -> Tally {
-        tally_body(words, before)
+    pub(super) fn fill(room: &mut MaybeUninit<Bitmap>, stride: impl FnMut(usize) -> [u64; STRIDE]) -> Tally {
+        fill_body(room, stride)
     }
 
     #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
-    pub(super) fn combine(op: Op, left: &Words, right: &Words, out: &mut Words, before: &mut Counts) -> Tally {
-        combine_body(op, left, right, out, before)
+    pub(super) fn select(mask: &Words, mut next: impl FnMut(u32) -> u64, room: &mut MaybeUninit<Bitmap>) -> Tally {
+        fill_body(room, |at| selected(mask, at, &mut next, |bits, mask| _pdep_u64(bits, mask)))
     }
 
     #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
@@ -291,84 +126,276 @@ mod wide {
     pub(super) fn list_block(words: &Words, out: &mut [u16]) -> usize {
         list_body(&mut words[0].clone(), &mut &words[1..], &mut 0, out, |key| key as u16)
     }
+}
 
-    #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
-    pub(super) fn select(mask: &Words, next: impl FnMut(u32) -> u64, out: &mut Words) {
-        select_body(mask, next, out, |bits, mask| std::arch::x86_64::_pdep_u64(bits, mask));
+/// A vector out of an array of its size, and into one.
+#[cfg(target_arch = "x86_64")]
+macro_rules! moves {
+    ($($load:ident $store:ident $key:ty, $lanes:literal, $vector:ident, $feature:literal, $from:ident, $to:ident;)*) => {$(
+        #[inline]
+        #[target_feature(enable = $feature)]
+        pub(crate) fn $load(keys: &[$key; $lanes]) -> std::arch::x86_64::$vector {
+            // SAFETY: the array is as long as the vector, and the load asks for no alignment.
+            unsafe { std::arch::x86_64::$from(keys.as_ptr().cast()) }
+        }
+
+        #[inline]
+        #[target_feature(enable = $feature)]
+        pub(crate) fn $store(keys: std::arch::x86_64::$vector, into: &mut [$key; $lanes]) {
+            // SAFETY: the array is as long as the vector, and the store asks for no alignment.
+            unsafe { std::arch::x86_64::$to(into.as_mut_ptr().cast(), keys) }
+        }
+    )*};
+}
+
+#[cfg(target_arch = "x86_64")]
+moves! {
+    load store u16, 8, __m128i, "sse4.2", _mm_loadu_si128, _mm_storeu_si128;
+    load_shorts store_shorts u16, 32, __m512i, "avx512f", _mm512_loadu_si512, _mm512_storeu_si512;
+    load_words store_words u64, 8, __m512i, "avx512f", _mm512_loadu_si512, _mm512_storeu_si512;
+    load_ints store_ints u32, 16, __m512i, "avx512f", _mm512_loadu_si512, _mm512_storeu_si512;
+}
+
+/// The first keys of a list, and the highest number behind them where there are fewer than a vector's.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,bmi2")]
+pub(crate) fn load_few_shorts(keys: &[u16]) -> std::arch::x86_64::__m512i {
+    use std::arch::x86_64::*;
+    let there = _bzhi_u32(u32::MAX, keys.len().min(32) as u32);
+    // SAFETY: only lanes of keys that are there are read.
+    unsafe { _mm512_mask_loadu_epi16(_mm512_set1_epi16(-1), there, keys.as_ptr().cast()) }
+}
+
+/// The same for keys of 32 bits.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f,bmi2")]
+pub(crate) fn load_few_ints(keys: &[u32]) -> std::arch::x86_64::__m512i {
+    use std::arch::x86_64::*;
+    let there = _bzhi_u32(u32::MAX, keys.len().min(16) as u32) as u16;
+    // SAFETY: only lanes of keys that are there are read.
+    unsafe { _mm512_mask_loadu_epi32(_mm512_set1_epi32(-1), there, keys.as_ptr().cast()) }
+}
+
+/// Asks for keys that will be looked at soon.
+#[inline]
+pub(crate) fn ask_for(keys: &[u16]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in keys.chunks(32) {
+        // SAFETY: asking for memory reads none, and this is that of a list.
+        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(line.as_ptr().cast()) };
     }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = keys;
 }
 
-/// Eight keys of a list.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-#[target_feature(enable = "sse4.2")]
-pub(crate) fn load(keys: &[u16; 8]) -> std::arch::x86_64::__m128i {
-    // SAFETY: the array is as long as the vector, and the load asks for no alignment.
-    unsafe { std::arch::x86_64::_mm_loadu_si128(keys.as_ptr().cast()) }
+/// Appends keys as they lie in little-endian memory.
+pub(crate) fn append_shorts(keys: &[u16], bytes: &mut Vec<u8>) {
+    if cfg!(target_endian = "big") {
+        return bytes.extend(keys.iter().flat_map(|key| key.to_le_bytes()));
+    }
+    // SAFETY: the bytes of a list of numbers, all of which may be read as such.
+    bytes.extend_from_slice(unsafe { std::slice::from_raw_parts(keys.as_ptr().cast(), size_of_val(keys)) });
 }
 
-/// Eight keys into a list.
+/// The same for the words of a block.
+pub(crate) fn append_words(words: &Words, bytes: &mut Vec<u8>) {
+    if cfg!(target_endian = "big") {
+        return bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+    }
+    // SAFETY: the bytes of an array of numbers, all of which may be read as such.
+    bytes.extend_from_slice(unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) });
+}
+
+/// Whether lists are merged a vector of 512 bits at a time.
 #[cfg(target_arch = "x86_64")]
-#[inline]
-#[target_feature(enable = "sse4.2")]
-pub(crate) fn store(keys: std::arch::x86_64::__m128i, into: &mut [u16; 8]) {
-    // SAFETY: the array is as long as the vector, and the store asks for no alignment.
-    unsafe { std::arch::x86_64::_mm_storeu_si128(into.as_mut_ptr().cast(), keys) }
+fn has_lanes() -> bool {
+    is_x86_feature_detected!("avx512vbmi2")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("popcnt")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+}
+
+/// Room in `out` for so many lists of `room` keys.
+#[cfg(target_arch = "x86_64")]
+fn parts<K: Copy + Default>(out: &mut Vec<K>, parts: usize, room: usize) -> (&mut [K], &mut [K]) {
+    if out.len() < parts * room {
+        out.resize(parts * room, K::default());
+    }
+    out.split_at_mut(room)
 }
 
 /// `left op right` of two ascending lists, to the front of `out`, whose rest means nothing then; how many keys.
-pub(crate) fn merge_lists(op: Op, left: &[u16], right: &[u16], out: &mut Vec<u16>) -> usize {
+pub(crate) fn merge_shorts(op: Op, left: &[u16], right: &[u16], out: &mut Vec<u16>) -> usize {
+    merge_shorts_by(true, op, left, right, out)
+}
+
+/// The same, by lanes only if they are asked for.
+#[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
+fn merge_shorts_by(by_lanes: bool, op: Op, left: &[u16], right: &[u16], out: &mut Vec<u16>) -> usize {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("sse4.2") && is_x86_feature_detected!("popcnt") {
-        // One part for the result, one for the keys in either, one for those in both.
-        let room = left.len() + right.len() + eights::SLACK;
-        let parts = if op == Op::SymmetricDifference { 3 } else { 1 };
-        if out.len() < parts * room {
-            out.resize(parts * room, 0);
-        }
-        // SAFETY: the instructions they are compiled for were just found to be there.
-        return unsafe {
-            match op {
-                Op::Union => eights::union(left, right, out),
-                Op::Intersection => eights::intersection(left, right, out),
-                Op::Difference => eights::difference(left, right, out),
-                Op::SymmetricDifference => {
-                    let (out, rest) = out.split_at_mut(room);
-                    let (either, both) = rest.split_at_mut(room);
-                    let (either_len, both_len) =
-                        (eights::union(left, right, either), eights::intersection(left, right, both));
-                    eights::difference(&either[..either_len], &both[..both_len], out)
-                }
-            }
-        };
+    if by_lanes && has_lanes() {
+        let (out, spare) = parts(out, 2, left.len() + right.len() + lanes::SLACK);
+        // SAFETY: the instructions it is compiled for were just found to be there.
+        return unsafe { lanes::merge_shorts(op, left, right, out, spare) };
+    } else if is_x86_feature_detected!("sse4.2") && is_x86_feature_detected!("popcnt") {
+        // SAFETY: the instructions it is compiled for were just found to be there.
+        return unsafe { merge_by_eights(op, left, right, out) };
     }
     crate::repr::lists::merge(op, left, right, out)
 }
 
-/// Counts keys and runs of a block, and notes the counts accumulated in front of each stride.
-pub(crate) fn tally(words: &Words, before: &mut Counts) -> Tally {
-    #[cfg(target_arch = "x86_64")]
-    if wide::wider_available() {
-        // SAFETY: the instructions it is compiled for were just found to be there.
-        return unsafe { wide::tally_wider(words, before) };
-    } else if wide::available() {
-        // SAFETY: the instructions it is compiled for were just found to be there.
-        return unsafe { wide::tally(words, before) };
+/// One part for the result, one for the keys in either, one for those in both.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "sse4.2,popcnt")]
+fn merge_by_eights(op: Op, left: &[u16], right: &[u16], out: &mut Vec<u16>) -> usize {
+    let room = left.len() + right.len() + eights::SLACK;
+    let (out, rest) = parts(out, if op == Op::SymmetricDifference { 3 } else { 1 }, room);
+    match op {
+        Op::Union => eights::union(left, right, out),
+        Op::Intersection => eights::intersection(left, right, out),
+        Op::Difference => eights::difference(left, right, out),
+        Op::SymmetricDifference => {
+            let (either, both) = rest.split_at_mut(room);
+            let (either_len, both_len) = (eights::union(left, right, either), eights::intersection(left, right, both));
+            eights::difference(&either[..either_len], &both[..both_len], out)
+        }
     }
-    tally_body(words, before)
 }
 
-/// `left op right`, tallied.
-pub(crate) fn combine(op: Op, left: &Words, right: &Words, out: &mut Words, before: &mut Counts) -> Tally {
+/// `merge_shorts` of keys of 32 bits.
+pub(crate) fn merge_ints(op: Op, left: &[u32], right: &[u32], out: &mut Vec<u32>) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if has_lanes() {
+        let (out, spare) = parts(out, 2, left.len() + right.len() + lanes::SLACK);
+        // SAFETY: the instructions it is compiled for were just found to be there.
+        return unsafe { lanes::merge_ints(op, left, right, out, spare) };
+    }
+    crate::repr::lists::merge(op, left, right, out)
+}
+
+/// Room for a bitmap that may never have been written.
+pub(crate) type Room = Arc<MaybeUninit<Bitmap>>;
+
+/// A bitmap that was written whole, and nobody else holds.
+pub(crate) struct Filled {
+    room: Room,
+    pub(crate) tally: Tally,
+}
+
+impl Filled {
+    fn new(mut room: Room, fill: impl FnOnce(&mut MaybeUninit<Bitmap>) -> Tally) -> Filled {
+        let tally = fill(Arc::get_mut(&mut room).expect("room that nobody else holds"));
+        Filled { room, tally }
+    }
+
+    pub(crate) fn bitmap(&self) -> &Bitmap {
+        // SAFETY: every way of filling writes all words, all counts, and the length.
+        unsafe { self.room.assume_init_ref() }
+    }
+
+    pub(crate) fn keep(self) -> Arc<Bitmap> {
+        // SAFETY: as above.
+        unsafe { self.room.assume_init() }
+    }
+
+    /// The room, to be written over.
+    pub(crate) fn give_back(self) -> Room {
+        self.room
+    }
+}
+
+#[inline(always)]
+fn put_words(room: &mut MaybeUninit<Bitmap>, at: usize, words: [u64; STRIDE]) {
+    assert!(at < STRIDES, "a stride of the block");
+    // SAFETY: the eight words lie within those of the bitmap.
+    unsafe { (&raw mut (*room.as_mut_ptr()).words).cast::<[u64; STRIDE]>().add(at).write(words) };
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn put_vector(room: &mut MaybeUninit<Bitmap>, at: usize, words: std::arch::x86_64::__m512i) {
+    assert!(at < STRIDES, "a stride of the block");
+    // SAFETY: the eight words lie within those of the bitmap, and the store asks for no alignment.
+    unsafe {
+        std::arch::x86_64::_mm512_storeu_si512(
+            (&raw mut (*room.as_mut_ptr()).words).cast::<[u64; STRIDE]>().add(at).cast(),
+            words,
+        )
+    };
+}
+
+/// The counts in front of eight strides.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn put_counts(room: &mut MaybeUninit<Bitmap>, eight: usize, counts: [u16; STRIDE]) {
+    assert!(eight < STRIDES / STRIDE, "counts of the block");
+    // SAFETY: the eight counts lie within those of the bitmap.
+    unsafe { (&raw mut (*room.as_mut_ptr()).before).cast::<[u16; STRIDE]>().add(eight).write(counts) };
+}
+
+#[inline(always)]
+fn put_count(room: &mut MaybeUninit<Bitmap>, at: usize, count: u16) {
+    assert!(at < STRIDES, "a count of the block");
+    // SAFETY: the count lies within those of the bitmap.
+    unsafe { (&raw mut (*room.as_mut_ptr()).before).cast::<u16>().add(at).write(count) };
+}
+
+#[inline(always)]
+fn put_len(room: &mut MaybeUninit<Bitmap>, len: u32) {
+    // SAFETY: a field of the bitmap.
+    unsafe { (&raw mut (*room.as_mut_ptr()).len).write(len) };
+}
+
+#[inline(always)]
+fn fill_body(room: &mut MaybeUninit<Bitmap>, mut stride: impl FnMut(usize) -> [u64; STRIDE]) -> Tally {
+    let (mut keys, mut runs, mut carry) = (0u32, 0u32, 0u64);
+    for at in 0..STRIDES {
+        let words = stride(at);
+        put_words(room, at, words);
+        put_count(room, at, keys as u16);
+        for word in words {
+            keys += word.count_ones();
+            runs += (word & !(word << 1 | carry)).count_ones();
+            carry = word >> 63;
+        }
+    }
+    put_len(room, keys);
+    Tally { keys, runs }
+}
+
+/// A block of eights, the `at`-th of which is `stride(at)`.
+pub(crate) fn fill(room: Room, stride: impl FnMut(usize) -> [u64; STRIDE]) -> Filled {
+    Filled::new(room, |room| {
+        #[cfg(target_arch = "x86_64")]
+        if wide::wider_available() {
+            // SAFETY: the instructions it is compiled for were just found to be there.
+            return unsafe { wide::fill_wider(room, stride) };
+        } else if wide::available() {
+            // SAFETY: the instructions it is compiled for were just found to be there.
+            return unsafe { wide::fill(room, stride) };
+        }
+        fill_body(room, stride)
+    })
+}
+
+/// `left op right`.
+pub(crate) fn combine(op: Op, left: &Words, right: &Words, room: Room) -> Filled {
     #[cfg(target_arch = "x86_64")]
     if wide::wider_available() {
         // SAFETY: the instructions it is compiled for were just found to be there.
-        return unsafe { wide::combine_wider(op, left, right, out, before) };
-    } else if wide::available() {
-        // SAFETY: the instructions it is compiled for were just found to be there.
-        return unsafe { wide::combine(op, left, right, out, before) };
+        return Filled::new(room, |room| unsafe { wide::combine_wider(op, left, right, room) });
     }
-    combine_body(op, left, right, out, before)
+    match op {
+        Op::Union => fill(room, |at| combined(Op::Union, left, right, at)),
+        Op::Intersection => fill(room, |at| combined(Op::Intersection, left, right, at)),
+        Op::Difference => fill(room, |at| combined(Op::Difference, left, right, at)),
+        Op::SymmetricDifference => fill(room, |at| combined(Op::SymmetricDifference, left, right, at)),
+    }
 }
 
 /// The `pos`-th one of the block; `stride` is one whose count in front is not above `pos`.
@@ -393,10 +420,19 @@ pub(crate) fn list(word: &mut u64, rest: &mut &[u64], base: &mut u64, out: &mut 
     list_body(word, rest, base, out, |key| key)
 }
 
-/// Lists the ones of a block; how many.
+/// Fewer keys than this leave most words of a block empty.
+#[cfg(target_arch = "x86_64")]
+const SCATTERED: usize = WORDS;
+
+/// Lists the ones of a block, for which `out` has just the room; how many.
 pub(crate) fn list_block(words: &Words, out: &mut [u16]) -> usize {
     #[cfg(target_arch = "x86_64")]
-    if wide::available() {
+    if out.len() < SCATTERED && has_lanes() {
+        let (mut kept, mut numbers) = ([0; WORDS + STRIDE], [0; WORDS + STRIDE]);
+        // SAFETY: the instructions it is compiled for were just found to be there.
+        let count = unsafe { lanes::words_with_keys(words, &mut kept, &mut numbers) };
+        return list_some(&kept[..count], &numbers, out);
+    } else if wide::available() {
         // SAFETY: the instructions it is compiled for were just found to be there.
         return unsafe { wide::list_block(words, out) };
     }
@@ -405,13 +441,15 @@ pub(crate) fn list_block(words: &Words, out: &mut [u16]) -> usize {
 
 /// Of the ones of `mask` keeps the `i`-th where bit `i` of the stream is set; `next(n)` takes the
 /// stream's next `n` bits.
-pub(crate) fn select(mask: &Words, next: impl FnMut(u32) -> u64, out: &mut Words) {
-    #[cfg(target_arch = "x86_64")]
-    if wide::available() {
-        // SAFETY: the instructions it is compiled for were just found to be there.
-        return unsafe { wide::select(mask, next, out) };
-    }
-    select_body(mask, next, out, deposit_plain);
+pub(crate) fn select(mask: &Words, mut next: impl FnMut(u32) -> u64, room: Room) -> Filled {
+    Filled::new(room, |room| {
+        #[cfg(target_arch = "x86_64")]
+        if wide::available() {
+            // SAFETY: the instructions it is compiled for were just found to be there.
+            return unsafe { wide::select(mask, next, room) };
+        }
+        fill_body(room, |at| selected(mask, at, &mut next, deposit_plain))
+    })
 }
 
 #[cfg(test)]

@@ -4,5 +4,8 @@ mod algebra;
 mod edits;
 mod exchange;
 mod places;
+mod sharing;
 mod shifting;
 mod worlds;
+
+pub(crate) use worlds::Random;

@@ -32,10 +32,13 @@ mod from;
 mod in_place;
 mod iter;
 mod kernels;
+#[cfg(target_arch = "x86_64")]
+mod lanes;
 mod mask;
 mod merge;
 mod ops;
 mod position;
+mod radix;
 mod repr;
 mod rowset;
 mod shift;

@@ -1,7 +1,7 @@
 //! Bit masks to row sets and back, by words and runs, never by single bits.
 
 use crate::build::Builder;
-use crate::kernels::{self, WORDS, Words};
+use crate::kernels::{self, Filled, Room, STRIDE, WORDS};
 use crate::repr::Repr;
 use crate::repr::blocks::{Block, number_of};
 use crate::repr::container::Container;
@@ -103,21 +103,29 @@ impl Bits<'_> {
         }
     }
 
-    /// Fills a block of words with the bits from `at` on.
-    fn fill(&self, at: i64, words: &mut Words) {
+    /// A block of the bits from `at` on.
+    fn block(&self, at: i64, room: Room) -> Filled {
         let start = self.offset as i64 + at;
         let inside = at >= 0 && at + (1 << 16) <= self.len as i64;
-        let eights = inside.then(|| self.bytes.get(start as usize / 8..start as usize / 8 + 8 * WORDS + 1)).flatten();
-        let Some(eights) = eights else {
-            words.iter_mut().zip((at..).step_by(64)).for_each(|(word, at)| *word = self.word_around(at));
-            return;
-        };
         let shift = start % 8;
-        for ((word, eight), next) in words.iter_mut().zip(eights.as_chunks::<8>().0).zip(eights[8..].iter().step_by(8))
-        {
-            // Shifted in two steps, as one of 64 is none.
-            *word = u64::from_le_bytes(*eight) >> shift | (*next as u64) << 1 << (63 - shift);
+        let bytes = inside.then(|| &self.bytes[start as usize / 8..]);
+        if let Some(bytes) = bytes.filter(|bytes| shift == 0 && bytes.len() >= 8 * WORDS) {
+            let eights = bytes.as_chunks::<8>().0.as_chunks::<STRIDE>().0;
+            return kernels::fill(room, |at| eights[at].map(u64::from_le_bytes));
         }
+        // Words of a block and the one behind them, from which each takes its last bits.
+        if let Some(bytes) = bytes.filter(|bytes| bytes.len() >= 8 * WORDS + 8) {
+            let words = bytes.as_chunks::<8>().0;
+            return kernels::fill(room, |at| {
+                let own: &[[u8; 8]; STRIDE + 1] = words[at * STRIDE..].first_chunk().expect("nine words");
+                let own = own.map(u64::from_le_bytes);
+                // Shifted in two steps, as one of 64 is none.
+                std::array::from_fn(|word| own[word] >> shift | own[word + 1] << 1 << (63 - shift))
+            });
+        }
+        kernels::fill(room, |stride| {
+            std::array::from_fn(|word| self.word_around(at + ((stride * STRIDE + word) * 64) as i64))
+        })
     }
 
     /// Adds `first_key + i` for each set bit of `from .. from + len`.
@@ -128,10 +136,8 @@ impl Bits<'_> {
         }
         let part = Bits { bytes: self.bytes, offset: self.offset + from, len: len as usize };
         for number in number_of(first_key)..=number_of(first_key + (len - 1)) {
-            let keys = Container::from_filled(|words, before| {
-                part.fill((number << 16) as i64 - first_key as i64, words);
-                kernels::tally(words, before)
-            });
+            let at = (number << 16) as i64 - first_key as i64;
+            let keys = Container::from_filled(|room| part.block(at, room));
             if let Some(keys) = keys {
                 builder.push_block(Block::one(number, keys));
             }
@@ -230,10 +236,7 @@ fn select_block(block: &Block, bits: &Bits<'_>, from: usize, builder: &mut Build
                 at += count as usize;
                 bits.word(at - count as usize)
             };
-            let keys = Container::from_filled(|words, before| {
-                kernels::select(&bitmap.words, next, words);
-                kernels::tally(words, before)
-            });
+            let keys = Container::from_filled(|room| kernels::select(&bitmap.words, next, room));
             if let Some(keys) = keys {
                 builder.push_block(Block::one(block.number, keys));
             }

@@ -1,8 +1,7 @@
 //! Pieces by pieces: what only one side has is shared, the rest merged as lists of keys, or by the ends of ranges.
 
 use crate::build::Builder;
-use crate::kernels::Op;
-use crate::repr::lists;
+use crate::kernels::{Op, merge_ints};
 use crate::repr::spans::Chunk;
 use crate::repr::tree::{Entries, Entry, Tree};
 use crate::{MAX_KEY, RowSet, Span};
@@ -74,7 +73,7 @@ pub(crate) fn merge_pieces(op: Op, left: &Tree<Chunk>, right: &Tree<Chunk>) -> R
                 let end = l.last.min(r.last);
                 let base = l.first.min(r.first);
                 if end - base <= u32::MAX as u64 && left.list(end, base) && right.list(end, base) {
-                    let len = lists::merge(op, &left.keys, &right.keys, &mut merged);
+                    let len = merge_ints(op, &left.keys, &right.keys, &mut merged);
                     builder.push_offsets(base, &merged[..len]);
                 } else {
                     sweep(op, left.spans_to(end), right.spans_to(end), &mut builder);

@@ -1,5 +1,6 @@
 //! Set algebra: cut to where both sides meet, then entry by entry, the rest shared.
 
+use std::borrow::Cow;
 use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, BitXorAssign, Sub, SubAssign};
 
 use crate::build::Builder;
@@ -285,25 +286,25 @@ fn merge_blocks(op: Op, left: &RowSet, right: &RowSet) -> RowSet {
         (l, r) = match (l, r) {
             (None, None) => return builder.finish(),
             (Some(block), None) if op.keeps_left() => {
-                builder.push_block(block);
+                builder.push_block(block.into_owned());
                 (lefts.next(), None)
             }
             (None, Some(block)) if op.keeps_right() => {
-                builder.push_block(block);
+                builder.push_block(block.into_owned());
                 (None, rights.next())
             }
             (None, _) | (_, None) => return builder.finish(),
             (Some(left), Some(right)) if left.number < right.number => {
                 let (alone, rest) = cut(left, right.number);
                 if op.keeps_left() {
-                    builder.push_block(alone);
+                    builder.push_block(alone.into_owned());
                 }
                 (rest.or_else(|| lefts.next()), Some(right))
             }
             (Some(left), Some(right)) if right.number < left.number => {
                 let (alone, rest) = cut(right, left.number);
                 if op.keeps_right() {
-                    builder.push_block(alone);
+                    builder.push_block(alone.into_owned());
                 }
                 (Some(left), rest.or_else(|| rights.next()))
             }
@@ -311,7 +312,7 @@ fn merge_blocks(op: Op, left: &RowSet, right: &RowSet) -> RowSet {
                 let end = left.end().min(right.end());
                 let ((left, left_rest), (right, right_rest)) = (cut(left, end), cut(right, end));
                 if let Some(keys) = combine(op, &left.keys, &right.keys) {
-                    builder.push_block(Block { keys, ..left });
+                    builder.push_block(Block { keys, number: left.number, blocks: left.blocks });
                 }
                 (left_rest.or_else(|| lefts.next()), right_rest.or_else(|| rights.next()))
             }
@@ -320,11 +321,13 @@ fn merge_blocks(op: Op, left: &RowSet, right: &RowSet) -> RowSet {
 }
 
 /// The blocks below `number`, and the rest: only runs of full blocks have one.
-fn cut(block: Block, number: u64) -> (Block, Option<Block>) {
+#[inline]
+fn cut(block: Cow<'_, Block>, number: u64) -> (Cow<'_, Block>, Option<Cow<'_, Block>>) {
     if block.end() <= number {
         return (block, None);
     }
-    (Block::full(block.number, number - block.number), Some(Block::full(number, block.end() - number)))
+    let full = |from, end| Cow::Owned(Block::full(from, end - from));
+    (full(block.number, number), Some(full(number, block.end())))
 }
 
 fn all_within<E: Entry>(rows: &RowSet, tree: &Tree<E>) -> bool {

@@ -4,8 +4,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use croaring::{JvmLegacy, Portable, Treemap};
-use roaring::RoaringTreemap;
-use rowset::RowSet;
+use roaring::{RoaringBitmap, RoaringTreemap};
+use rowset::{Before, RowSet, Shift, Shifts, Span};
 
 /// A set of keys in order.
 pub trait Peer: Sized {
@@ -24,6 +24,18 @@ pub trait Peer: Sized {
     }
     /// Seconds a key, where ascending keys can be looked up together.
     fn positions(&self, _sorted: &[u64]) -> Option<f64> {
+        None
+    }
+    /// The keys at some positions, one behind the other.
+    fn slice(&self, from_pos: u64, len: u64) -> Self;
+    /// The upper half moved up.
+    fn shifted(&self, delta: u64) -> Self;
+    /// The ones of a mask, where that can be asked for.
+    fn of_mask(_bytes: &[u8]) -> Option<Self> {
+        None
+    }
+    /// The mask of the keys below `end`.
+    fn to_mask(&self, _end: u64) -> Option<Vec<u64>> {
         None
     }
     fn with(&self, keys: &[u64]) -> Self;
@@ -71,6 +83,24 @@ impl Peer for RowSet {
         black_box(self.positions_of(&keys));
         Some(start.elapsed().as_secs_f64() / sorted.len() as f64)
     }
+    fn slice(&self, from_pos: u64, len: u64) -> RowSet {
+        RowSet::slice(self, from_pos, len)
+    }
+    fn shifted(&self, delta: u64) -> RowSet {
+        let upper = RowSet::slice(self, self.len() / 2, self.len());
+        let (Some(first), Some(last)) = (upper.first(), upper.last()) else { return self.clone() };
+        let shift = Shift { first, last, delta: delta as i64 };
+        let shifts = Shifts::new(vec![shift], &Before(self.clone())).expect("there is room above");
+        let mut made = self.clone();
+        made.apply(&RowSet::new(), &shifts, &RowSet::new());
+        made
+    }
+    fn of_mask(bytes: &[u8]) -> Option<RowSet> {
+        Some(RowSet::from_mask(0, bytes, 0, 8 * bytes.len()))
+    }
+    fn to_mask(&self, end: u64) -> Option<Vec<u64>> {
+        Some(RowSet::to_mask(self, Span { first: 0, last: end - 1 }))
+    }
     fn with(&self, keys: &[u64]) -> RowSet {
         if let [key] = keys {
             let mut edited = self.clone();
@@ -117,6 +147,24 @@ impl Peer for RoaringTreemap {
     }
     fn sum(&self) -> u64 {
         self.iter().fold(0, u64::wrapping_add)
+    }
+    fn slice(&self, from_pos: u64, len: u64) -> RoaringTreemap {
+        let (first, last) = (self.select(from_pos).unwrap_or(0), self.select(from_pos + len - 1).unwrap_or(0));
+        let mut within = RoaringTreemap::new();
+        // A range further than this takes it minutes, and memory without end.
+        if last - first > 1 << 34 {
+            return self.iter().skip(from_pos as usize).take(len as usize).collect();
+        }
+        within.insert_range(first..=last);
+        self & within
+    }
+    fn shifted(&self, delta: u64) -> RoaringTreemap {
+        let half = self.len() / 2;
+        let moved = self.iter().enumerate().map(|(at, key)| if (at as u64) < half { key } else { key + delta });
+        RoaringTreemap::from_sorted_iter(moved).expect("ascending")
+    }
+    fn of_mask(bytes: &[u8]) -> Option<RoaringTreemap> {
+        Some(RoaringTreemap::from_bitmaps([(0, RoaringBitmap::from_lsb0_bytes(0, bytes))]))
     }
     fn with(&self, keys: &[u64]) -> RoaringTreemap {
         let mut edited = self.clone();
@@ -176,6 +224,22 @@ impl Peer for Treemap {
     fn sum(&self) -> u64 {
         self.iter().fold(0, u64::wrapping_add)
     }
+    fn slice(&self, from_pos: u64, len: u64) -> Treemap {
+        let (first, last) = (self.select(from_pos).unwrap_or(0), self.select(from_pos + len - 1).unwrap_or(0));
+        let mut within = Treemap::new();
+        if last - first > 1 << 34 {
+            return self.iter().skip(from_pos as usize).take(len as usize).collect();
+        }
+        within.add_range(first..=last);
+        self.and(&within)
+    }
+    fn shifted(&self, delta: u64) -> Treemap {
+        let half = self.cardinality() / 2;
+        let mut made: Treemap =
+            self.iter().enumerate().map(|(at, key)| if (at as u64) < half { key } else { key + delta }).collect();
+        made.run_optimize();
+        made
+    }
     fn with(&self, keys: &[u64]) -> Treemap {
         let mut edited = self.clone();
         edited.extend(keys.iter().copied());
@@ -221,6 +285,13 @@ impl Peer for Vec<u64> {
     }
     fn sum(&self) -> u64 {
         self.iter().copied().fold(0, u64::wrapping_add)
+    }
+    fn slice(&self, from_pos: u64, len: u64) -> Vec<u64> {
+        self[from_pos as usize..(from_pos + len) as usize].to_vec()
+    }
+    fn shifted(&self, delta: u64) -> Vec<u64> {
+        let (low, high) = self.split_at(self.len() / 2);
+        low.iter().copied().chain(high.iter().map(|key| key + delta)).collect()
     }
     fn with(&self, keys: &[u64]) -> Vec<u64> {
         let mut keys = keys.to_vec();

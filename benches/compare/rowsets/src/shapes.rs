@@ -25,16 +25,16 @@ impl Random {
 
 const KEYS: u64 = 1_000_000;
 
-fn dense(percent: u64, seed: u64) -> Vec<u64> {
+fn dense(count: u64, percent: u64, seed: u64) -> Vec<u64> {
     let mut random = Random::new(seed);
-    (0..KEYS * 100 / percent).filter(|_| random.below(100) < percent).collect()
+    (0..count * 100 / percent).filter(|_| random.below(100) < percent).collect()
 }
 
-fn clustered(seed: u64) -> Vec<u64> {
+fn clustered(count: u64, seed: u64) -> Vec<u64> {
     let mut random = Random::new(seed);
     let mut keys = Vec::new();
     let mut from = 0;
-    while keys.len() < KEYS as usize {
+    while keys.len() < count as usize {
         let len = 1 + random.below(2000);
         from += 1 + random.below(2000);
         keys.extend(from..from + len);
@@ -53,21 +53,38 @@ fn sparse(count: u64, below: u64, seed: u64) -> Vec<u64> {
 
 /// Every shape once.
 pub fn all() -> Vec<Shape> {
+    let mut shapes = of(KEYS);
+    let sparse = |seed| sparse(10 * KEYS, 1 << 40, seed);
+    shapes.push(Shape { name: "sparse, 10 million over 2^40", left: sparse(7), right: sparse(1_234_567) });
+    shapes
+}
+
+/// Every shape with ten million keys.
+pub fn large() -> Vec<Shape> {
+    of(10 * KEYS)
+}
+
+fn of(count: u64) -> Vec<Shape> {
     let shape = |name, made: &dyn Fn(u64) -> Vec<u64>| Shape { name, left: made(7), right: made(1_234_567) };
+    let (sparse_name, below) = match count {
+        KEYS => ("sparse, 1 million over 2^37", 1 << 37),
+        _ => ("sparse, 10 million over 2^40", 1 << 40),
+    };
     vec![
-        shape("one range", &|seed| (seed % 1000..KEYS).collect()),
-        shape("1 %", &|seed| dense(1, seed)),
-        shape("10 %", &|seed| dense(10, seed)),
-        shape("50 %", &|seed| dense(50, seed)),
-        shape("99 %", &|seed| dense(99, seed)),
-        shape("clustered", &clustered),
-        shape("sorted append", &|seed| (0..KEYS).filter(|key| key % 1000 != seed % 1000 || *key > KEYS / 2).collect()),
-        shape("sparse, 1 million over 2^37", &|seed| sparse(KEYS, 1 << 37, seed)),
-        shape("sparse, 10 million over 2^40", &|seed| sparse(10 * KEYS, 1 << 40, seed)),
-        shape("every other", &|seed| (0..KEYS).map(|key| key * 2 + seed % 2).collect()),
-        shape("full with holes", &|seed| (0..KEYS).filter(|key| key % 65_536 != seed % 65_536).collect()),
+        shape("one range", &|seed| (seed % 1000..count).collect()),
+        shape("1 %", &|seed| dense(count, 1, seed)),
+        shape("10 %", &|seed| dense(count, 10, seed)),
+        shape("50 %", &|seed| dense(count, 50, seed)),
+        shape("99 %", &|seed| dense(count, 99, seed)),
+        shape("clustered", &|seed| clustered(count, seed)),
+        shape("sorted append", &|seed| {
+            (0..count).filter(|key| key % 1000 != seed % 1000 || *key > count / 2).collect()
+        }),
+        shape(sparse_name, &|seed| sparse(count, below, seed)),
+        shape("every other", &|seed| (0..count).map(|key| key * 2 + seed % 2).collect()),
+        shape("full with holes", &|seed| (0..count).filter(|key| key % 65_536 != seed % 65_536).collect()),
         shape("far apart", &|seed| {
-            (0..1000u64).flat_map(|piece| (piece << 40) + seed % 7..(piece << 40) + 1000).collect()
+            (0..1000u64).flat_map(|piece| (piece << 40) + seed % 7..(piece << 40) + count / 1000).collect()
         }),
     ]
 }

@@ -60,17 +60,17 @@ pub(super) fn spans() -> impl Strategy<Value = Vec<Span>> {
 }
 
 /// A small plain generator, so that one seed makes a large shape cheaply.
-pub(super) struct Random(pub(super) u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    pub(super) fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    pub(super) fn within(&mut self, range: &std::ops::Range<u64>) -> u64 {
+    pub(crate) fn within(&mut self, range: &std::ops::Range<u64>) -> u64 {
         range.start + (self.next() >> 11) % (range.end - range.start)
     }
 }

@@ -1,5 +1,7 @@
 //! Blocks of 2^16 keys, a run of full ones as one entry.
 
+use std::borrow::Cow;
+
 use super::container::{Container, Run, TOP};
 use super::container_ops::{self, Walk, combine};
 use super::lists::gallop;
@@ -7,7 +9,7 @@ use super::part::Part;
 use super::tree::{Entries, Entry};
 use crate::Span;
 use crate::iter::Spans;
-use crate::kernels::Op;
+use crate::kernels::{self, Op};
 
 /// One block with at least one key, or a run of full blocks.
 #[derive(Clone)]
@@ -223,6 +225,16 @@ impl Entry for Block {
         self.keys.bytes()
     }
 
+    #[cfg(test)]
+    fn heap_at(&self) -> usize {
+        match &self.keys {
+            Container::Array(keys) => keys.as_ptr() as usize,
+            Container::Runs(runs) => runs.as_ptr() as usize,
+            Container::Bitmap(bitmap) => &raw const **bitmap as usize,
+            _ => 0,
+        }
+    }
+
     fn check(&self) -> Result<(), String> {
         if self.blocks == 0 || (self.blocks > 1 && !self.is_full()) || self.end() > 1 << 47 {
             return Err(format!("block {} stands for {} blocks", self.number, self.blocks));
@@ -291,13 +303,20 @@ impl<'a> BlockStream<'a> {
     }
 }
 
-impl Iterator for BlockStream<'_> {
-    type Item = Block;
+impl<'a> Iterator for BlockStream<'a> {
+    type Item = Cow<'a, Block>;
 
-    fn next(&mut self) -> Option<Block> {
+    #[inline]
+    fn next(&mut self) -> Option<Cow<'a, Block>> {
         match self {
-            BlockStream::Tree(entries) => entries.next().cloned(),
-            BlockStream::Gathered(gathering) => gathering.next_block(),
+            BlockStream::Tree(entries) => {
+                let block = entries.next().map(Cow::Borrowed);
+                if let Some(Block { keys: Container::Array(keys), .. }) = entries.peek() {
+                    kernels::ask_for(keys);
+                }
+                block
+            }
+            BlockStream::Gathered(gathering) => gathering.next_block().map(Cow::Owned),
         }
     }
 }
@@ -309,7 +328,7 @@ impl Gathering<'_> {
             Some(block) => match (&block.keys, self.rest.is_empty()) {
                 (Container::Range(first, last), true) => {
                     self.runs.clear();
-                    self.runs.push(Run { first: *first, last: *last });
+                    self.runs.push(Run::new(*first, *last));
                     block.number
                 }
                 _ => return Some(block),
@@ -321,12 +340,12 @@ impl Gathering<'_> {
         };
         while let Some(span) = self.spans.next_if(|span| number_of(span.first) == number) {
             if number_of(span.last) == number {
-                self.runs.push(Run { first: low_of(span.first), last: low_of(span.last) });
+                self.runs.push(Run::new(low_of(span.first), low_of(span.last)));
                 continue;
             }
             self.rest = Block::of_span(span);
             if self.rest[0].number == number && self.rest[0].blocks == 1 {
-                self.runs.push(Run { first: low_of(span.first), last: TOP });
+                self.runs.push(Run::new(low_of(span.first), TOP));
                 self.rest.remove(0);
             }
             self.rest.reverse();

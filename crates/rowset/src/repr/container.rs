@@ -5,7 +5,6 @@ mod bitmap;
 use std::sync::Arc;
 
 pub(crate) use self::bitmap::Bitmap;
-use super::container_ops::{first_bit_from, last_bit_to};
 use crate::kernels::{self, STRIDES, WORDS, Words};
 
 /// Highest low part of a key.
@@ -30,8 +29,9 @@ pub(crate) enum Container {
     Full,
     Range(u16, u16),
     Few(Few),
-    Array(Arc<Vec<u16>>),
-    Runs(Arc<Runs>),
+    Array(Arc<[u16]>),
+    /// With a gap between each two.
+    Runs(Arc<[Run]>),
     Bitmap(Arc<Bitmap>),
 }
 
@@ -59,42 +59,40 @@ impl Few {
 pub(crate) struct Run {
     pub(crate) first: u16,
     pub(crate) last: u16,
+    /// Keys in the runs in front of it; told only of the runs of a container.
+    before: u16,
 }
 
 impl Run {
+    #[inline]
+    pub(crate) const fn new(first: u16, last: u16) -> Run {
+        Run { first, last, before: 0 }
+    }
+
+    #[inline]
     pub(crate) fn len(&self) -> u32 {
         (self.last - self.first) as u32 + 1
     }
 }
 
-/// Runs with a gap between each two, and the keys in front of each.
-#[derive(Clone, Debug)]
-pub(crate) struct Runs {
-    pub(crate) runs: Vec<Run>,
-    before: Vec<u16>,
-    len: u32,
+/// Keys in front of each run are counted; how many keys there are.
+fn recount(runs: &mut [Run]) -> u32 {
+    let mut len = 0;
+    for run in runs {
+        run.before = len as u16;
+        len += run.len();
+    }
+    len
 }
 
-impl Runs {
-    fn new(runs: Vec<Run>) -> Runs {
-        let mut made = Runs { before: Vec::with_capacity(runs.len()), runs, len: 0 };
-        made.recount();
-        made
-    }
+/// How many keys counted runs hold.
+fn counted(runs: &[Run]) -> u32 {
+    runs.last().map_or(0, |run| run.before as u32 + run.len())
+}
 
-    fn recount(&mut self) {
-        self.before.clear();
-        self.len = 0;
-        for run in &self.runs {
-            self.before.push(self.len as u16);
-            self.len += run.len();
-        }
-    }
-
-    /// Index of the first run that does not end below the key.
-    fn at_or_after(&self, key: u16) -> usize {
-        self.runs.partition_point(|run| run.last < key)
-    }
+/// Index of the first run that does not end below the key.
+fn at_or_after(runs: &[Run], key: u16) -> usize {
+    runs.partition_point(|run| run.last < key)
 }
 
 impl Container {
@@ -108,19 +106,20 @@ impl Container {
         if len <= INLINE {
             return Some(Container::Few(Few::new(keys)));
         }
-        let gaps = keys[1..].iter().zip(keys).map(|(next, key)| u32::from(next - key != 1)).sum::<u32>() as usize;
+        // Less than 2^16 of them: sums of 16 bits, many at a time.
+        let gaps = keys[1..].iter().zip(keys).map(|(next, key)| u16::from(next - key != 1)).sum::<u16>() as usize;
         if 3 * (gaps + 1) < len && gaps < RUNS_MAX {
             let mut runs: Vec<Run> = Vec::with_capacity(gaps + 1);
             for &key in keys {
                 match runs.last_mut() {
                     Some(run) if run.last + 1 == key => run.last = key,
-                    _ => runs.push(Run { first: key, last: key }),
+                    _ => runs.push(Run::new(key, key)),
                 }
             }
-            return Some(Container::Runs(Arc::new(Runs::new(runs))));
+            return Some(Container::of_runs(&runs));
         }
         if len <= ARRAY_MAX {
-            return Some(Container::Array(Arc::new(keys.to_vec())));
+            return Some(Container::Array(Arc::from(keys)));
         }
         let mut words = [0; WORDS];
         keys.iter().for_each(|key| words[*key as usize / 64] |= 1 << (key % 64));
@@ -142,10 +141,10 @@ impl Container {
             return Some(Container::Few(Few { len: len as u8, keys }));
         }
         if 3 * runs.len() < len as usize && runs.len() <= RUNS_MAX {
-            return Some(Container::Runs(Arc::new(Runs::new(runs.to_vec()))));
+            return Some(Container::of_runs(runs));
         }
         if len as usize == runs.len() && runs.len() <= ARRAY_MAX {
-            return Some(Container::Array(Arc::new(runs.iter().map(|run| run.first).collect())));
+            return Some(Container::Array(runs.iter().map(|run| run.first).collect()));
         }
         if len as usize <= ARRAY_MAX {
             let mut keys = Vec::with_capacity(len as usize);
@@ -155,11 +154,26 @@ impl Container {
                     keys.extend(run.first + 1..=run.last);
                 }
             }
-            return Some(Container::Array(Arc::new(keys)));
+            return Some(Container::Array(Arc::from(keys)));
         }
         let mut words = [0; WORDS];
         runs.iter().for_each(|run| crate::mask::set_bits(&mut words, run.first as u64, run.last as u64));
         Container::from_words(&words)
+    }
+
+    /// Two runs or more, counted where they stay.
+    pub(super) fn of_runs(runs: &[Run]) -> Container {
+        let mut runs: Arc<[Run]> = Arc::from(runs);
+        recount(Arc::make_mut(&mut runs));
+        Container::Runs(runs)
+    }
+
+    /// Runs with a gap between each two, chosen already to be kept as such.
+    fn of_edited(runs: &[Run]) -> Container {
+        match runs {
+            [run] => Container::range(run.first, run.last),
+            _ => Container::of_runs(runs),
+        }
     }
 
     pub(crate) fn range(first: u16, last: u16) -> Container {
@@ -168,19 +182,16 @@ impl Container {
 
     /// The best form for the ones of these words.
     pub(crate) fn from_words(words: &Words) -> Option<Container> {
-        Container::from_filled(|own, before| {
-            own.copy_from_slice(words);
-            kernels::tally(own, before)
-        })
+        Container::from_filled(|room| kernels::fill(room, |at| words.as_chunks().0[at]))
     }
 
     pub(crate) fn len(&self) -> u32 {
         match self {
             Container::Full => 1 << 16,
-            Container::Range(first, last) => Run { first: *first, last: *last }.len(),
+            Container::Range(first, last) => Run::new(*first, *last).len(),
             Container::Few(few) => few.len as u32,
             Container::Array(keys) => keys.len() as u32,
-            Container::Runs(runs) => runs.len,
+            Container::Runs(runs) => counted(runs),
             Container::Bitmap(bitmap) => bitmap.len,
         }
     }
@@ -191,7 +202,7 @@ impl Container {
             Container::Full | Container::Range(..) => 1,
             Container::Few(few) => few.len as u64,
             Container::Array(keys) => keys.len() as u64,
-            Container::Runs(runs) => runs.runs.len() as u64,
+            Container::Runs(runs) => runs.len() as u64,
             Container::Bitmap(_) => 1024,
         }
     }
@@ -202,8 +213,9 @@ impl Container {
             Container::Range(first, _) => *first,
             Container::Few(few) => few.keys[0],
             Container::Array(keys) => keys[0],
-            Container::Runs(runs) => runs.runs[0].first,
-            Container::Bitmap(bitmap) => first_bit_from(&bitmap.words, 0).expect("a container holds a key"),
+            Container::Runs(runs) => runs[0].first,
+            // By the counts: there may be a thousand empty words in front.
+            Container::Bitmap(bitmap) => bitmap.at(0),
         }
     }
 
@@ -213,8 +225,8 @@ impl Container {
             Container::Range(_, last) => *last,
             Container::Few(few) => few.keys[few.len as usize - 1],
             Container::Array(keys) => keys[keys.len() - 1],
-            Container::Runs(runs) => runs.runs[runs.runs.len() - 1].last,
-            Container::Bitmap(bitmap) => last_bit_to(&bitmap.words, TOP).expect("a container holds a key"),
+            Container::Runs(runs) => runs[runs.len() - 1].last,
+            Container::Bitmap(bitmap) => bitmap.at(bitmap.len - 1),
         }
     }
 
@@ -224,7 +236,7 @@ impl Container {
             Container::Range(first, last) => *first <= key && key <= *last,
             Container::Few(few) => few.keys().contains(&key),
             Container::Array(keys) => keys.binary_search(&key).is_ok(),
-            Container::Runs(runs) => runs.runs.get(runs.at_or_after(key)).is_some_and(|run| run.first <= key),
+            Container::Runs(runs) => runs.get(at_or_after(runs, key)).is_some_and(|run| run.first <= key),
             Container::Bitmap(bitmap) => bitmap.has(key),
         }
     }
@@ -237,8 +249,8 @@ impl Container {
             Container::Few(few) => few.keys().iter().filter(|&&own| own < key).count() as u32,
             Container::Array(keys) => keys.partition_point(|&own| own < key) as u32,
             Container::Runs(runs) => {
-                let at = runs.at_or_after(key);
-                runs.runs.get(at).map_or(runs.len, |run| runs.before[at] as u32 + key.saturating_sub(run.first) as u32)
+                let next = runs.get(at_or_after(runs, key));
+                next.map_or_else(|| counted(runs), |run| run.before as u32 + key.saturating_sub(run.first) as u32)
             }
             Container::Bitmap(bitmap) => bitmap.rank(key),
         }
@@ -252,8 +264,8 @@ impl Container {
             Container::Few(few) => few.keys[pos as usize],
             Container::Array(keys) => keys[pos as usize],
             Container::Runs(runs) => {
-                let at = runs.before.partition_point(|&before| before as u32 <= pos) - 1;
-                runs.runs[at].first + (pos - runs.before[at] as u32) as u16
+                let run = runs[runs.partition_point(|run| run.before as u32 <= pos) - 1];
+                run.first + (pos - run.before as u32) as u16
             }
             Container::Bitmap(bitmap) => bitmap.at(pos),
         }
@@ -267,7 +279,7 @@ impl Container {
             Container::Few(few) => few.keys().iter().for_each(|key| words[*key as usize / 64] |= 1 << (key % 64)),
             Container::Array(keys) => keys.iter().for_each(|key| words[*key as usize / 64] |= 1 << (key % 64)),
             Container::Runs(runs) => {
-                runs.runs.iter().for_each(|run| crate::mask::set_bits(words, run.first as u64, run.last as u64));
+                runs.iter().for_each(|run| crate::mask::set_bits(words, run.first as u64, run.last as u64));
             }
             Container::Bitmap(bitmap) => words.copy_from_slice(&bitmap.words),
         }
@@ -294,18 +306,10 @@ impl Container {
                 }
             }
             Container::Array(keys) if keys.len() < ARRAY_MAX && (keys.len() < 64 || !keys.len().is_power_of_two()) => {
-                let keys = Arc::make_mut(keys);
                 let at = keys.partition_point(|&own| own < key);
-                keys.insert(at, key);
+                *keys = spliced(keys, at, 0, &[key]);
             }
-            Container::Runs(runs) if runs.runs.len() < RUNS_MAX => {
-                let runs = Arc::make_mut(runs);
-                insert_run_key(&mut runs.runs, key);
-                runs.recount();
-                if let [run] = runs.runs[..] {
-                    *self = Container::range(run.first, run.last);
-                }
-            }
+            Container::Runs(runs) if runs.len() < RUNS_MAX => *self = with_run_key(runs, key),
             Container::Range(_, last) if *last != TOP && *last + 1 == key => {
                 *self = Container::range(self.first(), key)
             }
@@ -328,17 +332,11 @@ impl Container {
         match self {
             Container::Bitmap(bitmap) if bitmap.len > BITMAP_MIN => Arc::make_mut(bitmap).flip(key),
             Container::Array(keys) if keys.len() > INLINE + 1 => {
-                let keys = Arc::make_mut(keys);
                 let at = keys.partition_point(|&own| own < key);
-                keys.remove(at);
+                *keys = spliced(keys, at, 1, &[]);
             }
-            Container::Runs(runs) if runs.runs.len() < RUNS_MAX && runs.len as usize > 3 * (runs.runs.len() + 2) => {
-                let runs = Arc::make_mut(runs);
-                remove_run_key(&mut runs.runs, key);
-                runs.recount();
-                if let [run] = runs.runs[..] {
-                    *self = Container::range(run.first, run.last);
-                }
+            Container::Runs(runs) if runs.len() < RUNS_MAX && counted(runs) as usize > 3 * (runs.len() + 2) => {
+                *self = without_run_key(runs, key);
             }
             _ => match super::container_ops::combine(kernels::Op::Difference, self, &Container::Range(key, key)) {
                 Some(without) => *self = without,
@@ -417,8 +415,8 @@ impl Container {
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Container::Full | Container::Range(..) | Container::Few(_) => 0,
-            Container::Array(keys) => 40 + 2 * keys.capacity(),
-            Container::Runs(runs) => 72 + 4 * runs.runs.capacity() + 2 * runs.before.capacity(),
+            Container::Array(keys) => 16 + size_of_val(&**keys),
+            Container::Runs(runs) => 16 + size_of_val(&**runs),
             Container::Bitmap(_) => 16 + size_of::<Bitmap>(),
         }
     }
@@ -438,10 +436,11 @@ impl Container {
                     .then_some("an array has the wrong size or is unsorted")
             }
             Container::Runs(runs) => {
-                let again = Runs::new(runs.runs.clone());
-                let apart = runs.runs.windows(2).all(|pair| (pair[0].last as u32) + 1 < pair[1].first as u32);
-                let ordered = runs.runs.iter().all(|run| run.first <= run.last);
-                (runs.runs.len() < 2 || !apart || !ordered || again.before != runs.before || again.len != runs.len)
+                let mut again = runs.to_vec();
+                recount(&mut again);
+                let apart = runs.windows(2).all(|pair| (pair[0].last as u32) + 1 < pair[1].first as u32);
+                let ordered = runs.iter().all(|run| run.first <= run.last);
+                (runs.len() < 2 || !apart || !ordered || again != runs[..])
                     .then_some("runs touch, are unsorted, or are miscounted")
             }
             Container::Bitmap(bitmap) => {
@@ -455,33 +454,24 @@ impl Container {
     }
 }
 
-fn insert_run_key(runs: &mut Vec<Run>, key: u16) {
-    let at = runs.partition_point(|run| run.last < key);
-    let below = at > 0 && runs[at - 1].last + 1 == key;
-    let above = at < runs.len() && key + 1 == runs[at].first;
-    match (below, above) {
-        (true, true) => {
-            runs[at - 1].last = runs[at].last;
-            runs.remove(at);
-        }
-        (true, false) => runs[at - 1].last = key,
-        (false, true) => runs[at].first = key,
-        (false, false) => runs.insert(at, Run { first: key, last: key }),
-    }
+/// A list with some of its items replaced, where it stays: one allocation of its own.
+fn spliced<T: Copy>(list: &[T], at: usize, gone: usize, with: &[T]) -> Arc<[T]> {
+    Arc::from([&list[..at], with, &list[at + gone..]].concat())
 }
 
-fn remove_run_key(runs: &mut Vec<Run>, key: u16) {
-    let at = runs.partition_point(|run| run.last < key);
+fn with_run_key(runs: &[Run], key: u16) -> Container {
+    let at = at_or_after(runs, key);
+    let below = at > 0 && runs[at - 1].last + 1 == key;
+    let above = at < runs.len() && key + 1 == runs[at].first;
+    let run = Run::new(if below { runs[at - 1].first } else { key }, if above { runs[at].last } else { key });
+    let from = at - usize::from(below);
+    Container::of_edited(&[&runs[..from], &[run], &runs[at + usize::from(above)..]].concat())
+}
+
+fn without_run_key(runs: &[Run], key: u16) -> Container {
+    let at = at_or_after(runs, key);
     let run = runs[at];
-    match (run.first == key, run.last == key) {
-        (true, true) => {
-            runs.remove(at);
-        }
-        (true, false) => runs[at].first = key + 1,
-        (false, true) => runs[at].last = key - 1,
-        (false, false) => {
-            runs[at].last = key - 1;
-            runs.insert(at + 1, Run { first: key + 1, last: run.last });
-        }
-    }
+    let below = (run.first < key).then(|| Run::new(run.first, key - 1));
+    let above = (key < run.last).then(|| Run::new(key + 1, run.last));
+    Container::of_edited(&[&runs[..at], below.as_slice(), above.as_slice(), &runs[at + 1..]].concat())
 }

@@ -36,8 +36,8 @@ pub(crate) fn combine(op: Op, left: &Container, right: &Container) -> Option<Con
             _ => SCRATCH.with_borrow_mut(|scratch| {
                 let (left, right) =
                     (runs::runs_of(left, &mut scratch.left_runs), runs::runs_of(right, &mut scratch.right_runs));
-                runs::merge(op, left, right, &mut scratch.runs);
-                Container::from_runs(&scratch.runs)
+                let len = runs::merge(op, left, right, &mut scratch.runs);
+                Container::from_runs(&scratch.runs[..len])
             }),
         },
     }
@@ -66,7 +66,7 @@ fn merged(op: Op, left: &[u16], right: &[u16]) -> Option<Container> {
     SCRATCH.with_borrow_mut(|scratch| {
         let len = match left.len() / LOPSIDED > right.len() || right.len() / LOPSIDED > left.len() {
             true => lists::merge(op, left, right, &mut scratch.keys),
-            false => kernels::merge_lists(op, left, right, &mut scratch.keys),
+            false => kernels::merge_shorts(op, left, right, &mut scratch.keys),
         };
         Container::from_keys(&scratch.keys[..len])
     })
@@ -111,7 +111,7 @@ fn combine_bitmap(op: Op, whole: &Container, bits: &Words, right: &Container) ->
 }
 
 fn combine_words(op: Op, left: &Words, right: &Words) -> Option<Container> {
-    Container::from_filled(|words, before| kernels::combine(op, left, right, words, before))
+    Container::from_filled(|room| kernels::combine(op, left, right, room))
 }
 
 /// The keys of the block that are not in the container.
@@ -121,9 +121,9 @@ pub(crate) fn complement(container: &Container) -> Option<Container> {
         Container::Bitmap(bits) => combine_words(Op::Difference, &[u64::MAX; WORDS], &bits.words),
         _ => {
             let (mut made, mut left) = (Vec::new(), Vec::new());
-            let whole = [Run { first: 0, last: TOP }];
-            runs::merge(Op::Difference, &whole, runs::runs_of(container, &mut made), &mut left);
-            Container::from_runs(&left)
+            let whole = [Run::new(0, TOP)];
+            let len = runs::merge(Op::Difference, &whole, runs::runs_of(container, &mut made), &mut left);
+            Container::from_runs(&left[..len])
         }
     }
 }
@@ -160,10 +160,10 @@ pub(crate) fn shift_up(container: &Container, up: u16) -> (Option<Container>, Op
     let (mut low, mut high) = (Vec::new(), Vec::new());
     for (first, last) in walk(container).map(|(first, last)| (first + up as u32, last + up as u32)) {
         if first <= TOP as u32 {
-            low.push(Run { first: first as u16, last: last.min(TOP as u32) as u16 });
+            low.push(Run::new(first as u16, last.min(TOP as u32) as u16));
         }
         if last > TOP as u32 {
-            high.push(Run { first: first.saturating_sub(1 << 16) as u16, last: (last - (1 << 16)) as u16 });
+            high.push(Run::new(first.saturating_sub(1 << 16) as u16, (last - (1 << 16)) as u16));
         }
     }
     (Container::from_runs(&low), Container::from_runs(&high))
@@ -234,7 +234,7 @@ impl<'a> Walk<'a> {
             Container::Range(first, last) => Kind::One(Some((*first as u64, *last as u64))),
             Container::Few(few) => Kind::Keys(few.keys().iter()),
             Container::Array(keys) => Kind::Keys(keys.iter()),
-            Container::Runs(runs) => Kind::Runs(runs.runs.iter()),
+            Container::Runs(runs) => Kind::Runs(runs.iter()),
             Container::Bitmap(bits) => Kind::Bits { words: &bits.words, from: Some(0), to: TOP },
         };
         Walk { base, kind }

@@ -14,6 +14,8 @@ pub(crate) mod span;
 pub(crate) mod spans;
 pub(crate) mod tree;
 
+use std::borrow::Cow;
+
 use crate::Span;
 use blocks::Block;
 use spans::Chunk;
@@ -82,5 +84,5 @@ pub(crate) fn pieces_of(tree: &Tree<Block>) -> Tree<Chunk> {
 
 /// Pieces as blocks.
 pub(crate) fn blocks_of(tree: &Tree<Chunk>) -> Tree<Block> {
-    Tree::build(blocks::BlockStream::gathered(crate::iter::Spans::of_pieces(tree)).collect())
+    Tree::build(blocks::BlockStream::gathered(crate::iter::Spans::of_pieces(tree)).map(Cow::into_owned).collect())
 }

@@ -39,8 +39,8 @@ impl<'a> Part<'a> {
             Container::Few(few) => listed(few.keys()),
             Container::Array(keys) => listed(keys),
             Container::Runs(runs) => {
-                let from = if low == 0 { 0 } else { runs.runs.partition_point(|run| run.last < low) };
-                Part::Runs { base, runs: &runs.runs[from..] }
+                let from = if low == 0 { 0 } else { runs.partition_point(|run| run.last < low) };
+                Part::Runs { base, runs: &runs[from..] }
             }
             Container::Bitmap(bits) => Part::of_words(&bits.words, base, low),
         }

@@ -1,64 +1,77 @@
 //! Two ascending lists of runs at a time, and lists as runs.
 
-use super::container::{Container, Run};
-use crate::kernels::Op;
+use std::cell::RefCell;
 
-/// `left op right`, each with a gap between its runs, and so the result.
-pub(crate) fn merge(op: Op, left: &[Run], right: &[Run], out: &mut Vec<Run>) {
-    out.clear();
+use super::container::{Container, Run};
+use crate::kernels::{Op, merge_shorts};
+
+/// `left op right`, each with a gap between its runs, and so the result, to the front of `out`; how many runs.
+pub(crate) fn merge(op: Op, left: &[Run], right: &[Run], out: &mut Vec<Run>) -> usize {
+    let room = left.len() + right.len() + 1;
+    if out.len() < room {
+        out.resize(room, Run::new(0, 0));
+    }
     match op {
         Op::Union => union(left, right, out),
         Op::Intersection => intersection(left, right, out),
         Op::Difference => difference(left, right, out),
-        Op::SymmetricDifference => {
-            let (mut either, mut both) = (Vec::new(), Vec::new());
-            union(left, right, &mut either);
-            intersection(left, right, &mut both);
-            difference(&either, &both, out);
+        Op::SymmetricDifference => symmetric_difference(left, right, out),
+    }
+}
+
+fn intersection(left: &[Run], right: &[Run], out: &mut [Run]) -> usize {
+    let (mut at, mut other, mut len) = (0, 0, 0);
+    while let (Some(l), Some(r)) = (left.get(at), right.get(other)) {
+        if l.last < r.first {
+            at += 1;
+        } else if r.last < l.first {
+            other += 1;
+        } else {
+            out[len] = Run::new(l.first.max(r.first), l.last.min(r.last));
+            len += 1;
+            if l.last < r.last {
+                at += 1;
+            } else {
+                other += 1;
+            }
         }
     }
+    len
 }
 
-fn intersection(left: &[Run], right: &[Run], out: &mut Vec<Run>) {
-    out.resize(left.len() + right.len(), Run { first: 0, last: 0 });
+fn union(left: &[Run], right: &[Run], out: &mut [Run]) -> usize {
     let (mut at, mut other, mut len) = (0, 0, 0);
-    while at < left.len() && other < right.len() {
-        let (l, r) = (left[at], right[other]);
-        let run = Run { first: l.first.max(r.first), last: l.last.min(r.last) };
-        out[len] = run;
-        len += usize::from(run.first <= run.last);
-        at += usize::from(l.last <= r.last);
-        other += usize::from(r.last <= l.last);
-    }
-    out.truncate(len);
-}
-
-fn union(left: &[Run], right: &[Run], out: &mut Vec<Run>) {
-    let Some(&first) = left.first().into_iter().chain(right.first()).min_by_key(|run| run.first) else { return };
-    out.resize(left.len() + right.len(), first);
-    out[0] = first;
-    let (mut at, mut other, mut len) = (0, 0, 0);
-    let mut open = first;
-    // Without a branch that could be guessed wrong: each run is written, over the open one if it joins it.
-    let mut push = |run: Run| {
-        let joins = run.first as u32 <= open.last as u32 + 1;
-        len += usize::from(!joins);
-        open = Run { first: if joins { open.first } else { run.first }, last: run.last.max(open.last) };
-        out[len] = open;
+    // The open run; in front of the first none, which nothing joins.
+    let (mut first, mut last) = (0, -2);
+    let mut push = |run: &Run| {
+        if run.first as i32 <= last + 1 {
+            last = last.max(run.last as i32);
+        } else {
+            out[len] = Run::new(first, last as u16);
+            len += usize::from(last >= 0);
+            (first, last) = (run.first, run.last as i32);
+        }
     };
-    while at < left.len() && other < right.len() {
-        let (l, r) = (left[at], right[other]);
-        let from_left = l.first <= r.first;
-        push(if from_left { l } else { r });
-        at += usize::from(from_left);
-        other += usize::from(!from_left);
+    while let (Some(l), Some(r)) = (left.get(at), right.get(other)) {
+        if l.first <= r.first {
+            push(l);
+            at += 1;
+        } else {
+            push(r);
+            other += 1;
+        }
     }
-    left[at..].iter().chain(&right[other..]).for_each(|&run| push(run));
-    out.truncate(len + 1);
+    left[at..].iter().chain(&right[other..]).for_each(push);
+    out[len] = Run::new(first, last as u16);
+    len + usize::from(last >= 0)
 }
 
-fn difference(left: &[Run], right: &[Run], out: &mut Vec<Run>) {
-    let mut other = 0;
+fn difference(left: &[Run], right: &[Run], out: &mut [Run]) -> usize {
+    let (mut other, mut len) = (0, 0);
+    let mut push = |first: u32, last: u16| {
+        out[len] = Run::new(first as u16, last);
+        len += 1;
+    };
     for run in left {
         // One past the top is a number too.
         let mut from = run.first as u32;
@@ -67,7 +80,7 @@ fn difference(left: &[Run], right: &[Run], out: &mut Vec<Run>) {
         }
         while let Some(gone) = right.get(other).filter(|gone| gone.first <= run.last) {
             if gone.first as u32 > from {
-                out.push(Run { first: from as u16, last: gone.first - 1 });
+                push(from, gone.first - 1);
             }
             from = gone.last as u32 + 1;
             if gone.last >= run.last {
@@ -76,15 +89,45 @@ fn difference(left: &[Run], right: &[Run], out: &mut Vec<Run>) {
             other += 1;
         }
         if from <= run.last as u32 {
-            out.push(Run { first: from as u16, last: run.last });
+            push(from, run.last);
         }
     }
+    len
+}
+
+/// Runs as the places where they begin and where what is behind them begins. One place is above every key: the end
+/// of a run at the top, which is left out.
+fn edges(runs: &[Run], out: &mut Vec<u16>) {
+    out.resize(2 * runs.len(), 0);
+    let pairs = out.as_chunks_mut::<2>().0;
+    pairs.iter_mut().zip(runs).for_each(|(pair, run)| *pair = [run.first, run.last.wrapping_add(1)]);
+    let open = runs.last().is_some_and(|run| run.last == u16::MAX);
+    out.truncate(out.len() - usize::from(open));
+}
+
+/// A key is in one of the two where an odd number of edges lies up to it: those that both have cancel out.
+fn symmetric_difference(left: &[Run], right: &[Run], out: &mut [Run]) -> usize {
+    EDGES.with_borrow_mut(|(lefts, rights, merged)| {
+        edges(left, lefts);
+        edges(right, rights);
+        let len = merge_shorts(Op::SymmetricDifference, lefts, rights, merged);
+        let (pairs, open) = merged[..len].as_chunks::<2>();
+        out.iter_mut().zip(pairs).for_each(|(out, &[first, end])| *out = Run::new(first, end - 1));
+        if let [first] = *open {
+            out[pairs.len()] = Run::new(first, u16::MAX);
+        }
+        pairs.len() + open.len()
+    })
+}
+
+thread_local! {
+    static EDGES: RefCell<(Vec<u16>, Vec<u16>, Vec<u16>)> = RefCell::default();
 }
 
 /// The runs of a container that is no bitmap; `made` is where they are put if it does not keep them.
 pub(crate) fn runs_of<'a>(container: &'a Container, made: &'a mut Vec<Run>) -> &'a [Run] {
     if let Container::Runs(runs) = container {
-        return &runs.runs;
+        return runs;
     }
     made.clear();
     match container.listed() {
@@ -92,11 +135,11 @@ pub(crate) fn runs_of<'a>(container: &'a Container, made: &'a mut Vec<Run>) -> &
             for &key in keys {
                 match made.last_mut() {
                     Some(run) if run.last + 1 == key => run.last = key,
-                    _ => made.push(Run { first: key, last: key }),
+                    _ => made.push(Run::new(key, key)),
                 }
             }
         }
-        None => made.push(Run { first: container.first(), last: container.last() }),
+        None => made.push(Run::new(container.first(), container.last())),
     }
     made
 }
@@ -112,7 +155,7 @@ mod tests {
             let key = at + (u16::MAX - 11);
             match made.last_mut() {
                 Some(Run { last, .. }) if *last + 1 == key => *last = key,
-                _ => made.push(Run { first: key, last: key }),
+                _ => made.push(Run::new(key, key)),
             }
         }
         made
@@ -125,9 +168,9 @@ mod tests {
         for (left_bits, left) in &sets {
             for (right_bits, right) in sets.iter().step_by(7) {
                 for op in Op::ALL {
-                    merge(op, left, right, &mut out);
+                    let len = merge(op, left, right, &mut out);
                     let bits = op.words(*left_bits as u64, *right_bits as u64) as u32;
-                    assert_eq!(out, runs(bits), "{left_bits:b} {op:?} {right_bits:b}");
+                    assert_eq!(out[..len], runs(bits), "{left_bits:b} {op:?} {right_bits:b}");
                 }
             }
         }

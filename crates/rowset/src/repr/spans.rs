@@ -377,6 +377,11 @@ impl Entry for Chunk {
             }
     }
 
+    #[cfg(test)]
+    fn heap_at(&self) -> usize {
+        &raw const *self.pieces as usize
+    }
+
     fn check(&self) -> Result<(), String> {
         let broken = match &*self.pieces {
             Pieces::Keys(keys) => keys.is_empty() || !keys.is_sorted_by(|a, b| a < b),

@@ -5,6 +5,8 @@
 
 mod edit;
 mod entries;
+#[cfg(test)]
+mod held;
 
 use std::sync::Arc;
 
@@ -57,6 +59,9 @@ pub(crate) trait Entry: Clone {
     /// Its keys within `first ..= last`, as none, one or a few entries.
     fn clip(&self, first: u64, last: u64) -> Vec<Self>;
     fn heap_bytes(&self) -> usize;
+    /// Where these bytes lie.
+    #[cfg(test)]
+    fn heap_at(&self) -> usize;
     fn check(&self) -> Result<(), String>;
     /// This and the entry behind it as one, if they should be one.
     fn merged(&self, next: &Self) -> Option<Self>;

@@ -3,21 +3,12 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use super::{ARRAY_MAX, Container, Few, INLINE, RUNS_MAX, Run, Runs, TOP};
-use crate::kernels::{self, Counts, STRIDE, STRIDES, Tally, WORDS, Words};
-use crate::repr::container_ops::{first_bit_from, last_bit_to, run_end};
-
-/// A bit a key, and the keys in front of every eighth word.
-#[derive(Clone, Debug)]
-pub(crate) struct Bitmap {
-    pub(crate) words: Words,
-    pub(super) before: Counts,
-    pub(super) len: u32,
-}
+use super::{ARRAY_MAX, Container, Few, INLINE, RUNS_MAX, Run, TOP};
+pub(crate) use crate::kernels::Bitmap;
+use crate::kernels::{self, Counts, Filled, Room, STRIDE, STRIDES, Tally, Words};
+use crate::repr::container_ops::{first_bit_from, last_bit_to};
 
 impl Bitmap {
-    const EMPTY: Bitmap = Bitmap { words: [0; WORDS], before: [0; STRIDES], len: 0 };
-
     pub(super) fn has(&self, key: u16) -> bool {
         self.words[key as usize / 64] >> (key % 64) & 1 == 1
     }
@@ -88,30 +79,27 @@ impl Bitmap {
 }
 
 impl Container {
-    /// The keys of a bitmap that `fill` writes and tallies. It is written where it stays, or used
-    /// again for the next one.
-    pub(crate) fn from_filled(fill: impl FnOnce(&mut Words, &mut Counts) -> Tally) -> Option<Container> {
-        let mut bitmap = SPARE.take().unwrap_or_else(|| Arc::new(Bitmap::EMPTY));
-        let own = Arc::make_mut(&mut bitmap);
-        let tally = fill(&mut own.words, &mut own.before);
-        own.len = tally.keys;
-        match smaller(&own.words, tally) {
+    /// The keys of a bitmap that `fill` writes. It is written where it stays, or used again for the next one.
+    pub(crate) fn from_filled(fill: impl FnOnce(Room) -> Filled) -> Option<Container> {
+        let filled = fill(SPARE.take().unwrap_or_else(Arc::new_uninit));
+        let bitmap = filled.bitmap();
+        match smaller(&bitmap.words, &bitmap.before, filled.tally) {
             Some(keys) => {
-                SPARE.set(Some(bitmap));
+                SPARE.set(Some(filled.give_back()));
                 keys
             }
-            None => Some(Container::Bitmap(bitmap)),
+            None => Some(Container::Bitmap(filled.keep())),
         }
     }
 }
 
 thread_local! {
     /// A bitmap that nobody else holds, to be written over.
-    static SPARE: Cell<Option<Arc<Bitmap>>> = const { Cell::new(None) };
+    static SPARE: Cell<Option<Room>> = const { Cell::new(None) };
 }
 
 /// What is better than a bitmap, if anything is: no container at all for no keys.
-fn smaller(words: &Words, tally: Tally) -> Option<Option<Container>> {
+fn smaller(words: &Words, before: &Counts, tally: Tally) -> Option<Option<Container>> {
     let Tally { keys, runs } = tally;
     if keys == 0 {
         return Some(None);
@@ -125,18 +113,39 @@ fn smaller(words: &Words, tally: Tally) -> Option<Option<Container>> {
         kernels::list_block(words, &mut list);
         return Some(Some(match list.len() {
             ..=INLINE => Container::Few(Few::new(&list)),
-            _ => Container::Array(Arc::new(list)),
+            _ => Container::Array(Arc::from(list)),
         }));
     }
     if runs as usize <= RUNS_MAX && 3 * runs < keys {
-        let mut list = Vec::with_capacity(runs as usize);
-        let mut from = Some(0);
-        while let Some(first) = from.and_then(|from| first_bit_from(words, from)) {
-            let last = run_end(words, first);
-            list.push(Run { first, last });
-            from = last.checked_add(1);
-        }
-        return Some(Some(Container::Runs(Arc::new(Runs::new(list)))));
+        return Some(Some(Container::of_runs(&runs_of(words, before, tally))));
     }
     None
+}
+
+/// The runs of a block. Eight words that are all ones, or all zeros, are passed over by their counts.
+fn runs_of(words: &Words, before: &Counts, tally: Tally) -> Vec<Run> {
+    let mut runs = Vec::with_capacity(tally.runs as usize);
+    let mut open: Option<u16> = None;
+    let ends = before[1..].iter().copied().chain([tally.keys as u16]);
+    for (at, (stride, (start, end))) in words.as_chunks::<STRIDE>().0.iter().zip(before.iter().zip(ends)).enumerate() {
+        let ones = end.wrapping_sub(*start) as usize;
+        if ones == if open.is_some() { 64 * STRIDE } else { 0 } {
+            continue;
+        }
+        for (word, &bits) in (at * STRIDE..).zip(stride) {
+            let base = (word * 64) as u16;
+            // Ones where a run begins, or where it has ended.
+            let mut edges = bits ^ (bits << 1 | u64::from(open.is_some()));
+            while edges != 0 {
+                let edge = base + edges.trailing_zeros() as u16;
+                edges &= edges - 1;
+                match open.take() {
+                    Some(first) => runs.push(Run::new(first, edge - 1)),
+                    None => open = Some(edge),
+                }
+            }
+        }
+    }
+    runs.extend(open.map(|first| Run::new(first, TOP)));
+    runs
 }

@@ -39,6 +39,11 @@ impl<'a, E: Entry> Entries<'a, E> {
         self.left
     }
 
+    /// The entry that comes next, where that is seen at once.
+    pub(crate) fn peek(&self) -> Option<&'a E> {
+        self.front.entries.get(self.front.at)
+    }
+
     /// The way to the last entry that has not come yet.
     fn path_back(&self) -> Path<'a, E> {
         let mut back = Path { above: Vec::new(), entries: &[], at: 0 };
