@@ -18,10 +18,12 @@ use crate::key_rows::KeyRows;
 use crate::update::ColumnSet;
 use crate::view::View;
 
-/// Rows one thread aggregates on its own while starting.
-const PART_ROWS: u64 = 1 << 18;
-/// Rows entered at once within a part: their slots stay in cache.
-const BATCH_ROWS: u64 = 1 << 14;
+/// Rows whose cells are read together while starting.
+const PART_ROWS: u64 = 1 << 16;
+/// Up to so many rows are one thread's work.
+const ALONE: u64 = 1 << 18;
+/// Rows entered at once within a part: their slots stay in cache, and no buffer is worth a page of its own.
+const BATCH_ROWS: u64 = 1 << 12;
 
 /// What an aggregation is made of.
 pub(crate) struct Maker {
@@ -67,7 +69,7 @@ impl Maker {
             groups.settle();
             Ok::<Groups, Error>(groups)
         };
-        let mut groups = crate::par::try_map(rows.len() > 2 * PART_ROWS, &shares, share)?.into_iter();
+        let mut groups = crate::par::try_map(rows.len() > ALONE, &shares, share)?.into_iter();
         let Some(mut first) = groups.next() else { return self.empty() };
         groups.try_for_each(|groups| first.merge(groups))?;
         Ok(first)
