@@ -36,7 +36,8 @@ impl Board {
     /// No groups; a group's words begin as these. They are followed by unused ones up to a size that
     /// fits into cache lines.
     pub(crate) fn new(mut fresh: Vec<u64>) -> Board {
-        let stride = if fresh.len() <= LINE { fresh.len().next_power_of_two() } else { fresh.len().next_multiple_of(LINE) };
+        let stride =
+            if fresh.len() <= LINE { fresh.len().next_power_of_two() } else { fresh.len().next_multiple_of(LINE) };
         fresh.resize(stride, 0);
         Board { words: Vec::new(), start: 0, fresh, slots: 0, bases: Vec::new() }
     }

@@ -17,6 +17,8 @@ mod extreme;
 mod fixed;
 mod groups;
 mod loading;
+#[cfg(test)]
+mod loading_tests;
 mod moments;
 mod state;
 mod sum;
