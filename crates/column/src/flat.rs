@@ -281,6 +281,18 @@ mod tests {
     }
 
     #[test]
+    fn one_array_is_picked_from_by_key() {
+        for first in [0, 1000] {
+            let column = FlatColumn::at_keys(vec![numbers(0..100)], first).unwrap();
+            let taken: ArrayRef = Arc::new(Int64Array::from(vec![Some(99), None, Some(0), Some(99)]));
+            assert_eq!(&column.take(&[first + 99, NO_ROW, first, first + 99]).unwrap(), &taken);
+            let outside: ArrayRef = Arc::new(Int64Array::from(vec![None, Some(5), None, None]));
+            let before = first.checked_sub(1).unwrap_or(NO_ROW);
+            assert_eq!(&column.take(&[first + 100, first + 5, before, NO_ROW]).unwrap(), &outside);
+        }
+    }
+
+    #[test]
     fn foreign_layouts_leave_as_they_came_and_read_as_canonical() {
         let text = |at: i64| format!("number {at} in a text that is long");
         let array: ArrayRef = Arc::new(StringArray::from_iter_values((0..100).map(text)));

@@ -26,12 +26,13 @@ const MOST: i32 = 959;
 /// How often the unit may change: values that lie too far apart for any are added as ever.
 const CHANGES: u32 = 16;
 
-/// The unit, and how full the words are.
+/// The unit, how full the words are, and room for a batch.
 #[derive(Default)]
 pub(crate) struct Fixed {
     units: Option<Units>,
     rows: usize,
     changes: u32,
+    apart: Option<Box<Apart>>,
 }
 
 #[derive(Clone, Copy)]
@@ -70,6 +71,12 @@ struct Apart {
     rest: [f64; BATCH],
 }
 
+impl Default for Apart {
+    fn default() -> Apart {
+        Apart { high: [0; BATCH], low: [0; BATCH], rest: [0.0; BATCH] }
+    }
+}
+
 impl Fixed {
     /// The cells of a batch enter their groups.
     pub(crate) fn add_batch(&mut self, lane: &mut Lane<'_>, batch: &Batch<'_>, sums: &mut ExactSums) {
@@ -83,19 +90,21 @@ impl Fixed {
         }
         self.rows += values.len();
         let units = *self.units.get_or_insert_with(|| fitting(values));
-        let mut apart = Apart { high: [0; BATCH], low: [0; BATCH], rest: [0.0; BATCH] };
-        if !take_apart(values, units, &mut apart) {
-            let odd = put_aside(slots, values, units, &mut apart, sums);
+        let mut room = self.apart.take().unwrap_or_default();
+        let apart = &mut *room;
+        let mut rescale = false;
+        if !take_apart(values, units, apart) {
+            let odd = put_aside(slots, values, units, apart, sums);
             // Most rows of this batch are of another size: so will be those to come.
-            if odd > values.len() / 4 && self.changes < CHANGES {
-                lane.add_two(&apart.high[..values.len()], &apart.low[..values.len()]);
-                self.settle(lane, sums);
-                self.changes += 1;
-                self.units = Some(fitting(values));
-                return;
-            }
+            rescale = odd > values.len() / 4 && self.changes < CHANGES;
         }
         lane.add_two(&apart.high[..values.len()], &apart.low[..values.len()]);
+        self.apart = Some(room);
+        if rescale {
+            self.settle(lane, sums);
+            self.changes += 1;
+            self.units = Some(fitting(values));
+        }
     }
 
     /// What stands in the words goes to `sums`; the words begin anew.

@@ -595,6 +595,38 @@ mod tests {
         );
     }
 
+    /// Tables that stand still are matched in batches, and their index is kept as it was found.
+    #[test]
+    fn tables_that_stand_still() -> Result<(), Error> {
+        let numbers = |cells: Vec<Option<i64>>| -> ArrayRef { Arc::new(arrow_array::Int64Array::from(cells)) };
+        let table = |columns: [(&str, Vec<Option<i64>>); 2]| {
+            let fields: Vec<Field> = columns.iter().map(|(name, _)| Field::new(*name, DataType::Int64, true)).collect();
+            let rows = columns[0].1.len() as u64;
+            let columns = columns.map(|(_, cells)| vec![numbers(cells)]);
+            crate::sources::from_chunks(Arc::new(Schema::new(fields)), columns.to_vec(), rows)
+        };
+        let keys = |row: i64| (row % 10 != 7).then_some(row % 300);
+        let left = table([("k", (0..9000).map(keys).collect()), ("l", (0..9000).map(Some).collect())])?;
+        let right_keys = (0..100).map(Some).chain([Some(40), None]).collect();
+        let right = table([("k", right_keys), ("r", (1000..1102).map(Some).collect())])?;
+        for (matches, of_40, nulls_equal) in [(Matches::First, 1040, false), (Matches::Last, 1100, true)] {
+            let joined = joined(&left, &right, &["k"], matches, nulls_equal)?;
+            let wanted = (0..9000).map(|row| match keys(row) {
+                None => nulls_equal.then_some(1101),
+                Some(40) => Some(of_40),
+                Some(key) => (key < 100).then_some(1000 + key),
+            });
+            let view = joined.view()?;
+            assert_eq!(&view.read(2, view.rows())?, &numbers(wanted.collect()));
+        }
+        let error = joined(&left, &right, &["k"], Matches::Error, false).err().expect("40 has two rows");
+        assert!(error.to_string().contains("the key (40) has several rows"), "{error}");
+        let others = table([("k", vec![Some(39), None, Some(500)]), ("l", vec![Some(1); 3])])?;
+        let view = joined(&others, &right, &["k"], Matches::Error, false)?.view()?;
+        assert_eq!(&view.read(2, view.rows())?, &numbers(vec![Some(1039), None, None]));
+        Ok(())
+    }
+
     #[test]
     fn law() {
         let (left, right) = (table_of("k:str v:int"), table_of("k:str w:int").rows(6));
