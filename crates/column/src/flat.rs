@@ -10,6 +10,7 @@ use arrow_select::interleave::interleave;
 use graph::{Moment, Moved};
 use rowset::RowSet;
 
+use crate::kernels::gather;
 use crate::{Chunk, Column, ColumnSource, Error, NO_ROW, kind};
 
 /// The share of an array from which on a read converts the whole of it, once.
@@ -89,6 +90,12 @@ impl Flat {
     /// The part that holds a position.
     fn part(&self, pos: usize) -> usize {
         self.parts.partition_point(|part| part.from <= pos) - 1
+    }
+
+    /// All cells in the type they are read in, if they lie in one array of it.
+    fn whole(&self) -> Option<&ArrayRef> {
+        let [part] = self.parts.as_slice() else { return None };
+        if self.stored == self.canonical { Some(&part.array) } else { part.converted.get() }
     }
 
     /// Positions of a span of keys; keys outside the column have none.
@@ -199,6 +206,15 @@ impl Column for FlatColumn {
 
     fn take(&self, keys: &[u64]) -> Result<Chunk, Error> {
         let flat = &*self.0;
+        if let Some(cells) = flat.whole() {
+            let (first, len) = (flat.first_key, flat.len as u64);
+            let outside = |key: u64| (key.wrapping_sub(first) >= len) & (key != NO_ROW);
+            if first == 0 && !keys.iter().fold(false, |any, key| any | outside(*key)) {
+                return gather(cells, keys);
+            }
+            let position = |key: &u64| if outside(*key) || *key == NO_ROW { NO_ROW } else { key - first };
+            return gather(cells, &keys.iter().map(position).collect::<Vec<_>>());
+        }
         let position = |key: u64| Some(key.wrapping_sub(flat.first_key) as usize);
         flat.gather(keys.iter().map(|&key| position(key).filter(|&pos| key != NO_ROW && pos < flat.len)))
     }
@@ -262,6 +278,18 @@ mod tests {
         assert_eq!(&column.take(&[1249, NO_ROW, 1000, 1249]).unwrap(), &taken);
         assert!(column.read(&RowSet::range(1240, 1250)).is_err());
         assert_eq!(column.read(&RowSet::new()).unwrap().len(), 0);
+    }
+
+    #[test]
+    fn one_array_is_picked_from_by_key() {
+        for first in [0, 1000] {
+            let column = FlatColumn::at_keys(vec![numbers(0..100)], first).unwrap();
+            let taken: ArrayRef = Arc::new(Int64Array::from(vec![Some(99), None, Some(0), Some(99)]));
+            assert_eq!(&column.take(&[first + 99, NO_ROW, first, first + 99]).unwrap(), &taken);
+            let outside: ArrayRef = Arc::new(Int64Array::from(vec![None, Some(5), None, None]));
+            let before = first.checked_sub(1).unwrap_or(NO_ROW);
+            assert_eq!(&column.take(&[first + 100, first + 5, before, NO_ROW]).unwrap(), &outside);
+        }
     }
 
     #[test]

@@ -10,18 +10,17 @@ use arrow_schema::DataType;
 use graph::{Moment, Moved};
 use rowset::RowSet;
 
-use crate::blocks::BlockColumn;
 use crate::{Chunk, Column, ColumnSource, Error, NO_ROW};
 
 /// An inner column under an index of inner keys; no inner key (null or [`NO_ROW`]) reads as null.
 pub struct RedirectColumn {
     inner: Arc<dyn ColumnSource>,
-    index: Arc<BlockColumn>,
+    index: Arc<dyn ColumnSource>,
 }
 
 impl RedirectColumn {
     /// Reads `inner` through `index`, a column of UInt64.
-    pub fn new(inner: Arc<dyn ColumnSource>, index: Arc<BlockColumn>) -> RedirectColumn {
+    pub fn new(inner: Arc<dyn ColumnSource>, index: Arc<dyn ColumnSource>) -> RedirectColumn {
         debug_assert_eq!(index.data_type(), &DataType::UInt64);
         RedirectColumn { inner, index }
     }
@@ -32,7 +31,7 @@ impl RedirectColumn {
     }
 
     /// The inner key of each outer key.
-    pub fn index(&self) -> &Arc<BlockColumn> {
+    pub fn index(&self) -> &Arc<dyn ColumnSource> {
         &self.index
     }
 }

@@ -15,6 +15,9 @@ use crate::view::View;
 
 /// Rows a thread evaluates at once: large enough to be worth a task, small enough to stay in cache.
 const SLICE_ROWS: usize = 1 << 16;
+/// The same of many rows that run through one pass that stays in cache by itself: eight-byte values
+/// of a slice fill two large pages.
+const LARGE_SLICE_ROWS: usize = 1 << 19;
 
 /// An expression bound to the columns of one table.
 pub struct Evaluator {
@@ -94,7 +97,10 @@ impl Evaluator {
 
     /// One value a row over cells that were read already (one chunk for each of `inputs`).
     pub fn on(&self, cells: &[Chunk], rows: &RowSet) -> Result<Chunk, Error> {
-        let mut pieces = self.pieces_on(cells, rows)?;
+        if let (Some(_), [cells]) = (self.plain, cells) {
+            return Ok(cells.clone());
+        }
+        let mut pieces = self.pieces_on(cells, rows, SLICE_ROWS)?;
         if pieces.len() == 1 {
             return Ok(pieces.remove(0));
         }
@@ -104,11 +110,13 @@ impl Evaluator {
 
     /// One value a row, in consecutive chunks.
     pub fn pieces(&self, view: &View, rows: &RowSet) -> Result<Vec<Chunk>, Error> {
-        self.pieces_on(&self.cells(view, rows)?, rows)
+        let large = rows.len() as usize >= 8 * LARGE_SLICE_ROWS && self.bound.is_one_pass();
+        let slice = if large { LARGE_SLICE_ROWS } else { SLICE_ROWS };
+        self.pieces_on(&self.cells(view, rows)?, rows, slice)
     }
 
-    fn pieces_on(&self, cells: &[Chunk], rows: &RowSet) -> Result<Vec<Chunk>, Error> {
-        self.split(cells, rows, |cells, len| self.bound.evaluate(cells, len))
+    fn pieces_on(&self, cells: &[Chunk], rows: &RowSet, slice: usize) -> Result<Vec<Chunk>, Error> {
+        self.split(cells, rows, slice, |cells, len| self.bound.evaluate(cells, len))
     }
 
     /// The rows for which it is true; null counts as false.
@@ -116,7 +124,8 @@ impl Evaluator {
         if rows.is_empty() {
             return Ok(RowSet::new());
         }
-        let masks = self.split(&self.cells(view, rows)?, rows, |cells, len| self.bound.evaluate_mask(cells, len))?;
+        let cells = self.cells(view, rows)?;
+        let masks = self.split(&cells, rows, SLICE_ROWS, |cells, len| self.bound.evaluate_mask(cells, len))?;
         if let [mask] = masks.as_slice() {
             return Ok(rows.select_mask(mask.values(), mask.offset()));
         }
@@ -143,17 +152,18 @@ impl Evaluator {
         &self,
         cells: &[Chunk],
         rows: &RowSet,
+        slice: usize,
         run: impl Fn(&[Chunk], usize) -> Result<R, formula::RowError> + Sync,
     ) -> Result<Vec<R>, Error> {
         let total = rows.len() as usize;
-        if total <= 2 * SLICE_ROWS {
+        if total <= 2 * slice {
             return Ok(vec![run(cells, total).map_err(|error| self.at_row(rows, 0, error))?]);
         }
-        let starts: Vec<usize> = (0..total).step_by(SLICE_ROWS).collect();
+        let starts: Vec<usize> = (0..total).step_by(slice).collect();
         // A function that keeps state sees its rows in order.
         let parallel = !self.bound.is_ordered();
         crate::par::try_map(parallel, &starts, |_, start| {
-            let len = SLICE_ROWS.min(total - start);
+            let len = slice.min(total - start);
             let cells: Vec<Chunk> = cells.iter().map(|chunk| chunk.slice(*start, len)).collect();
             run(&cells, len).map_err(|error| self.at_row(rows, *start, error))
         })

@@ -60,6 +60,12 @@ impl Bound {
         self.ordered
     }
 
+    /// Whether it is one pass over its columns, without chunks in between: rows enough for large pages
+    /// may then be evaluated at once.
+    pub fn is_one_pass(&self) -> bool {
+        matches!(self.plan.steps.as_slice(), [Step::Fused { .. }])
+    }
+
     /// The one value (an array of one row) that stands in every row, if the expression is constant.
     pub fn constant(&self) -> Option<&ArrayRef> {
         match &self.nodes[self.plan.root].op {

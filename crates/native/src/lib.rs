@@ -29,6 +29,9 @@ mod wait;
 
 use pyo3::prelude::*;
 
+#[global_allocator]
+static ALLOCATOR: column::LargePages = column::LargePages;
+
 #[pymodule]
 mod _native {
     #[pymodule_export]

@@ -67,11 +67,11 @@ fn choose<T: Native>(mask: &[u8; 64], a: In<'_, T>, b: In<'_, T>, out: &mut [T])
     let rows = out.iter_mut().zip(mask);
     match (a, b) {
         (In::Many(a), In::Many(b)) => {
-            rows.zip(a.iter().zip(b)).for_each(|((out, mask), (a, b))| *out = if *mask != 0 { *a } else { *b })
+            rows.zip(a.iter().zip(b)).for_each(|((out, mask), (a, b))| *out = a.if_or(*mask != 0, *b))
         }
-        (In::Many(a), In::One(b)) => rows.zip(a).for_each(|((out, mask), a)| *out = if *mask != 0 { *a } else { b }),
-        (In::One(a), In::Many(b)) => rows.zip(b).for_each(|((out, mask), b)| *out = if *mask != 0 { a } else { *b }),
-        (In::One(a), In::One(b)) => rows.for_each(|(out, mask)| *out = if *mask != 0 { a } else { b }),
+        (In::Many(a), In::One(b)) => rows.zip(a).for_each(|((out, mask), a)| *out = a.if_or(*mask != 0, b)),
+        (In::One(a), In::Many(b)) => rows.zip(b).for_each(|((out, mask), b)| *out = a.if_or(*mask != 0, *b)),
+        (In::One(a), In::One(b)) => rows.for_each(|(out, mask)| *out = a.if_or(*mask != 0, b)),
     }
 }
 

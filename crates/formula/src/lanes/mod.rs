@@ -144,10 +144,41 @@ macro_rules! lanes {
     };
 }
 
+/// A choice by masks: where a condition is as good as random a branch is guessed wrong too often.
+pub(crate) trait Choice: Sized {
+    /// `self` if the condition holds, else `other`.
+    fn if_or(self, condition: bool, other: Self) -> Self;
+}
+
+macro_rules! choices {
+    ($($native:ident by $bits:ident: $to_bits:expr, $from_bits:expr;)*) => {$(
+        impl Choice for $native {
+            #[inline(always)]
+            fn if_or(self, condition: bool, other: Self) -> Self {
+                let mask = $bits::default().wrapping_sub($bits::from(condition));
+                $from_bits(($to_bits(self) & mask) | ($to_bits(other) & !mask))
+            }
+        }
+    )*};
+}
+
+choices! {
+    i8 by i8: i8::from, i8::from;
+    i16 by i16: i16::from, i16::from;
+    i32 by i32: i32::from, i32::from;
+    i64 by i64: i64::from, i64::from;
+    u8 by u8: u8::from, u8::from;
+    u16 by u16: u16::from, u16::from;
+    u32 by u32: u32::from, u32::from;
+    u64 by u64: u64::from, u64::from;
+    f32 by u32: f32::to_bits, f32::from_bits;
+    f64 by u64: f64::to_bits, f64::from_bits;
+}
+
 lanes!(I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64);
 
 /// A Rust type that lanes hold.
-pub(crate) trait Native: Copy + Default + PartialEq + PartialOrd + 'static {
+pub(crate) trait Native: Choice + Copy + Default + PartialEq + PartialOrd + 'static {
     fn read(lane: LaneRef<'_>) -> &[Self];
     fn write(lane: LaneMut<'_>) -> &mut [Self];
 }

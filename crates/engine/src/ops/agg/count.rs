@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array};
+use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array};
+use arrow_buffer::BooleanBuffer;
 use column::Chunk;
 
-use super::state::{State, same, valid_cells};
+use super::board::Lane;
+use super::state::{Batch, State, add_counts, same, valid_cells};
 use crate::error::Error;
 
 /// A counter a group.
@@ -31,6 +33,23 @@ impl State for Count {
 
     fn values(&self, slots: &[u32]) -> Result<ArrayRef, Error> {
         Ok(Arc::new(Int64Array::from_iter_values(slots.iter().map(|slot| self.0[*slot as usize]))))
+    }
+
+    fn words(&self) -> Option<Vec<u64>> {
+        // Rows are counted on the board in any case; nulls are taken away as they come.
+        Some(Vec::new())
+    }
+
+    fn plain(&self, cells: &Chunk) -> Chunk {
+        Arc::new(BooleanArray::new(BooleanBuffer::new_unset(cells.len()), cells.logical_nulls()))
+    }
+
+    fn add_on(&mut self, _: &mut Lane<'_>, batch: &Batch<'_>) {
+        batch.each_null(|slot, _| self.0[slot as usize] -= 1);
+    }
+
+    fn settle(&mut self, _: &mut Lane<'_>, rows: &[i64]) {
+        add_counts(&mut self.0, rows);
     }
 
     fn merge(&mut self, other: Box<dyn State>, slots: &[u32]) {

@@ -10,7 +10,7 @@
 use std::collections::HashMap;
 
 /// Values at least this large are summed in their own scale, so that no partial sum overflows.
-const HUGE: f64 = f64::from_bits((1023 + 960) << 52);
+pub(super) const HUGE: f64 = f64::from_bits((1023 + 960) << 52);
 /// 2^-200 and back.
 const DOWN: f64 = f64::from_bits((1023 - 200) << 52);
 pub(crate) const UP: f64 = f64::from_bits((1023 + 200) << 52);
@@ -69,8 +69,9 @@ impl ExactSums {
         }
     }
 
+    /// Adds a value that is less than [`HUGE`], or a part of a sum of such.
     #[inline]
-    fn add_finite(&mut self, slot: u32, value: f64) {
+    pub(super) fn add_finite(&mut self, slot: u32, value: f64) {
         let at = slot as usize;
         let (high, error) = two_sum(self.high[at], value);
         let (low, lost) = two_sum(self.low[at], error);

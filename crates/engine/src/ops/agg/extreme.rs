@@ -7,13 +7,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Decimal128Type;
+use arrow_array::types::{Decimal128Type, Float64Type, Int64Type};
 use arrow_array::{Array, ArrayRef, BinaryViewArray, Decimal128Array, Float64Array, Int64Array, StringViewArray};
 use arrow_schema::DataType;
 use column::Chunk;
 use formula::Aggregate;
 
-use super::state::{State, floats, from_integers, integers, same, valid_cells};
+use super::board::{BATCH, Lane};
+use super::state::{Batch, State, floats, from_integers, integers, same, valid_cells};
 use crate::error::Error;
 
 /// The state for cells of this type.
@@ -41,6 +42,17 @@ trait Family: 'static {
     type Key: Ord + Clone + Send;
     /// Calls `each` for each cell that is not null; `None` for NaN.
     fn keys(slots: &[u32], cells: &Chunk, each: impl FnMut(u32, Option<Self::Key>));
+    /// For keys that are words: the cells as [`Family::words`] reads them.
+    fn plain(_: &Chunk) -> Option<Chunk> {
+        None
+    }
+    /// For keys that are words: those of a batch, `none` for cells without one; calls `odd` for each
+    /// cell whose key is `none`, and for NaN.
+    fn words(_: &Batch<'_>, _: &DataType, _: &mut [u64], _none: u64, _odd: impl FnMut(u32, Option<Self::Key>)) {}
+    /// The key that is this word.
+    fn of_word(_: u64) -> Option<Self::Key> {
+        None
+    }
     /// Cells of the output type; the outer `None` is null, the inner one NaN.
     fn cells(keys: Vec<Option<Option<Self::Key>>>, output: &DataType) -> Result<ArrayRef, Error>;
 }
@@ -59,6 +71,32 @@ impl Family for Floats {
             let value = values.values()[at];
             each(slot, (!value.is_nan()).then(|| order_key(value)));
         });
+    }
+
+    fn plain(cells: &Chunk) -> Option<Chunk> {
+        Some(Arc::new(floats(cells)))
+    }
+
+    fn words(batch: &Batch<'_>, _: &DataType, words: &mut [u64], none: u64, mut odd: impl FnMut(u32, Option<u64>)) {
+        let values = batch.values::<Float64Type>();
+        let mut nan = false;
+        for (word, value) in words.iter_mut().zip(values) {
+            *word = order_key(*value);
+            nan |= value.is_nan();
+        }
+        if nan {
+            for at in (0..words.len()).filter(|at| values[*at].is_nan()) {
+                words[at] = none;
+                if !batch.is_null(at) {
+                    odd(batch.slots[at], None);
+                }
+            }
+        }
+        batch.each_null(|_, at| words[at] = none);
+    }
+
+    fn of_word(word: u64) -> Option<u64> {
+        Some(word)
     }
 
     fn cells(keys: Vec<Option<Option<u64>>>, output: &DataType) -> Result<ArrayRef, Error> {
@@ -85,6 +123,28 @@ impl Family for Integers {
         let flip = sign_bit(cells.data_type());
         let values = integers(cells);
         valid_cells(slots, &values, |slot, at| each(slot, Some(values.values()[at] as u64 ^ flip)));
+    }
+
+    fn plain(cells: &Chunk) -> Option<Chunk> {
+        Some(Arc::new(integers(cells)))
+    }
+
+    fn words(batch: &Batch<'_>, of: &DataType, words: &mut [u64], none: u64, mut odd: impl FnMut(u32, Option<u64>)) {
+        let (flip, mut found) = (sign_bit(of), false);
+        for (word, value) in words.iter_mut().zip(batch.values::<Int64Type>()) {
+            *word = *value as u64 ^ flip;
+            found |= *word == none;
+        }
+        if found {
+            for at in (0..words.len()).filter(|at| words[*at] == none && !batch.is_null(*at)) {
+                odd(batch.slots[at], Some(none));
+            }
+        }
+        batch.each_null(|_, at| words[at] = none);
+    }
+
+    fn of_word(word: u64) -> Option<u64> {
+        Some(word)
     }
 
     fn cells(keys: Vec<Option<Option<u64>>>, output: &DataType) -> Result<ArrayRef, Error> {
@@ -152,6 +212,11 @@ impl<F: Family> Extreme<F> {
     fn new(output: DataType, greatest: bool, nan_wins: bool, retractable: bool) -> Extreme<F> {
         let groups = if retractable { Groups::All(Vec::new()) } else { Groups::Only(Vec::new()) };
         Extreme { groups, nans: HashMap::new(), output, greatest, nan_wins }
+    }
+
+    /// The word of a group without a key, which every key beats or is.
+    fn none(&self) -> u64 {
+        if self.greatest { 0 } else { u64::MAX }
     }
 
     fn note_nan(&mut self, slot: u32, times: i64) {
@@ -234,6 +299,37 @@ impl<F: Family> State for Extreme<F> {
 
     fn values(&self, slots: &[u32]) -> Result<ArrayRef, Error> {
         F::cells(slots.iter().map(|slot| self.value(*slot)).collect(), &self.output)
+    }
+
+    fn words(&self) -> Option<Vec<u64>> {
+        let on_board = F::of_word(0).is_some() && matches!(self.groups, Groups::Only(_));
+        on_board.then(|| vec![self.none()])
+    }
+
+    fn plain(&self, cells: &Chunk) -> Chunk {
+        F::plain(cells).unwrap_or_else(|| cells.clone())
+    }
+
+    fn add_on(&mut self, lane: &mut Lane<'_>, batch: &Batch<'_>) {
+        let (none, greatest) = (self.none(), self.greatest);
+        let mut words = [0; BATCH];
+        let words = &mut words[..batch.slots.len()];
+        let output = self.output.clone();
+        F::words(batch, &output, words, none, |slot, key| match key {
+            Some(key) => self.groups.enter(slot, key, 1, greatest),
+            None => self.note_nan(slot, 1),
+        });
+        lane.extreme(words, greatest);
+    }
+
+    fn settle(&mut self, lane: &mut Lane<'_>, rows: &[i64]) {
+        let none = self.none();
+        for slot in 0..rows.len() {
+            let word = lane.of(slot)[0];
+            if let Some(key) = F::of_word(word).filter(|_| word != none) {
+                self.groups.enter(slot as u32, key, 1, self.greatest);
+            }
+        }
     }
 
     fn merge(&mut self, other: Box<dyn State>, slots: &[u32]) {

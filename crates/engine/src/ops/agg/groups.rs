@@ -10,17 +10,20 @@ use formula::Aggregate;
 use rowset::{RowSet, Shifts};
 
 use super::Output;
-use super::state::{State, state_of};
+use super::loading::{Loading, Placed};
+use super::state::{add_counts, state_of};
 use crate::error::Error;
 use crate::expression::{Evaluator, evaluate_all};
 use crate::key_rows::KeyRows;
 use crate::update::ColumnSet;
 use crate::view::View;
 
-/// Rows one thread aggregates on its own while starting.
-const PART_ROWS: u64 = 1 << 18;
-/// Rows entered at once within a part: their slots stay in cache.
-const BATCH_ROWS: u64 = 1 << 14;
+/// Rows whose cells are read together while starting.
+const PART_ROWS: u64 = 1 << 16;
+/// Up to so many rows are one thread's work.
+const ALONE: u64 = 1 << 18;
+/// Rows entered at once within a part: their slots stay in cache, and no buffer is worth a page of its own.
+const BATCH_ROWS: u64 = 1 << 12;
 
 /// What an aggregation is made of.
 pub(crate) struct Maker {
@@ -44,9 +47,11 @@ pub(crate) struct Groups {
     table: Option<KeyTable>,
     counts: Vec<i64>,
     /// For each output the place of its input and its state; `len` and the picks have none.
-    states: Vec<Option<(usize, Box<dyn State>)>>,
+    states: Vec<Option<Placed>>,
     /// Which rows each group has, if an output asks for its first or last one.
     picks: Option<KeyRows>,
+    /// While many rows enter at once: what states keep meanwhile.
+    loading: Option<Loading>,
 }
 
 impl Maker {
@@ -59,10 +64,12 @@ impl Maker {
         let shares: Vec<&[RowSet]> = parts.chunks(parts.len().div_ceil(threads).max(1)).collect();
         let share = |_: usize, share: &&[RowSet]| {
             let mut groups = self.empty()?;
+            groups.load();
             share.iter().try_for_each(|part| self.enter_part(&mut groups, view, part))?;
+            groups.settle();
             Ok::<Groups, Error>(groups)
         };
-        let mut groups = crate::par::try_map(rows.len() > 2 * PART_ROWS, &shares, share)?.into_iter();
+        let mut groups = crate::par::try_map(rows.len() > ALONE, &shares, share)?.into_iter();
         let Some(mut first) = groups.next() else { return self.empty() };
         groups.try_for_each(|groups| first.merge(groups))?;
         Ok(first)
@@ -70,12 +77,17 @@ impl Maker {
 
     fn enter_part(&self, groups: &mut Groups, view: &View, part: &RowSet) -> Result<(), Error> {
         let cells = self.cells(view, part)?;
+        let plain = groups.loading.as_ref().map(|loading| loading.plain(&groups.states, &cells.inputs));
+        let plain = plain.unwrap_or_default();
         let mut slots = Vec::new();
         let mut from = 0;
         while from < part.len() {
             let len = BATCH_ROWS.min(part.len() - from);
             let rows = if groups.picks.is_some() { part.slice(from, len) } else { RowSet::new() };
             groups.enter(&cells.slice(from as usize, len as usize), &rows, &mut slots)?;
+            if let Some(loading) = &mut groups.loading {
+                loading.enter(&mut groups.states, &plain, from as usize, &slots);
+            }
             from += len;
         }
         Ok(())
@@ -94,6 +106,7 @@ impl Maker {
             counts: Vec::new(),
             states: self.outputs.iter().map(state).collect::<Result<_, Error>>()?,
             picks: self.outputs.iter().any(Output::is_pick).then(|| KeyRows::new(self.retractable)),
+            loading: None,
         })
     }
 
@@ -145,7 +158,7 @@ impl Cells {
 }
 
 impl Groups {
-    /// Rows enter; `slots` says which group each is in.
+    /// Rows enter; `slots` says which group each is in. What is loaded enters by [`Loading::enter`].
     pub(crate) fn enter(&mut self, cells: &Cells, rows: &RowSet, slots: &mut Vec<u32>) -> Result<(), Error> {
         match &mut self.table {
             Some(table) => table.insert(&cells.keys, slots, &mut Vec::new())?,
@@ -155,9 +168,14 @@ impl Groups {
             }
         }
         self.grow();
-        slots.iter().for_each(|slot| self.counts[*slot as usize] += 1);
-        for (input, state) in self.states.iter_mut().flatten() {
-            if let Some(cells) = &cells.inputs[*input] {
+        if self.loading.is_none() {
+            slots.iter().for_each(|slot| self.counts[*slot as usize] += 1);
+        }
+        for (at, state) in self.states.iter_mut().enumerate() {
+            let loads = self.loading.as_ref().is_some_and(|loading| loading.has(at));
+            if let Some((input, state)) = state.as_mut().filter(|_| !loads)
+                && let Some(cells) = &cells.inputs[*input]
+            {
                 state.add(slots, cells);
             }
         }
@@ -165,6 +183,18 @@ impl Groups {
             picks.enter(slots, rows);
         }
         Ok(())
+    }
+
+    /// From here on many rows enter, until [`Groups::settle`].
+    fn load(&mut self) {
+        self.loading = Some(Loading::new(&self.states));
+    }
+
+    fn settle(&mut self) {
+        if let Some(loading) = self.loading.take() {
+            let rows = loading.settle(&mut self.states);
+            add_counts(&mut self.counts, &rows);
+        }
     }
 
     /// Rows leave; says which group each was in.
@@ -218,6 +248,9 @@ impl Groups {
             return;
         }
         self.counts.resize(slots, 0);
+        if let Some(loading) = &mut self.loading {
+            loading.grow(slots);
+        }
         self.states.iter_mut().flatten().for_each(|(_, state)| state.grow(slots));
         if let Some(picks) = &mut self.picks {
             picks.grow(slots);

@@ -9,11 +9,16 @@
 //! blink table rows accumulate. Cost of an update: one probe a changed row, plus the aggregators;
 //! old values of removed and modified rows are taken away, a group is never read again.
 
+mod board;
 mod compose;
 mod count;
 mod exact;
 mod extreme;
+mod fixed;
 mod groups;
+mod loading;
+#[cfg(test)]
+mod loading_tests;
 mod moments;
 mod state;
 mod sum;

@@ -7,20 +7,24 @@ use arrow_array::{ArrayRef, Float64Array, Int64Array};
 use arrow_schema::DataType;
 use column::Chunk;
 
+use super::board::{BATCH, Lane};
 use super::exact::{ExactSums, UP, grow_expansion, rounded, two_product};
-use super::state::{State, floats, from_integers, integers, same, valid_cells};
+use super::fixed::{self, Fixed};
+use super::state::{Batch, State, add_counts, floats, from_integers, integers, same, valid_cells};
 use crate::error::Error;
 
 /// Mean of numbers (Float64), or of times.
 pub(crate) struct Mean {
     sums: Sums,
     counts: Vec<i64>,
+    /// Whether integers are unsigned.
+    unsigned: bool,
     output: DataType,
 }
 
 enum Sums {
     Integer(Vec<i128>),
-    Float(ExactSums),
+    Float(ExactSums, Fixed),
 }
 
 impl Mean {
@@ -33,8 +37,8 @@ impl Mean {
                 | DataType::Decimal128(..)
                 | DataType::Decimal256(..)
         );
-        let sums = if float { Sums::Float(ExactSums::default()) } else { Sums::Integer(Vec::new()) };
-        Mean { sums, counts: Vec::new(), output: output.clone() }
+        let sums = if float { Sums::Float(ExactSums::default(), Fixed::default()) } else { Sums::Integer(Vec::new()) };
+        Mean { sums, counts: Vec::new(), unsigned: *input == DataType::UInt64, output: output.clone() }
     }
 
     fn each(&mut self, slots: &[u32], cells: &Chunk, add: bool) {
@@ -42,7 +46,7 @@ impl Mean {
         let counts = &mut self.counts;
         match &mut self.sums {
             Sums::Integer(sums) => {
-                let unsigned = *cells.data_type() == DataType::UInt64;
+                let unsigned = self.unsigned;
                 let values = integers(cells);
                 valid_cells(slots, &values, |slot, at| {
                     let value = values.values()[at];
@@ -51,7 +55,7 @@ impl Mean {
                     counts[slot as usize] += sign;
                 });
             }
-            Sums::Float(sums) => {
+            Sums::Float(sums, _) => {
                 let values = floats(cells);
                 valid_cells(slots, &values, |slot, at| {
                     let value = values.values()[at];
@@ -72,7 +76,7 @@ impl State for Mean {
         self.counts.resize(slots, 0);
         match &mut self.sums {
             Sums::Integer(sums) => sums.resize(slots, 0),
-            Sums::Float(sums) => sums.grow(slots),
+            Sums::Float(sums, _) => sums.grow(slots),
         }
     }
 
@@ -88,7 +92,7 @@ impl State for Mean {
         self.counts[slot as usize] = 0;
         match &mut self.sums {
             Sums::Integer(sums) => sums[slot as usize] = 0,
-            Sums::Float(sums) => sums.reset(slot),
+            Sums::Float(sums, _) => sums.reset(slot),
         }
     }
 
@@ -104,11 +108,46 @@ impl State for Mean {
                 let mean = |slot: &u32| count(slot).map(|count| quotient(sums[*slot as usize], count));
                 Ok(Arc::new(slots.iter().map(mean).collect::<Float64Array>()))
             }
-            Sums::Float(sums) => {
+            Sums::Float(sums, _) => {
                 let mean = |slot: &u32| count(slot).map(|count| mean_of(sums, *slot, count));
                 Ok(Arc::new(slots.iter().map(mean).collect::<Float64Array>()))
             }
         }
+    }
+
+    fn words(&self) -> Option<Vec<u64>> {
+        Some(match self.sums {
+            Sums::Integer(_) => vec![0; 2],
+            Sums::Float(..) => vec![0; fixed::WORDS],
+        })
+    }
+
+    fn plain(&self, cells: &Chunk) -> Chunk {
+        match self.sums {
+            Sums::Integer(_) => Arc::new(integers(cells)),
+            Sums::Float(..) => Arc::new(floats(cells)),
+        }
+    }
+
+    fn add_on(&mut self, lane: &mut Lane<'_>, batch: &Batch<'_>) {
+        match &mut self.sums {
+            Sums::Integer(_) => lane.add_wide(batch.integers(&mut [0; BATCH]), self.unsigned),
+            Sums::Float(sums, fixed) => fixed.add_batch(lane, batch, sums),
+        }
+        batch.each_null(|slot, _| self.counts[slot as usize] -= 1);
+    }
+
+    fn settle(&mut self, lane: &mut Lane<'_>, rows: &[i64]) {
+        match &mut self.sums {
+            Sums::Integer(sums) => {
+                for (slot, sum) in sums.iter_mut().enumerate() {
+                    let words = lane.of(slot);
+                    *sum += i128::from(words[1] as i64) << 64 | i128::from(words[0]);
+                }
+            }
+            Sums::Float(sums, fixed) => fixed.settle(lane, sums),
+        }
+        add_counts(&mut self.counts, rows);
     }
 
     fn merge(&mut self, other: Box<dyn State>, slots: &[u32]) {
@@ -122,7 +161,7 @@ impl State for Mean {
                     own[*to as usize] += sum;
                 }
             }
-            (Sums::Float(own), Sums::Float(other)) => own.merge(&other, slots),
+            (Sums::Float(own, _), Sums::Float(other, _)) => own.merge(&other, slots),
             _ => unreachable!("states of one aggregator are of one kind"),
         }
     }

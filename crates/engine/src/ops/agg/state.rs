@@ -1,10 +1,13 @@
 //! What an aggregator keeps for each group, and the table of aggregators.
 
-use arrow_array::{Array, ArrayRef, Int64Array};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, Int64Array};
 use arrow_schema::DataType;
 use column::Chunk;
 use formula::Aggregate;
 
+use super::board::{BATCH, Lane};
 use super::count::Count;
 use super::extreme;
 use super::moments::{Mean, Spread};
@@ -24,10 +27,82 @@ pub(crate) trait State: Send {
     fn reset(&mut self, slot: u32);
     /// The result of each of these groups.
     fn values(&self, slots: &[u32]) -> Result<ArrayRef, Error>;
+    /// The words of a group on a [`Board`](super::board::Board), as they are at first, by which this
+    /// state takes in many rows fast. None: it takes no part, and adds as ever.
+    fn words(&self) -> Option<Vec<u64>> {
+        None
+    }
+    /// The cells in the form that `add_on` reads.
+    fn plain(&self, cells: &Chunk) -> Chunk {
+        cells.clone()
+    }
+    /// As `add`, on the state's words of the board; rows are counted there for all states together.
+    fn add_on(&mut self, _lane: &mut Lane<'_>, _batch: &Batch<'_>) {}
+    /// Takes over what stands on the board; so many rows came to each slot.
+    fn settle(&mut self, _lane: &mut Lane<'_>, _rows: &[i64]) {}
     /// Takes in another state of the same kind: its slot `i` is this one's `slots[i]`.
     fn merge(&mut self, other: Box<dyn State>, slots: &[u32]);
     /// For `merge`.
     fn into_any(self: Box<Self>) -> Box<dyn std::any::Any>;
+}
+
+/// A batch of cells that enter, in the form a state asked for.
+pub(crate) struct Batch<'a> {
+    pub(crate) slots: &'a [u32],
+    pub(crate) cells: &'a Chunk,
+    /// Which of the cells.
+    pub(crate) from: usize,
+}
+
+impl<'a> Batch<'a> {
+    /// The cells as they lie in memory, those that are null too.
+    pub(crate) fn values<T: ArrowPrimitiveType>(&self) -> &'a [T::Native] {
+        &self.cells.as_primitive::<T>().values()[self.from..self.from + self.slots.len()]
+    }
+
+    /// The cells as doubles, zero where they are null.
+    pub(crate) fn floats(&self, room: &'a mut [f64; BATCH]) -> &'a [f64] {
+        let values = self.values::<Float64Type>();
+        if !self.has_nulls() {
+            return values;
+        }
+        let room = &mut room[..values.len()];
+        room.copy_from_slice(values);
+        self.each_null(|_, at| room[at] = 0.0);
+        room
+    }
+
+    /// The cells as 64-bit integers, zero where they are null.
+    pub(crate) fn integers(&self, room: &'a mut [i64; BATCH]) -> &'a [i64] {
+        let values = self.values::<Int64Type>();
+        if !self.has_nulls() {
+            return values;
+        }
+        let room = &mut room[..values.len()];
+        room.copy_from_slice(values);
+        self.each_null(|_, at| room[at] = 0);
+        room
+    }
+
+    /// Calls `each` with slot and place of every cell that is null.
+    pub(crate) fn each_null(&self, mut each: impl FnMut(u32, usize)) {
+        let Some(nulls) = self.cells.nulls().filter(|nulls| nulls.null_count() > 0) else { return };
+        for (at, slot) in self.slots.iter().enumerate() {
+            if nulls.is_null(self.from + at) {
+                each(*slot, at);
+            }
+        }
+    }
+
+    /// Whether the cell is null.
+    pub(crate) fn is_null(&self, at: usize) -> bool {
+        self.cells.is_null(self.from + at)
+    }
+
+    /// Whether some cell of the chunk is null.
+    pub(crate) fn has_nulls(&self) -> bool {
+        self.cells.null_count() > 0
+    }
 }
 
 /// The state of an aggregator over cells of this type. `retractable`: whether cells may leave.
@@ -54,6 +129,11 @@ pub(crate) fn same<S: 'static>(other: Box<dyn State>) -> Box<S> {
     other.into_any().downcast().expect("states of one aggregator are of one kind")
 }
 
+/// Adds the rows that came to each slot.
+pub(crate) fn add_counts(counts: &mut [i64], rows: &[i64]) {
+    counts.iter_mut().zip(rows).for_each(|(count, rows)| *count += rows);
+}
+
 /// Runs `each` on the slots and positions of cells that are not null.
 #[inline]
 pub(crate) fn valid_cells(slots: &[u32], cells: &dyn Array, mut each: impl FnMut(u32, usize)) {
@@ -65,8 +145,6 @@ pub(crate) fn valid_cells(slots: &[u32], cells: &dyn Array, mut each: impl FnMut
 
 /// Numbers as `f64`, whatever they are stored as.
 pub(crate) fn floats(cells: &Chunk) -> arrow_array::Float64Array {
-    use arrow_array::cast::AsArray;
-    use arrow_array::types::Float64Type;
     if let Some(floats) = cells.as_primitive_opt::<Float64Type>() {
         return floats.clone();
     }
@@ -76,8 +154,7 @@ pub(crate) fn floats(cells: &Chunk) -> arrow_array::Float64Array {
 
 /// Integers, times and booleans as `i64`, unsigned ones as their bits.
 pub(crate) fn integers(cells: &Chunk) -> Int64Array {
-    use arrow_array::cast::AsArray;
-    use arrow_array::types::{Int64Type, UInt64Type};
+    use arrow_array::types::UInt64Type;
     match cells.data_type() {
         DataType::Int64 => cells.as_primitive::<Int64Type>().clone(),
         DataType::UInt64 => cells.as_primitive::<UInt64Type>().unary(|value| value as i64),

@@ -8,8 +8,10 @@ use arrow_array::{ArrayRef, Decimal128Array, Float64Array, Int64Array};
 use arrow_schema::DataType;
 use column::Chunk;
 
+use super::board::{BATCH, Lane};
 use super::exact::ExactSums;
-use super::state::{State, floats, from_integers, integers, same, valid_cells};
+use super::fixed::{self, Fixed};
+use super::state::{Batch, State, add_counts, floats, from_integers, integers, same, valid_cells};
 use crate::error::Error;
 
 /// The state for cells of this type.
@@ -17,7 +19,7 @@ pub(crate) fn state(input: &DataType, output: &DataType, min_count: u64) -> Box<
     let counts = Counts { of: Vec::new(), least: min_count };
     match input {
         DataType::Float16 | DataType::Float32 | DataType::Float64 => {
-            Box::new(FloatSum { sums: ExactSums::default(), counts, output: output.clone() })
+            Box::new(FloatSum { sums: ExactSums::default(), fixed: Fixed::default(), counts, output: output.clone() })
         }
         DataType::Decimal128(..) => Box::new(DecimalSum { sums: Vec::new(), counts, output: output.clone() }),
         _ => Box::new(IntegerSum { sums: Vec::new(), counts, output: output.clone() }),
@@ -44,6 +46,7 @@ impl Counts {
 
 struct FloatSum {
     sums: ExactSums,
+    fixed: Fixed,
     counts: Counts,
     output: DataType,
 }
@@ -80,6 +83,24 @@ impl State for FloatSum {
             slots.iter().map(|slot| self.counts.enough(*slot).then(|| self.sums.value(*slot))).collect();
         let values: ArrayRef = Arc::new(values);
         Ok(if self.output == DataType::Float64 { values } else { arrow_cast::cast(&values, &self.output)? })
+    }
+
+    fn words(&self) -> Option<Vec<u64>> {
+        Some(vec![0; fixed::WORDS])
+    }
+
+    fn plain(&self, cells: &Chunk) -> Chunk {
+        Arc::new(floats(cells))
+    }
+
+    fn add_on(&mut self, lane: &mut Lane<'_>, batch: &Batch<'_>) {
+        self.fixed.add_batch(lane, batch, &mut self.sums);
+        batch.each_null(|slot, _| self.counts.of[slot as usize] -= 1);
+    }
+
+    fn settle(&mut self, lane: &mut Lane<'_>, rows: &[i64]) {
+        self.fixed.settle(lane, &mut self.sums);
+        add_counts(&mut self.counts.of, rows);
     }
 
     fn merge(&mut self, other: Box<dyn State>, slots: &[u32]) {
@@ -133,6 +154,26 @@ impl State for IntegerSum {
         let values: Int64Array =
             slots.iter().map(|slot| self.counts.enough(*slot).then(|| self.sums[*slot as usize])).collect();
         from_integers(values, &self.output)
+    }
+
+    fn words(&self) -> Option<Vec<u64>> {
+        Some(vec![0])
+    }
+
+    fn plain(&self, cells: &Chunk) -> Chunk {
+        Arc::new(integers(cells))
+    }
+
+    fn add_on(&mut self, lane: &mut Lane<'_>, batch: &Batch<'_>) {
+        lane.add(batch.integers(&mut [0; BATCH]));
+        batch.each_null(|slot, _| self.counts.of[slot as usize] -= 1);
+    }
+
+    fn settle(&mut self, lane: &mut Lane<'_>, rows: &[i64]) {
+        for (slot, sum) in self.sums.iter_mut().enumerate() {
+            *sum = sum.wrapping_add(lane.of(slot)[0] as i64);
+        }
+        add_counts(&mut self.counts.of, rows);
     }
 
     fn merge(&mut self, other: Box<dyn State>, slots: &[u32]) {

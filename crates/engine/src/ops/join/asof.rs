@@ -168,7 +168,7 @@ impl Operation for AsofJoin {
             .unwrap_or_default();
         let schema = Schema::new(vec![Field::new("index", DataType::UInt64, true)]);
         let columns = Columns::filled(&schema, at, &counters, &[matched])?;
-        let sources = redirected(&left.table, &right.table, &self.added, columns.column(0));
+        let sources = redirected(&left.table, &right.table, &self.added, columns.column(0).clone());
         let ticking = right.table.is_live();
         let old = left.table.attributes();
         let attributes =

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
 use column::keys::{KeyTable, NO_SLOT};
-use column::{BlockColumn, Chunk, ColumnSource, NO_ROW, RedirectColumn};
+use column::{Chunk, ColumnSource, FlatColumn, NO_ROW, RedirectColumn};
 use graph::{Moment, Step};
 use rowset::{Before, RowSet};
 
@@ -41,6 +41,12 @@ pub enum Matches {
 
 /// Rows looked up at once while starting.
 const PROBE_ROWS: u64 = 1 << 16;
+/// The same of many rows: their matches fill two large pages.
+const LARGE_PROBE_ROWS: u64 = 1 << 19;
+/// Rows whose slots stay in cache until they are matched.
+const BATCH_ROWS: usize = 1 << 12;
+/// In place of a match: there are several, and one was asked for.
+const SEVERAL: u64 = NO_ROW - 1;
 
 /// Left rows with their one match.
 pub struct NaturalJoin {
@@ -98,9 +104,11 @@ impl Operation for NaturalJoin {
             left_width: left.table.width(),
             added: self.added.iter().map(|(column, _)| *column).collect(),
             touched: Touched::default(),
+            settled: None,
             index: None,
         };
         live.enter_right(&right.view, right.view.rows())?;
+        live.settle_right();
         let matched = live.start(&left.view)?;
         live.check(&(0..live.right.slots() as u32).collect::<Vec<_>>())?;
         let counters = [left, right]
@@ -108,9 +116,16 @@ impl Operation for NaturalJoin {
             .find_map(|input| input.table.graph())
             .map(crate::counters::storage)
             .unwrap_or_default();
-        let schema = Schema::new(vec![Field::new("index", DataType::UInt64, true)]);
-        let columns = Columns::filled(&schema, at, &counters, &[matched])?;
-        let sources = redirected(&left.table, &right.table, &self.added, columns.column(0));
+        let still = !left.table.is_live() && !right.table.is_live() && left.view.rows().is_flat();
+        let (index, columns): (Arc<dyn ColumnSource>, _) = if still && !matched.is_empty() {
+            // Nothing will ever change: the matches stay as they were found.
+            (Arc::new(FlatColumn::new(matched.into_iter().map(|(_, cells)| cells).collect())?), None)
+        } else {
+            let schema = Schema::new(vec![Field::new("index", DataType::UInt64, true)]);
+            let columns = Columns::filled(&schema, at, &counters, &[matched])?;
+            (columns.column(0).clone(), Some(columns))
+        };
+        let sources = redirected(&left.table, &right.table, &self.added, index);
         let attributes = left.table.attributes().clone();
         let attributes = if right.table.is_live() {
             Attributes { append_only: false, add_only: false, ..attributes }
@@ -119,8 +134,8 @@ impl Operation for NaturalJoin {
         };
         let schema = Arc::new(joined_schema(&left.table, &right.table, &self.added));
         let parts = Parts { rows: left.table.parts().rows.clone(), columns: sources, schema, attributes };
-        let owned = columns.owned();
-        live.index = Some(columns);
+        let owned = columns.as_ref().map(Columns::owned).unwrap_or_default();
+        live.index = columns;
         Ok(Start { parts, live: Box::new(live), owned })
     }
 }
@@ -130,7 +145,7 @@ pub(super) fn redirected(
     left: &Table,
     right: &Table,
     added: &[(usize, String)],
-    index: &Arc<BlockColumn>,
+    index: Arc<dyn ColumnSource>,
 ) -> Vec<Arc<dyn ColumnSource>> {
     let own = left.parts().columns.iter().cloned();
     let joined = added.iter().map(|(column, _)| {
@@ -152,6 +167,8 @@ struct NaturalLive {
     left_width: usize,
     added: Vec<usize>,
     touched: Touched,
+    /// The match of each slot, if the right side never changes.
+    settled: Option<Vec<u64>>,
     index: Option<Columns>,
 }
 
@@ -227,8 +244,8 @@ impl NaturalLive {
     /// The index of everything there is.
     fn start(&mut self, view: &View) -> Result<Vec<(RowSet, Chunk)>, Error> {
         let rows = view.rows();
-        let parts: Vec<RowSet> =
-            (0..rows.len()).step_by(PROBE_ROWS as usize).map(|from| rows.slice(from, PROBE_ROWS)).collect();
+        let size = if rows.len() >= 8 * LARGE_PROBE_ROWS { LARGE_PROBE_ROWS } else { PROBE_ROWS };
+        let parts: Vec<RowSet> = (0..rows.len()).step_by(size as usize).map(|from| rows.slice(from, size)).collect();
         if self.left.is_some() {
             return parts
                 .into_iter()
@@ -261,10 +278,36 @@ impl NaturalLive {
         Ok(spread(rows, &entered, slots.iter().map(|slot| self.pick(*slot))))
     }
 
-    /// The same without entering: the right side never changes.
+    /// If the right side never changes, what each slot matches is settled now, in a fraction of the
+    /// memory that its rows take.
+    fn settle_right(&mut self) {
+        if self.left.is_some() {
+            return;
+        }
+        let pick = |slot| match self.matches {
+            Matches::Error if self.right.is_several(slot) => SEVERAL,
+            _ => self.pick(slot),
+        };
+        self.settled = Some((0..self.right.slots() as u32).map(pick).collect());
+    }
+
+    /// The same without entering.
     fn look_up(&self, view: &View, rows: &RowSet) -> Result<Vec<u64>, Error> {
         let (keys, entered) = joinable(self.on.read(Side::Left, view, rows)?, rows, self.nulls_equal)?;
         let mut slots = Vec::new();
+        if let Some(settled) = &self.settled {
+            let mut matched = Vec::with_capacity(entered.len() as usize);
+            while matched.len() < entered.len() as usize {
+                let (from, len) = (matched.len(), BATCH_ROWS.min(entered.len() as usize - matched.len()));
+                let keys: Vec<Chunk> = keys.iter().map(|cells| cells.slice(from, len)).collect();
+                self.keys.find(&keys, &mut slots);
+                matched.extend(slots.iter().map(|slot| settled.get(*slot as usize).copied().unwrap_or(NO_ROW)));
+                if let Some(at) = matched[from..].iter().position(|row| *row == SEVERAL) {
+                    return Err(self.second_match(slots[at]));
+                }
+            }
+            return Ok(if entered.len() == rows.len() { matched } else { spread(rows, &entered, matched.into_iter()) });
+        }
         self.keys.find(&keys, &mut slots);
         let pick = |slot: &u32| if *slot == NO_SLOT { NO_ROW } else { self.pick(*slot) };
         for slot in slots.iter().filter(|slot| **slot != NO_SLOT) {
@@ -550,6 +593,38 @@ mod tests {
                 (("+ 9 Z 1", ""), "! the key (Z) has several rows"),
             ],
         );
+    }
+
+    /// Tables that stand still are matched in batches, and their index is kept as it was found.
+    #[test]
+    fn tables_that_stand_still() -> Result<(), Error> {
+        let numbers = |cells: Vec<Option<i64>>| -> ArrayRef { Arc::new(arrow_array::Int64Array::from(cells)) };
+        let table = |columns: [(&str, Vec<Option<i64>>); 2]| {
+            let fields: Vec<Field> = columns.iter().map(|(name, _)| Field::new(*name, DataType::Int64, true)).collect();
+            let rows = columns[0].1.len() as u64;
+            let columns = columns.map(|(_, cells)| vec![numbers(cells)]);
+            crate::sources::from_chunks(Arc::new(Schema::new(fields)), columns.to_vec(), rows)
+        };
+        let keys = |row: i64| (row % 10 != 7).then_some(row % 300);
+        let left = table([("k", (0..9000).map(keys).collect()), ("l", (0..9000).map(Some).collect())])?;
+        let right_keys = (0..100).map(Some).chain([Some(40), None]).collect();
+        let right = table([("k", right_keys), ("r", (1000..1102).map(Some).collect())])?;
+        for (matches, of_40, nulls_equal) in [(Matches::First, 1040, false), (Matches::Last, 1100, true)] {
+            let joined = joined(&left, &right, &["k"], matches, nulls_equal)?;
+            let wanted = (0..9000).map(|row| match keys(row) {
+                None => nulls_equal.then_some(1101),
+                Some(40) => Some(of_40),
+                Some(key) => (key < 100).then_some(1000 + key),
+            });
+            let view = joined.view()?;
+            assert_eq!(&view.read(2, view.rows())?, &numbers(wanted.collect()));
+        }
+        let error = joined(&left, &right, &["k"], Matches::Error, false).err().expect("40 has two rows");
+        assert!(error.to_string().contains("the key (40) has several rows"), "{error}");
+        let others = table([("k", vec![Some(39), None, Some(500)]), ("l", vec![Some(1); 3])])?;
+        let view = joined(&others, &right, &["k"], Matches::Error, false)?.view()?;
+        assert_eq!(&view.read(2, view.rows())?, &numbers(vec![Some(1039), None, None]));
+        Ok(())
     }
 
     #[test]

@@ -1,0 +1,201 @@
+//! What the states of a group keep while many rows enter at once: words that lie side by side, so
+//! that a row touches one place in memory and not one for each state.
+//!
+//!   group 0 | rows | sum of v: high, low | least v | … |      one or two cache lines
+//!   group 1 | rows | …
+//!
+//! The words are plain sums, least and greatest numbers. When all rows are in, each state takes its
+//! words over into what it keeps for updates ([`super::state::State::settle`]).
+
+/// Rows whose words stay in the first cache from the first state to the last.
+pub(crate) const BATCH: usize = 256;
+/// Words in a cache line.
+const LINE: usize = 8;
+
+/// Rows of words, one for each slot.
+pub(crate) struct Board {
+    words: Vec<u64>,
+    /// The first word that stands at the start of a cache line.
+    start: usize,
+    /// What the words of a group are at first.
+    fresh: Vec<u64>,
+    slots: usize,
+    /// Where the groups of a batch have their words.
+    bases: Vec<usize>,
+}
+
+/// The words of one state in every group, and the groups of a batch of rows.
+pub(crate) struct Lane<'a> {
+    words: &'a mut [u64],
+    bases: &'a [usize],
+    stride: usize,
+    at: usize,
+}
+
+impl Board {
+    /// No groups; a group's words begin as these. They are followed by unused ones up to a size that
+    /// fits into cache lines.
+    pub(crate) fn new(mut fresh: Vec<u64>) -> Board {
+        let stride =
+            if fresh.len() <= LINE { fresh.len().next_power_of_two() } else { fresh.len().next_multiple_of(LINE) };
+        fresh.resize(stride, 0);
+        Board { words: Vec::new(), start: 0, fresh, slots: 0, bases: Vec::new() }
+    }
+
+    /// Sees that there are this many slots.
+    pub(crate) fn grow(&mut self, slots: usize) {
+        let stride = self.fresh.len();
+        if slots > (self.words.len() - self.start) / stride {
+            let mut words = vec![0; slots.next_power_of_two() * stride + LINE];
+            let start = words.as_ptr().align_offset(LINE * size_of::<u64>()).min(LINE);
+            let used = self.slots * stride;
+            words[start..start + used].copy_from_slice(&self.words[self.start..self.start + used]);
+            (self.words, self.start) = (words, start);
+        }
+        for slot in self.slots..slots {
+            self.words[self.start + slot * stride..][..stride].copy_from_slice(&self.fresh);
+        }
+        self.slots = self.slots.max(slots);
+    }
+
+    /// A batch of rows comes, one to each of these slots.
+    pub(crate) fn turn_to(&mut self, slots: &[u32]) {
+        let stride = self.fresh.len();
+        self.bases.clear();
+        self.bases.extend(slots.iter().map(|slot| *slot as usize * stride));
+    }
+
+    /// The words from place `at` on.
+    pub(crate) fn lane(&mut self, at: usize) -> Lane<'_> {
+        let stride = self.fresh.len();
+        let words = &mut self.words[self.start..self.start + self.slots * stride];
+        Lane { words, bases: &self.bases, stride, at }
+    }
+}
+
+impl Lane<'_> {
+    /// How many groups there are.
+    pub(crate) fn slots(&self) -> usize {
+        self.words.len() / self.stride
+    }
+
+    /// Adds a number to the word of each row's group.
+    #[inline]
+    pub(crate) fn add(&mut self, values: &[i64]) {
+        if self.words.len() == self.stride {
+            // One group: a row need not wait for the row before it.
+            let total = values.iter().fold(0, |total: i64, value| total.wrapping_add(*value));
+            self.words[self.at] = self.words[self.at].wrapping_add(total as u64);
+            return;
+        }
+        for (base, value) in self.bases.iter().zip(values) {
+            let word = &mut self.words[base + self.at];
+            *word = word.wrapping_add(*value as u64);
+        }
+    }
+
+    /// Adds a number to each of two neighbouring words.
+    #[inline]
+    pub(crate) fn add_two(&mut self, first: &[i64], second: &[i64]) {
+        if self.words.len() == self.stride {
+            self.add(first);
+            self.at += 1;
+            self.add(second);
+            self.at -= 1;
+            return;
+        }
+        for (base, (first, second)) in self.bases.iter().zip(first.iter().zip(second)) {
+            let Some([one, two]) = self.words.get_mut(base + self.at..base + self.at + 2) else { return };
+            *one = one.wrapping_add(*first as u64);
+            *two = two.wrapping_add(*second as u64);
+        }
+    }
+
+    /// Adds a number of 128 bits, sign included, to each of two neighbouring words, the low one first.
+    #[inline]
+    pub(crate) fn add_wide(&mut self, values: &[i64], unsigned: bool) {
+        for (base, value) in self.bases.iter().zip(values) {
+            let Some([low, high]) = self.words.get_mut(base + self.at..base + self.at + 2) else { return };
+            let (sum, carry) = low.overflowing_add(*value as u64);
+            let sign = if unsigned { 0 } else { (*value >> 63) as u64 };
+            *low = sum;
+            *high = high.wrapping_add(sign).wrapping_add(u64::from(carry));
+        }
+    }
+
+    /// The lesser, or greater, of each word and a number.
+    #[inline]
+    pub(crate) fn extreme(&mut self, values: &[u64], greatest: bool) {
+        if greatest { self.each(values, u64::max) } else { self.each(values, u64::min) }
+    }
+
+    #[inline]
+    fn each(&mut self, values: &[u64], choose: impl Fn(u64, u64) -> u64) {
+        for (base, value) in self.bases.iter().zip(values) {
+            let word = &mut self.words[base + self.at];
+            *word = choose(*word, *value);
+        }
+    }
+
+    /// Counts a row in each row's group.
+    pub(crate) fn count(&mut self) {
+        if self.words.len() == self.stride {
+            self.words[self.at] += self.bases.len() as u64;
+            return;
+        }
+        for base in self.bases {
+            self.words[base + self.at] += 1;
+        }
+    }
+
+    /// A group's words from this lane's place on; they may be set anew.
+    #[inline]
+    pub(crate) fn of(&mut self, slot: usize) -> &mut [u64] {
+        &mut self.words[slot * self.stride + self.at..(slot + 1) * self.stride]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_keep_their_words_when_there_are_more() {
+        let mut board = Board::new(vec![0, 7, u64::MAX]);
+        for round in 1..=9 {
+            board.grow(1 << round);
+            let slots: Vec<u32> = (0..1 << round).collect();
+            board.turn_to(&slots);
+            board.lane(0).count();
+            board.lane(1).add(&vec![2; slots.len()]);
+            board.lane(2).extreme(&vec![100 - round as u64; slots.len()], false);
+        }
+        let mut lane = board.lane(0);
+        assert_eq!(lane.slots(), 512);
+        assert_eq!(lane.of(0)[..3], [9, 25, 91]);
+        assert_eq!(lane.of(255)[..3], [2, 11, 91]);
+        assert_eq!(lane.of(511)[..3], [1, 9, 91]);
+    }
+
+    #[test]
+    fn wide_words_carry() {
+        let mut board = Board::new(vec![0, 0]);
+        board.grow(2);
+        board.turn_to(&[0, 1, 0, 1, 0]);
+        board.lane(0).add_wide(&[-1, -1, -1, 1, i64::MIN], false);
+        board.lane(0).add_wide(&[0, -1, 0, -1, 0], true);
+        let wide = |words: &[u64]| i128::from(words[1] as i64) << 64 | i128::from(words[0]);
+        assert_eq!(wide(board.lane(0).of(0)), i128::from(i64::MIN) - 2);
+        assert_eq!(wide(board.lane(0).of(1)), 2 * i128::from(u64::MAX));
+    }
+
+    #[test]
+    fn one_group_counts_and_adds_as_many_do() {
+        let mut board = Board::new(vec![0, 5, 0]);
+        board.grow(1);
+        board.turn_to(&[0; 4]);
+        board.lane(0).count();
+        board.lane(1).add_two(&[1, 2, 3, -1], &[10, 20, 30, 40]);
+        assert_eq!(board.lane(0).of(0)[..3], [4, 10, 100]);
+    }
+}

@@ -1,0 +1,272 @@
+//! Many floats added exactly and fast: as whole numbers of a small unit, in two words a group.
+//!
+//!   x = a · 2^(e−40) + b · 2^(e−81) + rest        |x| ≤ 2^e, a and b whole, rest mostly 0
+//!
+//! Adding whole numbers is exact and waits for nothing. Where a value has bits below the small unit
+//! the rest of it, and where it is too large for the large one all of it, is added as ever, by
+//! error-free additions of doubles: it is slower and as exact. The unit follows the values.
+
+use super::board::{BATCH, Lane};
+use super::exact::{ExactSums, HUGE};
+use super::state::Batch;
+
+/// Words a group.
+pub(crate) const WORDS: usize = 2;
+/// Bits of a value above the large unit, and from there to the small one.
+const HIGH_BITS: i32 = 40;
+const LOW_BITS: i32 = 41;
+/// So many rows cannot overflow a word.
+const FULL: usize = 1 << 22;
+/// Binary places that a batch may grow before the unit is too small.
+const SLACK: i32 = 3;
+/// Least exponent whose units are normal numbers.
+const LEAST: i32 = -880;
+/// Greatest exponent: values beyond it are summed in their own scale.
+const MOST: i32 = 959;
+/// How often the unit may change: values that lie too far apart for any are added as ever.
+const CHANGES: u32 = 16;
+
+/// The unit, how full the words are, and room for a batch.
+#[derive(Default)]
+pub(crate) struct Fixed {
+    units: Option<Units>,
+    rows: usize,
+    changes: u32,
+    apart: Option<Box<Apart>>,
+}
+
+#[derive(Clone, Copy)]
+struct Units {
+    /// No larger value is counted in units.
+    limit: f64,
+    large: f64,
+    small: f64,
+}
+
+impl Units {
+    /// For values up to 2^exponent.
+    fn for_values_to(exponent: i32) -> Units {
+        let exponent = exponent.clamp(LEAST, MOST);
+        Units {
+            limit: power_of_two(exponent),
+            large: power_of_two(exponent - HIGH_BITS),
+            small: power_of_two(exponent - HIGH_BITS - LOW_BITS),
+        }
+    }
+}
+
+fn power_of_two(exponent: i32) -> f64 {
+    f64::from_bits(((1023 + exponent) as u64) << 52)
+}
+
+/// What rounds a double to a multiple of `unit` when it is added and subtracted again.
+fn rounder(unit: f64) -> f64 {
+    unit * f64::from_bits(0x4338_0000_0000_0000) // 1.5 · 2^52
+}
+
+/// A batch of values taken apart.
+struct Apart {
+    high: [i64; BATCH],
+    low: [i64; BATCH],
+    rest: [f64; BATCH],
+}
+
+impl Default for Apart {
+    fn default() -> Apart {
+        Apart { high: [0; BATCH], low: [0; BATCH], rest: [0.0; BATCH] }
+    }
+}
+
+impl Fixed {
+    /// The cells of a batch enter their groups.
+    pub(crate) fn add_batch(&mut self, lane: &mut Lane<'_>, batch: &Batch<'_>, sums: &mut ExactSums) {
+        self.add(lane, batch.slots, batch.floats(&mut [0.0; BATCH]), sums);
+    }
+
+    /// Values enter the groups of a batch (of at most [`BATCH`] rows); what units cannot hold goes to `sums`.
+    pub(crate) fn add(&mut self, lane: &mut Lane<'_>, slots: &[u32], values: &[f64], sums: &mut ExactSums) {
+        if self.rows + values.len() > FULL {
+            self.settle(lane, sums);
+        }
+        self.rows += values.len();
+        let units = *self.units.get_or_insert_with(|| fitting(values));
+        let mut room = self.apart.take().unwrap_or_default();
+        let apart = &mut *room;
+        let mut rescale = false;
+        if !take_apart(values, units, apart) {
+            let odd = put_aside(slots, values, units, apart, sums);
+            // Most rows of this batch are of another size: so will be those to come.
+            rescale = odd > values.len() / 4 && self.changes < CHANGES;
+        }
+        lane.add_two(&apart.high[..values.len()], &apart.low[..values.len()]);
+        self.apart = Some(room);
+        if rescale {
+            self.settle(lane, sums);
+            self.changes += 1;
+            self.units = Some(fitting(values));
+        }
+    }
+
+    /// What stands in the words goes to `sums`; the words begin anew.
+    pub(crate) fn settle(&mut self, lane: &mut Lane<'_>, sums: &mut ExactSums) {
+        self.rows = 0;
+        let Some(Units { large, small, .. }) = self.units else { return };
+        for slot in 0..lane.slots() {
+            let words = lane.of(slot);
+            for (word, unit) in [(words[0] as i64, large), (words[1] as i64, small)] {
+                let high = word as f64;
+                // A word is less than 2^62: what its double leaves out is a small number.
+                let low = (word - high as i64) as f64;
+                sums.add_finite(slot as u32, high * unit);
+                if low != 0.0 {
+                    sums.add_finite(slot as u32, low * unit);
+                }
+            }
+            (words[0], words[1]) = (0, 0);
+        }
+    }
+}
+
+/// Units for such values, and somewhat larger ones.
+fn fitting(values: &[f64]) -> Units {
+    let finite = values.iter().map(|value| value.abs()).filter(|value| *value < HUGE);
+    let greatest = finite.fold(0.0, f64::max);
+    let exponent = (greatest.to_bits() >> 52) as i32 - 1022;
+    Units::for_values_to(if greatest == 0.0 { 0 } else { exponent + SLACK })
+}
+
+/// Whether all values are nothing but units.
+#[inline]
+fn take_apart(values: &[f64], units: Units, apart: &mut Apart) -> bool {
+    let (by_large, by_small) = (rounder(units.large), rounder(units.small));
+    let (large_bits, small_bits) = (by_large.to_bits(), by_small.to_bits());
+    let mut left = 0;
+    let mut outside = 0;
+    let rows = apart.high.iter_mut().zip(apart.low.iter_mut()).zip(apart.rest.iter_mut());
+    for (value, ((high, low), rest)) in values.iter().zip(rows) {
+        let rounded = value + by_large;
+        let below = value - (rounded - by_large);
+        let rounded_below = below + by_small;
+        *high = rounded.to_bits().wrapping_sub(large_bits) as i64;
+        *low = rounded_below.to_bits().wrapping_sub(small_bits) as i64;
+        *rest = below - (rounded_below - by_small);
+        left |= rest.to_bits() << 1;
+        // Not so for NaN.
+        outside |= u64::from(!(value.abs() <= units.limit));
+    }
+    left | outside == 0
+}
+
+/// Adds what is no whole number of units as ever; says how many rows had such.
+#[cold]
+fn put_aside(slots: &[u32], values: &[f64], units: Units, apart: &mut Apart, sums: &mut ExactSums) -> usize {
+    let mut odd = 0;
+    for (at, (slot, value)) in slots.iter().zip(values).enumerate() {
+        let fits = value.abs() <= units.limit;
+        if fits && apart.rest[at] == 0.0 {
+            continue;
+        }
+        odd += 1;
+        if fits {
+            sums.add(*slot, apart.rest[at]);
+        } else {
+            sums.add(*slot, *value);
+            (apart.high[at], apart.low[at]) = (0, 0);
+        }
+    }
+    odd
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::board::Board;
+    use super::*;
+
+    /// The sums by units and one by one, which must be the same to the bit.
+    fn both(groups: u32, values: &[f64]) -> (Vec<u64>, Vec<u64>) {
+        let (mut board, mut fixed) = (Board::new(vec![0; WORDS]), Fixed::default());
+        let (mut sums, mut plain) = (ExactSums::default(), ExactSums::default());
+        board.grow(groups as usize);
+        sums.grow(groups as usize);
+        plain.grow(groups as usize);
+        let slots: Vec<u32> = (0..values.len() as u32).map(|at| at.wrapping_mul(2_654_435_761) % groups).collect();
+        for (slots, values) in slots.chunks(BATCH).zip(values.chunks(BATCH)) {
+            board.turn_to(slots);
+            fixed.add(&mut board.lane(0), slots, values, &mut sums);
+        }
+        fixed.settle(&mut board.lane(0), &mut sums);
+        slots.iter().zip(values).for_each(|(slot, value)| plain.add(*slot, *value));
+        let bits = |sums: &ExactSums| (0..groups).map(|slot| sums.value(slot).to_bits()).collect();
+        (bits(&sums), bits(&plain))
+    }
+
+    fn agrees(values: &[f64]) {
+        for groups in [1, 2, 7, 100] {
+            let (by_units, one_by_one) = both(groups, values);
+            assert_eq!(by_units, one_by_one);
+        }
+    }
+
+    fn noise(at: usize) -> f64 {
+        let word = (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let word = (word ^ word >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (word >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    #[test]
+    fn values_of_one_size() {
+        agrees(&(0..5000).map(|at| noise(at) - 0.3).collect::<Vec<_>>());
+        agrees(&(0..3000).map(|at| noise(at) * 1e-200).collect::<Vec<_>>());
+        agrees(&(0..3000).map(|at| noise(at) * 1e280).collect::<Vec<_>>());
+        agrees(&vec![-0.0; 300]);
+        agrees(&(0..1000).map(|at| at as f64 - 500.0).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn values_of_all_sizes() {
+        let sizes = |least: i32, most: i32| {
+            let value = |at: usize| {
+                let exponent = least + (noise(at + 7) * f64::from(most - least)) as i32;
+                (noise(at) - 0.5) * 2f64.powi(exponent)
+            };
+            (0..4000).map(value).collect::<Vec<_>>()
+        };
+        for (least, most) in [(-30, 3), (-100, 100), (-1060, -900), (-1070, 1020), (900, 1023)] {
+            agrees(&sizes(least, most));
+        }
+    }
+
+    #[test]
+    fn sizes_that_change_on_the_way() {
+        let size = |at: usize| [1.0, 1e30, 1e-30, 1e9, 1e-300, 1e300][at / 700 % 6];
+        agrees(&(0..9000).map(|at| (noise(at) - 0.5) * size(at)).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_is_no_number_and_what_is_too_large() {
+        for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX, -f64::MAX, f64::from_bits(1)] {
+            let mut values: Vec<f64> = (0..1000).map(noise).collect();
+            values[300] = odd;
+            values[777] = odd;
+            agrees(&values);
+            agrees(&vec![odd; 600]);
+        }
+    }
+
+    #[test]
+    fn words_that_are_full_begin_anew() {
+        let (mut board, mut fixed) = (Board::new(vec![0; WORDS]), Fixed::default());
+        let mut sums = ExactSums::default();
+        board.grow(1);
+        sums.grow(1);
+        let value = 1.0 - f64::EPSILON / 2.0;
+        fixed.units = Some(Units::for_values_to(0));
+        board.turn_to(&[0; BATCH]);
+        for _ in 0..FULL / BATCH * 2 + 3 {
+            fixed.add(&mut board.lane(0), &[0; BATCH], &[value; BATCH], &mut sums);
+        }
+        fixed.settle(&mut board.lane(0), &mut sums);
+        let rows = (FULL * 2 + 3 * BATCH) as f64;
+        assert_eq!(sums.value(0), rows * value);
+    }
+}

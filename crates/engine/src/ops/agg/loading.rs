@@ -1,0 +1,77 @@
+//! Many rows enter at once, as when a big table is grouped: the states that can keep words on a
+//! board meanwhile, batch by batch, all states of a batch before the next.
+
+use column::Chunk;
+
+use super::board::{BATCH, Board};
+use super::state::{Batch, State};
+
+/// A state and the place of its input.
+pub(crate) type Placed = (usize, Box<dyn State>);
+
+/// The board of some states; its first word counts rows.
+pub(crate) struct Loading {
+    board: Board,
+    /// For each state the place of its words, if it takes part.
+    lanes: Vec<Option<usize>>,
+}
+
+impl Loading {
+    /// A board for the states that take part.
+    pub(crate) fn new(states: &[Option<Placed>]) -> Loading {
+        let mut fresh = vec![0];
+        let mut lane = |state: &Option<Placed>| {
+            let words = state.as_ref()?.1.words()?;
+            let at = fresh.len();
+            fresh.extend(words);
+            Some(at)
+        };
+        let lanes = states.iter().map(&mut lane).collect();
+        Loading { board: Board::new(fresh), lanes }
+    }
+
+    /// Whether this state takes part.
+    pub(crate) fn has(&self, state: usize) -> bool {
+        self.lanes[state].is_some()
+    }
+
+    /// The cells of the inputs as the states on the board read them.
+    pub(crate) fn plain(&self, states: &[Option<Placed>], inputs: &[Option<Chunk>]) -> Vec<Option<Chunk>> {
+        let plain = |(state, lane): (&Option<Placed>, &Option<usize>)| {
+            let (input, state) = state.as_ref().filter(|_| lane.is_some())?;
+            inputs[*input].as_ref().map(|cells| state.plain(cells))
+        };
+        states.iter().zip(&self.lanes).map(plain).collect()
+    }
+
+    /// Rows enter these slots; their cells begin at `from`.
+    pub(crate) fn enter(&mut self, states: &mut [Option<Placed>], cells: &[Option<Chunk>], from: usize, slots: &[u32]) {
+        for (at, slots) in slots.chunks(BATCH).enumerate() {
+            self.board.turn_to(slots);
+            self.board.lane(0).count();
+            for ((state, lane), cells) in states.iter_mut().zip(&self.lanes).zip(cells) {
+                if let (Some((_, state)), Some(lane), Some(cells)) = (state, lane, cells) {
+                    let batch = Batch { slots, cells, from: from + at * BATCH };
+                    state.add_on(&mut self.board.lane(*lane), &batch);
+                }
+            }
+        }
+    }
+
+    /// Sees that there are this many slots.
+    pub(crate) fn grow(&mut self, slots: usize) {
+        self.board.grow(slots);
+    }
+
+    /// The states take over what stands on the board. How many rows came to each slot.
+    pub(crate) fn settle(mut self, states: &mut [Option<Placed>]) -> Vec<i64> {
+        let mut counter = self.board.lane(0);
+        let rows: Vec<i64> = (0..counter.slots()).map(|slot| counter.of(slot)[0] as i64).collect();
+        for (state, lane) in states.iter_mut().zip(&self.lanes) {
+            if let (Some((_, state)), Some(lane)) = (state, lane) {
+                state.settle(&mut self.board.lane(*lane), &rows);
+            }
+        }
+        rows
+    }
+}

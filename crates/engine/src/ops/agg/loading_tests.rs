@@ -1,0 +1,145 @@
+//! What is loaded at once is, to the bit, what rows that come one batch after the other make.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, BooleanArray, Float32Array, Float64Array, Int32Array, Int64Array, RecordBatch, UInt64Array,
+};
+use formula::{Aggregate, Expr};
+
+use super::Aggregation;
+use crate::attach::attach;
+use crate::sources::{AppendTable, from_chunks};
+use crate::table::Table;
+use crate::testing::plain::cells_of;
+use crate::testing::still_graph;
+
+const EVERY: &[Aggregate] = &[
+    Aggregate::Count,
+    Aggregate::Sum { min_count: 0 },
+    Aggregate::Mean,
+    Aggregate::Min,
+    Aggregate::Max,
+    Aggregate::NanMin,
+    Aggregate::NanMax,
+    Aggregate::Std { ddof: 1 },
+];
+
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+
+    fn float(&mut self, odd: bool) -> f64 {
+        let plain = self.roll(1 << 31) as f64 / (1u64 << 31) as f64 - 0.5;
+        match self.roll(40) {
+            0 if odd => [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX, f64::MIN, 5e-324][self.roll(6) as usize],
+            1 => [0.0, -0.0, 1.0, -1.0][self.roll(4) as usize],
+            2 => plain * 2f64.powi(self.roll(600) as i32 - 300),
+            _ => plain,
+        }
+    }
+
+    fn integer(&mut self) -> i64 {
+        match self.roll(20) {
+            0 => [i64::MIN, i64::MAX, 0, -1][self.roll(4) as usize],
+            _ => self.roll(2000) as i64 - 1000,
+        }
+    }
+}
+
+/// Rows of `groups` groups; some hold nothing but nulls, NaN, or the ends of their type.
+fn rows(count: usize, groups: u64, nulls: bool, odd: bool) -> RecordBatch {
+    let mut dice = Dice(groups + count as u64);
+    let keys: Vec<i64> = (0..count).map(|_| dice.roll(groups) as i64).collect();
+    let none = |dice: &mut Dice, key: i64| nulls && (key % 11 == 3 || dice.roll(6) == 0);
+    let mut floats = |key: &i64| {
+        let value = if key % 13 == 5 && odd { f64::NAN } else { dice.float(odd) };
+        (!none(&mut dice, *key)).then_some(value)
+    };
+    let (f, g): (Vec<_>, Vec<_>) = keys.iter().map(|key| (floats(key), floats(key))).unzip();
+    let mut integers = |key: &i64| {
+        let value = [i64::MIN, i64::MAX, dice.integer()][if key % 7 < 2 { (key % 7) as usize } else { 2 }];
+        (!none(&mut dice, *key)).then_some(value)
+    };
+    let i: Vec<Option<i64>> = keys.iter().map(&mut integers).collect();
+    let u: Vec<Option<i64>> = keys.iter().map(&mut integers).collect();
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("f", Arc::new(Float64Array::from(f))),
+        ("g", Arc::new(Float32Array::from_iter(g.into_iter().map(|cell| cell.map(|cell| cell as f32))))),
+        ("i", Arc::new(Int64Array::from(i.clone()))),
+        ("n", Arc::new(Int32Array::from_iter(i.iter().map(|cell| cell.map(|cell| cell as i32))))),
+        ("u", Arc::new(UInt64Array::from_iter(u.into_iter().map(|cell| cell.map(|cell| cell as u64))))),
+        ("b", Arc::new(BooleanArray::from_iter(i.into_iter().map(|cell| cell.map(|cell| cell > 0))))),
+        ("k", Arc::new(Int64Array::from(keys))),
+    ];
+    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, cells)| (name, cells, true)))
+        .expect("columns of one length")
+}
+
+fn grouped(table: &Table, keys: &[String]) -> Table {
+    let mut aggregates = vec![Expr::aggregate(Aggregate::Len, None).expect("a count").alias("rows")];
+    for name in ["f", "g", "i", "n", "u", "b"] {
+        for kind in EVERY {
+            let Ok(aggregate) = Expr::aggregate(kind.clone(), Some(Expr::column(name))) else { continue };
+            let aggregate = aggregate.alias(format!("{name} {}", aggregates.len()));
+            // Not every kind is there for every type.
+            if Aggregation::new("group_by", table, keys, std::slice::from_ref(&aggregate)).is_ok() {
+                aggregates.push(aggregate);
+            }
+        }
+    }
+    assert!(aggregates.len() > 35, "{} aggregates", aggregates.len());
+    let operation = Aggregation::new("group_by", table, keys, &aggregates).expect("known columns");
+    attach(&operation, std::slice::from_ref(table)).expect("no row is wrong")
+}
+
+/// Every cell as text, which tells the zeros apart.
+fn texts(table: &Table) -> Vec<String> {
+    let view = table.view().expect("the table lives");
+    let column = |at: usize| {
+        let cells = cells_of(&view.read(at, view.rows()).expect("rows of the table"));
+        format!("{} {cells:?}", table.schema().field(at).name())
+    };
+    (0..table.width()).map(column).collect()
+}
+
+fn agrees(batch: &RecordBatch, keys: &[String], step: usize) {
+    let columns = batch.columns().iter().map(|column| vec![column.clone()]).collect();
+    let still = from_chunks(batch.schema(), columns, batch.num_rows() as u64).expect("a table");
+    let graph = still_graph();
+    let source = AppendTable::new(&graph, batch.schema()).expect("a table");
+    let live = grouped(source.table(), keys);
+    for from in (0..batch.num_rows()).step_by(step) {
+        source.append(&batch.slice(from, step.min(batch.num_rows() - from))).expect("rows that fit");
+        graph.step().expect("no table fails");
+    }
+    for (at_once, one_by_one) in texts(&grouped(&still, keys)).into_iter().zip(texts(&live)) {
+        assert_eq!(at_once, one_by_one);
+    }
+    // And loaded from the live table, whose cells lie in blocks.
+    assert_eq!(texts(&grouped(source.table(), keys)), texts(&live));
+}
+
+#[test]
+fn loaded_at_once_is_as_entered_one_by_one() {
+    for groups in [1, 40, 900] {
+        for (nulls, odd) in [(false, false), (true, false), (true, true), (false, true)] {
+            agrees(&rows(3000, groups, nulls, odd), &["k".into()], 97);
+        }
+    }
+}
+
+#[test]
+fn without_a_key_as_well() {
+    agrees(&rows(3000, 5, true, false), &[], 111);
+    agrees(&rows(700, 5, true, true), &[], 111);
+}
+
+#[test]
+fn shares_of_several_threads_are_one() {
+    agrees(&rows((1 << 18) + 5000, 3000, true, false), &["k".into()], 30_011);
+}
