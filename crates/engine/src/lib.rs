@@ -4,16 +4,19 @@
 //! ([`operation`]); the driver ([`attach()`]) does all plumbing.
 
 pub mod attach;
+mod companion;
 pub mod counters;
 pub mod error;
 pub mod export;
 pub mod expression;
+pub mod faults;
 pub mod key_rows;
 pub mod keys;
 pub mod listen;
 pub mod operation;
 pub mod ops;
 pub mod par;
+pub mod performance;
 pub mod rows;
 pub mod sources;
 pub mod store;
@@ -26,6 +29,7 @@ pub mod testing;
 
 pub use attach::{attach, attach_in_step};
 pub use error::{Error, Failure};
+pub use faults::OnError;
 pub use listen::{Delivered, Listener, Part, Subscription};
 pub use operation::{Input, Live, Operation, Parts, Request, Start};
 pub use table::{Attributes, Table, snapshot};

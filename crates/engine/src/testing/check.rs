@@ -125,7 +125,8 @@ impl Feed {
         if let Some(fault) = self.watch.fault() {
             return Err(format!("the input table broke a rule: {fault}"));
         }
-        let difference = self.case.mirror.plain().first_difference(&self.watch.now());
+        let wanted = self.case.mirror.plain();
+        let difference = self.watch.with_now(|now| wanted.first_difference(now));
         difference.map_or(Ok(()), |text| Err(format!("the input table, wanted against found: {text}")))
     }
 }
@@ -248,7 +249,7 @@ fn judge_now(
         Subject::Live(table, watch) => match (table.failure(), watch.fault()) {
             (Some(failure), _) => judge(&inputs, &Found::Failed(&why(&failure))),
             (None, Some(fault)) => Err(fault),
-            (None, None) => judge(&inputs, &Found::Rows(&watch.now())),
+            (None, None) => watch.with_now(|now| judge(&inputs, &Found::Rows(now))),
         },
     };
     verdict.map_err(|text| {
