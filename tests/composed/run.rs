@@ -327,8 +327,7 @@ impl Run<'_> {
     /// Every table against its model, and every update of it against the law of updates.
     fn judge(&mut self) -> Verdict {
         for (feed, (table, watch)) in self.feeds.iter().zip(&self.inputs) {
-            let wanted = feed.case.mirror.plain();
-            let difference = watch.with_now(|now| wanted.first_difference(now));
+            let difference = watch.with_now(|now| feed.case.first_difference(now));
             if let Some(text) =
                 watch.fault().or(difference).or(table.failure().map(|failure| failure.cause.to_string()))
             {

@@ -20,6 +20,21 @@ impl Stage {
         Stage::draw_of(tape, shape, &[0, 12, 12, 13, 13])
     }
 
+    /// What passes rows on, each by itself or in another order.
+    pub fn draw_passing(tape: &mut Tape, shape: &mut Shape) -> Stage {
+        Stage::draw_of(tape, shape, &[0, 1, 2, 3, 4, 7, 12, 13, 14])
+    }
+
+    /// One row a group, or one of each.
+    pub fn draw_grouped(tape: &mut Tape, shape: &mut Shape) -> Stage {
+        loop {
+            let kind = *tape.choose(&[8, 10, 11]);
+            if let Some(stage) = try_stage(tape, shape, kind) {
+                return stage;
+            }
+        }
+    }
+
     /// A stage of these kinds; the first must always be defined.
     fn draw_of(tape: &mut Tape, shape: &mut Shape, kinds: &[u64]) -> Stage {
         loop {

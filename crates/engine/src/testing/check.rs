@@ -7,20 +7,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::Schema;
 use graph::{Schedule, Settings, UpdateGraph};
-use rowset::Shift;
 
 use super::draw;
 use super::explore::{count_step, explore};
+use super::feeds::{Source, apply_of};
 use super::mirror::{Mirror, RawStep};
 use super::plain::Plain;
 use super::random::{Case, TableSpec};
 use super::tape::Tape;
 use super::validate::Watch;
 use crate::error::{Error, Failure};
-use crate::sources::{AppendTable, Apply, InputTable, Token};
+use crate::sources::InputTable;
 use crate::table::Table;
 
 /// What an operation's table is after a step.
@@ -67,46 +66,6 @@ struct Feed {
     watch: Watch,
 }
 
-/// Where a random table's rows come from.
-pub enum Source {
-    /// Anything may happen to it.
-    Input(InputTable),
-    /// It only appends and says so, which operations make use of.
-    Append(AppendTable),
-}
-
-impl Source {
-    /// A source for a case of `spec`, mostly one to which anything may happen.
-    pub fn draw(graph: &UpdateGraph, spec: &TableSpec, tape: &mut Tape) -> Result<(Source, Case), Error> {
-        if !tape.chance(30) {
-            let case = Case::new(spec, tape);
-            return Ok((Source::Input(InputTable::new(graph, case.mirror.schema.clone())?), case));
-        }
-        let case = Case::new(&spec.clone().append_only().dense(), tape);
-        Ok((Source::Append(AppendTable::new(graph, case.mirror.schema.clone())?), case))
-    }
-
-    /// The live table.
-    pub fn table(&self) -> &Table {
-        match self {
-            Source::Input(source) => source.table(),
-            Source::Append(source) => source.table(),
-        }
-    }
-
-    /// Queues a step of the case that the source was drawn for.
-    pub fn apply(&self, step: &RawStep, schema: &Arc<Schema>) -> Result<Token, Error> {
-        let apply = apply_of(step, schema);
-        match self {
-            Source::Input(source) => source.apply(apply),
-            Source::Append(source) => {
-                let (_, batch) = apply.added.expect("a step of an append-only table adds rows");
-                source.append(&batch)
-            }
-        }
-    }
-}
-
 impl Feed {
     /// The next step, which is queued; whether it does nothing but move rows.
     fn step(&mut self, tape: &mut Tape) -> Result<bool, String> {
@@ -125,8 +84,7 @@ impl Feed {
         if let Some(fault) = self.watch.fault() {
             return Err(format!("the input table broke a rule: {fault}"));
         }
-        let wanted = self.case.mirror.plain();
-        let difference = self.watch.with_now(|now| wanted.first_difference(now));
+        let difference = self.watch.with_now(|now| self.case.first_difference(now));
         difference.map_or(Ok(()), |text| Err(format!("the input table, wanted against found: {text}")))
     }
 }
@@ -152,6 +110,7 @@ fn run_once(
         settle(&graph)?;
     }
     let most = specs.iter().map(TableSpec::most_steps).max().unwrap_or(0);
+    feeds.iter_mut().for_each(|feed| feed.case.forget());
     let mut subject = Subject::new(&tables, build);
     judge_now(&feeds, &subject, judge)?;
     for _ in 0..most {
@@ -162,6 +121,7 @@ fn run_once(
             // A table made anew over what is there now must be the same; the old one goes first,
             // as equal requests would share it.
             drop(std::mem::replace(&mut subject, Subject::none()));
+            feeds.iter_mut().for_each(|feed| feed.case.forget());
             subject = Subject::new(&tables, build);
             judge_now(&feeds, &subject, judge)?;
         }
@@ -181,6 +141,7 @@ fn run_once(
 fn feed_some(feeds: &mut [Feed], tape: &mut Tape) -> Result<bool, String> {
     let mut only_moved = true;
     for feed in feeds {
+        feed.case.open_cycle();
         let steps = *tape.choose(&[1, 1, 1, 0, 2, 3]);
         for _ in 0..steps {
             only_moved &= feed.step(tape)?;
@@ -243,7 +204,7 @@ fn judge_now(
     subject: &Subject,
     judge: &impl Fn(&[Plain], &Found<'_>) -> Result<(), String>,
 ) -> Result<(), String> {
-    let inputs: Vec<Plain> = feeds.iter().map(|feed| feed.case.mirror.plain()).collect();
+    let inputs: Vec<Plain> = feeds.iter().map(|feed| feed.case.plain()).collect();
     let verdict = match subject {
         Subject::Refused(text) => judge(&inputs, &Found::Failed(text)),
         Subject::Live(table, watch) => match (table.failure(), watch.fault()) {
@@ -264,22 +225,6 @@ fn judge_now(
 
 fn why(failure: &Failure) -> String {
     format!("{}: {}", failure.culprit, failure.cause)
-}
-
-/// A raw step as the input table takes it.
-pub fn apply_of(step: &RawStep, schema: &Arc<Schema>) -> Apply {
-    let batch = |schema: Arc<Schema>, columns: Vec<arrow_array::ArrayRef>, rows: u64| {
-        let options = RecordBatchOptions::new().with_row_count(Some(rows as usize));
-        RecordBatch::try_new_with_options(schema, columns, &options).expect("the columns are the schema's")
-    };
-    let (keys, columns) = &step.added;
-    let added = (!keys.is_empty()).then(|| (keys.clone(), batch(schema.clone(), columns.clone(), keys.len())));
-    let (keys, columns) = &step.modified;
-    let fields: Vec<_> = columns.iter().map(|(at, _)| schema.field(*at).clone()).collect();
-    let arrays = columns.iter().map(|(_, array)| array.clone()).collect();
-    let modified = (!keys.is_empty()).then(|| (keys.clone(), batch(Arc::new(Schema::new(fields)), arrays, keys.len())));
-    let shifted = step.shifts.iter().map(|&(first, last, delta)| Shift { first, last, delta }).collect();
-    Apply { added, removed: step.removed.clone(), modified, shifted }
 }
 
 /// An input table that is fed by drawings.

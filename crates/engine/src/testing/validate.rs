@@ -241,6 +241,7 @@ fn raw_step(update: &TableUpdate, now: &Frame) -> RawStep {
             update.modified.clone(),
             update.columns.iter().map(|column| (column, taken(&now.cells[column], &modified))).collect(),
         ),
+        keyed: None,
     }
 }
 
