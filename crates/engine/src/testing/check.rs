@@ -336,7 +336,7 @@ mod tests {
             60,
             |tables| Ok(tables[0].clone()),
             |inputs, found| match found {
-                Found::Rows(rows) => inputs[0].first_difference(rows).map_or(Ok(()), Err),
+                Found::Rows(rows) => inputs[0].first_difference_in_order(rows).map_or(Ok(()), Err),
                 Found::Failed(text) => Err((*text).into()),
             },
         );
