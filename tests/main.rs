@@ -3,6 +3,7 @@
 mod composed;
 mod expressions;
 mod laws;
+mod leaks;
 mod model;
 #[path = "../crates/engine/src/testing/oracle.rs"]
 #[allow(dead_code, reason = "the laws of single operations, which live beside them, use the rest of it")]

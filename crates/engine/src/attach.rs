@@ -13,6 +13,7 @@ use graph::{Moment, Moved, Node, NodeId, Outcome, Pinned, Registration, Size, St
 use rowset::RowSet;
 
 use crate::error::{Error, Failure};
+use crate::failpoints::{Point, strike};
 use crate::operation::{Input, Live, Operation, Request, Settle, Start};
 use crate::par::{self, Phase};
 use crate::table::{Table, common_graph, views};
@@ -68,8 +69,11 @@ fn attach_live(operation: &dyn Operation, inputs: &[Table], graph: &UpdateGraph)
             faults.forget();
             faults.live_in(graph)?;
         }
-        let start =
-            guarded(operation.request(), || par::inside(Some(graph), Phase::Start, || operation.init(&started, at)))?;
+        let init = || {
+            strike(None, Point::Start)?;
+            par::inside(Some(graph), Phase::Start, || operation.init(&started, at))
+        };
+        let start = guarded(operation.request(), init)?;
         let table = TableNode::table(operation.request(), graph, inputs, start);
         if let Some(registration) = join(&table, inputs, graph, at, started, recorder.as_ref())? {
             table.registered(registration);
@@ -271,7 +275,13 @@ impl TableNode {
     fn advance(&self, step: Step) -> Result<TableUpdate, Error> {
         let changes = self.changes(step);
         let mut live = lock(&self.live);
-        let run = || par::inside(Some(&self.graph), Phase::Update, || live.update(&changes, step));
+        let node = Some(std::ptr::from_ref(self) as usize);
+        let run = || {
+            strike(node, Point::BeforeUpdate)?;
+            let update = par::inside(Some(&self.graph), Phase::Update, || live.update(&changes, step))?;
+            strike(node, Point::AfterUpdate)?;
+            Ok(update)
+        };
         let update = guarded(&self.request, run)?;
         if !update.is_empty() {
             self.check(&update, step)?;

@@ -9,6 +9,7 @@ pub mod counters;
 pub mod error;
 pub mod export;
 pub mod expression;
+pub mod failpoints;
 pub mod faults;
 pub mod key_rows;
 pub mod keys;
