@@ -123,6 +123,13 @@ fn join(
 /// as of the end of the step and first runs in the next one.
 pub fn attach_in_step(operation: &dyn Operation, inputs: &[Table], step: Step) -> Result<Table, Error> {
     let Some(graph) = common_graph(&operation.request().name, inputs)? else { return attach_static(operation, inputs) };
+    // Between steps no view of one can be had.
+    if graph.running_step() != Some(step) {
+        return Err(Error::internal(&operation.request().name, "attached in a step that is not running"));
+    }
+    if let Some(faults) = &operation.request().faults {
+        faults.live_in(&graph)?;
+    }
     let views = inputs.iter().map(|input| input.view_in_step(step.now())).collect();
     let init = || operation.init(&inputs_of(inputs, views), step.now());
     let start = guarded(operation.request(), || par::inside(Some(&graph), Phase::Update, init))?;
@@ -133,6 +140,10 @@ pub fn attach_in_step(operation: &dyn Operation, inputs: &[Table], step: Step) -
         .join_in_step(&node, &parents, step)
         .map_err(|Moved| Error::internal(&operation.request().name, "attached in a step that is not running"))?;
     table.registered(registration);
+    if let Some(faults) = &operation.request().faults {
+        faults.told_by(&graph, table.node_id());
+        faults.publish(step.number(), Some((&graph, Some(step))));
+    }
     Ok(table)
 }
 
