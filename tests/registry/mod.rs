@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use engine::testing::values::Style;
-use engine::testing::{Plain, Tape, any_table, run_drawn_law, table_of};
+use engine::testing::{Plain, Tape, any_table, run_planned_law, table_of};
 
 use crate::oracle::{judge, to_model};
 use crate::stages::draw::{self, Draw};
@@ -29,8 +29,8 @@ pub enum OverBlink {
 pub struct OpSpec {
     /// As `registry.txt` calls it.
     pub name: &'static str,
-    /// How many tables it takes.
-    pub arity: usize,
+    /// How many tables it is drawn over.
+    pub inputs: usize,
     /// Random parameters over a shape, which becomes that of the result: its columns, which of them are known only within
     /// bounds (sums of floats), and by which its rows are told apart where their order depends on history.
     pub draw: Draw,
@@ -40,22 +40,22 @@ pub struct OpSpec {
 
 /// All of them.
 pub const SPECS: &[OpSpec] = &[
-    OpSpec { name: "filter", arity: 1, draw: draw::filter, over_blink: OverBlink::Passes },
-    OpSpec { name: "with_columns", arity: 1, draw: draw::with_columns, over_blink: OverBlink::Passes },
-    OpSpec { name: "select", arity: 1, draw: draw::select, over_blink: OverBlink::Passes },
-    OpSpec { name: "choose", arity: 1, draw: draw::choose, over_blink: OverBlink::Passes },
-    OpSpec { name: "drop", arity: 1, draw: draw::drop, over_blink: OverBlink::Passes },
-    OpSpec { name: "rename", arity: 1, draw: draw::rename, over_blink: OverBlink::Passes },
-    OpSpec { name: "head", arity: 1, draw: draw::head, over_blink: OverBlink::Refused },
-    OpSpec { name: "tail", arity: 1, draw: draw::tail, over_blink: OverBlink::Refused },
-    OpSpec { name: "slice", arity: 1, draw: draw::slice, over_blink: OverBlink::Refused },
-    OpSpec { name: "concat", arity: 2, draw: draw::concat, over_blink: OverBlink::Passes },
-    OpSpec { name: "group", arity: 1, draw: draw::group, over_blink: OverBlink::Accumulates },
-    OpSpec { name: "unique", arity: 1, draw: draw::unique, over_blink: OverBlink::Accumulates },
-    OpSpec { name: "pick", arity: 1, draw: draw::pick, over_blink: OverBlink::Accumulates },
-    OpSpec { name: "sort", arity: 1, draw: draw::sort, over_blink: OverBlink::Passes },
-    OpSpec { name: "natural_join", arity: 2, draw: draw::natural_join, over_blink: OverBlink::Passes },
-    OpSpec { name: "join_asof", arity: 2, draw: draw::join_asof, over_blink: OverBlink::Passes },
+    OpSpec { name: "filter", inputs: 1, draw: draw::filter, over_blink: OverBlink::Passes },
+    OpSpec { name: "with_columns", inputs: 1, draw: draw::with_columns, over_blink: OverBlink::Passes },
+    OpSpec { name: "select", inputs: 1, draw: draw::select, over_blink: OverBlink::Passes },
+    OpSpec { name: "choose", inputs: 1, draw: draw::choose, over_blink: OverBlink::Passes },
+    OpSpec { name: "drop", inputs: 1, draw: draw::drop, over_blink: OverBlink::Passes },
+    OpSpec { name: "rename", inputs: 1, draw: draw::rename, over_blink: OverBlink::Passes },
+    OpSpec { name: "head", inputs: 1, draw: draw::head, over_blink: OverBlink::Refused },
+    OpSpec { name: "tail", inputs: 1, draw: draw::tail, over_blink: OverBlink::Refused },
+    OpSpec { name: "slice", inputs: 1, draw: draw::slice, over_blink: OverBlink::Refused },
+    OpSpec { name: "concat", inputs: 1, draw: draw::concat, over_blink: OverBlink::Passes },
+    OpSpec { name: "group", inputs: 1, draw: draw::group, over_blink: OverBlink::Accumulates },
+    OpSpec { name: "unique", inputs: 1, draw: draw::unique, over_blink: OverBlink::Accumulates },
+    OpSpec { name: "pick", inputs: 1, draw: draw::pick, over_blink: OverBlink::Accumulates },
+    OpSpec { name: "sort", inputs: 1, draw: draw::sort, over_blink: OverBlink::Passes },
+    OpSpec { name: "natural_join", inputs: 2, draw: draw::natural_join, over_blink: OverBlink::Passes },
+    OpSpec { name: "join_asof", inputs: 2, draw: draw::join_asof, over_blink: OverBlink::Passes },
 ];
 
 /// The spec of this name.
@@ -84,17 +84,17 @@ fn every_operation_equals_the_model() {
             .fold(spec, |spec, name| spec.styled(name, &[Style::Skewed, Style::NullHeavy, Style::Sorted, Style::Pool]))
     };
     let specs = [small("k:str g:int v:int x:float t:time b:bool"), small("k:str g:int t:time w:float u:int")];
-    run_drawn_law(
-        &specs,
+    run_planned_law(
         6_000,
         |tape| {
-            let at = tape.below(SPECS.len() as u64) as usize;
-            let (stage, shape) = draw_one(tape, &SPECS[at]);
-            (stage, shape.compare(), SPECS[at].arity)
+            let spec = &SPECS[tape.below(SPECS.len() as u64) as usize];
+            let (stage, shape) = draw_one(tape, spec);
+            ((stage, shape.compare()), specs[..spec.inputs].to_vec())
         },
-        |(stage, ..), tables| stage.engine(&tables[0], &tables[1]),
-        |(stage, compare, _), inputs: &[Plain], found| {
-            let wanted = stage.model(&to_model(&inputs[0]), &to_model(&inputs[1]));
+        |(stage, _), tables| stage.engine(&tables[0], tables.last().expect("there is one")),
+        |(stage, compare), inputs: &[Plain], found| {
+            let (left, right) = (to_model(&inputs[0]), to_model(inputs.last().expect("there is one")));
+            let wanted = stage.model(&left, &right);
             judge(wanted, found, compare).map_err(|text| format!("{text}\n  of {stage:?}"))
         },
     );

@@ -50,11 +50,21 @@ pub fn run_drawn_law<P>(
     build: impl Fn(&P, &[Table]) -> Result<Table, Error>,
     judge: impl Fn(&P, &[Plain], &Found<'_>) -> Result<(), String>,
 ) {
+    run_planned_law(runs, |tape| (draw(tape), specs.to_vec()), build, judge);
+}
+
+/// The same for an operation that says with its parameters how many inputs it takes, and which.
+pub fn run_planned_law<P>(
+    runs: u64,
+    draw: impl Fn(&mut Tape) -> (P, Vec<TableSpec>),
+    build: impl Fn(&P, &[Table]) -> Result<Table, Error>,
+    judge: impl Fn(&P, &[Plain], &Found<'_>) -> Result<(), String>,
+) {
     let run = |tape: &mut Tape| {
-        let plan = draw(tape);
+        let (plan, specs) = draw(tape);
         let build = |tables: &[Table]| build(&plan, tables);
         let judge = |inputs: &[Plain], found: &Found<'_>| judge(&plan, inputs, found);
-        run_once(specs, tape, &build, &judge)
+        run_once(&specs, tape, &build, &judge)
     };
     explore(runs, run);
 }
@@ -74,9 +84,11 @@ impl Feed {
             return Ok(true);
         }
         count_step();
-        let drawing = draw::draw_step(&step, &self.case.mirror.schema);
         let applied = self.source.apply(&step, &self.case.mirror.schema);
-        applied.map_err(|error| format!("a lawful step was refused: {error}: {drawing}"))?;
+        applied.map_err(|error| {
+            let drawing = draw::draw_step(&step, &self.case.mirror.schema);
+            format!("a lawful step was refused: {error}: {drawing}")
+        })?;
         Ok(step.removed.is_empty() && step.added.0.is_empty() && step.modified.0.is_empty())
     }
 
