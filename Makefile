@@ -29,13 +29,14 @@ PROFILE := --profile ci
 QUIETLY := 2>&1 | { grep -v -e '^Ignoring ' -e '^Looking in ' || true; }
 
 .PHONY: help demo test check bench wheel lint venv clean \
-	tidy lint-python lint-rust floors rust schedules canaries prove develop release wheel-test test-python test-spark test-examples benches
+	tidy lint-python lint-rust floors rust schedules canaries prove laws develop release wheel-test test-python test-spark test-examples benches
 
 help:
 	@echo 'make demo    run the flights of 2013 through Spark and tickframe, and prove the result (ARGS="--days 14")'
 	@echo 'make test    lints, Rust tests, wheel, Python and Spark tests, examples'
 	@echo 'make check   the fast part: format, tidy, floors 0 to 3'
 	@echo 'make prove   random steps against the model, STEPS=1000000 from SEED=0; SCHEDULES=100000 of the graph'
+	@echo 'make laws    what every landing is put through: 5,000,000 steps, 20,000 composed graphs'
 	@echo 'make canaries   plant five faults and see that the tests find them'
 	@echo 'make bench   the figures of benches/RESULTS.md'
 	@echo 'make wheel   the wheel for Python 3.11 and newer, into dist/'
@@ -57,6 +58,7 @@ test: venv
 	@$(STAGE) 'clippy' $(MAKE) --no-print-directory lint-rust
 	@$(STAGE) 'floors 0 to 3' $(MAKE) --no-print-directory floors
 	@$(STAGE) 'Rust, the rest' $(MAKE) --no-print-directory rust
+	@$(STAGE) 'five million steps' $(MAKE) --no-print-directory laws
 	@$(STAGE) 'schedules' $(MAKE) --no-print-directory schedules
 	@$(STAGE) 'a canary' $(MAKE) --no-print-directory canaries ARGS=--next
 	@$(STAGE) 'wheel' $(MAKE) --no-print-directory wheel-test
@@ -97,9 +99,13 @@ schedules:
 canaries:
 	@$(PYTHON) scripts/canaries.py $(ARGS)
 
-# As many random steps as asked, against the model.
+# As many random steps as asked, against the model; the run is written down in tests/RUNS.md.
 prove:
-	@$(PYTHON) scripts/prove.py --steps $(STEPS) --seed $(SEED) --schedules $(SCHEDULES)
+	@$(PYTHON) scripts/prove.py --steps $(STEPS) --seed $(SEED) --schedules $(SCHEDULES) --record
+
+# What every landing is put through: seeds that no earlier one has used.
+laws:
+	@$(PYTHON) scripts/prove.py --steps 5000000 --graphs 20000 --seed $$(( $$(git rev-list --count HEAD 2>/dev/null || echo 1) * 1000000000 ))
 
 develop: venv
 	@$(RUN)maturin develop $(PROFILE) --quiet $(QUIETLY)

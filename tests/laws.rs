@@ -43,6 +43,29 @@ fn joins_of_few_rows_equal_the_model() {
     });
 }
 
+/// Rows that live for one step, through what passes them on.
+#[test]
+fn blink_tables_are_passed_on_as_the_model_says() {
+    let right = table_of("k:str g:int t:time w:float u:int");
+    law(&[any_table().blink(false), right], 300, |tape| {
+        let mut shape = Shape::new();
+        let many = 1 + tape.below(4);
+        let stages = (0..many).map(|_| Stage::draw_passing(tape, &mut shape)).collect();
+        Pipeline { stages, compare: shape.compare() }
+    });
+}
+
+/// Over rows that live for one step, groups remember all that ever were.
+#[test]
+fn groups_of_blink_tables_accumulate_as_the_model_says() {
+    let right = table_of("k:str");
+    law(&[any_table().blink(true), right], 300, |tape| {
+        let mut shape = Shape::new();
+        let stages = vec![Stage::draw_grouped(tape, &mut shape)];
+        Pipeline { stages, compare: shape.compare() }
+    });
+}
+
 /// Groups of numbers that are not numbers, infinite, null and zero with a sign.
 #[test]
 fn extremes_of_odd_numbers_equal_the_model() {

@@ -1,12 +1,15 @@
 //! The integration tests, one binary.
 
+mod attaching;
 mod composed;
 mod expressions;
 mod laws;
+mod leaks;
 mod model;
 #[path = "../crates/engine/src/testing/oracle.rs"]
 #[allow(dead_code, reason = "the laws of single operations, which live beside them, use the rest of it")]
 mod oracle;
+mod registry;
 mod snapshots;
 mod stages;
 mod tidy;

@@ -125,3 +125,13 @@ def as_html(table: Table) -> str:
         f"<small>shape: ({size}, {len(table.columns)})</small>{extra}"
         f"<table><thead><tr>{''.join(heads)}</tr></thead><tbody>{body}</tbody></table>"
     )
+
+
+def figures(rows: int, size: int, entries: int) -> str:
+    """What a node of the graph holds: its rows, the bytes of its own, the entries of its state."""
+    parts = [f"{rows:,} row" if rows == 1 else f"{rows:,} rows"]
+    if size:
+        parts.append(f"{size:,} bytes")
+    if entries:
+        parts.append(f"{entries:,} entries")
+    return ", ".join(parts)

@@ -109,6 +109,8 @@ class TableFailedError(TickframeError, RuntimeError):
     """The operation that failed first, as the user called it."""
     formula: str | None
     """The expression of that operation, if it has one."""
+    created: str
+    """The user's own lines that made that operation, outermost call first, as a traceback shows them."""
 
 
 class ResourceError(TickframeError, MemoryError):

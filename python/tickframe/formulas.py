@@ -80,17 +80,17 @@ def over(item: Expr, table: _native.Table, operation: str) -> _native.Expr:
     return item._over(table, operation) if isinstance(item, Formula) else item._native
 
 
-def where(table: _native.Table, filters: Iterable[object], frame: FrameType) -> _native.Table:
+def where(table: _native.Table, filters: Iterable[object], frame: FrameType, on_error: str) -> _native.Table:
     """`Table.where`, whose strings are formulas."""
     made = []
     for item in flatten(filters):
         predicate = Formula(item, frame, "where", filter=True) if isinstance(item, str) else into_expr(item)
         made.append(over(predicate, table, "where"))
-    return _native.where_("where", table, made) if made else table
+    return _native.where_("where", table, made, on_error) if made else table
 
 
 def update(
-    table: _native.Table, formulas: Iterable[object], frame: FrameType, operation: str
+    table: _native.Table, formulas: Iterable[object], frame: FrameType, operation: str, on_error: str
 ) -> tuple[_native.Table, list[str]]:
     """`Table.update`: each formula sees the columns of the table and those to its left. Gives the new names too."""
     batch: dict[str, _native.Expr] = {}
@@ -109,7 +109,7 @@ def update(
                 raise error
             name, reads = given, made._parsed.names()
         if name in batch or not batch.keys().isdisjoint(reads):
-            table, batch = _native.with_columns(table, list(batch.values())), {}
+            table, batch = _native.with_columns(table, list(batch.values()), on_error, operation), {}
         batch[name] = over(made, table, operation)
         names.append(name)
-    return (_native.with_columns(table, list(batch.values())) if batch else table), names
+    return (_native.with_columns(table, list(batch.values()), on_error, operation) if batch else table), names

@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 
 from tickframe import _native
 from tickframe.config import setting
+from tickframe.display import figures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -149,18 +150,70 @@ class Graph:
         Returns:
             ``nodes``, ``listeners``, ``cycles``, ``failed_nodes``; ``blocks_copied`` since the start (a block is
             copied when somebody holds it while it is edited); ``bytes_held`` by columns, ``undo_bytes`` of the step
-            under way, ``queue_bytes`` that wait for slow listeners,
-            ``updates_merged`` because too many did; and a few more.
+            under way, ``queue_bytes`` that wait for slow listeners, ``updates_merged`` because too many did;
+            ``row_errors`` that operations passed over; and a few more.
         """
         return self._native.counters()
 
+    @property
+    def errors(self) -> Table:
+        """The rows that operations with ``on_error`` could not compute: operation, column, row_key, step, message.
+
+        A live, append-only table; rows of step *n* are there at *n*. It lives as long as it is held, or a table made
+        with ``on_error`` is. After a million rows faults are only counted (``counters()["row_errors"]``).
+
+        >>> import tickframe as tf
+        >>> g = tf.Graph()
+        >>> t = tf.append_table({"x": str}, graph=g)
+        >>> n = t.with_columns(n=tf.col("x").cast(tf.Int64), on_error="null")
+        >>> token = t.append({"x": ["1", "one"]})
+        >>> g.step(), n.to_dict()["n"]
+        (1, [1, None])
+        >>> g.errors.select("operation", "column", "row_key", "step").to_dicts()
+        [{'operation': 'with_columns', 'column': 'n', 'row_key': 1, 'step': 1}]
+        """
+        from tickframe.table import Table as TableClass
+
+        return TableClass(self._native.errors())
+
+    @property
+    def performance(self) -> Table:
+        """What each node did in each cycle: step, node, operation, rows_in, rows_out, ns.
+
+        A live table of the last 100,000 rows; the row of a whole cycle has no node and is called "cycle". Nothing is
+        recorded while nobody holds it. Rows of step *n* come with the step after it, and start none by themselves.
+
+        >>> import tickframe as tf
+        >>> g = tf.Graph()
+        >>> t = tf.append_table({"x": int}, graph=g)
+        >>> p = g.performance
+        >>> token = t.append({"x": [1, 2]})
+        >>> g.step(), g.step()
+        (1, 2)
+        >>> p.select("step", "operation", "rows_out").head(1).to_dicts()
+        [{'step': 1, 'operation': 'append_table', 'rows_out': 2}]
+        """
+        from tickframe.table import Table as TableClass
+
+        return TableClass(self._native.performance())
+
     def describe(self) -> str:
-        """The graph as a tree: each node with its last step, its runs and its time."""
-        nodes = {node[0]: node for node in self._native.timings()}
+        """The graph as a tree: each node with its rows, the bytes it owns, its last step, its runs and its time.
+
+        >>> import tickframe as tf
+        >>> g = tf.Graph()
+        >>> t = tf.append_table({"x": int}, graph=g)
+        >>> big = t.filter(tf.col("x") > 1)
+        >>> print(g.describe())
+        Graph(stopped, step 0, period=0.05)
+          append_table · 0 rows · step 0 · 0 runs · 0.000 ms last, 0.000 ms in all
+            filter((col("x") > 1)) · 0 rows · step 0 · 0 runs · 0.000 ms last, 0.000 ms in all
+        """
+        nodes = {node["id"]: node for node in self._native.timings()}
         children: dict[int, list[int]] = {}
         roots: list[int] = []
         for number, node in nodes.items():
-            above = [parent for parent in node[2] if parent in nodes]
+            above = [parent for parent in node["parents"] if parent in nodes]
             for parent in above:
                 children.setdefault(parent, []).append(number)
             if not above:
@@ -169,15 +222,11 @@ class Graph:
         seen: set[int] = set()
 
         def show(number: int, depth: int) -> None:
-            _, label, _, step, last, total, runs, failed = nodes[number]
-            again = number in seen
-            state = " · failed" if failed else ""
-            figures = (
-                " (above)"
-                if again
-                else f" · step {step} · {runs} runs · {last / 1e6:.3f} ms last, {total / 1e6:.3f} ms in all"
-            )
-            lines.append("  " * depth + label + figures + state)
+            node, again = nodes[number], number in seen
+            held = figures(node["rows"], node["bytes"], node["entries"])
+            took = f"{node['last_ns'] / 1e6:.3f} ms last, {node['total_ns'] / 1e6:.3f} ms in all"
+            shown = " (above)" if again else f" · {held} · step {node['step']} · {node['runs']} runs · {took}"
+            lines.append("  " * depth + node["label"] + shown + (" · failed" if node["failed"] else ""))
             seen.add(number)
             if not again:
                 for child in children.get(number, []):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 from tickframe import _native
 from tickframe import formulas as _formulas
 from tickframe.agg import pair
-from tickframe.display import as_html, as_text
+from tickframe.display import as_html, as_text, figures
 from tickframe.dtypes import Boolean, DataType
 from tickframe.expr import Expr, IntoExpr, col, expressions, flatten, into_expr
 from tickframe.expr import len as len_
@@ -45,6 +45,7 @@ __all__ = [
 ]
 
 PrecisionLoss: TypeAlias = Literal["error", "truncate"]
+OnError: TypeAlias = Literal["fail", "null", "drop"]
 Names: TypeAlias = "str | Sequence[str]"
 
 
@@ -159,21 +160,44 @@ class Table:
     def _repr_html_(self) -> str:
         return as_html(self)
 
+    @property
+    def errors(self) -> Table:
+        """The rows this table could not compute: operation, column, row_key, step, message.
+
+        Rows of step *n* are there at *n*; those of the table's making come with the next step. Live and append-only
+        if this table is live; empty for a table made without ``on_error``.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"x": ["1", "one"]})
+        >>> n = t.with_columns(n=tf.col("x").cast(tf.Int64), on_error="null")
+        >>> n.to_dict()["n"], n.errors.to_dict()["row_key"]
+        ([1, None], [1])
+        """
+        return Table(self._native.errors())
+
     def explain(self) -> str:
         """The plan: this operation and those below it, one a line.
+
+        Each line has the rows now and, if there are any, the bytes it owns and the entries of state it keeps (groups,
+        keys of joins). What stands at another place already is told by "(above)".
 
         >>> import tickframe as tf
         >>> t = tf.append_table({"x": int}, graph=tf.Graph())
         >>> print(t.filter(tf.col("x") > 1).head(3).explain())
-        head
-          filter((col("x") > 1))
-            append_table
+        head · 0 rows
+          filter((col("x") > 1)) · 0 rows
+            append_table · 0 rows
         """
         lines: list[str] = []
+        seen: set[int] = set()
 
         def show(native: _native.Table, depth: int) -> None:
-            lines.append("  " * depth + native.label)
-            for below in native.inputs():
+            again = native.identity in seen
+            seen.add(native.identity)
+            failed = " · failed" if native.is_live and native.failure() is not None else ""
+            shown = " (above)" if again else f" · {figures(*native.figures())}{failed}"
+            lines.append("  " * depth + native.label + shown)
+            for below in [] if again else native.inputs():
                 show(below, depth + 1)
 
         show(self._native, 0)
@@ -238,11 +262,15 @@ class Table:
 
     # Rows -------------------------------------------------------------------------------------------------
 
-    def filter(self, *predicates: IntoExpr | Iterable[IntoExpr], **equals: object) -> Table:
+    def filter(
+        self, *predicates: IntoExpr | Iterable[IntoExpr], on_error: OnError = "fail", **equals: object
+    ) -> Table:
         """The rows for which every predicate is true; null counts as false.
 
         Args:
             *predicates: Boolean expressions; a bare string is a Boolean column.
+            on_error: what becomes of a row whose predicate fails (a strict cast, a user's function that raises):
+                ``"fail"`` the table, or, with ``"null"`` and ``"drop"``, the row does not pass. Both are told in `errors`.
             **equals: ``name=value`` for ``col(name) == value``.
 
         Raises:
@@ -251,9 +279,9 @@ class Table:
         """
         made = self._expressions("filter", predicates, {})
         made.extend((col(name) == value)._native for name, value in equals.items())
-        return Table(_native.filter(self._native, made)) if made else self
+        return Table(_native.where_("filter", self._native, made, on_error)) if made else self
 
-    def where(self, *filters: IntoExpr | Iterable[IntoExpr]) -> Table:
+    def where(self, *filters: IntoExpr | Iterable[IntoExpr], on_error: OnError = "fail") -> Table:
         """The rows for which every filter is true; a string is a formula, in which a lone ``=`` is equality.
 
         >>> import tickframe as tf
@@ -262,13 +290,14 @@ class Table:
 
         Args:
             *filters: formulas or Boolean expressions. Names that are no columns are variables of the caller.
+            on_error: as in `filter`.
 
         Raises:
             FormulaError: a text that is no formula; the message shows the place.
             ColumnNotFoundError: a name that is neither column nor variable.
             TypeMismatchError: a filter that is not Boolean.
         """
-        return Table(_formulas.where(self._native, filters, sys._getframe(1)))
+        return Table(_formulas.where(self._native, filters, sys._getframe(1), on_error))
 
     def head(self, n: int = 5) -> Table:
         """The first `n` rows."""
@@ -323,25 +352,41 @@ class Table:
 
     # Columns ----------------------------------------------------------------------------------------------
 
-    def select(self, *exprs: IntoExpr | Iterable[IntoExpr], **named: IntoExpr) -> Table:
+    def select(
+        self, *exprs: IntoExpr | Iterable[IntoExpr], on_error: OnError = "fail", **named: IntoExpr
+    ) -> Table:
         """Only these columns: names, expressions, or ``name=expression``. Passed columns are shared.
+
+        Args:
+            *exprs: names or expressions.
+            on_error: what becomes of a row whose expression fails (a strict cast, a user's function that raises):
+                ``"fail"`` the table, the cell is ``"null"``, or the row is left out (``"drop"``) until a change makes it
+                computable. Both are told in `errors`.
+            **named: ``name=expression``.
 
         Raises:
             ColumnNotFoundError: an unknown column.
             DuplicateError: a name made twice.
         """
-        return Table(_native.select(self._native, self._expressions("select", exprs, named)))
+        return Table(_native.select(self._native, self._expressions("select", exprs, named), on_error))
 
-    def with_columns(self, *exprs: IntoExpr | Iterable[IntoExpr], **named: IntoExpr) -> Table:
+    def with_columns(
+        self, *exprs: IntoExpr | Iterable[IntoExpr], on_error: OnError = "fail", **named: IntoExpr
+    ) -> Table:
         """All columns, replaced by or followed by these; each expression sees the columns of this table.
+
+        Args:
+            *exprs: names or expressions.
+            on_error: as in `select`.
+            **named: ``name=expression``.
 
         >>> import tickframe as tf
         >>> tf.table({"x": [1, 2]}).with_columns(y=tf.col("x") / 2).to_dicts()
         [{'x': 1, 'y': 0.5}, {'x': 2, 'y': 1.0}]
         """
-        return Table(_native.with_columns(self._native, self._expressions("with_columns", exprs, named)))
+        return Table(_native.with_columns(self._native, self._expressions("with_columns", exprs, named), on_error))
 
-    def update(self, *formulas: IntoExpr | Iterable[IntoExpr]) -> Table:
+    def update(self, *formulas: IntoExpr | Iterable[IntoExpr], on_error: OnError = "fail") -> Table:
         """All columns, replaced by or followed by new ones; each formula sees those to its left as well.
 
         >>> import tickframe as tf
@@ -350,20 +395,21 @@ class Table:
 
         Args:
             *formulas: ``"New = formula"`` or named expressions, or a list of them.
+            on_error: as in `select`.
 
         Raises:
             FormulaError: a text that is no formula; the message shows the place.
             ColumnNotFoundError: a name that is neither column nor variable.
         """
-        return Table(_formulas.update(self._native, formulas, sys._getframe(1), "update")[0])
+        return Table(_formulas.update(self._native, formulas, sys._getframe(1), "update", on_error)[0])
 
-    def update_view(self, *formulas: IntoExpr | Iterable[IntoExpr]) -> Table:
+    def update_view(self, *formulas: IntoExpr | Iterable[IntoExpr], on_error: OnError = "fail") -> Table:
         """As `update`, with the same values; those are stored too."""
-        return Table(_formulas.update(self._native, formulas, sys._getframe(1), "update_view")[0])
+        return Table(_formulas.update(self._native, formulas, sys._getframe(1), "update_view", on_error)[0])
 
-    def view(self, *formulas: IntoExpr | Iterable[IntoExpr]) -> Table:
+    def view(self, *formulas: IntoExpr | Iterable[IntoExpr], on_error: OnError = "fail") -> Table:
         """Only these columns; each formula sees the columns of this table and those to its left."""
-        made, names = _formulas.update(self._native, formulas, sys._getframe(1), "view")
+        made, names = _formulas.update(self._native, formulas, sys._getframe(1), "view", on_error)
         return Table(_native.choose(made, names))
 
     def _expressions(self, operation: str, items: Iterable[object], named: Mapping[str, object]) -> list[_native.Expr]:

@@ -4,11 +4,13 @@ use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use engine::failpoints::{Fail, Point, TEXT, arm, disarm};
 use engine::sources::Token;
 use engine::testing::{Case, Plain, RawStep, Source, Tape, Watch, any_table, count_step, table_of};
-use engine::{Error, Table, snapshot};
+use engine::{Delivered, Error, Failure, Listener, Subscription, Table, snapshot};
 use graph::{Schedule, Settings, UpdateGraph};
 use model::{Fault, differences};
 
@@ -47,6 +49,36 @@ struct Run<'a> {
     /// Several steps may have settled since the last judgement: a failure may have come and its cause gone again.
     unseen: bool,
     digest: DefaultHasher,
+    /// Whether somebody asks for it.
+    keeps_digest: bool,
+    /// Tables that are to fail, and those below them, each with the failures it was told of.
+    struck: Vec<Struck>,
+}
+
+/// A table that is to fail once it has something to do.
+struct Struck {
+    table: Table,
+    /// Itself and what stood on it.
+    ears: Vec<(Table, Arc<Ear>, Subscription)>,
+}
+
+impl Drop for Struck {
+    fn drop(&mut self) {
+        disarm(&self.table);
+    }
+}
+
+/// Counts the failures it is told of.
+#[derive(Default)]
+struct Ear(AtomicU64);
+
+impl Listener for Ear {
+    fn on_update(&self, _: Arc<Delivered>) {}
+
+    fn on_failure(&self, failure: Arc<Failure>) {
+        assert!(failure.cause.to_string().contains(TEXT), "{failure}");
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
 }
 
 /// One graph from its first row to its last step; a digest of all that was in its tables. `threads` stands in for what
@@ -102,6 +134,8 @@ impl Run<'_> {
             by_itself,
             unseen: by_itself,
             digest: DefaultHasher::new(),
+            keeps_digest: fixed.is_some(),
+            struck: Vec::new(),
         })
     }
 
@@ -230,6 +264,9 @@ impl Run<'_> {
         if tape.chance(50) {
             self.attach_amid_steps(tape)?;
         }
+        if tape.chance(10) && self.struck.is_empty() {
+            self.strike(tape)?;
+        }
         self.feed(tape)?;
         if !tape.chance(24) {
             return self.graph.step().map(|_| ()).map_err(|error| format!("the cycle itself: {error}"));
@@ -257,6 +294,55 @@ impl Run<'_> {
         }
         for token in tokens {
             token.wait(Some(PATIENCE), &mut || true).map_err(|error| format!("a wait: {error}"))?;
+        }
+        Ok(())
+    }
+
+    /// Something in the graph is to fail at its next update, and all below it with it.
+    fn strike(&mut self, tape: &mut Tape) -> Verdict {
+        let here: Vec<usize> = (INPUTS..INPUTS + self.places.len()).filter(|&at| self.table(at).is_some()).collect();
+        if here.is_empty() {
+            return Ok(());
+        }
+        let chosen = self.table(*tape.choose(&here)).expect("it is here").clone();
+        // A source's own table may stand at a place, where an operation gives back what it was given.
+        if self.inputs.iter().any(|(input, _)| input.same(&chosen)) {
+            return Ok(());
+        }
+        let point = *tape.choose(&[Point::BeforeUpdate, Point::AfterUpdate]);
+        arm(&chosen, point, *tape.choose(&[Fail::Error, Fail::Panic]));
+        let below = |at: &usize| self.table(*at).is_some_and(|table| stands_on(table, &chosen));
+        let mut ears = Vec::new();
+        for at in here.iter().filter(|at| below(at)) {
+            let (table, ear) = (self.table(*at).expect("it is here").clone(), Arc::new(Ear::default()));
+            let following = table.subscribe(ear.clone(), false).map_err(harness)?;
+            ears.push((table, ear, following));
+        }
+        self.struck.push(Struck { table: chosen, ears });
+        Ok(())
+    }
+
+    /// What was struck has failed with all that stood on it, each was told once, and the culprit is named.
+    fn check_struck(&mut self) -> Verdict {
+        for struck in &self.struck {
+            let failure = struck.table.failure();
+            for (table, ear, _) in &struck.ears {
+                let (told, found) = (ear.0.load(Ordering::SeqCst), table.failure());
+                let named = found.as_ref().is_none_or(|found| found.culprit == struck.table.request().label());
+                if told != u64::from(failure.is_some()) || found.is_some() != failure.is_some() || !named {
+                    let what = table.request().label();
+                    return Err(format!("{what} was told {told} times of {failure:?}, and is {found:?}"));
+                }
+            }
+        }
+        let failed = |table: &Table| {
+            let failure = table.failure();
+            failure.is_some_and(|failure| failure.cause.to_string().contains(TEXT))
+        };
+        for place in &mut self.places {
+            if matches!(place, Standing::Here(table, _) if failed(table)) {
+                *place = Standing::Failed;
+            }
         }
         Ok(())
     }
@@ -323,8 +409,9 @@ impl Run<'_> {
 
     /// Every table against its model, and every update of it against the law of updates.
     fn judge(&mut self) -> Verdict {
+        self.check_struck()?;
         for (feed, (table, watch)) in self.feeds.iter().zip(&self.inputs) {
-            let difference = feed.case.mirror.plain().first_difference(&watch.now());
+            let difference = watch.with_now(|now| feed.case.first_difference(now));
             if let Some(text) =
                 watch.fault().or(difference).or(table.failure().map(|failure| failure.cause.to_string()))
             {
@@ -347,10 +434,12 @@ impl Run<'_> {
                 }
                 (Ok(_), None, Some(fault)) => return Err(self.about(at, &fault)),
                 (Ok(wanted), None, None) => {
-                    let found = watch.now();
-                    (at, found.to_string()).hash(&mut self.digest);
-                    if let Some(text) = differences(wanted, &to_model(&found), &self.plan.compare(at)) {
-                        return Err(self.about(at, &format!("{text}\n  found {found}")));
+                    if self.keeps_digest {
+                        (at, watch.now().to_string()).hash(&mut self.digest);
+                    }
+                    let difference = watch.with_now(|now| differences(wanted, &to_model(now), &self.plan.compare(at)));
+                    if let Some(text) = difference {
+                        return Err(self.about(at, &format!("{text}\n  found {}", watch.now())));
                     }
                 }
             }
@@ -374,6 +463,11 @@ impl Run<'_> {
         lines.reverse();
         format!("table {at}: {text}{}{}", lines.join(""), inputs.join(""))
     }
+}
+
+/// Whether a table is another one, or stands on it.
+fn stands_on(table: &Table, other: &Table) -> bool {
+    table.same(other) || table.inputs().iter().any(|input| stands_on(input, other))
 }
 
 fn harness(error: Error) -> String {

@@ -207,5 +207,5 @@ def test_attributes_and_the_plan():
     assert t.sort("x").attributes.get("append_only") is None
     with pytest.raises(TypeError):
         t.attributes["append_only"] = False
-    assert t.filter(col("x") > 1).head(2).explain().splitlines()[0] == "head"
+    assert t.filter(col("x") > 1).head(2).explain().splitlines()[0] == "head · 2 rows"
     assert "append-only · append_table · step 1" in repr(t)

@@ -56,11 +56,16 @@ impl Stage {
             Stage::WithColumns(name, made) => {
                 start(&Select::with(table, &[made.engine.clone().alias(name.as_str())])?, one)
             }
+            Stage::Select(columns) => {
+                let named = columns.iter().map(|(name, made)| made.engine.clone().alias(name.as_str()));
+                start(&Select::only(table, &named.collect::<Vec<_>>())?, one)
+            }
             Stage::Choose(names) => start(&Project::choose(table, names)?, one),
             Stage::Drop(name) => start(&Project::drop(table, std::slice::from_ref(name))?, one),
             Stage::Rename(old, new) => start(&Project::rename(table, &[(old.clone(), new.clone())])?, one),
             Stage::Head(n) => start(&Slice::head(*n), one),
             Stage::Tail(n) => start(&Slice::tail(*n), one),
+            Stage::Slice(offset, length) => start(&Slice::new(*offset, *length), one),
             Stage::Concat(predicate) => {
                 let part = start(&Filter::new(table, std::slice::from_ref(&predicate.engine))?, one)?;
                 let two = [table.clone(), part];
@@ -109,6 +114,10 @@ impl Stage {
         Ok(match self {
             Stage::Filter(predicate) => ops::filter(table, std::slice::from_ref(&predicate.model)),
             Stage::WithColumns(name, made) => ops::with_columns(table, &[ops::Derived::expr(name, made.model.clone())]),
+            Stage::Select(columns) => {
+                let named = columns.iter().map(|(name, made)| ops::Derived::expr(name, made.model.clone()));
+                ops::select(table, &named.collect::<Vec<_>>())
+            }
             Stage::Choose(names) => {
                 ops::select(table, &names.iter().map(|name| ops::Derived::column(name)).collect::<Vec<_>>())
             }
@@ -116,6 +125,7 @@ impl Stage {
             Stage::Rename(old, new) => ops::rename(table, &[(old, new)]),
             Stage::Head(n) => ops::head(table, *n),
             Stage::Tail(n) => ops::tail(table, *n),
+            Stage::Slice(offset, length) => ops::slice(table, *offset, *length),
             Stage::Concat(predicate) => {
                 ops::concat(&[table, &ops::filter(table, std::slice::from_ref(&predicate.model))])
             }

@@ -7,124 +7,200 @@ use engine::testing::Tape;
 use model::ops;
 
 use super::{Shape, Stage};
-use crate::expressions::Kind;
+use crate::expressions::{Both, Kind};
+use crate::registry::{OpSpec, OverBlink, SPECS, spec};
 
 impl Stage {
     /// Any stage that is defined over this shape, which becomes that of the result.
     pub fn draw(tape: &mut Tape, shape: &mut Shape) -> Stage {
-        Stage::draw_of(tape, shape, &(0..15).collect::<Vec<u64>>())
+        Stage::draw_of(tape, shape, &SPECS.iter().collect::<Vec<_>>())
     }
 
     /// A natural or an as-of join, if one is defined over this shape.
     pub fn draw_join(tape: &mut Tape, shape: &mut Shape) -> Stage {
-        Stage::draw_of(tape, shape, &[0, 12, 12, 13, 13])
+        let joins = ["filter", "natural_join", "natural_join", "join_asof", "join_asof"];
+        Stage::draw_of(tape, shape, &joins.map(spec))
     }
 
-    /// A stage of these kinds; the first must always be defined.
-    fn draw_of(tape: &mut Tape, shape: &mut Shape, kinds: &[u64]) -> Stage {
+    /// What passes rows on, each by itself or in another order.
+    pub fn draw_passing(tape: &mut Tape, shape: &mut Shape) -> Stage {
+        let passing: Vec<&OpSpec> = SPECS.iter().filter(|spec| spec.over_blink == OverBlink::Passes).collect();
+        Stage::draw_of(tape, shape, &passing)
+    }
+
+    /// One row a group, or one of each.
+    pub fn draw_grouped(tape: &mut Tape, shape: &mut Shape) -> Stage {
+        let grouping: Vec<&OpSpec> = SPECS.iter().filter(|spec| spec.over_blink == OverBlink::Accumulates).collect();
         loop {
-            let kind = *tape.choose(kinds);
-            if let Some(stage) = try_stage(tape, shape, kind) {
+            if let Some(stage) = (tape.choose(&grouping).draw)(tape, shape) {
+                return stage;
+            }
+        }
+    }
+
+    /// A stage of one of these; the first must always be defined.
+    pub fn draw_of(tape: &mut Tape, shape: &mut Shape, specs: &[&OpSpec]) -> Stage {
+        loop {
+            let at = tape.below(specs.len() as u64) as usize;
+            if let Some(stage) = (specs[at].draw)(tape, shape) {
                 return stage;
             }
             // At the end of a tape the same choice would come for ever.
-            if kind == kinds[0] {
+            if at == 0 {
                 return Stage::Filter(shape.expression(tape, Kind::Bool));
             }
         }
     }
 }
 
-fn try_stage(tape: &mut Tape, shape: &mut Shape, kind: u64) -> Option<Stage> {
-    let ordered = shape.unordered_by.is_none();
-    match kind {
-        0 => Some(Stage::Filter(shape.expression(tape, Kind::Bool))),
-        1 => {
-            let kind = *tape.choose(&[Kind::Int, Kind::Float, Kind::Bool, Kind::Str]);
-            let expression = shape.expression(tape, kind);
-            let replaced = if tape.chance(80) { shape.free_column(tape) } else { None };
-            let name = replaced.unwrap_or_else(|| shape.fresh());
-            shape.inexact.remove(&name);
-            match shape.columns.iter_mut().find(|column| column.0 == name) {
-                Some(column) => column.1 = kind,
-                None => shape.columns.push((name.clone(), kind)),
-            }
-            Some(Stage::WithColumns(name, expression))
-        }
-        2 => {
-            let mut kept = Vec::new();
-            for column in shape.columns.clone() {
-                if shape.is_key(&column.0) || tape.chance(170) {
-                    kept.push(column);
-                }
-            }
-            if kept.is_empty() {
-                return None;
-            }
-            shape.columns = kept;
-            Some(Stage::Choose(shape.columns.iter().map(|column| column.0.clone()).collect()))
-        }
-        3 => {
-            let gone = shape.free_column(tape)?;
-            shape.columns.retain(|column| column.0 != gone);
-            Some(Stage::Drop(gone))
-        }
-        4 => {
-            let (old, new) = (shape.free_column(tape)?, shape.fresh());
-            let column = shape.columns.iter_mut().find(|column| column.0 == old)?;
-            column.0 = new.clone();
-            if shape.inexact.remove(&old) {
-                shape.inexact.insert(new.clone());
-            }
-            Some(Stage::Rename(old, new))
-        }
-        5 if ordered => Some(Stage::Head(tape.below(20))),
-        6 if ordered => Some(Stage::Tail(tape.below(20))),
-        7 if ordered => Some(Stage::Concat(shape.expression(tape, Kind::Bool))),
-        8 | 9 => draw_group(tape, shape),
-        10 if shape.inexact.is_empty() => {
-            shape.unordered_by = Some(shape.columns.iter().map(|column| column.0.clone()).collect());
-            Some(Stage::Unique)
-        }
-        11 if ordered => {
-            let by = some_columns(tape, &shape.exact(), 1);
-            if by.is_empty() {
-                return None;
-            }
-            shape.unordered_by = Some(by.clone());
-            Some(Stage::Pick(by, *tape.choose(&[Keep::First, Keep::Last])))
-        }
-        12 => {
-            let on = keys_of_join(tape, shape);
-            let matches = *tape.choose(&[Matches::First, Matches::Last, Matches::Error]);
-            if on.is_empty() {
-                return None;
-            }
-            Some(Stage::Natural(on, add_joined(shape), matches))
-        }
-        13 => {
-            let stamps: Vec<String> =
-                shape.exact().into_iter().filter(|column| column.1 == Kind::Time).map(|column| column.0).collect();
-            let stamp = stamps.first()?.clone();
-            let by = keys_of_join(tape, shape);
-            let strategy =
-                *tape.choose(&[Strategy::Backward, Strategy::Forward, Strategy::ForwardLast, Strategy::Nearest]);
-            let tolerance = if tape.chance(100) { Some(tape.below(4) * 1_000_000_000) } else { None };
-            Some(Stage::Asof(by, stamp, add_joined(shape), strategy, tape.chance(200), tolerance))
-        }
-        14 => {
-            let mut by = some_columns(tape, &shape.exact(), 1);
-            // A table without an order of its own gets one only from columns that tell its rows apart.
-            let rest = shape.unordered_by.iter().flatten().filter(|name| !by.contains(name)).cloned();
-            by.extend(rest.collect::<Vec<_>>());
-            if by.is_empty() {
-                return None;
-            }
-            shape.unordered_by = None;
-            Some(Stage::Sort(by.into_iter().map(|name| (name, tape.chance(100), tape.chance(100))).collect()))
-        }
-        _ => None,
+/// Parameters of one operation, if it is defined over this shape.
+pub type Draw = fn(&mut Tape, &mut Shape) -> Option<Stage>;
+
+pub fn filter(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    Some(Stage::Filter(shape.expression(tape, Kind::Bool)))
+}
+
+fn any_kind(tape: &mut Tape) -> Kind {
+    *tape.choose(&[Kind::Int, Kind::Float, Kind::Bool, Kind::Str])
+}
+
+pub fn with_columns(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    let kind = any_kind(tape);
+    let expression = shape.expression(tape, kind);
+    let replaced = if tape.chance(80) { shape.free_column(tape) } else { None };
+    let name = replaced.unwrap_or_else(|| shape.fresh());
+    shape.inexact.remove(&name);
+    match shape.columns.iter_mut().find(|column| column.0 == name) {
+        Some(column) => column.1 = kind,
+        None => shape.columns.push((name.clone(), kind)),
     }
+    Some(Stage::WithColumns(name, expression))
+}
+
+/// Some columns as they are, some computed; the key of an unordered table stays.
+pub fn select(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    let mut columns: Vec<(String, Kind, Both)> = Vec::new();
+    for (name, kind) in shape.columns.clone() {
+        if shape.is_key(&name) || (!shape.inexact.contains(&name) && tape.chance(120)) {
+            columns.push((name.clone(), kind, Both::column(&name)));
+        }
+    }
+    for _ in 0..1 + tape.below(2) {
+        let kind = any_kind(tape);
+        let made = shape.expression(tape, kind);
+        columns.push((shape.fresh(), kind, made));
+    }
+    if columns.iter().any(|(name, ..)| shape.inexact.contains(name)) {
+        return None;
+    }
+    shape.inexact.clear();
+    shape.columns = columns.iter().map(|(name, kind, _)| (name.clone(), *kind)).collect();
+    Some(Stage::Select(columns.into_iter().map(|(name, _, made)| (name, made)).collect()))
+}
+
+pub fn choose(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    let mut kept = Vec::new();
+    for column in shape.columns.clone() {
+        if shape.is_key(&column.0) || tape.chance(170) {
+            kept.push(column);
+        }
+    }
+    if kept.is_empty() {
+        return None;
+    }
+    shape.columns = kept;
+    Some(Stage::Choose(shape.columns.iter().map(|column| column.0.clone()).collect()))
+}
+
+pub fn drop(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    let gone = shape.free_column(tape)?;
+    shape.columns.retain(|column| column.0 != gone);
+    Some(Stage::Drop(gone))
+}
+
+pub fn rename(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    let (old, new) = (shape.free_column(tape)?, shape.fresh());
+    let column = shape.columns.iter_mut().find(|column| column.0 == old)?;
+    column.0 = new.clone();
+    if shape.inexact.remove(&old) {
+        shape.inexact.insert(new.clone());
+    }
+    Some(Stage::Rename(old, new))
+}
+
+fn in_order(shape: &Shape) -> Option<()> {
+    shape.unordered_by.is_none().then_some(())
+}
+
+pub fn head(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    in_order(shape)?;
+    Some(Stage::Head(tape.below(20)))
+}
+
+pub fn tail(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    in_order(shape)?;
+    Some(Stage::Tail(tape.below(20)))
+}
+
+pub fn slice(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    in_order(shape)?;
+    let offset = tape.below(12) as i64;
+    let offset = if tape.chance(128) { -offset } else { offset };
+    Some(Stage::Slice(offset, if tape.chance(190) { Some(tape.below(12)) } else { None }))
+}
+
+pub fn concat(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    in_order(shape)?;
+    Some(Stage::Concat(shape.expression(tape, Kind::Bool)))
+}
+
+pub fn unique(_: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    if !shape.inexact.is_empty() {
+        return None;
+    }
+    shape.unordered_by = Some(shape.columns.iter().map(|column| column.0.clone()).collect());
+    Some(Stage::Unique)
+}
+
+pub fn pick(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    in_order(shape)?;
+    let by = some_columns(tape, &shape.exact(), 1);
+    if by.is_empty() {
+        return None;
+    }
+    shape.unordered_by = Some(by.clone());
+    Some(Stage::Pick(by, *tape.choose(&[Keep::First, Keep::Last])))
+}
+
+pub fn sort(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    let mut by = some_columns(tape, &shape.exact(), 1);
+    // A table without an order of its own gets one only from columns that tell its rows apart.
+    let rest = shape.unordered_by.iter().flatten().filter(|name| !by.contains(name)).cloned();
+    by.extend(rest.collect::<Vec<_>>());
+    if by.is_empty() {
+        return None;
+    }
+    shape.unordered_by = None;
+    Some(Stage::Sort(by.into_iter().map(|name| (name, tape.chance(100), tape.chance(100))).collect()))
+}
+
+pub fn natural_join(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    let on = keys_of_join(tape, shape);
+    let matches = *tape.choose(&[Matches::First, Matches::Last, Matches::Error]);
+    if on.is_empty() {
+        return None;
+    }
+    Some(Stage::Natural(on, add_joined(shape), matches))
+}
+
+pub fn join_asof(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    let stamps: Vec<String> =
+        shape.exact().into_iter().filter(|column| column.1 == Kind::Time).map(|column| column.0).collect();
+    let stamp = stamps.first()?.clone();
+    let by = keys_of_join(tape, shape);
+    let strategy = *tape.choose(&[Strategy::Backward, Strategy::Forward, Strategy::ForwardLast, Strategy::Nearest]);
+    let tolerance = if tape.chance(100) { Some(tape.below(4) * 1_000_000_000) } else { None };
+    Some(Stage::Asof(by, stamp, add_joined(shape), strategy, tape.chance(200), tolerance))
 }
 
 /// At least so many of these columns, if there are.
@@ -153,7 +229,7 @@ fn add_joined(shape: &mut Shape) -> String {
     name
 }
 
-fn draw_group(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+pub fn group(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     use ops::Aggregator::{Count, First, Last, Len, Max, Mean, Min, NanMax, NanMin, Std, Sum, Var};
     let ordered = shape.unordered_by.is_none();
     let exact = shape.exact();

@@ -6,7 +6,7 @@
 
 pub mod amid;
 mod build;
-mod draw;
+pub mod draw;
 
 use std::collections::BTreeSet;
 
@@ -21,11 +21,14 @@ use crate::expressions::{Both, Expressions, Kind};
 pub enum Stage {
     Filter(Both),
     WithColumns(String, Both),
+    /// Names and expressions of all columns of the result.
+    Select(Vec<(String, Both)>),
     Choose(Vec<String>),
     Drop(String),
     Rename(String, String),
     Head(u64),
     Tail(u64),
+    Slice(i64, Option<u64>),
     /// The table, then what of it passes.
     Concat(Both),
     /// The table, then another of the same columns.
@@ -78,7 +81,7 @@ impl Shape {
         }
     }
 
-    fn fresh(&mut self) -> String {
+    pub fn fresh(&mut self) -> String {
         self.names += 1;
         format!("c{}", self.names)
     }
@@ -87,16 +90,16 @@ impl Shape {
         self.columns.iter().filter(|column| !self.inexact.contains(&column.0)).cloned().collect()
     }
 
-    fn is_key(&self, name: &str) -> bool {
+    pub fn is_key(&self, name: &str) -> bool {
         self.unordered_by.as_ref().is_some_and(|key| key.iter().any(|known| known == name))
     }
 
-    fn expression(&self, tape: &mut Tape, kind: Kind) -> Both {
+    pub fn expression(&self, tape: &mut Tape, kind: Kind) -> Both {
         Expressions { columns: &self.exact() }.draw(tape, kind, 2)
     }
 
     /// A column that is no part of the key of an unordered table.
-    fn free_column(&self, tape: &mut Tape) -> Option<String> {
+    pub fn free_column(&self, tape: &mut Tape) -> Option<String> {
         let free: Vec<&String> =
             self.columns.iter().map(|column| &column.0).filter(|name| !self.is_key(name)).collect();
         (free.len() > 1).then(|| (*tape.choose(&free)).clone())

@@ -9,9 +9,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use graph::{Moment, Moved, Node, NodeId, Outcome, Registration, Step, UpdateGraph};
+use graph::{Moment, Moved, Node, NodeId, Outcome, Registration, Size, Step, UpdateGraph, Volume};
 
 use crate::error::{Error, Failure};
+use crate::failpoints::{Point, strike};
 use crate::live_rows::LiveRows;
 use crate::operation::{Input, Live, Operation, Request, Settle, Start};
 use crate::par::{self, Phase};
@@ -49,6 +50,9 @@ fn attach_static(operation: &dyn Operation, inputs: &[Table]) -> Result<Table, E
     let (at, views) = views(inputs);
     let inputs = inputs_of(inputs, views);
     let start = guarded(operation.request(), || par::inside(None, Phase::Start, || operation.init(&inputs, at)))?;
+    if let Some(faults) = &operation.request().faults {
+        faults.publish(at.number(), None);
+    }
     Ok(Table::fixed(start.parts, operation.request().clone()))
 }
 
@@ -61,13 +65,24 @@ fn attach_live(operation: &dyn Operation, inputs: &[Table], graph: &UpdateGraph)
     loop {
         let (at, views) = views(inputs);
         let started = inputs_of(inputs, views);
-        let start =
-            guarded(operation.request(), || par::inside(Some(graph), Phase::Start, || operation.init(&started, at)))?;
+        if let Some(faults) = &operation.request().faults {
+            faults.forget();
+            faults.live_in(graph)?;
+        }
+        let init = || {
+            strike(None, Point::Start)?;
+            par::inside(Some(graph), Phase::Start, || operation.init(&started, at))
+        };
+        let start = guarded(operation.request(), init)?;
         let table = TableNode::table(operation.request(), graph, inputs, start);
         if let Some(registration) = join(&table, inputs, graph, at, started, recorder.as_ref())? {
             table.registered(registration);
             for input in inputs {
                 input.alive()?;
+            }
+            if let Some(faults) = &operation.request().faults {
+                faults.told_by(graph, table.node_id());
+                faults.publish(at.number(), Some((graph, None)));
             }
             return Ok(table);
         }
@@ -108,6 +123,13 @@ fn join(
 /// as of the end of the step and first runs in the next one.
 pub fn attach_in_step(operation: &dyn Operation, inputs: &[Table], step: Step) -> Result<Table, Error> {
     let Some(graph) = common_graph(&operation.request().name, inputs)? else { return attach_static(operation, inputs) };
+    // Between steps no view of one can be had.
+    if graph.running_step() != Some(step) {
+        return Err(Error::internal(&operation.request().name, "attached in a step that is not running"));
+    }
+    if let Some(faults) = &operation.request().faults {
+        faults.live_in(&graph)?;
+    }
     let views = inputs.iter().map(|input| input.view_at(step.now())).collect();
     let init = || operation.init(&inputs_of(inputs, views), step.now());
     let start = guarded(operation.request(), || par::inside(Some(&graph), Phase::Update, init))?;
@@ -118,6 +140,10 @@ pub fn attach_in_step(operation: &dyn Operation, inputs: &[Table], step: Step) -
         .join_in_step(&node, &parents, step)
         .map_err(|Moved| Error::internal(&operation.request().name, "attached in a step that is not running"))?;
     table.registered(registration);
+    if let Some(faults) = &operation.request().faults {
+        faults.told_by(&graph, table.node_id());
+        faults.publish(step.number(), Some((&graph, Some(step))));
+    }
     Ok(table)
 }
 
@@ -198,6 +224,14 @@ impl TableNode {
         })
     }
 
+    /// Whether an input changed in this step. A source has none, and runs when it was activated.
+    fn is_concerned(&self, step: Step) -> bool {
+        let changed = |input: &Table| {
+            input.node().is_some_and(|node| lock(&node.feed).as_ref().is_some_and(|(at, _)| *at == step))
+        };
+        self.inputs.is_empty() || self.inputs.iter().any(changed)
+    }
+
     pub(crate) fn inputs(&self) -> &[Table] {
         &self.inputs
     }
@@ -252,7 +286,13 @@ impl TableNode {
     fn advance(&self, step: Step) -> Result<TableUpdate, Error> {
         let changes = self.changes(step);
         let mut live = lock(&self.live);
-        let run = || par::inside(Some(&self.graph), Phase::Update, || live.update(&changes, step));
+        let node = Some(std::ptr::from_ref(self) as usize);
+        let run = || {
+            strike(node, Point::BeforeUpdate)?;
+            let update = par::inside(Some(&self.graph), Phase::Update, || live.update(&changes, step))?;
+            strike(node, Point::AfterUpdate)?;
+            Ok(update)
+        };
         let update = guarded(&self.request, run)?;
         if !update.is_empty() {
             self.check(&update, step)?;
@@ -307,9 +347,25 @@ impl Node for TableNode {
         if let Some(failure) = self.inputs.iter().find_map(Table::failure) {
             return self.fail(failure);
         }
-        match self.advance(step) {
+        if !self.is_concerned(step) {
+            return Outcome::Quiet;
+        }
+        let faults = self.request.faults.as_ref();
+        let advanced = self.advance(step);
+        let told = match (&advanced, faults) {
+            (Ok(_), Some(faults)) => faults.publish(step.number(), Some((&self.graph, Some(step)))),
+            _ => false,
+        };
+        match advanced {
             Err(cause) => self.fail(self.culprit(step, cause)),
-            Ok(update) if update.is_empty() => Outcome::Quiet,
+            // The table of errors hangs below it and has something to take; everybody else there stays quiet.
+            Ok(update) if update.is_empty() => {
+                if told {
+                    Outcome::Changed
+                } else {
+                    Outcome::Quiet
+                }
+            }
             Ok(update) => {
                 *lock(&self.feed) = Some((step, Arc::new(update)));
                 self.last_step.store(step.number(), Ordering::Release);
@@ -329,6 +385,19 @@ impl Node for TableNode {
 
     fn label(&self) -> String {
         self.request.label()
+    }
+
+    fn volume(&self, step: Step) -> Volume {
+        let rows = |node: &TableNode| node.update_in(step).map_or(0, |update| update.size());
+        let taken = self.inputs.iter().filter_map(Table::node).map(|node| rows(node)).sum();
+        Volume { taken, given: rows(self) }
+    }
+
+    fn size(&self) -> Size {
+        // A node that runs now is not waited for.
+        let entries = self.live.try_lock().map_or(0, |live| live.entries());
+        let bytes = self.owned.iter().map(|owned| owned.bytes()).sum();
+        Size { items: self.rows.latest().len(), bytes, entries }
     }
 }
 

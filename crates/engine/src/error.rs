@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::operation::Location;
+
 /// An error of a call, or the reason a table failed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the message beside each variant says what its fields are")]
@@ -51,8 +53,8 @@ pub struct Failure {
     pub culprit: String,
     /// The user's own expression or formula text, if the operation had one.
     pub formula: Option<String>,
-    /// Where the operation was created: file and line.
-    pub location: Option<String>,
+    /// Where the operation was created.
+    pub location: Option<Location>,
     /// The root error.
     pub cause: Error,
 }
@@ -64,7 +66,7 @@ impl std::fmt::Display for Failure {
             write!(f, " [{formula}]")?;
         }
         if let Some(location) = &self.location {
-            write!(f, ", created at {location}")?;
+            write!(f, ", created at {}", location.line)?;
         }
         write!(f, ": {}", self.cause)
     }

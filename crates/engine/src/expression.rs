@@ -4,12 +4,14 @@
 use std::collections::{BTreeSet, HashMap};
 
 use arrow_array::Array;
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use arrow_schema::DataType;
 use column::Chunk;
 use formula::{Bound, Expr};
 use rowset::RowSet;
 
 use crate::error::Error;
+use crate::faults::Faults;
 use crate::table::Table;
 use crate::view::View;
 
@@ -26,6 +28,43 @@ pub struct Evaluator {
     text: String,
     operation: String,
     plain: Option<usize>,
+    faults: Option<Faults>,
+    /// As a predicate it asks whether there is a value at all.
+    computes: bool,
+}
+
+/// What an evaluation gives, in pieces that can be laid behind each other.
+trait Piece: Sized {
+    /// What stands for one row without a value.
+    fn absent(kind: &DataType) -> Self;
+    fn joined(pieces: Vec<Self>) -> Result<Self, Error>;
+}
+
+impl Piece for Chunk {
+    fn absent(kind: &DataType) -> Chunk {
+        arrow_array::new_null_array(kind, 1)
+    }
+
+    fn joined(mut pieces: Vec<Chunk>) -> Result<Chunk, Error> {
+        if pieces.len() == 1 {
+            return Ok(pieces.remove(0));
+        }
+        let parts: Vec<&dyn Array> = pieces.iter().map(|piece| piece.as_ref()).collect();
+        Ok(arrow_select::concat::concat(&parts)?)
+    }
+}
+
+/// The rows for which a predicate is true.
+impl Piece for BooleanBuffer {
+    fn absent(_: &DataType) -> BooleanBuffer {
+        BooleanBuffer::new_unset(1)
+    }
+
+    fn joined(pieces: Vec<BooleanBuffer>) -> Result<BooleanBuffer, Error> {
+        let mut all = BooleanBufferBuilder::new(pieces.iter().map(BooleanBuffer::len).sum());
+        pieces.iter().for_each(|piece| all.append_buffer(piece));
+        Ok(all.finish())
+    }
 }
 
 impl Evaluator {
@@ -43,7 +82,15 @@ impl Evaluator {
             Expr::Column(column) => Some(table.column_index(operation, column)?),
             _ => None,
         };
-        Ok(Evaluator { bound, name, text: expression.to_python(), operation: operation.into(), plain })
+        Ok(Evaluator {
+            bound,
+            name,
+            text: expression.to_python(),
+            operation: operation.into(),
+            plain,
+            faults: None,
+            computes: false,
+        })
     }
 
     /// The same, for a filter: the expression must be Boolean.
@@ -62,7 +109,26 @@ impl Evaluator {
             );
             return Err(Error::types(operation, message));
         }
-        Ok(Evaluator { bound, name: String::new(), text, operation: operation.into(), plain: None })
+        Ok(Evaluator {
+            bound,
+            name: String::new(),
+            text,
+            operation: operation.into(),
+            plain: None,
+            faults: None,
+            computes: false,
+        })
+    }
+
+    /// A predicate that is true where the expression has a value, null or not.
+    pub fn computable(operation: &str, expression: &Expr, table: &Table) -> Result<Evaluator, Error> {
+        Ok(Evaluator { computes: true, ..Evaluator::new(operation, expression, table)? })
+    }
+
+    /// Passes over rows that cannot be computed: they are null, and noted. Functions that keep state may be called
+    /// for such rows, and their neighbours, more than once.
+    pub fn passing_over(&mut self, faults: &Faults) {
+        self.faults = Some(faults.clone());
     }
 
     /// The name of the column it makes.
@@ -100,12 +166,7 @@ impl Evaluator {
         if let (Some(_), [cells]) = (self.plain, cells) {
             return Ok(cells.clone());
         }
-        let mut pieces = self.pieces_on(cells, rows, SLICE_ROWS)?;
-        if pieces.len() == 1 {
-            return Ok(pieces.remove(0));
-        }
-        let parts: Vec<&dyn Array> = pieces.iter().map(|piece| piece.as_ref()).collect();
-        Ok(arrow_select::concat::concat(&parts)?)
+        Chunk::joined(self.pieces_on(cells, rows, SLICE_ROWS)?)
     }
 
     /// One value a row, in consecutive chunks.
@@ -124,8 +185,10 @@ impl Evaluator {
         if rows.is_empty() {
             return Ok(RowSet::new());
         }
-        let cells = self.cells(view, rows)?;
-        let masks = self.split(&cells, rows, SLICE_ROWS, |cells, len| self.bound.evaluate_mask(cells, len))?;
+        let masks = self.split(&self.cells(view, rows)?, rows, SLICE_ROWS, |cells, len| match self.computes {
+            false => self.bound.evaluate_mask(cells, len),
+            true => self.bound.evaluate(cells, len).map(|_| BooleanBuffer::new_set(len)),
+        })?;
         if let [mask] = masks.as_slice() {
             return Ok(rows.select_mask(mask.values(), mask.offset()));
         }
@@ -148,7 +211,7 @@ impl Evaluator {
         view.read_columns(self.inputs(), rows)
     }
 
-    fn split<R: Send>(
+    fn split<R: Piece + Send>(
         &self,
         cells: &[Chunk],
         rows: &RowSet,
@@ -157,7 +220,7 @@ impl Evaluator {
     ) -> Result<Vec<R>, Error> {
         let total = rows.len() as usize;
         if total <= 2 * slice {
-            return Ok(vec![run(cells, total).map_err(|error| self.at_row(rows, 0, error))?]);
+            return Ok(vec![self.run(cells, rows, (0, total), &run)?]);
         }
         let starts: Vec<usize> = (0..total).step_by(slice).collect();
         // A function that keeps state sees its rows in order.
@@ -165,8 +228,33 @@ impl Evaluator {
         crate::par::try_map(parallel, &starts, |_, start| {
             let len = slice.min(total - start);
             let cells: Vec<Chunk> = cells.iter().map(|chunk| chunk.slice(*start, len)).collect();
-            run(&cells, len).map_err(|error| self.at_row(rows, *start, error))
+            self.run(&cells, rows, (*start, len), &run)
         })
+    }
+
+    /// Evaluates `len` rows from row `start` on. Where rows are passed over, those that fail are found by halves.
+    fn run<R: Piece>(
+        &self,
+        cells: &[Chunk],
+        rows: &RowSet,
+        (start, len): (usize, usize),
+        run: &impl Fn(&[Chunk], usize) -> Result<R, formula::RowError>,
+    ) -> Result<R, Error> {
+        let error = match run(cells, len) {
+            Ok(piece) => return Ok(piece),
+            Err(error) => error,
+        };
+        let Some(faults) = &self.faults else { return Err(self.at_row(rows, start, error)) };
+        if len == 1 {
+            let column = (!self.name.is_empty()).then_some(self.name.as_str());
+            faults.note(column, rows.key_at(start as u64).unwrap_or_default(), error.to_string());
+            return Ok(R::absent(self.bound.data_type()));
+        }
+        let half = |from: usize, len: usize| {
+            let part: Vec<Chunk> = cells.iter().map(|chunk| chunk.slice(from, len)).collect();
+            self.run(&part, rows, (start + from, len), run)
+        };
+        R::joined(vec![half(0, len / 2)?, half(len / 2, len - len / 2)?])
     }
 
     fn at_row(&self, rows: &RowSet, start: usize, error: formula::RowError) -> Error {

@@ -104,8 +104,9 @@ mod tests {
     use super::*;
     use crate::error::Failure;
     use crate::listen::Listener;
-    use crate::testing::check::{Drawn, Source};
+    use crate::testing::check::Drawn;
     use crate::testing::explore::explore;
+    use crate::testing::feeds::Source;
     use crate::testing::plain::{Cell, Plain, cells_of};
     use crate::testing::tape::Tape;
     use crate::testing::validate::plain_of;

@@ -4,10 +4,13 @@
 //! ([`operation`]); the driver ([`attach()`]) does all plumbing.
 
 pub mod attach;
+mod companion;
 pub mod counters;
 pub mod error;
 pub mod export;
 pub mod expression;
+pub mod failpoints;
+pub mod faults;
 mod guess;
 pub mod key_rows;
 pub mod keys;
@@ -17,6 +20,7 @@ pub mod live_rows;
 pub mod operation;
 pub mod ops;
 pub mod par;
+pub mod performance;
 pub mod rows;
 pub mod sources;
 pub mod store;
@@ -29,6 +33,7 @@ pub mod testing;
 
 pub use attach::{attach, attach_in_step};
 pub use error::{Error, Failure};
+pub use faults::OnError;
 pub use listen::{Delivered, Listener, Part, Subscription};
 pub use operation::{Input, Live, Operation, Parts, Request, Start};
 pub use table::{Attributes, Table, snapshot};

@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use column::Chunk;
-use graph::{Moved, Node, NodeId, Outcome, Registration, Step, UpdateGraph};
+use graph::{Moved, Node, NodeId, Outcome, Registration, Step, UpdateGraph, Volume};
 use rowset::RowSet;
 
 use crate::error::{Error, Failure};
@@ -309,6 +309,11 @@ impl Node for ListenerNode {
 
     fn label(&self) -> String {
         "listener".into()
+    }
+
+    fn volume(&self, step: Step) -> Volume {
+        let update = self.table.node().and_then(|node| node.update_in(step));
+        Volume { taken: update.map_or(0, |update| update.size()), given: 0 }
     }
 }
 

@@ -163,6 +163,10 @@ impl Settle for LiveRows {
         let dropped = self.lock().undo.take();
         drop(dropped);
     }
+
+    fn bytes(&self) -> u64 {
+        self.lock().now.bytes() as u64
+    }
 }
 
 #[cfg(test)]

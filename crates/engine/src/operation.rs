@@ -11,6 +11,7 @@ use column::ColumnSource;
 use graph::Step;
 
 use crate::error::Error;
+use crate::faults::{Faults, OnError};
 use crate::live_rows::LiveRows;
 use crate::table::{Attributes, Table};
 use crate::update::TableUpdate;
@@ -25,22 +26,31 @@ pub struct Request {
     pub arguments: serde_json::Value,
     /// The user's own text (expression or formula), for errors.
     pub text: Option<String>,
-    /// File and line that created it.
-    pub location: Option<String>,
+    /// Where the user's code created it.
+    pub location: Option<Location>,
     /// Whether two equal requests on the same live inputs may be one node.
     pub shareable: bool,
+    /// Where it notes rows that it passes over, if it was told to.
+    pub faults: Option<Faults>,
 }
 
 impl Request {
     /// A request that may be shared by equal requests.
     pub fn new(name: &str, arguments: serde_json::Value) -> Request {
         let location = LOCATION.with_borrow(Clone::clone);
-        Request { name: name.into(), arguments, text: None, location, shareable: true }
+        Request { name: name.into(), arguments, text: None, location, shareable: true, faults: None }
     }
 
     /// With the user's own text.
     pub fn with_text(mut self, text: impl Into<String>) -> Request {
         self.text = Some(text.into());
+        self
+    }
+
+    /// With a place for the rows that it is told to pass over; part of what makes requests equal.
+    pub fn passing_over(mut self, on_error: OnError, faults: &Faults) -> Request {
+        self.arguments = serde_json::json!([self.arguments, on_error.name()]);
+        self.faults = Some(faults.clone());
         self
     }
 
@@ -57,12 +67,21 @@ impl Request {
     }
 }
 
-thread_local! {
-    static LOCATION: RefCell<Option<String>> = const { RefCell::new(None) };
+/// A place in the user's code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// File and line.
+    pub line: String,
+    /// How the program came there, as the embedding language prints it, outermost call first.
+    pub trace: String,
 }
 
-/// Says where the user's code stands, file and line, for the requests this thread makes from here on.
-pub fn set_location(location: Option<String>) {
+thread_local! {
+    static LOCATION: RefCell<Option<Location>> = const { RefCell::new(None) };
+}
+
+/// Says where the user's code stands, for the requests this thread makes from here on.
+pub fn set_location(location: Option<Location>) {
     LOCATION.set(location);
 }
 
@@ -78,6 +97,8 @@ pub struct Input {
 pub trait Settle: Send + Sync {
     /// The step is over: before-values may go.
     fn settle(&self);
+    /// Bytes it holds.
+    fn bytes(&self) -> u64;
 }
 
 /// The outside of a table: rows, columns, schema. Shared by cloning, never copied.
@@ -117,4 +138,10 @@ pub trait Live: Send {
     /// Brings state and result from `before` to `now`; an empty update if nothing changed.
     /// Called once a step, after all inputs have settled, if at least one of them changed.
     fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error>;
+
+    /// What it keeps beside the result's rows and cells: groups, keys of joins, places in an order. None is left when
+    /// its inputs are empty.
+    fn entries(&self) -> u64 {
+        0
+    }
 }

@@ -61,6 +61,10 @@ impl Settle for SettleColumns {
             self.columns.iter().for_each(|column| column.bury(&dead));
         }
     }
+
+    fn bytes(&self) -> u64 {
+        self.columns.iter().map(|column| column.bytes()).sum()
+    }
 }
 
 impl Columns {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use arrow_schema::{DataType, Field, Schema};
 use column::ColumnSource;
-use graph::{Moment, Moved, NodeId, Registration, UpdateGraph};
+use graph::{Moment, Moved, Node, NodeId, Registration, Size, UpdateGraph};
 use rowset::RowSet;
 
 use crate::attach::TableNode;
@@ -149,6 +149,14 @@ impl Table {
     /// The last step in which it changed; 0 if it never did.
     pub fn last_step(&self) -> u64 {
         self.0.live.as_ref().map_or(0, |live| live.node.last_step())
+    }
+
+    /// Rows, the bytes it owns, and the entries of state that its operation keeps.
+    pub fn size(&self) -> Size {
+        match self.node() {
+            Some(node) => node.size(),
+            None => Size { items: self.0.parts.rows.latest().len(), ..Size::default() },
+        }
     }
 
     /// Rows, columns, schema.

@@ -90,7 +90,7 @@ impl<'a> Cycle<'a> {
             nodes: Vec::new(),
             troubles: Vec::new(),
         };
-        let observed = core.tally.observer.lock().is_some();
+        let observed = !core.tally.observers.lock().is_empty();
         Cycle { core, step, start: crate::env::now(), observed, report }
     }
 
@@ -180,6 +180,9 @@ impl<'a> Cycle<'a> {
     /// Lets every node that ran drop what only this step needed. After `settled()` moved: a reader that pinned the old
     /// moment finds it gone and starts again at the new one; before, it would find it gone and the new one not there.
     fn settle_nodes(&mut self, walk: Option<&Walk>, scratch: &mut Scratch) {
+        if self.observed {
+            self.observe_nodes(walk, &scratch.late);
+        }
         for (index, cell) in walk.map_or(&[][..], |walk| &walk.cells).iter().enumerate() {
             let outcome = walk.and_then(|walk| walk.fate(index as u32).outcome());
             if let Some(outcome) = outcome {
@@ -192,15 +195,22 @@ impl<'a> Cycle<'a> {
         }
     }
 
+    /// For those who look on: before anything is dropped, since a node's volume is told by its parents, too.
+    fn observe_nodes(&mut self, walk: Option<&Walk>, late: &[(Arc<Cell>, Outcome)]) {
+        let cells = walk.map_or(&[][..], |walk| &walk.cells).iter().enumerate();
+        let walked = cells.filter_map(|(index, cell)| Some((cell, walk?.fate(index as u32).outcome()?)));
+        let joined = late.iter().map(|(cell, outcome)| (cell, *outcome));
+        let runs: Vec<NodeRun> =
+            walked.chain(joined).filter_map(|(cell, outcome)| cell.seen(self.step, outcome)).collect();
+        self.report.nodes = runs;
+    }
+
     fn settle_node(&mut self, cell: &Cell, outcome: Outcome) {
         self.report.ran += 1;
         match outcome {
             Outcome::Changed => self.report.changed += 1,
             Outcome::Failed => self.report.failed += 1,
             Outcome::Quiet => {}
-        }
-        if self.observed {
-            self.report.nodes.push(NodeRun { id: cell.id, outcome, nanos: cell.last_nanos() });
         }
         if let Err(message) = cell.settle(self.step) {
             self.report.troubles.push(format!("`settle` of a node panicked: {message}"));
@@ -217,8 +227,8 @@ impl<'a> Cycle<'a> {
         }
         self.report.until_done = self.start.elapsed();
         core.tally.file(&self.report);
-        let observer = core.tally.observer.lock().clone();
-        if let Some(observer) = observer {
+        let observers = core.tally.observers.lock().clone();
+        for (_, observer) in observers.iter() {
             let seen = catch_unwind(AssertUnwindSafe(|| observer(&self.report)));
             if seen.is_err() {
                 core.tally.troubles.fetch_add(1, Ordering::Relaxed);

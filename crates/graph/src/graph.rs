@@ -48,7 +48,7 @@ pub enum Schedule {
     },
 }
 
-/// A hook's place, to take it out again.
+/// The place of a hook or an observer, to take it out again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct HookId(pub(crate) u64);
 
@@ -253,7 +253,8 @@ impl UpdateGraph {
         drop(topology);
         // A label is foreign code: no lock is held.
         let timing = |(cell, parents): (Arc<Cell>, Vec<NodeId>)| {
-            let label = cell.node()?.label();
+            let node = cell.node()?;
+            let (label, size) = (node.label(), node.size());
             Some(NodeTiming {
                 id: cell.id,
                 label,
@@ -264,6 +265,7 @@ impl UpdateGraph {
                 total_nanos: cell.total_nanos(),
                 runs: cell.runs(),
                 failed: cell.failed(),
+                size,
             })
         };
         known.into_iter().filter_map(timing).collect()
@@ -274,10 +276,21 @@ impl UpdateGraph {
         draw(&self.timings(), drawing)
     }
 
-    /// Calls `observer` after each cycle, on the thread that ran it; `None` stops that.
-    pub fn set_observer(&self, observer: Option<Observer>) {
-        let old = std::mem::replace(&mut *self.core().tally.observer.lock(), observer);
-        drop(old);
+    /// Calls `observer` after each cycle, on the thread that ran it, until [`UpdateGraph::remove_observer`].
+    pub fn observe(&self, observer: Observer) -> HookId {
+        let id = HookId(self.core().hooks_made.fetch_add(1, Ordering::Relaxed));
+        let mut observers = self.core().tally.observers.lock();
+        Arc::make_mut(&mut observers).push((id, observer));
+        id
+    }
+
+    /// Takes an observer out.
+    pub fn remove_observer(&self, id: HookId) {
+        let mut observers = self.core().tally.observers.lock();
+        let at = observers.iter().position(|(known, _)| *known == id);
+        let dropped = at.map(|at| Arc::make_mut(&mut observers).remove(at));
+        drop(observers);
+        drop(dropped);
     }
 
     /// What the last cycle did.

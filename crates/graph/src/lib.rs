@@ -39,4 +39,4 @@ pub use graph::{HookId, Schedule, Settings, UpdateGraph, WeakGraph};
 pub use lifetime::release;
 pub use node::{Node, NodeId, Outcome, Registration};
 pub use pinned::Pinned;
-pub use report::{Counters, NodeRun, NodeTiming, Observer, Report};
+pub use report::{Counters, NodeRun, NodeTiming, Observer, Report, Size, Volume};

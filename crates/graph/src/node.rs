@@ -3,6 +3,7 @@
 use crate::clock::Step;
 use crate::core::Core;
 use crate::lifetime::release;
+use crate::report::{NodeRun, Size, Volume};
 use crate::sync::{Arc, AtomicBool, AtomicU64, Ordering, Weak};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -35,6 +36,17 @@ pub trait Node: Send + Sync {
 
     /// What to call it in errors and timings.
     fn label(&self) -> String;
+
+    /// How much passed through it in this step; asked after the step, before [`Node::settle`], and only if somebody
+    /// looks on.
+    fn volume(&self, _step: Step) -> Volume {
+        Volume::default()
+    }
+
+    /// How much it holds, as of now.
+    fn size(&self) -> Size {
+        Size::default()
+    }
 }
 
 /// A node's place in its graph. A place that is taken again has another id.
@@ -156,6 +168,14 @@ impl Cell {
                 false
             }
         }
+    }
+
+    /// The run as those see it who look on; `None` when the node is gone, or panics when asked.
+    pub(crate) fn seen(&self, step: Step, outcome: Outcome) -> Option<NodeRun> {
+        let node = self.node.upgrade()?;
+        let (id, nanos) = (self.id, self.last_nanos());
+        let ask = move || NodeRun { id, label: node.label(), volume: node.volume(step), outcome, nanos };
+        catch_unwind(AssertUnwindSafe(ask)).ok()
     }
 
     /// Tells the node that the step has settled; the message, when that panicked.

@@ -1,6 +1,7 @@
 //! What a cycle did, for those who look: counters, timings, the report of the last step.
 
 use crate::clock::{Moment, Step};
+use crate::graph::HookId;
 use crate::node::{NodeId, Outcome};
 use crate::sync::{Arc, AtomicU64, Mutex, Ordering, Rank};
 use std::time::{Duration, Instant};
@@ -37,10 +38,14 @@ pub struct Report {
 }
 
 /// One node in one cycle.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NodeRun {
     /// The node.
     pub id: NodeId,
+    /// Its own name.
+    pub label: String,
+    /// What it took in and gave out.
+    pub volume: Volume,
     /// What became of it.
     pub outcome: Outcome,
     /// How long it ran.
@@ -68,6 +73,8 @@ pub struct NodeTiming {
     pub runs: u64,
     /// Whether it has failed.
     pub failed: bool,
+    /// How much it holds.
+    pub size: Size,
 }
 
 /// Counts since the graph was made; `nodes`, `failed_nodes`, `pending` and `timers` are as of now.
@@ -97,6 +104,26 @@ pub struct Counters {
     pub troubles: u64,
 }
 
+/// How much a node holds, in items of its own (a table's are rows) and bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Size {
+    /// Items.
+    pub items: u64,
+    /// Bytes that it owns; what it shares with its parents is counted there.
+    pub bytes: u64,
+    /// Entries of state beside: groups, keys of joins.
+    pub entries: u64,
+}
+
+/// How much passed through a node in a step, in items of its own (a table's are rows).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Volume {
+    /// Items of its parents that changed.
+    pub taken: u64,
+    /// Items of its own that changed.
+    pub given: u64,
+}
+
 /// Called after each cycle, on the thread that ran it.
 pub type Observer = Arc<dyn Fn(&Report) + Send + Sync>;
 
@@ -109,7 +136,7 @@ pub(crate) struct Tally {
     pub(crate) restarts: AtomicU64,
     pub(crate) fallbacks: AtomicU64,
     pub(crate) troubles: AtomicU64,
-    pub(crate) observer: Mutex<Option<Observer>>,
+    pub(crate) observers: Mutex<Arc<Vec<(HookId, Observer)>>>,
     pub(crate) latest: Mutex<Option<Report>>,
 }
 
@@ -124,7 +151,7 @@ impl Tally {
             restarts: zero(),
             fallbacks: zero(),
             troubles: zero(),
-            observer: Mutex::ranked(Rank::Leaf, None),
+            observers: Mutex::ranked(Rank::Leaf, Arc::default()),
             latest: Mutex::ranked(Rank::Leaf, None),
         }
     }

@@ -149,7 +149,13 @@ pub fn table_failed(failure: &engine::Failure) -> PyErr {
     let error = with_facts(error, |value| {
         value.setattr("step", failure.step)?;
         value.setattr("culprit", &failure.culprit)?;
-        value.setattr("formula", failure.formula.as_deref())
+        value.setattr("formula", failure.formula.as_deref())?;
+        if let Some(location) = &failure.location {
+            value.setattr("created", &location.trace)?;
+            let note = format!("The operation was created here (most recent call last):\n{}", location.trace);
+            value.call_method1("add_note", (note,))?;
+        }
+        Ok(())
     });
     Python::attach(|py| error.set_cause(py, Some(cause)));
     error

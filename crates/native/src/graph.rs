@@ -162,20 +162,41 @@ impl PyGraph {
         dict.set_item("node_runs", counts.node_runs)?;
         dict.set_item("snapshot_restarts", counts.snapshot_restarts)?;
         dict.set_item("troubles", counts.troubles)?;
+        dict.set_item("row_errors", engine::faults::count(graph))?;
         Ok(dict)
     }
 
-    /// Every node: (id, label, parents, last step, last ns, total ns, runs, failed).
-    fn timings(&self, py: Python<'_>) -> Vec<(u64, String, Vec<u64>, u64, u64, u64, u64, bool)> {
+    /// Every node, as a dict: id, label, parents, rows, bytes, entries, step, last_ns, total_ns, runs, failed.
+    fn timings<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let timings = py.detach(|| self.0.graph.timings());
-        timings
-            .into_iter()
-            .map(|node| {
-                let parents = node.parents.iter().map(|parent| parent.number()).collect();
-                let (last, total) = (node.last_nanos, node.total_nanos);
-                (node.id.number(), node.label, parents, node.last_step.number(), last, total, node.runs, node.failed)
-            })
-            .collect()
+        let shown = |node: graph::NodeTiming| {
+            let dict = PyDict::new(py);
+            dict.set_item("id", node.id.number())?;
+            dict.set_item("label", node.label)?;
+            dict.set_item("parents", node.parents.iter().map(|parent| parent.number()).collect::<Vec<_>>())?;
+            dict.set_item("rows", node.size.items)?;
+            dict.set_item("bytes", node.size.bytes)?;
+            dict.set_item("entries", node.size.entries)?;
+            dict.set_item("step", node.last_step.number())?;
+            dict.set_item("last_ns", node.last_nanos)?;
+            dict.set_item("total_ns", node.total_nanos)?;
+            dict.set_item("runs", node.runs)?;
+            dict.set_item("failed", node.failed)?;
+            Ok(dict)
+        };
+        timings.into_iter().map(shown).collect()
+    }
+
+    /// The live table of row errors.
+    fn errors(&self, py: Python<'_>) -> PyResult<PyTable> {
+        self.0.graph.check_process().map_err(|refused| error::graph(&refused))?;
+        py.detach(|| engine::faults::errors(&self.0.graph)).map(PyTable::new).map_err(error::raise)
+    }
+
+    /// The live table of what each node did in each cycle.
+    fn performance(&self, py: Python<'_>) -> PyResult<PyTable> {
+        self.0.graph.check_process().map_err(|refused| error::graph(&refused))?;
+        py.detach(|| engine::performance::performance(&self.0.graph)).map(PyTable::new).map_err(error::raise)
     }
 
     /// The graph as text for Graphviz, or for Mermaid.

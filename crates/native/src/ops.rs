@@ -1,10 +1,11 @@
 //! The operations, one function each: take typed arguments, build the request, attach it without the GIL.
 
+use engine::operation::Location;
 use engine::ops::{
-    AsofJoin, AsofOptions, Concat, Filter, Keep, Matches, NaturalJoin, Project, Select, Slice, Sort, SortBy, Strategy,
+    AsofJoin, AsofOptions, Concat, Filter, Keep, Matches, NaturalJoin, Project, Slice, Sort, SortBy, Strategy, columns,
     distinct,
 };
-use engine::{Operation, Table};
+use engine::{OnError, Operation, Table};
 use formula::Expr;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -30,20 +31,26 @@ pub(crate) fn tell_location(py: Python<'_>) {
     engine::operation::set_location(location(py).ok().flatten());
 }
 
-/// File and line of the innermost frame outside this package.
-fn location(py: Python<'_>) -> PyResult<Option<String>> {
+/// Frames of the user's own that are kept, the innermost ones.
+const FRAMES: usize = 8;
+
+/// The frames outside this package, the innermost first.
+fn location(py: Python<'_>) -> PyResult<Option<Location>> {
     let mut frame = py.import("sys")?.call_method1("_getframe", (0,))?;
-    while !frame.is_none() {
+    let mut frames: Vec<(String, u32, String)> = Vec::new();
+    while !frame.is_none() && frames.len() < FRAMES {
         let module = frame.getattr("f_globals")?.get_item("__name__");
         let name = module.and_then(|name| name.extract::<String>()).unwrap_or_default();
         if name != "tickframe" && !name.starts_with("tickframe.") {
-            let file: String = frame.getattr("f_code")?.getattr("co_filename")?.extract()?;
+            let code = frame.getattr("f_code")?;
             let line: u32 = frame.getattr("f_lineno")?.extract()?;
-            return Ok(Some(format!("{file}:{line}")));
+            frames.push((code.getattr("co_filename")?.extract()?, line, code.getattr("co_name")?.extract()?));
         }
         frame = frame.getattr("f_back")?;
     }
-    Ok(None)
+    let place = |(file, line, name): &(String, u32, String)| format!("  File \"{file}\", line {line}, in {name}");
+    let trace = frames.iter().rev().map(place).collect::<Vec<_>>().join("\n");
+    Ok(frames.first().map(|(file, line, _)| Location { line: format!("{file}:{line}"), trace }))
 }
 
 fn several<O: Operation>(
@@ -55,29 +62,67 @@ fn several<O: Operation>(
     py.detach(move || engine::attach(&request(&inputs)?, &inputs)).map(PyTable::new).map_err(error::raise)
 }
 
+fn on_error_of(operation: &str, word: &str) -> PyResult<OnError> {
+    match word {
+        "fail" => Ok(OnError::Fail),
+        "null" => Ok(OnError::Null),
+        "drop" => Ok(OnError::Drop),
+        other => {
+            let message = format!("{operation}: on_error must be \"fail\", \"null\" or \"drop\", not {other:?}");
+            Err(PyValueError::new_err(message))
+        }
+    }
+}
+
+/// Under the name of the method the user called.
 #[pyfunction]
-pub fn filter(table: &Bound<'_, PyTable>, predicates: Vec<Bound<'_, PyExpr>>) -> PyResult<PyTable> {
+#[pyo3(signature = (operation, table, predicates, on_error = "fail"))]
+pub fn where_(
+    operation: &str,
+    table: &Bound<'_, PyTable>,
+    predicates: Vec<Bound<'_, PyExpr>>,
+    on_error: &str,
+) -> PyResult<PyTable> {
     let predicates = trees(&predicates);
-    one(table, |input| Filter::new(input, &predicates))
+    let on_error = on_error_of(operation, on_error)?;
+    one(table, |input| Ok(Filter::named(operation, input, &predicates)?.passing_over(on_error)))
 }
 
-/// The same under the name of the method the user called.
-#[pyfunction]
-pub fn where_(operation: &str, table: &Bound<'_, PyTable>, predicates: Vec<Bound<'_, PyExpr>>) -> PyResult<PyTable> {
-    let predicates = trees(&predicates);
-    one(table, |input| Filter::named(operation, input, &predicates))
+fn computed(
+    operation: &str,
+    table: &Bound<'_, PyTable>,
+    expressions: &[Bound<'_, PyExpr>],
+    kept: bool,
+    on_error: &str,
+) -> PyResult<PyTable> {
+    let expressions = trees(expressions);
+    let on_error = on_error_of(operation, on_error)?;
+    let input = table.get().usable()?.clone();
+    tell_location(table.py());
+    let made = table.py().detach(move || columns(operation, &input, &expressions, kept, on_error));
+    made.map(PyTable::new).map_err(error::raise)
 }
 
 #[pyfunction]
-pub fn select(table: &Bound<'_, PyTable>, expressions: Vec<Bound<'_, PyExpr>>) -> PyResult<PyTable> {
-    let expressions = trees(&expressions);
-    one(table, |input| Select::only(input, &expressions))
+#[pyo3(signature = (table, expressions, on_error = "fail", operation = "select"))]
+pub fn select(
+    table: &Bound<'_, PyTable>,
+    expressions: Vec<Bound<'_, PyExpr>>,
+    on_error: &str,
+    operation: &str,
+) -> PyResult<PyTable> {
+    computed(operation, table, &expressions, false, on_error)
 }
 
 #[pyfunction]
-pub fn with_columns(table: &Bound<'_, PyTable>, expressions: Vec<Bound<'_, PyExpr>>) -> PyResult<PyTable> {
-    let expressions = trees(&expressions);
-    one(table, |input| Select::with(input, &expressions))
+#[pyo3(signature = (table, expressions, on_error = "fail", operation = "with_columns"))]
+pub fn with_columns(
+    table: &Bound<'_, PyTable>,
+    expressions: Vec<Bound<'_, PyExpr>>,
+    on_error: &str,
+    operation: &str,
+) -> PyResult<PyTable> {
+    computed(operation, table, &expressions, true, on_error)
 }
 
 #[pyfunction]

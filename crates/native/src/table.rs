@@ -142,6 +142,19 @@ impl PyTable {
         self.engine().identity()
     }
 
+    /// Rows at the settled step, bytes of its own, entries of state, and whether it owns its rows and its columns.
+    fn figures(&self, py: Python<'_>) -> (u64, u64, u64) {
+        let table = self.engine();
+        let size = py.detach(|| table.size());
+        (size.items, size.bytes, size.entries)
+    }
+
+    /// The rows that it could not compute.
+    fn errors(&self, py: Python<'_>) -> PyResult<PyTable> {
+        let table = self.engine();
+        py.detach(|| table.errors()).map(PyTable::new).map_err(error::raise)
+    }
+
     fn inputs(&self) -> Vec<PyTable> {
         self.engine().inputs().iter().cloned().map(PyTable::new).collect()
     }

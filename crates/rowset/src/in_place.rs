@@ -1,6 +1,8 @@
 //! `|=` and `-=` where the keys lie: a set of blocks takes in, or loses, a set that is small beside
 //! it, and only the blocks that are met are touched. What another handle holds is copied first.
 
+use std::borrow::Cow;
+
 use crate::kernels::Op;
 use crate::repr::Repr;
 use crate::repr::blocks::Block;
@@ -18,7 +20,7 @@ impl RowSet {
         if other.0.entries() > tree.entries() || other.len() > tree.len() {
             return false;
         }
-        let blocks: Vec<Block> = other.blocks().collect();
+        let blocks: Vec<Cow<'_, Block>> = other.blocks().collect();
         if blocks.iter().any(|block| block.blocks > 1) {
             return false;
         }

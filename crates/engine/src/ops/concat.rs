@@ -166,6 +166,10 @@ impl Settle for SlotsSettle {
     fn settle(&self) {
         self.0.settle();
     }
+
+    fn bytes(&self) -> u64 {
+        size_of_val(&*self.0.latest()) as u64
+    }
 }
 
 struct ConcatLive {

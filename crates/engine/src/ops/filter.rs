@@ -14,6 +14,7 @@ use rowset::{Before, RowSet, Shifts};
 
 use crate::error::Error;
 use crate::expression::{Evaluator, plan};
+use crate::faults::{Faults, OnError};
 use crate::live_rows::LiveRows;
 use crate::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::table::{Attributes, Table};
@@ -43,10 +44,43 @@ impl Filter {
                 bound.push(Evaluator::predicate(operation, part, table)?);
             }
         }
-        let text = predicates.iter().map(Expr::to_python).collect::<Vec<_>>().join(", ");
-        let request = Request::new(operation, plan(predicates)).with_text(text);
-        Ok(Filter { request, predicates: bound.into() })
+        Ok(Filter { request: request(operation, predicates), predicates: bound.into() })
     }
+
+    /// Rows whose predicate fails do not pass, and are noted.
+    pub fn passing_over(mut self, on_error: OnError) -> Filter {
+        if on_error == OnError::Fail {
+            return self;
+        }
+        let faults = Faults::of(&self.request.name);
+        for predicate in Arc::get_mut(&mut self.predicates).into_iter().flatten() {
+            predicate.passing_over(&faults);
+        }
+        self.request = self.request.passing_over(on_error, &faults);
+        self
+    }
+
+    /// The rows for which every expression has a value; the others are noted.
+    pub(crate) fn computable(
+        operation: &str,
+        table: &Table,
+        expressions: &[Expr],
+        faults: &Faults,
+    ) -> Result<Filter, Error> {
+        let computable = |expression| {
+            let mut predicate = Evaluator::computable(operation, expression, table)?;
+            predicate.passing_over(faults);
+            Ok(predicate)
+        };
+        let predicates = expressions.iter().map(computable).collect::<Result<_, Error>>()?;
+        let request = request(operation, expressions).passing_over(OnError::Drop, faults);
+        Ok(Filter { request, predicates })
+    }
+}
+
+fn request(operation: &str, expressions: &[Expr]) -> Request {
+    let text = expressions.iter().map(Expr::to_python).collect::<Vec<_>>().join(", ");
+    Request::new(operation, plan(expressions)).with_text(text)
 }
 
 impl Operation for Filter {

@@ -16,6 +16,6 @@ pub use distinct::{Keep, distinct};
 pub use filter::Filter;
 pub use join::{AsofJoin, AsofOptions, Matches, NaturalJoin, Strategy};
 pub use project::Project;
-pub use select::Select;
+pub use select::{Select, columns};
 pub use slice::Slice;
 pub use sort::{Sort, SortBy};

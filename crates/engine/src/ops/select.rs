@@ -16,9 +16,12 @@ use formula::Expr;
 use graph::{Moment, Step};
 use rowset::RowSet;
 
+use crate::attach::attach;
 use crate::error::Error;
 use crate::expression::{Evaluator, evaluate_all, plan};
+use crate::faults::{Faults, OnError};
 use crate::operation::{Input, Live, Operation, Parts, Request, Start};
+use crate::ops::Filter;
 use crate::store::{Columns, Writes};
 use crate::table::{Attributes, Table};
 use crate::update::{ColumnSet, TableUpdate};
@@ -58,23 +61,37 @@ impl Select {
 
     /// All columns of the table, replaced by or followed by these.
     pub fn with(table: &Table, expressions: &[Expr]) -> Result<Select, Error> {
-        let mut select = Select::empty("with_columns", expressions);
+        Select::with_named("with_columns", table, expressions)
+    }
+
+    /// The same, for a method of another name.
+    pub fn with_named(operation: &str, table: &Table, expressions: &[Expr]) -> Result<Select, Error> {
+        let mut select = Select::empty(operation, expressions);
         select.outputs =
             (0..table.width()).map(|index| Output::Shared(index, table.schema().field(index).name().clone())).collect();
         let mut computed = Vec::new();
         let mut named = std::collections::HashSet::new();
         for expression in expressions {
-            let output = output("with_columns", table, expression, &mut computed)?;
+            let output = output(operation, table, expression, &mut computed)?;
             let name = name_of(&output, &computed).to_owned();
             if !named.insert(name.clone()) {
-                return Err(Error::Duplicate { operation: "with_columns".into(), name });
+                return Err(Error::Duplicate { operation: operation.into(), name });
             }
             match table.schema().index_of(&name) {
                 Ok(index) => select.outputs[index] = output,
                 Err(_) => select.outputs.push(output),
             }
         }
-        select.finish("with_columns", computed)
+        select.finish(operation, computed)
+    }
+
+    /// Cells without a value are null, and noted.
+    fn passing_over(mut self, on_error: OnError, faults: &Faults) -> Select {
+        for column in Arc::get_mut(&mut self.computed).into_iter().flatten() {
+            column.passing_over(faults);
+        }
+        self.request = self.request.passing_over(on_error, faults);
+        self
     }
 
     fn empty(operation: &str, expressions: &[Expr]) -> Select {
@@ -94,6 +111,36 @@ impl Select {
         self.computed = computed.into();
         Ok(self)
     }
+}
+
+/// `select`, or `with_columns` if the table's own columns are `kept`, where rows without a value may be passed over.
+///
+/// To leave such rows out is a filter that asks whether each column has a value, and the columns over what passes it.
+pub fn columns(
+    operation: &str,
+    table: &Table,
+    expressions: &[Expr],
+    kept: bool,
+    on_error: OnError,
+) -> Result<Table, Error> {
+    let select = |over: &Table| match kept {
+        true => Select::with_named(operation, over, expressions),
+        false => Select::named(operation, over, expressions),
+    };
+    let whole = select(table)?;
+    let start = |select: Select, over: &Table| attach(&select, std::slice::from_ref(over));
+    if on_error == OnError::Fail || whole.computed.is_empty() {
+        return start(whole, table);
+    }
+    let faults = Faults::of(operation);
+    if on_error == OnError::Null {
+        return start(whole.passing_over(on_error, &faults), table);
+    }
+    let computable = Filter::computable(operation, table, expressions, &faults)?;
+    let over = attach(&computable, std::slice::from_ref(table))?;
+    // Equal requests share that node, and then its faults.
+    let faults = over.request().faults.clone().unwrap_or(faults);
+    start(select(&over)?.passing_over(on_error, &faults), &over)
 }
 
 fn name_of<'a>(output: &'a Output, computed: &'a [Evaluator]) -> &'a str {
@@ -263,7 +310,6 @@ mod tests {
     use model::{Arith, Compare, ModelExpr};
 
     use super::*;
-    use crate::attach::attach;
     use crate::testing::{any_table, check_law, check_steps};
 
     fn doubled(column: &str) -> Result<Expr, formula::Error> {

@@ -7,20 +7,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::Schema;
 use graph::{Schedule, Settings, UpdateGraph};
-use rowset::Shift;
 
 use super::draw;
 use super::explore::{count_step, explore};
+use super::feeds::{Source, apply_of};
 use super::mirror::{Mirror, RawStep};
 use super::plain::Plain;
 use super::random::{Case, TableSpec};
 use super::tape::Tape;
 use super::validate::Watch;
 use crate::error::{Error, Failure};
-use crate::sources::{AppendTable, Apply, InputTable, Token};
+use crate::sources::InputTable;
 use crate::table::Table;
 
 /// What an operation's table is after a step.
@@ -51,11 +50,21 @@ pub fn run_drawn_law<P>(
     build: impl Fn(&P, &[Table]) -> Result<Table, Error>,
     judge: impl Fn(&P, &[Plain], &Found<'_>) -> Result<(), String>,
 ) {
+    run_planned_law(runs, |tape| (draw(tape), specs.to_vec()), build, judge);
+}
+
+/// The same for an operation that says with its parameters how many inputs it takes, and which.
+pub fn run_planned_law<P>(
+    runs: u64,
+    draw: impl Fn(&mut Tape) -> (P, Vec<TableSpec>),
+    build: impl Fn(&P, &[Table]) -> Result<Table, Error>,
+    judge: impl Fn(&P, &[Plain], &Found<'_>) -> Result<(), String>,
+) {
     let run = |tape: &mut Tape| {
-        let plan = draw(tape);
+        let (plan, specs) = draw(tape);
         let build = |tables: &[Table]| build(&plan, tables);
         let judge = |inputs: &[Plain], found: &Found<'_>| judge(&plan, inputs, found);
-        run_once(specs, tape, &build, &judge)
+        run_once(&specs, tape, &build, &judge)
     };
     explore(runs, run);
 }
@@ -67,46 +76,6 @@ struct Feed {
     watch: Watch,
 }
 
-/// Where a random table's rows come from.
-pub enum Source {
-    /// Anything may happen to it.
-    Input(InputTable),
-    /// It only appends and says so, which operations make use of.
-    Append(AppendTable),
-}
-
-impl Source {
-    /// A source for a case of `spec`, mostly one to which anything may happen.
-    pub fn draw(graph: &UpdateGraph, spec: &TableSpec, tape: &mut Tape) -> Result<(Source, Case), Error> {
-        if !tape.chance(30) {
-            let case = Case::new(spec, tape);
-            return Ok((Source::Input(InputTable::new(graph, case.mirror.schema.clone())?), case));
-        }
-        let case = Case::new(&spec.clone().append_only().dense(), tape);
-        Ok((Source::Append(AppendTable::new(graph, case.mirror.schema.clone())?), case))
-    }
-
-    /// The live table.
-    pub fn table(&self) -> &Table {
-        match self {
-            Source::Input(source) => source.table(),
-            Source::Append(source) => source.table(),
-        }
-    }
-
-    /// Queues a step of the case that the source was drawn for.
-    pub fn apply(&self, step: &RawStep, schema: &Arc<Schema>) -> Result<Token, Error> {
-        let apply = apply_of(step, schema);
-        match self {
-            Source::Input(source) => source.apply(apply),
-            Source::Append(source) => {
-                let (_, batch) = apply.added.expect("a step of an append-only table adds rows");
-                source.append(&batch)
-            }
-        }
-    }
-}
-
 impl Feed {
     /// The next step, which is queued; whether it does nothing but move rows.
     fn step(&mut self, tape: &mut Tape) -> Result<bool, String> {
@@ -115,9 +84,11 @@ impl Feed {
             return Ok(true);
         }
         count_step();
-        let drawing = draw::draw_step(&step, &self.case.mirror.schema);
         let applied = self.source.apply(&step, &self.case.mirror.schema);
-        applied.map_err(|error| format!("a lawful step was refused: {error}: {drawing}"))?;
+        applied.map_err(|error| {
+            let drawing = draw::draw_step(&step, &self.case.mirror.schema);
+            format!("a lawful step was refused: {error}: {drawing}")
+        })?;
         Ok(step.removed.is_empty() && step.added.0.is_empty() && step.modified.0.is_empty())
     }
 
@@ -125,7 +96,7 @@ impl Feed {
         if let Some(fault) = self.watch.fault() {
             return Err(format!("the input table broke a rule: {fault}"));
         }
-        let difference = self.case.mirror.plain().first_difference(&self.watch.now());
+        let difference = self.watch.with_now(|now| self.case.first_difference(now));
         difference.map_or(Ok(()), |text| Err(format!("the input table, wanted against found: {text}")))
     }
 }
@@ -151,6 +122,7 @@ fn run_once(
         settle(&graph)?;
     }
     let most = specs.iter().map(TableSpec::most_steps).max().unwrap_or(0);
+    feeds.iter_mut().for_each(|feed| feed.case.forget());
     let mut subject = Subject::new(&tables, build);
     judge_now(&feeds, &subject, judge)?;
     for _ in 0..most {
@@ -161,6 +133,7 @@ fn run_once(
             // A table made anew over what is there now must be the same; the old one goes first,
             // as equal requests would share it.
             drop(std::mem::replace(&mut subject, Subject::none()));
+            feeds.iter_mut().for_each(|feed| feed.case.forget());
             subject = Subject::new(&tables, build);
             judge_now(&feeds, &subject, judge)?;
         }
@@ -180,6 +153,7 @@ fn run_once(
 fn feed_some(feeds: &mut [Feed], tape: &mut Tape) -> Result<bool, String> {
     let mut only_moved = true;
     for feed in feeds {
+        feed.case.open_cycle();
         let steps = *tape.choose(&[1, 1, 1, 0, 2, 3]);
         for _ in 0..steps {
             only_moved &= feed.step(tape)?;
@@ -242,13 +216,13 @@ fn judge_now(
     subject: &Subject,
     judge: &impl Fn(&[Plain], &Found<'_>) -> Result<(), String>,
 ) -> Result<(), String> {
-    let inputs: Vec<Plain> = feeds.iter().map(|feed| feed.case.mirror.plain()).collect();
+    let inputs: Vec<Plain> = feeds.iter().map(|feed| feed.case.plain()).collect();
     let verdict = match subject {
         Subject::Refused(text) => judge(&inputs, &Found::Failed(text)),
         Subject::Live(table, watch) => match (table.failure(), watch.fault()) {
             (Some(failure), _) => judge(&inputs, &Found::Failed(&why(&failure))),
             (None, Some(fault)) => Err(fault),
-            (None, None) => judge(&inputs, &Found::Rows(&watch.now())),
+            (None, None) => watch.with_now(|now| judge(&inputs, &Found::Rows(now))),
         },
     };
     verdict.map_err(|text| {
@@ -263,22 +237,6 @@ fn judge_now(
 
 fn why(failure: &Failure) -> String {
     format!("{}: {}", failure.culprit, failure.cause)
-}
-
-/// A raw step as the input table takes it.
-pub fn apply_of(step: &RawStep, schema: &Arc<Schema>) -> Apply {
-    let batch = |schema: Arc<Schema>, columns: Vec<arrow_array::ArrayRef>, rows: u64| {
-        let options = RecordBatchOptions::new().with_row_count(Some(rows as usize));
-        RecordBatch::try_new_with_options(schema, columns, &options).expect("the columns are the schema's")
-    };
-    let (keys, columns) = &step.added;
-    let added = (!keys.is_empty()).then(|| (keys.clone(), batch(schema.clone(), columns.clone(), keys.len())));
-    let (keys, columns) = &step.modified;
-    let fields: Vec<_> = columns.iter().map(|(at, _)| schema.field(*at).clone()).collect();
-    let arrays = columns.iter().map(|(_, array)| array.clone()).collect();
-    let modified = (!keys.is_empty()).then(|| (keys.clone(), batch(Arc::new(Schema::new(fields)), arrays, keys.len())));
-    let shifted = step.shifts.iter().map(|&(first, last, delta)| Shift { first, last, delta }).collect();
-    Apply { added, removed: step.removed.clone(), modified, shifted }
 }
 
 /// An input table that is fed by drawings.
@@ -390,7 +348,7 @@ mod tests {
             60,
             |tables| Ok(tables[0].clone()),
             |inputs, found| match found {
-                Found::Rows(rows) => inputs[0].first_difference(rows).map_or(Ok(()), Err),
+                Found::Rows(rows) => inputs[0].first_difference_in_order(rows).map_or(Ok(()), Err),
                 Found::Failed(text) => Err((*text).into()),
             },
         );

@@ -78,6 +78,7 @@ pub fn step(drawing: &str, schema: &Arc<Schema>) -> RawStep {
         removed,
         shifts,
         added: (keys(&added), (0..schema.fields().len()).map(added_cells).collect()),
+        keyed: None,
         modified: (keys(&modified), columns.map(|at| (at, modified_cells(at))).collect()),
     }
 }

@@ -20,6 +20,19 @@ pub struct RawStep {
     pub added: (RowSet, Vec<ArrayRef>),
     /// Keys after, and the columns that change, in key order.
     pub modified: (RowSet, Vec<(usize, ArrayRef)>),
+    /// The same as a keyed table takes it.
+    pub keyed: Option<KeyedStep>,
+}
+
+/// What goes and changes, by the cells of a key column.
+#[derive(Clone, Debug)]
+pub struct KeyedStep {
+    /// Where the key column stands.
+    pub column: usize,
+    /// The keys of removed rows.
+    pub gone: ArrayRef,
+    /// All columns of modified rows, after the step.
+    pub changed: Vec<ArrayRef>,
 }
 
 impl RawStep {
@@ -47,6 +60,13 @@ impl Mirror {
     /// The rows as a plain table.
     pub fn plain(&self) -> Plain {
         Plain { schema: self.schema.clone(), rows: self.rows.iter().map(|(key, row)| (*key, row.clone())).collect() }
+    }
+
+    /// The cells of some rows, a column each.
+    pub fn arrays_of(&self, keys: &RowSet) -> Vec<ArrayRef> {
+        let cells = |at: usize| keys.iter().map(|key| self.rows[&key][at].clone()).collect::<Vec<Cell>>();
+        let fields = self.schema.fields().iter().enumerate();
+        fields.map(|(at, field)| array_of(field.data_type(), &cells(at))).collect()
     }
 
     /// Drop, shift, insert, overwrite: the order in which any mirror applies an update.
@@ -136,6 +156,7 @@ impl<'a> Draft<'a> {
                 set(self.modified.keys().copied().collect()),
                 columns.iter().map(|&at| (at, array_of(fields[at].data_type(), &modified_cells(at)))).collect(),
             ),
+            keyed: None,
         }
     }
 }

@@ -6,6 +6,7 @@
 pub mod check;
 pub mod draw;
 pub mod explore;
+pub mod feeds;
 pub mod keys;
 pub mod mirror;
 #[cfg(test)]
@@ -19,8 +20,9 @@ pub mod values;
 
 pub use crate::error::Error;
 pub use crate::table::Table;
-pub use check::{Drawn, Found, Source, check_steps, check_steps_of_two, run_drawn_law, run_law, still_graph};
+pub use check::{Drawn, Found, check_steps, check_steps_of_two, run_drawn_law, run_law, run_planned_law, still_graph};
 pub use explore::{count_step, explore};
+pub use feeds::Source;
 pub use mirror::{Mirror, RawStep};
 #[cfg(test)]
 pub use oracle::{check_law, check_law_of_two};

@@ -133,8 +133,17 @@ impl Plain {
 
     /// The first cell or row that differs, keys included; nothing if all is the same.
     pub fn first_difference(&self, other: &Plain) -> Option<String> {
+        self.difference(other, true)
+    }
+
+    /// The same, row by row whatever the keys.
+    pub fn first_difference_in_order(&self, other: &Plain) -> Option<String> {
+        self.difference(other, false)
+    }
+
+    fn difference(&self, other: &Plain, with_keys: bool) -> Option<String> {
         for ((key, row), (other_key, other_row)) in self.rows.iter().zip(&other.rows) {
-            if key != other_key {
+            if with_keys && key != other_key {
                 return Some(format!("key {key} against key {other_key}"));
             }
             for (at, (cell, other_cell)) in row.iter().zip(other_row).enumerate() {

@@ -6,6 +6,7 @@ use arrow_schema::{DataType, Field, Schema, TimeUnit};
 
 use super::keys::{LAYOUTS, Layout};
 use super::mirror::{Mirror, RawStep};
+use super::plain::{Cell, Plain};
 use super::steps::{PROFILES, Profile, StepMaker};
 use super::tape::Tape;
 use super::values::{STYLES, Style, Values};
@@ -18,6 +19,23 @@ pub struct TableSpec {
     most_steps: u64,
     profiles: Vec<Profile>,
     layouts: Vec<Layout>,
+    /// Rows live for a step; whether all of them are remembered.
+    blink: Option<bool>,
+    /// The column that tells rows apart, for a keyed source.
+    keyed: Option<usize>,
+}
+
+/// The kinds of sources.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `input_table`.
+    Input,
+    /// `append_table`.
+    Append,
+    /// `keyed_table`.
+    Keyed,
+    /// `blink_table`.
+    Blink,
 }
 
 /// A table with a column of each common type: `k` text, `g` and `v` Int64, `x` Float64, `t`
@@ -33,7 +51,15 @@ pub fn table_of(columns: &str) -> TableSpec {
         (name.to_owned(), type_of(kind), STYLES.to_vec())
     };
     let columns = columns.split_whitespace().map(column).collect();
-    TableSpec { columns, most_rows: 40, most_steps: 14, profiles: PROFILES.to_vec(), layouts: LAYOUTS.to_vec() }
+    TableSpec {
+        columns,
+        most_rows: 40,
+        most_steps: 14,
+        profiles: PROFILES.to_vec(),
+        layouts: LAYOUTS.to_vec(),
+        blink: None,
+        keyed: None,
+    }
 }
 
 /// The type behind a short name.
@@ -105,6 +131,41 @@ impl TableSpec {
         self
     }
 
+    /// Only rows that live for one step. The oracle is given those of the step or, where an operation accumulates, all
+    /// since the operation was made.
+    pub fn blink(mut self, remembered: bool) -> TableSpec {
+        self.blink = Some(remembered);
+        self
+    }
+
+    /// Whether its rows live for one step.
+    pub fn is_blink(&self) -> bool {
+        self.blink.is_some()
+    }
+
+    /// The first column whose cells can tell rows apart.
+    pub fn key(&self) -> Option<usize> {
+        let tells = |kind: &DataType| matches!(kind, DataType::Utf8 | DataType::Int64);
+        self.columns.iter().position(|(_, kind, _)| tells(kind))
+    }
+
+    /// As a source of this kind takes it.
+    pub fn fit_for(&self, kind: Kind) -> TableSpec {
+        let mut spec = self.clone();
+        match kind {
+            Kind::Input => return spec,
+            Kind::Append | Kind::Blink => spec = spec.append_only(),
+            Kind::Keyed => {
+                let key = self.key().expect("a keyed table has a key");
+                spec.columns[key].2 = vec![Style::Unique];
+                spec.keyed = Some(key);
+                let changes = [Profile::Append, Profile::Modify, Profile::Remove, Profile::Refill, Profile::Clear];
+                spec.profiles = changes.into_iter().chain([Profile::SameAgain, Profile::Nothing]).collect();
+            }
+        }
+        spec.dense()
+    }
+
     /// Names and types.
     pub fn schema(&self) -> Arc<Schema> {
         let fields = self.columns.iter().map(|(name, data_type, _)| Field::new(name, data_type.clone(), true));
@@ -122,6 +183,10 @@ pub struct Case {
     /// The table by hand.
     pub mirror: Mirror,
     maker: StepMaker,
+    kind: Kind,
+    keyed: Option<usize>,
+    /// All rows since the operation was made, where they are remembered.
+    seen: Option<Vec<Vec<Cell>>>,
 }
 
 impl Case {
@@ -152,14 +217,59 @@ impl Case {
         }
         // Few rows tell of a change that among many would be told of by another row.
         let most_rows = spec.most_rows.min(*tape.choose(&[usize::MAX, usize::MAX, 3, 8]));
-        Case { mirror: Mirror::new(spec.schema()), maker: StepMaker::new(layout, profiles, values, most_rows) }
+        let kind = match (spec.blink, spec.keyed) {
+            (Some(_), _) => Kind::Blink,
+            (None, Some(_)) => Kind::Keyed,
+            (None, None) => Kind::Input,
+        };
+        let maker = StepMaker::new(layout, profiles, values, most_rows).fixing(spec.keyed);
+        let seen = (spec.blink == Some(true)).then(Vec::new);
+        Case { mirror: Mirror::new(spec.schema()), maker, kind, keyed: spec.keyed, seen }
     }
 
     /// The next step; the mirror has taken it.
     pub fn step(&mut self, tape: &mut Tape) -> RawStep {
-        let step = self.maker.step(tape, &self.mirror);
+        let mut step = self.maker.step(tape, &self.mirror);
+        let gone = self.keyed.map(|column| (column, self.mirror.arrays_of(&step.removed)[column].clone()));
         self.mirror.apply(&step);
+        let changed = |(column, gone)| super::mirror::KeyedStep {
+            column,
+            gone,
+            changed: self.mirror.arrays_of(&step.modified.0),
+        };
+        step.keyed = gone.map(changed);
+        if let Some(seen) = &mut self.seen {
+            seen.extend(step.added.0.iter().map(|key| self.mirror.rows[&key].clone()));
+        }
         step
+    }
+
+    /// Before what is queued for the next cycle: rows that live for one are gone then.
+    pub fn open_cycle(&mut self) {
+        if self.kind == Kind::Blink {
+            self.mirror.rows.clear();
+        }
+    }
+
+    /// The operation is made now: what it did not see is not remembered.
+    pub fn forget(&mut self) {
+        if let Some(seen) = &mut self.seen {
+            *seen = self.mirror.rows.values().cloned().collect();
+        }
+    }
+
+    /// What an oracle is given.
+    pub fn plain(&self) -> Plain {
+        match &self.seen {
+            None => self.mirror.plain(),
+            Some(seen) => Plain { schema: self.mirror.schema.clone(), rows: (0..).zip(seen.iter().cloned()).collect() },
+        }
+    }
+
+    /// How the source's table differs from the mirror; keys are compared where the case chose them.
+    pub fn first_difference(&self, found: &Plain) -> Option<String> {
+        let wanted = self.mirror.plain();
+        if self.kind == Kind::Input { wanted.first_difference(found) } else { wanted.first_difference_in_order(found) }
     }
 }
 

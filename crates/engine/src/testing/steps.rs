@@ -80,13 +80,21 @@ pub struct StepMaker {
     profiles: Vec<Profile>,
     values: Vec<Values>,
     most_rows: usize,
+    /// A column whose cells stay as they came.
+    fixed: Option<usize>,
 }
 
 impl StepMaker {
     /// Steps in these profiles, over this layout, with cells from these columns.
     pub fn new(layout: Layout, profiles: Vec<Profile>, values: Vec<Values>, most_rows: usize) -> StepMaker {
         assert!(!profiles.is_empty(), "something to do");
-        StepMaker { layout, profiles, values, most_rows }
+        StepMaker { layout, profiles, values, most_rows, fixed: None }
+    }
+
+    /// The same, but for a column whose cells stay as they came.
+    pub fn fixing(mut self, column: Option<usize>) -> StepMaker {
+        self.fixed = column;
+        self
     }
 
     /// The next step: one to three profiles at once.
@@ -191,7 +199,7 @@ impl StepMaker {
             }
             _ => {}
         }
-        for (after, column, cell) in writes {
+        for (after, column, cell) in writes.into_iter().filter(|(_, column, _)| Some(*column) != self.fixed) {
             draft.modified.entry(after).or_default().insert(column, cell);
         }
     }

@@ -1,4 +1,4 @@
-//! `head`, `tail`: rows by position, with their own keys. By position.
+//! `head`, `tail`, `slice`: rows by position, with their own keys. By position.
 
 use crate::table::Table;
 
@@ -14,6 +14,16 @@ pub fn tail(input: &Table, n: u64) -> Table {
     Table { names: input.names.clone(), rows: input.rows[input.len() - many..].to_vec() }
 }
 
+/// `length` rows from `offset`, which counts from the end if negative; places before the first row are lost.
+pub fn slice(input: &Table, offset: i64, length: Option<u64>) -> Table {
+    let size = input.len() as i128;
+    let start = if offset < 0 { size + i128::from(offset) } else { i128::from(offset) };
+    let end = length.map_or(size, |length| start + i128::from(length));
+    let inside = |place: i128| start <= place && place < end;
+    let rows = (0..).zip(&input.rows).filter(|(place, _)| inside(*place)).map(|(_, row)| row.clone()).collect();
+    Table { names: input.names.clone(), rows }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -27,5 +37,9 @@ mod tests {
         assert_eq!(head(&t, 0).len() + tail(&t, 0).len(), 0);
         assert_eq!(head(&t, u64::MAX).len(), 3);
         assert_eq!(tail(&t, u64::MAX).len(), 3);
+        assert_eq!(slice(&t, -2, Some(1)).to_string(), "v\n1: 2\n");
+        assert_eq!(slice(&t, -4, Some(2)).to_string(), "v\n0: 1\n");
+        assert_eq!(slice(&t, 1, None).len(), 2);
+        assert_eq!(slice(&t, i64::MIN, Some(u64::MAX)).len() + slice(&t, 9, None).len(), 3);
     }
 }

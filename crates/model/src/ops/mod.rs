@@ -21,7 +21,7 @@ mod with_columns;
 pub use aggregate::{Aggregate, Aggregator, aggregate};
 pub use concat::concat;
 pub use drop::drop;
-pub use extent::{head, tail};
+pub use extent::{head, slice, tail};
 pub use filter::{filter, filter_by};
 pub use join_asof::{Asof, Strategy, join_asof};
 pub use natural_join::{NaturalJoin, SecondMatch, natural_join};

@@ -20,9 +20,6 @@ const BITMAP_MIN: u32 = 3072;
 /// times faster.
 const RUNS_MAX: usize = 340;
 
-/// So few keys are spliced into runs one by one.
-const SPLICED: usize = 24;
-
 /// At least one key of a block.
 #[derive(Clone, Debug)]
 pub(crate) enum Container {
@@ -346,67 +343,35 @@ impl Container {
         true
     }
 
-    /// Takes in the keys of another, where they lie if it can be.
+    /// Takes in the keys of another, where they lie if they are bits.
     pub(crate) fn unite(&mut self, with: &Container) {
         match (&mut *self, with.listed()) {
-            (Container::Full, _) => return,
+            (Container::Full, _) => {}
             (Container::Bitmap(bits), Some(keys)) => {
                 let bits = Arc::make_mut(bits);
                 bits.set(keys, true);
                 if bits.len == 1 << 16 {
                     *self = Container::Full;
                 }
-                return;
             }
-            (Container::Runs(runs), Some(keys)) if keys.len() <= SPLICED && runs.runs.len() + keys.len() < RUNS_MAX => {
-                let runs = Arc::make_mut(runs);
-                for &key in keys {
-                    if runs.runs.get(runs.at_or_after(key)).is_none_or(|run| key < run.first) {
-                        insert_run_key(&mut runs.runs, key);
-                    }
+            _ => {
+                if let Some(with) = super::container_ops::combine(kernels::Op::Union, self, with) {
+                    *self = with;
                 }
-                runs.recount();
-                if let [run] = runs.runs[..] {
-                    *self = Container::range(run.first, run.last);
-                }
-                return;
             }
-            _ => {}
-        }
-        if let Some(with) = super::container_ops::combine(kernels::Op::Union, self, with) {
-            *self = with;
         }
     }
 
-    /// Takes the keys of another out, where they lie if it can be; whether keys are left.
+    /// Takes the keys of another out, where they lie if they are bits; whether keys are left.
     pub(crate) fn subtract(&mut self, keys: &Container) -> bool {
         match (&mut *self, keys.listed()) {
             (Container::Bitmap(bits), Some(keys)) if bits.len > BITMAP_MIN + keys.len() as u32 => {
                 Arc::make_mut(bits).set(keys, false);
-                return true;
             }
-            (Container::Runs(runs), Some(keys))
-                if keys.len() <= SPLICED
-                    && runs.runs.len() + keys.len() < RUNS_MAX
-                    && runs.len as usize > 3 * (runs.runs.len() + keys.len() + 1) + keys.len() =>
-            {
-                let runs = Arc::make_mut(runs);
-                for &key in keys {
-                    if runs.runs.get(runs.at_or_after(key)).is_some_and(|run| run.first <= key) {
-                        remove_run_key(&mut runs.runs, key);
-                    }
-                }
-                runs.recount();
-                if let [run] = runs.runs[..] {
-                    *self = Container::range(run.first, run.last);
-                }
-                return true;
-            }
-            _ => {}
-        }
-        match super::container_ops::combine(kernels::Op::Difference, self, keys) {
-            Some(left) => *self = left,
-            None => return false,
+            _ => match super::container_ops::combine(kernels::Op::Difference, self, keys) {
+                Some(left) => *self = left,
+                None => return false,
+            },
         }
         true
     }

@@ -303,6 +303,11 @@ impl Groups {
         slots.iter().zip(rows.iter()).filter(|(slot, row)| is_end(**slot, *row)).map(|(slot, _)| *slot).collect()
     }
 
+    /// How many keys there are.
+    pub(crate) fn keys(&self) -> u64 {
+        self.table.as_ref().map_or(0, |table| table.len() as u64)
+    }
+
     /// A group that emptied is forgotten: its state and its key are freed.
     pub(crate) fn forget(&mut self, slot: u32) {
         self.states.iter_mut().flatten().for_each(|(_, state)| state.reset(slot));

@@ -214,6 +214,10 @@ struct AggregationLive {
 }
 
 impl Live for AggregationLive {
+    fn entries(&self) -> u64 {
+        self.groups.keys()
+    }
+
     fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
         let change = &inputs[0];
         let update = change.update();

@@ -156,11 +156,13 @@ impl Operation for AsofJoin {
             left: right.table.is_live().then(Vec::new),
             left_width: left.table.width(),
             added: self.added.iter().map(|(column, _)| *column).collect(),
+            emptied: Vec::new(),
             index: None,
         };
         let rows = live.rows_of(Side::Right, &right.view, right.view.rows(), true)?;
         rows.each(|slot, stamp, key| live.right[slot as usize].insert(Entry { stamp, key, tag: () }));
         let matched = live.start(&left.view)?;
+        live.free_emptied();
         let counters = [left, right]
             .iter()
             .find_map(|input| input.table.graph())
@@ -189,6 +191,8 @@ struct AsofLive {
     left: Option<Vec<Timeline<u64>>>,
     left_width: usize,
     added: Vec<usize>,
+    /// Groups that lost their last row of a side, or have had none yet.
+    emptied: Vec<u32>,
     index: Option<Columns>,
 }
 
@@ -231,8 +235,13 @@ impl Live for AsofLive {
             rematched |= &self.differing(left, right, &stayed, &probe, &fresh)?;
         }
         self.write(left, step, &probe, fresh, &changes)?;
+        self.free_emptied();
         let added = self.left_width..self.left_width + self.added.len();
         Ok(joined_update(update, added, &rematched, changes.modified, &changes.columns))
+    }
+
+    fn entries(&self) -> u64 {
+        self.keys.as_ref().map_or(0, |keys| keys.len() as u64)
     }
 }
 
@@ -259,6 +268,18 @@ impl AsofLive {
         self.index.as_ref().expect("the index is made as the join starts")
     }
 
+    /// Keys that neither side has any more are freed, at the end of a step: until then their slots stand for them.
+    fn free_emptied(&mut self) {
+        let emptied = std::mem::take(&mut self.emptied);
+        let Some(keys) = &mut self.keys else { return };
+        let has_left = |slot: u32| self.left.as_ref().is_some_and(|left| !left[slot as usize].is_empty());
+        for slot in emptied {
+            if self.right[slot as usize].is_empty() && !has_left(slot) {
+                keys.free(slot);
+            }
+        }
+    }
+
     /// Groups and stamps of some rows; `enter` makes groups that are not there yet.
     fn rows_of(&mut self, side: Side, view: &View, rows: &RowSet, enter: bool) -> Result<Rows, Error> {
         if !enter {
@@ -267,7 +288,12 @@ impl AsofLive {
         let (keys, nulls) = self.key_cells(side, view, rows)?;
         let mut slots = Vec::new();
         match &mut self.keys {
-            Some(table) => table.insert(&keys, &mut slots, &mut Vec::new())?,
+            Some(table) => {
+                let mut created = Vec::new();
+                table.insert(&keys, &mut slots, &mut created)?;
+                // What is made for a key that turns out to have no row (it is null, or has no stamp) is freed again.
+                self.emptied.extend(created.into_iter().map(|row| slots[row as usize]));
+            }
             None => slots.resize(rows.len() as usize, 0),
         }
         let groups = self.keys.as_ref().map_or(1, KeyTable::capacity_slots).max(self.right.len());
@@ -383,6 +409,9 @@ impl AsofLive {
         if let Some(rows) = leaving {
             rows.each(|slot, stamp, key| {
                 left[slot as usize].remove(stamp, key);
+                if left[slot as usize].is_empty() {
+                    self.emptied.push(slot);
+                }
             });
         }
         if let Some(rows) = moving {
@@ -412,6 +441,9 @@ impl AsofLive {
                 touch(&self.right, batch);
                 for &(slot, stamp, key) in batch {
                     self.right[slot as usize].remove(stamp, key);
+                    if self.right[slot as usize].is_empty() {
+                        self.emptied.push(slot);
+                    }
                     dirty.push((slot, stamp, 0));
                 }
             }

@@ -186,6 +186,10 @@ struct RightChange {
 }
 
 impl Live for NaturalLive {
+    fn entries(&self) -> u64 {
+        self.keys.len() as u64
+    }
+
     fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
         let (left, right) = (&inputs[0], &inputs[1]);
         let update = left.update();

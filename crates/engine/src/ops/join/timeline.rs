@@ -45,6 +45,13 @@ pub(super) struct Timeline<T> {
     ends: Vec<u64>,
 }
 
+impl<T> Timeline<T> {
+    /// Whether it has no row.
+    pub(super) fn is_empty(&self) -> bool {
+        self.chunks.is_empty()
+    }
+}
+
 /// Never empty.
 struct Chunk<T> {
     stamps: Vec<u64>,

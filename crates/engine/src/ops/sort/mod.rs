@@ -160,6 +160,10 @@ struct SortLive<K> {
 }
 
 impl<K: SortKey> Live for SortLive<K> {
+    fn entries(&self) -> u64 {
+        self.order.len() as u64
+    }
+
     fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
         let change = &inputs[0];
         let update = change.update();

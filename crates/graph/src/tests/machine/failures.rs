@@ -78,7 +78,7 @@ fn panics_of_hooks_callbacks_and_observers_are_counted_and_go_no_further() {
     let bench = Bench::new(1);
     let a = bench.source("a");
     let hook = bench.graph.before_step(Arc::new(|_| panic!("hook")));
-    bench.graph.set_observer(Some(Arc::new(|_| panic!("observer"))));
+    let observer = bench.graph.observe(Arc::new(|_| panic!("observer")));
     bench.graph.after_step(Box::new(|_| panic!("callback")));
     let log = bench.log.clone();
     bench.graph.after_step(Box::new(move |step| log.lock().unwrap().push(format!("after {}", step.number()))));
@@ -87,7 +87,7 @@ fn panics_of_hooks_callbacks_and_observers_are_counted_and_go_no_further() {
     assert_eq!(bench.events(), ["a 1", "after 1"]);
     assert_eq!(bench.graph.counters().troubles, 3);
     bench.graph.remove_hook(hook);
-    bench.graph.set_observer(None);
+    bench.graph.remove_observer(observer);
     bench.graph.step().expect("outside");
     assert_eq!(bench.graph.counters().troubles, 3);
 }

@@ -265,9 +265,9 @@ fn an_observer_sees_each_node_that_ran() {
     let _c = bench.below("c", &[&b]);
     let seen: Arc<Mutex<Vec<_>>> = Arc::default();
     let keep = seen.clone();
-    bench.graph.set_observer(Some(Arc::new(move |report| {
+    bench.graph.observe(Arc::new(move |report| {
         keep.lock().unwrap().extend(report.nodes.iter().map(|run| (report.step, run.id, run.outcome)));
-    })));
+    }));
     bench.graph.activate(a.id());
     bench.graph.step().expect("outside");
     let step = Step::new(1);

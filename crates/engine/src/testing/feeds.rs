@@ -1,0 +1,102 @@
+//! Where the rows of random tables come from: every kind of live source, driven by the steps of a case.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::Schema;
+use graph::UpdateGraph;
+use rowset::Shift;
+
+use super::mirror::RawStep;
+use super::random::{Case, Kind, TableSpec};
+use super::tape::Tape;
+use crate::error::Error;
+use crate::sources::{AppendTable, Apply, BlinkTable, InputTable, KeyedTable, Token};
+use crate::table::Table;
+
+/// A random table's source.
+pub enum Source {
+    /// Anything may happen to it.
+    Input(InputTable),
+    /// It only appends and says so, which operations make use of.
+    Append(AppendTable),
+    /// Rows by the cells of one column.
+    Keyed(KeyedTable),
+    /// Rows live for one step.
+    Blink(BlinkTable),
+}
+
+impl Source {
+    /// A source for a case of `spec`, mostly one to which anything may happen.
+    pub fn draw(graph: &UpdateGraph, spec: &TableSpec, tape: &mut Tape) -> Result<(Source, Case), Error> {
+        let kind = match (spec.is_blink(), spec.key()) {
+            (true, _) => Kind::Blink,
+            (false, key) => match (tape.chance(40), key) {
+                (false, _) => Kind::Input,
+                (true, Some(_)) if tape.chance(100) => Kind::Keyed,
+                (true, _) => Kind::Append,
+            },
+        };
+        let case = Case::new(&spec.fit_for(kind), tape);
+        let schema = case.mirror.schema.clone();
+        let source = match kind {
+            Kind::Input => Source::Input(InputTable::new(graph, schema)?),
+            Kind::Append => Source::Append(AppendTable::new(graph, schema)?),
+            Kind::Keyed => {
+                let key = schema.field(spec.key().expect("drawn where there is one")).name().clone();
+                Source::Keyed(KeyedTable::new(graph, schema, &[key])?)
+            }
+            Kind::Blink => Source::Blink(BlinkTable::new(graph, schema)?),
+        };
+        Ok((source, case))
+    }
+
+    /// The live table.
+    pub fn table(&self) -> &Table {
+        match self {
+            Source::Input(source) => source.table(),
+            Source::Append(source) => source.table(),
+            Source::Keyed(source) => source.table(),
+            Source::Blink(source) => source.table(),
+        }
+    }
+
+    /// Queues a step of the case that the source was drawn for.
+    pub fn apply(&self, step: &RawStep, schema: &Arc<Schema>) -> Result<Token, Error> {
+        let rows = |arrays: &[ArrayRef]| batch(schema.clone(), arrays.to_vec(), arrays.first().map_or(0, |a| a.len()));
+        let added = || batch(schema.clone(), step.added.1.clone(), step.added.0.len() as usize);
+        match self {
+            Source::Input(source) => source.apply(apply_of(step, schema)),
+            Source::Append(source) => source.append(&added()),
+            Source::Blink(source) => source.append(&added()),
+            Source::Keyed(source) => {
+                let keyed = step.keyed.as_ref().expect("a step of a keyed case");
+                let field = schema.field(keyed.column).clone();
+                let gone = batch(Arc::new(Schema::new(vec![field])), vec![keyed.gone.clone()], keyed.gone.len());
+                // One call must not overtake the other: a queue is drained in order.
+                let deleted = source.delete(&gone)?;
+                let changed = source.upsert(&rows(&keyed.changed));
+                let _ = changed?;
+                if step.added.0.is_empty() { Ok(deleted) } else { source.upsert(&added()) }
+            }
+        }
+    }
+}
+
+fn batch(schema: Arc<Schema>, columns: Vec<ArrayRef>, rows: usize) -> RecordBatch {
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(schema, columns, &options).expect("the columns are the schema's")
+}
+
+/// A raw step as the input table takes it.
+pub fn apply_of(step: &RawStep, schema: &Arc<Schema>) -> Apply {
+    let (keys, columns) = &step.added;
+    let added = (!keys.is_empty()).then(|| (keys.clone(), batch(schema.clone(), columns.clone(), keys.len() as usize)));
+    let (keys, columns) = &step.modified;
+    let fields: Vec<_> = columns.iter().map(|(at, _)| schema.field(*at).clone()).collect();
+    let arrays = columns.iter().map(|(_, array)| array.clone()).collect();
+    let modified =
+        (!keys.is_empty()).then(|| (keys.clone(), batch(Arc::new(Schema::new(fields)), arrays, keys.len() as usize)));
+    let shifted = step.shifts.iter().map(|&(first, last, delta)| Shift { first, last, delta }).collect();
+    Apply { added, removed: step.removed.clone(), modified, shifted }
+}

@@ -1,0 +1,171 @@
+"""Rows that cannot be computed: `on_error`, the tables of errors and performance, tracebacks of failures."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+import tickframe as tf
+from tickframe import col
+
+
+@pytest.fixture
+def g():
+    return tf.Graph()
+
+
+def parsed(t, **options):
+    return t.with_columns(n=col("x").cast(tf.Int64), **options)
+
+
+def test_null_and_drop_and_fail(g):
+    t = tf.append_table({"x": str}, graph=g)
+    null, drop, fail = parsed(t, on_error="null"), parsed(t, on_error="drop"), parsed(t)
+    t.append({"x": ["1", "one", "3"]})
+    step = g.step()
+    assert null.to_dict() == {"x": ["1", "one", "3"], "n": [1, None, 3]}
+    assert drop.to_dict() == {"x": ["1", "3"], "n": [1, 3]}
+    with pytest.raises(tf.errors.TableFailedError):
+        len(fail)
+    rows = g.errors.to_dicts()
+    assert g.errors.columns == ["operation", "column", "row_key", "step", "message"]
+    assert [(row["operation"], row["column"], row["row_key"], row["step"]) for row in rows] == [
+        ("with_columns", "n", 1, step)
+    ] * 2
+    assert all("one" in row["message"] for row in rows)
+    assert len(null.errors) == len(drop.errors) == 1
+    assert null.errors.attributes["append_only"] is True
+    assert len(t.errors) == 0
+
+
+def test_a_row_comes_back_when_it_can_be_computed(g):
+    t = tf.keyed_table({"k": str, "x": str}, key=["k"], graph=g)
+    drop = parsed(t, on_error="drop")
+    t.upsert({"k": ["a", "b"], "x": ["1", "bad"]})
+    g.step()
+    t.upsert({"k": ["b"], "x": ["2"]})
+    g.step()
+    assert drop.to_dict()["n"] == [1, 2]
+    t.upsert({"k": ["a"], "x": ["worse"]})
+    g.step()
+    assert drop.to_dict()["n"] == [2]
+    assert [row["row_key"] for row in drop.errors.to_dicts()] == [1, 0]
+
+
+def test_a_users_function_that_raises(g):
+    def half(x: int) -> int:
+        if x % 2:
+            raise ValueError(f"{x} is odd")
+        return x // 2
+
+    t = tf.append_table({"x": int}, graph=g)
+    halves = t.select("x", tf.formula("h = half(x)"), on_error="null")
+    even = t.filter(tf.formula("half(x) > 0"), on_error="drop")
+    updated = t.update("H = half(x)", on_error="drop")
+    t.append({"x": [2, 3, 4]})
+    g.step()
+    assert halves.to_dict()["h"] == [1, None, 2]
+    assert even.to_dict()["x"] == updated.to_dict()["x"] == [2, 4]
+    assert "3 is odd" in halves.errors.to_dicts()[0]["message"]
+    assert even.errors.to_dicts()[0]["column"] is None
+    assert updated.errors.to_dicts()[0]["operation"] == "update"
+    assert g.counters()["row_errors"] == len(g.errors) == 3
+
+
+def test_where_and_view_take_it_too(g):
+    t = tf.append_table({"x": str}, graph=g)
+    kept = t.where("(int)x > 1", on_error="null")
+    seen = t.view("N = (int)x", on_error="null")
+    t.append({"x": ["1", "two", "3"]})
+    g.step()
+    assert kept.to_dict() == {"x": ["3"]}
+    assert seen.to_dict() == {"N": [1, None, 3]}
+
+
+def test_static_tables_tell_their_errors():
+    t = parsed(tf.table({"x": ["1", "one"]}), on_error="null")
+    assert t.errors.to_dicts()[0]["row_key"] == 1
+    assert not t.errors.is_live
+
+
+def test_an_unknown_way_is_refused(g):
+    t = tf.append_table({"x": str}, graph=g)
+    with pytest.raises(ValueError, match='on_error must be "fail", "null" or "drop", not "skip"'):
+        parsed(t, on_error="skip")
+
+
+def test_errors_are_followed_like_any_table(g):
+    t = tf.append_table({"x": str}, graph=g)
+    kept = parsed(t, on_error="null")
+    seen: list[tuple[int, list[int]]] = []
+
+    def heard(update: tf.Update) -> None:
+        rows = update.added_rows(["row_key"]).to_dict()["row_key"]
+        seen.append((update.step, rows))
+
+    following = kept.errors.subscribe(heard)
+    t.append({"x": ["a"]})
+    first = g.step()
+    t.append({"x": ["1", "b"]})
+    second = g.step()
+    following.cancel()
+    assert seen == [(first, [0]), (second, [2])]
+
+
+def test_a_failure_knows_where_its_operation_was_made(g):
+    t = tf.append_table({"x": str}, graph=g)
+    made = parsed(t)
+    below = made.filter(col("n") > 1)
+    t.append({"x": ["bad"]})
+    g.step()
+    for failed in (made, below):
+        with pytest.raises(tf.errors.TableFailedError) as raised:
+            len(failed)
+        assert __file__ in raised.value.created
+        assert "in parsed" in raised.value.created.splitlines()[-1]
+        assert "in test_a_failure_knows" in raised.value.created
+        assert any("created here" in note for note in raised.value.__notes__)
+        assert raised.value.culprit.startswith("with_columns")
+        again = pickle.loads(pickle.dumps(raised.value))
+        assert again.created == raised.value.created
+
+
+def test_performance_tells_each_node_and_each_cycle(g):
+    t = tf.append_table({"x": int}, graph=g)
+    kept = t.filter(col("x") > 1)
+    performance = g.performance
+    t.append({"x": [1, 2, 3]})
+    step = g.step()
+    assert len(performance) == 0
+    g.step()
+    rows = performance.to_dicts()
+    told = [(row["operation"].split("(")[0], row["rows_in"], row["rows_out"]) for row in rows if row["step"] == step]
+    assert told == [("append_table", 0, 3), ("filter", 3, 2), ("cycle", 3, 5)]
+    assert all(row["ns"] > 0 for row in rows[:1] + rows[2:3])
+    assert [row["node"] is None for row in rows[:3]] == [False, False, True]
+    assert len(kept) == 2
+
+
+def test_figures_alone_start_no_cycle():
+    g = tf.Graph(period=0)
+    t = tf.append_table({"x": int}, graph=g)
+    performance = g.performance
+    g.start()
+    t.append({"x": 1}).wait(10)
+    settled = t.append({"x": 2}).wait(10)
+    g.stop()
+    assert g.settled == settled
+    assert performance.columns == ["step", "node", "operation", "rows_in", "rows_out", "ns"]
+
+
+def test_describe_and_explain_tell_rows_and_bytes(g):
+    t = tf.append_table({"x": int}, graph=g)
+    total = t.group_by("x").len()
+    t.append({"x": [1, 1, 2]})
+    g.step()
+    line = next(line for line in g.describe().splitlines() if "append_table" in line)
+    assert "3 rows" in line
+    assert "bytes" in line
+    assert "step 1" in line
+    assert "2 entries" in total.explain().splitlines()[0]

@@ -1,0 +1,172 @@
+//! The registry of operations: what each is called, how its parameters are drawn, how its result may be compared.
+//!
+//! What engine and model make of a stage stands in `stages/build.rs`. `registry.txt` says which public names each spec
+//! stands for; a test here walks the engine, and `python/test_registry.py` the Python package.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use engine::testing::values::Style;
+use engine::testing::{Plain, Tape, any_table, run_planned_law, table_of};
+
+use crate::oracle::{judge, to_model};
+use crate::stages::draw::{self, Draw};
+use crate::stages::{Shape, Stage};
+
+/// What becomes of rows that live for one step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OverBlink {
+    /// They pass, or do not.
+    Passes,
+    /// They are remembered.
+    Accumulates,
+    /// There is no such result.
+    Refused,
+}
+
+/// One public operation.
+pub struct OpSpec {
+    /// As `registry.txt` calls it.
+    pub name: &'static str,
+    /// How many tables it is drawn over.
+    pub inputs: usize,
+    /// Random parameters over a shape, which becomes that of the result: its columns, which of them are known only within
+    /// bounds (sums of floats), and by which its rows are told apart where their order depends on history.
+    pub draw: Draw,
+    /// Over rows that live for one step.
+    pub over_blink: OverBlink,
+}
+
+/// All of them.
+pub const SPECS: &[OpSpec] = &[
+    OpSpec { name: "filter", inputs: 1, draw: draw::filter, over_blink: OverBlink::Passes },
+    OpSpec { name: "with_columns", inputs: 1, draw: draw::with_columns, over_blink: OverBlink::Passes },
+    OpSpec { name: "select", inputs: 1, draw: draw::select, over_blink: OverBlink::Passes },
+    OpSpec { name: "choose", inputs: 1, draw: draw::choose, over_blink: OverBlink::Passes },
+    OpSpec { name: "drop", inputs: 1, draw: draw::drop, over_blink: OverBlink::Passes },
+    OpSpec { name: "rename", inputs: 1, draw: draw::rename, over_blink: OverBlink::Passes },
+    OpSpec { name: "head", inputs: 1, draw: draw::head, over_blink: OverBlink::Refused },
+    OpSpec { name: "tail", inputs: 1, draw: draw::tail, over_blink: OverBlink::Refused },
+    OpSpec { name: "slice", inputs: 1, draw: draw::slice, over_blink: OverBlink::Refused },
+    OpSpec { name: "concat", inputs: 1, draw: draw::concat, over_blink: OverBlink::Passes },
+    OpSpec { name: "group", inputs: 1, draw: draw::group, over_blink: OverBlink::Accumulates },
+    OpSpec { name: "unique", inputs: 1, draw: draw::unique, over_blink: OverBlink::Accumulates },
+    OpSpec { name: "pick", inputs: 1, draw: draw::pick, over_blink: OverBlink::Accumulates },
+    OpSpec { name: "sort", inputs: 1, draw: draw::sort, over_blink: OverBlink::Passes },
+    OpSpec { name: "natural_join", inputs: 2, draw: draw::natural_join, over_blink: OverBlink::Passes },
+    OpSpec { name: "join_asof", inputs: 2, draw: draw::join_asof, over_blink: OverBlink::Passes },
+];
+
+/// The spec of this name.
+pub fn spec(name: &str) -> &'static OpSpec {
+    SPECS.iter().find(|spec| spec.name == name).unwrap_or_else(|| panic!("no operation is called {name:?}"))
+}
+
+/// One stage of one spec over the columns of `any_table`.
+pub fn draw_one(tape: &mut Tape, spec: &OpSpec) -> (Stage, Shape) {
+    loop {
+        let mut shape = Shape::new();
+        if let Some(stage) = (spec.draw)(tape, &mut shape) {
+            return (stage, shape);
+        }
+    }
+}
+
+/// Every operation over small tables of every kind of source, alike often. The cheapest of the laws: it is here that
+/// steps are made by the million.
+#[test]
+fn every_operation_equals_the_model() {
+    let small = |columns: &str| {
+        let spec = table_of(columns).rows(10).steps(24);
+        ["k", "g", "t"]
+            .iter()
+            .fold(spec, |spec, name| spec.styled(name, &[Style::Skewed, Style::NullHeavy, Style::Sorted, Style::Pool]))
+    };
+    let specs = [small("k:str g:int v:int x:float t:time b:bool"), small("k:str g:int t:time w:float u:int")];
+    run_planned_law(
+        6_000,
+        |tape| {
+            let spec = &SPECS[tape.below(SPECS.len() as u64) as usize];
+            let (stage, shape) = draw_one(tape, spec);
+            ((stage, shape.compare()), specs[..spec.inputs].to_vec())
+        },
+        |(stage, _), tables| stage.engine(&tables[0], tables.last().expect("there is one")),
+        |(stage, compare), inputs: &[Plain], found| {
+            let (left, right) = (to_model(&inputs[0]), to_model(inputs.last().expect("there is one")));
+            let wanted = stage.model(&left, &right);
+            judge(wanted, found, compare).map_err(|text| format!("{text}\n  of {stage:?}"))
+        },
+    );
+}
+
+/// Every spec can be drawn over the plainest table, and from the end of a tape.
+#[test]
+fn every_spec_draws_parameters() {
+    for spec in SPECS {
+        for seed in 0..20 {
+            let (stage, shape) = draw_one(&mut Tape::seeded(seed), spec);
+            assert!(!shape.columns.is_empty(), "{stage:?} has columns");
+        }
+    }
+    let shape = &mut Shape::new();
+    assert!(matches!(Stage::draw(&mut Tape::replay(&[]), shape), Stage::Filter(_)));
+    assert!(any_table().key().is_some());
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests lie in the project").to_path_buf()
+}
+
+/// Lines of `registry.txt`: the spec's name and the engine's types.
+fn listed() -> Vec<(String, Vec<String>)> {
+    let text = fs::read_to_string(root().join("tests/registry.txt")).expect("the registry is there");
+    let lines = text.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
+    let parts = lines.map(|line| line.split('|').map(str::trim).collect::<Vec<_>>());
+    parts.map(|parts| (parts[0].to_owned(), parts[1].split_whitespace().map(str::to_owned).collect())).collect()
+}
+
+fn sources(folder: &Path, found: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("it can be read").path();
+        if path.is_dir() {
+            if path.file_name().is_some_and(|name| name != "testing") {
+                sources(&path, found);
+            }
+        } else {
+            found.push(fs::read_to_string(&path).expect("it is text"));
+        }
+    }
+}
+
+/// The word after each of these marks, in all files of the engine.
+fn words_after(mark: &str) -> BTreeSet<String> {
+    let mut texts = Vec::new();
+    sources(&root().join("crates/engine/src"), &mut texts);
+    let word = |rest: &str| rest.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default().to_owned();
+    texts.iter().flat_map(|text| text.split(mark).skip(1).map(word).collect::<Vec<_>>()).collect()
+}
+
+#[test]
+fn every_operation_and_source_of_the_engine_is_registered() {
+    let listed = listed();
+    let known: BTreeSet<&str> = listed.iter().flat_map(|(_, types)| types.iter().map(String::as_str)).collect();
+    let operations = words_after(" Operation for ");
+    let tables = words_after("pub struct ").into_iter().filter(|name| name.ends_with("Table") && name != "Table");
+    let there: BTreeSet<String> = operations.into_iter().chain(tables).collect();
+    // Not a source, but where a table that may be gone is kept.
+    let missing: Vec<&String> =
+        there.iter().filter(|name| *name != "WeakTable" && !known.contains(name.as_str())).collect();
+    assert!(missing.is_empty(), "not in tests/registry.txt: {missing:?}");
+    let gone: Vec<&&str> = known.iter().filter(|name| !there.contains(**name)).collect();
+    assert!(gone.is_empty(), "in tests/registry.txt, but not in the engine: {gone:?}");
+}
+
+#[test]
+fn every_registered_operation_has_a_spec() {
+    let sources = ["append_table", "input_table", "keyed_table", "blink_table"];
+    let mut named: BTreeSet<String> = listed().into_iter().map(|(name, _)| name).collect();
+    named.retain(|name| !name.starts_with('-') && !sources.contains(&name.as_str()));
+    let specs: BTreeSet<String> = SPECS.iter().map(|spec| spec.name.to_owned()).collect();
+    assert_eq!(named, specs);
+}
