@@ -65,7 +65,7 @@ fn attach_live(operation: &dyn Operation, inputs: &[Table], graph: &UpdateGraph)
             guarded(operation.request(), || par::inside(Some(graph), Phase::Start, || operation.init(&started, at)))?;
         let table = TableNode::table(operation.request(), graph, inputs, start);
         if let Some(registration) = join(&table, inputs, graph, at, started, recorder.as_ref())? {
-            table.registered(registration);
+            join_live(&table, registration);
             for input in inputs {
                 input.alive()?;
             }
@@ -117,8 +117,16 @@ pub fn attach_in_step(operation: &dyn Operation, inputs: &[Table], step: Step) -
     let registration = graph
         .join_in_step(&node, &parents, step)
         .map_err(|Moved| Error::internal(&operation.request().name, "attached in a step that is not running"))?;
-    table.registered(registration);
+    join_live(&table, registration);
     Ok(table)
+}
+
+fn join_live(table: &Table, registration: Registration) {
+    let id = registration.id();
+    table.registered(registration);
+    if let Some(node) = table.node() {
+        lock(&node.live).joined(id);
+    }
 }
 
 fn inputs_of(tables: &[Table], views: Vec<crate::view::View>) -> Vec<Input> {

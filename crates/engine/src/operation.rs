@@ -29,13 +29,15 @@ pub struct Request {
     pub location: Option<String>,
     /// Whether two equal requests on the same live inputs may be one node.
     pub shareable: bool,
+    /// Whether it runs in every step, whatever its inputs do: it hangs on the clock.
+    pub timed: bool,
 }
 
 impl Request {
     /// A request that may be shared by equal requests.
     pub fn new(name: &str, arguments: serde_json::Value) -> Request {
         let location = LOCATION.with_borrow(Clone::clone);
-        Request { name: name.into(), arguments, text: None, location, shareable: true }
+        Request { name: name.into(), arguments, text: None, location, shareable: true, timed: false }
     }
 
     /// With the user's own text.
@@ -120,6 +122,8 @@ pub trait Operation: Send + Sync {
 /// An operation's reaction to change. It reads through its `Change`s alone, whose `before` may be
 /// older than the last step while the operation catches up.
 pub trait Live: Send {
+    /// The node has joined the graph under this name, by which it can ask for steps of its own.
+    fn joined(&mut self, _node: graph::NodeId) {}
     /// Brings state and result from `before` to `now`; an empty update if nothing changed.
     /// Called once a step, after all inputs have settled, if at least one of them changed.
     fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error>;

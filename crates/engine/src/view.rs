@@ -72,6 +72,17 @@ impl View {
         crate::par::try_map(scattered, columns, |_, column| self.read(*column, rows))
     }
 
+    /// Pins these columns, so that they may be read when the step is over.
+    pub(crate) fn pin<'a>(&self, columns: impl IntoIterator<Item = &'a usize>) -> Result<(), Moved> {
+        for index in columns {
+            if self.pinned[*index].get().is_none() {
+                let column = self.sources[*index].at(self.moment)?;
+                self.pinned[*index].get_or_init(|| column);
+            }
+        }
+        Ok(())
+    }
+
     /// Pins every column, so that the view may outlive the step.
     pub fn pin_all(&self) -> Result<(), Moved> {
         for (source, slot) in self.sources.iter().zip(&self.pinned) {

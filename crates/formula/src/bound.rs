@@ -6,6 +6,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray, types};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use arrow_schema::{DataType, TimeUnit};
 
+use crate::beside::Beside;
 use crate::error::RowError;
 use crate::host::Payload;
 use crate::lanes::{Lane, Leaf, Output, Program, Values, words_of};
@@ -18,8 +19,10 @@ pub struct Bound {
     pub(crate) name: String,
     pub(crate) nodes: Arc<[Node]>,
     pub(crate) inputs: Vec<usize>,
+    pub(crate) besides: Arc<[Beside]>,
     pub(crate) plan: Plan,
     pub(crate) ordered: bool,
+    pub(crate) unsaid: bool,
 }
 
 /// A part of the expression, by node, that has no value in one row.
@@ -50,7 +53,7 @@ impl Bound {
     /// The column of the schema that the expression passes on unchanged, if that is all it does.
     pub fn passes_on(&self) -> Option<usize> {
         match self.nodes[self.plan.root].op {
-            Op::Input(ordinal) => Some(self.inputs[ordinal]),
+            Op::Input(ordinal) => self.inputs.get(ordinal).copied(),
             _ => None,
         }
     }
@@ -58,6 +61,20 @@ impl Bound {
     /// Whether a function in it keeps state, so that its chunks must be evaluated one after the other.
     pub fn is_ordered(&self) -> bool {
         self.ordered
+    }
+
+    /// Whether a function in it leaves open if it keeps state: the operation's own setting decides.
+    pub fn leaves_order_open(&self) -> bool {
+        self.unsaid
+    }
+
+    /// Whether a function of the host stands in it.
+    pub fn calls_host(&self) -> bool {
+        self.nodes.iter().any(|node| matches!(node.op, Op::Host(_)))
+            || self.besides.iter().any(|beside| match beside {
+                Beside::Neighbour { of: part, .. } | Beside::Element { index: part, .. } => part.calls_host(),
+                _ => false,
+            })
     }
 
     /// The one value (an array of one row) that stands in every row, if the expression is constant.
@@ -68,7 +85,8 @@ impl Bound {
         }
     }
 
-    /// Evaluates `rows` rows of the columns named by [`Bound::inputs`], one array for each.
+    /// Evaluates `rows` rows of the columns named by [`Bound::inputs`], one array for each, then one for each of
+    /// [`Bound::besides`].
     pub fn evaluate(&self, inputs: &[ArrayRef], rows: usize) -> Result<ArrayRef, RowError> {
         self.run(inputs, rows).map(|value| value.expanded(rows))
     }
@@ -87,7 +105,7 @@ impl Bound {
     }
 
     fn run(&self, inputs: &[ArrayRef], rows: usize) -> Result<Argument, RowError> {
-        debug_assert_eq!(inputs.len(), self.inputs.len());
+        debug_assert_eq!(inputs.len(), self.inputs.len() + self.besides.len());
         debug_assert!(inputs.iter().all(|input| input.len() == rows));
         evaluate(&self.nodes, &self.plan, inputs, rows).map_err(|failure| self.row_error(failure, inputs))
     }

@@ -148,6 +148,28 @@ impl Expr {
         }
     }
 
+    /// The same expression over other expressions in place of those directly below it.
+    pub fn map_children(&self, map: &mut impl FnMut(&Expr) -> Expr) -> Expr {
+        match self {
+            Expr::Column(_) | Expr::Literal(_) => self.clone(),
+            Expr::Alias(input, name) => Expr::Alias(Arc::new(map(input)), Arc::clone(name)),
+            Expr::Cast { input, to, strict } => {
+                Expr::Cast { input: Arc::new(map(input)), to: to.clone(), strict: *strict }
+            }
+            Expr::Call { function, args } => {
+                Expr::Call { function: *function, args: args.iter().map(map).collect() }
+            }
+            Expr::When { branches, otherwise } => {
+                let branches = branches.iter().map(|(condition, value)| (map(condition), map(value))).collect();
+                let otherwise = otherwise.as_ref().map(|value| Arc::new(map(value)));
+                Expr::When { branches, otherwise }
+            }
+            Expr::Aggregate { kind, input } => {
+                Expr::Aggregate { kind: kind.clone(), input: input.as_ref().map(|input| Arc::new(map(input))) }
+            }
+        }
+    }
+
     /// The name of the result: the alias, else the first column read, else what the expression is.
     pub fn output_name(&self) -> Result<String, Error> {
         match self {

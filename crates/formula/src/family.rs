@@ -86,6 +86,9 @@ impl Names<'_> {
                     let families: Vec<Family> = args.iter().map(|arg| self.family(arg)).collect();
                     Family::combined(*function, &families)
                 }
+                Function::Element => args.first().map_or(Family::Unknown, |column| self.family(column)),
+                Function::Position | Function::RowKey | Function::Rows => Family::Integer,
+                Function::Now => Family::Instant,
                 Function::Variable => Family::Unknown,
                 _ => Family::Other,
             },

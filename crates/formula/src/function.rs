@@ -102,6 +102,12 @@ pub enum Function {
     Position,
     /// The key of the row.
     RowKey,
+    /// How many rows the table has.
+    Rows,
+    /// The cell of a column at a position of the table.
+    Element,
+    /// The start of the step.
+    Now,
     /// A column, or where the table has none of that name the value that the name had for the caller.
     Variable,
     /// A function of the host, by the number under which it was registered.
@@ -283,6 +289,9 @@ const PLAIN: &[(Function, Written)] = {
         (Bin { upper: true }, Method("upper_bin")),
         (Position, Free("row_position")),
         (RowKey, Free("row_key")),
+        (Rows, Free("row_count")),
+        (Element, Method("get")),
+        (Now, Free("now")),
         (Variable, Free("variable")),
         (Text(self::Text::PadStart), Method("str.pad_start")),
         (Text(self::Text::PadEnd), Method("str.pad_end")),

@@ -33,6 +33,7 @@
 
 mod aggregate;
 mod ast;
+mod beside;
 mod bind;
 mod bound;
 mod error;
@@ -61,6 +62,7 @@ mod testing;
 mod tests;
 
 pub use aggregate::Aggregate;
+pub use beside::{Beside, Reach};
 pub use bind::bind;
 pub use bound::Bound;
 pub use error::{Error, RowError, unknown_column};

@@ -168,6 +168,12 @@ fn substring(args: Vec<Expr>) -> Result<Expr, String> {
     Ok(call(slice, vec![text, from, length]))
 }
 
+/// The date of the step, of UTC or of a zone.
+fn today(zone: Vec<Expr>) -> Result<Expr, String> {
+    let args: Vec<Expr> = std::iter::once(call(Function::Now, vec![])).chain(zone).collect();
+    Ok(one(Function::Time(Time::Date), on_clock(args)))
+}
+
 fn lower_case(text: Expr) -> Expr {
     one(Function::Text(Text::ToLowercase), text)
 }
@@ -190,6 +196,9 @@ const LIBRARY: &[Entry] = {
         same(name, count, Function::Text(function))
     }
     &[
+        // The clock.
+        same("now", 0, Function::Now),
+        entry("today", 0, 1, Write(today)),
         // Numbers.
         same("abs", 1, Function::Abs),
         same("signum", 1, Function::Sign),

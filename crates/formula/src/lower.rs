@@ -114,7 +114,7 @@ impl Names<'_> {
         if let Some(base) = name.strip_suffix('_').filter(|base| self.is_column(base)) {
             return wrong(
                 span,
-                format!("{name} is the whole column {base}; of it a formula takes neighbours, {name}[i-1]"),
+                format!("{name} is the whole column {base}; of it a formula takes neighbours, {name}[i-1], cells, {name}[j], and {name}.size()"),
             );
         }
         if library::names().any(|function| function == name) && !fields().any(|field| field.eq_ignore_ascii_case(name))
@@ -270,11 +270,11 @@ impl Names<'_> {
             ("minus", [time, by @ Ast { kind: Kind::Period(_), .. }]) => {
                 return self.sum(Function::Subtract, lower(time, self)?, Family::Unknown, by).map(|(moved, _)| moved);
             }
-            ("now" | "today" | "random" | "randomInt" | "randomLong" | "randomDouble" | "randomBool", _) => {
-                let message = format!(
-                    "{name}() changes by itself, which no operation follows yet: take its value into a variable"
-                );
-                return Err(wrong(at, message));
+            ("size" | "length", [Ast { kind: Kind::Name(array), span: here, .. }]) if method && self.array(array).is_some() => {
+                return self.whole(array, *here).map(|column| one(Function::Rows, column));
+            }
+            ("random" | "randomInt" | "randomLong" | "randomDouble" | "randomBool", _) => {
+                return Err(wrong(at, format!("{name}() is not among the functions: draw the numbers where the rows are made")));
             }
             _ => {}
         }
@@ -325,28 +325,30 @@ impl Names<'_> {
                 "an index takes a neighbour of a column, X_[i-1]; values that are lists are not indexed",
             ));
         };
-        let base = name.strip_suffix('_').filter(|base| !base.is_empty() && !self.is_column(name));
-        let Some(base) = base else {
+        if self.array(name).is_none() {
             return Err(wrong(
                 span,
                 format!("an index takes a neighbour of a column, {name}_[i-1]; {name} is no array"),
             ));
-        };
-        if let Some(schema) = self.columns.filter(|_| !self.is_column(base)) {
-            return Err(self.unknown(base, subject.span, schema));
         }
-        match self.distance(index) {
-            Some(0) => Ok(Expr::column(base)),
-            Some(distance) => {
-                let function = Function::Shift { by: distance.checked_neg().unwrap_or(i64::MAX) };
-                Ok(one(function, Expr::column(base)))
-            }
-            None => {
-                let message = format!(
-                    "the index must be i plus or minus a constant, {name}[i-1]; for other windows use shift(n) or update_by"
-                );
-                Err(wrong(index.span, message))
-            }
+        let column = self.whole(name, subject.span)?;
+        Ok(match self.distance(index) {
+            Some(0) => column,
+            Some(distance) => one(Function::Shift { by: distance.checked_neg().unwrap_or(i64::MAX) }, column),
+            None => Expr::Call { function: Function::Element, args: vec![column, lower(index, self)?] },
+        })
+    }
+
+    /// The column `X` that `X_` is the whole of; a column that is itself called `X_` wins.
+    fn array<'n>(&self, name: &'n str) -> Option<&'n str> {
+        name.strip_suffix('_').filter(|base| !base.is_empty() && !self.is_column(name))
+    }
+
+    fn whole(&self, name: &str, span: Span) -> Lowered {
+        let base = self.array(name).unwrap_or(name);
+        match self.columns.filter(|_| !self.is_column(base)) {
+            Some(schema) => Err(self.unknown(base, span, schema)),
+            None => Ok(Expr::column(base)),
         }
     }
 

@@ -44,6 +44,8 @@ fn call(function: Function, args: &[Expr]) -> String {
         (Function::Host(id), _) => return format!("{}({})", id.name(), joined(args, Expr::to_python)),
         (Function::Position, []) => return "formula(\"i\")".to_owned(),
         (Function::RowKey, []) => return "formula(\"k\")".to_owned(),
+        (Function::Now, []) => return "formula(\"now()\")".to_owned(),
+        (Function::Rows, [Expr::Column(name)]) => return format!("formula(\"{name}_.size()\")"),
         _ => {}
     }
     match function.written() {

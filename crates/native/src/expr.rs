@@ -138,6 +138,11 @@ impl PyExpr {
         }
     }
 
+    /// Whether a function of the user stands in it.
+    fn calls_host(&self) -> bool {
+        self.0.calls_host()
+    }
+
     fn is_aggregate(&self) -> bool {
         self.0.is_aggregate()
     }

@@ -1,9 +1,9 @@
 //! The operations, one function each: take typed arguments, build the request, attach it without the GIL.
 
 use engine::ops::{
-    AsofJoin, AsofOptions, Concat, Filter, Keep, Matches, NaturalJoin, Project, Select, Slice, Sort, SortBy, Strategy,
-    distinct,
+    AsofJoin, AsofOptions, Concat, Keep, Kept, Matches, NaturalJoin, Project, Slice, Sort, SortBy, Strategy, distinct,
 };
+use engine::expression::Turn;
 use engine::{Operation, Table};
 use formula::Expr;
 use pyo3::exceptions::PyValueError;
@@ -55,29 +55,66 @@ fn several<O: Operation>(
     py.detach(move || engine::attach(&request(&inputs)?, &inputs)).map(PyTable::new).map_err(error::raise)
 }
 
-#[pyfunction]
-pub fn filter(table: &Bound<'_, PyTable>, predicates: Vec<Bound<'_, PyExpr>>) -> PyResult<PyTable> {
-    let predicates = trees(&predicates);
-    one(table, |input| Filter::new(input, &predicates))
+/// Serial, stateless by default, may overlap, barriers declared, barriers respected.
+type PyTurn = (bool, bool, bool, Vec<u64>, Vec<u64>);
+
+fn turns(given: Option<Vec<PyTurn>>) -> Vec<Turn> {
+    let turn = |(serial, stateless, overlaps, declares, respects)| Turn { serial, stateless, overlaps, declares, respects };
+    given.unwrap_or_default().into_iter().map(turn).collect()
 }
 
-/// The same under the name of the method the user called.
-#[pyfunction]
-pub fn where_(operation: &str, table: &Bound<'_, PyTable>, predicates: Vec<Bound<'_, PyExpr>>) -> PyResult<PyTable> {
-    let predicates = trees(&predicates);
-    one(table, |input| Filter::named(operation, input, &predicates))
+fn made(
+    py: Python<'_>,
+    table: &Bound<'_, PyTable>,
+    make: impl FnOnce(&Table) -> Result<Table, engine::Error> + Send,
+) -> PyResult<PyTable> {
+    let input = table.get().usable()?.clone();
+    tell_location(py);
+    py.detach(move || make(&input)).map(PyTable::new).map_err(error::raise)
 }
 
+/// The rows for which every predicate is true. `operation` is the method the user called.
 #[pyfunction]
-pub fn select(table: &Bound<'_, PyTable>, expressions: Vec<Bound<'_, PyExpr>>) -> PyResult<PyTable> {
-    let expressions = trees(&expressions);
-    one(table, |input| Select::only(input, &expressions))
+#[pyo3(signature = (operation, table, predicates, turns_given))]
+pub fn filter(
+    py: Python<'_>,
+    operation: &str,
+    table: &Bound<'_, PyTable>,
+    predicates: Vec<Bound<'_, PyExpr>>,
+    turns_given: Option<Vec<PyTurn>>,
+) -> PyResult<PyTable> {
+    let (predicates, turns) = (trees(&predicates), turns(turns_given));
+    made(py, table, move |input| engine::ops::filtered(operation, input, &predicates, &turns))
 }
 
+/// New columns, after those of the table if `all`. `kept`: "stored", "on read" or "once per input".
 #[pyfunction]
-pub fn with_columns(table: &Bound<'_, PyTable>, expressions: Vec<Bound<'_, PyExpr>>) -> PyResult<PyTable> {
-    let expressions = trees(&expressions);
-    one(table, |input| Select::with(input, &expressions))
+#[pyo3(signature = (operation, table, expressions, turns_given, kept, all))]
+pub fn columns(
+    py: Python<'_>,
+    operation: &str,
+    table: &Bound<'_, PyTable>,
+    expressions: Vec<Bound<'_, PyExpr>>,
+    turns_given: Option<Vec<PyTurn>>,
+    kept: &str,
+    all: bool,
+) -> PyResult<PyTable> {
+    let kept = match kept {
+        "stored" => Kept::Stored,
+        "on read" => Kept::OnRead,
+        "once per input" => Kept::OncePerInput,
+        other => return Err(PyValueError::new_err(format!("kept: {other:?}"))),
+    };
+    let (expressions, turns) = (trees(&expressions), turns(turns_given));
+    made(py, table, move |input| engine::ops::columns(operation, input, &expressions, &turns, kept, all))
+}
+
+/// Refuses barriers that are declared twice, or respected before they are declared.
+#[pyfunction]
+pub fn check_barriers(operation: &str, declares: Vec<Vec<u64>>, respects: Vec<Vec<u64>>) -> PyResult<()> {
+    let turn = |(declares, respects)| Turn { declares, respects, ..Turn::default() };
+    let turns: Vec<Turn> = declares.into_iter().zip(respects).map(turn).collect();
+    engine::turns::check_barriers(operation, &turns).map_err(error::raise)
 }
 
 #[pyfunction]

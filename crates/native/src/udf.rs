@@ -31,7 +31,8 @@ impl PyUdf {
     /// `call(columns, rows)` gives values, and which rows are null or None. `returns` is a type, or a
     /// callable that is given the types of the arguments and gives one.
     #[new]
-    fn new(name: String, call: Py<PyAny>, returns: &Bound<'_, PyAny>, ordered: bool) -> PyResult<PyUdf> {
+    #[pyo3(signature = (name, call, returns, ordered))]
+    fn new(name: String, call: Py<PyAny>, returns: &Bound<'_, PyAny>, ordered: Option<bool>) -> PyResult<PyUdf> {
         let returns = match returns.cast::<PyTuple>() {
             Ok(spec) => Returns::Always(from_spec(spec)?),
             Err(_) => Returns::Asked(returns.clone().unbind()),
@@ -54,7 +55,7 @@ struct PythonFunction {
     name: String,
     call: Py<PyAny>,
     returns: Returns,
-    ordered: bool,
+    ordered: Option<bool>,
 }
 
 impl Host for PythonFunction {
@@ -74,7 +75,7 @@ impl Host for PythonFunction {
         }
     }
 
-    fn is_ordered(&self) -> bool {
+    fn is_ordered(&self) -> Option<bool> {
         self.ordered
     }
 

@@ -13,7 +13,7 @@ use graph::{Moment, Pinned, Step};
 use rowset::{Before, RowSet, Shifts};
 
 use crate::error::Error;
-use crate::expression::{Evaluator, plan};
+use crate::expression::{Evaluator, Turn, plan_in_turns};
 use crate::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::table::{Attributes, Table};
 use crate::update::TableUpdate;
@@ -34,16 +34,24 @@ impl Filter {
 
     /// The same, for a method of another name.
     pub fn named(operation: &str, table: &Table, predicates: &[Expr]) -> Result<Filter, Error> {
-        let mut bound = Vec::new();
-        for predicate in predicates {
+        Filter::in_turns(operation, table, predicates, &[])
+    }
+
+    /// The same; `turns` says for each predicate who may run beside it. A predicate sees what passed those
+    /// before it, so every barrier is kept; cheap ones go before functions of the user, over no barrier.
+    pub fn in_turns(operation: &str, table: &Table, predicates: &[Expr], turns: &[Turn]) -> Result<Filter, Error> {
+        let mut bound: Vec<Evaluator> = Vec::new();
+        for (at, predicate) in predicates.iter().enumerate() {
+            let turn = turns.get(at).cloned().unwrap_or_default();
             // Judged whole first: the error should show the user's text, not a part of it.
             Evaluator::predicate(operation, predicate, table)?;
             for part in formula::split_conjunction(predicate) {
-                bound.push(Evaluator::predicate(operation, part, table)?);
+                bound.push(Evaluator::predicate(operation, part, table)?.in_turn(turn.clone()));
             }
         }
+        let bound = cheapest_first(bound);
         let text = predicates.iter().map(Expr::to_python).collect::<Vec<_>>().join(", ");
-        let request = Request::new(operation, plan(predicates)).with_text(text);
+        let request = Request::new(operation, plan_in_turns(predicates, turns)).with_text(text);
         Ok(Filter { request, predicates: bound.into() })
     }
 }
@@ -113,6 +121,28 @@ impl FilterLive {
         let stay = &inside & &passing;
         Ok((&inside - &stay, &passing - &stay, stay))
     }
+}
+
+/// Native predicates before functions of the user that are stateless; what is in order keeps its place,
+/// and nothing moves over it.
+fn cheapest_first(predicates: Vec<Evaluator>) -> Vec<Evaluator> {
+    let held = |one: &Evaluator| {
+        one.is_ordered() || !one.turn().declares.is_empty() || !one.turn().respects.is_empty()
+    };
+    let mut sorted: Vec<Evaluator> = Vec::with_capacity(predicates.len());
+    let mut run: Vec<Evaluator> = Vec::new();
+    for predicate in predicates {
+        if held(&predicate) {
+            run.sort_by_key(Evaluator::calls_host);
+            sorted.append(&mut run);
+            sorted.push(predicate);
+        } else {
+            run.push(predicate);
+        }
+    }
+    run.sort_by_key(Evaluator::calls_host);
+    sorted.append(&mut run);
+    sorted
 }
 
 /// The rows that pass all predicates; each sees only what passed the ones before it.

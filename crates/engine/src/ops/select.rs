@@ -11,13 +11,13 @@
 use std::sync::Arc;
 
 use arrow_schema::{Field, Schema};
-use column::{ColumnSource, FlatColumn};
+use column::{Chunk, ColumnSource, FlatColumn};
 use formula::Expr;
 use graph::{Moment, Step};
 use rowset::RowSet;
 
 use crate::error::Error;
-use crate::expression::{Evaluator, evaluate_all, plan};
+use crate::expression::{Evaluator, Turn, evaluate_all, pieces_of_all, plan_in_turns};
 use crate::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::store::{Columns, Writes};
 use crate::table::{Attributes, Table};
@@ -26,13 +26,13 @@ use crate::view::Change;
 
 /// Columns of the result: shared ones and computed ones.
 pub struct Select {
-    request: Request,
-    outputs: Vec<Output>,
-    computed: Arc<[Evaluator]>,
+    pub(super) request: Request,
+    pub(super) outputs: Vec<Output>,
+    pub(super) computed: Arc<[Evaluator]>,
 }
 
 #[derive(Clone)]
-enum Output {
+pub(super) enum Output {
     /// Input column under a name.
     Shared(usize, String),
     /// Computed column, by its place among the computed ones.
@@ -47,10 +47,15 @@ impl Select {
 
     /// The same, for a method of another name.
     pub fn named(operation: &str, table: &Table, expressions: &[Expr]) -> Result<Select, Error> {
-        let mut select = Select::empty(operation, expressions);
+        Select::only_in_turns(operation, table, expressions, &[])
+    }
+
+    /// The same; `turns` says for each expression who may run beside it (none: all as they are).
+    pub fn only_in_turns(operation: &str, table: &Table, expressions: &[Expr], turns: &[Turn]) -> Result<Select, Error> {
+        let mut select = Select::empty(operation, expressions, turns);
         let mut computed = Vec::new();
-        for expression in expressions {
-            let output = output(operation, table, expression, &mut computed)?;
+        for (at, expression) in expressions.iter().enumerate() {
+            let output = output(operation, table, expression, turns.get(at), &mut computed)?;
             select.outputs.push(output);
         }
         select.finish(operation, computed)
@@ -58,29 +63,34 @@ impl Select {
 
     /// All columns of the table, replaced by or followed by these.
     pub fn with(table: &Table, expressions: &[Expr]) -> Result<Select, Error> {
-        let mut select = Select::empty("with_columns", expressions);
+        Select::with_in_turns("with_columns", table, expressions, &[])
+    }
+
+    /// The same, for a method of another name, each expression in its turn.
+    pub fn with_in_turns(operation: &str, table: &Table, expressions: &[Expr], turns: &[Turn]) -> Result<Select, Error> {
+        let mut select = Select::empty(operation, expressions, turns);
         select.outputs =
             (0..table.width()).map(|index| Output::Shared(index, table.schema().field(index).name().clone())).collect();
         let mut computed = Vec::new();
         let mut named = std::collections::HashSet::new();
-        for expression in expressions {
-            let output = output("with_columns", table, expression, &mut computed)?;
+        for (at, expression) in expressions.iter().enumerate() {
+            let output = output(operation, table, expression, turns.get(at), &mut computed)?;
             let name = name_of(&output, &computed).to_owned();
             if !named.insert(name.clone()) {
-                return Err(Error::Duplicate { operation: "with_columns".into(), name });
+                return Err(Error::Duplicate { operation: operation.into(), name });
             }
             match table.schema().index_of(&name) {
                 Ok(index) => select.outputs[index] = output,
                 Err(_) => select.outputs.push(output),
             }
         }
-        select.finish("with_columns", computed)
+        select.finish(operation, computed)
     }
 
-    fn empty(operation: &str, expressions: &[Expr]) -> Select {
+    fn empty(operation: &str, expressions: &[Expr], turns: &[Turn]) -> Select {
         let text = expressions.iter().map(Expr::to_python).collect::<Vec<_>>().join(", ");
         Select {
-            request: Request::new(operation, plan(expressions)).with_text(text),
+            request: Request::new(operation, plan_in_turns(expressions, turns)).with_text(text),
             outputs: Vec::new(),
             computed: Arc::new([]),
         }
@@ -104,7 +114,13 @@ fn name_of<'a>(output: &'a Output, computed: &'a [Evaluator]) -> &'a str {
 }
 
 /// A plain or renamed column is shared; everything else is computed.
-fn output(operation: &str, table: &Table, expression: &Expr, computed: &mut Vec<Evaluator>) -> Result<Output, Error> {
+fn output(
+    operation: &str,
+    table: &Table,
+    expression: &Expr,
+    turn: Option<&Turn>,
+    computed: &mut Vec<Evaluator>,
+) -> Result<Output, Error> {
     let (inner, name) = match expression {
         Expr::Alias(inner, name) => (inner.as_ref(), Some(name)),
         other => (other, None),
@@ -113,7 +129,7 @@ fn output(operation: &str, table: &Table, expression: &Expr, computed: &mut Vec<
         let index = table.column_index(operation, column)?;
         return Ok(Output::Shared(index, name.map_or_else(|| column.to_string(), ToString::to_string)));
     }
-    computed.push(Evaluator::new(operation, expression, table)?);
+    computed.push(Evaluator::new(operation, expression, table)?.in_turn(turn.cloned().unwrap_or_default()));
     Ok(Output::Computed(computed.len() - 1))
 }
 
@@ -124,15 +140,17 @@ impl Operation for Select {
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let Input { table, view } = &inputs[0];
-        let canonical = Schema::new(
-            self.computed
-                .iter()
-                .map(|column| Field::new(column.name(), column.data_type().clone(), true))
-                .collect::<Vec<_>>(),
-        );
-        let still = !table.is_live() && view.rows().is_flat();
-        let (sources, columns) =
-            if still { (self.flat(view)?, None) } else { self.stored(table, view, &canonical, at)? };
+        let (sources, columns) = self.start(table, view, at)?;
+        let parts = self.parts(table, &sources);
+        let owned = columns.as_ref().map(Columns::owned).unwrap_or_default();
+        let live = SelectLive { outputs: self.outputs.clone(), computed: self.computed.clone(), columns };
+        Ok(Start { parts, live: Box::new(live), owned })
+    }
+}
+
+impl Select {
+    /// The outside of the result, over a source for each computed column.
+    pub(super) fn parts(&self, table: &Table, sources: &[Arc<dyn ColumnSource>]) -> Parts {
         let mut fields = Vec::with_capacity(self.outputs.len());
         let mut result: Vec<Arc<dyn ColumnSource>> = Vec::with_capacity(self.outputs.len());
         for output in &self.outputs {
@@ -149,39 +167,41 @@ impl Operation for Select {
             }
         }
         let attributes = Attributes { key: Vec::new(), sorted_by: Vec::new(), ..table.attributes().clone() };
-        let parts = Parts {
+        Parts {
             rows: table.parts().rows.clone(),
             columns: result,
             schema: Arc::new(Schema::new(fields)),
             attributes,
-        };
-        let owned = columns.as_ref().map(Columns::owned).unwrap_or_default();
-        let live = SelectLive { outputs: self.outputs.clone(), computed: self.computed.clone(), columns };
-        Ok(Start { parts, live: Box::new(live), owned })
-    }
-}
-
-impl Select {
-    /// Static flat input: the computed chunks themselves are the columns.
-    fn flat(&self, view: &crate::view::View) -> Result<Vec<Arc<dyn ColumnSource>>, Error> {
-        let column = |column: &Evaluator| {
-            Ok(Arc::new(FlatColumn::new(column.pieces(view, view.rows())?)?) as Arc<dyn ColumnSource>)
-        };
-        self.computed.iter().map(column).collect()
+        }
     }
 
-    fn stored(
+    /// The computed columns. Over a static flat input the computed chunks themselves are the columns.
+    pub(super) fn start(
         &self,
         table: &Table,
         view: &crate::view::View,
-        canonical: &Schema,
         at: Moment,
     ) -> Result<(Vec<Arc<dyn ColumnSource>>, Option<Columns>), Error> {
-        let counters = table.graph().map(crate::counters::storage).unwrap_or_default();
         let rows = view.rows();
+        let all: Vec<&Evaluator> = self.computed.iter().collect();
+        let pieces = if rows.is_empty() {
+            self.computed.iter().map(|_| Vec::new()).collect()
+        } else {
+            pieces_of_all(&all, view, rows)?
+        };
+        if !table.is_live() && rows.is_flat() && !rows.is_empty() {
+            let column = |pieces: Vec<Chunk>| Ok(Arc::new(FlatColumn::new(pieces)?) as Arc<dyn ColumnSource>);
+            return Ok((pieces.into_iter().map(column).collect::<Result<_, Error>>()?, None));
+        }
+        let canonical = Schema::new(
+            self.computed
+                .iter()
+                .map(|column| Field::new(column.name(), column.data_type().clone(), true))
+                .collect::<Vec<_>>(),
+        );
+        let counters = table.graph().map(crate::counters::storage).unwrap_or_default();
         let mut cells = Vec::new();
-        for column in self.computed.iter() {
-            let pieces = if rows.is_empty() { Vec::new() } else { column.pieces(view, rows)? };
+        for pieces in pieces {
             let mut start = 0;
             cells.push(
                 pieces
@@ -194,7 +214,7 @@ impl Select {
                     .collect::<Vec<_>>(),
             );
         }
-        let columns = Columns::filled(canonical, at, &counters, &cells)?;
+        let columns = Columns::filled(&canonical, at, &counters, &cells)?;
         Ok((columns.sources(), Some(columns)))
     }
 }
