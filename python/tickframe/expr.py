@@ -21,6 +21,8 @@ from tickframe.dtypes import dtype as as_dtype
 if TYPE_CHECKING:
     import datetime as _dt
 
+    from tickframe.nested import BinaryNamespace, ListNamespace, StructNamespace
+
 __all__ = [
     "Expr",
     "IntoExpr",
@@ -251,6 +253,15 @@ class Expr:
         """The value `n` rows earlier, later if negative; null where there is no such row."""
         return self._call("shift", by=n)
 
+    def get(self, index: object) -> Expr:
+        """The cell of this column at a position of the table; null outside it. For static and blink tables.
+
+        >>> import tickframe as tf
+        >>> tf.table({"x": [10, 20], "at": [1, 5]}).with_columns(y=tf.col("x").get(tf.col("at"))).to_dict()
+        {'x': [10, 20], 'at': [1, 5], 'y': [20, None]}
+        """
+        return self._call("get", index)
+
     # Types and names --------------------------------------------------------------------------------------
 
     def alias(self, name: Text) -> Expr:
@@ -439,6 +450,27 @@ class Expr:
         return self._native.columns()
 
     @property
+    def list(self) -> ListNamespace:
+        """Functions of lists."""
+        from tickframe.nested import ListNamespace
+
+        return ListNamespace(self)
+
+    @property
+    def struct(self) -> StructNamespace:
+        """Functions of structs."""
+        from tickframe.nested import StructNamespace
+
+        return StructNamespace(self)
+
+    @property
+    def bin(self) -> BinaryNamespace:
+        """Functions of bytes."""
+        from tickframe.nested import BinaryNamespace
+
+        return BinaryNamespace(self)
+
+    @property
     def str(self) -> StringNamespace:
         """Functions of strings."""
         return StringNamespace(self)
@@ -572,6 +604,14 @@ class StringNamespace(_Namespace):
     def count_matches(self, pattern: object, *, literal: bool = False) -> Expr:
         """How often a regular expression matches, or `pattern` itself stands there if `literal`."""
         return self._call("count_matches", pattern, literal=literal)
+
+    def split(self, by: object) -> Expr:
+        """The parts between occurrences of `by`, as a list; an empty one splits into characters."""
+        return self._call("split", by)
+
+    def extract_all(self, pattern: object) -> Expr:
+        """All matches of a regular expression, as a list."""
+        return self._call("extract_all", pattern)
 
     def extract(self, pattern: object, group_index: int = 1) -> Expr:
         """What a group of the first match holds, 0 for all of it; null without a match."""

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from tickframe import _native
+from tickframe import control as _control
 from tickframe import formulas as _formulas
 from tickframe.agg import pair
 from tickframe.display import as_html, as_text
@@ -238,7 +239,7 @@ class Table:
 
     # Rows -------------------------------------------------------------------------------------------------
 
-    def filter(self, *predicates: IntoExpr | Iterable[IntoExpr], **equals: object) -> Table:
+    def filter(self, *predicates: IntoExpr | Filter | Iterable[IntoExpr | Filter], **equals: object) -> Table:
         """The rows for which every predicate is true; null counts as false.
 
         Args:
@@ -249,11 +250,13 @@ class Table:
             ColumnNotFoundError: an unknown column.
             TypeMismatchError: a predicate that is not Boolean.
         """
-        made = self._expressions("filter", predicates, {})
+        plain, controls = _control.taken(flatten(predicates), _control.Filter, "filter")
+        made = self._expressions("filter", plain, {})
         made.extend((col(name) == value)._native for name, value in equals.items())
-        return Table(_native.filter(self._native, made)) if made else self
+        turns = _control.turns(made, controls, filters=True)
+        return Table(_native.filter("filter", self._native, made, turns)) if made else self
 
-    def where(self, *filters: IntoExpr | Iterable[IntoExpr]) -> Table:
+    def where(self, *filters: IntoExpr | Filter | Iterable[IntoExpr | Filter]) -> Table:
         """The rows for which every filter is true; a string is a formula, in which a lone ``=`` is equality.
 
         >>> import tickframe as tf
@@ -323,25 +326,25 @@ class Table:
 
     # Columns ----------------------------------------------------------------------------------------------
 
-    def select(self, *exprs: IntoExpr | Iterable[IntoExpr], **named: IntoExpr) -> Table:
+    def select(self, *exprs: IntoExpr | Selectable | Iterable[IntoExpr | Selectable], **named: IntoExpr) -> Table:
         """Only these columns: names, expressions, or ``name=expression``. Passed columns are shared.
 
         Raises:
             ColumnNotFoundError: an unknown column.
             DuplicateError: a name made twice.
         """
-        return Table(_native.select(self._native, self._expressions("select", exprs, named)))
+        return self._columns("select", exprs, named, after=False)
 
-    def with_columns(self, *exprs: IntoExpr | Iterable[IntoExpr], **named: IntoExpr) -> Table:
+    def with_columns(self, *exprs: IntoExpr | Selectable | Iterable[IntoExpr | Selectable], **named: IntoExpr) -> Table:
         """All columns, replaced by or followed by these; each expression sees the columns of this table.
 
         >>> import tickframe as tf
         >>> tf.table({"x": [1, 2]}).with_columns(y=tf.col("x") / 2).to_dicts()
         [{'x': 1, 'y': 0.5}, {'x': 2, 'y': 1.0}]
         """
-        return Table(_native.with_columns(self._native, self._expressions("with_columns", exprs, named)))
+        return self._columns("with_columns", exprs, named, after=True)
 
-    def update(self, *formulas: IntoExpr | Iterable[IntoExpr]) -> Table:
+    def update(self, *formulas: IntoExpr | Selectable | Iterable[IntoExpr | Selectable]) -> Table:
         """All columns, replaced by or followed by new ones; each formula sees those to its left as well.
 
         >>> import tickframe as tf
@@ -357,14 +360,50 @@ class Table:
         """
         return Table(_formulas.update(self._native, formulas, sys._getframe(1), "update")[0])
 
-    def update_view(self, *formulas: IntoExpr | Iterable[IntoExpr]) -> Table:
-        """As `update`, with the same values; those are stored too."""
-        return Table(_formulas.update(self._native, formulas, sys._getframe(1), "update_view")[0])
+    def update_view(self, *formulas: IntoExpr | Selectable | Iterable[IntoExpr]) -> Table:
+        """As `update`, but nothing is stored: the new columns are computed each time they are read.
 
-    def view(self, *formulas: IntoExpr | Iterable[IntoExpr]) -> Table:
-        """Only these columns; each formula sees the columns of this table and those to its left."""
-        made, names = _formulas.update(self._native, formulas, sys._getframe(1), "view")
+        >>> import tickframe as tf
+        >>> tf.table({"X": [1, 2]}).update_view("Y = X * 2").to_dict()
+        {'X': [1, 2], 'Y': [2, 4]}
+
+        Raises:
+            InvalidOperationError: ``now()`` and ``today()``, of which two reads would differ; serial columns and
+                barriers. `update` takes them.
+        """
+        return Table(_formulas.update(self._native, formulas, sys._getframe(1), "update_view", "on read")[0])
+
+    def view(self, *formulas: IntoExpr | Selectable | Iterable[IntoExpr]) -> Table:
+        """Only these columns, computed when they are read; each formula sees those of this table and to its left.
+
+        Raises:
+            InvalidOperationError: as for `update_view`.
+        """
+        made, names = _formulas.update(self._native, formulas, sys._getframe(1), "view", "on read")
         return Table(_native.choose(made, names))
+
+    def lazy_update(self, *formulas: IntoExpr | Iterable[IntoExpr]) -> Table:
+        """As `update_view`, but what was computed is kept: a formula is computed once for each distinct input.
+
+        >>> import tickframe as tf
+        >>> calls = []
+        >>> def slow(x: int) -> int:
+        ...     calls.append(x)
+        ...     return x * x
+        >>> t = tf.table({"X": [3, 4, 3, 3]}).lazy_update("Y = slow(X)")
+        >>> t.to_dict()["Y"], t.to_dict()["Y"], sorted(calls)
+        ([9, 16, 9, 9], [9, 16, 9, 9], [3, 4])
+
+        Raises:
+            InvalidOperationError: neighbours, positions and the clock, which the columns of a row do not tell.
+        """
+        return Table(_formulas.update(self._native, formulas, sys._getframe(1), "lazy_update", "once per input")[0])
+
+    def _columns(self, operation: str, exprs: Iterable[object], named: Mapping[str, object], *, after: bool) -> Table:
+        plain, controls = _control.taken(flatten(exprs), _control.Selectable, operation)
+        made = self._expressions(operation, plain, named)
+        turns = _control.turns(made, controls, filters=False)
+        return Table(_native.columns(operation, self._native, made, turns, "stored", after))
 
     def _expressions(self, operation: str, items: Iterable[object], named: Mapping[str, object]) -> list[_native.Expr]:
         made = [_formulas.over(into_expr(item), self._native, operation) for item in flatten(items)]

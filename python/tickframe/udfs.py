@@ -24,7 +24,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from tickframe import _native
-from tickframe.dtypes import DataType, DataTypeLike, from_spec
+from tickframe.dtypes import DataTypeLike, from_spec
 from tickframe.dtypes import dtype as as_dtype
 from tickframe.errors import UdfError
 from tickframe.expr import Expr, IntoExpr, into_expr
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Udf", "udf"]
 
 Specs: TypeAlias = "list[tuple[Any, ...]]"
+On: TypeAlias = Literal["arrow", "numpy", "polars"]
 Body: TypeAlias = "Callable[[list[_native.Column], int], tuple[Any, Any]]"
 
 
@@ -45,13 +46,13 @@ class Udf:
         self,
         fn: Callable[..., Any],
         returns: DataTypeLike | None,
-        on: Literal["arrow", "numpy"],
+        on: On,
         *,
         scalar: bool,
-        stateful: bool,
+        stateful: bool | None,
     ) -> None:
-        if on not in {"arrow", "numpy"}:
-            raise ValueError(f'udf: on must be "arrow" or "numpy", not {on!r}')
+        if on not in {"arrow", "numpy", "polars"}:
+            raise ValueError(f'udf: on must be "arrow", "numpy" or "polars", not {on!r}')
         functools.update_wrapper(self, fn)
         self._name = getattr(fn, "__name__", type(fn).__name__)
         body: Body
@@ -62,14 +63,12 @@ class Udf:
                 raise TypeError(f"udf: {self._name} does not say what it returns: give returns= or a type hint")
             body = functools.partial(_scalar, fn, self._name, _takes_none(fn, hints))
         else:
-            body = functools.partial(_arrow if on == "arrow" else _numpy, fn, self._name)
+            body = functools.partial(_BODIES[on], fn, self._name)
         kind: Any
         if returns is not None:
             kind = as_dtype(_unwrapped(returns))._spec
-        elif on == "numpy" and not scalar:
-            kind = functools.partial(_asked, fn, self._name)
         else:
-            raise TypeError(f"udf: {self._name} does not say what it returns: give returns=")
+            kind = functools.partial(_ASKED[on], fn, self._name)
         self._native = _native.Udf(self._name, body, kind, stateful)
 
     def __call__(self, *columns: IntoExpr) -> Expr:
@@ -90,30 +89,32 @@ def udf(fn: Callable[..., Any], /) -> Udf: ...
 def udf(
     *,
     returns: DataTypeLike | None = None,
-    on: Literal["arrow", "numpy"] = "arrow",
+    on: On = "arrow",
     scalar: bool = False,
-    stateful: bool = True,
+    stateful: bool | None = None,
 ) -> Callable[[Callable[..., Any]], Udf]: ...
 def udf(
     fn: Callable[..., Any] | None = None,
     /,
     *,
     returns: DataTypeLike | None = None,
-    on: Literal["arrow", "numpy"] = "arrow",
+    on: On = "arrow",
     scalar: bool = False,
-    stateful: bool = True,
+    stateful: bool | None = None,
 ) -> Udf | Callable[[Callable[..., Any]], Udf]:
     """A Python function as a function of columns.
 
     Args:
         fn: the function; without it, `udf` is a decorator with arguments.
-        returns: the type of its result; a scalar function may say it by a type hint, a NumPy one need not.
-        on: what a vectorised function gets, pyarrow or NumPy arrays, one call a chunk. They are the engine's own
-            memory, to be read only. NumPy arrays hold NaN (or, for other than floats, anything) where a row is
+        returns: the type of its result. A scalar function may say it by a type hint; a vectorised one that does not is
+            called once with no rows, to see.
+        on: what a vectorised function gets: pyarrow arrays, NumPy arrays or polars Series, one call a chunk. They are
+            the engine's own memory, to be read only. NumPy arrays hold NaN (or, for other than floats, anything) where a row is
             null, and such a row is null in the result.
         scalar: called once a row; a null argument skips the call and gives null unless its hint is Optional.
         stateful: whether it keeps state or depends on the order of rows. Then its chunks come one after the
-            other, in order, and it is called for each place where it stands; else in any order, on any thread.
+            other, in order, and it is called for each place where it stands; else in any order, on any thread. Left
+            open, the settings ``stateless_select`` and ``stateless_filters`` decide; by default it is.
 
     Raises:
         TypeError: a function whose result's type is not known.
@@ -129,20 +130,50 @@ _UFUNCS: dict[Any, Udf] = {}
 
 
 def recognised(value: object) -> Udf | None:
-    """What a variable of the caller is as a function of columns, if it is one: a ufunc, or a function with hints."""
+    """What a variable of the caller is as a function of columns, if it is one.
+
+    Ufuncs and numba's ``@vectorize`` and ``@njit``, functions of `pyarrow.compute`, functions with hints: of a polars
+    Series, or of one row.
+    """
     if isinstance(value, Udf):
         return value
-    if type(value).__name__ in {"ufunc", "DUFunc"}:
+    kind = type(value).__name__
+    if kind in {"ufunc", "DUFunc", "CPUDispatcher"}:
         known = _UFUNCS.get(value)
         if known is None:
-            known = _UFUNCS[value] = Udf(typing.cast("Any", value), None, "numpy", scalar=False, stateful=False)
+            called: Any = _vectorised(value) if kind == "CPUDispatcher" else value
+            known = _UFUNCS[value] = Udf(called, None, "numpy", scalar=False, stateful=False)
         return known
-    if not isinstance(value, types.FunctionType) or _hints(value).get("return") is None:
+    if not isinstance(value, types.FunctionType):
         return None
     known = _KNOWN.get(value)
     if known is None:
-        known = _KNOWN[value] = Udf(value, None, "arrow", scalar=True, stateful=True)
+        known = _function(value)
+        if known is not None:
+            _KNOWN[value] = known
     return known
+
+
+def _function(value: types.FunctionType) -> Udf | None:
+    if hasattr(value, "__arrow_compute_function__"):
+        return Udf(value, None, "arrow", scalar=False, stateful=False)
+    hints = _hints(value)
+    if any(_is_series(hint) for name, hint in hints.items() if name != "return"):
+        return Udf(value, None, "polars", scalar=False, stateful=None)
+    return None if hints.get("return") is None else Udf(value, None, "arrow", scalar=True, stateful=None)
+
+
+def _is_series(hint: object) -> bool:
+    return getattr(hint, "__name__", "") == "Series" and getattr(hint, "__module__", "").startswith("polars")
+
+
+def _vectorised(function: Any) -> Any:
+    """A function that numba compiled for one row, compiled for a chunk."""
+    import numba  # type: ignore[import-not-found, unused-ignore]
+
+    compiled: Any = numba.vectorize(function.py_func)
+    compiled.__name__ = function.__name__
+    return compiled
 
 
 def _hints(fn: Callable[..., Any]) -> dict[str, Any]:
@@ -216,6 +247,19 @@ def _arrow(fn: Callable[..., Any], name: str, columns: list[_native.Column], row
         raise _failed(name, f"{rows} rows", why) from why
 
 
+def _polars(fn: Callable[..., Any], name: str, columns: list[_native.Column], rows: int) -> tuple[Any, None]:
+    """polars Series in, anything that is a column out."""
+    import polars as pl
+
+    from tickframe.table import Column
+
+    series = [pl.Series(getattr(column, "name", ""), Column(column)) for column in columns]
+    try:
+        return fn(*series), None
+    except Exception as why:
+        raise _failed(name, f"{rows} rows", why) from why
+
+
 def _numpy(fn: Callable[..., Any], name: str, columns: list[_native.Column], rows: int) -> tuple[Any, Any]:
     """NumPy arrays in and out; a row that is null in an argument is null in the result."""
     import numpy as np
@@ -235,37 +279,45 @@ def _numpy(fn: Callable[..., Any], name: str, columns: list[_native.Column], row
 
 def _array(column: _native.Column, np: Any) -> tuple[Any, Any]:
     """The cells as an array, and which are null."""
-    kind = from_spec(column.schema().specs()[0][1])
+    spec = column.schema().specs()[0][1]
     missing = column.missing()
     nulls = None if missing is None else np.frombuffer(missing, dtype=bool)
-    code = _numpy_code(kind)
-    filled = nulls is not None and kind.is_float
-    raw: Any = None if code is None else column.raw() if filled else column.memory()
+    code = _CODES.get(spec) or _code_of(spec)
+    if code == "bool":
+        return np.frombuffer(column.flags(), dtype=bool), nulls
+    filled = nulls is not None and code.startswith("float")
+    raw: Any = None if code == "object" else column.raw() if filled else column.memory()
     if raw is None:
-        cells = column.to_list("truncate")
-        return np.array(cells, dtype=bool if repr(kind) == "Boolean" and nulls is None else object), nulls
+        return np.array(column.to_list("truncate"), dtype=object), nulls
     array = np.frombuffer(raw, dtype=code)
     if filled:
         array[nulls] = float("nan")
     return array, nulls
 
 
-def _numpy_code(kind: DataType) -> str | None:
-    name, *rest = kind._spec
+_CODES: dict[tuple[Any, ...], str] = {}
+"""NumPy's names of types, by what the engine calls them; "object" for what NumPy has no name for."""
+
+
+def _code_of(spec: tuple[Any, ...]) -> str:
+    kind = from_spec(spec)
+    name, *rest = spec
     if name == "timestamp":
-        return f"datetime64[{rest[0]}]"
-    if name == "duration":
-        return f"timedelta64[{rest[0]}]"
-    return str(name) if kind.is_integer or kind.is_float else None
+        code = f"datetime64[{rest[0]}]"
+    elif name == "duration":
+        code = f"timedelta64[{rest[0]}]"
+    elif repr(kind) == "Boolean":
+        code = "bool"
+    else:
+        code = str(name) if kind.is_integer or kind.is_float else "object"
+    return _CODES.setdefault(spec, code)
 
 
 def _asked(fn: Callable[..., Any], name: str, specs: Specs) -> tuple[object, ...]:
     """The type that a NumPy function gives for these types, told by a call with no rows."""
     import numpy as np
 
-    kinds = [from_spec(spec) for spec in specs]
-    codes = [_numpy_code(kind) or ("bool" if repr(kind) == "Boolean" else "object") for kind in kinds]
-    result = np.asarray(fn(*(np.empty(0, dtype=code) for code in codes)))
+    result = np.asarray(fn(*(np.empty(0, dtype=_code_of(spec)) for spec in specs)))
     kind = np.datetime_data(result.dtype)[0] if result.dtype.kind in "Mm" else None
     if result.dtype.kind == "M":
         return ("timestamp", kind, None)
@@ -274,3 +326,37 @@ def _asked(fn: Callable[..., Any], name: str, specs: Specs) -> tuple[object, ...
     if result.dtype.kind not in "iufb":
         raise TypeError(f"{name} gives {result.dtype}: say what it returns with returns=")
     return ("bool",) if result.dtype.kind == "b" else (result.dtype.name,)
+
+
+def _asked_arrow(fn: Callable[..., Any], name: str, specs: Specs) -> tuple[object, ...]:
+    """The type that a function of pyarrow arrays gives, told by a call with no rows."""
+    import pyarrow as pa
+
+    from tickframe.table import Column, table
+
+    empty = table({f"a{at}": [] for at in range(len(specs))}, schema={f"a{at}": from_spec(spec) for at, spec in enumerate(specs)})
+    result = fn(*(pa.array(Column(empty._native.column(f"a{at}"))) for at in range(len(specs))))
+    return _spec_of(result, name)
+
+
+def _asked_polars(fn: Callable[..., Any], name: str, specs: Specs) -> tuple[object, ...]:
+    """The type that a function of polars Series gives, told by a call with no rows."""
+    import polars as pl
+
+    from tickframe.table import Column, table
+
+    empty = table({f"a{at}": [] for at in range(len(specs))}, schema={f"a{at}": from_spec(spec) for at, spec in enumerate(specs)})
+    result = fn(*(pl.Series(f"a{at}", Column(empty._native.column(f"a{at}"))) for at in range(len(specs))))
+    return _spec_of(result, name)
+
+
+def _spec_of(result: Any, name: str) -> tuple[object, ...]:
+    from tickframe.table import table
+
+    if not hasattr(result, "__arrow_c_array__") and not hasattr(result, "__arrow_c_stream__"):
+        raise TypeError(f"{name} gives {type(result).__name__}, no column: say what it returns with returns=")
+    return typing.cast("tuple[object, ...]", table({"result": result}).schema["result"]._spec)
+
+
+_BODIES: dict[str, Any] = {"arrow": _arrow, "numpy": _numpy, "polars": _polars}
+_ASKED: dict[str, Any] = {"arrow": _asked_arrow, "numpy": _asked, "polars": _asked_polars}

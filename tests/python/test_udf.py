@@ -117,7 +117,8 @@ def test_calls_are_one_a_chunk_and_chunks_are_large() -> None:
     made = big.select((half + half).alias("y"), "x")
     assert made["y"].to_numpy().tolist() == np.arange(ROWS, dtype=float).tolist()
     assert sum(sizes) == ROWS
-    assert sorted(sizes)[1:] == [65536] * (len(sizes) - 1)
+    assert min(sizes) >= 65536
+    assert len(sizes) == ROWS // 65536
 
 
 def test_a_stateful_function_sees_its_rows_in_order_once_for_each_place() -> None:
@@ -154,8 +155,8 @@ def test_a_failure_names_function_row_and_arguments_and_chains(t: tf.Table) -> N
         t.select(tf.udf(returns=tf.Int64, on="numpy")(short)("x").alias("y"))
     with pytest.raises((UdfError, TypeMismatchError), match="result"):
         t.select(tf.udf(returns=tf.Int64, on="numpy")(lambda x: x + 0.5)("x").alias("y"))
-    with pytest.raises(TypeError, match="returns="):
-        tf.udf(without_hints)
+    with pytest.raises(FormulaError, match="returns="):
+        t.select(tf.udf(lambda x: 1)("x").alias("y"))
     with pytest.raises(TypeError, match="a column at least"):
         bad()
 

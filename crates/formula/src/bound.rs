@@ -163,7 +163,7 @@ pub(crate) fn evaluate(nodes: &[Node], plan: &Plan, inputs: &[ArrayRef], rows: u
     Ok(argument(nodes, &values, inputs, plan.root))
 }
 
-/// The results of steps so far, by node.
+/// The results of steps so far, by node, ascending.
 type Computed = Vec<(usize, ArrayRef)>;
 
 fn execute(nodes: &[Node], steps: &[Step], inputs: &[ArrayRef], rows: usize) -> Result<Computed, NodeFailure> {
@@ -200,8 +200,8 @@ fn argument(nodes: &[Node], values: &Computed, inputs: &[ArrayRef], node: usize)
         Op::Input(ordinal) => Argument::Many(Arc::clone(&inputs[*ordinal])),
         Op::Constant(value) => Argument::One(Arc::clone(value)),
         Op::Lane(_) | Op::Whole(_) | Op::Host(_) => {
-            let found = values.iter().find(|(computed, _)| *computed == node);
-            Argument::Many(Arc::clone(&found.expect("steps come after the steps they read").1))
+            let found = values.binary_search_by_key(&node, |(computed, _)| *computed);
+            Argument::Many(Arc::clone(&values[found.expect("steps come after the steps they read")].1))
         }
     }
 }

@@ -4,6 +4,7 @@
 //! equals itself). A chain of one left-associative operator is a single node with several
 //! arguments, so `a + b + c + …` is flat however long it grows, and depth counts nesting only.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_schema::DataType;
@@ -190,16 +191,16 @@ impl Expr {
 
     /// The columns read, each once, in order of first appearance.
     pub fn columns(&self) -> Vec<&str> {
-        fn walk<'a>(expr: &'a Expr, found: &mut Vec<&'a str>) {
+        fn walk<'a>(expr: &'a Expr, seen: &mut HashSet<&'a str>, found: &mut Vec<&'a str>) {
             if let Expr::Column(name) = expr
-                && !found.contains(&&**name)
+                && seen.insert(name)
             {
                 found.push(name);
             }
-            expr.children().for_each(|child| walk(child, found));
+            expr.children().for_each(|child| walk(child, seen, found));
         }
         let mut found = Vec::new();
-        walk(self, &mut found);
+        walk(self, &mut HashSet::new(), &mut found);
         found
     }
 

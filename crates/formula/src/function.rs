@@ -114,6 +114,53 @@ pub enum Function {
     Host(HostId),
     Text(Text),
     Time(Time),
+    List(List),
+    Struct(Struct),
+    Bytes(Bytes),
+}
+
+/// Functions of lists, as in the name space `.list`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "each is named as the method it is")]
+pub enum List {
+    Len,
+    /// The element at a place, from the end if negative; null outside.
+    Get,
+    First,
+    Last,
+    Slice,
+    Head,
+    Tail,
+    Sum,
+    Mean,
+    Min,
+    Max,
+    Contains,
+    Join,
+    Sort {
+        descending: bool,
+        nulls_last: bool,
+    },
+    Unique,
+    Reverse,
+}
+
+/// Functions of structs, as in the name space `.struct`; names are literals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "each is named as the method it is")]
+pub enum Struct {
+    Field,
+    RenameFields,
+}
+
+/// Functions of bytes, as in the name space `.bin`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "each is named as the method it is")]
+pub enum Bytes {
+    Size,
+    Contains,
+    StartsWith,
+    EndsWith,
 }
 
 /// Functions of strings, as in the name space `.str`.
@@ -159,6 +206,10 @@ pub enum Text {
     CountMatches {
         literal: bool,
     },
+    /// The parts between occurrences of the second argument, as a list.
+    Split,
+    /// All matches of a pattern, as a list.
+    ExtractAll,
     /// What one group of the first match holds.
     Extract {
         group: u32,
@@ -289,6 +340,29 @@ const PLAIN: &[(Function, Written)] = {
         (Bin { upper: true }, Method("upper_bin")),
         (Position, Free("row_position")),
         (RowKey, Free("row_key")),
+        (List(self::List::Len), Method("list.len")),
+        (List(self::List::Get), Method("list.get")),
+        (List(self::List::First), Method("list.first")),
+        (List(self::List::Last), Method("list.last")),
+        (List(self::List::Slice), Method("list.slice")),
+        (List(self::List::Head), Method("list.head")),
+        (List(self::List::Tail), Method("list.tail")),
+        (List(self::List::Sum), Method("list.sum")),
+        (List(self::List::Mean), Method("list.mean")),
+        (List(self::List::Min), Method("list.min")),
+        (List(self::List::Max), Method("list.max")),
+        (List(self::List::Contains), Method("list.contains")),
+        (List(self::List::Join), Method("list.join")),
+        (List(self::List::Unique), Method("list.unique")),
+        (List(self::List::Reverse), Method("list.reverse")),
+        (Struct(self::Struct::Field), Method("struct.field")),
+        (Struct(self::Struct::RenameFields), Method("struct.rename_fields")),
+        (Bytes(self::Bytes::Size), Method("bin.size")),
+        (Bytes(self::Bytes::Contains), Method("bin.contains")),
+        (Bytes(self::Bytes::StartsWith), Method("bin.starts_with")),
+        (Bytes(self::Bytes::EndsWith), Method("bin.ends_with")),
+        (Text(self::Text::Split), Method("str.split")),
+        (Text(self::Text::ExtractAll), Method("str.extract_all")),
         (Rows, Free("row_count")),
         (Element, Method("get")),
         (Now, Free("now")),
@@ -364,6 +438,7 @@ impl Function {
             "str.count_matches" => Function::Text(Text::CountMatches { literal: false }),
             "str.extract" => Function::Text(Text::Extract { group: 1 }),
             "shift" => Function::Shift { by: 1 },
+            "list.sort" => Function::List(List::Sort { descending: false, nulls_last: false }),
             "str.to_date" => Function::Text(Text::ToDate { strict: true }),
             "str.to_datetime" => Function::Text(Text::ToDatetime { strict: true }),
             _ => {
@@ -393,6 +468,7 @@ impl Function {
             Function::Text(Text::ReplaceAll { .. }) => "str.replace_all",
             Function::Host(_) => "udf",
             Function::Shift { .. } => "shift",
+            Function::List(List::Sort { .. }) => "list.sort",
             Function::Text(Text::Find { .. }) => "str.find",
             Function::Text(Text::CountMatches { .. }) => "str.count_matches",
             Function::Text(Text::Extract { .. }) => "str.extract",

@@ -68,7 +68,7 @@ pub use bound::Bound;
 pub use error::{Error, RowError, unknown_column};
 pub use expr::{Expr, MAX_DEPTH, MAX_NODES, split_conjunction};
 pub use formula::{Formula, FormulaError};
-pub use function::{Closed, Function, Text, Time};
+pub use function::{Bytes, Closed, Function, List, Struct, Text, Time};
 pub use host::{Host, HostFailure, HostId, Payload};
 pub use literal::Literal;
 pub use lower::Names;

@@ -10,7 +10,7 @@ use crate::ast::{Ast, Kind, Match, Matched};
 use crate::error::{Error, nearest, unknown_column};
 use crate::expr::Expr;
 use crate::family::Family;
-use crate::function::{Function, Text, Time};
+use crate::function::{Function, List, Struct, Text, Time};
 use crate::lex::Span;
 use crate::library;
 use crate::literal::Literal;
@@ -64,9 +64,14 @@ pub(crate) fn lower(ast: &Ast, names: &Names<'_>) -> Lowered {
             {
                 lower(subject, names)?;
             }
+            let value = lower(subject, names)?;
+            if matches!(names.family(&value), Family::Struct | Family::Unknown) {
+                let args = vec![value, Expr::literal(&**name)];
+                return Ok(Expr::Call { function: Function::Struct(Struct::Field), args });
+            }
             Err(wrong(
                 *at,
-                format!("a formula cannot take the field {name} out of a value; methods need brackets: .{name}()"),
+                format!("only a struct has fields, and {name} is taken of none; methods need brackets: .{name}()"),
             ))
         }
         Kind::Index(subject, index) => names.indexed(subject, index, ast.span),
@@ -319,10 +324,17 @@ impl Names<'_> {
 
     /// `X_[i-1]`: the value of a row at a fixed distance.
     fn indexed(&self, subject: &Ast, index: &Ast, span: Span) -> Lowered {
+        let array = if let Kind::Name(name) = &subject.kind { self.array(name) } else { None };
+        if array.is_none()
+            && let Ok(value) = lower(subject, self)
+            && matches!(self.family(&value), Family::List | Family::Unknown)
+        {
+            return self.element(value, index);
+        }
         let Kind::Name(name) = &subject.kind else {
             return Err(wrong(
                 span,
-                "an index takes a neighbour of a column, X_[i-1]; values that are lists are not indexed",
+                "an index takes a neighbour of a column, X_[i-1]; or an element of a list, V[0]",
             ));
         };
         if self.array(name).is_none() {
@@ -336,6 +348,19 @@ impl Names<'_> {
             Some(0) => column,
             Some(distance) => one(Function::Shift { by: distance.checked_neg().unwrap_or(i64::MAX) }, column),
             None => Expr::Call { function: Function::Element, args: vec![column, lower(index, self)?] },
+        })
+    }
+
+    /// `V[j]` of a list in a cell: here a negative place is outside.
+    fn element(&self, list: Expr, index: &Ast) -> Lowered {
+        let get = |place: Expr| Expr::Call { function: Function::List(List::Get), args: vec![list.clone(), place] };
+        Ok(match lower(index, self)? {
+            Expr::Literal(Literal::Int(place)) if place >= 0 => get(Expr::literal(place)),
+            place => {
+                let args = vec![place.clone(), Expr::literal(0_i64)];
+                let inside = Expr::Call { function: Function::GreaterEqual, args };
+                Expr::When { branches: vec![(inside, get(place))], otherwise: None }
+            }
         })
     }
 

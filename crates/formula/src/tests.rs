@@ -7,5 +7,6 @@ mod folding;
 mod formula;
 mod host;
 mod logic;
+mod nested;
 mod text;
 mod time;

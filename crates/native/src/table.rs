@@ -417,6 +417,14 @@ impl PyColumn {
         Ok(Some(PyMemory(data.buffers()[0].slice_with_length(data.offset() * width, data.len() * width))))
     }
 
+    /// The bytes of a Boolean column's cells, one a cell, in a copy that may be written to.
+    fn flags<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, pyo3::types::PyByteArray>>> {
+        let whole = self.whole()?;
+        let Some(cells) = whole.as_any().downcast_ref::<arrow_array::BooleanArray>() else { return Ok(None) };
+        let bytes: Vec<u8> = cells.values().iter().map(u8::from).collect();
+        Ok(Some(pyo3::types::PyByteArray::new(py, &bytes)))
+    }
+
     fn array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         arrow::array_capsules(py, &self.field, &self.whole()?)
     }

@@ -89,7 +89,9 @@ impl PythonFunction {
         let columns: Vec<PyColumn> = args.iter().map(exported).collect::<PyResult<_>>()?;
         let given = self.call.bind(py).call1((columns, rows))?;
         let (values, missing): (Bound<'_, PyAny>, Option<Bound<'_, PyAny>>) = given.extract()?;
-        let array = self.imported(py, &values)?;
+        // Now the result has one reference, if the function kept none.
+        std::mem::drop(given);
+        let array = self.imported(py, values, rows)?;
         match missing {
             Some(missing) if array.len() == rows => {
                 let missing = numpy::import(&missing)?
@@ -101,7 +103,26 @@ impl PythonFunction {
     }
 
     /// The values in the type that was promised, or in their own where the function was asked.
-    fn imported(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
+    fn imported(&self, py: Python<'_>, values: Bound<'_, PyAny>, rows: usize) -> PyResult<ArrayRef> {
+        let own = values.getattr("dtype").and_then(|dtype| dtype.getattr("name")?.extract::<String>()).ok();
+        let wanted = match &self.returns {
+            Returns::Always(data_type) => Some(data_type.clone()),
+            Returns::Asked(_) => own.as_deref().and_then(numpy::type_of),
+        };
+        if let Some(wanted) = wanted
+            && own.is_some()
+            && values.len().is_ok_and(|len| len == rows)
+        {
+            let (kept, again) = numpy::adopt(values, &wanted)?;
+            match kept {
+                Some(array) => return Ok(array),
+                None => return self.copied(py, &again),
+            }
+        }
+        self.copied(py, &values)
+    }
+
+    fn copied(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
         let columns = PyDict::new(py);
         columns.set_item("result", values)?;
         let schema = match &self.returns {

@@ -8,6 +8,7 @@ mod choice;
 mod compare;
 mod host;
 mod literal;
+mod nested;
 mod number;
 mod text;
 mod time;
@@ -159,6 +160,9 @@ impl Binder<'_> {
             Position | RowKey => self.row_number(function),
             Host(id) => self.host(id, args, &text),
             Text(text_function) => self.text(text_function, args, &text),
+            List(function) => self.list(function, args),
+            Struct(function) => self.structs(function, args),
+            Bytes(function) => self.bytes(function, args),
             Time(time_function) => self.time(time_function, args, &text),
         }
     }
@@ -347,8 +351,12 @@ impl Binder<'_> {
     }
 
     fn folded(&self, node: usize) -> Result<ArrayRef, Error> {
-        let value = evaluate(&self.nodes, &Plan::new(&self.nodes, node), &[], 1);
-        let value = value.map_err(|NodeFailure { message, node, .. }| {
+        // Only the node and its arguments: looking through all nodes at each constant would take quadratic time.
+        let mut nodes: Vec<Node> = self.nodes[node].args.iter().map(|arg| self.nodes[*arg].clone()).collect();
+        let args = (0..nodes.len()).collect();
+        nodes.push(Node { args, ..self.nodes[node].clone() });
+        let value = evaluate(&nodes, &Plan::new(&nodes, nodes.len() - 1), &[], 1);
+        let value = value.map_err(|NodeFailure { message, .. }| {
             let given: Vec<String> = self.nodes[node]
                 .args
                 .iter()

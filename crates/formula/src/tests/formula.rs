@@ -202,7 +202,7 @@ fn errors_show_the_place() {
         ("Z = X_ + 1", "^^", "whole column X"),
         ("Z = 'abc'", "^^^^^", "no character, date"),
         ("Z = T + S.matches(Y)", "^^^^^^^^^^^^", "pattern that is a string"),
-        ("Z = S.field", "^^^^^", "methods need brackets"),
+        ("Z = X.field", "^^^^^", "methods need brackets"),
         ("Z = null.x()", "^", "no method x"),
         ("größe = X + ß", "^", "no column \"ß\""),
         ("not = X", "^^^", "the name of a new column"),
