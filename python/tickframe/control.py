@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import typing
 from typing import TYPE_CHECKING, ClassVar, Self, TypeAlias
 
 from tickframe import _native
@@ -68,12 +69,16 @@ class _Controlled:
         self._declares: tuple[Barrier, ...] = ()
         self._respects: tuple[Barrier, ...] = ()
 
-    def _read(self, item: Expr | str, frame: FrameType) -> Expr:
+    def _read(self, item: object, frame: FrameType) -> Expr:
         from tickframe.formulas import Formula
 
         if isinstance(item, _Controlled):
-            raise InvalidOperationError(f"{type(self).__name__} of a {type(item).__name__}: serial and barriers are said once")
-        return Formula(item, frame, type(self).__name__, filter=self._FILTER) if isinstance(item, str) else into_expr(item)
+            raise InvalidOperationError(
+                f"{type(self).__name__} of a {type(item).__name__}: serial and barriers are said once"
+            )
+        return (
+            Formula(item, frame, type(self).__name__, filter=self._FILTER) if isinstance(item, str) else into_expr(item)
+        )
 
     def _but(self, **changed: object) -> Self:
         made = object.__new__(type(self))
@@ -106,7 +111,7 @@ class _Controlled:
     ) -> tuple[Barrier, ...]:
         flat: list[Barrier] = []
         for barrier in barriers:
-            flat.extend([barrier] if isinstance(barrier, Barrier) or not isinstance(barrier, (list, tuple)) else barrier)
+            flat.extend(barrier if isinstance(barrier, (list, tuple)) else [typing.cast("Barrier", barrier)])
         for barrier in flat:
             if not isinstance(barrier, Barrier):
                 raise InvalidOperationError(f"a barrier is a tf.Barrier(), not {barrier!r}")
@@ -146,7 +151,9 @@ class Selectable(_Controlled):
     __slots__ = ()
 
 
-def taken(items: list[object], kind: type[_Controlled], operation: str) -> tuple[list[object], list[_Controlled | None]]:
+def taken(
+    items: list[object], kind: type[_Controlled], operation: str
+) -> tuple[list[object], list[_Controlled | None]]:
     """The expressions of an operation's arguments, and what is said about the order of each.
 
     Raises:

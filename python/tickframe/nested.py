@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-from tickframe import _native
 from tickframe.expr import Expr, _Namespace
 
 __all__ = ["BinaryNamespace", "ListNamespace", "StructNamespace"]

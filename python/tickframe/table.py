@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from tickframe.control import Filter, Selectable
+
 __all__ = [
     "Column",
     "GroupBy",

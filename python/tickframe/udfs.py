@@ -31,10 +31,12 @@ from tickframe.expr import Expr, IntoExpr, into_expr
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from concurrent.futures import Executor
 
 __all__ = ["Udf", "udf"]
 
 Specs: TypeAlias = "list[tuple[Any, ...]]"
+Pool: TypeAlias = "Literal['processes'] | Executor | None"
 On: TypeAlias = Literal["arrow", "numpy", "polars"]
 Body: TypeAlias = "Callable[[list[_native.Column], int], tuple[Any, Any]]"
 
@@ -50,9 +52,12 @@ class Udf:
         *,
         scalar: bool,
         stateful: bool | None,
+        executor: Pool = None,
     ) -> None:
         if on not in {"arrow", "numpy", "polars"}:
             raise ValueError(f'udf: on must be "arrow", "numpy" or "polars", not {on!r}')
+        if executor is not None and (not scalar or stateful is not False):
+            raise ValueError("udf: an executor is for functions that are scalar=True and stateful=False")
         functools.update_wrapper(self, fn)
         self._name = getattr(fn, "__name__", type(fn).__name__)
         body: Body
@@ -61,7 +66,11 @@ class Udf:
             returns = hints.get("return") if returns is None else returns
             if returns is None:
                 raise TypeError(f"udf: {self._name} does not say what it returns: give returns= or a type hint")
-            body = functools.partial(_scalar, fn, self._name, _takes_none(fn, hints))
+            takes_none = _takes_none(fn, hints)
+            if executor is None:
+                body = functools.partial(_scalar, fn, self._name, takes_none)
+            else:
+                body = functools.partial(_pooled, *_importable(fn, self._name), executor, takes_none)
         else:
             body = functools.partial(_BODIES[on], fn, self._name)
         kind: Any
@@ -92,6 +101,7 @@ def udf(
     on: On = "arrow",
     scalar: bool = False,
     stateful: bool | None = None,
+    executor: Pool = None,
 ) -> Callable[[Callable[..., Any]], Udf]: ...
 def udf(
     fn: Callable[..., Any] | None = None,
@@ -101,6 +111,7 @@ def udf(
     on: On = "arrow",
     scalar: bool = False,
     stateful: bool | None = None,
+    executor: Pool = None,
 ) -> Udf | Callable[[Callable[..., Any]], Udf]:
     """A Python function as a function of columns.
 
@@ -115,13 +126,16 @@ def udf(
         stateful: whether it keeps state or depends on the order of rows. Then its chunks come one after the
             other, in order, and it is called for each place where it stands; else in any order, on any thread. Left
             open, the settings ``stateless_select`` and ``stateless_filters`` decide; by default it is.
+        executor: for a slow function of rows: ``"processes"``, or a `concurrent.futures.Executor`, over whose workers
+            the rows of a chunk are spread. The function must be importable, as for `multiprocessing`.
 
     Raises:
         TypeError: a function whose result's type is not known.
+        ValueError: an executor for a function that is not scalar, or keeps state.
     """
     if fn is not None:
         return recognised(fn) or Udf(fn, returns, on, scalar=scalar, stateful=stateful)
-    return lambda given: Udf(given, returns, on, scalar=scalar, stateful=stateful)
+    return lambda given: Udf(given, returns, on, scalar=scalar, stateful=stateful, executor=executor)
 
 
 _KNOWN: weakref.WeakKeyDictionary[Any, Udf] = weakref.WeakKeyDictionary()
@@ -234,6 +248,77 @@ def _scalar(
     return made, None
 
 
+def _importable(fn: Callable[..., Any], name: str) -> tuple[str, str]:
+    """Where a worker finds the function."""
+    module, path = getattr(fn, "__module__", None), getattr(fn, "__qualname__", "<")
+    if module is None or "<" in path:
+        raise TypeError(f"udf: {name} is for other processes and must be importable: define it at the top of a module")
+    return module, path
+
+
+_PIECES = 8
+"""Pieces of a chunk for each worker: a slow piece does not keep all others waiting."""
+
+
+@functools.cache
+def _processes() -> tuple[Executor, int]:
+    import multiprocessing
+    import os
+    from concurrent.futures import ProcessPoolExecutor
+
+    workers = os.cpu_count() or 1
+    # A fork of a process with threads may hang, and an engine does not outlive it.
+    return ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")), workers
+
+
+def _pooled(
+    module: str,
+    path: str,
+    executor: Literal["processes"] | Executor,
+    takes_none: list[bool],
+    columns: list[_native.Column],
+    rows: int,
+) -> tuple[Any, None]:
+    """Pieces of the rows, each in a loop of a worker."""
+    pool, workers = _processes() if executor == "processes" else (executor, getattr(executor, "_max_workers", 2))
+    lists = [column.to_list("truncate") for column in columns]
+    piece = max(1, -(-rows // (workers * _PIECES)))
+    starts = range(0, rows, piece)
+    waiting = [
+        pool.submit(_piece, module, path, takes_none, [cells[start : start + piece] for cells in lists])
+        for start in starts
+    ]
+    made: list[Any] = []
+    for start, task in zip(starts, waiting, strict=True):
+        values, why = task.result()
+        if why is not None:
+            at = start + len(values)
+            raise _failed(path, _shown(tuple(cells[at] for cells in lists)), why, at) from why
+        made.extend(values)
+    return made, None
+
+
+def _piece(
+    module: str, path: str, takes_none: list[bool], lists: list[list[Any]]
+) -> tuple[list[Any], Exception | None]:
+    """In a worker: the values up to the first call that raises, and what it raised."""
+    import importlib
+
+    found: Any = importlib.import_module(module)
+    for part in path.split("."):
+        found = getattr(found, part)
+    fn = getattr(found, "__wrapped__", found) if isinstance(found, Udf) else found
+    takes = [*takes_none, *[False] * len(lists)][: len(lists)]
+    made: list[Any] = []
+    try:
+        for row in zip(*lists, strict=True):
+            skipped = any(cell is None and not taken for cell, taken in zip(row, takes, strict=True))
+            made.append(None if skipped else fn(*row))
+    except Exception as why:  # noqa: BLE001 (told where the row is known)
+        return made, why
+    return made, None
+
+
 def _arrow(fn: Callable[..., Any], name: str, columns: list[_native.Column], rows: int) -> tuple[Any, None]:
     """pyarrow arrays in, anything that is a column out."""
     import pyarrow as pa
@@ -334,7 +419,9 @@ def _asked_arrow(fn: Callable[..., Any], name: str, specs: Specs) -> tuple[objec
 
     from tickframe.table import Column, table
 
-    empty = table({f"a{at}": [] for at in range(len(specs))}, schema={f"a{at}": from_spec(spec) for at, spec in enumerate(specs)})
+    empty = table(
+        {f"a{at}": [] for at in range(len(specs))}, schema={f"a{at}": from_spec(spec) for at, spec in enumerate(specs)}
+    )
     result = fn(*(pa.array(Column(empty._native.column(f"a{at}"))) for at in range(len(specs))))
     return _spec_of(result, name)
 
@@ -345,7 +432,9 @@ def _asked_polars(fn: Callable[..., Any], name: str, specs: Specs) -> tuple[obje
 
     from tickframe.table import Column, table
 
-    empty = table({f"a{at}": [] for at in range(len(specs))}, schema={f"a{at}": from_spec(spec) for at, spec in enumerate(specs)})
+    empty = table(
+        {f"a{at}": [] for at in range(len(specs))}, schema={f"a{at}": from_spec(spec) for at, spec in enumerate(specs)}
+    )
     result = fn(*(pl.Series(f"a{at}", Column(empty._native.column(f"a{at}"))) for at in range(len(specs))))
     return _spec_of(result, name)
 
@@ -355,7 +444,7 @@ def _spec_of(result: Any, name: str) -> tuple[object, ...]:
 
     if not hasattr(result, "__arrow_c_array__") and not hasattr(result, "__arrow_c_stream__"):
         raise TypeError(f"{name} gives {type(result).__name__}, no column: say what it returns with returns=")
-    return typing.cast("tuple[object, ...]", table({"result": result}).schema["result"]._spec)
+    return table({"result": result}).schema["result"]._spec
 
 
 _BODIES: dict[str, Any] = {"arrow": _arrow, "numpy": _numpy, "polars": _polars}

@@ -7,7 +7,14 @@ import datetime as dt
 import pytest
 
 import tickframe as tf
-from tickframe.errors import ColumnNotFoundError, DataError, FormulaError, InvalidOperationError, TableFailedError, UdfError
+from tickframe.errors import (
+    ColumnNotFoundError,
+    DataError,
+    FormulaError,
+    InvalidOperationError,
+    TableFailedError,
+    UdfError,
+)
 
 
 @pytest.fixture
@@ -22,7 +29,7 @@ def t() -> tf.Table:
 
 @pytest.mark.parametrize("method", ["update", "update_view"])
 def test_neighbours_of_a_static_table(t: tf.Table, method: str) -> None:
-    back = 2
+    back = 2  # noqa: F841 (the formula reads it)
     made = getattr(t, method)("P = X_[i-1]", "N = X_[ii + back]", "D = X - X_[(i)-1]", "T = S_[i+1]")
     assert made["P"].to_list() == [None, 1, 2, 3]
     assert made["N"].to_list() == [3, 4, None, None]
@@ -84,7 +91,9 @@ def test_positions_and_keys(g: tf.Graph, t: tf.Table) -> None:
     g.step()
     assert made.to_dict() == {"X": [7, 8, 9], "I": [0, 1, 2], "K": [0, 1, 2], "Odd": [False, True, False]}
     moving = tf.keyed_table({"X": int}, key="X", graph=g)
-    with pytest.raises(FormulaError, match=r"append-only or blink(?s:.)*shift\(n\)(?s:.)*update_by(?s:.)*I = i") as caught:
+    with pytest.raises(
+        FormulaError, match=r"append-only or blink(?s:.)*shift\(n\)(?s:.)*update_by(?s:.)*I = i"
+    ) as caught:
         moving.update("I = i")
     assert caught.value.text == "I = i"
     with pytest.raises(FormulaError, match="add-only or blink"):

@@ -175,7 +175,9 @@ def test_a_serial_filter_keeps_its_place_and_sees_what_passed() -> None:
     first: list[list[int]] = []
     second: list[list[int]] = []
     kept = small.filter(
-        tf.Filter(passing(first, 2)("x")).with_serial(), tf.Filter(passing(second, 3)("x")).with_serial(), tf.col("x") > 0
+        tf.Filter(passing(first, 2)("x")).with_serial(),
+        tf.Filter(passing(second, 3)("x")).with_serial(),
+        tf.col("x") > 0,
     )
     assert kept.to_dict() == {"x": [6]}
     assert first == [list(range(12))]
@@ -205,8 +207,20 @@ def test_cheap_filters_go_first_unless_order_forbids() -> None:
     ("make", "word"),
     [
         (lambda b: [tf.Selectable("P = x").with_respected_barriers(b)], "barrier"),
-        (lambda b: [tf.Selectable("P = x").with_respected_barriers(b), tf.Selectable("Q = x").with_declared_barriers(b)], "barrier"),
-        (lambda b: [tf.Selectable("P = x").with_declared_barriers(b), tf.Selectable("Q = x").with_declared_barriers(b)], "barrier"),
+        (
+            lambda b: [
+                tf.Selectable("P = x").with_respected_barriers(b),
+                tf.Selectable("Q = x").with_declared_barriers(b),
+            ],
+            "barrier",
+        ),
+        (
+            lambda b: [
+                tf.Selectable("P = x").with_declared_barriers(b),
+                tf.Selectable("Q = x").with_declared_barriers(b),
+            ],
+            "barrier",
+        ),
         (lambda b: [tf.Selectable("P = x").with_declared_barriers(b).with_respected_barriers(b)], "barrier"),
         (lambda b: [tf.Selectable("P = x").with_declared_barriers("b")], "barrier"),
         (lambda b: [tf.Filter("x > 1").with_serial()], "serial"),
@@ -219,7 +233,10 @@ def test_misuse_raises_at_the_call(t: tf.Table, make, word: str) -> None:
 
 def test_views_refuse_serial_columns_and_barriers() -> None:
     small = tf.table({"x": [1]})
-    for one in (tf.Selectable("Y = x + 1").with_serial(), tf.Selectable("Y = x + 1").with_declared_barriers(tf.Barrier())):
+    for one in (
+        tf.Selectable("Y = x + 1").with_serial(),
+        tf.Selectable("Y = x + 1").with_declared_barriers(tf.Barrier()),
+    ):
         for method in (small.view, small.update_view):
             with pytest.raises(InvalidOperationError, match="serial"):
                 method(one)
@@ -241,5 +258,5 @@ def test_properties_have_two_names() -> None:
         tf.Graph()
     with pytest.raises(TypeError, match="twice"):
         tf.Config(**{"QueryTable.statelessSelectByDefault": True, "stateless_select": True})
-    with pytest.raises(TypeError, match="QueryTable.statelessSelectByDefault"):
+    with pytest.raises(TypeError, match=r"QueryTable\.statelessSelectByDefault"):
         tf.Config(stateless=True)

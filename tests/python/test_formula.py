@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tickframe as tf
-from tickframe.errors import ColumnNotFoundError, FormulaError, InvalidOperationError, TypeMismatchError
+from tickframe.errors import ColumnNotFoundError, FormulaError, TypeMismatchError
 
 GLOBAL_LIMIT = 2
 X = "shadowed by the column"

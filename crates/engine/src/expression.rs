@@ -322,6 +322,14 @@ impl Evaluator {
     }
 }
 
+/// Refuses what an operation that looks at modified rows alone would not keep true.
+pub(crate) fn own_row_only(operation: &str, evaluators: &[Evaluator]) -> Result<(), Error> {
+    match evaluators.iter().find(|evaluator| !evaluator.bound.besides().is_empty()) {
+        Some(far) => Err(Error::internal(operation, format!("{} reads beside its row", far.text))),
+        None => Ok(()),
+    }
+}
+
 /// Several expressions over the same rows: each column is read once, and each expression is in its turn.
 pub fn evaluate_all(evaluators: &[&Evaluator], view: &View, rows: &RowSet) -> Result<Vec<Chunk>, Error> {
     let pieces = pieces_of_all(evaluators, view, rows)?;

@@ -433,8 +433,10 @@ mod tests {
                 let args = vec![Expr::literal("x"); count];
                 assert!(entry.make(args).is_ok(), "{} of {count}", entry.name);
             }
-            let message = entry.make(vec![]).unwrap_err();
-            assert!(message.contains(entry.name) && message.contains("not 0"), "{message}");
+            let many = entry.most.saturating_add(1).min(entry.least + 9);
+            let wrong = if entry.least > 0 { 0 } else { many };
+            let message = entry.make(vec![Expr::literal("x"); wrong]).unwrap_err();
+            assert!(message.contains(entry.name) && message.contains(&format!("not {wrong}")), "{message}");
         }
     }
 }

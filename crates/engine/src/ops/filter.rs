@@ -63,6 +63,7 @@ impl Operation for Filter {
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let Input { table, view } = &inputs[0];
+        crate::expression::own_row_only(&self.request.name, &self.predicates)?;
         let kept = matching(&self.predicates, view, view.rows())?;
         let rows = Arc::new(Pinned::new(kept, at));
         let kept = table.attributes();

@@ -140,6 +140,7 @@ impl Operation for Select {
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let Input { table, view } = &inputs[0];
+        crate::expression::own_row_only(&self.request.name, &self.computed)?;
         let (sources, columns) = self.start(table, view, at)?;
         let parts = self.parts(table, &sources);
         let owned = columns.as_ref().map(Columns::owned).unwrap_or_default();
