@@ -54,7 +54,10 @@ pub fn check_barriers(operation: &str, turns: &[Turn]) -> Result<(), Error> {
     for turn in turns {
         if let Some(barrier) = turn.respects.iter().find(|barrier| !declared.contains(barrier)) {
             let why = if all.contains(barrier) { "declared later, or by the same one" } else { "that nobody declared" };
-            return Err(Error::invalid(operation, format!("a barrier is respected {why}: declare it on an earlier one")));
+            return Err(Error::invalid(
+                operation,
+                format!("a barrier is respected {why}: declare it on an earlier one"),
+            ));
         }
         for barrier in &turn.declares {
             if !declared.insert(*barrier) {

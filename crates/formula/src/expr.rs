@@ -157,9 +157,7 @@ impl Expr {
             Expr::Cast { input, to, strict } => {
                 Expr::Cast { input: Arc::new(map(input)), to: to.clone(), strict: *strict }
             }
-            Expr::Call { function, args } => {
-                Expr::Call { function: *function, args: args.iter().map(map).collect() }
-            }
+            Expr::Call { function, args } => Expr::Call { function: *function, args: args.iter().map(map).collect() },
             Expr::When { branches, otherwise } => {
                 let branches = branches.iter().map(|(condition, value)| (map(condition), map(value))).collect();
                 let otherwise = otherwise.as_ref().map(|value| Arc::new(map(value)));

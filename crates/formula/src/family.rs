@@ -94,9 +94,9 @@ impl Names<'_> {
                 Function::Now => Family::Instant,
                 Function::List(List::Len) => Family::Integer,
                 Function::List(List::Join) => Family::Text,
-                Function::List(List::Slice | List::Head | List::Tail | List::Sort { .. } | List::Unique | List::Reverse) => {
-                    Family::List
-                }
+                Function::List(
+                    List::Slice | List::Head | List::Tail | List::Sort { .. } | List::Unique | List::Reverse,
+                ) => Family::List,
                 Function::List(_) | Function::Struct(Struct::Field) => Family::Unknown,
                 Function::Struct(Struct::RenameFields) => Family::Struct,
                 Function::Variable => Family::Unknown,

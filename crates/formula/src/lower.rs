@@ -119,7 +119,9 @@ impl Names<'_> {
         if let Some(base) = name.strip_suffix('_').filter(|base| self.is_column(base)) {
             return wrong(
                 span,
-                format!("{name} is the whole column {base}; of it a formula takes neighbours, {name}[i-1], cells, {name}[j], and {name}.size()"),
+                format!(
+                    "{name} is the whole column {base}; of it a formula takes neighbours, {name}[i-1], cells, {name}[j], and {name}.size()"
+                ),
             );
         }
         if library::names().any(|function| function == name) && !fields().any(|field| field.eq_ignore_ascii_case(name))
@@ -275,11 +277,16 @@ impl Names<'_> {
             ("minus", [time, by @ Ast { kind: Kind::Period(_), .. }]) => {
                 return self.sum(Function::Subtract, lower(time, self)?, Family::Unknown, by).map(|(moved, _)| moved);
             }
-            ("size" | "length", [Ast { kind: Kind::Name(array), span: here, .. }]) if method && self.array(array).is_some() => {
+            ("size" | "length", [Ast { kind: Kind::Name(array), span: here, .. }])
+                if method && self.array(array).is_some() =>
+            {
                 return self.whole(array, *here).map(|column| one(Function::Rows, column));
             }
             ("random" | "randomInt" | "randomLong" | "randomDouble" | "randomBool", _) => {
-                return Err(wrong(at, format!("{name}() is not among the functions: draw the numbers where the rows are made")));
+                return Err(wrong(
+                    at,
+                    format!("{name}() is not among the functions: draw the numbers where the rows are made"),
+                ));
             }
             _ => {}
         }
@@ -332,10 +339,7 @@ impl Names<'_> {
             return self.element(value, index);
         }
         let Kind::Name(name) = &subject.kind else {
-            return Err(wrong(
-                span,
-                "an index takes a neighbour of a column, X_[i-1]; or an element of a list, V[0]",
-            ));
+            return Err(wrong(span, "an index takes a neighbour of a column, X_[i-1]; or an element of a list, V[0]"));
         };
         if self.array(name).is_none() {
             return Err(wrong(

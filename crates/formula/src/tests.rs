@@ -8,5 +8,6 @@ mod formula;
 mod host;
 mod logic;
 mod nested;
+mod promotion;
 mod text;
 mod time;

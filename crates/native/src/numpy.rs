@@ -14,9 +14,9 @@ use arrow_array::types::{
     UInt64Type,
 };
 use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray, make_array};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
-use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::prelude::*;
 

@@ -1,9 +1,9 @@
 //! The operations, one function each: take typed arguments, build the request, attach it without the GIL.
 
+use engine::expression::Turn;
 use engine::ops::{
     AsofJoin, AsofOptions, Concat, Keep, Kept, Matches, NaturalJoin, Project, Slice, Sort, SortBy, Strategy, distinct,
 };
-use engine::expression::Turn;
 use engine::{Operation, Table};
 use formula::Expr;
 use pyo3::exceptions::PyValueError;
@@ -59,7 +59,8 @@ fn several<O: Operation>(
 type PyTurn = (bool, bool, bool, Vec<u64>, Vec<u64>);
 
 fn turns(given: Option<Vec<PyTurn>>) -> Vec<Turn> {
-    let turn = |(serial, stateless, overlaps, declares, respects)| Turn { serial, stateless, overlaps, declares, respects };
+    let turn =
+        |(serial, stateless, overlaps, declares, respects)| Turn { serial, stateless, overlaps, declares, respects };
     given.unwrap_or_default().into_iter().map(turn).collect()
 }
 

@@ -127,9 +127,7 @@ impl FilterLive {
 /// Native predicates before functions of the user that are stateless; what is in order keeps its place,
 /// and nothing moves over it.
 fn cheapest_first(predicates: Vec<Evaluator>) -> Vec<Evaluator> {
-    let held = |one: &Evaluator| {
-        one.is_ordered() || !one.turn().declares.is_empty() || !one.turn().respects.is_empty()
-    };
+    let held = |one: &Evaluator| one.is_ordered() || !one.turn().declares.is_empty() || !one.turn().respects.is_empty();
     let mut sorted: Vec<Evaluator> = Vec::with_capacity(predicates.len());
     let mut run: Vec<Evaluator> = Vec::new();
     for predicate in predicates {

@@ -89,8 +89,9 @@ struct LazyLive {
 impl Live for LazyLive {
     fn update(&mut self, inputs: &[Change], _: Step) -> Result<TableUpdate, Error> {
         let update = inputs[0].update();
-        let modified =
-            |place: usize| Some(&update.modified).filter(|_| update.columns.contains_any(self.computed[place].inputs()));
+        let modified = |place: usize| {
+            Some(&update.modified).filter(|_| update.columns.contains_any(self.computed[place].inputs()))
+        };
         Ok(super::neighbours::told(&self.outputs, update, modified))
     }
 }
@@ -155,7 +156,8 @@ impl Memo {
         for at in 0..rows.len() as usize {
             let bits = inputs.row(at);
             let hash = hash_of(bits.as_ref());
-            let entry = known.places.entry(hash, |known| known.0 == hash && *known.1 == *bits.as_ref(), |known| known.0);
+            let entry =
+                known.places.entry(hash, |known| known.0 == hash && *known.1 == *bits.as_ref(), |known| known.0);
             let place = entry
                 .or_insert_with(|| {
                     new.push(at as u64);
@@ -177,7 +179,8 @@ impl Memo {
     fn compute(&self, known: &mut Known, cells: &[Chunk], rows: &RowSet, new: &[u64]) -> Result<(), Error> {
         for batch in new.chunks(BATCH) {
             let at = UInt64Array::from(batch.to_vec());
-            let taken = cells.iter().map(|cells| arrow_select::take::take(cells, &at, None)).collect::<Result<Vec<_>, _>>();
+            let taken =
+                cells.iter().map(|cells| arrow_select::take::take(cells, &at, None)).collect::<Result<Vec<_>, _>>();
             let keys: RowSet = batch.iter().filter_map(|at| rows.key_at(*at)).collect();
             known.values.push(self.evaluator().on_batch(&taken?, &keys)?);
             known.len += batch.len();
@@ -311,7 +314,8 @@ mod tests {
 
     #[test]
     fn law() {
-        let sum = || Expr::call(Function::Add, vec![Expr::column("v"), Expr::literal(1_i64)]).expect("a call").alias("w");
+        let sum =
+            || Expr::call(Function::Add, vec![Expr::column("v"), Expr::literal(1_i64)]).expect("a call").alias("w");
         let model = |input: &model::Table| {
             let (v, one) = (Box::new(ModelExpr::column("v")), Box::new(ModelExpr::literal(1)));
             with_columns(input, &[Derived::expr("w", ModelExpr::Arith(Arith::Add, v, one))])

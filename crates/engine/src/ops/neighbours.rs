@@ -256,7 +256,8 @@ pub(super) mod tests {
 
     #[test]
     fn law_of_a_filter_on_neighbours() {
-        let rising = Expr::call(Function::Greater, vec![Expr::column("v"), shift(Expr::column("v"), 1)]).expect("a call");
+        let rising =
+            Expr::call(Function::Greater, vec![Expr::column("v"), shift(Expr::column("v"), 1)]).expect("a call");
         let build = |table: &Table| filtered("where", table, std::slice::from_ref(&rising), &[]);
         let before = Box::new(ModelExpr::Shift(Box::new(ModelExpr::column("v")), 1));
         let model = ModelExpr::Compare(Comparison::Greater, Box::new(ModelExpr::column("v")), before);
@@ -268,7 +269,8 @@ pub(super) mod tests {
         let graph = crate::testing::still_graph();
         let drawn = crate::testing::Drawn::new(&graph, "0 A 1");
         let element = Expr::call(Function::Element, vec![Expr::column("V"), Expr::literal(0_i64)]).expect("a call");
-        for (function, text) in [(Function::Position, "append-only or blink"), (Function::RowKey, "add-only or blink")] {
+        for (function, text) in [(Function::Position, "append-only or blink"), (Function::RowKey, "add-only or blink")]
+        {
             let expr = Expr::call(function, vec![]).expect("a call").alias("y");
             let error = made(drawn.table(), &[expr], Kept::Stored).err().expect("the input is no append-only table");
             assert!(error.to_string().contains(text), "{error}");

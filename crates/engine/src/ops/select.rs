@@ -51,7 +51,12 @@ impl Select {
     }
 
     /// The same; `turns` says for each expression who may run beside it (none: all as they are).
-    pub fn only_in_turns(operation: &str, table: &Table, expressions: &[Expr], turns: &[Turn]) -> Result<Select, Error> {
+    pub fn only_in_turns(
+        operation: &str,
+        table: &Table,
+        expressions: &[Expr],
+        turns: &[Turn],
+    ) -> Result<Select, Error> {
         let mut select = Select::empty(operation, expressions, turns);
         let mut computed = Vec::new();
         for (at, expression) in expressions.iter().enumerate() {
@@ -67,7 +72,12 @@ impl Select {
     }
 
     /// The same, for a method of another name, each expression in its turn.
-    pub fn with_in_turns(operation: &str, table: &Table, expressions: &[Expr], turns: &[Turn]) -> Result<Select, Error> {
+    pub fn with_in_turns(
+        operation: &str,
+        table: &Table,
+        expressions: &[Expr],
+        turns: &[Turn],
+    ) -> Result<Select, Error> {
         let mut select = Select::empty(operation, expressions, turns);
         select.outputs =
             (0..table.width()).map(|index| Output::Shared(index, table.schema().field(index).name().clone())).collect();
@@ -168,12 +178,7 @@ impl Select {
             }
         }
         let attributes = Attributes { key: Vec::new(), sorted_by: Vec::new(), ..table.attributes().clone() };
-        Parts {
-            rows: table.parts().rows.clone(),
-            columns: result,
-            schema: Arc::new(Schema::new(fields)),
-            attributes,
-        }
+        Parts { rows: table.parts().rows.clone(), columns: result, schema: Arc::new(Schema::new(fields)), attributes }
     }
 
     /// The computed columns. Over a static flat input the computed chunks themselves are the columns.

@@ -39,7 +39,9 @@ impl Binder<'_> {
             List::Last => (list::end(true), of),
             List::Reverse => (list::reverse(), listed),
             List::Mean if is_numeric(&of) || of == DataType::Null => (list::mean(), DataType::Float64),
-            List::Sum if of == DataType::Boolean || of == DataType::Null => (list::sum(DataType::Int64), DataType::Int64),
+            List::Sum if of == DataType::Boolean || of == DataType::Null => {
+                (list::sum(DataType::Int64), DataType::Int64)
+            }
             List::Sum if is_integer(&of) => {
                 let sum = if of.is_signed_integer() { DataType::Int64 } else { DataType::UInt64 };
                 (list::sum(sum.clone()), sum)
@@ -78,7 +80,8 @@ impl Binder<'_> {
             List::Contains => {
                 ordered(&name)?;
                 let met = self.common_type(&[terms[1].clone()])?;
-                let fits = met == of || matches!(&terms[1], Term::Literal(literal) if super::literal::fits(literal, &of));
+                let fits =
+                    met == of || matches!(&terms[1], Term::Literal(literal) if super::literal::fits(literal, &of));
                 if !fits && crate::types::promote(&met, &of).ok().as_ref() != Some(&of) {
                     return Err(type_error(&name, &[&listed, &met], "cast the value to the type of the elements"));
                 }
@@ -105,7 +108,8 @@ impl Binder<'_> {
         use DataType::{FixedSizeList, LargeList, LargeListView, List as Plain, ListView};
         let node = self.settled(term.clone())?;
         let data_type = self.type_of(node).clone();
-        let (Plain(field) | LargeList(field) | FixedSizeList(field, _) | ListView(field) | LargeListView(field)) = &data_type
+        let (Plain(field) | LargeList(field) | FixedSizeList(field, _) | ListView(field) | LargeListView(field)) =
+            &data_type
         else {
             return Err(type_error(name, &[&data_type], "it takes lists"));
         };
@@ -138,11 +142,14 @@ impl Binder<'_> {
             (Struct::RenameFields, Term::Literal(Literal::List(names))) if names.len() == fields.len() => {
                 let renamed = fields.iter().zip(names).map(|(field, name)| match name {
                     Literal::Str(name) => Ok(field.as_ref().clone().with_name(&**name)),
-                    _ => Err(Error::Parameter { function: "rename_fields".into(), message: "names are strings".into() }),
+                    _ => {
+                        Err(Error::Parameter { function: "rename_fields".into(), message: "names are strings".into() })
+                    }
                 });
                 let fields: Fields = renamed.collect::<Result<Vec<_>, _>>()?.into();
                 let kernel = renamed_fields(fields.clone());
-                self.whole(&format!("{name} {fields:?}"), kernel, vec![node], DataType::Struct(fields), "").map(Term::Node)
+                self.whole(&format!("{name} {fields:?}"), kernel, vec![node], DataType::Struct(fields), "")
+                    .map(Term::Node)
             }
             _ => Err(Error::Parameter {
                 function: name,
@@ -155,7 +162,11 @@ impl Binder<'_> {
         let name = Function::Bytes(function).name();
         let count = if function == Bytes::Size { 1 } else { 2 };
         if args.len() != count {
-            return Err(Error::Arguments { function: name, takes: "bytes, and for a test what to look for", given: args.len() });
+            return Err(Error::Arguments {
+                function: name,
+                takes: "bytes, and for a test what to look for",
+                given: args.len(),
+            });
         }
         let mut nodes = Vec::new();
         for term in self.terms(args)? {
@@ -166,7 +177,9 @@ impl Binder<'_> {
             let node = self.settled(term)?;
             nodes.push(match given {
                 DataType::BinaryView => node,
-                _ => self.whole("as bytes", to_type(DataType::BinaryView, true), vec![node], DataType::BinaryView, "")?,
+                _ => {
+                    self.whole("as bytes", to_type(DataType::BinaryView, true), vec![node], DataType::BinaryView, "")?
+                }
             });
         }
         let (kernel, data_type) = match function {

@@ -58,7 +58,11 @@ fn place(at: i64, len: usize) -> Option<usize> {
     usize::try_from(at).ok().filter(|at| *at < len)
 }
 
-fn picked(lists: &Lists, rows: usize, pick: impl Fn(usize, std::ops::Range<usize>) -> Option<usize>) -> Result<ArrayRef, Failure> {
+fn picked(
+    lists: &Lists,
+    rows: usize,
+    pick: impl Fn(usize, std::ops::Range<usize>) -> Option<usize>,
+) -> Result<ArrayRef, Failure> {
     let places: UInt64Array = (0..rows).map(|row| Some(pick(row, lists.get(row)?)? as u64)).collect();
     let taken = arrow_select::take::take(lists.values(), &places, None).map_err(failure)?;
     let wanted = canonical(taken.data_type());
@@ -66,7 +70,11 @@ fn picked(lists: &Lists, rows: usize, pick: impl Fn(usize, std::ops::Range<usize
 }
 
 /// Lists of other elements: for each row the places that it has, none for null.
-fn rebuilt(lists: &Lists, rows: usize, places: impl Fn(usize, std::ops::Range<usize>) -> Option<Vec<usize>>) -> Result<ArrayRef, Failure> {
+fn rebuilt(
+    lists: &Lists,
+    rows: usize,
+    places: impl Fn(usize, std::ops::Range<usize>) -> Option<Vec<usize>>,
+) -> Result<ArrayRef, Failure> {
     let (mut all, mut lengths, mut valid) = (Vec::new(), Vec::with_capacity(rows), Vec::with_capacity(rows));
     for row in 0..rows {
         let found = lists.get(row).and_then(|range| places(row, range));
@@ -258,7 +266,8 @@ pub(crate) fn join() -> Whole {
             match lists.get(row).filter(|_| between.is_valid(row)) {
                 None => joined.append_null(),
                 Some(range) => {
-                    let parts: Vec<&str> = range.filter(|place| texts.is_valid(*place)).map(|at| texts.value(at)).collect();
+                    let parts: Vec<&str> =
+                        range.filter(|place| texts.is_valid(*place)).map(|at| texts.value(at)).collect();
                     joined.append_value(parts.join(between.value(row)));
                 }
             }

@@ -28,7 +28,8 @@ pub(crate) fn split() -> Whole {
         for row in 0..rows {
             match (texts.get(row), separators.get(row)) {
                 (Some(text), Some("")) => {
-                    text.char_indices().for_each(|(at, one)| lists.values().append_value(&text[at..at + one.len_utf8()]));
+                    text.char_indices()
+                        .for_each(|(at, one)| lists.values().append_value(&text[at..at + one.len_utf8()]));
                     lists.append(true);
                 }
                 (Some(text), Some(by)) => {

@@ -199,7 +199,8 @@ fn what_hangs_on_the_clock_alone_is_one_value() {
     let hour = call("dt.hour", [now]);
     let expr = bound(&call("+", [hour.clone(), call("*", [hour, col("n")])]), &n).unwrap();
     let [crate::Beside::Clock(part)] = expr.besides() else { panic!("{:?}", expr.besides()) };
-    let at: ArrayRef = std::sync::Arc::new(arrow_array::TimestampNanosecondArray::from(vec![7_200_000_000_000]).with_timezone("UTC"));
+    let at: ArrayRef =
+        std::sync::Arc::new(arrow_array::TimestampNanosecondArray::from(vec![7_200_000_000_000]).with_timezone("UTC"));
     assert_eq!(crate::bound::text_of(&part.at_time(&at).unwrap()), "2");
     assert!(expr.reach().clock);
 }

@@ -88,7 +88,11 @@ fn strings_are_split_searched_and_joined() {
     check(&call("list.contains", [parts.clone(), lit("a")]), &s, "true false null false");
     check(&call("str.to_uppercase", [call("list.last", [parts])]), &s, "\"B\" \"\" null \"Ü\"");
     check(&call("list.len", [call("str.split", [col("s"), lit("")])]), &s, "5 0 null 1");
-    check(&call("list.join", [call("str.extract_all", [col("s"), lit("[ab]")]), lit("")]), &s, "\"bab\" \"\" null \"\"");
+    check(
+        &call("list.join", [call("str.extract_all", [col("s"), lit("[ab]")]), lit("")]),
+        &s,
+        "\"bab\" \"\" null \"\"",
+    );
 }
 
 #[test]
@@ -99,7 +103,8 @@ fn fields_of_structs() {
     let p: ArrayRef = Arc::new(StructArray::new(vec![field].into(), vec![x], nulls));
     let p = [("p", p)];
     check(&call("struct.field", [col("p"), lit("x")]), &p, "1 null null");
-    let renamed = call("struct.rename_fields", [col("p"), Expr::Literal(Literal::List(vec![Literal::Str("y".into())]))]);
+    let renamed =
+        call("struct.rename_fields", [col("p"), Expr::Literal(Literal::List(vec![Literal::Str("y".into())]))]);
     check(&call("struct.field", [renamed, lit("y")]), &p, "1 null null");
     let error = bound(&call("struct.field", [col("p"), lit("z")]), &p).unwrap_err();
     assert!(error.to_string().contains("no column \"z\""), "{error}");
