@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Column",
     "GroupBy",
+    "Plan",
     "Table",
     "concat",
     "empty_table",
@@ -181,6 +182,19 @@ class Table:
 
         show(self._native, 0)
         return "\n".join(lines)
+
+    @property
+    def plan(self) -> Plan:
+        """What was asked for, down to the sources; plans are compared by ``==``.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"X": [1, 2]})
+        >>> t.update("Y = X * 2").plan == t.update((tf.col("X") * 2).alias("Y")).plan
+        True
+        >>> t.update("Y = X * 2").plan == t.update("Y = X * 3").plan
+        False
+        """
+        return Plan(self._native)
 
     # Taking it out ----------------------------------------------------------------------------------------
 
@@ -609,6 +623,25 @@ class _Views:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self._native.stream(requested_schema, views=requested_schema is None)
+
+
+class Plan:
+    """What a table was asked to be. Two are equal if they ask the same of the same sources."""
+
+    __slots__ = ("_print", "_text")
+
+    def __init__(self, native: _native.Table) -> None:
+        self._print = native.print
+        self._text = native.label
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Plan) and self._print == other._print
+
+    def __hash__(self) -> int:
+        return hash(self._print)
+
+    def __repr__(self) -> str:
+        return f"<Plan {self._text}>"
 
 
 class GroupBy:

@@ -46,10 +46,11 @@ pub fn attach(operation: &dyn Operation, inputs: &[Table]) -> Result<Table, Erro
 }
 
 fn attach_static(operation: &dyn Operation, inputs: &[Table]) -> Result<Table, Error> {
+    let request = operation.request().over(inputs);
     let (at, views) = views(inputs);
     let inputs = inputs_of(inputs, views);
     let start = guarded(operation.request(), || par::inside(None, Phase::Start, || operation.init(&inputs, at)))?;
-    Ok(Table::fixed(start.parts, operation.request().clone()))
+    Ok(Table::fixed(start.parts, request))
 }
 
 fn attach_live(operation: &dyn Operation, inputs: &[Table], graph: &UpdateGraph) -> Result<Table, Error> {
@@ -63,7 +64,7 @@ fn attach_live(operation: &dyn Operation, inputs: &[Table], graph: &UpdateGraph)
         let started = inputs_of(inputs, views);
         let start =
             guarded(operation.request(), || par::inside(Some(graph), Phase::Start, || operation.init(&started, at)))?;
-        let table = TableNode::table(operation.request(), graph, inputs, start);
+        let table = TableNode::table(&operation.request().over(inputs), graph, inputs, start);
         if let Some(registration) = join(&table, inputs, graph, at, started, recorder.as_ref())? {
             join_live(&table, registration);
             for input in inputs {
@@ -111,7 +112,7 @@ pub fn attach_in_step(operation: &dyn Operation, inputs: &[Table], step: Step) -
     let views = inputs.iter().map(|input| input.view_in_step(step.now())).collect();
     let init = || operation.init(&inputs_of(inputs, views), step.now());
     let start = guarded(operation.request(), || par::inside(Some(&graph), Phase::Update, init))?;
-    let table = TableNode::table(operation.request(), &graph, inputs, start);
+    let table = TableNode::table(&operation.request().over(inputs), &graph, inputs, start);
     let parents: Vec<NodeId> = inputs.iter().filter_map(Table::node_id).collect();
     let node: Arc<dyn Node> = table.node().expect("a live table has a node").clone();
     let registration = graph

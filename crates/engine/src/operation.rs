@@ -31,19 +31,33 @@ pub struct Request {
     pub shareable: bool,
     /// Whether it runs in every step, whatever its inputs do: it hangs on the clock.
     pub timed: bool,
+    /// Equal for equal plans: the operation, its arguments and those of its inputs. A source has its own.
+    pub print: u128,
 }
 
 impl Request {
     /// A request that may be shared by equal requests.
     pub fn new(name: &str, arguments: serde_json::Value) -> Request {
         let location = LOCATION.with_borrow(Clone::clone);
-        Request { name: name.into(), arguments, text: None, location, shareable: true, timed: false }
+        Request { name: name.into(), arguments, text: None, location, shareable: true, timed: false, print: next_print() }
     }
 
     /// With the user's own text.
     pub fn with_text(mut self, text: impl Into<String>) -> Request {
         self.text = Some(text.into());
         self
+    }
+
+    /// The same over these inputs, by which plans are told apart.
+    pub(crate) fn over(&self, inputs: &[Table]) -> Request {
+        use std::hash::{Hash, Hasher};
+        let half = |salt: u64| {
+            let mut hasher = std::hash::DefaultHasher::new();
+            (salt, &self.name, self.arguments.to_string()).hash(&mut hasher);
+            inputs.iter().for_each(|input| input.request().print.hash(&mut hasher));
+            u128::from(hasher.finish())
+        };
+        Request { print: half(0) << 64 | half(1), ..self.clone() }
     }
 
     /// `name(arguments)`: how errors and timings call this node.
@@ -57,6 +71,12 @@ impl Request {
     pub(crate) fn memo_key(&self) -> Option<String> {
         self.shareable.then(|| format!("{}{}", self.name, self.arguments))
     }
+}
+
+/// A number that no other source has.
+fn next_print() -> u128 {
+    static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+    u128::from(NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
 }
 
 thread_local! {

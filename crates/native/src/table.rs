@@ -142,6 +142,12 @@ impl PyTable {
         self.engine().identity()
     }
 
+    /// Equal for tables of equal plans.
+    #[getter]
+    fn print(&self) -> u128 {
+        self.engine().request().print
+    }
+
     fn inputs(&self) -> Vec<PyTable> {
         self.engine().inputs().iter().cloned().map(PyTable::new).collect()
     }

@@ -124,14 +124,17 @@ impl Binder<'_> {
 
     pub(super) fn structs(&mut self, function: Struct, args: &[Expr]) -> Result<Term, Error> {
         let name = Function::Struct(function).name();
-        let [subject, given] = self.terms_of(Function::Struct(function), args, "a struct and names")?;
-        let node = self.settled(subject)?;
+        let [subject, given] = args else {
+            return Err(Error::Arguments { function: name, takes: "a struct and names", given: args.len() });
+        };
+        let term = self.expr(subject)?;
+        let node = self.settled(term)?;
         let data_type = self.type_of(node).clone();
         let DataType::Struct(fields) = &data_type else {
             return Err(type_error(&name, &[&data_type], "it takes structs"));
         };
-        match (function, &given) {
-            (Struct::Field, Term::Literal(Literal::Str(wanted))) => {
+        match (function, given) {
+            (Struct::Field, Expr::Literal(Literal::Str(wanted))) => {
                 let known = fields.iter().map(|field| field.name().as_str());
                 let at = fields.iter().position(|field| field.name() == &**wanted);
                 let at = at.ok_or_else(|| crate::error::unknown_column(wanted, known))?;
@@ -139,7 +142,7 @@ impl Binder<'_> {
                 let kernel = field_of(at, to.clone());
                 self.whole(&format!("{name} {at}"), kernel, vec![node], to, "").map(Term::Node)
             }
-            (Struct::RenameFields, Term::Literal(Literal::List(names))) if names.len() == fields.len() => {
+            (Struct::RenameFields, Expr::Literal(Literal::List(names))) if names.len() == fields.len() => {
                 let renamed = fields.iter().zip(names).map(|(field, name)| match name {
                     Literal::Str(name) => Ok(field.as_ref().clone().with_name(&**name)),
                     _ => {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::builder::{ListBuilder, PrimitiveBuilder};
 use arrow_array::types::{Float64Type, Int64Type};
-use arrow_array::{ArrayRef, BinaryArray, Int64Array, StringArray, StructArray};
+use arrow_array::{ArrayRef, BinaryViewArray, Int64Array, StructArray};
 use arrow_schema::{DataType, Field};
 
 use crate::function::{Function, List};
@@ -80,8 +80,7 @@ fn floats_are_in_the_total_order() {
 
 #[test]
 fn strings_are_split_searched_and_joined() {
-    let s: ArrayRef = Arc::new(StringArray::from(vec![Some("b,a,b"), Some(""), None, Some("ü")]));
-    let s = [("s", s)];
+    let s = [("s", texts([Some("b,a,b"), Some(""), None, Some("ü")]))];
     let parts = call("str.split", [col("s"), lit(",")]);
     check(&call("list.len", [parts.clone()]), &s, "3 1 null 1");
     check(&call("list.join", [call("list.unique", [parts.clone()]), lit("+")]), &s, "\"b+a\" \"\" null \"ü\"");
@@ -112,7 +111,7 @@ fn fields_of_structs() {
 
 #[test]
 fn tests_of_bytes() {
-    let b: ArrayRef = Arc::new(BinaryArray::from(vec![Some(&b"\x00ab"[..]), Some(b""), None]));
+    let b: ArrayRef = Arc::new(BinaryViewArray::from(vec![Some(&b"\x00ab"[..]), Some(b""), None]));
     let b = [("b", b)];
     let bytes = |bytes: &[u8]| Expr::Literal(Literal::Binary(bytes.into()));
     check(&call("bin.size", [col("b")]), &b, "3 0 null");
