@@ -207,8 +207,22 @@ class Expr:
         return self._call("ne_missing", other)
 
     def is_in(self, values: Iterable[object] | Expr, *, nulls_equal: bool = False) -> Expr:
-        """Whether the value is one of `values`; null is in nothing, unless `nulls_equal`."""
-        operand = values if isinstance(values, Expr) else list(values)
+        """Whether the value is one of `values`; null is in nothing, unless `nulls_equal`.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"x": [1, 2, None]})
+        >>> t.with_columns(y=tf.col("x").is_in([2, 3])).to_dict()["y"]
+        [False, True, None]
+
+        Args:
+            values: a list, set, Series, column or array, as it is now.
+            nulls_equal: whether null is in a list that has null, and in no other.
+        """
+        operand: object = values
+        if not isinstance(values, Expr):
+            # The engine's own, polars' and pandas', pyarrow's and NumPy's word for it.
+            given = next((name for name in ("to_list", "to_pylist", "tolist") if hasattr(values, name)), None)
+            operand = list(values) if given is None else getattr(values, given)()
         return self._call("is_in", operand, nulls_equal=nulls_equal)
 
     def is_between(self, lower: object, upper: object, closed: Text = "both") -> Expr:

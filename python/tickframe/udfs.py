@@ -364,10 +364,9 @@ def _numpy(fn: Callable[..., Any], name: str, columns: list[_native.Column], row
 
 def _array(column: _native.Column, np: Any) -> tuple[Any, Any]:
     """The cells as an array, and which are null."""
-    spec = column.schema().specs()[0][1]
+    code = column.code or "object"
     missing = column.missing()
     nulls = None if missing is None else np.frombuffer(missing, dtype=bool)
-    code = _CODES.get(spec) or _code_of(spec)
     if code == "bool":
         return np.frombuffer(column.flags(), dtype=bool), nulls
     filled = nulls is not None and code.startswith("float")
@@ -380,29 +379,18 @@ def _array(column: _native.Column, np: Any) -> tuple[Any, Any]:
     return array, nulls
 
 
-_CODES: dict[tuple[Any, ...], str] = {}
-"""NumPy's names of types, by what the engine calls them; "object" for what NumPy has no name for."""
+def _empty(spec: tuple[Any, ...]) -> _native.Column:
+    """A column of this type without rows."""
+    from tickframe.table import table
 
-
-def _code_of(spec: tuple[Any, ...]) -> str:
-    kind = from_spec(spec)
-    name, *rest = spec
-    if name == "timestamp":
-        code = f"datetime64[{rest[0]}]"
-    elif name == "duration":
-        code = f"timedelta64[{rest[0]}]"
-    elif repr(kind) == "Boolean":
-        code = "bool"
-    else:
-        code = str(name) if kind.is_integer or kind.is_float else "object"
-    return _CODES.setdefault(spec, code)
+    return table({"a": []}, schema={"a": from_spec(spec)})._native.column("a")
 
 
 def _asked(fn: Callable[..., Any], name: str, specs: Specs) -> tuple[object, ...]:
     """The type that a NumPy function gives for these types, told by a call with no rows."""
     import numpy as np
 
-    result = np.asarray(fn(*(np.empty(0, dtype=_code_of(spec)) for spec in specs)))
+    result = np.asarray(fn(*(np.empty(0, dtype=_empty(spec).code or "object") for spec in specs)))
     kind = np.datetime_data(result.dtype)[0] if result.dtype.kind in "Mm" else None
     if result.dtype.kind == "M":
         return ("timestamp", kind, None)
@@ -417,12 +405,9 @@ def _asked_arrow(fn: Callable[..., Any], name: str, specs: Specs) -> tuple[objec
     """The type that a function of pyarrow arrays gives, told by a call with no rows."""
     import pyarrow as pa
 
-    from tickframe.table import Column, table
+    from tickframe.table import Column
 
-    empty = table(
-        {f"a{at}": [] for at in range(len(specs))}, schema={f"a{at}": from_spec(spec) for at, spec in enumerate(specs)}
-    )
-    result = fn(*(pa.array(Column(empty._native.column(f"a{at}"))) for at in range(len(specs))))
+    result = fn(*(pa.array(Column(_empty(spec))) for spec in specs))
     return _spec_of(result, name)
 
 
@@ -430,12 +415,9 @@ def _asked_polars(fn: Callable[..., Any], name: str, specs: Specs) -> tuple[obje
     """The type that a function of polars Series gives, told by a call with no rows."""
     import polars as pl
 
-    from tickframe.table import Column, table
+    from tickframe.table import Column
 
-    empty = table(
-        {f"a{at}": [] for at in range(len(specs))}, schema={f"a{at}": from_spec(spec) for at, spec in enumerate(specs)}
-    )
-    result = fn(*(pl.Series(f"a{at}", Column(empty._native.column(f"a{at}"))) for at in range(len(specs))))
+    result = fn(*(pl.Series("", Column(_empty(spec))) for spec in specs))
     return _spec_of(result, name)
 
 

@@ -10,7 +10,7 @@ import pytest
 import tickframe as tf
 from tickframe.errors import InvalidOperationError
 
-ROWS = 300_000
+ROWS = 600_000
 DEADLINE = 20.0
 
 

@@ -19,6 +19,9 @@ use crate::view::View;
 /// Rows a thread evaluates at once: large enough to be worth a task, small enough to stay in cache.
 const SLICE_ROWS: usize = 1 << 16;
 
+/// The same where a function of the user stands in the expression.
+const HOST_ROWS: usize = 1 << 18;
+
 /// An expression bound to the columns of one table.
 pub struct Evaluator {
     bound: Bound,
@@ -298,17 +301,27 @@ impl Evaluator {
         run: impl Fn(&[Chunk], usize) -> Result<R, formula::RowError> + Sync,
     ) -> Result<Vec<R>, Error> {
         let total = rows.len() as usize;
-        if total <= 2 * SLICE_ROWS {
+        let slice = self.slice(total);
+        if total <= SLICE_ROWS || total < 2 * slice {
             return Ok(vec![run(cells, total).map_err(|error| self.at_row(rows, 0, error))?]);
         }
         // The last slice takes the rest: none is shorter than the others.
-        let starts: Vec<usize> = (0..total / SLICE_ROWS).map(|slice| slice * SLICE_ROWS).collect();
+        let starts: Vec<usize> = (0..total / slice).map(|at| at * slice).collect();
         // A function that keeps state sees its rows in order.
         crate::par::try_map(!self.is_ordered(), &starts, |at, start| {
             let len = starts.get(at + 1).map_or(total, |next| *next) - start;
             let cells: Vec<Chunk> = cells.iter().map(|chunk| chunk.slice(*start, len)).collect();
             run(&cells, len).map_err(|error| self.at_row(rows, *start, error))
         })
+    }
+
+    /// Rows of a slice. A call of a function of the user costs as much as thousands of rows.
+    fn slice(&self, total: usize) -> usize {
+        match (self.calls_host(), self.is_ordered()) {
+            (false, _) => SLICE_ROWS,
+            (true, true) => HOST_ROWS,
+            (true, false) => (total / crate::par::threads().max(1)).clamp(SLICE_ROWS, HOST_ROWS),
+        }
     }
 
     fn at_row(&self, rows: &RowSet, start: usize, error: formula::RowError) -> Error {

@@ -46,6 +46,34 @@ pub fn type_of(name: &str) -> Option<DataType> {
     })
 }
 
+/// What NumPy calls a type of cells, "bool" if they are bits here and bytes there.
+pub fn code_of(data_type: &DataType) -> Option<&'static str> {
+    use arrow_schema::TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
+    Some(match data_type {
+        DataType::Boolean => "bool",
+        DataType::Int8 => "int8",
+        DataType::Int16 => "int16",
+        DataType::Int32 => "int32",
+        DataType::Int64 => "int64",
+        DataType::UInt8 => "uint8",
+        DataType::UInt16 => "uint16",
+        DataType::UInt32 => "uint32",
+        DataType::UInt64 => "uint64",
+        DataType::Float16 => "float16",
+        DataType::Float32 => "float32",
+        DataType::Float64 => "float64",
+        DataType::Timestamp(Second, _) => "datetime64[s]",
+        DataType::Timestamp(Millisecond, _) => "datetime64[ms]",
+        DataType::Timestamp(Microsecond, _) => "datetime64[us]",
+        DataType::Timestamp(Nanosecond, _) => "datetime64[ns]",
+        DataType::Duration(Second) => "timedelta64[s]",
+        DataType::Duration(Millisecond) => "timedelta64[ms]",
+        DataType::Duration(Microsecond) => "timedelta64[us]",
+        DataType::Duration(Nanosecond) => "timedelta64[ns]",
+        _ => return None,
+    })
+}
+
 /// The array that a function has just made, without a copy: nobody else holds it, so nobody writes to it.
 /// None where it may be shared, or is no plain array of this type. The second is the array again.
 pub fn adopt<'py>(array: Bound<'py, PyAny>, wanted: &DataType) -> PyResult<(Option<ArrayRef>, Bound<'py, PyAny>)> {

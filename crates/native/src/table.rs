@@ -423,6 +423,12 @@ impl PyColumn {
         Ok(Some(PyMemory(data.buffers()[0].slice_with_length(data.offset() * width, data.len() * width))))
     }
 
+    /// What NumPy calls the type of the cells, where they lie as NumPy has them, and "bool" for bits.
+    #[getter]
+    fn code(&self) -> Option<&'static str> {
+        crate::numpy::code_of(self.field.data_type())
+    }
+
     /// The bytes of a Boolean column's cells, one a cell, in a copy that may be written to.
     fn flags<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, pyo3::types::PyByteArray>>> {
         let whole = self.whole()?;
