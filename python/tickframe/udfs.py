@@ -172,12 +172,16 @@ def _function(value: types.FunctionType) -> Udf | None:
     if hasattr(value, "__arrow_compute_function__"):
         return Udf(value, None, "arrow", scalar=False, stateful=False)
     hints = _hints(value)
-    if any(_is_series(hint) for name, hint in hints.items() if name != "return"):
+    written = {**value.__annotations__, **hints}
+    if any(_is_series(hint) for name, hint in written.items() if name != "return"):
         return Udf(value, None, "polars", scalar=False, stateful=None)
     return None if hints.get("return") is None else Udf(value, None, "arrow", scalar=True, stateful=None)
 
 
 def _is_series(hint: object) -> bool:
+    # A hint that is only a text names what a function's own scope imported.
+    if isinstance(hint, str):
+        return hint in {"pl.Series", "polars.Series"}
     return getattr(hint, "__name__", "") == "Series" and getattr(hint, "__module__", "").startswith("polars")
 
 
@@ -262,13 +266,16 @@ _PIECES = 8
 
 @functools.cache
 def _processes() -> tuple[Executor, int]:
+    import atexit
     import multiprocessing
     import os
     from concurrent.futures import ProcessPoolExecutor
 
     workers = os.cpu_count() or 1
     # A fork of a process with threads may hang, and an engine does not outlive it.
-    return ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")), workers
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
+    atexit.register(pool.shutdown, cancel_futures=True)
+    return pool, workers
 
 
 def _pooled(

@@ -221,8 +221,8 @@ def test_functions_of_pyarrow_and_polars_are_recognised(t: tf.Table) -> None:
 def test_functions_of_numba_are_recognised(t: tf.Table) -> None:
     numba = pytest.importorskip("numba")
     cubed = numba.njit(third_power)  # noqa: F841
-    plus = numba.vectorize(lambda a, b: a + b)  # noqa: F841
-    assert t.update("C = cubed(x)", "P = plus(x, x)").select("C", "P").to_dict() == {
+    summed = numba.vectorize(lambda a, b: a + b)  # noqa: F841
+    assert t.update("C = cubed(x)", "P = summed(x, x)").select("C", "P").to_dict() == {
         "C": [1, 8, None, 64],
         "P": [2, 4, None, 8],
     }

@@ -11,6 +11,9 @@ fn type_of(name: &str) -> DataType {
     if let Some(found) = simple.into_iter().find(|data_type| type_name(data_type) == name) {
         return found;
     }
+    if let Some(width) = name.strip_prefix("FixedBinary(").and_then(|rest| rest.strip_suffix(')')) {
+        return FixedSizeBinary(width.parse().expect("a width"));
+    }
     let digits = name.strip_prefix("Decimal(").and_then(|rest| rest.strip_suffix(')')).expect("a type of the table");
     let (precision, scale) = digits.split_once(", ").expect("precision and scale");
     Decimal128(precision.parse().expect("digits"), scale.parse().expect("digits"))
