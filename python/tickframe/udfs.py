@@ -77,7 +77,7 @@ class Udf:
         if returns is not None:
             kind = as_dtype(_unwrapped(returns))._spec
         else:
-            kind = functools.partial(_ASKED[on], fn, self._name)
+            kind = _once(functools.partial(_ASKED[on], fn, self._name))
         self._native = _native.Udf(self._name, body, kind, stateful)
 
     def __call__(self, *columns: IntoExpr) -> Expr:
@@ -384,6 +384,19 @@ def _array(column: _native.Column, np: Any) -> tuple[Any, Any]:
     if filled:
         array[nulls] = float("nan")
     return array, nulls
+
+
+def _once(ask: Callable[[Specs], tuple[object, ...]]) -> Callable[[Specs], tuple[object, ...]]:
+    """Asked once for each list of types."""
+    known: dict[str, tuple[object, ...]] = {}
+
+    def answer(specs: Specs) -> tuple[object, ...]:
+        key = repr(specs)
+        if key not in known:
+            known[key] = ask(specs)
+        return known[key]
+
+    return answer
 
 
 def _empty(spec: tuple[Any, ...]) -> _native.Column:

@@ -60,7 +60,7 @@ pub(crate) fn reached(reach: &Reach, change: &Change) -> RowSet {
 fn moved(span: Span, by: i64, len: u64) -> Option<Span> {
     let place = |at: u64| i128::from(at) + i128::from(by);
     let (first, last) = (place(span.first).max(0), place(span.last).min(i128::from(len) - 1));
-    (first <= last).then(|| Span { first: first as u64, last: last as u64 })
+    (first <= last).then_some(Span { first: first as u64, last: last as u64 })
 }
 
 /// The positions that look back over what ends at `last`, and ahead over what begins at `first`.
