@@ -237,7 +237,7 @@ def test_views_refuse_serial_columns_and_barriers() -> None:
         tf.Selectable("Y = x + 1").with_serial(),
         tf.Selectable("Y = x + 1").with_declared_barriers(tf.Barrier()),
     ):
-        for method in (small.view, small.update_view):
+        for method in (small.view, small.update_view, small.lazy_update):
             with pytest.raises(InvalidOperationError, match="serial"):
                 method(one)
     with pytest.raises(InvalidOperationError, match="serial"):

@@ -117,3 +117,10 @@ def test_nested_expressions_read_back() -> None:
 def test_a_formula_of_no_struct_says_so() -> None:
     with pytest.raises(FormulaError, match="only a struct has fields"):
         tf.table({"X": [1]}).update("Y = X.y")
+
+
+def test_values_of_maps_by_their_keys() -> None:
+    kind = pa.map_(pa.string(), pa.int64())
+    t = tf.from_arrow(pa.table({"m": pa.array([[("a", 1), ("b", 2)], [], None], kind)}))
+    assert t.update("A = m[`a`]", "B = m[`b`] + m[`a`]").select("A", "B").to_dicts()[0] == {"A": 1, "B": 3}
+    assert t.select(tf.col("m").struct.field("b").alias("b")).to_dict() == {"b": [2, None, None]}

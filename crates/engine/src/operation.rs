@@ -39,7 +39,15 @@ impl Request {
     /// A request that may be shared by equal requests.
     pub fn new(name: &str, arguments: serde_json::Value) -> Request {
         let location = LOCATION.with_borrow(Clone::clone);
-        Request { name: name.into(), arguments, text: None, location, shareable: true, timed: false, print: next_print() }
+        Request {
+            name: name.into(),
+            arguments,
+            text: None,
+            location,
+            shareable: true,
+            timed: false,
+            print: next_print(),
+        }
     }
 
     /// With the user's own text.

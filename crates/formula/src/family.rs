@@ -112,7 +112,7 @@ fn family_of(data_type: &DataType) -> Family {
         integer if is_integer(&integer) => Family::Integer,
         DataType::Timestamp(_, _) => Family::Instant,
         DataType::Null => Family::Unknown,
-        DataType::Struct(_) => Family::Struct,
+        DataType::Struct(_) | DataType::Map(_, _) => Family::Struct,
         DataType::List(_)
         | DataType::LargeList(_)
         | DataType::FixedSizeList(_, _)

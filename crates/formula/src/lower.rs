@@ -334,8 +334,12 @@ impl Names<'_> {
         let array = if let Kind::Name(name) = &subject.kind { self.array(name) } else { None };
         if array.is_none()
             && let Ok(value) = lower(subject, self)
-            && matches!(self.family(&value), Family::List | Family::Unknown)
+            && matches!(self.family(&value), Family::List | Family::Struct | Family::Unknown)
         {
+            if let Kind::Literal(key @ Literal::Str(_), None) = &index.kind {
+                let args = vec![value, Expr::Literal(key.clone())];
+                return Ok(Expr::Call { function: Function::Struct(Struct::Field), args });
+            }
             return self.element(value, index);
         }
         let Kind::Name(name) = &subject.kind else {

@@ -41,7 +41,10 @@ pub fn columns(
             ComputedView::new(operation, table, expressions, turns, all)?;
             columns(operation, table, expressions, turns, Kept::Stored, all)
         }
-        Kept::OncePerInput => attach(&LazyUpdate::new(operation, table, expressions)?, input),
+        Kept::OncePerInput => {
+            super::view::refuse_turns(operation, turns)?;
+            attach(&LazyUpdate::new(operation, table, expressions)?, input)
+        }
         Kept::Stored if expressions.iter().any(Expr::reads_beside) => {
             attach(&Neighbours::new(operation, table, expressions, turns, all)?, input)
         }

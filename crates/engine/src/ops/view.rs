@@ -52,14 +52,20 @@ impl ComputedView {
             );
             return Err(Error::invalid(operation, message));
         }
-        let controlled = |turn: &&Turn| turn.serial || !turn.declares.is_empty() || !turn.respects.is_empty();
-        if turns.iter().find(controlled).is_some() {
-            let message = "a serial column or a barrier has no meaning where columns are computed on read: use update";
-            return Err(Error::invalid(operation, message));
-        }
+        refuse_turns(operation, turns)?;
         let make = if all { Select::with_in_turns } else { Select::only_in_turns };
         Ok(ComputedView { select: make(operation, table, expressions, turns)? })
     }
+}
+
+/// Order has no meaning where columns are computed on read.
+pub(super) fn refuse_turns(operation: &str, turns: &[Turn]) -> Result<(), Error> {
+    let controlled = |turn: &Turn| turn.serial || !turn.declares.is_empty() || !turn.respects.is_empty();
+    if turns.iter().any(controlled) {
+        let message = "a serial column or a barrier has no meaning where columns are computed on read: use update";
+        return Err(Error::invalid(operation, message));
+    }
+    Ok(())
 }
 
 /// Whether a view over these columns would be computed through too many others.

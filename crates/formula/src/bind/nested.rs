@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, StructArray};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, MapArray, StructArray, UInt64Array};
 use arrow_schema::{DataType, Field, Fields};
 
 use super::{Binder, Term, to_type, type_error};
@@ -130,8 +131,17 @@ impl Binder<'_> {
         let term = self.expr(subject)?;
         let node = self.settled(term)?;
         let data_type = self.type_of(node).clone();
+        if let (DataType::Map(entries, _), Struct::Field, Expr::Literal(Literal::Str(key))) =
+            (&data_type, function, given)
+            && let DataType::Struct(pair) = entries.data_type()
+            && is_text(&canonical(pair[0].data_type()))
+        {
+            let to = canonical(pair[1].data_type());
+            let kernel = value_of(key.to_string(), to.clone());
+            return self.whole(&format!("{name} {key:?}"), kernel, vec![node], to, "").map(Term::Node);
+        }
         let DataType::Struct(fields) = &data_type else {
-            return Err(type_error(&name, &[&data_type], "it takes structs"));
+            return Err(type_error(&name, &[&data_type], "it takes structs, and maps of strings"));
         };
         match (function, given) {
             (Struct::Field, Expr::Literal(Literal::Str(wanted))) => {
@@ -205,6 +215,25 @@ fn field_of(at: usize, to: DataType) -> Whole {
             field = arrow_select::nullif::nullif(&field, &gone).map_err(failed)?;
         }
         if *field.data_type() == to { Ok(field) } else { arrow_cast::cast(&field, &to).map_err(failed) }
+    })
+}
+
+/// The value that a map has for a key; null without one.
+fn value_of(key: String, to: DataType) -> Whole {
+    Arc::new(move |args, rows| {
+        let failed = crate::functions::order_failure;
+        let array = args[0].expanded(rows);
+        let map = array.as_any().downcast_ref::<MapArray>().expect("binding checked that it is a map");
+        let keys = arrow_cast::cast(map.keys(), &DataType::Utf8View).map_err(failed)?;
+        let keys = keys.as_string_view();
+        let offsets = map.value_offsets();
+        let found = |row: usize| {
+            let mut range = (offsets[row] as usize..offsets[row + 1] as usize).filter(|_| map.is_valid(row));
+            range.find(|at| keys.is_valid(*at) && keys.value(*at) == key).map(|at| at as u64)
+        };
+        let places: UInt64Array = (0..rows).map(found).collect();
+        let taken = arrow_select::take::take(map.values(), &places, None).map_err(failed)?;
+        if *taken.data_type() == to { Ok(taken) } else { arrow_cast::cast(&taken, &to).map_err(failed) }
     })
 }
 
