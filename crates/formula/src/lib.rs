@@ -32,6 +32,7 @@
 //! ```
 
 mod aggregate;
+mod arrays;
 mod ast;
 mod beside;
 mod bind;
@@ -53,6 +54,7 @@ mod parse;
 mod plan;
 mod quoted;
 mod repr;
+mod spaces;
 mod types;
 mod vocabulary;
 
