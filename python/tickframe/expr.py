@@ -263,9 +263,27 @@ class Expr:
         """`value` where there is NaN; None makes it null."""
         return self._call("fill_nan", value)
 
-    def shift(self, n: int = 1) -> Expr:
-        """The value `n` rows earlier, later if negative; null where there is no such row."""
-        return self._call("shift", by=n)
+    def shift(self, n: int = 1, *, fill_value: object = None) -> Expr:
+        """The value `n` rows earlier, later if negative; `fill_value` where there is no such row.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"x": [1, None, 3]})
+        >>> t.select(tf.col("x").shift().alias("a"), tf.col("x").shift(-1, fill_value=0).alias("b")).to_dict()
+        {'a': [None, 1, None], 'b': [None, 3, 0]}
+        """
+        shifted = self._call("shift", by=n)
+        if fill_value is None:
+            return shifted
+        return when(lit(True)._call("shift", by=n)).then(shifted).otherwise(lit(fill_value))
+
+    def diff(self, n: int = 1) -> Expr:
+        """The value less the one `n` rows earlier; null where there is no such row.
+
+        >>> import tickframe as tf
+        >>> tf.table({"x": [1, 4, 9]}).select(tf.col("x").diff()).to_dict()
+        {'x': [None, 3, 5]}
+        """
+        return self - self.shift(n)
 
     def get(self, index: object) -> Expr:
         """The cell of this column at a position of the table; null outside it. For static and blink tables.

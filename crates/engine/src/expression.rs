@@ -189,6 +189,21 @@ impl Evaluator {
         Ok(false)
     }
 
+    /// When what hangs on the clock has another value at the earliest; none if it may at any time.
+    pub fn next_change(&self, now: i64) -> Result<Option<i64>, Error> {
+        const LONGEST_DAY: i64 = 26 * 3_600_000_000_000;
+        if self.reach.instant {
+            return Ok(None);
+        }
+        // A date only grows: the first instant of the next one is found by halves.
+        let (mut same, mut other) = (now, now.saturating_add(LONGEST_DAY));
+        while other - same > 1 {
+            let middle = same + (other - same) / 2;
+            if self.differs(&self.bound, now, middle)? { other = middle } else { same = middle }
+        }
+        Ok(Some(other))
+    }
+
     fn clock(&self, part: &Bound, nanos: i64) -> Result<ArrayRef, Error> {
         let now: ArrayRef = Arc::new(TimestampNanosecondArray::from(vec![nanos]).with_timezone("UTC"));
         part.at_time(&now).map_err(|error| Error::data(&self.operation, format!("{error} in {}", self.text)))

@@ -48,6 +48,8 @@ pub struct Reach {
     pub ahead: u64,
     /// Whether it hangs on the clock.
     pub clock: bool,
+    /// Whether it hangs on more of the clock than the date.
+    pub instant: bool,
     /// Whether it hangs on the position of its row, or on all rows.
     pub position: bool,
     /// Whether it hangs on the key of its row.
@@ -90,7 +92,11 @@ impl Bound {
                     reach.whole = true;
                     index.walk(by, reach);
                 }
-                Beside::Clock(_) | Beside::Now => reach.clock = true,
+                Beside::Clock(part) => {
+                    reach.clock = true;
+                    reach.instant |= !part.daily;
+                }
+                Beside::Now => (reach.clock, reach.instant) = (true, true),
             }
         }
     }

@@ -23,6 +23,8 @@ pub struct Bound {
     pub(crate) plan: Plan,
     pub(crate) ordered: bool,
     pub(crate) unsaid: bool,
+    /// Whether it is the date of the clock, which grows once a day.
+    pub(crate) daily: bool,
 }
 
 /// A part of the expression, by node, that has no value in one row.

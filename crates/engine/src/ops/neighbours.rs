@@ -81,7 +81,7 @@ impl Operation for Neighbours {
             outputs: self.select.outputs.clone(),
             computed,
             columns,
-            clock: table.graph().map(|graph| Clock { graph: graph.clone(), node: None }),
+            clock: table.graph().map(|graph| Clock { graph: graph.clone(), node: None, armed: 0 }),
         };
         Ok(Start { parts, live: Box::new(live), owned })
     }
@@ -98,6 +98,8 @@ pub(super) fn now_of(graph: &UpdateGraph) -> i64 {
 struct Clock {
     graph: UpdateGraph,
     node: Option<NodeId>,
+    /// The instant for which a step was asked, if it was a later one.
+    armed: i64,
 }
 
 struct NeighboursLive {
@@ -112,6 +114,7 @@ impl Live for NeighboursLive {
         if let Some(clock) = self.clock.as_mut().filter(|_| self.computed.iter().any(|one| one.reach().clock)) {
             clock.node = Some(node);
             clock.graph.activate(node);
+            clock.armed = 0;
         }
     }
 
@@ -158,17 +161,36 @@ pub(super) fn told<'a>(
 
 impl NeighboursLive {
     /// For each computed column the rows that stay and may have another value.
-    fn dirty(&self, change: &Change) -> Result<Vec<RowSet>, Error> {
+    fn dirty(&mut self, change: &Change) -> Result<Vec<RowSet>, Error> {
         let now = self.clock.as_ref().map(|clock| now_of(&clock.graph)).unwrap_or_default();
-        if let Some(Clock { graph, node: Some(node) }) = &self.clock {
-            graph.activate(*node);
-        }
+        self.wake(now)?;
         let rows = |evaluator: &Evaluator| {
             let ticked = evaluator.set_now(now)?;
             let stay = || change.now().rows() - &change.update().added;
             Ok(if ticked { stay() } else { reached(evaluator.reach(), change) })
         };
         self.computed.iter().map(rows).collect()
+    }
+
+    /// Asks for the step in which the clock next matters: the next one, or the first of the next day.
+    fn wake(&mut self, now: i64) -> Result<(), Error> {
+        let Some(Clock { graph, node: Some(node), armed }) = &mut self.clock else { return Ok(()) };
+        let mut next = i64::MAX;
+        for evaluator in self.computed.iter().filter(|evaluator| evaluator.reach().clock) {
+            match evaluator.next_change(now)? {
+                Some(at) => next = next.min(at),
+                None => {
+                    graph.activate(*node);
+                    return Ok(());
+                }
+            }
+        }
+        // One alarm for each instant, however many steps come before it.
+        if next != *armed {
+            *armed = next;
+            graph.activate_at(*node, graph.time().instant_at(next));
+        }
+        Ok(())
     }
 
     /// Of these rows, those whose cell differs from the one that is stored, and their cells.
@@ -262,6 +284,36 @@ pub(super) mod tests {
         let before = Box::new(ModelExpr::Shift(Box::new(ModelExpr::column("v")), 1));
         let model = ModelExpr::Compare(Comparison::Greater, Box::new(ModelExpr::column("v")), before);
         check_law(&any_table(), 300, Compare::ByPosition, build, |input| filter(input, std::slice::from_ref(&model)));
+    }
+
+    #[test]
+    fn the_clock_is_followed_and_a_date_waits_for_the_next_day() {
+        use arrow_array::cast::AsArray;
+        use arrow_array::types::{Date32Type, TimestampNanosecondType};
+
+        const DAY: i64 = 86_400_000_000_000;
+        let time = graph::env::ManualTime::starting_at(10 * DAY);
+        let settings = graph::Settings { threads: Some(1), init_threads: Some(1), ..Default::default() };
+        let graph = UpdateGraph::with_time(settings, graph::env::TimeSource::Manual(time.clone()));
+        let drawn = crate::testing::Drawn::new(&graph, "0 A 1 | 1 B 2");
+        let now = || Expr::call(Function::Now, vec![]).expect("a call");
+        let today = Expr::call(Function::Time(formula::Time::Date), vec![now()]).expect("a call").alias("d");
+        let ticking = made(drawn.table(), &[now().alias("n")], Kept::Stored).expect("a table");
+        let daily = made(drawn.table(), &[today], Kept::Stored).expect("a table");
+        let step = |hours: u64| {
+            time.advance(std::time::Duration::from_secs(3_600 * hours));
+            let step = graph.step().expect("a step").number();
+            let cells =
+                |table: &Table| table.view().expect("alive").read(2, &table.rows().expect("alive")).expect("cells");
+            let (n, d) = (cells(&ticking), cells(&daily));
+            let hour = n.as_primitive::<TimestampNanosecondType>().value(1) % DAY / 3_600_000_000_000;
+            (hour, d.as_primitive::<Date32Type>().value(1), daily.last_step() == step)
+        };
+        step(0);
+        assert_eq!(step(1), (1, 10, false));
+        assert_eq!(step(22), (23, 10, false));
+        assert_eq!(step(1), (0, 11, true));
+        assert_eq!(step(1), (1, 11, false));
     }
 
     #[test]

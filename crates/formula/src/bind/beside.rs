@@ -7,7 +7,7 @@ use crate::beside::Beside;
 use crate::bound::Bound;
 use crate::error::Error;
 use crate::expr::Expr;
-use crate::function::Function;
+use crate::function::{Function, Time};
 use crate::node::Op;
 use crate::types::type_name;
 
@@ -89,9 +89,16 @@ impl Binder<'_> {
 
     /// A part that hangs on the clock alone, as one input.
     pub(super) fn clock_alone(&mut self, expr: &Expr) -> Result<Term, Error> {
-        let part = self.part(expr, true)?;
+        let part = Bound { daily: is_date(expr), ..self.part(expr, true)? };
         self.beside(&format!("clock {}", expr.to_python()), part.data_type().clone(), Beside::Clock(Box::new(part)))
     }
+}
+
+/// Whether it is the date of `now()`, of UTC or of a zone.
+fn is_date(expr: &Expr) -> bool {
+    let is_now = |expr: &Expr| matches!(expr, Expr::Call { function: Function::Now, .. });
+    let in_zone = |expr: &Expr| matches!(expr, Expr::Call { function: Function::Time(Time::ConvertTimeZone), args } if is_now(&args[0]));
+    matches!(expr, Expr::Call { function: Function::Time(Time::Date), args } if is_now(&args[0]) || in_zone(&args[0]))
 }
 
 /// Whether the clock is all that an expression hangs on.

@@ -71,6 +71,7 @@ fn bind_part(expr: &Expr, schema: &Schema, clocked: bool, of_clock: bool) -> Res
         plan,
         ordered: binder.ordered,
         unsaid: binder.unsaid,
+        daily: false,
     })
 }
 

@@ -6,8 +6,10 @@ use crate::types::{promote, type_name};
 
 fn type_of(name: &str) -> DataType {
     use DataType::*;
-    let simple =
-        [Null, Boolean, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, Float16, Float32, Float64, Utf8View];
+    let simple = [
+        Null, Boolean, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, Float16, Float32, Float64, Utf8View,
+        BinaryView,
+    ];
     if let Some(found) = simple.into_iter().find(|data_type| type_name(data_type) == name) {
         return found;
     }
