@@ -44,6 +44,8 @@ impl Both {
 pub struct Expressions<'a> {
     /// Names and kinds.
     pub columns: &'a [(String, Kind)],
+    /// Whether neighbours of rows are looked at.
+    pub far: bool,
 }
 
 impl Expressions<'_> {
@@ -64,7 +66,8 @@ impl Expressions<'_> {
         let known: Vec<&String> =
             self.columns.iter().filter(|column| column.1 == kind).map(|column| &column.0).collect();
         if !known.is_empty() && (kind == Kind::Time || !tape.chance(90)) {
-            return Both::column(tape.choose(&known).as_str());
+            let column = Both::column(tape.choose(&known).as_str());
+            return if self.far && tape.chance(110) { neighbour(tape, column) } else { column };
         }
         literal(tape, kind)
     }
@@ -190,6 +193,11 @@ impl Expressions<'_> {
     }
 }
 
+fn neighbour(tape: &mut Tape, of: Both) -> Both {
+    let by = *tape.choose(&[1, -1, 2, -3, 5]);
+    Both::call(Function::Shift { by }, vec![of], |mut args| ModelExpr::Shift(Box::new(args.remove(0)), by))
+}
+
 fn literal(tape: &mut Tape, kind: Kind) -> Both {
     match kind {
         Kind::Int => {
@@ -229,6 +237,7 @@ pub fn as_formula(expr: &Expr) -> String {
         Expr::Call { function, args } => {
             let args: Vec<String> = args.iter().map(as_formula).collect();
             let sign = match function {
+                Function::Shift { by } => return format!("{}_[i{:+}]", args[0], -by),
                 Function::Negate => return format!("-({})", args[0]),
                 Function::Not => return format!("!({})", args[0]),
                 Function::Abs => return format!("abs({})", args[0]),

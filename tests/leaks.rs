@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use engine::failpoints::{Fail, arm_start};
+use engine::ops::How;
 use engine::sources::{Apply, InputTable};
 use engine::testing::{Tape, Watch, explore, table_of};
 use engine::{OnError, Table, counters::storage};
@@ -182,7 +183,8 @@ fn tables_of_errors_come_and_go() {
         let narrow = Expr::column("v").cast(arrow_schema::DataType::Int8, true).expect("a small tree").alias("n");
         let on_error = if round % 2 == 0 { OnError::Null } else { OnError::Drop };
         let [left, _] = bed.tables();
-        let made = engine::ops::columns("with_columns", left, &[narrow], true, on_error).expect("it starts");
+        let made =
+            engine::ops::columns("with_columns", left, &[narrow], How { on_error, ..How::STORED }).expect("it starts");
         let told = made.errors().expect("there are errors");
         if round % 50 == 0 {
             bed.step(&mut tape);

@@ -3,12 +3,12 @@
 
 use std::collections::HashMap;
 
-use engine::ops::Select;
-use engine::testing::{any_table, run_drawn_law};
-use engine::{Table, attach};
-use formula::{Expr, Formula, Names, Purpose};
+use engine::ops::{Concat, How, Kept, Project, columns as computed, filtered};
+use engine::testing::{Found, any_table, run_drawn_law};
+use engine::{OnError, Table, attach};
+use formula::{Expr, Formula, Function, Names, Purpose};
 use model::Compare;
-use model::ops::{Derived, select};
+use model::ops::{Derived, filter, select};
 
 use crate::expressions::{Both, Expressions, Kind, as_formula};
 use crate::oracle::{judge, to_model};
@@ -37,8 +37,22 @@ fn read(at: usize, both: &Both, table: &Table) -> Expr {
 
 #[test]
 fn expressions_equal_the_model() {
+    law_of(false, Kept::Stored);
+}
+
+#[test]
+fn expressions_of_neighbours_equal_the_model() {
+    law_of(true, Kept::Stored);
+}
+
+#[test]
+fn expressions_computed_on_read_equal_the_model() {
+    law_of(true, Kept::OnRead);
+}
+
+fn law_of(far: bool, kept: Kept) {
     let columns = columns();
-    let expressions = Expressions { columns: &columns };
+    let expressions = Expressions { columns: &columns, far };
     run_drawn_law(
         &[any_table().steps(3)],
         400,
@@ -46,7 +60,7 @@ fn expressions_equal_the_model() {
         |made: &[Both; 4], tables: &[Table]| {
             // Evaluated as it is read from a formula, which is the tree that was drawn.
             let named: Vec<_> = made.iter().enumerate().map(|(at, both)| read(at, both, &tables[0])).collect();
-            attach(&Select::only(&tables[0], &named)?, tables)
+            computed("select", &tables[0], &named, How { kept, all: false, ..How::STORED })
         },
         |made, inputs, found| {
             let named: Vec<_> = made
@@ -58,6 +72,58 @@ fn expressions_equal_the_model() {
             let texts: Vec<String> = made.iter().map(|both| format!("{:?}", both.model)).collect();
             judge(Ok(wanted), found, &Compare::ByPosition)
                 .map_err(|text| format!("{text}\n  of {}", texts.join("\n     ")))
+        },
+    );
+}
+
+/// What is true, what is false and what is null are together all rows, whatever happened to them.
+#[test]
+fn a_predicate_parts_its_table_in_three() {
+    let columns = columns();
+    let expressions = Expressions { columns: &columns, far: true };
+    run_drawn_law(
+        &[any_table().steps(4)],
+        300,
+        |tape| expressions.draw(tape, Kind::Bool, 3),
+        |made: &Both, tables: &[Table]| {
+            let call = |function| Expr::call(function, vec![made.engine.clone()]);
+            let predicates = [made.engine.clone(), call(Function::Not)?, call(Function::IsNull)?];
+            let parts: Result<Vec<Table>, _> = predicates
+                .iter()
+                .map(|one| filtered("where", &tables[0], std::slice::from_ref(one), &[], OnError::Fail))
+                .collect();
+            let parts = parts?;
+            attach(&Concat::new(&parts)?, &parts)
+        },
+        |_, inputs, found| {
+            let Found::Rows(rows) = found else { return Err("it has failed".to_owned()) };
+            let sorted = |rows: &engine::testing::Plain| {
+                let mut cells: Vec<String> = rows.rows.iter().map(|(_, row)| format!("{row:?}")).collect();
+                cells.sort();
+                cells
+            };
+            if sorted(rows) == sorted(&inputs[0]) { Ok(()) } else { Err(format!("{rows}\n  are not {}", inputs[0])) }
+        },
+    );
+}
+
+/// A filter keeps what the same expression, as a column, says is true.
+#[test]
+fn a_filter_is_the_column_that_says_so() {
+    let columns = columns();
+    let expressions = Expressions { columns: &columns, far: true };
+    run_drawn_law(
+        &[any_table().steps(4)],
+        300,
+        |tape| expressions.draw(tape, Kind::Bool, 3),
+        |made: &Both, tables: &[Table]| {
+            let told = computed("update", &tables[0], &[made.engine.clone().alias("told")], How::STORED)?;
+            let kept = filtered("where", &told, &[Expr::column("told")], &[], OnError::Fail)?;
+            attach(&Project::drop(&kept, &["told".to_owned()])?, std::slice::from_ref(&kept))
+        },
+        |made, inputs, found| {
+            let wanted = filter(&to_model(&inputs[0]), std::slice::from_ref(&made.model));
+            judge(Ok(wanted), found, &Compare::ByPosition)
         },
     );
 }

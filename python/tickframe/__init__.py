@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from tickframe import _native, agg, errors
 from tickframe._native import RowSet
 from tickframe.config import Config
+from tickframe.control import Barrier, Filter, Selectable
 from tickframe.dtypes import (
     Array,
     Binary,
@@ -113,6 +114,7 @@ if not _TYPE_CHECKING:
 __all__ = [
     "AppendTable",
     "Array",
+    "Barrier",
     "Binary",
     "BlinkTable",
     "Boolean",
@@ -125,6 +127,7 @@ __all__ = [
     "Dictionary",
     "Duration",
     "Expr",
+    "Filter",
     "FixedBinary",
     "Float16",
     "Float32",
@@ -144,6 +147,7 @@ __all__ = [
     "Object",
     "RowSet",
     "Schema",
+    "Selectable",
     "String",
     "Struct",
     "Subscription",

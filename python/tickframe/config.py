@@ -32,6 +32,16 @@ _DEFAULTS: dict[str, Any] = {
     "threads": -1,
     "init_threads": -1,
     "autostart": True,
+    "stateless_select": False,
+    "stateless_filters": False,
+    "serial_implicit_barriers": None,
+}
+_PROPERTIES = {
+    "PeriodicUpdateGraph.updateThreads": "threads",
+    "OperationInitializationThreadPool.threads": "init_threads",
+    "QueryTable.statelessSelectByDefault": "stateless_select",
+    "QueryTable.statelessFiltersByDefault": "stateless_filters",
+    "QueryTable.serialSelectImplicitBarriers": "serial_implicit_barriers",
 }
 _chosen: ContextVar[dict[str, Any]] = ContextVar("tickframe.config")
 
@@ -47,7 +57,7 @@ def setting(name: str, given: Any = None) -> Any:
     text = os.environ.get(f"TICKFRAME_{name.upper()}")
     if text is None:
         return default
-    if isinstance(default, bool):
+    if default is None or isinstance(default, bool):
         return text.strip().lower() not in {"0", "false", "no", "off"}
     try:
         return type(default)(text)
@@ -67,14 +77,27 @@ class Config:
         threads: threads for updates of a graph made in the block; -1 is all cores.
         init_threads: threads for initialisation of a graph made in the block; -1 is all cores.
         autostart: whether the default graph starts itself at its first live source.
+        stateless_select: whether Python functions in new columns keep no state unless they say so; default False.
+        stateless_filters: the same for filters; default False.
+        serial_implicit_barriers: whether serial columns are barriers to each other; by default they are unless
+            `stateless_select` is set.
+
+    The settings of threads and order may also be called by their properties:
+
+    >>> import tickframe as tf
+    >>> config = tf.Config(**{"QueryTable.statelessSelectByDefault": True, "PeriodicUpdateGraph.updateThreads": 2})
     """
 
     NAMES: ClassVar[tuple[str, ...]] = tuple(_DEFAULTS)
 
     def __init__(self, **settings: Any) -> None:
+        named = {_PROPERTIES.get(name, name): value for name, value in settings.items()}
+        if len(named) < len(settings):
+            raise TypeError("a setting is given twice: by its property and by its short name")
+        settings = named
         unknown = [name for name in settings if name not in _DEFAULTS]
         if unknown:
-            raise TypeError(f"no setting {unknown[0]!r}; the settings are {', '.join(_DEFAULTS)}")
+            raise TypeError(f"no setting {unknown[0]!r}; the settings are {', '.join([*_DEFAULTS, *_PROPERTIES])}")
         self._settings = settings
         self._tokens: list[Any] = []
 

@@ -21,6 +21,8 @@ from tickframe.dtypes import dtype as as_dtype
 if TYPE_CHECKING:
     import datetime as _dt
 
+    from tickframe.nested import BinaryNamespace, ListNamespace, StructNamespace
+
 __all__ = [
     "Expr",
     "IntoExpr",
@@ -205,8 +207,22 @@ class Expr:
         return self._call("ne_missing", other)
 
     def is_in(self, values: Iterable[object] | Expr, *, nulls_equal: bool = False) -> Expr:
-        """Whether the value is one of `values`; null is in nothing, unless `nulls_equal`."""
-        operand = values if isinstance(values, Expr) else list(values)
+        """Whether the value is one of `values`; null is in nothing, unless `nulls_equal`.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"x": [1, 2, None]})
+        >>> t.with_columns(y=tf.col("x").is_in([2, 3])).to_dict()["y"]
+        [False, True, None]
+
+        Args:
+            values: a list, set, Series, column or array, as it is now.
+            nulls_equal: whether null is in a list that has null, and in no other.
+        """
+        operand: object = values
+        if not isinstance(values, Expr):
+            # The engine's own, polars' and pandas', pyarrow's and NumPy's word for it.
+            given = next((name for name in ("to_list", "to_pylist", "tolist") if hasattr(values, name)), None)
+            operand = list(values) if given is None else getattr(values, given)()
         return self._call("is_in", operand, nulls_equal=nulls_equal)
 
     def is_between(self, lower: object, upper: object, closed: Text = "both") -> Expr:
@@ -247,9 +263,36 @@ class Expr:
         """`value` where there is NaN; None makes it null."""
         return self._call("fill_nan", value)
 
-    def shift(self, n: int = 1) -> Expr:
-        """The value `n` rows earlier, later if negative; null where there is no such row."""
-        return self._call("shift", by=n)
+    def shift(self, n: int = 1, *, fill_value: object = None) -> Expr:
+        """The value `n` rows earlier, later if negative; `fill_value` where there is no such row.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"x": [1, None, 3]})
+        >>> t.select(tf.col("x").shift().alias("a"), tf.col("x").shift(-1, fill_value=0).alias("b")).to_dict()
+        {'a': [None, 1, None], 'b': [None, 3, 0]}
+        """
+        shifted = self._call("shift", by=n)
+        if fill_value is None:
+            return shifted
+        return when(lit(True)._call("shift", by=n)).then(shifted).otherwise(lit(fill_value))
+
+    def diff(self, n: int = 1) -> Expr:
+        """The value less the one `n` rows earlier; null where there is no such row.
+
+        >>> import tickframe as tf
+        >>> tf.table({"x": [1, 4, 9]}).select(tf.col("x").diff()).to_dict()
+        {'x': [None, 3, 5]}
+        """
+        return self - self.shift(n)
+
+    def get(self, index: object) -> Expr:
+        """The cell of this column at a position of the table; null outside it. For static and blink tables.
+
+        >>> import tickframe as tf
+        >>> tf.table({"x": [10, 20], "at": [1, 5]}).with_columns(y=tf.col("x").get(tf.col("at"))).to_dict()
+        {'x': [10, 20], 'at': [1, 5], 'y': [20, None]}
+        """
+        return self._call("get", index)
 
     # Types and names --------------------------------------------------------------------------------------
 
@@ -439,6 +482,27 @@ class Expr:
         return self._native.columns()
 
     @property
+    def list(self) -> ListNamespace:
+        """Functions of lists."""
+        from tickframe.nested import ListNamespace
+
+        return ListNamespace(self)
+
+    @property
+    def struct(self) -> StructNamespace:
+        """Functions of structs."""
+        from tickframe.nested import StructNamespace
+
+        return StructNamespace(self)
+
+    @property
+    def bin(self) -> BinaryNamespace:
+        """Functions of bytes."""
+        from tickframe.nested import BinaryNamespace
+
+        return BinaryNamespace(self)
+
+    @property
     def str(self) -> StringNamespace:
         """Functions of strings."""
         return StringNamespace(self)
@@ -572,6 +636,14 @@ class StringNamespace(_Namespace):
     def count_matches(self, pattern: object, *, literal: bool = False) -> Expr:
         """How often a regular expression matches, or `pattern` itself stands there if `literal`."""
         return self._call("count_matches", pattern, literal=literal)
+
+    def split(self, by: object) -> Expr:
+        """The parts between occurrences of `by`, as a list; an empty one splits into characters."""
+        return self._call("split", by)
+
+    def extract_all(self, pattern: object) -> Expr:
+        """All matches of a regular expression, as a list."""
+        return self._call("extract_all", pattern)
 
     def extract(self, pattern: object, group_index: int = 1) -> Expr:
         """What a group of the first match holds, 0 for all of it; null without a match."""

@@ -14,9 +14,9 @@ expression of one anywhere else.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tickframe import _native
+from tickframe import _native, control
 from tickframe.errors import FormulaError
 from tickframe.expr import Expr, flatten, into_expr
 from tickframe.udfs import recognised
@@ -80,22 +80,43 @@ def over(item: Expr, table: _native.Table, operation: str) -> _native.Expr:
     return item._over(table, operation) if isinstance(item, Formula) else item._native
 
 
-def where(table: _native.Table, filters: Iterable[object], frame: FrameType, on_error: str) -> _native.Table:
+def where(
+    table: _native.Table,
+    filters: Iterable[object],
+    frame: FrameType,
+    operation: str = "where",
+    on_error: str = "fail",
+) -> _native.Table:
     """`Table.where`, whose strings are formulas."""
+    plain, controls = control.taken(flatten(filters), control.Filter, operation)
     made = []
-    for item in flatten(filters):
-        predicate = Formula(item, frame, "where", filter=True) if isinstance(item, str) else into_expr(item)
-        made.append(over(predicate, table, "where"))
-    return _native.where_("where", table, made, on_error) if made else table
+    for item in plain:
+        predicate = Formula(item, frame, operation, filter=True) if isinstance(item, str) else into_expr(item)
+        made.append(over(predicate, table, operation))
+    if not made:
+        return table
+    return _native.filter(operation, table, made, control.turns(made, controls, filters=True), on_error)
 
 
 def update(
-    table: _native.Table, formulas: Iterable[object], frame: FrameType, operation: str, on_error: str
+    table: _native.Table,
+    formulas: Iterable[object],
+    frame: FrameType,
+    operation: str,
+    kept: str = "stored",
+    on_error: str = "fail",
 ) -> tuple[_native.Table, list[str]]:
     """`Table.update`: each formula sees the columns of the table and those to its left. Gives the new names too."""
-    batch: dict[str, _native.Expr] = {}
+    batch: dict[str, tuple[_native.Expr, Any]] = {}
     names: list[str] = []
-    for item in flatten(formulas):
+    plain, controls = control.taken(flatten(formulas), control.Selectable, operation)
+
+    def computed() -> _native.Table:
+        made = [expression for expression, _ in batch.values()]
+        turns = control.turns(made, [told for _, told in batch.values()], filters=False)
+        return _native.columns(operation, table, made, turns, kept, True, on_error)
+
+    for item, told in zip(plain, controls, strict=True):
         if isinstance(item, str):
             made: Expr = Formula(item, frame, operation)
         else:
@@ -109,7 +130,7 @@ def update(
                 raise error
             name, reads = given, made._parsed.names()
         if name in batch or not batch.keys().isdisjoint(reads):
-            table, batch = _native.with_columns(table, list(batch.values()), on_error, operation), {}
-        batch[name] = over(made, table, operation)
+            table, batch = computed(), {}
+        batch[name] = (over(made, table, operation), told)
         names.append(name)
-    return (_native.with_columns(table, list(batch.values()), on_error, operation) if batch else table), names
+    return (computed() if batch else table), names

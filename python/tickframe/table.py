@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from tickframe import _native
+from tickframe import control as _control
 from tickframe import formulas as _formulas
 from tickframe.agg import pair
 from tickframe.display import as_html, as_text, figures
@@ -30,9 +31,12 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from tickframe.control import Filter, Selectable
+
 __all__ = [
     "Column",
     "GroupBy",
+    "Plan",
     "Table",
     "concat",
     "empty_table",
@@ -203,6 +207,19 @@ class Table:
         show(self._native, 0)
         return "\n".join(lines)
 
+    @property
+    def plan(self) -> Plan:
+        """What was asked for, down to the sources; plans are compared by ``==``.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"X": [1, 2]})
+        >>> t.update("Y = X * 2").plan == t.update((tf.col("X") * 2).alias("Y")).plan
+        True
+        >>> t.update("Y = X * 2").plan == t.update("Y = X * 3").plan
+        False
+        """
+        return Plan(self._native)
+
     # Taking it out ----------------------------------------------------------------------------------------
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -263,7 +280,10 @@ class Table:
     # Rows -------------------------------------------------------------------------------------------------
 
     def filter(
-        self, *predicates: IntoExpr | Iterable[IntoExpr], on_error: OnError = "fail", **equals: object
+        self,
+        *predicates: IntoExpr | Filter | Iterable[IntoExpr | Filter],
+        on_error: OnError = "fail",
+        **equals: object,
     ) -> Table:
         """The rows for which every predicate is true; null counts as false.
 
@@ -277,11 +297,15 @@ class Table:
             ColumnNotFoundError: an unknown column.
             TypeMismatchError: a predicate that is not Boolean.
         """
-        made = self._expressions("filter", predicates, {})
+        plain, controls = _control.taken(flatten(predicates), _control.Filter, "filter")
+        made = self._expressions("filter", plain, {})
         made.extend((col(name) == value)._native for name, value in equals.items())
-        return Table(_native.where_("filter", self._native, made, on_error)) if made else self
+        turns = _control.turns(made, controls, filters=True)
+        return Table(_native.filter("filter", self._native, made, turns, on_error)) if made else self
 
-    def where(self, *filters: IntoExpr | Iterable[IntoExpr], on_error: OnError = "fail") -> Table:
+    def where(
+        self, *filters: IntoExpr | Filter | Iterable[IntoExpr | Filter], on_error: OnError = "fail"
+    ) -> Table:
         """The rows for which every filter is true; a string is a formula, in which a lone ``=`` is equality.
 
         >>> import tickframe as tf
@@ -297,7 +321,7 @@ class Table:
             ColumnNotFoundError: a name that is neither column nor variable.
             TypeMismatchError: a filter that is not Boolean.
         """
-        return Table(_formulas.where(self._native, filters, sys._getframe(1), on_error))
+        return Table(_formulas.where(self._native, filters, sys._getframe(1), "where", on_error))
 
     def head(self, n: int = 5) -> Table:
         """The first `n` rows."""
@@ -353,7 +377,10 @@ class Table:
     # Columns ----------------------------------------------------------------------------------------------
 
     def select(
-        self, *exprs: IntoExpr | Iterable[IntoExpr], on_error: OnError = "fail", **named: IntoExpr
+        self,
+        *exprs: IntoExpr | Selectable | Iterable[IntoExpr | Selectable],
+        on_error: OnError = "fail",
+        **named: IntoExpr,
     ) -> Table:
         """Only these columns: names, expressions, or ``name=expression``. Passed columns are shared.
 
@@ -368,10 +395,13 @@ class Table:
             ColumnNotFoundError: an unknown column.
             DuplicateError: a name made twice.
         """
-        return Table(_native.select(self._native, self._expressions("select", exprs, named), on_error))
+        return self._columns("select", exprs, named, after=False, on_error=on_error)
 
     def with_columns(
-        self, *exprs: IntoExpr | Iterable[IntoExpr], on_error: OnError = "fail", **named: IntoExpr
+        self,
+        *exprs: IntoExpr | Selectable | Iterable[IntoExpr | Selectable],
+        on_error: OnError = "fail",
+        **named: IntoExpr,
     ) -> Table:
         """All columns, replaced by or followed by these; each expression sees the columns of this table.
 
@@ -384,9 +414,11 @@ class Table:
         >>> tf.table({"x": [1, 2]}).with_columns(y=tf.col("x") / 2).to_dicts()
         [{'x': 1, 'y': 0.5}, {'x': 2, 'y': 1.0}]
         """
-        return Table(_native.with_columns(self._native, self._expressions("with_columns", exprs, named), on_error))
+        return self._columns("with_columns", exprs, named, after=True, on_error=on_error)
 
-    def update(self, *formulas: IntoExpr | Iterable[IntoExpr], on_error: OnError = "fail") -> Table:
+    def update(
+        self, *formulas: IntoExpr | Selectable | Iterable[IntoExpr | Selectable], on_error: OnError = "fail"
+    ) -> Table:
         """All columns, replaced by or followed by new ones; each formula sees those to its left as well.
 
         >>> import tickframe as tf
@@ -401,16 +433,65 @@ class Table:
             FormulaError: a text that is no formula; the message shows the place.
             ColumnNotFoundError: a name that is neither column nor variable.
         """
-        return Table(_formulas.update(self._native, formulas, sys._getframe(1), "update", on_error)[0])
+        return Table(_formulas.update(self._native, formulas, sys._getframe(1), "update", "stored", on_error)[0])
 
-    def update_view(self, *formulas: IntoExpr | Iterable[IntoExpr], on_error: OnError = "fail") -> Table:
-        """As `update`, with the same values; those are stored too."""
-        return Table(_formulas.update(self._native, formulas, sys._getframe(1), "update_view", on_error)[0])
+    def update_view(self, *formulas: IntoExpr | Selectable | Iterable[IntoExpr], on_error: OnError = "fail") -> Table:
+        """As `update`, but nothing is stored: the new columns are computed each time they are read.
 
-    def view(self, *formulas: IntoExpr | Iterable[IntoExpr], on_error: OnError = "fail") -> Table:
-        """Only these columns; each formula sees the columns of this table and those to its left."""
-        made, names = _formulas.update(self._native, formulas, sys._getframe(1), "view", on_error)
+        >>> import tickframe as tf
+        >>> tf.table({"X": [1, 2]}).update_view("Y = X * 2").to_dict()
+        {'X': [1, 2], 'Y': [2, 4]}
+
+        Args:
+            *formulas: texts or expressions.
+            on_error: as in `select`; columns whose failures are passed over are stored.
+
+        Raises:
+            InvalidOperationError: ``now()`` and ``today()``, of which two reads would differ; serial columns and
+                barriers. `update` takes them.
+        """
+        frame = sys._getframe(1)
+        return Table(_formulas.update(self._native, formulas, frame, "update_view", "on read", on_error)[0])
+
+    def view(self, *formulas: IntoExpr | Selectable | Iterable[IntoExpr], on_error: OnError = "fail") -> Table:
+        """Only these columns, computed when they are read; each formula sees those of this table and to its left.
+
+        Raises:
+            InvalidOperationError: as for `update_view`.
+        """
+        made, names = _formulas.update(self._native, formulas, sys._getframe(1), "view", "on read", on_error)
         return Table(_native.choose(made, names))
+
+    def lazy_update(self, *formulas: IntoExpr | Iterable[IntoExpr]) -> Table:
+        """As `update_view`, but what was computed is kept: a formula is computed once for each distinct input.
+
+        >>> import tickframe as tf
+        >>> calls = []
+        >>> def slow(x: int) -> int:
+        ...     calls.append(x)
+        ...     return x * x
+        >>> t = tf.table({"X": [3, 4, 3, 3]}).lazy_update("Y = slow(X)")
+        >>> t.to_dict()["Y"], t.to_dict()["Y"], sorted(calls)
+        ([9, 16, 9, 9], [9, 16, 9, 9], [3, 4])
+
+        Raises:
+            InvalidOperationError: neighbours, positions and the clock, which the columns of a row do not tell.
+        """
+        return Table(_formulas.update(self._native, formulas, sys._getframe(1), "lazy_update", "once per input")[0])
+
+    def _columns(
+        self,
+        operation: str,
+        exprs: Iterable[object],
+        named: Mapping[str, object],
+        *,
+        after: bool,
+        on_error: OnError,
+    ) -> Table:
+        plain, controls = _control.taken(flatten(exprs), _control.Selectable, operation)
+        made = self._expressions(operation, plain, named)
+        turns = _control.turns(made, controls, filters=False)
+        return Table(_native.columns(operation, self._native, made, turns, "stored", after, on_error))
 
     def _expressions(self, operation: str, items: Iterable[object], named: Mapping[str, object]) -> list[_native.Expr]:
         made = [_formulas.over(into_expr(item), self._native, operation) for item in flatten(items)]
@@ -614,6 +695,25 @@ class _Views:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self._native.stream(requested_schema, views=requested_schema is None)
+
+
+class Plan:
+    """What a table was asked to be. Two are equal if they ask the same of the same sources."""
+
+    __slots__ = ("_print", "_text")
+
+    def __init__(self, native: _native.Table) -> None:
+        self._print = native.print
+        self._text = native.label
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Plan) and self._print == other._print
+
+    def __hash__(self) -> int:
+        return hash(self._print)
+
+    def __repr__(self) -> str:
+        return f"<Plan {self._text}>"
 
 
 class GroupBy:

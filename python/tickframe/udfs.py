@@ -24,17 +24,20 @@ import weakref
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from tickframe import _native
-from tickframe.dtypes import DataType, DataTypeLike, from_spec
+from tickframe.dtypes import DataTypeLike, from_spec
 from tickframe.dtypes import dtype as as_dtype
 from tickframe.errors import UdfError
 from tickframe.expr import Expr, IntoExpr, into_expr
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from concurrent.futures import Executor
 
 __all__ = ["Udf", "udf"]
 
 Specs: TypeAlias = "list[tuple[Any, ...]]"
+Pool: TypeAlias = "Literal['processes'] | Executor | None"
+On: TypeAlias = Literal["arrow", "numpy", "polars"]
 Body: TypeAlias = "Callable[[list[_native.Column], int], tuple[Any, Any]]"
 
 
@@ -45,13 +48,16 @@ class Udf:
         self,
         fn: Callable[..., Any],
         returns: DataTypeLike | None,
-        on: Literal["arrow", "numpy"],
+        on: On,
         *,
         scalar: bool,
-        stateful: bool,
+        stateful: bool | None,
+        executor: Pool = None,
     ) -> None:
-        if on not in {"arrow", "numpy"}:
-            raise ValueError(f'udf: on must be "arrow" or "numpy", not {on!r}')
+        if on not in {"arrow", "numpy", "polars"}:
+            raise ValueError(f'udf: on must be "arrow", "numpy" or "polars", not {on!r}')
+        if executor is not None and (not scalar or stateful is not False):
+            raise ValueError("udf: an executor is for functions that are scalar=True and stateful=False")
         functools.update_wrapper(self, fn)
         self._name = getattr(fn, "__name__", type(fn).__name__)
         body: Body
@@ -60,16 +66,18 @@ class Udf:
             returns = hints.get("return") if returns is None else returns
             if returns is None:
                 raise TypeError(f"udf: {self._name} does not say what it returns: give returns= or a type hint")
-            body = functools.partial(_scalar, fn, self._name, _takes_none(fn, hints))
+            takes_none = _takes_none(fn, hints)
+            if executor is None:
+                body = functools.partial(_scalar, fn, self._name, takes_none)
+            else:
+                body = functools.partial(_pooled, *_importable(fn, self._name), executor, takes_none)
         else:
-            body = functools.partial(_arrow if on == "arrow" else _numpy, fn, self._name)
+            body = functools.partial(_BODIES[on], fn, self._name)
         kind: Any
         if returns is not None:
             kind = as_dtype(_unwrapped(returns))._spec
-        elif on == "numpy" and not scalar:
-            kind = functools.partial(_asked, fn, self._name)
         else:
-            raise TypeError(f"udf: {self._name} does not say what it returns: give returns=")
+            kind = _once(functools.partial(_ASKED[on], fn, self._name))
         self._native = _native.Udf(self._name, body, kind, stateful)
 
     def __call__(self, *columns: IntoExpr) -> Expr:
@@ -90,37 +98,44 @@ def udf(fn: Callable[..., Any], /) -> Udf: ...
 def udf(
     *,
     returns: DataTypeLike | None = None,
-    on: Literal["arrow", "numpy"] = "arrow",
+    on: On = "arrow",
     scalar: bool = False,
-    stateful: bool = True,
+    stateful: bool | None = None,
+    executor: Pool = None,
 ) -> Callable[[Callable[..., Any]], Udf]: ...
 def udf(
     fn: Callable[..., Any] | None = None,
     /,
     *,
     returns: DataTypeLike | None = None,
-    on: Literal["arrow", "numpy"] = "arrow",
+    on: On = "arrow",
     scalar: bool = False,
-    stateful: bool = True,
+    stateful: bool | None = None,
+    executor: Pool = None,
 ) -> Udf | Callable[[Callable[..., Any]], Udf]:
     """A Python function as a function of columns.
 
     Args:
         fn: the function; without it, `udf` is a decorator with arguments.
-        returns: the type of its result; a scalar function may say it by a type hint, a NumPy one need not.
-        on: what a vectorised function gets, pyarrow or NumPy arrays, one call a chunk. They are the engine's own
-            memory, to be read only. NumPy arrays hold NaN (or, for other than floats, anything) where a row is
+        returns: the type of its result. A scalar function may say it by a type hint; a vectorised one that does not is
+            called once with no rows, to see.
+        on: what a vectorised function gets: pyarrow arrays, NumPy arrays or polars Series, one call a chunk. They are
+            the engine's own memory, to be read only. NumPy arrays hold NaN (or, for other than floats, anything) where a row is
             null, and such a row is null in the result.
         scalar: called once a row; a null argument skips the call and gives null unless its hint is Optional.
         stateful: whether it keeps state or depends on the order of rows. Then its chunks come one after the
-            other, in order, and it is called for each place where it stands; else in any order, on any thread.
+            other, in order, and it is called for each place where it stands; else in any order, on any thread. Left
+            open, the settings ``stateless_select`` and ``stateless_filters`` decide; by default it is.
+        executor: for a slow function of rows: ``"processes"``, or a `concurrent.futures.Executor`, over whose workers
+            the rows of a chunk are spread. The function must be importable, as for `multiprocessing`.
 
     Raises:
         TypeError: a function whose result's type is not known.
+        ValueError: an executor for a function that is not scalar, or keeps state.
     """
     if fn is not None:
         return recognised(fn) or Udf(fn, returns, on, scalar=scalar, stateful=stateful)
-    return lambda given: Udf(given, returns, on, scalar=scalar, stateful=stateful)
+    return lambda given: Udf(given, returns, on, scalar=scalar, stateful=stateful, executor=executor)
 
 
 _KNOWN: weakref.WeakKeyDictionary[Any, Udf] = weakref.WeakKeyDictionary()
@@ -129,20 +144,54 @@ _UFUNCS: dict[Any, Udf] = {}
 
 
 def recognised(value: object) -> Udf | None:
-    """What a variable of the caller is as a function of columns, if it is one: a ufunc, or a function with hints."""
+    """What a variable of the caller is as a function of columns, if it is one.
+
+    Ufuncs and numba's ``@vectorize`` and ``@njit``, functions of `pyarrow.compute`, functions with hints: of a polars
+    Series, or of one row.
+    """
     if isinstance(value, Udf):
         return value
-    if type(value).__name__ in {"ufunc", "DUFunc"}:
+    kind = type(value).__name__
+    if kind in {"ufunc", "DUFunc", "CPUDispatcher"}:
         known = _UFUNCS.get(value)
         if known is None:
-            known = _UFUNCS[value] = Udf(typing.cast("Any", value), None, "numpy", scalar=False, stateful=False)
+            called: Any = _vectorised(value) if kind == "CPUDispatcher" else value
+            known = _UFUNCS[value] = Udf(called, None, "numpy", scalar=False, stateful=False)
         return known
-    if not isinstance(value, types.FunctionType) or _hints(value).get("return") is None:
+    if not isinstance(value, types.FunctionType):
         return None
     known = _KNOWN.get(value)
     if known is None:
-        known = _KNOWN[value] = Udf(value, None, "arrow", scalar=True, stateful=True)
+        known = _function(value)
+        if known is not None:
+            _KNOWN[value] = known
     return known
+
+
+def _function(value: types.FunctionType) -> Udf | None:
+    if hasattr(value, "__arrow_compute_function__"):
+        return Udf(value, None, "arrow", scalar=False, stateful=False)
+    hints = _hints(value)
+    written = {**value.__annotations__, **hints}
+    if any(_is_series(hint) for name, hint in written.items() if name != "return"):
+        return Udf(value, None, "polars", scalar=False, stateful=None)
+    return None if hints.get("return") is None else Udf(value, None, "arrow", scalar=True, stateful=None)
+
+
+def _is_series(hint: object) -> bool:
+    # A hint that is only a text names what a function's own scope imported.
+    if isinstance(hint, str):
+        return hint in {"pl.Series", "polars.Series"}
+    return getattr(hint, "__name__", "") == "Series" and getattr(hint, "__module__", "").startswith("polars")
+
+
+def _vectorised(function: Any) -> Any:
+    """A function that numba compiled for one row, compiled for a chunk."""
+    import numba  # type: ignore[import-not-found, unused-ignore]
+
+    compiled: Any = numba.vectorize(function.py_func)
+    compiled.__name__ = function.__name__
+    return compiled
 
 
 def _hints(fn: Callable[..., Any]) -> dict[str, Any]:
@@ -203,6 +252,80 @@ def _scalar(
     return made, None
 
 
+def _importable(fn: Callable[..., Any], name: str) -> tuple[str, str]:
+    """Where a worker finds the function."""
+    module, path = getattr(fn, "__module__", None), getattr(fn, "__qualname__", "<")
+    if module is None or "<" in path:
+        raise TypeError(f"udf: {name} is for other processes and must be importable: define it at the top of a module")
+    return module, path
+
+
+_PIECES = 8
+"""Pieces of a chunk for each worker: a slow piece does not keep all others waiting."""
+
+
+@functools.cache
+def _processes() -> tuple[Executor, int]:
+    import atexit
+    import multiprocessing
+    import os
+    from concurrent.futures import ProcessPoolExecutor
+
+    workers = os.cpu_count() or 1
+    # A fork of a process with threads may hang, and an engine does not outlive it.
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
+    atexit.register(pool.shutdown, cancel_futures=True)
+    return pool, workers
+
+
+def _pooled(
+    module: str,
+    path: str,
+    executor: Literal["processes"] | Executor,
+    takes_none: list[bool],
+    columns: list[_native.Column],
+    rows: int,
+) -> tuple[Any, None]:
+    """Pieces of the rows, each in a loop of a worker."""
+    pool, workers = _processes() if executor == "processes" else (executor, getattr(executor, "_max_workers", 2))
+    lists = [column.to_list("truncate") for column in columns]
+    piece = max(1, -(-rows // (workers * _PIECES)))
+    starts = range(0, rows, piece)
+    waiting = [
+        pool.submit(_piece, module, path, takes_none, [cells[start : start + piece] for cells in lists])
+        for start in starts
+    ]
+    made: list[Any] = []
+    for start, task in zip(starts, waiting, strict=True):
+        values, why = task.result()
+        if why is not None:
+            at = start + len(values)
+            raise _failed(path, _shown(tuple(cells[at] for cells in lists)), why, at) from why
+        made.extend(values)
+    return made, None
+
+
+def _piece(
+    module: str, path: str, takes_none: list[bool], lists: list[list[Any]]
+) -> tuple[list[Any], Exception | None]:
+    """In a worker: the values up to the first call that raises, and what it raised."""
+    import importlib
+
+    found: Any = importlib.import_module(module)
+    for part in path.split("."):
+        found = getattr(found, part)
+    fn = getattr(found, "__wrapped__", found) if isinstance(found, Udf) else found
+    takes = [*takes_none, *[False] * len(lists)][: len(lists)]
+    made: list[Any] = []
+    try:
+        for row in zip(*lists, strict=True):
+            skipped = any(cell is None and not taken for cell, taken in zip(row, takes, strict=True))
+            made.append(None if skipped else fn(*row))
+    except Exception as why:  # noqa: BLE001 (told where the row is known)
+        return made, why
+    return made, None
+
+
 def _arrow(fn: Callable[..., Any], name: str, columns: list[_native.Column], rows: int) -> tuple[Any, None]:
     """pyarrow arrays in, anything that is a column out."""
     import pyarrow as pa
@@ -212,6 +335,19 @@ def _arrow(fn: Callable[..., Any], name: str, columns: list[_native.Column], row
     arrays = [pa.array(Column(column)) for column in columns]
     try:
         return fn(*arrays), None
+    except Exception as why:
+        raise _failed(name, f"{rows} rows", why) from why
+
+
+def _polars(fn: Callable[..., Any], name: str, columns: list[_native.Column], rows: int) -> tuple[Any, None]:
+    """polars Series in, anything that is a column out."""
+    import polars as pl
+
+    from tickframe.table import Column
+
+    series = [pl.Series(getattr(column, "name", ""), Column(column)) for column in columns]
+    try:
+        return fn(*series), None
     except Exception as why:
         raise _failed(name, f"{rows} rows", why) from why
 
@@ -235,37 +371,46 @@ def _numpy(fn: Callable[..., Any], name: str, columns: list[_native.Column], row
 
 def _array(column: _native.Column, np: Any) -> tuple[Any, Any]:
     """The cells as an array, and which are null."""
-    kind = from_spec(column.schema().specs()[0][1])
+    code = column.code or "object"
     missing = column.missing()
     nulls = None if missing is None else np.frombuffer(missing, dtype=bool)
-    code = _numpy_code(kind)
-    filled = nulls is not None and kind.is_float
-    raw: Any = None if code is None else column.raw() if filled else column.memory()
+    if code == "bool":
+        return np.frombuffer(column.flags(), dtype=bool), nulls
+    filled = nulls is not None and code.startswith("float")
+    raw: Any = None if code == "object" else column.raw() if filled else column.memory()
     if raw is None:
-        cells = column.to_list("truncate")
-        return np.array(cells, dtype=bool if repr(kind) == "Boolean" and nulls is None else object), nulls
+        return np.array(column.to_list("truncate"), dtype=object), nulls
     array = np.frombuffer(raw, dtype=code)
     if filled:
         array[nulls] = float("nan")
     return array, nulls
 
 
-def _numpy_code(kind: DataType) -> str | None:
-    name, *rest = kind._spec
-    if name == "timestamp":
-        return f"datetime64[{rest[0]}]"
-    if name == "duration":
-        return f"timedelta64[{rest[0]}]"
-    return str(name) if kind.is_integer or kind.is_float else None
+def _once(ask: Callable[[Specs], tuple[object, ...]]) -> Callable[[Specs], tuple[object, ...]]:
+    """Asked once for each list of types."""
+    known: dict[str, tuple[object, ...]] = {}
+
+    def answer(specs: Specs) -> tuple[object, ...]:
+        key = repr(specs)
+        if key not in known:
+            known[key] = ask(specs)
+        return known[key]
+
+    return answer
+
+
+def _empty(spec: tuple[Any, ...]) -> _native.Column:
+    """A column of this type without rows."""
+    from tickframe.table import table
+
+    return table({"a": []}, schema={"a": from_spec(spec)})._native.column("a")
 
 
 def _asked(fn: Callable[..., Any], name: str, specs: Specs) -> tuple[object, ...]:
     """The type that a NumPy function gives for these types, told by a call with no rows."""
     import numpy as np
 
-    kinds = [from_spec(spec) for spec in specs]
-    codes = [_numpy_code(kind) or ("bool" if repr(kind) == "Boolean" else "object") for kind in kinds]
-    result = np.asarray(fn(*(np.empty(0, dtype=code) for code in codes)))
+    result = np.asarray(fn(*(np.empty(0, dtype=_empty(spec).code or "object") for spec in specs)))
     kind = np.datetime_data(result.dtype)[0] if result.dtype.kind in "Mm" else None
     if result.dtype.kind == "M":
         return ("timestamp", kind, None)
@@ -274,3 +419,35 @@ def _asked(fn: Callable[..., Any], name: str, specs: Specs) -> tuple[object, ...
     if result.dtype.kind not in "iufb":
         raise TypeError(f"{name} gives {result.dtype}: say what it returns with returns=")
     return ("bool",) if result.dtype.kind == "b" else (result.dtype.name,)
+
+
+def _asked_arrow(fn: Callable[..., Any], name: str, specs: Specs) -> tuple[object, ...]:
+    """The type that a function of pyarrow arrays gives, told by a call with no rows."""
+    import pyarrow as pa
+
+    from tickframe.table import Column
+
+    result = fn(*(pa.array(Column(_empty(spec))) for spec in specs))
+    return _spec_of(result, name)
+
+
+def _asked_polars(fn: Callable[..., Any], name: str, specs: Specs) -> tuple[object, ...]:
+    """The type that a function of polars Series gives, told by a call with no rows."""
+    import polars as pl
+
+    from tickframe.table import Column
+
+    result = fn(*(pl.Series("", Column(_empty(spec))) for spec in specs))
+    return _spec_of(result, name)
+
+
+def _spec_of(result: Any, name: str) -> tuple[object, ...]:
+    from tickframe.table import table
+
+    if not hasattr(result, "__arrow_c_array__") and not hasattr(result, "__arrow_c_stream__"):
+        raise TypeError(f"{name} gives {type(result).__name__}, no column: say what it returns with returns=")
+    return table({"result": result}).schema["result"]._spec
+
+
+_BODIES: dict[str, Any] = {"arrow": _arrow, "numpy": _numpy, "polars": _polars}
+_ASKED: dict[str, Any] = {"arrow": _asked_arrow, "numpy": _asked, "polars": _asked_polars}

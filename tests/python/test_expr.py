@@ -122,3 +122,18 @@ def test_a_strict_cast_names_the_value():
     with pytest.raises(tf.errors.DataError, match="x"):
         t.select(col("s").cast(tf.Int64))
     assert t.select(col("s").cast(tf.Int64, strict=False)).to_dict() == {"s": [1, None]}
+
+
+def test_membership_in_what_holds_values() -> None:
+    import numpy as np
+    import pyarrow as pa
+
+    t = tf.table({"x": [1, 2, None], "k": [2, 3, 2]})
+    holders = [[2, 3], {2, 3}, range(2, 4), t["k"], np.array([2, 3]), pa.array([2, 3]), pa.chunked_array([[2], [3]])]
+    for holder in holders:
+        assert t.select(tf.col("x").is_in(holder).alias("y"))["y"].to_list() == [False, True, None], holder
+    pl = pytest.importorskip("polars")
+    assert len(t.filter(tf.col("x").is_in(pl.Series([2, None])))) == 1
+    assert len(t.filter(tf.col("x").is_in(pl.Series([2, None]), nulls_equal=True))) == 2
+    wanted = [1, 2]  # noqa: F841 (the formula reads it)
+    assert len(t.where("x in wanted")) == 2

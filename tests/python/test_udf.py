@@ -117,7 +117,8 @@ def test_calls_are_one_a_chunk_and_chunks_are_large() -> None:
     made = big.select((half + half).alias("y"), "x")
     assert made["y"].to_numpy().tolist() == np.arange(ROWS, dtype=float).tolist()
     assert sum(sizes) == ROWS
-    assert sorted(sizes)[1:] == [65536] * (len(sizes) - 1)
+    assert min(sizes) >= 65536
+    assert len(sizes) <= ROWS // 65536
 
 
 def test_a_stateful_function_sees_its_rows_in_order_once_for_each_place() -> None:
@@ -154,8 +155,8 @@ def test_a_failure_names_function_row_and_arguments_and_chains(t: tf.Table) -> N
         t.select(tf.udf(returns=tf.Int64, on="numpy")(short)("x").alias("y"))
     with pytest.raises((UdfError, TypeMismatchError), match="result"):
         t.select(tf.udf(returns=tf.Int64, on="numpy")(lambda x: x + 0.5)("x").alias("y"))
-    with pytest.raises(TypeError, match="returns="):
-        tf.udf(without_hints)
+    with pytest.raises(FormulaError, match="returns="):
+        t.select(tf.udf(lambda x: 1)("x").alias("y"))
     with pytest.raises(TypeError, match="a column at least"):
         bad()
 
@@ -190,3 +191,75 @@ def test_a_function_inside_a_step_may_not_run_another() -> None:
     cause = caught.value.__cause__
     assert cause is not None
     assert isinstance(cause.__cause__, InvalidOperationError)
+
+
+def third_power(x: int) -> int:
+    return x**3
+
+
+@tf.udf(scalar=True, stateful=False, executor="processes")
+def in_processes(x: int) -> int:
+    if x == 7:
+        raise ValueError("seven")
+    return x * x
+
+
+def test_functions_of_pyarrow_and_polars_are_recognised(t: tf.Table) -> None:
+    upper = pc.utf8_upper  # noqa: F841 (the formula calls it)
+    assert t.update("U = upper(s)")["U"].to_list() == ["A", None, "", "É"]
+    pl = pytest.importorskip("polars")
+
+    def ranked(x: pl.Series) -> pl.Series:
+        return x.fill_null(0) * 2
+
+    assert t.update("R = ranked(x)")["R"].to_list() == [2, 4, 0, 8]
+    # Asked with no rows what they return: a type that the arguments decide.
+    negative = tf.udf(lambda x: pc.negate(x))  # noqa: PLW0108 (a plain function of arrays)
+    assert t.select(negative("v").alias("n")).schema["n"] == tf.Float64
+
+
+def test_functions_of_numba_are_recognised(t: tf.Table) -> None:
+    numba = pytest.importorskip("numba")
+    cubed = numba.njit(third_power)  # noqa: F841
+    summed = numba.vectorize(lambda a, b: a + b)  # noqa: F841
+    assert t.update("C = cubed(x)", "P = summed(x, x)").select("C", "P").to_dict() == {
+        "C": [1, 8, None, 64],
+        "P": [2, 4, None, 8],
+    }
+
+
+def test_a_pool_spreads_rows_and_names_the_row_that_failed(t: tf.Table) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(2) as pool:
+        spread = tf.udf(scalar=True, stateful=False, executor=pool)(third_power)
+        big = tf.table({"x": list(range(1000))})
+        assert big.select(spread("x").alias("y"))["y"].to_list() == [x**3 for x in range(1000)]
+    with pytest.raises(UdfError, match=r"row 7: in_processes\(7\) raised ValueError: seven") as caught:
+        big.select(in_processes("x").alias("y"))
+    assert isinstance(caught.value.__cause__, ValueError)
+    assert t.select(in_processes("x").alias("y"))["y"].to_list() == [1, 4, None, 16]
+    with pytest.raises(ValueError, match="stateful=False"):
+        tf.udf(scalar=True, executor="processes")(third_power)
+    with pytest.raises(TypeError, match="importable"):
+        tf.udf(scalar=True, stateful=False, executor="processes", returns=int)(lambda x: x)
+
+
+def test_results_are_taken_without_a_copy_only_if_nobody_else_holds_them() -> None:
+    kept: list[np.ndarray] = []
+
+    @tf.udf(on="numpy", stateful=False)
+    def held(x):
+        kept.append(x * 2)
+        return kept[-1]
+
+    made = tf.table({"x": [1, 2, 3]}).select(held("x").alias("y"))
+    kept[-1][:] = 0
+    assert made["y"].to_list() == [2, 4, 6]
+
+    @tf.udf(on="numpy", stateful=False)
+    def same(x):
+        return x
+
+    t = tf.table({"x": [1, 2, 3]})
+    assert t.select(same("x").alias("y"), "x").to_dict() == {"y": [1, 2, 3], "x": [1, 2, 3]}

@@ -95,7 +95,7 @@ impl Shape {
     }
 
     pub fn expression(&self, tape: &mut Tape, kind: Kind) -> Both {
-        Expressions { columns: &self.exact() }.draw(tape, kind, 2)
+        Expressions { columns: &self.exact(), far: false }.draw(tape, kind, 2)
     }
 
     /// A column that is no part of the key of an unordered table.

@@ -46,6 +46,9 @@ pub enum Error {
         /// Bytes of strings together.
         bytes: usize,
     },
+    /// A column that is computed on read has no value in one of the rows.
+    #[error("{0}")]
+    Computed(Arc<dyn std::error::Error + Send + Sync>),
     /// Arrow refused a conversion or a selection.
     #[error(transparent)]
     Arrow(Arc<ArrowError>),

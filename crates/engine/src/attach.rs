@@ -47,13 +47,14 @@ pub fn attach(operation: &dyn Operation, inputs: &[Table]) -> Result<Table, Erro
 }
 
 fn attach_static(operation: &dyn Operation, inputs: &[Table]) -> Result<Table, Error> {
+    let request = operation.request().over(inputs);
     let (at, views) = views(inputs);
     let inputs = inputs_of(inputs, views);
     let start = guarded(operation.request(), || par::inside(None, Phase::Start, || operation.init(&inputs, at)))?;
     if let Some(faults) = &operation.request().faults {
         faults.publish(at.number(), None);
     }
-    Ok(Table::fixed(start.parts, operation.request().clone()))
+    Ok(Table::fixed(start.parts, request))
 }
 
 fn attach_live(operation: &dyn Operation, inputs: &[Table], graph: &UpdateGraph) -> Result<Table, Error> {
@@ -74,9 +75,9 @@ fn attach_live(operation: &dyn Operation, inputs: &[Table], graph: &UpdateGraph)
             par::inside(Some(graph), Phase::Start, || operation.init(&started, at))
         };
         let start = guarded(operation.request(), init)?;
-        let table = TableNode::table(operation.request(), graph, inputs, start);
+        let table = TableNode::table(&operation.request().over(inputs), graph, inputs, start);
         if let Some(registration) = join(&table, inputs, graph, at, started, recorder.as_ref())? {
-            table.registered(registration);
+            join_live(&table, registration);
             for input in inputs {
                 input.alive()?;
             }
@@ -133,18 +134,26 @@ pub fn attach_in_step(operation: &dyn Operation, inputs: &[Table], step: Step) -
     let views = inputs.iter().map(|input| input.view_at(step.now())).collect();
     let init = || operation.init(&inputs_of(inputs, views), step.now());
     let start = guarded(operation.request(), || par::inside(Some(&graph), Phase::Update, init))?;
-    let table = TableNode::table(operation.request(), &graph, inputs, start);
+    let table = TableNode::table(&operation.request().over(inputs), &graph, inputs, start);
     let parents: Vec<NodeId> = inputs.iter().filter_map(Table::node_id).collect();
     let node: Arc<dyn Node> = table.node().expect("a live table has a node").clone();
     let registration = graph
         .join_in_step(&node, &parents, step)
         .map_err(|Moved| Error::internal(&operation.request().name, "attached in a step that is not running"))?;
-    table.registered(registration);
+    join_live(&table, registration);
     if let Some(faults) = &operation.request().faults {
         faults.told_by(&graph, table.node_id());
         faults.publish(step.number(), Some((&graph, Some(step))));
     }
     Ok(table)
+}
+
+fn join_live(table: &Table, registration: Registration) {
+    let id = registration.id();
+    table.registered(registration);
+    if let Some(node) = table.node() {
+        lock(&node.live).joined(id);
+    }
 }
 
 fn inputs_of(tables: &[Table], views: Vec<crate::view::View>) -> Vec<Input> {

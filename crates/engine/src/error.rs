@@ -116,6 +116,11 @@ impl Error {
 
 impl From<column::Error> for Error {
     fn from(error: column::Error) -> Error {
+        if let column::Error::Computed(inner) = &error
+            && let Some(inner) = inner.downcast_ref::<Error>()
+        {
+            return inner.clone();
+        }
         Error::Column { operation: "column".into(), error: Arc::new(error) }
     }
 }

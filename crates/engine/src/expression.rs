@@ -2,13 +2,16 @@
 //! once, big work is split over the cores, a failing value is named with its row.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
-use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, Int64Array, TimestampNanosecondArray, new_null_array};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use arrow_schema::DataType;
-use column::Chunk;
-use formula::{Bound, Expr};
-use rowset::RowSet;
+use column::{Chunk, NO_ROW};
+use formula::{Beside, Bound, Expr, Reach};
+use rowset::{Positions, RowSet, Span};
 
 use crate::error::Error;
 use crate::faults::Faults;
@@ -21,6 +24,9 @@ const SLICE_ROWS: usize = 1 << 16;
 /// of a slice fill two large pages.
 const LARGE_SLICE_ROWS: usize = 1 << 19;
 
+/// The same where a function of the user stands in the expression.
+const HOST_ROWS: usize = 1 << 18;
+
 /// An expression bound to the columns of one table.
 pub struct Evaluator {
     bound: Bound,
@@ -31,6 +37,25 @@ pub struct Evaluator {
     faults: Option<Faults>,
     /// As a predicate it asks whether there is a value at all.
     computes: bool,
+    reach: Reach,
+    turn: Turn,
+    /// The start of the step, for what hangs on the clock.
+    now: AtomicI64,
+}
+
+/// Who may run beside whom: how one expression stands to the others of its operation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Turn {
+    /// Rows in order, on one thread.
+    pub serial: bool,
+    /// Whether a function that does not say so keeps no state.
+    pub stateless: bool,
+    /// Whether it may run beside others whose rows are in order too.
+    pub overlaps: bool,
+    /// Barriers that it opens when all its rows are done.
+    pub declares: Vec<u64>,
+    /// Barriers that it waits for.
+    pub respects: Vec<u64>,
 }
 
 /// What an evaluation gives, in pieces that can be laid behind each other.
@@ -42,7 +67,7 @@ trait Piece: Sized {
 
 impl Piece for Chunk {
     fn absent(kind: &DataType) -> Chunk {
-        arrow_array::new_null_array(kind, 1)
+        new_null_array(kind, 1)
     }
 
     fn joined(mut pieces: Vec<Chunk>) -> Result<Chunk, Error> {
@@ -78,6 +103,8 @@ impl Evaluator {
         };
         let bound = formula::bind(expression, table.canonical()).map_err(wrong)?;
         let name = expression.output_name().map_err(wrong)?;
+        let reach = bound.reach();
+        crate::reach::check(operation, &reach, table)?;
         let plain = match expression.unaliased() {
             Expr::Column(column) => Some(table.column_index(operation, column)?),
             _ => None,
@@ -90,6 +117,9 @@ impl Evaluator {
             plain,
             faults: None,
             computes: false,
+            reach,
+            turn: Turn::default(),
+            now: AtomicI64::new(0),
         })
     }
 
@@ -109,6 +139,8 @@ impl Evaluator {
             );
             return Err(Error::types(operation, message));
         }
+        let reach = bound.reach();
+        crate::reach::check(operation, &reach, table)?;
         Ok(Evaluator {
             bound,
             name: String::new(),
@@ -117,6 +149,9 @@ impl Evaluator {
             plain: None,
             faults: None,
             computes: false,
+            reach,
+            turn: Turn::default(),
+            now: AtomicI64::new(0),
         })
     }
 
@@ -156,28 +191,110 @@ impl Evaluator {
         self.plain
     }
 
-    /// One value a row, in key order.
-    pub fn evaluate(&self, view: &View, rows: &RowSet) -> Result<Chunk, Error> {
-        self.on(&self.cells(view, rows)?, rows)
+    /// Whether it reads more than its own row.
+    pub fn reads_beside(&self) -> bool {
+        !self.bound.besides().is_empty()
     }
 
-    /// One value a row over cells that were read already (one chunk for each of `inputs`).
-    pub fn on(&self, cells: &[Chunk], rows: &RowSet) -> Result<Chunk, Error> {
-        if let (Some(_), [cells]) = (self.plain, cells) {
-            return Ok(cells.clone());
+    /// The rows and columns its value hangs on.
+    pub fn reach(&self) -> &Reach {
+        &self.reach
+    }
+
+    /// The same, in its turn among the others of the operation.
+    pub fn in_turn(self, turn: Turn) -> Evaluator {
+        Evaluator { turn, ..self }
+    }
+
+    /// How it stands to the others of the operation.
+    pub fn turn(&self) -> &Turn {
+        &self.turn
+    }
+
+    /// Whether its rows are evaluated in order, on one thread.
+    pub fn is_ordered(&self) -> bool {
+        self.turn.serial || self.bound.is_ordered() || (self.bound.leaves_order_open() && !self.turn.stateless)
+    }
+
+    /// Whether it runs beside no other such expression.
+    pub fn is_exclusive(&self) -> bool {
+        self.is_ordered() && !self.turn.overlaps
+    }
+
+    /// Whether a function of the user stands in it.
+    pub fn calls_host(&self) -> bool {
+        self.bound.calls_host()
+    }
+
+    /// The time of the step. Whether what hangs on the clock has another value than it had.
+    pub fn set_now(&self, nanos: i64) -> Result<bool, Error> {
+        let before = self.now.swap(nanos, Ordering::Relaxed);
+        if !self.reach.clock || before == nanos {
+            return Ok(false);
         }
-        Chunk::joined(self.pieces_on(cells, rows, SLICE_ROWS)?)
+        self.differs(&self.bound, before, nanos)
+    }
+
+    fn differs(&self, bound: &Bound, before: i64, now: i64) -> Result<bool, Error> {
+        for beside in bound.besides() {
+            let differs = match beside {
+                Beside::Clock(part) => *self.clock(part, before)? != *self.clock(part, now)?,
+                Beside::Neighbour { of: part, .. } | Beside::Element { index: part, .. } => {
+                    self.differs(part, before, now)?
+                }
+                _ => false,
+            };
+            if differs {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// When what hangs on the clock has another value at the earliest; none if it may at any time.
+    pub fn next_change(&self, now: i64) -> Result<Option<i64>, Error> {
+        const LONGEST_DAY: i64 = 26 * 3_600_000_000_000;
+        if self.reach.instant {
+            return Ok(None);
+        }
+        // A date only grows: the first instant of the next one is found by halves.
+        let (mut same, mut other) = (now, now.saturating_add(LONGEST_DAY));
+        while other - same > 1 {
+            let middle = same + (other - same) / 2;
+            if self.differs(&self.bound, now, middle)? { other = middle } else { same = middle }
+        }
+        Ok(Some(other))
+    }
+
+    fn clock(&self, part: &Bound, nanos: i64) -> Result<ArrayRef, Error> {
+        let now: ArrayRef = Arc::new(TimestampNanosecondArray::from(vec![nanos]).with_timezone("UTC"));
+        part.at_time(&now).map_err(|error| Error::data(&self.operation, format!("{error} in {}", self.text)))
+    }
+
+    /// One value a row, in key order.
+    pub fn evaluate(&self, view: &View, rows: &RowSet) -> Result<Chunk, Error> {
+        Chunk::joined(self.pieces(view, rows)?)
     }
 
     /// One value a row, in consecutive chunks.
     pub fn pieces(&self, view: &View, rows: &RowSet) -> Result<Vec<Chunk>, Error> {
-        let large = rows.len() as usize >= 8 * LARGE_SLICE_ROWS && self.bound.is_one_pass();
-        let slice = if large { LARGE_SLICE_ROWS } else { SLICE_ROWS };
-        self.pieces_on(&self.cells(view, rows)?, rows, slice)
+        self.pieces_of(&self.bound, &self.cells(&self.bound, view, rows)?, rows)
     }
 
-    fn pieces_on(&self, cells: &[Chunk], rows: &RowSet, slice: usize) -> Result<Vec<Chunk>, Error> {
-        self.split(cells, rows, slice, |cells, len| self.bound.evaluate(cells, len))
+    fn pieces_of(&self, bound: &Bound, cells: &[Chunk], rows: &RowSet) -> Result<Vec<Chunk>, Error> {
+        // One column as it is: nothing is to be evaluated, nothing cut.
+        if let (Some(_), [cells], true) = (self.plain, cells, std::ptr::eq(bound, &self.bound)) {
+            return Ok(vec![cells.clone()]);
+        }
+        let total = rows.len() as usize;
+        let large = total >= 8 * LARGE_SLICE_ROWS && bound.is_one_pass();
+        let slice = if large { LARGE_SLICE_ROWS } else { self.slice(total) };
+        self.split(cells, rows, slice, |cells, len| bound.evaluate(cells, len))
+    }
+
+    /// One value a row of a batch of rows that is no part of a table, on this thread; `keys` name them.
+    pub(crate) fn on_batch(&self, cells: &[Chunk], keys: &RowSet) -> Result<Chunk, Error> {
+        self.bound.evaluate(cells, keys.len() as usize).map_err(|error| self.at_row(keys, 0, error))
     }
 
     /// The rows for which it is true; null counts as false.
@@ -185,7 +302,8 @@ impl Evaluator {
         if rows.is_empty() {
             return Ok(RowSet::new());
         }
-        let masks = self.split(&self.cells(view, rows)?, rows, SLICE_ROWS, |cells, len| match self.computes {
+        let cells = self.cells(&self.bound, view, rows)?;
+        let masks = self.split(&cells, rows, self.slice(rows.len() as usize), |cells, len| match self.computes {
             false => self.bound.evaluate_mask(cells, len),
             true => self.bound.evaluate(cells, len).map(|_| BooleanBuffer::new_set(len)),
         })?;
@@ -207,8 +325,60 @@ impl Evaluator {
         Ok(RowSet::union_all(parts.iter()))
     }
 
-    fn cells(&self, view: &View, rows: &RowSet) -> Result<Vec<Chunk>, Error> {
-        view.read_columns(self.inputs(), rows)
+    /// What `bound` reads: the cells of columns, then what stands beside the rows.
+    fn cells(&self, bound: &Bound, view: &View, rows: &RowSet) -> Result<Vec<Chunk>, Error> {
+        let mut cells = view.read_columns(bound.inputs(), rows)?;
+        for beside in bound.besides() {
+            cells.push(self.beside(beside, view, rows)?);
+        }
+        Ok(cells)
+    }
+
+    fn beside(&self, beside: &Beside, view: &View, rows: &RowSet) -> Result<Chunk, Error> {
+        let len = rows.len() as usize;
+        match beside {
+            Beside::Neighbour { by, of } => self.neighbours(*by, of, view, rows),
+            Beside::Position => Ok(numbers(view.rows().positions_of(rows).0.spans(), len)),
+            Beside::RowKey => Ok(numbers(rows.spans(), len)),
+            Beside::Rows => Ok(Arc::new(Int64Array::from_value(view.rows().len() as i64, len))),
+            Beside::Element { column, index } => {
+                let places = Chunk::joined(self.pieces_of(index, &self.cells(index, view, rows)?, rows)?)?;
+                let key = |place: Option<i64>| {
+                    place.and_then(|place| view.rows().key_at(u64::try_from(place).ok()?)).unwrap_or(NO_ROW)
+                };
+                let keys: Vec<u64> = places.as_primitive::<arrow_array::types::Int64Type>().iter().map(key).collect();
+                Ok(view.column(*column)?.take(&keys)?)
+            }
+            Beside::Clock(part) => Ok(repeated(&self.clock(part, self.now.load(Ordering::Relaxed))?, len)?),
+            Beside::Now => Err(Error::internal(&self.operation, "now() outside what hangs on the clock alone")),
+        }
+    }
+
+    /// The values at rows so much earlier; null where there are none.
+    fn neighbours(&self, by: i64, of: &Bound, view: &View, rows: &RowSet) -> Result<Chunk, Error> {
+        let (all, len) = (view.rows().len(), rows.len());
+        let places = view.rows().positions_of(rows).0;
+        let far = by.unsigned_abs();
+        let (leading, inside) = if by > 0 {
+            let leading = places.rank(far);
+            (leading, moved(&places.slice(leading, len), -i128::from(far)))
+        } else {
+            (0, moved(&places.slice(0, places.rank(all.saturating_sub(far))), i128::from(far)))
+        };
+        let found = view.rows().at(&Positions(inside));
+        let mut pieces = Vec::new();
+        let nulls = |count: u64| new_null_array(of.data_type(), count as usize);
+        if leading > 0 {
+            pieces.push(nulls(leading));
+        }
+        if !found.is_empty() {
+            pieces.extend(self.pieces_of(of, &self.cells(of, view, &found)?, &found)?);
+        }
+        let trailing = len - leading - found.len();
+        if trailing > 0 || pieces.is_empty() {
+            pieces.push(nulls(trailing));
+        }
+        Chunk::joined(pieces)
     }
 
     fn split<R: Piece + Send>(
@@ -219,14 +389,14 @@ impl Evaluator {
         run: impl Fn(&[Chunk], usize) -> Result<R, formula::RowError> + Sync,
     ) -> Result<Vec<R>, Error> {
         let total = rows.len() as usize;
-        if total <= 2 * slice {
+        if total <= SLICE_ROWS || total < 2 * slice {
             return Ok(vec![self.run(cells, rows, (0, total), &run)?]);
         }
-        let starts: Vec<usize> = (0..total).step_by(slice).collect();
+        // The last slice takes the rest: none is shorter than the others.
+        let starts: Vec<usize> = (0..total / slice).map(|at| at * slice).collect();
         // A function that keeps state sees its rows in order.
-        let parallel = !self.bound.is_ordered();
-        crate::par::try_map(parallel, &starts, |_, start| {
-            let len = slice.min(total - start);
+        crate::par::try_map(!self.is_ordered(), &starts, |at, start| {
+            let len = starts.get(at + 1).map_or(total, |next| *next) - start;
             let cells: Vec<Chunk> = cells.iter().map(|chunk| chunk.slice(*start, len)).collect();
             self.run(&cells, rows, (*start, len), &run)
         })
@@ -257,6 +427,15 @@ impl Evaluator {
         R::joined(vec![half(0, len / 2)?, half(len / 2, len - len / 2)?])
     }
 
+    /// Rows of a slice. A call of a function of the user costs as much as thousands of rows.
+    fn slice(&self, total: usize) -> usize {
+        match (self.calls_host(), self.is_ordered()) {
+            (false, _) => SLICE_ROWS,
+            (true, true) => HOST_ROWS,
+            (true, false) => (total / crate::par::threads().max(1)).clamp(SLICE_ROWS, HOST_ROWS),
+        }
+    }
+
     fn at_row(&self, rows: &RowSet, start: usize, error: formula::RowError) -> Error {
         let key = rows.key_at((start + error.row) as u64);
         let place = key.map(|key| format!("row {key}")).unwrap_or_else(|| "a row".into());
@@ -268,21 +447,64 @@ impl Evaluator {
     }
 }
 
-/// Several expressions over the same rows: each column is read once.
+/// Refuses what an operation that looks at modified rows alone would not keep true.
+pub(crate) fn own_row_only(operation: &str, evaluators: &[Evaluator]) -> Result<(), Error> {
+    match evaluators.iter().find(|evaluator| evaluator.reads_beside()) {
+        Some(far) => Err(Error::internal(operation, format!("{} reads beside its row", far.text))),
+        None => Ok(()),
+    }
+}
+
+/// Several expressions over the same rows: each column is read once, and each expression is in its turn.
 pub fn evaluate_all(evaluators: &[&Evaluator], view: &View, rows: &RowSet) -> Result<Vec<Chunk>, Error> {
+    let pieces = pieces_of_all(evaluators, view, rows)?;
+    pieces.into_iter().map(Chunk::joined).collect()
+}
+
+/// The same, in consecutive chunks.
+pub fn pieces_of_all(evaluators: &[&Evaluator], view: &View, rows: &RowSet) -> Result<Vec<Vec<Chunk>>, Error> {
     let columns: BTreeSet<usize> = evaluators.iter().flat_map(|evaluator| evaluator.inputs()).copied().collect();
     let columns: Vec<usize> = columns.into_iter().collect();
     let read: HashMap<usize, Chunk> = columns.iter().copied().zip(view.read_columns(&columns, rows)?).collect();
-    evaluators
-        .iter()
-        .map(|evaluator| {
-            let cells: Vec<Chunk> = evaluator.inputs().iter().map(|column| read[column].clone()).collect();
-            evaluator.on(&cells, rows)
-        })
-        .collect()
+    let run = |evaluator: &Evaluator| {
+        let mut cells: Vec<Chunk> = evaluator.inputs().iter().map(|column| read[column].clone()).collect();
+        for beside in evaluator.bound.besides() {
+            cells.push(evaluator.beside(beside, view, rows)?);
+        }
+        evaluator.pieces_of(&evaluator.bound, &cells, rows)
+    };
+    crate::turns::in_turns(evaluators, run)
+}
+
+/// The numbers of spans, each once.
+fn numbers(spans: impl Iterator<Item = Span>, len: usize) -> Chunk {
+    let mut all: Vec<i64> = Vec::with_capacity(len);
+    spans.for_each(|span| all.extend(span.first as i64..=span.last as i64));
+    Arc::new(Int64Array::from(all))
+}
+
+/// Positions as many places later, or earlier; all of them stay positions.
+fn moved(places: &RowSet, by: i128) -> RowSet {
+    let place = |at: u64| u64::try_from(i128::from(at) + by).unwrap_or_default();
+    RowSet::from_spans(places.spans().map(|span| Span { first: place(span.first), last: place(span.last) }))
+}
+
+fn repeated(one: &ArrayRef, len: usize) -> Result<ArrayRef, Error> {
+    if one.is_null(0) {
+        return Ok(new_null_array(one.data_type(), len));
+    }
+    Ok(arrow_select::take::take(one, &arrow_array::UInt32Array::from(vec![0; len]), None)?)
 }
 
 /// The plan of an expression, for memo keys and serialised plans.
 pub fn plan(expressions: &[Expr]) -> serde_json::Value {
     serde_json::to_value(expressions).unwrap_or_default()
+}
+
+/// The same for expressions in turns: what differs in who may run beside whom is another plan.
+pub fn plan_in_turns(expressions: &[Expr], turns: &[Turn]) -> serde_json::Value {
+    if turns.iter().all(|turn| *turn == Turn::default()) {
+        return plan(expressions);
+    }
+    serde_json::json!([plan(expressions), turns])
 }

@@ -21,10 +21,12 @@ pub mod operation;
 pub mod ops;
 pub mod par;
 pub mod performance;
+pub mod reach;
 pub mod rows;
 pub mod sources;
 pub mod store;
 pub mod table;
+pub mod turns;
 pub mod update;
 pub mod view;
 

@@ -32,13 +32,26 @@ pub struct Request {
     pub shareable: bool,
     /// Where it notes rows that it passes over, if it was told to.
     pub faults: Option<Faults>,
+    /// Whether it runs in every step, whatever its inputs do: it hangs on the clock.
+    pub timed: bool,
+    /// Equal for equal plans: the operation, its arguments and those of its inputs. A source has its own.
+    pub print: u128,
 }
 
 impl Request {
     /// A request that may be shared by equal requests.
     pub fn new(name: &str, arguments: serde_json::Value) -> Request {
         let location = LOCATION.with_borrow(Clone::clone);
-        Request { name: name.into(), arguments, text: None, location, shareable: true, faults: None }
+        Request {
+            name: name.into(),
+            arguments,
+            text: None,
+            location,
+            shareable: true,
+            faults: None,
+            timed: false,
+            print: next_print(),
+        }
     }
 
     /// With the user's own text.
@@ -52,6 +65,18 @@ impl Request {
         self.arguments = serde_json::json!([self.arguments, on_error.name()]);
         self.faults = Some(faults.clone());
         self
+    }
+
+    /// The same over these inputs, by which plans are told apart.
+    pub(crate) fn over(&self, inputs: &[Table]) -> Request {
+        use std::hash::{Hash, Hasher};
+        let half = |salt: u64| {
+            let mut hasher = std::hash::DefaultHasher::new();
+            (salt, &self.name, self.arguments.to_string()).hash(&mut hasher);
+            inputs.iter().for_each(|input| input.request().print.hash(&mut hasher));
+            u128::from(hasher.finish())
+        };
+        Request { print: half(0) << 64 | half(1), ..self.clone() }
     }
 
     /// `name(arguments)`: how errors and timings call this node.
@@ -74,6 +99,12 @@ pub struct Location {
     pub line: String,
     /// How the program came there, as the embedding language prints it, outermost call first.
     pub trace: String,
+}
+
+/// A number that no other source has.
+fn next_print() -> u128 {
+    static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+    u128::from(NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
 }
 
 thread_local! {
@@ -135,6 +166,8 @@ pub trait Operation: Send + Sync {
 /// An operation's reaction to change. It reads through its `Change`s alone, whose `before` may be
 /// older than the last step while the operation catches up.
 pub trait Live: Send {
+    /// The node has joined the graph under this name, by which it can ask for steps of its own.
+    fn joined(&mut self, _node: graph::NodeId) {}
     /// Brings state and result from `before` to `now`; an empty update if nothing changed.
     /// Called once a step, after all inputs have settled, if at least one of them changed.
     fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error>;

@@ -76,13 +76,30 @@ impl View {
         crate::par::try_map(scattered, columns, |_, column| self.read(*column, rows))
     }
 
+    /// Pins these columns, so that they may be read when the step is over.
+    pub(crate) fn pin<'a>(&self, columns: impl IntoIterator<Item = &'a usize>) -> Result<(), Moved> {
+        for index in columns {
+            if self.pinned[*index].get().is_none() {
+                let column = self.sources[*index].at(self.moment)?;
+                self.pinned[*index].get_or_init(|| column);
+            }
+        }
+        Ok(())
+    }
+
     /// Pins the rows and every column, so that the view may outlive the step.
     pub fn pin_all(&self) -> Result<(), Moved> {
+        self.pin_rows()?;
+        self.pin_columns()
+    }
+
+    /// Pins the rows.
+    pub(crate) fn pin_rows(&self) -> Result<(), Moved> {
         if self.rows.get().is_none() {
             let rows = self.live.at(self.moment)?;
             self.rows.get_or_init(|| rows);
         }
-        self.pin_columns()
+        Ok(())
     }
 
     /// Pins every column: cells of known keys may be read after the step, the row set may not.

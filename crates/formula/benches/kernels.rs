@@ -171,6 +171,8 @@ fn bind_time() {
         let least = (0..200).map(|_| timed(read)).min();
         println!("{:<34}{:>12.3} µs  {text}", "parse, lower, bind", least.unwrap_or_default().as_secs_f64() * 1e6);
     }
+    hundred(&schema);
+    long(&schema, &values);
     for text in ["(".repeat(65_000), "v+".repeat(32_000), format!("{}q", "v + ".repeat(16_000)), "a.".repeat(32_000)] {
         let names = Names { columns: Some(&schema), values: &values, functions: &HashMap::new() };
         let refused =
@@ -181,6 +183,45 @@ fn bind_time() {
             format!("64 KiB of {}", &text[..6]),
             least.unwrap_or_default().as_secs_f64() * 1e6
         );
+    }
+}
+
+/// A hundred formulas that differ in the value of a variable.
+fn hundred(schema: &Schema) {
+    let all = || {
+        for limit in 0..100 {
+            let values = HashMap::from([("limit".to_owned(), Literal::Float(f64::from(limit)))]);
+            let names = Names { columns: Some(schema), values: &values, functions: &HashMap::new() };
+            let formula = Formula::parse("v > limit && q < 0.5", Purpose::Filter).expect("a formula");
+            black_box(formula.check(&names, schema).expect("right"));
+        }
+    };
+    let least = (0..50).map(|_| timed(all)).min().unwrap_or_default();
+    println!("{:<34}{:>12.3} µs", "100 formulas, another value each", least.as_secs_f64() * 1e6);
+}
+
+/// Valid formulas as long as they may be: time for each byte should not grow with the length.
+fn long(schema: &Schema, values: &HashMap<String, Literal>) {
+    let patterns: [(&str, &str, &str); 7] = [
+        ("sums of columns", "v + ", "q"),
+        ("constants to fold", "(1 + 2) * (3 - 4) + ", "q"),
+        ("products in brackets", "(v * q) + ", "w"),
+        ("comparisons", "v > 0.5 || ", "q > w"),
+        ("functions", "sqrt(abs(v)) + ", "q"),
+        ("texts", "`a` + ", "`b`"),
+        ("kernels over programs", "round(v + 1.0, 2) + ", "q"),
+    ];
+    for (name, part, last) in patterns {
+        for bytes in [4 << 10, 64 << 10] {
+            let text = format!("{}{last}", part.repeat((bytes - 8) / part.len()));
+            let names = Names { columns: Some(schema), values, functions: &HashMap::new() };
+            let read =
+                || Formula::parse(&text, Purpose::Filter).and_then(|formula| formula.check(&names, schema)).is_ok();
+            assert!(read(), "{name}");
+            let least = (0..5).map(|_| timed(read)).min().unwrap_or_default();
+            let (whole, each) = (least.as_secs_f64() * 1e3, least.as_secs_f64() * 1e9 / bytes as f64);
+            println!("{:<34}{whole:>12.3} ms  {each:.0} ns a byte", format!("{} KiB of {name}", bytes >> 10));
+        }
     }
 }
 

@@ -15,6 +15,8 @@ pub(crate) struct Ast {
     pub(crate) span: Span,
     /// How deeply it nests, itself included.
     pub(crate) depth: u32,
+    /// How many parts it has, itself included.
+    pub(crate) size: usize,
 }
 
 /// What a part is.
@@ -67,8 +69,9 @@ pub(crate) const MAX_DEPTH: u32 = crate::expr::MAX_DEPTH as u32;
 impl Ast {
     /// The part, unless it nests too deeply.
     pub(crate) fn new(kind: Kind, span: Span) -> Result<Ast, Mistake> {
-        let mut ast = Ast { kind, span, depth: 0 };
+        let mut ast = Ast { kind, span, depth: 0, size: 0 };
         ast.depth = 1 + ast.children().map(|child| child.depth).max().unwrap_or(0);
+        ast.size = 1 + ast.children().map(|child| child.size).sum::<usize>();
         if ast.depth > MAX_DEPTH { Err(too_deep(span)) } else { Ok(ast) }
     }
 
@@ -91,6 +94,7 @@ impl Ast {
             Kind::Operator(same, args) if *same == function && args.len() > 1 && function.is_left_associative() => {
                 self.depth = self.depth.max(1 + operand.depth);
                 self.span = span;
+                self.size += operand.size;
                 args.push(operand);
                 if self.depth > MAX_DEPTH { Err(too_deep(span)) } else { Ok(self) }
             }

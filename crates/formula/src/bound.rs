@@ -6,6 +6,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray, types};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use arrow_schema::{DataType, TimeUnit};
 
+use crate::beside::Beside;
 use crate::error::RowError;
 use crate::host::Payload;
 use crate::lanes::{Lane, Leaf, Output, Program, Values, words_of};
@@ -18,8 +19,12 @@ pub struct Bound {
     pub(crate) name: String,
     pub(crate) nodes: Arc<[Node]>,
     pub(crate) inputs: Vec<usize>,
+    pub(crate) besides: Arc<[Beside]>,
     pub(crate) plan: Plan,
     pub(crate) ordered: bool,
+    pub(crate) unsaid: bool,
+    /// Whether it is the date of the clock, which grows once a day.
+    pub(crate) daily: bool,
 }
 
 /// A part of the expression, by node, that has no value in one row.
@@ -50,7 +55,7 @@ impl Bound {
     /// The column of the schema that the expression passes on unchanged, if that is all it does.
     pub fn passes_on(&self) -> Option<usize> {
         match self.nodes[self.plan.root].op {
-            Op::Input(ordinal) => Some(self.inputs[ordinal]),
+            Op::Input(ordinal) => self.inputs.get(ordinal).copied(),
             _ => None,
         }
     }
@@ -66,6 +71,20 @@ impl Bound {
         matches!(self.plan.steps.as_slice(), [Step::Fused { .. }])
     }
 
+    /// Whether a function in it leaves open if it keeps state: the operation's own setting decides.
+    pub fn leaves_order_open(&self) -> bool {
+        self.unsaid
+    }
+
+    /// Whether a function of the host stands in it.
+    pub fn calls_host(&self) -> bool {
+        self.nodes.iter().any(|node| matches!(node.op, Op::Host(_)))
+            || self.besides.iter().any(|beside| match beside {
+                Beside::Neighbour { of: part, .. } | Beside::Element { index: part, .. } => part.calls_host(),
+                _ => false,
+            })
+    }
+
     /// The one value (an array of one row) that stands in every row, if the expression is constant.
     pub fn constant(&self) -> Option<&ArrayRef> {
         match &self.nodes[self.plan.root].op {
@@ -74,7 +93,8 @@ impl Bound {
         }
     }
 
-    /// Evaluates `rows` rows of the columns named by [`Bound::inputs`], one array for each.
+    /// Evaluates `rows` rows of the columns named by [`Bound::inputs`], one array for each, then one for each of
+    /// [`Bound::besides`].
     pub fn evaluate(&self, inputs: &[ArrayRef], rows: usize) -> Result<ArrayRef, RowError> {
         self.run(inputs, rows).map(|value| value.expanded(rows))
     }
@@ -93,7 +113,7 @@ impl Bound {
     }
 
     fn run(&self, inputs: &[ArrayRef], rows: usize) -> Result<Argument, RowError> {
-        debug_assert_eq!(inputs.len(), self.inputs.len());
+        debug_assert_eq!(inputs.len(), self.inputs.len() + self.besides.len());
         debug_assert!(inputs.iter().all(|input| input.len() == rows));
         evaluate(&self.nodes, &self.plan, inputs, rows).map_err(|failure| self.row_error(failure, inputs))
     }
@@ -151,7 +171,7 @@ pub(crate) fn evaluate(nodes: &[Node], plan: &Plan, inputs: &[ArrayRef], rows: u
     Ok(argument(nodes, &values, inputs, plan.root))
 }
 
-/// The results of steps so far, by node.
+/// The results of steps so far, by node, ascending.
 type Computed = Vec<(usize, ArrayRef)>;
 
 fn execute(nodes: &[Node], steps: &[Step], inputs: &[ArrayRef], rows: usize) -> Result<Computed, NodeFailure> {
@@ -188,8 +208,8 @@ fn argument(nodes: &[Node], values: &Computed, inputs: &[ArrayRef], node: usize)
         Op::Input(ordinal) => Argument::Many(Arc::clone(&inputs[*ordinal])),
         Op::Constant(value) => Argument::One(Arc::clone(value)),
         Op::Lane(_) | Op::Whole(_) | Op::Host(_) => {
-            let found = values.iter().find(|(computed, _)| *computed == node);
-            Argument::Many(Arc::clone(&found.expect("steps come after the steps they read").1))
+            let found = values.binary_search_by_key(&node, |(computed, _)| *computed);
+            Argument::Many(Arc::clone(&values[found.expect("steps come after the steps they read")].1))
         }
     }
 }

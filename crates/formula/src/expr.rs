@@ -4,6 +4,7 @@
 //! equals itself). A chain of one left-associative operator is a single node with several
 //! arguments, so `a + b + c + …` is flat however long it grows, and depth counts nesting only.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_schema::DataType;
@@ -148,6 +149,26 @@ impl Expr {
         }
     }
 
+    /// The same expression over other expressions in place of those directly below it.
+    pub fn map_children(&self, map: &mut impl FnMut(&Expr) -> Expr) -> Expr {
+        match self {
+            Expr::Column(_) | Expr::Literal(_) => self.clone(),
+            Expr::Alias(input, name) => Expr::Alias(Arc::new(map(input)), Arc::clone(name)),
+            Expr::Cast { input, to, strict } => {
+                Expr::Cast { input: Arc::new(map(input)), to: to.clone(), strict: *strict }
+            }
+            Expr::Call { function, args } => Expr::Call { function: *function, args: args.iter().map(map).collect() },
+            Expr::When { branches, otherwise } => {
+                let branches = branches.iter().map(|(condition, value)| (map(condition), map(value))).collect();
+                let otherwise = otherwise.as_ref().map(|value| Arc::new(map(value)));
+                Expr::When { branches, otherwise }
+            }
+            Expr::Aggregate { kind, input } => {
+                Expr::Aggregate { kind: kind.clone(), input: input.as_ref().map(|input| Arc::new(map(input))) }
+            }
+        }
+    }
+
     /// The name of the result: the alias, else the first column read, else what the expression is.
     pub fn output_name(&self) -> Result<String, Error> {
         match self {
@@ -168,16 +189,16 @@ impl Expr {
 
     /// The columns read, each once, in order of first appearance.
     pub fn columns(&self) -> Vec<&str> {
-        fn walk<'a>(expr: &'a Expr, found: &mut Vec<&'a str>) {
+        fn walk<'a>(expr: &'a Expr, seen: &mut HashSet<&'a str>, found: &mut Vec<&'a str>) {
             if let Expr::Column(name) = expr
-                && !found.contains(&&**name)
+                && seen.insert(name)
             {
                 found.push(name);
             }
-            expr.children().for_each(|child| walk(child, found));
+            expr.children().for_each(|child| walk(child, seen, found));
         }
         let mut found = Vec::new();
-        walk(self, &mut found);
+        walk(self, &mut HashSet::new(), &mut found);
         found
     }
 

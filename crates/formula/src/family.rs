@@ -4,7 +4,7 @@
 use arrow_schema::DataType;
 
 use crate::expr::Expr;
-use crate::function::{Function, Text, Time};
+use crate::function::{Function, List, Struct, Text, Time};
 use crate::literal::Literal;
 use crate::lower::Names;
 use crate::types::{canonical, is_integer, is_text};
@@ -15,6 +15,8 @@ pub(crate) enum Family {
     Text,
     Instant,
     Integer,
+    List,
+    Struct,
     Other,
     Unknown,
 }
@@ -59,6 +61,7 @@ impl Names<'_> {
                     }
                     Text::Contains { .. } | Text::StartsWith | Text::EndsWith | Text::ToDate { .. } => Family::Other,
                     Text::ToDatetime { .. } => Family::Instant,
+                    Text::Split | Text::ExtractAll => Family::List,
                     _ => Family::Text,
                 },
                 Function::Time(time) => match time {
@@ -86,6 +89,16 @@ impl Names<'_> {
                     let families: Vec<Family> = args.iter().map(|arg| self.family(arg)).collect();
                     Family::combined(*function, &families)
                 }
+                Function::Element => args.first().map_or(Family::Unknown, |column| self.family(column)),
+                Function::Position | Function::RowKey | Function::Rows => Family::Integer,
+                Function::Now => Family::Instant,
+                Function::List(List::Len) => Family::Integer,
+                Function::List(List::Join) => Family::Text,
+                Function::List(
+                    List::Slice | List::Head | List::Tail | List::Sort { .. } | List::Unique | List::Reverse,
+                ) => Family::List,
+                Function::List(_) | Function::Struct(Struct::Field) => Family::Unknown,
+                Function::Struct(Struct::RenameFields) => Family::Struct,
                 Function::Variable => Family::Unknown,
                 _ => Family::Other,
             },
@@ -99,6 +112,12 @@ fn family_of(data_type: &DataType) -> Family {
         integer if is_integer(&integer) => Family::Integer,
         DataType::Timestamp(_, _) => Family::Instant,
         DataType::Null => Family::Unknown,
+        DataType::Struct(_) | DataType::Map(_, _) => Family::Struct,
+        DataType::List(_)
+        | DataType::LargeList(_)
+        | DataType::FixedSizeList(_, _)
+        | DataType::ListView(_)
+        | DataType::LargeListView(_) => Family::List,
         DataType::Dictionary(_, value) => family_of(&value),
         _ => Family::Other,
     }

@@ -3,6 +3,7 @@
 //! A formula is parsed once and lowered for a table, or for none: names are columns first, then
 //! variables of the caller. An error shows the user's own text with a caret under the place.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -61,26 +62,24 @@ impl Formula {
 
     /// The names of columns, variables and functions that are not the language's own, each once. Arrays come without their `_` too.
     pub fn names(&self) -> Vec<&str> {
-        fn walk<'a>(ast: &'a Ast, found: &mut Vec<&'a str>) {
-            if let Kind::Call { name, method: false, .. } = &ast.kind
-                && library::function(name).is_none()
-                && !found.contains(&&**name)
-            {
-                found.push(name);
-            }
-            if let Kind::Name(name) = &ast.kind {
-                for name in
-                    [Some(&**name), name.strip_suffix('_').filter(|base| !base.is_empty())].into_iter().flatten()
-                {
-                    if !found.contains(&name) {
-                        found.push(name);
-                    }
+        fn walk<'a>(ast: &'a Ast, seen: &mut HashSet<&'a str>, found: &mut Vec<&'a str>) {
+            let mut add = |name: &'a str| {
+                if seen.insert(name) {
+                    found.push(name);
                 }
+            };
+            match &ast.kind {
+                Kind::Call { name, method: false, .. } if library::function(name).is_none() => add(name),
+                Kind::Name(name) => {
+                    add(name);
+                    name.strip_suffix('_').filter(|base| !base.is_empty()).into_iter().for_each(add);
+                }
+                _ => {}
             }
-            ast.children().for_each(|child| walk(child, found));
+            ast.children().for_each(|child| walk(child, seen, found));
         }
         let mut found = Vec::new();
-        walk(&self.parsed.body, &mut found);
+        walk(&self.parsed.body, &mut HashSet::new(), &mut found);
         found
     }
 
@@ -100,7 +99,7 @@ impl Formula {
         match bind(&expr, schema) {
             Ok(bound) => Ok((expr, bound)),
             Err(error) => {
-                let span = blame(&self.parsed.body, names, schema, &error);
+                let span = blame(&self.parsed.body, names, schema, &error, &mut BLAMED.clone());
                 Err(self.at(Trouble { span, error }))
             }
         }
@@ -116,12 +115,18 @@ impl Formula {
     }
 }
 
+/// So many parts are looked at in search of the one to blame: a mistake is told at once, however long the formula.
+const BLAMED: usize = 4_000;
+
 /// The smallest part that cannot be bound for the same reason.
-fn blame(ast: &Ast, names: &Names<'_>, schema: &Schema, error: &Error) -> Span {
-    let guilty = ast
-        .children()
-        .find(|child| lower(child, names).is_ok_and(|expr| bind(&expr, schema).is_err_and(|found| found == *error)));
-    guilty.map_or(ast.span, |child| blame(child, names, schema, error))
+fn blame(ast: &Ast, names: &Names<'_>, schema: &Schema, error: &Error, left: &mut usize) -> Span {
+    let mut is_guilty = |child: &&Ast| {
+        let Some(rest) = left.checked_sub(child.size) else { return false };
+        *left = rest;
+        lower(child, names).is_ok_and(|expr| bind(&expr, schema).is_err_and(|found| found == *error))
+    };
+    let guilty = ast.children().find(|child| is_guilty(child));
+    guilty.map_or(ast.span, |child| blame(child, names, schema, error, left))
 }
 
 impl FormulaError {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::host::HostId;
+pub use crate::spaces::{Bytes, List, Struct, Text, Time};
 
 /// Which ends of a range belong to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -102,107 +103,21 @@ pub enum Function {
     Position,
     /// The key of the row.
     RowKey,
+    /// How many rows the table has.
+    Rows,
+    /// The cell of a column at a position of the table.
+    Element,
+    /// The start of the step.
+    Now,
     /// A column, or where the table has none of that name the value that the name had for the caller.
     Variable,
     /// A function of the host, by the number under which it was registered.
     Host(HostId),
     Text(Text),
     Time(Time),
-}
-
-/// Functions of strings, as in the name space `.str`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "each is named as the method it is")]
-pub enum Text {
-    LenChars,
-    LenBytes,
-    ToLowercase,
-    ToUppercase,
-    Contains {
-        literal: bool,
-    },
-    StartsWith,
-    EndsWith,
-    /// Offset in characters (negative from the end), then a length or nothing.
-    Slice,
-    Head,
-    Tail,
-    Replace {
-        literal: bool,
-    },
-    ReplaceAll {
-        literal: bool,
-    },
-    StripChars,
-    StripCharsStart,
-    StripCharsEnd,
-    StripPrefix,
-    StripSuffix,
-    Zfill,
-    /// To a length in characters, by one character (a blank without one).
-    PadStart,
-    PadEnd,
-    Reverse,
-    ToTitlecase,
-    /// Bytes before the first match, null without one.
-    Find {
-        literal: bool,
-    },
-    /// Characters before the first occurrence, −1 without one.
-    IndexOf,
-    CountMatches {
-        literal: bool,
-    },
-    /// What one group of the first match holds.
-    Extract {
-        group: u32,
-    },
-    /// Text to a date by a strptime format, ISO without one.
-    ToDate {
-        strict: bool,
-    },
-    /// Text to an instant by a strptime format, ISO without one.
-    ToDatetime {
-        strict: bool,
-    },
-}
-
-/// Functions of dates, times, instants and durations, as in the name space `.dt`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "each is named as the method it is")]
-pub enum Time {
-    Year,
-    Quarter,
-    Month,
-    Week,
-    Weekday,
-    OrdinalDay,
-    Day,
-    Hour,
-    Minute,
-    Second,
-    Millisecond,
-    Microsecond,
-    Nanosecond,
-    Date,
-    Time,
-    Truncate,
-    Round,
-    OffsetBy,
-    Strftime,
-    TotalDays,
-    TotalHours,
-    TotalMinutes,
-    TotalSeconds,
-    TotalMilliseconds,
-    TotalMicroseconds,
-    TotalNanoseconds,
-    /// Since 1970, in the unit named by the second argument (`"us"` without it).
-    Epoch,
-    ConvertTimeZone,
-    ReplaceTimeZone,
-    MonthStart,
-    MonthEnd,
+    List(List),
+    Struct(Struct),
+    Bytes(Bytes),
 }
 
 /// How a function is written in Python.
@@ -283,6 +198,32 @@ const PLAIN: &[(Function, Written)] = {
         (Bin { upper: true }, Method("upper_bin")),
         (Position, Free("row_position")),
         (RowKey, Free("row_key")),
+        (List(self::List::Len), Method("list.len")),
+        (List(self::List::Get), Method("list.get")),
+        (List(self::List::First), Method("list.first")),
+        (List(self::List::Last), Method("list.last")),
+        (List(self::List::Slice), Method("list.slice")),
+        (List(self::List::Head), Method("list.head")),
+        (List(self::List::Tail), Method("list.tail")),
+        (List(self::List::Sum), Method("list.sum")),
+        (List(self::List::Mean), Method("list.mean")),
+        (List(self::List::Min), Method("list.min")),
+        (List(self::List::Max), Method("list.max")),
+        (List(self::List::Contains), Method("list.contains")),
+        (List(self::List::Join), Method("list.join")),
+        (List(self::List::Unique), Method("list.unique")),
+        (List(self::List::Reverse), Method("list.reverse")),
+        (Struct(self::Struct::Field), Method("struct.field")),
+        (Struct(self::Struct::RenameFields), Method("struct.rename_fields")),
+        (Bytes(self::Bytes::Size), Method("bin.size")),
+        (Bytes(self::Bytes::Contains), Method("bin.contains")),
+        (Bytes(self::Bytes::StartsWith), Method("bin.starts_with")),
+        (Bytes(self::Bytes::EndsWith), Method("bin.ends_with")),
+        (Text(self::Text::Split), Method("str.split")),
+        (Text(self::Text::ExtractAll), Method("str.extract_all")),
+        (Rows, Free("row_count")),
+        (Element, Method("get")),
+        (Now, Free("now")),
         (Variable, Free("variable")),
         (Text(self::Text::PadStart), Method("str.pad_start")),
         (Text(self::Text::PadEnd), Method("str.pad_end")),
@@ -355,6 +296,7 @@ impl Function {
             "str.count_matches" => Function::Text(Text::CountMatches { literal: false }),
             "str.extract" => Function::Text(Text::Extract { group: 1 }),
             "shift" => Function::Shift { by: 1 },
+            "list.sort" => Function::List(List::Sort { descending: false, nulls_last: false }),
             "str.to_date" => Function::Text(Text::ToDate { strict: true }),
             "str.to_datetime" => Function::Text(Text::ToDatetime { strict: true }),
             _ => {
@@ -384,6 +326,7 @@ impl Function {
             Function::Text(Text::ReplaceAll { .. }) => "str.replace_all",
             Function::Host(_) => "udf",
             Function::Shift { .. } => "shift",
+            Function::List(List::Sort { .. }) => "list.sort",
             Function::Text(Text::Find { .. }) => "str.find",
             Function::Text(Text::CountMatches { .. }) => "str.count_matches",
             Function::Text(Text::Extract { .. }) => "str.extract",

@@ -26,7 +26,8 @@ pub trait Host: Send + Sync {
     fn returns(&self, args: &[DataType]) -> Result<DataType, String>;
 
     /// Whether it keeps state or depends on the order of rows: its chunks then come one after the other, in order.
-    fn is_ordered(&self) -> bool;
+    /// None leaves it to the setting of the operation it stands in.
+    fn is_ordered(&self) -> Option<bool>;
 
     /// One value for each of `rows` rows, of the type that `returns` said.
     fn call(&self, args: &[ArrayRef], rows: usize) -> Result<ArrayRef, HostFailure>;

@@ -32,7 +32,9 @@
 //! ```
 
 mod aggregate;
+mod arrays;
 mod ast;
+mod beside;
 mod bind;
 mod bound;
 mod error;
@@ -52,6 +54,7 @@ mod parse;
 mod plan;
 mod quoted;
 mod repr;
+mod spaces;
 mod types;
 mod vocabulary;
 
@@ -61,12 +64,13 @@ mod testing;
 mod tests;
 
 pub use aggregate::Aggregate;
+pub use beside::{Beside, Reach};
 pub use bind::bind;
 pub use bound::Bound;
 pub use error::{Error, RowError, unknown_column};
 pub use expr::{Expr, MAX_DEPTH, MAX_NODES, split_conjunction};
 pub use formula::{Formula, FormulaError};
-pub use function::{Closed, Function, Text, Time};
+pub use function::{Bytes, Closed, Function, List, Struct, Text, Time};
 pub use host::{Host, HostFailure, HostId, Payload};
 pub use literal::Literal;
 pub use lower::Names;

@@ -168,6 +168,12 @@ fn substring(args: Vec<Expr>) -> Result<Expr, String> {
     Ok(call(slice, vec![text, from, length]))
 }
 
+/// The date of the step, of UTC or of a zone.
+fn today(zone: Vec<Expr>) -> Result<Expr, String> {
+    let args: Vec<Expr> = std::iter::once(call(Function::Now, vec![])).chain(zone).collect();
+    Ok(one(Function::Time(Time::Date), on_clock(args)))
+}
+
 fn lower_case(text: Expr) -> Expr {
     one(Function::Text(Text::ToLowercase), text)
 }
@@ -190,6 +196,9 @@ const LIBRARY: &[Entry] = {
         same(name, count, Function::Text(function))
     }
     &[
+        // The clock.
+        same("now", 0, Function::Now),
+        entry("today", 0, 1, Write(today)),
         // Numbers.
         same("abs", 1, Function::Abs),
         same("signum", 1, Function::Sign),
@@ -424,8 +433,10 @@ mod tests {
                 let args = vec![Expr::literal("x"); count];
                 assert!(entry.make(args).is_ok(), "{} of {count}", entry.name);
             }
-            let message = entry.make(vec![]).unwrap_err();
-            assert!(message.contains(entry.name) && message.contains("not 0"), "{message}");
+            let many = entry.most.saturating_add(1).min(entry.least + 9);
+            let wrong = if entry.least > 0 { 0 } else { many };
+            let message = entry.make(vec![Expr::literal("x"); wrong]).unwrap_err();
+            assert!(message.contains(entry.name) && message.contains(&format!("not {wrong}")), "{message}");
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::ast::{Ast, Kind, Match, Matched};
 use crate::error::{Error, nearest, unknown_column};
 use crate::expr::Expr;
 use crate::family::Family;
-use crate::function::{Function, Text, Time};
+use crate::function::{Function, Struct, Text, Time};
 use crate::lex::Span;
 use crate::library;
 use crate::literal::Literal;
@@ -34,9 +34,9 @@ pub(crate) struct Trouble {
     pub(crate) error: Error,
 }
 
-type Lowered = Result<Expr, Trouble>;
+pub(crate) type Lowered = Result<Expr, Trouble>;
 
-fn wrong(span: Span, message: impl Into<String>) -> Trouble {
+pub(crate) fn wrong(span: Span, message: impl Into<String>) -> Trouble {
     Trouble { span, error: Error::Formula { message: message.into() } }
 }
 
@@ -64,9 +64,14 @@ pub(crate) fn lower(ast: &Ast, names: &Names<'_>) -> Lowered {
             {
                 lower(subject, names)?;
             }
+            let value = lower(subject, names)?;
+            if matches!(names.family(&value), Family::Struct | Family::Unknown) {
+                let args = vec![value, Expr::literal(&**name)];
+                return Ok(Expr::Call { function: Function::Struct(Struct::Field), args });
+            }
             Err(wrong(
                 *at,
-                format!("a formula cannot take the field {name} out of a value; methods need brackets: .{name}()"),
+                format!("only a struct has fields, and {name} is taken of none; methods need brackets: .{name}()"),
             ))
         }
         Kind::Index(subject, index) => names.indexed(subject, index, ast.span),
@@ -77,12 +82,12 @@ fn cast(input: Expr, to: DataType) -> Expr {
     Expr::Cast { input: Arc::new(input), to, strict: true }
 }
 
-fn one(function: Function, arg: Expr) -> Expr {
+pub(crate) fn one(function: Function, arg: Expr) -> Expr {
     Expr::Call { function, args: vec![arg] }
 }
 
 impl Names<'_> {
-    fn is_column(&self, name: &str) -> bool {
+    pub(crate) fn is_column(&self, name: &str) -> bool {
         self.columns.is_some_and(|schema| schema.fields().iter().any(|field| field.name() == name))
     }
 
@@ -109,12 +114,14 @@ impl Names<'_> {
         }
     }
 
-    fn unknown(&self, name: &str, span: Span, schema: &Schema) -> Trouble {
+    pub(crate) fn unknown(&self, name: &str, span: Span, schema: &Schema) -> Trouble {
         let fields = || schema.fields().iter().map(|field| field.name().as_str());
         if let Some(base) = name.strip_suffix('_').filter(|base| self.is_column(base)) {
             return wrong(
                 span,
-                format!("{name} is the whole column {base}; of it a formula takes neighbours, {name}[i-1]"),
+                format!(
+                    "{name} is the whole column {base}; of it a formula takes neighbours, {name}[i-1], cells, {name}[j], and {name}.size()"
+                ),
             );
         }
         if library::names().any(|function| function == name) && !fields().any(|field| field.eq_ignore_ascii_case(name))
@@ -270,11 +277,16 @@ impl Names<'_> {
             ("minus", [time, by @ Ast { kind: Kind::Period(_), .. }]) => {
                 return self.sum(Function::Subtract, lower(time, self)?, Family::Unknown, by).map(|(moved, _)| moved);
             }
-            ("now" | "today" | "random" | "randomInt" | "randomLong" | "randomDouble" | "randomBool", _) => {
-                let message = format!(
-                    "{name}() changes by itself, which no operation follows yet: take its value into a variable"
-                );
-                return Err(wrong(at, message));
+            ("size" | "length", [Ast { kind: Kind::Name(array), span: here, .. }])
+                if method && self.array(array).is_some() =>
+            {
+                return self.whole(array, *here).map(|column| one(Function::Rows, column));
+            }
+            ("random" | "randomInt" | "randomLong" | "randomDouble" | "randomBool", _) => {
+                return Err(wrong(
+                    at,
+                    format!("{name}() is not among the functions: draw the numbers where the rows are made"),
+                ));
             }
             _ => {}
         }
@@ -315,73 +327,6 @@ impl Names<'_> {
         }
         let to = vocabulary::type_of(to).map_err(|message| wrong(to.span, message))?;
         Ok(Expr::Cast { input: Arc::new(lower(input, self)?), to, strict })
-    }
-
-    /// `X_[i-1]`: the value of a row at a fixed distance.
-    fn indexed(&self, subject: &Ast, index: &Ast, span: Span) -> Lowered {
-        let Kind::Name(name) = &subject.kind else {
-            return Err(wrong(
-                span,
-                "an index takes a neighbour of a column, X_[i-1]; values that are lists are not indexed",
-            ));
-        };
-        let base = name.strip_suffix('_').filter(|base| !base.is_empty() && !self.is_column(name));
-        let Some(base) = base else {
-            return Err(wrong(
-                span,
-                format!("an index takes a neighbour of a column, {name}_[i-1]; {name} is no array"),
-            ));
-        };
-        if let Some(schema) = self.columns.filter(|_| !self.is_column(base)) {
-            return Err(self.unknown(base, subject.span, schema));
-        }
-        match self.distance(index) {
-            Some(0) => Ok(Expr::column(base)),
-            Some(distance) => {
-                let function = Function::Shift { by: distance.checked_neg().unwrap_or(i64::MAX) };
-                Ok(one(function, Expr::column(base)))
-            }
-            None => {
-                let message = format!(
-                    "the index must be i plus or minus a constant, {name}[i-1]; for other windows use shift(n) or update_by"
-                );
-                Err(wrong(index.span, message))
-            }
-        }
-    }
-
-    /// The constant `c` of `i + c`.
-    fn distance(&self, index: &Ast) -> Option<i64> {
-        let is_row =
-            |ast: &Ast| matches!(&ast.kind, Kind::Name(name) if matches!(&**name, "i" | "ii") && !self.is_column(name));
-        let constant = |ast: &Ast| match &ast.kind {
-            Kind::Literal(Literal::Int(value), _) => Some(*value),
-            Kind::Name(name) => match self.values.get(&**name) {
-                Some(Literal::Int(value)) if !self.is_column(name) => Some(*value),
-                _ => None,
-            },
-            _ => None,
-        };
-        match &index.kind {
-            _ if is_row(index) => Some(0),
-            Kind::Operator(Function::Add, args) => {
-                let rows = args.iter().filter(|arg| is_row(arg)).count();
-                let mut distance = 0_i64;
-                for arg in args.iter().filter(|arg| !is_row(arg)) {
-                    distance = distance.checked_add(constant(arg)?)?;
-                }
-                (rows == 1).then_some(distance)
-            }
-            Kind::Operator(Function::Subtract, args) => {
-                let (first, rest) = args.split_first()?;
-                let mut distance = self.distance(first)?;
-                for arg in rest {
-                    distance = distance.checked_sub(constant(arg)?)?;
-                }
-                Some(distance)
-            }
-            _ => None,
-        }
     }
 }
 

@@ -43,6 +43,12 @@ enum Home {
 impl Plan {
     pub(crate) fn new(nodes: &[Node], root: usize) -> Plan {
         let homes = homes(nodes, root);
+        let mut members: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (index, home) in homes.iter().enumerate() {
+            if let Home::Program(program) = home {
+                members.entry(*program).or_default().push(index);
+            }
+        }
         let mut steps = Vec::new();
         for (index, node) in nodes[..=root].iter().enumerate() {
             if homes[index] != Home::Array {
@@ -52,7 +58,9 @@ impl Plan {
                 Op::Input(_) | Op::Constant(_) => {}
                 Op::Whole(kernel) | Op::Host(kernel) => steps.push(Step::Whole { node: index, kernel: kernel.clone() }),
                 Op::Lane(_) => {
-                    let (program, leaves) = Compiler::compile(nodes, &homes, index);
+                    let mut inside = members.remove(&index).unwrap_or_default();
+                    inside.push(index);
+                    let (program, leaves) = Compiler::compile(nodes, &homes, inside, index);
                     steps.push(Step::Fused { node: index, program, leaves });
                 }
             }
@@ -96,9 +104,9 @@ struct Compiler<'a> {
 }
 
 impl<'a> Compiler<'a> {
-    fn compile(nodes: &'a [Node], homes: &[Home], root: usize) -> (Program, Vec<usize>) {
+    /// `members`: the nodes that the program computes, in order, the root among them.
+    fn compile(nodes: &'a [Node], homes: &[Home], members: Vec<usize>, root: usize) -> (Program, Vec<usize>) {
         let inside = |index: usize| index == root || homes[index] == Home::Program(root);
-        let members: Vec<usize> = (0..=root).filter(|index| inside(*index)).collect();
         let mut readers = HashMap::new();
         for arg in members.iter().flat_map(|index| &nodes[*index].args) {
             *readers.entry(*arg).or_insert(0) += 1;

@@ -4,7 +4,7 @@ use arrow_schema::DataType;
 
 use crate::aggregate::Aggregate;
 use crate::expr::Expr;
-use crate::function::{Closed, Function, Text, Written};
+use crate::function::{Closed, Function, List, Text, Written};
 use crate::literal::Literal;
 use crate::types::type_name;
 
@@ -44,6 +44,8 @@ fn call(function: Function, args: &[Expr]) -> String {
         (Function::Host(id), _) => return format!("{}({})", id.name(), joined(args, Expr::to_python)),
         (Function::Position, []) => return "formula(\"i\")".to_owned(),
         (Function::RowKey, []) => return "formula(\"k\")".to_owned(),
+        (Function::Now, []) => return "formula(\"now()\")".to_owned(),
+        (Function::Rows, [Expr::Column(name)]) => return format!("formula(\"{name}_.size()\")"),
         _ => {}
     }
     match function.written() {
@@ -81,6 +83,12 @@ fn options(function: Function) -> Option<String> {
         Function::IsBetween { closed: Closed::Left } => "closed=\"left\"",
         Function::IsBetween { closed: Closed::Right } => "closed=\"right\"",
         Function::IsBetween { closed: Closed::None } => "closed=\"none\"",
+        Function::List(List::Sort { descending, nulls_last }) => {
+            let flag = |name: &str, set: bool| set.then(|| format!("{name}=True"));
+            let flags: Vec<String> =
+                [flag("descending", descending), flag("nulls_last", nulls_last)].into_iter().flatten().collect();
+            return (!flags.is_empty()).then(|| flags.join(", "));
+        }
         Function::Shift { by } => return Some(by.to_string()),
         Function::Text(Text::Extract { group }) if group != 1 => return Some(group.to_string()),
         Function::Text(

@@ -7,5 +7,7 @@ mod folding;
 mod formula;
 mod host;
 mod logic;
+mod nested;
+mod promotion;
 mod text;
 mod time;

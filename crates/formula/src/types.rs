@@ -39,6 +39,10 @@ pub(crate) fn is_numeric(data_type: &DataType) -> bool {
     is_integer(data_type) || is_float(data_type) || is_decimal(data_type)
 }
 
+fn is_bytes(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::BinaryView | DataType::FixedSizeBinary(_))
+}
+
 pub(crate) fn is_text(data_type: &DataType) -> bool {
     *data_type == DataType::Utf8View
 }
@@ -74,6 +78,7 @@ pub fn promote(a: &DataType, b: &DataType) -> Result<DataType, Error> {
         (a, b) if is_float(a) && is_float(b) => Some(if float_bits(a) > float_bits(b) { a.clone() } else { b.clone() }),
         (a, b) if is_integer(a) && is_float(b) => Some(promote_integer_float(a, b)),
         (a, b) if is_float(a) && is_integer(b) => Some(promote_integer_float(b, a)),
+        (a, b) if is_bytes(a) && is_bytes(b) => Some(DataType::BinaryView),
         _ => None,
     };
     met.ok_or_else(|| Error::Type {

@@ -70,6 +70,8 @@ pub enum ModelExpr {
     Coalesce(Vec<ModelExpr>),
     /// Whether it is among the constants. Null matches nothing, unless null is told to equal null.
     IsIn(Box<ModelExpr>, Vec<Value>, bool),
+    /// The value so many rows earlier (negative: later), by position; null where there is none.
+    Shift(Box<ModelExpr>, i64),
     /// Both ends included; null if the answer hangs on a null.
     IsBetween(Box<ModelExpr>, Box<ModelExpr>, Box<ModelExpr>),
 }
@@ -106,6 +108,15 @@ impl ModelExpr {
             ModelExpr::IsNotNull(part) => Value::Bool(!of(part).is_null()),
             ModelExpr::Coalesce(parts) => parts.iter().map(of).find(|value| !value.is_null()).unwrap_or(Value::Null),
             ModelExpr::IsIn(part, list, nulls_equal) => is_in(&of(part), list, *nulls_equal),
+            ModelExpr::Shift(part, by) => {
+                // A row is a row of the table: it is found by where it lies.
+                let here = table.rows.iter().position(|(_, other)| std::ptr::eq(other.as_slice(), row));
+                let there = here.and_then(|here| usize::try_from(i64::try_from(here).ok()?.checked_sub(*by)?).ok());
+                match there.and_then(|there| table.rows.get(there)) {
+                    Some((_, other)) => part.value(table, other),
+                    None => Value::Null,
+                }
+            }
             ModelExpr::IsBetween(part, low, high) => {
                 let part = of(part);
                 let from = compare(Comparison::GreaterOrEqual, &part, &of(low));
@@ -316,6 +327,15 @@ mod tests {
         assert_eq!(value(ModelExpr::IsBetween(lit(2i64), lit(2i64), lit(2i64))), "true");
         assert_eq!(value(ModelExpr::IsBetween(lit(1i64), lit(2i64), null())), "false");
         assert_eq!(value(ModelExpr::IsBetween(lit(2i64), lit(2i64), null())), "null");
+    }
+
+    #[test]
+    fn neighbours_are_by_position() {
+        let t = table(&["x"], &[&[1i64.into()], &[2i64.into()], &[3i64.into()]]);
+        let at = |by, row: usize| {
+            ModelExpr::Shift(Box::new(ModelExpr::column("x")), by).value(&t, &t.rows[row].1).to_string()
+        };
+        assert_eq!([at(1, 0), at(1, 1), at(-2, 0), at(-1, 2), at(i64::MIN, 1)], ["null", "1", "3", "null", "null"]);
     }
 
     #[test]

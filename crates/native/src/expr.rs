@@ -2,7 +2,7 @@
 
 use arrow_array::Array;
 use arrow_schema::{DataType, TimeUnit};
-use formula::{Aggregate, Closed, Expr, Function, Literal, Text};
+use formula::{Aggregate, Closed, Expr, Function, List, Literal, Text};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{
@@ -138,6 +138,11 @@ impl PyExpr {
         }
     }
 
+    /// Whether a function of the user stands in it.
+    fn calls_host(&self) -> bool {
+        self.0.calls_host()
+    }
+
     fn is_aggregate(&self) -> bool {
         self.0.is_aggregate()
     }
@@ -190,6 +195,9 @@ fn with_options(function: Function, options: &Bound<'_, PyDict>) -> PyResult<Fun
         Function::Text(Text::CountMatches { .. }) => Function::Text(Text::CountMatches { literal: flag("literal")? }),
         Function::Text(Text::Extract { .. }) => Function::Text(Text::Extract { group: option("group")?.extract()? }),
         Function::Shift { .. } => Function::Shift { by: option("by")?.extract()? },
+        Function::List(List::Sort { .. }) => {
+            Function::List(List::Sort { descending: flag("descending")?, nulls_last: flag("nulls_last")? })
+        }
         Function::Text(Text::ToDate { .. }) => Function::Text(Text::ToDate { strict: flag("strict")? }),
         Function::Text(Text::ToDatetime { .. }) => Function::Text(Text::ToDatetime { strict: flag("strict")? }),
         other => other,

@@ -65,6 +65,11 @@ impl PyFormula {
         };
         let (expr, bound) =
             self.formula.check(&names, schema).map_err(|wrong| error::formula_text(operation, &wrong))?;
+        let safe = match table {
+            Some(table) => engine::reach::refresh_safe(&bound.reach(), table.get().usable()?),
+            None => Ok(()),
+        };
+        safe.map_err(|wrong| error::formula_text(operation, &self.formula.wrong(wrong)))?;
         if self.filter && !matches!(bound.data_type(), DataType::Boolean | DataType::Null) {
             let wrong = self.formula.wrong(Error::Type {
                 function: "a filter".to_owned(),

@@ -48,8 +48,8 @@ mod _native {
     use crate::memory::PyMemory;
     #[pymodule_export]
     use crate::ops::{
-        aggregate, choose, concat, drop, first_by, head, join_asof, last_by, natural_join, rename, select, slice, sort,
-        tail, unique, where_, with_columns,
+        aggregate, check_barriers, choose, columns, concat, drop, filter, first_by, head, join_asof, last_by,
+        natural_join, rename, slice, sort, tail, unique,
     };
     #[pymodule_export]
     use crate::rowset::PyRowSet;

@@ -1,7 +1,8 @@
 //! NumPy arrays into Arrow, through the buffer protocol: one copy of the memory, or a pass over it
 //! for bits. NumPy itself is never linked; arrays are told apart by what they say of their dtype.
 //!
-//! The copy is on purpose: NumPy memory may change under us, a table's memory may not.
+//! The copy is on purpose: NumPy memory may change under us, a table's memory may not. Only what a
+//! function of the user has just made, and nobody else holds, is taken as it is.
 #![allow(unsafe_code, reason = "a buffer is a raw pointer and a length")]
 
 use std::sync::Arc;
@@ -12,10 +13,101 @@ use arrow_array::types::{
     TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type,
     UInt64Type,
 };
-use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray};
+use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray, make_array};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
+use arrow_data::ArrayData;
+use arrow_schema::DataType;
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::prelude::*;
+
+/// A NumPy array whose memory an Arrow array reads.
+///
+/// Let go off a thread without the GIL, the reference is given back the next time somebody has it.
+struct Held {
+    _array: Py<PyAny>,
+}
+
+impl std::panic::RefUnwindSafe for Held {}
+
+/// The type of the cells of a NumPy array of this dtype that lie as Arrow has them.
+pub fn type_of(name: &str) -> Option<DataType> {
+    Some(match name {
+        "int8" => DataType::Int8,
+        "int16" => DataType::Int16,
+        "int32" => DataType::Int32,
+        "int64" => DataType::Int64,
+        "uint8" => DataType::UInt8,
+        "uint16" => DataType::UInt16,
+        "uint32" => DataType::UInt32,
+        "uint64" => DataType::UInt64,
+        "float32" => DataType::Float32,
+        "float64" => DataType::Float64,
+        _ => return None,
+    })
+}
+
+/// What NumPy calls a type of cells, "bool" if they are bits here and bytes there.
+pub fn code_of(data_type: &DataType) -> Option<&'static str> {
+    use arrow_schema::TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
+    Some(match data_type {
+        DataType::Boolean => "bool",
+        DataType::Int8 => "int8",
+        DataType::Int16 => "int16",
+        DataType::Int32 => "int32",
+        DataType::Int64 => "int64",
+        DataType::UInt8 => "uint8",
+        DataType::UInt16 => "uint16",
+        DataType::UInt32 => "uint32",
+        DataType::UInt64 => "uint64",
+        DataType::Float16 => "float16",
+        DataType::Float32 => "float32",
+        DataType::Float64 => "float64",
+        DataType::Timestamp(Second, _) => "datetime64[s]",
+        DataType::Timestamp(Millisecond, _) => "datetime64[ms]",
+        DataType::Timestamp(Microsecond, _) => "datetime64[us]",
+        DataType::Timestamp(Nanosecond, _) => "datetime64[ns]",
+        DataType::Duration(Second) => "timedelta64[s]",
+        DataType::Duration(Millisecond) => "timedelta64[ms]",
+        DataType::Duration(Microsecond) => "timedelta64[us]",
+        DataType::Duration(Nanosecond) => "timedelta64[ns]",
+        _ => return None,
+    })
+}
+
+/// The array that a function has just made, without a copy: nobody else holds it, so nobody writes to it.
+/// None where it may be shared, or is no plain array of this type. The second is the array again.
+pub fn adopt<'py>(array: Bound<'py, PyAny>, wanted: &DataType) -> PyResult<(Option<ArrayRef>, Bound<'py, PyAny>)> {
+    // SAFETY: the object lives, and the GIL is held.
+    let references = unsafe { pyo3::ffi::Py_REFCNT(array.as_ptr()) };
+    if references != 1 || array.get_type().name()? != "ndarray" {
+        return Ok((None, array));
+    }
+    let (dtype, flags) = (array.getattr("dtype")?, array.getattr("flags")?);
+    let is = |flag: &str| flags.get_item(flag)?.is_truthy();
+    if array.getattr("ndim")?.extract::<usize>()? != 1
+        || type_of(&dtype.getattr("name")?.extract::<String>()?).as_ref() != Some(wanted)
+        || !dtype.getattr("isnative")?.is_truthy()?
+        || !(is("C_CONTIGUOUS")? && is("OWNDATA")? && is("ALIGNED")?)
+    {
+        return Ok((None, array));
+    }
+    drop(flags);
+    let view = PyUntypedBuffer::get(&array)?;
+    let (len, Some(start)) = (view.len_bytes(), std::ptr::NonNull::new(view.buf_ptr().cast::<u8>())) else {
+        return Ok((None, array));
+    };
+    drop(view);
+    if len == 0 {
+        return Ok((None, array));
+    }
+    let owner = Arc::new(Held { _array: array.clone().unbind() });
+    // SAFETY: the array owns `len` bytes at `start`; it is contiguous, and lives, unresized and unwritten, as long
+    // as its one reference, which `owner` has.
+    let buffer = unsafe { Buffer::from_custom_allocation(start, len, owner) };
+    let width = wanted.primitive_width().unwrap_or(1);
+    let data = ArrayData::builder(wanted.clone()).len(len / width).add_buffer(buffer).build();
+    Ok((Some(make_array(data.map_err(crate::error::arrow)?)), array))
+}
 
 /// The Arrow array of a one-dimensional NumPy array, or None when its cells are Python objects or
 /// text and have to be taken one by one.

@@ -1,8 +1,9 @@
 //! The operations, one function each: take typed arguments, build the request, attach it without the GIL.
 
+use engine::expression::Turn;
 use engine::operation::Location;
 use engine::ops::{
-    AsofJoin, AsofOptions, Concat, Filter, Keep, Matches, NaturalJoin, Project, Slice, Sort, SortBy, Strategy, columns,
+    AsofJoin, AsofOptions, Concat, How, Keep, Kept, Matches, NaturalJoin, Project, Slice, Sort, SortBy, Strategy,
     distinct,
 };
 use engine::{OnError, Operation, Table};
@@ -74,55 +75,75 @@ fn on_error_of(operation: &str, word: &str) -> PyResult<OnError> {
     }
 }
 
-/// Under the name of the method the user called.
+/// Serial, stateless by default, may overlap, barriers declared, barriers respected.
+type PyTurn = (bool, bool, bool, Vec<u64>, Vec<u64>);
+
+fn turns(given: Option<Vec<PyTurn>>) -> Vec<Turn> {
+    let turn =
+        |(serial, stateless, overlaps, declares, respects)| Turn { serial, stateless, overlaps, declares, respects };
+    given.unwrap_or_default().into_iter().map(turn).collect()
+}
+
+fn made(
+    py: Python<'_>,
+    table: &Bound<'_, PyTable>,
+    make: impl FnOnce(&Table) -> Result<Table, engine::Error> + Send,
+) -> PyResult<PyTable> {
+    let input = table.get().usable()?.clone();
+    tell_location(py);
+    py.detach(move || make(&input)).map(PyTable::new).map_err(error::raise)
+}
+
+/// The rows for which every predicate is true. `operation` is the method the user called.
 #[pyfunction]
-#[pyo3(signature = (operation, table, predicates, on_error = "fail"))]
-pub fn where_(
+#[pyo3(signature = (operation, table, predicates, turns_given, on_error = "fail"))]
+pub fn filter(
+    py: Python<'_>,
     operation: &str,
     table: &Bound<'_, PyTable>,
     predicates: Vec<Bound<'_, PyExpr>>,
+    turns_given: Option<Vec<PyTurn>>,
     on_error: &str,
 ) -> PyResult<PyTable> {
-    let predicates = trees(&predicates);
     let on_error = on_error_of(operation, on_error)?;
-    one(table, |input| Ok(Filter::named(operation, input, &predicates)?.passing_over(on_error)))
+    let (predicates, turns) = (trees(&predicates), turns(turns_given));
+    made(py, table, move |input| engine::ops::filtered(operation, input, &predicates, &turns, on_error))
 }
 
-fn computed(
-    operation: &str,
-    table: &Bound<'_, PyTable>,
-    expressions: &[Bound<'_, PyExpr>],
-    kept: bool,
-    on_error: &str,
-) -> PyResult<PyTable> {
-    let expressions = trees(expressions);
-    let on_error = on_error_of(operation, on_error)?;
-    let input = table.get().usable()?.clone();
-    tell_location(table.py());
-    let made = table.py().detach(move || columns(operation, &input, &expressions, kept, on_error));
-    made.map(PyTable::new).map_err(error::raise)
-}
-
+/// New columns, after those of the table if `all`. `kept`: "stored", "on read" or "once per input".
 #[pyfunction]
-#[pyo3(signature = (table, expressions, on_error = "fail", operation = "select"))]
-pub fn select(
+#[pyo3(signature = (operation, table, expressions, turns_given, kept, all, on_error = "fail"))]
+#[allow(clippy::too_many_arguments, reason = "one door, called by name from Python")]
+pub fn columns(
+    py: Python<'_>,
+    operation: &str,
     table: &Bound<'_, PyTable>,
     expressions: Vec<Bound<'_, PyExpr>>,
+    turns_given: Option<Vec<PyTurn>>,
+    kept: &str,
+    all: bool,
     on_error: &str,
-    operation: &str,
 ) -> PyResult<PyTable> {
-    computed(operation, table, &expressions, false, on_error)
+    let kept = match kept {
+        "stored" => Kept::Stored,
+        "on read" => Kept::OnRead,
+        "once per input" => Kept::OncePerInput,
+        other => return Err(PyValueError::new_err(format!("kept: {other:?}"))),
+    };
+    let on_error = on_error_of(operation, on_error)?;
+    let (expressions, turns) = (trees(&expressions), turns(turns_given));
+    made(py, table, move |input| {
+        let how = How { turns: &turns, kept, all, on_error };
+        engine::ops::columns(operation, input, &expressions, how)
+    })
 }
 
+/// Refuses barriers that are declared twice, or respected before they are declared.
 #[pyfunction]
-#[pyo3(signature = (table, expressions, on_error = "fail", operation = "with_columns"))]
-pub fn with_columns(
-    table: &Bound<'_, PyTable>,
-    expressions: Vec<Bound<'_, PyExpr>>,
-    on_error: &str,
-    operation: &str,
-) -> PyResult<PyTable> {
-    computed(operation, table, &expressions, true, on_error)
+pub fn check_barriers(operation: &str, declares: Vec<Vec<u64>>, respects: Vec<Vec<u64>>) -> PyResult<()> {
+    let turn = |(declares, respects)| Turn { declares, respects, ..Turn::default() };
+    let turns: Vec<Turn> = declares.into_iter().zip(respects).map(turn).collect();
+    engine::turns::check_barriers(operation, &turns).map_err(error::raise)
 }
 
 #[pyfunction]

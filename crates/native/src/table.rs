@@ -155,6 +155,12 @@ impl PyTable {
         py.detach(|| table.errors()).map(PyTable::new).map_err(error::raise)
     }
 
+    /// Equal for tables of equal plans.
+    #[getter]
+    fn print(&self) -> u128 {
+        self.engine().request().print
+    }
+
     fn inputs(&self) -> Vec<PyTable> {
         self.engine().inputs().iter().cloned().map(PyTable::new).collect()
     }
@@ -428,6 +434,20 @@ impl PyColumn {
         let Some(width) = whole.data_type().primitive_width() else { return Ok(None) };
         let data = whole.to_data();
         Ok(Some(PyMemory(data.buffers()[0].slice_with_length(data.offset() * width, data.len() * width))))
+    }
+
+    /// What NumPy calls the type of the cells, where they lie as NumPy has them, and "bool" for bits.
+    #[getter]
+    fn code(&self) -> Option<&'static str> {
+        crate::numpy::code_of(self.field.data_type())
+    }
+
+    /// The bytes of a Boolean column's cells, one a cell, in a copy that may be written to.
+    fn flags<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, pyo3::types::PyByteArray>>> {
+        let whole = self.whole()?;
+        let Some(cells) = whole.as_any().downcast_ref::<arrow_array::BooleanArray>() else { return Ok(None) };
+        let bytes: Vec<u8> = cells.values().iter().map(u8::from).collect();
+        Ok(Some(pyo3::types::PyByteArray::new(py, &bytes)))
     }
 
     fn array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {

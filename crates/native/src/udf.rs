@@ -31,7 +31,8 @@ impl PyUdf {
     /// `call(columns, rows)` gives values, and which rows are null or None. `returns` is a type, or a
     /// callable that is given the types of the arguments and gives one.
     #[new]
-    fn new(name: String, call: Py<PyAny>, returns: &Bound<'_, PyAny>, ordered: bool) -> PyResult<PyUdf> {
+    #[pyo3(signature = (name, call, returns, ordered))]
+    fn new(name: String, call: Py<PyAny>, returns: &Bound<'_, PyAny>, ordered: Option<bool>) -> PyResult<PyUdf> {
         let returns = match returns.cast::<PyTuple>() {
             Ok(spec) => Returns::Always(from_spec(spec)?),
             Err(_) => Returns::Asked(returns.clone().unbind()),
@@ -54,7 +55,7 @@ struct PythonFunction {
     name: String,
     call: Py<PyAny>,
     returns: Returns,
-    ordered: bool,
+    ordered: Option<bool>,
 }
 
 impl Host for PythonFunction {
@@ -74,7 +75,7 @@ impl Host for PythonFunction {
         }
     }
 
-    fn is_ordered(&self) -> bool {
+    fn is_ordered(&self) -> Option<bool> {
         self.ordered
     }
 
@@ -88,7 +89,9 @@ impl PythonFunction {
         let columns: Vec<PyColumn> = args.iter().map(exported).collect::<PyResult<_>>()?;
         let given = self.call.bind(py).call1((columns, rows))?;
         let (values, missing): (Bound<'_, PyAny>, Option<Bound<'_, PyAny>>) = given.extract()?;
-        let array = self.imported(py, &values)?;
+        // Now the result has one reference, if the function kept none.
+        std::mem::drop(given);
+        let array = self.imported(py, values, rows)?;
         match missing {
             Some(missing) if array.len() == rows => {
                 let missing = numpy::import(&missing)?
@@ -100,7 +103,26 @@ impl PythonFunction {
     }
 
     /// The values in the type that was promised, or in their own where the function was asked.
-    fn imported(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
+    fn imported(&self, py: Python<'_>, values: Bound<'_, PyAny>, rows: usize) -> PyResult<ArrayRef> {
+        let own = values.getattr("dtype").and_then(|dtype| dtype.getattr("name")?.extract::<String>()).ok();
+        let wanted = match &self.returns {
+            Returns::Always(data_type) => Some(data_type.clone()),
+            Returns::Asked(_) => own.as_deref().and_then(numpy::type_of),
+        };
+        if let Some(wanted) = wanted
+            && own.is_some()
+            && values.len().is_ok_and(|len| len == rows)
+        {
+            let (kept, again) = numpy::adopt(values, &wanted)?;
+            match kept {
+                Some(array) => return Ok(array),
+                None => return self.copied(py, &again),
+            }
+        }
+        self.copied(py, &values)
+    }
+
+    fn copied(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
         let columns = PyDict::new(py);
         columns.set_item("result", values)?;
         let schema = match &self.returns {

@@ -7,7 +7,7 @@ use super::errors;
 use crate::attach::attach;
 use crate::error::Error;
 use crate::faults::OnError;
-use crate::ops::{Filter, columns};
+use crate::ops::{Filter, How, columns};
 use crate::table::Table;
 use crate::testing::{Cell, Drawn, Found, Plain, Watch, any_table, run_law, still_graph};
 
@@ -17,7 +17,7 @@ fn narrow(column: &str) -> Expr {
 }
 
 fn made(table: &Table, on_error: OnError) -> Result<Table, Error> {
-    columns("with_columns", table, &[narrow("v").alias("n")], true, on_error)
+    columns("with_columns", table, &[narrow("v").alias("n")], How { on_error, ..How::STORED })
 }
 
 fn fits(cell: &Cell) -> Option<Cell> {
@@ -37,7 +37,9 @@ fn rows_of(table: &Table) -> Vec<String> {
 fn a_cell_without_a_value_is_null_and_told_in_the_step_it_happens() {
     let graph = still_graph();
     let input = Drawn::new(&graph, "0 A 1 | 1 B 1000");
-    let table = columns("update", input.table(), &[narrow("V").alias("n")], true, OnError::Null).expect("it starts");
+    let table =
+        columns("update", input.table(), &[narrow("V").alias("n")], How { on_error: OnError::Null, ..How::STORED })
+            .expect("it starts");
     let (all, mine) = (errors(&graph).expect("there are errors"), table.errors().expect("there are errors"));
     graph.step().expect("the cycle runs");
     let first = "update n 1 1 ";
@@ -60,7 +62,13 @@ fn a_cell_without_a_value_is_null_and_told_in_the_step_it_happens() {
 fn a_row_that_is_left_out_comes_back_when_it_can_be_computed() {
     let graph = still_graph();
     let input = Drawn::new(&graph, "0 A 1 | 1 B 1000");
-    let table = columns("with_columns", input.table(), &[narrow("V").alias("n")], true, OnError::Drop).expect("starts");
+    let table = columns(
+        "with_columns",
+        input.table(),
+        &[narrow("V").alias("n")],
+        How { on_error: OnError::Drop, ..How::STORED },
+    )
+    .expect("starts");
     let watch = Watch::attach(&table).expect("it can be watched");
     assert_eq!(rows_of(&table), ["A 1 1"]);
     for (step, wanted) in [
@@ -106,7 +114,8 @@ fn a_static_table_tells_its_errors_too() {
 }
 
 fn made_of_drawing(table: &Table) -> Table {
-    columns("with_columns", table, &[narrow("V").alias("n")], true, OnError::Null).expect("it starts")
+    columns("with_columns", table, &[narrow("V").alias("n")], How { on_error: OnError::Null, ..How::STORED })
+        .expect("it starts")
 }
 
 #[test]
@@ -116,7 +125,8 @@ fn errors_of_the_errors_are_counted_only() {
     let table = made_of_drawing(input.table());
     let all = errors(&graph).expect("there are errors");
     let fails = Expr::column("message").cast(DataType::Int64, true).expect("a small tree").alias("n");
-    let over = columns("with_columns", &all, &[fails], true, OnError::Null).expect("it starts");
+    let over =
+        columns("with_columns", &all, &[fails], How { on_error: OnError::Null, ..How::STORED }).expect("it starts");
     input.apply("+ 1 B 1000");
     for _ in 0..5 {
         graph.step().expect("the cycle runs");

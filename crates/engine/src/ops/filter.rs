@@ -13,7 +13,7 @@ use graph::{Moment, Step};
 use rowset::{Before, RowSet, Shifts};
 
 use crate::error::Error;
-use crate::expression::{Evaluator, plan};
+use crate::expression::{Evaluator, Turn, plan_in_turns};
 use crate::faults::{Faults, OnError};
 use crate::live_rows::LiveRows;
 use crate::operation::{Input, Live, Operation, Parts, Request, Start};
@@ -36,15 +36,23 @@ impl Filter {
 
     /// The same, for a method of another name.
     pub fn named(operation: &str, table: &Table, predicates: &[Expr]) -> Result<Filter, Error> {
-        let mut bound = Vec::new();
-        for predicate in predicates {
+        Filter::in_turns(operation, table, predicates, &[])
+    }
+
+    /// The same; `turns` says for each predicate who may run beside it. A predicate sees what passed those
+    /// before it, so every barrier is kept; cheap ones go before functions of the user, over no barrier.
+    pub fn in_turns(operation: &str, table: &Table, predicates: &[Expr], turns: &[Turn]) -> Result<Filter, Error> {
+        let mut bound: Vec<Evaluator> = Vec::new();
+        for (at, predicate) in predicates.iter().enumerate() {
+            let turn = turns.get(at).cloned().unwrap_or_default();
             // Judged whole first: the error should show the user's text, not a part of it.
             Evaluator::predicate(operation, predicate, table)?;
             for part in formula::split_conjunction(predicate) {
-                bound.push(Evaluator::predicate(operation, part, table)?);
+                bound.push(Evaluator::predicate(operation, part, table)?.in_turn(turn.clone()));
             }
         }
-        Ok(Filter { request: request(operation, predicates), predicates: bound.into() })
+        let bound = cheapest_first(bound);
+        Ok(Filter { request: request(operation, predicates, turns), predicates: bound.into() })
     }
 
     /// Rows whose predicate fails do not pass, and are noted.
@@ -73,14 +81,14 @@ impl Filter {
             Ok(predicate)
         };
         let predicates = expressions.iter().map(computable).collect::<Result<_, Error>>()?;
-        let request = request(operation, expressions).passing_over(OnError::Drop, faults);
+        let request = request(operation, expressions, &[]).passing_over(OnError::Drop, faults);
         Ok(Filter { request, predicates })
     }
 }
 
-fn request(operation: &str, expressions: &[Expr]) -> Request {
+fn request(operation: &str, expressions: &[Expr], turns: &[Turn]) -> Request {
     let text = expressions.iter().map(Expr::to_python).collect::<Vec<_>>().join(", ");
-    Request::new(operation, plan(expressions)).with_text(text)
+    Request::new(operation, plan_in_turns(expressions, turns)).with_text(text)
 }
 
 impl Operation for Filter {
@@ -90,6 +98,7 @@ impl Operation for Filter {
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let Input { table, view } = &inputs[0];
+        crate::expression::own_row_only(&self.request.name, &self.predicates)?;
         let kept = matching(&self.predicates, view, view.rows())?;
         let rows = Arc::new(LiveRows::new(kept, at));
         let kept = table.attributes();
@@ -155,6 +164,26 @@ impl FilterLive {
         let stay = &inside & &passing;
         Ok((&inside - &stay, &passing - &stay, stay))
     }
+}
+
+/// Native predicates before functions of the user that are stateless; what is in order keeps its place,
+/// and nothing moves over it.
+fn cheapest_first(predicates: Vec<Evaluator>) -> Vec<Evaluator> {
+    let held = |one: &Evaluator| one.is_ordered() || !one.turn().declares.is_empty() || !one.turn().respects.is_empty();
+    let mut sorted: Vec<Evaluator> = Vec::with_capacity(predicates.len());
+    let mut run: Vec<Evaluator> = Vec::new();
+    for predicate in predicates {
+        if held(&predicate) {
+            run.sort_by_key(Evaluator::calls_host);
+            sorted.append(&mut run);
+            sorted.push(predicate);
+        } else {
+            run.push(predicate);
+        }
+    }
+    run.sort_by_key(Evaluator::calls_host);
+    sorted.append(&mut run);
+    sorted
 }
 
 /// The rows that pass all predicates; each sees only what passed the ones before it.

@@ -10,6 +10,7 @@ use arrow_schema::{Field, Schema};
 use graph::{Moment, Step};
 
 use crate::error::Error;
+use crate::faults::Faults;
 use crate::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::table::{Attributes, Table};
 use crate::update::{ColumnSet, TableUpdate};
@@ -56,6 +57,12 @@ impl Project {
         }
         let request = Request::new(operation, serde_json::json!(columns));
         Ok(Project { request, columns })
+    }
+
+    /// Where the rows that it shows were passed over before it.
+    pub(super) fn noting(mut self, faults: Option<Faults>) -> Project {
+        self.request.faults = faults;
+        self
     }
 }
 

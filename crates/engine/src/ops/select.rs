@@ -11,17 +11,15 @@
 use std::sync::Arc;
 
 use arrow_schema::{Field, Schema};
-use column::{ColumnSource, FlatColumn};
+use column::{Chunk, ColumnSource, FlatColumn};
 use formula::Expr;
 use graph::{Moment, Step};
 use rowset::RowSet;
 
-use crate::attach::attach;
 use crate::error::Error;
-use crate::expression::{Evaluator, evaluate_all, plan};
+use crate::expression::{Evaluator, Turn, evaluate_all, pieces_of_all, plan_in_turns};
 use crate::faults::{Faults, OnError};
 use crate::operation::{Input, Live, Operation, Parts, Request, Start};
-use crate::ops::Filter;
 use crate::store::{Columns, Writes};
 use crate::table::{Attributes, Table};
 use crate::update::{ColumnSet, TableUpdate};
@@ -29,13 +27,13 @@ use crate::view::Change;
 
 /// Columns of the result: shared ones and computed ones.
 pub struct Select {
-    request: Request,
-    outputs: Vec<Output>,
-    computed: Arc<[Evaluator]>,
+    pub(super) request: Request,
+    pub(super) outputs: Vec<Output>,
+    pub(super) computed: Arc<[Evaluator]>,
 }
 
 #[derive(Clone)]
-enum Output {
+pub(super) enum Output {
     /// Input column under a name.
     Shared(usize, String),
     /// Computed column, by its place among the computed ones.
@@ -50,10 +48,20 @@ impl Select {
 
     /// The same, for a method of another name.
     pub fn named(operation: &str, table: &Table, expressions: &[Expr]) -> Result<Select, Error> {
-        let mut select = Select::empty(operation, expressions);
+        Select::only_in_turns(operation, table, expressions, &[])
+    }
+
+    /// The same; `turns` says for each expression who may run beside it (none: all as they are).
+    pub fn only_in_turns(
+        operation: &str,
+        table: &Table,
+        expressions: &[Expr],
+        turns: &[Turn],
+    ) -> Result<Select, Error> {
+        let mut select = Select::empty(operation, expressions, turns);
         let mut computed = Vec::new();
-        for expression in expressions {
-            let output = output(operation, table, expression, &mut computed)?;
+        for (at, expression) in expressions.iter().enumerate() {
+            let output = output(operation, table, expression, turns.get(at), &mut computed)?;
             select.outputs.push(output);
         }
         select.finish(operation, computed)
@@ -61,18 +69,23 @@ impl Select {
 
     /// All columns of the table, replaced by or followed by these.
     pub fn with(table: &Table, expressions: &[Expr]) -> Result<Select, Error> {
-        Select::with_named("with_columns", table, expressions)
+        Select::with_in_turns("with_columns", table, expressions, &[])
     }
 
-    /// The same, for a method of another name.
-    pub fn with_named(operation: &str, table: &Table, expressions: &[Expr]) -> Result<Select, Error> {
-        let mut select = Select::empty(operation, expressions);
+    /// The same, for a method of another name, each expression in its turn.
+    pub fn with_in_turns(
+        operation: &str,
+        table: &Table,
+        expressions: &[Expr],
+        turns: &[Turn],
+    ) -> Result<Select, Error> {
+        let mut select = Select::empty(operation, expressions, turns);
         select.outputs =
             (0..table.width()).map(|index| Output::Shared(index, table.schema().field(index).name().clone())).collect();
         let mut computed = Vec::new();
         let mut named = std::collections::HashSet::new();
-        for expression in expressions {
-            let output = output(operation, table, expression, &mut computed)?;
+        for (at, expression) in expressions.iter().enumerate() {
+            let output = output(operation, table, expression, turns.get(at), &mut computed)?;
             let name = name_of(&output, &computed).to_owned();
             if !named.insert(name.clone()) {
                 return Err(Error::Duplicate { operation: operation.into(), name });
@@ -86,7 +99,7 @@ impl Select {
     }
 
     /// Cells without a value are null, and noted.
-    fn passing_over(mut self, on_error: OnError, faults: &Faults) -> Select {
+    pub(super) fn passing_over(mut self, on_error: OnError, faults: &Faults) -> Select {
         for column in Arc::get_mut(&mut self.computed).into_iter().flatten() {
             column.passing_over(faults);
         }
@@ -94,10 +107,10 @@ impl Select {
         self
     }
 
-    fn empty(operation: &str, expressions: &[Expr]) -> Select {
+    fn empty(operation: &str, expressions: &[Expr], turns: &[Turn]) -> Select {
         let text = expressions.iter().map(Expr::to_python).collect::<Vec<_>>().join(", ");
         Select {
-            request: Request::new(operation, plan(expressions)).with_text(text),
+            request: Request::new(operation, plan_in_turns(expressions, turns)).with_text(text),
             outputs: Vec::new(),
             computed: Arc::new([]),
         }
@@ -113,36 +126,6 @@ impl Select {
     }
 }
 
-/// `select`, or `with_columns` if the table's own columns are `kept`, where rows without a value may be passed over.
-///
-/// To leave such rows out is a filter that asks whether each column has a value, and the columns over what passes it.
-pub fn columns(
-    operation: &str,
-    table: &Table,
-    expressions: &[Expr],
-    kept: bool,
-    on_error: OnError,
-) -> Result<Table, Error> {
-    let select = |over: &Table| match kept {
-        true => Select::with_named(operation, over, expressions),
-        false => Select::named(operation, over, expressions),
-    };
-    let whole = select(table)?;
-    let start = |select: Select, over: &Table| attach(&select, std::slice::from_ref(over));
-    if on_error == OnError::Fail || whole.computed.is_empty() {
-        return start(whole, table);
-    }
-    let faults = Faults::of(operation);
-    if on_error == OnError::Null {
-        return start(whole.passing_over(on_error, &faults), table);
-    }
-    let computable = Filter::computable(operation, table, expressions, &faults)?;
-    let over = attach(&computable, std::slice::from_ref(table))?;
-    // Equal requests share that node, and then its faults.
-    let faults = over.request().faults.clone().unwrap_or(faults);
-    start(select(&over)?.passing_over(on_error, &faults), &over)
-}
-
 fn name_of<'a>(output: &'a Output, computed: &'a [Evaluator]) -> &'a str {
     match output {
         Output::Shared(_, name) => name,
@@ -151,7 +134,13 @@ fn name_of<'a>(output: &'a Output, computed: &'a [Evaluator]) -> &'a str {
 }
 
 /// A plain or renamed column is shared; everything else is computed.
-fn output(operation: &str, table: &Table, expression: &Expr, computed: &mut Vec<Evaluator>) -> Result<Output, Error> {
+fn output(
+    operation: &str,
+    table: &Table,
+    expression: &Expr,
+    turn: Option<&Turn>,
+    computed: &mut Vec<Evaluator>,
+) -> Result<Output, Error> {
     let (inner, name) = match expression {
         Expr::Alias(inner, name) => (inner.as_ref(), Some(name)),
         other => (other, None),
@@ -160,7 +149,7 @@ fn output(operation: &str, table: &Table, expression: &Expr, computed: &mut Vec<
         let index = table.column_index(operation, column)?;
         return Ok(Output::Shared(index, name.map_or_else(|| column.to_string(), ToString::to_string)));
     }
-    computed.push(Evaluator::new(operation, expression, table)?);
+    computed.push(Evaluator::new(operation, expression, table)?.in_turn(turn.cloned().unwrap_or_default()));
     Ok(Output::Computed(computed.len() - 1))
 }
 
@@ -171,15 +160,18 @@ impl Operation for Select {
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let Input { table, view } = &inputs[0];
-        let canonical = Schema::new(
-            self.computed
-                .iter()
-                .map(|column| Field::new(column.name(), column.data_type().clone(), true))
-                .collect::<Vec<_>>(),
-        );
-        let still = !table.is_live() && view.rows().is_flat();
-        let (sources, columns) =
-            if still { (self.flat(view)?, None) } else { self.stored(table, view, &canonical, at)? };
+        crate::expression::own_row_only(&self.request.name, &self.computed)?;
+        let (sources, columns) = self.start(table, view, at)?;
+        let parts = self.parts(table, &sources);
+        let owned = columns.as_ref().map(Columns::owned).unwrap_or_default();
+        let live = SelectLive { outputs: self.outputs.clone(), computed: self.computed.clone(), columns };
+        Ok(Start { parts, live: Box::new(live), owned })
+    }
+}
+
+impl Select {
+    /// The outside of the result, over a source for each computed column.
+    pub(super) fn parts(&self, table: &Table, sources: &[Arc<dyn ColumnSource>]) -> Parts {
         let mut fields = Vec::with_capacity(self.outputs.len());
         let mut result: Vec<Arc<dyn ColumnSource>> = Vec::with_capacity(self.outputs.len());
         for output in &self.outputs {
@@ -196,39 +188,36 @@ impl Operation for Select {
             }
         }
         let attributes = Attributes { key: Vec::new(), sorted_by: Vec::new(), ..table.attributes().clone() };
-        let parts = Parts {
-            rows: table.parts().rows.clone(),
-            columns: result,
-            schema: Arc::new(Schema::new(fields)),
-            attributes,
-        };
-        let owned = columns.as_ref().map(Columns::owned).unwrap_or_default();
-        let live = SelectLive { outputs: self.outputs.clone(), computed: self.computed.clone(), columns };
-        Ok(Start { parts, live: Box::new(live), owned })
-    }
-}
-
-impl Select {
-    /// Static flat input: the computed chunks themselves are the columns.
-    fn flat(&self, view: &crate::view::View) -> Result<Vec<Arc<dyn ColumnSource>>, Error> {
-        let column = |column: &Evaluator| {
-            Ok(Arc::new(FlatColumn::new(column.pieces(view, view.rows())?)?) as Arc<dyn ColumnSource>)
-        };
-        self.computed.iter().map(column).collect()
+        Parts { rows: table.parts().rows.clone(), columns: result, schema: Arc::new(Schema::new(fields)), attributes }
     }
 
-    fn stored(
+    /// The computed columns. Over a static flat input the computed chunks themselves are the columns.
+    pub(super) fn start(
         &self,
         table: &Table,
         view: &crate::view::View,
-        canonical: &Schema,
         at: Moment,
     ) -> Result<(Vec<Arc<dyn ColumnSource>>, Option<Columns>), Error> {
-        let counters = table.graph().map(crate::counters::storage).unwrap_or_default();
         let rows = view.rows();
+        let all: Vec<&Evaluator> = self.computed.iter().collect();
+        let pieces = if rows.is_empty() {
+            self.computed.iter().map(|_| Vec::new()).collect()
+        } else {
+            pieces_of_all(&all, view, rows)?
+        };
+        if !table.is_live() && rows.is_flat() && !rows.is_empty() {
+            let column = |pieces: Vec<Chunk>| Ok(Arc::new(FlatColumn::new(pieces)?) as Arc<dyn ColumnSource>);
+            return Ok((pieces.into_iter().map(column).collect::<Result<_, Error>>()?, None));
+        }
+        let canonical = Schema::new(
+            self.computed
+                .iter()
+                .map(|column| Field::new(column.name(), column.data_type().clone(), true))
+                .collect::<Vec<_>>(),
+        );
+        let counters = table.graph().map(crate::counters::storage).unwrap_or_default();
         let mut cells = Vec::new();
-        for column in self.computed.iter() {
-            let pieces = if rows.is_empty() { Vec::new() } else { column.pieces(view, rows)? };
+        for pieces in pieces {
             let mut start = 0;
             cells.push(
                 pieces
@@ -241,7 +230,7 @@ impl Select {
                     .collect::<Vec<_>>(),
             );
         }
-        let columns = Columns::filled(canonical, at, &counters, &cells)?;
+        let columns = Columns::filled(&canonical, at, &counters, &cells)?;
         Ok((columns.sources(), Some(columns)))
     }
 }
@@ -310,6 +299,7 @@ mod tests {
     use model::{Arith, Compare, ModelExpr};
 
     use super::*;
+    use crate::attach::attach;
     use crate::testing::{any_table, check_law, check_steps};
 
     fn doubled(column: &str) -> Result<Expr, formula::Error> {

@@ -26,7 +26,9 @@ impl Binder<'_> {
         let returns = host.returns(&types);
         let returns = returns.map_err(|message| Error::Parameter { function: name.clone(), message })?;
         let data_type = canonical(&returns);
-        self.ordered |= host.is_ordered();
+        self.ordered |= host.is_ordered() == Some(true);
+        self.unsaid |= host.is_ordered().is_none();
+        let alone = host.is_ordered() != Some(false);
         let wanted = data_type.clone();
         let kernel: Whole = Arc::new(move |args, rows| {
             let args: Vec<ArrayRef> = args.iter().map(|arg| arg.expanded(rows)).collect();
@@ -50,7 +52,7 @@ impl Binder<'_> {
             })
         });
         // A function that keeps state gives another answer at another place.
-        let key = if self.ordered { format!("host {id:?} {}", self.nodes.len()) } else { format!("host {id:?}") };
+        let key = if alone { format!("host {id:?} {}", self.nodes.len()) } else { format!("host {id:?}") };
         let text = text();
         self.node(&format!("{key} {data_type}"), Op::Host(kernel), nodes, data_type, &text).map(Term::Node)
     }

@@ -1,12 +1,14 @@
 //! Binding: names become columns, types are checked and promoted, equal parts become one node,
 //! constant parts are computed by the very kernels that would compute them row by row.
 
+mod beside;
 mod bin;
 mod cast;
 mod choice;
 mod compare;
 mod host;
 mod literal;
+mod nested;
 mod number;
 mod text;
 mod time;
@@ -17,6 +19,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, new_null_array};
 use arrow_schema::{DataType, Schema};
 
+use crate::beside::Beside;
 use crate::bound::{Bound, NodeFailure, evaluate};
 use crate::error::{Error, unknown_column};
 use crate::expr::Expr;
@@ -27,21 +30,48 @@ use crate::node::{Node, Op, Whole};
 use crate::plan::Plan;
 use crate::types::{canonical, promote, type_name};
 
+use beside::{BESIDE, is_of_clock};
 pub(crate) use cast::to_type;
 
 /// Checks an expression against the columns of a schema (of canonical types) and prepares it to run.
 pub fn bind(expr: &Expr, schema: &Schema) -> Result<Bound, Error> {
     expr.check_limits()?;
-    let mut binder = Binder { schema, nodes: Vec::new(), known: HashMap::new(), inputs: Vec::new(), ordered: false };
+    bind_part(expr, schema, expr.reads_clock(), false)
+}
+
+/// Binds what is known to be within the limits. `clocked`: `now()` may stand in it; `of_clock`: nothing else does.
+fn bind_part(expr: &Expr, schema: &Schema, clocked: bool, of_clock: bool) -> Result<Bound, Error> {
+    let mut binder = Binder {
+        schema,
+        nodes: Vec::new(),
+        known: HashMap::new(),
+        inputs: Vec::new(),
+        besides: Vec::new(),
+        clocked,
+        of_clock,
+        ordered: false,
+        unsaid: false,
+    };
     let term = binder.expr(expr)?;
     let root = binder.settled(term)?;
+    let columns = binder.inputs.len();
+    for node in &mut binder.nodes {
+        if let Op::Input(ordinal) = &mut node.op
+            && *ordinal >= BESIDE
+        {
+            *ordinal = *ordinal - BESIDE + columns;
+        }
+    }
     let plan = Plan::new(&binder.nodes, root);
     Ok(Bound {
         name: expr.output_name()?,
         nodes: binder.nodes.into(),
         inputs: binder.inputs,
+        besides: binder.besides.into(),
         plan,
         ordered: binder.ordered,
+        unsaid: binder.unsaid,
+        daily: false,
     })
 }
 
@@ -57,12 +87,20 @@ pub(crate) struct Binder<'a> {
     nodes: Vec<Node>,
     known: HashMap<(String, Vec<usize>), usize>,
     inputs: Vec<usize>,
+    besides: Vec<Beside>,
+    clocked: bool,
+    of_clock: bool,
     /// Whether a function keeps state.
     ordered: bool,
+    /// Whether a function does not say if it keeps state.
+    unsaid: bool,
 }
 
 impl Binder<'_> {
     fn expr(&mut self, expr: &Expr) -> Result<Term, Error> {
+        if self.clocked && !self.of_clock && is_of_clock(expr) {
+            return self.clock_alone(expr.unaliased());
+        }
         match expr {
             Expr::Column(name) => self.column(name).map(Term::Node),
             Expr::Literal(literal) => self.literal(literal),
@@ -116,13 +154,16 @@ impl Binder<'_> {
             | Arccos | Arctan | Arctan2 | Sinh | Cosh | Tanh | Degrees | Radians => self.math(function, args),
             Bin { upper } => self.bin(args, upper),
             Variable => self.variable(args),
-            Shift { .. } => Err(Error::Unsupported {
-                what: format!("a neighbouring row, {}", text()),
-                advice: "join the table with itself by position, or keep the last value with a keyed table",
-            }),
+            Shift { by } => self.neighbour(by, args, &text),
+            Element => self.element(args, &text),
+            Rows => self.rows(),
+            Now => self.now(),
             Position | RowKey => self.row_number(function),
             Host(id) => self.host(id, args, &text),
             Text(text_function) => self.text(text_function, args, &text),
+            List(function) => self.list(function, args),
+            Struct(function) => self.structs(function, args),
+            Bytes(function) => self.bytes(function, args),
             Time(time_function) => self.time(time_function, args, &text),
         }
     }
@@ -143,20 +184,6 @@ impl Binder<'_> {
                 function: "variable".to_owned(),
                 takes: "a name and a value",
                 given: args.len(),
-            }),
-        }
-    }
-
-    /// `i`, `ii` and `k` are columns of these names, if there are.
-    fn row_number(&mut self, function: Function) -> Result<Term, Error> {
-        let names: &[&str] = if function == Function::RowKey { &["k"] } else { &["i", "ii"] };
-        let column = names.iter().find(|name| self.schema.fields().iter().any(|field| field.name() == **name));
-        match column {
-            Some(name) => self.column(name).map(Term::Node),
-            None => Err(Error::Unsupported {
-                what: if function == Function::RowKey { "k, the key of the row" } else { "i, the position of the row" }
-                    .to_owned(),
-                advice: "add a column that counts the rows at the source",
             }),
         }
     }
@@ -325,8 +352,12 @@ impl Binder<'_> {
     }
 
     fn folded(&self, node: usize) -> Result<ArrayRef, Error> {
-        let value = evaluate(&self.nodes, &Plan::new(&self.nodes, node), &[], 1);
-        let value = value.map_err(|NodeFailure { message, node, .. }| {
+        // Only the node and its arguments: looking through all nodes at each constant would take quadratic time.
+        let mut nodes: Vec<Node> = self.nodes[node].args.iter().map(|arg| self.nodes[*arg].clone()).collect();
+        let args = (0..nodes.len()).collect();
+        nodes.push(Node { args, ..self.nodes[node].clone() });
+        let value = evaluate(&nodes, &Plan::new(&nodes, nodes.len() - 1), &[], 1);
+        let value = value.map_err(|NodeFailure { message, .. }| {
             let given: Vec<String> = self.nodes[node]
                 .args
                 .iter()

@@ -48,6 +48,16 @@ impl Binder<'_> {
                 let (pattern, key) = self.pattern(&name, &rest[0], literal)?;
                 self.text_node(&key, search::count_matches(pattern), vec![subject], DataType::Int64)
             }
+            Text::Split => {
+                let by = self.string(&name, &rest[0])?;
+                let data_type = search::list_of_text();
+                self.text_node(&name, search::split(), vec![subject, by], data_type)
+            }
+            Text::ExtractAll => {
+                let pattern = self.known_text(&name, &rest[0], "the pattern")?;
+                let kernel = search::extract_all(compiled(&name, &pattern)?);
+                self.text_node(&format!("{name} {pattern:?}"), kernel, vec![subject], search::list_of_text())
+            }
             Text::Extract { group } => {
                 let pattern = self.known_text(&name, &rest[0], "the pattern")?;
                 let regex = compiled(&name, &pattern)?;
@@ -222,6 +232,8 @@ fn arity(function: Text) -> (usize, usize, &'static str) {
         Text::PadStart | Text::PadEnd => (2, 3, "a string, a length and a character"),
         Text::Head | Text::Tail | Text::Zfill => (2, 2, "a string and a number of characters"),
         Text::Replace { .. } | Text::ReplaceAll { .. } => (3, 3, "a string, a pattern and what replaces it"),
+        Text::Split => (2, 2, "two strings"),
+        Text::ExtractAll => (2, 2, "a string and a pattern"),
         Text::StripChars | Text::StripCharsStart | Text::StripCharsEnd => {
             (1, 2, "a string and the characters to strip")
         }

@@ -1,8 +1,10 @@
 //! Kernels over whole chunks: what lanes of fixed width cannot do.
 
+pub(crate) mod bytes;
 pub(crate) mod cast;
 pub(crate) mod civil;
 pub(crate) mod decimal;
+pub(crate) mod list;
 pub(crate) mod member;
 pub(crate) mod order;
 pub(crate) mod pad;
@@ -12,3 +14,5 @@ pub(crate) mod search;
 pub(crate) mod text;
 pub(crate) mod time;
 pub(crate) mod zone;
+
+pub(crate) use order::failure as order_failure;

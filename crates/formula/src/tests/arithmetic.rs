@@ -178,12 +178,29 @@ fn bins_of_numbers() {
 }
 
 #[test]
-fn a_row_has_no_neighbours_and_no_number_here() {
+fn what_stands_beside_the_row_is_an_input_of_its_own() {
     let n = [("n", ints([Some(1)])), ("k", ints([Some(5)]))];
-    let error = bound(&call("shift", [col("n")]), &n).unwrap_err().to_string();
-    assert!(error.contains("neighbouring row"), "{error}");
+    let shifted = bound(&call("shift", [call("+", [col("n"), col("k")])]), &n).unwrap();
+    assert!(shifted.inputs().is_empty());
+    assert!(matches!(shifted.besides(), [crate::Beside::Neighbour { by: 1, of }] if of.inputs() == [0, 1]));
+    assert_eq!(shifted.reach().reads, [(1, 0), (1, 1)]);
+    assert_eq!((shifted.reach().back, shifted.reach().ahead), (1, 0));
     let position = Expr::call(crate::Function::Position, vec![]).unwrap();
-    assert!(bound(&position, &n).unwrap_err().to_string().contains("position of the row"));
+    let both = bound(&call("+", [call("*", [position.clone(), col("n")]), position]), &n).unwrap();
+    assert_eq!((both.inputs(), both.besides().len(), both.reach().position), (&[0][..], 1, true));
     let key = Expr::call(crate::Function::RowKey, vec![]).unwrap();
     check(&key, &n, "5");
+}
+
+#[test]
+fn what_hangs_on_the_clock_alone_is_one_value() {
+    let now = Expr::call(crate::Function::Now, vec![]).unwrap();
+    let n = [("n", ints([Some(1)]))];
+    let hour = call("dt.hour", [now]);
+    let expr = bound(&call("+", [hour.clone(), call("*", [hour, col("n")])]), &n).unwrap();
+    let [crate::Beside::Clock(part)] = expr.besides() else { panic!("{:?}", expr.besides()) };
+    let at: ArrayRef =
+        std::sync::Arc::new(arrow_array::TimestampNanosecondArray::from(vec![7_200_000_000_000]).with_timezone("UTC"));
+    assert_eq!(crate::bound::text_of(&part.at_time(&at).unwrap()), "2");
+    assert!(expr.reach().clock);
 }

@@ -29,8 +29,8 @@ impl Host for Given {
         if args.contains(&DataType::Boolean) { Err("it takes no Boolean".to_owned()) } else { Ok(self.returns.clone()) }
     }
 
-    fn is_ordered(&self) -> bool {
-        self.ordered
+    fn is_ordered(&self) -> Option<bool> {
+        Some(self.ordered)
     }
 
     fn call(&self, args: &[ArrayRef], rows: usize) -> Result<ArrayRef, HostFailure> {

@@ -8,6 +8,7 @@ use formula::Expr;
 use super::Aggregation;
 use crate::attach::attach;
 use crate::error::Error;
+use crate::faults::OnError;
 use crate::ops::Select;
 use crate::table::Table;
 
@@ -16,6 +17,9 @@ const PART: &str = "\u{0}part";
 
 /// One row a group: keys, then each expression over aggregates.
 pub fn aggregate(operation: &str, table: &Table, keys: &[String], expressions: &[Expr]) -> Result<Table, Error> {
+    if let Some((wide, expressions)) = with_beside(operation, table, expressions)? {
+        return aggregate(operation, &wide, keys, &expressions);
+    }
     let input = std::slice::from_ref(table);
     if expressions.iter().all(|expression| matches!(expression.unaliased(), Expr::Aggregate { .. })) {
         return attach(&Aggregation::new(operation, table, keys, expressions)?, input);
@@ -46,6 +50,45 @@ pub fn aggregate(operation: &str, table: &Table, keys: &[String], expressions: &
     attach(&Select::named(operation, &grouped, &outer)?, std::slice::from_ref(&grouped))
 }
 
+/// What is aggregated and reads beside its row is a column first.
+fn with_beside(operation: &str, table: &Table, expressions: &[Expr]) -> Result<Option<(Table, Vec<Expr>)>, Error> {
+    if !expressions.iter().any(Expr::reads_beside) {
+        return Ok(None);
+    }
+    let mut parts = Vec::new();
+    let mut over: Vec<Expr> = Vec::new();
+    for expression in expressions {
+        over.push(taken_apart(expression.unaliased(), &mut parts).alias(expression.output_name()?));
+    }
+    let input = |part: &Expr| match part {
+        Expr::Aggregate { input: Some(input), .. } => input.as_ref().clone(),
+        other => other.clone(),
+    };
+    let inputs: Vec<Expr> = parts.iter().filter(|part| part.reads_beside()).map(input).collect();
+    if inputs.is_empty() {
+        return Ok(None);
+    }
+    let (wide, columns) = crate::ops::columns::beside(operation, table, &inputs, OnError::Fail)?;
+    let mut columns = columns.into_iter();
+    for part in parts.iter_mut().filter(|part| part.reads_beside()) {
+        if let Expr::Aggregate { input, .. } = part {
+            *input = columns.next().map(Arc::new);
+        }
+    }
+    Ok(Some((wide, over.iter().map(|expression| put_back(expression, &parts)).collect())))
+}
+
+/// The expression with the aggregates in place of their columns.
+fn put_back(expression: &Expr, parts: &[Expr]) -> Expr {
+    match expression {
+        Expr::Column(name) => {
+            let part = name.strip_prefix(PART).and_then(|at| parts.get(at.parse::<usize>().ok()?));
+            part.unwrap_or(expression).clone()
+        }
+        other => other.map_children(&mut |child| put_back(child, parts)),
+    }
+}
+
 /// The expression with a column in place of each aggregate; equal aggregates are one part.
 fn taken_apart(expression: &Expr, parts: &mut Vec<Expr>) -> Expr {
     let mut each = |inner: &Expr| taken_apart(inner, parts);
@@ -57,16 +100,8 @@ fn taken_apart(expression: &Expr, parts: &mut Vec<Expr>) -> Expr {
             });
             Expr::column(format!("{PART}{at}"))
         }
-        Expr::Column(_) | Expr::Literal(_) => expression.clone(),
         Expr::Alias(input, _) => each(input),
-        Expr::Call { function, args } => Expr::Call { function: *function, args: args.iter().map(each).collect() },
-        Expr::Cast { input, to, strict } => {
-            Expr::Cast { input: Arc::new(each(input)), to: to.clone(), strict: *strict }
-        }
-        Expr::When { branches, otherwise } => {
-            let branches = branches.iter().map(|(condition, value)| (each(condition), each(value))).collect();
-            Expr::When { branches, otherwise: otherwise.as_ref().map(|value| Arc::new(each(value))) }
-        }
+        other => other.map_children(&mut each),
     }
 }
 

@@ -81,6 +81,7 @@ impl Aggregation {
         let text = aggregates.iter().map(Expr::to_python).collect::<Vec<_>>().join(", ");
         let request = Request::new(operation, serde_json::json!([keys, plan(aggregates)])).with_text(text);
         let inputs: Vec<Evaluator> = inputs.into_iter().map(|(_, evaluator)| evaluator).collect();
+        crate::expression::own_row_only(operation, &inputs)?;
         Ok(Aggregation { request, keys: indices?, outputs, inputs: inputs.into() })
     }
 

@@ -1,0 +1,287 @@
+//! `view`, `update_view`: columns computed when they are read.
+//!
+//!   in   + 0 X 1    + 1 X 2    update_view y = X * 2
+//!   out  + 0 X 1 y 2    + 1 X 2 y 4          nothing is stored
+//!   in   ~ 1 X 3    out   ~ 1 X 3 y 6    K {X, y}: before, y reads as 4 from the old X
+//!
+//! Cost of an update: none but the names of columns (and for neighbours the rows they reach). Cost of
+//! a read: the expression, each time. What differs between two reads has no place here: the clock is
+//! refused, and so are serial columns and barriers.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use arrow_array::UInt32Array;
+use arrow_schema::DataType;
+use column::{Chunk, Column, ColumnSource, NO_ROW};
+use formula::Expr;
+use graph::{Moment, Moved, Step};
+use rowset::RowSet;
+
+use super::neighbours::{attributes, told};
+use super::select::{Output, Select};
+use crate::error::Error;
+use crate::expression::{Evaluator, Turn};
+use crate::live_rows::LiveRows;
+use crate::operation::{Input, Live, Operation, Request, Start};
+use crate::reach::reached;
+use crate::table::Table;
+use crate::update::TableUpdate;
+use crate::view::{Change, View};
+
+/// Views of views are computed through one another so deep; deeper ones are stored.
+const DEEPEST: usize = 32;
+
+/// Columns computed on read.
+pub struct ComputedView {
+    select: Select,
+}
+
+impl ComputedView {
+    /// `all`: after the table's own columns; else only these.
+    pub fn new(
+        operation: &str,
+        table: &Table,
+        expressions: &[Expr],
+        turns: &[Turn],
+        all: bool,
+    ) -> Result<ComputedView, Error> {
+        if let Some(of_clock) = expressions.iter().find(|expression| expression.reads_clock()) {
+            let message = format!(
+                "{} changes with the clock, and two reads would differ: use update or with_columns, which follow the clock",
+                of_clock.to_python()
+            );
+            return Err(Error::invalid(operation, message));
+        }
+        refuse_turns(operation, turns)?;
+        let make = if all { Select::with_in_turns } else { Select::only_in_turns };
+        Ok(ComputedView { select: make(operation, table, expressions, turns)? })
+    }
+}
+
+/// Order has no meaning where columns are computed on read.
+pub(super) fn refuse_turns(operation: &str, turns: &[Turn]) -> Result<(), Error> {
+    let controlled = |turn: &Turn| turn.serial || !turn.declares.is_empty() || !turn.respects.is_empty();
+    if turns.iter().any(controlled) {
+        let message = "a serial column or a barrier has no meaning where columns are computed on read: use update";
+        return Err(Error::invalid(operation, message));
+    }
+    Ok(())
+}
+
+/// Whether a view over these columns would be computed through too many others.
+pub fn is_deep(table: &Table) -> bool {
+    table.parts().columns.iter().any(|source| depth(source) >= DEEPEST)
+}
+
+fn depth(source: &Arc<dyn ColumnSource>) -> usize {
+    source.as_any().downcast_ref::<ComputedSource>().map_or(0, |computed| computed.depth)
+}
+
+impl Operation for ComputedView {
+    fn request(&self) -> &Request {
+        self.select.request()
+    }
+
+    fn init(&self, inputs: &[Input], _: Moment) -> Result<Start, Error> {
+        let table = &inputs[0].table;
+        let sources: Arc<[Arc<dyn ColumnSource>]> = table.parts().columns.clone().into();
+        let depth = sources.iter().map(depth).max().unwrap_or(0) + 1;
+        let source = |at: usize| {
+            Arc::new(ComputedSource {
+                columns: self.select.computed.clone(),
+                at,
+                rows: table.parts().rows.clone(),
+                sources: sources.clone(),
+                depth,
+            }) as Arc<dyn ColumnSource>
+        };
+        let computed: Vec<_> = (0..self.select.computed.len()).map(source).collect();
+        let mut parts = self.select.parts(table, &computed);
+        parts.attributes = attributes(&parts.attributes, &self.select.computed);
+        let live = ViewLive { outputs: self.select.outputs.clone(), computed: self.select.computed.clone() };
+        Ok(Start { parts, live: Box::new(live), owned: Vec::new() })
+    }
+}
+
+struct ViewLive {
+    outputs: Vec<Output>,
+    computed: Arc<[Evaluator]>,
+}
+
+impl Live for ViewLive {
+    fn update(&mut self, inputs: &[Change], _: Step) -> Result<TableUpdate, Error> {
+        let change = &inputs[0];
+        let dirty: Vec<RowSet> = self.computed.iter().map(|column| reached(column.reach(), change)).collect();
+        Ok(told(&self.outputs, change.update(), |place| Some(&dirty[place])))
+    }
+}
+
+/// A column that is an expression over others.
+struct ComputedSource {
+    columns: Arc<[Evaluator]>,
+    at: usize,
+    rows: Arc<LiveRows>,
+    sources: Arc<[Arc<dyn ColumnSource>]>,
+    depth: usize,
+}
+
+impl ColumnSource for ComputedSource {
+    fn data_type(&self) -> &DataType {
+        self.columns[self.at].data_type()
+    }
+
+    fn at(&self, moment: Moment) -> Result<Arc<dyn Column>, Moved> {
+        let view = View::new(self.rows.clone(), moment, self.sources.clone());
+        let evaluator = &self.columns[self.at];
+        if evaluator.reads_beside() {
+            view.pin_rows()?;
+        }
+        view.pin(evaluator.inputs().iter().chain(evaluator.reach().reads.iter().map(|(_, column)| column)))?;
+        if evaluator.reach().whole {
+            view.pin_all()?;
+        }
+        Ok(Arc::new(Computed { columns: self.columns.clone(), at: self.at, view }))
+    }
+
+    fn bytes(&self) -> u64 {
+        0
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+struct Computed {
+    columns: Arc<[Evaluator]>,
+    at: usize,
+    view: View,
+}
+
+impl Computed {
+    fn evaluator(&self) -> &Evaluator {
+        &self.columns[self.at]
+    }
+}
+
+fn unread(error: Error) -> column::Error {
+    column::Error::Computed(Arc::new(error))
+}
+
+impl Column for Computed {
+    fn data_type(&self) -> &DataType {
+        self.evaluator().data_type()
+    }
+
+    fn read(&self, rows: &RowSet) -> Result<Chunk, column::Error> {
+        self.evaluator().evaluate(&self.view, rows).map_err(unread)
+    }
+
+    fn take(&self, keys: &[u64]) -> Result<Chunk, column::Error> {
+        take_by(keys, |rows| self.read(rows))
+    }
+
+    fn pieces(&self, rows: &RowSet) -> Result<Vec<Chunk>, column::Error> {
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.evaluator().pieces(&self.view, rows).map_err(unread)
+    }
+}
+
+/// Cells in the order of these keys, by one read in key order; [`NO_ROW`] gives null.
+pub(super) fn take_by(
+    keys: &[u64],
+    read: impl FnOnce(&RowSet) -> Result<Chunk, column::Error>,
+) -> Result<Chunk, column::Error> {
+    let rows: RowSet = keys.iter().copied().filter(|key| *key != NO_ROW).collect();
+    let cells = read(&rows)?;
+    if rows.len() as usize == keys.len() && keys.is_sorted() {
+        return Ok(cells);
+    }
+    let place = |key: &u64| rows.position_of(*key).and_then(|place| u32::try_from(place).ok());
+    let places: UInt32Array = keys.iter().map(place).collect();
+    Ok(arrow_select::take::take(&cells, &places, None)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use formula::Function;
+    use model::ops::{Derived, with_columns};
+    use model::{Arith, Compare, ModelExpr};
+
+    use super::*;
+    use crate::ops::columns::{How, Kept, columns};
+    use crate::testing::{any_table, check_law, check_steps};
+
+    fn call(function: Function, args: Vec<Expr>) -> Expr {
+        Expr::call(function, args).expect("a call")
+    }
+
+    fn view(table: &Table, expressions: &[Expr]) -> Result<Table, Error> {
+        columns("update_view", table, expressions, How { kept: Kept::OnRead, ..How::STORED })
+    }
+
+    #[test]
+    fn before_values_come_from_the_inputs() {
+        let doubled = call(Function::Multiply, vec![Expr::column("V"), Expr::literal(2_i64)]).alias("y");
+        check_steps(
+            |table| view(table, std::slice::from_ref(&doubled)),
+            "0 A 1 | 1 B 2",
+            &[
+                ("~ 1 . 3", "~ 1 . 3 6"),
+                ("~ 1 Z .", "~ 1 Z . ."),
+                ("+ 2 C 4", "+ 2 C 4 8"),
+                ("- 0 | > [1..2]-1", "- 0 | > [1..2]-1"),
+            ],
+        );
+    }
+
+    #[test]
+    fn law() {
+        let sum = || call(Function::Add, vec![Expr::column("v"), Expr::literal(1_i64)]).alias("w");
+        let over = || call(Function::Multiply, vec![Expr::column("w"), Expr::column("v")]).alias("x");
+        let build = |table: &Table| view(&view(table, &[sum()])?, &[over()]);
+        let (v, w) = (|| Box::new(ModelExpr::column("v")), || Box::new(ModelExpr::column("w")));
+        let model = |input: &model::Table| {
+            let one = Box::new(ModelExpr::literal(1));
+            let first = with_columns(input, &[Derived::expr("w", ModelExpr::Arith(Arith::Add, v(), one))]);
+            with_columns(&first, &[Derived::expr("x", ModelExpr::Arith(Arith::Multiply, w(), v()))])
+        };
+        check_law(&any_table(), 300, Compare::ByPosition, build, model);
+    }
+
+    #[test]
+    fn law_of_neighbours_on_read() {
+        let wide = super::super::neighbours::tests::wide();
+        let build = |table: &Table| view(table, &wide);
+        let model = super::super::neighbours::tests::model_wide();
+        check_law(&any_table(), 300, Compare::ByPosition, build, |input| with_columns(input, &model));
+    }
+
+    #[test]
+    fn nothing_is_stored_and_the_clock_is_refused() {
+        let graph = crate::testing::still_graph();
+        let drawn = crate::testing::Drawn::new(&graph, "0 A 1 | 1 B 2");
+        let made = view(drawn.table(), &[call(Function::Negate, vec![Expr::column("V")]).alias("y")]).expect("a view");
+        assert_eq!(made.parts().columns[2].bytes(), 0);
+        let now = call(Function::Now, vec![]).alias("t");
+        let error = view(drawn.table(), &[now]).err().expect("two reads would differ");
+        assert!(error.to_string().contains("use update"), "{error}");
+    }
+
+    #[test]
+    fn a_chain_of_any_length_is_read() {
+        let graph = crate::testing::still_graph();
+        let drawn = crate::testing::Drawn::new(&graph, "0 A 1");
+        let mut table = drawn.table().clone();
+        for _ in 0..2_000 {
+            let next = call(Function::Add, vec![Expr::column("V"), Expr::literal(1_i64)]).alias("V");
+            table = view(&table, &[next]).expect("a view");
+        }
+        let rows = table.rows().expect("alive");
+        let cells = table.view().expect("alive").read(1, &rows).expect("cells");
+        assert_eq!(format!("{cells:?}").matches("2001").count(), 1, "{cells:?}");
+    }
+}

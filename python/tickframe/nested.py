@@ -1,0 +1,125 @@
+"""Functions of lists, structs and bytes: ``col("x").list``, ``.struct``, ``.bin``.
+
+>>> import tickframe as tf
+>>> t = tf.table({"s": ["b,a,b", None], "p": [{"x": 1, "y": 2.5}, {"x": 3, "y": None}]})
+>>> parts = tf.col("s").str.split(",")
+>>> t.select(n=parts.list.len(), all=parts.list.unique().list.sort().list.join("+")).to_dicts()
+[{'n': 3, 'all': 'a+b'}, {'n': None, 'all': None}]
+>>> t.select(tf.col("p").struct.field("y").alias("y")).to_dict()
+{'y': [2.5, None]}
+"""
+
+from __future__ import annotations
+
+from tickframe.expr import Expr, _Namespace
+
+__all__ = ["BinaryNamespace", "ListNamespace", "StructNamespace"]
+
+
+class ListNamespace(_Namespace):
+    """Functions of lists: ``col("x").list``. A null list stays null; reductions leave null elements out."""
+
+    __slots__ = ()
+    _PREFIX = "list"
+
+    def len(self) -> Expr:
+        """How many elements, nulls counted."""
+        return self._call("len")
+
+    def get(self, index: object) -> Expr:
+        """The element at a place, from the end if negative; null outside the list."""
+        return self._call("get", index)
+
+    def first(self) -> Expr:
+        """The first element."""
+        return self._call("first")
+
+    def last(self) -> Expr:
+        """The last element."""
+        return self._call("last")
+
+    def slice(self, offset: object, length: object = None) -> Expr:
+        """`length` elements from `offset`, which counts from the end if negative; the rest without a length."""
+        return self._call("slice", offset) if length is None else self._call("slice", offset, length)
+
+    def head(self, n: object = 5) -> Expr:
+        """The first `n` elements."""
+        return self._call("head", n)
+
+    def tail(self, n: object = 5) -> Expr:
+        """The last `n` elements."""
+        return self._call("tail", n)
+
+    def sum(self) -> Expr:
+        """The sum; of nothing, 0."""
+        return self._call("sum")
+
+    def mean(self) -> Expr:
+        """The mean; of nothing, null."""
+        return self._call("mean")
+
+    def min(self) -> Expr:
+        """The least element; NaN only where nothing else is."""
+        return self._call("min")
+
+    def max(self) -> Expr:
+        """The greatest element; NaN only where nothing else is."""
+        return self._call("max")
+
+    def contains(self, item: object) -> Expr:
+        """Whether `item` is one of the elements; null is in nothing."""
+        return self._call("contains", item)
+
+    def join(self, separator: object) -> Expr:
+        """The strings with `separator` between them; nulls are left out."""
+        return self._call("join", separator)
+
+    def sort(self, *, descending: bool = False, nulls_last: bool = False) -> Expr:
+        """The elements in order."""
+        return self._call("sort", descending=descending, nulls_last=nulls_last)
+
+    def unique(self) -> Expr:
+        """Each distinct element once, where it first stands."""
+        return self._call("unique")
+
+    def reverse(self) -> Expr:
+        """The elements in the opposite order."""
+        return self._call("reverse")
+
+
+class StructNamespace(_Namespace):
+    """Functions of structs: ``col("x").struct``."""
+
+    __slots__ = ()
+    _PREFIX = "struct"
+
+    def field(self, name: str) -> Expr:
+        """One field, under its own name; null where the struct is null."""
+        return self._call("field", name)
+
+    def rename_fields(self, names: list[str]) -> Expr:
+        """The same with other names, one for each field."""
+        return self._call("rename_fields", list(names))
+
+
+class BinaryNamespace(_Namespace):
+    """Functions of bytes: ``col("x").bin``."""
+
+    __slots__ = ()
+    _PREFIX = "bin"
+
+    def size(self) -> Expr:
+        """How many bytes."""
+        return self._call("size")
+
+    def contains(self, literal: object) -> Expr:
+        """Whether these bytes stand somewhere in it."""
+        return self._call("contains", literal)
+
+    def starts_with(self, prefix: object) -> Expr:
+        """Whether it begins so."""
+        return self._call("starts_with", prefix)
+
+    def ends_with(self, suffix: object) -> Expr:
+        """Whether it ends so."""
+        return self._call("ends_with", suffix)

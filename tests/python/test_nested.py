@@ -1,0 +1,126 @@
+"""Lists, structs and bytes in expressions and formulas."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+import tickframe as tf
+from tickframe.errors import ColumnNotFoundError, FormulaError, TypeMismatchError
+
+
+@pytest.fixture
+def t() -> tf.Table:
+    return tf.table(
+        {
+            "v": [[3, 1, None], [], None],
+            "p": [{"x": 1, "s": "a"}, None, {"x": None, "s": "b"}],
+            "w": ["b a", "", None],
+            "b": [b"ab", b"", None],
+        }
+    )
+
+
+def test_list_functions_as_polars_calls_them(t: tf.Table) -> None:
+    v = tf.col("v").list
+    made = t.select(
+        v.len().alias("len"),
+        v.get(-2).alias("get"),
+        v.first().alias("first"),
+        v.last().alias("last"),
+        v.slice(1, 1).alias("slice"),
+        v.head(1).alias("head"),
+        v.tail(1).alias("tail"),
+        v.sum().alias("sum"),
+        v.mean().alias("mean"),
+        v.min().alias("min"),
+        v.max().alias("max"),
+        v.contains(1).alias("contains"),
+        v.sort().alias("sort"),
+        v.sort(descending=True, nulls_last=True).alias("down"),
+        v.unique().alias("unique"),
+        v.reverse().alias("reverse"),
+    )
+    assert made.to_dicts()[0] == {
+        "len": 3,
+        "get": 1,
+        "first": 3,
+        "last": None,
+        "slice": [1],
+        "head": [3],
+        "tail": [None],
+        "sum": 4,
+        "mean": 2.0,
+        "min": 1,
+        "max": 3,
+        "contains": True,
+        "sort": [None, 1, 3],
+        "down": [3, 1, None],
+        "unique": [3, 1, None],
+        "reverse": [None, 1, 3],
+    }
+    assert made.to_dicts()[1]["sum"] == 0
+    assert made.to_dicts()[1]["max"] is None
+    assert made.to_dicts()[2] == dict.fromkeys(made.columns)
+
+
+def test_struct_and_bytes(t: tf.Table) -> None:
+    p, b = tf.col("p").struct, tf.col("b").bin
+    made = t.select(p.field("x").alias("x"), p.rename_fields(["u", "v"]).struct.field("v").alias("v"))
+    assert made.to_dict() == {"x": [1, None, None], "v": ["a", None, "b"]}
+    sizes = t.select(
+        b.size().alias("n"), b.contains(b"b").alias("c"), b.starts_with(b"a").alias("s"), b.ends_with(b"a").alias("e")
+    )
+    assert sizes.to_dicts()[0] == {"n": 2, "c": True, "s": True, "e": False}
+    with pytest.raises(ColumnNotFoundError, match="y"):
+        t.select(p.field("y"))
+    with pytest.raises(TypeMismatchError, match="it takes lists"):
+        t.select(tf.col("w").list.len())
+
+
+def test_split_and_extract_all(t: tf.Table) -> None:
+    made = t.select(tf.col("w").str.split(" ").alias("s"), tf.col("w").str.extract_all("[a-z]").alias("e"))
+    assert made.to_dict() == {"s": [["b", "a"], [""], None], "e": [["b", "a"], [], None]}
+    assert pa.table(made).schema.field("s").type.value_type == pa.string()
+
+
+def test_fields_and_elements_in_formulas(t: tf.Table) -> None:
+    one = 1
+    made = t.update("X = p.x + 1", "First = v[0]", "Out = v[-1]", "At = v[one]", "Sum = v[0] + v[1]")
+    assert made["X"].to_list() == [2, None, None]
+    assert made["First"].to_list() == [3, None, None]
+    assert made["Out"].to_list() == [None, None, None]
+    assert made["At"].to_list() == [one, None, None]
+    assert made["Sum"].to_list() == [4, None, None]
+
+
+def test_layouts_of_lists() -> None:
+    for kind in (pa.list_(pa.int8()), pa.large_list(pa.int8()), pa.list_(pa.int8(), 2)):
+        t = tf.from_arrow(pa.table({"v": pa.array([[1, 2], None], kind)}))
+        made = t.select(tf.col("v").list.sum().alias("s"), tf.col("v").list.get(1).alias("g"))
+        assert made.to_dict() == {"s": [3, None], "g": [2, None]}
+
+
+def test_nested_expressions_read_back() -> None:
+    for e in (
+        tf.col("v").list.sort(descending=True).list.head(2),
+        tf.col("v").list.contains(3),
+        tf.col("p").struct.field("x"),
+        tf.col("p").struct.rename_fields(["a", "b"]),
+        tf.col("w").str.split(",").list.join("+"),
+        tf.col("b").bin.size(),
+        tf.col("x").shift(-2),
+    ):
+        assert eval(repr(e), dict(vars(tf))).meta_eq(e), repr(e)
+
+
+def test_a_formula_of_no_struct_says_so() -> None:
+    with pytest.raises(FormulaError, match="only a struct has fields"):
+        tf.table({"X": [1]}).update("Y = X.y")
+
+
+def test_values_of_maps_by_their_keys() -> None:
+    kind = pa.map_(pa.string(), pa.int64())
+    t = tf.from_arrow(pa.table({"m": pa.array([[("a", 1), ("b", 2)], [], None], kind)}))
+    assert t.update("A = m[`a`]", "B = m[`b`] + m[`a`]").select("A", "B").to_dicts()[0] == {"A": 1, "B": 3}
+    assert t.select(tf.col("m").struct.field("b").alias("b")).to_dict() == {"b": [2, None, None]}
