@@ -303,9 +303,7 @@ class Table:
         turns = _control.turns(made, controls, filters=True)
         return Table(_native.filter("filter", self._native, made, turns, on_error)) if made else self
 
-    def where(
-        self, *filters: IntoExpr | Filter | Iterable[IntoExpr | Filter], on_error: OnError = "fail"
-    ) -> Table:
+    def where(self, *filters: IntoExpr | Filter | Iterable[IntoExpr | Filter], on_error: OnError = "fail") -> Table:
         """The rows for which every filter is true; a string is a formula, in which a lone ``=`` is equality.
 
         >>> import tickframe as tf

@@ -169,3 +169,35 @@ def test_describe_and_explain_tell_rows_and_bytes(g):
     assert "bytes" in line
     assert "step 1" in line
     assert "2 entries" in total.explain().splitlines()[0]
+
+
+def test_columns_that_read_other_rows_pass_over_failures_too(g):
+    t = tf.append_table({"x": str}, graph=g)
+    before = t.with_columns(p=col("x").cast(tf.Int64).shift(1), on_error="null")
+    t.append({"x": ["1", "one", "3"]})
+    g.step()
+    assert before.to_dict() == {"x": ["1", "one", "3"], "p": [None, 1, None]}
+    assert len(before.errors) >= 1
+    with pytest.raises(tf.errors.InvalidOperationError, match="would change what the others read"):
+        t.with_columns(p=col("x").cast(tf.Int64).shift(1), on_error="drop")
+
+
+def test_a_filter_that_reads_other_rows_passes_over_failures(g):
+    t = tf.append_table({"x": str}, graph=g)
+    rising = t.filter(col("x").cast(tf.Int64) > col("x").cast(tf.Int64).shift(1), on_error="null")
+    t.append({"x": ["1", "one", "3", "4"]})
+    g.step()
+    assert rising.to_dict() == {"x": ["4"]}
+    assert {row["row_key"] for row in rising.errors.to_dicts()} == {1, 2}
+
+
+def test_views_whose_failures_are_passed_over_are_told_once(g):
+    t = tf.append_table({"X": str}, graph=g)
+    shown = t.view("N = (int) X", on_error="null")
+    wide = t.update_view("N = (int) X", on_error="drop")
+    t.append({"X": ["1", "one"]})
+    g.step()
+    for _ in range(3):
+        assert shown.to_dict() == {"N": [1, None]}
+    assert wide.to_dict() == {"X": ["1"], "N": [1]}
+    assert len(wide.errors) == 1

@@ -233,12 +233,13 @@ impl TableNode {
         })
     }
 
-    /// Whether an input changed in this step. A source has none, and runs when it was activated.
+    /// Whether an input changed in this step. A source has none, and what hangs on the clock needs none: they run
+    /// when they were activated.
     fn is_concerned(&self, step: Step) -> bool {
         let changed = |input: &Table| {
             input.node().is_some_and(|node| lock(&node.feed).as_ref().is_some_and(|(at, _)| *at == step))
         };
-        self.inputs.is_empty() || self.inputs.iter().any(changed)
+        self.request.timed || self.inputs.is_empty() || self.inputs.iter().any(changed)
     }
 
     pub(crate) fn inputs(&self) -> &[Table] {
