@@ -5,6 +5,9 @@ use crate::repr::blocks::{BlockStream, number_of};
 use crate::repr::{ALWAYS_SPANS, BLOCKS_FROM, Repr};
 use crate::{MAX_KEY, RowSet, Span, radix};
 
+/// Keys in any order are set in a mask where that takes no more than four bytes for each.
+const DENSE: u64 = 32;
+
 impl RowSet {
     /// No keys.
     pub fn new() -> RowSet {
@@ -51,10 +54,20 @@ impl RowSet {
 
     /// Keys in any order, duplicates and all.
     pub fn from_keys(mut keys: Vec<u64>) -> RowSet {
-        if !keys.is_sorted_by(|left, right| left < right) {
-            radix::sort(&mut keys);
-            keys.dedup();
+        if keys.is_sorted_by(|left, right| left < right) {
+            return RowSet::from_sorted_keys(&keys);
         }
+        let (first, last) = keys.iter().fold((u64::MAX, 0), |(low, high), &key| (low.min(key), high.max(key)));
+        assert!(last <= MAX_KEY, "row keys");
+        // From the start of a block, so that the mask is that of whole blocks.
+        let base = number_of(first) << 16;
+        if (last - base) / DENSE < keys.len() as u64 {
+            let mut mask = vec![0u8; ((last - base) / 8 + 1) as usize];
+            keys.iter().map(|key| key - base).for_each(|at| mask[(at / 8) as usize] |= 1 << (at % 8));
+            return RowSet::from_mask(base, &mask, 0, 8 * mask.len() - (7 - (last % 8) as usize));
+        }
+        radix::sort(&mut keys);
+        keys.dedup();
         RowSet::from_sorted_keys(&keys)
     }
 
