@@ -41,6 +41,9 @@ impl RowSet {
         if last - first == len - 1 {
             return RowSet::range(first, last);
         }
+        if is_in_runs(keys) {
+            return RowSet::from_spans(Stretches(keys));
+        }
         let blocks = number_of(last) - number_of(first) + 1;
         let dense = len >= ALWAYS_SPANS
             && (len >= BLOCKS_FROM.saturating_mul(blocks) || {
@@ -84,6 +87,40 @@ impl RowSet {
             Repr::Blocks(tree) => BlockStream::Tree(tree.iter()),
             _ => BlockStream::gathered(self.spans()),
         }
+    }
+}
+
+/// Keys that all follow each other where every `STEP`-th one does.
+const STEP: usize = 32;
+/// Places at which keys are looked at before all of them are.
+const SAMPLES: usize = 64;
+
+/// Whether most keys follow the one in front, as far as a few places tell.
+fn is_in_runs(keys: &[u64]) -> bool {
+    let places = keys.len() / SAMPLES;
+    places > STEP
+        && (0..SAMPLES).filter(|at| keys[at * places + STEP] - keys[at * places] == STEP as u64).count() > SAMPLES / 2
+}
+
+/// Ascending keys by the ranges they are, found in steps.
+struct Stretches<'a>(&'a [u64]);
+
+impl Iterator for Stretches<'_> {
+    type Item = Span;
+
+    #[inline]
+    fn next(&mut self) -> Option<Span> {
+        let keys = self.0;
+        let first = *keys.first()?;
+        let mut at = 0;
+        while keys.get(at + STEP).is_some_and(|key| key - keys[at] == STEP as u64) {
+            at += STEP;
+        }
+        while keys.get(at + 1).is_some_and(|key| key - keys[at] == 1) {
+            at += 1;
+        }
+        self.0 = &keys[at + 1..];
+        Some(Span { first, last: keys[at] })
     }
 }
 

@@ -79,12 +79,16 @@ impl Peer for RowSet {
         Some(self.spans().fold(0, |count, _| count + 1))
     }
     fn positions(&self, sorted: &[u64]) -> Option<f64> {
-        let start = Instant::now();
         let mut keys = sorted.to_vec();
         keys.dedup();
         let keys = RowSet::from_sorted_keys(&keys);
-        black_box(self.positions_of(&keys));
-        Some(start.elapsed().as_secs_f64() / sorted.len() as f64)
+        let took = |_| {
+            let start = Instant::now();
+            black_box(self.positions_of(&keys));
+            start.elapsed().as_secs_f64()
+        };
+        let best = (0..5).map(took).fold(f64::INFINITY, f64::min);
+        Some(best / keys.len() as f64)
     }
     fn slice(&self, from_pos: u64, len: u64) -> RowSet {
         RowSet::slice(self, from_pos, len)
