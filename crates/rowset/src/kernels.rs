@@ -111,6 +111,11 @@ mod wide {
     }
 
     #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
+    pub(super) fn rank(words: &Words, before: &Counts, key: u16) -> u32 {
+        rank_body(words, before, key)
+    }
+
+    #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
     pub(super) fn select_from(words: &Words, before: &Counts, stride: usize, pos: u32) -> u16 {
         select_body_from(words, before, stride, pos, |word, nth| {
             std::arch::x86_64::_pdep_u64(1 << nth, word).trailing_zeros()
@@ -396,6 +401,17 @@ pub(crate) fn combine(op: Op, left: &Words, right: &Words, room: Room) -> Filled
         Op::Difference => fill(room, |at| combined(Op::Difference, left, right, at)),
         Op::SymmetricDifference => fill(room, |at| combined(Op::SymmetricDifference, left, right, at)),
     }
+}
+
+/// Ones of the block below `key`.
+#[inline]
+pub(crate) fn rank(words: &Words, before: &Counts, key: u16) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    if wide::available() {
+        // SAFETY: the instructions it is compiled for were just found to be there.
+        return unsafe { wide::rank(words, before, key) };
+    }
+    rank_body(words, before, key)
 }
 
 /// The `pos`-th one of the block; `stride` is one whose count in front is not above `pos`.

@@ -163,6 +163,11 @@ fn algebra(op: Op, left: &RowSet, right: &RowSet) -> RowSet {
             _ => right.clone().followed_by(left.clone()),
         };
     };
+    if let (Some(l), Some(r)) = (left.as_span(), right.as_span())
+        && let Some(result) = of_ranges(op, l, r, meet)
+    {
+        return result;
+    }
     let one_is_span = left.as_span().is_some() || right.as_span().is_some();
     let hull = Span { first: l.first.min(r.first), last: l.last.max(r.last) };
     let few = left.0.entries() + right.0.entries() < CUT_FROM;
@@ -178,6 +183,26 @@ fn algebra(op: Op, left: &RowSet, right: &RowSet) -> RowSet {
     let above = outside(meet.last + 1, Some(l.last.max(r.last)));
     let inside = algebra_inside(op, &left.between(meet.first, meet.last), &right.between(meet.first, meet.last), meet);
     below.followed_by(inside).followed_by(above)
+}
+
+/// Two ranges that meet, where the result is one range or nothing.
+fn of_ranges(op: Op, left: Span, right: Span, meet: Span) -> Option<RowSet> {
+    let hull = Span { first: left.first.min(right.first), last: left.last.max(right.last) };
+    // What lies below the meeting, and above it, and who holds it.
+    let below = op.keeps(left.first < right.first, right.first < left.first) && hull.first < meet.first;
+    let above = op.keeps(right.last < left.last, left.last < right.last) && meet.last < hull.last;
+    let within = op.keeps(true, true);
+    match (below, within, above) {
+        (false, false, false) => Some(RowSet::new()),
+        (true, false, false) => Some(RowSet::range(hull.first, meet.first - 1)),
+        (false, false, true) => Some(RowSet::range(meet.last + 1, hull.last)),
+        (true, false, true) => None,
+        (below, true, above) => {
+            let (first, last) =
+                (if below { hull.first } else { meet.first }, if above { hull.last } else { meet.last });
+            Some(RowSet::range(first, last))
+        }
+    }
 }
 
 /// Both sides lie within `meet`; a side that is one range fills it.

@@ -300,6 +300,13 @@ fn first_overtaking(survivors: &RowSet, hulls: &[Shift]) -> Option<usize> {
 
 /// Moves the rows inside each span by its delta, leaving the others.
 pub(crate) fn relocate<M: Iterator<Item = (Span, i64)>>(rows: &RowSet, moves: impl Fn() -> M) -> RowSet {
+    let mut all = moves();
+    if let (Some((origin, delta)), None, Some(hull)) = (all.next(), all.next(), rows.hull())
+        && origin.first <= hull.first
+        && hull.last <= origin.last
+    {
+        return rows.moved(delta);
+    }
     if (moves().count() + 1) * PER_MOVE < rows.0.entries() {
         return relocate_by_parts(rows, moves());
     }

@@ -153,8 +153,11 @@ fn measure<P: Peer>(shape: &Shape, at: usize, peer: usize, wanted: impl Fn(&str)
             12 => time(|| left.with(&few)),
             13 => time(|| left.without(some)),
             14 => time(|| left.with(&few[..1])),
-            15 => time(|| left.shifted(1)),
-            16 => time(|| left.shifted(1 << 16)),
+            15 | 16 => {
+                let delta = if op == 15 { 1 } else { 1 << 16 };
+                let ready = left.ready(delta);
+                time(|| left.shifted(delta, &ready))
+            }
             17 if last < MASKED && P::of_mask(&mask).is_some() => time(|| P::of_mask(&mask)),
             18 if last < MASKED && left.to_mask(last + 1).is_some() => time(|| left.to_mask(last + 1)),
             17 | 18 => continue,

@@ -109,6 +109,17 @@ pub(super) fn selected(
     mask.as_chunks::<STRIDE>().0[at].map(|word| if word == 0 { 0 } else { deposit(next(word.count_ones()), word) })
 }
 
+/// Ones of the block below `key`: those in front of its stride, of the words of it, and of the last of these.
+#[inline(always)]
+pub(super) fn rank_body(words: &Words, before: &Counts, key: u16) -> u32 {
+    let word = key as usize / 64;
+    let stride = word / STRIDE;
+    let eight = &words.as_chunks::<STRIDE>().0[stride];
+    // All eight are counted, so that how many need not be guessed.
+    let ones = (0..STRIDE).map(|at| if at < word % STRIDE { eight[at].count_ones() } else { 0 }).sum::<u32>();
+    before[stride] as u32 + ones + (words[word] & ((1 << (key % 64)) - 1)).count_ones()
+}
+
 /// Index of the `nth` one of a word, counted from 0.
 #[inline(always)]
 pub(super) fn select_in_word(mut word: u64, mut nth: u32) -> u32 {

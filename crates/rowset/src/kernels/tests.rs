@@ -50,6 +50,7 @@ fn wide_and_plain_agree() {
             let stride = wide_counts.partition_point(|&before| before as u32 <= pos) - 1;
             let found = select_from(&left, &wide_counts, stride, pos);
             assert_eq!(found, select_body_from(&left, &wide_counts, stride, pos, select_in_word));
+            assert_eq!((rank(&left, &wide_counts, found), rank_body(&left, &wide_counts, found)), (pos, pos));
             let below = (0..found as usize).filter(|key| left[key / 64] >> (key % 64) & 1 == 1).count();
             assert_eq!((below, left[found as usize / 64] >> (found % 64) & 1), (pos as usize, 1));
         }

@@ -176,6 +176,18 @@ proptest! {
     }
 
     #[test]
+    fn keys_in_runs_are_found_in_steps(lens in prop::collection::vec((1u64..400, 1u64..4), 20..60), base in place()) {
+        let mut spans: Vec<Span> = Vec::new();
+        let mut from = base.min(MAX_KEY - 100_000);
+        for (len, gap) in lens {
+            spans.push(Span { first: from, last: from + len - 1 });
+            from += len + gap;
+        }
+        let keys: Vec<u64> = spans.iter().flat_map(|span| span.first..=span.last).collect();
+        holds(&RowSet::from_sorted_keys(&keys), &spans);
+    }
+
+    #[test]
     fn every_way_of_walking_gives_the_same_keys(rows in rows(), seed in any::<u64>()) {
         prop_assume!(rows.len() < 1 << 18);
         let mut random = Random(seed | 1);

@@ -10,7 +10,7 @@ mod held;
 
 use std::sync::Arc;
 
-use self::edit::{edit_node, push_back, push_front, split_node};
+use self::edit::{edit_node, kept_below, kept_from, push_back, push_front};
 pub(crate) use self::entries::Entries;
 use super::part::Part;
 use crate::Span;
@@ -269,18 +269,6 @@ impl<E: Entry> Tree<E> {
         }
     }
 
-    /// The entries that start below `key`, and the others.
-    pub(crate) fn split(&self, key: u64) -> (Tree<E>, Tree<E>) {
-        let (left, right) = match &self.root {
-            None => (None, None),
-            Some(root) => split_node(root, key),
-        };
-        let (mut left, mut right) = (Tree { root: left }, Tree { root: right });
-        left.trim();
-        right.trim();
-        (left, right)
-    }
-
     /// The entries of both, all of `next` behind these.
     pub(crate) fn concat(mut self, mut next: Tree<E>) -> Tree<E> {
         let merged = match (self.last_entry(), next.first_entry()) {
@@ -349,18 +337,28 @@ impl<E: Entry> Tree<E> {
         self.iter().map(Entry::heft).sum()
     }
 
-    /// The keys within `first ..= last`.
+    /// The keys within `first ..= last`: entries at the ends are cut, the nodes between them shared.
     pub(crate) fn between(&self, first: u64, last: u64) -> Tree<E> {
-        let (below, rest) = self.split(first);
-        let (mut inside, _) = rest.split(last.saturating_add(1));
-        let tail = inside.last_entry().filter(|entry| entry.last() > last).map(|entry| entry.clip(first, last));
-        if tail.is_some() {
-            inside.edit(u64::MAX, |_| ((), Edit::Replaced(Vec::new())));
+        let Some(root) = &self.root else { return Tree { root: None } };
+        let cut = |key: u64| self.find(key).map(|(entry, _)| entry);
+        let head = cut(first).filter(|entry| entry.first() < first && first <= entry.last());
+        let tail = cut(last).filter(|entry| last < entry.last());
+        if let (Some(head), Some(tail)) = (head, tail)
+            && std::ptr::eq(head, tail)
+        {
+            return Tree::build(head.clip(first, last));
         }
-        let head = below.last_entry().filter(|entry| entry.last() >= first).map(|entry| entry.clip(first, last));
-        let mut between = head.map_or(inside.clone(), |head| Tree::build(head).concat(inside));
-        if let Some(tail) = tail {
-            between = between.concat(Tree::build(tail));
+        let from = kept_from(root, first);
+        // Where the last entry is cut, it is left out here.
+        let end = tail.map_or(last.saturating_add(1), Entry::first);
+        let inside = from.and_then(|root| if end == u64::MAX { Some(root) } else { kept_below(&root, end) });
+        let mut between = Tree { root: inside };
+        between.trim();
+        if let Some(head) = head {
+            between = Tree::build(head.clip(first, last)).concat(between);
+        }
+        if let Some(tail) = tail.filter(|tail| first <= tail.first()) {
+            between = between.concat(Tree::build(tail.clip(first, last)));
         }
         between
     }

@@ -14,10 +14,7 @@ impl Bitmap {
     }
 
     pub(super) fn rank(&self, key: u16) -> u32 {
-        let word = key as usize / 64;
-        let stride = word / STRIDE;
-        let whole: u32 = self.words[stride * STRIDE..word].iter().map(|word| word.count_ones()).sum();
-        self.before[stride] as u32 + whole + (self.words[word] & ((1 << (key % 64)) - 1)).count_ones()
+        kernels::rank(&self.words, &self.before, key)
     }
 
     pub(super) fn at(&self, pos: u32) -> u16 {

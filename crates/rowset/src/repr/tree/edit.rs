@@ -151,25 +151,39 @@ pub(super) fn push_front<E: Entry>(node: &mut Arc<Node<E>>, other: Arc<Node<E>>)
     own.settle().map(|higher| std::mem::replace(node, higher))
 }
 
-pub(super) fn split_node<E: Entry>(node: &Arc<Node<E>>, key: u64) -> (Option<Arc<Node<E>>>, Option<Arc<Node<E>>>) {
+fn of_some<E: Entry>(nodes: Vec<Arc<Node<E>>>) -> Option<Arc<Node<E>>> {
+    if nodes.is_empty() { None } else { Some(Node::of_nodes(nodes)) }
+}
+
+/// The entries that do not start below `key`.
+pub(super) fn kept_from<E: Entry>(node: &Arc<Node<E>>, key: u64) -> Option<Arc<Node<E>>> {
     let below = node.firsts.partition_point(|&first| first < key);
     if below == 0 {
-        return (None, Some(node.clone()));
+        return Some(node.clone());
     }
     match &node.kids {
-        Kids::Entries(_) if below == node.width() => (Some(node.clone()), None),
-        Kids::Entries(entries) => {
-            (Some(Node::of_entries(entries[..below].to_vec())), Some(Node::of_entries(entries[below..].to_vec())))
-        }
+        Kids::Entries(entries) => (below < entries.len()).then(|| Node::of_entries(entries[below..].to_vec())),
         Kids::Nodes(nodes) => {
-            let (left, right) = split_node(&nodes[below - 1], key);
-            if right.is_none() && below == nodes.len() {
-                return (Some(node.clone()), None);
+            of_some(kept_from(&nodes[below - 1], key).into_iter().chain(nodes[below..].iter().cloned()).collect())
+        }
+    }
+}
+
+/// The entries that start below `key`.
+pub(super) fn kept_below<E: Entry>(node: &Arc<Node<E>>, key: u64) -> Option<Arc<Node<E>>> {
+    let below = node.firsts.partition_point(|&first| first < key);
+    if below == 0 {
+        return None;
+    }
+    match &node.kids {
+        Kids::Entries(entries) if below == entries.len() => Some(node.clone()),
+        Kids::Entries(entries) => Some(Node::of_entries(entries[..below].to_vec())),
+        Kids::Nodes(nodes) => {
+            let last = kept_below(&nodes[below - 1], key);
+            if below == nodes.len() && last.as_ref().is_some_and(|last| Arc::ptr_eq(last, &nodes[below - 1])) {
+                return Some(node.clone());
             }
-            let left: Vec<_> = nodes[..below - 1].iter().cloned().chain(left).collect();
-            let right: Vec<_> = right.into_iter().chain(nodes[below..].iter().cloned()).collect();
-            let made = |nodes: Vec<_>| if nodes.is_empty() { None } else { Some(Node::of_nodes(nodes)) };
-            (made(left), made(right))
+            of_some(nodes[..below - 1].iter().cloned().chain(last).collect())
         }
     }
 }
