@@ -10,13 +10,16 @@ use std::alloc::{GlobalAlloc, Layout, System};
 /// The system's allocator, and large pages for what is at least one of them.
 pub struct LargePages;
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod large {
     use std::alloc::Layout;
     use std::ffi::{c_int, c_void};
 
     pub(super) const PAGE: usize = 2 << 20;
-    const SMALL_PAGE: usize = 4096;
+    /// What mappings are rounded to: a multiple of every size that small pages have.
+    const SMALL_PAGES: usize = 64 << 10;
+    /// The least of those sizes: what a mapping that moved is aligned to.
+    const LEAST_PAGE: usize = 4 << 10;
 
     const READ_AND_WRITE: c_int = 1 | 2;
     const PRIVATE_AND_ANONYMOUS: c_int = 2 | 0x20;
@@ -32,12 +35,12 @@ mod large {
 
     /// Whether memory of this layout is ours.
     pub(super) fn is_large(layout: Layout) -> bool {
-        layout.size() >= PAGE && layout.align() <= SMALL_PAGE
+        layout.size() >= PAGE && layout.align() <= LEAST_PAGE
     }
 
     /// What is mapped for so many bytes; none if that is more than there can be.
     fn mapped(bytes: usize) -> Option<usize> {
-        bytes.checked_next_multiple_of(SMALL_PAGE)
+        bytes.checked_next_multiple_of(SMALL_PAGES)
     }
 
     fn found(start: *mut c_void) -> *mut u8 {
@@ -91,7 +94,7 @@ mod large {
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 // SAFETY: a layout says whether its memory is mapped here or the system's, at every call alike; both
 // kinds are zeroed where that is asked for, and aligned: mappings to a small page.
 unsafe impl GlobalAlloc for LargePages {
@@ -141,7 +144,7 @@ unsafe impl GlobalAlloc for LargePages {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 // SAFETY: nothing but the system's allocator.
 unsafe impl GlobalAlloc for LargePages {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -165,7 +168,7 @@ unsafe impl GlobalAlloc for LargePages {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(all(test, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod tests {
     use super::*;
 

@@ -151,8 +151,8 @@ fn take_apart(values: &[f64], units: Units, apart: &mut Apart) -> bool {
         *low = rounded_below.to_bits().wrapping_sub(small_bits) as i64;
         *rest = below - (rounded_below - by_small);
         left |= rest.to_bits() << 1;
-        // Not so for NaN.
-        outside |= u64::from(!(value.abs() <= units.limit));
+        let inside = value.abs() <= units.limit; // not so of NaN
+        outside |= u64::from(!inside);
     }
     left | outside == 0
 }

@@ -16,6 +16,7 @@ use crate::error::Error;
 /// Mean of numbers (Float64), or of times.
 pub(crate) struct Mean {
     sums: Sums,
+    fixed: Fixed,
     counts: Vec<i64>,
     /// Whether integers are unsigned.
     unsigned: bool,
@@ -24,7 +25,7 @@ pub(crate) struct Mean {
 
 enum Sums {
     Integer(Vec<i128>),
-    Float(ExactSums, Fixed),
+    Float(ExactSums),
 }
 
 impl Mean {
@@ -37,8 +38,9 @@ impl Mean {
                 | DataType::Decimal128(..)
                 | DataType::Decimal256(..)
         );
-        let sums = if float { Sums::Float(ExactSums::default(), Fixed::default()) } else { Sums::Integer(Vec::new()) };
-        Mean { sums, counts: Vec::new(), unsigned: *input == DataType::UInt64, output: output.clone() }
+        let sums = if float { Sums::Float(ExactSums::default()) } else { Sums::Integer(Vec::new()) };
+        let unsigned = *input == DataType::UInt64;
+        Mean { sums, fixed: Fixed::default(), counts: Vec::new(), unsigned, output: output.clone() }
     }
 
     fn each(&mut self, slots: &[u32], cells: &Chunk, add: bool) {
@@ -55,7 +57,7 @@ impl Mean {
                     counts[slot as usize] += sign;
                 });
             }
-            Sums::Float(sums, _) => {
+            Sums::Float(sums) => {
                 let values = floats(cells);
                 valid_cells(slots, &values, |slot, at| {
                     let value = values.values()[at];
@@ -76,7 +78,7 @@ impl State for Mean {
         self.counts.resize(slots, 0);
         match &mut self.sums {
             Sums::Integer(sums) => sums.resize(slots, 0),
-            Sums::Float(sums, _) => sums.grow(slots),
+            Sums::Float(sums) => sums.grow(slots),
         }
     }
 
@@ -92,7 +94,7 @@ impl State for Mean {
         self.counts[slot as usize] = 0;
         match &mut self.sums {
             Sums::Integer(sums) => sums[slot as usize] = 0,
-            Sums::Float(sums, _) => sums.reset(slot),
+            Sums::Float(sums) => sums.reset(slot),
         }
     }
 
@@ -108,7 +110,7 @@ impl State for Mean {
                 let mean = |slot: &u32| count(slot).map(|count| quotient(sums[*slot as usize], count));
                 Ok(Arc::new(slots.iter().map(mean).collect::<Float64Array>()))
             }
-            Sums::Float(sums, _) => {
+            Sums::Float(sums) => {
                 let mean = |slot: &u32| count(slot).map(|count| mean_of(sums, *slot, count));
                 Ok(Arc::new(slots.iter().map(mean).collect::<Float64Array>()))
             }
@@ -132,7 +134,7 @@ impl State for Mean {
     fn add_on(&mut self, lane: &mut Lane<'_>, batch: &Batch<'_>) {
         match &mut self.sums {
             Sums::Integer(_) => lane.add_wide(batch.integers(&mut [0; BATCH]), self.unsigned),
-            Sums::Float(sums, fixed) => fixed.add_batch(lane, batch, sums),
+            Sums::Float(sums) => self.fixed.add_batch(lane, batch, sums),
         }
         batch.each_null(|slot, _| self.counts[slot as usize] -= 1);
     }
@@ -145,7 +147,7 @@ impl State for Mean {
                     *sum += i128::from(words[1] as i64) << 64 | i128::from(words[0]);
                 }
             }
-            Sums::Float(sums, fixed) => fixed.settle(lane, sums),
+            Sums::Float(sums) => self.fixed.settle(lane, sums),
         }
         add_counts(&mut self.counts, rows);
     }
@@ -161,7 +163,7 @@ impl State for Mean {
                     own[*to as usize] += sum;
                 }
             }
-            (Sums::Float(own, _), Sums::Float(other, _)) => own.merge(&other, slots),
+            (Sums::Float(own), Sums::Float(other)) => own.merge(&other, slots),
             _ => unreachable!("states of one aggregator are of one kind"),
         }
     }
