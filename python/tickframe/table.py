@@ -262,9 +262,7 @@ class Table:
 
     # Rows -------------------------------------------------------------------------------------------------
 
-    def filter(
-        self, *predicates: IntoExpr | Iterable[IntoExpr], on_error: OnError = "fail", **equals: object
-    ) -> Table:
+    def filter(self, *predicates: IntoExpr | Iterable[IntoExpr], on_error: OnError = "fail", **equals: object) -> Table:
         """The rows for which every predicate is true; null counts as false.
 
         Args:
@@ -352,9 +350,7 @@ class Table:
 
     # Columns ----------------------------------------------------------------------------------------------
 
-    def select(
-        self, *exprs: IntoExpr | Iterable[IntoExpr], on_error: OnError = "fail", **named: IntoExpr
-    ) -> Table:
+    def select(self, *exprs: IntoExpr | Iterable[IntoExpr], on_error: OnError = "fail", **named: IntoExpr) -> Table:
         """Only these columns: names, expressions, or ``name=expression``. Passed columns are shared.
 
         Args:
