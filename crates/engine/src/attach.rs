@@ -13,6 +13,7 @@ use graph::{Moment, Moved, Node, NodeId, Outcome, Pinned, Registration, Size, St
 use rowset::RowSet;
 
 use crate::error::{Error, Failure};
+use crate::events::{self, Level};
 use crate::failpoints::{Point, strike};
 use crate::operation::{Input, Live, Operation, Request, Settle, Start};
 use crate::par::{self, Phase};
@@ -315,13 +316,15 @@ impl TableNode {
     }
 
     fn culprit(&self, step: Step, cause: Error) -> Arc<Failure> {
-        Arc::new(Failure {
+        let failure = Failure {
             step: step.number(),
             culprit: self.request.label(),
             formula: self.request.text.clone(),
             location: self.request.location.clone(),
             cause,
-        })
+        };
+        events::note(Level::Error, failure.to_string());
+        Arc::new(failure)
     }
 }
 

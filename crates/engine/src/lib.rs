@@ -7,6 +7,7 @@ pub mod attach;
 mod companion;
 pub mod counters;
 pub mod error;
+pub mod events;
 pub mod export;
 pub mod expression;
 pub mod failpoints;
