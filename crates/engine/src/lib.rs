@@ -19,6 +19,7 @@ pub mod operation;
 pub mod ops;
 pub mod par;
 pub mod performance;
+mod recorder;
 pub mod rows;
 pub mod sources;
 pub mod store;
