@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use engine::failpoints::{Fail, Point, TEXT, arm, disarm};
+use engine::failpoints::{Fail, POINTS, Point, TEXT, arm, disarm};
 use engine::testing::Tape;
 use engine::{Delivered, Error, Failure, Listener, Subscription, Table};
 
@@ -36,7 +36,8 @@ impl Listener for Ear {
 impl Struck {
     /// The table's next update fails; `below` is itself and what stands on it.
     pub fn new(tape: &mut Tape, table: Table, below: Vec<Table>) -> Result<Struck, Error> {
-        let point = *tape.choose(&[Point::BeforeUpdate, Point::AfterUpdate]);
+        let points: Vec<Point> = POINTS.into_iter().filter(|point| *point != Point::Start).collect();
+        let point = *tape.choose(&points);
         arm(&table, point, *tape.choose(&[Fail::Error, Fail::Panic]));
         let mut struck = Struck { table, ears: Vec::new() };
         for table in below {
