@@ -83,7 +83,7 @@ def plan(steps: int, graphs: int, seed: int) -> list[Task]:
     engine, engine_folder = binary("tickframe-engine", "--lib")
     composed = graphs * STEPS_A_GRAPH
     rest = max(0, steps - composed)
-    tasks = []
+    tasks: list[Task] = []
 
     def add(of: Path, folder: Path, test: str, share: float, pieces: int = 1) -> None:
         each = int(share / pieces) + 1
@@ -112,7 +112,9 @@ def run(task: Task) -> Done:
     if done.returncode:
         raise SystemExit(f"{text}\n{done.stderr.decode(errors='replace')}")
     made = re.findall(r"law \S+: seeds (\d+)\.\.(\d+), (\d+) steps", text)
-    return Done(task.test, sum(int(steps) for *_, steps in made), sum(int(last) - int(first) for first, last, _ in made))
+    return Done(
+        task.test, sum(int(steps) for *_, steps in made), sum(int(last) - int(first) for first, last, _ in made)
+    )
 
 
 def schedules(many: int, seed: int) -> None:

@@ -8,6 +8,7 @@ complete in every table.
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import threading
 from contextlib import contextmanager
@@ -60,6 +61,7 @@ class Graph:
 
     def _bind(self, native: _native.Graph) -> None:
         self._native = native
+        _start_log()
         _known[native.id] = self
 
     @classmethod
@@ -283,9 +285,31 @@ def _stopped_by_hand(graph: Graph) -> bool:
     return False
 
 
+_log_lock = threading.Lock()
+_log_thread: threading.Thread | None = None
+
+
+def _start_log() -> None:
+    """One thread writes what the engine notes to the logger ``tickframe``; it starts with the first graph."""
+    global _log_thread  # noqa: PLW0603 - one per process
+    with _log_lock:
+        if _log_thread is None:
+            _native.end_events(ended=False)
+            _log_thread = threading.Thread(target=_write_log, name="tickframe-log", daemon=True)
+            _log_thread.start()
+
+
+def _write_log() -> None:
+    logger = logging.getLogger("tickframe")
+    while (events := _native.take_events()) is not None:
+        for level, text in events:
+            logger.log(level, "%s", text)
+
+
 def _forget_in_child() -> None:
     """After a fork the parent's graph is inert here; the child makes its own."""
-    global _default, _default_lock  # noqa: PLW0603
+    global _default, _default_lock, _log_lock, _log_thread  # noqa: PLW0603
+    _log_lock, _log_thread = threading.Lock(), None
     _default = None
     _default_lock = threading.Lock()
     _autostarted.clear()
@@ -293,6 +317,9 @@ def _forget_in_child() -> None:
 
 def _end() -> None:
     _native.stop_all()
+    _native.end_events(ended=True)
+    if _log_thread is not None:
+        _log_thread.join(timeout=5)
     threads: Any = list(serving_threads)
     for thread in threads:
         if thread is not threading.current_thread():

@@ -7,6 +7,7 @@
 
 mod plan;
 mod run;
+mod struck;
 
 use engine::testing::explore;
 

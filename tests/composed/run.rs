@@ -4,17 +4,17 @@ use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use engine::failpoints::{Fail, Point, TEXT, arm, disarm};
+use engine::failpoints::TEXT;
 use engine::sources::Token;
 use engine::testing::{Case, Plain, RawStep, Source, Tape, Watch, any_table, count_step, table_of};
-use engine::{Delivered, Error, Failure, Listener, Subscription, Table, snapshot};
+use engine::{Error, Table, snapshot};
 use graph::{Schedule, Settings, UpdateGraph};
 use model::{Fault, differences};
 
 use super::plan::{INPUTS, Plan};
+use super::struck::{Struck, stands_on};
 use crate::oracle::to_model;
 use crate::stages::amid::amid;
 
@@ -53,32 +53,6 @@ struct Run<'a> {
     keeps_digest: bool,
     /// Tables that are to fail, and those below them, each with the failures it was told of.
     struck: Vec<Struck>,
-}
-
-/// A table that is to fail once it has something to do.
-struct Struck {
-    table: Table,
-    /// Itself and what stood on it.
-    ears: Vec<(Table, Arc<Ear>, Subscription)>,
-}
-
-impl Drop for Struck {
-    fn drop(&mut self) {
-        disarm(&self.table);
-    }
-}
-
-/// Counts the failures it is told of.
-#[derive(Default)]
-struct Ear(AtomicU64);
-
-impl Listener for Ear {
-    fn on_update(&self, _: Arc<Delivered>) {}
-
-    fn on_failure(&self, failure: Arc<Failure>) {
-        assert!(failure.cause.to_string().contains(TEXT), "{failure}");
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
 }
 
 /// One graph from its first row to its last step; a digest of all that was in its tables. `threads` stands in for what
@@ -309,32 +283,15 @@ impl Run<'_> {
         if self.inputs.iter().any(|(input, _)| input.same(&chosen)) {
             return Ok(());
         }
-        let point = *tape.choose(&[Point::BeforeUpdate, Point::AfterUpdate]);
-        arm(&chosen, point, *tape.choose(&[Fail::Error, Fail::Panic]));
-        let below = |at: &usize| self.table(*at).is_some_and(|table| stands_on(table, &chosen));
-        let mut ears = Vec::new();
-        for at in here.iter().filter(|at| below(at)) {
-            let (table, ear) = (self.table(*at).expect("it is here").clone(), Arc::new(Ear::default()));
-            let following = table.subscribe(ear.clone(), false).map_err(harness)?;
-            ears.push((table, ear, following));
-        }
-        self.struck.push(Struck { table: chosen, ears });
+        let below = here.iter().filter_map(|at| self.table(*at)).filter(|table| stands_on(table, &chosen));
+        let below: Vec<Table> = below.cloned().collect();
+        self.struck.push(Struck::new(tape, chosen, below).map_err(harness)?);
         Ok(())
     }
 
-    /// What was struck has failed with all that stood on it, each was told once, and the culprit is named.
+    /// What was struck has failed with all that stood on it.
     fn check_struck(&mut self) -> Verdict {
-        for struck in &self.struck {
-            let failure = struck.table.failure();
-            for (table, ear, _) in &struck.ears {
-                let (told, found) = (ear.0.load(Ordering::SeqCst), table.failure());
-                let named = found.as_ref().is_none_or(|found| found.culprit == struck.table.request().label());
-                if told != u64::from(failure.is_some()) || found.is_some() != failure.is_some() || !named {
-                    let what = table.request().label();
-                    return Err(format!("{what} was told {told} times of {failure:?}, and is {found:?}"));
-                }
-            }
-        }
+        self.struck.iter().try_for_each(Struck::check)?;
         let failed = |table: &Table| {
             let failure = table.failure();
             failure.is_some_and(|failure| failure.cause.to_string().contains(TEXT))
@@ -463,11 +420,6 @@ impl Run<'_> {
         lines.reverse();
         format!("table {at}: {text}{}{}", lines.join(""), inputs.join(""))
     }
-}
-
-/// Whether a table is another one, or stands on it.
-fn stands_on(table: &Table, other: &Table) -> bool {
-    table.same(other) || table.inputs().iter().any(|input| stands_on(input, other))
 }
 
 fn harness(error: Error) -> String {

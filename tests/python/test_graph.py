@@ -75,6 +75,40 @@ def test_nothing_runs_while_frozen_and_waiting_there_is_refused(g):
     assert len(t) == 1
 
 
+def test_waiting_inside_a_transaction_is_refused(g):
+    t = tf.append_table({"x": int}, graph=g)
+    with g.transaction():
+        token = t.append({"x": 1})
+        for call in (g.step, lambda: token.wait(1), lambda: t.wait(1)):
+            with pytest.raises(tf.errors.InvalidOperationError, match="transaction"):
+                call()
+    assert g.step() == token.wait(1)
+    assert len(t) == 1
+
+
+def test_inside_a_users_function_nothing_waits_for_the_graph(g):
+    t = tf.append_table({"x": int}, graph=g)
+    refused = []
+
+    def asks(x: int) -> int:
+        for call in (g.step, lambda: t.wait(1), lambda: g.frozen().__enter__()):
+            try:
+                call()
+            except tf.errors.InvalidOperationError as error:
+                refused.append(str(error))
+        return x
+
+    asked = t.update("y = asks(x)")
+    t.append({"x": 1})
+    g.step()
+    assert asked.to_dict() == {"x": [1], "y": [1]}
+    assert len(refused) == 3
+    # The same as the operation starts over what is there.
+    again = t.update("z = asks(x)")
+    assert len(again) == 1
+    assert len(refused) == 6
+
+
 def test_snapshots_are_of_one_step_and_stay(g):
     t = tf.append_table({"x": int}, graph=g)
     double = t.select((col("x") * 2).alias("y"))

@@ -326,10 +326,14 @@ def pandas_rows(case: Case) -> list[Row]:
     return [tuple(None if value is pd.NA else value for value in row) for row in found.itertuples(index=False)]
 
 
-@pytest.mark.parametrize(("engine", "least"), [(polars_rows, 0.9), (duck_rows, 0.85), (pandas_rows, 0.4)])
-def test_the_model_agrees_with(engine: Any, least: float, cases: list[Case]) -> None:
+@pytest.mark.parametrize(
+    ("engine", "every", "least"),
+    # DuckDB takes some milliseconds a question, however small.
+    [(polars_rows, 1, 0.9), (duck_rows, 4, 0.85), (pandas_rows, 1, 0.4)],
+)
+def test_the_model_agrees_with(engine: Any, every: int, least: float, cases: list[Case]) -> None:
     compared: Counter[str] = Counter()
-    for case in cases:
+    for case in cases[::every]:
         try:
             found = engine(case)
         except Skipped:
@@ -337,4 +341,4 @@ def test_the_model_agrees_with(engine: Any, least: float, cases: list[Case]) -> 
         check(case, found)
         compared[case.operation] += 1
     # What is left out is little, or nothing would be checked.
-    assert compared.total() >= least * len(cases), compared
+    assert compared.total() >= least * len(cases[::every]), compared

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging.handlers
 import pickle
+import queue
 
 import pytest
 
@@ -157,6 +159,31 @@ def test_figures_alone_start_no_cycle():
     g.stop()
     assert g.settled == settled
     assert performance.columns == ["step", "node", "operation", "rows_in", "rows_out", "ns"]
+
+
+def test_failures_and_the_first_row_passed_over_are_logged_by_one_thread(g):
+    logger, told = logging.getLogger("tickframe"), queue.SimpleQueue()
+    handler = logging.handlers.QueueHandler(told)
+    logger.addHandler(handler)
+    try:
+        t = tf.append_table({"x": str}, graph=g)
+        kept, failing = parsed(t, on_error="null"), parsed(t)
+        t.append({"x": ["seven", "eight"]})
+        g.step()
+        # Other tests' failures may still be on their way.
+        found = {}
+        while len(found) < 2:
+            record = told.get(timeout=30)
+            if "seven" in record.getMessage():
+                found[record.levelname] = record
+    finally:
+        logger.removeHandler(handler)
+    assert "was passed over" in found["WARNING"].getMessage()
+    assert "the table failed" in found["ERROR"].getMessage()
+    assert __file__ in found["ERROR"].getMessage()
+    assert {record.threadName for record in found.values()} == {"tickframe-log"}
+    assert len(kept) == 2
+    del failing
 
 
 def test_describe_and_explain_tell_rows_and_bytes(g):

@@ -12,12 +12,14 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use graph::{Moment, Moved, Node, NodeId, Outcome, Registration, Size, Step, UpdateGraph, Volume};
 
 use crate::error::{Error, Failure};
+use crate::events::{self, Level};
 use crate::failpoints::{Point, strike};
 use crate::live_rows::LiveRows;
 use crate::operation::{Input, Live, Operation, Request, Settle, Start};
 use crate::par::{self, Phase};
+use crate::recorder::{Recorded, Recorder};
 use crate::table::{Table, common_graph, views};
-use crate::update::{Merged, TableUpdate};
+use crate::update::TableUpdate;
 use crate::view::Change;
 
 /// Rounds of catching up before the last one is run under the shared lock.
@@ -333,13 +335,15 @@ impl TableNode {
     }
 
     fn culprit(&self, step: Step, cause: Error) -> Arc<Failure> {
-        Arc::new(Failure {
+        let failure = Failure {
             step: step.number(),
             culprit: self.request.label(),
             formula: self.request.text.clone(),
             location: self.request.location.clone(),
             cause,
-        })
+        };
+        events::note(Level::Error, failure.to_string());
+        Arc::new(failure)
     }
 }
 
@@ -417,60 +421,8 @@ impl Drop for TableNode {
     }
 }
 
-/// Keeps what the inputs of a starting operation do meanwhile: keys only.
-struct Recorder {
-    inputs: Vec<Table>,
-    entries: Mutex<Vec<(u64, usize, Arc<TableUpdate>)>>,
-}
-
-/// A recorder in the graph. Dropping it takes it out.
-struct Recorded {
-    recorder: Arc<Recorder>,
-    _registration: Registration,
-}
-
-impl Recorder {
-    fn install(graph: &UpdateGraph, inputs: &[Table]) -> Recorded {
-        let recorder = Arc::new(Recorder { inputs: inputs.to_vec(), entries: Mutex::default() });
-        let node: Arc<dyn Node> = recorder.clone();
-        let parents: Vec<NodeId> = inputs.iter().filter_map(Table::node_id).collect();
-        let registration = graph.snapshot(|moment| graph.join(&node, &parents, moment));
-        Recorded { recorder, _registration: registration }
-    }
-}
-
-impl Recorded {
-    /// One update for each input from `at` to `to`; what is older or newer stays out.
-    fn merged(&self, at: Moment, to: Moment, before: &[crate::view::View]) -> Vec<TableUpdate> {
-        let mut entries = lock(&self.recorder.entries);
-        entries.retain(|(step, ..)| *step > at.number());
-        let mut merged: Vec<Merged> =
-            before.iter().map(|view| Merged::new(view.rows().clone(), view.width())).collect();
-        for (_, input, update) in entries.iter().filter(|(step, ..)| *step <= to.number()) {
-            merged[*input].push(update);
-        }
-        merged.iter().map(Merged::update).collect()
-    }
-}
-
-impl Node for Recorder {
-    fn run(&self, step: Step) -> Outcome {
-        let mut entries = lock(&self.entries);
-        for (index, input) in self.inputs.iter().enumerate() {
-            if let Some(update) = input.node().and_then(|node| node.update_in(step)) {
-                entries.push((step.number(), index, update));
-            }
-        }
-        Outcome::Quiet
-    }
-
-    fn label(&self) -> String {
-        "recorder".into()
-    }
-}
-
 /// A panic is caught before it can leave a lock poisoned in a half-made state that matters: the
 /// node that panicked has failed and never runs again.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

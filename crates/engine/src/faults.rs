@@ -19,6 +19,7 @@ use graph::{Moment, NodeId, Step, UpdateGraph, WeakGraph};
 use crate::attach::attach;
 use crate::companion;
 use crate::error::Error;
+use crate::events::{self, Level};
 use crate::operation::{Input, Live, Operation, Request, Settle, Start};
 use crate::ops::{Filter, Project};
 use crate::sources::append::next_keys;
@@ -82,6 +83,8 @@ struct Sink {
     /// Where it is static: all there will ever be.
     kept: Mutex<Vec<Fault>>,
     counted_only: AtomicBool,
+    /// Whether the log has heard of it.
+    told: AtomicBool,
 }
 
 impl std::fmt::Debug for Faults {
@@ -101,6 +104,7 @@ impl Faults {
             home: OnceLock::new(),
             kept: Mutex::default(),
             counted_only: AtomicBool::new(false),
+            told: AtomicBool::new(false),
         }))
     }
 
@@ -149,6 +153,12 @@ impl Faults {
         let mut fresh = std::mem::take(&mut *lock(&self.0.noted));
         if fresh.is_empty() {
             return false;
+        }
+        if !self.0.told.swap(true, Ordering::Relaxed) {
+            let Fault { operation, row_key, message, .. } = &fresh[0];
+            let text =
+                format!("{operation}: row {row_key} was passed over: {message}; others like it are only in `errors`");
+            events::note(Level::Warning, text);
         }
         fresh.iter_mut().for_each(|fault| fault.step = step);
         match (self.0.home.get(), graph) {

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use graph::UpdateGraph;
+use graph::{FunctionScope, UpdateGraph};
 
 /// Which of a graph's two pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,15 @@ pub fn inside<R>(graph: Option<&UpdateGraph>, phase: Phase, work: impl FnOnce() 
     }
     let _back = Back(POOL.replace(graph.map(|graph| (graph.clone(), phase))));
     work()
+}
+
+/// Marks this thread as one that runs a user's function, while an operation starts: the function must not wait for the
+/// graph. Inside a step, and on the threads of a pool, that is known already.
+pub fn function_scope() -> Option<FunctionScope> {
+    POOL.with_borrow(|pool| match pool {
+        Some((graph, Phase::Start)) => Some(graph.function_scope()),
+        _ => None,
+    })
 }
 
 /// How many threads split work may use here.

@@ -68,6 +68,24 @@ pub fn stop_all(py: Python<'_>) {
     });
 }
 
+/// Waits for what the log should tell: (level of Python's logging, text), all there is; None at the end.
+#[pyfunction]
+pub fn take_events(py: Python<'_>) -> Option<Vec<(u32, String)>> {
+    use engine::events::{Level, take};
+    let level = |level: Level| match level {
+        Level::Warning => 30,
+        Level::Error => 40,
+    };
+    let events = py.detach(take)?;
+    Some(events.into_iter().map(|event| (level(event.level), event.text)).collect())
+}
+
+/// Whoever waits for events gets none any more; `false` takes that back.
+#[pyfunction]
+pub fn end_events(py: Python<'_>, ended: bool) {
+    py.detach(|| engine::events::end(ended));
+}
+
 /// Nodes, their order, and one integer of time.
 #[pyclass(frozen, name = "Graph", module = "tickframe._native")]
 pub struct PyGraph(pub Arc<Shared>);

@@ -41,7 +41,7 @@ mod _native {
     #[pymodule_export]
     use crate::formula::PyFormula;
     #[pymodule_export]
-    use crate::graph::{PyGraph, stop_all};
+    use crate::graph::{PyGraph, end_events, stop_all, take_events};
     #[pymodule_export]
     use crate::inbox::{PyInbox, PySubscription, next_subscription_id};
     #[pymodule_export]

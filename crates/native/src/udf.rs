@@ -80,6 +80,7 @@ impl Host for PythonFunction {
     }
 
     fn call(&self, args: &[ArrayRef], rows: usize) -> Result<ArrayRef, HostFailure> {
+        let _inside = engine::par::function_scope();
         Python::attach(|py| self.run(py, args, rows).map_err(|raised| failure(py, &raised)))
     }
 }

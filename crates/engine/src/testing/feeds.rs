@@ -73,11 +73,10 @@ impl Source {
                 let keyed = step.keyed.as_ref().expect("a step of a keyed case");
                 let field = schema.field(keyed.column).clone();
                 let gone = batch(Arc::new(Schema::new(vec![field])), vec![keyed.gone.clone()], keyed.gone.len());
-                // One call must not overtake the other: a queue is drained in order.
-                let deleted = source.delete(&gone)?;
-                let changed = source.upsert(&rows(&keyed.changed));
-                let _ = changed?;
-                if step.added.0.is_empty() { Ok(deleted) } else { source.upsert(&added()) }
+                // A queue is drained in order: when the last call has landed, all have.
+                source.delete(&gone)?;
+                let changed = source.upsert(&rows(&keyed.changed))?;
+                if step.added.0.is_empty() { Ok(changed) } else { source.upsert(&added()) }
             }
         }
     }

@@ -13,6 +13,7 @@ pub mod mirror;
 pub mod oracle;
 pub mod plain;
 pub mod random;
+pub mod rules;
 pub mod steps;
 pub mod tape;
 pub mod validate;
