@@ -89,7 +89,9 @@ impl Binder<'_> {
                 let wanted = self.as_type(&terms[1], &of)?;
                 nodes.push(match of == element {
                     true => wanted,
-                    false => self.whole(&format!("as {element}"), to_type(element, true), vec![wanted], of, "")?,
+                    false => {
+                        self.whole(&format!("as {element}"), to_type(element.clone(), true), vec![wanted], element, "")?
+                    }
                 });
                 (list::contains(), DataType::Boolean)
             }
