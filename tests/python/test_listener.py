@@ -208,7 +208,8 @@ def test_updates_beyond_a_bound_are_merged_into_equivalent_ones(caplog):
         heard.append(update.step)
         for key, row in zip(update.removed, update.removed_rows().to_dicts(), strict=True):
             assert told.pop(key) == row
-        rows = zip(update.modified_rows(["k", "v"]).to_dicts(), update.modified_rows_before(["k", "v"]).to_dicts())
+        both = update.modified_rows(["k", "v"]), update.modified_rows_before(["k", "v"])
+        rows = zip(both[0].to_dicts(), both[1].to_dicts(), strict=True)
         for key, (now, before) in zip(update.modified, rows, strict=True):
             assert told[key] == before
             told[key] = now
