@@ -218,6 +218,7 @@ pub(super) fn take<K>(word: &mut u64, base: u64, out: &mut [K], key: &impl Fn(u6
 }
 
 /// The ones of words none of which is 0, and which of a block `numbers` says; how many.
+#[cfg(target_arch = "x86_64")]
 pub(super) fn list_some(words: &[u64], numbers: &[u16], out: &mut [u16]) -> usize {
     let mut len = 0;
     for (&word, &number) in words.iter().zip(numbers) {
