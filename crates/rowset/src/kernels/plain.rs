@@ -120,6 +120,19 @@ pub(super) fn rank_body(words: &Words, before: &Counts, key: u16) -> u32 {
     before[stride] as u32 + ones + (words[word] & ((1 << (key % 64)) - 1)).count_ones()
 }
 
+/// Ranks of ascending keys, those outside of the block at its ends.
+#[inline(always)]
+pub(super) fn ranks_body(bitmap: &Bitmap, base: u64, keys: &[u64], before: u64, out: &mut Vec<u64>) {
+    out.extend(keys.iter().map(|&key| {
+        let within = match key.checked_sub(base) {
+            None => 0,
+            Some(low) if low > u16::MAX as u64 => bitmap.len,
+            Some(low) => rank_body(&bitmap.words, &bitmap.before, low as u16),
+        };
+        before + within as u64
+    }));
+}
+
 /// Index of the `nth` one of a word, counted from 0.
 #[inline(always)]
 pub(super) fn select_in_word(mut word: u64, mut nth: u32) -> u32 {
@@ -205,6 +218,7 @@ pub(super) fn take<K>(word: &mut u64, base: u64, out: &mut [K], key: &impl Fn(u6
 }
 
 /// The ones of words none of which is 0, and which of a block `numbers` says; how many.
+#[cfg(target_arch = "x86_64")]
 pub(super) fn list_some(words: &[u64], numbers: &[u16], out: &mut [u16]) -> usize {
     let mut len = 0;
     for (&word, &number) in words.iter().zip(numbers) {

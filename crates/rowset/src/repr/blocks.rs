@@ -150,6 +150,9 @@ impl Entry for Block {
     }
 
     fn ranks(&self, keys: &[u64], before: u64, out: &mut Vec<u64>) {
+        if let Container::Bitmap(bitmap) = &self.keys {
+            return kernels::ranks(bitmap, self.base(), keys, before, out);
+        }
         let Some(own) = self.keys.listed() else {
             out.extend(keys.iter().map(|&key| before + self.rank(key)));
             return;
