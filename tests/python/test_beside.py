@@ -221,3 +221,16 @@ def test_lazy_update_counts_its_calls(g: tf.Graph) -> None:
 def test_an_unknown_array_is_an_unknown_column(t: tf.Table) -> None:
     with pytest.raises(ColumnNotFoundError, match="Q"):
         t.update("Y = Q_[i-1]")
+
+
+def test_a_kept_snapshot_of_a_lazy_table_is_read_steps_later():
+    g = tf.Graph()
+    t = tf.append_table({"X": int}, graph=g)
+    lazy = t.lazy_update("Y = X * 2")
+    t.append({"X": [1, 2]})
+    g.step()
+    kept = lazy.snapshot()
+    for value in range(3):
+        t.append({"X": [value]})
+        g.step()
+    assert kept.to_dict() == {"X": [1, 2], "Y": [2, 4]}

@@ -228,3 +228,11 @@ def test_views_whose_failures_are_passed_over_are_told_once(g):
         assert shown.to_dict() == {"N": [1, None]}
     assert wide.to_dict() == {"X": ["1"], "N": [1]}
     assert len(wide.errors) == 1
+
+
+def test_a_failure_inside_what_another_row_reads_has_the_type_of_that_part(g):
+    t = tf.append_table({"x": int}, graph=g)
+    before = t.with_columns(p=col("x").cast(tf.Int8).shift(1) + 1.5, on_error="null")
+    t.append({"x": [1, 1000, 3]})
+    g.step()
+    assert before.to_dict()["p"] == [None, 2.5, None]

@@ -289,7 +289,7 @@ impl Evaluator {
         let total = rows.len() as usize;
         let large = total >= 8 * LARGE_SLICE_ROWS && bound.is_one_pass();
         let slice = if large { LARGE_SLICE_ROWS } else { self.slice(total) };
-        self.split(cells, rows, slice, |cells, len| bound.evaluate(cells, len))
+        self.split(cells, rows, (slice, bound.data_type()), |cells, len| bound.evaluate(cells, len))
     }
 
     /// One value a row of a batch of rows that is no part of a table, on this thread; `keys` name them.
@@ -303,12 +303,13 @@ impl Evaluator {
             return Ok(RowSet::new());
         }
         let cells = self.cells(&self.bound, view, rows)?;
-        let masks = self.split(&cells, rows, self.slice(rows.len() as usize), |cells, len| match self.computes {
+        let slice = self.slice(rows.len() as usize);
+        let masks = self.split(&cells, rows, (slice, self.data_type()), |cells, len| match self.computes {
             false => self.bound.evaluate_mask(cells, len),
             true => self.bound.evaluate(cells, len).map(|_| BooleanBuffer::new_set(len)),
         })?;
         if let [mask] = masks.as_slice() {
-            return Ok(rows.select_mask(mask.values(), mask.offset()));
+            return Ok(column::matching(rows, mask));
         }
         let starts: Vec<u64> = masks
             .iter()
@@ -320,7 +321,7 @@ impl Evaluator {
             .collect();
         let parts = crate::par::try_map(true, &masks, |at, mask| {
             let part = rows.slice(starts[at], mask.len() as u64);
-            Ok::<RowSet, Error>(part.select_mask(mask.values(), mask.offset()))
+            Ok::<RowSet, Error>(column::matching(&part, mask))
         })?;
         Ok(RowSet::union_all(parts.iter()))
     }
@@ -385,12 +386,12 @@ impl Evaluator {
         &self,
         cells: &[Chunk],
         rows: &RowSet,
-        slice: usize,
+        (slice, kind): (usize, &DataType),
         run: impl Fn(&[Chunk], usize) -> Result<R, formula::RowError> + Sync,
     ) -> Result<Vec<R>, Error> {
         let total = rows.len() as usize;
         if total <= SLICE_ROWS || total < 2 * slice {
-            return Ok(vec![self.run(cells, rows, (0, total), &run)?]);
+            return Ok(vec![self.run(cells, rows, (0, total), kind, &run)?]);
         }
         // The last slice takes the rest: none is shorter than the others.
         let starts: Vec<usize> = (0..total / slice).map(|at| at * slice).collect();
@@ -398,7 +399,7 @@ impl Evaluator {
         crate::par::try_map(!self.is_ordered(), &starts, |at, start| {
             let len = starts.get(at + 1).map_or(total, |next| *next) - start;
             let cells: Vec<Chunk> = cells.iter().map(|chunk| chunk.slice(*start, len)).collect();
-            self.run(&cells, rows, (*start, len), &run)
+            self.run(&cells, rows, (*start, len), kind, &run)
         })
     }
 
@@ -408,6 +409,7 @@ impl Evaluator {
         cells: &[Chunk],
         rows: &RowSet,
         (start, len): (usize, usize),
+        kind: &DataType,
         run: &impl Fn(&[Chunk], usize) -> Result<R, formula::RowError>,
     ) -> Result<R, Error> {
         let error = match run(cells, len) {
@@ -418,11 +420,11 @@ impl Evaluator {
         if len == 1 {
             let column = (!self.name.is_empty()).then_some(self.name.as_str());
             faults.note(column, rows.key_at(start as u64).unwrap_or_default(), error.to_string());
-            return Ok(R::absent(self.bound.data_type()));
+            return Ok(R::absent(kind));
         }
         let half = |from: usize, len: usize| {
             let part: Vec<Chunk> = cells.iter().map(|chunk| chunk.slice(from, len)).collect();
-            self.run(&part, rows, (start + from, len), run)
+            self.run(&part, rows, (start + from, len), kind, run)
         };
         R::joined(vec![half(0, len / 2)?, half(len / 2, len - len / 2)?])
     }

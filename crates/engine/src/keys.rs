@@ -42,7 +42,7 @@ pub fn joinable(keys: Vec<Chunk>, rows: &RowSet, nulls_equal: bool) -> Result<(V
         return Ok((keys, rows.clone()));
     };
     let valid = BooleanArray::new(nulls.inner().clone(), None);
-    let kept = rows.select_mask(valid.values().values(), valid.values().offset());
+    let kept = column::matching(rows, valid.values());
     let keys = keys.iter().map(|cells| arrow_select::filter::filter(cells, &valid)).collect::<Result<_, _>>()?;
     Ok((keys, kept))
 }

@@ -228,7 +228,7 @@ impl Store {
             return Ok(None);
         }
         let differs = BooleanArray::new(!&equal, None);
-        let changed = rows.select_mask(differs.values().values(), differs.values().offset());
+        let changed = column::matching(rows, differs.values());
         Ok(Some((changed, arrow_select::filter::filter(given, &differs)?)))
     }
 

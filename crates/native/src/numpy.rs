@@ -202,9 +202,9 @@ fn stamped<T: ArrowPrimitiveType<Native = i64>>(cells: ScalarBuffer<i64>) -> Arr
 }
 
 /// The memory of an Int64 array as NumPy's own, if NumPy is there.
-pub fn from_int64<'py>(py: Python<'py>, values: &[u64]) -> PyResult<Bound<'py, PyAny>> {
+pub fn from_int64<'py>(py: Python<'py>, values: &[i64]) -> PyResult<Bound<'py, PyAny>> {
     let numpy = py.import("numpy").map_err(|_| crate::error::missing(py, "to_numpy()", "numpy", "numpy"))?;
-    // SAFETY: u64 has no padding and every byte of it may be read.
+    // SAFETY: i64 has no padding and every byte of it may be read.
     let raw = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), std::mem::size_of_val(values)) };
     let raw = pyo3::types::PyByteArray::new(py, raw);
     numpy.call_method1("frombuffer", (raw, "int64"))

@@ -4,9 +4,9 @@ mod forms;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow_array::{ArrayRef, Int64Array};
-use arrow_buffer::{Buffer, ScalarBuffer};
+use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field};
+use column::keys_of_rows;
 use pyo3::exceptions::{PyIndexError, PyMemoryError, PyOverflowError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyInt, PyTuple};
@@ -138,8 +138,8 @@ impl PyRowSet {
 
     /// The keys as an int64 array.
     fn to_numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let keys = py.detach(|| keys_of(&self.0)).ok_or_else(|| too_many(&self.0))?;
-        numpy::from_int64(py, &keys)
+        let keys = py.detach(|| keys_of_rows(&self.0)).ok_or_else(|| too_many(&self.0))?;
+        numpy::from_int64(py, keys.values())
     }
 
     /// The keys as an Arrow array of int64, for whatever reads the Arrow PyCapsule protocol.
@@ -151,10 +151,8 @@ impl PyRowSet {
     ) -> PyResult<Bound<'py, PyTuple>> {
         // A request may be left unmet: the reader looks at the schema that comes.
         let _ = requested_schema;
-        let keys = py.detach(|| keys_of(&self.0)).ok_or_else(|| too_many(&self.0))?;
-        // A key is at most 2^63-1: the same bits as an int64.
-        let cells = ScalarBuffer::<i64>::from(Buffer::from_vec(keys));
-        let array: ArrayRef = Arc::new(Int64Array::new(cells, None));
+        let keys = py.detach(|| keys_of_rows(&self.0)).ok_or_else(|| too_many(&self.0))?;
+        let array: ArrayRef = Arc::new(keys);
         arrow::array_capsules(py, &Field::new("", DataType::Int64, false), &array)
     }
 
@@ -212,14 +210,6 @@ impl PyRowSet {
 const ROARING_AT_MOST: u64 = 1 << 36;
 /// Fewer bytes than this are pickled without a thought.
 const PICKLED_FROM: u64 = 1 << 16;
-
-/// The keys, if there is room for them.
-fn keys_of(rows: &RowSet) -> Option<Vec<u64>> {
-    let mut keys = Vec::new();
-    keys.try_reserve_exact(usize::try_from(rows.len()).ok()?).ok()?;
-    rows.write_keys(&mut keys);
-    Some(keys)
-}
 
 fn too_many(rows: &RowSet) -> PyErr {
     PyMemoryError::new_err(format!("no room for an array of {} keys", rows.len()))

@@ -139,16 +139,16 @@ impl Memo {
         &self.columns[self.at]
     }
 
-    /// The values for these rows. What is not known is computed under the lock, so that two readers
+    /// The values for these rows of a table of about `present` rows. What is not known is computed under the lock, so that two readers
     /// never compute one input twice, and on this thread, which therefore never waits for another.
-    fn read(&self, view: &View, rows: &RowSet) -> Result<Chunk, Error> {
+    fn read(&self, view: &View, rows: &RowSet, present: u64) -> Result<Chunk, Error> {
         let evaluator = self.evaluator();
         let cells = view.read_columns(evaluator.inputs(), rows)?;
         if cells.is_empty() || rows.is_empty() {
             return evaluator.on_batch(&cells, rows);
         }
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len > ALWAYS_KEPT.max(KEPT_A_ROW * view.rows().len() as usize) {
+        if known.len > ALWAYS_KEPT.max(KEPT_A_ROW * present as usize) {
             known.forget();
         }
         let inputs = known.converter.convert_columns(&cells)?;
@@ -213,7 +213,7 @@ impl ColumnSource for LazySource {
     fn at(&self, moment: Moment) -> Result<Arc<dyn Column>, Moved> {
         let view = View::new(self.rows.clone(), moment, self.sources.clone());
         view.pin(self.memo.evaluator().inputs())?;
-        Ok(Arc::new(Lazy { memo: self.memo.clone(), view }))
+        Ok(Arc::new(Lazy { memo: self.memo.clone(), view, present: self.rows.latest().len() }))
     }
 
     fn bytes(&self) -> u64 {
@@ -231,6 +231,7 @@ impl ColumnSource for LazySource {
 struct Lazy {
     memo: Arc<Memo>,
     view: View,
+    present: u64,
 }
 
 impl Column for Lazy {
@@ -239,7 +240,7 @@ impl Column for Lazy {
     }
 
     fn read(&self, rows: &RowSet) -> Result<Chunk, column::Error> {
-        self.memo.read(&self.view, rows).map_err(|error| column::Error::Computed(Arc::new(error)))
+        self.memo.read(&self.view, rows, self.present).map_err(|error| column::Error::Computed(Arc::new(error)))
     }
 
     fn take(&self, keys: &[u64]) -> Result<Chunk, column::Error> {

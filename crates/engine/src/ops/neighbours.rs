@@ -216,7 +216,7 @@ impl NeighboursLive {
         if differs.count_set_bits() == differs.len() {
             return Ok(Some((rows.clone(), cells)));
         }
-        let kept = rows.select_mask(differs.values(), differs.offset());
+        let kept = column::matching(rows, &differs);
         if kept.is_empty() {
             return Ok(None);
         }

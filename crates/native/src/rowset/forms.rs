@@ -1,8 +1,7 @@
 //! What a `RowSet` is made of: ints, pairs, ranges, NumPy and Arrow arrays, other sets.
 
-use arrow_array::types::{Int64Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, cast::AsArray};
-use arrow_schema::DataType;
+use arrow_array::{Array, ArrayRef};
+use column::{KeysError, rows_of_keys};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyRange, PyTuple};
@@ -81,29 +80,11 @@ fn of_numpy(array: &Bound<'_, PyAny>) -> PyResult<RowSet> {
 
 /// The keys of an Arrow array of integers.
 fn of_arrow(array: &ArrayRef) -> PyResult<RowSet> {
-    if array.null_count() > 0 {
-        return Err(PyValueError::new_err("a row key is 0 … 2^63-1, not null"));
-    }
-    let kind = array.data_type();
-    if !kind.is_integer() {
-        return Err(PyTypeError::new_err(format!("a RowSet takes an array of integers, not of {kind}")));
-    }
-    let wide = if kind.is_signed_integer() { DataType::Int64 } else { DataType::UInt64 };
-    let cells = arrow_cast::cast(array, &wide).map_err(crate::error::arrow)?;
-    // A negative key is one above the top, read as what it is not.
-    let buffer = match wide {
-        DataType::Int64 => cells.as_primitive::<Int64Type>().values().inner().clone(),
-        _ => cells.as_primitive::<UInt64Type>().values().inner().clone(),
-    };
-    let keys = buffer.typed_data::<u64>();
-    match keys.iter().find(|key| **key > MAX_KEY) {
-        Some(bad) if wide == DataType::Int64 => {
-            Err(PyValueError::new_err(format!("a row key is 0 … 2^63-1, not {}", *bad as i64)))
-        }
-        Some(bad) => Err(PyValueError::new_err(format!("a row key is 0 … 2^63-1, not {bad}"))),
-        None if keys.is_sorted_by(|left, right| left < right) => Ok(RowSet::from_sorted_keys(keys)),
-        None => Ok(RowSet::from_keys(keys.to_vec())),
-    }
+    rows_of_keys(array).map_err(|error| match error {
+        KeysError::Type(_) => PyTypeError::new_err(error.to_string()),
+        KeysError::Arrow(error) => crate::error::DataError::new_err(error.to_string()),
+        KeysError::Null | KeysError::OutOfRange(_) => PyValueError::new_err(error.to_string()),
+    })
 }
 
 /// Whether it speaks Arrow, as an array or as a stream of chunks.
