@@ -189,3 +189,41 @@ fn tables_attached_while_cycles_run_equal_tables_made_anew() {
         assert_eq!(found, wanted);
     }
 }
+
+/// A table that fails in a step stands still, and the others move on: a snapshot shows the step before, or raises.
+#[test]
+fn a_table_that_fails_meanwhile_is_never_shown_beside_a_later_step() {
+    const TRIES: i64 = 150;
+    for _ in 0..TRIES {
+        let graph = graph();
+        let rounds = Rounds::new(&graph);
+        graph.step().expect("a step");
+        // The strict cast fails once the round does not fit a byte; until then every row passes.
+        let byte = Expr::column("round").cast(DataType::Int8, true).expect("a small tree");
+        let passes = Expr::call(Function::IsNotNull, vec![byte]).expect("a call");
+        let source = rounds.0.table().clone();
+        let filter = Filter::new(&source, &[passes]).expect("a sound filter");
+        let kept = attach(&filter, std::slice::from_ref(&source)).expect("a table");
+        let by =
+            [Expr::aggregate(formula::Aggregate::Max, Some(Expr::column("round"))).expect("a call").alias("round")];
+        let grouped = engine::ops::Aggregation::new("agg", &kept, &["at".to_owned()], &by).expect("a sound request");
+        let most = attach(&grouped, std::slice::from_ref(&kept)).expect("a table");
+        let most = {
+            let names = ["round".to_owned(), "at".to_owned()];
+            attach(&engine::ops::Project::choose(&most, &names).expect("columns"), std::slice::from_ref(&most))
+                .expect("a table")
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for round in [1, 2, 3, 1_000, 1_001] {
+                    rounds.write(round);
+                    graph.step().expect("a step");
+                }
+            });
+            while let Ok(both) = snapshot(&[source.clone(), most.clone()]) {
+                assert!(only_round(&both) < 1_000);
+            }
+        });
+        assert!(most.failure().is_some() && most.view().is_err() && most.rows().is_err());
+    }
+}

@@ -42,6 +42,9 @@ pub struct OpSpec {
 pub const SPECS: &[OpSpec] = &[
     OpSpec { name: "filter", inputs: 1, draw: draw::filter, over_blink: OverBlink::Passes },
     OpSpec { name: "with_columns", inputs: 1, draw: draw::with_columns, over_blink: OverBlink::Passes },
+    OpSpec { name: "neighbours", inputs: 1, draw: draw::neighbours, over_blink: OverBlink::Passes },
+    OpSpec { name: "update_view", inputs: 1, draw: draw::update_view, over_blink: OverBlink::Passes },
+    OpSpec { name: "lazy_update", inputs: 1, draw: draw::lazy_update, over_blink: OverBlink::Passes },
     OpSpec { name: "select", inputs: 1, draw: draw::select, over_blink: OverBlink::Passes },
     OpSpec { name: "choose", inputs: 1, draw: draw::choose, over_blink: OverBlink::Passes },
     OpSpec { name: "drop", inputs: 1, draw: draw::drop, over_blink: OverBlink::Passes },

@@ -1,8 +1,8 @@
 //! What engine and model make of a stage.
 
 use engine::ops::{
-    Aggregation, AsofJoin, AsofOptions, Concat, Filter, Keep, Matches, NaturalJoin, Project, Select, Slice, Sort,
-    SortBy, Strategy, distinct,
+    Aggregation, AsofJoin, AsofOptions, ComputedView, Concat, Filter, Keep, LazyUpdate, Matches, NaturalJoin,
+    Neighbours, Project, Select, Slice, Sort, SortBy, Strategy, distinct,
 };
 use engine::{Error, Table};
 use formula::{Aggregate, Expr};
@@ -55,6 +55,18 @@ impl Stage {
             Stage::Filter(predicate) => start(&Filter::new(table, std::slice::from_ref(&predicate.engine))?, one),
             Stage::WithColumns(name, made) => {
                 start(&Select::with(table, &[made.engine.clone().alias(name.as_str())])?, one)
+            }
+            Stage::Neighbours(name, made) => {
+                let columns = [made.engine.clone().alias(name.as_str())];
+                start(&Neighbours::new("with_columns", table, &columns, &[], true)?, one)
+            }
+            Stage::View(name, made, false) => {
+                let columns = [made.engine.clone().alias(name.as_str())];
+                start(&ComputedView::new("update_view", table, &columns, &[], true)?, one)
+            }
+            Stage::View(name, made, true) => {
+                let columns = [made.engine.clone().alias(name.as_str())];
+                start(&LazyUpdate::new("lazy_update", table, &columns)?, one)
             }
             Stage::Select(columns) => {
                 let named = columns.iter().map(|(name, made)| made.engine.clone().alias(name.as_str()));
@@ -113,7 +125,9 @@ impl Stage {
     pub fn model(&self, table: &model::Table, right: &model::Table) -> Result<model::Table, Fault> {
         Ok(match self {
             Stage::Filter(predicate) => ops::filter(table, std::slice::from_ref(&predicate.model)),
-            Stage::WithColumns(name, made) => ops::with_columns(table, &[ops::Derived::expr(name, made.model.clone())]),
+            Stage::WithColumns(name, made) | Stage::Neighbours(name, made) | Stage::View(name, made, _) => {
+                ops::with_columns(table, &[ops::Derived::expr(name, made.model.clone())])
+            }
             Stage::Select(columns) => {
                 let named = columns.iter().map(|(name, made)| ops::Derived::expr(name, made.model.clone()));
                 ops::select(table, &named.collect::<Vec<_>>())

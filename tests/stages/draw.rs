@@ -67,6 +67,32 @@ fn any_kind(tape: &mut Tape) -> Kind {
 pub fn with_columns(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     let kind = any_kind(tape);
     let expression = shape.expression(tape, kind);
+    Some(Stage::WithColumns(named(tape, shape, kind), expression))
+}
+
+pub fn neighbours(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    if shape.unordered_by.is_some() {
+        return None;
+    }
+    let kind = any_kind(tape);
+    let expression = shape.far_expression(tape, kind);
+    Some(Stage::Neighbours(named(tape, shape, kind), expression))
+}
+
+pub fn update_view(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    let kind = any_kind(tape);
+    let expression = shape.expression(tape, kind);
+    Some(Stage::View(named(tape, shape, kind), expression, false))
+}
+
+pub fn lazy_update(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    let kind = any_kind(tape);
+    let expression = shape.expression(tape, kind);
+    Some(Stage::View(named(tape, shape, kind), expression, true))
+}
+
+/// The name of a computed column, new or that of one that it replaces; the shape has it from here on.
+fn named(tape: &mut Tape, shape: &mut Shape, kind: Kind) -> String {
     let replaced = if tape.chance(80) { shape.free_column(tape) } else { None };
     let name = replaced.unwrap_or_else(|| shape.fresh());
     shape.inexact.remove(&name);
@@ -74,7 +100,7 @@ pub fn with_columns(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
         Some(column) => column.1 = kind,
         None => shape.columns.push((name.clone(), kind)),
     }
-    Some(Stage::WithColumns(name, expression))
+    name
 }
 
 /// Some columns as they are, some computed; the key of an unordered table stays.

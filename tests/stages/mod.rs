@@ -21,6 +21,10 @@ use crate::expressions::{Both, Expressions, Kind};
 pub enum Stage {
     Filter(Both),
     WithColumns(String, Both),
+    /// The same of an expression that may read other rows.
+    Neighbours(String, Both),
+    /// The same, computed on read; once for each distinct input if so.
+    View(String, Both, bool),
     /// Names and expressions of all columns of the result.
     Select(Vec<(String, Both)>),
     Choose(Vec<String>),
@@ -96,6 +100,11 @@ impl Shape {
 
     pub fn expression(&self, tape: &mut Tape, kind: Kind) -> Both {
         Expressions { columns: &self.exact(), far: false }.draw(tape, kind, 2)
+    }
+
+    /// One that may read other rows, for a table whose order does not depend on history.
+    pub fn far_expression(&self, tape: &mut Tape, kind: Kind) -> Both {
+        Expressions { columns: &self.exact(), far: true }.draw(tape, kind, 2)
     }
 
     /// A column that is no part of the key of an unordered table.

@@ -208,19 +208,27 @@ impl Table {
         View::new(self.0.parts.rows.clone(), moment, self.0.sources.clone())
     }
 
+    /// An error if it had failed by this moment: what it holds stands still since.
+    fn alive_at(&self, moment: Moment) -> Result<(), Error> {
+        match self.failure().filter(|failure| failure.step <= moment.number()) {
+            Some(failure) => Err(Error::TableFailed(failure)),
+            None => Ok(()),
+        }
+    }
+
     /// The rows at the settled moment.
     pub fn rows(&self) -> Result<RowSet, Error> {
-        self.alive()?;
-        Ok(match self.graph() {
-            None => self.0.parts.rows.latest(),
-            Some(graph) => graph.snapshot(|moment| self.rows_at(moment)),
-        })
+        let Some(graph) = self.graph() else { return Ok(self.0.parts.rows.latest()) };
+        let (moment, rows) = graph.snapshot(|moment| Ok::<_, Moved>((moment, self.rows_at(moment)?)));
+        self.alive_at(moment)?;
+        Ok(rows)
     }
 
     /// The whole table at the settled moment, pinned.
     pub fn view(&self) -> Result<View, Error> {
-        self.alive()?;
-        Ok(views(std::slice::from_ref(self)).1.pop().expect("one table, one view"))
+        let (moment, mut views) = views(std::slice::from_ref(self));
+        self.alive_at(moment)?;
+        Ok(views.pop().expect("one table, one view"))
     }
 
     /// A static copy of the settled moment; shares all blocks.
@@ -228,18 +236,18 @@ impl Table {
         if !self.is_live() {
             return Ok(self.clone());
         }
-        self.alive()?;
         Ok(snapshot(std::slice::from_ref(self))?.pop().expect("one table, one snapshot"))
     }
 }
 
 /// Static copies of several tables of one graph, all of one step.
 pub fn snapshot(tables: &[Table]) -> Result<Vec<Table>, Error> {
-    for table in tables {
-        table.alive()?;
-    }
     common_graph("snapshot", tables)?;
-    let (_, views) = views(tables);
+    let (moment, views) = views(tables);
+    // Asked afterwards: a table may fail while others are pinned, and what it held then is that of an earlier step.
+    for table in tables {
+        table.alive_at(moment)?;
+    }
     tables.iter().zip(views).map(|(table, view)| crate::sources::fixed::from_view(table, &view)).collect()
 }
 
