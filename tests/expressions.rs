@@ -46,6 +46,9 @@ pub struct Expressions<'a> {
     pub columns: &'a [(String, Kind)],
     /// Whether neighbours of rows are looked at.
     pub far: bool,
+    /// Whether the sign of a zero may matter. It may not above grouped tables: −0.0 and 0.0 are one key, of which the
+    /// first that was seen is shown, and a change from one to the other is none (decision 46).
+    pub signed_zeros: bool,
 }
 
 impl Expressions<'_> {
@@ -102,12 +105,26 @@ impl Expressions<'_> {
                     (Function::Divide, Arith::Divide),
                 ];
                 let (function, arith) = *tape.choose(&pairs);
+                if arith == Arith::Divide && !self.signed_zeros {
+                    return self.quotient(tape, depth);
+                }
                 self.arith(tape, function, arith, Kind::Float, depth)
             }
             2 => self.arith(tape, Function::Divide, Arith::Divide, Kind::Int, depth),
             3 => self.one(tape, Function::Abs, Kind::Float, depth, ModelExpr::Abs),
             _ => self.choice(tape, Kind::Float, depth),
         }
+    }
+
+    /// A division that gives the same by either zero.
+    fn quotient(&self, tape: &mut Tape, depth: u32) -> Both {
+        let over = self.draw(tape, Kind::Float, depth - 1);
+        let under = self.draw(tape, Kind::Float, depth - 1);
+        let under = Both::call(Function::Abs, vec![under], |mut args| ModelExpr::Abs(Box::new(args.remove(0))));
+        Both::call(Function::Divide, vec![over, under], |args| {
+            let [over, under] = <[ModelExpr; 2]>::try_from(args).expect("two arguments");
+            ModelExpr::Arith(Arith::Divide, Box::new(over), Box::new(under))
+        })
     }
 
     fn boolean(&self, tape: &mut Tape, depth: u32) -> Both {

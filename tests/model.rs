@@ -52,7 +52,7 @@ fn expressions_computed_on_read_equal_the_model() {
 
 fn law_of(far: bool, kept: Kept) {
     let columns = columns();
-    let expressions = Expressions { columns: &columns, far };
+    let expressions = Expressions { columns: &columns, far, signed_zeros: true };
     run_drawn_law(
         &[any_table().steps(3)],
         400,
@@ -80,7 +80,7 @@ fn law_of(far: bool, kept: Kept) {
 #[test]
 fn a_predicate_parts_its_table_in_three() {
     let columns = columns();
-    let expressions = Expressions { columns: &columns, far: true };
+    let expressions = Expressions { columns: &columns, far: true, signed_zeros: true };
     run_drawn_law(
         &[any_table().steps(4)],
         300,
@@ -111,7 +111,7 @@ fn a_predicate_parts_its_table_in_three() {
 #[test]
 fn a_filter_is_the_column_that_says_so() {
     let columns = columns();
-    let expressions = Expressions { columns: &columns, far: true };
+    let expressions = Expressions { columns: &columns, far: true, signed_zeros: true };
     run_drawn_law(
         &[any_table().steps(4)],
         300,

@@ -99,12 +99,12 @@ impl Shape {
     }
 
     pub fn expression(&self, tape: &mut Tape, kind: Kind) -> Both {
-        Expressions { columns: &self.exact(), far: false }.draw(tape, kind, 2)
+        Expressions { columns: &self.exact(), far: false, signed_zeros: false }.draw(tape, kind, 2)
     }
 
     /// One that may read other rows, for a table whose order does not depend on history.
     pub fn far_expression(&self, tape: &mut Tape, kind: Kind) -> Both {
-        Expressions { columns: &self.exact(), far: true }.draw(tape, kind, 2)
+        Expressions { columns: &self.exact(), far: true, signed_zeros: false }.draw(tape, kind, 2)
     }
 
     /// A column that is no part of the key of an unordered table.
