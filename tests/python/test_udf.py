@@ -228,9 +228,12 @@ def test_functions_of_numba_are_recognised(t: tf.Table) -> None:
     }
 
 
-def test_a_pool_spreads_rows_and_names_the_row_that_failed(t: tf.Table) -> None:
+def test_a_pool_spreads_rows_and_names_the_row_that_failed(t: tf.Table, monkeypatch: pytest.MonkeyPatch) -> None:
     from concurrent.futures import ThreadPoolExecutor
+    from pathlib import Path
 
+    # Workers import this module by its name, as its own importer did without a path.
+    monkeypatch.syspath_prepend(Path(__file__).parents[2])
     with ThreadPoolExecutor(2) as pool:
         spread = tf.udf(scalar=True, stateful=False, executor=pool)(third_power)
         big = tf.table({"x": list(range(1000))})
