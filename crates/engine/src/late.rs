@@ -105,7 +105,7 @@ mod tests {
     use crate::error::Failure;
     use crate::listen::Listener;
     use crate::testing::check::Drawn;
-    use crate::testing::explore::explore;
+    use crate::testing::explore::{count_step, explore};
     use crate::testing::feeds::Source;
     use crate::testing::plain::{Cell, Plain, cells_of};
     use crate::testing::tape::Tape;
@@ -177,6 +177,7 @@ mod tests {
         for _ in 0..8 {
             let step = case.step(tape);
             if !step.is_empty() {
+                count_step();
                 source.apply(&step, &schema).map_err(|error| error.to_string())?;
             }
             graph.step().map_err(|error| error.to_string())?;
