@@ -95,42 +95,20 @@ impl Piece for BooleanBuffer {
 impl Evaluator {
     /// Checks names and types. `operation` is the method the user called.
     pub fn new(operation: &str, expression: &Expr, table: &Table) -> Result<Evaluator, Error> {
-        let wrong = |error: formula::Error| match error {
-            formula::Error::UnknownColumn { name, .. } => {
-                Error::no_column(operation, &name, table.schema().fields().iter().map(|field| field.name().as_str()))
-            }
-            error => Error::Formula { operation: operation.into(), error },
-        };
+        let wrong = |error| wrong(operation, table, error);
         let bound = formula::bind(expression, table.canonical()).map_err(wrong)?;
         let name = expression.output_name().map_err(wrong)?;
-        let reach = bound.reach();
-        crate::reach::check(operation, &reach, table)?;
+        let unnamed = Evaluator::unnamed(operation, bound, expression.to_python(), table)?;
         let plain = match expression.unaliased() {
             Expr::Column(column) => Some(table.column_index(operation, column)?),
             _ => None,
         };
-        Ok(Evaluator {
-            bound,
-            name,
-            text: expression.to_python(),
-            operation: operation.into(),
-            plain,
-            faults: None,
-            computes: false,
-            reach,
-            turn: Turn::default(),
-            now: AtomicI64::new(0),
-        })
+        Ok(Evaluator { name, plain, ..unnamed })
     }
 
     /// The same, for a filter: the expression must be Boolean.
     pub fn predicate(operation: &str, expression: &Expr, table: &Table) -> Result<Evaluator, Error> {
-        let bound = formula::bind(expression, table.canonical()).map_err(|error| match error {
-            formula::Error::UnknownColumn { name, .. } => {
-                Error::no_column(operation, &name, table.schema().fields().iter().map(|field| field.name().as_str()))
-            }
-            error => Error::Formula { operation: operation.into(), error },
-        })?;
+        let bound = formula::bind(expression, table.canonical()).map_err(|error| wrong(operation, table, error))?;
         let text = expression.to_python();
         if !matches!(bound.data_type(), DataType::Boolean | DataType::Null) {
             let message = format!(
@@ -139,6 +117,10 @@ impl Evaluator {
             );
             return Err(Error::types(operation, message));
         }
+        Evaluator::unnamed(operation, bound, text, table)
+    }
+
+    fn unnamed(operation: &str, bound: Bound, text: String, table: &Table) -> Result<Evaluator, Error> {
         let reach = bound.reach();
         crate::reach::check(operation, &reach, table)?;
         Ok(Evaluator {
@@ -446,6 +428,16 @@ impl Evaluator {
             return Error::External { message, payload: Some(payload.0.clone()) };
         }
         Error::data(&self.operation, format!("{place}: {error} in {}", self.text))
+    }
+}
+
+/// An unknown column is told with those there are.
+fn wrong(operation: &str, table: &Table, error: formula::Error) -> Error {
+    match error {
+        formula::Error::UnknownColumn { name, .. } => {
+            Error::no_column(operation, &name, table.schema().fields().iter().map(|field| field.name().as_str()))
+        }
+        error => Error::Formula { operation: operation.into(), error },
     }
 }
 

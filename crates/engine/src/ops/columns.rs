@@ -75,8 +75,7 @@ fn stored(operation: &str, table: &Table, expressions: &[Expr], how: How<'_>) ->
             let columns = Neighbours::new(operation, &over[0], expressions, turns, all)?;
             return attach(&faults.into_iter().fold(columns, |made, faults| made.passing_over(on_error, faults)), over);
         }
-        let make = if all { Select::with_in_turns } else { Select::only_in_turns };
-        let columns = make(operation, &over[0], expressions, turns)?;
+        let columns = Select::in_turns(operation, &over[0], expressions, turns, all)?;
         attach(&faults.into_iter().fold(columns, |made, faults| made.passing_over(on_error, faults)), over)
     };
     if on_error == OnError::Fail || expressions.iter().all(|one| matches!(one.unaliased(), Expr::Column(_))) {

@@ -42,8 +42,7 @@ impl Neighbours {
         turns: &[Turn],
         all: bool,
     ) -> Result<Neighbours, Error> {
-        let make = if all { Select::with_in_turns } else { Select::only_in_turns };
-        let mut select = make(operation, table, expressions, turns)?;
+        let mut select = Select::in_turns(operation, table, expressions, turns, all)?;
         select.request.timed = select.computed.iter().any(|column| column.reach().clock);
         Ok(Neighbours { select })
     }

@@ -107,6 +107,20 @@ impl Select {
         self
     }
 
+    /// One of the two: after the table's own columns if `all`, else only these.
+    pub(super) fn in_turns(
+        operation: &str,
+        table: &Table,
+        expressions: &[Expr],
+        turns: &[Turn],
+        all: bool,
+    ) -> Result<Select, Error> {
+        match all {
+            true => Select::with_in_turns(operation, table, expressions, turns),
+            false => Select::only_in_turns(operation, table, expressions, turns),
+        }
+    }
+
     fn empty(operation: &str, expressions: &[Expr], turns: &[Turn]) -> Select {
         let text = expressions.iter().map(Expr::to_python).collect::<Vec<_>>().join(", ");
         Select {

@@ -54,8 +54,7 @@ impl ComputedView {
             return Err(Error::invalid(operation, message));
         }
         refuse_turns(operation, turns)?;
-        let make = if all { Select::with_in_turns } else { Select::only_in_turns };
-        Ok(ComputedView { select: make(operation, table, expressions, turns)? })
+        Ok(ComputedView { select: Select::in_turns(operation, table, expressions, turns, all)? })
     }
 }
 
