@@ -62,6 +62,17 @@ impl LiveRows {
         self.lock().now.clone()
     }
 
+    /// The same, and when that was.
+    pub(crate) fn latest_written(&self) -> (RowSet, Moment) {
+        let slot = self.lock();
+        (slot.now.clone(), slot.written)
+    }
+
+    /// When the rows were last written.
+    pub(crate) fn written(&self) -> Moment {
+        self.lock().written
+    }
+
     /// What the step does: rows go, move and come. An error names the law that this breaks; the rows
     /// are then of no use any more.
     pub fn apply(&self, step: Step, removed: &Before, shifts: &Shifts, added: &RowSet) -> Result<(), &'static str> {

@@ -15,9 +15,10 @@ use rowset::RowSet;
 
 use crate::attach::TableNode;
 use crate::error::Error;
+use crate::live_rows::LiveRows;
 use crate::operation::{Live, Parts, Request, Start};
 use crate::sources::conform::conform;
-use crate::sources::feed::{Queue, Token};
+use crate::sources::feed::{AllFits, Judge, Queue, Token};
 use crate::store::{Store, Writes};
 use crate::table::{Attributes, Table, canonical_schema};
 use crate::update::TableUpdate;
@@ -70,9 +71,21 @@ pub(crate) fn fed_table<C: Send + 'static, L: Live + 'static>(
     attributes: Attributes,
     live: impl FnOnce(Arc<Queue<C>>, Store) -> L,
 ) -> Result<(Table, Arc<Queue<C>>), Error> {
+    judged_table(name, graph, schema, attributes, |_| Arc::new(AllFits), live)
+}
+
+/// The same where a judge, who may look at the rows, says which calls fit.
+pub(crate) fn judged_table<C: Send + 'static, L: Live + 'static>(
+    name: &str,
+    graph: &UpdateGraph,
+    schema: Arc<Schema>,
+    attributes: Attributes,
+    judge: impl FnOnce(&Arc<LiveRows>) -> Arc<dyn Judge<C>>,
+    live: impl FnOnce(Arc<Queue<C>>, Store) -> L,
+) -> Result<(Table, Arc<Queue<C>>), Error> {
     super::fixed::unique_names(name, &schema)?;
-    let queue = Queue::new(graph);
     let store = Store::new(&canonical_schema(&schema), graph.settled(), &crate::counters::storage(graph));
+    let queue = Queue::new(graph, judge(store.rows()));
     let parts = Parts { rows: store.rows().clone(), columns: store.columns().sources(), schema, attributes };
     let owned = store.owned();
     let sealed = queue.clone();

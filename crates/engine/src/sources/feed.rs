@@ -72,10 +72,12 @@ pub(crate) trait Judge<C>: Send + Sync {
     fn draft(&self, call: &C) -> Result<(), Error>;
     /// This thread's transaction is over.
     fn end_draft(&self);
+    /// A step opens: what is queued belongs to it.
+    fn seal(&self);
 }
 
 /// Calls that need not fit anything: rows are appended, keys are looked up.
-struct AllFits;
+pub(crate) struct AllFits;
 
 impl<C> Judge<C> for AllFits {
     fn take(&self, _: &mut C) -> Result<(), Error> {
@@ -87,6 +89,8 @@ impl<C> Judge<C> for AllFits {
     }
 
     fn end_draft(&self) {}
+
+    fn seal(&self) {}
 }
 
 /// One queued call.
@@ -99,6 +103,7 @@ pub(crate) struct Queued<C> {
 pub(crate) struct Queue<C> {
     graph: UpdateGraph,
     id: OnceLock<NodeId>,
+    judge: Arc<dyn Judge<C>>,
     state: Mutex<QueueState<C>>,
 }
 
@@ -109,9 +114,9 @@ struct QueueState<C> {
 }
 
 impl<C: Send + 'static> Queue<C> {
-    pub(crate) fn new(graph: &UpdateGraph) -> Arc<Queue<C>> {
+    pub(crate) fn new(graph: &UpdateGraph, judge: Arc<dyn Judge<C>>) -> Arc<Queue<C>> {
         let state = QueueState { waiting: VecDeque::new(), taken: VecDeque::new(), failed: None };
-        Arc::new(Queue { graph: graph.clone(), id: OnceLock::new(), state: Mutex::new(state) })
+        Arc::new(Queue { graph: graph.clone(), id: OnceLock::new(), judge, state: Mutex::new(state) })
     }
 
     /// Tells the queue which node drains it.
@@ -123,31 +128,26 @@ impl<C: Send + 'static> Queue<C> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a call for the next step; inside a transaction of this thread, for its end.
-    pub(crate) fn push(self: &Arc<Self>, call: C) -> Result<Token, Error> {
-        self.push_judged(call, Arc::new(AllFits))
-    }
-
-    /// The same for calls that must fit what is queued before them: judged at once, and again when
-    /// a transaction ends, since other threads may have queued calls meanwhile.
-    pub(crate) fn push_judged(self: &Arc<Self>, mut call: C, judge: Arc<dyn Judge<C>>) -> Result<Token, Error> {
+    /// Queues a call for the next step; inside a transaction of this thread, for its end. It is judged
+    /// at once, and again when a transaction ends, since other threads may have queued calls meanwhile.
+    pub(crate) fn push(self: &Arc<Self>, mut call: C) -> Result<Token, Error> {
         let token = Token::new(&self.graph);
         if let Some(error) = self.lock().failed.clone() {
             return Err(error);
         }
         if !Transaction::is_open(&self.graph) {
             self.graph.intake(|| {
-                judge.take(&mut call)?;
+                self.judge.take(&mut call)?;
                 self.enqueue(Queued { call, token: token.clone() });
                 Ok::<(), Error>(())
             })?;
             return Ok(token);
         }
-        judge.draft(&call)?;
-        let (queue, waiting, last, undone) = (self.clone(), token.clone(), judge.clone(), token.clone());
+        self.judge.draft(&call)?;
+        let (queue, judge, waiting, undone) = (self.clone(), self.judge.clone(), token.clone(), token.clone());
         let commit = move || {
-            last.end_draft();
-            match last.take(&mut call) {
+            queue.judge.end_draft();
+            match queue.judge.take(&mut call) {
                 Ok(()) => queue.enqueue(Queued { call, token: waiting }),
                 Err(error) => waiting.land(Err(error)),
             }
@@ -177,6 +177,8 @@ impl<C: Send + 'static> Queue<C> {
         let mut state = self.lock();
         let mut waiting = std::mem::take(&mut state.waiting);
         state.taken.append(&mut waiting);
+        drop(state);
+        self.judge.seal();
     }
 
     /// The calls of this step, in order; their tokens land with it. An error if the source was

@@ -10,8 +10,7 @@
 //! Cost of an update: what was given.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::ThreadId;
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
@@ -20,9 +19,11 @@ use graph::{Step, UpdateGraph};
 use rowset::{Before, RowSet, Shift, Shifts};
 
 use crate::error::Error;
+use crate::live_rows::LiveRows;
 use crate::operation::Live;
-use crate::sources::append::fed_table;
+use crate::sources::append::judged_table;
 use crate::sources::conform::{conform, conform_some};
+use crate::sources::expected::{Expected, Sight};
 use crate::sources::feed::{Judge, Queue, Token};
 use crate::store::{Store, Writes};
 use crate::table::{Attributes, Table};
@@ -47,36 +48,31 @@ pub struct Apply {
 pub struct InputTable {
     table: Table,
     queue: Arc<Queue<Call>>,
-    projected: Arc<Projected>,
 }
 
-/// The rows as they will be after the calls already queued.
-#[derive(Default)]
-struct Projected {
-    queued: Mutex<RowSet>,
-    /// The same with the calls of a thread's open transaction on top.
-    drafts: Mutex<HashMap<ThreadId, RowSet>>,
+/// Judges calls by the update law.
+struct Law {
+    expected: Expected,
 }
 
-impl Judge<Call> for Projected {
+impl Judge<Call> for Law {
     fn take(&self, call: &mut Call) -> Result<(), Error> {
-        let mut rows = lock(&self.queued);
-        call.update.shifts = judge(&rows, call)?;
-        rows.apply(&call.update.removed.0, &call.update.shifts, &call.update.added);
+        let TableUpdate { removed, added, .. } = &call.update;
+        call.update.shifts = self.expected.queue(removed, added, |sight| judge(sight, call))?;
         Ok(())
     }
 
     fn draft(&self, call: &Call) -> Result<(), Error> {
-        let thread = std::thread::current().id();
-        let mut drafts = lock(&self.drafts);
-        let rows = drafts.entry(thread).or_insert_with(|| lock(&self.queued).clone());
-        let shifts = judge(rows, call)?;
-        rows.apply(&call.update.removed.0, &shifts, &call.update.added);
-        Ok(())
+        let TableUpdate { removed, added, .. } = &call.update;
+        self.expected.draft(removed, added, |sight| judge(sight, call))
     }
 
     fn end_draft(&self) {
-        lock(&self.drafts).remove(&std::thread::current().id());
+        self.expected.end_draft();
+    }
+
+    fn seal(&self) {
+        self.expected.seal();
     }
 }
 
@@ -91,9 +87,11 @@ struct Call {
 impl InputTable {
     /// An empty table of this schema in `graph`.
     pub fn new(graph: &UpdateGraph, schema: Arc<Schema>) -> Result<InputTable, Error> {
-        let (table, queue) =
-            fed_table("input_table", graph, schema, Attributes::default(), |queue, store| InputLive { queue, store })?;
-        Ok(InputTable { table, queue, projected: Arc::default() })
+        let law =
+            |rows: &Arc<LiveRows>| -> Arc<dyn Judge<Call>> { Arc::new(Law { expected: Expected::new(rows.clone()) }) };
+        let live = |queue, store| InputLive { queue, store };
+        let (table, queue) = judged_table("input_table", graph, schema, Attributes::default(), law, live)?;
+        Ok(InputTable { table, queue })
     }
 
     /// The live table.
@@ -106,7 +104,7 @@ impl InputTable {
     pub fn apply(&self, apply: Apply) -> Result<Token, Error> {
         self.table.alive()?;
         let call = self.call(apply)?;
-        self.queue.push_judged(call, self.projected.clone())
+        self.queue.push(call)
     }
 
     /// The table fails with this error in the next step.
@@ -163,7 +161,7 @@ fn check_shifts(shifted: &[Shift]) -> Result<(), Error> {
 
 /// Checks U1–U4 of a call against the rows it will meet, and gives its shifts as the law wants them:
 /// trimmed to the rows that move.
-fn judge(rows: &RowSet, call: &Call) -> Result<Shifts, Error> {
+fn judge(sight: &Sight, call: &Call) -> Result<Shifts, Error> {
     let TableUpdate { added, removed, modified, .. } = &call.update;
     let broken = |what: &str, keys: &RowSet| {
         if keys.is_empty() {
@@ -171,12 +169,13 @@ fn judge(rows: &RowSet, call: &Call) -> Result<Shifts, Error> {
         }
         Err(Error::data("apply", format!("{what}: {keys} (nothing was applied)")))
     };
-    broken("removed rows that are not there", &(&removed.0 - rows))?;
+    broken("removed rows that are not there", &sight.missing(&removed.0))?;
     let (clash, unknown, shifts) = if call.shifted.is_empty() {
         // Nothing moves: only the change is looked at.
-        (&(added & rows) - &removed.0, &(modified - rows) | &(modified & &removed.0), Shifts::none())
+        let unknown = &sight.missing(modified) | &(modified & &removed.0);
+        (&sight.present(added) - &removed.0, unknown, Shifts::none())
     } else {
-        let survivors = Before(rows - &removed.0);
+        let survivors = Before(&sight.whole() - &removed.0);
         let shifts = Shifts::new(call.shifted.clone(), &survivors)
             .map_err(|error| Error::data("apply", format!("{error} (nothing was applied)")))?;
         let moved = shifts.forward(&survivors);
@@ -274,8 +273,4 @@ fn gather(cells: &HashMap<u64, (Chunk, usize)>, keys: &RowSet) -> Result<Chunk, 
         return Err(Error::internal("input_table", "a merge of no cells"));
     }
     Ok(arrow_select::interleave::interleave(&arrays, &places)?)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,6 +3,7 @@
 pub mod append;
 pub mod blink;
 pub mod conform;
+mod expected;
 pub mod feed;
 pub mod fixed;
 pub mod input;

@@ -19,6 +19,12 @@ const BITMAP_MIN: u32 = 3072;
 /// More runs than this are no run list: a bitmap is larger, but put together with another several
 /// times faster.
 const RUNS_MAX: usize = 340;
+/// A run list is made anew at each edit: one of more runs than this becomes bits when a list of keys
+/// is put in or taken out, as more such edits are likely to come.
+const EDITED_RUNS: usize = 16;
+
+/// Keys in a row that are put into bits one by one.
+pub(crate) const FEW_IN_ROW: usize = 64;
 
 /// At least one key of a block.
 #[derive(Clone, Debug)]
@@ -291,6 +297,14 @@ impl Container {
         }
     }
 
+    /// The keys as a list: their own, or a few in a row that are written into `room`.
+    pub(crate) fn listed_in<'a>(&'a self, room: &'a mut [u16; FEW_IN_ROW]) -> Option<&'a [u16]> {
+        let Container::Range(first, last) = self else { return self.listed() };
+        let keys = room.get_mut(..(last - first) as usize + 1)?;
+        keys.iter_mut().zip(*first..=*last).for_each(|(key, own)| *key = own);
+        Some(keys)
+    }
+
     /// Adds an absent key. An array asks itself at every power of two whether it should be runs.
     pub(crate) fn insert(&mut self, key: u16) {
         match self {
@@ -345,7 +359,10 @@ impl Container {
 
     /// Takes in the keys of another, where they lie if they are bits.
     pub(crate) fn unite(&mut self, with: &Container) {
-        match (&mut *self, with.listed()) {
+        let mut room = [0; FEW_IN_ROW];
+        let listed = with.listed_in(&mut room);
+        self.loosen(listed);
+        match (&mut *self, listed) {
             (Container::Full, _) => {}
             (Container::Bitmap(bits), Some(keys)) => {
                 let bits = Arc::make_mut(bits);
@@ -364,7 +381,10 @@ impl Container {
 
     /// Takes the keys of another out, where they lie if they are bits; whether keys are left.
     pub(crate) fn subtract(&mut self, keys: &Container) -> bool {
-        match (&mut *self, keys.listed()) {
+        let mut room = [0; FEW_IN_ROW];
+        let listed = keys.listed_in(&mut room);
+        self.loosen(listed);
+        match (&mut *self, listed) {
             (Container::Bitmap(bits), Some(keys)) if bits.len > BITMAP_MIN + keys.len() as u32 => {
                 Arc::make_mut(bits).set(keys, false);
             }
@@ -374,6 +394,14 @@ impl Container {
             },
         }
         true
+    }
+
+    /// Runs that are about to be edited by a list of keys become bits, unless both are few.
+    fn loosen(&mut self, by: Option<&[u16]>) {
+        let (Container::Runs(runs), Some(keys)) = (&*self, by) else { return };
+        if runs.len() + keys.len() > EDITED_RUNS && counted(runs) > BITMAP_MIN + keys.len() as u32 {
+            *self = Container::Bitmap(self.bits());
+        }
     }
 
     /// Bytes on the heap.

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use super::container::{Container, Run, TOP};
+use super::container::{Container, FEW_IN_ROW, Run, TOP};
 use super::{lists, runs};
 use crate::kernels::{self, Op, WORDS, Words};
 
@@ -24,7 +24,7 @@ pub(crate) fn combine(op: Op, left: &Container, right: &Container) -> Option<Con
         (Container::Bitmap(left), Container::Bitmap(right)) => combine_words(op, &left.words, &right.words),
         (Container::Bitmap(bits), _) => combine_bitmap(op, left, &bits.words, right),
         (_, Container::Bitmap(bits)) => match op {
-            Op::Difference => match left.listed() {
+            Op::Difference => match left.listed_in(&mut [0; FEW_IN_ROW]) {
                 Some(keys) => filtered(keys, &bits.words, false),
                 None => combine_words(op, &words_of(left), &bits.words),
             },
@@ -87,7 +87,7 @@ fn filtered(keys: &[u16], bits: &Words, present: bool) -> Option<Container> {
 
 /// A bitmap on the left, something smaller on the right.
 fn combine_bitmap(op: Op, whole: &Container, bits: &Words, right: &Container) -> Option<Container> {
-    match right.listed() {
+    match right.listed_in(&mut [0; FEW_IN_ROW]) {
         Some(keys) if op == Op::Intersection => filtered(keys, bits, true),
         Some(keys) => {
             // Nothing to do is common: keys that are already there, or were never.

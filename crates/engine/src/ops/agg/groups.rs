@@ -1,5 +1,6 @@
 //! The groups of an aggregation: which there are, how many rows each has, what is kept for each.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, UInt64Array};
@@ -322,14 +323,16 @@ impl Groups {
     /// The cells of whole result rows: keys, then outputs.
     pub(crate) fn cells(&self, maker: &Maker, now: &View, slots: &[u32]) -> Result<Vec<Chunk>, Error> {
         let mut cells = self.table.as_ref().map(|table| table.keys_of(slots)).unwrap_or_default();
+        let chosen = Chosen::new(slots);
         for at in 0..maker.outputs.len() {
-            cells.push(self.output(maker, at, now, slots)?);
+            cells.push(self.output(maker, at, now, &chosen)?);
         }
         Ok(cells)
     }
 
     /// The cells of one output.
-    pub(crate) fn output(&self, maker: &Maker, at: usize, now: &View, slots: &[u32]) -> Result<ArrayRef, Error> {
+    pub(crate) fn output(&self, maker: &Maker, at: usize, now: &View, chosen: &Chosen<'_>) -> Result<ArrayRef, Error> {
+        let slots = chosen.slots;
         let output = &maker.outputs[at];
         if let Some((_, state)) = &self.states[at] {
             return state.values(slots);
@@ -337,11 +340,24 @@ impl Groups {
         let (Some(input), Some(picks)) = (output.input.filter(|_| output.is_pick()), &self.picks) else {
             return Ok(Arc::new(Int64Array::from_iter_values(slots.iter().map(|slot| self.counts[*slot as usize]))));
         };
-        let keys: Vec<u64> = match output.kind {
-            Aggregate::First => slots.iter().map(|slot| picks.first(*slot)).collect(),
-            _ => slots.iter().map(|slot| picks.last(*slot)).collect(),
+        let keys = match output.kind {
+            Aggregate::First => chosen.first.get_or_init(|| slots.iter().map(|slot| picks.first(*slot)).collect()),
+            _ => chosen.last.get_or_init(|| slots.iter().map(|slot| picks.last(*slot)).collect()),
         };
-        picked(maker.input(input), now, &keys)
+        picked(maker.input(input), now, keys)
+    }
+}
+
+/// Some groups, and their first and last rows once an output asks for them.
+pub(crate) struct Chosen<'a> {
+    slots: &'a [u32],
+    first: OnceCell<Vec<u64>>,
+    last: OnceCell<Vec<u64>>,
+}
+
+impl<'a> Chosen<'a> {
+    pub(crate) fn new(slots: &'a [u32]) -> Chosen<'a> {
+        Chosen { slots, first: OnceCell::new(), last: OnceCell::new() }
     }
 }
 

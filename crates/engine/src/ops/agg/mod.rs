@@ -34,7 +34,7 @@ use rowset::{Before, RowSet};
 
 pub use self::compose::aggregate;
 pub(crate) use self::extreme::order_key;
-use self::groups::{Groups, Maker};
+use self::groups::{Chosen, Groups, Maker};
 pub(crate) use self::state::{floats, integers};
 use crate::error::Error;
 use crate::expression::{Evaluator, plan};
@@ -334,13 +334,14 @@ impl AggregationLive {
         let keys: Vec<u64> = known.iter().map(|entry| entry.word).collect();
         let slots: Vec<u32> = known.iter().map(|entry| entry.position).collect();
         let rows = RowSet::from_sorted_keys(&keys);
+        let chosen = Chosen::new(&slots);
         let mut modified = vec![None; self.store.columns().len()];
         for (at, output) in self.maker.outputs().iter().enumerate() {
             if self.blink && output.kind == Aggregate::First {
                 continue;
             }
             let column = self.maker.key_columns().len() + at;
-            let given = self.groups.output(&self.maker, at, now, &slots)?;
+            let given = self.groups.output(&self.maker, at, now, &chosen)?;
             modified[column] = self.store.differing(step, column, &rows, &given)?;
         }
         Ok(modified)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{ARRAY_MAX, Container, Few, INLINE, RUNS_MAX, Run, TOP};
 pub(crate) use crate::kernels::Bitmap;
-use crate::kernels::{self, Counts, Filled, Room, STRIDE, STRIDES, Tally, Words};
+use crate::kernels::{self, Counts, Filled, Room, STRIDE, STRIDES, Tally, WORDS, Words};
 use crate::repr::container_ops::{first_bit_from, last_bit_to};
 
 impl Bitmap {
@@ -87,6 +87,16 @@ impl Container {
             }
             None => Some(Container::Bitmap(filled.keep())),
         }
+    }
+}
+
+impl Container {
+    /// The keys as bits, whatever would be smaller.
+    pub(super) fn bits(&self) -> Arc<Bitmap> {
+        let mut words = [0; WORDS];
+        self.write_words(&mut words);
+        let room = SPARE.take().unwrap_or_else(Arc::new_uninit);
+        kernels::fill(room, |at| words.as_chunks().0[at]).keep()
     }
 }
 
