@@ -9,12 +9,12 @@ use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use engine::ops::{
-    Aggregation, AsofJoin, AsofOptions, Concat, Filter, Keep, Matches, NaturalJoin, Project, Select, Slice, Sort,
-    SortBy, Strategy, distinct,
+    Aggregation, AsofJoin, AsofOptions, Concat, Filter, How, Keep, Matches, Member, NaturalJoin, Project, Select,
+    Slice, Sort, SortBy, Strategy, WhereIn, columns, distinct,
 };
 use engine::sources::{Apply, InputTable};
 use engine::{Error, Table, attach};
-use formula::{Aggregate, Expr, Function};
+use formula::{Aggregate, Expr, Function, Window};
 use graph::{Settings, UpdateGraph};
 use rowset::RowSet;
 
@@ -106,6 +106,26 @@ fn operations() -> Vec<(&'static str, Box<dyn Fn(&Table) -> Result<Table, Error>
                 let join =
                     NaturalJoin::new("natural_join", t, &right, &on, None, Some("_right"), Matches::Error, false)?;
                 attach(&join, &[t.clone(), right])
+            }),
+        ),
+        (
+            "where_in",
+            Box::new(|t| {
+                let set = distinct("last_by", t, &["g".into()], Keep::Last)?;
+                let on = [("g".to_owned(), "g".to_owned())];
+                attach(&WhereIn::new("where_in", t, &set, &on, Member::In, false)?, &[t.clone(), set])
+            }),
+        ),
+        (
+            "over",
+            Box::new(move |t| {
+                let sum = Expr::aggregate(Aggregate::Sum { min_count: 0 }, Some(Expr::column("v")))?;
+                let by = vec![Expr::column("g")];
+                let share = Expr::call(
+                    Function::Divide,
+                    vec![Expr::column("v"), sum.over(Window { by, ..Window::default() })?],
+                )?;
+                columns("with_columns", t, &[share.alias("share")], How::STORED)
             }),
         ),
         (

@@ -29,7 +29,12 @@ fn columns() -> Vec<(String, Kind)> {
 fn read(at: usize, both: &Both, table: &Table) -> Expr {
     let text = format!("c{at} = {}", as_formula(&both.engine));
     let formula = Formula::parse(&text, Purpose::Column).unwrap_or_else(|wrong| panic!("{wrong}"));
-    let names = Names { columns: Some(table.schema()), values: &HashMap::new(), functions: &HashMap::new() };
+    let names = Names {
+        columns: Some(table.schema()),
+        values: &HashMap::new(),
+        functions: &HashMap::new(),
+        sets: &HashMap::new(),
+    };
     let expr = formula.lower(&names).unwrap_or_else(|wrong| panic!("{wrong}"));
     assert_eq!(expr, both.engine.clone().alias(format!("c{at}")), "{text}");
     expr

@@ -52,7 +52,22 @@ from tickframe.dtypes import (
     UInt64,
     dtype,
 )
-from tickframe.expr import Expr, arctan2, coalesce, col, len, lit, max_horizontal, min_horizontal, variable, when
+from tickframe.expr import (
+    Expr,
+    arctan2,
+    coalesce,
+    col,
+    len,
+    lit,
+    max_horizontal,
+    min_horizontal,
+    random_bool,
+    random_float,
+    random_gaussian,
+    random_int,
+    variable,
+    when,
+)
 from tickframe.formulas import formula
 from tickframe.graph import Graph, default_graph
 from tickframe.listener import Subscription, Update
@@ -185,6 +200,10 @@ __all__ = [
     "max_horizontal",
     "merge",
     "min_horizontal",
+    "random_bool",
+    "random_float",
+    "random_gaussian",
+    "random_int",
     "spark",
     "table",
     "time_table",

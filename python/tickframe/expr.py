@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import datetime as _dt
 
     from tickframe.nested import BinaryNamespace, ListNamespace, StructNamespace
+    from tickframe.table import Table
 
 __all__ = [
     "Expr",
@@ -35,6 +36,10 @@ __all__ = [
     "lit",
     "max_horizontal",
     "min_horizontal",
+    "random_bool",
+    "random_float",
+    "random_gaussian",
+    "random_int",
     "variable",
     "when",
 ]
@@ -206,23 +211,37 @@ class Expr:
         """Not equal, where null equals null and the answer is never null."""
         return self._call("ne_missing", other)
 
-    def is_in(self, values: Iterable[object] | Expr, *, nulls_equal: bool = False) -> Expr:
+    def is_in(self, values: Iterable[object] | Expr | Table, *, nulls_equal: bool = False) -> Expr:
         """Whether the value is one of `values`; null is in nothing, unless `nulls_equal`.
+
+        The values of a table of one column are followed as it changes; a filter by it is `Table.where_in`. A list, a
+        Series and ``t["k"]`` are what they hold now.
 
         >>> import tickframe as tf
         >>> t = tf.table({"x": [1, 2, None]})
         >>> t.with_columns(y=tf.col("x").is_in([2, 3])).to_dict()["y"]
         [False, True, None]
 
+        >>> watched = t.filter(tf.col("x") > 1).select("x")
+        >>> t.filter(tf.col("x").is_in(watched)).to_dict()
+        {'x': [2]}
+
         Args:
-            values: a list, set, Series, column or array, as it is now.
+            values: a list, set, Series, column or array, as it is now; or a table of one column.
             nulls_equal: whether null is in a list that has null, and in no other.
+
+        Raises:
+            InvalidOperationError: a table of several columns.
         """
+        table = getattr(values, "_native", None)
+        if isinstance(table, _native.Table):
+            return Expr(self._native.in_table(table, nulls_equal))
         operand: object = values
         if not isinstance(values, Expr):
             # The engine's own, polars' and pandas', pyarrow's and NumPy's word for it.
             given = next((name for name in ("to_list", "to_pylist", "tolist") if hasattr(values, name)), None)
-            operand = list(values) if given is None else getattr(values, given)()
+            items: Any = values
+            operand = list(items) if given is None else getattr(values, given)()
         return self._call("is_in", operand, nulls_equal=nulls_equal)
 
     def is_between(self, lower: object, upper: object, closed: Text = "both") -> Expr:
@@ -466,6 +485,38 @@ class Expr:
     def last(self) -> Expr:
         """The value of the last row, null or not."""
         return self._aggregate("last")
+
+    def over(
+        self,
+        partition_by: IntoExpr | Iterable[IntoExpr] | None = None,
+        *more: IntoExpr,
+        order_by: IntoExpr | Iterable[IntoExpr] | None = None,
+        descending: bool = False,
+        nulls_last: bool = False,
+    ) -> Expr:
+        """The same with every aggregate taken over the row's group: one value a row, kept true as the group changes.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "b", "a"], "x": [1, 2, 3]})
+        >>> t.with_columns(share=tf.col("x") / tf.col("x").sum().over("k")).to_dict()["share"]
+        [0.25, 1.0, 0.75]
+
+        Args:
+            partition_by: columns or expressions; rows equal in them are one group, null being a value as any other.
+                Without them all rows are one group, as for an aggregate without ``over``.
+            *more: further ones.
+            order_by: the order in which `first` and `last` are meant, rows that compare equal as they come. Sums, counts
+                and extremes are the same in every order.
+            descending: the greatest first.
+            nulls_last: nulls last, not first.
+
+        Raises:
+            InvalidOperationError: shift and diff within groups, which are not there yet.
+        """
+        by = [] if partition_by is None else flatten([partition_by])
+        order = [] if order_by is None else flatten([order_by])
+        groups = [into_expr(item)._native for item in flatten([by, *more])]
+        return Expr(self._native.over(groups, [into_expr(item)._native for item in order], descending, nulls_last))
 
     # About the expression itself --------------------------------------------------------------------------
 
@@ -899,6 +950,44 @@ def min_horizontal(*items: IntoExpr) -> Expr:
 def max_horizontal(*items: IntoExpr) -> Expr:
     """The greatest of several columns in each row; nulls are left out."""
     return Expr(_native.Expr.call("max_horizontal", [into_expr(item)._native for item in flatten(items)]))
+
+
+def _random(name: str, bounds: Iterable[object], seed: int | None) -> Expr:
+    return Expr(_native.Expr.call(name, [into_expr(bound)._native for bound in bounds], seed=seed))
+
+
+def random_float(low: IntoExpr = 0.0, high: IntoExpr = 1.0, *, seed: int | None = None) -> Expr:
+    """A number from `low` to before `high`, drawn when the row is computed, and then kept.
+
+    It is drawn again when a column in the same expression changes in that row. Stored columns have it; `view` and
+    `update_view` refuse it, of which two reads would differ.
+
+    >>> import tickframe as tf
+    >>> t = tf.empty_table(3).with_columns(x=tf.random_float(seed=7))
+    >>> t.to_dict() == tf.empty_table(3).with_columns(x=tf.random_float(seed=7)).to_dict()
+    True
+
+    Args:
+        low: the least number; a bare string is a column, as for all bounds.
+        high: a number above all that are drawn.
+        seed: with it a row, known by its key, gets the same number whenever it is computed.
+    """
+    return _random("random_float", (low, high), seed)
+
+
+def random_int(low: IntoExpr, high: IntoExpr, *, seed: int | None = None) -> Expr:
+    """A whole number from `low` to before `high`, drawn as `random_float` is."""
+    return _random("random_int", (low, high), seed)
+
+
+def random_bool(*, seed: int | None = None) -> Expr:
+    """True or false, drawn as `random_float` is."""
+    return _random("random_bool", (), seed)
+
+
+def random_gaussian(mean: IntoExpr = 0.0, std: IntoExpr = 1.0, *, seed: int | None = None) -> Expr:
+    """A number of the normal distribution, drawn as `random_float` is."""
+    return _random("random_gaussian", (mean, std), seed)
 
 
 def arctan2(y: IntoExpr, x: IntoExpr) -> Expr:

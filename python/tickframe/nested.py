@@ -86,6 +86,60 @@ class ListNamespace(_Namespace):
         """The elements in the opposite order."""
         return self._call("reverse")
 
+    def drop_nulls(self) -> Expr:
+        """The elements that are not null."""
+        return self._call("drop_nulls")
+
+    def count(self) -> Expr:
+        """How many elements are not null."""
+        return self._call("count")
+
+    def n_unique(self) -> Expr:
+        """How many distinct elements there are; null counts as one."""
+        return self._call("n_unique")
+
+    def count_distinct(self) -> Expr:
+        """How many distinct elements there are, without null."""
+        return self._call("count_distinct")
+
+    def abs_mean(self) -> Expr:
+        """The mean of the elements without their signs; of nothing, null."""
+        return self._call("abs_mean")
+
+    def product(self) -> Expr:
+        """The product; of nothing, null. Integers wrap."""
+        return self._call("product")
+
+    def median(self) -> Expr:
+        """The element in the middle, or the mean of the two; of nothing, null."""
+        return self._call("median")
+
+    def quantile(self, q: object) -> Expr:
+        """The element at a part of the way from the least to the greatest, the nearest there is.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"v": [[1, 2, 3, 4], []]})
+        >>> t.select(q=tf.col("v").list.quantile(0.9), m=tf.col("v").list.median(), s=tf.col("v").list.var()).to_dict()
+        {'q': [4.0, None], 'm': [2.5, None], 's': [1.6666666666666667, None]}
+        """
+        return self._call("quantile", q)
+
+    def std(self, ddof: int = 1) -> Expr:
+        """The standard deviation; null of one element with ``ddof=1``."""
+        return self._call("std", ddof=ddof)
+
+    def var(self, ddof: int = 1) -> Expr:
+        """The variance; null of one element with ``ddof=1``."""
+        return self._call("var", ddof=ddof)
+
+    def arg_min(self) -> Expr:
+        """The place of the least element, the first of equal ones; null of nothing."""
+        return self._call("arg_min")
+
+    def arg_max(self) -> Expr:
+        """The place of the greatest element, the first of equal ones; null of nothing."""
+        return self._call("arg_max")
+
 
 class StructNamespace(_Namespace):
     """Functions of structs: ``col("x").struct``."""

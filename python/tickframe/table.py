@@ -576,6 +576,44 @@ class Table:
             )
         )
 
+    def where_in(self, set_table: Table, cols: Names, *, nulls_equal: bool = False) -> Table:
+        """The rows whose key is among the keys of `set_table`, as both change.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "b", None], "x": [1, 2, 3]})
+        >>> watched = tf.table({"name": ["b", "c"]})
+        >>> t.where_in(watched, "k = name").to_dicts()
+        [{'k': 'b', 'x': 2}]
+        >>> t.where_not_in(watched, "k = name").to_dict()["x"]
+        [1, 3]
+
+        Args:
+            set_table: the table of keys; how often it has one does not matter.
+            cols: the key columns, ``"K"`` or ``"Left = Right"``.
+            nulls_equal: whether a null key is among keys that have null; without it null is in no set.
+
+        Raises:
+            ColumnNotFoundError: an unknown column, of this table or of `set_table`.
+            TypeMismatchError: keys of types that do not compare.
+        """
+        return self._member("where_in", set_table, cols, inside=True, nulls_equal=nulls_equal)
+
+    def where_not_in(self, set_table: Table, cols: Names, *, nulls_equal: bool = False) -> Table:
+        """The rows that `where_in` leaves out. A null key has no match, so its row stays; ``~is_in`` drops it.
+
+        Args:
+            set_table: as in `where_in`.
+            cols: as in `where_in`.
+            nulls_equal: as in `where_in`.
+        """
+        return self._member("where_not_in", set_table, cols, inside=False, nulls_equal=nulls_equal)
+
+    def _member(self, operation: str, set_table: Table, cols: Names, *, inside: bool, nulls_equal: bool) -> Table:
+        if not isinstance(set_table, Table):
+            raise TypeError(f"{operation}: the set is a Table, not {type(set_table).__name__}; a list goes to is_in")
+        keys = _pairs(cols, operation)
+        return Table(_native.where_in(operation, self._native, set_table._native, keys, inside, nulls_equal))
+
     def join_asof(
         self,
         other: Table,

@@ -54,10 +54,12 @@ pub const SPECS: &[OpSpec] = &[
     OpSpec { name: "slice", inputs: 1, draw: draw::slice, over_blink: OverBlink::Refused },
     OpSpec { name: "concat", inputs: 1, draw: draw::concat, over_blink: OverBlink::Passes },
     OpSpec { name: "group", inputs: 1, draw: draw::group, over_blink: OverBlink::Accumulates },
+    OpSpec { name: "over", inputs: 1, draw: draw::over, over_blink: OverBlink::Refused },
     OpSpec { name: "unique", inputs: 1, draw: draw::unique, over_blink: OverBlink::Accumulates },
     OpSpec { name: "pick", inputs: 1, draw: draw::pick, over_blink: OverBlink::Accumulates },
     OpSpec { name: "sort", inputs: 1, draw: draw::sort, over_blink: OverBlink::Passes },
     OpSpec { name: "natural_join", inputs: 2, draw: draw::natural_join, over_blink: OverBlink::Passes },
+    OpSpec { name: "where_in", inputs: 2, draw: draw::where_in, over_blink: OverBlink::Passes },
     OpSpec { name: "join_asof", inputs: 2, draw: draw::join_asof, over_blink: OverBlink::Passes },
 ];
 

@@ -1,11 +1,11 @@
 //! What engine and model make of a stage.
 
 use engine::ops::{
-    Aggregation, AsofJoin, AsofOptions, ComputedView, Concat, Filter, Keep, LazyUpdate, Matches, NaturalJoin,
-    Neighbours, Project, Select, Slice, Sort, SortBy, Strategy, distinct,
+    Aggregation, AsofJoin, AsofOptions, ComputedView, Concat, Filter, How, Keep, LazyUpdate, Matches, Member,
+    NaturalJoin, Neighbours, Project, Select, Slice, Sort, SortBy, Strategy, WhereIn, columns, distinct,
 };
 use engine::{Error, Table};
-use formula::{Aggregate, Expr};
+use formula::{Aggregate, Expr, Window};
 use model::{Fault, ops};
 
 use super::Stage;
@@ -44,6 +44,20 @@ fn strategy_of(strategy: Strategy) -> ops::Strategy {
         Strategy::ForwardLast => ops::Strategy::ForwardLast,
         Strategy::Nearest => ops::Strategy::Nearest,
     }
+}
+
+/// The engine's expression of an output.
+fn aggregated((output, aggregator, input): &(String, ops::Aggregator, String)) -> Result<Expr, Error> {
+    let of = (*aggregator != ops::Aggregator::Len).then(|| Expr::column(input.as_str()));
+    Ok(Expr::aggregate(aggregate_of(aggregator), of)?.alias(output.as_str()))
+}
+
+/// The model's.
+fn wanted(outputs: &[(String, ops::Aggregator, String)]) -> Vec<ops::Aggregate> {
+    let wanted = |(output, aggregator, input): &(String, ops::Aggregator, String)| {
+        ops::Aggregate::new(output, aggregator.clone(), input)
+    };
+    outputs.iter().map(wanted).collect()
 }
 
 impl Stage {
@@ -85,12 +99,17 @@ impl Stage {
             }
             Stage::Stack => start(&Concat::new(&two)?, &two),
             Stage::Group(by, outputs) => {
-                let made = outputs.iter().map(|(output, aggregator, input)| {
-                    let of = (*aggregator != ops::Aggregator::Len).then(|| Expr::column(input.as_str()));
-                    Ok(Expr::aggregate(aggregate_of(aggregator), of)?.alias(output.as_str()))
-                });
-                let made: Result<Vec<Expr>, Error> = made.collect();
+                let made: Result<Vec<Expr>, Error> = outputs.iter().map(aggregated).collect();
                 start(&Aggregation::new("agg", table, by, &made?)?, one)
+            }
+            Stage::Over(by, outputs) => {
+                let over = |output: &(String, ops::Aggregator, String)| {
+                    let by = by.iter().map(|key| Expr::column(key.as_str())).collect();
+                    let aggregate = aggregated(output)?.unaliased().clone();
+                    Ok(aggregate.over(Window { by, ..Window::default() })?.alias(output.0.as_str()))
+                };
+                let made: Result<Vec<Expr>, Error> = outputs.iter().map(over).collect();
+                columns("with_columns", table, &made?, How::STORED)
             }
             Stage::Unique => distinct("unique", table, &[], Keep::First),
             Stage::Pick(by, keep) => distinct("unique", table, by, *keep),
@@ -105,6 +124,10 @@ impl Stage {
             Stage::Natural(on, name, matches) => {
                 let joins = [(name.clone(), "w".to_owned())];
                 start(&NaturalJoin::new("natural_join", table, right, on, Some(&joins), None, *matches, false)?, &two)
+            }
+            Stage::WhereIn(on, not, nulls_equal) => {
+                let member = if *not { Member::NotIn } else { Member::In };
+                start(&WhereIn::new("where_in", table, right, on, member, *nulls_equal)?, &two)
             }
             Stage::Asof(by, stamp, name, strategy, exact, tolerance) => {
                 let options = AsofOptions {
@@ -146,11 +169,9 @@ impl Stage {
             Stage::Stack => ops::concat(&[table, right]),
             Stage::Group(by, outputs) => {
                 let by: Vec<&str> = by.iter().map(String::as_str).collect();
-                let made = outputs
-                    .iter()
-                    .map(|(output, aggregator, input)| ops::Aggregate::new(output, aggregator.clone(), input));
-                ops::aggregate(table, &by, &made.collect::<Vec<_>>())?
+                ops::aggregate(table, &by, &wanted(outputs))?
             }
+            Stage::Over(by, outputs) => ops::over(table, &[(by.clone(), wanted(outputs))])?,
             Stage::Unique => ops::unique(table),
             Stage::Pick(by, keep) => {
                 let by: Vec<&str> = by.iter().map(String::as_str).collect();
@@ -170,6 +191,7 @@ impl Stage {
                 let join = ops::NaturalJoin { on: on.clone(), joins, second, exactly_one: false, nulls_equal: false };
                 ops::natural_join(table, right, &join)?
             }
+            Stage::WhereIn(on, not, nulls_equal) => ops::where_in(table, right, on, *not, *nulls_equal),
             Stage::Asof(by, stamp, name, strategy, exact, tolerance) => {
                 let join = ops::Asof {
                     left_on: stamp.clone(),

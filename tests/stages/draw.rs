@@ -18,7 +18,7 @@ impl Stage {
 
     /// A natural or an as-of join, if one is defined over this shape.
     pub fn draw_join(tape: &mut Tape, shape: &mut Shape) -> Stage {
-        let joins = ["filter", "natural_join", "natural_join", "join_asof", "join_asof"];
+        let joins = ["filter", "natural_join", "natural_join", "where_in", "join_asof", "join_asof"];
         Stage::draw_of(tape, shape, &joins.map(spec))
     }
 
@@ -219,6 +219,11 @@ pub fn natural_join(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     Some(Stage::Natural(on, add_joined(shape), matches))
 }
 
+pub fn where_in(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    let on = keys_of_join(tape, shape);
+    (!on.is_empty()).then(|| Stage::WhereIn(on, tape.chance(100), tape.chance(100)))
+}
+
 pub fn join_asof(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     let stamps: Vec<String> =
         shape.exact().into_iter().filter(|column| column.1 == Kind::Time).map(|column| column.0).collect();
@@ -256,49 +261,72 @@ fn add_joined(shape: &mut Shape) -> String {
 }
 
 pub fn group(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
-    use ops::Aggregator::{Count, First, Last, Len, Max, Mean, Min, NanMax, NanMin, Std, Sum, Var};
-    let ordered = shape.unordered_by.is_none();
     let exact = shape.exact();
     if exact.is_empty() {
         return None;
     }
     let by = some_columns(tape, &exact, 0);
     let mut columns: Vec<(String, Kind)> = exact.iter().filter(|column| by.contains(&column.0)).cloned().collect();
-    let mut outputs = Vec::new();
-    let mut inexact = BTreeSet::new();
-    for _ in 0..1 + tape.below(3) {
-        let (input, kind) = tape.choose(&exact).clone();
-        let number = matches!(kind, Kind::Int | Kind::Float);
-        let aggregator = match tape.below(11) {
-            0 if number => Sum(tape.below(3)),
-            1 if number => Mean,
-            2 if number => Std(1),
-            3 if number => Var(tape.below(2)),
-            4 => Min,
-            5 => Max,
-            6 if ordered => First,
-            7 if ordered => Last,
-            8 => Count,
-            9 if number => NanMin,
-            10 if number => NanMax,
-            _ => Len,
-        };
-        let output = shape.fresh();
-        let result = match aggregator {
-            Len | Count => Kind::Int,
-            Mean | Std(_) | Var(_) => Kind::Float,
-            _ => kind,
-        };
-        if result == Kind::Float && matches!(aggregator, Sum(_) | Mean | Std(_) | Var(_)) {
-            inexact.insert(output.clone());
-        }
-        columns.push((output.clone(), result));
-        outputs.push((output, aggregator, input));
-    }
     // The key columns come first, in the order in which they were named.
     columns.sort_by_key(|column| by.iter().position(|name| *name == column.0).unwrap_or(usize::MAX));
+    let (mut outputs, mut inexact) = (Vec::new(), BTreeSet::new());
+    for _ in 0..1 + tape.below(3) {
+        let (made, kind, is_inexact) = aggregated(tape, shape, &exact);
+        columns.push((made.0.clone(), kind));
+        inexact.extend(is_inexact.then(|| made.0.clone()));
+        outputs.push(made);
+    }
     shape.columns = columns;
     shape.inexact = inexact;
     shape.unordered_by = Some(by.clone());
     Some(Stage::Group(by, outputs))
+}
+
+/// Aggregates beside the rows they are of; without keys those of all rows.
+pub fn over(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    let exact = shape.exact();
+    if exact.is_empty() {
+        return None;
+    }
+    let by = some_columns(tape, &exact, 0);
+    let mut outputs = Vec::new();
+    for _ in 0..1 + tape.below(2) {
+        let (made, kind, inexact) = aggregated(tape, shape, &exact);
+        shape.inexact.extend(inexact.then(|| made.0.clone()));
+        shape.columns.push((made.0.clone(), kind));
+        outputs.push(made);
+    }
+    Some(Stage::Over(by, outputs))
+}
+
+type Aggregated = (String, ops::Aggregator, String);
+
+/// Name, function and column of an output, the kind of its values, and whether they are known only within bounds.
+fn aggregated(tape: &mut Tape, shape: &mut Shape, exact: &[(String, Kind)]) -> (Aggregated, Kind, bool) {
+    use ops::Aggregator::{Count, First, Last, Len, Max, Mean, Min, NanMax, NanMin, Std, Sum, Var};
+    let ordered = shape.unordered_by.is_none();
+    let (input, kind) = tape.choose(exact).clone();
+    let number = matches!(kind, Kind::Int | Kind::Float);
+    let aggregator = match tape.below(11) {
+        0 if number => Sum(tape.below(3)),
+        1 if number => Mean,
+        2 if number => Std(1),
+        3 if number => Var(tape.below(2)),
+        4 => Min,
+        5 => Max,
+        6 if ordered => First,
+        7 if ordered => Last,
+        8 => Count,
+        9 if number => NanMin,
+        10 if number => NanMax,
+        _ => Len,
+    };
+    let output = shape.fresh();
+    let result = match aggregator {
+        Len | Count => Kind::Int,
+        Mean | Std(_) | Var(_) => Kind::Float,
+        _ => kind,
+    };
+    let inexact = result == Kind::Float && matches!(aggregator, Sum(_) | Mean | Std(_) | Var(_));
+    ((output, aggregator, input), result, inexact)
 }

@@ -39,6 +39,8 @@ pub enum Stage {
     Stack,
     /// Key columns; name, function and column of each output.
     Group(Vec<String>, Vec<(String, ops::Aggregator, String)>),
+    /// The same, beside the rows of each group.
+    Over(Vec<String>, Vec<(String, ops::Aggregator, String)>),
     /// All distinct rows.
     Unique,
     /// The first row, or the last, of each key.
@@ -47,6 +49,8 @@ pub enum Stage {
     Sort(Vec<(String, bool, bool)>),
     /// Key columns of both sides, the name of what the right's `w` becomes, and what a second match means.
     Natural(Vec<(String, String)>, String, Matches),
+    /// Key columns of both sides, whether those are kept that are not in the set, and whether null equals null.
+    WhereIn(Vec<(String, String)>, bool, bool),
     /// Key columns of both sides, the left stamp, the name of what the right's `w` becomes.
     Asof(Vec<(String, String)>, String, String, Strategy, bool, Option<u64>),
 }

@@ -224,6 +224,9 @@ impl Evaluator {
                 Beside::Neighbour { of: part, .. } | Beside::Element { index: part, .. } => {
                     self.differs(part, before, now)?
                 }
+                Beside::Part { from, length, .. } => {
+                    self.differs(from, before, now)? || self.differs(length, before, now)?
+                }
                 _ => false,
             };
             if differs {
@@ -322,7 +325,7 @@ impl Evaluator {
         match beside {
             Beside::Neighbour { by, of } => self.neighbours(*by, of, view, rows),
             Beside::Position => Ok(numbers(view.rows().positions_of(rows).0.spans(), len)),
-            Beside::RowKey => Ok(numbers(rows.spans(), len)),
+            Beside::RowKey | Beside::Draw => Ok(numbers(rows.spans(), len)),
             Beside::Rows => Ok(Arc::new(Int64Array::from_value(view.rows().len() as i64, len))),
             Beside::Element { column, index } => {
                 let places = Chunk::joined(self.pieces_of(index, &self.cells(index, view, rows)?, rows)?)?;
@@ -331,6 +334,20 @@ impl Evaluator {
                 };
                 let keys: Vec<u64> = places.as_primitive::<arrow_array::types::Int64Type>().iter().map(key).collect();
                 Ok(view.column(*column)?.take(&keys)?)
+            }
+            Beside::Whole { column, of } => {
+                let cells = view.read(*column, view.rows())?;
+                let list = crate::arrays::list_of(&cells, [cells.len()])?;
+                let whole = of.evaluate(&[list], 1);
+                Ok(repeated(
+                    &whole.map_err(|error| Error::data(&self.operation, format!("{error} in {}", self.text)))?,
+                    len,
+                )?)
+            }
+            Beside::Part { column, from, length } => {
+                let [from, length] =
+                    [from, length].map(|of| Chunk::joined(self.pieces_of(of, &self.cells(of, view, rows)?, rows)?));
+                crate::arrays::parts(view, *column, &from?, &length?)
             }
             Beside::Clock(part) => Ok(repeated(&self.clock(part, self.now.load(Ordering::Relaxed))?, len)?),
             Beside::Now => Err(Error::internal(&self.operation, "now() outside what hangs on the clock alone")),

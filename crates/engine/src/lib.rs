@@ -3,6 +3,7 @@
 //! `engine` knows no Python and no socket. An operation is two functions that never see a lock
 //! ([`operation`]); the driver ([`attach()`]) does all plumbing.
 
+mod arrays;
 pub mod attach;
 mod companion;
 pub mod counters;

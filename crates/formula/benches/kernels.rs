@@ -165,7 +165,8 @@ fn bind_time() {
     let values = HashMap::from([("limit".to_owned(), Literal::Float(0.5))]);
     for text in ["Z = v * q + w", "Z = v > limit && q in 1, 2, 3 ? sqrt(abs(w)) : `no value`.length() * 1.5"] {
         let read = || {
-            let names = Names { columns: Some(&schema), values: &values, functions: &HashMap::new() };
+            let names =
+                Names { columns: Some(&schema), values: &values, functions: &HashMap::new(), sets: &HashMap::new() };
             Formula::parse(text, Purpose::Column).and_then(|formula| formula.check(&names, &schema)).expect("right")
         };
         let least = (0..200).map(|_| timed(read)).min();
@@ -174,7 +175,8 @@ fn bind_time() {
     hundred(&schema);
     long(&schema, &values);
     for text in ["(".repeat(65_000), "v+".repeat(32_000), format!("{}q", "v + ".repeat(16_000)), "a.".repeat(32_000)] {
-        let names = Names { columns: Some(&schema), values: &values, functions: &HashMap::new() };
+        let names =
+            Names { columns: Some(&schema), values: &values, functions: &HashMap::new(), sets: &HashMap::new() };
         let refused =
             || Formula::parse(&text, Purpose::Column).and_then(|formula| formula.check(&names, &schema)).is_err();
         let least = (0..5).map(|_| timed(refused)).min();
@@ -191,7 +193,8 @@ fn hundred(schema: &Schema) {
     let all = || {
         for limit in 0..100 {
             let values = HashMap::from([("limit".to_owned(), Literal::Float(f64::from(limit)))]);
-            let names = Names { columns: Some(schema), values: &values, functions: &HashMap::new() };
+            let names =
+                Names { columns: Some(schema), values: &values, functions: &HashMap::new(), sets: &HashMap::new() };
             let formula = Formula::parse("v > limit && q < 0.5", Purpose::Filter).expect("a formula");
             black_box(formula.check(&names, schema).expect("right"));
         }
@@ -214,7 +217,7 @@ fn long(schema: &Schema, values: &HashMap<String, Literal>) {
     for (name, part, last) in patterns {
         for bytes in [4 << 10, 64 << 10] {
             let text = format!("{}{last}", part.repeat((bytes - 8) / part.len()));
-            let names = Names { columns: Some(schema), values, functions: &HashMap::new() };
+            let names = Names { columns: Some(schema), values, functions: &HashMap::new(), sets: &HashMap::new() };
             let read =
                 || Formula::parse(&text, Purpose::Filter).and_then(|formula| formula.check(&names, schema)).is_ok();
             assert!(read(), "{name}");

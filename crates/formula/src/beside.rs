@@ -22,6 +22,8 @@ pub enum Beside {
     Position,
     /// The key of the row, Int64.
     RowKey,
+    /// The key of the row as it is drawn for, Int64: where rows move it is not computed anew.
+    Draw,
     /// How many rows the table has, Int64.
     Rows,
     /// The cell of a column at the position that `index` gives; null outside the table.
@@ -30,6 +32,22 @@ pub enum Beside {
         column: usize,
         /// The position, Int64.
         index: Box<Bound>,
+    },
+    /// A value of all cells of a column together: one for all rows.
+    Whole {
+        /// The column of the schema.
+        column: usize,
+        /// What it is, over one list that holds the cells.
+        of: Box<Bound>,
+    },
+    /// The cells of a column from one position to before another, as a list; those outside the table are left out.
+    Part {
+        /// The column of the schema.
+        column: usize,
+        /// The first position, Int64.
+        from: Box<Bound>,
+        /// How many, Int64.
+        length: Box<Bound>,
     },
     /// A value that hangs on the clock alone: one for all rows of a step.
     Clock(Box<Bound>),
@@ -87,10 +105,17 @@ impl Bound {
                 }
                 Beside::Position => reach.position = true,
                 Beside::RowKey => reach.key = true,
+                Beside::Draw => {}
                 Beside::Rows => reach.whole = true,
                 Beside::Element { index, .. } => {
                     reach.whole = true;
                     index.walk(by, reach);
+                }
+                Beside::Whole { .. } => reach.whole = true,
+                Beside::Part { from, length, .. } => {
+                    reach.whole = true;
+                    from.walk(by, reach);
+                    length.walk(by, reach);
                 }
                 Beside::Clock(part) => {
                     reach.clock = true;
@@ -118,11 +143,24 @@ impl Expr {
                     | Function::Position
                     | Function::RowKey
                     | Function::Now
+                    | Function::Random { .. }
                     | Function::Element
+                    | Function::Array
                     | Function::Rows,
                 ..
             }
         ) || self.children().any(Expr::reads_beside)
+    }
+
+    /// Whether a random number stands in it: two evaluations differ.
+    pub fn is_volatile(&self) -> bool {
+        matches!(self, Expr::Call { function: Function::Random { .. }, .. }) || self.children().any(Expr::is_volatile)
+    }
+
+    /// Whether a random number without a seed stands in it: no two evaluations are meant to agree.
+    pub fn is_unseeded(&self) -> bool {
+        matches!(self, Expr::Call { function: Function::Random { seed: None, .. }, .. })
+            || self.children().any(Expr::is_unseeded)
     }
 
     /// Whether a function of the host stands in it.

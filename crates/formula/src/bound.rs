@@ -81,6 +81,7 @@ impl Bound {
         self.nodes.iter().any(|node| matches!(node.op, Op::Host(_)))
             || self.besides.iter().any(|beside| match beside {
                 Beside::Neighbour { of: part, .. } | Beside::Element { index: part, .. } => part.calls_host(),
+                Beside::Part { from, length, .. } => from.calls_host() || length.calls_host(),
                 _ => false,
             })
     }

@@ -54,7 +54,9 @@ pub enum Error {
         message: String,
     },
     /// An aggregate where a value of each row is wanted.
-    #[error("{name}() aggregates many rows and has no value in one: use it in agg_by or group_by(...).agg")]
+    #[error(
+        "{name}() aggregates many rows and has no value in one: use it in agg_by or group_by(...).agg, or over(...)"
+    )]
     UnexpectedAggregate {
         /// The aggregate.
         name: &'static str,
@@ -126,6 +128,8 @@ fn listed(names: &[String]) -> String {
 pub fn unknown_column<'a>(name: &str, valid: impl Iterator<Item = &'a str>) -> Error {
     // A name beyond any that was meant is not compared: it costs time and has no neighbour.
     let distance = |other: &str| if name.len() > 256 { usize::MAX } else { edits(name, other) };
+    // Columns that an operation made for itself are nobody's to name.
+    let valid = valid.filter(|other| !other.starts_with('\0'));
     let mut ranked: Vec<(usize, &str)> = valid.map(|other| (distance(other), other)).collect();
     ranked.sort_by_key(|(distance, _)| *distance);
     let close = tolerated(name);

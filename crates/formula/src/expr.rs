@@ -14,6 +14,7 @@ use crate::aggregate::Aggregate;
 use crate::error::Error;
 use crate::function::Function;
 use crate::literal::Literal;
+use crate::set::LiveSet;
 use crate::types::type_text;
 
 /// How deeply expressions may nest.
@@ -61,6 +62,35 @@ pub enum Expr {
         /// What is aggregated; `len()` has no input.
         input: Option<Arc<Expr>>,
     },
+    /// One value a row, in which every aggregate is that of the row's group.
+    Over {
+        /// What is computed.
+        input: Arc<Expr>,
+        /// Rows of one group have equal values of these; without them all rows are one group.
+        window: Arc<Window>,
+    },
+    /// Whether the value is in a set that lives elsewhere; null is in none unless `nulls_equal`.
+    InSet {
+        /// The value.
+        input: Arc<Expr>,
+        /// The set.
+        set: LiveSet,
+        /// Whether null is in a set that has null, and in no other.
+        nulls_equal: bool,
+    },
+}
+
+/// Which rows are one group, and in what order they are taken.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Window {
+    /// Rows with equal values of these are one group; null is a value as any other.
+    pub by: Vec<Expr>,
+    /// The order in which first and last are meant; that of the table without it.
+    pub order: Vec<Expr>,
+    /// Whether the greatest comes first.
+    pub descending: bool,
+    /// Whether nulls come last.
+    pub nulls_last: bool,
 }
 
 impl Expr {
@@ -115,6 +145,22 @@ impl Expr {
         Expr::Aggregate { kind, input: input.map(Arc::new) }.within_limits()
     }
 
+    /// The expression with the aggregates of each row's group. What reads the row before in its group is refused:
+    /// no operation has it.
+    pub fn over(self, window: Window) -> Result<Expr, Error> {
+        if !(window.by.is_empty() && window.order.is_empty()) && self.reads_beside() {
+            return Err(Error::Unsupported {
+                what: format!(
+                    "what reads other rows (shift, diff, a position, the clock) over groups, as {}, ",
+                    self.to_python()
+                ),
+                advice: "aggregates are: sum, mean, min, max, len, count, first, last, std, var; shift and diff go over \
+                         the whole table, so sort by the groups first, or make the shifted column before",
+            });
+        }
+        Expr::Over { input: Arc::new(self), window: Arc::new(window) }.within_limits()
+    }
+
     /// This expression, or the error that it is too deep or too large.
     pub fn within_limits(self) -> Result<Expr, Error> {
         self.check_limits()?;
@@ -140,12 +186,15 @@ impl Expr {
     pub fn children(&self) -> Box<dyn Iterator<Item = &Expr> + '_> {
         match self {
             Expr::Column(_) | Expr::Literal(_) => Box::new(std::iter::empty()),
-            Expr::Alias(input, _) | Expr::Cast { input, .. } => Box::new(std::iter::once(&**input)),
+            Expr::Alias(input, _) | Expr::Cast { input, .. } | Expr::InSet { input, .. } => {
+                Box::new(std::iter::once(&**input))
+            }
             Expr::Call { args, .. } => Box::new(args.iter()),
             Expr::When { branches, otherwise } => {
                 Box::new(branches.iter().flat_map(|(condition, value)| [condition, value]).chain(otherwise.as_deref()))
             }
             Expr::Aggregate { input, .. } => Box::new(input.as_deref().into_iter()),
+            Expr::Over { input, window } => Box::new(std::iter::once(&**input).chain(&window.by).chain(&window.order)),
         }
     }
 
@@ -166,6 +215,15 @@ impl Expr {
             Expr::Aggregate { kind, input } => {
                 Expr::Aggregate { kind: kind.clone(), input: input.as_ref().map(|input| Arc::new(map(input))) }
             }
+            Expr::InSet { input, set, nulls_equal } => {
+                Expr::InSet { input: Arc::new(map(input)), set: set.clone(), nulls_equal: *nulls_equal }
+            }
+            Expr::Over { input, window } => {
+                let input = Arc::new(map(input));
+                let by = window.by.iter().map(&mut *map).collect();
+                let order = window.order.iter().map(map).collect();
+                Expr::Over { input, window: Arc::new(Window { by, order, ..**window }) }
+            }
         }
     }
 
@@ -175,7 +233,7 @@ impl Expr {
             Expr::Alias(_, name) => Ok(name.to_string()),
             Expr::Column(name) => Ok(name.to_string()),
             Expr::Literal(_) => Ok("literal".to_owned()),
-            Expr::Cast { input, .. } => input.output_name(),
+            Expr::Cast { input, .. } | Expr::Over { input, .. } | Expr::InSet { input, .. } => input.output_name(),
             Expr::Call { function, args } => args.first().map_or_else(|| Ok(function.name()), Expr::output_name),
             Expr::When { branches, .. } => {
                 let (_, value) = branches.first().ok_or(Error::NoBranch)?;
@@ -202,9 +260,29 @@ impl Expr {
         found
     }
 
-    /// Whether an aggregate stands anywhere in the expression, so that its value is one a group.
+    /// Whether an aggregate stands anywhere in the expression, so that its value is one a group. Over groups it has one a row.
     pub fn is_aggregate(&self) -> bool {
-        matches!(self, Expr::Aggregate { .. }) || self.children().any(Expr::is_aggregate)
+        match self {
+            Expr::Aggregate { .. } => true,
+            Expr::Over { .. } => false,
+            other => other.children().any(Expr::is_aggregate),
+        }
+    }
+
+    /// Whether its value is computed over groups of rows: it has an aggregate, alone or `over` something.
+    pub fn reads_groups(&self) -> bool {
+        matches!(self, Expr::Aggregate { .. }) || self.reads_tables() || self.children().any(Expr::reads_groups)
+    }
+
+    /// Whether `over` or a live set stands anywhere in it: it is planned over other tables before it is computed.
+    pub fn reads_tables(&self) -> bool {
+        matches!(self, Expr::Over { .. } | Expr::InSet { .. }) || self.children().any(Expr::reads_tables)
+    }
+
+    /// The name of a column that an operation makes for itself in place of this expression. No user's column is called so,
+    /// and where it is shown it reads as the expression.
+    pub fn hidden_name(&self, at: usize) -> String {
+        format!("\0{at}\0{}", self.unaliased().to_python())
     }
 
     /// This expression without its outermost names.
@@ -280,6 +358,28 @@ mod tests {
         let sum = Expr::aggregate(Aggregate::Sum { min_count: 0 }, Some(expr)).unwrap();
         assert!(add(sum, col("a")).is_aggregate());
         assert_eq!(Expr::aggregate(Aggregate::Len, None).unwrap().output_name().unwrap(), "len");
+    }
+
+    #[test]
+    fn over_groups_an_aggregate_has_a_value_in_each_row() {
+        let sum = Expr::aggregate(Aggregate::Sum { min_count: 0 }, Some(col("x"))).unwrap();
+        let over = sum.clone().over(Window { by: vec![col("k")], ..Window::default() }).unwrap();
+        assert!(!over.is_aggregate() && over.reads_groups() && over.reads_tables());
+        assert_eq!(over.output_name().unwrap(), "x");
+        assert_eq!(over.columns(), ["x", "k"]);
+        assert_eq!(over.to_python(), "col(\"x\").sum().over(col(\"k\"))");
+        assert_eq!(col(&over.hidden_name(3)).to_python(), over.to_python());
+        let order = Window { by: vec![], order: vec![col("t")], descending: true, nulls_last: true };
+        let ordered = sum.over(order).unwrap();
+        assert_eq!(
+            ordered.to_python(),
+            "col(\"x\").sum().over(order_by=[col(\"t\")], descending=True, nulls_last=True)"
+        );
+        let text = serde_json::to_string(&ordered).unwrap();
+        assert_eq!(serde_json::from_str::<Expr>(&text).unwrap(), ordered);
+        let before = Expr::call(Function::Shift { by: 1 }, vec![col("x")]).unwrap();
+        let error = before.over(Window { by: vec![col("k")], ..Window::default() }).unwrap_err().to_string();
+        assert!(error.contains("shift") && error.contains("over groups"), "{error}");
     }
 
     #[test]

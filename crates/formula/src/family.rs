@@ -54,6 +54,8 @@ impl Names<'_> {
             Expr::Cast { to, .. } => family_of(to),
             Expr::When { branches, .. } => branches.first().map_or(Family::Unknown, |(_, value)| self.family(value)),
             Expr::Aggregate { .. } => Family::Unknown,
+            Expr::InSet { .. } => Family::Other,
+            Expr::Over { input, .. } => self.family(input),
             Expr::Call { function, args } => match function {
                 Function::Text(text) => match text {
                     Text::LenChars | Text::LenBytes | Text::IndexOf | Text::Find { .. } | Text::CountMatches { .. } => {
@@ -92,11 +94,20 @@ impl Names<'_> {
                 Function::Element => args.first().map_or(Family::Unknown, |column| self.family(column)),
                 Function::Position | Function::RowKey | Function::Rows => Family::Integer,
                 Function::Now => Family::Instant,
-                Function::List(List::Len) => Family::Integer,
+                Function::List(
+                    List::Len | List::Count | List::NUnique | List::CountDistinct | List::ArgMin | List::ArgMax,
+                ) => Family::Integer,
                 Function::List(List::Join) => Family::Text,
                 Function::List(
-                    List::Slice | List::Head | List::Tail | List::Sort { .. } | List::Unique | List::Reverse,
-                ) => Family::List,
+                    List::Slice
+                    | List::Head
+                    | List::Tail
+                    | List::Sort { .. }
+                    | List::Unique
+                    | List::DropNulls
+                    | List::Reverse,
+                )
+                | Function::Array => Family::List,
                 Function::List(_) | Function::Struct(Struct::Field) => Family::Unknown,
                 Function::Struct(Struct::RenameFields) => Family::Struct,
                 Function::Variable => Family::Unknown,

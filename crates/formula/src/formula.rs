@@ -69,7 +69,7 @@ impl Formula {
                 }
             };
             match &ast.kind {
-                Kind::Call { name, method: false, .. } if library::function(name).is_none() => add(name),
+                Kind::Call { name, method: false, .. } if !library::names().any(|own| own == &**name) => add(name),
                 Kind::Name(name) => {
                     add(name);
                     name.strip_suffix('_').filter(|base| !base.is_empty()).into_iter().for_each(add);
@@ -96,7 +96,7 @@ impl Formula {
     /// The expression it means over the columns of `schema`, and its types checked.
     pub fn check(&self, names: &Names<'_>, schema: &Schema) -> Result<(Expr, Bound), FormulaError> {
         let expr = self.lower(names)?;
-        match bind(&expr, schema) {
+        match bind(&expr.without_sets(), schema) {
             Ok(bound) => Ok((expr, bound)),
             Err(error) => {
                 let span = blame(&self.parsed.body, names, schema, &error, &mut BLAMED.clone());
@@ -123,7 +123,7 @@ fn blame(ast: &Ast, names: &Names<'_>, schema: &Schema, error: &Error, left: &mu
     let mut is_guilty = |child: &&Ast| {
         let Some(rest) = left.checked_sub(child.size) else { return false };
         *left = rest;
-        lower(child, names).is_ok_and(|expr| bind(&expr, schema).is_err_and(|found| found == *error))
+        lower(child, names).is_ok_and(|expr| bind(&expr.without_sets(), schema).is_err_and(|found| found == *error))
     };
     let guilty = ast.children().find(|child| is_guilty(child));
     guilty.map_or(ast.span, |child| blame(child, names, schema, error, left))

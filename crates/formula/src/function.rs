@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::host::HostId;
-pub use crate::spaces::{Bytes, List, Struct, Text, Time};
+pub use crate::spaces::{Bytes, List, Random, Struct, Text, Time};
 
 /// Which ends of a range belong to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -107,8 +107,15 @@ pub enum Function {
     Rows,
     /// The cell of a column at a position of the table.
     Element,
+    /// All cells of a column, as a list.
+    Array,
     /// The start of the step.
     Now,
+    /// A number drawn when the row is computed; with a seed the same for a row whenever it is.
+    Random {
+        kind: Random,
+        seed: Option<i64>,
+    },
     /// A column, or where the table has none of that name the value that the name had for the caller.
     Variable,
     /// A function of the host, by the number under which it was registered.
@@ -213,6 +220,16 @@ const PLAIN: &[(Function, Written)] = {
         (List(self::List::Join), Method("list.join")),
         (List(self::List::Unique), Method("list.unique")),
         (List(self::List::Reverse), Method("list.reverse")),
+        (List(self::List::DropNulls), Method("list.drop_nulls")),
+        (List(self::List::Count), Method("list.count")),
+        (List(self::List::AbsMean), Method("list.abs_mean")),
+        (List(self::List::Product), Method("list.product")),
+        (List(self::List::Median), Method("list.median")),
+        (List(self::List::Quantile), Method("list.quantile")),
+        (List(self::List::NUnique), Method("list.n_unique")),
+        (List(self::List::CountDistinct), Method("list.count_distinct")),
+        (List(self::List::ArgMin), Method("list.arg_min")),
+        (List(self::List::ArgMax), Method("list.arg_max")),
         (Struct(self::Struct::Field), Method("struct.field")),
         (Struct(self::Struct::RenameFields), Method("struct.rename_fields")),
         (Bytes(self::Bytes::Size), Method("bin.size")),
@@ -223,6 +240,7 @@ const PLAIN: &[(Function, Written)] = {
         (Text(self::Text::ExtractAll), Method("str.extract_all")),
         (Rows, Free("row_count")),
         (Element, Method("get")),
+        (Array, Free("column_of")),
         (Now, Free("now")),
         (Variable, Free("variable")),
         (Text(self::Text::PadStart), Method("str.pad_start")),
@@ -297,6 +315,12 @@ impl Function {
             "str.extract" => Function::Text(Text::Extract { group: 1 }),
             "shift" => Function::Shift { by: 1 },
             "list.sort" => Function::List(List::Sort { descending: false, nulls_last: false }),
+            "random_float" => Function::Random { kind: Random::Float, seed: None },
+            "random_int" => Function::Random { kind: Random::Int, seed: None },
+            "random_bool" => Function::Random { kind: Random::Bool, seed: None },
+            "random_gaussian" => Function::Random { kind: Random::Gaussian, seed: None },
+            "list.std" => Function::List(List::Std { ddof: 1 }),
+            "list.var" => Function::List(List::Var { ddof: 1 }),
             "str.to_date" => Function::Text(Text::ToDate { strict: true }),
             "str.to_datetime" => Function::Text(Text::ToDatetime { strict: true }),
             _ => {
@@ -325,8 +349,14 @@ impl Function {
             Function::Text(Text::Replace { .. }) => "str.replace",
             Function::Text(Text::ReplaceAll { .. }) => "str.replace_all",
             Function::Host(_) => "udf",
+            Function::Random { kind: Random::Float, .. } => "random_float",
+            Function::Random { kind: Random::Int, .. } => "random_int",
+            Function::Random { kind: Random::Bool, .. } => "random_bool",
+            Function::Random { kind: Random::Gaussian, .. } => "random_gaussian",
             Function::Shift { .. } => "shift",
             Function::List(List::Sort { .. }) => "list.sort",
+            Function::List(List::Std { .. }) => "list.std",
+            Function::List(List::Var { .. }) => "list.var",
             Function::Text(Text::Find { .. }) => "str.find",
             Function::Text(Text::CountMatches { .. }) => "str.count_matches",
             Function::Text(Text::Extract { .. }) => "str.extract",

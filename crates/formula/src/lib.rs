@@ -26,7 +26,7 @@
 //! use formula::{Formula, Names, Purpose};
 //!
 //! let formula = Formula::parse("y = x * 2", Purpose::Column)?;
-//! let expr = formula.lower(&Names { columns: None, values: &HashMap::new(), functions: &HashMap::new() })?;
+//! let expr = formula.lower(&Names { columns: None, values: &HashMap::new(), functions: &HashMap::new(), sets: &HashMap::new() })?;
 //! assert_eq!(expr.to_python(), "(col(\"x\") * 2).alias(\"y\")");
 //! # Ok::<(), formula::FormulaError>(())
 //! ```
@@ -37,6 +37,7 @@ mod ast;
 mod beside;
 mod bind;
 mod bound;
+mod chance;
 mod error;
 mod expr;
 mod family;
@@ -54,8 +55,10 @@ mod parse;
 mod plan;
 mod quoted;
 mod repr;
+mod set;
 mod spaces;
 mod types;
+mod vectors;
 mod vocabulary;
 
 #[cfg(test)]
@@ -68,11 +71,12 @@ pub use beside::{Beside, Reach};
 pub use bind::bind;
 pub use bound::Bound;
 pub use error::{Error, RowError, unknown_column};
-pub use expr::{Expr, MAX_DEPTH, MAX_NODES, split_conjunction};
+pub use expr::{Expr, MAX_DEPTH, MAX_NODES, Window, split_conjunction};
 pub use formula::{Formula, FormulaError};
-pub use function::{Bytes, Closed, Function, List, Struct, Text, Time};
+pub use function::{Bytes, Closed, Function, List, Random, Struct, Text, Time};
 pub use host::{Host, HostFailure, HostId, Payload};
 pub use literal::Literal;
 pub use lower::Names;
 pub use parse::{MAX_TEXT, Purpose};
+pub use set::LiveSet;
 pub use types::promote;

@@ -8,6 +8,7 @@ use crate::expr::Expr;
 use crate::function::{Closed, Function, Text, Time};
 use crate::literal::Literal;
 use crate::types::DURATION;
+use crate::{chance, vectors};
 
 /// A function by its name, with the least and the greatest number of its arguments.
 pub(crate) struct Entry {
@@ -53,7 +54,12 @@ pub(crate) fn function(name: &str) -> Option<&'static Entry> {
 
 /// All names of functions.
 pub(crate) fn names<'a>() -> impl Iterator<Item = &'a str> {
-    LIBRARY.iter().map(|entry| -> &'a str { entry.name }).chain(["cast", "col"])
+    LIBRARY
+        .iter()
+        .map(|entry| -> &'a str { entry.name })
+        .chain(vectors::names())
+        .chain(chance::names())
+        .chain(["cast", "col"])
 }
 
 fn call(function: Function, args: Vec<Expr>) -> Expr {
@@ -99,6 +105,11 @@ fn on_clock(mut args: Vec<Expr>) -> Expr {
 
 fn clock_part(part: Time, args: Vec<Expr>) -> Result<Expr, String> {
     Ok(one(Function::Time(part), on_clock(args)))
+}
+
+/// A part of the second as a part of something shorter.
+fn within(part: Time, args: Vec<Expr>, length: i64) -> Result<Expr, String> {
+    Ok(two(Function::Modulo, clock_part(part, args)?, int(length)))
 }
 
 /// Hours, minutes, … of the day in one unit.
@@ -285,6 +296,7 @@ const LIBRARY: &[Entry] = {
         entry("padEnd", 2, 3, Call(Function::Text(Text::PadEnd))),
         entry("pad", 2, 3, Call(Function::Text(Text::PadEnd))),
         text("indexOf", 2, Text::IndexOf),
+        text("split", 2, Text::Split),
         text("reverse", 1, Text::Reverse),
         entry(
             "charAt",
@@ -310,6 +322,7 @@ const LIBRARY: &[Entry] = {
         entry("parseDouble", 1, 1, Write(|args| with(args, |[text]| cast(text, DataType::Float64)))),
         entry("parseFloat", 1, 1, Write(|args| with(args, |[text]| cast(text, DataType::Float32)))),
         entry("parseBoolean", 1, 1, Write(|args| with(args, |[text]| cast(text, DataType::Boolean)))),
+        entry("parseLocalTime", 1, 1, Write(|args| with(args, |[text]| cast(text, crate::types::TIME)))),
         entry("parseInstant", 1, 2, Call(Function::Text(Text::ToDatetime { strict: true }))),
         entry("parseLocalDate", 1, 2, Call(Function::Text(Text::ToDate { strict: true }))),
         // Parts of time.
@@ -327,6 +340,8 @@ const LIBRARY: &[Entry] = {
         entry("millisOfSecond", 1, 2, Write(|args| clock_part(Time::Millisecond, args))),
         entry("microsOfSecond", 1, 2, Write(|args| clock_part(Time::Microsecond, args))),
         entry("nanosOfSecond", 1, 2, Write(|args| clock_part(Time::Nanosecond, args))),
+        entry("microsOfMilli", 1, 2, Write(|args| within(Time::Microsecond, args, 1_000))),
+        entry("nanosOfMilli", 1, 2, Write(|args| within(Time::Nanosecond, args, 1_000_000))),
         entry("minuteOfDay", 1, 2, Write(|args| of_day(args, &[(Time::Hour, 60), (Time::Minute, 1)]))),
         entry(
             "secondOfDay",
@@ -389,6 +404,12 @@ const LIBRARY: &[Entry] = {
         entry("epochMicrosToInstant", 1, 1, Write(|args| from_epoch(args, TimeUnit::Microsecond))),
         entry("epochMillisToInstant", 1, 1, Write(|args| from_epoch(args, TimeUnit::Millisecond))),
         entry("epochSecondsToInstant", 1, 1, Write(|args| from_epoch(args, TimeUnit::Second))),
+        entry(
+            "epochDaysToLocalDate",
+            1,
+            1,
+            Write(|args| with(args, |[days]| cast(cast(days, DataType::Int32), DataType::Date32))),
+        ),
         entry(
             "toInstant",
             2,

@@ -14,6 +14,7 @@ use crate::function::{Function, Struct, Text, Time};
 use crate::lex::Span;
 use crate::library;
 use crate::literal::Literal;
+use crate::set::LiveSet;
 use crate::vocabulary;
 
 /// What the names in a formula can mean.
@@ -25,6 +26,8 @@ pub struct Names<'a> {
     pub values: &'a HashMap<String, Literal>,
     /// Functions of the caller; those of the language stand before them.
     pub functions: &'a HashMap<String, Function>,
+    /// Sets of the caller that live, for `in`.
+    pub sets: &'a HashMap<String, LiveSet>,
 }
 
 /// What is wrong, and where.
@@ -116,13 +119,8 @@ impl Names<'_> {
 
     pub(crate) fn unknown(&self, name: &str, span: Span, schema: &Schema) -> Trouble {
         let fields = || schema.fields().iter().map(|field| field.name().as_str());
-        if let Some(base) = name.strip_suffix('_').filter(|base| self.is_column(base)) {
-            return wrong(
-                span,
-                format!(
-                    "{name} is the whole column {base}; of it a formula takes neighbours, {name}[i-1], cells, {name}[j], and {name}.size()"
-                ),
-            );
+        if let Some(Err(trouble)) = self.bare_array(name, span) {
+            return trouble;
         }
         if library::names().any(|function| function == name) && !fields().any(|field| field.eq_ignore_ascii_case(name))
         {
@@ -205,10 +203,23 @@ impl Names<'_> {
         Ok((Expr::joined(function, vec![sum, next]), Family::combined(function, &[a, b])))
     }
 
+    /// The live set that a name means.
+    fn set(&self, ast: &Ast) -> Option<LiveSet> {
+        let Kind::Name(name) = &ast.kind else { return None };
+        self.sets.get(&**name).filter(|_| !self.is_column(name)).cloned()
+    }
+
     fn matched(&self, subject: &Ast, how: Match, items: &[Ast]) -> Lowered {
         let mut subject = lower(subject, self)?;
-        let (mut known, mut others) = (Vec::new(), Vec::new());
+        let (mut known, mut others, mut sets) = (Vec::new(), Vec::new(), Vec::new());
         for item in items {
+            if let Some(set) = self.set(item) {
+                if how.how != Matched::In || how.ignore_case {
+                    return Err(wrong(item.span, "a live set stands only behind in and not in, where case counts"));
+                }
+                sets.push(set);
+                continue;
+            }
             match self.compared(item)? {
                 Expr::Literal(Literal::List(values)) => known.extend(values),
                 Expr::Literal(literal) => known.push(literal),
@@ -233,11 +244,13 @@ impl Names<'_> {
         let mut terms = Vec::new();
         let connective = if how.how == Matched::IncludesAll { Function::And } else { Function::Or };
         if how.how == Matched::In {
-            if !known.is_empty() || others.is_empty() {
+            if !known.is_empty() || others.is_empty() && sets.is_empty() {
                 let nulls_equal = known.contains(&Literal::Null);
                 let args = vec![subject.clone(), Expr::Literal(Literal::List(known))];
                 terms.push(Expr::Call { function: Function::IsIn { nulls_equal }, args });
             }
+            let input = Arc::new(subject.clone());
+            terms.extend(sets.into_iter().map(|set| Expr::InSet { input: input.clone(), set, nulls_equal: false }));
             terms.extend(
                 others
                     .into_iter()
@@ -282,13 +295,13 @@ impl Names<'_> {
             {
                 return self.whole(array, *here).map(|column| one(Function::Rows, column));
             }
-            ("random" | "randomInt" | "randomLong" | "randomDouble" | "randomBool", _) => {
-                return Err(wrong(
-                    at,
-                    format!("{name}() is not among the functions: draw the numbers where the rows are made"),
-                ));
-            }
             _ => {}
+        }
+        if let Some(drawn) = self.chance(name, args, named, span)? {
+            return Ok(drawn);
+        }
+        if let Some(made) = self.of_list(name, span, args)? {
+            return Ok(made);
         }
         let Some(entry) = library::function(name) else {
             if let Some(function) = self.functions.get(&**name).filter(|_| !method) {

@@ -403,7 +403,10 @@ impl<'a> Parser<'a> {
         let (mut args, mut named) = (Vec::new(), Vec::new());
         if !self.is_sign(")") {
             loop {
-                if self.kind() == &Token::Name && self.words[self.at + 1].0 == Token::Sign("=") && name == "cast" {
+                if self.kind() == &Token::Name
+                    && self.words[self.at + 1].0 == Token::Sign("=")
+                    && (name == "cast" || name.starts_with("random"))
+                {
                     let key = self.here().into();
                     self.at += 2;
                     named.push((key, self.bracketed(1)?));

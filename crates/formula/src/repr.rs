@@ -3,7 +3,7 @@
 use arrow_schema::DataType;
 
 use crate::aggregate::Aggregate;
-use crate::expr::Expr;
+use crate::expr::{Expr, Window};
 use crate::function::{Closed, Function, List, Text, Written};
 use crate::literal::Literal;
 use crate::types::type_name;
@@ -12,7 +12,11 @@ impl Expr {
     /// Python that reads back as this expression: `(col("x") * 2)`.
     pub fn to_python(&self) -> String {
         match self {
-            Expr::Column(name) => format!("col({})", quoted(name)),
+            // A column made in place of an expression reads as that.
+            Expr::Column(name) => match name.strip_prefix('\0').and_then(|rest| rest.split_once('\0')) {
+                Some((_, text)) => text.to_owned(),
+                None => format!("col({})", quoted(name)),
+            },
             Expr::Literal(literal) => format!("lit({})", arguments(literal)),
             Expr::Alias(input, name) => format!("{}.alias({})", input.to_python(), quoted(name)),
             Expr::Cast { input, to, strict } => {
@@ -31,9 +35,24 @@ impl Expr {
                 text
             }
             Expr::Aggregate { kind, input } => aggregate(kind, input.as_deref()),
+            Expr::InSet { input, set, nulls_equal } => {
+                let nulls_equal = if *nulls_equal { ", nulls_equal=True" } else { "" };
+                format!("{}.is_in({}{nulls_equal})", input.to_python(), set.text)
+            }
+            Expr::Over { input, window } => format!("{}.over({})", input.to_python(), over(window)),
             Expr::Call { function, args } => call(*function, args),
         }
     }
+}
+
+fn over(window: &Window) -> String {
+    let mut given: Vec<String> = window.by.iter().map(Expr::to_python).collect();
+    if !window.order.is_empty() {
+        given.push(format!("order_by=[{}]", joined(&window.order, Expr::to_python)));
+    }
+    let flags = [("descending", window.descending), ("nulls_last", window.nulls_last)];
+    given.extend(flags.into_iter().filter(|(_, set)| *set).map(|(name, _)| format!("{name}=True")));
+    given.join(", ")
 }
 
 fn call(function: Function, args: &[Expr]) -> String {
@@ -42,9 +61,20 @@ fn call(function: Function, args: &[Expr]) -> String {
             return format!("variable({}, {})", quoted(name), argument(value));
         }
         (Function::Host(id), _) => return format!("{}({})", id.name(), joined(args, Expr::to_python)),
+        (Function::Random { seed, .. }, _) => {
+            let mut given: Vec<String> = args.iter().map(argument).collect();
+            given.extend(seed.map(|seed| format!("seed={seed}")));
+            return format!("{}({})", function.name(), given.join(", "));
+        }
         (Function::Position, []) => return "formula(\"i\")".to_owned(),
         (Function::RowKey, []) => return "formula(\"k\")".to_owned(),
         (Function::Now, []) => return "formula(\"now()\")".to_owned(),
+        (Function::Array, [Expr::Column(name)]) => return format!("formula(\"{name}_\")"),
+        (Function::List(_), _) => {
+            if let Some(text) = of_whole(function, args) {
+                return format!("formula(\"{text}\")");
+            }
+        }
         (Function::Rows, [Expr::Column(name)]) => return format!("formula(\"{name}_.size()\")"),
         _ => {}
     }
@@ -64,6 +94,37 @@ fn call(function: Function, args: &[Expr]) -> String {
                 rest.iter().map(|arg| if is_bare(function) { argument(arg) } else { arg.to_python() }).collect();
             given.extend(options(function));
             format!("{}.{name}({})", subject.to_python(), given.join(", "))
+        }
+    }
+}
+
+/// A function of a whole column as a formula writes it.
+fn of_whole(function: Function, args: &[Expr]) -> Option<String> {
+    let (Function::List(of), Some((list, rest))) = (function, args.split_first()) else { return None };
+    let list = match list {
+        Expr::Call { function: Function::Array, args } => match args.as_slice() {
+            [Expr::Column(name)] => format!("{name}_"),
+            _ => return None,
+        },
+        Expr::Call { function, args } => of_whole(*function, args)?,
+        _ => return None,
+    };
+    let number = |expr: &Expr| match expr {
+        Expr::Literal(literal @ (Literal::Int(_) | Literal::Float(_))) => Some(arguments(literal)),
+        _ => None,
+    };
+    match (of, rest) {
+        (List::Slice, [Expr::Literal(Literal::Int(from)), Expr::Literal(Literal::Int(length))]) => {
+            Some(format!("{list}.subVector({from}, {})", from.saturating_add(*length)))
+        }
+        // Distinct elements that are not null are one function there.
+        (List::DropNulls, []) if list.starts_with("distinct(") => Some(list),
+        (List::Unique, []) => Some(format!("distinct({list})")),
+        _ => {
+            let (name, last) = crate::vectors::written(of)?;
+            let rest = rest.iter().map(number).collect::<Option<Vec<_>>>()?;
+            let all = if last { [rest, vec![list]].concat() } else { [vec![list], rest].concat() };
+            Some(format!("{name}({})", all.join(", ")))
         }
     }
 }
@@ -89,6 +150,7 @@ fn options(function: Function) -> Option<String> {
                 [flag("descending", descending), flag("nulls_last", nulls_last)].into_iter().flatten().collect();
             return (!flags.is_empty()).then(|| flags.join(", "));
         }
+        Function::List(List::Std { ddof } | List::Var { ddof }) if ddof != 1 => return Some(ddof.to_string()),
         Function::Shift { by } => return Some(by.to_string()),
         Function::Text(Text::Extract { group }) if group != 1 => return Some(group.to_string()),
         Function::Text(

@@ -26,6 +26,43 @@ pub enum List {
     },
     Unique,
     Reverse,
+    /// The elements that are not null.
+    DropNulls,
+    /// How many elements are not null.
+    Count,
+    /// The mean of the elements without their signs.
+    AbsMean,
+    Product,
+    Std {
+        ddof: u8,
+    },
+    Var {
+        ddof: u8,
+    },
+    Median,
+    /// The element at a part of the way from the least to the greatest, which is the second argument.
+    Quantile,
+    /// How many distinct elements, null being one of them.
+    NUnique,
+    /// The same without null.
+    CountDistinct,
+    /// The place of the least element.
+    ArgMin,
+    /// The place of the greatest element.
+    ArgMax,
+}
+
+/// What is drawn at random.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Random {
+    /// A number from the first bound to before the second.
+    Float,
+    /// The same, whole.
+    Int,
+    /// True or false, alike often.
+    Bool,
+    /// A number of the normal distribution of this mean and this standard deviation.
+    Gaussian,
 }
 
 /// Functions of structs, as in the name space `.struct`; names are literals.

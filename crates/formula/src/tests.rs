@@ -9,5 +9,6 @@ mod host;
 mod logic;
 mod nested;
 mod promotion;
+mod random;
 mod text;
 mod time;

@@ -2,7 +2,7 @@
 
 use arrow_array::Array;
 use arrow_schema::{DataType, TimeUnit};
-use formula::{Aggregate, Closed, Expr, Function, List, Literal, Text};
+use formula::{Aggregate, Closed, Expr, Function, List, Literal, Text, Window};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{
@@ -13,6 +13,7 @@ use pyo3::types::{
 use crate::cells::{self, Place};
 use crate::dtype::{from_spec, zone_name};
 use crate::error;
+use crate::table::PyTable;
 use crate::{numpy, values};
 
 /// A tree of columns, values and functions.
@@ -114,6 +115,26 @@ impl PyExpr {
         Expr::aggregate(kind, input.map(|input| input.get().0.clone())).map(PyExpr).map_err(raised)
     }
 
+    /// Every aggregate over the groups of these expressions, its rows in this order.
+    fn over(
+        &self,
+        by: Vec<Bound<'_, PyExpr>>,
+        order: Vec<Bound<'_, PyExpr>>,
+        descending: bool,
+        nulls_last: bool,
+    ) -> PyResult<PyExpr> {
+        let trees = |given: Vec<Bound<'_, PyExpr>>| given.iter().map(|each| each.get().0.clone()).collect();
+        let window = Window { by: trees(by), order: trees(order), descending, nulls_last };
+        self.0.clone().over(window).map(PyExpr).map_err(raised)
+    }
+
+    /// Whether it is among the values of a table's only column, as they are at every step.
+    fn in_table(&self, table: &Bound<'_, PyTable>, nulls_equal: bool) -> PyResult<PyExpr> {
+        let set = engine::ops::live_set("is_in", table.get().usable()?).map_err(error::raise)?;
+        let made = Expr::InSet { input: std::sync::Arc::new(self.0.clone()), set, nulls_equal };
+        made.within_limits().map(PyExpr).map_err(raised)
+    }
+
     fn alias(&self, name: &str) -> PyExpr {
         PyExpr(self.0.clone().alias(name))
     }
@@ -194,6 +215,9 @@ fn with_options(function: Function, options: &Bound<'_, PyDict>) -> PyResult<Fun
         Function::Text(Text::Find { .. }) => Function::Text(Text::Find { literal: flag("literal")? }),
         Function::Text(Text::CountMatches { .. }) => Function::Text(Text::CountMatches { literal: flag("literal")? }),
         Function::Text(Text::Extract { .. }) => Function::Text(Text::Extract { group: option("group")?.extract()? }),
+        Function::Random { kind, .. } => Function::Random { kind, seed: option("seed")?.extract()? },
+        Function::List(List::Std { .. }) => Function::List(List::Std { ddof: option("ddof")?.extract()? }),
+        Function::List(List::Var { .. }) => Function::List(List::Var { ddof: option("ddof")?.extract()? }),
         Function::Shift { .. } => Function::Shift { by: option("by")?.extract()? },
         Function::List(List::Sort { .. }) => {
             Function::List(List::Sort { descending: flag("descending")?, nulls_last: flag("nulls_last")? })

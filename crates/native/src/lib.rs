@@ -49,7 +49,7 @@ mod _native {
     #[pymodule_export]
     use crate::ops::{
         aggregate, check_barriers, choose, columns, concat, drop, filter, first_by, head, join_asof, last_by,
-        natural_join, rename, slice, sort, tail, unique,
+        natural_join, rename, slice, sort, tail, unique, where_in,
     };
     #[pymodule_export]
     use crate::rowset::PyRowSet;

@@ -3,8 +3,8 @@
 use engine::expression::Turn;
 use engine::operation::Location;
 use engine::ops::{
-    AsofJoin, AsofOptions, Concat, How, Keep, Kept, Matches, NaturalJoin, Project, Slice, Sort, SortBy, Strategy,
-    distinct,
+    AsofJoin, AsofOptions, Concat, How, Keep, Kept, Matches, Member, NaturalJoin, Project, Slice, Sort, SortBy,
+    Strategy, WhereIn, distinct,
 };
 use engine::{OnError, Operation, Table};
 use formula::Expr;
@@ -257,6 +257,23 @@ pub fn natural_join(
     several(left.py(), both(left, right)?, |inputs| {
         let suffix = suffix.as_deref();
         NaturalJoin::new(operation, &inputs[0], &inputs[1], &on, joins.as_deref(), suffix, matches, nulls_equal)
+    })
+}
+
+/// The rows whose key is in the set, or those whose key is not. `on`: names of the rows and of the set.
+#[pyfunction]
+#[pyo3(signature = (operation, rows, set, on, inside, nulls_equal))]
+pub fn where_in(
+    operation: &str,
+    rows: &Bound<'_, PyTable>,
+    set: &Bound<'_, PyTable>,
+    on: Pairs,
+    inside: bool,
+    nulls_equal: bool,
+) -> PyResult<PyTable> {
+    let member = if inside { Member::In } else { Member::NotIn };
+    several(rows.py(), both(rows, set)?, |inputs| {
+        WhereIn::new(operation, &inputs[0], &inputs[1], &on, member, nulls_equal)
     })
 }
 

@@ -3,6 +3,7 @@
 
 use formula::Expr;
 
+use super::over::{one_row, planned, without_hidden};
 use super::{ComputedView, Filter, LazyUpdate, Neighbours, Project, Select};
 use crate::attach::attach;
 use crate::error::Error;
@@ -20,9 +21,6 @@ pub enum Kept {
     /// Computed when they are read, once for each distinct input.
     OncePerInput,
 }
-
-/// What values that a filter reads are called between the two tables; no user's column begins so.
-const BESIDE: &str = "\u{0}beside";
 
 /// What is asked of new columns, besides their expressions.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +46,16 @@ impl How<'_> {
 /// passes it. Columns whose failures are passed over are stored: a failure is told once, not at every read.
 pub fn columns(operation: &str, table: &Table, expressions: &[Expr], how: How<'_>) -> Result<Table, Error> {
     let How { turns, kept, all, on_error } = how;
+    if kept == Kept::Stored && !all && one_row(expressions) {
+        if on_error != OnError::Fail {
+            return Err(Error::invalid(operation, "on_error of aggregates alone: there is no row to pass over"));
+        }
+        return super::aggregate(operation, table, &[], expressions);
+    }
+    if let Some((wide, read)) = planned(operation, table, expressions, on_error)? {
+        let made = columns(operation, &wide, &read, how)?;
+        return if all { without_hidden(table, &made, expressions) } else { Ok(made) };
+    }
     let input = std::slice::from_ref(table);
     match kept {
         Kept::Stored => stored(operation, table, expressions, how),
@@ -107,6 +115,17 @@ pub fn filtered(
     turns: &[Turn],
     on_error: OnError,
 ) -> Result<Table, Error> {
+    let rest = |rest: &[Expr]| {
+        let nothing =
+            rest.iter().all(|one| *one == Expr::literal(true)) && turns.iter().all(|turn| *turn == Turn::default());
+        if nothing { Ok(table.clone()) } else { filtered(operation, table, rest, turns, on_error) }
+    };
+    if let Some(kept) = super::sets::members(operation, predicates, rest)? {
+        return Ok(kept);
+    }
+    if let Some((wide, read)) = planned(operation, table, predicates, on_error)? {
+        return without_hidden(table, &filtered(operation, &wide, &read, turns, on_error)?, &[]);
+    }
     let own = Filter::in_turns(operation, table, predicates, turns)?;
     if !predicates.iter().any(Expr::reads_beside) {
         return attach(&own.passing_over(on_error), std::slice::from_ref(table));
@@ -133,7 +152,7 @@ pub(super) fn beside(
     let mut read = Vec::new();
     for expression in expressions {
         if expression.reads_beside() {
-            let name = format!("{BESIDE}{}", hidden.len());
+            let name = expression.hidden_name(hidden.len());
             read.push(Expr::column(name.as_str()));
             hidden.push(expression.unaliased().clone().alias(name));
         } else {

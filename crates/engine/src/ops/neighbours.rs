@@ -43,6 +43,8 @@ impl Neighbours {
         all: bool,
     ) -> Result<Neighbours, Error> {
         let mut select = Select::in_turns(operation, table, expressions, turns, all)?;
+        // Whoever asks twice for random numbers wants others.
+        select.request.shareable &= !expressions.iter().any(Expr::is_unseeded);
         select.request.timed = select.computed.iter().any(|column| column.reach().clock);
         Ok(Neighbours { select })
     }

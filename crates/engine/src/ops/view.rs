@@ -53,6 +53,13 @@ impl ComputedView {
             );
             return Err(Error::invalid(operation, message));
         }
+        if let Some(random) = expressions.iter().find(|expression| expression.is_volatile()) {
+            let message = format!(
+                "{} draws a number, and two reads would differ: use update or with_columns, which keep what was drawn",
+                random.to_python()
+            );
+            return Err(Error::invalid(operation, message));
+        }
         refuse_turns(operation, turns)?;
         Ok(ComputedView { select: Select::in_turns(operation, table, expressions, turns, all)? })
     }

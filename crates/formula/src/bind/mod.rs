@@ -10,6 +10,7 @@ mod host;
 mod literal;
 mod nested;
 mod number;
+mod random;
 mod text;
 mod time;
 
@@ -51,6 +52,7 @@ fn bind_part(expr: &Expr, schema: &Schema, clocked: bool, of_clock: bool) -> Res
         of_clock,
         ordered: false,
         unsaid: false,
+        draws: 0,
     };
     let term = binder.expr(expr)?;
     let root = binder.settled(term)?;
@@ -94,6 +96,8 @@ pub(crate) struct Binder<'a> {
     ordered: bool,
     /// Whether a function does not say if it keeps state.
     unsaid: bool,
+    /// Random numbers so far: each call draws its own.
+    draws: u64,
 }
 
 impl Binder<'_> {
@@ -109,6 +113,10 @@ impl Binder<'_> {
             Expr::Cast { input, to, strict } => self.cast_expr(input, to, *strict, expr).map(Term::Node),
             Expr::When { branches, otherwise } => self.when(branches, otherwise.as_deref()),
             Expr::Aggregate { kind, .. } => Err(Error::UnexpectedAggregate { name: kind.name() }),
+            Expr::Over { .. } | Expr::InSet { .. } => Err(Error::Unsupported {
+                what: expr.to_python(),
+                advice: "make a column of it with with_columns first",
+            }),
         }
     }
 
@@ -156,8 +164,10 @@ impl Binder<'_> {
             Variable => self.variable(args),
             Shift { by } => self.neighbour(by, args, &text),
             Element => self.element(args, &text),
+            Array => self.array(args),
             Rows => self.rows(),
             Now => self.now(),
+            Random { kind, seed } => self.random(kind, seed, args, &text),
             Position | RowKey => self.row_number(function),
             Host(id) => self.host(id, args, &text),
             Text(text_function) => self.text(text_function, args, &text),

@@ -10,7 +10,7 @@ use super::{Binder, Term, to_type, type_error};
 use crate::error::Error;
 use crate::expr::Expr;
 use crate::function::{Bytes, Function, List, Struct};
-use crate::functions::{bytes, list};
+use crate::functions::{bytes, list, reduce};
 use crate::literal::Literal;
 use crate::node::{Failure, Whole};
 use crate::types::{canonical, is_float, is_integer, is_numeric, is_ordered, is_text};
@@ -19,12 +19,17 @@ impl Binder<'_> {
     pub(super) fn list(&mut self, function: List, args: &[Expr]) -> Result<Term, Error> {
         let name = Function::List(function).name();
         let (least, most, takes) = match function {
-            List::Get | List::Head | List::Tail | List::Contains | List::Join => (2, 2, "a list and one argument"),
+            List::Get | List::Head | List::Tail | List::Contains | List::Join | List::Quantile => {
+                (2, 2, "a list and one argument")
+            }
             List::Slice => (2, 3, "a list, an offset and maybe a length"),
             _ => (1, 1, "a list"),
         };
         if args.len() < least || args.len() > most {
             return Err(Error::Arguments { function: name, takes, given: args.len() });
+        }
+        if let Some(whole) = self.of_whole_column(function, args)? {
+            return Ok(whole);
         }
         let terms = self.terms(args)?;
         let (subject, element) = self.as_list(&name, &terms[0])?;
@@ -39,6 +44,7 @@ impl Binder<'_> {
             List::First => (list::end(false), of),
             List::Last => (list::end(true), of),
             List::Reverse => (list::reverse(), listed),
+            List::DropNulls => (list::drop_nulls(), listed),
             List::Mean if is_numeric(&of) || of == DataType::Null => (list::mean(), DataType::Float64),
             List::Sum if of == DataType::Boolean || of == DataType::Null => {
                 (list::sum(DataType::Int64), DataType::Int64)
@@ -50,6 +56,36 @@ impl Binder<'_> {
             List::Sum if is_float(&of) => {
                 let sum = if of == DataType::Float64 { DataType::Float64 } else { DataType::Float32 };
                 (list::sum(sum.clone()), sum)
+            }
+            List::Count => (reduce::count(), DataType::Int64),
+            List::NUnique | List::CountDistinct => {
+                ordered(&name)?;
+                (reduce::distinct(function == List::NUnique), DataType::Int64)
+            }
+            List::ArgMin | List::ArgMax => {
+                ordered(&name)?;
+                (reduce::place_of(function == List::ArgMax), DataType::Int64)
+            }
+            List::Product if is_integer(&of) && !of.is_signed_integer() => {
+                (reduce::product(DataType::UInt64), DataType::UInt64)
+            }
+            List::Product if is_integer(&of) || of == DataType::Boolean => {
+                (reduce::product(DataType::Int64), DataType::Int64)
+            }
+            List::Product if is_numeric(&of) || of == DataType::Null => {
+                (reduce::product(DataType::Float64), DataType::Float64)
+            }
+            List::Std { ddof } | List::Var { ddof } if is_numeric(&of) || of == DataType::Null => {
+                (reduce::spread(ddof, matches!(function, List::Std { .. })), DataType::Float64)
+            }
+            List::AbsMean if is_numeric(&of) || of == DataType::Null => (reduce::abs_mean(), DataType::Float64),
+            List::Median if is_numeric(&of) || of == DataType::Null => (reduce::median(), DataType::Float64),
+            List::Quantile if is_numeric(&of) || of == DataType::Null => {
+                nodes.push(self.as_type(&terms[1], &DataType::Float64)?);
+                (reduce::quantile(), DataType::Float64)
+            }
+            List::AbsMean | List::Product | List::Std { .. } | List::Var { .. } | List::Median | List::Quantile => {
+                return Err(type_error(&name, &[&of], "it takes lists of numbers"));
             }
             List::Sum | List::Mean => return Err(type_error(&name, &[&of], "it takes lists of numbers")),
             List::Min | List::Max => {

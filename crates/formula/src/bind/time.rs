@@ -215,6 +215,12 @@ impl Binder<'_> {
             (Subtract, DataType::Timestamp(_, _), d) if *d == DURATION => {
                 checked(self, Arithmetic::Subtract, vec![x, y], a_type)?
             }
+            (Add | Subtract, DataType::Timestamp(_, _) | DataType::Date32, DataType::Interval(_)) => {
+                self.by_interval(function, x, y, &shown)?
+            }
+            (Add, DataType::Interval(_), DataType::Timestamp(_, _) | DataType::Date32) => {
+                self.by_interval(function, y, x, &shown)?
+            }
             (Subtract, DataType::Timestamp(_, _), DataType::Timestamp(_, _))
             | (Subtract, DataType::Time64(_), DataType::Time64(_)) => {
                 checked(self, Arithmetic::Subtract, vec![x, y], DURATION)?
@@ -259,6 +265,14 @@ impl Binder<'_> {
             }
         };
         Ok(Some(node))
+    }
+
+    /// Months and days on the clock of the column's zone, the rest in absolute time.
+    fn by_interval(&mut self, function: Function, time: usize, by: usize, text: &str) -> Result<usize, Error> {
+        let data_type = self.type_of(time).clone();
+        let clock = self.clock(&function.name(), Time::OffsetBy, &data_type)?;
+        let kernel = time::by_interval(clock, function == Function::Subtract);
+        self.whole(&format!("by interval {function:?}"), kernel, vec![time, by], data_type, text)
     }
 
     fn int64(&mut self, value: i64) -> Result<usize, Error> {

@@ -15,13 +15,13 @@ use crate::node::{Argument, Failure, Whole};
 use crate::types::canonical;
 
 /// The lists of an argument, row by row.
-struct Lists {
+pub(super) struct Lists {
     array: ArrayRef,
     one: bool,
 }
 
 impl Lists {
-    fn of(argument: &Argument) -> Lists {
+    pub(super) fn of(argument: &Argument) -> Lists {
         Lists { array: Arc::clone(argument.array()), one: matches!(argument, Argument::One(_)) }
     }
 
@@ -30,13 +30,13 @@ impl Lists {
     }
 
     /// The places of a row's elements; none for a null list.
-    fn get(&self, row: usize) -> Option<std::ops::Range<usize>> {
+    pub(super) fn get(&self, row: usize) -> Option<std::ops::Range<usize>> {
         let (list, row) = (self.list(), if self.one { 0 } else { row });
         let offsets = list.value_offsets();
         list.is_valid(row).then(|| offsets[row] as usize..offsets[row + 1] as usize)
     }
 
-    fn values(&self) -> &ArrayRef {
+    pub(super) fn values(&self) -> &ArrayRef {
         self.list().values()
     }
 }
@@ -141,6 +141,13 @@ pub(crate) fn head(tail: bool) -> Whole {
     })
 }
 
+pub(crate) fn drop_nulls() -> Whole {
+    Arc::new(|args, rows| {
+        let lists = Lists::of(&args[0]);
+        rebuilt(&lists, rows, |_, range| Some(range.filter(|place| lists.values().is_valid(*place)).collect()))
+    })
+}
+
 pub(crate) fn reverse() -> Whole {
     Arc::new(|args, rows| rebuilt(&Lists::of(&args[0]), rows, |_, range| Some(range.rev().collect())))
 }
@@ -194,7 +201,7 @@ pub(crate) fn mean() -> Whole {
 }
 
 /// Elements as the total order compares them: one zero, one NaN.
-fn comparable(values: &ArrayRef) -> ArrayRef {
+pub(super) fn comparable(values: &ArrayRef) -> ArrayRef {
     match values.data_type() {
         DataType::Float32 => {
             let one = |value: f32| if value.is_nan() { f32::NAN } else { value + 0.0 };
@@ -208,7 +215,7 @@ fn comparable(values: &ArrayRef) -> ArrayRef {
     }
 }
 
-fn is_nan(values: &ArrayRef, place: usize) -> bool {
+pub(super) fn is_nan(values: &ArrayRef, place: usize) -> bool {
     match values.data_type() {
         DataType::Float32 => values.as_primitive::<Float32Type>().value(place).is_nan(),
         DataType::Float64 => values.as_primitive::<Float64Type>().value(place).is_nan(),

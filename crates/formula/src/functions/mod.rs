@@ -10,6 +10,8 @@ pub(crate) mod order;
 pub(crate) mod pad;
 pub(crate) mod parse;
 pub(crate) mod period;
+pub(crate) mod random;
+pub(crate) mod reduce;
 pub(crate) mod search;
 pub(crate) mod text;
 pub(crate) mod time;

@@ -3,8 +3,13 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Date32Type, DurationNanosecondType, Time64NanosecondType, TimestampNanosecondType};
-use arrow_array::{Array, ArrayRef, Date32Array, Int64Array, Time64NanosecondArray, TimestampNanosecondArray};
+use arrow_array::types::{
+    Date32Type, DurationNanosecondType, IntervalMonthDayNano, IntervalMonthDayNanoType, Time64NanosecondType,
+    TimestampNanosecondType,
+};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Date32Array, Int64Array, Time64NanosecondArray, TimestampNanosecondArray,
+};
 use arrow_schema::{DataType, TimeUnit};
 use jiff::tz::TimeZone;
 
@@ -115,7 +120,7 @@ fn moved(
     array: &ArrayRef,
     zone: &TimeZone,
     output: &DataType,
-    f: impl Fn(&mut Offsets<'_>, i64) -> Option<i64>,
+    mut f: impl FnMut(&mut Offsets<'_>, i64) -> Option<i64>,
 ) -> Result<ArrayRef, Failure> {
     let instants = array.as_primitive::<TimestampNanosecondType>();
     let mut offsets = Offsets::new(zone);
@@ -134,7 +139,7 @@ fn moved(
     Ok(Arc::new(TimestampNanosecondArray::new(values.into(), instants.nulls().cloned()).with_timezone_opt(zone)))
 }
 
-fn moved_days(array: &ArrayRef, f: impl Fn(i64) -> i64) -> Result<ArrayRef, Failure> {
+fn moved_days(array: &ArrayRef, mut f: impl FnMut(i64) -> i64) -> Result<ArrayRef, Failure> {
     let dates = array.as_primitive::<Date32Type>();
     let mut values = Vec::with_capacity(dates.len());
     for (row, days) in dates.values().iter().enumerate() {
@@ -272,18 +277,51 @@ pub(crate) fn offset_by(clock: Clock, period: Period) -> Whole {
     Arc::new(move |args, _| {
         let array = args[0].array();
         match &clock {
-            Clock::Instant(zone) => moved(array, zone, array.data_type(), |offsets, ns| {
-                if period.months == 0 && period.days == 0 {
-                    return ns.checked_add(period.ns);
-                }
-                let (days, rest) = offsets.local(ns);
-                let days = civil::add_months(days, period.months) + period.days;
-                offsets.instant_of(days, rest, Some(ns))?.checked_add(period.ns)
-            }),
-            _ => moved_days(array, |days| {
-                civil::add_months(days, period.months) + period.days + period.ns.div_euclid(DAY)
-            }),
+            Clock::Instant(zone) => {
+                moved(array, zone, array.data_type(), |offsets, ns| instant_later(offsets, ns, period))
+            }
+            _ => moved_days(array, |days| date_later(days, period)),
         }
+    })
+}
+
+fn instant_later(offsets: &mut Offsets<'_>, ns: i64, period: Period) -> Option<i64> {
+    if period.months == 0 && period.days == 0 {
+        return ns.checked_add(period.ns);
+    }
+    let (days, rest) = offsets.local(ns);
+    let days = civil::add_months(days, period.months) + period.days;
+    offsets.instant_of(days, rest, Some(ns))?.checked_add(period.ns)
+}
+
+fn date_later(days: i64, period: Period) -> i64 {
+    civil::add_months(days, period.months) + period.days + period.ns.div_euclid(DAY)
+}
+
+/// The period of each row later, or `earlier`.
+pub(crate) fn by_interval(clock: Clock, earlier: bool) -> Whole {
+    Arc::new(move |args, rows| {
+        let (array, by) = (args[0].expanded(rows), args[1].expanded(rows));
+        let by = by.as_primitive::<IntervalMonthDayNanoType>();
+        let mut periods = (0..rows).map(|row| {
+            // A row without a period stays where it is, and is taken away below.
+            let given = if by.is_valid(row) { by.value(row) } else { IntervalMonthDayNano::new(0, 0, 0) };
+            let sign = if earlier { -1 } else { 1 };
+            let (months, days) = (i64::from(given.months) * sign, i64::from(given.days) * sign);
+            given.nanoseconds.checked_mul(sign).map(|ns| Period { months, days, ns })
+        });
+        let mut next = || periods.next().flatten();
+        let moved = match &clock {
+            Clock::Instant(zone) => moved(&array, zone, array.data_type(), |offsets, ns| {
+                next().and_then(|by| instant_later(offsets, ns, by))
+            })?,
+            _ => moved_days(&array, |days| next().map_or(i64::MAX, |by| date_later(days, by)))?,
+        };
+        if by.null_count() == 0 {
+            return Ok(moved);
+        }
+        let gone = BooleanArray::from_iter((0..rows).map(|row| Some(by.is_null(row))));
+        arrow_select::nullif::nullif(&moved, &gone).map_err(super::order::failure)
     })
 }
 

@@ -39,6 +39,7 @@ fn lowered(text: &str, purpose: Purpose) -> Result<Expr, FormulaError> {
         columns: Some(&schema()),
         values: &values(),
         functions: &HashMap::new(),
+        sets: &HashMap::new(),
     })
 }
 
@@ -52,7 +53,8 @@ fn filter(text: &str) -> String {
 }
 
 fn error(text: &str) -> FormulaError {
-    let names = Names { columns: Some(&schema()), values: &values(), functions: &HashMap::new() };
+    let names =
+        Names { columns: Some(&schema()), values: &values(), functions: &HashMap::new(), sets: &HashMap::new() };
     match Formula::parse(text, Purpose::Column) {
         Ok(formula) => formula.check(&names, &schema()).err().unwrap_or_else(|| panic!("{text} is accepted")),
         Err(error) => error,
@@ -165,7 +167,7 @@ fn columns_beat_variables_and_without_a_table_both_are_kept() {
     assert_eq!(python("X + name"), r#"(col("X").cast(String) + "abc")"#);
     let bare = |text: &str| {
         let values = values();
-        let names = Names { columns: None, values: &values, functions: &HashMap::new() };
+        let names = Names { columns: None, values: &values, functions: &HashMap::new(), sets: &HashMap::new() };
         Formula::parse(text, Purpose::Column).unwrap().lower(&names).unwrap()
     };
     let expr = bare("Z = Unknown * limit");
@@ -283,7 +285,7 @@ fn formulas_evaluate_as_their_expressions() {
         ("padStart(S, 3, `*`)", "*ab **É null ***"),
     ];
     for (text, expected) in cases {
-        let names = Names { columns: Some(&schema), values: &given, functions: &HashMap::new() };
+        let names = Names { columns: Some(&schema), values: &given, functions: &HashMap::new(), sets: &HashMap::new() };
         let expr = Formula::parse(text, Purpose::Column).unwrap().lower(&names).unwrap();
         assert_eq!(shown(&run(&expr, &columns)).join(" "), expected, "{text}");
     }
@@ -367,7 +369,7 @@ fn survives(text: &str, purpose: Purpose) {
     let start = Instant::now();
     let (schema, values) = (schema(), values());
     for columns in [None, Some(&schema)] {
-        let names = Names { columns, values: &values, functions: &HashMap::new() };
+        let names = Names { columns, values: &values, functions: &HashMap::new(), sets: &HashMap::new() };
         let checked = Formula::parse(text, purpose).and_then(|formula| formula.check(&names, &schema).map(drop));
         if let Err(error) = checked {
             assert!(error.span().end <= text.chars().count());
@@ -384,7 +386,7 @@ proptest! {
     fn strings_and_objects_make_one_tree((text, expr) in pair()) {
         let names = HashMap::new();
         let formula = Formula::parse(&text, Purpose::Filter).unwrap();
-        let lowered = formula.lower(&Names { columns: None, values: &names, functions: &HashMap::new() }).unwrap();
+        let lowered = formula.lower(&Names { columns: None, values: &names, functions: &HashMap::new(), sets: &HashMap::new() }).unwrap();
         prop_assert_eq!(lowered, expr, "{}", text);
     }
 

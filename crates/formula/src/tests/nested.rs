@@ -115,3 +115,25 @@ fn tests_of_bytes() {
     check(&call("bin.starts_with", [col("b"), bytes(b"\x00")]), &b, "true false null");
     check(&call("bin.ends_with", [col("b"), bytes(b"")]), &b, "true true null");
 }
+
+#[test]
+fn spreads_ranks_and_counts() {
+    let l = [("l", integers(&[Some(&[Some(3), None, Some(1), Some(3)]), Some(&[]), None, Some(&[Some(i64::MAX)])]))];
+    check(&on_lists("list.count", []), &l, "3 0 null 1");
+    check(&on_lists("list.n_unique", []), &l, "3 0 null 1");
+    check(&on_lists("list.count_distinct", []), &l, "2 0 null 1");
+    check(&on_lists("list.drop_nulls", []), &l, "[3, 1, 3] [] null [9223372036854775807]");
+    check(&on_lists("list.product", []), &l, "9 null null 9223372036854775807");
+    check(&on_lists("list.median", []), &l, "3.0 null null 9.223372036854776e18");
+    check(&on_lists("list.var", []), &l, "1.3333333333333335 null null null");
+    check(&on_lists("list.arg_min", []), &l, "2 null null 0");
+    check(&on_lists("list.arg_max", []), &l, "0 null null 0");
+    check(&on_lists("list.quantile", [lit(0.5)]), &l, "3.0 null null 9.223372036854776e18");
+    check(&on_lists("list.quantile", [lit(1.5)]), &l, "null null null null");
+    // A constant has no spread at all; NaN is the greatest, and the least only alone.
+    let f = [("l", floats(&[&[0.1, 0.1, 0.1], &[1.0, f64::NAN, -0.0], &[f64::NAN]]))];
+    check(&on_lists("list.std", []), &f, "0.0 NaN null");
+    check(&on_lists("list.median", []), &f, "0.1 1.0 NaN");
+    check(&on_lists("list.arg_max", []), &f, "0 0 0");
+    check(&on_lists("list.arg_min", []), &f, "0 2 0");
+}

@@ -293,3 +293,27 @@ fn truncation_near_the_ends_of_the_range() {
         Arc::new(TimestampNanosecondArray::new(vec![i64::MIN, 3 * HOUR + 1].into(), Some(vec![false, true].into())));
     check(&call("dt.epoch", [call("dt.truncate", [col("t"), lit("1h")]), lit("s")]), &[("t", nulls)], "null 10800");
 }
+
+/// Months and days on the column's own clock, with the end of the month for days that it has not; the rest in absolute time.
+#[test]
+fn an_interval_column_moves_instants_and_dates() {
+    use arrow_array::types::IntervalMonthDayNano;
+    use arrow_array::{Date32Array, IntervalMonthDayNanoArray, TimestampNanosecondArray};
+    const HOUR: i64 = 3_600_000_000_000;
+    // 2024-01-31T12:00 in Paris, before a summer that begins on 31 March at two.
+    let start = 1_706_698_800_000_000_000_i64;
+    let times: ArrayRef = Arc::new(TimestampNanosecondArray::from(vec![Some(start); 4]).with_timezone("Europe/Paris"));
+    let dates: ArrayRef = Arc::new(Date32Array::from(vec![Some(19_753), Some(19_753), Some(19_753), None]));
+    let by = |months, days, ns| Some(IntervalMonthDayNano::new(months, days, ns));
+    let by: ArrayRef =
+        Arc::new(IntervalMonthDayNanoArray::from(vec![by(1, 0, 0), by(2, 0, 0), by(0, -1, 25 * HOUR), None]));
+    let columns = [("t", times), ("d", dates), ("i", by)];
+    let later = "2024-02-29T12:00:00+01:00 2024-03-31T12:00:00+02:00 2024-01-31T13:00:00+01:00 null";
+    check(&call("+", [col("t"), col("i")]), &columns, later);
+    check(&call("+", [col("i"), col("t")]), &columns, later);
+    let earlier = "2023-12-31T12:00:00+01:00 2023-11-30T12:00:00+01:00 2024-01-31T11:00:00+01:00 null";
+    check(&call("-", [col("t"), col("i")]), &columns, earlier);
+    check(&call("+", [col("d"), col("i")]), &columns, "2024-02-29 2024-03-31 2024-01-31 null");
+    let error = bound(&call("*", [col("t"), col("i")]), &columns).unwrap_err().to_string();
+    assert!(error.contains("Interval"), "{error}");
+}

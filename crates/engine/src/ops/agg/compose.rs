@@ -12,11 +12,11 @@ use crate::faults::OnError;
 use crate::ops::Select;
 use crate::table::Table;
 
-/// What the parts are called between the two tables; no user's column begins so.
-const PART: &str = "\u{0}part";
-
 /// One row a group: keys, then each expression over aggregates.
 pub fn aggregate(operation: &str, table: &Table, keys: &[String], expressions: &[Expr]) -> Result<Table, Error> {
+    if let Some((wide, expressions)) = with_windows(operation, table, expressions)? {
+        return aggregate(operation, &wide, keys, &expressions);
+    }
     if let Some((wide, expressions)) = with_beside(operation, table, expressions)? {
         return aggregate(operation, &wide, keys, &expressions);
     }
@@ -35,7 +35,7 @@ pub fn aggregate(operation: &str, table: &Table, keys: &[String], expressions: &
         }
         let over = taken_apart(expression.unaliased(), &mut parts);
         if let Some(loose) =
-            over.columns().into_iter().find(|name| !name.starts_with(PART) && !keys.iter().any(|key| key == name))
+            over.columns().into_iter().find(|name| !name.starts_with('\0') && !keys.iter().any(|key| key == name))
         {
             let message = format!(
                 "{} reads {loose:?} outside an aggregate; it has one value a row, not one a group",
@@ -45,9 +45,45 @@ pub fn aggregate(operation: &str, table: &Table, keys: &[String], expressions: &
         }
         outer.push(over.alias(name));
     }
-    let named: Vec<Expr> = parts.into_iter().enumerate().map(|(at, part)| part.alias(format!("{PART}{at}"))).collect();
+    let named = parts.into_iter().enumerate().map(|(at, part)| {
+        let name = part.hidden_name(at);
+        part.alias(name)
+    });
+    let named: Vec<Expr> = named.collect();
     let grouped = attach(&Aggregation::new(operation, table, keys, &named)?, input)?;
     attach(&Select::named(operation, &grouped, &outer)?, std::slice::from_ref(&grouped))
+}
+
+/// What is aggregated over groups of its own is a column first.
+fn with_windows(operation: &str, table: &Table, expressions: &[Expr]) -> Result<Option<(Table, Vec<Expr>)>, Error> {
+    let mut parts = Vec::new();
+    let mut over: Vec<Expr> = Vec::new();
+    for expression in expressions {
+        over.push(taken_apart(expression.unaliased(), &mut parts).alias(expression.output_name()?));
+    }
+    if let Some(loose) = over.iter().zip(expressions).find(|(over, _)| over.reads_tables()) {
+        let message =
+            format!("{} has one value a row, not one a group; aggregate it (sum, mean, first …)", loose.1.to_python());
+        return Err(Error::invalid(operation, message));
+    }
+    let inputs: Vec<Expr> = parts.iter().filter(|part| part.reads_tables()).map(input_of).collect();
+    let Some((wide, columns)) = crate::ops::over::planned(operation, table, &inputs, OnError::Fail)? else {
+        return Ok(None);
+    };
+    let mut columns = columns.into_iter();
+    for part in parts.iter_mut().filter(|part| part.reads_tables()) {
+        if let Expr::Aggregate { input, .. } = part {
+            *input = columns.next().map(Arc::new);
+        }
+    }
+    Ok(Some((wide, over.iter().map(|expression| put_back(expression, &parts)).collect())))
+}
+
+fn input_of(part: &Expr) -> Expr {
+    match part {
+        Expr::Aggregate { input: Some(input), .. } => input.as_ref().clone(),
+        other => other.clone(),
+    }
 }
 
 /// What is aggregated and reads beside its row is a column first.
@@ -60,11 +96,7 @@ fn with_beside(operation: &str, table: &Table, expressions: &[Expr]) -> Result<O
     for expression in expressions {
         over.push(taken_apart(expression.unaliased(), &mut parts).alias(expression.output_name()?));
     }
-    let input = |part: &Expr| match part {
-        Expr::Aggregate { input: Some(input), .. } => input.as_ref().clone(),
-        other => other.clone(),
-    };
-    let inputs: Vec<Expr> = parts.iter().filter(|part| part.reads_beside()).map(input).collect();
+    let inputs: Vec<Expr> = parts.iter().filter(|part| part.reads_beside()).map(input_of).collect();
     if inputs.is_empty() {
         return Ok(None);
     }
@@ -82,7 +114,8 @@ fn with_beside(operation: &str, table: &Table, expressions: &[Expr]) -> Result<O
 fn put_back(expression: &Expr, parts: &[Expr]) -> Expr {
     match expression {
         Expr::Column(name) => {
-            let part = name.strip_prefix(PART).and_then(|at| parts.get(at.parse::<usize>().ok()?));
+            let at = name.strip_prefix('\0').and_then(|rest| rest.split_once('\0'));
+            let part = at.and_then(|(at, _)| parts.get(at.parse::<usize>().ok()?));
             part.unwrap_or(expression).clone()
         }
         other => other.map_children(&mut |child| put_back(child, parts)),
@@ -98,7 +131,7 @@ fn taken_apart(expression: &Expr, parts: &mut Vec<Expr>) -> Expr {
                 parts.push(expression.clone());
                 parts.len() - 1
             });
-            Expr::column(format!("{PART}{at}"))
+            Expr::column(expression.hidden_name(at))
         }
         Expr::Alias(input, _) => each(input),
         other => other.map_children(&mut each),

@@ -34,7 +34,11 @@ impl On {
                 let (a, b) = (left.schema().field(l).data_type(), right.schema().field(r).data_type());
                 Error::types(
                     operation,
-                    format!("the keys {left_name:?} ({a}) and {right_name:?} ({b}) do not compare; cast one of them"),
+                    format!(
+                        "the keys {} ({a}) and {} ({b}) do not compare; cast one of them",
+                        shown(left_name),
+                        shown(right_name)
+                    ),
                 )
             })?;
             Ok((l, r, meet))
@@ -60,6 +64,11 @@ impl On {
             .map(|(column, (_, _, meet))| cells_as(view.read(column, rows)?, meet))
             .collect()
     }
+}
+
+/// A key as the user knows it: a column, or the expression that one stands for.
+fn shown(name: &str) -> String {
+    if name.starts_with('\0') { formula::Expr::column(name).to_python() } else { format!("{name:?}") }
 }
 
 /// Cells in the type keys meet in.

@@ -1,0 +1,414 @@
+//! `where_in`, `where_not_in`: the rows whose key is, or is not, among the keys of a set table.
+//!
+//!   rows  0 A    1 B    2 A    set  0 A          out  0 A    2 A
+//!   set   + 1 B                                  out  + 1 B
+//!   set   + 2 A                                  out  –       another row of a key that is there changes nothing
+//!   set   - 0 - 2                                out  - 0 - 2
+//!
+//! Columns are shared, rows are own. Null is in no set unless `nulls_equal`, so `where_not_in` keeps rows with a null
+//! key. Both inputs settle first: one update for both. Cost of an update: one probe a changed row of either side, and
+//! the rows of the keys that came to the set or left it.
+
+use std::sync::Arc;
+
+use column::keys::{KeyTable, NO_SLOT};
+use graph::{Moment, Step};
+use rowset::{Before, RowSet, Shifts};
+
+use super::on::{On, Side};
+use crate::error::Error;
+use crate::faults::Faults;
+use crate::key_rows::KeyRows;
+use crate::keys::{Touched, joinable};
+use crate::live_rows::LiveRows;
+use crate::operation::{Input, Live, Operation, Parts, Request, Start};
+use crate::table::{Attributes, Table};
+use crate::update::TableUpdate;
+use crate::view::{Change, View};
+
+/// Rows looked up at once while starting.
+const PROBE_ROWS: u64 = 1 << 16;
+
+/// Which rows stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub enum Member {
+    /// Those whose key is in the set.
+    In,
+    /// Those whose key is not.
+    NotIn,
+}
+
+/// Rows by whether their key is in a set.
+pub struct WhereIn {
+    request: Request,
+    on: Arc<On>,
+    member: Member,
+    nulls_equal: bool,
+}
+
+impl WhereIn {
+    /// `on`: names of the key columns, of the rows and of the set.
+    pub fn new(
+        operation: &str,
+        rows: &Table,
+        set: &Table,
+        on: &[(String, String)],
+        member: Member,
+        nulls_equal: bool,
+    ) -> Result<WhereIn, Error> {
+        if on.is_empty() {
+            return Err(Error::schema(operation, "at least one key column is needed (cols=)"));
+        }
+        let keys = On::new(operation, rows, set, on)?;
+        let named = |(l, r): &(String, String)| if l == r { l.clone() } else { format!("{l} = {r}") };
+        let text = on.iter().map(named).collect::<Vec<_>>().join(", ");
+        let request = Request::new(operation, serde_json::json!([on, member, nulls_equal])).with_text(text);
+        Ok(WhereIn { request, on: Arc::new(keys), member, nulls_equal })
+    }
+
+    /// Where the rows that it is given were passed over before it.
+    pub(crate) fn noting(mut self, faults: Option<Faults>) -> WhereIn {
+        self.request.faults = faults;
+        self
+    }
+
+    /// The same under the text that the user wrote.
+    pub(crate) fn written(mut self, text: String) -> WhereIn {
+        self.request = self.request.with_text(text);
+        self
+    }
+}
+
+impl Operation for WhereIn {
+    fn request(&self) -> &Request {
+        &self.request
+    }
+
+    fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
+        let [rows, set] = inputs else { unreachable!("rows and their set") };
+        let mut live = WhereInLive {
+            on: self.on.clone(),
+            member: self.member,
+            nulls_equal: self.nulls_equal,
+            keys: KeyTable::new(&self.on.types()),
+            counts: Vec::new(),
+            // Rows of a key are asked for when the key comes to the set or leaves it.
+            sources: set.table.is_live().then(|| KeyRows::new(true)),
+            touched: Touched::default(),
+            rows: Arc::new(LiveRows::new(RowSet::new(), at)),
+        };
+        for part in parts(set.view.rows()) {
+            live.count(&set.view, &part, 1, &mut Vec::new())?;
+        }
+        let kept = live.start(&rows.view)?;
+        live.free();
+        live.rows = Arc::new(LiveRows::new(kept, at));
+        let kept = rows.table.attributes();
+        let still = !set.table.is_live();
+        let attributes = Attributes {
+            flat: false,
+            append_only: kept.append_only && still,
+            add_only: kept.add_only && still,
+            ..kept.clone()
+        };
+        let parts = Parts {
+            rows: live.rows.clone(),
+            columns: rows.table.parts().columns.clone(),
+            schema: rows.table.schema().clone(),
+            attributes,
+        };
+        let owned: Vec<Arc<dyn crate::operation::Settle>> = vec![live.rows.clone()];
+        Ok(Start { parts, live: Box::new(live), owned })
+    }
+}
+
+fn parts(rows: &RowSet) -> Vec<RowSet> {
+    (0..rows.len()).step_by(PROBE_ROWS as usize).map(|from| rows.slice(from, PROBE_ROWS)).collect()
+}
+
+struct WhereInLive {
+    on: Arc<On>,
+    member: Member,
+    nulls_equal: bool,
+    keys: KeyTable,
+    /// How many rows of the set have the key of each slot.
+    counts: Vec<u64>,
+    /// The rows of each slot, in the result or not; none if the set never changes.
+    sources: Option<KeyRows>,
+    touched: Touched,
+    rows: Arc<LiveRows>,
+}
+
+impl Live for WhereInLive {
+    fn entries(&self) -> u64 {
+        self.keys.len() as u64
+    }
+
+    fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
+        let (source, set) = (&inputs[0], &inputs[1]);
+        let update = source.update();
+        let rekeyed = update.columns.contains_any(&self.on.columns(Side::Left)) && !update.modified.is_empty();
+        let flipped = self.take_set(set)?;
+        self.move_sources(source, rekeyed)?;
+        let kept = self.rows.latest();
+        let gone = &kept & &update.removed.0;
+        let before = Before(&kept - &gone);
+        let survivors = if update.shifts.is_empty() { before.0.clone() } else { update.shifts.forward(&before) };
+        let arriving = self.enter(source.now(), &update.added)?;
+        let (mut tested, mut passing) = self.of_flipped(&flipped, &update.added);
+        if rekeyed {
+            // They are not among those of keys that flipped: they left the key they had, and come to the one they have.
+            passing |= &self.enter(source.now(), &update.modified)?;
+            tested |= &update.modified;
+        }
+        self.free();
+        let left = &(&tested & &survivors) - &passing;
+        let added = &arriving | &(&passing - &survivors);
+        let modified = &(&update.modified & &survivors) - &left;
+        let (left, shifts) = if update.shifts.is_empty() {
+            (left, Shifts::none())
+        } else {
+            let left = update.shifts.back(&left);
+            let shifts = update.shifts.restrict(&(&before - &left));
+            (left.0, shifts)
+        };
+        let removed = Before(&gone | &left);
+        // Rows that nobody holds are edited where they lie.
+        drop((kept, before));
+        self.rows.apply(step, &removed, &shifts, &added).map_err(|law| Error::internal("where_in", law))?;
+        Ok(TableUpdate { columns: update.columns.unless_empty(&modified), added, removed, modified, shifts })
+    }
+}
+
+impl WhereInLive {
+    fn passes(&self, slot: u32) -> bool {
+        let known = slot != NO_SLOT && self.counts.get(slot as usize).is_some_and(|count| *count > 0);
+        known == (self.member == Member::In)
+    }
+
+    fn grow(&mut self) {
+        let slots = self.keys.capacity_slots();
+        if slots > self.counts.len() {
+            self.counts.resize(slots, 0);
+        }
+        if let Some(sources) = &mut self.sources {
+            sources.grow(slots);
+        }
+    }
+
+    /// The rows of one side that may match, and their slots.
+    fn find(&self, side: Side, view: &View, rows: &RowSet) -> Result<(RowSet, Vec<u32>), Error> {
+        if rows.is_empty() {
+            return Ok((RowSet::new(), Vec::new()));
+        }
+        let (keys, rows) = joinable(self.on.read(side, view, rows)?, rows, self.nulls_equal)?;
+        let mut slots = Vec::new();
+        self.keys.find(&keys, &mut slots);
+        Ok((rows, slots))
+    }
+
+    /// The same, where a key that was not there gets a slot.
+    fn insert(&mut self, side: Side, view: &View, rows: &RowSet) -> Result<(RowSet, Vec<u32>), Error> {
+        if rows.is_empty() {
+            return Ok((RowSet::new(), Vec::new()));
+        }
+        let (keys, rows) = joinable(self.on.read(side, view, rows)?, rows, self.nulls_equal)?;
+        let mut slots = Vec::new();
+        self.keys.insert(&keys, &mut slots, &mut Vec::new())?;
+        self.grow();
+        self.touched.add(&slots, self.counts.len());
+        Ok((rows, slots))
+    }
+
+    /// Rows come to the set (`by` is 1) or leave it (-1). `was` takes whether a slot was in the set at its first touch.
+    fn count(&mut self, view: &View, rows: &RowSet, by: i64, was: &mut Vec<(u32, bool)>) -> Result<(), Error> {
+        let (_, slots) =
+            if by > 0 { self.insert(Side::Right, view, rows)? } else { self.find(Side::Right, view, rows)? };
+        for slot in &slots {
+            let count = &mut self.counts[*slot as usize];
+            was.push((*slot, *count > 0));
+            *count = count.wrapping_add_signed(by);
+        }
+        self.touched.add(&slots, self.counts.len());
+        Ok(())
+    }
+
+    /// Takes the set's change over; says which keys are in it now and were not, or the other way round.
+    fn take_set(&mut self, set: &Change) -> Result<Vec<u32>, Error> {
+        let update = set.update();
+        let rekeyed = update.columns.contains_any(&self.on.columns(Side::Right));
+        let back = if rekeyed { update.shifts.back(&update.modified) } else { Before::default() };
+        let gone = &update.removed | &back;
+        let come = if rekeyed { &update.added | &update.modified } else { update.added.clone() };
+        let mut was: Vec<(u32, bool)> = Vec::new();
+        self.count(set.before(), &gone.0, -1, &mut was)?;
+        self.count(set.now(), &come, 1, &mut was)?;
+        // Stable: of several touches the first one says what was.
+        was.sort_by_key(|(slot, _)| *slot);
+        was.dedup_by_key(|(slot, _)| *slot);
+        was.retain(|(slot, was)| (self.counts[*slot as usize] > 0) != *was);
+        Ok(was.into_iter().map(|(slot, _)| slot).collect())
+    }
+
+    /// Takes the rows' change over, but for those that come, or come to another key.
+    fn move_sources(&mut self, source: &Change, rekeyed: bool) -> Result<(), Error> {
+        if self.sources.is_none() {
+            return Ok(());
+        }
+        let update = source.update();
+        let mut gone = update.removed.clone();
+        if rekeyed {
+            gone = &gone | &update.shifts.back(&update.modified);
+        }
+        let moving = source.moving(&gone);
+        let gone = self.find(Side::Left, source.before(), &gone.0)?;
+        let mut moved = self.find(Side::Left, source.before(), &moving.0)?.1;
+        moved.sort_unstable();
+        moved.dedup();
+        self.touched.add(&gone.1, self.counts.len());
+        if let Some(rows) = &mut self.sources {
+            rows.leave(&gone.1, &gone.0);
+            rows.shift(&moved, &update.shifts);
+        }
+        Ok(())
+    }
+
+    /// Of these rows those that pass, of all there are. A set that never changes needs no more than a look.
+    fn start(&mut self, view: &View) -> Result<RowSet, Error> {
+        let parts = parts(view.rows());
+        let passing: Vec<RowSet> = match self.sources {
+            Some(_) => parts.iter().map(|part| self.enter(view, part)).collect::<Result<_, Error>>()?,
+            None => crate::par::try_map(parts.len() > 2, &parts, |_, part| self.look_up(view, part))?,
+        };
+        Ok(RowSet::union_all(passing.iter()))
+    }
+
+    /// Of these rows those that pass; they are known from here on.
+    fn enter(&mut self, view: &View, rows: &RowSet) -> Result<RowSet, Error> {
+        if rows.is_empty() {
+            return Ok(RowSet::new());
+        }
+        if self.sources.is_none() {
+            return self.look_up(view, rows);
+        }
+        let (entered, slots) = self.insert(Side::Left, view, rows)?;
+        if let Some(sources) = &mut self.sources {
+            sources.enter(&slots, &entered);
+        }
+        Ok(self.passing(rows, &entered, &slots))
+    }
+
+    fn look_up(&self, view: &View, rows: &RowSet) -> Result<RowSet, Error> {
+        let (entered, slots) = self.find(Side::Left, view, rows)?;
+        Ok(self.passing(rows, &entered, &slots))
+    }
+
+    /// Those of `rows` that pass; `entered` have slots, the others have a null that is in no set.
+    fn passing(&self, rows: &RowSet, entered: &RowSet, slots: &[u32]) -> RowSet {
+        let keys: Vec<u64> =
+            entered.iter().zip(slots).filter(|(_, slot)| self.passes(**slot)).map(|(row, _)| row).collect();
+        let passing = RowSet::from_sorted_keys(&keys);
+        if self.member == Member::NotIn && entered.len() < rows.len() { &passing | &(rows - entered) } else { passing }
+    }
+
+    /// The rows of keys that came to the set or left it, without new ones; and those of them that pass now.
+    fn of_flipped(&self, flipped: &[u32], fresh: &RowSet) -> (RowSet, RowSet) {
+        let Some(sources) = &self.sources else { return Default::default() };
+        let (mut all, mut passing) = (Vec::new(), Vec::new());
+        for slot in flipped {
+            let passes = self.passes(*slot);
+            sources.for_each(*slot, |row| {
+                all.push(row);
+                if passes {
+                    passing.push(row);
+                }
+            });
+        }
+        (&RowSet::from_keys(all) - fresh, &RowSet::from_keys(passing) - fresh)
+    }
+
+    /// Keys that neither side has any more are forgotten.
+    fn free(&mut self) {
+        let Some(sources) = &self.sources else { return };
+        for slot in self.touched.take() {
+            if self.counts[slot as usize] == 0 && sources.is_empty(slot) {
+                self.keys.free(slot);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Compare;
+    use model::ops::where_in;
+
+    use super::*;
+    use crate::attach::attach;
+    use crate::testing::check::check_steps_of_two;
+    use crate::testing::{check_law_of_two, table_of};
+
+    fn same(keys: &[&str]) -> Vec<(String, String)> {
+        keys.iter().map(|key| ((*key).to_owned(), (*key).to_owned())).collect()
+    }
+
+    fn kept(rows: &Table, set: &Table, keys: &[&str], member: Member, nulls_equal: bool) -> Result<Table, Error> {
+        attach(&WhereIn::new("where_in", rows, set, &same(keys), member, nulls_equal)?, &[rows.clone(), set.clone()])
+    }
+
+    #[test]
+    fn keys_come_to_the_set_and_leave_it() {
+        check_steps_of_two(
+            |rows, set| kept(rows, set, &["k"], Member::In, false),
+            ("k:str l:int: 0 A 1 | 1 B 2 | 2 A 3 | 3 null 4", "k:str r:int: 0 A 1"),
+            &[
+                (("", "+ 1 B 2"), "+ 1 B 2"),
+                (("", "+ 2 A 3"), ""),
+                (("", "- 0"), ""),
+                (("", "~ 2 C ."), "- 0 | - 2"),
+                (("~ 0 B .", ""), "+ 0 B 1"),
+                (("~ 0 . 7", "- 1"), "- 0 | - 1"),
+                (("", "+ 5 null 1"), ""),
+                (("+ 9 A 9", "+ 6 A 1"), "+ 2 A 3 | + 9 A 9"),
+                (("> [9..9]+4", ""), "> [9..9]+4"),
+                (("- 13", "- 6"), "- 2 | - 13"),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_null_key_is_in_no_set() {
+        check_steps_of_two(
+            |rows, set| kept(rows, set, &["k"], Member::NotIn, false),
+            ("k:str l:int: 0 A 1 | 1 null 2", "k:str r:int: 0 null 1"),
+            &[(("", "+ 1 A 1"), "- 0"), (("~ 1 A .", ""), "- 1"), (("~ 1 null .", ""), "+ 1 null 2")],
+        );
+        check_steps_of_two(
+            |rows, set| kept(rows, set, &["k"], Member::In, true),
+            ("k:str l:int: 0 A 1 | 1 null 2", "k:str r:int: 0 A 1"),
+            &[(("", "+ 1 null 1"), "+ 1 null 2")],
+        );
+    }
+
+    #[test]
+    fn law() {
+        let (rows, set) = (table_of("k:str v:int"), table_of("k:str w:int").rows(6));
+        for (member, not) in [(Member::In, false), (Member::NotIn, true)] {
+            let build = |rows: &Table, set: &Table| kept(rows, set, &["k"], member, false);
+            check_law_of_two((&rows, &set), 300, Compare::ByPosition, build, |rows, set| {
+                Ok(where_in(rows, set, &same(&["k"]), not, false))
+            });
+        }
+    }
+
+    #[test]
+    fn law_of_several_keys_and_nulls() {
+        let (rows, set) = (table_of("g:int x:float v:int"), table_of("g:int x:float w:str"));
+        for (member, not) in [(Member::In, false), (Member::NotIn, true)] {
+            let build = |rows: &Table, set: &Table| kept(rows, set, &["g", "x"], member, true);
+            check_law_of_two((&rows, &set), 200, Compare::ByPosition, build, |rows, set| {
+                Ok(where_in(rows, set, &same(&["g", "x"]), not, true))
+            });
+        }
+    }
+}
