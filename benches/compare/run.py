@@ -18,6 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ENGINES = {
     "incremental": ["tickframe", "tickframe_sources", "polars", "duckdb", "deephaven"],
     "static_ops": ["tickframe", "polars", "duckdb"],
+    "functions": ["tickframe", "polars", "duckdb"],
 }
 OURS = ("tickframe", "tickframe-sources")
 
@@ -35,8 +36,8 @@ def main():
     rows = a.rows or (1_000_000 if a.family == "incremental" else 10_000_000)
     engines = a.engines.split(",") if a.engines else ENGINES[a.family]
     open(a.out, "w").close()
-    if a.family == "static_ops":
-        subprocess.check_call([sys.executable, os.path.join(HERE, "static_ops", "data.py"), str(rows)])
+    if a.family != "incremental":
+        subprocess.check_call([sys.executable, os.path.join(HERE, a.family, "data.py"), str(rows)])
     for _ in range(a.rounds):
         for engine in engines:
             python = os.environ.get("BENCH_DEEPHAVEN", "") if engine == "deephaven" else sys.executable
@@ -63,7 +64,7 @@ def c_floors(rows):
 
 def report(path, family, floors):
     key = "p50_ms" if family == "incremental" else "median"
-    best, wrong = {}, []
+    best, wrong, answers = {}, [], {}
     for line in open(path):
         r = json.loads(line)
         if key not in r:
@@ -76,6 +77,10 @@ def report(path, family, floors):
             cell[r["engine"]] = (ms, r.get("p99_ms"))
         if r.get("answer_ok") not in (True, None):
             wrong.append((r["engine"], r["workload"], r["answer_ok"]))
+        if "check" in r:
+            known = answers.setdefault(r["workload"], (r["engine"], r["rows"], r["check"]))
+            if r["rows"] != known[1] or not math.isclose(r["check"], known[2], rel_tol=1e-9, abs_tol=0.01):
+                wrong.append((r["engine"], r["workload"], f"{r['rows']} rows, {r['check']}; {known[0]}: {known[1:]}"))
     names = sorted({e for cell in best.values() for e in cell}, key=lambda e: (e not in OURS, e))
     print("| workload | " + " | ".join(names) + " | best peer / ours | ours / floor |")
     print("|---" * (len(names) + 3) + "|")

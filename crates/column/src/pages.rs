@@ -2,10 +2,14 @@
 //!
 //! New memory costs a fault for each page when it is first written: for a column of ten million
 //! doubles twenty thousand faults of 4 KB, which take longer than to compute it, or forty of 2 MB.
-//! Memory below that size comes from the system's allocator.
+//! Memory below that size comes from the system's allocator. What is given back is kept for a while
+//! ([`kept`]).
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
+
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod kept;
 
 /// The system's allocator, and large pages for what is at least one of them.
 pub struct LargePages;
@@ -14,6 +18,8 @@ pub struct LargePages;
 mod large {
     use std::alloc::Layout;
     use std::ffi::{c_int, c_void};
+
+    use super::kept::{self, Mapping};
 
     pub(super) const PAGE: usize = 2 << 20;
     /// What mappings are rounded to: a multiple of every size that small pages have.
@@ -24,6 +30,7 @@ mod large {
     const READ_AND_WRITE: c_int = 1 | 2;
     const PRIVATE_AND_ANONYMOUS: c_int = 2 | 0x20;
     const MAY_MOVE: c_int = 1;
+    const MADV_FREE: c_int = 8;
     const MADV_HUGEPAGE: c_int = 14;
 
     unsafe extern "C" {
@@ -47,8 +54,36 @@ mod large {
         if start.addr() == usize::MAX { std::ptr::null_mut() } else { start.cast() }
     }
 
-    /// Zeroed memory that begins with a large page.
+    /// Memory that begins with a large page, or with what was one before it moved.
     pub(super) fn alloc(bytes: usize) -> *mut u8 {
+        kept_for(bytes).unwrap_or_else(|| map(bytes))
+    }
+
+    /// The same, zeroed.
+    pub(super) fn alloc_zeroed(bytes: usize) -> *mut u8 {
+        match kept_for(bytes) {
+            Some(start) => {
+                // SAFETY: a mapping of at least so many bytes that is nobody's.
+                unsafe { start.write_bytes(0, bytes) };
+                start
+            }
+            None => map(bytes),
+        }
+    }
+
+    /// Memory that was given back, cut to size.
+    fn kept_for(bytes: usize) -> Option<*mut u8> {
+        let wanted = mapped(bytes)?;
+        let Mapping { start, bytes: found } = kept::take(wanted)?;
+        if found > wanted {
+            // SAFETY: the end of a mapping that is nobody's; both lengths are whole small pages.
+            unsafe { munmap(start.add(wanted).cast(), found - wanted) };
+        }
+        Some(start)
+    }
+
+    /// A new mapping: zeroed memory that begins with a large page.
+    fn map(bytes: usize) -> *mut u8 {
         let Some(wanted) = mapped(bytes) else { return std::ptr::null_mut() };
         let Some(room) = wanted.checked_add(PAGE) else { return std::ptr::null_mut() };
         // SAFETY: a new mapping at an address of the system's choice.
@@ -76,9 +111,14 @@ mod large {
     /// # Safety
     /// `start` came from here for so many bytes.
     pub(super) unsafe fn dealloc(start: *mut u8, bytes: usize) {
-        if let Some(bytes) = mapped(bytes) {
-            // SAFETY: the whole mapping of an allocation that its owner has given up.
-            unsafe { munmap(start.cast(), bytes) };
+        let Some(bytes) = mapped(bytes) else { return };
+        // SAFETY: the whole mapping of an allocation that its owner has given up. The system may take its pages, if it
+        // must; it is told so before another can have the mapping.
+        unsafe {
+            madvise(start.cast(), bytes, MADV_FREE);
+            if !kept::put(Mapping { start, bytes }) {
+                munmap(start.cast(), bytes);
+            }
         }
     }
 
@@ -108,7 +148,7 @@ unsafe impl GlobalAlloc for LargePages {
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         if large::is_large(layout) {
-            return large::alloc(layout.size());
+            return large::alloc_zeroed(layout.size());
         }
         // SAFETY: the caller's promise.
         unsafe { System.alloc_zeroed(layout) }
@@ -177,12 +217,13 @@ mod tests {
     }
 
     #[test]
-    fn large_memory_is_zero_and_begins_with_a_large_page() {
-        for (bytes, align) in [(2 << 20, 1), ((2 << 20) + 1, 64), ((5 << 20) + 4097, 4096)] {
+    fn large_memory_is_zero_also_where_it_was_used_before() {
+        for (bytes, align) in [(2 << 20, 1), ((2 << 20) + 1, 64), ((5 << 20) + 4097, 4096), (2 << 20, 1), (5 << 20, 8)]
+        {
             // SAFETY: used within its size, and given back with its layout.
             unsafe {
                 let start = LargePages.alloc_zeroed(layout(bytes, align));
-                assert_eq!(start.addr() % (2 << 20), 0);
+                assert_eq!(start.addr() % 4096, 0);
                 let cells = std::slice::from_raw_parts_mut(start, bytes);
                 assert!(cells.iter().all(|cell| *cell == 0));
                 cells.fill(7);

@@ -68,7 +68,11 @@ impl Bound {
     /// Whether it is one pass over its columns, without chunks in between: rows enough for large pages
     /// may then be evaluated at once.
     pub fn is_one_pass(&self) -> bool {
-        matches!(self.plan.steps.as_slice(), [Step::Fused { .. }])
+        match self.plan.steps.as_slice() {
+            [Step::Fused { .. }] => true,
+            [Step::Whole { node, .. }] => matches!(self.nodes[*node].op, Op::Whole(_)),
+            _ => false,
+        }
     }
 
     /// Whether a function in it leaves open if it keeps state: the operation's own setting decides.

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::expr::Expr;
 use crate::function::{Function, Text};
 use crate::functions::text::{self, Ends, Pattern};
-use crate::functions::{pad, parse, search, time};
+use crate::functions::{contains, pad, parse, search, time};
 use crate::literal::Literal;
 use crate::node::Whole;
 use crate::types::is_text;
@@ -27,7 +27,7 @@ impl Binder<'_> {
             Text::LenChars => self.text_node(&name, text::len_chars(), vec![subject], DataType::Int64),
             Text::LenBytes => self.text_node(&name, text::len_bytes(), vec![subject], DataType::Int64),
             Text::Contains { literal } => self.contains(&name, subject, &rest[0], literal),
-            Text::StartsWith => self.with_strings(&name, text::starts_with(), subject, &rest, DataType::Boolean),
+            Text::StartsWith => self.with_strings(&name, contains::starts_with(), subject, &rest, DataType::Boolean),
             Text::EndsWith => self.with_strings(&name, text::ends_with(), subject, &rest, DataType::Boolean),
             Text::ToLowercase => self.text_node(&name, text::lowercase(), vec![subject], DataType::Utf8View),
             Text::ToUppercase => self.text_node(&name, text::uppercase(), vec![subject], DataType::Utf8View),
@@ -154,7 +154,7 @@ impl Binder<'_> {
         if literal {
             return self.with_strings(
                 "contains literal",
-                text::contains_literal(),
+                contains::literal(),
                 subject,
                 std::slice::from_ref(pattern),
                 DataType::Boolean,
@@ -165,13 +165,13 @@ impl Binder<'_> {
         if regex::escape(&pattern_text) == pattern_text {
             return self.with_strings(
                 "contains literal",
-                text::contains_literal(),
+                contains::literal(),
                 subject,
                 std::slice::from_ref(pattern),
                 DataType::Boolean,
             );
         }
-        self.text_node(&format!("{name} {pattern_text:?}"), text::matches(regex), vec![subject], DataType::Boolean)
+        self.text_node(&format!("{name} {pattern_text:?}"), contains::matches(regex), vec![subject], DataType::Boolean)
     }
 
     /// A length, and perhaps the character that fills.

@@ -3,6 +3,7 @@
 pub(crate) mod bytes;
 pub(crate) mod cast;
 pub(crate) mod civil;
+pub(crate) mod contains;
 pub(crate) mod decimal;
 pub(crate) mod list;
 pub(crate) mod member;

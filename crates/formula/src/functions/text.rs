@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, StringArray, StringViewArray, types::Int64Type};
-use arrow_buffer::{BooleanBuffer, Buffer, NullBufferBuilder, OffsetBuffer};
+use arrow_array::{Array, ArrayRef, Int64Array, StringArray, StringViewArray, types::Int64Type};
+use arrow_buffer::{Buffer, NullBufferBuilder, OffsetBuffer};
 use regex::Regex;
 
 use super::order::{array, failure};
 use crate::node::{Argument, Failure, Whole};
+
+/// The longest string that lies in its view.
+pub(crate) const INLINE: u32 = 12;
 
 /// One string after another.
 pub(crate) fn concat() -> Whole {
@@ -33,32 +36,36 @@ pub(crate) fn len_bytes() -> Whole {
 
 /// The number of characters of each string: its bytes without those that continue a character.
 pub(crate) fn len_chars() -> Whole {
-    /// The longest string that lies in its view.
-    const INLINE: u32 = 12;
     /// The lowest bit of each byte, and the highest.
     const LOW: u128 = u128::MAX / 255;
     const HIGH: u128 = LOW << 7;
     Arc::new(|args, _| {
         let strings = args[0].array().as_string_view();
-        let count = |(row, view): (usize, &u128)| {
+        let buffers = strings.data_buffers();
+        let count = |view: &u128| {
             let length = *view as u32;
-            if length <= INLINE {
+            let continued = if length <= INLINE {
                 // Bytes 10xxxxxx continue a character; what lies behind the string is zero.
                 let bytes = view >> 32;
-                if bytes & HIGH == 0 {
-                    return i64::from(length);
-                }
-                let continued = (bytes >> 7) & !(bytes >> 6) & LOW;
-                i64::from(length) - i64::from(continued.count_ones())
-            } else if strings.is_valid(row) {
-                strings.value(row).chars().count() as i64
+                if bytes & HIGH == 0 { 0 } else { ((bytes >> 7) & !(bytes >> 6) & LOW).count_ones() }
             } else {
-                0
-            }
+                continuing(&buffers[(view >> 64) as u32 as usize][(view >> 96) as u32 as usize..][..length as usize])
+            };
+            i64::from(length) - i64::from(continued)
         };
-        let lengths: Vec<i64> = strings.views().iter().enumerate().map(count).collect();
+        let lengths: Vec<i64> = strings.views().iter().map(count).collect();
         Ok(Arc::new(Int64Array::new(lengths.into(), strings.nulls().cloned())))
     })
+}
+
+/// How many bytes continue a character, eight at a time.
+#[inline]
+fn continuing(bytes: &[u8]) -> u32 {
+    const LOW: u64 = u64::MAX / 255;
+    let of = |word: u64| ((word >> 7) & !(word >> 6) & LOW).count_ones();
+    let (words, rest) = bytes.as_chunks::<8>();
+    let last = rest.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+    words.iter().map(|word| of(u64::from_le_bytes(*word))).sum::<u32>() + of(last)
 }
 
 pub(crate) fn lowercase() -> Whole {
@@ -97,27 +104,8 @@ fn recased(all: fn(&mut str), each: fn(&str) -> String) -> Whole {
     })
 }
 
-pub(crate) fn contains_literal() -> Whole {
-    Arc::new(|args, _| array(arrow_string::like::contains(&*args[0].datum(), &*args[1].datum())))
-}
-
-pub(crate) fn starts_with() -> Whole {
-    Arc::new(|args, _| array(arrow_string::like::starts_with(&*args[0].datum(), &*args[1].datum())))
-}
-
 pub(crate) fn ends_with() -> Whole {
     Arc::new(|args, _| array(arrow_string::like::ends_with(&*args[0].datum(), &*args[1].datum())))
-}
-
-/// Whether the pattern is found, in time linear in the text.
-pub(crate) fn matches(pattern: Regex) -> Whole {
-    Arc::new(move |args, _| {
-        let strings = args[0].array().as_string_view();
-        let found = BooleanBuffer::collect_bool(strings.len(), |row| {
-            strings.is_valid(row) && pattern.is_match(strings.value(row))
-        });
-        Ok(Arc::new(BooleanArray::new(found, strings.nulls().cloned())))
-    })
 }
 
 /// What a replacement looks for.

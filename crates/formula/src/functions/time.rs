@@ -36,71 +36,65 @@ pub(crate) enum Clock {
 }
 
 impl Clock {
-    /// Calls `each` with local days and nanoseconds of the day.
-    fn walk(&self, array: &ArrayRef, mut each: impl FnMut(i64, i64)) {
+    /// What `f` makes of the local days and the nanoseconds of the day, row by row.
+    #[inline(always)]
+    fn map<T>(&self, array: &ArrayRef, f: impl Fn(i64, i64) -> T) -> Vec<T> {
         match self {
             Clock::Date => {
-                array.as_primitive::<Date32Type>().values().iter().for_each(|days| each(i64::from(*days), 0))
+                array.as_primitive::<Date32Type>().values().iter().map(|days| f(i64::from(*days), 0)).collect()
             }
             Clock::TimeOfDay => {
-                array.as_primitive::<Time64NanosecondType>().values().iter().for_each(|ns| each(0, *ns))
+                array.as_primitive::<Time64NanosecondType>().values().iter().map(|ns| f(0, *ns)).collect()
             }
             // On the clock of Greenwich no offset is looked up.
             Clock::Instant(zone) if *zone == TimeZone::UTC => {
-                let each_of = |ns: &i64| each(ns.div_euclid(DAY), ns.rem_euclid(DAY));
-                array.as_primitive::<TimestampNanosecondType>().values().iter().for_each(each_of);
+                let of = |ns: &i64| f(ns.div_euclid(DAY), ns.rem_euclid(DAY));
+                array.as_primitive::<TimestampNanosecondType>().values().iter().map(of).collect()
             }
             Clock::Instant(zone) => {
                 let mut offsets = Offsets::new(zone);
-                array.as_primitive::<TimestampNanosecondType>().values().iter().for_each(|ns| {
+                let of = |ns: &i64| {
                     let (days, rest) = offsets.local(*ns);
-                    each(days, rest);
-                });
+                    f(days, rest)
+                };
+                array.as_primitive::<TimestampNanosecondType>().values().iter().map(of).collect()
             }
         }
     }
-
-    fn map(&self, array: &ArrayRef, f: impl Fn(i64, i64) -> i64) -> Vec<i64> {
-        let mut values = Vec::with_capacity(array.len());
-        self.walk(array, |days, ns| values.push(f(days, ns)));
-        values
-    }
 }
 
-/// A part of a date or a time, as Int64.
+/// A part of a date or a time, as Int64. Each is a loop of its own, with its function inside.
 pub(crate) fn part(part: Time, clock: Clock) -> Whole {
-    let f: fn(i64, i64) -> i64 = match part {
-        Time::Year => return part_by(clock, |days, _| day_of(days).year),
-        Time::Month => return part_by(clock, |days, _| day_of(days).month),
-        Time::Day => return part_by(clock, |days, _| day_of(days).day),
-        Time::Hour => return part_by(clock, |_, ns| ns / 3_600_000_000_000),
-        Time::Minute => return part_by(clock, |_, ns| ns / 60_000_000_000 % 60),
-        Time::Quarter => |days, _| (day_of(days).month + 2) / 3,
-        Time::Week => |days, _| civil::iso_week(days),
-        Time::Weekday => |days, _| civil::weekday(days),
-        Time::OrdinalDay => |days, _| civil::ordinal_day(days),
-        Time::Second => |_, ns| ns / 1_000_000_000 % 60,
-        Time::Millisecond => |_, ns| ns / 1_000_000 % 1_000,
-        Time::Microsecond => |_, ns| ns / 1_000 % 1_000_000,
-        _ => |_, ns| ns % 1_000_000_000,
-    };
-    part_by(clock, f)
-}
-
-fn part_by(clock: Clock, f: impl Fn(i64, i64) -> i64 + Copy + Send + Sync + 'static) -> Whole {
-    Arc::new(move |args, _| {
-        let array = args[0].array();
-        Ok(Arc::new(Int64Array::new(clock.map(array, f).into(), array.nulls().cloned())))
-    })
+    macro_rules! by {
+        ($f:expr) => {
+            Arc::new(move |args, _| {
+                let array = args[0].array();
+                Ok(Arc::new(Int64Array::new(clock.map(array, $f).into(), array.nulls().cloned())))
+            })
+        };
+    }
+    match part {
+        Time::Year => by!(|days, _| day_of(days).year),
+        Time::Quarter => by!(|days, _| (day_of(days).month + 2) / 3),
+        Time::Month => by!(|days, _| day_of(days).month),
+        Time::Week => by!(|days, _| civil::iso_week(days)),
+        Time::Weekday => by!(|days, _| civil::weekday(days)),
+        Time::OrdinalDay => by!(|days, _| civil::ordinal_day(days)),
+        Time::Day => by!(|days, _| day_of(days).day),
+        Time::Hour => by!(|_, ns| ns / 3_600_000_000_000),
+        Time::Minute => by!(|_, ns| ns / 60_000_000_000 % 60),
+        Time::Second => by!(|_, ns| ns / 1_000_000_000 % 60),
+        Time::Millisecond => by!(|_, ns| ns / 1_000_000 % 1_000),
+        Time::Microsecond => by!(|_, ns| ns / 1_000 % 1_000_000),
+        _ => by!(|_, ns| ns % 1_000_000_000),
+    }
 }
 
 /// The local date.
 pub(crate) fn date(clock: Clock) -> Whole {
     Arc::new(move |args, _| {
         let array = args[0].array();
-        let mut days = Vec::with_capacity(array.len());
-        clock.walk(array, |day, _| days.push(day as i32));
-        Ok(Arc::new(Date32Array::new(days.into(), array.nulls().cloned())))
+        Ok(Arc::new(Date32Array::new(clock.map(array, |days, _| days as i32).into(), array.nulls().cloned())))
     })
 }
 

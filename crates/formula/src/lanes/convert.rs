@@ -45,9 +45,10 @@ macro_rules! from_float {
             fn convert(self) -> $to { self as $to }
             #[inline]
             fn fits(self) -> bool {
-                // 2^bits is exact in every float that reaches it; MAX is not.
-                let whole = self.trunc();
-                (whole >= $to::MIN as $from) & (whole < ($to::MAX / 2 + 1) as $from * 2.0)
+                // Cut toward zero it lies above MIN - 1, which large floats round to MIN itself. 2^bits is exact
+                // in every float that reaches it; MAX is not.
+                const LEAST: $from = $to::MIN as $from;
+                ((self >= LEAST) | (self > LEAST - 1.0)) & (self < ($to::MAX / 2 + 1) as $from * 2.0)
             }
         })*
         always!($from; f32 f64);

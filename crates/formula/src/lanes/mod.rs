@@ -88,6 +88,33 @@ macro_rules! lanes {
                 }
             }
 
+            /// No values, and room for `rows`.
+            pub(crate) fn with_room(kind: Kind, rows: usize) -> Lane {
+                match kind {
+                    $(Kind::$variant => Lane::$variant(Vec::with_capacity(rows)),)*
+                    Kind::Bits => Lane::Bits(Vec::with_capacity(rows.div_ceil(64))),
+                    Kind::Opaque => Lane::Opaque,
+                }
+            }
+
+            /// The next `rows` values, to be written; those before them are whole words of bits.
+            pub(crate) fn next_block(&mut self, rows: usize) -> LaneMut<'_> {
+                // Zeroed while they lie in the first cache: to have all zeroed at once would write memory twice.
+                match self {
+                    $(Lane::$variant(values) => {
+                        let start = values.len();
+                        values.resize(start + rows, <$native>::default());
+                        LaneMut::$variant(&mut values[start..])
+                    })*
+                    Lane::Bits(words) => {
+                        let start = words.len();
+                        words.resize(start + rows.div_ceil(64), 0);
+                        LaneMut::Bits(&mut words[start..])
+                    }
+                    Lane::Opaque => LaneMut::Opaque,
+                }
+            }
+
             pub(crate) fn block(&self, start: usize, rows: usize) -> LaneRef<'_> {
                 match self {
                     $(Lane::$variant(values) => LaneRef::$variant(&values[start..start + rows]),)*

@@ -88,7 +88,7 @@ impl Program {
             .iter()
             .map(|kind| Register { lane: Lane::zeros(*kind, capacity), valid: vec![0; capacity / 64], nulls: false })
             .collect();
-        let mut output = Output { lane: Lane::zeros(self.output, rows), valid: None };
+        let mut output = Output { lane: Lane::with_room(self.output, rows), valid: None };
         for start in (0..rows).step_by(BLOCK) {
             self.run_block(leaves, &mut registers, &mut output, start, rows)?;
         }
@@ -117,7 +117,7 @@ impl Program {
         }
         let mut valid = [0; BLOCK / 64];
         let ran = self.with_operands(last, leaves, registers, start, rows, |args| {
-            last.op.run(args, output.lane.block_mut(start, rows), &mut valid[..words], rows)
+            last.op.run(args, output.lane.next_block(rows), &mut valid[..words], rows)
         });
         if finished(ran, last, start)? {
             // The first block with nulls finds all earlier rows there.
