@@ -112,6 +112,8 @@ def run(task: Task) -> Done:
     if done.returncode:
         raise SystemExit(f"{text}\n{done.stderr.decode(errors='replace')}")
     made = re.findall(r"law \S+: seeds (\d+)\.\.(\d+), (\d+) steps", text)
+    if not made:
+        raise SystemExit(f"{task.test} counted no steps: a law runs by `explore`, and counts them by `count_step`")
     return Done(
         task.test, sum(int(steps) for *_, steps in made), sum(int(last) - int(first) for first, last, _ in made)
     )
