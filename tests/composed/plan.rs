@@ -66,7 +66,7 @@ fn draw_place(tape: &mut Tape, shapes: &mut Vec<Shape>) -> Place {
             shape.inexact.extend(shapes[twin].inexact.iter().cloned());
             twin
         }
-        Stage::Natural(..) | Stage::Asof(..) => {
+        Stage::Natural(..) | Stage::Asof(..) | Stage::WhereIn(..) => {
             let sides: Vec<usize> = (0..shapes.len()).filter(|&at| joinable(&shapes[at])).collect();
             *tape.choose(&sides)
         }

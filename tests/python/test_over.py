@@ -10,8 +10,8 @@ DATA = {"k": ["a", "b", "a", None, None], "g": [2, 1, 1, 1, None], "x": [1, 2, 3
 
 @pytest.fixture
 def t():
-    t = tf.input_table({"k": str, "g": int, "x": int}, graph=tf.Graph())
-    t.add(DATA)
+    t = tf.append_table({"k": str, "g": int, "x": int}, graph=tf.Graph())
+    t.append(DATA)
     t.graph.step()
     return t
 

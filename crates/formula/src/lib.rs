@@ -78,5 +78,6 @@ pub use host::{Host, HostFailure, HostId, Payload};
 pub use literal::Literal;
 pub use lower::Names;
 pub use parse::{MAX_TEXT, Purpose};
+pub use repr::shown_name;
 pub use set::LiveSet;
 pub use types::promote;

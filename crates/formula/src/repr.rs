@@ -13,10 +13,9 @@ impl Expr {
     pub fn to_python(&self) -> String {
         match self {
             // A column made in place of an expression reads as that.
-            Expr::Column(name) => match name.strip_prefix('\0').and_then(|rest| rest.split_once('\0')) {
-                Some((_, text)) => text.to_owned(),
-                None => format!("col({})", quoted(name)),
-            },
+            Expr::Column(name) if name.starts_with('\0') => shown_name(name).to_owned(),
+            Expr::Column(name) => format!("col({})", quoted(name)),
+            Expr::Alias(input, name) if name.starts_with('\0') => input.to_python(),
             Expr::Literal(literal) => format!("lit({})", arguments(literal)),
             Expr::Alias(input, name) => format!("{}.alias({})", input.to_python(), quoted(name)),
             Expr::Cast { input, to, strict } => {
@@ -43,6 +42,11 @@ impl Expr {
             Expr::Call { function, args } => call(*function, args),
         }
     }
+}
+
+/// A column's name as its user knows it: of one that an operation made for itself, the expression that it stands for.
+pub fn shown_name(name: &str) -> &str {
+    name.strip_prefix('\0').and_then(|rest| rest.split_once('\0')).map_or(name, |(_, text)| text)
 }
 
 fn over(window: &Window) -> String {

@@ -46,7 +46,7 @@ impl How<'_> {
 /// passes it. Columns whose failures are passed over are stored: a failure is told once, not at every read.
 pub fn columns(operation: &str, table: &Table, expressions: &[Expr], how: How<'_>) -> Result<Table, Error> {
     let How { turns, kept, all, on_error } = how;
-    if kept == Kept::Stored && !all && one_row(expressions) {
+    if kept == Kept::Stored && !all && one_row(expressions) && !table.attributes().blink {
         if on_error != OnError::Fail {
             return Err(Error::invalid(operation, "on_error of aggregates alone: there is no row to pass over"));
         }

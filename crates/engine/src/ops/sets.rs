@@ -130,7 +130,7 @@ pub(super) fn tested(
     let key = match input.unaliased() {
         Expr::Column(name) => name.to_string(),
         other => {
-            let hidden = format!("{name} of");
+            let hidden = other.hidden_name(0);
             let made = [other.clone().alias(hidden.as_str())];
             wide = columns(operation, &wide, &made, How::STORED)?;
             hidden

@@ -75,12 +75,7 @@ impl NaturalJoin {
         let keys = On::new(operation, left, right, on)?;
         let added = added_columns(operation, left, right, joins, &keys.columns(Side::Right), suffix)?;
         let arguments = serde_json::json!([on, added, matches, nulls_equal]);
-        let text = on
-            .iter()
-            .map(|(l, r)| if l == r { l.clone() } else { format!("{l} = {r}") })
-            .collect::<Vec<_>>()
-            .join(", ");
-        let request = Request::new(operation, arguments).with_text(text);
+        let request = Request::new(operation, arguments).with_text(On::text(on));
         Ok(NaturalJoin { request, on: Arc::new(keys), added, matches, nulls_equal })
     }
 }

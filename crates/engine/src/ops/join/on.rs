@@ -3,6 +3,7 @@
 
 use arrow_schema::{DataType, Field, Schema};
 use column::{Chunk, NO_ROW};
+use formula::shown_name;
 
 use crate::error::Error;
 use crate::table::Table;
@@ -35,15 +36,24 @@ impl On {
                 Error::types(
                     operation,
                     format!(
-                        "the keys {} ({a}) and {} ({b}) do not compare; cast one of them",
-                        shown(left_name),
-                        shown(right_name)
+                        "the keys {:?} ({a}) and {:?} ({b}) do not compare; cast one of them",
+                        shown_name(left_name),
+                        shown_name(right_name)
                     ),
                 )
             })?;
             Ok((l, r, meet))
         };
         Ok(On { pairs: pairs.iter().map(pair).collect::<Result<_, Error>>()? })
+    }
+
+    /// The keys as the user wrote them.
+    pub fn text(pairs: &[(String, String)]) -> String {
+        let named = |(left, right): &(String, String)| match (shown_name(left), shown_name(right)) {
+            (left, right) if left == right => left.to_owned(),
+            (left, right) => format!("{left} = {right}"),
+        };
+        pairs.iter().map(named).collect::<Vec<_>>().join(", ")
     }
 
     /// The types keys meet in.
@@ -64,11 +74,6 @@ impl On {
             .map(|(column, (_, _, meet))| cells_as(view.read(column, rows)?, meet))
             .collect()
     }
-}
-
-/// A key as the user knows it: a column, or the expression that one stands for.
-fn shown(name: &str) -> String {
-    if name.starts_with('\0') { formula::Expr::column(name).to_python() } else { format!("{name:?}") }
 }
 
 /// Cells in the type keys meet in.

@@ -60,9 +60,7 @@ impl WhereIn {
             return Err(Error::schema(operation, "at least one key column is needed (cols=)"));
         }
         let keys = On::new(operation, rows, set, on)?;
-        let named = |(l, r): &(String, String)| if l == r { l.clone() } else { format!("{l} = {r}") };
-        let text = on.iter().map(named).collect::<Vec<_>>().join(", ");
-        let request = Request::new(operation, serde_json::json!([on, member, nulls_equal])).with_text(text);
+        let request = Request::new(operation, serde_json::json!([on, member, nulls_equal])).with_text(On::text(on));
         Ok(WhereIn { request, on: Arc::new(keys), member, nulls_equal })
     }
 

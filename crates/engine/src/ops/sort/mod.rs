@@ -60,7 +60,9 @@ impl Sort {
             let message = format!("the column {:?} holds {data_type}, which has no order", by.column);
             return Err(Error::schema("sort", message));
         }
-        let text = by.iter().map(|by| format!("{}{}", by.column, if by.descending { " descending" } else { "" }));
+        let text = by
+            .iter()
+            .map(|by| format!("{}{}", formula::shown_name(&by.column), if by.descending { " descending" } else { "" }));
         let request = Request::new("sort", serde_json::json!(by)).with_text(text.collect::<Vec<_>>().join(", "));
         Ok(Sort { request, by: by.to_vec(), sorting: Arc::new(Sorting::new(columns, &types, by)?) })
     }
