@@ -18,7 +18,19 @@ const FLOORS: &[(&str, &[&str], &[&str])] = &[
     (
         "formula",
         &["column"],
-        &["arrow-arith", "arrow-ord", "arrow-row", "arrow-string", "jiff", "regex", "serde", "serde_json", "thiserror"],
+        &[
+            "arrow-arith",
+            "arrow-ord",
+            "arrow-row",
+            "arrow-string",
+            "foldhash",
+            "jiff",
+            "memchr",
+            "regex",
+            "serde",
+            "serde_json",
+            "thiserror",
+        ],
     ),
     (
         "engine",

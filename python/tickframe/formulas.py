@@ -31,14 +31,21 @@ __all__ = ["Formula", "formula"]
 class Formula(Expr):
     """An expression made of a text. Given to a method of a table it is read again for that table's columns."""
 
-    __slots__ = ("_functions", "_parsed", "_values")
+    __slots__ = ("_functions", "_operation", "_parsed", "_values")
 
     def __init__(self, text: str, frame: FrameType, operation: str, *, filter: bool = False) -> None:
         self._parsed = _native.Formula(text, filter, operation)
         self._values = _scope(self._parsed.names(), frame)
         functions = ((name, recognised(value)) for name, value in self._values.items())
         self._functions = {name: function._native for name, function in functions if function is not None}
-        super().__init__(self._parsed.lower(operation, self._values, self._functions, None))
+        self._operation = operation
+
+    def __getattr__(self, name: str) -> Any:
+        # Over a table it is lowered for that table alone; without one, when somebody asks.
+        if name != "_native":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+        self._native = self._parsed.lower(self._operation, self._values, self._functions, None)
+        return self._native
 
     def _over(self, table: _native.Table, operation: str) -> _native.Expr:
         return self._parsed.lower(operation, self._values, self._functions, table)
@@ -57,7 +64,9 @@ def formula(text: str) -> Expr:
     Raises:
         FormulaError: a text that is no formula; it shows the place, and carries ``text`` and ``span``.
     """
-    return Formula(text, sys._getframe(1), "formula")
+    made = Formula(text, sys._getframe(1), "formula")
+    made._native  # noqa: B018  # a mistake is told here, not where the expression is used
+    return made
 
 
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
@@ -121,14 +130,16 @@ def update(
             made: Expr = Formula(item, frame, operation)
         else:
             made = into_expr(item)
-        name, reads = made._native.output_name(), made._native.columns()
         if isinstance(made, Formula):
             given = made._parsed.output_name()
             if given is None:
+                made._native  # noqa: B018  # a mistake in the formula itself is told first
                 error = FormulaError(f"{operation}: a new column needs a name: New = {item}\n  {item}\n  ^")
                 error.text, error.span = str(item), (0, 1)
                 raise error
             name, reads = given, made._parsed.names()
+        else:
+            name, reads = made._native.output_name(), made._native.columns()
         if name in batch or not batch.keys().isdisjoint(reads):
             table, batch = computed(), {}
         batch[name] = (over(made, table, operation), told)

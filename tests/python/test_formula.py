@@ -207,3 +207,37 @@ def _grown(inner: st.SearchStrategy[tf.Expr]) -> st.SearchStrategy[tf.Expr]:
 @settings(max_examples=150, deadline=None)
 def test_repr_reads_back(expr: tf.Expr) -> None:
     assert eval(repr(expr), vars(tf)).meta_eq(expr)
+
+
+@pytest.mark.parametrize("live", [False, True])
+@pytest.mark.parametrize(
+    ("method", "formulas", "plans"),
+    [
+        ("where", ["X > limit"], 1),
+        # A conjunction is judged as the user wrote it, and its terms are filters of their own.
+        ("where", ["X > limit && Y < limit + 0.25"], 3),
+        ("where", ["X > limit", "Y != limit", "limit == limit"], 3),
+        ("update", ["Z = X * limit + Y"], 1),
+        ("update", ["Z = X * limit + Y", "W = Y > limit ? X : 0"], 2),
+        ("view", ["Z = X + limit"], 1),
+    ],
+)
+def test_formulas_that_differ_in_a_variable_are_read_once_and_planned_once_each(method, formulas, plans, live):
+    graph = tf.Graph()
+    if live:
+        table: tf.Table = tf.append_table({"X": int, "Y": float}, graph=graph)
+    else:
+        table = tf.table({"X": [1, 2, 3], "Y": [1.0, 2.0, 3.0]})
+
+    def counted() -> tuple[int, int]:
+        counters = graph.counters()
+        return counters["formulas_read"], counters["expressions_planned"]
+
+    def make(limit: float) -> tf.Table:
+        return getattr(table, method)(formulas)
+
+    make(-1.0)
+    read, planned = counted()
+    made = [make(float(limit)) for limit in range(100)]
+    again, later = counted()
+    assert (again - read, later - planned, len(made)) == (0, 100 * plans, 100)

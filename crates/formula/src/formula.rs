@@ -19,12 +19,13 @@ use crate::lex::Span;
 use crate::library;
 use crate::lower::{Names, Trouble, lower};
 use crate::parse::{Parsed, Purpose, parse};
+use crate::planned;
 
 /// A parsed formula.
 #[derive(Clone, Debug)]
 pub struct Formula {
     text: Arc<str>,
-    parsed: Parsed,
+    parsed: Arc<Parsed>,
 }
 
 /// A formula that cannot be understood: what is wrong, and where in its text.
@@ -38,7 +39,7 @@ pub struct FormulaError {
 impl Formula {
     /// Parses a text of at most 64 KiB that nests at most 128 deep.
     pub fn parse(text: &str, purpose: Purpose) -> Result<Formula, FormulaError> {
-        match parse(text, purpose) {
+        match planned::text(text, purpose, || parse(text, purpose)) {
             Ok(parsed) => Ok(Formula { text: text.into(), parsed }),
             Err(mistake) => {
                 let error = Error::Formula { message: mistake.message };
@@ -96,8 +97,12 @@ impl Formula {
     /// The expression it means over the columns of `schema`, and its types checked.
     pub fn check(&self, names: &Names<'_>, schema: &Schema) -> Result<(Expr, Bound), FormulaError> {
         let expr = self.lower(names)?;
-        match bind(&expr.without_sets(), schema) {
-            Ok(bound) => Ok((expr, bound)),
+        let own = expr.without_sets();
+        match bind(&own, schema) {
+            Ok(bound) => {
+                planned::leave(schema, &own, &bound);
+                Ok((expr, bound))
+            }
             Err(error) => {
                 let span = blame(&self.parsed.body, names, schema, &error, &mut BLAMED.clone());
                 Err(self.at(Trouble { span, error }))

@@ -52,8 +52,8 @@ pub(crate) fn function(name: &str) -> Option<&'static Entry> {
     LIBRARY.iter().find(|entry| entry.name == name)
 }
 
-/// All names of functions.
-pub(crate) fn names<'a>() -> impl Iterator<Item = &'a str> {
+/// All names of functions that formulas know.
+pub fn names<'a>() -> impl Iterator<Item = &'a str> {
     LIBRARY
         .iter()
         .map(|entry| -> &'a str { entry.name })

@@ -6,6 +6,9 @@ use crate::lanes::{Check, Instruction, Kind, Lane, LaneOp, Program, Slot, Values
 use crate::node::{Node, Op, Whole};
 use crate::types::type_name;
 
+/// By the number of a node.
+type ByNode<V> = HashMap<usize, V, foldhash::fast::RandomState>;
+
 /// The steps that compute one node and all it needs, in order.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
@@ -43,7 +46,7 @@ enum Home {
 impl Plan {
     pub(crate) fn new(nodes: &[Node], root: usize) -> Plan {
         let homes = homes(nodes, root);
-        let mut members: HashMap<usize, Vec<usize>> = HashMap::new();
+        let mut members: ByNode<Vec<usize>> = ByNode::default();
         for (index, home) in homes.iter().enumerate() {
             if let Home::Program(program) = home {
                 members.entry(*program).or_default().push(index);
@@ -97,9 +100,9 @@ struct Compiler<'a> {
     nodes: &'a [Node],
     program: Program,
     leaves: Vec<usize>,
-    slots: HashMap<usize, Slot>,
+    slots: ByNode<Slot>,
     /// How many instructions still read a node's register.
-    readers: HashMap<usize, usize>,
+    readers: ByNode<usize>,
     free: Vec<usize>,
 }
 
@@ -107,14 +110,14 @@ impl<'a> Compiler<'a> {
     /// `members`: the nodes that the program computes, in order, the root among them.
     fn compile(nodes: &'a [Node], homes: &[Home], members: Vec<usize>, root: usize) -> (Program, Vec<usize>) {
         let inside = |index: usize| index == root || homes[index] == Home::Program(root);
-        let mut readers = HashMap::new();
+        let mut readers: ByNode<usize> = ByNode::default();
         for arg in members.iter().flat_map(|index| &nodes[*index].args) {
             *readers.entry(*arg).or_insert(0) += 1;
         }
         let output = Kind::of(&nodes[root].data_type).unwrap_or(Kind::Opaque);
         let program = Program { instructions: Vec::new(), registers: Vec::new(), constants: Vec::new(), output };
         let mut compiler =
-            Compiler { nodes, program, leaves: Vec::new(), slots: HashMap::new(), readers, free: Vec::new() };
+            Compiler { nodes, program, leaves: Vec::new(), slots: ByNode::default(), readers, free: Vec::new() };
         for index in members {
             compiler.instruction(index, index == root, &inside);
         }

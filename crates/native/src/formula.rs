@@ -90,3 +90,9 @@ impl PyFormula {
         Ok(PyExpr(expr))
     }
 }
+
+/// All functions that formulas know by name.
+#[pyfunction]
+pub fn formula_functions() -> Vec<&'static str> {
+    formula::function_names().collect()
+}

@@ -181,6 +181,9 @@ impl PyGraph {
         dict.set_item("snapshot_restarts", counts.snapshot_restarts)?;
         dict.set_item("troubles", counts.troubles)?;
         dict.set_item("row_errors", engine::faults::count(graph))?;
+        let formula::Counted { read, planned } = formula::counted();
+        dict.set_item("formulas_read", read)?;
+        dict.set_item("expressions_planned", planned)?;
         Ok(dict)
     }
 

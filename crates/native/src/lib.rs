@@ -39,7 +39,7 @@ mod _native {
     #[pymodule_export]
     use crate::expr::PyExpr;
     #[pymodule_export]
-    use crate::formula::PyFormula;
+    use crate::formula::{PyFormula, formula_functions};
     #[pymodule_export]
     use crate::graph::{PyGraph, end_events, stop_all, take_events};
     #[pymodule_export]

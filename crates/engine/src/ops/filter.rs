@@ -46,9 +46,14 @@ impl Filter {
         for (at, predicate) in predicates.iter().enumerate() {
             let turn = turns.get(at).cloned().unwrap_or_default();
             // Judged whole first: the error should show the user's text, not a part of it.
-            Evaluator::predicate(operation, predicate, table)?;
-            for part in formula::split_conjunction(predicate) {
-                bound.push(Evaluator::predicate(operation, part, table)?.in_turn(turn.clone()));
+            let whole = Evaluator::predicate(operation, predicate, table)?;
+            match formula::split_conjunction(predicate).as_slice() {
+                [_] => bound.push(whole.in_turn(turn)),
+                parts => {
+                    for part in parts {
+                        bound.push(Evaluator::predicate(operation, part, table)?.in_turn(turn.clone()));
+                    }
+                }
             }
         }
         let bound = cheapest_first(bound);

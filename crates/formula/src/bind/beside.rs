@@ -42,7 +42,7 @@ impl Binder<'_> {
     }
 
     /// The value so many rows earlier.
-    pub(super) fn neighbour(&mut self, by: i64, args: &[Expr], text: &dyn Fn() -> String) -> Result<Term, Error> {
+    pub(super) fn neighbour(&mut self, by: i64, args: &[Expr], text: &dyn Fn() -> Arc<str>) -> Result<Term, Error> {
         let [of] = args else {
             return Err(Error::Arguments { function: "shift".to_owned(), takes: "a value", given: args.len() });
         };
@@ -69,7 +69,7 @@ impl Binder<'_> {
     }
 
     /// The cell of a column at a position.
-    pub(super) fn element(&mut self, args: &[Expr], text: &dyn Fn() -> String) -> Result<Term, Error> {
+    pub(super) fn element(&mut self, args: &[Expr], text: &dyn Fn() -> Arc<str>) -> Result<Term, Error> {
         let [Expr::Column(name), index] = args else {
             return Err(Error::Parameter {
                 function: "get".to_owned(),

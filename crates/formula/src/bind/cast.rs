@@ -29,7 +29,7 @@ impl Binder<'_> {
             return self.as_type(&term, &to);
         }
         let node = self.settled(term)?;
-        self.cast(node, declared, &to, strict, &|| whole.to_python())
+        self.cast(node, declared, &to, strict, &|| whole.to_python().into())
     }
 
     fn cast(
@@ -38,7 +38,7 @@ impl Binder<'_> {
         declared: &DataType,
         to: &DataType,
         strict: bool,
-        text: &dyn Fn() -> String,
+        text: &dyn Fn() -> Arc<str>,
     ) -> Result<usize, Error> {
         let from = self.type_of(node).clone();
         if from == *to {

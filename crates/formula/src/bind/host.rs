@@ -12,7 +12,7 @@ use crate::node::{Failure, Op, Whole};
 use crate::types::{canonical, type_name};
 
 impl Binder<'_> {
-    pub(super) fn host(&mut self, id: HostId, args: &[Expr], text: &dyn Fn() -> String) -> Result<Term, Error> {
+    pub(super) fn host(&mut self, id: HostId, args: &[Expr], text: &dyn Fn() -> Arc<str>) -> Result<Term, Error> {
         let Some(host) = id.host() else {
             return Err(Error::Unsupported {
                 what: "a function of another process".to_owned(),

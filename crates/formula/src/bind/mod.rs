@@ -29,6 +29,7 @@ use crate::lanes::{Check, Kind, LaneOp};
 use crate::literal::Literal;
 use crate::node::{Node, Op, Whole};
 use crate::plan::Plan;
+use crate::planned;
 use crate::types::{canonical, promote, type_name};
 
 use beside::{BESIDE, is_of_clock};
@@ -36,7 +37,11 @@ pub(crate) use cast::to_type;
 
 /// Checks an expression against the columns of a schema (of canonical types) and prepares it to run.
 pub fn bind(expr: &Expr, schema: &Schema) -> Result<Bound, Error> {
+    if let Some(bound) = planned::take(schema, expr) {
+        return Ok(bound);
+    }
     expr.check_limits()?;
+    planned::count_planned();
     bind_part(expr, schema, expr.reads_clock(), false)
 }
 
@@ -45,7 +50,7 @@ fn bind_part(expr: &Expr, schema: &Schema, clocked: bool, of_clock: bool) -> Res
     let mut binder = Binder {
         schema,
         nodes: Vec::new(),
-        known: HashMap::new(),
+        known: HashMap::default(),
         inputs: Vec::new(),
         besides: Vec::new(),
         clocked,
@@ -84,10 +89,41 @@ pub(crate) enum Term {
     Literal(Literal),
 }
 
+/// The text of a part that may fail; nothing where none can.
+trait Said {
+    fn said(self) -> Arc<str>;
+}
+
+impl Said for &Arc<str> {
+    fn said(self) -> Arc<str> {
+        Arc::clone(self)
+    }
+}
+
+impl Said for &str {
+    fn said(self) -> Arc<str> {
+        if self.is_empty() { Arc::default() } else { self.into() }
+    }
+}
+
+impl Said for &String {
+    fn said(self) -> Arc<str> {
+        self.as_str().said()
+    }
+}
+
+/// What tells nodes of the same type and arguments apart.
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    Column(usize),
+    Lane(LaneOp),
+    Other(String),
+}
+
 pub(crate) struct Binder<'a> {
     schema: &'a Schema,
     nodes: Vec<Node>,
-    known: HashMap<(String, Vec<usize>), usize>,
+    known: HashMap<(Key, DataType, Vec<usize>), usize, foldhash::fast::RandomState>,
     inputs: Vec<usize>,
     besides: Vec<Beside>,
     clocked: bool,
@@ -130,7 +166,7 @@ impl Binder<'_> {
             self.inputs.len() - 1
         });
         let data_type = canonical(self.schema.field(index).data_type());
-        let node = self.node(&format!("column {index}"), Op::Input(ordinal), vec![], data_type.clone(), "")?;
+        let node = self.keyed(Key::Column(index), Op::Input(ordinal), vec![], data_type.clone(), "")?;
         // Codes are a matter of storage: expressions see the values.
         let values = match data_type {
             DataType::Dictionary(_, values) => canonical(&values),
@@ -142,7 +178,9 @@ impl Binder<'_> {
 
     fn call(&mut self, function: Function, args: &[Expr], whole: &Expr) -> Result<Term, Error> {
         use Function::*;
-        let text = || whole.to_python();
+        // A chain of thousands of operands is one call, whose text they share.
+        let known = std::cell::OnceCell::new();
+        let text = || Arc::clone(known.get_or_init(|| whole.to_python().into()));
         match function {
             Add | Subtract | Multiply | Divide | FloorDivide | Modulo | Power => self.arithmetic(function, args, &text),
             Negate => self.negate(args, &text),
@@ -278,11 +316,17 @@ impl Binder<'_> {
     }
 
     fn lane(&mut self, op: LaneOp, args: Vec<usize>, data_type: DataType) -> Result<usize, Error> {
-        self.node(&format!("{op:?} {data_type}"), Op::Lane(op), args, data_type, "")
+        self.fallible_lane(op, args, data_type, "")
     }
 
-    fn fallible_lane(&mut self, op: LaneOp, args: Vec<usize>, data_type: DataType, text: &str) -> Result<usize, Error> {
-        self.node(&format!("{op:?} {data_type}"), Op::Lane(op), args, data_type, text)
+    fn fallible_lane(
+        &mut self,
+        op: LaneOp,
+        args: Vec<usize>,
+        data_type: DataType,
+        text: impl Said,
+    ) -> Result<usize, Error> {
+        self.keyed(Key::Lane(op), Op::Lane(op), args, data_type, text)
     }
 
     fn whole(
@@ -291,9 +335,9 @@ impl Binder<'_> {
         kernel: Whole,
         args: Vec<usize>,
         data_type: DataType,
-        text: &str,
+        text: impl Said,
     ) -> Result<usize, Error> {
-        self.node(&format!("{key} {data_type}"), Op::Whole(kernel), args, data_type, text)
+        self.node(key, Op::Whole(kernel), args, data_type, text)
     }
 
     fn constant(&mut self, value: ArrayRef, key: &str) -> Result<usize, Error> {
@@ -338,16 +382,35 @@ impl Binder<'_> {
     }
 
     /// Adds a node, or finds the equal one; a node of constants alone becomes their value.
-    fn node(&mut self, key: &str, op: Op, args: Vec<usize>, data_type: DataType, text: &str) -> Result<usize, Error> {
-        let key = (key.to_owned(), args);
+    fn node(
+        &mut self,
+        key: &str,
+        op: Op,
+        args: Vec<usize>,
+        data_type: DataType,
+        text: impl Said,
+    ) -> Result<usize, Error> {
+        self.keyed(Key::Other(key.to_owned()), op, args, data_type, text)
+    }
+
+    fn keyed(
+        &mut self,
+        key: Key,
+        op: Op,
+        args: Vec<usize>,
+        data_type: DataType,
+        text: impl Said,
+    ) -> Result<usize, Error> {
+        let key = (key, data_type, args);
         if let Some(known) = self.known.get(&key) {
             return Ok(*known);
         }
-        let args = key.1.clone();
+        let (data_type, args) = (key.1.clone(), key.2.clone());
+        let text = text.said();
         let foldable = !args.is_empty()
             && !matches!(op, Op::Host(_))
             && args.iter().all(|arg| matches!(self.nodes[*arg].op, Op::Constant(_)));
-        self.nodes.push(Node { op, args, data_type, text: text.into() });
+        self.nodes.push(Node { op, args, data_type, text });
         let mut index = self.nodes.len() - 1;
         if foldable {
             let value = self.folded(index)?;

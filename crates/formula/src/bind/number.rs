@@ -1,5 +1,7 @@
 //! Binding of arithmetic and of functions of numbers.
 
+use std::sync::Arc;
+
 use arrow_schema::DataType;
 
 use super::{Binder, Term, type_error};
@@ -16,7 +18,7 @@ impl Binder<'_> {
         &mut self,
         function: Function,
         args: &[Expr],
-        text: &dyn Fn() -> String,
+        text: &dyn Fn() -> Arc<str>,
     ) -> Result<Term, Error> {
         let mut terms = self.terms(args)?.into_iter();
         let (Some(first), Some(second)) = (terms.next(), terms.next()) else {
@@ -29,7 +31,7 @@ impl Binder<'_> {
         Ok(Term::Node(result))
     }
 
-    fn operate(&mut self, function: Function, a: Term, b: Term, text: &dyn Fn() -> String) -> Result<usize, Error> {
+    fn operate(&mut self, function: Function, a: Term, b: Term, text: &dyn Fn() -> Arc<str>) -> Result<usize, Error> {
         if let Some(node) = self.time_arithmetic(function, &a, &b, text)? {
             return Ok(node);
         }
@@ -124,7 +126,7 @@ impl Binder<'_> {
         }
     }
 
-    pub(super) fn negate(&mut self, args: &[Expr], text: &dyn Fn() -> String) -> Result<Term, Error> {
+    pub(super) fn negate(&mut self, args: &[Expr], text: &dyn Fn() -> Arc<str>) -> Result<Term, Error> {
         let [term] = self.terms_of(Function::Negate, args, "one operand")?;
         // The negative of a literal is a literal: it still takes the type of its neighbour.
         match term {
@@ -138,7 +140,7 @@ impl Binder<'_> {
         self.signed("-", Unary::Negate, term, text).map(Term::Node)
     }
 
-    fn signed(&mut self, name: &str, op: Unary, term: Term, text: &dyn Fn() -> String) -> Result<usize, Error> {
+    fn signed(&mut self, name: &str, op: Unary, term: Term, text: &dyn Fn() -> Arc<str>) -> Result<usize, Error> {
         let node = self.settled(term)?;
         let data_type = self.type_of(node).clone();
         match &data_type {
@@ -240,10 +242,10 @@ impl Binder<'_> {
         let rounds_nothing = function == Function::Round && is_integer(&data_type);
         match function {
             Function::Abs => {
-                return self.signed(&name, Unary::Abs, Term::Node(input), &|| name.clone()).map(Term::Node);
+                return self.signed(&name, Unary::Abs, Term::Node(input), &|| name.as_str().into()).map(Term::Node);
             }
             Function::Sign => {
-                return self.signed(&name, Unary::Sign, Term::Node(input), &|| name.clone()).map(Term::Node);
+                return self.signed(&name, Unary::Sign, Term::Node(input), &|| name.as_str().into()).map(Term::Node);
             }
             _ if whole_already || rounds_nothing => return Ok(Term::Node(input)),
             Function::Round | Function::Floor | Function::Ceil if is_decimal(&data_type) => {

@@ -1,5 +1,7 @@
 //! Binding of random numbers: each call draws its own, from the key of the row.
 
+use std::sync::Arc;
+
 use arrow_schema::DataType;
 
 use super::{Binder, Term};
@@ -15,7 +17,7 @@ impl Binder<'_> {
         kind: Random,
         seed: Option<i64>,
         args: &[Expr],
-        text: &dyn Fn() -> String,
+        text: &dyn Fn() -> Arc<str>,
     ) -> Result<Term, Error> {
         let function = Function::Random { kind, seed };
         let of = match kind {

@@ -1,5 +1,7 @@
 //! Binding of functions of strings.
 
+use std::sync::Arc;
+
 use arrow_schema::DataType;
 use regex::Regex;
 
@@ -14,7 +16,12 @@ use crate::node::Whole;
 use crate::types::is_text;
 
 impl Binder<'_> {
-    pub(super) fn text(&mut self, function: Text, args: &[Expr], written: &dyn Fn() -> String) -> Result<Term, Error> {
+    pub(super) fn text(
+        &mut self,
+        function: Text,
+        args: &[Expr],
+        written: &dyn Fn() -> Arc<str>,
+    ) -> Result<Term, Error> {
         let name = Function::Text(function).name();
         let (least, most, takes) = arity(function);
         if args.len() < least || args.len() > most {

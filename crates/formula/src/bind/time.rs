@@ -1,5 +1,7 @@
 //! Binding of functions and arithmetic of time.
 
+use std::sync::Arc;
+
 use arrow_schema::DataType;
 
 use super::{Binder, Term, type_error};
@@ -15,7 +17,7 @@ use crate::literal::Literal;
 use crate::types::{DURATION, TIME, is_float, is_integer};
 
 impl Binder<'_> {
-    pub(super) fn time(&mut self, function: Time, args: &[Expr], text: &dyn Fn() -> String) -> Result<Term, Error> {
+    pub(super) fn time(&mut self, function: Time, args: &[Expr], text: &dyn Fn() -> Arc<str>) -> Result<Term, Error> {
         let name = Function::Time(function).name();
         let (least, most) = arity(function);
         if args.len() < least || args.len() > most {
@@ -162,7 +164,7 @@ impl Binder<'_> {
         node: usize,
         data_type: &DataType,
         zone: &Term,
-        text: &dyn Fn() -> String,
+        text: &dyn Fn() -> Arc<str>,
     ) -> Result<Term, Error> {
         let DataType::Timestamp(_, from) = data_type else {
             return Err(type_error(name, &[data_type], "it takes instants"));
@@ -187,7 +189,7 @@ impl Binder<'_> {
         function: Function,
         a: &Term,
         b: &Term,
-        text: &dyn Fn() -> String,
+        text: &dyn Fn() -> Arc<str>,
     ) -> Result<Option<usize>, Error> {
         use Function::{Add, Divide, FloorDivide, Modulo, Multiply, Subtract};
         let (a_type, b_type) = (self.term_type(a), self.term_type(b));
@@ -303,7 +305,13 @@ impl Binder<'_> {
     }
 
     /// A date some time later: the date on which that falls.
-    fn date_moved(&mut self, function: Function, date: usize, duration: usize, text: &str) -> Result<usize, Error> {
+    fn date_moved(
+        &mut self,
+        function: Function,
+        date: usize,
+        duration: usize,
+        text: &Arc<str>,
+    ) -> Result<usize, Error> {
         let length = self.int64(DAY)?;
         let duration = if function == Function::Subtract {
             let zero = self.constant_of(&Literal::Duration(0), &DURATION)?;
@@ -319,7 +327,7 @@ impl Binder<'_> {
         self.fallible_lane(op, vec![days], DataType::Date32, text)
     }
 
-    fn scaled(&mut self, duration: usize, factor: usize, text: &str) -> Result<usize, Error> {
+    fn scaled(&mut self, duration: usize, factor: usize, text: &Arc<str>) -> Result<usize, Error> {
         if is_float(self.type_of(factor)) {
             let (duration, factor) = (self.float(duration)?, self.float(factor)?);
             let product = self.lane(
@@ -333,7 +341,7 @@ impl Binder<'_> {
         self.fallible_lane(LaneOp::Checked(Arithmetic::Multiply), vec![duration, factor], DURATION, text)
     }
 
-    fn rounded_duration(&mut self, ns: usize, text: &str) -> Result<usize, Error> {
+    fn rounded_duration(&mut self, ns: usize, text: &Arc<str>) -> Result<usize, Error> {
         let rounded = self.lane(LaneOp::Math(Math::RoundEven, Kind::F64), vec![ns], DataType::Float64)?;
         let op = LaneOp::Convert { from: Kind::F64, to: Kind::I64, check: Check::Strict };
         self.fallible_lane(op, vec![rounded], DURATION, text)
@@ -344,7 +352,7 @@ impl Binder<'_> {
         &mut self,
         node: usize,
         to: &DataType,
-        text: &dyn Fn() -> String,
+        text: &dyn Fn() -> Arc<str>,
     ) -> Result<Option<usize>, Error> {
         let from = self.type_of(node).clone();
         let wrong = |message| Error::Parameter { function: "cast".to_owned(), message };

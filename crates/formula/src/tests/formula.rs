@@ -495,3 +495,20 @@ const WORDS: &[&str] = &[
     "NULL_INT",
     "NAN_DOUBLE",
 ];
+
+#[test]
+fn the_parts_of_a_long_chain_share_its_text() {
+    let instants = DataType::Timestamp(arrow_schema::TimeUnit::Nanosecond, None);
+    let schema = Schema::new(vec![
+        Field::new("t", instants, true),
+        Field::new("d", DataType::Duration(arrow_schema::TimeUnit::Nanosecond), true),
+    ]);
+    let (values, functions) = (HashMap::new(), HashMap::new());
+    let names = Names { columns: Some(&schema), values: &values, functions: &functions };
+    let text = format!("t{}", " + d".repeat(10_000));
+    let formula = Formula::parse(&text, Purpose::Column).unwrap();
+    let (_, bound) = formula.check(&names, &schema).unwrap();
+    let texts: std::collections::HashSet<*const u8> =
+        bound.nodes.iter().filter(|node| node.text.len() > 1_000).map(|node| node.text.as_ptr()).collect();
+    assert_eq!((bound.nodes.len(), texts.len()), (10_002, 1));
+}
