@@ -114,7 +114,7 @@ mod tests {
         let schema = |kind| Schema::new(vec![Field::new("x", kind, true)]);
         let (floats, ints) = (schema(DataType::Float64), schema(DataType::Int64));
         let (values, functions) = (HashMap::new(), HashMap::new());
-        let names = Names { columns: Some(&floats), values: &values, functions: &functions };
+        let names = Names { columns: Some(&floats), values: &values, functions: &functions, sets: &HashMap::new() };
         let judged = |text| Formula::parse(text, Purpose::Column).and_then(|formula| formula.check(&names, &floats));
         let (expr, bound) = judged("y = x * 2").expect("a formula");
         assert!(take(&ints, &expr).is_none() && take(&floats, &Expr::column("x")).is_none());

@@ -504,7 +504,7 @@ fn the_parts_of_a_long_chain_share_its_text() {
         Field::new("d", DataType::Duration(arrow_schema::TimeUnit::Nanosecond), true),
     ]);
     let (values, functions) = (HashMap::new(), HashMap::new());
-    let names = Names { columns: Some(&schema), values: &values, functions: &functions };
+    let names = Names { columns: Some(&schema), values: &values, functions: &functions, sets: &HashMap::new() };
     let text = format!("t{}", " + d".repeat(10_000));
     let formula = Formula::parse(&text, Purpose::Column).unwrap();
     let (_, bound) = formula.check(&names, &schema).unwrap();
