@@ -6,14 +6,16 @@ use crate::aggregate::Aggregate;
 use crate::expr::Expr;
 use crate::function::{Closed, Function, List, Text, Written};
 use crate::literal::Literal;
+use crate::stand_in::told_text;
 use crate::types::type_name;
 
 impl Expr {
     /// Python that reads back as this expression: `(col("x") * 2)`.
     pub fn to_python(&self) -> String {
         match self {
-            Expr::Column(name) => format!("col({})", quoted(name)),
+            Expr::Column(name) => told_text(name).map_or_else(|| format!("col({})", quoted(name)), str::to_owned),
             Expr::Literal(literal) => format!("lit({})", arguments(literal)),
+            Expr::Alias(input, name) if told_text(name).is_some() => input.to_python(),
             Expr::Alias(input, name) => format!("{}.alias({})", input.to_python(), quoted(name)),
             Expr::Cast { input, to, strict } => {
                 let strict = if *strict { "" } else { ", strict=False" };

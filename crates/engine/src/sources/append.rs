@@ -13,13 +13,13 @@ use column::Chunk;
 use graph::{Step, UpdateGraph};
 use rowset::RowSet;
 
-use crate::attach::TableNode;
 use crate::error::Error;
 use crate::operation::{Live, Parts, Request, Start};
 use crate::sources::conform::conform;
 use crate::sources::feed::{Queue, Token};
 use crate::store::{Store, Writes};
 use crate::table::{Attributes, Table, canonical_schema};
+use crate::table_node::TableNode;
 use crate::update::TableUpdate;
 use crate::view::Change;
 

@@ -4,7 +4,9 @@
 pub mod asof;
 pub mod natural;
 pub mod on;
+mod passing;
 mod timeline;
 
 pub use asof::{AsofJoin, AsofOptions, Strategy};
 pub use natural::{Matches, NaturalJoin};
+pub use passing::natural_join;

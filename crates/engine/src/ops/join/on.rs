@@ -37,6 +37,9 @@ impl On {
                     format!("the keys {left_name:?} ({a}) and {right_name:?} ({b}) do not compare; cast one of them"),
                 )
             })?;
+            if !column::keys::can_be_key(&meet) {
+                return Err(Error::unkeyable(operation, left_name, &meet));
+            }
             Ok((l, r, meet))
         };
         Ok(On { pairs: pairs.iter().map(pair).collect::<Result<_, Error>>()? })
