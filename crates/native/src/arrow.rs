@@ -96,7 +96,8 @@ fn sound(name: &str, column: &ArrayRef) -> PyResult<()> {
     if column.data_type().is_primitive() {
         return Ok(());
     }
-    let wrong = |why| error::DataError::new_err(format!("column {name:?} is not sound Arrow data: {why}"));
+    let what = if name.is_empty() { "an array".to_owned() } else { format!("column {name:?}") };
+    let wrong = |why| error::DataError::new_err(format!("{what} is not sound Arrow data: {why}"));
     column.to_data().validate_full().map_err(wrong)
 }
 
