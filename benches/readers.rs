@@ -1,7 +1,8 @@
 //! Readers beside cycles: four threads that take snapshots of two tables while 10,000 of a million rows change every 5 ms;
 //! and how long one row takes to a listener in Rust.
 //!
-//! Each line is of one run: with and without readers in turn, so that the ratios mean something on a busy machine.
+//! Four readers and two threads of the graph want more than two cores: four threads that only look at the clock stand
+//! beside them, and say what of it is the machine's. Each line is of one run: with and without readers in turn, so that the ratios mean something on a busy machine.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -108,13 +109,18 @@ struct Seen {
     over: AtomicU64,
 }
 
+impl Seen {
+    fn note(&self, waited: u64) {
+        self.taken.fetch_add(1, Ordering::Relaxed);
+        self.longest.fetch_max(waited, Ordering::Relaxed);
+        self.over.fetch_add(u64::from(waited > 1_000_000), Ordering::Relaxed);
+    }
+}
+
 fn read(tables: &[Table; 2], seen: &Seen, hold: Duration) {
     let start = Instant::now();
     let copies = snapshot(tables).expect("they live");
-    let waited = start.elapsed().as_nanos() as u64;
-    seen.taken.fetch_add(1, Ordering::Relaxed);
-    seen.longest.fetch_max(waited, Ordering::Relaxed);
-    seen.over.fetch_add(u64::from(waited > 1_000_000), Ordering::Relaxed);
+    seen.note(start.elapsed().as_nanos() as u64);
     if cell(&copies[0], 0) * 2 != cell(&copies[1], 3) {
         seen.torn.fetch_add(1, Ordering::Relaxed);
     }
@@ -126,17 +132,14 @@ fn read(tables: &[Table; 2], seen: &Seen, hold: Duration) {
     black_box(copies);
 }
 
-fn beside_readers(field: &mut Bed, threads: usize, hold: Duration, rest: Duration) -> (Vec<u64>, Seen) {
+/// Cycles beside so many threads that do this again and again.
+fn beside(field: &mut Bed, threads: usize, again: impl Fn(&Seen) + Sync) -> (Vec<u64>, Seen) {
     let (seen, stop) = (Seen::default(), AtomicBool::new(false));
-    let tables = field.tables.clone();
     let times = std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
-                    read(&tables, &seen, hold);
-                    if !rest.is_zero() {
-                        std::thread::sleep(rest);
-                    }
+                    again(&seen);
                 }
             });
         }
@@ -145,6 +148,28 @@ fn beside_readers(field: &mut Bed, threads: usize, hold: Duration, rest: Duratio
         times
     });
     (times, seen)
+}
+
+fn beside_readers(field: &mut Bed, threads: usize, hold: Duration, rest: Duration) -> (Vec<u64>, Seen) {
+    let tables = field.tables.clone();
+    beside(field, threads, |seen| {
+        read(&tables, seen, hold);
+        if !rest.is_zero() {
+            std::thread::sleep(rest);
+        }
+    })
+}
+
+/// What four busy threads cost a cycle, and how long each is kept from a core, if they take no snapshot at all: where
+/// there are fewer cores than threads, that much of the figures of readers is the machine's.
+fn beside_clocks(field: &mut Bed, threads: usize) -> (Vec<u64>, Seen) {
+    beside(field, threads, |seen| {
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_micros(1) {
+            std::hint::spin_loop();
+        }
+        seen.note(start.elapsed().as_nanos() as u64);
+    })
 }
 
 fn at(times: &[u64], of_100: usize) -> f64 {
@@ -187,9 +212,16 @@ fn snapshots() {
             );
         };
         show(&format!("{round}: alone"), &alone, &Seen::default());
+        let (clocks, seen) = beside_clocks(&mut field, 4);
+        show(&format!("{round}: four threads that look at the clock"), &clocks, &seen);
         let (busy, seen) = beside_readers(&mut field, 4, Duration::ZERO, Duration::ZERO);
         show(&format!("{round}: four readers as fast as they can"), &busy, &seen);
-        println!("   p99 over alone, in pooled copies: {:.2} (bar 1.5)", (at(&busy, 99) - at(&alone, 99)) / copy);
+        let over = |of: &[u64]| (at(&busy, 99) - at(of, 99)) / copy;
+        println!(
+            "   p99 over alone, in pooled copies: {:.2} (bar 1.5); over four busy threads {:.2}",
+            over(&alone),
+            over(&clocks)
+        );
         let again = field.cycles(CYCLES);
         let (pins, seen) = beside_readers(&mut field, 1, Duration::from_micros(100), Duration::from_millis(20));
         show(&format!("{round}: a pin of 100 µs every 20 ms"), &pins, &seen);

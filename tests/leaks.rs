@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use engine::failpoints::{Fail, arm_start};
-use engine::ops::How;
+use engine::ops::{How, Matches, NaturalJoin, natural_join};
 use engine::sources::{Apply, InputTable};
 use engine::testing::{Tape, Watch, explore, table_of};
 use engine::{OnError, Table, counters::storage};
@@ -182,9 +182,23 @@ fn tables_of_errors_come_and_go() {
     for round in 0..rounds() {
         let narrow = Expr::column("v").cast(arrow_schema::DataType::Int8, true).expect("a small tree").alias("n");
         let on_error = if round % 2 == 0 { OnError::Null } else { OnError::Drop };
-        let [left, _] = bed.tables();
-        let made =
-            engine::ops::columns("with_columns", left, &[narrow], How { on_error, ..How::STORED }).expect("it starts");
+        let [left, right] = bed.tables();
+        let made = match round / 2 % 3 {
+            0 => engine::ops::columns("with_columns", left, &[narrow], How { on_error, ..How::STORED }),
+            1 => {
+                let most =
+                    Expr::aggregate(formula::Aggregate::Max, Some(Expr::column("v"))).expect("no aggregate within");
+                let most = most.cast(arrow_schema::DataType::Int8, true).expect("a small tree").alias("most");
+                engine::ops::aggregate("group_by", left, &[narrow], &[most], on_error)
+            }
+            _ => {
+                let on = [("k".to_owned(), "k".to_owned())];
+                let joins = [("added".to_owned(), "w".to_owned())];
+                NaturalJoin::new("natural_join", left, right, &on, Some(&joins), None, Matches::Error, false)
+                    .and_then(|join| natural_join(join, left, right, &on, on_error))
+            }
+        };
+        let made = made.expect("it starts");
         let told = made.errors().expect("there are errors");
         if round % 50 == 0 {
             bed.step(&mut tape);

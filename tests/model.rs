@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use engine::ops::{Concat, How, Kept, Project, columns as computed, filtered};
-use engine::testing::{Found, any_table, run_drawn_law};
-use engine::{OnError, Table, attach};
+use engine::testing::{Found, Plain, any_table, run_drawn_law};
+use engine::{Error, OnError, Table, attach};
 use formula::{Expr, Formula, Function, Names, Purpose};
 use model::Compare;
 use model::ops::{Derived, filter, select};
@@ -81,54 +81,56 @@ fn law_of(far: bool, kept: Kept) {
     );
 }
 
-/// What is true, what is false and what is null are together all rows, whatever happened to them.
-#[test]
-fn a_predicate_parts_its_table_in_three() {
+/// Draws predicates over random tables: what is made of one, and what is wrong with that.
+fn law_of_predicates(
+    build: impl Fn(&Expr, &Table) -> Result<Table, Error>,
+    wrong: impl Fn(&Both, &Plain, &Found<'_>) -> Result<(), String>,
+) {
     let columns = columns();
     let expressions = Expressions { columns: &columns, far: true, signed_zeros: true };
     run_drawn_law(
         &[any_table().steps(4)],
         300,
         |tape| expressions.draw(tape, Kind::Bool, 3),
-        |made: &Both, tables: &[Table]| {
-            let call = |function| Expr::call(function, vec![made.engine.clone()]);
-            let predicates = [made.engine.clone(), call(Function::Not)?, call(Function::IsNull)?];
-            let parts: Result<Vec<Table>, _> = predicates
-                .iter()
-                .map(|one| filtered("where", &tables[0], std::slice::from_ref(one), &[], OnError::Fail))
-                .collect();
-            let parts = parts?;
-            attach(&Concat::new(&parts)?, &parts)
-        },
-        |_, inputs, found| {
-            let Found::Rows(rows) = found else { return Err("it has failed".to_owned()) };
-            let sorted = |rows: &engine::testing::Plain| {
-                let mut cells: Vec<String> = rows.rows.iter().map(|(_, row)| format!("{row:?}")).collect();
-                cells.sort();
-                cells
-            };
-            if sorted(rows) == sorted(&inputs[0]) { Ok(()) } else { Err(format!("{rows}\n  are not {}", inputs[0])) }
-        },
+        |made: &Both, tables: &[Table]| build(&made.engine, &tables[0]),
+        |made, inputs, found| wrong(made, &inputs[0], found),
     );
+}
+
+fn kept(table: &Table, predicate: &Expr) -> Result<Table, Error> {
+    filtered("where", table, std::slice::from_ref(predicate), &[], OnError::Fail)
+}
+
+/// What is true, what is false and what is null are together all rows, whatever happened to them.
+#[test]
+fn a_predicate_parts_its_table_in_three() {
+    let build = |made: &Expr, table: &Table| {
+        let call = |function| Expr::call(function, vec![made.clone()]);
+        let predicates = [made.clone(), call(Function::Not)?, call(Function::IsNull)?];
+        let parts = predicates.iter().map(|one| kept(table, one)).collect::<Result<Vec<Table>, _>>()?;
+        attach(&Concat::new(&parts)?, &parts)
+    };
+    law_of_predicates(build, |_, input, found| {
+        let Found::Rows(rows) = found else { return Err("it has failed".to_owned()) };
+        let sorted = |rows: &Plain| {
+            let mut cells: Vec<String> = rows.rows.iter().map(|(_, row)| format!("{row:?}")).collect();
+            cells.sort();
+            cells
+        };
+        if sorted(rows) == sorted(input) { Ok(()) } else { Err(format!("{rows}\n  are not {input}")) }
+    });
 }
 
 /// A filter keeps what the same expression, as a column, says is true.
 #[test]
 fn a_filter_is_the_column_that_says_so() {
-    let columns = columns();
-    let expressions = Expressions { columns: &columns, far: true, signed_zeros: true };
-    run_drawn_law(
-        &[any_table().steps(4)],
-        300,
-        |tape| expressions.draw(tape, Kind::Bool, 3),
-        |made: &Both, tables: &[Table]| {
-            let told = computed("update", &tables[0], &[made.engine.clone().alias("told")], How::STORED)?;
-            let kept = filtered("where", &told, &[Expr::column("told")], &[], OnError::Fail)?;
-            attach(&Project::drop(&kept, &["told".to_owned()])?, std::slice::from_ref(&kept))
-        },
-        |made, inputs, found| {
-            let wanted = filter(&to_model(&inputs[0]), std::slice::from_ref(&made.model));
-            judge(Ok(wanted), found, &Compare::ByPosition)
-        },
-    );
+    let build = |made: &Expr, table: &Table| {
+        let told = computed("update", table, &[made.clone().alias("told")], How::STORED)?;
+        let kept = kept(&told, &Expr::column("told"))?;
+        attach(&Project::drop(&kept, &["told".to_owned()])?, std::slice::from_ref(&kept))
+    };
+    law_of_predicates(build, |made, input, found| {
+        let wanted = filter(&to_model(input), std::slice::from_ref(&made.model));
+        judge(Ok(wanted), found, &Compare::ByPosition)
+    });
 }

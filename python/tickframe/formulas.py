@@ -118,12 +118,14 @@ def update(
     """`Table.update`: each formula sees the columns of the table and those to its left. Gives the new names too."""
     batch: dict[str, tuple[_native.Expr, Any]] = {}
     names: list[str] = []
+    first = table
     plain, controls = control.taken(flatten(formulas), control.Selectable, operation)
 
     def computed() -> _native.Table:
         made = [expression for expression, _ in batch.values()]
         turns = control.turns(made, [told for _, told in batch.values()], filters=False)
-        return _native.columns(operation, table, made, turns, kept, True, on_error)
+        # What the steps on the way pass over is told by the result.
+        return _native.columns(operation, table, made, turns, kept, True, on_error, table is not first)
 
     for item, told in zip(plain, controls, strict=True):
         if isinstance(item, str):

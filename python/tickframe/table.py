@@ -183,13 +183,16 @@ class Table:
         """The plan: this operation and those below it, one a line.
 
         Each line has the rows now and, if there are any, the bytes it owns and the entries of state it keeps (groups,
-        keys of joins). What stands at another place already is told by "(above)".
+        keys of joins). What stands at another place already is told by "(above)". Below an operation stands how each of
+        its expressions is computed (native passes, in which operations are fused; kernels over whole chunks; functions
+        of the user) and which changes make it be computed again, of the rows that they touch.
 
         >>> import tickframe as tf
         >>> t = tf.append_table({"x": int}, graph=tf.Graph())
-        >>> print(t.filter(tf.col("x") > 1).head(3).explain())
+        >>> print(t.filter(tf.col("x") * 2 > 1).head(3).explain())
         head · 0 rows
-          filter((col("x") > 1)) · 0 rows
+          filter(((col("x") * 2) > 1)) · 0 rows
+          | ((col("x") * 2) > 1): native pass of 2 operations; changes with col("x")
             append_table · 0 rows
         """
         lines: list[str] = []
@@ -201,6 +204,7 @@ class Table:
             failed = " · failed" if native.is_live and native.failure() is not None else ""
             shown = " (above)" if again else f" · {figures(*native.figures())}{failed}"
             lines.append("  " * depth + native.label + shown)
+            lines.extend("  " * depth + "| " + how for how in ([] if again else native.expressions()))
             for below in [] if again else native.inputs():
                 show(below, depth + 1)
 
@@ -322,15 +326,19 @@ class Table:
         return Table(_formulas.where(self._native, filters, sys._getframe(1), "where", on_error))
 
     def head(self, n: int = 5) -> Table:
-        """The first `n` rows."""
+        """The first `n` rows; of a blink table the first that ever were, which stay."""
         return Table(_native.head(self._native, _count(n, "head: n")))
 
     def tail(self, n: int = 5) -> Table:
-        """The last `n` rows."""
+        """The last `n` rows; of a blink table the last that ever were, of which each stays until newer ones come."""
         return Table(_native.tail(self._native, _count(n, "tail: n")))
 
     def slice(self, offset: int, length: int | None = None) -> Table:
-        """`length` rows from `offset`, which counts from the end if negative; all of the rest without a length."""
+        """`length` rows from `offset`, which counts from the end if negative; all of the rest without a length.
+
+        Raises:
+            InvalidOperationError: a blink table, whose rows live for one step; `head` and `tail` keep them.
+        """
         return Table(_native.slice(self._native, offset, None if length is None else _count(length, "slice: length")))
 
     def sort(
@@ -458,9 +466,9 @@ class Table:
             InvalidOperationError: as for `update_view`.
         """
         made, names = _formulas.update(self._native, formulas, sys._getframe(1), "view", "on read", on_error)
-        return Table(_native.choose(made, names))
+        return Table(_native.choose(made, names, on_error != "fail"))
 
-    def lazy_update(self, *formulas: IntoExpr | Iterable[IntoExpr]) -> Table:
+    def lazy_update(self, *formulas: IntoExpr | Iterable[IntoExpr], on_error: OnError = "fail") -> Table:
         """As `update_view`, but what was computed is kept: a formula is computed once for each distinct input.
 
         >>> import tickframe as tf
@@ -472,10 +480,15 @@ class Table:
         >>> t.to_dict()["Y"], t.to_dict()["Y"], sorted(calls)
         ([9, 16, 9, 9], [9, 16, 9, 9], [3, 4])
 
+        Args:
+            *formulas: texts or expressions.
+            on_error: as in `select`; columns whose failures are passed over are stored, and computed once a row.
+
         Raises:
             InvalidOperationError: neighbours, positions and the clock, which the columns of a row do not tell.
         """
-        return Table(_formulas.update(self._native, formulas, sys._getframe(1), "lazy_update", "once per input")[0])
+        frame = sys._getframe(1)
+        return Table(_formulas.update(self._native, formulas, frame, "lazy_update", "once per input", on_error)[0])
 
     def _columns(
         self,
@@ -511,20 +524,38 @@ class Table:
 
     # Groups -----------------------------------------------------------------------------------------------
 
-    def group_by(self, *keys: IntoExpr | Iterable[IntoExpr], maintain_order: bool = True, **named: IntoExpr) -> GroupBy:
+    def group_by(
+        self,
+        *keys: IntoExpr | Iterable[IntoExpr],
+        maintain_order: bool = True,
+        on_error: OnError = "fail",
+        **named: IntoExpr,
+    ) -> GroupBy:
         """Groups of equal keys, in order of first appearance; null is a key of its own.
 
         Args:
             *keys: columns or expressions.
             maintain_order: accepted for polars' sake, and always true.
+            on_error: what becomes of a row whose key, or whose value to be aggregated, fails (a strict cast, a user's
+                function that raises): ``"fail"`` the table, that value is ``"null"``, or the row is in no group
+                (``"drop"``) until a change makes it computable. So for an expression over aggregates: the cell is null,
+                or the group is left out. All are told in `errors` of the result.
             **named: ``name=expression`` keys.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "a", "b"], "x": ["1", "one", "3"]})
+        >>> n = t.group_by("k", on_error="null").agg(total=tf.col("x").cast(tf.Int64).sum())
+        >>> n.to_dicts(), n.errors.to_dict()["row_key"]
+        ([{'k': 'a', 'total': 1}, {'k': 'b', 'total': 3}], [1])
         """
         del maintain_order
         made = [into_expr(key) for key in flatten(keys)]
         made.extend(into_expr(key).alias(name) for name, key in named.items())
-        return GroupBy(self, made)
+        return GroupBy(self, made, on_error)
 
-    def agg_by(self, aggs: Expr | Iterable[Expr | Iterable[Expr]], by: Names | None = None) -> Table:
+    def agg_by(
+        self, aggs: Expr | Iterable[Expr | Iterable[Expr]], by: Names | None = None, on_error: OnError = "fail"
+    ) -> Table:
         """One row a group: aggregates of `tf.agg` or expressions; without `by` one row for the whole table.
 
         Over a blink table rows accumulate. A group that empties is forgotten; its key comes back at the end.
@@ -533,9 +564,14 @@ class Table:
         >>> t = tf.table({"k": ["a", "b", "a"], "x": [1, 2, 3]})
         >>> t.agg_by([tf.agg.sum_("total = x"), tf.agg.count_("n")], by="k").to_dicts()
         [{'k': 'a', 'total': 4, 'n': 2}, {'k': 'b', 'total': 2, 'n': 1}]
+
+        Args:
+            aggs: aggregates or expressions of them.
+            by: key columns.
+            on_error: as in `group_by`.
         """
-        keys = [] if by is None else names_of([by], "agg_by")
-        return Table(_native.aggregate("agg_by", self._native, keys, expressions([aggs], {})))
+        keys = [] if by is None else [col(name)._native for name in names_of([by], "agg_by")]
+        return Table(_native.aggregate("agg_by", self._native, keys, expressions([aggs], {}), on_error))
 
     # Joins ------------------------------------------------------------------------------------------------
 
@@ -548,6 +584,7 @@ class Table:
         suffix: str | None = None,
         multiple: Literal["error", "first", "last"] = "error",
         nulls_equal: bool = False,
+        on_error: OnError = "fail",
     ) -> Table:
         """All rows of this table, each with the columns of the one row of `other` that has its key, or nulls.
 
@@ -559,6 +596,14 @@ class Table:
             multiple: what to do where a row meets several right rows: the table fails and names the key, or the
                 first or last of them is taken.
             nulls_equal: whether a null key matches a null key.
+            on_error: with ``multiple="error"``, what becomes of a row that meets several right rows: ``"fail"`` the
+                table, the right columns are ``"null"``, or the row is left out (``"drop"``) as long as there are several.
+                Both are told in `errors`.
+
+        Raises:
+            ColumnNotFoundError: an unknown column.
+            TypeMismatchError: keys that do not compare.
+            MatchError: a row meets several right rows. Of a live table it is the cause of its failure.
         """
         if multiple not in {"error", "first", "last"}:
             raise ValueError(f'multiple must be "error", "first" or "last", not {multiple!r}')
@@ -573,6 +618,7 @@ class Table:
                 suffix,
                 multiple,
                 nulls_equal,
+                on_error,
             )
         )
 
@@ -755,36 +801,18 @@ class Plan:
 class GroupBy:
     """Groups of a table, as `Table.group_by` gives them."""
 
-    __slots__ = ("_keys", "_table")
+    __slots__ = ("_keys", "_on_error", "_table")
 
-    def __init__(self, table: Table, keys: list[Expr]) -> None:
+    def __init__(self, table: Table, keys: list[Expr], on_error: OnError) -> None:
         self._table = table
         self._keys = keys
+        self._on_error: OnError = on_error
 
     def agg(self, *aggs: IntoExpr | Iterable[IntoExpr], **named: IntoExpr) -> Table:
         """One row a group, with these aggregates: ``col("x").sum().alias("total")`` or ``total=col("x").sum()``."""
-        table, names, final = self._keyed()
-        made = expressions(aggs, named)
-        result = Table(_native.aggregate("group_by", table._native, names, made))
-        return result.rename(final) if final else result
-
-    def _keyed(self) -> tuple[Table, list[str], dict[str, str]]:
-        """The table with computed keys as columns, the names of the keys, and what to call them in the end."""
-        names: list[str] = []
-        computed: list[Expr] = []
-        final: dict[str, str] = {}
-        for at, key in enumerate(self._keys):
-            bare = key._native.bare_column()
-            if bare is not None:
-                names.append(bare)
-                continue
-            name = key._native.output_name()
-            hidden = f"__key_{at}" if name in self._table.columns else name
-            if hidden != name:
-                final[hidden] = name
-            computed.append(key.alias(hidden))
-            names.append(hidden)
-        return (self._table.with_columns(*computed) if computed else self._table), names, final
+        native = self._table._native
+        keys = [_formulas.over(key, native, "group_by") for key in self._keys]
+        return Table(_native.aggregate("group_by", native, keys, expressions(aggs, named), self._on_error))
 
     def _all(self, aggregate: Callable[[Expr], Expr]) -> Table:
         keys = {key._native.output_name() for key in self._keys}

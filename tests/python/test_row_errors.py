@@ -236,3 +236,112 @@ def test_a_failure_inside_what_another_row_reads_has_the_type_of_that_part(g):
     t.append({"x": [1, 1000, 3]})
     g.step()
     assert before.to_dict()["p"] == [None, 2.5, None]
+
+
+def test_groups_take_it_for_keys_for_values_and_for_expressions_over_aggregates(g):
+    t = tf.append_table({"k": str, "x": str}, graph=g)
+    number = col("x").cast(tf.Int64)
+    null = t.group_by("k", on_error="null").agg(number.sum().alias("s"), tf.len().alias("n"))
+    drop = t.group_by("k", on_error="drop").agg(number.sum().alias("s"), tf.len().alias("n"))
+    keyed = t.group_by(number.alias("key"), on_error="null").len()
+    left = t.group_by(number.alias("key"), on_error="drop").len()
+    small = t.agg_by((number.max() * 100).cast(tf.Int8).alias("most"), "k", on_error="null")
+    fewer = t.agg_by((number.max() * 100).cast(tf.Int8).alias("most"), "k", on_error="drop")
+    t.append({"k": ["a", "a", "b"], "x": ["1", "one", "3"]})
+    step = g.step()
+    assert null.to_dict() == {"k": ["a", "b"], "s": [1, 3], "n": [2, 1]}
+    assert drop.to_dict() == {"k": ["a", "b"], "s": [1, 3], "n": [1, 1]}
+    assert keyed.to_dict() == {"key": [1, None, 3], "len": [1, 1, 1]}
+    assert left.to_dict() == {"key": [1, 3], "len": [1, 1]}
+    assert small.to_dict() == {"k": ["a", "b"], "most": [100, None]}
+    assert fewer.to_dict() == {"k": ["a"], "most": [100]}
+    for table, operation, column in ((null, "group_by", "s"), (drop, "group_by", "s"), (keyed, "group_by", "key")):
+        told = [(row["operation"], row["column"], row["row_key"], row["step"]) for row in table.errors.to_dicts()]
+        assert told == [(operation, column, 1, step)], table
+    # What is aggregated failed in row 1, what is made of the aggregate in group 1.
+    assert [(row["column"], row["row_key"]) for row in small.errors.to_dicts()] == [("most", 1), ("most", 1)]
+    assert 'col("x").cast(Int64).max()' in "".join(small.errors.to_dict()["message"])
+
+
+def test_a_failing_key_names_the_method_and_the_users_text():
+    t = tf.table({"x": ["1", "one"]})
+    with pytest.raises(tf.errors.DataError, match=r'group_by: row 1: .*"one".* in col\("x"\).cast\(Int64\)') as raised:
+        t.group_by(col("x").cast(tf.Int64)).len()
+    assert "__key" not in str(raised.value)
+    with pytest.raises(tf.errors.DataError, match=r'agg_by: row 0: .*col\("x"\).max\(\)') as raised:
+        t.agg_by(col("x").max().cast(tf.Int64).alias("most"))
+    assert "\\U0000" not in str(raised.value)
+    assert "\0" not in str(raised.value)
+
+
+def test_a_join_passes_over_rows_that_meet_several(g):
+    left = tf.append_table({"k": str}, graph=g)
+    right = tf.keyed_table({"id": int, "k": str, "v": int}, key="id", graph=g)
+    null = left.natural_join(right, on="k", joins="v", on_error="null")
+    drop = left.natural_join(right, on="k", joins="v", on_error="drop")
+    left.append({"k": ["a", "b", "c"]})
+    right.upsert({"id": [1, 2, 3], "k": ["a", "b", "b"], "v": [1, 2, 3]})
+    g.step()
+    assert null.to_dict() == {"k": ["a", "b", "c"], "v": [1, None, None]}
+    assert drop.to_dict() == {"k": ["a", "c"], "v": [1, None]}
+    for table in (null, drop):
+        rows = table.errors.to_dicts()
+        assert [(row["operation"], row["column"], row["row_key"]) for row in rows] == [("natural_join", None, 1)]
+        assert "the key (b) has several rows in the right table" in rows[0]["message"]
+    right.delete([2])
+    g.step()
+    assert null.to_dict()["v"] == drop.to_dict()["v"] == [1, 3, None]
+    assert drop.to_dict()["k"] == ["a", "b", "c"]
+    still = left.snapshot().natural_join(tf.table({"k": ["a", "a"], "v": [1, 2]}), on="k", on_error="null")
+    assert still.to_dict() == {"k": ["a", "b", "c"], "v": [None] * 3}
+    assert still.errors.to_dict()["row_key"] == [0]
+
+
+def test_all_steps_of_one_call_are_told_by_its_result(g):
+    t = tf.append_table({"X": str}, graph=g)
+    made = t.update(["N = (int) X", "M = N + 1"], on_error="null")
+    seen = t.view("N = (int) X", on_error="null")
+    lazy = t.lazy_update("N = (int) X", on_error="null")
+    t.append({"X": ["1", "one"]})
+    g.step()
+    assert made.to_dict() == {"X": ["1", "one"], "N": [1, None], "M": [2, None]}
+    assert lazy.to_dict() == {"X": ["1", "one"], "N": [1, None]}
+    for table, operation in ((made, "update"), (seen, "view"), (lazy, "lazy_update")):
+        told = [(row["operation"], row["column"], row["row_key"]) for row in table.errors.to_dicts()]
+        assert told == [(operation, "N", 1)], operation
+
+
+def test_every_operation_takes_it_or_has_nothing_that_can_fail_on_a_row():
+    import inspect
+
+    nothing_fails = {
+        "choose", "collect", "drop", "first_by", "head", "join_asof", "last_by", "rename", "slice", "snapshot", "sort",
+        "tail", "unique",
+    }  # fmt: skip
+    makes_tables = {
+        name
+        for name, method in inspect.getmembers(tf.Table, inspect.isfunction)
+        if not name.startswith("_") and "Table" in str(inspect.signature(method).return_annotation)
+    } - {"to_arrow"}
+    taking = {name for name in makes_tables if "on_error" in inspect.signature(getattr(tf.Table, name)).parameters}
+    assert taking == {
+        "agg_by", "filter", "lazy_update", "natural_join", "select", "update", "update_view", "view", "where",
+        "with_columns",
+    }  # fmt: skip
+    assert makes_tables - taking <= nothing_fails, makes_tables - taking
+    assert "on_error" in inspect.signature(tf.Table.group_by).parameters
+
+
+def test_explain_tells_how_expressions_are_computed(g):
+    def odd(x: int) -> bool:
+        return x % 2 == 1
+
+    t = tf.append_table({"x": int, "s": str}, graph=g)
+    made = t.where("odd(x)").with_columns(y=col("x") * 2 + 1, z=col("s").cast(tf.Int64), p=col("x").shift(2))
+    text = made.explain()
+    assert 'y"): native pass of 2 operations; changes with col("x")' in text
+    assert 'native kernel col("s").cast(Int64)' in text
+    assert "up to 2 rows earlier" in text
+    assert "function odd(" in text
+    assert "rows in order on one thread" in text
+    assert text.count("append_table") == 1

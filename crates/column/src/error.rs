@@ -34,6 +34,19 @@ pub enum Error {
         /// The type asked for.
         to: DataType,
     },
+    /// A value is none of the type it is wanted in.
+    #[error("row {row}: {value} does not fit {to}")]
+    Unfit {
+        /// Position of the cell in its chunk.
+        row: usize,
+        /// The value, as text.
+        value: String,
+        /// The type asked for.
+        to: DataType,
+    },
+    /// There are more of something than can be counted.
+    #[error("{0}")]
+    TooMany(&'static str),
     /// A column was written a second time in one step, or in a step that is over.
     #[error("the column was already written in step {}", .step.number())]
     AlreadyWritten {
@@ -52,6 +65,17 @@ pub enum Error {
     /// Arrow refused a conversion or a selection.
     #[error(transparent)]
     Arrow(Arc<ArrowError>),
+}
+
+impl Error {
+    /// The same of a chunk that starts at row `by`.
+    pub fn later(self, by: usize) -> Error {
+        match self {
+            Error::PrecisionLoss { row, value, to } => Error::PrecisionLoss { row: row + by, value, to },
+            Error::Unfit { row, value, to } => Error::Unfit { row: row + by, value, to },
+            other => other,
+        }
+    }
 }
 
 impl From<ArrowError> for Error {

@@ -246,7 +246,7 @@ impl KeyTable {
             }
         }
         if self.slots.next as usize + rows >= NO_SLOT as usize {
-            return Err(ArrowError::ComputeError("more than 2³² − 2 keys".into()).into());
+            return Err(Error::TooMany("more than 2³² − 2 keys"));
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Date64Type, IntervalMonthDayNanoType};
+use arrow_array::types::{Date64Type, Int64Type, IntervalMonthDayNanoType};
 use arrow_array::{Array, ArrayRef, IntervalDayTimeArray, IntervalYearMonthArray, new_null_array};
 use arrow_buffer::IntervalDayTime;
 use arrow_cast::{CastOptions, cast_with_options};
@@ -138,6 +138,29 @@ pub fn to_canonical(array: &ArrayRef) -> Result<ArrayRef, Error> {
     cast(array, &wanted)
 }
 
+/// Whether all cells have a canonical form, without making it.
+pub fn check_canonical(array: &ArrayRef) -> Result<(), Error> {
+    let wanted = canonical(array.data_type());
+    let unit = match array.data_type() {
+        DataType::Date64 => return refuse_times_of_day(array, &wanted),
+        DataType::Timestamp(unit, _) | DataType::Duration(unit) => *unit,
+        _ => return Ok(()),
+    };
+    let (most, name) = match unit {
+        TimeUnit::Second => (i64::MAX / 1_000_000_000, "s"),
+        TimeUnit::Millisecond => (i64::MAX / 1_000_000, "ms"),
+        TimeUnit::Microsecond => (i64::MAX / 1_000, "µs"),
+        TimeUnit::Nanosecond => return Ok(()),
+    };
+    let ticks = cast(array, &DataType::Int64)?;
+    let ticks = ticks.as_primitive::<Int64Type>();
+    let far = |&row: &usize| ticks.is_valid(row) && !(-most..=most).contains(&ticks.value(row));
+    match (0..ticks.len()).find(far) {
+        None => Ok(()),
+        Some(row) => Err(Error::Unfit { row, value: format!("{} {name}", ticks.value(row)), to: wanted }),
+    }
+}
+
 /// The same cells in the type the schema declares; a loss of precision is an error.
 pub fn to_declared(array: &ArrayRef, declared: &DataType) -> Result<ArrayRef, Error> {
     to_declared_with(array, declared, OnPrecisionLoss::Error)
@@ -158,7 +181,8 @@ pub fn to_declared_with(array: &ArrayRef, declared: &DataType, on_loss: OnPrecis
     Ok(narrowed)
 }
 
-fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, Error> {
+/// The same cells in another type; one that does not fit is told with its row.
+pub fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, Error> {
     if array.data_type() == to {
         return Ok(array.clone());
     }
@@ -166,7 +190,29 @@ fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, Error> {
         return Ok(new_null_array(to, array.len()));
     }
     let strict = CastOptions { safe: false, ..CastOptions::default() };
-    Ok(cast_with_options(array, to, &strict)?)
+    let fails = |from: usize, len: usize| cast_with_options(&array.slice(from, len), to, &strict).is_err();
+    cast_with_options(array, to, &strict).map_err(|error| match first_failing(array.len(), fails) {
+        Some(row) => Error::Unfit { row, value: text_of(array, row), to: to.clone() },
+        None => error.into(),
+    })
+}
+
+/// The first of so many rows that fails by itself, found by halves; `fails` tells of a range, by its start and length.
+fn first_failing(rows: usize, fails: impl Fn(usize, usize) -> bool) -> Option<usize> {
+    let (mut from, mut len) = (0, rows);
+    while len > 1 {
+        let half = len / 2;
+        if fails(from, half) {
+            len = half;
+        } else {
+            (from, len) = (from + half, len - half);
+        }
+    }
+    (len == 1 && fails(from, 1)).then_some(from)
+}
+
+fn text_of(array: &ArrayRef, row: usize) -> String {
+    arrow_cast::display::array_value_to_string(array, row).unwrap_or_default()
 }
 
 fn may_lose(declared: &DataType) -> bool {
@@ -202,8 +248,7 @@ fn refuse_times_of_day(array: &ArrayRef, wanted: &DataType) -> Result<(), Error>
 }
 
 fn loss(array: &ArrayRef, row: usize, to: &DataType) -> Error {
-    let value = arrow_cast::display::array_value_to_string(array, row).unwrap_or_default();
-    Error::PrecisionLoss { row, value, to: to.clone() }
+    Error::PrecisionLoss { row, value: text_of(array, row), to: to.clone() }
 }
 
 /// Arrow has no cast in this direction; what a narrower unit cannot hold is left for the loss check.
@@ -266,10 +311,21 @@ mod tests {
         let expected: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![Some(2), None, Some(1)]));
         assert_eq!(&cut, &expected);
 
+        for at in 0..5 {
+            let texts = (0..5).map(|row| if row < at { "1" } else { "one" });
+            let texts: ArrayRef = Arc::new(StringArray::from_iter_values(texts));
+            let error = cast(&texts, &DataType::Int64).unwrap_err();
+            assert_eq!(error.to_string(), format!("row {at}: one does not fit Int64"));
+        }
+
         let torn: ArrayRef = Arc::new(Date64Array::from(vec![0, 86_400_001]));
         assert!(matches!(to_canonical(&torn), Err(Error::PrecisionLoss { row: 1, .. })));
         let far: ArrayRef = Arc::new(TimestampSecondArray::from(vec![i64::MAX / 1000]));
-        assert!(matches!(to_canonical(&far), Err(Error::Arrow(_))), "beyond the range of nanoseconds");
+        assert_eq!(
+            check_canonical(&far).unwrap_err().to_string(),
+            "row 0: 9223372036854775 s does not fit Timestamp(ns)"
+        );
+        assert!(matches!(to_canonical(&far), Err(Error::Unfit { row: 0, .. })), "beyond the range of nanoseconds");
         let days = arrow_buffer::IntervalMonthDayNano::new(1, 1, 0);
         let period: ArrayRef = Arc::new(IntervalMonthDayNanoArray::from(vec![days]));
         assert!(to_declared(&period, &DataType::Interval(IntervalUnit::YearMonth)).is_err());

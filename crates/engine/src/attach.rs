@@ -1,31 +1,24 @@
-//! The driver: how an operation joins a moving graph, and how its node runs.
+//! The driver: how an operation joins a moving graph; how its node runs stands in [`crate::table_node`].
 //!
-//! It is the only code that snapshots, registers, catches panics, memoises and validates updates.
+//! The two are the only code that snapshots, registers, catches panics, memoises and validates updates.
 //! The protocol of joining is argued in `crates/graph/README.md`; in short: pin a settled moment,
 //! initialise without a lock, register only while that moment is still the settled one, otherwise
 //! catch up by one ordinary update from a recorder and try again.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, PoisonError};
 
-use graph::{Moment, Moved, Node, NodeId, Outcome, Registration, Size, Step, UpdateGraph, Volume};
+use graph::{Moment, Moved, Node, NodeId, Registration, Step, UpdateGraph};
 
-use crate::error::{Error, Failure};
-use crate::events::{self, Level};
+use crate::error::Error;
 use crate::failpoints::{Point, strike};
-use crate::live_rows::LiveRows;
-use crate::operation::{Input, Live, Operation, Request, Settle, Start};
+use crate::operation::{Input, Operation, Request};
 use crate::par::{self, Phase};
 use crate::recorder::{Recorded, Recorder};
 use crate::table::{Table, common_graph, views};
-use crate::update::TableUpdate;
-use crate::view::Change;
+use crate::table_node::{TableNode, guarded};
 
 /// Rounds of catching up before the last one is run under the shared lock.
 const OPTIMISTIC_ROUNDS: usize = 8;
-/// Builds with debug assertions look at each row of a change, and up to this size at each row of a table.
-const FULL_CHECK_ROWS: u64 = 1 << 16;
 
 /// Starts an operation over its inputs: a live table if one of them is live, else a static one.
 /// Equal requests on the same live inputs give the same table.
@@ -49,7 +42,7 @@ pub fn attach(operation: &dyn Operation, inputs: &[Table]) -> Result<Table, Erro
 }
 
 fn attach_static(operation: &dyn Operation, inputs: &[Table]) -> Result<Table, Error> {
-    let request = operation.request().over(inputs);
+    let request = Request::of(operation, inputs);
     let (at, views) = views(inputs);
     let inputs = inputs_of(inputs, views);
     let start = guarded(operation.request(), || par::inside(None, Phase::Start, || operation.init(&inputs, at)))?;
@@ -77,7 +70,7 @@ fn attach_live(operation: &dyn Operation, inputs: &[Table], graph: &UpdateGraph)
             par::inside(Some(graph), Phase::Start, || operation.init(&started, at))
         };
         let start = guarded(operation.request(), init)?;
-        let table = TableNode::table(&operation.request().over(inputs), graph, inputs, start);
+        let table = TableNode::table(&Request::of(operation, inputs), graph, inputs, start);
         if let Some(registration) = join(&table, inputs, graph, at, started, recorder.as_ref())? {
             join_live(&table, registration);
             for input in inputs {
@@ -136,7 +129,7 @@ pub fn attach_in_step(operation: &dyn Operation, inputs: &[Table], step: Step) -
     let views = inputs.iter().map(|input| input.view_at(step.now())).collect();
     let init = || operation.init(&inputs_of(inputs, views), step.now());
     let start = guarded(operation.request(), || par::inside(Some(&graph), Phase::Update, init))?;
-    let table = TableNode::table(&operation.request().over(inputs), &graph, inputs, start);
+    let table = TableNode::table(&Request::of(operation, inputs), &graph, inputs, start);
     let parents: Vec<NodeId> = inputs.iter().filter_map(Table::node_id).collect();
     let node: Arc<dyn Node> = table.node().expect("a live table has a node").clone();
     let registration = graph
@@ -154,275 +147,10 @@ fn join_live(table: &Table, registration: Registration) {
     let id = registration.id();
     table.registered(registration);
     if let Some(node) = table.node() {
-        lock(&node.live).joined(id);
+        node.joined(id);
     }
 }
 
 fn inputs_of(tables: &[Table], views: Vec<crate::view::View>) -> Vec<Input> {
     tables.iter().cloned().zip(views).map(|(table, view)| Input { table, view }).collect()
-}
-
-/// Runs an operation's code; a panic becomes an error.
-fn guarded<R>(request: &Request, run: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
-    match catch_unwind(AssertUnwindSafe(run)) {
-        Ok(result) => result.map_err(|error| error.in_operation(&request.name)),
-        Err(panic) => Err(Error::internal(&request.label(), panic_text(panic.as_ref()))),
-    }
-}
-
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().cloned();
-    text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
-        .unwrap_or_else(|| "a panic without text".into())
-}
-
-/// The node of one table.
-pub(crate) struct TableNode {
-    request: Request,
-    inputs: Vec<Table>,
-    rows: Arc<LiveRows>,
-    graph: UpdateGraph,
-    width: usize,
-    owned: Vec<Arc<dyn Settle>>,
-    live: Mutex<Box<dyn Live>>,
-    seal: Option<Box<dyn Fn() + Send + Sync>>,
-    feed: Mutex<Option<(Step, Arc<TableUpdate>)>>,
-    failure: OnceLock<Arc<Failure>>,
-    last_step: AtomicU64,
-}
-
-impl TableNode {
-    fn table(request: &Request, graph: &UpdateGraph, inputs: &[Table], start: Start) -> Table {
-        let node = TableNode::new(request, graph, inputs.to_vec(), &start.parts, start.live, start.owned, None);
-        Table::live(start.parts, request.clone(), graph.clone(), node)
-    }
-
-    /// The table of a source: a node without inputs, whose queue is closed as each step opens.
-    pub(crate) fn source(
-        request: &Request,
-        graph: &UpdateGraph,
-        start: Start,
-        seal: Box<dyn Fn() + Send + Sync>,
-    ) -> Table {
-        let node = TableNode::new(request, graph, Vec::new(), &start.parts, start.live, start.owned, Some(seal));
-        let table = Table::live(start.parts, request.clone(), graph.clone(), node.clone());
-        let door: Arc<dyn Node> = node;
-        table.registered(graph.source(&door));
-        table
-    }
-
-    fn new(
-        request: &Request,
-        graph: &UpdateGraph,
-        inputs: Vec<Table>,
-        parts: &crate::operation::Parts,
-        live: Box<dyn Live>,
-        owned: Vec<Arc<dyn Settle>>,
-        seal: Option<Box<dyn Fn() + Send + Sync>>,
-    ) -> Arc<TableNode> {
-        Arc::new(TableNode {
-            request: request.clone(),
-            graph: graph.clone(),
-            inputs,
-            rows: parts.rows.clone(),
-            width: parts.columns.len(),
-            owned,
-            live: Mutex::new(live),
-            seal,
-            feed: Mutex::new(None),
-            failure: OnceLock::new(),
-            last_step: AtomicU64::new(0),
-        })
-    }
-
-    /// Whether an input changed in this step. A source has none, and what hangs on the clock needs none: they run
-    /// when they were activated.
-    fn is_concerned(&self, step: Step) -> bool {
-        let changed = |input: &Table| {
-            input.node().is_some_and(|node| lock(&node.feed).as_ref().is_some_and(|(at, _)| *at == step))
-        };
-        self.request.timed || self.inputs.is_empty() || self.inputs.iter().any(changed)
-    }
-
-    pub(crate) fn inputs(&self) -> &[Table] {
-        &self.inputs
-    }
-
-    pub(crate) fn failure(&self) -> Option<Arc<Failure>> {
-        self.failure.get().cloned()
-    }
-
-    pub(crate) fn last_step(&self) -> u64 {
-        self.last_step.load(Ordering::Acquire)
-    }
-
-    /// What this table did in `step`, none if it was quiet.
-    pub(crate) fn update_in(&self, step: Step) -> Option<Arc<TableUpdate>> {
-        let feed = lock(&self.feed);
-        feed.as_ref().filter(|(at, _)| *at == step).map(|(_, update)| update.clone())
-    }
-
-    /// Brings a node that is not registered yet from `at` to `to`.
-    fn catch_up(
-        &self,
-        recorder: &Recorded,
-        at: Moment,
-        before: Vec<crate::view::View>,
-        to: Moment,
-        now: Vec<crate::view::View>,
-    ) -> Result<Vec<crate::view::View>, Error> {
-        let merged = recorder.merged(at, to, &before);
-        let quiet = merged.iter().all(TableUpdate::is_empty);
-        let changes: Vec<Change> = (self.inputs.iter().zip(before).zip(now).zip(merged))
-            .map(|(((input, before), now), update)| Change::between(input.clone(), before, now, Arc::new(update)))
-            .collect();
-        if !quiet {
-            let mut live = lock(&self.live);
-            guarded(&self.request, || live.update(&changes, Step::ending(to)))?;
-            self.owned.iter().for_each(|owned| owned.settle());
-        }
-        Ok(changes.into_iter().map(Change::into_now).collect())
-    }
-
-    fn changes(&self, step: Step) -> Vec<Change> {
-        let quiet = Arc::new(TableUpdate::default());
-        self.inputs
-            .iter()
-            .map(|input| {
-                let update = input.node().and_then(|node| node.update_in(step)).unwrap_or_else(|| quiet.clone());
-                Change::new(input.clone(), step.before(), step.now(), update)
-            })
-            .collect()
-    }
-
-    fn advance(&self, step: Step) -> Result<TableUpdate, Error> {
-        let changes = self.changes(step);
-        let mut live = lock(&self.live);
-        let node = Some(std::ptr::from_ref(self) as usize);
-        let run = || {
-            strike(node, Point::BeforeUpdate)?;
-            let update = par::inside(Some(&self.graph), Phase::Update, || live.update(&changes, step))?;
-            strike(node, Point::AfterUpdate)?;
-            Ok(update)
-        };
-        let update = guarded(&self.request, run)?;
-        if !update.is_empty() {
-            self.check(&update, step)?;
-        }
-        Ok(update)
-    }
-
-    fn check(&self, update: &TableUpdate, step: Step) -> Result<(), Error> {
-        let checked = update.check(self.width).and_then(|()| self.rows.check(update, step)).and_then(|()| {
-            if !cfg!(debug_assertions) {
-                return Ok(());
-            }
-            let now = self.rows.latest();
-            if now.len() > FULL_CHECK_ROWS {
-                return update.check_change(&now);
-            }
-            let before =
-                self.rows.at(step.before()).map_err(|Moved| "the rows before the step are gone".to_string())?;
-            update.check_rows(&before, &now)
-        });
-        checked.map_err(|broken| Error::internal(&self.request.label(), broken))
-    }
-
-    fn fail(&self, failure: Arc<Failure>) -> Outcome {
-        // Only the first failure counts: a failed node never runs again.
-        let _ = self.failure.set(failure);
-        Outcome::Failed
-    }
-
-    fn culprit(&self, step: Step, cause: Error) -> Arc<Failure> {
-        let failure = Failure {
-            step: step.number(),
-            culprit: self.request.label(),
-            formula: self.request.text.clone(),
-            location: self.request.location.clone(),
-            cause,
-        };
-        events::note(Level::Error, failure.to_string());
-        Arc::new(failure)
-    }
-}
-
-impl Node for TableNode {
-    fn seal(&self) {
-        if let Some(seal) = &self.seal {
-            seal();
-        }
-    }
-
-    fn run(&self, step: Step) -> Outcome {
-        if self.failure.get().is_some() {
-            return Outcome::Quiet;
-        }
-        if let Some(failure) = self.inputs.iter().find_map(Table::failure) {
-            return self.fail(failure);
-        }
-        if !self.is_concerned(step) {
-            return Outcome::Quiet;
-        }
-        let faults = self.request.faults.as_ref();
-        let advanced = self.advance(step);
-        let told = match (&advanced, faults) {
-            (Ok(_), Some(faults)) => faults.publish(step.number(), Some((&self.graph, Some(step)))),
-            _ => false,
-        };
-        match advanced {
-            Err(cause) => self.fail(self.culprit(step, cause)),
-            // The table of errors hangs below it and has something to take; everybody else there stays quiet.
-            Ok(update) if update.is_empty() => {
-                if told {
-                    Outcome::Changed
-                } else {
-                    Outcome::Quiet
-                }
-            }
-            Ok(update) => {
-                *lock(&self.feed) = Some((step, Arc::new(update)));
-                self.last_step.store(step.number(), Ordering::Release);
-                Outcome::Changed
-            }
-        }
-    }
-
-    fn panicked(&self, step: Step, message: String) {
-        self.fail(self.culprit(step, Error::internal(&self.request.label(), message)));
-    }
-
-    fn settle(&self, _step: Step) {
-        lock(&self.feed).take();
-        self.owned.iter().for_each(|owned| owned.settle());
-    }
-
-    fn label(&self) -> String {
-        self.request.label()
-    }
-
-    fn volume(&self, step: Step) -> Volume {
-        let rows = |node: &TableNode| node.update_in(step).map_or(0, |update| update.size());
-        let taken = self.inputs.iter().filter_map(Table::node).map(|node| rows(node)).sum();
-        Volume { taken, given: rows(self) }
-    }
-
-    fn size(&self) -> Size {
-        // A node that runs now is not waited for.
-        let entries = self.live.try_lock().map_or(0, |live| live.entries());
-        let bytes = self.owned.iter().map(|owned| owned.bytes()).sum();
-        Size { items: self.rows.latest().len(), bytes, entries }
-    }
-}
-
-impl Drop for TableNode {
-    fn drop(&mut self) {
-        graph::release(std::mem::take(&mut self.inputs));
-    }
-}
-
-/// A panic is caught before it can leave a lock poisoned in a half-made state that matters: the
-/// node that panicked has failed and never runs again.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

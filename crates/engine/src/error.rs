@@ -89,6 +89,7 @@ impl Error {
             }
             Error::Formula { error, .. } => Error::Formula { operation: name.into(), error },
             Error::Column { error, .. } => Error::Column { operation: name.into(), error },
+            Error::Resource { message, .. } => Error::Resource { operation: name.into(), message },
             other => other,
         }
     }
@@ -107,6 +108,11 @@ impl Error {
 
     pub(crate) fn data(operation: &str, message: impl Into<String>) -> Error {
         Error::Data { operation: operation.into(), message: message.into() }
+    }
+
+    /// A column whose cells cannot be told apart, or be put in order: maps and unions.
+    pub(crate) fn unkeyable(operation: &str, name: &str, data_type: &arrow_schema::DataType) -> Error {
+        Error::types(operation, format!("the column {name:?} holds {data_type}, of which there is no key and no order"))
     }
 
     pub(crate) fn internal(operation: &str, message: impl Into<String>) -> Error {
@@ -133,7 +139,15 @@ impl From<formula::Error> for Error {
 
 impl From<arrow_schema::ArrowError> for Error {
     fn from(error: arrow_schema::ArrowError) -> Error {
-        Error::Internal { operation: "arrow".into(), message: error.to_string() }
+        use arrow_schema::ArrowError as Arrow;
+        let (operation, message) = ("arrow".into(), error.to_string());
+        match error {
+            // There is more in the user's rows than one array holds.
+            Arrow::OffsetOverflowError(_) | Arrow::DictionaryKeyOverflowError | Arrow::MemoryError(_) => {
+                Error::Resource { operation, message }
+            }
+            _ => Error::Internal { operation, message },
+        }
     }
 }
 

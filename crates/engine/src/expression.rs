@@ -32,6 +32,8 @@ pub struct Evaluator {
     bound: Bound,
     name: String,
     text: String,
+    /// The columns that it reads, as its user wrote them.
+    reads: Vec<String>,
     operation: String,
     plain: Option<usize>,
     faults: Option<Faults>,
@@ -41,6 +43,12 @@ pub struct Evaluator {
     turn: Turn,
     /// The start of the step, for what hangs on the clock.
     now: AtomicI64,
+}
+
+impl std::fmt::Debug for Evaluator {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Evaluator({})", self.text)
+    }
 }
 
 /// Who may run beside whom: how one expression stands to the others of its operation.
@@ -98,7 +106,7 @@ impl Evaluator {
         let wrong = |error| wrong(operation, table, error);
         let bound = formula::bind(expression, table.canonical()).map_err(wrong)?;
         let name = expression.output_name().map_err(wrong)?;
-        let unnamed = Evaluator::unnamed(operation, bound, expression.to_python(), table)?;
+        let unnamed = Evaluator::unnamed(operation, bound, expression, table)?;
         let plain = match expression.unaliased() {
             Expr::Column(column) => Some(table.column_index(operation, column)?),
             _ => None,
@@ -117,16 +125,17 @@ impl Evaluator {
             );
             return Err(Error::types(operation, message));
         }
-        Evaluator::unnamed(operation, bound, text, table)
+        Evaluator::unnamed(operation, bound, expression, table)
     }
 
-    fn unnamed(operation: &str, bound: Bound, text: String, table: &Table) -> Result<Evaluator, Error> {
+    fn unnamed(operation: &str, bound: Bound, expression: &Expr, table: &Table) -> Result<Evaluator, Error> {
         let reach = bound.reach();
         crate::reach::check(operation, &reach, table)?;
         Ok(Evaluator {
             bound,
             name: String::new(),
-            text,
+            text: expression.to_python(),
+            reads: expression.columns().into_iter().map(|name| Expr::column(name).to_python()).collect(),
             operation: operation.into(),
             plain: None,
             faults: None,
@@ -156,6 +165,30 @@ impl Evaluator {
     /// The user's text.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// How it is computed, and what makes it be computed again.
+    pub fn explain(&self) -> String {
+        let mut how = self.bound.steps().join(", ");
+        if self.is_ordered() {
+            how.push_str(", rows in order on one thread");
+        }
+        if self.faults.is_some() {
+            how.push_str(", passing over rows that fail");
+        }
+        let reach = &self.reach;
+        let mut with = self.reads.clone();
+        let beside = [
+            (reach.back > 0, format!("up to {} rows earlier", reach.back)),
+            (reach.ahead > 0, format!("up to {} rows later", reach.ahead)),
+            (reach.clock, "the clock".to_owned()),
+            (reach.position, "the row's position".to_owned()),
+            (reach.key, "the row's key".to_owned()),
+            (reach.whole, "any row".to_owned()),
+        ];
+        with.extend(beside.into_iter().filter_map(|(reaches, what)| reaches.then_some(what)));
+        let with = if with.is_empty() { "nothing".to_owned() } else { with.join(", ") };
+        format!("{}: {how}; changes with {with}", self.text)
     }
 
     /// The type of the column it makes.
@@ -417,8 +450,11 @@ impl Evaluator {
         };
         let Some(faults) = &self.faults else { return Err(self.at_row(rows, start, error)) };
         if len == 1 {
-            let column = (!self.name.is_empty()).then_some(self.name.as_str());
-            faults.note(column, rows.key_at(start as u64).unwrap_or_default(), error.to_string());
+            faults.note(
+                formula::told_name(&self.name),
+                rows.key_at(start as u64).unwrap_or_default(),
+                error.to_string(),
+            );
             return Ok(R::absent(kind));
         }
         let half = |from: usize, len: usize| {

@@ -70,14 +70,16 @@ struct Fault {
     message: String,
 }
 
-/// Where one operation, or several that make one table, notes its faults.
+/// Where one operation notes its faults. Several that make one table note each for itself, and all tell of that table.
 #[derive(Clone)]
-pub struct Faults(Arc<Sink>);
+pub struct Faults {
+    sink: Arc<Sink>,
+    noted: Arc<Mutex<Vec<Fault>>>,
+}
 
 struct Sink {
     origin: u64,
     operation: String,
-    noted: Mutex<Vec<Fault>>,
     /// Where the table is live: the graph's journal and its table of errors, which lives as long as this.
     home: OnceLock<(Arc<Journal>, Table)>,
     /// Where it is static: all there will ever be.
@@ -89,7 +91,7 @@ struct Sink {
 
 impl std::fmt::Debug for Faults {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "Faults({})", self.0.origin)
+        write!(out, "Faults({})", self.sink.origin)
     }
 }
 
@@ -97,42 +99,40 @@ impl Faults {
     /// For one request of this operation.
     pub fn of(operation: &str) -> Faults {
         static MADE: AtomicU64 = AtomicU64::new(1);
-        Faults(Arc::new(Sink {
+        let sink = Sink {
             origin: MADE.fetch_add(1, Ordering::Relaxed),
             operation: operation.into(),
-            noted: Mutex::default(),
             home: OnceLock::new(),
             kept: Mutex::default(),
             counted_only: AtomicBool::new(false),
             told: AtomicBool::new(false),
-        }))
+        };
+        Faults { sink: Arc::new(sink), noted: Arc::default() }
+    }
+
+    /// For another operation that makes the same table: what the two note, and forget, is their own.
+    pub(crate) fn beside(&self) -> Faults {
+        Faults { sink: self.sink.clone(), noted: Arc::default() }
     }
 
     /// A cell that has no value; no column for a filter's predicate.
     pub fn note(&self, column: Option<&str>, row_key: u64, message: String) {
-        let (origin, operation) = (self.0.origin, self.0.operation.clone());
-        lock(&self.0.noted).push(Fault {
-            step: 0,
-            origin,
-            column: column.map(Into::into),
-            row_key,
-            operation,
-            message,
-        });
+        let (origin, operation) = (self.sink.origin, self.sink.operation.clone());
+        lock(&self.noted).push(Fault { step: 0, origin, column: column.map(Into::into), row_key, operation, message });
     }
 
     /// Forgets what was noted by work that is done again, or came to nothing.
     pub(crate) fn forget(&self) {
-        lock(&self.0.noted).clear();
+        lock(&self.noted).clear();
     }
 
     /// The table joins a graph: its table of errors exists from here on.
     pub(crate) fn live_in(&self, graph: &UpdateGraph) -> Result<(), Error> {
-        if self.0.home.get().is_none() {
+        if self.sink.home.get().is_none() {
             let journal = Journal::of(graph);
             let table = journal.table(graph)?;
             // Whoever was first has set the same.
-            let _ = self.0.home.set((journal, table));
+            let _ = self.sink.home.set((journal, table));
         }
         Ok(())
     }
@@ -140,30 +140,30 @@ impl Faults {
     /// The table of errors waits for this node from now on. Where it cannot, because the node stands on the errors
     /// themselves, its faults are counted only: each would make another.
     pub(crate) fn told_by(&self, graph: &UpdateGraph, node: Option<NodeId>) {
-        let Some((_, errors)) = self.0.home.get() else { return };
+        let Some((_, errors)) = self.sink.home.get() else { return };
         if let (Some(child), Some(parent)) = (errors.node_id(), node)
             && graph.depend(child, parent).is_err()
         {
-            self.0.counted_only.store(true, Ordering::Release);
+            self.sink.counted_only.store(true, Ordering::Release);
         }
     }
 
     /// Hands on what was noted, as of this step; whether there was anything.
     pub(crate) fn publish(&self, step: u64, graph: Option<(&UpdateGraph, Option<Step>)>) -> bool {
-        let mut fresh = std::mem::take(&mut *lock(&self.0.noted));
+        let mut fresh = std::mem::take(&mut *lock(&self.noted));
         if fresh.is_empty() {
             return false;
         }
-        if !self.0.told.swap(true, Ordering::Relaxed) {
+        if !self.sink.told.swap(true, Ordering::Relaxed) {
             let Fault { operation, row_key, message, .. } = &fresh[0];
             let text =
                 format!("{operation}: row {row_key} was passed over: {message}; others like it are only in `errors`");
             events::note(Level::Warning, text);
         }
         fresh.iter_mut().for_each(|fault| fault.step = step);
-        match (self.0.home.get(), graph) {
+        match (self.sink.home.get(), graph) {
             (Some((journal, _)), Some((graph, running))) => {
-                journal.take(fresh, self.0.counted_only.load(Ordering::Acquire));
+                journal.take(fresh, self.sink.counted_only.load(Ordering::Acquire));
                 let journal = journal.clone();
                 match running {
                     // Most are drained in this very step; what is not waits for the next one.
@@ -171,15 +171,15 @@ impl Faults {
                     None => journal.wake(),
                 }
             }
-            _ => lock(&self.0.kept).append(&mut fresh),
+            _ => lock(&self.sink.kept).append(&mut fresh),
         }
         true
     }
 
     /// What went wrong in this one table.
     fn told_of(&self, table: &Table) -> Result<Table, Error> {
-        let Some((_, errors)) = self.0.home.get() else { return fixed(&lock(&self.0.kept)) };
-        let mine = Expr::call(Function::Equal, vec![Expr::column(ORIGIN), Expr::literal(self.0.origin as i64)])?;
+        let Some((_, errors)) = self.sink.home.get() else { return fixed(&lock(&self.sink.kept)) };
+        let mine = Expr::call(Function::Equal, vec![Expr::column(ORIGIN), Expr::literal(self.sink.origin as i64)])?;
         let part = Part { filter: Filter::named("errors", errors, &[mine])?, of: table.clone() };
         shown(&attach(&part, std::slice::from_ref(errors))?)
     }

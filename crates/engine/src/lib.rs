@@ -29,6 +29,7 @@ pub mod rows;
 pub mod sources;
 pub mod store;
 pub mod table;
+mod table_node;
 pub mod turns;
 pub mod update;
 pub mod view;

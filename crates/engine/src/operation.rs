@@ -11,6 +11,7 @@ use column::ColumnSource;
 use graph::Step;
 
 use crate::error::Error;
+use crate::expression::Evaluator;
 use crate::faults::{Faults, OnError};
 use crate::live_rows::LiveRows;
 use crate::table::{Attributes, Table};
@@ -34,6 +35,8 @@ pub struct Request {
     pub faults: Option<Faults>,
     /// Whether it runs in every step, whatever its inputs do: it hangs on the clock.
     pub timed: bool,
+    /// What it computes, for whoever asks how.
+    pub expressions: Option<Arc<[Evaluator]>>,
     /// Equal for equal plans: the operation, its arguments and those of its inputs. A source has its own.
     pub print: u128,
 }
@@ -50,6 +53,7 @@ impl Request {
             shareable: true,
             faults: None,
             timed: false,
+            expressions: None,
             print: next_print(),
         }
     }
@@ -67,8 +71,12 @@ impl Request {
         self
     }
 
-    /// The same over these inputs, by which plans are told apart.
-    pub(crate) fn over(&self, inputs: &[Table]) -> Request {
+    /// What was asked of an operation over these inputs, by which plans are told apart.
+    pub(crate) fn of(operation: &dyn Operation, inputs: &[Table]) -> Request {
+        Request { expressions: operation.expressions(), ..operation.request().over(inputs) }
+    }
+
+    fn over(&self, inputs: &[Table]) -> Request {
         use std::hash::{Hash, Hasher};
         let half = |salt: u64| {
             let mut hasher = std::hash::DefaultHasher::new();
@@ -159,6 +167,11 @@ pub struct Start {
 pub trait Operation: Send + Sync {
     /// What was asked for.
     fn request(&self) -> &Request;
+    /// What it computes of a row, if it computes something.
+    fn expressions(&self) -> Option<Arc<[Evaluator]>> {
+        None
+    }
+
     /// From a snapshot of the inputs; the result is as of the views' moment, given by `at`.
     fn init(&self, inputs: &[Input], at: graph::Moment) -> Result<Start, Error>;
 }

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use graph::{Moment, Node, NodeId, Outcome, Registration, Step, UpdateGraph};
 
-use crate::attach::lock;
 use crate::table::Table;
+use crate::table_node::lock;
 use crate::update::{Merged, TableUpdate};
 use crate::view::View;
 

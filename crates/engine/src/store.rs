@@ -243,8 +243,7 @@ impl Store {
     pub fn write(&self, step: Step, writes: Writes) -> Result<TableUpdate, Error> {
         let added = added_rows(&writes);
         let before = (!writes.shifts.is_empty()).then(|| self.rows.latest());
-        let applied = self.rows.apply(step, &writes.removed, &writes.shifts, &added);
-        applied.map_err(|law| Error::internal("store", law))?;
+        self.rows.apply(step, &writes.removed, &writes.shifts, &added)?;
         self.columns.write(step, || before.unwrap_or_default(), self.rows.latest(), &writes)?;
         let mut modified = RowSet::new();
         let mut columns = ColumnSet::new();

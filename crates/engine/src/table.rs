@@ -8,9 +8,9 @@ use column::ColumnSource;
 use graph::{Moment, Moved, Node, NodeId, Registration, Size, UpdateGraph};
 use rowset::RowSet;
 
-use crate::attach::TableNode;
 use crate::error::{Error, Failure};
 use crate::operation::{Parts, Request};
+use crate::table_node::TableNode;
 use crate::view::View;
 
 /// Contracts a table keeps. What does not hold is false or none.

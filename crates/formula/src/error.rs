@@ -129,7 +129,7 @@ pub fn unknown_column<'a>(name: &str, valid: impl Iterator<Item = &'a str>) -> E
     // A name beyond any that was meant is not compared: it costs time and has no neighbour.
     let distance = |other: &str| if name.len() > 256 { usize::MAX } else { edits(name, other) };
     // Columns that an operation made for itself are nobody's to name.
-    let valid = valid.filter(|other| !other.starts_with('\0'));
+    let valid = valid.filter(|other| crate::stand_in::told_text(other).is_none());
     let mut ranked: Vec<(usize, &str)> = valid.map(|other| (distance(other), other)).collect();
     ranked.sort_by_key(|(distance, _)| *distance);
     let close = tolerated(name);

@@ -282,7 +282,7 @@ impl Expr {
     /// The name of a column that an operation makes for itself in place of this expression. No user's column is called so,
     /// and where it is shown it reads as the expression.
     pub fn hidden_name(&self, at: usize) -> String {
-        format!("\0{at}\0{}", self.unaliased().to_python())
+        crate::stand_in::stand_in(at, "", &self.unaliased().to_python())
     }
 
     /// This expression without its outermost names.

@@ -6,17 +6,16 @@ use crate::aggregate::Aggregate;
 use crate::expr::{Expr, Window};
 use crate::function::{Closed, Function, List, Text, Written};
 use crate::literal::Literal;
+use crate::stand_in::told_text;
 use crate::types::type_name;
 
 impl Expr {
     /// Python that reads back as this expression: `(col("x") * 2)`.
     pub fn to_python(&self) -> String {
         match self {
-            // A column made in place of an expression reads as that.
-            Expr::Column(name) if name.starts_with('\0') => shown_name(name).to_owned(),
-            Expr::Column(name) => format!("col({})", quoted(name)),
-            Expr::Alias(input, name) if name.starts_with('\0') => input.to_python(),
+            Expr::Column(name) => told_text(name).map_or_else(|| format!("col({})", quoted(name)), str::to_owned),
             Expr::Literal(literal) => format!("lit({})", arguments(literal)),
+            Expr::Alias(input, name) if told_text(name).is_some() => input.to_python(),
             Expr::Alias(input, name) => format!("{}.alias({})", input.to_python(), quoted(name)),
             Expr::Cast { input, to, strict } => {
                 let strict = if *strict { "" } else { ", strict=False" };
@@ -42,11 +41,6 @@ impl Expr {
             Expr::Call { function, args } => call(*function, args),
         }
     }
-}
-
-/// A column's name as its user knows it: of one that an operation made for itself, the expression that it stands for.
-pub fn shown_name(name: &str) -> &str {
-    name.strip_prefix('\0').and_then(|rest| rest.split_once('\0')).map_or(name, |(_, text)| text)
 }
 
 fn over(window: &Window) -> String {

@@ -10,12 +10,13 @@ use std::sync::Arc;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
 use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream};
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchOptions, StructArray, make_array};
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
 use crate::error;
+use crate::outside::outside;
 
 const SCHEMA: &CStr = c"arrow_schema";
 const ARRAY: &CStr = c"arrow_array";
@@ -66,13 +67,17 @@ fn import_stream(source: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<RecordBa
     let capsule = source.call_method0("__arrow_c_stream__")?;
     let stream = take_stream(capsule.cast::<PyCapsule>()?)?;
     // The producer may be Python itself (a RecordBatchReader over a generator): it takes the GIL as needed.
-    let (schema, batches) = py
-        .detach(move || {
-            let reader = arrow_array::ffi_stream::RecordBatchStreamReader::try_new(stream)?;
-            let schema = arrow_array::RecordBatchReader::schema(&reader);
-            Ok((schema, reader.collect::<Result<Vec<_>, _>>()?))
-        })
-        .map_err(error::arrow)?;
+    let (schema, batches) = outside(py, move || {
+        let reader = arrow_array::ffi_stream::RecordBatchStreamReader::try_new(stream).map_err(error::arrow)?;
+        let schema = arrow_array::RecordBatchReader::schema(&reader);
+        let batches: Vec<RecordBatch> = reader.collect::<Result<_, _>>().map_err(error::arrow)?;
+        for batch in &batches {
+            for (field, column) in schema.fields().iter().zip(batch.columns()) {
+                sound(field.name(), column)?;
+            }
+        }
+        Ok::<_, PyErr>((schema, batches))
+    })??;
     let schema = Arc::new(relaxed(&schema));
     let batches = batches
         .into_iter()
@@ -83,6 +88,17 @@ fn import_stream(source: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<RecordBa
         .collect::<Result<Vec<_>, _>>()
         .map_err(error::arrow)?;
     Ok((schema, batches))
+}
+
+/// Refuses cells that are not what their type says (text that is no UTF-8, offsets past the end): no other code looks
+/// at that again.
+fn sound(name: &str, column: &ArrayRef) -> PyResult<()> {
+    if column.data_type().is_primitive() {
+        return Ok(());
+    }
+    let what = if name.is_empty() { "an array".to_owned() } else { format!("column {name:?}") };
+    let wrong = |why| error::DataError::new_err(format!("{what} is not sound Arrow data: {why}"));
+    column.to_data().validate_full().map_err(wrong)
 }
 
 fn take_stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<FFI_ArrowArrayStream> {
@@ -102,7 +118,9 @@ pub fn import_array(source: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     // SAFETY: capsules of these names hold a valid ArrowSchema, only read here, and a valid
     // ArrowArray of that schema, which is moved out and left released.
     let data = unsafe { from_ffi(FFI_ArrowArray::from_raw(array.as_ptr()), schema.as_ref()) };
-    Ok(make_array(data.map_err(error::arrow)?))
+    let array = make_array(data.map_err(error::arrow)?);
+    sound("", &array)?;
+    Ok(array)
 }
 
 /// The chunks of one column that streams by itself (a pyarrow `ChunkedArray`, a polars `Series`).
@@ -112,13 +130,14 @@ pub fn import_chunks(source: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
     }
     let capsule = source.call_method0("__arrow_c_stream__")?;
     let stream = take_stream(capsule.cast::<PyCapsule>()?)?;
-    let chunks = source.py().detach(move || read_chunks(stream)).map_err(error::arrow)?;
-    Ok(chunks)
+    outside(source.py(), move || read_chunks(stream))?
 }
 
-fn read_chunks(stream: FFI_ArrowArrayStream) -> Result<Vec<ArrayRef>, arrow_schema::ArrowError> {
-    let reader = ArrayStreamReader::try_new(stream)?;
-    reader.collect()
+fn read_chunks(stream: FFI_ArrowArrayStream) -> PyResult<Vec<ArrayRef>> {
+    let reader = ArrayStreamReader::try_new(stream).map_err(error::arrow)?;
+    let chunks: Vec<ArrayRef> = reader.collect::<Result<_, _>>().map_err(error::arrow)?;
+    chunks.iter().try_for_each(|chunk| sound("", chunk))?;
+    Ok(chunks)
 }
 
 /// A capsule of a schema.
@@ -136,7 +155,7 @@ pub fn stream_capsule<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let requested = requested.filter(|asked| !asked.is_none()).map(|asked| schema_in(asked.cast::<PyCapsule>()?));
     let (schema, batches) = match requested.transpose()? {
-        Some(asked) => py.detach(|| in_schema(&schema, batches, asked))?,
+        Some(asked) => outside(py, || in_schema(&schema, batches, asked))??,
         None => (schema, batches),
     };
     let reader = RecordBatchIterator::new(batches.into_iter().map(Ok), schema);
@@ -151,26 +170,25 @@ fn in_schema(schema: &Schema, batches: Vec<RecordBatch>, asked: Schema) -> PyRes
         return Err(error::SchemaError::new_err(message));
     }
     let asked = Arc::new(asked);
-    let cast = |batch: &RecordBatch| {
-        let columns = batch
-            .columns()
-            .iter()
-            .zip(asked.fields())
-            .map(|(column, field)| cast_to(column, field.data_type()))
-            .collect::<Result<Vec<_>, _>>()?;
+    let mut start = 0;
+    let mut made = Vec::with_capacity(batches.len());
+    for batch in batches {
+        let cast = |(column, field): (&ArrayRef, &FieldRef)| {
+            let told = |error: ::column::Error| {
+                error::DataError::new_err(format!(
+                    "requested_schema: column {:?}: {}",
+                    field.name(),
+                    error.later(start)
+                ))
+            };
+            ::column::kind::cast(column, field.data_type()).map_err(told)
+        };
+        let columns = batch.columns().iter().zip(asked.fields()).map(cast).collect::<PyResult<Vec<_>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        RecordBatch::try_new_with_options(asked.clone(), columns, &options)
-    };
-    let batches = batches.iter().map(cast).collect::<Result<Vec<_>, _>>().map_err(error::arrow)?;
-    Ok((asked, batches))
-}
-
-fn cast_to(column: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, arrow_schema::ArrowError> {
-    if column.data_type() == data_type {
-        return Ok(column.clone());
+        made.push(RecordBatch::try_new_with_options(asked.clone(), columns, &options).map_err(error::arrow)?);
+        start += batch.num_rows();
     }
-    let strict = arrow_cast::CastOptions { safe: false, ..Default::default() };
-    arrow_cast::cast_with_options(column, data_type, &strict)
+    Ok((asked, made))
 }
 
 /// The pair of capsules of one array.

@@ -126,8 +126,7 @@ fn fit(operation: &str, array: &ArrayRef, field: &Field) -> PyResult<ArrayRef> {
             name_of(wanted)
         )));
     }
-    let strict = arrow_cast::CastOptions { safe: false, ..Default::default() };
-    arrow_cast::cast_with_options(array, wanted, &strict).map_err(|why| {
+    ::column::kind::cast(array, wanted).map_err(|why| {
         error::DataError::new_err(format!("{operation}: column {:?} is {}: {why}", field.name(), name_of(wanted)))
     })
 }

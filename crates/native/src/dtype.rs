@@ -92,32 +92,48 @@ fn unit_name(unit: TimeUnit) -> &'static str {
     }
 }
 
+/// Types that a name tells whole; NumPy calls those of a fixed width the same.
+const PLAIN: &[(&str, DataType)] = &[
+    ("null", DataType::Null),
+    ("bool", DataType::Boolean),
+    ("int8", DataType::Int8),
+    ("int16", DataType::Int16),
+    ("int32", DataType::Int32),
+    ("int64", DataType::Int64),
+    ("uint8", DataType::UInt8),
+    ("uint16", DataType::UInt16),
+    ("uint32", DataType::UInt32),
+    ("uint64", DataType::UInt64),
+    ("float16", DataType::Float16),
+    ("float32", DataType::Float32),
+    ("float64", DataType::Float64),
+    ("utf8", DataType::Utf8),
+    ("large_utf8", DataType::LargeUtf8),
+    ("utf8_view", DataType::Utf8View),
+    ("binary", DataType::Binary),
+    ("large_binary", DataType::LargeBinary),
+    ("binary_view", DataType::BinaryView),
+    ("date32", DataType::Date32),
+    ("date64", DataType::Date64),
+];
+
+/// The type of this plain name.
+pub fn plain_type(name: &str) -> Option<DataType> {
+    PLAIN.iter().find(|(known, _)| *known == name).map(|(_, data_type)| data_type.clone())
+}
+
+/// The plain name of this type.
+pub fn plain_name(data_type: &DataType) -> Option<&'static str> {
+    PLAIN.iter().find(|(_, known)| known == data_type).map(|(name, _)| *name)
+}
+
 /// The tuple that describes a type.
 pub fn to_spec<'py>(py: Python<'py>, data_type: &DataType) -> PyResult<Bound<'py, PyTuple>> {
-    let plain = |name: &str| PyTuple::new(py, [name]);
+    if let Some(name) = plain_name(data_type) {
+        return PyTuple::new(py, [name]);
+    }
     let nested = |name: &str, inner: &DataType| (name, to_spec(py, inner)?).into_pyobject(py);
     match data_type {
-        DataType::Null => plain("null"),
-        DataType::Boolean => plain("bool"),
-        DataType::Int8 => plain("int8"),
-        DataType::Int16 => plain("int16"),
-        DataType::Int32 => plain("int32"),
-        DataType::Int64 => plain("int64"),
-        DataType::UInt8 => plain("uint8"),
-        DataType::UInt16 => plain("uint16"),
-        DataType::UInt32 => plain("uint32"),
-        DataType::UInt64 => plain("uint64"),
-        DataType::Float16 => plain("float16"),
-        DataType::Float32 => plain("float32"),
-        DataType::Float64 => plain("float64"),
-        DataType::Utf8 => plain("utf8"),
-        DataType::LargeUtf8 => plain("large_utf8"),
-        DataType::Utf8View => plain("utf8_view"),
-        DataType::Binary => plain("binary"),
-        DataType::LargeBinary => plain("large_binary"),
-        DataType::BinaryView => plain("binary_view"),
-        DataType::Date32 => plain("date32"),
-        DataType::Date64 => plain("date64"),
         DataType::FixedSizeBinary(width) => ("fixed_binary", *width).into_pyobject(py),
         DataType::Time32(unit) => ("time32", unit_name(*unit)).into_pyobject(py),
         DataType::Time64(unit) => ("time64", unit_name(*unit)).into_pyobject(py),
@@ -156,31 +172,13 @@ pub fn to_spec<'py>(py: Python<'py>, data_type: &DataType) -> PyResult<Bound<'py
 /// The type a tuple describes.
 pub fn from_spec(spec: &Bound<'_, PyTuple>) -> PyResult<DataType> {
     let name: String = spec.get_item(0)?.extract()?;
+    if let Some(plain) = plain_type(&name) {
+        return Ok(plain);
+    }
     let inner = |index: usize| from_spec(spec.get_item(index)?.cast::<PyTuple>()?);
     let item = |index: usize| Ok::<FieldRef, PyErr>(Arc::new(Field::new_list_field(inner(index)?, true)));
     let unit = || unit_of(&spec.get_item(1)?.extract::<String>()?);
     Ok(match name.as_str() {
-        "null" => DataType::Null,
-        "bool" => DataType::Boolean,
-        "int8" => DataType::Int8,
-        "int16" => DataType::Int16,
-        "int32" => DataType::Int32,
-        "int64" => DataType::Int64,
-        "uint8" => DataType::UInt8,
-        "uint16" => DataType::UInt16,
-        "uint32" => DataType::UInt32,
-        "uint64" => DataType::UInt64,
-        "float16" => DataType::Float16,
-        "float32" => DataType::Float32,
-        "float64" => DataType::Float64,
-        "utf8" => DataType::Utf8,
-        "large_utf8" => DataType::LargeUtf8,
-        "utf8_view" => DataType::Utf8View,
-        "binary" => DataType::Binary,
-        "large_binary" => DataType::LargeBinary,
-        "binary_view" => DataType::BinaryView,
-        "date32" => DataType::Date32,
-        "date64" => DataType::Date64,
         "fixed_binary" => DataType::FixedSizeBinary(spec.get_item(1)?.extract()?),
         "time32" => DataType::Time32(unit()?),
         "time64" => DataType::Time64(unit()?),

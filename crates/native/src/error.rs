@@ -120,8 +120,8 @@ fn column(text: String, error: &::column::Error) -> PyErr {
     match error {
         C::Type { .. } => TypeMismatchError::new_err(text),
         C::Length { .. } => SchemaError::new_err(text),
-        C::PrecisionLoss { .. } | C::Arrow(_) | C::Computed(_) => DataError::new_err(text),
-        C::TooLong { .. } => ResourceError::new_err(text),
+        C::PrecisionLoss { .. } | C::Unfit { .. } | C::Arrow(_) | C::Computed(_) => DataError::new_err(text),
+        C::TooLong { .. } | C::TooMany(_) => ResourceError::new_err(text),
         C::AlreadyWritten { .. } => InternalError::new_err(text),
     }
 }

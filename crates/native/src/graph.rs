@@ -13,6 +13,7 @@ use pyo3::types::PyDict;
 
 use crate::error::{self, InvalidOperationError};
 use crate::inbox::{Inbox, PyInbox};
+use crate::outside::{asked, outside};
 use crate::table::PyTable;
 use crate::wait;
 
@@ -115,7 +116,7 @@ impl PyGraph {
 
     fn step(&self, py: Python<'_>) -> PyResult<u64> {
         let shared = self.0.clone();
-        let step = py.detach(|| shared.graph.step()).map_err(|refused| error::graph(&refused))?.number();
+        let step = outside(py, || shared.graph.step())?.map_err(|refused| error::graph(&refused))?.number();
         self.0.inbox.wait_done(py)?;
         Ok(step)
     }
@@ -152,12 +153,13 @@ impl PyGraph {
     }
 
     fn snapshot(&self, py: Python<'_>, tables: Vec<Bound<'_, PyTable>>) -> PyResult<Vec<PyTable>> {
+        self.0.graph.check_process().map_err(|refused| error::graph(&refused))?;
         let tables: Vec<engine::Table> = tables.iter().map(|table| table.get().engine().clone()).collect();
         if let Some(other) = tables.iter().find(|table| table.graph().is_some_and(|graph| *graph != self.0.graph)) {
             let message = format!("snapshot: table {:?} lives in another graph", other.request().name);
             return Err(InvalidOperationError::new_err(message));
         }
-        let taken = py.detach(|| engine::snapshot(&tables)).map_err(error::raise)?;
+        let taken = asked(py, || engine::snapshot(&tables))?;
         Ok(taken.into_iter().map(PyTable::new).collect())
     }
 
@@ -211,13 +213,13 @@ impl PyGraph {
     /// The live table of row errors.
     fn errors(&self, py: Python<'_>) -> PyResult<PyTable> {
         self.0.graph.check_process().map_err(|refused| error::graph(&refused))?;
-        py.detach(|| engine::faults::errors(&self.0.graph)).map(PyTable::new).map_err(error::raise)
+        asked(py, || engine::faults::errors(&self.0.graph)).map(PyTable::new)
     }
 
     /// The live table of what each node did in each cycle.
     fn performance(&self, py: Python<'_>) -> PyResult<PyTable> {
         self.0.graph.check_process().map_err(|refused| error::graph(&refused))?;
-        py.detach(|| engine::performance::performance(&self.0.graph)).map(PyTable::new).map_err(error::raise)
+        asked(py, || engine::performance::performance(&self.0.graph)).map(PyTable::new)
     }
 
     /// The graph as text for Graphviz, or for Mermaid.

@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 
 use crate::error;
 use crate::graph::lock;
+use crate::outside::asked;
 use crate::update::PyUpdate;
 
 /// How often a wait looks at signals.
@@ -368,7 +369,7 @@ pub fn subscribe(
     });
     let _ = follower.me.set(Arc::downgrade(&follower));
     let listener: Arc<dyn Listener> = follower.clone();
-    let held = py.detach(|| table.subscribe(listener, initial)).map_err(error::raise)?;
+    let held = asked(py, || table.subscribe(listener, initial))?;
     inbox.listeners.fetch_add(1, Ordering::Relaxed);
     Ok(PySubscription { follower, inbox: inbox.clone(), held: Mutex::new(Some(held)) })
 }

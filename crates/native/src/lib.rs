@@ -19,6 +19,7 @@ mod inbox;
 mod memory;
 mod numpy;
 mod ops;
+mod outside;
 mod rowset;
 mod source;
 mod table;

@@ -20,6 +20,8 @@ use arrow_schema::DataType;
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::prelude::*;
 
+use crate::dtype::{plain_name, plain_type};
+
 /// A NumPy array whose memory an Arrow array reads.
 ///
 /// Let go off a thread without the GIL, the reference is given back the next time somebody has it.
@@ -31,37 +33,16 @@ impl std::panic::RefUnwindSafe for Held {}
 
 /// The type of the cells of a NumPy array of this dtype that lie as Arrow has them.
 pub fn type_of(name: &str) -> Option<DataType> {
-    Some(match name {
-        "int8" => DataType::Int8,
-        "int16" => DataType::Int16,
-        "int32" => DataType::Int32,
-        "int64" => DataType::Int64,
-        "uint8" => DataType::UInt8,
-        "uint16" => DataType::UInt16,
-        "uint32" => DataType::UInt32,
-        "uint64" => DataType::UInt64,
-        "float32" => DataType::Float32,
-        "float64" => DataType::Float64,
-        _ => return None,
-    })
+    plain_type(name).filter(|data_type| data_type.is_numeric() && *data_type != DataType::Float16)
 }
 
 /// What NumPy calls a type of cells, "bool" if they are bits here and bytes there.
 pub fn code_of(data_type: &DataType) -> Option<&'static str> {
     use arrow_schema::TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
+    if data_type.is_numeric() || *data_type == DataType::Boolean {
+        return plain_name(data_type);
+    }
     Some(match data_type {
-        DataType::Boolean => "bool",
-        DataType::Int8 => "int8",
-        DataType::Int16 => "int16",
-        DataType::Int32 => "int32",
-        DataType::Int64 => "int64",
-        DataType::UInt8 => "uint8",
-        DataType::UInt16 => "uint16",
-        DataType::UInt32 => "uint32",
-        DataType::UInt64 => "uint64",
-        DataType::Float16 => "float16",
-        DataType::Float32 => "float32",
-        DataType::Float64 => "float64",
         DataType::Timestamp(Second, _) => "datetime64[s]",
         DataType::Timestamp(Millisecond, _) => "datetime64[ms]",
         DataType::Timestamp(Microsecond, _) => "datetime64[us]",

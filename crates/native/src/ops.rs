@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 
 use crate::error;
 use crate::expr::PyExpr;
+use crate::outside::asked;
 use crate::table::PyTable;
 
 fn trees(expressions: &[Bound<'_, PyExpr>]) -> Vec<Expr> {
@@ -60,7 +61,7 @@ fn several<O: Operation>(
     request: impl FnOnce(&[Table]) -> Result<O, engine::Error> + Send,
 ) -> PyResult<PyTable> {
     tell_location(py);
-    py.detach(move || engine::attach(&request(&inputs)?, &inputs)).map(PyTable::new).map_err(error::raise)
+    asked(py, move || engine::attach(&request(&inputs)?, &inputs)).map(PyTable::new)
 }
 
 fn on_error_of(operation: &str, word: &str) -> PyResult<OnError> {
@@ -91,7 +92,7 @@ fn made(
 ) -> PyResult<PyTable> {
     let input = table.get().usable()?.clone();
     tell_location(py);
-    py.detach(move || make(&input)).map(PyTable::new).map_err(error::raise)
+    asked(py, move || make(&input)).map(PyTable::new)
 }
 
 /// The rows for which every predicate is true. `operation` is the method the user called.
@@ -110,9 +111,10 @@ pub fn filter(
     made(py, table, move |input| engine::ops::filtered(operation, input, &predicates, &turns, on_error))
 }
 
-/// New columns, after those of the table if `all`. `kept`: "stored", "on read" or "once per input".
+/// New columns, after those of the table if `all`. `kept`: "stored", "on read" or "once per input". `continues`: the
+/// table is a step on the way, whose faults are the result's.
 #[pyfunction]
-#[pyo3(signature = (operation, table, expressions, turns_given, kept, all, on_error = "fail"))]
+#[pyo3(signature = (operation, table, expressions, turns_given, kept, all, on_error = "fail", continues = false))]
 #[allow(clippy::too_many_arguments, reason = "one door, called by name from Python")]
 pub fn columns(
     py: Python<'_>,
@@ -123,6 +125,7 @@ pub fn columns(
     kept: &str,
     all: bool,
     on_error: &str,
+    continues: bool,
 ) -> PyResult<PyTable> {
     let kept = match kept {
         "stored" => Kept::Stored,
@@ -133,7 +136,8 @@ pub fn columns(
     let on_error = on_error_of(operation, on_error)?;
     let (expressions, turns) = (trees(&expressions), turns(turns_given));
     made(py, table, move |input| {
-        let how = How { turns: &turns, kept, all, on_error };
+        let how =
+            How { turns: &turns, kept, all, on_error, faults: input.request().faults.as_ref().filter(|_| continues) };
         engine::ops::columns(operation, input, &expressions, how)
     })
 }
@@ -146,9 +150,14 @@ pub fn check_barriers(operation: &str, declares: Vec<Vec<u64>>, respects: Vec<Ve
     engine::turns::check_barriers(operation, &turns).map_err(error::raise)
 }
 
+/// Some columns. `continues`: the table is a step on the way, whose faults are the result's.
 #[pyfunction]
-pub fn choose(table: &Bound<'_, PyTable>, names: Vec<String>) -> PyResult<PyTable> {
-    one(table, |input| Project::choose(input, &names))
+#[pyo3(signature = (table, names, continues = false))]
+pub fn choose(table: &Bound<'_, PyTable>, names: Vec<String>, continues: bool) -> PyResult<PyTable> {
+    one(
+        table,
+        |input| Ok(Project::choose(input, &names)?.noting(input.request().faults.as_ref().filter(|_| continues))),
+    )
 }
 
 #[pyfunction]
@@ -194,23 +203,21 @@ pub fn concat(py: Python<'_>, tables: Vec<Bound<'_, PyTable>>) -> PyResult<PyTab
 
 /// One row a group. `operation` is the method the user called.
 #[pyfunction]
+#[pyo3(signature = (operation, table, keys, aggregates, on_error = "fail"))]
 pub fn aggregate(
     operation: &str,
     table: &Bound<'_, PyTable>,
-    keys: Vec<String>,
+    keys: Vec<Bound<'_, PyExpr>>,
     aggregates: Vec<Bound<'_, PyExpr>>,
+    on_error: &str,
 ) -> PyResult<PyTable> {
-    let aggregates = trees(&aggregates);
-    let input = table.get().usable()?.clone();
-    tell_location(table.py());
-    let made = table.py().detach(move || engine::ops::aggregate(operation, &input, &keys, &aggregates));
-    made.map(PyTable::new).map_err(error::raise)
+    let on_error = on_error_of(operation, on_error)?;
+    let (keys, aggregates) = (trees(&keys), trees(&aggregates));
+    made(table.py(), table, move |input| engine::ops::aggregate(operation, input, &keys, &aggregates, on_error))
 }
 
 fn kept(operation: &'static str, table: &Bound<'_, PyTable>, keys: &[String], keep: Keep) -> PyResult<PyTable> {
-    let input = table.get().usable()?.clone();
-    tell_location(table.py());
-    table.py().detach(move || distinct(operation, &input, keys, keep)).map(PyTable::new).map_err(error::raise)
+    made(table.py(), table, |input| distinct(operation, input, keys, keep))
 }
 
 #[pyfunction]
@@ -237,7 +244,8 @@ fn both(left: &Bound<'_, PyTable>, right: &Bound<'_, PyTable>) -> PyResult<Vec<T
 
 /// `on`: left and right names; `joins`: new and old names.
 #[pyfunction]
-#[pyo3(signature = (operation, left, right, on, joins, suffix, multiple, nulls_equal))]
+#[pyo3(signature = (operation, left, right, on, joins, suffix, multiple, nulls_equal, on_error = "fail"))]
+#[allow(clippy::too_many_arguments, reason = "one door, called by name from Python")]
 pub fn natural_join(
     operation: &str,
     left: &Bound<'_, PyTable>,
@@ -247,17 +255,24 @@ pub fn natural_join(
     suffix: Option<String>,
     multiple: &str,
     nulls_equal: bool,
+    on_error: &str,
 ) -> PyResult<PyTable> {
+    let on_error = on_error_of(operation, on_error)?;
     let matches = match multiple {
         "error" => Matches::Error,
         "first" => Matches::First,
         "last" => Matches::Last,
         other => return Err(PyValueError::new_err(format!("multiple: {other:?}"))),
     };
-    several(left.py(), both(left, right)?, |inputs| {
-        let suffix = suffix.as_deref();
-        NaturalJoin::new(operation, &inputs[0], &inputs[1], &on, joins.as_deref(), suffix, matches, nulls_equal)
-    })
+    let inputs = both(left, right)?;
+    tell_location(left.py());
+    let join = || {
+        let [left, right] = &inputs[..] else { unreachable!("a join has two inputs") };
+        let (joins, suffix) = (joins.as_deref(), suffix.as_deref());
+        let join = NaturalJoin::new(operation, left, right, &on, joins, suffix, matches, nulls_equal)?;
+        engine::ops::natural_join(join, left, right, &on, on_error)
+    };
+    asked(left.py(), join).map(PyTable::new)
 }
 
 /// The rows whose key is in the set, or those whose key is not. `on`: names of the rows and of the set.

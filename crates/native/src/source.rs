@@ -16,6 +16,7 @@ use crate::data::{self, Data};
 use crate::dtype::PySchema;
 use crate::error::{self, DataError, Raised, SchemaError};
 use crate::graph::PyGraph;
+use crate::outside::asked;
 use crate::rowset::to_rowset;
 use crate::table::{PyTable, let_go};
 use crate::wait;
@@ -95,7 +96,7 @@ impl PySource {
         call: impl FnOnce(&Door) -> Result<Token, engine::Error> + Send,
     ) -> PyResult<PyToken> {
         let door = self.door()?;
-        let token = py.detach(|| call(&door)).map_err(error::raise)?;
+        let token = asked(py, || call(&door))?;
         Ok(PyToken::new(token, &self.graph))
     }
 
@@ -110,7 +111,7 @@ impl PySource {
     fn append_table(py: Python<'_>, graph: &Bound<'_, PyGraph>, schema: &Bound<'_, PySchema>) -> PyResult<PySource> {
         let (graph, schema) = (graph.get(), schema.get());
         crate::ops::tell_location(py);
-        let made = py.detach(|| AppendTable::new(&graph.0.graph, schema.0.clone())).map_err(error::raise)?;
+        let made = asked(py, || AppendTable::new(&graph.0.graph, schema.0.clone()))?;
         Ok(PySource::new(Door::Append(made), graph, schema, None))
     }
 
@@ -118,7 +119,7 @@ impl PySource {
     fn blink_table(py: Python<'_>, graph: &Bound<'_, PyGraph>, schema: &Bound<'_, PySchema>) -> PyResult<PySource> {
         let (graph, schema) = (graph.get(), schema.get());
         crate::ops::tell_location(py);
-        let made = py.detach(|| BlinkTable::new(&graph.0.graph, schema.0.clone())).map_err(error::raise)?;
+        let made = asked(py, || BlinkTable::new(&graph.0.graph, schema.0.clone()))?;
         Ok(PySource::new(Door::Blink(made), graph, schema, None))
     }
 
@@ -131,7 +132,7 @@ impl PySource {
     ) -> PyResult<PySource> {
         let (graph, schema) = (graph.get(), schema.get());
         crate::ops::tell_location(py);
-        let made = py.detach(|| KeyedTable::new(&graph.0.graph, schema.0.clone(), &key)).map_err(error::raise)?;
+        let made = asked(py, || KeyedTable::new(&graph.0.graph, schema.0.clone(), &key))?;
         Ok(PySource::new(Door::Keyed(made), graph, schema, Some(key)))
     }
 
@@ -139,7 +140,7 @@ impl PySource {
     fn input_table(py: Python<'_>, graph: &Bound<'_, PyGraph>, schema: &Bound<'_, PySchema>) -> PyResult<PySource> {
         let (graph, schema) = (graph.get(), schema.get());
         crate::ops::tell_location(py);
-        let made = py.detach(|| InputTable::new(&graph.0.graph, schema.0.clone())).map_err(error::raise)?;
+        let made = asked(py, || InputTable::new(&graph.0.graph, schema.0.clone()))?;
         Ok(PySource::new(Door::Input(made), graph, schema, None))
     }
 

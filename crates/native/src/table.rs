@@ -15,6 +15,7 @@ use crate::error;
 use crate::graph::{PyGraph, Shared};
 use crate::inbox::{self, PySubscription};
 use crate::memory::PyMemory;
+use crate::outside::asked;
 use crate::rowset::PyRowSet;
 use crate::values::{self, Finer, Reader};
 
@@ -66,12 +67,12 @@ impl PyTable {
 
     fn batches(&self, py: Python<'_>, views: bool) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
         let table = self.usable()?;
-        let batches = py.detach(|| {
+        let batches = asked(py, || {
             let view = table.view()?;
             engine::export::batches(table, &view, !views)
-        });
+        })?;
         let schema = if views { table.canonical().clone() } else { table.schema().clone() };
-        Ok((schema, batches.map_err(error::raise)?))
+        Ok((schema, batches))
     }
 }
 
@@ -79,7 +80,7 @@ impl PyTable {
 pub fn fixed(py: Python<'_>, data: Data) -> PyResult<PyTable> {
     let rows = data.rows();
     let Data { schema, batches } = data;
-    let made = py.detach(|| {
+    let made = asked(py, || {
         let columns: Vec<Vec<ArrayRef>> = (0..schema.fields().len())
             .map(|index| {
                 batches.iter().map(|batch| batch.column(index).clone()).filter(|chunk| !chunk.is_empty()).collect()
@@ -87,7 +88,7 @@ pub fn fixed(py: Python<'_>, data: Data) -> PyResult<PyTable> {
             .collect();
         engine::sources::from_chunks(schema, columns, rows as u64)
     });
-    made.map(PyTable::new).map_err(error::raise)
+    made.map(PyTable::new)
 }
 
 /// A static table of anything that holds rows.
@@ -149,10 +150,17 @@ impl PyTable {
         (size.items, size.bytes, size.entries)
     }
 
+    /// How each expression of the operation is computed, and with what it changes.
+    fn expressions(&self) -> Vec<String> {
+        let known = self.engine().request().expressions.as_ref();
+        let computed = known.into_iter().flat_map(|all| all.iter()).filter(|one| one.as_column().is_none());
+        computed.map(engine::expression::Evaluator::explain).collect()
+    }
+
     /// The rows that it could not compute.
     fn errors(&self, py: Python<'_>) -> PyResult<PyTable> {
         let table = self.engine();
-        py.detach(|| table.errors()).map(PyTable::new).map_err(error::raise)
+        asked(py, || table.errors()).map(PyTable::new)
     }
 
     /// Equal for tables of equal plans.
@@ -204,7 +212,7 @@ impl PyTable {
 
     fn row_set(&self, py: Python<'_>) -> PyResult<PyRowSet> {
         let table = self.usable()?;
-        py.detach(|| table.rows()).map(PyRowSet).map_err(error::raise)
+        asked(py, || table.rows()).map(PyRowSet)
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
@@ -213,7 +221,7 @@ impl PyTable {
 
     fn snapshot(&self, py: Python<'_>) -> PyResult<PyTable> {
         let table = self.usable()?;
-        py.detach(|| table.snapshot()).map(PyTable::new).map_err(error::raise)
+        asked(py, || table.snapshot()).map(PyTable::new)
     }
 
     /// The Arrow stream of the settled moment; with `views` in the layout cells have inside.
@@ -273,18 +281,16 @@ impl PyTable {
         last: u64,
     ) -> PyResult<(u64, Bound<'py, PyList>)> {
         let table = self.usable()?;
-        let (size, batches) = py
-            .detach(|| {
-                let view = table.view()?;
-                let rows = view.rows();
-                let size = rows.len();
-                let shown = match size <= first + last {
-                    true => rows.clone(),
-                    false => &rows.slice(0, first) | &rows.slice(size - last, last),
-                };
-                Ok((size, engine::export::batches_of(table, &view, &shown, &columns, false)?))
-            })
-            .map_err(error::raise)?;
+        let (size, batches) = asked(py, || {
+            let view = table.view()?;
+            let rows = view.rows();
+            let size = rows.len();
+            let shown = match size <= first + last {
+                true => rows.clone(),
+                false => &rows.slice(0, first) | &rows.slice(size - last, last),
+            };
+            Ok((size, engine::export::batches_of(table, &view, &shown, &columns, false)?))
+        })?;
         let lists = PyList::empty(py);
         for (at, column) in columns.iter().enumerate() {
             let list = PyList::empty(py);
@@ -307,12 +313,10 @@ impl PyTable {
     fn column(&self, py: Python<'_>, name: &str) -> PyResult<PyColumn> {
         let table = self.usable()?;
         let index = table.column_index("column", name).map_err(error::raise)?;
-        let batches = py
-            .detach(|| {
-                let view = table.view()?;
-                engine::export::batches_of(table, &view, view.rows(), &[index], true)
-            })
-            .map_err(error::raise)?;
+        let batches = asked(py, || {
+            let view = table.view()?;
+            engine::export::batches_of(table, &view, view.rows(), &[index], true)
+        })?;
         let chunks = batches.iter().map(|batch| batch.column(0).clone()).collect();
         Ok(PyColumn { field: Arc::new(table.schema().field(index).clone()), chunks })
     }

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 
 use crate::error::{self, InvalidOperationError};
 use crate::graph::lock;
+use crate::outside::asked;
 use crate::rowset::PyRowSet;
 use crate::table::{PyTable, let_go};
 
@@ -61,7 +62,7 @@ impl PyUpdate {
             let cells = cells.into_iter().map(|chunk| vec![chunk]).collect();
             engine::sources::from_chunks(Arc::new(schema), cells, delivered.rows_in(part))
         };
-        py.detach(read).map(PyTable::new).map_err(error::raise)
+        asked(py, read).map(PyTable::new)
     }
 }
 

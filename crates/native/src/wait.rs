@@ -28,6 +28,8 @@ pub fn detached<R: Send>(
     graph: &UpdateGraph,
     wait: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<R, engine::Error> + Send,
 ) -> PyResult<R> {
+    // Signals come to the main thread alone. Another must not look for them: it may still wait when Python is gone.
+    let main = is_main(py)?;
     let mut interrupted: Option<PyErr> = None;
     let outcome = py.detach(|| {
         let begun = Instant::now();
@@ -35,7 +37,10 @@ pub fn detached<R: Send>(
         wait(&mut || {
             if !explained && begun.elapsed() >= EXPLAIN_AFTER && !graph.is_started() {
                 explained = true;
-                Python::attach(explain);
+                Python::try_attach(explain);
+            }
+            if !main {
+                return true;
             }
             match Python::attach(|py| py.check_signals()) {
                 Ok(()) => true,
@@ -51,6 +56,11 @@ pub fn detached<R: Send>(
         (Err(_), Some(raised)) => Err(raised),
         (Err(failed), None) => Err(error::raise(failed)),
     }
+}
+
+fn is_main(py: Python<'_>) -> PyResult<bool> {
+    let threading = py.import("threading")?;
+    Ok(threading.call_method0("current_thread")?.is(&threading.call_method0("main_thread")?))
 }
 
 fn explain(py: Python<'_>) {

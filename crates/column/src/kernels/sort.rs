@@ -31,7 +31,7 @@ const MANY: usize = 1 << 16;
 pub fn sort_to_positions(columns: &[ArrayRef], descending: &[bool], nulls_last: &[bool]) -> Result<Vec<u32>, Error> {
     let rows = columns.first().map_or(0, |column| column.len());
     let Ok(count) = u32::try_from(rows) else {
-        return Err(ArrowError::ComputeError("more than 2³² rows to sort at once".into()).into());
+        return Err(Error::TooMany("more than 2³² rows to sort at once"));
     };
     if let [column] = columns
         && have_words(column.data_type())

@@ -1,5 +1,7 @@
 //! Rows that cannot be computed: null, left out, told of; and what is left after all of them went.
 
+mod laws;
+
 use arrow_schema::DataType;
 use formula::Expr;
 

@@ -33,11 +33,14 @@ pub struct How<'a> {
     pub all: bool,
     /// What becomes of rows that cannot be computed.
     pub on_error: OnError,
+    /// Whose rows they are, if the table is a step on the way to another.
+    pub faults: Option<&'a Faults>,
 }
 
 impl How<'_> {
     /// Stored, after the table's own columns; a row that cannot be computed fails the table.
-    pub const STORED: How<'static> = How { turns: &[], kept: Kept::Stored, all: true, on_error: OnError::Fail };
+    pub const STORED: How<'static> =
+        How { turns: &[], kept: Kept::Stored, all: true, on_error: OnError::Fail, faults: None };
 }
 
 /// New columns: after those of the table, or only these.
@@ -45,12 +48,9 @@ impl How<'_> {
 /// To leave rows without a value out is a filter that asks whether each column has one, and the columns over what
 /// passes it. Columns whose failures are passed over are stored: a failure is told once, not at every read.
 pub fn columns(operation: &str, table: &Table, expressions: &[Expr], how: How<'_>) -> Result<Table, Error> {
-    let How { turns, kept, all, on_error } = how;
+    let How { turns, kept, all, on_error, .. } = how;
     if kept == Kept::Stored && !all && one_row(expressions) && !table.attributes().blink {
-        if on_error != OnError::Fail {
-            return Err(Error::invalid(operation, "on_error of aggregates alone: there is no row to pass over"));
-        }
-        return super::aggregate(operation, table, &[], expressions);
+        return super::aggregate(operation, table, &[], expressions, on_error);
     }
     if let Some((wide, read)) = planned(operation, table, expressions, on_error)? {
         let made = columns(operation, &wide, &read, how)?;
@@ -69,7 +69,8 @@ pub fn columns(operation: &str, table: &Table, expressions: &[Expr], how: How<'_
         }
         Kept::OncePerInput => {
             super::view::refuse_turns(operation, turns)?;
-            attach(&LazyUpdate::new(operation, table, expressions)?, input)
+            let lazy = LazyUpdate::new(operation, table, expressions)?;
+            if on_error == OnError::Fail { attach(&lazy, input) } else { stored(operation, table, expressions, how) }
         }
     }
 }
@@ -86,10 +87,13 @@ fn stored(operation: &str, table: &Table, expressions: &[Expr], how: How<'_>) ->
         let columns = Select::in_turns(operation, &over[0], expressions, turns, all)?;
         attach(&faults.into_iter().fold(columns, |made, faults| made.passing_over(on_error, faults)), over)
     };
-    if on_error == OnError::Fail || expressions.iter().all(|one| matches!(one.unaliased(), Expr::Column(_))) {
+    if on_error == OnError::Fail {
         return start(table, None);
     }
-    let faults = Faults::of(operation);
+    if expressions.iter().all(|one| matches!(one.unaliased(), Expr::Column(_))) {
+        return start(table, how.faults.map(Faults::beside).as_ref());
+    }
+    let faults = how.faults.map_or_else(|| Faults::of(operation), Faults::beside);
     if on_error == OnError::Null {
         return start(table, Some(&faults));
     }
@@ -103,7 +107,7 @@ fn stored(operation: &str, table: &Table, expressions: &[Expr], how: How<'_>) ->
     let computable = Filter::computable(operation, table, expressions, &faults)?;
     let over = attach(&computable, std::slice::from_ref(table))?;
     // Equal requests share that node, and then its faults.
-    let faults = over.request().faults.clone().unwrap_or(faults);
+    let faults = over.request().faults.as_ref().unwrap_or(&faults).beside();
     start(&over, Some(&faults))
 }
 
@@ -133,31 +137,54 @@ pub fn filtered(
     // The filter was judged all the same: an error names the predicate, not the column that it becomes. A predicate
     // that fails is null there, and null does not pass.
     let on_error = if on_error == OnError::Fail { OnError::Fail } else { OnError::Null };
-    let (wide, read) = beside(operation, table, predicates, on_error)?;
+    let read: Vec<Beside> = predicates
+        .iter()
+        .map(|one| Beside { becomes: String::new(), expression: one.clone(), stored: one.reads_beside() })
+        .collect();
+    let (wide, read) = beside(operation, table, &read, How { on_error, ..How::STORED })?;
     let filter = Filter::in_turns(operation, &wide, &read, turns)?.passing_over(on_error);
     let kept = attach(&filter, std::slice::from_ref(&wide))?;
     let names: Vec<String> = table.schema().fields().iter().map(|field| field.name().clone()).collect();
-    let project = Project::choose(&kept, &names)?.noting(wide.request().faults.clone());
+    let project = Project::choose(&kept, &names)?.noting(wide.request().faults.as_ref());
     attach(&project, std::slice::from_ref(&kept))
 }
 
-/// The table with a hidden column for each expression that reads beside its row, and the expressions over it.
+/// An expression that another operation reads, perhaps as a column that was stored for it.
+pub(super) struct Beside {
+    /// The user's column that it becomes or goes into; empty if it has no name.
+    pub(super) becomes: String,
+    pub(super) expression: Expr,
+    pub(super) stored: bool,
+}
+
+/// The table with a hidden column for each expression that is to be stored, equal ones sharing one, and the expressions
+/// over it.
 pub(super) fn beside(
     operation: &str,
     table: &Table,
-    expressions: &[Expr],
-    on_error: OnError,
+    expressions: &[Beside],
+    how: How<'_>,
 ) -> Result<(Table, Vec<Expr>), Error> {
-    let mut hidden = Vec::new();
+    let mut hidden: Vec<Expr> = Vec::new();
+    let mut stand_ins: Vec<(&Expr, String)> = Vec::new();
     let mut read = Vec::new();
-    for expression in expressions {
-        if expression.reads_beside() {
-            let name = expression.hidden_name(hidden.len());
-            read.push(Expr::column(name.as_str()));
-            hidden.push(expression.unaliased().clone().alias(name));
-        } else {
+    for Beside { becomes, expression, stored } in expressions {
+        let bare = expression.unaliased();
+        if !stored {
             read.push(expression.clone());
+            continue;
         }
+        let known = stand_ins.iter().position(|(other, _)| *other == bare);
+        let at = known.unwrap_or_else(|| {
+            let name = formula::stand_in(hidden.len(), becomes, &bare.to_python());
+            hidden.push(bare.clone().alias(name.as_str()));
+            stand_ins.push((bare, name));
+            hidden.len() - 1
+        });
+        read.push(Expr::column(stand_ins[at].1.as_str()));
     }
-    Ok((columns(operation, table, &hidden, How { on_error, ..How::STORED })?, read))
+    if hidden.is_empty() {
+        return Ok((table.clone(), read));
+    }
+    Ok((columns(operation, table, &hidden, how)?, read))
 }

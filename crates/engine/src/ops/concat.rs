@@ -201,8 +201,7 @@ impl Live for ConcatLive {
             result.shifts = Shifts::from_moves(&survivors, moves.into_iter());
         }
         if !result.is_empty() {
-            let applied = self.rows.apply(step, &result.removed, &result.shifts, &result.added);
-            applied.map_err(|law| Error::internal("concat", law))?;
+            self.rows.apply(step, &result.removed, &result.shifts, &result.added)?;
         }
         if !fits {
             self.slots.publish(step, new);

@@ -101,6 +101,10 @@ impl Operation for Filter {
         &self.request
     }
 
+    fn expressions(&self) -> Option<Arc<[Evaluator]>> {
+        Some(self.predicates.clone())
+    }
+
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let Input { table, view } = &inputs[0];
         crate::expression::own_row_only(&self.request.name, &self.predicates)?;
@@ -131,7 +135,7 @@ impl Live for FilterLive {
         let arriving = matching(&self.predicates, now, &update.added)?;
         if update.is_add_only() {
             drop(kept);
-            self.apply(step, &Before::default(), &Shifts::none(), &arriving)?;
+            self.rows.apply(step, &Before::default(), &Shifts::none(), &arriving)?;
             return Ok(TableUpdate::of_added(arriving));
         }
         let gone = &kept & &update.removed.0;
@@ -149,16 +153,12 @@ impl Live for FilterLive {
         let added = &arriving | &entered;
         // Rows that nobody holds are edited where they lie.
         drop(kept);
-        self.apply(step, &removed, &shifts, &added)?;
+        self.rows.apply(step, &removed, &shifts, &added)?;
         Ok(TableUpdate { columns: update.columns.unless_empty(&modified), added, removed, modified, shifts })
     }
 }
 
 impl FilterLive {
-    fn apply(&self, step: Step, removed: &Before, shifts: &Shifts, added: &RowSet) -> Result<(), Error> {
-        self.rows.apply(step, removed, shifts, added).map_err(|law| Error::internal("filter", law))
-    }
-
     /// Of the modified rows: those that fail now, those that pass now and did not, those that stay.
     fn judge(&self, update: &TableUpdate, now: &View, survivors: &RowSet) -> Result<(RowSet, RowSet, RowSet), Error> {
         let inside = &update.modified & survivors;

@@ -53,13 +53,22 @@ impl LazyUpdate {
             );
             return Err(Error::invalid(operation, message));
         }
-        Ok(LazyUpdate { select: Select::with_in_turns(operation, table, expressions, &[])? })
+        let select = Select::with_in_turns(operation, table, expressions, &[])?;
+        let read = select.computed.iter().flat_map(Evaluator::inputs);
+        if let Some(input) = read.copied().find(|input| !column::keys::can_be_key(table.column_type(*input))) {
+            return Err(Error::unkeyable(operation, table.schema().field(input).name(), table.column_type(input)));
+        }
+        Ok(LazyUpdate { select })
     }
 }
 
 impl Operation for LazyUpdate {
     fn request(&self) -> &Request {
         self.select.request()
+    }
+
+    fn expressions(&self) -> Option<Arc<[Evaluator]>> {
+        Some(self.select.computed.clone())
     }
 
     fn init(&self, inputs: &[Input], _: Moment) -> Result<Start, Error> {

@@ -73,6 +73,10 @@ impl Operation for Neighbours {
         self.select.request()
     }
 
+    fn expressions(&self) -> Option<Arc<[Evaluator]>> {
+        Some(self.select.computed.clone())
+    }
+
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let Input { table, view } = &inputs[0];
         let computed = self.select.computed.clone();

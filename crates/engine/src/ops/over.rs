@@ -77,7 +77,7 @@ pub(super) fn without_hidden(table: &Table, made: &Table, expressions: &[Expr]) 
             names.push(name);
         }
     }
-    let project = Project::choose(made, &names)?.noting(made.request().faults.clone());
+    let project = Project::choose(made, &names)?.noting(made.request().faults.as_ref());
     attach(&project, std::slice::from_ref(made))
 }
 
@@ -218,7 +218,8 @@ fn joined(operation: &str, table: &Table, groups: &Groups, made: &mut usize) -> 
         let by: Vec<SortBy> = order.into_iter().map(|column| SortBy { column, descending, nulls_last }).collect();
         attach(&Sort::new(&wide, &by)?, std::slice::from_ref(&wide))?
     };
-    let grouped = super::aggregate(operation, &sorted, &keys, parts)?;
+    let by: Vec<Expr> = keys.iter().map(|key| Expr::column(key.as_str())).collect();
+    let grouped = super::aggregate(operation, &sorted, &by, parts, OnError::Fail)?;
     let on: Vec<(String, String)> = keys.into_iter().map(|key| (key.clone(), key)).collect();
     let joins: Vec<(String, String)> = parts
         .iter()

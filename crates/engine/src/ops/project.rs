@@ -60,8 +60,8 @@ impl Project {
     }
 
     /// Where the rows that it shows were passed over before it.
-    pub(super) fn noting(mut self, faults: Option<Faults>) -> Project {
-        self.request.faults = faults;
+    pub fn noting(mut self, faults: Option<&Faults>) -> Project {
+        self.request.faults = faults.map(Faults::beside);
         self
     }
 }

@@ -172,6 +172,10 @@ impl Operation for Select {
         &self.request
     }
 
+    fn expressions(&self) -> Option<Arc<[Evaluator]>> {
+        Some(self.computed.clone())
+    }
+
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let Input { table, view } = &inputs[0];
         crate::expression::own_row_only(&self.request.name, &self.computed)?;

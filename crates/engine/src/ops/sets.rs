@@ -11,7 +11,7 @@ use super::columns::{How, Kept, columns};
 use super::{Matches, Member, NaturalJoin, WhereIn};
 use crate::attach::attach;
 use crate::error::Error;
-use crate::faults::Faults;
+use crate::faults::{Faults, OnError};
 use crate::table::Table;
 
 /// What stands behind a [`LiveSet`]: a table and its column.
@@ -136,7 +136,7 @@ pub(super) fn tested(
             hidden
         }
     };
-    let distinct = super::aggregate(operation, of, std::slice::from_ref(column), &[])?;
+    let distinct = super::aggregate(operation, of, &[Expr::column(column.as_str())], &[], OnError::Fail)?;
     let there = [Expr::literal(true).alias(name)];
     let distinct = columns(operation, &distinct, &there, How { kept: Kept::OnRead, ..How::STORED })?;
     let both = [wide, distinct];

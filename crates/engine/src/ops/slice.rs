@@ -11,12 +11,17 @@ use std::sync::Arc;
 use graph::{Moment, Step};
 use rowset::{Before, RowSet};
 
+use super::ends::End;
 use crate::error::Error;
 use crate::live_rows::LiveRows;
 use crate::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::table::Attributes;
 use crate::update::TableUpdate;
 use crate::view::Change;
+
+/// Said of other windows over rows that live for one step.
+const NO_SLICE: &str = "the rows of a blink table live for one step, and no position in it lasts; head and tail keep the \
+                        first or last rows that ever were";
 
 /// A window of positions.
 pub struct Slice {
@@ -66,6 +71,15 @@ impl Window {
     fn is_head(self) -> bool {
         self.offset == 0
     }
+
+    /// As the first or the last so many rows, if it is that.
+    fn end(self) -> Option<(End, u64)> {
+        match (self.offset, self.length) {
+            (0, Some(most)) => Some((End::Head, most)),
+            (offset, Some(most)) if offset < 0 && offset.unsigned_abs() == most => Some((End::Tail, most)),
+            _ => None,
+        }
+    }
 }
 
 impl Operation for Slice {
@@ -75,22 +89,19 @@ impl Operation for Slice {
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let Input { table, view } = &inputs[0];
+        if table.attributes().blink {
+            let (end, most) = self.window.end().ok_or_else(|| Error::invalid(&self.request.name, NO_SLICE))?;
+            return super::ends::start(end, most, &inputs[0], at);
+        }
         let rows = Arc::new(LiveRows::new(self.window.of(view.rows()), at));
         let old = table.attributes();
         let head = self.window.is_head();
         let attributes = Attributes {
-            append_only: head && old.append_only && !old.blink,
-            add_only: head && old.append_only && !old.blink,
-            blink: false,
+            append_only: head && old.append_only,
+            add_only: head && old.append_only,
             flat: head && old.flat,
             ..old.clone()
         };
-        if old.blink {
-            return Err(Error::invalid(
-                &self.request.name,
-                "a blink table has no lasting rows to take a slice of; keep them first (blink_to_append_only)",
-            ));
-        }
         let parts = Parts {
             rows: rows.clone(),
             columns: table.parts().columns.clone(),

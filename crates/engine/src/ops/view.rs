@@ -89,6 +89,10 @@ impl Operation for ComputedView {
         self.select.request()
     }
 
+    fn expressions(&self) -> Option<Arc<[Evaluator]>> {
+        Some(self.select.computed.clone())
+    }
+
     fn init(&self, inputs: &[Input], _: Moment) -> Result<Start, Error> {
         let table = &inputs[0].table;
         let sources: Arc<[Arc<dyn ColumnSource>]> = table.parts().columns.clone().into();

@@ -13,7 +13,6 @@ use column::Chunk;
 use graph::{Step, UpdateGraph};
 use rowset::RowSet;
 
-use crate::attach::TableNode;
 use crate::error::Error;
 use crate::live_rows::LiveRows;
 use crate::operation::{Live, Parts, Request, Start};
@@ -21,6 +20,7 @@ use crate::sources::conform::conform;
 use crate::sources::feed::{AllFits, Judge, Queue, Token};
 use crate::store::{Store, Writes};
 use crate::table::{Attributes, Table, canonical_schema};
+use crate::table_node::TableNode;
 use crate::update::TableUpdate;
 use crate::view::Change;
 

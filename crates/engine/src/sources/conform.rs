@@ -67,7 +67,7 @@ fn fit(operation: &str, name: &str, cells: &Chunk, wanted: &DataType) -> Result<
     if cells.data_type() == &canonical {
         return Ok(cells);
     }
-    arrow_cast::cast(&cells, &canonical).map_err(|error| Error::data(operation, format!("column {name:?}: {error}")))
+    column::kind::cast(&cells, &canonical).map_err(|error| Error::data(operation, format!("column {name:?}: {error}")))
 }
 
 /// Whether every value of `from` is a value of `to`.

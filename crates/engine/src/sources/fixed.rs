@@ -27,6 +27,12 @@ pub fn from_chunks(schema: Arc<Schema>, columns: Vec<Vec<ArrayRef>>, rows: u64) 
             ));
         }
         let chunks = if chunks.is_empty() { vec![arrow_array::new_empty_array(field.data_type())] } else { chunks };
+        let mut start = 0;
+        for chunk in &chunks {
+            let told = |error: column::Error| format!("column {:?}: {}", field.name(), error.later(start));
+            column::kind::check_canonical(chunk).map_err(|error| Error::data("table", told(error)))?;
+            start += chunk.len();
+        }
         sources.push(Arc::new(FlatColumn::new(chunks)?));
     }
     let parts = Parts {

@@ -55,6 +55,9 @@ impl KeyedTable {
             let index = schema.index_of(name).map_err(|_| {
                 Error::no_column("keyed_table", name, schema.fields().iter().map(|field| field.name().as_str()))
             })?;
+            if !column::keys::can_be_key(schema.field(index).data_type()) {
+                return Err(Error::unkeyable("keyed_table", name, schema.field(index).data_type()));
+            }
             columns.push(index);
         }
         let attributes = Attributes { key: key.to_vec(), ..Attributes::default() };

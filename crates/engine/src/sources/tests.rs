@@ -263,7 +263,8 @@ fn an_aggregation_over_a_blink_table_accumulates() {
         of(Aggregate::Last, "l"),
         of(Aggregate::Max, "m"),
     ];
-    let totals = crate::ops::aggregate("group_by", source.table(), &["k".into()], &list).unwrap();
+    let totals =
+        crate::ops::aggregate("group_by", source.table(), &[Expr::column("k")], &list, crate::OnError::Fail).unwrap();
     let watch = Watch::attach(&totals).unwrap();
     let drawn = |rows: &[(&str, i64)]| {
         source.append(&batch(rows)).unwrap();
@@ -292,7 +293,7 @@ fn without_readers_no_block_is_ever_copied() {
     let wide =
         crate::attach(&crate::ops::Select::with(table, &[doubled]).unwrap(), std::slice::from_ref(table)).unwrap();
     let sum = Expr::aggregate(formula::Aggregate::Sum { min_count: 0 }, Some(Expr::column("w"))).unwrap();
-    let totals = crate::ops::aggregate("group_by", &wide, &["v".into()], &[sum]).unwrap();
+    let totals = crate::ops::aggregate("group_by", &wide, &[Expr::column("v")], &[sum], crate::OnError::Fail).unwrap();
     let counters = crate::counters::storage(&graph);
     for round in 0..1_000usize {
         let some: Vec<(&str, i64)> =

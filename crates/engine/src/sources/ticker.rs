@@ -13,11 +13,11 @@ use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use graph::{NodeId, Step, UpdateGraph};
 use rowset::{Before, RowSet};
 
-use crate::attach::TableNode;
 use crate::error::Error;
 use crate::operation::{Live, Parts, Request, Start};
 use crate::store::{Store, Writes};
 use crate::table::{Attributes, Table};
+use crate::table_node::TableNode;
 use crate::update::TableUpdate;
 use crate::view::Change;
 

@@ -9,132 +9,120 @@ use super::Aggregation;
 use crate::attach::attach;
 use crate::error::Error;
 use crate::faults::OnError;
-use crate::ops::Select;
+use crate::ops::columns::{Beside, How, beside, columns};
 use crate::table::Table;
 
 /// One row a group: keys, then each expression over aggregates.
-pub fn aggregate(operation: &str, table: &Table, keys: &[String], expressions: &[Expr]) -> Result<Table, Error> {
-    if let Some((wide, expressions)) = with_windows(operation, table, expressions)? {
-        return aggregate(operation, &wide, keys, &expressions);
-    }
-    if let Some((wide, expressions)) = with_beside(operation, table, expressions)? {
-        return aggregate(operation, &wide, keys, &expressions);
-    }
-    let input = std::slice::from_ref(table);
-    if expressions.iter().all(|expression| matches!(expression.unaliased(), Expr::Aggregate { .. })) {
-        return attach(&Aggregation::new(operation, table, keys, expressions)?, input);
-    }
-    let mut parts: Vec<Expr> = Vec::new();
-    let mut outer: Vec<Expr> = keys.iter().map(|key| Expr::column(key.as_str())).collect();
-    for expression in expressions {
-        let name = expression.output_name()?;
-        if !expression.is_aggregate() {
-            let text = expression.to_python();
-            let message = format!("{text} has one value a row, not one a group; aggregate it (sum, mean, first …)");
-            return Err(Error::invalid(operation, message));
-        }
-        let over = taken_apart(expression.unaliased(), &mut parts);
-        if let Some(loose) =
-            over.columns().into_iter().find(|name| !name.starts_with('\0') && !keys.iter().any(|key| key == name))
-        {
-            let message = format!(
-                "{} reads {loose:?} outside an aggregate; it has one value a row, not one a group",
-                expression.to_python()
-            );
-            return Err(Error::invalid(operation, message));
-        }
-        outer.push(over.alias(name));
-    }
-    let named = parts.into_iter().enumerate().map(|(at, part)| {
-        let name = part.hidden_name(at);
-        part.alias(name)
-    });
-    let named: Vec<Expr> = named.collect();
-    let grouped = attach(&Aggregation::new(operation, table, keys, &named)?, input)?;
-    attach(&Select::named(operation, &grouped, &outer)?, std::slice::from_ref(&grouped))
-}
-
-/// What is aggregated over groups of its own is a column first.
-fn with_windows(operation: &str, table: &Table, expressions: &[Expr]) -> Result<Option<(Table, Vec<Expr>)>, Error> {
-    let mut parts = Vec::new();
-    let mut over: Vec<Expr> = Vec::new();
-    for expression in expressions {
-        over.push(taken_apart(expression.unaliased(), &mut parts).alias(expression.output_name()?));
-    }
-    if let Some(loose) = over.iter().zip(expressions).find(|(over, _)| over.reads_tables()) {
-        let message =
-            format!("{} has one value a row, not one a group; aggregate it (sum, mean, first …)", loose.1.to_python());
-        return Err(Error::invalid(operation, message));
-    }
-    let inputs: Vec<Expr> = parts.iter().filter(|part| part.reads_tables()).map(input_of).collect();
-    let Some((wide, columns)) = crate::ops::over::planned(operation, table, &inputs, OnError::Fail)? else {
-        return Ok(None);
+///
+/// Keys that are computed are columns first; so is what is aggregated if it reads beside its row or another table (`over`, a
+/// live set), or if rows that cannot be computed are passed over: they are null, or left out, before they come to a group.
+pub fn aggregate(
+    operation: &str,
+    table: &Table,
+    keys: &[Expr],
+    expressions: &[Expr],
+    on_error: OnError,
+) -> Result<Table, Error> {
+    let names = keys.iter().map(Expr::output_name).collect::<Result<Vec<String>, _>>()?;
+    let Parts { mut parts, over } = Parts::of(operation, &names, expressions)?;
+    let is_column = |expression: &Expr| matches!(expression.unaliased(), Expr::Column(_));
+    let of_key = |(key, name): (&Expr, &String)| Beside {
+        becomes: name.clone(),
+        expression: key.unaliased().clone(),
+        stored: !is_column(key),
     };
-    let mut columns = columns.into_iter();
-    for part in parts.iter_mut().filter(|part| part.reads_tables()) {
-        if let Expr::Aggregate { input, .. } = part {
-            *input = columns.next().map(Arc::new);
+    let of_part = |(name, part): &(String, Expr)| {
+        let input = input_of(part)?;
+        let read_elsewhere = input.reads_beside() || input.reads_tables();
+        let stored = read_elsewhere || on_error != OnError::Fail && !is_column(input);
+        let becomes = formula::told_name(name).unwrap_or_default().to_owned();
+        Some(Beside { becomes, expression: input.clone(), stored })
+    };
+    let read: Vec<Beside> = keys.iter().zip(&names).map(of_key).chain(parts.iter().filter_map(of_part)).collect();
+    let stored = read.iter().any(|one| one.stored);
+    let (wide, read) = beside(operation, table, &read, How { on_error, ..How::STORED })?;
+    let faults = wide.request().faults.as_ref().filter(|_| stored);
+    let mut read = read.into_iter();
+    let mut columns_of_keys = Vec::with_capacity(names.len());
+    for (name, key) in names.into_iter().zip(&mut read) {
+        columns_of_keys.push((key.output_name()?, name));
+    }
+    let keys = columns_of_keys;
+    for (_, part) in &mut parts {
+        if let Expr::Aggregate { input: input @ Some(_), .. } = part {
+            *input = read.next().map(Arc::new);
         }
     }
-    Ok(Some((wide, over.iter().map(|expression| put_back(expression, &parts)).collect())))
+    let named: Vec<Expr> = parts.into_iter().map(|(name, part)| part.alias(name)).collect();
+    let grouped = Aggregation::named(operation, &wide, &keys, &named)?.noting(faults);
+    let grouped = attach(&grouped, std::slice::from_ref(&wide))?;
+    if over.is_empty() {
+        return Ok(grouped);
+    }
+    let over: Vec<Expr> = keys.into_iter().map(|(_, name)| Expr::column(name.as_str())).chain(over).collect();
+    columns(operation, &grouped, &over, How { all: false, on_error, faults, ..How::STORED })
 }
 
-fn input_of(part: &Expr) -> Expr {
-    match part {
-        Expr::Aggregate { input: Some(input), .. } => input.as_ref().clone(),
-        other => other.clone(),
-    }
+/// Aggregates, and what is made of them.
+struct Parts {
+    /// Aggregates and the columns they are.
+    parts: Vec<(String, Expr)>,
+    /// Expressions over those columns and the keys; none if the aggregates are all that is asked for.
+    over: Vec<Expr>,
 }
 
-/// What is aggregated and reads beside its row is a column first.
-fn with_beside(operation: &str, table: &Table, expressions: &[Expr]) -> Result<Option<(Table, Vec<Expr>)>, Error> {
-    if !expressions.iter().any(Expr::reads_beside) {
-        return Ok(None);
-    }
-    let mut parts = Vec::new();
-    let mut over: Vec<Expr> = Vec::new();
-    for expression in expressions {
-        over.push(taken_apart(expression.unaliased(), &mut parts).alias(expression.output_name()?));
-    }
-    let inputs: Vec<Expr> = parts.iter().filter(|part| part.reads_beside()).map(input_of).collect();
-    if inputs.is_empty() {
-        return Ok(None);
-    }
-    let (wide, columns) = crate::ops::columns::beside(operation, table, &inputs, OnError::Fail)?;
-    let mut columns = columns.into_iter();
-    for part in parts.iter_mut().filter(|part| part.reads_beside()) {
-        if let Expr::Aggregate { input, .. } = part {
-            *input = columns.next().map(Arc::new);
+impl Parts {
+    fn of(operation: &str, keys: &[String], expressions: &[Expr]) -> Result<Parts, Error> {
+        let mut parts = Vec::new();
+        if expressions.iter().all(|expression| matches!(expression.unaliased(), Expr::Aggregate { .. })) {
+            for expression in expressions {
+                parts.push((expression.output_name()?, expression.unaliased().clone()));
+            }
+            return Ok(Parts { parts, over: Vec::new() });
         }
+        let mut over = Vec::new();
+        for expression in expressions {
+            let name = expression.output_name()?;
+            let made = taken_apart(expression.unaliased(), &name, &mut parts);
+            if !expression.is_aggregate() || made.reads_tables() {
+                let text = expression.to_python();
+                let message = format!("{text} has one value a row, not one a group; aggregate it (sum, mean, first …)");
+                return Err(Error::invalid(operation, message));
+            }
+            let known = |column: &str| keys.iter().chain(parts.iter().map(|(part, _)| part)).any(|name| name == column);
+            if let Some(loose) = made.columns().into_iter().find(|column| !known(column)) {
+                let message = format!(
+                    "{} reads {loose:?} outside an aggregate; it has one value a row, not one a group",
+                    expression.to_python()
+                );
+                return Err(Error::invalid(operation, message));
+            }
+            over.push(made.alias(name));
+        }
+        Ok(Parts { parts, over })
     }
-    Ok(Some((wide, over.iter().map(|expression| put_back(expression, &parts)).collect())))
 }
 
-/// The expression with the aggregates in place of their columns.
-fn put_back(expression: &Expr, parts: &[Expr]) -> Expr {
-    match expression {
-        Expr::Column(name) => {
-            let at = name.strip_prefix('\0').and_then(|rest| rest.split_once('\0'));
-            let part = at.and_then(|(at, _)| parts.get(at.parse::<usize>().ok()?));
-            part.unwrap_or(expression).clone()
-        }
-        other => other.map_children(&mut |child| put_back(child, parts)),
+fn input_of(aggregate: &Expr) -> Option<&Expr> {
+    match aggregate {
+        Expr::Aggregate { input, .. } => input.as_deref(),
+        _ => None,
     }
 }
 
 /// The expression with a column in place of each aggregate; equal aggregates are one part.
-fn taken_apart(expression: &Expr, parts: &mut Vec<Expr>) -> Expr {
-    let mut each = |inner: &Expr| taken_apart(inner, parts);
+fn taken_apart(expression: &Expr, becomes: &str, parts: &mut Vec<(String, Expr)>) -> Expr {
     match expression {
         Expr::Aggregate { .. } => {
-            let at = parts.iter().position(|part| part == expression).unwrap_or_else(|| {
-                parts.push(expression.clone());
+            let at = parts.iter().position(|(_, part)| part == expression).unwrap_or_else(|| {
+                let name = formula::stand_in(parts.len(), becomes, &expression.to_python());
+                parts.push((name, expression.clone()));
                 parts.len() - 1
             });
-            Expr::column(expression.hidden_name(at))
+            Expr::column(parts[at].0.as_str())
         }
-        Expr::Alias(input, _) => each(input),
-        other => other.map_children(&mut each),
+        Expr::Alias(input, _) => taken_apart(input, becomes, parts),
+        other => other.map_children(&mut |inner: &Expr| taken_apart(inner, becomes, parts)),
     }
 }
 
@@ -156,7 +144,7 @@ mod tests {
             Ok::<_, Error>(Expr::call(Function::Divide, vec![sum("V"), count])?.alias("r"))
         };
         check_steps(
-            |table| aggregate("group_by", table, &["K".into()], &[ratio()?, sum("V").alias("s")]),
+            |table| aggregate("group_by", table, &[Expr::column("K")], &[ratio()?, sum("V").alias("s")], OnError::Fail),
             "0 A 1 | 1 B 2 | 2 A 2",
             &[("+ 3 A 3", "~ 0 . 2.0 6"), ("+ 4 B 2", "~ 1 . 2.0 4")],
         );
@@ -166,7 +154,8 @@ mod tests {
     fn a_column_outside_an_aggregate_is_refused() {
         let drawn = crate::testing::Drawn::new(&crate::testing::still_graph(), "0 A 1");
         let mixed = Expr::call(Function::Add, vec![sum("V"), Expr::column("V")]).expect("a call");
-        let error = aggregate("group_by", drawn.table(), &["K".into()], &[mixed]).err().expect("V has one value a row");
+        let error = aggregate("group_by", drawn.table(), &[Expr::column("K")], &[mixed], OnError::Fail);
+        let error = error.err().expect("V has one value a row");
         assert!(error.to_string().contains("outside an aggregate"), "{error}");
     }
 }

@@ -27,6 +27,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema};
 use column::kernels::radix::{self, Entry};
+use column::keys::can_be_key;
 use column::{Chunk, NO_ROW};
 use formula::{Aggregate, Expr};
 use graph::{Moment, Step};
@@ -38,6 +39,7 @@ use self::groups::{Chosen, Groups, Maker};
 pub(crate) use self::state::{floats, integers};
 use crate::error::Error;
 use crate::expression::{Evaluator, plan};
+use crate::faults::Faults;
 use crate::keys::Touched;
 use crate::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::store::{Store, Writes};
@@ -48,7 +50,8 @@ use crate::view::{Change, View};
 /// One row a group.
 pub struct Aggregation {
     request: Request,
-    keys: Vec<usize>,
+    /// Column and name of each key.
+    keys: Vec<(usize, String)>,
     outputs: Vec<Output>,
     inputs: Arc<[Evaluator]>,
 }
@@ -67,13 +70,28 @@ struct Output {
 impl Aggregation {
     /// `keys`: names of key columns; `aggregates`: aggregate expressions, each named.
     pub fn new(operation: &str, table: &Table, keys: &[String], aggregates: &[Expr]) -> Result<Aggregation, Error> {
-        let indices: Result<Vec<usize>, Error> = keys.iter().map(|key| table.column_index(operation, key)).collect();
+        let named: Vec<(String, String)> = keys.iter().map(|key| (key.clone(), key.clone())).collect();
+        Aggregation::named(operation, table, &named, aggregates)
+    }
+
+    /// The same; `keys`: columns, and what they are called in the result.
+    pub(super) fn named(
+        operation: &str,
+        table: &Table,
+        keys: &[(String, String)],
+        aggregates: &[Expr],
+    ) -> Result<Aggregation, Error> {
+        let columns = keys.iter().map(|(column, name)| Ok((table.column_index(operation, column)?, name.clone())));
+        let columns: Vec<(usize, String)> = columns.collect::<Result<_, Error>>()?;
+        if let Some((column, name)) = columns.iter().find(|(column, _)| !can_be_key(table.column_type(*column))) {
+            return Err(Error::unkeyable(operation, name, table.column_type(*column)));
+        }
         let mut inputs: Vec<(Expr, Evaluator)> = Vec::new();
         let mut outputs = Vec::with_capacity(aggregates.len());
         for aggregate in aggregates {
             outputs.push(output_of(operation, table, aggregate, &mut inputs)?);
         }
-        let names = keys.iter().chain(outputs.iter().map(|output| &output.name));
+        let names = keys.iter().map(|(_, name)| name).chain(outputs.iter().map(|output| &output.name));
         let mut seen = std::collections::HashSet::new();
         if let Some(twice) = names.clone().find(|name| !seen.insert(name.as_str())) {
             return Err(Error::Duplicate { operation: operation.into(), name: twice.clone() });
@@ -82,15 +100,24 @@ impl Aggregation {
         let request = Request::new(operation, serde_json::json!([keys, plan(aggregates)])).with_text(text);
         let inputs: Vec<Evaluator> = inputs.into_iter().map(|(_, evaluator)| evaluator).collect();
         crate::expression::own_row_only(operation, &inputs)?;
-        Ok(Aggregation { request, keys: indices?, outputs, inputs: inputs.into() })
+        Ok(Aggregation { request, keys: columns, outputs, inputs: inputs.into() })
+    }
+
+    /// Where the rows that it aggregates were passed over before it.
+    fn noting(mut self, faults: Option<&Faults>) -> Aggregation {
+        self.request.faults = faults.map(Faults::beside);
+        self
     }
 
     fn schema(&self, table: &Table) -> (Schema, Schema) {
-        let keys = || self.keys.iter().map(|index| table.schema().field(*index));
-        let declared = keys().map(|field| Field::clone(field).with_nullable(true));
+        let named = |of: &Schema| {
+            let field = |(index, name): &(usize, String)| of.field(*index).clone().with_name(name).with_nullable(true);
+            self.keys.iter().map(field).collect::<Vec<Field>>()
+        };
+        let declared = named(table.schema()).into_iter();
         let declared =
             declared.chain(self.outputs.iter().map(|output| Field::new(&output.name, output.declared.clone(), true)));
-        let canonical = self.keys.iter().map(|index| table.canonical().field(*index).clone());
+        let canonical = named(table.canonical()).into_iter();
         let canonical =
             canonical.chain(self.outputs.iter().map(|output| Field::new(&output.name, output.data_type.clone(), true)));
         (Schema::new(declared.collect::<Vec<_>>()), Schema::new(canonical.collect::<Vec<_>>()))
@@ -149,12 +176,16 @@ impl Operation for Aggregation {
         &self.request
     }
 
+    fn expressions(&self) -> Option<Arc<[Evaluator]>> {
+        Some(self.inputs.clone())
+    }
+
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let Input { table, view } = &inputs[0];
         let attributes = table.attributes();
         let retractable = table.is_live() && !attributes.add_only && !attributes.blink;
         let maker = Maker {
-            keys: self.keys.iter().map(|index| (*index, table.column_type(*index).clone())).collect(),
+            keys: self.keys.iter().map(|(index, _)| (*index, table.column_type(*index).clone())).collect(),
             outputs: self.outputs.clone(),
             inputs: self.inputs.clone(),
             retractable,
@@ -174,7 +205,7 @@ impl Operation for Aggregation {
         let attributes = Attributes {
             append_only: first_only && attributes.append_only,
             add_only: first_only && attributes.append_only,
-            key: self.keys.iter().map(|index| table.schema().field(*index).name().clone()).collect(),
+            key: self.keys.iter().map(|(_, name)| name.clone()).collect(),
             ..Attributes::default()
         };
         let parts = Parts {

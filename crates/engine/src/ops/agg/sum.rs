@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Decimal128Type;
-use arrow_array::{ArrayRef, Decimal128Array, Float64Array, Int64Array};
+use arrow_array::types::{Decimal128Type, Decimal256Type, DecimalType};
+use arrow_array::{ArrayRef, ArrowNativeTypeOp, Float64Array, Int64Array, PrimitiveArray};
 use arrow_schema::DataType;
 use column::Chunk;
 
@@ -21,7 +21,8 @@ pub(crate) fn state(input: &DataType, output: &DataType, min_count: u64) -> Box<
         DataType::Float16 | DataType::Float32 | DataType::Float64 => {
             Box::new(FloatSum { sums: ExactSums::default(), fixed: Fixed::default(), counts, output: output.clone() })
         }
-        DataType::Decimal128(..) => Box::new(DecimalSum { sums: Vec::new(), counts, output: output.clone() }),
+        DataType::Decimal128(..) => DecimalSum::<Decimal128Type>::boxed(counts, output),
+        DataType::Decimal256(..) => DecimalSum::<Decimal256Type>::boxed(counts, output),
         _ => Box::new(IntegerSum { sums: Vec::new(), counts, output: output.clone() }),
     }
 }
@@ -189,52 +190,57 @@ impl State for IntegerSum {
     }
 }
 
-struct DecimalSum {
-    sums: Vec<i128>,
+/// Sums of 128 or 256 bits that wrap.
+struct DecimalSum<T: DecimalType> {
+    sums: Vec<T::Native>,
     counts: Counts,
     output: DataType,
 }
 
-impl DecimalSum {
-    fn each(&mut self, slots: &[u32], cells: &Chunk, sign: i64) {
-        let values = cells.as_primitive::<Decimal128Type>();
+impl<T: DecimalType> DecimalSum<T> {
+    fn boxed(counts: Counts, output: &DataType) -> Box<dyn State> {
+        Box::new(DecimalSum::<T> { sums: Vec::new(), counts, output: output.clone() })
+    }
+
+    fn each(&mut self, slots: &[u32], cells: &Chunk, sign: i64, add: impl Fn(T::Native, T::Native) -> T::Native) {
+        let values = cells.as_primitive::<T>();
         valid_cells(slots, values, |slot, at| {
             let sum = &mut self.sums[slot as usize];
-            *sum = sum.wrapping_add(values.values()[at].wrapping_mul(i128::from(sign)));
+            *sum = add(*sum, values.values()[at]);
             self.counts.of[slot as usize] += sign;
         });
     }
 }
 
-impl State for DecimalSum {
+impl<T: DecimalType> State for DecimalSum<T> {
     fn grow(&mut self, slots: usize) {
-        self.sums.resize(slots, 0);
+        self.sums.resize(slots, T::Native::ZERO);
         self.counts.of.resize(slots, 0);
     }
 
     fn add(&mut self, slots: &[u32], cells: &Chunk) {
-        self.each(slots, cells, 1);
+        self.each(slots, cells, 1, ArrowNativeTypeOp::add_wrapping);
     }
 
     fn remove(&mut self, slots: &[u32], cells: &Chunk) {
-        self.each(slots, cells, -1);
+        self.each(slots, cells, -1, ArrowNativeTypeOp::sub_wrapping);
     }
 
     fn reset(&mut self, slot: u32) {
-        self.sums[slot as usize] = 0;
+        self.sums[slot as usize] = T::Native::ZERO;
         self.counts.of[slot as usize] = 0;
     }
 
     fn values(&self, slots: &[u32]) -> Result<ArrayRef, Error> {
-        let values: Decimal128Array =
+        let values: PrimitiveArray<T> =
             slots.iter().map(|slot| self.counts.enough(*slot).then(|| self.sums[*slot as usize])).collect();
         Ok(Arc::new(values.with_data_type(self.output.clone())))
     }
 
     fn merge(&mut self, other: Box<dyn State>, slots: &[u32]) {
-        let other = same::<DecimalSum>(other);
+        let other = same::<DecimalSum<T>>(other);
         for (sum, to) in other.sums.into_iter().zip(slots) {
-            self.sums[*to as usize] = self.sums[*to as usize].wrapping_add(sum);
+            self.sums[*to as usize] = self.sums[*to as usize].add_wrapping(sum);
         }
         self.counts.merge(other.counts, slots);
     }

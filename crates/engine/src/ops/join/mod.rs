@@ -4,9 +4,11 @@
 pub mod asof;
 pub mod natural;
 pub mod on;
+mod passing;
 mod timeline;
 pub mod where_in;
 
 pub use asof::{AsofJoin, AsofOptions, Strategy};
 pub use natural::{Matches, NaturalJoin};
 pub use where_in::{Member, WhereIn};
+pub use passing::natural_join;

@@ -9,24 +9,28 @@
 //! judged at the end of the step. Cost of an update: one probe a changed row, and the left rows of
 //! the keys whose match changed.
 
+mod matching;
+
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, UInt64Array};
+use arrow_array::UInt64Array;
 use arrow_schema::{DataType, Field, Schema};
-use column::keys::{KeyTable, NO_SLOT};
+use column::keys::KeyTable;
 use column::{Chunk, ColumnSource, FlatColumn, NO_ROW, RedirectColumn};
 use graph::{Moment, Step};
-use rowset::{Before, RowSet};
+use rowset::RowSet;
 
+use self::matching::RightChange;
 use super::on::{On, Side, added_columns, joined_schema, joined_update, match_now};
 use crate::error::Error;
+use crate::faults::{Faults, OnError};
 use crate::key_rows::KeyRows;
-use crate::keys::{Touched, joinable};
+use crate::keys::Touched;
 use crate::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::store::{Columns, Writes};
 use crate::table::{Attributes, Table};
-use crate::update::{ColumnSet, TableUpdate};
-use crate::view::{Change, View};
+use crate::update::TableUpdate;
+use crate::view::Change;
 
 /// What to do where a left row meets several right rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -39,15 +43,6 @@ pub enum Matches {
     Last,
 }
 
-/// Rows looked up at once while starting.
-const PROBE_ROWS: u64 = 1 << 16;
-/// The same of many rows: their matches fill two large pages.
-const LARGE_PROBE_ROWS: u64 = 1 << 19;
-/// Rows whose slots stay in cache until they are matched.
-const BATCH_ROWS: usize = 1 << 12;
-/// In place of a match: there are several, and one was asked for.
-const SEVERAL: u64 = NO_ROW - 1;
-
 /// Left rows with their one match.
 pub struct NaturalJoin {
     request: Request,
@@ -55,6 +50,7 @@ pub struct NaturalJoin {
     added: Vec<(usize, String)>,
     matches: Matches,
     nulls_equal: bool,
+    faults: Option<Faults>,
 }
 
 impl NaturalJoin {
@@ -76,7 +72,27 @@ impl NaturalJoin {
         let added = added_columns(operation, left, right, joins, &keys.columns(Side::Right), suffix)?;
         let arguments = serde_json::json!([on, added, matches, nulls_equal]);
         let request = Request::new(operation, arguments).with_text(On::text(on));
-        Ok(NaturalJoin { request, on: Arc::new(keys), added, matches, nulls_equal })
+        Ok(NaturalJoin { request, on: Arc::new(keys), added, matches, nulls_equal, faults: None })
+    }
+
+    /// A left row that meets several right rows where one was asked for meets none, and is noted.
+    pub(super) fn passing_over(mut self, on_error: OnError, faults: &Faults) -> NaturalJoin {
+        self.request = self.request.passing_over(on_error, faults);
+        self.faults = Some(faults.clone());
+        self
+    }
+
+    /// Whether a left row may meet several right rows.
+    pub(super) fn asks_for_one(&self) -> bool {
+        self.matches == Matches::Error
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.request.name
+    }
+
+    pub(super) fn nulls_equal(&self) -> bool {
+        self.nulls_equal
     }
 }
 
@@ -92,6 +108,7 @@ impl Operation for NaturalJoin {
             matches: self.matches,
             nulls_equal: self.nulls_equal,
             operation: self.request.name.clone(),
+            faults: self.faults.clone(),
             keys: KeyTable::new(&self.on.types()),
             right: KeyRows::new(true),
             // Left rows of a key are asked for when the right side changes, or for the end of a key.
@@ -154,6 +171,7 @@ struct NaturalLive {
     matches: Matches,
     nulls_equal: bool,
     operation: String,
+    faults: Option<Faults>,
     keys: KeyTable,
     /// Right rows of each slot.
     right: KeyRows,
@@ -165,19 +183,6 @@ struct NaturalLive {
     /// The match of each slot, if the right side never changes.
     settled: Option<Vec<u64>>,
     index: Option<Columns>,
-}
-
-/// What a step of the right side means for the left rows.
-#[derive(Default)]
-struct RightChange {
-    /// Left rows (keys after) that have another right row now.
-    rematched: Vec<u64>,
-    /// Left rows whose right row moved: the index is rewritten, nobody is told.
-    moved: Vec<u64>,
-    /// Left rows whose right row has other cells.
-    modified: Vec<u64>,
-    /// Result columns of those cells.
-    columns: ColumnSet,
 }
 
 impl Live for NaturalLive {
@@ -213,244 +218,6 @@ impl Live for NaturalLive {
 impl NaturalLive {
     fn index(&self) -> &Columns {
         self.index.as_ref().expect("the index is made as the join starts")
-    }
-
-    fn pick(&self, slot: u32) -> u64 {
-        if self.matches == Matches::Last { self.right.last(slot) } else { self.right.first(slot) }
-    }
-
-    fn grow(&mut self) {
-        let slots = self.keys.capacity_slots();
-        self.right.grow(slots);
-        if let Some(left) = &mut self.left {
-            left.grow(slots);
-        }
-    }
-
-    /// Enters right rows and says which slots they are in.
-    fn enter_right(&mut self, view: &View, rows: &RowSet) -> Result<Vec<u32>, Error> {
-        if rows.is_empty() {
-            return Ok(Vec::new());
-        }
-        let (keys, rows) = joinable(self.on.read(Side::Right, view, rows)?, rows, self.nulls_equal)?;
-        let mut slots = Vec::new();
-        self.keys.insert(&keys, &mut slots, &mut Vec::new())?;
-        self.grow();
-        self.right.enter(&slots, &rows);
-        Ok(slots)
-    }
-
-    /// The index of everything there is.
-    fn start(&mut self, view: &View) -> Result<Vec<(RowSet, Chunk)>, Error> {
-        let rows = view.rows();
-        let size = if rows.len() >= 8 * LARGE_PROBE_ROWS { LARGE_PROBE_ROWS } else { PROBE_ROWS };
-        let parts: Vec<RowSet> = (0..rows.len()).step_by(size as usize).map(|from| rows.slice(from, size)).collect();
-        if self.left.is_some() {
-            return parts
-                .into_iter()
-                .map(|part| {
-                    let matched = self.probe(view, &part)?;
-                    let cells: ArrayRef = Arc::new(UInt64Array::from(matched));
-                    Ok((part, cells))
-                })
-                .collect();
-        }
-        crate::par::try_map(rows.len() > 2 * PROBE_ROWS, &parts, |_, part| {
-            let cells: ArrayRef = Arc::new(UInt64Array::from(self.look_up(view, part)?));
-            Ok((part.clone(), cells))
-        })
-    }
-
-    /// The right row of each left row, in order; the left rows are entered.
-    fn probe(&mut self, view: &View, rows: &RowSet) -> Result<Vec<u64>, Error> {
-        if self.left.is_none() {
-            return self.look_up(view, rows);
-        }
-        let (keys, entered) = joinable(self.on.read(Side::Left, view, rows)?, rows, self.nulls_equal)?;
-        let mut slots = Vec::new();
-        self.keys.insert(&keys, &mut slots, &mut Vec::new())?;
-        self.grow();
-        if let Some(left) = &mut self.left {
-            left.enter(&slots, &entered);
-        }
-        self.touched.add(&slots, self.right.slots());
-        Ok(spread(rows, &entered, slots.iter().map(|slot| self.pick(*slot))))
-    }
-
-    /// If the right side never changes, what each slot matches is settled now, in a fraction of the
-    /// memory that its rows take.
-    fn settle_right(&mut self) {
-        if self.left.is_some() {
-            return;
-        }
-        let pick = |slot| match self.matches {
-            Matches::Error if self.right.is_several(slot) => SEVERAL,
-            _ => self.pick(slot),
-        };
-        self.settled = Some((0..self.right.slots() as u32).map(pick).collect());
-    }
-
-    /// The same without entering.
-    fn look_up(&self, view: &View, rows: &RowSet) -> Result<Vec<u64>, Error> {
-        let (keys, entered) = joinable(self.on.read(Side::Left, view, rows)?, rows, self.nulls_equal)?;
-        let mut slots = Vec::new();
-        if let Some(settled) = &self.settled {
-            let mut matched = Vec::with_capacity(entered.len() as usize);
-            while matched.len() < entered.len() as usize {
-                let (from, len) = (matched.len(), BATCH_ROWS.min(entered.len() as usize - matched.len()));
-                let keys: Vec<Chunk> = keys.iter().map(|cells| cells.slice(from, len)).collect();
-                self.keys.find(&keys, &mut slots);
-                matched.extend(slots.iter().map(|slot| settled.get(*slot as usize).copied().unwrap_or(NO_ROW)));
-                if let Some(at) = matched[from..].iter().position(|row| *row == SEVERAL) {
-                    return Err(self.second_match(slots[at]));
-                }
-            }
-            return Ok(if entered.len() == rows.len() { matched } else { spread(rows, &entered, matched.into_iter()) });
-        }
-        self.keys.find(&keys, &mut slots);
-        let pick = |slot: &u32| if *slot == NO_SLOT { NO_ROW } else { self.pick(*slot) };
-        for slot in slots.iter().filter(|slot| **slot != NO_SLOT) {
-            self.meets_one(*slot)?;
-        }
-        Ok(spread(rows, &entered, slots.iter().map(pick)))
-    }
-
-    fn meets_one(&self, slot: u32) -> Result<(), Error> {
-        if self.matches == Matches::Error && self.right.is_several(slot) {
-            return Err(self.second_match(slot));
-        }
-        Ok(())
-    }
-
-    fn second_match(&self, slot: u32) -> Error {
-        let keys = self.keys.keys_of(&[slot]);
-        let text: Vec<String> =
-            keys.iter().map(|cells| arrow_cast::display::array_value_to_string(cells, 0).unwrap_or_default()).collect();
-        let message = format!(
-            "the key ({}) has several rows in the right table; a natural join takes at most one (use matches=\"first\" or \"last\", or join)",
-            text.join(", ")
-        );
-        Error::Match { operation: self.operation.clone(), message }
-    }
-
-    /// Takes the right side's rows over and returns the match each touched slot had, in keys after.
-    fn note_right(&mut self, right: &Change) -> Result<Vec<(u32, u64, bool)>, Error> {
-        let update = right.update();
-        if update.is_empty() {
-            return Ok(Vec::new());
-        }
-        let rekeyed = update.columns.contains_any(&self.on.columns(Side::Right));
-        let back = if rekeyed { update.shifts.back(&update.modified) } else { Before::default() };
-        let gone = &update.removed | &back;
-        let moving = right.moving(&gone);
-        let gone_slots = self.find(Side::Right, right.before(), &gone.0)?;
-        let moving_slots = self.find(Side::Right, right.before(), &moving.0)?;
-        let fresh = if rekeyed { &update.added | &update.modified } else { update.added.clone() };
-        let mut noted = Touched::default();
-        let mut old: Vec<(u32, u64, bool)> = Vec::new();
-        let capacity = self.right.slots();
-        noted.add(&gone_slots.1, capacity);
-        noted.add(&moving_slots.1, capacity);
-        for slot in noted.take() {
-            let row = self.pick(slot);
-            let lost = row != NO_ROW && gone.0.contains(row);
-            old.push((
-                slot,
-                if row == NO_ROW || lost { NO_ROW } else { update.shifts.forward_key(row) },
-                row != NO_ROW,
-            ));
-        }
-        self.right.leave(&gone_slots.1, &gone_slots.0);
-        let mut moved = moving_slots.1;
-        moved.sort_unstable();
-        moved.dedup();
-        self.right.shift(&moved, &update.shifts);
-        let known: std::collections::HashSet<u32> = old.iter().map(|(slot, ..)| *slot).collect();
-        let before: Vec<(u32, u64)> = self.before_entering(right.now(), &fresh, &known)?;
-        old.extend(before.into_iter().map(|(slot, row)| (slot, row, row != NO_ROW)));
-        let slots = self.enter_right(right.now(), &fresh)?;
-        self.touched.add(&slots, self.right.slots());
-        self.touched.add(&old.iter().map(|(slot, ..)| *slot).collect::<Vec<_>>(), self.right.slots());
-        Ok(old)
-    }
-
-    /// The rows of one side that may match, and their slots.
-    fn find(&self, side: Side, view: &View, rows: &RowSet) -> Result<(RowSet, Vec<u32>), Error> {
-        if rows.is_empty() {
-            return Ok((RowSet::new(), Vec::new()));
-        }
-        let (keys, rows) = joinable(self.on.read(side, view, rows)?, rows, self.nulls_equal)?;
-        let mut slots = Vec::new();
-        self.keys.find(&keys, &mut slots);
-        Ok((rows, slots))
-    }
-
-    /// The matches that slots have before new right rows enter them.
-    fn before_entering(
-        &mut self,
-        view: &View,
-        rows: &RowSet,
-        known: &std::collections::HashSet<u32>,
-    ) -> Result<Vec<(u32, u64)>, Error> {
-        if rows.is_empty() {
-            return Ok(Vec::new());
-        }
-        let (keys, _) = joinable(self.on.read(Side::Right, view, rows)?, rows, self.nulls_equal)?;
-        let mut slots = Vec::new();
-        self.keys.insert(&keys, &mut slots, &mut Vec::new())?;
-        self.grow();
-        slots.sort_unstable();
-        slots.dedup();
-        Ok(slots.into_iter().filter(|slot| !known.contains(slot)).map(|slot| (slot, self.pick(slot))).collect())
-    }
-
-    /// Takes the left side's rows over, but for the new ones.
-    fn move_left(&mut self, left: &Change, rekeyed: bool) -> Result<(), Error> {
-        if self.left.is_none() {
-            return Ok(());
-        }
-        let update = left.update();
-        let mut gone = update.removed.clone();
-        if rekeyed {
-            gone = &gone | &update.shifts.back(&update.modified);
-        }
-        let moving = left.moving(&gone);
-        let gone = self.find(Side::Left, left.before(), &gone.0)?;
-        let mut moved = self.find(Side::Left, left.before(), &moving.0)?.1;
-        moved.sort_unstable();
-        moved.dedup();
-        self.touched.add(&gone.1, self.right.slots());
-        if let Some(rows) = &mut self.left {
-            rows.leave(&gone.1, &gone.0);
-            rows.shift(&moved, &update.shifts);
-        }
-        Ok(())
-    }
-
-    /// What the right side's change means for left rows that were there.
-    fn judge_right(&self, right: &Change, old: &[(u32, u64, bool)]) -> Result<RightChange, Error> {
-        let update = right.update();
-        let mut change = RightChange::default();
-        let Some(left) = &self.left else { return Ok(change) };
-        for (slot, was, had) in old {
-            let now = self.pick(*slot);
-            if now != *was || (*had && *was == NO_ROW) {
-                left.for_each(*slot, |key| change.rematched.push(key));
-            } else if now != NO_ROW && update.shifts.back_key(now) != now {
-                left.for_each(*slot, |key| change.moved.push(key));
-            }
-        }
-        let changed: Vec<usize> = (0..self.added.len()).filter(|at| update.columns.contains(self.added[*at])).collect();
-        if !changed.is_empty() {
-            let (rows, slots) = self.find(Side::Right, right.now(), &update.modified)?;
-            for (slot, key) in slots.iter().zip(rows.iter()) {
-                if self.pick(*slot) == key {
-                    left.for_each(*slot, |key| change.modified.push(key));
-                }
-            }
-            change.columns = changed.into_iter().map(|at| self.left_width + at).collect();
-        }
-        Ok(change)
     }
 
     /// New index cells: (key, right row) ascending by key; and the rows that stayed whose match is
@@ -519,22 +286,11 @@ impl NaturalLive {
     }
 
     fn check(&self, slots: &[u32]) -> Result<(), Error> {
-        let Some(left) = self.left.as_ref().filter(|_| self.matches == Matches::Error) else { return Ok(()) };
+        let judged = self.matches == Matches::Error && self.faults.is_none();
+        let Some(left) = self.left.as_ref().filter(|_| judged) else { return Ok(()) };
         let met = slots.iter().find(|slot| self.right.is_several(**slot) && !left.is_empty(**slot));
         met.map_or(Ok(()), |slot| Err(self.second_match(*slot)))
     }
-}
-
-/// Matches of the rows that were looked up, among all rows: the others have none.
-fn spread(rows: &RowSet, entered: &RowSet, matched: impl Iterator<Item = u64>) -> Vec<u64> {
-    if rows.len() == entered.len() {
-        return matched.collect();
-    }
-    let mut all = vec![NO_ROW; rows.len() as usize];
-    for (position, row) in rows.positions_of(entered).0.iter().zip(matched) {
-        all[position as usize] = row;
-    }
-    all
 }
 
 /// The cells of added rows as one piece.
@@ -561,6 +317,7 @@ fn rest(cells: &[(u64, u64)], added: &RowSet) -> Result<Option<(RowSet, Chunk)>,
 
 #[cfg(test)]
 mod tests {
+    use arrow_array::ArrayRef;
     use model::Compare;
     use model::ops::{NaturalJoin as Wanted, SecondMatch, natural_join};
 

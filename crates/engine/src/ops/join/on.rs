@@ -42,6 +42,9 @@ impl On {
                     ),
                 )
             })?;
+            if !column::keys::can_be_key(&meet) {
+                return Err(Error::unkeyable(operation, left_name, &meet));
+            }
             Ok((l, r, meet))
         };
         Ok(On { pairs: pairs.iter().map(pair).collect::<Result<_, Error>>()? })

@@ -173,7 +173,7 @@ impl Live for WhereInLive {
         let removed = Before(&gone | &left);
         // Rows that nobody holds are edited where they lie.
         drop((kept, before));
-        self.rows.apply(step, &removed, &shifts, &added).map_err(|law| Error::internal("where_in", law))?;
+        self.rows.apply(step, &removed, &shifts, &added)?;
         Ok(TableUpdate { columns: update.columns.unless_empty(&modified), added, removed, modified, shifts })
     }
 }

@@ -57,8 +57,7 @@ impl Sort {
         let types: Vec<DataType> = columns.iter().map(|column| table.column_type(*column).clone()).collect();
         let unordered = by.iter().zip(&types).find(|(_, data_type)| !column::keys::can_be_key(data_type));
         if let Some((by, data_type)) = unordered {
-            let message = format!("the column {:?} holds {data_type}, which has no order", by.column);
-            return Err(Error::schema("sort", message));
+            return Err(Error::unkeyable("sort", &by.column, data_type));
         }
         let text = by
             .iter()
@@ -194,8 +193,7 @@ impl<K: SortKey> Live for SortLive<K> {
             added: if new_rows.is_empty() { Vec::new() } else { vec![(new_rows.clone(), vec![new_cells])] },
             modified: vec![Some(cells_of(source_rewrites)).filter(|(rows, _)| !rows.is_empty())],
         };
-        let applied = self.rows.apply(step, &removed, &shifts, &new_rows);
-        applied.map_err(|law| Error::internal("sort", law))?;
+        self.rows.apply(step, &removed, &shifts, &new_rows)?;
         self.index.write(step, || before, self.rows.latest(), &writes)?;
         let columns = update.columns.unless_empty(&modified);
         Ok(TableUpdate { added: new_rows, removed, modified, columns, shifts })

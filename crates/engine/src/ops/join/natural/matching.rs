@@ -1,0 +1,334 @@
+//! Who meets whom: the rows of both sides by key, and what a step of a side means for them.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, UInt64Array};
+use column::keys::NO_SLOT;
+use column::{Chunk, NO_ROW};
+use rowset::{Before, RowSet};
+
+use super::{Matches, NaturalLive};
+use crate::error::Error;
+use crate::keys::{Touched, joinable};
+use crate::ops::join::on::Side;
+use crate::update::ColumnSet;
+use crate::view::{Change, View};
+
+/// Rows looked up at once while starting.
+const PROBE_ROWS: u64 = 1 << 16;
+/// The same of many rows: their matches fill two large pages.
+const LARGE_PROBE_ROWS: u64 = 1 << 19;
+/// Rows whose slots stay in cache until they are matched.
+const BATCH_ROWS: usize = 1 << 12;
+/// In place of a match: there are several, and one was asked for.
+const SEVERAL: u64 = NO_ROW - 1;
+
+/// What a key matched before a step of the right side.
+pub(super) struct Was {
+    pub(super) slot: u32,
+    /// The row, at its key after the step; none if it had none or lost it.
+    pub(super) row: u64,
+    /// Whether it had one.
+    pub(super) had: bool,
+    /// Whether it had several, which was passed over.
+    pub(super) passed_over: bool,
+}
+
+/// What a step of the right side means for the left rows.
+#[derive(Default)]
+pub(super) struct RightChange {
+    /// Left rows (keys after) that have another right row now.
+    pub(super) rematched: Vec<u64>,
+    /// Left rows whose right row moved: the index is rewritten, nobody is told.
+    pub(super) moved: Vec<u64>,
+    /// Left rows whose right row has other cells.
+    pub(super) modified: Vec<u64>,
+    /// Result columns of those cells.
+    pub(super) columns: ColumnSet,
+}
+
+impl NaturalLive {
+    /// The match of a key. Where one was asked for, there are several and that is passed over, there is none.
+    pub(super) fn pick(&self, slot: u32) -> u64 {
+        if self.passes_over(slot) {
+            return NO_ROW;
+        }
+        if self.matches == Matches::Last { self.right.last(slot) } else { self.right.first(slot) }
+    }
+
+    /// Whether left rows of this key are told of, and have no match.
+    pub(super) fn passes_over(&self, slot: u32) -> bool {
+        self.faults.is_some() && self.matches == Matches::Error && self.right.is_several(slot)
+    }
+
+    /// Tells of a left row that meets several right rows.
+    pub(super) fn note(&self, slot: u32, key: u64) {
+        if let Some(faults) = &self.faults {
+            faults.note(None, key, self.several(slot));
+        }
+    }
+
+    pub(super) fn grow(&mut self) {
+        let slots = self.keys.capacity_slots();
+        self.right.grow(slots);
+        if let Some(left) = &mut self.left {
+            left.grow(slots);
+        }
+    }
+
+    /// Enters right rows and says which slots they are in.
+    pub(super) fn enter_right(&mut self, view: &View, rows: &RowSet) -> Result<Vec<u32>, Error> {
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (keys, rows) = joinable(self.on.read(Side::Right, view, rows)?, rows, self.nulls_equal)?;
+        let mut slots = Vec::new();
+        self.keys.insert(&keys, &mut slots, &mut Vec::new())?;
+        self.grow();
+        self.right.enter(&slots, &rows);
+        Ok(slots)
+    }
+
+    /// The index of everything there is.
+    pub(super) fn start(&mut self, view: &View) -> Result<Vec<(RowSet, Chunk)>, Error> {
+        let rows = view.rows();
+        let size = if rows.len() >= 8 * LARGE_PROBE_ROWS { LARGE_PROBE_ROWS } else { PROBE_ROWS };
+        let parts: Vec<RowSet> = (0..rows.len()).step_by(size as usize).map(|from| rows.slice(from, size)).collect();
+        if self.left.is_some() {
+            return parts
+                .into_iter()
+                .map(|part| {
+                    let matched = self.probe(view, &part)?;
+                    let cells: ArrayRef = Arc::new(UInt64Array::from(matched));
+                    Ok((part, cells))
+                })
+                .collect();
+        }
+        crate::par::try_map(rows.len() > 2 * PROBE_ROWS, &parts, |_, part| {
+            let cells: ArrayRef = Arc::new(UInt64Array::from(self.look_up(view, part)?));
+            Ok((part.clone(), cells))
+        })
+    }
+
+    /// The right row of each left row, in order; the left rows are entered.
+    pub(super) fn probe(&mut self, view: &View, rows: &RowSet) -> Result<Vec<u64>, Error> {
+        if self.left.is_none() {
+            return self.look_up(view, rows);
+        }
+        let (keys, entered) = joinable(self.on.read(Side::Left, view, rows)?, rows, self.nulls_equal)?;
+        let mut slots = Vec::new();
+        self.keys.insert(&keys, &mut slots, &mut Vec::new())?;
+        self.grow();
+        if let Some(left) = &mut self.left {
+            left.enter(&slots, &entered);
+        }
+        self.touched.add(&slots, self.right.slots());
+        for (slot, key) in slots.iter().zip(entered.iter()).filter(|(slot, _)| self.passes_over(**slot)) {
+            self.note(*slot, key);
+        }
+        Ok(spread(rows, &entered, slots.iter().map(|slot| self.pick(*slot))))
+    }
+
+    /// If the right side never changes, what each slot matches is settled now, in a fraction of the
+    /// memory that its rows take.
+    pub(super) fn settle_right(&mut self) {
+        if self.left.is_some() {
+            return;
+        }
+        let pick = |slot| match self.matches {
+            Matches::Error if self.right.is_several(slot) => SEVERAL,
+            _ => self.pick(slot),
+        };
+        self.settled = Some((0..self.right.slots() as u32).map(pick).collect());
+    }
+
+    /// The same without entering.
+    pub(super) fn look_up(&self, view: &View, rows: &RowSet) -> Result<Vec<u64>, Error> {
+        let (keys, entered) = joinable(self.on.read(Side::Left, view, rows)?, rows, self.nulls_equal)?;
+        let mut slots = Vec::new();
+        if let Some(settled) = &self.settled {
+            let mut matched = Vec::with_capacity(entered.len() as usize);
+            while matched.len() < entered.len() as usize {
+                let (from, len) = (matched.len(), BATCH_ROWS.min(entered.len() as usize - matched.len()));
+                let keys: Vec<Chunk> = keys.iter().map(|cells| cells.slice(from, len)).collect();
+                self.keys.find(&keys, &mut slots);
+                matched.extend(slots.iter().map(|slot| settled.get(*slot as usize).copied().unwrap_or(NO_ROW)));
+                while let Some(at) = matched[from..].iter().position(|row| *row == SEVERAL) {
+                    if self.faults.is_none() {
+                        return Err(self.second_match(slots[at]));
+                    }
+                    self.note(slots[at], entered.key_at((from + at) as u64).unwrap_or_default());
+                    matched[from + at] = NO_ROW;
+                }
+            }
+            return Ok(if entered.len() == rows.len() { matched } else { spread(rows, &entered, matched.into_iter()) });
+        }
+        self.keys.find(&keys, &mut slots);
+        let pick = |slot: &u32| if *slot == NO_SLOT { NO_ROW } else { self.pick(*slot) };
+        for slot in slots.iter().filter(|slot| **slot != NO_SLOT) {
+            self.meets_one(*slot)?;
+        }
+        Ok(spread(rows, &entered, slots.iter().map(pick)))
+    }
+
+    pub(super) fn meets_one(&self, slot: u32) -> Result<(), Error> {
+        if self.faults.is_none() && self.matches == Matches::Error && self.right.is_several(slot) {
+            return Err(self.second_match(slot));
+        }
+        Ok(())
+    }
+
+    pub(super) fn second_match(&self, slot: u32) -> Error {
+        Error::Match { operation: self.operation.clone(), message: self.several(slot) }
+    }
+
+    pub(super) fn several(&self, slot: u32) -> String {
+        let keys = self.keys.keys_of(&[slot]);
+        let text: Vec<String> =
+            keys.iter().map(|cells| arrow_cast::display::array_value_to_string(cells, 0).unwrap_or_default()).collect();
+        format!(
+            "the key ({}) has several rows in the right table; a natural join takes at most one (use multiple=\"first\" \
+             or \"last\", or on_error)",
+            text.join(", ")
+        )
+    }
+
+    /// Takes the right side's rows over and returns the match each touched slot had, in keys after.
+    pub(super) fn note_right(&mut self, right: &Change) -> Result<Vec<Was>, Error> {
+        let update = right.update();
+        if update.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rekeyed = update.columns.contains_any(&self.on.columns(Side::Right));
+        let back = if rekeyed { update.shifts.back(&update.modified) } else { Before::default() };
+        let gone = &update.removed | &back;
+        let moving = right.moving(&gone);
+        let gone_slots = self.find(Side::Right, right.before(), &gone.0)?;
+        let moving_slots = self.find(Side::Right, right.before(), &moving.0)?;
+        let fresh = if rekeyed { &update.added | &update.modified } else { update.added.clone() };
+        let mut noted = Touched::default();
+        let mut old: Vec<Was> = Vec::new();
+        let capacity = self.right.slots();
+        noted.add(&gone_slots.1, capacity);
+        noted.add(&moving_slots.1, capacity);
+        for slot in noted.take() {
+            let row = self.pick(slot);
+            let lost = row != NO_ROW && gone.0.contains(row);
+            old.push(Was {
+                slot,
+                row: if row == NO_ROW || lost { NO_ROW } else { update.shifts.forward_key(row) },
+                had: row != NO_ROW,
+                passed_over: self.passes_over(slot),
+            });
+        }
+        self.right.leave(&gone_slots.1, &gone_slots.0);
+        let mut moved = moving_slots.1;
+        moved.sort_unstable();
+        moved.dedup();
+        self.right.shift(&moved, &update.shifts);
+        let known: std::collections::HashSet<u32> = old.iter().map(|was| was.slot).collect();
+        old.extend(self.before_entering(right.now(), &fresh, &known)?);
+        let slots = self.enter_right(right.now(), &fresh)?;
+        self.touched.add(&slots, self.right.slots());
+        self.touched.add(&old.iter().map(|was| was.slot).collect::<Vec<_>>(), self.right.slots());
+        Ok(old)
+    }
+
+    /// The rows of one side that may match, and their slots.
+    pub(super) fn find(&self, side: Side, view: &View, rows: &RowSet) -> Result<(RowSet, Vec<u32>), Error> {
+        if rows.is_empty() {
+            return Ok((RowSet::new(), Vec::new()));
+        }
+        let (keys, rows) = joinable(self.on.read(side, view, rows)?, rows, self.nulls_equal)?;
+        let mut slots = Vec::new();
+        self.keys.find(&keys, &mut slots);
+        Ok((rows, slots))
+    }
+
+    /// The matches that slots have before new right rows enter them.
+    pub(super) fn before_entering(
+        &mut self,
+        view: &View,
+        rows: &RowSet,
+        known: &std::collections::HashSet<u32>,
+    ) -> Result<Vec<Was>, Error> {
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (keys, _) = joinable(self.on.read(Side::Right, view, rows)?, rows, self.nulls_equal)?;
+        let mut slots = Vec::new();
+        self.keys.insert(&keys, &mut slots, &mut Vec::new())?;
+        self.grow();
+        slots.sort_unstable();
+        slots.dedup();
+        let was = |slot| {
+            let row = self.pick(slot);
+            Was { slot, row, had: row != NO_ROW, passed_over: self.passes_over(slot) }
+        };
+        Ok(slots.into_iter().filter(|slot| !known.contains(slot)).map(was).collect())
+    }
+
+    /// Takes the left side's rows over, but for the new ones.
+    pub(super) fn move_left(&mut self, left: &Change, rekeyed: bool) -> Result<(), Error> {
+        if self.left.is_none() {
+            return Ok(());
+        }
+        let update = left.update();
+        let mut gone = update.removed.clone();
+        if rekeyed {
+            gone = &gone | &update.shifts.back(&update.modified);
+        }
+        let moving = left.moving(&gone);
+        let gone = self.find(Side::Left, left.before(), &gone.0)?;
+        let mut moved = self.find(Side::Left, left.before(), &moving.0)?.1;
+        moved.sort_unstable();
+        moved.dedup();
+        self.touched.add(&gone.1, self.right.slots());
+        if let Some(rows) = &mut self.left {
+            rows.leave(&gone.1, &gone.0);
+            rows.shift(&moved, &update.shifts);
+        }
+        Ok(())
+    }
+
+    /// What the right side's change means for left rows that were there.
+    pub(super) fn judge_right(&self, right: &Change, old: &[Was]) -> Result<RightChange, Error> {
+        let update = right.update();
+        let mut change = RightChange::default();
+        let Some(left) = &self.left else { return Ok(change) };
+        for Was { slot, row, had, passed_over } in old {
+            let now = self.pick(*slot);
+            if now != *row || (*had && *row == NO_ROW) {
+                left.for_each(*slot, |key| change.rematched.push(key));
+            } else if now != NO_ROW && update.shifts.back_key(now) != now {
+                left.for_each(*slot, |key| change.moved.push(key));
+            }
+            if !passed_over && self.passes_over(*slot) {
+                left.for_each(*slot, |key| self.note(*slot, key));
+            }
+        }
+        let changed: Vec<usize> = (0..self.added.len()).filter(|at| update.columns.contains(self.added[*at])).collect();
+        if !changed.is_empty() {
+            let (rows, slots) = self.find(Side::Right, right.now(), &update.modified)?;
+            for (slot, key) in slots.iter().zip(rows.iter()) {
+                if self.pick(*slot) == key {
+                    left.for_each(*slot, |key| change.modified.push(key));
+                }
+            }
+            change.columns = changed.into_iter().map(|at| self.left_width + at).collect();
+        }
+        Ok(change)
+    }
+}
+
+/// Matches of the rows that were looked up, among all rows: the others have none.
+fn spread(rows: &RowSet, entered: &RowSet, matched: impl Iterator<Item = u64>) -> Vec<u64> {
+    if rows.len() == entered.len() {
+        return matched.collect();
+    }
+    let mut all = vec![NO_ROW; rows.len() as usize];
+    for (position, row) in rows.positions_of(entered).0.iter().zip(matched) {
+        all[position as usize] = row;
+    }
+    all
+}
