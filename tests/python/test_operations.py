@@ -149,8 +149,13 @@ def test_a_name_made_twice(t):
 
 
 def test_an_aggregate_outside_an_aggregation_and_the_other_way_round(t):
-    with pytest.raises(tf.errors.InvalidOperationError, match="sum"):
-        t.select(col("x").sum())
+    # Aggregates alone are one row, beside other columns one value in every row.
+    assert t.select(col("x").sum()).to_dict() == {"x": [10]}
+    assert t.select("k", col("x").sum()).to_dict()["x"] == [10] * 5
+    with pytest.raises(tf.errors.InvalidOperationError, match=r"sum\(\) aggregates many rows"):
+        t.select(col("x").sum().max())
+    with pytest.raises(tf.errors.InvalidOperationError, match=r"sum\(\) aggregates many rows"):
+        tf.append_table({"x": int}, graph=tf.Graph()).group_by("x").agg(col("x").sum().max())
     with pytest.raises(tf.errors.InvalidOperationError, match="group_by"):
         t.group_by("k").agg(col("x") + 1)
 

@@ -151,7 +151,7 @@ impl Expr {
         if !(window.by.is_empty() && window.order.is_empty()) && self.reads_beside() {
             return Err(Error::Unsupported {
                 what: format!(
-                    "what reads other rows (shift, diff, a position, the clock) over groups, as {} does,",
+                    "what reads other rows (shift, diff, a position, the clock, random numbers) over groups, as {} does,",
                     self.to_python()
                 ),
                 advice: "aggregates are: sum, mean, min, max, len, count, first, last, std, var; shift and diff go over \
