@@ -20,8 +20,8 @@ pub(crate) use logic::Connective;
 pub(crate) use program::{Instruction, Leaf, Output, Program, Slot};
 pub(crate) use run::{Arithmetic, Bitwise, Check, Class, LaneOp, Math2, Unary};
 
-/// Rows in a block. A register of eight-byte values is then 8 KB.
-pub(crate) const BLOCK: usize = 1024;
+/// The most rows in a block: registers of eight-byte values are then 32 KB, which the second cache holds easily.
+pub(crate) const BLOCK: usize = 4096;
 
 /// How a type's values lie in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

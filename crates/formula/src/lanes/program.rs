@@ -82,15 +82,19 @@ pub(crate) struct Failed {
 impl Program {
     /// Runs over all rows of the leaves.
     pub(crate) fn run(&self, leaves: &[Leaf], rows: usize) -> Result<Output, Failed> {
-        let capacity = BLOCK.min(rows.next_multiple_of(64));
+        // One column after the other is read, a block at a time, and each needs some rows until memory keeps up. A single
+        // instruction reads its columns side by side: there the result should stay in the first cache.
+        let block = if self.instructions.len() > 1 { BLOCK } else { BLOCK / 4 };
+        let capacity = block.min(rows.next_multiple_of(64));
         let mut registers: Vec<Register> = self
             .registers
             .iter()
             .map(|kind| Register { lane: Lane::zeros(*kind, capacity), valid: vec![0; capacity / 64], nulls: false })
             .collect();
         let mut output = Output { lane: Lane::with_room(self.output, rows), valid: None };
-        for start in (0..rows).step_by(BLOCK) {
-            self.run_block(leaves, &mut registers, &mut output, start, rows)?;
+        for start in (0..rows).step_by(block) {
+            let end = rows.min(start + block);
+            self.run_block(leaves, &mut registers, &mut output, start..end, rows)?;
         }
         Ok(output)
     }
@@ -100,10 +104,10 @@ impl Program {
         leaves: &[Leaf],
         registers: &mut [Register],
         output: &mut Output,
-        start: usize,
+        block: std::ops::Range<usize>,
         total: usize,
     ) -> Result<(), Failed> {
-        let rows = BLOCK.min(total - start);
+        let (start, rows) = (block.start, block.len());
         let words = rows.div_ceil(64);
         let (last, before) = self.instructions.split_last().expect("a program has at least one instruction");
         for instruction in before {
