@@ -162,6 +162,8 @@ DATA["instants*durations"] = pairs(
     pa.array([None, 0, -1, DAY, -DAY - 1], NS), pa.array([None, 0, 1, -1, DAY], pa.duration("ns"))
 )
 DATA["instants*instants"] = pairs(DATA["inner"]["x"], DATA["inner"]["x"])
+DATA["good_times"] = {"x": pa.array([None, "00:00:00", "23:59:59.999999999", "12:30", "01:02:03.5"])}
+DATA["days"] = {"x": pa.array([None, 0, -1, 19_782, -719_162], pa.int32())}
 DATA["lists*index"] = pairs(DATA["lists"]["x"], pa.array([None, 0, 1, -1, 19, 20, -20, -21]))
 DATA["lists*item"] = pairs(DATA["lists"]["x"], pa.array([1, 2, -(2**63), 2**63 - 1]))
 
@@ -639,6 +641,30 @@ for data in ("lists", "float_lists", "text_lists"):
         add("list.tail", data, L.tail(n), polars=M.tail(n))
         add("list.slice", data, L.slice(n, 2), polars=M.slice(n, 2))
     add("list.slice", data, L.slice(1), polars=M.slice(1))
+    add("list.drop_nulls", data, L.drop_nulls(), polars=M.drop_nulls())
+    add("list.n_unique", data, L.n_unique(), polars=M.n_unique())
+    add("list.count", data, L.count(), polars=M.drop_nulls().list.len())
+    add("list.count_distinct", data, L.count_distinct(), polars=M.drop_nulls().list.n_unique())
+SMALL_LISTS = [None, [], [None], [1], [3, 1, 2], [None, 2, None, 2], [-7, 0, 7, 7], list(range(20))]
+DATA["small_lists"] = {"x": pa.array(SMALL_LISTS, pa.list_(pa.int64()))}
+NO_FACTOR = But(
+    lambda cells: not [cell for cell in cells if cell is not None],
+    lambda _: None,
+    "an aggregate of no value is null, but for sum and count",
+)
+add("list.arg_min", "small_lists", L.arg_min(), polars=M.arg_min())
+add("list.arg_max", "small_lists", L.arg_max(), polars=M.arg_max())
+add("list.median", "small_lists", L.median(), polars=M.median())
+add("list.std", "small_lists", L.std(), polars=M.std(), near=1e-15)
+add("list.var", "small_lists", L.var(), polars=M.var(), near=1e-15)
+add(
+    "list.quantile",
+    "small_lists",
+    L.quantile(0.25),
+    polars=M.eval(pl.element().quantile(0.25, "nearest")).list.first(),
+)
+add("list.product", "small_lists", L.product(), NO_FACTOR, polars=M.eval(pl.element().product()).list.first())
+add("list.abs_mean", "small_lists", L.abs_mean(), polars=M.eval(pl.element().abs().mean()).list.first())
 add("list.get", "lists*index", L.get(y), polars=M.get(q, null_on_oob=True))
 add("list.sum", "lists", L.sum(), polars=M.sum())
 add("list.sum", "float_lists", L.sum(), polars=M.sum(), near=1e-15, zeros=False)
@@ -827,6 +853,10 @@ FORMULAS: list[tuple[str, str, tf.Expr]] = [
     ("parseFloat(x)", "numerals", x.cast(tf.Float32)),
     ("parseBoolean(x)", "words", x.cast(tf.Boolean)),
     ("parseInstant(x)", "good_instants", S.to_datetime()),
+    ("parseLocalTime(x)", "good_times", x.cast(tf.Time)),
+    ("epochDaysToLocalDate(x)", "days", x.cast(tf.Date)),
+    ("microsOfMilli(x)", "instants", D.microsecond() % 1_000),
+    ("nanosOfMilli(x)", "instants", D.nanosecond() % 1_000_000),
     ("parseLocalDate(x)", "good_dates", S.to_date()),
     *[
         (f"{name}(x)", "instants", getattr(D, part)())
@@ -934,6 +964,15 @@ ELSEWHERE = {
     "shift": "test_beside.py", "diff": "test_beside.py", "get": "test_beside.py", "alias": "test_expr.py",
     "meta_eq": "test_expr.py", "meta_output_name": "test_expr.py", "meta_columns": "test_expr.py",
     **dict.fromkeys(("sum", "mean", "min", "max", "std", "var", "count", "len", "n_unique", "first", "last"), "test_model.py"),
+    **dict.fromkeys(
+        ("absAvg", "avg", "countDistinct", "distinct", "indexOfMax", "indexOfMin", "median", "nth", "percentile", "product",
+         "size", "sort", "sortDescending", "split", "subVector", "unique"),
+        "test_vectors.py",
+    ),
+    **dict.fromkeys(
+        ("random", "randomBool", "randomDouble", "randomFloat", "randomGaussian", "randomInt", "randomLong"), "test_random.py"
+    ),
+    "over": "test_over.py",
     **dict.fromkeys(("nan_min", "nan_max"), "test_operations.py"), **dict.fromkeys(("now", "today"), "test_beside.py"),
 }  # fmt: skip
 

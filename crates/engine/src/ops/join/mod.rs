@@ -10,5 +10,5 @@ pub mod where_in;
 
 pub use asof::{AsofJoin, AsofOptions, Strategy};
 pub use natural::{Matches, NaturalJoin};
-pub use where_in::{Member, WhereIn};
 pub use passing::natural_join;
+pub use where_in::{Member, WhereIn};
