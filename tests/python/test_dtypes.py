@@ -65,7 +65,8 @@ def test_what_is_no_type_is_refused(wrong):
 
 
 def test_layouts_of_one_meaning_are_one_type():
-    pa = pytest.importorskip("pyarrow")
+    import pyarrow as pa
+
     schema = tf.Schema(pa.schema({"a": pa.string(), "b": pa.large_string(), "c": pa.string_view()}))
     assert schema.dtypes() == [tf.String] * 3
     assert pa.schema(schema) == pa.schema({"a": pa.string(), "b": pa.large_string(), "c": pa.string_view()})
@@ -81,6 +82,7 @@ def test_a_schema_is_an_ordered_mapping():
 
 
 def test_a_schema_names_each_column_once():
-    pa = pytest.importorskip("pyarrow")
+    import pyarrow as pa
+
     with pytest.raises(tf.errors.DuplicateError, match='column "a" would appear twice'):
         tf.Schema(pa.schema([("a", pa.int64()), ("a", pa.int64())]))
