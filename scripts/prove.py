@@ -90,7 +90,7 @@ def plan(steps: int, graphs: int, seed: int) -> list[Task]:
         tasks.extend(Task(of, folder, test, each, seed + piece * APART) for piece in range(pieces))
 
     pipelines = [name for name in laws(tests, tests_folder, "the_model") if name not in {COMPOSED, REGISTRY}]
-    singles = [name for name in laws(engine, engine_folder, "law") if "::tests::law" in name]
+    singles = [name for name in laws(engine, engine_folder, "law") if re.search(r"::tests::(\w+::)*law\w*$", name)]
     if composed:
         add(tests, tests_folder, COMPOSED, composed, PIECES)
     if rest:
