@@ -187,7 +187,7 @@ def _is_series(hint: object) -> bool:
 
 def _vectorised(function: Any) -> Any:
     """A function that numba compiled for one row, compiled for a chunk."""
-    import numba  # type: ignore[import-not-found, unused-ignore]
+    import numba
 
     compiled: Any = numba.vectorize(function.py_func)
     compiled.__name__ = function.__name__
