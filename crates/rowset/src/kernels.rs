@@ -359,5 +359,16 @@ pub(crate) fn select(mask: &Words, mut next: impl FnMut(u32) -> u64, room: Room)
     })
 }
 
+/// For each word of `mask` calls `put` with those bits of the same word of `words` that stand where it has
+/// ones, in order, as low bits, and with how many ones these are.
+pub(crate) fn extract(words: &Words, mask: &Words, put: impl FnMut(u64, u32)) {
+    #[cfg(target_arch = "x86_64")]
+    if wide::available() {
+        // SAFETY: the instructions it is compiled for were just found to be there.
+        return unsafe { wide::extract(words, mask, put) };
+    }
+    extract_body(words, mask, put, extract_plain);
+}
+
 #[cfg(test)]
 mod tests;

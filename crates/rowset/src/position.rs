@@ -1,5 +1,7 @@
 //! Keys to positions and back.
 
+mod extract;
+
 use crate::build::Builder;
 use crate::repr::Repr;
 use crate::repr::span::meet;
@@ -59,7 +61,7 @@ impl RowSet {
             Repr::Empty => RowSet::new(),
             Repr::Span(span) => keys.moved(-(span.first as i64)),
             Repr::Spans(tree) => positions_in(tree, keys),
-            Repr::Blocks(tree) => positions_in(tree, keys),
+            Repr::Blocks(tree) => extract::positions_in(tree, keys).unwrap_or_else(|| positions_in(tree, keys)),
         })
     }
 

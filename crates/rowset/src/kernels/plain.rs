@@ -98,6 +98,33 @@ pub(super) fn deposit_plain(mut bits: u64, mut mask: u64) -> u64 {
     out
 }
 
+/// The bits of `word` where `mask` has ones, in order, as low bits.
+#[inline(always)]
+pub(super) fn extract_plain(word: u64, mut mask: u64) -> u64 {
+    let (mut out, mut at) = (0, 0);
+    while mask != 0 {
+        if word & mask & mask.wrapping_neg() != 0 {
+            out |= 1 << at;
+        }
+        at += 1;
+        mask &= mask - 1;
+    }
+    out
+}
+
+/// For each word of a mask the bits of the words that stand where it has ones, and how many ones these are.
+#[inline(always)]
+pub(super) fn extract_body(
+    words: &Words,
+    mask: &Words,
+    mut put: impl FnMut(u64, u32),
+    extract: impl Fn(u64, u64) -> u64,
+) {
+    for (word, mask) in words.iter().zip(mask) {
+        put(extract(*word, *mask), mask.count_ones());
+    }
+}
+
 /// Of the next eight words of a mask, each with as many of the stream's next bits as it has ones.
 #[inline(always)]
 pub(super) fn selected(

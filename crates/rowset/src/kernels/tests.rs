@@ -54,6 +54,13 @@ fn wide_and_plain_agree() {
             let below = (0..found as usize).filter(|key| left[key / 64] >> (key % 64) & 1 == 1).count();
             assert_eq!((below, left[found as usize / 64] >> (found % 64) & 1), (pos as usize, 1));
         }
+        let (mut wide_bits, mut plain_bits) = (Vec::new(), Vec::new());
+        extract(&right, &left, |bits, count| wide_bits.push((bits, count)));
+        extract_body(&right, &left, |bits, count| plain_bits.push((bits, count)), extract_plain);
+        assert_eq!(wide_bits, plain_bits);
+        let kept: u32 = right.iter().zip(&left).map(|(word, mask)| (word & mask).count_ones()).sum();
+        assert_eq!(wide_bits.iter().map(|(bits, _)| bits.count_ones()).sum::<u32>(), kept);
+        assert!(wide_bits.iter().all(|&(bits, count)| count == 64 || bits >> count == 0));
         for room in [1, 7, 8, 64, 65, 4096] {
             let (mut wide_keys, mut plain_keys) = (vec![0; room], vec![0; room]);
             let (mut wide_left, mut plain_left) = ((left[0], &left[1..], 0), (left[0], &left[1..], 0));

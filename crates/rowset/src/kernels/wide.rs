@@ -98,6 +98,11 @@ pub(super) fn select(mask: &Words, mut next: impl FnMut(u32) -> u64, room: &mut 
 }
 
 #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
+pub(super) fn extract(words: &Words, mask: &Words, put: impl FnMut(u64, u32)) {
+    extract_body(words, mask, put, |word, mask| _pext_u64(word, mask));
+}
+
+#[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
 pub(super) fn rank(words: &Words, before: &Counts, key: u16) -> u32 {
     rank_body(words, before, key)
 }
