@@ -36,6 +36,7 @@ pub(crate) struct Maker {
 }
 
 /// Cells of some rows: keys, and for each input its cells if a state wants them.
+#[derive(Default)]
 pub(crate) struct Cells {
     keys: Vec<Chunk>,
     inputs: Vec<Option<Chunk>>,

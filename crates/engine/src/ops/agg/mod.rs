@@ -16,36 +16,36 @@ mod exact;
 mod extreme;
 mod fixed;
 mod groups;
+mod live;
 mod loading;
 #[cfg(test)]
 mod loading_tests;
 mod moments;
+mod reading;
 mod state;
 mod sum;
 
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema};
-use column::kernels::radix::{self, Entry};
 use column::keys::can_be_key;
 use column::{Chunk, NO_ROW};
 use formula::{Aggregate, Expr};
-use graph::{Moment, Step};
-use rowset::{Before, RowSet};
+use graph::Moment;
+use rowset::RowSet;
 
 pub use self::compose::aggregate;
 pub(crate) use self::extreme::order_key;
-use self::groups::{Chosen, Groups, Maker};
+use self::groups::Maker;
+use self::live::AggregationLive;
 pub(crate) use self::state::{floats, integers};
 use crate::error::Error;
 use crate::expression::{Evaluator, plan};
 use crate::faults::Faults;
 use crate::keys::Touched;
-use crate::operation::{Input, Live, Operation, Parts, Request, Start};
-use crate::store::{Store, Writes};
+use crate::operation::{Input, Operation, Parts, Request, Start};
+use crate::store::Store;
 use crate::table::{Attributes, Table};
-use crate::update::TableUpdate;
-use crate::view::{Change, View};
 
 /// One row a group.
 pub struct Aggregation {
@@ -231,151 +231,6 @@ impl Operation for Aggregation {
 impl Output {
     fn is_pick(&self) -> bool {
         matches!(self.kind, Aggregate::First | Aggregate::Last)
-    }
-}
-
-struct AggregationLive {
-    maker: Maker,
-    groups: Groups,
-    /// The result's row of each slot, `NO_ROW` if it has none.
-    rows: Vec<u64>,
-    next: u64,
-    store: Store,
-    touched: Touched,
-    blink: bool,
-}
-
-impl Live for AggregationLive {
-    fn entries(&self) -> u64 {
-        self.groups.keys()
-    }
-
-    fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
-        let change = &inputs[0];
-        let update = change.update();
-        if !self.blink {
-            self.leave(change, &update.removed)?;
-            self.rekey_or_revalue(change)?;
-        }
-        self.enter(change.now(), &update.added)?;
-        self.commit(change.now(), step)
-    }
-}
-
-impl AggregationLive {
-    fn enter(&mut self, now: &View, rows: &RowSet) -> Result<(), Error> {
-        if rows.is_empty() {
-            return Ok(());
-        }
-        let cells = self.maker.cells(now, rows)?;
-        let mut slots = Vec::new();
-        self.groups.enter(&cells, rows, &mut slots)?;
-        self.touched.add(&slots, self.groups.slots());
-        Ok(())
-    }
-
-    fn leave(&mut self, change: &Change, rows: &Before) -> Result<(), Error> {
-        if rows.0.is_empty() {
-            return Ok(());
-        }
-        let cells = self.maker.cells(change.before(), &rows.0)?;
-        let slots = self.groups.leave(&cells, &rows.0)?;
-        self.touched.add(&slots, self.groups.slots());
-        Ok(())
-    }
-
-    /// Modified and moved rows: into another group, another value in the same one, another place.
-    fn rekey_or_revalue(&mut self, change: &Change) -> Result<(), Error> {
-        let update = change.update();
-        let key_changed = update.columns.contains_any(&self.maker.key_columns());
-        let changed = self.maker.changed_inputs(&update.columns);
-        let modified_before =
-            if key_changed || !changed.is_empty() { update.shifts.back(&update.modified) } else { Before::default() };
-        if key_changed {
-            self.leave(change, &modified_before)?;
-        }
-        if self.groups.knows_rows() && !update.shifts.is_empty() {
-            let mut moving = change.moving(&update.removed);
-            if key_changed {
-                moving = &moving - &modified_before;
-            }
-            let keys = self.maker.keys(change.before(), &moving.0)?;
-            self.groups.shift(&keys, moving.0.len() as usize, &update.shifts)?;
-        }
-        if key_changed {
-            return self.enter(change.now(), &update.modified);
-        }
-        if changed.is_empty() || update.modified.is_empty() {
-            return Ok(());
-        }
-        let slots =
-            self.groups.find(&self.maker.keys(change.now(), &update.modified)?, update.modified.len() as usize)?;
-        let summed: Vec<usize> = changed.into_iter().filter(|input| self.maker.is_summed(*input)).collect();
-        if summed.is_empty() {
-            // A first or last cell is another one only if the row it comes from changed.
-            self.touched.add(&self.groups.picked(&slots, &update.modified), self.groups.slots());
-            return Ok(());
-        }
-        for input in summed {
-            let old = self.maker.input(input).evaluate(change.before(), &modified_before.0)?;
-            let new = self.maker.input(input).evaluate(change.now(), &update.modified)?;
-            self.groups.revalue(input, &slots, &old, &new);
-        }
-        self.touched.add(&slots, self.groups.slots());
-        Ok(())
-    }
-
-    /// Turns the touched groups into a change of the result.
-    fn commit(&mut self, now: &View, step: Step) -> Result<TableUpdate, Error> {
-        self.rows.resize(self.groups.slots().max(self.rows.len()), NO_ROW);
-        let mut fresh = Vec::new();
-        let mut known = Vec::new();
-        let mut gone = Vec::new();
-        for slot in self.touched.take() {
-            match (self.groups.is_present(slot), self.rows[slot as usize]) {
-                (true, NO_ROW) => fresh.push(slot),
-                (true, row) => known.push(Entry { word: row, position: slot }),
-                (false, row) => {
-                    if row != NO_ROW {
-                        gone.push(row);
-                    }
-                    self.rows[slot as usize] = NO_ROW;
-                    self.groups.forget(slot);
-                }
-            }
-        }
-        let mut writes = Writes { removed: Before(RowSet::from_keys(gone)), ..Writes::default() };
-        if !known.is_empty() {
-            radix::sort(&mut known);
-            writes.modified = self.differences(now, step, &known)?;
-        }
-        if !fresh.is_empty() {
-            let keys = RowSet::range(self.next, self.next + (fresh.len() as u64 - 1));
-            for slot in &fresh {
-                self.rows[*slot as usize] = self.next;
-                self.next += 1;
-            }
-            writes.added.push((keys, self.groups.cells(&self.maker, now, &fresh)?));
-        }
-        self.store.write(step, writes)
-    }
-
-    /// For each column the known groups whose result is not what is stored.
-    fn differences(&self, now: &View, step: Step, known: &[Entry]) -> Result<Vec<Option<(RowSet, Chunk)>>, Error> {
-        let keys: Vec<u64> = known.iter().map(|entry| entry.word).collect();
-        let slots: Vec<u32> = known.iter().map(|entry| entry.position).collect();
-        let rows = RowSet::from_sorted_keys(&keys);
-        let chosen = Chosen::new(&slots);
-        let mut modified = vec![None; self.store.columns().len()];
-        for (at, output) in self.maker.outputs().iter().enumerate() {
-            if self.blink && output.kind == Aggregate::First {
-                continue;
-            }
-            let column = self.maker.key_columns().len() + at;
-            let given = self.groups.output(&self.maker, at, now, &chosen)?;
-            modified[column] = self.store.differing(step, column, &rows, &given)?;
-        }
-        Ok(modified)
     }
 }
 

@@ -1,0 +1,189 @@
+//! What an update does to the groups: cells are read, all together; rows leave, move, change and enter;
+//! what became of the touched groups is written.
+
+use column::kernels::radix::{self, Entry};
+use column::{Chunk, NO_ROW};
+use formula::Aggregate;
+use graph::Step;
+use rowset::{Before, RowSet};
+
+use super::groups::{Cells, Chosen, Groups, Maker};
+use super::reading::{Readings, Wanted};
+use crate::error::Error;
+use crate::keys::Touched;
+use crate::operation::Live;
+use crate::store::{Store, Writes};
+use crate::update::TableUpdate;
+use crate::view::{Change, View};
+
+pub(super) struct AggregationLive {
+    pub(super) maker: Maker,
+    pub(super) groups: Groups,
+    /// The result's row of each slot, `NO_ROW` if it has none.
+    pub(super) rows: Vec<u64>,
+    pub(super) next: u64,
+    pub(super) store: Store,
+    pub(super) touched: Touched,
+    pub(super) blink: bool,
+}
+
+impl Live for AggregationLive {
+    fn entries(&self) -> u64 {
+        self.groups.keys()
+    }
+
+    fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
+        let change = &inputs[0];
+        if self.blink {
+            let added = &change.update().added;
+            let mut read = Readings::of(&self.maker, &[Wanted::Cells(change.now(), added)])?;
+            self.enter(&read.cells()?, added)?;
+        } else {
+            self.take_in(change)?;
+        }
+        self.commit(change.now(), step)
+    }
+}
+
+impl AggregationLive {
+    /// Everything is read before a group changes, so that it can be read at once.
+    fn take_in(&mut self, change: &Change) -> Result<(), Error> {
+        let update = change.update();
+        let (before, now) = (change.before(), change.now());
+        let key_changed = update.columns.contains_any(&self.maker.key_columns());
+        let changed = self.maker.changed_inputs(&update.columns);
+        let modified_before =
+            if key_changed || !changed.is_empty() { update.shifts.back(&update.modified) } else { Before::default() };
+        let moving = self.moving(change, if key_changed { Some(&modified_before) } else { None });
+        // Values change within their groups: those of the inputs that a state keeps. A first or last cell is
+        // another one only if the row it comes from changed.
+        let revalued = !key_changed && !changed.is_empty() && !update.modified.is_empty();
+        let summed: Vec<usize> = changed.into_iter().filter(|input| self.maker.is_summed(*input)).collect();
+        let summed = if revalued { summed } else { Vec::new() };
+
+        let mut wanted = vec![Wanted::Cells(before, &update.removed.0), Wanted::Cells(now, &update.added)];
+        if key_changed {
+            wanted.extend([Wanted::Cells(before, &modified_before.0), Wanted::Cells(now, &update.modified)]);
+        }
+        if !moving.0.is_empty() {
+            wanted.push(Wanted::Keys(before, &moving.0));
+        }
+        if revalued {
+            wanted.push(Wanted::Keys(now, &update.modified));
+        }
+        for input in &summed {
+            wanted.extend([
+                Wanted::Input(*input, before, &modified_before.0),
+                Wanted::Input(*input, now, &update.modified),
+            ]);
+        }
+        let mut read = Readings::of(&self.maker, &wanted)?;
+
+        let (leaving, entering) = (read.cells()?, read.cells()?);
+        self.leave(&leaving, &update.removed)?;
+        let rekeyed = if key_changed { Some((read.cells()?, read.cells()?)) } else { None };
+        if let Some((leaving, _)) = &rekeyed {
+            self.leave(leaving, &modified_before)?;
+        }
+        if !moving.0.is_empty() {
+            self.groups.shift(&read.keys()?, moving.0.len() as usize, &update.shifts)?;
+        }
+        if let Some((_, entering)) = &rekeyed {
+            self.enter(entering, &update.modified)?;
+        }
+        if revalued {
+            let slots = self.groups.find(&read.keys()?, update.modified.len() as usize)?;
+            for input in &summed {
+                self.groups.revalue(*input, &slots, &read.input()?, &read.input()?);
+            }
+            let touched = if summed.is_empty() { self.groups.picked(&slots, &update.modified) } else { slots };
+            self.touched.add(&touched, self.groups.slots());
+        }
+        self.enter(&entering, &update.added)
+    }
+
+    /// The rows, by their keys before, whose groups must know that they moved.
+    fn moving(&self, change: &Change, rekeyed: Option<&Before>) -> Before {
+        let update = change.update();
+        if !self.groups.knows_rows() || update.shifts.is_empty() {
+            return Before::default();
+        }
+        let moving = change.moving(&update.removed);
+        match rekeyed {
+            Some(rekeyed) => moving - rekeyed,
+            None => moving.clone(),
+        }
+    }
+
+    fn enter(&mut self, cells: &Cells, rows: &RowSet) -> Result<(), Error> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let mut slots = Vec::new();
+        self.groups.enter(cells, rows, &mut slots)?;
+        self.touched.add(&slots, self.groups.slots());
+        Ok(())
+    }
+
+    fn leave(&mut self, cells: &Cells, rows: &Before) -> Result<(), Error> {
+        if rows.0.is_empty() {
+            return Ok(());
+        }
+        let slots = self.groups.leave(cells, &rows.0)?;
+        self.touched.add(&slots, self.groups.slots());
+        Ok(())
+    }
+
+    /// Turns the touched groups into a change of the result.
+    fn commit(&mut self, now: &View, step: Step) -> Result<TableUpdate, Error> {
+        self.rows.resize(self.groups.slots().max(self.rows.len()), NO_ROW);
+        let mut fresh = Vec::new();
+        let mut known = Vec::new();
+        let mut gone = Vec::new();
+        for slot in self.touched.take() {
+            match (self.groups.is_present(slot), self.rows[slot as usize]) {
+                (true, NO_ROW) => fresh.push(slot),
+                (true, row) => known.push(Entry { word: row, position: slot }),
+                (false, row) => {
+                    if row != NO_ROW {
+                        gone.push(row);
+                    }
+                    self.rows[slot as usize] = NO_ROW;
+                    self.groups.forget(slot);
+                }
+            }
+        }
+        let mut writes = Writes { removed: Before(RowSet::from_keys(gone)), ..Writes::default() };
+        if !known.is_empty() {
+            radix::sort(&mut known);
+            writes.modified = self.differences(now, step, &known)?;
+        }
+        if !fresh.is_empty() {
+            let keys = RowSet::range(self.next, self.next + (fresh.len() as u64 - 1));
+            for slot in &fresh {
+                self.rows[*slot as usize] = self.next;
+                self.next += 1;
+            }
+            writes.added.push((keys, self.groups.cells(&self.maker, now, &fresh)?));
+        }
+        self.store.write(step, writes)
+    }
+
+    /// For each column the known groups whose result is not what is stored.
+    fn differences(&self, now: &View, step: Step, known: &[Entry]) -> Result<Vec<Option<(RowSet, Chunk)>>, Error> {
+        let keys: Vec<u64> = known.iter().map(|entry| entry.word).collect();
+        let slots: Vec<u32> = known.iter().map(|entry| entry.position).collect();
+        let rows = RowSet::from_sorted_keys(&keys);
+        let chosen = Chosen::new(&slots);
+        let mut modified = vec![None; self.store.columns().len()];
+        for (at, output) in self.maker.outputs().iter().enumerate() {
+            if self.blink && output.kind == Aggregate::First {
+                continue;
+            }
+            let column = self.maker.key_columns().len() + at;
+            let given = self.groups.output(&self.maker, at, now, &chosen)?;
+            modified[column] = self.store.differing(step, column, &rows, &given)?;
+        }
+        Ok(modified)
+    }
+}

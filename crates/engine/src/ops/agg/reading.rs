@@ -1,0 +1,84 @@
+//! The cells that an update needs, read at once on the cores of the graph.
+
+use std::vec::IntoIter;
+
+use column::Chunk;
+use rowset::RowSet;
+
+use super::groups::{Cells, Maker};
+use crate::error::Error;
+use crate::view::View;
+
+/// From so many rows on it pays to wake another thread.
+const TOGETHER_ROWS: u64 = 1 << 11;
+
+/// What is to be read of which rows.
+pub(super) enum Wanted<'a> {
+    /// Keys, and the inputs that states keep.
+    Cells(&'a View, &'a RowSet),
+    Keys(&'a View, &'a RowSet),
+    /// One input.
+    Input(usize, &'a View, &'a RowSet),
+}
+
+/// What was read.
+enum Reading {
+    Cells(Cells),
+    Keys(Vec<Chunk>),
+    Input(Chunk),
+}
+
+/// What was read, in the order it was wanted.
+pub(super) struct Readings(IntoIter<Reading>);
+
+impl Readings {
+    /// Reads all of it, side by side unless there is little or a function of the user takes part.
+    pub(super) fn of(maker: &Maker, wanted: &[Wanted<'_>]) -> Result<Readings, Error> {
+        let rows: u64 = wanted.iter().map(Wanted::rows).sum();
+        let worth_it = rows >= TOGETHER_ROWS && !maker.inputs.iter().any(|input| input.calls_host());
+        Ok(Readings(crate::par::try_map(worth_it, wanted, |_, wanted| wanted.read(maker))?.into_iter()))
+    }
+
+    pub(super) fn cells(&mut self) -> Result<Cells, Error> {
+        match self.0.next() {
+            Some(Reading::Cells(cells)) => Ok(cells),
+            _ => Err(out_of_order()),
+        }
+    }
+
+    pub(super) fn keys(&mut self) -> Result<Vec<Chunk>, Error> {
+        match self.0.next() {
+            Some(Reading::Keys(keys)) => Ok(keys),
+            _ => Err(out_of_order()),
+        }
+    }
+
+    pub(super) fn input(&mut self) -> Result<Chunk, Error> {
+        match self.0.next() {
+            Some(Reading::Input(cells)) => Ok(cells),
+            _ => Err(out_of_order()),
+        }
+    }
+}
+
+fn out_of_order() -> Error {
+    Error::internal("group_by", "cells were taken in another order than they were read")
+}
+
+impl Wanted<'_> {
+    fn rows(&self) -> u64 {
+        match self {
+            Wanted::Cells(_, rows) | Wanted::Keys(_, rows) | Wanted::Input(_, _, rows) => rows.len(),
+        }
+    }
+
+    fn read(&self, maker: &Maker) -> Result<Reading, Error> {
+        Ok(match self {
+            // No function of the user is called for nothing.
+            Wanted::Cells(_, rows) if rows.is_empty() => Reading::Cells(Cells::default()),
+            Wanted::Cells(view, rows) => Reading::Cells(maker.cells(view, rows)?),
+            Wanted::Keys(view, rows) => Reading::Keys(maker.keys(view, rows)?),
+            Wanted::Input(input, view, rows) => Reading::Input(maker.input(*input).evaluate(view, rows)?),
+        })
+    }
+}
