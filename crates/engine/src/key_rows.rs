@@ -6,18 +6,17 @@
 //! and go in batches: what a batch will touch is loaded before it is looked at, so that the cache
 //! misses of different slots overlap.
 
+mod lists;
+
 use column::NO_ROW;
 use rowset::{Before, RowSet, Shifts};
 
 use crate::guess::{guess, lower_bound};
+use lists::{FEW, Lists, SIZES, capacity};
 
-/// Lists hold 4, 8 … 1,024 rows.
-const SIZES: usize = 9;
-const SMALLEST: usize = 4;
-/// Beyond this many rows a key's rows are a row set.
-const FEW: usize = SMALLEST << (SIZES - 1);
 /// Rows that stand in the slot before they go to the list together.
 const TAIL: usize = 2;
+
 /// Slots whose memory is loaded together.
 const BATCH: usize = 64;
 
@@ -65,36 +64,6 @@ impl Head {
     fn tail(&self) -> &[u64] {
         &self.tail[..self.tail_len as usize]
     }
-}
-
-/// Lists of one size.
-#[derive(Default)]
-struct Lists {
-    cells: Vec<u64>,
-    unused: Vec<u32>,
-}
-
-impl Lists {
-    fn take(&mut self, size: usize) -> u32 {
-        self.unused.pop().unwrap_or_else(|| {
-            let place = self.cells.len() / capacity(size);
-            self.cells.resize(self.cells.len() + capacity(size), 0);
-            place as u32
-        })
-    }
-
-    fn list(&self, size: usize, head: &Head) -> &[u64] {
-        &self.cells[head.place as usize * capacity(size)..][..head.len as usize]
-    }
-
-    /// The whole of a list, with the room behind its rows.
-    fn room(&mut self, size: usize, place: u32) -> &mut [u64] {
-        &mut self.cells[place as usize * capacity(size)..][..capacity(size)]
-    }
-}
-
-fn capacity(size: usize) -> usize {
-    SMALLEST << size
 }
 
 impl KeyRows {
@@ -414,94 +383,4 @@ impl KeyRows {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use proptest::prelude::*;
-    use rowset::Shift;
-
-    use super::*;
-
-    fn rows_of(rows: &KeyRows, slot: u32) -> Vec<u64> {
-        let mut found = Vec::new();
-        rows.for_each(slot, |row| found.push(row));
-        found
-    }
-
-    fn agrees(rows: &KeyRows, model: &[BTreeSet<u64>]) -> Result<(), TestCaseError> {
-        for (slot, wanted) in model.iter().enumerate() {
-            let slot = slot as u32;
-            prop_assert_eq!(rows_of(rows, slot), wanted.iter().copied().collect::<Vec<_>>());
-            prop_assert_eq!(rows.first(slot), wanted.first().copied().unwrap_or(NO_ROW));
-            prop_assert_eq!(rows.last(slot), wanted.last().copied().unwrap_or(NO_ROW));
-            prop_assert_eq!((rows.is_empty(slot), rows.is_several(slot)), (wanted.is_empty(), wanted.len() > 1));
-        }
-        Ok(())
-    }
-
-    proptest! {
-        #[test]
-        fn agrees_with_sets(steps in proptest::collection::vec((0u8..8, 0u64..400, 1u64..150, any::<u64>()), 1..60)) {
-            let mut rows = KeyRows::new(true);
-            rows.grow(3);
-            let mut model = vec![BTreeSet::new(); 3];
-            for (what, from, len, seed) in steps {
-                let slot_of = |row: u64| (row.wrapping_mul(seed | 1) >> 7) % 3;
-                match what {
-                    0..=3 => {
-                        let new: Vec<u64> = (from..from + len).filter(|row| !model.iter().any(|has: &BTreeSet<u64>| has.contains(row))).collect();
-                        let slots: Vec<u32> = new.iter().map(|row| slot_of(*row) as u32).collect();
-                        rows.enter(&slots, &RowSet::from_sorted_keys(&new));
-                        new.iter().zip(&slots).for_each(|(row, slot)| { model[*slot as usize].insert(*row); });
-                    }
-                    4 | 5 => {
-                        let of = |row: &u64| model.iter().position(|has| has.contains(row)).map(|slot| (*row, slot as u32));
-                        let (gone, slots): (Vec<u64>, Vec<u32>) = (from..from + len).filter_map(|row| of(&row)).unzip();
-                        rows.leave(&slots, &RowSet::from_sorted_keys(&gone));
-                        model.iter_mut().for_each(|has| has.retain(|row| !gone.contains(row)));
-                    }
-                    6 => {
-                        let all: RowSet = model.iter().flatten().copied().collect::<BTreeSet<u64>>().into_iter().collect();
-                        let Some(last) = all.last() else { continue };
-                        let first = from.min(last);
-                        let shift = Shift { first, last, delta: len as i64 };
-                        let Ok(shifts) = Shifts::new(vec![shift], &Before(all)) else { continue };
-                        rows.shift(&[0, 1, 2], &shifts);
-                        model.iter_mut().for_each(|has| *has = has.iter().map(|row| shifts.forward_key(*row)).collect());
-                    }
-                    _ => {
-                        let slot = from % 3;
-                        rows.reset(slot as u32);
-                        model[slot as usize].clear();
-                    }
-                }
-                agrees(&rows, &model)?;
-            }
-            let mut merged = KeyRows::new(true);
-            merged.grow(1);
-            (0..3).for_each(|slot| merged.enter_all(0, &rows, slot));
-            agrees(&merged, &[model.into_iter().flatten().collect()])?;
-        }
-    }
-
-    #[test]
-    fn where_rows_never_leave_only_the_ends_are_kept() {
-        let mut rows = KeyRows::new(false);
-        rows.grow(2);
-        rows.enter(&[1; 500], &RowSet::range(3, 502));
-        assert_eq!((rows.first(1), rows.last(1), rows.is_empty(0)), (3, 502, true));
-        assert!(rows.lists.iter().all(|lists| lists.cells.is_empty()) && rows.many.is_empty());
-    }
-
-    #[test]
-    fn lists_are_used_again() {
-        let mut rows = KeyRows::new(true);
-        rows.grow(1);
-        for round in 0..1000 {
-            let some = RowSet::range(round, round + 40);
-            rows.enter(&[0; 41], &some);
-            rows.leave(&[0; 41], &some);
-        }
-        assert!(rows.lists.iter().enumerate().all(|(size, lists)| lists.cells.len() <= 2 * capacity(size)));
-    }
-}
+mod tests;

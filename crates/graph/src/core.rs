@@ -10,6 +10,7 @@ use crate::graph::{HookId, Schedule};
 use crate::intake::Intake;
 use crate::marks::{self, Mark};
 use crate::node::NodeId;
+use crate::patience::Patience;
 use crate::pools::Pools;
 use crate::report::Tally;
 use crate::sync::{Arc, AtomicU64, Condvar, Mutex};
@@ -41,8 +42,10 @@ pub(crate) struct Core {
     pub(crate) schedule: Mutex<Schedule>,
     pub(crate) pools: Arc<Pools>,
     pub(crate) thread: CycleThread,
-    pub(crate) progress: Mutex<()>,
+    /// When whoever sleeps until a step has settled was called last.
+    pub(crate) progress: Mutex<Option<Instant>>,
     pub(crate) progressed: Condvar,
+    pub(crate) patience: Patience,
     pub(crate) hooks_made: AtomicU64,
 }
 
@@ -101,7 +104,11 @@ impl Core {
     /// `settled()` has moved: whoever waits for it looks again.
     pub(crate) fn announce(&self) {
         // Between looking and sleeping a waiter holds the lock: it cannot miss this.
-        drop(self.progress.lock());
+        let mut called = self.progress.lock();
+        if self.progressed.is_awaited() {
+            *called = Some(env::now());
+        }
+        drop(called);
         self.progressed.notify_all();
     }
 

@@ -9,6 +9,7 @@ use crate::error::GraphError;
 use crate::gate::Gate;
 use crate::intake::Intake;
 use crate::node::{Cell, NodeId};
+use crate::patience::Patience;
 use crate::pools::Pools;
 use crate::report::{Counters, NodeTiming, Observer, Report, Tally};
 use crate::sync::{Arc, AtomicU64, Condvar, Mutex, Ordering, Rank, Weak};
@@ -125,8 +126,9 @@ impl UpdateGraph {
             schedule: Mutex::ranked(Rank::Leaf, Schedule::Pool),
             pools: Arc::new(Pools::new(id, settings.threads, settings.init_threads)),
             thread: CycleThread::new(),
-            progress: Mutex::ranked(Rank::Leaf, ()),
+            progress: Mutex::ranked(Rank::Leaf, None),
             progressed: Condvar::new(),
+            patience: Patience::new(),
             hooks_made: AtomicU64::new(0),
         });
         if let TimeSource::Manual(manual) = &core.time {

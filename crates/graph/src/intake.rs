@@ -1,9 +1,12 @@
 //! What waits for the next step: active sources and timers; and the lock under which a step takes it all at once.
 
+use crate::env;
 use crate::node::NodeId;
-use crate::sync::{Condvar, Guard, Mutex, Rank};
+use crate::patience::Patience;
+use crate::sync::{Condvar, Guard, Mutex, Ordering, Rank};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 /// Writers queue into sources under `taking`; the cycle seals them under the same lock.
@@ -12,6 +15,9 @@ pub(crate) struct Intake {
     pending: Mutex<Pending>,
     /// Rung when something becomes pending, or a cycle thread should look around.
     bell: Condvar,
+    /// How often it was rung, asleep or not: a cycle thread that has not gone to sleep yet looks at this alone.
+    rung: AtomicU64,
+    patience: Patience,
 }
 
 #[derive(Default)]
@@ -22,7 +28,8 @@ struct Pending {
     timers: BinaryHeap<Reverse<(Instant, u64, NodeId)>>,
     timers_made: u64,
     last_start: Option<Instant>,
-    sleepers: usize,
+    /// When a sleeping cycle thread was called.
+    called: Option<Instant>,
 }
 
 /// When the next automatic cycle may start.
@@ -65,16 +72,16 @@ impl Intake {
             taking: Mutex::ranked(Rank::Intake, ()),
             pending: Mutex::ranked(Rank::Pending, Pending::default()),
             bell: Condvar::new(),
+            rung: AtomicU64::new(0),
+            patience: Patience::new(),
         }
     }
 
     /// The source has something for the next step. Wakes a sleeping cycle thread, if `ring`.
     pub(crate) fn activate(&self, id: NodeId, ring: bool) {
         let mut pending = self.pending.lock();
-        let ring = pending.activate(id) && pending.sleepers > 0 && ring;
-        drop(pending);
-        if ring {
-            self.bell.notify_all();
+        if pending.activate(id) && ring {
+            self.call(pending);
         }
     }
 
@@ -84,28 +91,31 @@ impl Intake {
         pending.timers_made += 1;
         let number = pending.timers_made;
         pending.timers.push(Reverse((when, number, id)));
-        let ring = pending.sleepers > 0;
-        drop(pending);
-        if ring {
-            self.bell.notify_all();
-        }
+        self.call(pending);
     }
 
     /// Makes every sleeping cycle thread look again, at something that is not kept here. The lock is taken so that none
     /// is between looking and sleeping.
     pub(crate) fn ring(&self) {
-        drop(self.pending.lock());
-        self.bell.notify_all();
+        self.call(self.pending.lock());
     }
 
-    /// As [`Intake::ring`], if there is something to hear and somebody asleep.
+    /// As [`Intake::ring`], if there is something to hear.
     pub(crate) fn ring_if_pending(&self) {
         let pending = self.pending.lock();
-        let ring = !pending.active.is_empty() && pending.sleepers > 0;
-        drop(pending);
-        if ring {
-            self.bell.notify_all();
+        if !pending.active.is_empty() {
+            self.call(pending);
         }
+    }
+
+    /// There is something to hear: who looks around sees it, who sleeps is woken.
+    fn call(&self, mut pending: Guard<'_, Pending>) {
+        self.rung.fetch_add(1, Ordering::Release);
+        if self.bell.is_awaited() {
+            pending.called.get_or_insert_with(env::now);
+        }
+        drop(pending);
+        self.bell.notify_all();
     }
 
     /// A node that is gone is not active and has no timers.
@@ -137,6 +147,8 @@ impl Intake {
         stop: &dyn Fn() -> bool,
     ) -> bool {
         let mut pending = self.pending.lock();
+        // With a period, what comes next waits for it: there is nothing to be early for.
+        let mut looks = period.is_zero();
         loop {
             if stop() {
                 return false;
@@ -144,15 +156,35 @@ impl Intake {
             let sleep = match pending.due(now(), period) {
                 Due::Now => return true,
                 Due::At(when) => sleep_until(when),
+                Due::Never if std::mem::take(&mut looks) => {
+                    pending = self.look(pending);
+                    continue;
+                }
                 Due::Never => None,
             };
-            pending.sleepers += 1;
-            pending = match sleep {
-                Some(duration) => self.bell.wait_timeout(pending, duration),
-                None => self.bell.wait(pending),
-            };
-            pending.sleepers -= 1;
+            pending = self.sleep(pending, sleep);
         }
+    }
+
+    /// Stays awake for a little while without the lock, if that has paid lately.
+    fn look<'a>(&'a self, pending: Guard<'a, Pending>) -> Guard<'a, Pending> {
+        let rung = self.rung.load(Ordering::Relaxed);
+        drop(pending);
+        self.patience.look(|| self.rung.load(Ordering::Acquire) != rung);
+        self.pending.lock()
+    }
+
+    fn sleep<'a>(&'a self, mut pending: Guard<'a, Pending>, longest: Option<Duration>) -> Guard<'a, Pending> {
+        let asleep = env::now();
+        pending.called = None;
+        let mut pending = match longest {
+            Some(duration) => self.bell.wait_timeout(pending, duration),
+            None => self.bell.wait(pending),
+        };
+        if let Some(called) = pending.called.take() {
+            self.patience.slept(called.saturating_duration_since(asleep));
+        }
+        pending
     }
 
     /// A step starts: takes every active source, and every timer that is due, in order of id.

@@ -115,38 +115,57 @@ impl<T: ?Sized> DerefMut for Guard<'_, T> {
     }
 }
 
-/// A condition variable for [`Mutex`].
+/// A condition variable for [`Mutex`], whose waking costs nothing where nobody sleeps.
+///
+/// Whoever wakes must have held the lock since it changed what sleepers look at: they are counted under that lock.
 #[derive(Debug)]
-pub struct Condvar(primitives::Condvar);
+pub struct Condvar {
+    inner: primitives::Condvar,
+    /// Not an atomic of the checkers: the lock orders it.
+    sleepers: std::sync::atomic::AtomicUsize,
+}
 
 impl Condvar {
     /// A condition variable nobody waits for.
     pub fn new() -> Condvar {
-        Condvar(primitives::Condvar::new())
+        Condvar { inner: primitives::Condvar::new(), sleepers: Default::default() }
     }
 
     /// Lets go of the lock, waits for a notification, takes the lock again.
     pub fn wait<'a, T>(&self, guard: Guard<'a, T>) -> Guard<'a, T> {
         let Guard { inner, _held } = guard;
-        let inner = self.0.wait(inner).unwrap_or_else(PoisonError::into_inner);
+        self.sleepers.fetch_add(1, Ordering::Relaxed);
+        let inner = self.inner.wait(inner).unwrap_or_else(PoisonError::into_inner);
+        self.sleepers.fetch_sub(1, Ordering::Relaxed);
         Guard { inner, _held }
     }
 
     /// As [`Condvar::wait`], for at most this long.
     pub fn wait_timeout<'a, T>(&self, guard: Guard<'a, T>, timeout: Duration) -> Guard<'a, T> {
         let Guard { inner, _held } = guard;
-        let (inner, _) = self.0.wait_timeout(inner, timeout).unwrap_or_else(PoisonError::into_inner);
+        self.sleepers.fetch_add(1, Ordering::Relaxed);
+        let (inner, _) = self.inner.wait_timeout(inner, timeout).unwrap_or_else(PoisonError::into_inner);
+        self.sleepers.fetch_sub(1, Ordering::Relaxed);
         Guard { inner, _held }
+    }
+
+    /// Whether somebody sleeps; certain only under the lock.
+    pub fn is_awaited(&self) -> bool {
+        self.sleepers.load(Ordering::Relaxed) > 0
     }
 
     /// Wakes one waiter.
     pub fn notify_one(&self) {
-        self.0.notify_one();
+        if self.is_awaited() {
+            self.inner.notify_one();
+        }
     }
 
     /// Wakes every waiter.
     pub fn notify_all(&self) {
-        self.0.notify_all();
+        if self.is_awaited() {
+            self.inner.notify_all();
+        }
     }
 }
 

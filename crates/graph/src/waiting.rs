@@ -69,13 +69,20 @@ impl UpdateGraph {
         const POLL: Duration = Duration::from_millis(50);
         let core = self.core();
         core.may_wait()?;
+        let over = || core.clock.settled() >= step.now();
         let begun = env::now();
         let deadline = timeout.and_then(|timeout| begun.checked_add(timeout));
         let mut polled = begun;
+        if over() || core.patience.look(over) {
+            return Ok(());
+        }
+        let mut slept = false;
         loop {
             let guard = core.progress.lock();
             let settled = core.clock.settled();
             if settled >= step.now() {
+                let called = guard.filter(|_| slept).and_then(|called| called.checked_duration_since(begun));
+                called.into_iter().for_each(|waited| core.patience.slept(waited));
                 return Ok(());
             }
             let now = env::now();
@@ -85,6 +92,7 @@ impl UpdateGraph {
             }
             let next = (polled + POLL).min(deadline.unwrap_or(polled + POLL));
             drop(core.progressed.wait_timeout(guard, next.saturating_duration_since(now)));
+            slept = true;
             if env::now() >= polled + POLL {
                 polled = env::now();
                 if !poll() {

@@ -1,0 +1,67 @@
+//! Which right row matches a stamp, and which left stamps a right row can concern.
+
+use column::NO_ROW;
+
+use super::{How, Strategy};
+use crate::ops::join::timeline::{Place, Timeline};
+
+impl How {
+    /// The match of a left stamp. `hint` is where the last search of this group ended.
+    #[inline]
+    pub(super) fn find(&self, right: &Timeline<()>, stamp: u64, hint: &mut Place) -> u64 {
+        let found = match self.strategy {
+            Strategy::Backward => self.last_not_after(right, stamp, hint),
+            Strategy::Forward => self.first_not_before(right, stamp, hint),
+            Strategy::ForwardLast => self.first_not_before(right, stamp, hint).and_then(|(at, _)| last_of(right, at)),
+            Strategy::Nearest => self.nearest(right, stamp, hint),
+        };
+        let near = found.filter(|(at, _)| self.tolerance.is_none_or(|tolerance| at.abs_diff(stamp) <= tolerance));
+        near.map_or(NO_ROW, |(_, key)| key)
+    }
+
+    #[inline]
+    fn last_not_after(&self, right: &Timeline<()>, stamp: u64, hint: &mut Place) -> Option<(u64, u64)> {
+        *hint = right.lower_from(*hint, if self.exact { (stamp, u64::MAX) } else { (stamp, 0) });
+        right.before(*hint).map(|entry| (entry.stamp, entry.key))
+    }
+
+    #[inline]
+    fn first_not_before(&self, right: &Timeline<()>, stamp: u64, hint: &mut Place) -> Option<(u64, u64)> {
+        *hint = right.lower_from(*hint, if self.exact { (stamp, 0) } else { (stamp, u64::MAX) });
+        right.get(*hint).map(|entry| (entry.stamp, entry.key))
+    }
+
+    fn nearest(&self, right: &Timeline<()>, stamp: u64, hint: &mut Place) -> Option<(u64, u64)> {
+        let earlier = self.last_not_after(right, stamp, hint);
+        let later = self.first_not_before(right, stamp, hint).and_then(|(at, _)| last_of(right, at));
+        match (earlier, later) {
+            (Some(earlier), Some(later)) if stamp - earlier.0 < later.0 - stamp => Some(earlier),
+            (earlier, later) => later.or(earlier),
+        }
+    }
+
+    /// The left stamps, both ends included, that a right row coming or going at `stamp` can concern.
+    pub(super) fn reach(&self, right: &Timeline<()>, stamp: u64) -> (u64, u64) {
+        let next = || right.get(right.lower((stamp, u64::MAX))).map_or(u64::MAX, |entry| entry.stamp);
+        let previous = || right.before(right.lower((stamp, 0))).map_or(0, |entry| entry.stamp);
+        let (from, to) = match self.strategy {
+            Strategy::Backward => (stamp, next()),
+            Strategy::Forward | Strategy::ForwardLast => (previous(), stamp),
+            Strategy::Nearest => (previous(), next()),
+        };
+        let tolerance = self.tolerance.unwrap_or(u64::MAX);
+        (from.max(stamp.saturating_sub(tolerance)), to.min(stamp.saturating_add(tolerance)))
+    }
+
+    /// Whether a left row after `stamp` that does not match it ends the run of those that do.
+    #[inline]
+    pub(super) fn runs_end(&self, left: u64, stamp: u64) -> bool {
+        self.strategy == Strategy::Backward && (left > stamp || self.exact)
+    }
+}
+
+/// The last row of a stamp.
+#[inline]
+fn last_of(right: &Timeline<()>, stamp: u64) -> Option<(u64, u64)> {
+    right.before(right.lower((stamp, u64::MAX))).map(|entry| (entry.stamp, entry.key))
+}
