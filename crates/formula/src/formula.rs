@@ -151,15 +151,27 @@ impl FormulaError {
         &self.error
     }
 
-    /// Two lines: the text on one, the caret under the place on the next.
+    /// Two lines: the text on one, the caret under the place on the next. Of a long text what lies around the place.
     pub fn shown(&self) -> String {
         let blank = |character: char| if character.is_control() { ' ' } else { character };
-        let line: String = self.text.chars().map(blank).collect();
+        let line: Vec<char> = self.text.chars().map(blank).collect();
         let span = self.span();
-        let carets = "^".repeat(span.len().max(1));
-        format!("  {line}\n  {}{carets}", " ".repeat(span.start))
+        let (from, to) = match line.len() {
+            0..=WIDEST => (0, line.len()),
+            len => (span.start.saturating_sub(AROUND), (span.end.min(span.start + AROUND) + AROUND).min(len)),
+        };
+        let (before, after) = (if from > 0 { "…" } else { "" }, if to < line.len() { "…" } else { "" });
+        let part: String = line[from..to].iter().collect();
+        let indent = " ".repeat(before.chars().count() + span.start - from);
+        let carets = "^".repeat(span.end.min(to).saturating_sub(span.start).max(1));
+        format!("  {before}{part}{after}\n  {indent}{carets}")
     }
 }
+
+/// A text of up to so many characters is shown whole in an error.
+const WIDEST: usize = 160;
+/// Of a longer one so many before the place and behind it.
+const AROUND: usize = 60;
 
 impl fmt::Display for FormulaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -224,6 +224,28 @@ fn errors_show_the_place() {
 }
 
 #[test]
+fn a_long_formula_is_shown_around_the_place() {
+    let many = " + X".repeat(400);
+    for (text, carets) in [
+        (format!("Z = Prize{many}"), 5),
+        (format!("Z = X{many} + Prize{many}"), 5),
+        (format!("Z = X{many} + Prize"), 5),
+        (format!("Z = X{many} +"), 1),
+        (format!("Z = `{}", "ß".repeat(5_000)), 120),
+    ] {
+        let error = error(&text);
+        let shown = error.shown();
+        let [line, caret] = shown.lines().collect::<Vec<_>>()[..] else { panic!("{shown}") };
+        assert!(line.chars().count() <= 4 + 3 * 60 && caret.trim().len() <= carets, "{shown}");
+        let place = caret.chars().take_while(|blank| *blank == ' ').count();
+        let under: String = line.chars().skip(place).take(caret.trim().len()).collect();
+        let blamed: String = text.chars().skip(error.span().start).take(under.chars().count()).collect();
+        assert!(under == blamed && text.contains(line.trim().trim_matches('…')), "{shown}");
+        assert_eq!(error.text(), text);
+    }
+}
+
+#[test]
 fn errors_of_columns_name_them() {
     let found = error("Z = Prize * 2");
     assert!(matches!(found.error(), Error::UnknownColumn { name, nearest: Some(nearest), .. }
