@@ -1,7 +1,7 @@
 """The Rust half, small and dumb. `tickframe` is the door; nothing here is for users but `RowSet`."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, final
+from typing import Any, Never, Protocol, final
 
 __version__: str
 CHECKED: bool
@@ -259,6 +259,7 @@ def stop_all() -> None: ...
 def take_events() -> list[tuple[int, str]] | None: ...
 def end_events(ended: bool) -> None: ...
 def next_subscription_id() -> int: ...
+def panic_here(text: str) -> Never: ...
 def filter(
     operation: str,
     table: Table,

@@ -189,9 +189,10 @@ def turns(made: list[_native.Expr], controls: Sequence[_Controlled | None], *, f
     """For each expression who may run beside it; None where nothing asks."""
     if not any(controls) and not any(expression.calls_host() for expression in made):
         return None
-    stateless = bool(setting("stateless_filters" if filters else "stateless_select"))
+    select = bool(setting("stateless_select"))
+    stateless = bool(setting("stateless_filters")) if filters else select
     implicit = setting("serial_implicit_barriers")
-    overlaps = bool(setting("stateless_select")) if implicit is None else not implicit
+    overlaps = select if implicit is None else not implicit
     told = [*controls, *[None] * (len(made) - len(controls))]
     return [
         (

@@ -18,6 +18,7 @@ from weakref import WeakValueDictionary
 from tickframe import _native
 from tickframe.config import setting
 from tickframe.display import figures
+from tickframe.errors import InvalidOperationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,8 +75,12 @@ class Graph:
         return made
 
     def __repr__(self) -> str:
+        try:
+            settled = self._native.settled
+        except InvalidOperationError:
+            return "Graph(of the process that this one was forked from)"
         state = "running" if self._native.is_started else "stopped"
-        return f"Graph({state}, step {self._native.settled}, period={self._native.period:g})"
+        return f"Graph({state}, step {settled}, period={self._native.period:g})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Graph) and self._native.id == other._native.id
@@ -144,6 +149,9 @@ class Graph:
         """Static copies of several tables, all of one step. It shares their blocks and never waits for a cycle."""
         from tickframe.table import Table as TableClass
 
+        for table in tables:
+            if not isinstance(table, TableClass):
+                raise TypeError(f"snapshot: takes tables, one by one, not {type(table).__name__}: snapshot(a, b)")
         return [TableClass(taken) for taken in self._native.snapshot([table._native for table in tables])]
 
     def counters(self) -> dict[str, int]:

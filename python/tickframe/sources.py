@@ -10,6 +10,7 @@ import datetime as _dt
 from typing import TYPE_CHECKING, Any
 
 from tickframe import _native
+from tickframe.errors import TickframeError
 from tickframe.graph import Graph, graph_for_source
 from tickframe.schema import Schema, SchemaLike
 from tickframe.table import Names, Table, names_of, nanoseconds
@@ -41,7 +42,10 @@ class Token:
         self._graph = graph
 
     def __repr__(self) -> str:
-        step = self._native.step
+        try:
+            step = self._native.step
+        except TickframeError as lost:
+            return f"Token({lost})"
         return "Token(waiting)" if step is None else f"Token(step={step})"
 
     @property
@@ -60,7 +64,7 @@ class Token:
 
         Raises:
             TimeoutError: it did not in time; it names ``stop`` if the graph is not running.
-            CancelledError: its transaction was rolled back.
+            CancelledError: its transaction was rolled back, or its table let go.
             InvalidOperationError: in a listener, under ``frozen()`` or inside ``transaction()``.
         """
         return self._native.wait(timeout)

@@ -7,7 +7,8 @@ import pickle
 
 import pytest
 
-from tickframe import errors
+import tickframe as tf
+from tickframe import _native, errors
 
 CLASSES = [getattr(errors, name) for name in errors.__all__]
 
@@ -52,3 +53,19 @@ def test_each_pickles_with_its_facts_and_says_its_text_plainly(kind):
 )
 def test_each_is_what_a_caller_may_already_catch(kind, builtin):
     assert issubclass(kind, builtin)
+
+
+def test_a_panic_is_an_internal_error_wherever_it_happens():
+    with pytest.raises(errors.InternalError) as raised:
+        _native.panic_here("an index is off")
+    assert type(raised.value) is errors.InternalError
+    assert str(raised.value) == "internal error: an index is off; please report it"
+    assert isinstance(raised.value, Exception), "a handler of errors sees it"
+
+
+def test_a_panic_below_a_users_function_is_the_cause_of_its_error():
+    t = tf.table({"x": [1, 2]})
+    with pytest.raises(errors.UdfError) as raised:
+        t.select(y=tf.udf(_native.panic_here, returns=int, scalar=True)(tf.lit("lost")))
+    assert type(raised.value.__cause__) is errors.InternalError
+    assert "lost" in str(raised.value.__cause__)

@@ -126,6 +126,7 @@ def test_a_failure_knows_where_its_operation_was_made(g):
             len(failed)
         assert __file__ in raised.value.created
         assert "in parsed" in raised.value.created.splitlines()[-1]
+        assert f"[{raised.value.formula}]" not in str(raised.value), "the culprit's name says it already"
         assert "in test_a_failure_knows" in raised.value.created
         assert any("created here" in note for note in raised.value.__notes__)
         assert raised.value.culprit.startswith("with_columns")

@@ -195,6 +195,18 @@ def test_transactions_land_in_one_step_or_in_none(g, t):
     assert len(t) == 2
     with pytest.raises(tf.errors.CancelledError, match="rolled back"):
         lost.wait(1)
+    assert repr(lost) == "Token(the transaction was rolled back)"
+
+
+def test_a_token_of_a_table_that_was_let_go_is_cancelled(g):
+    t = tf.append_table({"x": int}, graph=g)
+    seen = t.append({"x": 1})
+    g.step()
+    lost = t.append({"x": 2})
+    del t
+    with pytest.raises(tf.errors.CancelledError, match="the table was let go before the step"):
+        lost.wait(1)
+    assert seen.wait(0) == 1
 
 
 def test_time_tables(g):

@@ -62,7 +62,7 @@ pub struct Failure {
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "the table failed in step {}: {}", self.step, self.culprit)?;
-        if let Some(formula) = &self.formula {
+        if let Some(formula) = self.formula.as_ref().filter(|formula| !self.culprit.contains(formula.as_str())) {
             write!(f, " [{formula}]")?;
         }
         if let Some(location) = &self.location {

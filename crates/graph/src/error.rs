@@ -8,9 +8,9 @@ use std::time::Duration;
 pub enum GraphError {
     /// Nobody runs steps, and the time is over.
     #[error(
-        "waited {waited:?} for step {awaited}, but the graph is not running: it was never started, or `stop()` was called \
+        "waited {seconds} for step {awaited}, but the graph is not running: it was never started, or `stop()` was called \
          (settled: step {settled}); call `start()`, or run a step by hand with `step()`",
-        awaited = step.number(), settled = settled.number()
+        awaited = step.number(), settled = settled.number(), seconds = seconds(waited)
     )]
     Stopped {
         /// The step that was waited for.
@@ -22,9 +22,9 @@ pub enum GraphError {
     },
     /// The graph runs, but did not get there in time.
     #[error(
-        "step {awaited} did not settle within {waited:?} (settled: step {settled}); wait longer, or look at \
+        "step {awaited} did not settle within {seconds} (settled: step {settled}); wait longer, or look at \
          `graph.counters()` for what the cycle is busy with",
-        awaited = step.number(), settled = settled.number()
+        awaited = step.number(), settled = settled.number(), seconds = seconds(waited)
     )]
     Timeout {
         /// The step that was waited for.
@@ -85,4 +85,21 @@ pub enum GraphError {
         /// The node it would have waited for.
         parent: String,
     },
+}
+
+/// As people say it: to the millisecond, with nothing that says nothing.
+fn seconds(waited: &Duration) -> String {
+    let text = format!("{:.3}", waited.as_secs_f64());
+    format!("{} s", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_waited_is_told_in_seconds() {
+        let told = |nanos| seconds(&Duration::from_nanos(nanos));
+        assert_eq!([told(150), told(200_105_623), told(5_000_126_010)], ["0 s", "0.2 s", "5 s"]);
+    }
 }

@@ -118,7 +118,7 @@ const PLAIN: &[(&str, DataType)] = &[
 ];
 
 /// The type of this plain name.
-pub fn plain_type(name: &str) -> Option<DataType> {
+fn plain_type(name: &str) -> Option<DataType> {
     PLAIN.iter().find(|(known, _)| *known == name).map(|(_, data_type)| data_type.clone())
 }
 

@@ -4,25 +4,33 @@
 //! A change pins its step only until the next one opens: then [`Inbox::own_rows`] turns what is
 //! still alive into rows, so that a slow listener never makes the engine copy blocks.
 
+mod following;
+mod next;
+mod serving;
+
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, OnceLock, Weak};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use arrow_array::Array;
-use engine::{Delivered, Failure, Listener, Part};
-use graph::{Step, UpdateGraph};
+use engine::{Delivered, Failure, Part};
+use graph::Patience;
+use graph::sync::{Condvar, Guard, Mutex};
 use pyo3::prelude::*;
 
-use crate::error;
-use crate::graph::lock;
-use crate::outside::asked;
-use crate::update::PyUpdate;
+use following::Follower;
+
+pub use following::{PySubscription, next_subscription_id, subscribe};
+pub use next::next_change;
+pub use serving::PyInbox;
 
 /// How often a wait looks at signals.
 const POLL: Duration = Duration::from_millis(50);
+
 /// With more changes waiting than this, each step that opens makes two neighbours one.
 const WAITING: usize = 1024;
+
 /// The same with more bytes in the rows that they own.
 const WAITING_BYTES: u64 = 1 << 28;
 
@@ -52,6 +60,8 @@ struct State {
     done: u64,
     closed: bool,
     served: bool,
+    /// When the serving thread was called out of its sleep.
+    called: Option<Instant>,
 }
 
 impl Item {
@@ -94,6 +104,9 @@ impl State {
 pub struct Inbox {
     state: Mutex<State>,
     arrived: Condvar,
+    /// How often the serving thread was called, asleep or not.
+    rung: AtomicU64,
+    patience: Patience,
     finished: Condvar,
     listeners: AtomicU64,
 }
@@ -101,15 +114,17 @@ pub struct Inbox {
 impl Inbox {
     pub fn new() -> Arc<Inbox> {
         Arc::new(Inbox {
-            state: Mutex::default(),
+            state: Mutex::new(State::default()),
             arrived: Condvar::new(),
+            rung: AtomicU64::new(0),
+            patience: Patience::new(),
             finished: Condvar::new(),
             listeners: AtomicU64::new(0),
         })
     }
 
     fn put(&self, item: Item, pinned: bool) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         if state.closed {
             return;
         }
@@ -118,19 +133,28 @@ impl Inbox {
         }
         state.put += 1;
         state.queue.push_back(item);
+        self.call(state);
+    }
+
+    /// There is something to hear: who looks around sees it, who sleeps is woken.
+    fn call(&self, mut state: Guard<'_, State>) {
+        self.rung.fetch_add(1, Ordering::Release);
+        if self.arrived.is_awaited() {
+            state.called.get_or_insert_with(Instant::now);
+        }
         drop(state);
         self.arrived.notify_one();
     }
 
     /// As a step opens: changes of the step before that are still around own their rows from now on.
     pub fn own_rows(&self) {
-        let fresh = std::mem::take(&mut lock(&self.state).fresh);
+        let fresh = std::mem::take(&mut self.state.lock().fresh);
         for (delivered, width, columns) in fresh {
             if let Some(delivered) = delivered.upgrade() {
                 // A column that cannot be read now cannot be read later either: the reader is told then.
                 let _ = delivered.detach(columns.as_deref());
                 let bytes = size_of(&delivered, width, columns.as_deref());
-                let mut state = lock(&self.state);
+                let mut state = self.state.lock();
                 state.owned.retain(|(old, _)| old.strong_count() > 0);
                 state.owned.push((Arc::downgrade(&delivered), bytes));
             }
@@ -141,11 +165,11 @@ impl Inbox {
     /// Makes two waiting changes of one follower one, if too many or too large ones wait: the work
     /// of one step is bounded, and going round the queue every change is merged about as often.
     fn merge_neighbours(&self) {
-        let Some((first, next)) = lock(&self.state).neighbours() else { return };
+        let Some((first, next)) = self.state.lock().neighbours() else { return };
         // What cannot be merged stays as it is.
         let Ok(Some(merged)) = first.merge(&next) else { return };
         let merged = Arc::new(merged);
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let at = state.queue.iter().position(|item| item.is(&first));
         let next_at = state.queue.iter().position(|item| item.is(&next));
         let (Some(at), Some(next_at)) = (at, next_at) else { return };
@@ -162,11 +186,12 @@ impl Inbox {
 
     /// Neighbours that were merged because a listener is late, ever.
     pub fn merged(&self) -> u64 {
-        lock(&self.state).merged
+        self.state.lock().merged
     }
 
     fn take(&self) -> Option<Item> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
+        let mut looks = true;
         loop {
             if let Some(item) = state.queue.pop_front() {
                 return Some(item);
@@ -174,25 +199,41 @@ impl Inbox {
             if state.closed {
                 return None;
             }
-            state = self.arrived.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
+            state = if std::mem::take(&mut looks) { self.look(state) } else { self.sleep(state) };
         }
     }
 
+    /// Stays awake for a little while without the lock, if that has paid lately.
+    fn look<'a>(&'a self, state: Guard<'a, State>) -> Guard<'a, State> {
+        let rung = self.rung.load(Ordering::Relaxed);
+        drop(state);
+        self.patience.look(|| self.rung.load(Ordering::Acquire) != rung);
+        self.state.lock()
+    }
+
+    fn sleep<'a>(&'a self, mut state: Guard<'a, State>) -> Guard<'a, State> {
+        let asleep = Instant::now();
+        state.called = None;
+        let mut state = self.arrived.wait(state);
+        if let Some(called) = state.called.take() {
+            self.patience.slept(called.saturating_duration_since(asleep));
+        }
+        state
+    }
+
     fn finish(&self) {
-        lock(&self.state).done += 1;
+        self.state.lock().done += 1;
         self.finished.notify_all();
     }
 
     /// No more is taken in; the serving thread ends.
     pub fn close(&self) {
-        let left = {
-            let mut state = lock(&self.state);
-            state.closed = true;
-            state.done = state.put;
-            std::mem::take(&mut state.queue)
-        };
+        let mut state = self.state.lock();
+        state.closed = true;
+        state.done = state.put;
+        let left = std::mem::take(&mut state.queue);
+        self.call(state);
         drop(left);
-        self.arrived.notify_all();
         self.finished.notify_all();
     }
 
@@ -202,7 +243,7 @@ impl Inbox {
 
     /// Bytes of the rows that changes which have left their step hold on to.
     pub fn bytes(&self) -> u64 {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         state.owned.retain(|(delivered, _)| delivered.strong_count() > 0);
         state.owned.iter().map(|(_, bytes)| bytes).sum()
     }
@@ -210,7 +251,7 @@ impl Inbox {
     /// Waits until everything put in so far has been listened to.
     pub fn wait_done(&self, py: Python<'_>) -> PyResult<()> {
         let wanted = {
-            let state = lock(&self.state);
+            let state = self.state.lock();
             if state.done >= state.put || !state.served {
                 return Ok(());
             }
@@ -218,12 +259,11 @@ impl Inbox {
         };
         loop {
             let done = py.detach(|| {
-                let state = lock(&self.state);
+                let state = self.state.lock();
                 if state.done >= wanted || state.closed {
                     return true;
                 }
-                let (state, _) =
-                    self.finished.wait_timeout(state, POLL).unwrap_or_else(std::sync::PoisonError::into_inner);
+                let state = self.finished.wait_timeout(state, POLL);
                 state.done >= wanted || state.closed
             });
             if done {
@@ -239,237 +279,4 @@ fn size_of(delivered: &Delivered, width: usize, columns: Option<&[usize]>) -> u6
     let parts = [Part::Added, Part::Removed, Part::Modified, Part::ModifiedBefore];
     let cells = wanted.flat_map(|column| parts.iter().filter_map(move |part| delivered.read(*part, column).ok()));
     cells.map(|chunk| chunk.get_array_memory_size() as u64).sum()
-}
-
-/// The receiving end, for the one Python thread that serves it.
-#[pyclass(frozen, module = "tickframe._native", name = "Inbox")]
-pub struct PyInbox(pub Arc<Inbox>, pub UpdateGraph);
-
-#[pymethods]
-impl PyInbox {
-    /// Whether the caller is to serve; true once.
-    fn claim(&self) -> bool {
-        !std::mem::replace(&mut lock(&self.0.state).served, true)
-    }
-
-    /// Waits for the next thing to hear: (subscription, update or error); None at the end.
-    fn take(&self, py: Python<'_>) -> PyResult<Option<(u64, Py<PyAny>)>> {
-        loop {
-            let Some(item) = py.detach(|| self.0.take()) else { return Ok(None) };
-            if item.to.cancelled.load(Ordering::Acquire) {
-                self.0.finish();
-                continue;
-            }
-            let word = match item.word {
-                Word::Update(delivered) => {
-                    let update = PyUpdate::new(item.to.table(), delivered, item.to.columns.clone());
-                    Bound::new(py, update)?.into_any().unbind()
-                }
-                Word::Failure(failure) => error::table_failed(&failure).into_value(py).into_any(),
-            };
-            return Ok(Some((item.to.id, word)));
-        }
-    }
-
-    /// Waiting changes that were made one with a neighbour because a listener is late, ever.
-    #[getter]
-    fn merged(&self) -> u64 {
-        self.0.merged()
-    }
-
-    /// The last thing taken has been listened to.
-    fn done(&self) {
-        self.0.finish();
-    }
-
-    /// Marks the calling thread as a listener's while the scope lives.
-    fn scope(&self) -> PyScope {
-        PyScope(Mutex::new(Some(self.1.callback_scope())))
-    }
-
-    fn close(&self, py: Python<'_>) {
-        py.detach(|| self.0.close());
-    }
-}
-
-/// The mark of a listener's thread.
-#[pyclass(frozen, module = "tickframe._native")]
-pub struct PyScope(Mutex<Option<graph::CallbackScope>>);
-
-#[pymethods]
-impl PyScope {
-    fn leave(&self) {
-        lock(&self.0).take();
-    }
-}
-
-/// One subscription, as the engine sees it. It holds no Python object, so that any thread may drop it.
-pub struct Follower {
-    id: u64,
-    inbox: Weak<Inbox>,
-    table: OnceLock<engine::table::WeakTable>,
-    width: usize,
-    columns: Option<Arc<[usize]>>,
-    cancelled: AtomicBool,
-    started: AtomicBool,
-    me: OnceLock<Weak<Follower>>,
-}
-
-impl Follower {
-    fn table(&self) -> Option<engine::Table> {
-        self.table.get().and_then(engine::table::WeakTable::upgrade)
-    }
-
-    fn put(&self, word: Word, pinned: bool) {
-        let (Some(inbox), Some(me)) = (self.inbox.upgrade(), self.me.get().and_then(Weak::upgrade)) else { return };
-        inbox.put(Item { to: me, word }, pinned);
-    }
-}
-
-impl Listener for Follower {
-    fn on_update(&self, delivered: Arc<Delivered>) {
-        // The first, initial one is all that is there: its rows stay pinned, at the listener's cost.
-        let pinned = self.started.swap(true, Ordering::AcqRel);
-        self.put(Word::Update(delivered), pinned);
-    }
-
-    fn on_failure(&self, failure: Arc<Failure>) {
-        self.put(Word::Failure(failure), false);
-    }
-}
-
-/// A subscription's handle: dropping it ends the following.
-#[pyclass(frozen, module = "tickframe._native", name = "Subscription")]
-pub struct PySubscription {
-    follower: Arc<Follower>,
-    inbox: Arc<Inbox>,
-    held: Mutex<Option<engine::Subscription>>,
-}
-
-static IDS: AtomicU64 = AtomicU64::new(1);
-
-/// Follows a table; what it says arrives in the graph's inbox under the subscription's id.
-pub fn subscribe(
-    py: Python<'_>,
-    table: &engine::Table,
-    inbox: &Arc<Inbox>,
-    id: u64,
-    initial: bool,
-    columns: Option<Vec<usize>>,
-) -> PyResult<PySubscription> {
-    let follower = Arc::new(Follower {
-        id,
-        inbox: Arc::downgrade(inbox),
-        table: OnceLock::from(table.downgrade()),
-        width: table.width(),
-        columns: columns.map(Into::into),
-        cancelled: AtomicBool::new(false),
-        started: AtomicBool::new(!initial),
-        me: OnceLock::new(),
-    });
-    let _ = follower.me.set(Arc::downgrade(&follower));
-    let listener: Arc<dyn Listener> = follower.clone();
-    let held = asked(py, || table.subscribe(listener, initial))?;
-    inbox.listeners.fetch_add(1, Ordering::Relaxed);
-    Ok(PySubscription { follower, inbox: inbox.clone(), held: Mutex::new(Some(held)) })
-}
-
-/// A number no other subscription has.
-#[pyfunction]
-pub fn next_subscription_id() -> u64 {
-    IDS.fetch_add(1, Ordering::Relaxed)
-}
-
-impl PySubscription {
-    fn end(&self) -> Option<engine::Subscription> {
-        self.follower.cancelled.store(true, Ordering::Release);
-        let held = lock(&self.held).take()?;
-        held.cancel();
-        self.inbox.listeners.fetch_sub(1, Ordering::Relaxed);
-        Some(held)
-    }
-}
-
-#[pymethods]
-impl PySubscription {
-    fn cancel(&self, py: Python<'_>) {
-        let held = self.end();
-        py.detach(|| drop(held));
-    }
-
-    #[getter]
-    fn is_cancelled(&self) -> bool {
-        self.follower.cancelled.load(Ordering::Acquire)
-    }
-
-    /// Waits until what was delivered so far has been listened to.
-    fn wait_heard(&self, py: Python<'_>) -> PyResult<()> {
-        self.inbox.wait_done(py)
-    }
-}
-
-impl Drop for PySubscription {
-    fn drop(&mut self) {
-        let held = self.end();
-        crate::table::let_go(held);
-    }
-}
-
-/// A listener that hears one word.
-#[derive(Default)]
-struct Once {
-    heard: Mutex<Option<Result<u64, Arc<Failure>>>>,
-    told: Condvar,
-}
-
-impl Listener for Once {
-    fn on_update(&self, delivered: Arc<Delivered>) {
-        lock(&self.heard).get_or_insert(Ok(delivered.step()));
-        self.told.notify_all();
-    }
-
-    fn on_failure(&self, failure: Arc<Failure>) {
-        lock(&self.heard).get_or_insert(Err(failure));
-        self.told.notify_all();
-    }
-}
-
-/// Waits until the table changes or fails.
-pub fn next_change(
-    table: &engine::Table,
-    graph: &UpdateGraph,
-    timeout: Option<Duration>,
-    poll: &mut dyn FnMut() -> bool,
-) -> Result<u64, engine::Error> {
-    let once = Arc::new(Once::default());
-    let listener: Arc<dyn Listener> = once.clone();
-    let following = table.subscribe(listener, false)?;
-    let begun = Instant::now();
-    let outcome = loop {
-        let heard = lock(&once.heard);
-        if let Some(heard) = heard.clone() {
-            break heard.map_err(engine::Error::TableFailed);
-        }
-        let waited = begun.elapsed();
-        if timeout.is_some_and(|timeout| timeout <= waited) {
-            break Err(engine::Error::Graph(out_of_time(graph, waited)));
-        }
-        let nap = timeout.map_or(POLL, |timeout| POLL.min(timeout - waited));
-        drop(once.told.wait_timeout(heard, nap));
-        if !poll() {
-            let step = Step::new(graph.settled().number() + 1);
-            break Err(engine::Error::Graph(graph::GraphError::Interrupted { step }));
-        }
-    };
-    following.cancel();
-    outcome
-}
-
-fn out_of_time(graph: &UpdateGraph, waited: Duration) -> graph::GraphError {
-    let settled = graph.settled();
-    let step = Step::new(settled.number() + 1);
-    match graph.is_started() {
-        true => graph::GraphError::Timeout { step, settled, waited },
-        false => graph::GraphError::Stopped { step, settled, waited },
-    }
 }

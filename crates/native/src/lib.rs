@@ -53,6 +53,8 @@ mod _native {
         natural_join, rename, slice, sort, tail, unique, where_in,
     };
     #[pymodule_export]
+    use crate::outside::panic_here;
+    #[pymodule_export]
     use crate::rowset::PyRowSet;
     #[pymodule_export]
     use crate::source::{PySource, PyToken, time_table};
@@ -67,6 +69,7 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::outside::panics_are_internal_errors(module)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         // A build with checks is many times slower: importing it says so.
         module.add("CHECKED", cfg!(debug_assertions))

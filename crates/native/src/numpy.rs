@@ -20,7 +20,7 @@ use arrow_schema::DataType;
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::prelude::*;
 
-use crate::dtype::{plain_name, plain_type};
+use crate::dtype::plain_name;
 
 /// A NumPy array whose memory an Arrow array reads.
 ///
@@ -31,9 +31,24 @@ struct Held {
 
 impl std::panic::RefUnwindSafe for Held {}
 
-/// The type of the cells of a NumPy array of this dtype that lie as Arrow has them.
-pub fn type_of(name: &str) -> Option<DataType> {
-    plain_type(name).filter(|data_type| data_type.is_numeric() && *data_type != DataType::Float16)
+/// The type of the cells of a NumPy array of this dtype that lie as Arrow has them. Its name would say it, too, but NumPy
+/// puts a name together in Python each time.
+pub fn type_of(dtype: &Bound<'_, PyAny>) -> Option<DataType> {
+    let kind: char = dtype.getattr("kind").ok()?.extract().ok()?;
+    let width: usize = dtype.getattr("itemsize").ok()?.extract().ok()?;
+    Some(match (kind, width) {
+        ('i', 1) => DataType::Int8,
+        ('i', 2) => DataType::Int16,
+        ('i', 4) => DataType::Int32,
+        ('i', 8) => DataType::Int64,
+        ('u', 1) => DataType::UInt8,
+        ('u', 2) => DataType::UInt16,
+        ('u', 4) => DataType::UInt32,
+        ('u', 8) => DataType::UInt64,
+        ('f', 4) => DataType::Float32,
+        ('f', 8) => DataType::Float64,
+        _ => return None,
+    })
 }
 
 /// What NumPy calls a type of cells, "bool" if they are bits here and bytes there.
@@ -66,7 +81,7 @@ pub fn adopt<'py>(array: Bound<'py, PyAny>, wanted: &DataType) -> PyResult<(Opti
     let (dtype, flags) = (array.getattr("dtype")?, array.getattr("flags")?);
     let is = |flag: &str| flags.get_item(flag)?.is_truthy();
     if array.getattr("ndim")?.extract::<usize>()? != 1
-        || type_of(&dtype.getattr("name")?.extract::<String>()?).as_ref() != Some(wanted)
+        || type_of(&dtype).as_ref() != Some(wanted)
         || !dtype.getattr("isnative")?.is_truthy()?
         || !(is("C_CONTIGUOUS")? && is("OWNDATA")? && is("ALIGNED")?)
     {

@@ -105,10 +105,10 @@ impl PythonFunction {
 
     /// The values in the type that was promised, or in their own where the function was asked.
     fn imported(&self, py: Python<'_>, values: Bound<'_, PyAny>, rows: usize) -> PyResult<ArrayRef> {
-        let own = values.getattr("dtype").and_then(|dtype| dtype.getattr("name")?.extract::<String>()).ok();
+        let own = values.getattr("dtype").ok();
         let wanted = match &self.returns {
             Returns::Always(data_type) => Some(data_type.clone()),
-            Returns::Asked(_) => own.as_deref().and_then(numpy::type_of),
+            Returns::Asked(_) => own.as_ref().and_then(numpy::type_of),
         };
         if let Some(wanted) = wanted
             && own.is_some()

@@ -50,7 +50,9 @@ impl Token {
                 _ => Step::new(self.graph.settled().number() + 1),
             };
             let left = deadline.map(|deadline| deadline.saturating_duration_since(graph::env::now()));
-            match self.graph.wait_until(step, left, poll) {
+            // No step comes that tells of a call whose source was let go.
+            let lost = || matches!(self.state.landed.get(), Some(Err(_)));
+            match self.graph.wait_until(step, left, &mut || !lost() && poll()) {
                 Ok(()) => {}
                 // It may have landed in the very instant the time was up.
                 Err(error) => return self.landed().unwrap_or(Err(error.into())),
@@ -111,6 +113,15 @@ struct QueueState<C> {
     waiting: VecDeque<Queued<C>>,
     taken: VecDeque<Queued<C>>,
     failed: Option<Error>,
+}
+
+impl<C> Drop for Queue<C> {
+    /// Nobody can see any more what waits for a step that nobody will run.
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let gone = Error::Cancelled("the table was let go before the step that would have taken this in".into());
+        state.waiting.iter().chain(&state.taken).for_each(|queued| queued.token.land(Err(gone.clone())));
+    }
 }
 
 impl<C: Send + 'static> Queue<C> {
