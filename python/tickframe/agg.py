@@ -9,15 +9,39 @@ They are the expressions ``col("In").sum().alias("Out")`` and mix with them free
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from tickframe.expr import Columns, Expr, col
 from tickframe.expr import len as len_
+from tickframe.formulas import Formula
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["avg", "count_", "first", "last", "max_", "min_", "std", "sum_", "var"]
+__all__ = [
+    "abs_sum",
+    "avg",
+    "count_",
+    "count_distinct",
+    "count_where",
+    "distinct",
+    "first",
+    "group",
+    "last",
+    "max_",
+    "median",
+    "min_",
+    "pct",
+    "sorted_first",
+    "sorted_last",
+    "std",
+    "sum_",
+    "unique",
+    "var",
+    "weighted_avg",
+    "weighted_sum",
+]
 
 
 def pair(text: str) -> tuple[str, str]:
@@ -76,6 +100,81 @@ def first(*columns: str | list[str]) -> Columns:
 def last(*columns: str | list[str]) -> Columns:
     """Values of the last row."""
     return _each(columns, Expr.last)
+
+
+def abs_sum(*columns: str | list[str]) -> Columns:
+    """Sums of the values without their signs."""
+    return _each(columns, Expr.abs_sum)
+
+
+def weighted_avg(weight: str, *columns: str | list[str]) -> Columns:
+    """Means in which each value counts as much as its weight.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"k": ["a", "a"], "price": [10, 20], "size": [3, 1]})
+    >>> t.agg_by([tf.agg.weighted_avg("size", "vwap = price"), tf.agg.median("mid = price")], by="k").to_dicts()
+    [{'k': 'a', 'vwap': 12.5, 'mid': 15.0}]
+    """
+    return _each(columns, lambda of: of.weighted_mean(weight))
+
+
+def weighted_sum(weight: str, *columns: str | list[str]) -> Columns:
+    """Sums of each value times its weight."""
+    return _each(columns, lambda of: of.weighted_sum(weight))
+
+
+def median(*columns: str | list[str]) -> Columns:
+    """Values in the middle."""
+    return _each(columns, Expr.median)
+
+
+def pct(percentile: float, *columns: str | list[str]) -> Columns:
+    """Values at a part of the way from the least, 0, to the greatest, 1; the nearest there is."""
+    return _each(columns, lambda of: of.quantile(percentile))
+
+
+def count_distinct(*columns: str | list[str], count_nulls: bool = False) -> Columns:
+    """How many distinct values there are; null is one of them only with `count_nulls`."""
+    return _each(columns, Expr.n_unique if count_nulls else Expr.count_distinct)
+
+
+def distinct(*columns: str | list[str]) -> Columns:
+    """The distinct values in order, as a list without null."""
+    return _each(columns, lambda of: of.implode().list.drop_nulls().list.unique().list.sort())
+
+
+def unique(*columns: str | list[str], non_unique_sentinel: object = None) -> Columns:
+    """The one distinct value; the sentinel if there are several, null if there is none."""
+    return _each(columns, lambda of: of.only(non_unique_sentinel))
+
+
+def group(*columns: str | list[str]) -> Columns:
+    """All values as a list, in the order of their rows."""
+    return _each(columns, Expr.implode)
+
+
+def sorted_first(order_by: str, *columns: str | list[str]) -> Columns:
+    """Values of the row that is first in the order of a column."""
+    return _each(columns, lambda of: of.first(order_by=order_by))
+
+
+def sorted_last(order_by: str, *columns: str | list[str]) -> Columns:
+    """Values of the row that is last in the order of a column."""
+    return _each(columns, lambda of: of.last(order_by=order_by))
+
+
+def count_where(column: str, predicate: str | Expr) -> Columns:
+    """In how many rows a formula is true, in a column of this name.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"k": ["a", "a"], "x": [1, 5]})
+    >>> t.agg_by(tf.agg.count_where("big", "x > 3"), by="k").to_dicts()
+    [{'k': 'a', 'big': 1}]
+    """
+    given = (
+        Formula(predicate, sys._getframe(1), "count_where", filter=True) if isinstance(predicate, str) else predicate
+    )
+    return Columns([given.sum().alias(column)])
 
 
 def count_(column: str) -> Columns:

@@ -11,12 +11,14 @@ keeps only true. `and`, `or` and `not` cannot be overloaded in Python: write ``&
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from tickframe import _native
-from tickframe.dtypes import DataTypeLike
+from tickframe.dtypes import DataTypeLike, Datetime
 from tickframe.dtypes import dtype as as_dtype
+from tickframe.errors import InvalidOperationError
 
 if TYPE_CHECKING:
     import datetime as _dt
@@ -32,6 +34,8 @@ __all__ = [
     "arctan2",
     "coalesce",
     "col",
+    "format",
+    "from_epoch",
     "len",
     "lit",
     "max_horizontal",
@@ -74,6 +78,39 @@ def into_expr(item: object) -> Expr:
     return lit(item)
 
 
+_RUNNING = frozenset(
+    {"backward_fill", "forward_fill", "ewm_mean", "ewm_mean_by", "ewm_std", "ewm_var", "rank", "rle_id", "pct_change"}
+    | {f"cum_{name}" for name in ("sum", "prod", "min", "max", "count", "mean")}
+    | {
+        f"rolling_{name}{by}"
+        for name in ("sum", "mean", "min", "max", "std", "var", "median", "quantile", "count", "map")
+        for by in ("", "_by")
+    }
+)
+"""Names of polars whose values run on from row to row."""
+
+
+class RunningValuesError(InvalidOperationError, AttributeError):
+    """A method whose value runs on from row to row, which no operation has yet."""
+
+    def __init__(self, name: Text) -> None:
+        super().__init__(
+            f"{name}: values that run on from row to row are not available yet, they come with update_by; until then "
+            "compute them in a function that keeps state (tf.udf, in tf.Selectable(...).with_serial()) over an "
+            "append-only table, of whole groups with the list functions of implode(), or of a snapshot: t.to_polars()"
+        )
+        self.name = name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (RunningValuesError, (self.name,))
+
+
+def nearest(name: Text, known: Iterable[Text]) -> Text:
+    """The end of a message about an unknown name: the nearest one there is."""
+    near = difflib.get_close_matches(name, [each for each in known if not each.startswith("_")], 1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
 class Expr:
     """What to compute for each row, or for each group of rows. Made by `col`, `lit`, `when` and operators."""
 
@@ -97,6 +134,11 @@ class Expr:
             "not with and, or, not, if; compare expressions with meta_eq"
         )
         raise TypeError(msg)
+
+    def __getattr__(self, name: Text) -> Any:
+        if name in _RUNNING:
+            raise RunningValuesError(name)
+        raise AttributeError(f"an expression has no {name!r}{nearest(name, dir(type(self)))}", name=name, obj=self)
 
     __hash__ = object.__hash__
 
@@ -431,7 +473,7 @@ class Expr:
 
     # Aggregates -------------------------------------------------------------------------------------------
 
-    def _aggregate(self, name: Text, **options: int) -> Expr:
+    def _aggregate(self, name: Text, **options: Any) -> Expr:
         return Expr(_native.Expr.aggregate(name, self._native, **options))
 
     def sum(self, *, min_count: int = 0) -> Expr:
@@ -475,16 +517,167 @@ class Expr:
         return Expr(_native.Expr.aggregate("len", None)).alias(self._native.output_name())
 
     def n_unique(self) -> Expr:
-        """How many distinct values there are; null counts as one."""
+        """How many distinct values there are; null counts as one, NaN as one, both zeros as one.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "a", "b"], "x": [1, 1, None]})
+        >>> t.group_by("k").agg(n=tf.col("x").n_unique(), d=tf.col("x").count_distinct()).to_dicts()
+        [{'k': 'a', 'n': 1, 'd': 1}, {'k': 'b', 'n': 1, 'd': 0}]
+
+        Raises:
+            TypeMismatchError: maps and unions, whose values cannot be told apart.
+        """
         return self._aggregate("n_unique")
 
-    def first(self) -> Expr:
-        """The value of the first row, null or not."""
-        return self._aggregate("first")
+    def count_distinct(self) -> Expr:
+        """How many distinct values there are, without null."""
+        return self._aggregate("count_distinct")
 
-    def last(self) -> Expr:
-        """The value of the last row, null or not."""
-        return self._aggregate("last")
+    def median(self) -> Expr:
+        """The value in the middle, a Float64: of two the mean; NaN is the greatest. Of dates and texts the lower one.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"x": [1, 2, 4, 100, None]})
+        >>> t.select(m=tf.col("x").median(), q=tf.col("x").quantile(0.9)).to_dict()
+        {'m': [3.0], 'q': [100.0]}
+
+        Raises:
+            TypeMismatchError: values without an order.
+        """
+        return self._aggregate("median")
+
+    def quantile(
+        self,
+        quantile: float,
+        interpolation: Literal["nearest", "lower", "higher", "midpoint", "linear"] = "nearest",
+    ) -> Expr:
+        """The value at a part of the way from the least to the greatest, a Float64; null of no value.
+
+        Args:
+            quantile: from 0, the least, to 1, the greatest.
+            interpolation: what is taken between two values; ``"nearest"`` takes the later in the middle. Of dates,
+                texts and other values that are no numbers ``"nearest"``, ``"lower"`` or ``"higher"``.
+
+        Raises:
+            TypeMismatchError: values without an order, or nothing between two of them.
+            ValueError: a part beyond 0 and 1.
+        """
+        return self._aggregate("quantile", part=quantile, interpolation=interpolation)
+
+    def product(self) -> Expr:
+        """The product of the values that are not null; null if there are none. Integers wrap.
+
+        >>> import tickframe as tf
+        >>> tf.table({"x": [2, None, -3]}).select(tf.col("x").product()).to_dict()
+        {'x': [-6]}
+        """
+        return self._aggregate("product")
+
+    def implode(self) -> Expr:
+        """All values in the order of their rows, null or not, as a list. A changed group is read again.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "b", "a"], "x": [3, None, 1]})
+        >>> t.group_by("k").agg(tf.col("x").implode()).to_dicts()
+        [{'k': 'a', 'x': [3, 1]}, {'k': 'b', 'x': [None]}]
+
+        Raises:
+            InvalidOperationError: a blink table, of which the list would grow for ever.
+        """
+        return self._aggregate("implode")
+
+    def arg_min(self) -> Expr:
+        """The place among the rows, from 0, of the least value, the first of equals; null of no value."""
+        return self._aggregate("arg_min")
+
+    def arg_max(self) -> Expr:
+        """The place among the rows, from 0, of the greatest value, the first of equals; null of no value."""
+        return self._aggregate("arg_max")
+
+    def first(self, *, order_by: IntoExpr | None = None, descending: bool = False, nulls_last: bool = False) -> Expr:
+        """The value of the first row, null or not; with `order_by` of the row that comes first in that order.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"x": ["a", "b", "c"], "t": [2, 1, 1]})
+        >>> t.select(a=tf.col("x").first(), b=tf.col("x").first(order_by="t"), c=tf.col("x").last(order_by="t")).to_dicts()
+        [{'a': 'a', 'b': 'b', 'c': 'a'}]
+
+        Args:
+            order_by: a column or an expression; rows that compare equal come as they stand in the table.
+            descending: the greatest first.
+            nulls_last: nulls last, not first.
+        """
+        if order_by is None:
+            return self._aggregate("first")
+        return self._ordered(order_by, descending, nulls_last, 0)
+
+    def last(self, *, order_by: IntoExpr | None = None, descending: bool = False, nulls_last: bool = False) -> Expr:
+        """The value of the last row, null or not; with `order_by` of the row that comes last in that order."""
+        if order_by is None:
+            return self._aggregate("last")
+        return self._ordered(order_by, descending, nulls_last, -1)
+
+    def _ordered(self, order_by: object, descending: bool, nulls_last: bool, place: int) -> Expr:
+        if isinstance(order_by, (tuple, set)) or type(order_by).__name__ == "list":
+            raise TypeError(
+                "order_by of first and last is one column or expression; for several sort the table first: "
+                "t.sort([...]).group_by(...).agg(col(...).first())"
+            )
+        places = into_expr(order_by).implode()._call("list.arg_sort", descending=descending, nulls_last=nulls_last)
+        return self.implode()._call("list.get", places._call("list.get", place))
+
+    def abs_sum(self) -> Expr:
+        """The sum of the values without their signs; of nothing, 0."""
+        return self.abs().sum()
+
+    def weighted_sum(self, weight: IntoExpr) -> Expr:
+        """The sum of each value times its weight, a Float64; pairs with a null are left out, of no pair it is null.
+
+        Args:
+            weight: a column or an expression.
+        """
+        return (self.cast("float64") * into_expr(weight)).sum(min_count=1)
+
+    def weighted_mean(self, weight: IntoExpr) -> Expr:
+        """The mean in which each value counts as much as its weight; pairs with a null are left out, of none it is null.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"price": [10, 20, None], "size": [3, 1, 5]})
+        >>> t.select(vwap=tf.col("price").weighted_mean("size")).to_dict()
+        {'vwap': [12.5]}
+
+        Args:
+            weight: a column or an expression.
+        """
+        weights = into_expr(weight)
+        return self.weighted_sum(weights) / when(self.is_not_null()).then(weights).sum()
+
+    def count_where(self, predicate: IntoExpr) -> Expr:
+        """In how many rows `predicate` is true, under the name of this column.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "a", "b"], "x": [1, 5, None]})
+        >>> t.group_by("k").agg(big=tf.col("x").count_where(tf.col("x") > 3)).to_dicts()
+        [{'k': 'a', 'big': 1}, {'k': 'b', 'big': 0}]
+
+        Args:
+            predicate: a Boolean column or expression.
+        """
+        return into_expr(predicate).sum().alias(self._native.output_name())
+
+    def only(self, sentinel: object = None) -> Expr:
+        """The one distinct value there is, nulls left out; `sentinel` if there are several, null if there is none.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "a", "b", "b"], "x": [1, None, 2, 3]})
+        >>> t.group_by("k").agg(tf.col("x").only(sentinel=-1)).to_dicts()
+        [{'k': 'a', 'x': 1}, {'k': 'b', 'x': -1}]
+
+        Args:
+            sentinel: what stands for several values.
+        """
+        distinct = self.count_distinct()
+        return when(distinct == 1).then(self.min()).when(distinct > 1).then(lit(sentinel))
 
     def over(
         self,
@@ -988,6 +1181,50 @@ def random_bool(*, seed: int | None = None) -> Expr:
 def random_gaussian(mean: IntoExpr = 0.0, std: IntoExpr = 1.0, *, seed: int | None = None) -> Expr:
     """A number of the normal distribution, drawn as `random_float` is."""
     return _random("random_gaussian", (mean, std), seed)
+
+
+def format(template: str, *values: IntoExpr) -> Expr:
+    """A text with a value at each place of a template; null where one of them is.
+
+    Places are written as Python writes them: ``{}``, ``{:.2f}``, ``{:>8}``, ``{:05d}``, ``{:,}``, ``{:.1%}``; a bracket
+    itself is ``{{``.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"s": ["tea", None], "p": [1234.5, 2.0]})
+    >>> t.select(a=tf.format("{} costs {:,.2f}", "s", "p"), b=tf.format("{:>6}|", "s")).to_dict()
+    {'a': ['tea costs 1,234.50', None], 'b': ['   tea|', None]}
+
+    Args:
+        template: the text, with as many places as there are values.
+        *values: columns or expressions; a bare string is a column.
+
+    Raises:
+        FormulaError: a template that cannot be read, or places without values; told where the expression is used.
+        TypeMismatchError: a value that is no number at a place for numbers.
+    """
+    given = [lit(template), *(into_expr(value) for value in flatten(values))]
+    return Expr(_native.Expr.call("format", [each._native for each in given]))
+
+
+def from_epoch(column: IntoExpr, time_unit: Literal["s", "ms", "us", "ns", "d"] = "s") -> Expr:
+    """The instant so many seconds, or other units, after 1970-01-01T00:00:00; of days the date.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [1_700_000_000, None]})
+    >>> t.select(tf.from_epoch("x")).to_dict()
+    {'x': [datetime.datetime(2023, 11, 14, 22, 13, 20), None]}
+
+    Args:
+        column: counts; a bare string is a column.
+        time_unit: what is counted.
+
+    Raises:
+        DataError: an instant beyond the years 1677 to 2262.
+    """
+    counted = into_expr(column)
+    if time_unit == "d":
+        return counted.cast("int32").cast("date")
+    return counted.cast(Datetime(time_unit))
 
 
 def arctan2(y: IntoExpr, x: IntoExpr) -> Expr:

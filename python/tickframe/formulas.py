@@ -43,7 +43,7 @@ class Formula(Expr):
     def __getattr__(self, name: str) -> Any:
         # Over a table it is lowered for that table alone; without one, when somebody asks.
         if name != "_native":
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+            return super().__getattr__(name)
         self._native = self._parsed.lower(self._operation, self._values, self._functions, None)
         return self._native
 

@@ -7,6 +7,12 @@
 [{'n': 3, 'all': 'a+b'}, {'n': None, 'all': None}]
 >>> t.select(tf.col("p").struct.field("y").alias("y")).to_dict()
 {'y': [2.5, None]}
+
+Arithmetic goes element by element, of lists of equal length and of a list and a value:
+
+>>> v = tf.table({"a": [[1, 2], [3]], "b": [[10, 20], [30]], "n": [2, 3]})
+>>> v.select(c=tf.col("a") + tf.col("b"), d=tf.col("a") * tf.col("n")).to_dicts()
+[{'c': [11, 22], 'd': [2, 4]}, {'c': [33], 'd': [9]}]
 """
 
 from __future__ import annotations
@@ -39,15 +45,15 @@ class ListNamespace(_Namespace):
         return self._call("last")
 
     def slice(self, offset: object, length: object = None) -> Expr:
-        """`length` elements from `offset`, which counts from the end if negative; the rest without a length."""
+        """`length` elements from `offset`, which counts from the end if negative; the rest without a length, or a negative one."""
         return self._call("slice", offset) if length is None else self._call("slice", offset, length)
 
     def head(self, n: object = 5) -> Expr:
-        """The first `n` elements."""
+        """The first `n` elements; all of them if `n` is negative, as in polars."""
         return self._call("head", n)
 
     def tail(self, n: object = 5) -> Expr:
-        """The last `n` elements."""
+        """The last `n` elements; if `n` is negative all but the first so many."""
         return self._call("tail", n)
 
     def sum(self) -> Expr:
@@ -77,6 +83,10 @@ class ListNamespace(_Namespace):
     def sort(self, *, descending: bool = False, nulls_last: bool = False) -> Expr:
         """The elements in order."""
         return self._call("sort", descending=descending, nulls_last=nulls_last)
+
+    def arg_sort(self, *, descending: bool = False, nulls_last: bool = False) -> Expr:
+        """The places of the elements in order, from 0; equal ones as they stand."""
+        return self._call("arg_sort", descending=descending, nulls_last=nulls_last)
 
     def unique(self) -> Expr:
         """Each distinct element once, where it first stands."""

@@ -842,6 +842,22 @@ class GroupBy:
         """The greatest value of each other column."""
         return self._all(Expr.max)
 
+    def median(self) -> Table:
+        """The value in the middle of each other column."""
+        return self._all(Expr.median)
+
+    def quantile(
+        self,
+        quantile: float,
+        interpolation: Literal["nearest", "lower", "higher", "midpoint", "linear"] = "nearest",
+    ) -> Table:
+        """The value of each other column at a part of the way from the least to the greatest."""
+        return self._all(lambda of: of.quantile(quantile, interpolation))
+
+    def n_unique(self) -> Table:
+        """How many distinct values each other column has; null counts as one."""
+        return self._all(Expr.n_unique)
+
     def first(self) -> Table:
         """The first value of each other column."""
         return self._all(Expr.first)

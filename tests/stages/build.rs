@@ -5,7 +5,7 @@ use engine::ops::{
     NaturalJoin, Neighbours, Project, Select, Slice, Sort, SortBy, Strategy, WhereIn, columns, distinct,
 };
 use engine::{Error, Table};
-use formula::{Aggregate, Expr, Window};
+use formula::{Aggregate, Expr, Interpolation, Part, Window};
 use model::{Fault, ops};
 
 use super::Stage;
@@ -26,6 +26,23 @@ fn aggregate_of(aggregator: &ops::Aggregator) -> Aggregate {
         ops::Aggregator::Std(ddof) => Aggregate::Std { ddof: *ddof as u8 },
         ops::Aggregator::First => Aggregate::First,
         ops::Aggregator::Last => Aggregate::Last,
+        ops::Aggregator::NUnique => Aggregate::NUnique,
+        ops::Aggregator::CountDistinct => Aggregate::CountDistinct,
+        ops::Aggregator::Median => Aggregate::Median,
+        ops::Aggregator::Quantile(part, between) => Aggregate::Quantile {
+            part: Part::new(*part).expect("a part of one"),
+            interpolation: match between {
+                ops::Between::Nearest => Interpolation::Nearest,
+                ops::Between::Lower => Interpolation::Lower,
+                ops::Between::Higher => Interpolation::Higher,
+                ops::Between::Midpoint => Interpolation::Midpoint,
+                ops::Between::Linear => Interpolation::Linear,
+            },
+        },
+        ops::Aggregator::Product => Aggregate::Product,
+        ops::Aggregator::Implode => Aggregate::Implode,
+        ops::Aggregator::ArgMin => Aggregate::ArgMin,
+        ops::Aggregator::ArgMax => Aggregate::ArgMax,
     }
 }
 

@@ -303,11 +303,15 @@ type Aggregated = (String, ops::Aggregator, String);
 
 /// Name, function and column of an output, the kind of its values, and whether they are known only within bounds.
 fn aggregated(tape: &mut Tape, shape: &mut Shape, exact: &[(String, Kind)]) -> (Aggregated, Kind, bool) {
-    use ops::Aggregator::{Count, First, Last, Len, Max, Mean, Min, NanMax, NanMin, Std, Sum, Var};
+    use ops::Aggregator::{
+        Count, CountDistinct, First, Last, Len, Max, Mean, Median, Min, NUnique, NanMax, NanMin, Product, Quantile,
+        Std, Sum, Var,
+    };
+    use ops::Between::{Higher, Linear, Lower, Midpoint, Nearest};
     let ordered = shape.unordered_by.is_none();
     let (input, kind) = tape.choose(exact).clone();
     let number = matches!(kind, Kind::Int | Kind::Float);
-    let aggregator = match tape.below(11) {
+    let aggregator = match tape.below(16) {
         0 if number => Sum(tape.below(3)),
         1 if number => Mean,
         2 if number => Std(1),
@@ -319,14 +323,27 @@ fn aggregated(tape: &mut Tape, shape: &mut Shape, exact: &[(String, Kind)]) -> (
         8 => Count,
         9 if number => NanMin,
         10 if number => NanMax,
+        11 => NUnique,
+        12 => CountDistinct,
+        13 => Median,
+        14 => {
+            let part = *tape.choose(&[0.0, 0.1, 0.25, 0.5, 0.9, 1.0]);
+            let between = *tape.choose(&[Nearest, Lower, Higher, Midpoint, Linear]);
+            let all = number || matches!(between, Nearest | Lower | Higher);
+            Quantile(part, if all { between } else { Nearest })
+        }
+        15 if number => Product,
         _ => Len,
     };
     let output = shape.fresh();
+    let ranked = number && matches!(aggregator, Median | Quantile(..));
     let result = match aggregator {
-        Len | Count => Kind::Int,
+        Len | Count | NUnique | CountDistinct => Kind::Int,
         Mean | Std(_) | Var(_) => Kind::Float,
+        _ if ranked => Kind::Float,
         _ => kind,
     };
-    let inexact = result == Kind::Float && matches!(aggregator, Sum(_) | Mean | Std(_) | Var(_));
+    let computed = ranked || matches!(aggregator, Sum(_) | Mean | Std(_) | Var(_) | Product);
+    let inexact = result == Kind::Float && computed;
     ((output, aggregator, input), result, inexact)
 }

@@ -115,6 +115,19 @@ impl Error {
         Error::types(operation, format!("the column {name:?} holds {data_type}, of which there is no key and no order"))
     }
 
+    /// A column whose cells cannot be put in order: maps, unions, and calendar time, whose months have no one length.
+    pub(crate) fn unordered(operation: &str, name: &str, data_type: &arrow_schema::DataType) -> Error {
+        let why = match data_type {
+            arrow_schema::DataType::Interval(_) => {
+                "calendar time, which has no order: a month may be longer than 30 days, or shorter; add it to an instant \
+                 and use that"
+                    .to_owned()
+            }
+            other => format!("{other}, of which there is no order"),
+        };
+        Error::types(operation, format!("the column {name:?} holds {why}"))
+    }
+
     pub(crate) fn internal(operation: &str, message: impl Into<String>) -> Error {
         Error::Internal { operation: operation.into(), message: message.into() }
     }

@@ -4,7 +4,7 @@ use arrow_schema::{DataType, TimeUnit};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::types::{is_float, is_integer, is_numeric, is_ordered, type_name};
+use crate::types::{is_float, is_integer, is_numeric, is_ordered, list_of, type_name};
 
 /// A function of many rows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -44,6 +44,79 @@ pub enum Aggregate {
     Last,
     /// The number of distinct values; null counts as one.
     NUnique,
+    /// The number of distinct values without null.
+    CountDistinct,
+    /// The value in the middle: of numbers the mean of the two, of others the lower.
+    Median,
+    /// The value at a part of the way from the least to the greatest.
+    Quantile {
+        /// Which part.
+        part: Part,
+        /// What is taken between two values.
+        interpolation: Interpolation,
+    },
+    /// The product; integers wrap.
+    Product,
+    /// All values in the order of their rows, null or not, as a list.
+    Implode,
+    /// The place among the rows of the least value, the first of equals.
+    ArgMin,
+    /// The place among the rows of the greatest value, the first of equals.
+    ArgMax,
+}
+
+/// A part of a whole, from 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Part(u64);
+
+impl Part {
+    /// The middle.
+    pub const HALF: Part = Part(0x3fe0_0000_0000_0000);
+
+    /// None unless it lies between 0 and 1.
+    pub fn new(part: f64) -> Option<Part> {
+        (0.0..=1.0).contains(&part).then(|| Part((part + 0.0).to_bits()))
+    }
+
+    /// As a number.
+    pub fn get(self) -> f64 {
+        f64::from_bits(self.0)
+    }
+}
+
+/// What a quantile is between two values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Interpolation {
+    /// The nearer one, the later in the middle.
+    Nearest,
+    /// The lesser.
+    Lower,
+    /// The greater.
+    Higher,
+    /// Their mean.
+    Midpoint,
+    /// As far between them as it lies.
+    Linear,
+}
+
+impl Interpolation {
+    const ALL: [(Interpolation, &'static str); 5] = [
+        (Interpolation::Nearest, "nearest"),
+        (Interpolation::Lower, "lower"),
+        (Interpolation::Higher, "higher"),
+        (Interpolation::Midpoint, "midpoint"),
+        (Interpolation::Linear, "linear"),
+    ];
+
+    /// The one that Python calls `name`.
+    pub fn named(name: &str) -> Option<Interpolation> {
+        Interpolation::ALL.iter().find(|(_, known)| *known == name).map(|(found, _)| *found)
+    }
+
+    /// What Python calls it.
+    pub fn name(self) -> &'static str {
+        Interpolation::ALL.iter().find(|(known, _)| *known == self).map_or("nearest", |(_, name)| name)
+    }
 }
 
 impl Aggregate {
@@ -63,25 +136,58 @@ impl Aggregate {
             Aggregate::First => "first",
             Aggregate::Last => "last",
             Aggregate::NUnique => "n_unique",
+            Aggregate::CountDistinct => "count_distinct",
+            Aggregate::Median => "median",
+            Aggregate::Quantile { .. } => "quantile",
+            Aggregate::Product => "product",
+            Aggregate::Implode => "implode",
+            Aggregate::ArgMin => "arg_min",
+            Aggregate::ArgMax => "arg_max",
         }
     }
 
     /// The type of the aggregate over values of type `input`. `len()` ignores `input`.
     pub fn output_type(&self, input: &DataType) -> Result<DataType, Error> {
         let allowed = match self {
-            Aggregate::Len | Aggregate::Count | Aggregate::NUnique => return Ok(DataType::Int64),
+            Aggregate::Len | Aggregate::Count | Aggregate::NUnique | Aggregate::CountDistinct => {
+                return Ok(DataType::Int64);
+            }
             Aggregate::First | Aggregate::Last => return Ok(input.clone()),
+            Aggregate::Implode => return Ok(list_of(input)),
             Aggregate::Sum { .. } => sum_type(input),
             Aggregate::Mean => mean_type(input),
             Aggregate::Std { .. } | Aggregate::Var { .. } => spread_type(input),
             Aggregate::Min | Aggregate::Max => is_ordered(input).then(|| input.clone()),
             Aggregate::NanMin | Aggregate::NanMax => is_numeric(input).then(|| input.clone()),
+            Aggregate::Median => ranked_type(input),
+            Aggregate::Quantile { interpolation, .. } => {
+                let between = matches!(interpolation, Interpolation::Midpoint | Interpolation::Linear);
+                ranked_type(input).filter(|made| !between || *made == DataType::Float64)
+            }
+            Aggregate::Product => product_type(input),
+            Aggregate::ArgMin | Aggregate::ArgMax => is_ordered(input).then_some(DataType::Int64),
         };
         allowed.ok_or_else(|| Error::Type {
             function: self.name().to_owned(),
             types: vec![type_name(input)],
-            advice: "cast the column to a number first".to_owned(),
+            advice: self.advice(input).to_owned(),
         })
+    }
+
+    /// What to do where values of this type are not taken.
+    fn advice(&self, input: &DataType) -> &'static str {
+        match self {
+            Aggregate::Quantile { .. } if is_ordered(input) => {
+                "there is nothing between two values that are no numbers; interpolation is nearest, lower or higher"
+            }
+            Aggregate::Min
+            | Aggregate::Max
+            | Aggregate::Median
+            | Aggregate::Quantile { .. }
+            | Aggregate::ArgMin
+            | Aggregate::ArgMax => "its values have no order; cast the column to a number or to String first",
+            _ => "cast the column to a number first",
+        }
     }
 }
 
@@ -106,6 +212,23 @@ fn mean_type(input: &DataType) -> Option<DataType> {
         Duration(_) | Timestamp(_, _) => Some(input.clone()),
         other => is_numeric(other).then_some(Float64),
     }
+}
+
+/// Numbers in the middle are Float64; of other values one that is there.
+fn ranked_type(input: &DataType) -> Option<DataType> {
+    let number = is_numeric(input) || *input == DataType::Null;
+    if number { Some(DataType::Float64) } else { is_ordered(input).then(|| input.clone()) }
+}
+
+fn product_type(input: &DataType) -> Option<DataType> {
+    use DataType::*;
+    Some(match input {
+        Boolean | Null | Int8 | Int16 | Int32 | Int64 => Int64,
+        UInt8 | UInt16 | UInt32 | UInt64 => UInt64,
+        Float16 | Float32 | Float64 => input.clone(),
+        Decimal128(..) | Decimal256(..) => Float64,
+        _ => return None,
+    })
 }
 
 fn spread_type(input: &DataType) -> Option<DataType> {

@@ -25,6 +25,7 @@ impl Family {
     /// The family of what arithmetic, or a choice among values, makes of these.
     pub(crate) fn combined(function: Function, families: &[Family]) -> Family {
         match families {
+            found if found.contains(&Family::List) => Family::List,
             [Family::Instant, Family::Instant] if function == Function::Subtract => Family::Other,
             [first, rest @ ..] if rest.iter().all(|next| next == first) => *first,
             found if function == Function::Add && found.contains(&Family::Text) => Family::Text,
@@ -75,6 +76,9 @@ impl Names<'_> {
                     Time::ConvertTimeZone | Time::ReplaceTimeZone => Family::Instant,
                     _ => Family::Integer,
                 },
+                Function::Divide | Function::Power if args.iter().any(|arg| self.family(arg) == Family::List) => {
+                    Family::List
+                }
                 Function::Multiply
                 | Function::FloorDivide
                 | Function::Modulo
@@ -103,6 +107,7 @@ impl Names<'_> {
                     | List::Head
                     | List::Tail
                     | List::Sort { .. }
+                    | List::ArgSort { .. }
                     | List::Unique
                     | List::DropNulls
                     | List::Reverse,

@@ -69,7 +69,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use aggregate::Aggregate;
+pub use aggregate::{Aggregate, Interpolation, Part};
 pub use beside::{Beside, Reach};
 pub use bind::bind;
 pub use bound::Bound;

@@ -281,6 +281,8 @@ impl Names<'_> {
         match (&**name, args) {
             ("cast", [input, to]) => return self.cast(input, to, named),
             ("cast", _) => return Err(wrong(span, "cast takes a value and a type: cast(X, Int32, strict=false)")),
+            ("nullValueFor", [of]) => return self.null_of(of),
+            ("nullValueFor", _) => return Err(wrong(span, "nullValueFor takes a type or a value: nullValueFor(int)")),
             ("col", [Ast { kind: Kind::Literal(Literal::Str(column), None), .. }]) if !method => {
                 return Ok(Expr::Column(Arc::clone(column)));
             }
@@ -319,6 +321,15 @@ impl Names<'_> {
         let args = args.collect::<Result<Vec<_>, _>>()?;
         let args = if entry.name == "concat" { self.as_texts(args) } else { args };
         entry.make(args).map_err(|message| wrong(span, message))
+    }
+
+    /// The null of a type that is named, or of the type of a value.
+    fn null_of(&self, of: &Ast) -> Lowered {
+        let is_column = matches!(&of.kind, Kind::Name(name) if self.is_column(name));
+        if let Some(data_type) = vocabulary::type_of(of).ok().filter(|_| !is_column) {
+            return Ok(Expr::Literal(Literal::TypedNull(data_type)));
+        }
+        Ok(Expr::When { branches: vec![(Expr::literal(false), lower(of, self)?)], otherwise: None })
     }
 
     fn as_texts(&self, args: Vec<Expr>) -> Vec<Expr> {

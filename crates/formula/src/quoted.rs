@@ -147,6 +147,29 @@ fn length(text: &str) -> Result<Meaning, String> {
     Ok(Meaning::Period(period))
 }
 
+/// A duration as text has it: `PT5H2M1.2S`, `P1DT1H`, `P2D`, or `1h30m`.
+pub(crate) fn duration(text: &str) -> Option<i64> {
+    let (negative, rest) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let ns = match rest.strip_prefix('P') {
+        Some(rest) => {
+            let (date, clock) = rest.split_once('T').unwrap_or((rest, ""));
+            if date.is_empty() && clock.is_empty() {
+                return None;
+            }
+            exact(date, clock)?
+        }
+        None if rest.starts_with('-') => return None,
+        None => match crate::functions::period::Period::parse(rest).ok()? {
+            crate::functions::period::Period { months: 0, days, ns } => days.checked_mul(DAY)?.checked_add(ns)?,
+            _ => return None,
+        },
+    };
+    if negative { ns.checked_neg() } else { Some(ns) }
+}
+
 fn fields(text: &str) -> Option<Vec<(&str, char)>> {
     let mut fields = Vec::new();
     let mut rest = text;

@@ -2,7 +2,7 @@
 
 use arrow_schema::DataType;
 
-use crate::aggregate::Aggregate;
+use crate::aggregate::{Aggregate, Interpolation};
 use crate::expr::{Expr, Window};
 use crate::function::{Closed, Function, List, Text, Written};
 use crate::literal::Literal;
@@ -63,6 +63,10 @@ fn call(function: Function, args: &[Expr]) -> String {
             let mut given: Vec<String> = args.iter().map(argument).collect();
             given.extend(seed.map(|seed| format!("seed={seed}")));
             return format!("{}({})", function.name(), given.join(", "));
+        }
+        (Function::Text(Text::Format), [Expr::Literal(Literal::Str(template)), values @ ..]) => {
+            let given = std::iter::once(quoted(template)).chain(values.iter().map(Expr::to_python));
+            return format!("format({})", given.collect::<Vec<_>>().join(", "));
         }
         (Function::Position, []) => return "formula(\"i\")".to_owned(),
         (Function::RowKey, []) => return "formula(\"k\")".to_owned(),
@@ -142,7 +146,7 @@ fn options(function: Function) -> Option<String> {
         Function::IsBetween { closed: Closed::Left } => "closed=\"left\"",
         Function::IsBetween { closed: Closed::Right } => "closed=\"right\"",
         Function::IsBetween { closed: Closed::None } => "closed=\"none\"",
-        Function::List(List::Sort { descending, nulls_last }) => {
+        Function::List(List::Sort { descending, nulls_last } | List::ArgSort { descending, nulls_last }) => {
             let flag = |name: &str, set: bool| set.then(|| format!("{name}=True"));
             let flags: Vec<String> =
                 [flag("descending", descending), flag("nulls_last", nulls_last)].into_iter().flatten().collect();
@@ -241,6 +245,10 @@ fn aggregate(kind: &Aggregate, input: Option<&Expr>) -> String {
     let options = match kind {
         Aggregate::Sum { min_count } if *min_count != 0 => format!("min_count={min_count}"),
         Aggregate::Std { ddof } | Aggregate::Var { ddof } if *ddof != 1 => format!("ddof={ddof}"),
+        Aggregate::Quantile { part, interpolation: Interpolation::Nearest } => float(part.get()),
+        Aggregate::Quantile { part, interpolation } => {
+            format!("{}, {}", float(part.get()), quoted(interpolation.name()))
+        }
         _ => String::new(),
     };
     match input {

@@ -24,6 +24,11 @@ pub enum List {
         descending: bool,
         nulls_last: bool,
     },
+    /// The places of the elements in order.
+    ArgSort {
+        descending: bool,
+        nulls_last: bool,
+    },
     Unique,
     Reverse,
     /// The elements that are not null.
@@ -134,6 +139,8 @@ pub enum Text {
     Extract {
         group: u32,
     },
+    /// A template, which is a literal, and the values of its places.
+    Format,
     /// Text to a date by a strptime format, ISO without one.
     ToDate {
         strict: bool,

@@ -3,7 +3,9 @@
 mod arithmetic;
 mod cast;
 mod choice;
+mod elements;
 mod folding;
+mod format;
 mod formula;
 mod host;
 mod logic;

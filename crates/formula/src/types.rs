@@ -1,6 +1,8 @@
 //! Types of expressions: families, promotion, and the names users know.
 
-use arrow_schema::{DataType, IntervalUnit, TimeUnit};
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit};
 
 use crate::error::Error;
 
@@ -62,6 +64,16 @@ pub(crate) fn is_ordered(data_type: &DataType) -> bool {
                 | Timestamp(_, _)
                 | Duration(_)
         )
+}
+
+/// Lists of computed values: their strings leave as other computed strings do.
+pub(crate) fn list_of(element: &DataType) -> DataType {
+    let element = match element {
+        DataType::Utf8View => DataType::Utf8,
+        DataType::BinaryView => DataType::Binary,
+        other => other.clone(),
+    };
+    DataType::List(Arc::new(Field::new_list_field(element, true)))
 }
 
 /// The one type in which values of both types meet: in arithmetic, in branches, in `coalesce`.

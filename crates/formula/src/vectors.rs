@@ -157,7 +157,10 @@ impl Means {
                         Expr::Literal(crate::literal::Literal::Int(from)),
                         Expr::Literal(crate::literal::Literal::Int(to)),
                     ) => Expr::literal(to.saturating_sub(*from).max(0)),
-                    _ => Expr::joined(Function::Subtract, vec![to, from.clone()]),
+                    _ => {
+                        let length = Expr::joined(Function::Subtract, vec![to, from.clone()]);
+                        Expr::joined(Function::MaxHorizontal, vec![length, Expr::literal(0_i64)])
+                    }
                 };
                 call(List::Slice, vec![list, from, length])
             }

@@ -35,6 +35,8 @@ pub enum Value {
     Duration(i64),
     /// An unscaled decimal and its scale.
     Decimal(i128, i8),
+    /// Several values.
+    List(Vec<Value>),
     /// A value of a type that has no order; equal by its text.
     Opaque(String),
 }
@@ -95,6 +97,7 @@ impl Value {
             Value::Time(_) => 7,
             Value::Duration(_) => 8,
             Value::Opaque(_) => 9,
+            Value::List(_) => 10,
         }
     }
 }
@@ -142,6 +145,7 @@ impl fmt::Display for Value {
             Value::Time(x) => write!(out, "time {x}"),
             Value::Duration(x) => write!(out, "{x}ns"),
             Value::Decimal(x, scale) => write!(out, "{x}e-{scale}"),
+            Value::List(x) => write!(out, "[{}]", x.iter().map(Value::to_string).collect::<Vec<_>>().join(", ")),
             Value::Opaque(x) => write!(out, "{x}"),
         }
     }
@@ -159,6 +163,10 @@ pub fn order(left: &Value, right: &Value) -> Ordering {
         | (Value::Duration(a), Value::Duration(b)) => a.cmp(b),
         (Value::Date(a), Value::Date(b)) => a.cmp(b),
         (Value::Opaque(a), Value::Opaque(b)) => a.cmp(b),
+        (Value::List(a), Value::List(b)) => {
+            let elements = a.iter().zip(b).map(|(a, b)| order(a, b));
+            elements.fold(Ordering::Equal, Ordering::then).then(a.len().cmp(&b.len()))
+        }
         _ if left.family() != right.family() => left.family().cmp(&right.family()),
         (Value::Null, Value::Null) => Ordering::Equal,
         _ => order_numbers(left, right),

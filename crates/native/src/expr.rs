@@ -2,7 +2,7 @@
 
 use arrow_array::Array;
 use arrow_schema::{DataType, TimeUnit};
-use formula::{Aggregate, Closed, Expr, Function, List, Literal, Text, Window};
+use formula::{Aggregate, Closed, Expr, Function, Interpolation, List, Literal, Part, Text, Window};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{
@@ -94,8 +94,15 @@ impl PyExpr {
 
     /// An aggregate by its Python name.
     #[staticmethod]
-    #[pyo3(signature = (name, input, *, min_count = 0, ddof = 1))]
-    fn aggregate(name: &str, input: Option<Bound<'_, PyExpr>>, min_count: u64, ddof: u8) -> PyResult<PyExpr> {
+    #[pyo3(signature = (name, input, *, min_count = 0, ddof = 1, part = 0.5, interpolation = "nearest"))]
+    fn aggregate(
+        name: &str,
+        input: Option<Bound<'_, PyExpr>>,
+        min_count: u64,
+        ddof: u8,
+        part: f64,
+        interpolation: &str,
+    ) -> PyResult<PyExpr> {
         let kind = match name {
             "len" => Aggregate::Len,
             "count" => Aggregate::Count,
@@ -110,6 +117,21 @@ impl PyExpr {
             "first" => Aggregate::First,
             "last" => Aggregate::Last,
             "n_unique" => Aggregate::NUnique,
+            "count_distinct" => Aggregate::CountDistinct,
+            "median" => Aggregate::Median,
+            "quantile" => {
+                let wrong = |message: String| PyValueError::new_err(message);
+                let part = Part::new(part).ok_or_else(|| wrong(format!("quantile is from 0 to 1, not {part}")))?;
+                let interpolation = Interpolation::named(interpolation).ok_or_else(|| {
+                    let known = "\"nearest\", \"lower\", \"higher\", \"midpoint\" or \"linear\"";
+                    wrong(format!("interpolation must be {known}, not {interpolation:?}"))
+                })?;
+                Aggregate::Quantile { part, interpolation }
+            }
+            "product" => Aggregate::Product,
+            "implode" => Aggregate::Implode,
+            "arg_min" => Aggregate::ArgMin,
+            "arg_max" => Aggregate::ArgMax,
             other => return Err(PyValueError::new_err(format!("there is no aggregate {other:?}"))),
         };
         Expr::aggregate(kind, input.map(|input| input.get().0.clone())).map(PyExpr).map_err(raised)
@@ -221,6 +243,9 @@ fn with_options(function: Function, options: &Bound<'_, PyDict>) -> PyResult<Fun
         Function::Shift { .. } => Function::Shift { by: option("by")?.extract()? },
         Function::List(List::Sort { .. }) => {
             Function::List(List::Sort { descending: flag("descending")?, nulls_last: flag("nulls_last")? })
+        }
+        Function::List(List::ArgSort { .. }) => {
+            Function::List(List::ArgSort { descending: flag("descending")?, nulls_last: flag("nulls_last")? })
         }
         Function::Text(Text::ToDate { .. }) => Function::Text(Text::ToDate { strict: flag("strict")? }),
         Function::Text(Text::ToDatetime { .. }) => Function::Text(Text::ToDatetime { strict: flag("strict")? }),

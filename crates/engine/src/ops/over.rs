@@ -159,8 +159,10 @@ fn aggregated(expression: &Expr, window: &Window, wanted: &mut Wanted) -> Expr {
     let Expr::Aggregate { kind, .. } = expression else {
         return expression.map_children(&mut |child| aggregated(child, window, wanted));
     };
-    // Only first and last ask which row comes before which.
-    let ordered = matches!(kind, Aggregate::First | Aggregate::Last) && !window.order.is_empty();
+    // Only some ask which row comes before which.
+    let asks =
+        matches!(kind, Aggregate::First | Aggregate::Last | Aggregate::Implode | Aggregate::ArgMin | Aggregate::ArgMax);
+    let ordered = asks && !window.order.is_empty();
     let window = if ordered { window.clone() } else { Window { by: window.by.clone(), ..Window::default() } };
     let place = wanted.groups.iter().position(|known| known.window == window).unwrap_or_else(|| {
         wanted.groups.push(Groups { window: window.clone(), parts: Vec::new() });

@@ -94,6 +94,7 @@ pub fn value_of(cell: &Cell) -> Value {
         Cell::Time(x) => Value::Time(*x),
         Cell::Duration(x) => Value::Duration(*x),
         Cell::Decimal(x, scale) => Value::Decimal(*x, *scale),
+        Cell::List(x) => Value::List(x.iter().map(value_of).collect()),
         Cell::Opaque(x) => Value::Opaque(x.clone()),
     }
 }

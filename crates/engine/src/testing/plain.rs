@@ -45,6 +45,8 @@ pub enum Cell {
     Duration(i64),
     /// Unscaled value and scale.
     Decimal(i128, i8),
+    /// Several cells.
+    List(Vec<Cell>),
     /// Anything else, as text.
     Opaque(String),
 }
@@ -66,6 +68,7 @@ impl Cell {
             (Cell::Time(a), Cell::Time(b)) => a == b,
             (Cell::Duration(a), Cell::Duration(b)) => a == b,
             (Cell::Decimal(a, p), Cell::Decimal(b, q)) => (a, p) == (b, q),
+            (Cell::List(a), Cell::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b)),
             _ => false,
         }
     }
@@ -89,6 +92,7 @@ impl fmt::Display for Cell {
             Cell::Timestamp(x) | Cell::Time(x) | Cell::Duration(x) => write!(out, "{x}"),
             Cell::Date(x) => write!(out, "{x}"),
             Cell::Decimal(x, _) => write!(out, "{x}"),
+            Cell::List(x) => write!(out, "[{}]", x.iter().map(Cell::to_string).collect::<Vec<_>>().join(",")),
             Cell::Opaque(x) => write!(out, "{x}"),
         }
     }
@@ -194,6 +198,7 @@ pub fn cells_of(array: &ArrayRef) -> Vec<Cell> {
         DataType::Decimal128(_, scale) => {
             some(&|at| Cell::Decimal(array.as_primitive::<Decimal128Type>().value(at), *scale))
         }
+        DataType::List(_) => some(&|at| Cell::List(cells_of(&array.as_list::<i32>().value(at)))),
         _ => some(&|at| Cell::Opaque(format!("{:?}", array.slice(at, 1)))),
     }
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::*;
-use arrow_schema::{DataType, TimeUnit};
+use arrow_buffer::OffsetBuffer;
+use arrow_schema::{DataType, Field, TimeUnit};
 
 use super::{Binder, Term};
 use crate::error::Error;
@@ -118,6 +119,20 @@ fn number(value: ArrayRef, data_type: &DataType) -> Result<ArrayRef, Error> {
         types: vec![type_name(data_type)],
         advice: "the value does not fit; cast it".to_owned(),
     })
+}
+
+/// One list of these cells, an array of one row each, as an array of one row.
+pub(super) fn list(cells: &[ArrayRef], element: &DataType) -> Result<ArrayRef, Error> {
+    let wrong =
+        |error: arrow_schema::ArrowError| Error::Parameter { function: "lit".into(), message: error.to_string() };
+    let parts: Vec<&dyn Array> = cells.iter().map(|cell| cell.as_ref()).collect();
+    let values = match parts.is_empty() {
+        true => new_empty_array(element),
+        false => arrow_select::concat::concat(&parts).map_err(wrong)?,
+    };
+    let field = Arc::new(Field::new_list_field(element.clone(), true));
+    let offsets = OffsetBuffer::from_lengths([cells.len()]);
+    Ok(Arc::new(ListArray::try_new(field, offsets, values, None).map_err(wrong)?))
 }
 
 /// The text of a constant, if that is what it is.

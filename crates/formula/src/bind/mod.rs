@@ -6,9 +6,12 @@ mod bin;
 mod cast;
 mod choice;
 mod compare;
+mod elementwise;
+mod format;
 mod host;
 mod literal;
 mod nested;
+mod nodes;
 mod number;
 mod random;
 mod text;
@@ -17,23 +20,24 @@ mod time;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, new_null_array};
+use arrow_array::new_null_array;
 use arrow_schema::{DataType, Schema};
 
 use crate::beside::Beside;
-use crate::bound::{Bound, NodeFailure, evaluate};
+use crate::bound::Bound;
 use crate::error::{Error, unknown_column};
 use crate::expr::Expr;
 use crate::function::Function;
 use crate::lanes::{Check, Kind, LaneOp};
 use crate::literal::Literal;
-use crate::node::{Node, Op, Whole};
+use crate::node::{Node, Op};
 use crate::plan::Plan;
 use crate::planned;
 use crate::types::{canonical, promote, type_name};
 
 use beside::{BESIDE, is_of_clock};
 pub(crate) use cast::to_type;
+use nodes::Key;
 
 /// Checks an expression against the columns of a schema (of canonical types) and prepares it to run.
 pub fn bind(expr: &Expr, schema: &Schema) -> Result<Bound, Error> {
@@ -87,37 +91,6 @@ fn bind_part(expr: &Expr, schema: &Schema, clocked: bool, of_clock: bool) -> Res
 pub(crate) enum Term {
     Node(usize),
     Literal(Literal),
-}
-
-/// The text of a part that may fail; nothing where none can.
-trait Said {
-    fn said(self) -> Arc<str>;
-}
-
-impl Said for &Arc<str> {
-    fn said(self) -> Arc<str> {
-        Arc::clone(self)
-    }
-}
-
-impl Said for &str {
-    fn said(self) -> Arc<str> {
-        if self.is_empty() { Arc::default() } else { self.into() }
-    }
-}
-
-impl Said for &String {
-    fn said(self) -> Arc<str> {
-        self.as_str().said()
-    }
-}
-
-/// What tells nodes of the same type and arguments apart.
-#[derive(PartialEq, Eq, Hash)]
-enum Key {
-    Column(usize),
-    Lane(LaneOp),
-    Other(String),
 }
 
 pub(crate) struct Binder<'a> {
@@ -313,138 +286,6 @@ impl Binder<'_> {
 
     fn type_of(&self, node: usize) -> &DataType {
         &self.nodes[node].data_type
-    }
-
-    fn lane(&mut self, op: LaneOp, args: Vec<usize>, data_type: DataType) -> Result<usize, Error> {
-        self.fallible_lane(op, args, data_type, "")
-    }
-
-    fn fallible_lane(
-        &mut self,
-        op: LaneOp,
-        args: Vec<usize>,
-        data_type: DataType,
-        text: impl Said,
-    ) -> Result<usize, Error> {
-        self.keyed(Key::Lane(op), Op::Lane(op), args, data_type, text)
-    }
-
-    fn whole(
-        &mut self,
-        key: &str,
-        kernel: Whole,
-        args: Vec<usize>,
-        data_type: DataType,
-        text: impl Said,
-    ) -> Result<usize, Error> {
-        self.node(key, Op::Whole(kernel), args, data_type, text)
-    }
-
-    fn constant(&mut self, value: ArrayRef, key: &str) -> Result<usize, Error> {
-        let data_type = value.data_type().clone();
-        self.node(&format!("constant {key}"), Op::Constant(value), vec![], data_type, "")
-    }
-
-    fn constant_of(&mut self, literal: &Literal, data_type: &DataType) -> Result<usize, Error> {
-        let value = literal::array_of(literal, data_type)?;
-        self.constant(value, &format!("{literal:?} {data_type}"))
-    }
-
-    /// The value of a term that must be known now: a pattern, a format, a number of places.
-    fn known(&self, function: &str, term: &Term, what: &str) -> Result<ArrayRef, Error> {
-        let value = match term {
-            Term::Literal(literal) => Some(literal::array_of(literal, &literal::own_type(literal))?),
-            Term::Node(node) => match &self.nodes[*node].op {
-                Op::Constant(value) => Some(Arc::clone(value)),
-                _ => None,
-            },
-        };
-        value.ok_or_else(|| Error::Parameter {
-            function: function.to_owned(),
-            message: format!("{what} must be a literal, not a column"),
-        })
-    }
-
-    fn known_text(&self, function: &str, term: &Term, what: &str) -> Result<String, Error> {
-        let value = self.known(function, term, what)?;
-        literal::text(&value).ok_or_else(|| Error::Parameter {
-            function: function.to_owned(),
-            message: format!("{what} must be a string, not {}", type_name(value.data_type())),
-        })
-    }
-
-    fn known_integer(&self, function: &str, term: &Term, what: &str) -> Result<i64, Error> {
-        let value = self.known(function, term, what)?;
-        literal::integer(&value).ok_or_else(|| Error::Parameter {
-            function: function.to_owned(),
-            message: format!("{what} must be an integer, not {}", type_name(value.data_type())),
-        })
-    }
-
-    /// Adds a node, or finds the equal one; a node of constants alone becomes their value.
-    fn node(
-        &mut self,
-        key: &str,
-        op: Op,
-        args: Vec<usize>,
-        data_type: DataType,
-        text: impl Said,
-    ) -> Result<usize, Error> {
-        self.keyed(Key::Other(key.to_owned()), op, args, data_type, text)
-    }
-
-    fn keyed(
-        &mut self,
-        key: Key,
-        op: Op,
-        args: Vec<usize>,
-        data_type: DataType,
-        text: impl Said,
-    ) -> Result<usize, Error> {
-        let key = (key, data_type, args);
-        if let Some(known) = self.known.get(&key) {
-            return Ok(*known);
-        }
-        let (data_type, args) = (key.1.clone(), key.2.clone());
-        let text = text.said();
-        let foldable = !args.is_empty()
-            && !matches!(op, Op::Host(_))
-            && args.iter().all(|arg| matches!(self.nodes[*arg].op, Op::Constant(_)));
-        self.nodes.push(Node { op, args, data_type, text });
-        let mut index = self.nodes.len() - 1;
-        if foldable {
-            let value = self.folded(index)?;
-            let node = self.nodes.pop().expect("it was pushed above");
-            let same_type =
-                if value.data_type() == &node.data_type { value } else { new_null_array(&node.data_type, 1) };
-            self.nodes.push(Node { op: Op::Constant(same_type), args: vec![], ..node });
-            index = self.nodes.len() - 1;
-        }
-        self.known.insert(key, index);
-        Ok(index)
-    }
-
-    fn folded(&self, node: usize) -> Result<ArrayRef, Error> {
-        // Only the node and its arguments: looking through all nodes at each constant would take quadratic time.
-        let mut nodes: Vec<Node> = self.nodes[node].args.iter().map(|arg| self.nodes[*arg].clone()).collect();
-        let args = (0..nodes.len()).collect();
-        nodes.push(Node { args, ..self.nodes[node].clone() });
-        let value = evaluate(&nodes, &Plan::new(&nodes, nodes.len() - 1), &[], 1);
-        let value = value.map_err(|NodeFailure { message, .. }| {
-            let given: Vec<String> = self.nodes[node]
-                .args
-                .iter()
-                .filter_map(|arg| match &self.nodes[*arg].op {
-                    Op::Constant(value) => Some(crate::bound::text_of(value)),
-                    _ => None,
-                })
-                .collect();
-            Error::Constant {
-                expression: self.nodes[node].text.to_string(),
-                message: format!("{message} (value {})", given.join(", ")),
-            }
-        })?;
-        Ok(value.expanded(1))
     }
 }
 

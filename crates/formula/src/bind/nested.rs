@@ -13,7 +13,7 @@ use crate::function::{Bytes, Function, List, Struct};
 use crate::functions::{bytes, list, reduce};
 use crate::literal::Literal;
 use crate::node::{Failure, Whole};
-use crate::types::{canonical, is_float, is_integer, is_numeric, is_ordered, is_text};
+use crate::types::{canonical, is_float, is_integer, is_numeric, is_ordered, is_text, list_of};
 
 impl Binder<'_> {
     pub(super) fn list(&mut self, function: List, args: &[Expr]) -> Result<Term, Error> {
@@ -96,6 +96,10 @@ impl Binder<'_> {
                 ordered(&name)?;
                 (list::sort(descending, nulls_last), listed)
             }
+            List::ArgSort { descending, nulls_last } => {
+                ordered(&name)?;
+                (list::arg_sort(descending, nulls_last), list_of(&DataType::Int64))
+            }
             List::Unique => {
                 ordered(&name)?;
                 (list::unique(), listed)
@@ -143,7 +147,7 @@ impl Binder<'_> {
     }
 
     /// A list of any layout as the one that kernels know, and the type of its elements.
-    fn as_list(&mut self, name: &str, term: &Term) -> Result<(usize, DataType), Error> {
+    pub(super) fn as_list(&mut self, name: &str, term: &Term) -> Result<(usize, DataType), Error> {
         use DataType::{FixedSizeList, LargeList, LargeListView, List as Plain, ListView};
         let node = self.settled(term.clone())?;
         let data_type = self.type_of(node).clone();

@@ -32,6 +32,9 @@ impl Binder<'_> {
     }
 
     fn operate(&mut self, function: Function, a: Term, b: Term, text: &dyn Fn() -> Arc<str>) -> Result<usize, Error> {
+        if let Some(node) = self.of_elements(function, &[&a, &b], text)? {
+            return Ok(node);
+        }
         if let Some(node) = self.time_arithmetic(function, &a, &b, text)? {
             return Ok(node);
         }
@@ -136,6 +139,9 @@ impl Binder<'_> {
                 return Ok(Term::Literal(Literal::Int(i64::MIN)));
             }
             _ => {}
+        }
+        if let Some(node) = self.of_elements(Function::Negate, &[&term], text)? {
+            return Ok(Term::Node(node));
         }
         self.signed("-", Unary::Negate, term, text).map(Term::Node)
     }

@@ -31,6 +31,7 @@ impl Binder<'_> {
         let subject = self.string(&name, &terms[0])?;
         let rest = terms.split_off(1);
         match function {
+            Text::Format => self.format(args, written),
             Text::LenChars => self.text_node(&name, text::len_chars(), vec![subject], DataType::Int64),
             Text::LenBytes => self.text_node(&name, text::len_bytes(), vec![subject], DataType::Int64),
             Text::Contains { literal } => self.contains(&name, subject, &rest[0], literal),
@@ -239,6 +240,7 @@ fn arity(function: Text) -> (usize, usize, &'static str) {
         Text::PadStart | Text::PadEnd => (2, 3, "a string, a length and a character"),
         Text::Head | Text::Tail | Text::Zfill => (2, 2, "a string and a number of characters"),
         Text::Replace { .. } | Text::ReplaceAll { .. } => (3, 3, "a string, a pattern and what replaces it"),
+        Text::Format => (1, usize::MAX, "a template and its values"),
         Text::Split => (2, 2, "two strings"),
         Text::ExtractAll => (2, 2, "a string and a pattern"),
         Text::StripChars | Text::StripCharsStart | Text::StripCharsEnd => {

@@ -9,10 +9,13 @@ use arrow_schema::DataType;
 
 use super::order::failure;
 use crate::node::{Failure, Whole};
-use crate::types::type_name;
+use crate::types::{DURATION, type_name};
 
 /// The kernel of a cast, if there is one. A value that does not fit is an error or, not strict, null.
 pub(crate) fn kernel(from: &DataType, to: &DataType, strict: bool) -> Option<Whole> {
+    if *from == DataType::Utf8View && *to == DURATION {
+        return Some(super::parse::duration(strict));
+    }
     if !can_cast_types(from, to) {
         return None;
     }

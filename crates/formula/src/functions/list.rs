@@ -121,7 +121,10 @@ pub(crate) fn slice() -> Whole {
             let offset = offset.get(row)?;
             let from = if offset < 0 { offset.saturating_add(len) } else { offset };
             let to = match &length {
-                Some(length) => from.saturating_add(length.get(row)?.max(0)),
+                // As in polars a negative length is none at all.
+                Some(length) => Some(length.get(row)?)
+                    .filter(|length| *length >= 0)
+                    .map_or(len, |length| from.saturating_add(length)),
                 None => len,
             };
             let (from, to) = (from.clamp(0, len), to.clamp(0, len));
@@ -130,13 +133,23 @@ pub(crate) fn slice() -> Whole {
     })
 }
 
-/// The first (or last) so many elements.
+/// The first (or last) so many elements. As in polars a negative count is all of the first, and of the last all but so
+/// many at the start.
 pub(crate) fn head(tail: bool) -> Whole {
     Arc::new(move |args, rows| {
         let (lists, count) = (Lists::of(&args[0]), Numbers(&args[1]));
         rebuilt(&lists, rows, |row, range| {
-            let count = usize::try_from(count.get(row)?.max(0)).ok()?.min(range.len());
-            Some(if tail { range.end - count..range.end } else { range.start..range.start + count }.collect())
+            let count = count.get(row)?;
+            let size = usize::try_from(count.unsigned_abs()).ok()?.min(range.len());
+            Some(
+                match (tail, count < 0) {
+                    (false, true) => range,
+                    (false, false) => range.start..range.start + size,
+                    (true, true) => range.start + size..range.end,
+                    (true, false) => range.end - size..range.end,
+                }
+                .collect(),
+            )
         })
     })
 }
@@ -294,6 +307,31 @@ pub(crate) fn sort(descending: bool, nulls_last: bool) -> Whole {
             places.sort_by(|a, b| compare(*a, *b));
             Some(places)
         })
+    })
+}
+
+/// The places of the elements in order; equal ones as they stand.
+pub(crate) fn arg_sort(descending: bool, nulls_last: bool) -> Whole {
+    Arc::new(move |args, rows| {
+        let lists = Lists::of(&args[0]);
+        let values = comparable(lists.values());
+        let options = SortOptions { descending, nulls_first: !nulls_last };
+        let compare = make_comparator(&values, &values, options).map_err(failure)?;
+        let (mut all, mut lengths, mut valid) = (Vec::new(), Vec::with_capacity(rows), Vec::with_capacity(rows));
+        for row in 0..rows {
+            let range = lists.get(row);
+            valid.push(range.is_some());
+            let range = range.unwrap_or(0..0);
+            let mut places: Vec<usize> = range.clone().collect();
+            places.sort_by(|a, b| compare(*a, *b));
+            lengths.push(places.len());
+            all.extend(places.into_iter().map(|place| (place - range.start) as i64));
+        }
+        let field = Arc::new(Field::new_list_field(DataType::Int64, true));
+        let nulls = Some(NullBuffer::from(valid)).filter(|nulls| nulls.null_count() > 0);
+        let values = Arc::new(Int64Array::from(all));
+        let made = ListArray::try_new(field, OffsetBuffer::from_lengths(lengths), values, nulls);
+        Ok(Arc::new(made.map_err(failure)?))
     })
 }
 

@@ -5,6 +5,8 @@ pub(crate) mod cast;
 pub(crate) mod civil;
 pub(crate) mod contains;
 pub(crate) mod decimal;
+pub(crate) mod elementwise;
+pub(crate) mod format;
 pub(crate) mod list;
 pub(crate) mod member;
 pub(crate) mod order;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Date32Array, TimestampNanosecondArray};
+use arrow_array::{ArrayRef, Date32Array, DurationNanosecondArray, TimestampNanosecondArray};
 use jiff::civil;
 use jiff::fmt::strtime::BrokenDownTime;
 use jiff::tz::TimeZone;
@@ -54,6 +54,25 @@ pub(crate) fn datetime(format: Option<&str>, strict: bool, zoned: bool) -> Whole
         let values = each(&texts, rows, strict, "instant", read)?;
         let array = values.into_iter().collect::<TimestampNanosecondArray>();
         Ok(Arc::new(array.with_timezone_opt(zoned.then_some("UTC"))) as ArrayRef)
+    })
+}
+
+/// Durations as ISO 8601 writes them, or as `1h30m`.
+pub(crate) fn duration(strict: bool) -> Whole {
+    Arc::new(move |args, rows| {
+        let texts = Strings::of(&args[0]);
+        let mut values = Vec::with_capacity(rows);
+        for row in 0..rows {
+            let text = texts.get(row);
+            let value = text.and_then(crate::quoted::duration);
+            if strict && text.is_some() && value.is_none() {
+                let message =
+                    "the text is no duration such as PT5H2M1.2S or 1h30m; cast with strict=False for null instead";
+                return Err(Failure { row, payload: None, message: message.to_owned() });
+            }
+            values.push(value);
+        }
+        Ok(Arc::new(DurationNanosecondArray::from(values)) as ArrayRef)
     })
 }
 

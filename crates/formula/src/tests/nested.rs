@@ -11,7 +11,7 @@ use crate::function::{Function, List};
 use crate::testing::*;
 use crate::{Expr, Literal};
 
-fn integers(lists: &[Option<&[Option<i64>]>]) -> ArrayRef {
+pub(super) fn integers(lists: &[Option<&[Option<i64>]>]) -> ArrayRef {
     let mut made = ListBuilder::new(PrimitiveBuilder::<Int64Type>::new());
     for list in lists {
         list.iter().flat_map(|cells| cells.iter()).for_each(|cell| made.values().append_option(*cell));
@@ -20,7 +20,7 @@ fn integers(lists: &[Option<&[Option<i64>]>]) -> ArrayRef {
     Arc::new(made.finish())
 }
 
-fn floats(lists: &[&[f64]]) -> ArrayRef {
+pub(super) fn floats(lists: &[&[f64]]) -> ArrayRef {
     let mut made = ListBuilder::new(PrimitiveBuilder::<Float64Type>::new());
     for list in lists {
         list.iter().for_each(|cell| made.values().append_value(*cell));
@@ -57,7 +57,13 @@ fn other_elements() {
     check(&on_lists("list.unique", []), &l, "[3, , 1] [] null");
     check(&on_lists("list.head", [lit(2_i64)]), &l, "[3, ] [] null");
     check(&on_lists("list.tail", [lit(1_i64)]), &l, "[3] [] null");
+    check(&on_lists("list.arg_sort", []), &l, "[1, 2, 0, 3] [] null");
+    check(&on_lists("list.head", [lit(-1_i64)]), &l, "[3, , 1, 3] [] null");
+    check(&on_lists("list.tail", [lit(-1_i64)]), &l, "[, 1, 3] [] null");
+    check(&on_lists("list.tail", [lit(-9_i64)]), &l, "[] [] null");
+    check(&on_lists("list.tail", [lit(i64::MIN)]), &l, "[] [] null");
     check(&on_lists("list.slice", [lit(-3_i64), lit(2_i64)]), &l, "[, 1] [] null");
+    check(&on_lists("list.slice", [lit(1_i64), lit(-1_i64)]), &l, "[, 1, 3] [] null");
     check(&on_lists("list.slice", [lit(1_i64)]), &l, "[, 1, 3] [] null");
     check(&on_lists("list.slice", [lit(-9_i64), lit(6_i64)]), &l, "[3] [] null");
     let sort = |descending, nulls_last| {

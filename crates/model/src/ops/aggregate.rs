@@ -34,6 +34,37 @@ pub enum Aggregator {
     First,
     /// The cell of the last row, null included.
     Last,
+    /// Number of distinct values; null is one of them.
+    NUnique,
+    /// Number of distinct values without null.
+    CountDistinct,
+    /// The value in the middle: of numbers the mean of the two, of others the lower one.
+    Median,
+    /// The value at this part of the way, and what is taken between two.
+    Quantile(f64, Between),
+    /// The product; integers wrap.
+    Product,
+    /// All cells in the order of their rows, null included.
+    Implode,
+    /// The place of the least value, the first of equals; NaN only if nothing else is there.
+    ArgMin,
+    /// The place of the greatest value, the first of equals; NaN only if nothing else is there.
+    ArgMax,
+}
+
+/// What a quantile is between two values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Between {
+    /// The nearer, of two as near the later.
+    Nearest,
+    /// The lesser.
+    Lower,
+    /// The greater.
+    Higher,
+    /// Their mean.
+    Midpoint,
+    /// In proportion.
+    Linear,
 }
 
 /// An output column of an aggregation: `output` = aggregator of `input`. `Len` reads no column.
@@ -100,7 +131,111 @@ fn compute(input: &Table, aggregate: &Aggregate, rows: &[Row]) -> Result<Value, 
         Aggregator::Std(ddof) => root(&variance(&values, *ddof)),
         Aggregator::First => cells.first().map_or(Value::Null, |cell| (*cell).clone()),
         Aggregator::Last => cells.last().map_or(Value::Null, |cell| (*cell).clone()),
+        Aggregator::NUnique => distinct(&cells),
+        Aggregator::CountDistinct => distinct(&values),
+        Aggregator::Median => match values.first() {
+            Some(first) if first.as_number().is_none() => quantile(&values, 0.5, Between::Lower),
+            _ => quantile(&values, 0.5, Between::Midpoint),
+        },
+        Aggregator::Quantile(part, between) => quantile(&values, *part, *between),
+        Aggregator::Product => product(&values),
+        Aggregator::Implode => Value::List(cells.into_iter().cloned().collect()),
+        Aggregator::ArgMin => place_of(&cells, &extreme(&values, false)),
+        Aggregator::ArgMax => place_of(&cells, &extreme(&values, true)),
     })
+}
+
+fn distinct(cells: &[&Value]) -> Value {
+    let mut sorted = cells.to_vec();
+    sorted.sort_by(|a, b| order(a, b));
+    sorted.dedup_by(|a, b| order(a, b).is_eq());
+    Value::Int(sorted.len() as i64)
+}
+
+/// Of numbers a Float64; of others one of the values.
+fn quantile(values: &[&Value], part: f64, between: Between) -> Value {
+    if values.is_empty() {
+        return Value::Null;
+    }
+    let mut sorted = values.to_vec();
+    sorted.sort_by(|a, b| order(a, b));
+    let at = (sorted.len() - 1) as f64 * part;
+    let (below, above) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
+    let rest = at - at.floor();
+    let way = match between {
+        Between::Nearest if rest >= 0.5 => 1.0,
+        Between::Nearest | Between::Lower => 0.0,
+        Between::Higher => rest.ceil(),
+        Between::Midpoint if rest > 0.0 => 0.5,
+        Between::Midpoint => 0.0,
+        Between::Linear => rest,
+    };
+    let (Some(low), Some(high)) = (below.as_number(), above.as_number()) else {
+        return if way < 1.0 { below.clone() } else { above.clone() };
+    };
+    if way == 0.0 || low == high {
+        return Value::Float(low);
+    }
+    if way == 1.0 {
+        return Value::Float(high);
+    }
+    let value = low * (1.0 - way) + high * way;
+    Value::Near(value, 8.0 * f64::EPSILON * (low.abs() + high.abs()) + f64::MIN_POSITIVE)
+}
+
+fn product(values: &[&Value]) -> Value {
+    let Some(first) = values.first() else { return Value::Null };
+    match first {
+        Value::Bool(_) => Value::Int(i64::from(!values.iter().any(|value| matches!(value, Value::Bool(false))))),
+        Value::Int(_) => Value::Int(
+            values.iter().filter_map(|value| value.as_integer()).fold(1, |all, x| all.wrapping_mul(x as i64)),
+        ),
+        Value::UInt(_) => Value::UInt(
+            values.iter().filter_map(|value| value.as_integer()).fold(1, |all, x| all.wrapping_mul(x as u64)),
+        ),
+        _ => {
+            let floats = floats(values);
+            let (zero, infinite) = (floats.contains(&0.0), floats.iter().any(|x| x.is_infinite()));
+            if floats.iter().any(|x| x.is_nan()) || zero && infinite {
+                return Value::Float(f64::NAN);
+            }
+            if zero {
+                return Value::Float(0.0);
+            }
+            let negative = floats.iter().filter(|x| **x < 0.0).count() % 2 == 1;
+            let sign = if negative { -1.0 } else { 1.0 };
+            if infinite {
+                return Value::Float(sign * f64::INFINITY);
+            }
+            // By logarithms nothing leaves the range on the way; they tell only about how large it is.
+            let log: f64 = floats.iter().map(|x| x.abs().log2()).sum();
+            if log.abs() > 1_020.0 {
+                return Value::Near(sign, f64::INFINITY);
+            }
+            let mut sorted: Vec<f64> = floats.iter().map(|x| x.abs()).collect();
+            sorted.sort_by(f64::total_cmp);
+            // The least with the greatest: what is made on the way stays near one.
+            let (mut all, mut from, mut to) = (1.0, 0, sorted.len());
+            while from < to {
+                if all < 1.0 {
+                    to -= 1;
+                    all *= sorted[to];
+                } else {
+                    all *= sorted[from];
+                    from += 1;
+                }
+            }
+            Value::Near(sign * all, 4.0 * f64::EPSILON * floats.len() as f64 * all + 1e-290)
+        }
+    }
+}
+
+fn place_of(cells: &[&Value], wanted: &Value) -> Value {
+    if wanted.is_null() {
+        return Value::Null;
+    }
+    let place = cells.iter().position(|cell| order(cell, wanted).is_eq());
+    place.map_or(Value::Null, |place| Value::Int(place as i64))
 }
 
 fn sum(values: &[&Value]) -> Result<Value, Fault> {
@@ -117,11 +252,14 @@ fn sum(values: &[&Value]) -> Result<Value, Fault> {
             Value::Duration(i64::try_from(total).map_err(|_| Fault("the sum of durations leaves its range".into()))?)
         }
         Value::Decimal(_, scale) => {
-            let unscaled = values.iter().map(|value| match value {
+            let mut unscaled = values.iter().map(|value| match value {
                 Value::Decimal(x, _) => *x,
                 _ => 0,
             });
-            Value::Decimal(unscaled.sum(), *scale)
+            let most = 10i128.pow(38);
+            let total = unscaled.try_fold(0i128, |sum, x| sum.checked_add(x));
+            let total = total.filter(|total| (1 - most..most).contains(total));
+            Value::Decimal(total.ok_or_else(|| Fault("the sum has more than 38 digits".into()))?, *scale)
         }
         Value::Float32(_) => {
             let floats = floats(values);

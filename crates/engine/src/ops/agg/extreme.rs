@@ -38,7 +38,7 @@ pub(crate) fn state(kind: &Aggregate, input: &DataType, retractable: bool) -> Re
 }
 
 /// How cells of a family become ordered keys, and back.
-trait Family: 'static {
+pub(super) trait Family: 'static {
     type Key: Ord + Clone + Send;
     /// Calls `each` for each cell that is not null; `None` for NaN.
     fn keys(slots: &[u32], cells: &Chunk, each: impl FnMut(u32, Option<Self::Key>));
@@ -57,10 +57,10 @@ trait Family: 'static {
     fn cells(keys: Vec<Option<Option<Self::Key>>>, output: &DataType) -> Result<ArrayRef, Error>;
 }
 
-struct Floats;
-struct Integers;
-struct Decimals;
-struct Texts;
+pub(super) struct Floats;
+pub(super) struct Integers;
+pub(super) struct Decimals;
+pub(super) struct Texts;
 
 impl Family for Floats {
     type Key = u64;
@@ -112,7 +112,7 @@ pub(crate) fn order_key(value: f64) -> u64 {
     if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
 }
 
-fn from_order_key(key: u64) -> f64 {
+pub(crate) fn from_order_key(key: u64) -> f64 {
     f64::from_bits(if key >> 63 == 1 { key & !(1 << 63) } else { !key })
 }
 

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array, UInt64Array};
+use arrow_array::{Array, ArrayRef, Int64Array, UInt64Array};
 use arrow_schema::DataType;
 use column::Chunk;
 use column::keys::{KeyTable, NO_SLOT};
@@ -28,7 +28,11 @@ const BATCH_ROWS: u64 = 1 << 12;
 
 /// What an aggregation is made of.
 pub(crate) struct Maker {
+    /// The method that the user called.
+    pub(crate) operation: String,
     pub(crate) keys: Vec<(usize, DataType)>,
+    /// What the keys are called.
+    pub(crate) names: Vec<String>,
     pub(crate) outputs: Vec<Output>,
     pub(crate) inputs: Arc<[Evaluator]>,
     /// Whether rows may leave.
@@ -98,7 +102,7 @@ impl Maker {
     fn empty(&self) -> Result<Groups, Error> {
         let types: Vec<DataType> = self.keys.iter().map(|(_, data_type)| data_type.clone()).collect();
         let state = |output: &Output| match output.input {
-            Some(input) if !output.is_pick() => {
+            Some(input) if output.is_kept() => {
                 Ok(Some((input, state_of(&output.kind, self.inputs[input].data_type(), self.retractable)?)))
             }
             _ => Ok(None),
@@ -107,7 +111,11 @@ impl Maker {
             table: (!types.is_empty()).then(|| KeyTable::new(&types)),
             counts: Vec::new(),
             states: self.outputs.iter().map(state).collect::<Result<_, Error>>()?,
-            picks: self.outputs.iter().any(Output::is_pick).then(|| KeyRows::new(self.retractable)),
+            picks: self
+                .outputs
+                .iter()
+                .any(|output| output.input.is_some() && !output.is_kept())
+                .then(|| KeyRows::new(self.retractable || self.reads_groups())),
             loading: None,
         })
     }
@@ -126,7 +134,17 @@ impl Maker {
 
     /// Whether a state keeps values of this input, rather than a pick reading them.
     pub(crate) fn is_summed(&self, input: usize) -> bool {
-        self.outputs.iter().any(|output| output.input == Some(input) && !output.is_pick())
+        self.outputs.iter().any(|output| output.input == Some(input) && output.is_kept())
+    }
+
+    /// Whether an output is made of all cells of this input.
+    pub(crate) fn is_whole(&self, input: usize) -> bool {
+        self.outputs.iter().any(|output| output.input == Some(input) && output.vector.is_some())
+    }
+
+    /// Whether an output is made of all rows of a group.
+    pub(crate) fn reads_groups(&self) -> bool {
+        self.outputs.iter().any(|output| output.vector.is_some())
     }
 
     /// The inputs that read one of these columns.
@@ -336,9 +354,16 @@ impl Groups {
         let slots = chosen.slots;
         let output = &maker.outputs[at];
         if let Some((_, state)) = &self.states[at] {
-            return state.values(slots);
+            let beyond = |slot: &u32| state.values(&[*slot]).is_err();
+            return state.values(slots).map_err(|error| match slots.iter().find(|slot| beyond(slot)) {
+                Some(slot) => self.told(maker, output, *slot, error),
+                None => error,
+            });
         }
-        let (Some(input), Some(picks)) = (output.input.filter(|_| output.is_pick()), &self.picks) else {
+        if let (Some(vector), Some(input), Some(rows)) = (&output.vector, output.input, &self.picks) {
+            return vector.values(maker.input(input), now, slots, rows);
+        }
+        let (Some(input), Some(picks)) = (output.input.filter(|_| !output.is_kept()), &self.picks) else {
             return Ok(Arc::new(Int64Array::from_iter_values(slots.iter().map(|slot| self.counts[*slot as usize]))));
         };
         let keys = match output.kind {
@@ -346,6 +371,23 @@ impl Groups {
             _ => chosen.last.get_or_init(|| slots.iter().map(|slot| picks.last(*slot)).collect()),
         };
         picked(maker.input(input), now, keys)
+    }
+}
+
+impl Groups {
+    /// An error of one output, with the group in which it is.
+    fn told(&self, maker: &Maker, output: &Output, slot: u32, error: Error) -> Error {
+        let Error::Data { message, .. } = error else { return error };
+        let text = |cell: &ArrayRef| arrow_cast::display::array_value_to_string(cell, 0).unwrap_or_default();
+        let keys = self.table.as_ref().map(|table| table.keys_of(&[slot])).unwrap_or_default();
+        let parts = maker.names.iter().zip(&keys).map(|(name, cell)| match cell.is_null(0) {
+            true => format!("{} is null", formula::shown_name(name)),
+            false => format!("{} = {}", formula::shown_name(name), text(cell)),
+        });
+        let group: Vec<String> = parts.collect();
+        let place = if group.is_empty() { String::new() } else { format!(" in the group {}", group.join(", ")) };
+        let input = output.input.map(|input| maker.input(input).text().to_owned()).unwrap_or_default();
+        Error::data(&maker.operation, format!("{}: {message} ({input}{place})", formula::shown_name(&output.name)))
     }
 }
 
@@ -363,7 +405,7 @@ impl<'a> Chosen<'a> {
 }
 
 /// The cells at keys in any order: read once each, in key order, then put in place.
-fn picked(input: &Evaluator, now: &View, keys: &[u64]) -> Result<ArrayRef, Error> {
+pub(super) fn picked(input: &Evaluator, now: &View, keys: &[u64]) -> Result<ArrayRef, Error> {
     if let Some(column) = input.as_column() {
         return Ok(now.column(column)?.take(keys)?);
     }

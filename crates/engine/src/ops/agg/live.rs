@@ -55,9 +55,10 @@ impl AggregationLive {
         let modified_before =
             if key_changed || !changed.is_empty() { update.shifts.back(&update.modified) } else { Before::default() };
         let moving = self.moving(change, if key_changed { Some(&modified_before) } else { None });
-        // Values change within their groups: those of the inputs that a state keeps. A first or last cell is
-        // another one only if the row it comes from changed.
+        // Values change within their groups: those of the inputs that a state keeps. What reads whole groups reads them
+        // again; a first or last cell is another one only if the row it comes from changed.
         let revalued = !key_changed && !changed.is_empty() && !update.modified.is_empty();
+        let whole = changed.iter().any(|input| self.maker.is_whole(*input));
         let summed: Vec<usize> = changed.into_iter().filter(|input| self.maker.is_summed(*input)).collect();
         let summed = if revalued { summed } else { Vec::new() };
 
@@ -96,7 +97,8 @@ impl AggregationLive {
             for input in &summed {
                 self.groups.revalue(*input, &slots, &read.input()?, &read.input()?);
             }
-            let touched = if summed.is_empty() { self.groups.picked(&slots, &update.modified) } else { slots };
+            let touched =
+                if summed.is_empty() && !whole { self.groups.picked(&slots, &update.modified) } else { slots };
             self.touched.add(&touched, self.groups.slots());
         }
         self.enter(&entering, &update.added)

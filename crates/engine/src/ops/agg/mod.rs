@@ -21,9 +21,15 @@ mod loading;
 #[cfg(test)]
 mod loading_tests;
 mod moments;
+mod product;
+mod ranked;
 mod reading;
 mod state;
 mod sum;
+#[cfg(test)]
+mod tests;
+mod unique;
+mod vectors;
 
 use std::sync::Arc;
 
@@ -39,6 +45,7 @@ pub(crate) use self::extreme::order_key;
 use self::groups::Maker;
 use self::live::AggregationLive;
 pub(crate) use self::state::{floats, integers};
+use self::vectors::Vector;
 use crate::error::Error;
 use crate::expression::{Evaluator, plan};
 use crate::faults::Faults;
@@ -65,6 +72,8 @@ struct Output {
     name: String,
     data_type: DataType,
     declared: DataType,
+    /// For what reads the whole group.
+    vector: Option<Vector>,
 }
 
 impl Aggregation {
@@ -147,6 +156,7 @@ fn output_of(
             name,
             data_type: DataType::Int64,
             declared: DataType::Int64,
+            vector: None,
         });
     };
     let place = match inputs.iter().position(|(known, _)| known == input.as_ref()) {
@@ -157,7 +167,20 @@ fn output_of(
         }
     };
     let of = inputs[place].1.data_type();
-    let data_type = kind.output_type(of).map_err(|error| Error::Formula { operation: operation.into(), error })?;
+    let wrong = |error| Error::Formula { operation: operation.into(), error };
+    let data_type = kind.output_type(of).map_err(wrong)?;
+    let vector = Vector::of(kind, of).map_err(wrong)?;
+    if matches!(kind, Aggregate::NUnique | Aggregate::CountDistinct) && !can_be_key(of) {
+        return Err(Error::unkeyable(operation, &input.output_name()?, of));
+    }
+    if vector.is_some() && table.attributes().blink {
+        let message = format!(
+            "{} over a blink table: its rows live for one step, and a list of all that ever were would grow for ever; \
+             append them to an append_table, or aggregate them with first, last, min, max, sum, count",
+            expression.to_python()
+        );
+        return Err(Error::invalid(operation, message));
+    }
     // What is passed on keeps the type its column was declared with.
     let source = match input.unaliased() {
         Expr::Column(column) => Some(table.schema().field(table.column_index(operation, column)?).data_type().clone()),
@@ -168,7 +191,7 @@ fn output_of(
         Aggregate::First | Aggregate::Last | Aggregate::Min | Aggregate::Max | Aggregate::NanMin | Aggregate::NanMax
     );
     let declared = source.filter(|_| passed).unwrap_or_else(|| super::select::declared_type(&data_type));
-    Ok(Output { kind: kind.clone(), input: Some(place), name, data_type, declared })
+    Ok(Output { kind: kind.clone(), input: Some(place), name, data_type, declared, vector })
 }
 
 impl Operation for Aggregation {
@@ -185,6 +208,8 @@ impl Operation for Aggregation {
         let attributes = table.attributes();
         let retractable = table.is_live() && !attributes.add_only && !attributes.blink;
         let maker = Maker {
+            operation: self.request.name.clone(),
+            names: self.keys.iter().map(|(_, name)| name.clone()).collect(),
             keys: self.keys.iter().map(|(index, _)| (*index, table.column_type(*index).clone())).collect(),
             outputs: self.outputs.clone(),
             inputs: self.inputs.clone(),
@@ -229,152 +254,8 @@ impl Operation for Aggregation {
 }
 
 impl Output {
-    fn is_pick(&self) -> bool {
-        matches!(self.kind, Aggregate::First | Aggregate::Last)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use model::Compare;
-    use model::ops::{Aggregate as Wanted, Aggregator, aggregate};
-
-    use super::*;
-    use crate::attach::attach;
-    use crate::testing::{check_law, check_steps, table_of};
-
-    fn aggregates(list: &[(&str, Aggregate, &str)]) -> Result<Vec<Expr>, Error> {
-        let one = |(name, kind, input): &(&str, Aggregate, &str)| {
-            let input = (!input.is_empty()).then(|| Expr::column(*input));
-            Ok(Expr::aggregate(kind.clone(), input)?.alias(*name))
-        };
-        list.iter().map(one).collect()
-    }
-
-    fn by(table: &Table, keys: &[&str], list: &[(&str, Aggregate, &str)]) -> Result<Table, Error> {
-        let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
-        attach(&Aggregation::new("group_by", table, &keys, &aggregates(list)?)?, std::slice::from_ref(table))
-    }
-
-    fn sum(min_count: u64) -> Aggregate {
-        Aggregate::Sum { min_count }
-    }
-
-    #[test]
-    fn groups_come_change_empty_and_return_at_the_end() {
-        check_steps(
-            |table| by(table, &["K"], &[("s", sum(0), "V")]),
-            "0 A 1 | 1 B 2 | 2 A 3",
-            &[
-                ("- 1", "- 1"),
-                ("+ 3 B 5", "+ 2 B 5"),
-                ("~ 0 . 4", "~ 0 . 7"),
-                ("~ 0 . 3 | ~ 2 . 4", ""),
-                ("~ 2 B .", "~ 0 . 3 | ~ 2 . 9"),
-            ],
-        );
-    }
-
-    #[test]
-    fn a_key_that_goes_and_comes_within_a_step_keeps_its_row() {
-        check_steps(
-            |table| by(table, &["K"], &[("n", Aggregate::Len, "")]),
-            "0 A | 1 B",
-            &[("- 0 | + 5 A", ""), ("- 5", "- 0")],
-        );
-    }
-
-    #[test]
-    fn law() {
-        let spec = table_of("k:str v:int x:float");
-        let list = [
-            ("n", Aggregate::Len, ""),
-            ("c", Aggregate::Count, "x"),
-            ("s", sum(0), "x"),
-            ("sv", sum(0), "v"),
-            ("s2", sum(2), "v"),
-            ("m", Aggregate::Mean, "x"),
-            ("mv", Aggregate::Mean, "v"),
-        ];
-        let wanted = [
-            Wanted::len("n"),
-            Wanted::new("c", Aggregator::Count, "x"),
-            Wanted::new("s", Aggregator::Sum(0), "x"),
-            Wanted::new("sv", Aggregator::Sum(0), "v"),
-            Wanted::new("s2", Aggregator::Sum(2), "v"),
-            Wanted::new("m", Aggregator::Mean, "x"),
-            Wanted::new("mv", Aggregator::Mean, "v"),
-        ];
-        check_law(
-            &spec,
-            300,
-            Compare::by_key(&["k"]),
-            |table| by(table, &["k"], &list),
-            |input| aggregate(input, &["k"], &wanted),
-        );
-    }
-
-    #[test]
-    fn law_of_extremes_and_ends() {
-        let spec = table_of("g:int k:str x:float t:time");
-        let list = [
-            ("a", Aggregate::Min, "x"),
-            ("b", Aggregate::Max, "x"),
-            ("c", Aggregate::Min, "k"),
-            ("d", Aggregate::Max, "t"),
-            ("e", Aggregate::First, "x"),
-            ("f", Aggregate::Last, "k"),
-        ];
-        let wanted = [
-            Wanted::new("a", Aggregator::Min, "x"),
-            Wanted::new("b", Aggregator::Max, "x"),
-            Wanted::new("c", Aggregator::Min, "k"),
-            Wanted::new("d", Aggregator::Max, "t"),
-            Wanted::new("e", Aggregator::First, "x"),
-            Wanted::new("f", Aggregator::Last, "k"),
-        ];
-        check_law(
-            &spec,
-            300,
-            Compare::by_key(&["g"]),
-            |table| by(table, &["g"], &list),
-            |input| aggregate(input, &["g"], &wanted),
-        );
-    }
-
-    #[test]
-    fn law_of_spread() {
-        let spec = table_of("b:bool x:float v:int");
-        let list = [
-            ("s", Aggregate::Std { ddof: 1 }, "x"),
-            ("v", Aggregate::Var { ddof: 1 }, "x"),
-            ("p", Aggregate::Var { ddof: 0 }, "v"),
-        ];
-        let wanted = [
-            Wanted::new("s", Aggregator::Std(1), "x"),
-            Wanted::new("v", Aggregator::Var(1), "x"),
-            Wanted::new("p", Aggregator::Var(0), "v"),
-        ];
-        check_law(
-            &spec,
-            300,
-            Compare::by_key(&["b"]),
-            |table| by(table, &["b"], &list),
-            |input| aggregate(input, &["b"], &wanted),
-        );
-    }
-
-    #[test]
-    fn law_without_a_key() {
-        let spec = table_of("v:int");
-        let wanted = [Wanted::len("n"), Wanted::new("l", Aggregator::Last, "v")];
-        let list = [("n", Aggregate::Len, ""), ("l", Aggregate::Last, "v")];
-        check_law(
-            &spec,
-            200,
-            Compare::ByPosition,
-            |table| by(table, &[], &list),
-            |input| aggregate(input, &[], &wanted),
-        );
+    /// Whether values are kept for it: not for the cell of one row, nor for what reads the whole group.
+    fn is_kept(&self) -> bool {
+        !matches!(self.kind, Aggregate::First | Aggregate::Last) && self.vector.is_none()
     }
 }

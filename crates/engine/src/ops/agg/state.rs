@@ -11,7 +11,8 @@ use super::board::{BATCH, Lane};
 use super::count::Count;
 use super::extreme;
 use super::moments::{Mean, Spread};
-use super::sum;
+use super::unique::Distinct;
+use super::{product, ranked, sum};
 use crate::error::Error;
 
 /// State of one aggregator, one entry for each group's slot. Values are added and taken away; what
@@ -117,10 +118,18 @@ pub(crate) fn state_of(kind: &Aggregate, input: &DataType, retractable: bool) ->
         Aggregate::Min | Aggregate::Max | Aggregate::NanMin | Aggregate::NanMax => {
             extreme::state(kind, input, retractable)?
         }
-        Aggregate::Len | Aggregate::First | Aggregate::Last => {
+        Aggregate::NUnique | Aggregate::CountDistinct => Box::new(Distinct::new(input, *kind == Aggregate::NUnique)),
+        Aggregate::Median => ranked::median(input, &output),
+        Aggregate::Quantile { part, interpolation } => ranked::state(input, &output, *part, *interpolation),
+        Aggregate::Product => product::state(&output),
+        Aggregate::Len
+        | Aggregate::First
+        | Aggregate::Last
+        | Aggregate::Implode
+        | Aggregate::ArgMin
+        | Aggregate::ArgMax => {
             return Err(Error::internal("group_by", format!("{} has no state of its own", kind.name())));
         }
-        Aggregate::NUnique => return Err(Error::invalid("group_by", "n_unique is not available yet")),
     })
 }
 

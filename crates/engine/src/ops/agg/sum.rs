@@ -1,10 +1,12 @@
-//! `sum`: integers wrap, so that removing restores; floats are exact until they are read.
+//! `sum`: integers wrap, so that removing restores; floats are exact until they are read; decimals and durations are
+//! exact, and an error where they leave the range of their type.
 
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Decimal128Type, Decimal256Type, DecimalType};
-use arrow_array::{ArrayRef, ArrowNativeTypeOp, Float64Array, Int64Array, PrimitiveArray};
+use arrow_array::types::{Decimal128Type, Decimal256Type};
+use arrow_array::{ArrayRef, Decimal128Array, Decimal256Array, Float64Array, Int64Array};
+use arrow_buffer::i256;
 use arrow_schema::DataType;
 use column::Chunk;
 
@@ -21,8 +23,9 @@ pub(crate) fn state(input: &DataType, output: &DataType, min_count: u64) -> Box<
         DataType::Float16 | DataType::Float32 | DataType::Float64 => {
             Box::new(FloatSum { sums: ExactSums::default(), fixed: Fixed::default(), counts, output: output.clone() })
         }
-        DataType::Decimal128(..) => DecimalSum::<Decimal128Type>::boxed(counts, output),
-        DataType::Decimal256(..) => DecimalSum::<Decimal256Type>::boxed(counts, output),
+        DataType::Decimal128(..) | DataType::Decimal256(..) | DataType::Duration(_) => {
+            Box::new(WideSum { sums: Vec::new(), counts, input: input.clone(), output: output.clone() })
+        }
         _ => Box::new(IntegerSum { sums: Vec::new(), counts, output: output.clone() }),
     }
 }
@@ -190,57 +193,121 @@ impl State for IntegerSum {
     }
 }
 
-/// Sums of 128 or 256 bits that wrap.
-struct DecimalSum<T: DecimalType> {
-    sums: Vec<T::Native>,
+/// Sums that are exact, and an error where they leave the range of their type: decimals and durations.
+struct WideSum {
+    /// The lowest 256 bits, which wrap, and how often they did.
+    sums: Vec<(i256, i64)>,
     counts: Counts,
+    input: DataType,
     output: DataType,
 }
 
-impl<T: DecimalType> DecimalSum<T> {
-    fn boxed(counts: Counts, output: &DataType) -> Box<dyn State> {
-        Box::new(DecimalSum::<T> { sums: Vec::new(), counts, output: output.clone() })
+impl WideSum {
+    fn each(&mut self, slots: &[u32], cells: &Chunk, add: bool) {
+        let (sums, counts) = (&mut self.sums, &mut self.counts);
+        let mut enter = |slot: u32, value: i256| {
+            let (sum, wraps) = &mut sums[slot as usize];
+            let value = if add { value } else { value.wrapping_neg() };
+            let (next, up) = added(*sum, value);
+            (*sum, *wraps) = (next, *wraps + up);
+            counts.of[slot as usize] += if add { 1 } else { -1 };
+        };
+        match self.input {
+            DataType::Decimal128(..) => {
+                let values = cells.as_primitive::<Decimal128Type>();
+                valid_cells(slots, values, |slot, at| enter(slot, i256::from_i128(values.value(at))));
+            }
+            DataType::Decimal256(..) => {
+                let values = cells.as_primitive::<Decimal256Type>();
+                valid_cells(slots, values, |slot, at| enter(slot, values.value(at)));
+            }
+            _ => {
+                let values = integers(cells);
+                valid_cells(slots, &values, |slot, at| enter(slot, i256::from_i128(i128::from(values.value(at)))));
+            }
+        }
     }
 
-    fn each(&mut self, slots: &[u32], cells: &Chunk, sign: i64, add: impl Fn(T::Native, T::Native) -> T::Native) {
-        let values = cells.as_primitive::<T>();
-        valid_cells(slots, values, |slot, at| {
-            let sum = &mut self.sums[slot as usize];
-            *sum = add(*sum, values.values()[at]);
-            self.counts.of[slot as usize] += sign;
-        });
+    /// The sum of a group that has enough values, as it fits its type.
+    fn value(&self, slot: u32) -> Result<Option<i256>, Error> {
+        if !self.counts.enough(slot) {
+            return Ok(None);
+        }
+        let (sum, wraps) = self.sums[slot as usize];
+        let digits = |count: u32| i256::from_i128(10).wrapping_pow(count);
+        let fits = match self.output {
+            DataType::Decimal128(..) => sum.wrapping_abs() < digits(38),
+            DataType::Decimal256(..) => sum.wrapping_abs() < digits(76),
+            _ => sum.to_i128().is_some_and(|sum| i64::try_from(sum).is_ok()),
+        };
+        if fits && wraps == 0 && sum != i256::MIN {
+            return Ok(Some(sum));
+        }
+        Err(Error::data(
+            "sum",
+            match self.output {
+                DataType::Decimal128(..) => {
+                    "the sum has more than 38 digits; cast the column to Decimal(76, scale) or to Float64 and sum that"
+                }
+                DataType::Decimal256(..) => "the sum has more than 76 digits; cast the column to Float64 and sum that",
+                _ => "the sum is beyond the range of durations, 292 years; sum .dt.total_seconds() instead",
+            },
+        ))
     }
 }
 
-impl<T: DecimalType> State for DecimalSum<T> {
+/// The sum modulo 2^256, and how often it left the range upward.
+fn added(a: i256, b: i256) -> (i256, i64) {
+    match a.checked_add(b) {
+        Some(sum) => (sum, 0),
+        None => (a.wrapping_add(b), if b > i256::ZERO { 1 } else { -1 }),
+    }
+}
+
+impl State for WideSum {
     fn grow(&mut self, slots: usize) {
-        self.sums.resize(slots, T::Native::ZERO);
+        self.sums.resize(slots, (i256::ZERO, 0));
         self.counts.of.resize(slots, 0);
     }
 
     fn add(&mut self, slots: &[u32], cells: &Chunk) {
-        self.each(slots, cells, 1, ArrowNativeTypeOp::add_wrapping);
+        self.each(slots, cells, true);
     }
 
     fn remove(&mut self, slots: &[u32], cells: &Chunk) {
-        self.each(slots, cells, -1, ArrowNativeTypeOp::sub_wrapping);
+        self.each(slots, cells, false);
     }
 
     fn reset(&mut self, slot: u32) {
-        self.sums[slot as usize] = T::Native::ZERO;
+        self.sums[slot as usize] = (i256::ZERO, 0);
         self.counts.of[slot as usize] = 0;
     }
 
     fn values(&self, slots: &[u32]) -> Result<ArrayRef, Error> {
-        let values: PrimitiveArray<T> =
-            slots.iter().map(|slot| self.counts.enough(*slot).then(|| self.sums[*slot as usize])).collect();
-        Ok(Arc::new(values.with_data_type(self.output.clone())))
+        let values: Vec<Option<i256>> = slots.iter().map(|slot| self.value(*slot)).collect::<Result<_, _>>()?;
+        let narrow = |value: &Option<i256>| value.and_then(i256::to_i128);
+        Ok(match &self.output {
+            output @ DataType::Decimal128(..) => {
+                let sums: Decimal128Array = values.iter().map(narrow).collect();
+                Arc::new(sums.with_data_type(output.clone()))
+            }
+            output @ DataType::Decimal256(..) => {
+                let sums: Decimal256Array = values.into_iter().collect();
+                Arc::new(sums.with_data_type(output.clone()))
+            }
+            output => {
+                let sums: Int64Array = values.iter().map(|value| narrow(value).map(|sum| sum as i64)).collect();
+                return from_integers(sums, output);
+            }
+        })
     }
 
     fn merge(&mut self, other: Box<dyn State>, slots: &[u32]) {
-        let other = same::<DecimalSum<T>>(other);
-        for (sum, to) in other.sums.into_iter().zip(slots) {
-            self.sums[*to as usize] = self.sums[*to as usize].add_wrapping(sum);
+        let other = same::<WideSum>(other);
+        for ((sum, wraps), to) in other.sums.into_iter().zip(slots) {
+            let own = &mut self.sums[*to as usize];
+            let (next, up) = added(own.0, sum);
+            *own = (next, own.1 + wraps + up);
         }
         self.counts.merge(other.counts, slots);
     }

@@ -55,9 +55,9 @@ impl Sort {
         }
         let columns = by.iter().map(|by| table.column_index("sort", &by.column)).collect::<Result<Vec<_>, Error>>()?;
         let types: Vec<DataType> = columns.iter().map(|column| table.column_type(*column).clone()).collect();
-        let unordered = by.iter().zip(&types).find(|(_, data_type)| !column::keys::can_be_key(data_type));
+        let unordered = by.iter().zip(&types).find(|(_, data_type)| !column::keys::has_order(data_type));
         if let Some((by, data_type)) = unordered {
-            return Err(Error::unkeyable("sort", &by.column, data_type));
+            return Err(Error::unordered("sort", &by.column, data_type));
         }
         let text = by
             .iter()

@@ -1,0 +1,278 @@
+//! Drawings and laws of aggregations.
+
+use formula::{Interpolation, Part};
+use model::Compare;
+use model::ops::{Aggregate as Wanted, Aggregator, Between, aggregate};
+
+use super::*;
+use crate::attach::attach;
+use crate::testing::{check_law, check_steps, table_of};
+
+fn aggregates(list: &[(&str, Aggregate, &str)]) -> Result<Vec<Expr>, Error> {
+    let one = |(name, kind, input): &(&str, Aggregate, &str)| {
+        let input = (!input.is_empty()).then(|| Expr::column(*input));
+        Ok(Expr::aggregate(kind.clone(), input)?.alias(*name))
+    };
+    list.iter().map(one).collect()
+}
+
+fn by(table: &Table, keys: &[&str], list: &[(&str, Aggregate, &str)]) -> Result<Table, Error> {
+    let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
+    attach(&Aggregation::new("group_by", table, &keys, &aggregates(list)?)?, std::slice::from_ref(table))
+}
+
+fn sum(min_count: u64) -> Aggregate {
+    Aggregate::Sum { min_count }
+}
+
+#[test]
+fn groups_come_change_empty_and_return_at_the_end() {
+    check_steps(
+        |table| by(table, &["K"], &[("s", sum(0), "V")]),
+        "0 A 1 | 1 B 2 | 2 A 3",
+        &[
+            ("- 1", "- 1"),
+            ("+ 3 B 5", "+ 2 B 5"),
+            ("~ 0 . 4", "~ 0 . 7"),
+            ("~ 0 . 3 | ~ 2 . 4", ""),
+            ("~ 2 B .", "~ 0 . 3 | ~ 2 . 9"),
+        ],
+    );
+}
+
+#[test]
+fn a_key_that_goes_and_comes_within_a_step_keeps_its_row() {
+    check_steps(
+        |table| by(table, &["K"], &[("n", Aggregate::Len, "")]),
+        "0 A | 1 B",
+        &[("- 0 | + 5 A", ""), ("- 5", "- 0")],
+    );
+}
+
+#[test]
+fn law() {
+    let spec = table_of("k:str v:int x:float");
+    let list = [
+        ("n", Aggregate::Len, ""),
+        ("c", Aggregate::Count, "x"),
+        ("s", sum(0), "x"),
+        ("sv", sum(0), "v"),
+        ("s2", sum(2), "v"),
+        ("m", Aggregate::Mean, "x"),
+        ("mv", Aggregate::Mean, "v"),
+    ];
+    let wanted = [
+        Wanted::len("n"),
+        Wanted::new("c", Aggregator::Count, "x"),
+        Wanted::new("s", Aggregator::Sum(0), "x"),
+        Wanted::new("sv", Aggregator::Sum(0), "v"),
+        Wanted::new("s2", Aggregator::Sum(2), "v"),
+        Wanted::new("m", Aggregator::Mean, "x"),
+        Wanted::new("mv", Aggregator::Mean, "v"),
+    ];
+    check_law(
+        &spec,
+        300,
+        Compare::by_key(&["k"]),
+        |table| by(table, &["k"], &list),
+        |input| aggregate(input, &["k"], &wanted),
+    );
+}
+
+#[test]
+fn law_of_extremes_and_ends() {
+    let spec = table_of("g:int k:str x:float t:time");
+    let list = [
+        ("a", Aggregate::Min, "x"),
+        ("b", Aggregate::Max, "x"),
+        ("c", Aggregate::Min, "k"),
+        ("d", Aggregate::Max, "t"),
+        ("e", Aggregate::First, "x"),
+        ("f", Aggregate::Last, "k"),
+    ];
+    let wanted = [
+        Wanted::new("a", Aggregator::Min, "x"),
+        Wanted::new("b", Aggregator::Max, "x"),
+        Wanted::new("c", Aggregator::Min, "k"),
+        Wanted::new("d", Aggregator::Max, "t"),
+        Wanted::new("e", Aggregator::First, "x"),
+        Wanted::new("f", Aggregator::Last, "k"),
+    ];
+    check_law(
+        &spec,
+        300,
+        Compare::by_key(&["g"]),
+        |table| by(table, &["g"], &list),
+        |input| aggregate(input, &["g"], &wanted),
+    );
+}
+
+#[test]
+fn law_of_spread() {
+    let spec = table_of("b:bool x:float v:int");
+    let list = [
+        ("s", Aggregate::Std { ddof: 1 }, "x"),
+        ("v", Aggregate::Var { ddof: 1 }, "x"),
+        ("p", Aggregate::Var { ddof: 0 }, "v"),
+    ];
+    let wanted = [
+        Wanted::new("s", Aggregator::Std(1), "x"),
+        Wanted::new("v", Aggregator::Var(1), "x"),
+        Wanted::new("p", Aggregator::Var(0), "v"),
+    ];
+    check_law(
+        &spec,
+        300,
+        Compare::by_key(&["b"]),
+        |table| by(table, &["b"], &list),
+        |input| aggregate(input, &["b"], &wanted),
+    );
+}
+
+#[test]
+fn law_of_distinct_values() {
+    let spec = table_of("g:int k:str x:float t:time b:bool");
+    let list = [
+        ("a", Aggregate::NUnique, "k"),
+        ("b", Aggregate::CountDistinct, "k"),
+        ("c", Aggregate::NUnique, "x"),
+        ("d", Aggregate::CountDistinct, "t"),
+        ("e", Aggregate::NUnique, "b"),
+    ];
+    let wanted = [
+        Wanted::new("a", Aggregator::NUnique, "k"),
+        Wanted::new("b", Aggregator::CountDistinct, "k"),
+        Wanted::new("c", Aggregator::NUnique, "x"),
+        Wanted::new("d", Aggregator::CountDistinct, "t"),
+        Wanted::new("e", Aggregator::NUnique, "b"),
+    ];
+    check_law(
+        &spec,
+        300,
+        Compare::by_key(&["g"]),
+        |table| by(table, &["g"], &list),
+        |input| aggregate(input, &["g"], &wanted),
+    );
+}
+
+#[test]
+fn law_of_ranks() {
+    let spec = table_of("b:bool k:str x:float v:int t:time n:decimal");
+    let quantile =
+        |part: f64, interpolation| Aggregate::Quantile { part: Part::new(part).expect("a part of one"), interpolation };
+    let list = [
+        ("a", Aggregate::Median, "x"),
+        ("c", Aggregate::Median, "v"),
+        ("d", Aggregate::Median, "k"),
+        ("e", quantile(0.3, Interpolation::Nearest), "v"),
+        ("f", quantile(0.9, Interpolation::Linear), "x"),
+        ("g", quantile(0.25, Interpolation::Higher), "t"),
+        ("h", quantile(0.75, Interpolation::Midpoint), "n"),
+        ("i", quantile(1.0, Interpolation::Lower), "x"),
+    ];
+    let wanted = [
+        Wanted::new("a", Aggregator::Median, "x"),
+        Wanted::new("c", Aggregator::Median, "v"),
+        Wanted::new("d", Aggregator::Median, "k"),
+        Wanted::new("e", Aggregator::Quantile(0.3, Between::Nearest), "v"),
+        Wanted::new("f", Aggregator::Quantile(0.9, Between::Linear), "x"),
+        Wanted::new("g", Aggregator::Quantile(0.25, Between::Higher), "t"),
+        Wanted::new("h", Aggregator::Quantile(0.75, Between::Midpoint), "n"),
+        Wanted::new("i", Aggregator::Quantile(1.0, Between::Lower), "x"),
+    ];
+    check_law(
+        &spec,
+        300,
+        Compare::by_key(&["b"]),
+        |table| by(table, &["b"], &list),
+        |input| aggregate(input, &["b"], &wanted),
+    );
+}
+
+#[test]
+fn law_of_products() {
+    let spec = table_of("k:str b:bool x:float v:int u:uint");
+    let product = |name, of| (name, Aggregate::Product, of);
+    let list = [product("p", "x"), product("q", "v"), product("r", "u"), product("s", "b")];
+    let wanted = list.clone().map(|(name, _, of)| Wanted::new(name, Aggregator::Product, of));
+    check_law(
+        &spec,
+        300,
+        Compare::by_key(&["k"]),
+        |table| by(table, &["k"], &list),
+        |input| aggregate(input, &["k"], &wanted),
+    );
+}
+
+#[test]
+fn law_of_whole_groups() {
+    let spec = table_of("g:int k:str x:float v:int");
+    let list = [
+        ("a", Aggregate::Implode, "k"),
+        ("b", Aggregate::Implode, "x"),
+        ("c", Aggregate::ArgMin, "x"),
+        ("d", Aggregate::ArgMax, "k"),
+        ("e", Aggregate::First, "v"),
+    ];
+    let wanted = [
+        Wanted::new("a", Aggregator::Implode, "k"),
+        Wanted::new("b", Aggregator::Implode, "x"),
+        Wanted::new("c", Aggregator::ArgMin, "x"),
+        Wanted::new("d", Aggregator::ArgMax, "k"),
+        Wanted::new("e", Aggregator::First, "v"),
+    ];
+    check_law(
+        &spec,
+        300,
+        Compare::by_key(&["g"]),
+        |table| by(table, &["g"], &list),
+        |input| aggregate(input, &["g"], &wanted),
+    );
+}
+
+#[test]
+fn law_of_wide_sums() {
+    let spec = table_of("k:str n:decimal m:duration");
+    let list = [("a", sum(0), "n"), ("b", sum(1), "n")];
+    let wanted = [Wanted::new("a", Aggregator::Sum(0), "n"), Wanted::new("b", Aggregator::Sum(1), "n")];
+    check_law(
+        &spec,
+        200,
+        Compare::by_key(&["k"]),
+        |table| by(table, &["k"], &list),
+        |input| aggregate(input, &["k"], &wanted),
+    );
+}
+
+/// A sum that leaves its type names the group and the column, and is right again once the value has gone.
+#[test]
+fn a_sum_beyond_its_type_is_told() {
+    use arrow_array::{Array, Decimal128Array, DurationNanosecondArray, Int64Array};
+
+    let most = 10i128.pow(38) - 1;
+    let decimals = Decimal128Array::from(vec![most, 1, -1, 5]).with_precision_and_scale(38, 2).expect("38 digits");
+    let lengths = DurationNanosecondArray::from(vec![i64::MAX, -1, 1, 5]);
+    let keys: column::Chunk = Arc::new(Int64Array::from(vec![1, 1, 1, 2]));
+    let columns: [column::Chunk; 3] = [keys, Arc::new(decimals), Arc::new(lengths)];
+    let fields =
+        ["k", "d", "t"].iter().zip(&columns).map(|(name, cells)| Field::new(*name, cells.data_type().clone(), true));
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    let made = |rows: std::ops::Range<usize>| {
+        let part = columns.iter().map(|cells| vec![cells.slice(rows.start, rows.len())]).collect();
+        crate::sources::fixed::from_chunks(schema.clone(), part, rows.len() as u64).expect("a table")
+    };
+    let told = |rows, column| by(&made(rows), &["k"], &[("s", sum(0), column)]).err().map(|error| error.to_string());
+    assert_eq!(told(0..4, "d"), None);
+    let text = told(0..2, "d").expect("39 digits");
+    assert!(text.contains("38 digits") && text.contains("k = 1") && text.contains("col(\"d\")"), "{text}");
+    assert_eq!(told(0..2, "t"), None);
+    assert_eq!(told(1..4, "t"), None);
+}
+
+#[test]
+fn law_without_a_key() {
+    let spec = table_of("v:int");
+    let wanted = [Wanted::len("n"), Wanted::new("l", Aggregator::Last, "v")];
+    let list = [("n", Aggregate::Len, ""), ("l", Aggregate::Last, "v")];
+    check_law(&spec, 200, Compare::ByPosition, |table| by(table, &[], &list), |input| aggregate(input, &[], &wanted));
+}

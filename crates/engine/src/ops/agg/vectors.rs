@@ -1,0 +1,71 @@
+//! `implode`, `arg_min`, `arg_max`: all cells of a group in the order of its rows, and what is made of such a list.
+//!
+//! Nothing is kept but which rows a group has; a group that changed is read again. Cost of a change: the groups it
+//! touches.
+
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_schema::{DataType, Field, Schema};
+use formula::{Aggregate, Bound, Expr, Function, List};
+
+use super::groups::picked;
+use crate::error::Error;
+use crate::expression::Evaluator;
+use crate::key_rows::KeyRows;
+use crate::view::View;
+
+/// What is made of the list of a group's cells.
+#[derive(Clone, Debug)]
+pub(crate) struct Vector {
+    /// The type of the list.
+    list: DataType,
+    /// The function of the list; none gives the list itself.
+    function: Option<Bound>,
+}
+
+impl Vector {
+    /// For an aggregate that reads whole groups of such cells; none for others.
+    pub(crate) fn of(kind: &Aggregate, input: &DataType) -> Result<Option<Vector>, formula::Error> {
+        let function = match kind {
+            Aggregate::Implode => None,
+            Aggregate::ArgMin => Some(List::ArgMin),
+            Aggregate::ArgMax => Some(List::ArgMax),
+            _ => return Ok(None),
+        };
+        let list = Aggregate::Implode.output_type(input)?;
+        let schema = Schema::new(vec![Field::new("cells", list.clone(), true)]);
+        let bound =
+            |function| formula::bind(&Expr::call(Function::List(function), vec![Expr::column("cells")])?, &schema);
+        Ok(Some(Vector { list, function: function.map(bound).transpose()? }))
+    }
+
+    /// The value of each of these groups.
+    pub(crate) fn values(
+        &self,
+        input: &Evaluator,
+        now: &View,
+        slots: &[u32],
+        rows: &KeyRows,
+    ) -> Result<ArrayRef, Error> {
+        let (mut keys, mut lengths) = (Vec::new(), Vec::with_capacity(slots.len()));
+        for slot in slots {
+            let before = keys.len();
+            rows.for_each(*slot, |row| keys.push(row));
+            lengths.push(keys.len() - before);
+        }
+        let mut cells = picked(input, now, &keys)?;
+        if let DataType::List(field) = &self.list
+            && field.data_type() != cells.data_type()
+        {
+            cells = arrow_cast::cast(&cells, field.data_type())?;
+        }
+        let list = crate::arrays::list_of(&Arc::clone(&cells), lengths)?;
+        match &self.function {
+            None => Ok(list),
+            Some(function) => function
+                .evaluate(&[list], slots.len())
+                .map_err(|error| Error::data("group_by", format!("{error} in {}", input.text()))),
+        }
+    }
+}

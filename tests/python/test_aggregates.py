@@ -1,0 +1,305 @@
+"""Aggregates of whole groups against polars, live and beside their rows, and what they refuse."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import tickframe as tf
+from tickframe import col
+from tickframe.errors import DataError, InvalidOperationError, TypeMismatchError
+
+NAN = math.nan
+DATA = {
+    "k": ["a", "b", "a", "a", "b", None, "c", "c"],
+    "x": [3, None, 1, 3, 2, 7, None, None],
+    "f": [NAN, 1.5, 2.0, None, -0.0, 4.0, None, NAN],
+    "s": ["b", None, "a", "é", "c", "", None, "z"],
+}
+
+
+def both(**named):
+    """Our rows and polars' rows of the same aggregates, by key: `name=(ours, polars)`."""
+    ours = tf.table(DATA).group_by("k").agg(**{name: pair[0] for name, pair in named.items()})
+    theirs = (
+        pl.DataFrame(DATA).group_by("k", maintain_order=True).agg(**{name: pair[1] for name, pair in named.items()})
+    )
+    return repr(ours.to_dicts()), repr(theirs.to_dicts())
+
+
+@pytest.mark.parametrize("name", ["x", "f", "s"])
+def test_aggregates_equal_those_of_polars(name):
+    ours, theirs = both(
+        n=(col(name).n_unique(), pl.col(name).n_unique()),
+        d=(col(name).count_distinct(), pl.col(name).drop_nulls().n_unique()),
+        low=(col(name).arg_min(), pl.col(name).arg_min()),
+        high=(col(name).arg_max(), pl.col(name).arg_max()),
+        all=(col(name).implode(), pl.col(name).implode()),
+    )
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("interpolation", ["nearest", "lower", "higher", "midpoint", "linear"])
+@pytest.mark.parametrize("part", [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0])
+def test_quantiles_equal_those_of_polars(part, interpolation):
+    values = [5, 1, None, 9, 2, 2, 7]
+    t, frame = tf.table({"x": values}), pl.DataFrame({"x": values})
+    for rows in range(1, 8):
+        found = t.head(rows).select(col("x").quantile(part, interpolation)).to_dict()["x"]
+        wanted = frame.head(rows).select(pl.col("x").quantile(part, interpolation))["x"].to_list()
+        assert found == [pytest.approx(value, rel=1e-15) for value in wanted]
+
+
+def test_medians_and_products():
+    ours, theirs = both(m=(col("x").median(), pl.col("x").median()))
+    assert ours == theirs
+    made = tf.table(DATA).group_by("k").agg(m=col("s").median(), p=col("x").product(), q=col("f").product())
+    # Of nothing a product is null, as all aggregates but sums and counts are.
+    assert made.to_dict()["p"] == [9, 2, 7, None]
+    assert made.to_dict()["m"] == ["b", "c", "", "z"]
+    assert repr(made.to_dict()["q"]) == "[nan, 0.0, 4.0, nan]"
+    assert tf.table({"x": [2**62, 4, 3]}).select(col("x").product()).to_dict() == {"x": [0]}
+    assert made.schema["p"] == tf.Int64
+
+
+def test_they_follow_changes():
+    g = tf.Graph()
+    t = tf.keyed_table({"id": int, "k": str, "x": float}, key=["id"], graph=g)
+    t.upsert({"id": [1, 2, 3, 4], "k": ["a", "a", "b", "a"], "x": [1.0, 5.0, 2.0, 1.0]})
+    g.step()
+    made = t.group_by("k").agg(
+        n=col("x").n_unique(),
+        m=col("x").median(),
+        p=col("x").product(),
+        all=col("x").implode(),
+        top=col("x").arg_max(),
+        last=col("id").last(order_by="x"),
+    )
+    beside = t.with_columns(n=col("x").n_unique().over("k"), m=col("x").median().over("k"))
+    assert made.to_dicts() == [
+        {"k": "a", "n": 2, "m": 1.0, "p": 5.0, "all": [1.0, 5.0, 1.0], "top": 1, "last": 2},
+        {"k": "b", "n": 1, "m": 2.0, "p": 2.0, "all": [2.0], "top": 0, "last": 3},
+    ]
+    t.upsert({"id": 2, "k": "b", "x": 8.0})
+    t.delete([1])
+    g.step()
+    assert made.to_dicts() == [
+        {"k": "a", "n": 1, "m": 1.0, "p": 1.0, "all": [1.0], "top": 0, "last": 4},
+        {"k": "b", "n": 2, "m": 5.0, "p": 16.0, "all": [8.0, 2.0], "top": 0, "last": 2},
+    ]
+    assert beside.to_dict()["n"] == [2, 2, 1]
+    assert beside.to_dict()["m"] == [5.0, 5.0, 1.0]
+
+
+def test_first_and_last_in_an_order():
+    t = tf.table({"k": ["a", "a", "a", "b"], "x": [1, 2, 3, 4], "t": [5, None, 5, 1]})
+    by = t.group_by("k")
+    assert by.agg(col("x").first(order_by="t")).to_dict()["x"] == [2, 4]
+    assert by.agg(col("x").first(order_by="t", nulls_last=True)).to_dict()["x"] == [1, 4]
+    assert by.agg(col("x").last(order_by="t")).to_dict()["x"] == [3, 4]
+    assert by.agg(col("x").first(order_by=-col("t"), descending=True, nulls_last=True)).to_dict()["x"] == [1, 4]
+    with pytest.raises(TypeError, match="sort the table first"):
+        col("x").first(order_by=["t", "x"])
+
+
+def test_composed_aggregates():
+    t = tf.table({"k": ["a", "a", "b"], "v": [10, -20, None], "w": [1, 3, 5]})
+    made = t.agg_by(
+        [
+            tf.agg.abs_sum("abs = v"),
+            tf.agg.weighted_avg("w", "avg = v"),
+            tf.agg.weighted_sum("w", "sum = v"),
+            tf.agg.median("mid = v"),
+            tf.agg.pct(1.0, "top = v"),
+            tf.agg.count_distinct("n = v"),
+            tf.agg.distinct("all = v"),
+            tf.agg.unique("one = v", non_unique_sentinel=0),
+            tf.agg.group("rows = w"),
+            tf.agg.sorted_first("w", "first = v"),
+            tf.agg.sorted_last("w", "last = v"),
+            tf.agg.count_where("big", "v > 0"),
+        ],
+        by="k",
+    )
+    assert made.to_dicts() == [
+        {"k": "a", "abs": 30, "avg": -12.5, "sum": -50.0, "mid": -5.0, "top": 10.0, "n": 2, "all": [-20, 10], "one": 0}
+        | {"rows": [1, 3], "first": 10, "last": -20, "big": 1},
+        {"k": "b", "abs": 0, "avg": None, "sum": None, "mid": None, "top": None, "n": 0, "all": [], "one": None}
+        | {"rows": [5], "first": None, "last": None, "big": 0},
+    ]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        col("x").count_distinct(),
+        col("x").quantile(0.25, "linear"),
+        col("x").median().over("k"),
+        col("x").first(order_by="t", descending=True),
+        col("x").only(-1),
+        col("x").weighted_mean("t"),
+        tf.format("{}: {:.2f}", col("k"), col("x")),
+        tf.from_epoch("x", "ms"),
+        col("v") + col("w") * 2,
+    ],
+    ids=repr,
+)
+def test_they_read_back(made):
+    assert eval(repr(made), vars(tf)).meta_eq(made)  # what `repr` promises
+
+
+def test_what_they_refuse():
+    t = tf.table({"x": ["a", "b"], "m": pa.array([[("a", 1)], []], pa.map_(pa.string(), pa.int64()))})
+    with pytest.raises(TypeMismatchError, match="nearest, lower or higher"):
+        t.select(col("x").quantile(0.5, "linear"))
+    with pytest.raises(TypeMismatchError, match="no key and no order"):
+        t.select(col("m").n_unique())
+    with pytest.raises(TypeMismatchError, match="no order"):
+        t.select(col("m").arg_min())
+    with pytest.raises(TypeMismatchError, match="product does not take String"):
+        t.select(col("x").product())
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        col("x").quantile(1.5)
+    with pytest.raises(ValueError, match="nearest"):
+        col("x").quantile(0.5, "middle")
+    blink = tf.blink_table({"x": int}, graph=tf.Graph())
+    with pytest.raises(InvalidOperationError, match=r"implode\(\).* over a blink table"):
+        blink.group_by("x").agg(n=col("x").implode())
+
+
+@pytest.mark.parametrize("name", ["cum_sum", "forward_fill", "rolling_mean", "rolling_sum_by", "ewm_mean", "rank"])
+def test_running_values_name_the_remedy(name):
+    with pytest.raises(InvalidOperationError, match=f"{name}: .*update_by.*tf.udf"):
+        getattr(col("x"), name)()
+    assert not hasattr(col("x"), name)
+
+
+def test_an_unknown_method_is_told_with_the_nearest():
+    with pytest.raises(AttributeError, match=r"no 'medain'; did you mean 'median'\?"):
+        col("x").medain()
+
+
+def test_sums_leave_their_type_with_an_error():
+    most = Decimal("9" * 38)
+    t = tf.table({"k": ["a", "b", "b"], "d": pa.array([Decimal(1), most, Decimal(1)], pa.decimal128(38, 0))})
+    with pytest.raises(DataError, match=r'total: the sum has more than 38 digits.*col\("d"\) in the group k = b'):
+        t.group_by("k").agg(total=col("d").sum())
+    wide = t.group_by("k").agg(total=col("d").cast(tf.Decimal(76, 0)).sum())
+    assert wide.to_dict()["total"] == [1, Decimal("1" + "0" * 38)]
+
+
+def test_a_sum_that_comes_back_is_right_again():
+    g = tf.Graph()
+    t = tf.input_table({"d": tf.Decimal(38, 0)}, graph=g)
+    most = Decimal("9" * 38)
+    t.apply(added={0: {"d": most}, 1: {"d": Decimal(-5)}})
+    g.step()
+    total = t.select(col("d").sum())
+    t.apply(added={2: {"d": Decimal(5)}})
+    g.step()
+    assert total.to_dict() == {"d": [most]}
+    t.apply(removed=[1])
+    g.step()
+    with pytest.raises(tf.errors.TableFailedError, match="38 digits"):
+        total.to_dict()
+
+
+def test_intervals_are_not_sorted():
+    months = pa.array([(1, 0, 0), (0, 30, 0)], pa.month_day_nano_interval())
+    t = tf.table({"p": months, "x": [1, 2]})
+    with pytest.raises(TypeMismatchError, match='sort: the column "p" holds calendar time, which has no order'):
+        t.sort("p")
+    assert t.group_by("p").len().to_dict()["len"] == [1, 1]
+
+
+LISTS = {
+    "a": [[1, 2], [3], None, [None, 5], []],
+    "b": [[10, 20], [30], [1], [1, 2], []],
+    "f": [[1.5, 2.5], [1.0], [2.0], [1.0, NAN], []],
+    "n": [1, None, 3, 4, 5],
+}
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (of("a", "b", "f", "n", tf.col), of("a", "b", "f", "n", pl.col))
+        for of in (
+            lambda a, b, f, n, c: c(a) + c(b),
+            lambda a, b, f, n, c: c(b) - c(a),
+            lambda a, b, f, n, c: c(a) * 2,
+            lambda a, b, f, n, c: 2 - c(a),
+            lambda a, b, f, n, c: c(a) / c(b),
+            lambda a, b, f, n, c: c(a) // 2,
+            lambda a, b, f, n, c: c(a) % 2,
+            lambda a, b, f, n, c: c(a) // 0,
+            lambda a, b, f, n, c: c(a) + c(n),
+            lambda a, b, f, n, c: c(n) * c(f),
+            lambda a, b, f, n, c: c(a) + c(f),
+            lambda a, b, f, n, c: c(f) / 0,
+            lambda a, b, f, n, c: c(a) + None,
+        )
+    ],
+    ids=repr,
+)
+def test_arithmetic_of_lists_equals_that_of_polars(ours, theirs):
+    found = tf.table(LISTS).select(r=ours).to_dict()["r"]
+    assert repr(found) == repr(pl.DataFrame(LISTS).select(r=theirs)["r"].to_list())
+
+
+def test_arithmetic_of_lists_in_formulas():
+    t = tf.table({"V": [[1, 2], [3]], "W": [[10, 20], [30]], "X": [2, 3]})
+    made = t.update(["A = V + W * X", "B = sum(V * 2) + 1", "C = -V", "D = (V + W)[0]"])
+    assert made.to_dicts()[1] == {"V": [3], "W": [30], "X": 3, "A": [93], "B": 7, "C": [-3], "D": 33}
+    uneven = tf.table({"V": [[1], [1, 2]], "W": [[1], [1, 2, 3]]})
+    with pytest.raises(DataError, match=r"update: row 1: the lists have 2 and 3 elements.*in .*V.* \+ .*W"):
+        uneven.update("A = V + W")
+    assert uneven.update("A = V + W", on_error="null").to_dict()["A"] == [[2], None]
+
+
+def test_heads_and_tails_of_lists_are_those_of_polars():
+    data = {"v": [[1, 2, 3], [], None]}
+    for n in (-5, -1, 0, 1, 5):
+        made = tf.table(data).select(h=col("v").list.head(n), t=col("v").list.tail(n), s=col("v").list.slice(1, n))
+        of = pl.col("v").list
+        wanted = pl.DataFrame(data).select(h=of.head(n), t=of.tail(n), s=of.slice(1, n))
+        assert made.to_dict() == wanted.to_dict(as_series=False), n
+    assert tf.table({"v": [[3, None, 1]]}).select(col("v").list.arg_sort()).to_dict() == {"v": [[1, 2, 0]]}
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "{}",
+        "{:d}",
+        "{:5d}",
+        "{:<5d}|",
+        "{:05d}",
+        "{:+d}",
+        "{:,d}",
+        "{:.2f}",
+        "{:10.3f}",
+        "{:.1e}",
+        "{:.1%}",
+        "{:^9}",
+        "{:,.1f}",
+    ],
+)
+def test_templates_are_written_as_python_writes_them(place):
+    values = [0, 7, -1234567, 10**15]
+    made = tf.table({"x": values}).select(tf.format(f"<{place}>", "x")).to_dict()
+    assert list(made.values()) == [[f"<{place}>".format(value) for value in values]]
+
+
+def test_templates_of_texts_and_nulls():
+    t = tf.table({"s": ["é", None], "x": [1.5, 2.0]})
+    assert t.select(a=tf.format("{:*^5}{{}}", "s"), b=tf.format("{:>4}", "x")).to_dict() == {
+        "a": ["**é**{}", None],
+        "b": [" 1.5", " 2.0"],
+    }
+    with pytest.raises(tf.errors.FormulaError, match=r"places in .*: 2, values given: 1"):
+        t.select(a=tf.format("{} {}", "s"))
