@@ -80,7 +80,7 @@ fn lengths(lists: &[Option<Lists>], rows: usize) -> Result<Vec<Option<usize>>, F
 fn elements(list: &Lists, lengths: &[Option<usize>], count: usize) -> Result<ArrayRef, Failure> {
     let ranges =
         || lengths.iter().enumerate().filter(|(_, length)| length.is_some()).filter_map(|(row, _)| list.get(row));
-    let (first, last) = (ranges().next(), ranges().last());
+    let (first, last) = (ranges().next(), ranges().next_back());
     let whole: Range<usize> = first.map_or(0, |range| range.start)..last.map_or(0, |range| range.end);
     let ascending = || ranges().zip(ranges().skip(1)).all(|(one, next)| one.end <= next.start);
     if whole.len() == count && ascending() {
