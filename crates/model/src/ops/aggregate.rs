@@ -252,12 +252,12 @@ fn sum(values: &[&Value]) -> Result<Value, Fault> {
             Value::Duration(i64::try_from(total).map_err(|_| Fault("the sum of durations leaves its range".into()))?)
         }
         Value::Decimal(_, scale) => {
-            let unscaled = values.iter().map(|value| match value {
+            let mut unscaled = values.iter().map(|value| match value {
                 Value::Decimal(x, _) => *x,
                 _ => 0,
             });
             let most = 10i128.pow(38);
-            let total = unscaled.fold(Some(0i128), |sum, x| sum.and_then(|sum| sum.checked_add(x)));
+            let total = unscaled.try_fold(0i128, i128::checked_add);
             let total = total.filter(|total| (1 - most..most).contains(total));
             Value::Decimal(total.ok_or_else(|| Fault("the sum has more than 38 digits".into()))?, *scale)
         }
