@@ -257,7 +257,7 @@ fn sum(values: &[&Value]) -> Result<Value, Fault> {
                 _ => 0,
             });
             let most = 10i128.pow(38);
-            let total = unscaled.try_fold(0i128, |sum, x| sum.checked_add(x));
+            let total = unscaled.try_fold(0i128, i128::checked_add);
             let total = total.filter(|total| (1 - most..most).contains(total));
             Value::Decimal(total.ok_or_else(|| Fault("the sum has more than 38 digits".into()))?, *scale)
         }
