@@ -108,6 +108,7 @@ class Udf:
         call: Callable[[list[Column], int], tuple[Any, Any]],
         returns: tuple[object, ...] | Callable[[list[tuple[Any, ...]]], tuple[object, ...]],
         ordered: bool | None,
+        by_row: bool,
     ) -> None: ...
     def expr(self, args: Sequence[Expr]) -> Expr: ...
 

@@ -78,7 +78,7 @@ class Udf:
             kind = as_dtype(_unwrapped(returns))._spec
         else:
             kind = _once(functools.partial(_ASKED[on], fn, self._name))
-        self._native = _native.Udf(self._name, body, kind, stateful)
+        self._native = _native.Udf(self._name, body, kind, stateful, scalar)
 
     def __call__(self, *columns: IntoExpr) -> Expr:
         """The expression of its value for these columns; a bare string is a column."""

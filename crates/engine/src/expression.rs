@@ -26,6 +26,10 @@ const LARGE_SLICE_ROWS: usize = 1 << 19;
 
 /// The same where a function of the user stands in the expression.
 const HOST_ROWS: usize = 1 << 18;
+/// The same of one that takes arrays, on one thread: there is nothing to share out. The function makes the result itself,
+/// and where a result is asked for in pieces of two megabytes, the system's allocator gives them back when they are
+/// free, and clears them anew for the next call.
+const HOST_ARRAY_ROWS: usize = 1 << 20;
 
 /// An expression bound to the columns of one table.
 pub struct Evaluator {
@@ -468,7 +472,8 @@ impl Evaluator {
     fn slice(&self, total: usize) -> usize {
         match (self.calls_host(), self.is_ordered()) {
             (false, _) => SLICE_ROWS,
-            (true, true) => HOST_ROWS,
+            (true, true) if self.bound.is_by_row() => HOST_ROWS,
+            (true, true) => HOST_ARRAY_ROWS,
             (true, false) => (total / crate::par::threads().max(1)).clamp(SLICE_ROWS, HOST_ROWS),
         }
     }

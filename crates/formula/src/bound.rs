@@ -23,6 +23,7 @@ pub struct Bound {
     pub(crate) plan: Plan,
     pub(crate) ordered: bool,
     pub(crate) unsaid: bool,
+    pub(crate) by_row: bool,
     /// Whether it is the date of the clock, which grows once a day.
     pub(crate) daily: bool,
 }
@@ -78,6 +79,11 @@ impl Bound {
     /// Whether a function in it leaves open if it keeps state: the operation's own setting decides.
     pub fn leaves_order_open(&self) -> bool {
         self.unsaid
+    }
+
+    /// Whether a function in it does its work row by row.
+    pub fn is_by_row(&self) -> bool {
+        self.by_row
     }
 
     /// Whether a function of the host stands in it.

@@ -29,6 +29,11 @@ pub trait Host: Send + Sync {
     /// None leaves it to the setting of the operation it stands in.
     fn is_ordered(&self) -> Option<bool>;
 
+    /// Whether its work is done row by row, so that a call costs nothing beside it, and what a call keeps grows with it.
+    fn is_by_row(&self) -> bool {
+        false
+    }
+
     /// One value for each of `rows` rows, of the type that `returns` said.
     fn call(&self, args: &[ArrayRef], rows: usize) -> Result<ArrayRef, HostFailure>;
 }

@@ -31,13 +31,19 @@ impl PyUdf {
     /// `call(columns, rows)` gives values, and which rows are null or None. `returns` is a type, or a
     /// callable that is given the types of the arguments and gives one.
     #[new]
-    #[pyo3(signature = (name, call, returns, ordered))]
-    fn new(name: String, call: Py<PyAny>, returns: &Bound<'_, PyAny>, ordered: Option<bool>) -> PyResult<PyUdf> {
+    #[pyo3(signature = (name, call, returns, ordered, by_row))]
+    fn new(
+        name: String,
+        call: Py<PyAny>,
+        returns: &Bound<'_, PyAny>,
+        ordered: Option<bool>,
+        by_row: bool,
+    ) -> PyResult<PyUdf> {
         let returns = match returns.cast::<PyTuple>() {
             Ok(spec) => Returns::Always(from_spec(spec)?),
             Err(_) => Returns::Asked(returns.clone().unbind()),
         };
-        Ok(PyUdf(HostId::register(Arc::new(PythonFunction { name, call, returns, ordered }))))
+        Ok(PyUdf(HostId::register(Arc::new(PythonFunction { name, call, returns, ordered, by_row }))))
     }
 
     fn expr(&self, args: Vec<Bound<'_, PyExpr>>) -> PyResult<PyExpr> {
@@ -56,6 +62,7 @@ struct PythonFunction {
     call: Py<PyAny>,
     returns: Returns,
     ordered: Option<bool>,
+    by_row: bool,
 }
 
 impl Host for PythonFunction {
@@ -77,6 +84,10 @@ impl Host for PythonFunction {
 
     fn is_ordered(&self) -> Option<bool> {
         self.ordered
+    }
+
+    fn is_by_row(&self) -> bool {
+        self.by_row
     }
 
     fn call(&self, args: &[ArrayRef], rows: usize) -> Result<ArrayRef, HostFailure> {

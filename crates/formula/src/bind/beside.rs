@@ -38,6 +38,7 @@ impl Binder<'_> {
         let bound = bind_part(expr, self.schema, self.clocked, of_clock)?;
         self.ordered |= bound.ordered;
         self.unsaid |= bound.unsaid;
+        self.by_row |= bound.by_row;
         Ok(bound)
     }
 

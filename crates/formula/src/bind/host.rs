@@ -28,6 +28,7 @@ impl Binder<'_> {
         let data_type = canonical(&returns);
         self.ordered |= host.is_ordered() == Some(true);
         self.unsaid |= host.is_ordered().is_none();
+        self.by_row |= host.is_by_row();
         let alone = host.is_ordered() != Some(false);
         let wanted = data_type.clone();
         let kernel: Whole = Arc::new(move |args, rows| {

@@ -61,6 +61,7 @@ fn bind_part(expr: &Expr, schema: &Schema, clocked: bool, of_clock: bool) -> Res
         of_clock,
         ordered: false,
         unsaid: false,
+        by_row: false,
         draws: 0,
     };
     let term = binder.expr(expr)?;
@@ -82,6 +83,7 @@ fn bind_part(expr: &Expr, schema: &Schema, clocked: bool, of_clock: bool) -> Res
         plan,
         ordered: binder.ordered,
         unsaid: binder.unsaid,
+        by_row: binder.by_row,
         daily: false,
     })
 }
@@ -105,6 +107,8 @@ pub(crate) struct Binder<'a> {
     ordered: bool,
     /// Whether a function does not say if it keeps state.
     unsaid: bool,
+    /// Whether a function does its work row by row.
+    by_row: bool,
     /// Random numbers so far: each call draws its own.
     draws: u64,
 }
