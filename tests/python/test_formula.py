@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import pickle
 import threading
 import time
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tickframe as tf
-from tickframe.errors import ColumnNotFoundError, FormulaError, TypeMismatchError
+from tickframe.errors import ColumnNotFoundError, DataError, FormulaError, TableFailedError, TypeMismatchError
 
 GLOBAL_LIMIT = 2
 X = "shadowed by the column"
@@ -241,3 +242,19 @@ def test_formulas_that_differ_in_a_variable_are_read_once_and_planned_once_each(
     made = [make(float(limit)) for limit in range(100)]
     again, later = counted()
     assert (again - read, later - planned, len(made)) == (0, 100 * plans, 100)
+
+
+def test_a_formula_that_fails_on_a_row_is_told_as_it_was_written():
+    g = tf.Graph()
+    t = tf.append_table({"Y": float}, graph=g)
+    made, kept = t.update("A = (int)Y * 2"), t.where("(int)Y > 0")
+    objects = t.with_columns(A=tf.col("Y").cast(tf.Int32))
+    t.append({"Y": math.nan})
+    g.step()
+    for table, text in ((made, "A = (int)Y * 2"), (kept, "(int)Y > 0"), (objects, 'col("Y").cast(Int32).alias("A")')):
+        with pytest.raises(TableFailedError) as raised:
+            table.to_dict()
+        assert raised.value.formula == text
+        assert f"in {text}" in str(raised.value)
+    with pytest.raises(DataError, match=r"update: row 0.*value NaN.* in A = \(int\)Y$"):
+        tf.table({"Y": [math.nan]}).update("A = (int)Y")

@@ -117,15 +117,14 @@ impl Error {
 
     /// A column whose cells cannot be put in order: maps, unions, and calendar time, whose months have no one length.
     pub(crate) fn unordered(operation: &str, name: &str, data_type: &arrow_schema::DataType) -> Error {
-        let why = match data_type {
-            arrow_schema::DataType::Interval(_) => {
-                "calendar time, which has no order: a month may be longer than 30 days, or shorter; add it to an instant \
-                 and use that"
-                    .to_owned()
-            }
-            other => format!("{other}, of which there is no order"),
-        };
-        Error::types(operation, format!("the column {name:?} holds {why}"))
+        if !matches!(data_type, arrow_schema::DataType::Interval(_)) {
+            return Error::unkeyable(operation, name, data_type);
+        }
+        let message = format!(
+            "the column {name:?} holds calendar time, which has no order: a month may be longer than 30 days, or \
+             shorter; add it to an instant and use that"
+        );
+        Error::types(operation, message)
     }
 
     pub(crate) fn internal(operation: &str, message: impl Into<String>) -> Error {

@@ -1,18 +1,19 @@
 //! An expression bound to a table's columns, evaluated over rows of a view: each column is read
 //! once, big work is split over the cores, a failing value is named with its row.
 
+mod beside;
+mod piece;
+
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::AtomicI64;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, Int64Array, TimestampNanosecondArray, new_null_array};
-use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
+use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
-use column::{Chunk, NO_ROW};
-use formula::{Beside, Bound, Expr, Reach};
-use rowset::{Positions, RowSet, Span};
+use column::Chunk;
+use formula::{Bound, Expr, Reach};
+use rowset::RowSet;
 
+use self::piece::Piece;
 use crate::error::Error;
 use crate::faults::Faults;
 use crate::table::Table;
@@ -36,6 +37,8 @@ pub struct Evaluator {
     bound: Bound,
     name: String,
     text: String,
+    /// As its user wrote it: a formula, or the same as `text`.
+    told: String,
     /// The columns that it reads, as its user wrote them.
     reads: Vec<String>,
     operation: String,
@@ -70,47 +73,14 @@ pub struct Turn {
     pub respects: Vec<u64>,
 }
 
-/// What an evaluation gives, in pieces that can be laid behind each other.
-trait Piece: Sized {
-    /// What stands for one row without a value.
-    fn absent(kind: &DataType) -> Self;
-    fn joined(pieces: Vec<Self>) -> Result<Self, Error>;
-}
-
-impl Piece for Chunk {
-    fn absent(kind: &DataType) -> Chunk {
-        new_null_array(kind, 1)
-    }
-
-    fn joined(mut pieces: Vec<Chunk>) -> Result<Chunk, Error> {
-        if pieces.len() == 1 {
-            return Ok(pieces.remove(0));
-        }
-        let parts: Vec<&dyn Array> = pieces.iter().map(|piece| piece.as_ref()).collect();
-        Ok(arrow_select::concat::concat(&parts)?)
-    }
-}
-
-/// The rows for which a predicate is true.
-impl Piece for BooleanBuffer {
-    fn absent(_: &DataType) -> BooleanBuffer {
-        BooleanBuffer::new_unset(1)
-    }
-
-    fn joined(pieces: Vec<BooleanBuffer>) -> Result<BooleanBuffer, Error> {
-        let mut all = BooleanBufferBuilder::new(pieces.iter().map(BooleanBuffer::len).sum());
-        pieces.iter().for_each(|piece| all.append_buffer(piece));
-        Ok(all.finish())
-    }
-}
-
 impl Evaluator {
     /// Checks names and types. `operation` is the method the user called.
     pub fn new(operation: &str, expression: &Expr, table: &Table) -> Result<Evaluator, Error> {
         let wrong = |error| wrong(operation, table, error);
+        let told = formula::told(table.canonical(), expression);
         let bound = formula::bind(expression, table.canonical()).map_err(wrong)?;
         let name = expression.output_name().map_err(wrong)?;
-        let unnamed = Evaluator::unnamed(operation, bound, expression, table)?;
+        let unnamed = Evaluator { told, ..Evaluator::unnamed(operation, bound, expression, table)? };
         let plain = match expression.unaliased() {
             Expr::Column(column) => Some(table.column_index(operation, column)?),
             _ => None,
@@ -120,6 +90,7 @@ impl Evaluator {
 
     /// The same, for a filter: the expression must be Boolean.
     pub fn predicate(operation: &str, expression: &Expr, table: &Table) -> Result<Evaluator, Error> {
+        let told = formula::told(table.canonical(), expression);
         let bound = formula::bind(expression, table.canonical()).map_err(|error| wrong(operation, table, error))?;
         let text = expression.to_python();
         if !matches!(bound.data_type(), DataType::Boolean | DataType::Null) {
@@ -129,7 +100,7 @@ impl Evaluator {
             );
             return Err(Error::types(operation, message));
         }
-        Evaluator::unnamed(operation, bound, expression, table)
+        Ok(Evaluator { told, ..Evaluator::unnamed(operation, bound, expression, table)? })
     }
 
     fn unnamed(operation: &str, bound: Bound, expression: &Expr, table: &Table) -> Result<Evaluator, Error> {
@@ -139,6 +110,7 @@ impl Evaluator {
             bound,
             name: String::new(),
             text: expression.to_python(),
+            told: expression.to_python(),
             reads: expression.columns().into_iter().map(|name| Expr::column(name).to_python()).collect(),
             operation: operation.into(),
             plain: None,
@@ -166,7 +138,12 @@ impl Evaluator {
         &self.name
     }
 
-    /// The user's text.
+    /// As its user wrote it: a formula as it is, an expression as Python.
+    pub fn told(&self) -> &str {
+        &self.told
+    }
+
+    /// The expression as Python.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -245,54 +222,6 @@ impl Evaluator {
         self.bound.calls_host()
     }
 
-    /// The time of the step. Whether what hangs on the clock has another value than it had.
-    pub fn set_now(&self, nanos: i64) -> Result<bool, Error> {
-        let before = self.now.swap(nanos, Ordering::Relaxed);
-        if !self.reach.clock || before == nanos {
-            return Ok(false);
-        }
-        self.differs(&self.bound, before, nanos)
-    }
-
-    fn differs(&self, bound: &Bound, before: i64, now: i64) -> Result<bool, Error> {
-        for beside in bound.besides() {
-            let differs = match beside {
-                Beside::Clock(part) => *self.clock(part, before)? != *self.clock(part, now)?,
-                Beside::Neighbour { of: part, .. } | Beside::Element { index: part, .. } => {
-                    self.differs(part, before, now)?
-                }
-                Beside::Part { from, length, .. } => {
-                    self.differs(from, before, now)? || self.differs(length, before, now)?
-                }
-                _ => false,
-            };
-            if differs {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// When what hangs on the clock has another value at the earliest; none if it may at any time.
-    pub fn next_change(&self, now: i64) -> Result<Option<i64>, Error> {
-        const LONGEST_DAY: i64 = 26 * 3_600_000_000_000;
-        if self.reach.instant {
-            return Ok(None);
-        }
-        // A date only grows: the first instant of the next one is found by halves.
-        let (mut same, mut other) = (now, now.saturating_add(LONGEST_DAY));
-        while other - same > 1 {
-            let middle = same + (other - same) / 2;
-            if self.differs(&self.bound, now, middle)? { other = middle } else { same = middle }
-        }
-        Ok(Some(other))
-    }
-
-    fn clock(&self, part: &Bound, nanos: i64) -> Result<ArrayRef, Error> {
-        let now: ArrayRef = Arc::new(TimestampNanosecondArray::from(vec![nanos]).with_timezone("UTC"));
-        part.at_time(&now).map_err(|error| Error::data(&self.operation, format!("{error} in {}", self.text)))
-    }
-
     /// One value a row, in key order.
     pub fn evaluate(&self, view: &View, rows: &RowSet) -> Result<Chunk, Error> {
         Chunk::joined(self.pieces(view, rows)?)
@@ -346,76 +275,6 @@ impl Evaluator {
             Ok::<RowSet, Error>(column::matching(&part, mask))
         })?;
         Ok(RowSet::union_all(parts.iter()))
-    }
-
-    /// What `bound` reads: the cells of columns, then what stands beside the rows.
-    fn cells(&self, bound: &Bound, view: &View, rows: &RowSet) -> Result<Vec<Chunk>, Error> {
-        let mut cells = view.read_columns(bound.inputs(), rows)?;
-        for beside in bound.besides() {
-            cells.push(self.beside(beside, view, rows)?);
-        }
-        Ok(cells)
-    }
-
-    fn beside(&self, beside: &Beside, view: &View, rows: &RowSet) -> Result<Chunk, Error> {
-        let len = rows.len() as usize;
-        match beside {
-            Beside::Neighbour { by, of } => self.neighbours(*by, of, view, rows),
-            Beside::Position => Ok(numbers(view.rows().positions_of(rows).0.spans(), len)),
-            Beside::RowKey | Beside::Draw => Ok(numbers(rows.spans(), len)),
-            Beside::Rows => Ok(Arc::new(Int64Array::from_value(view.rows().len() as i64, len))),
-            Beside::Element { column, index } => {
-                let places = Chunk::joined(self.pieces_of(index, &self.cells(index, view, rows)?, rows)?)?;
-                let key = |place: Option<i64>| {
-                    place.and_then(|place| view.rows().key_at(u64::try_from(place).ok()?)).unwrap_or(NO_ROW)
-                };
-                let keys: Vec<u64> = places.as_primitive::<arrow_array::types::Int64Type>().iter().map(key).collect();
-                Ok(view.column(*column)?.take(&keys)?)
-            }
-            Beside::Whole { column, of } => {
-                let cells = view.read(*column, view.rows())?;
-                let list = crate::arrays::list_of(&cells, [cells.len()])?;
-                let whole = of.evaluate(&[list], 1);
-                Ok(repeated(
-                    &whole.map_err(|error| Error::data(&self.operation, format!("{error} in {}", self.text)))?,
-                    len,
-                )?)
-            }
-            Beside::Part { column, from, length } => {
-                let [from, length] =
-                    [from, length].map(|of| Chunk::joined(self.pieces_of(of, &self.cells(of, view, rows)?, rows)?));
-                crate::arrays::parts(view, *column, &from?, &length?)
-            }
-            Beside::Clock(part) => Ok(repeated(&self.clock(part, self.now.load(Ordering::Relaxed))?, len)?),
-            Beside::Now => Err(Error::internal(&self.operation, "now() outside what hangs on the clock alone")),
-        }
-    }
-
-    /// The values at rows so much earlier; null where there are none.
-    fn neighbours(&self, by: i64, of: &Bound, view: &View, rows: &RowSet) -> Result<Chunk, Error> {
-        let (all, len) = (view.rows().len(), rows.len());
-        let places = view.rows().positions_of(rows).0;
-        let far = by.unsigned_abs();
-        let (leading, inside) = if by > 0 {
-            let leading = places.rank(far);
-            (leading, moved(&places.slice(leading, len), -i128::from(far)))
-        } else {
-            (0, moved(&places.slice(0, places.rank(all.saturating_sub(far))), i128::from(far)))
-        };
-        let found = view.rows().at(&Positions(inside));
-        let mut pieces = Vec::new();
-        let nulls = |count: u64| new_null_array(of.data_type(), count as usize);
-        if leading > 0 {
-            pieces.push(nulls(leading));
-        }
-        if !found.is_empty() {
-            pieces.extend(self.pieces_of(of, &self.cells(of, view, &found)?, &found)?);
-        }
-        let trailing = len - leading - found.len();
-        if trailing > 0 || pieces.is_empty() {
-            pieces.push(nulls(trailing));
-        }
-        Chunk::joined(pieces)
     }
 
     fn split<R: Piece + Send>(
@@ -485,7 +344,7 @@ impl Evaluator {
             let message = format!("{}: {place}: {error}", self.operation);
             return Error::External { message, payload: Some(payload.0.clone()) };
         }
-        Error::data(&self.operation, format!("{place}: {error} in {}", self.text))
+        Error::data(&self.operation, format!("{place}: {error} in {}", self.told))
     }
 }
 
@@ -526,26 +385,6 @@ pub fn pieces_of_all(evaluators: &[&Evaluator], view: &View, rows: &RowSet) -> R
         evaluator.pieces_of(&evaluator.bound, &cells, rows)
     };
     crate::turns::in_turns(evaluators, run)
-}
-
-/// The numbers of spans, each once.
-fn numbers(spans: impl Iterator<Item = Span>, len: usize) -> Chunk {
-    let mut all: Vec<i64> = Vec::with_capacity(len);
-    spans.for_each(|span| all.extend(span.first as i64..=span.last as i64));
-    Arc::new(Int64Array::from(all))
-}
-
-/// Positions as many places later, or earlier; all of them stay positions.
-fn moved(places: &RowSet, by: i128) -> RowSet {
-    let place = |at: u64| u64::try_from(i128::from(at) + by).unwrap_or_default();
-    RowSet::from_spans(places.spans().map(|span| Span { first: place(span.first), last: place(span.last) }))
-}
-
-fn repeated(one: &ArrayRef, len: usize) -> Result<ArrayRef, Error> {
-    if one.is_null(0) {
-        return Ok(new_null_array(one.data_type(), len));
-    }
-    Ok(arrow_select::take::take(one, &arrow_array::UInt32Array::from(vec![0; len]), None)?)
 }
 
 /// The plan of an expression, for memo keys and serialised plans.

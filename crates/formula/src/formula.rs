@@ -100,7 +100,7 @@ impl Formula {
         let own = expr.without_sets();
         match bind(&own, schema) {
             Ok(bound) => {
-                planned::leave(schema, &own, &bound);
+                planned::leave(schema, &own, &bound, &self.text);
                 Ok((expr, bound))
             }
             Err(error) => {

@@ -82,7 +82,7 @@ pub use library::names as function_names;
 pub use literal::Literal;
 pub use lower::Names;
 pub use parse::{MAX_TEXT, Purpose};
-pub use planned::{Counted, counted};
+pub use planned::{Counted, counted, told};
 pub use set::LiveSet;
 pub use stand_in::{shown_name, stand_in, told_name};
 pub use types::promote;

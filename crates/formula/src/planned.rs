@@ -74,30 +74,51 @@ thread_local! {
     static JUDGED: RefCell<Vec<Judged>> = const { RefCell::new(Vec::new()) };
 }
 
-type Judged = (Fields, Expr, Bound);
+/// A formula over the columns for which it was judged.
+struct Judged {
+    fields: Fields,
+    expr: Expr,
+    /// None where a function of the host stands in it: those are not held on to.
+    bound: Option<Bound>,
+    /// As its user wrote it.
+    text: Arc<str>,
+}
+
+impl Judged {
+    fn is(&self, schema: &Schema, expr: &Expr) -> bool {
+        std::ptr::eq(self.fields.as_ptr(), schema.fields().as_ptr()) && self.expr == *expr
+    }
+}
 
 /// So many formulas of one call wait to be bound.
 const MOST_JUDGED: usize = 16;
 
-/// Leaves what was bound for the operation that comes next. Functions of the host are not held on to.
-pub(crate) fn leave(schema: &Schema, expr: &Expr, bound: &Bound) {
-    JUDGED.with_borrow_mut(|judged| {
-        if judged.len() == MOST_JUDGED {
-            judged.remove(0);
+/// Leaves what was bound, and the text it was bound from, for the operation that comes next.
+pub(crate) fn leave(schema: &Schema, expr: &Expr, bound: &Bound, text: &Arc<str>) {
+    let bound = Some(bound).filter(|bound| !bound.calls_host()).cloned();
+    let judged = Judged { fields: schema.fields().clone(), expr: expr.clone(), bound, text: Arc::clone(text) };
+    JUDGED.with_borrow_mut(|all| {
+        if all.len() == MOST_JUDGED {
+            all.remove(0);
         }
-        if !bound.calls_host() {
-            judged.push((schema.fields().clone(), expr.clone(), bound.clone()));
-        }
+        all.push(judged);
     });
 }
 
 /// What was left for this expression over the very same columns.
 pub(crate) fn take(schema: &Schema, expr: &Expr) -> Option<Bound> {
-    JUDGED.with_borrow_mut(|judged| {
-        let is_it =
-            |(fields, known, _): &Judged| std::ptr::eq(fields.as_ptr(), schema.fields().as_ptr()) && known == expr;
-        let at = judged.iter().position(is_it)?;
-        Some(judged.remove(at).2)
+    JUDGED.with_borrow_mut(|all| {
+        let at = all.iter().position(|judged| judged.bound.is_some() && judged.is(schema, expr))?;
+        all.remove(at).bound
+    })
+}
+
+/// The formula that an expression was just made of for these columns, on one line, else the expression as Python.
+pub fn told(schema: &Schema, expr: &Expr) -> String {
+    let blank = |character: char| if character.is_control() { ' ' } else { character };
+    JUDGED.with_borrow(|all| {
+        let judged = all.iter().rev().find(|judged| judged.is(schema, expr));
+        judged.map_or_else(|| expr.to_python(), |judged| judged.text.chars().map(blank).collect())
     })
 }
 
@@ -117,6 +138,8 @@ mod tests {
         let names = Names { columns: Some(&floats), values: &values, functions: &functions, sets: &HashMap::new() };
         let judged = |text| Formula::parse(text, Purpose::Column).and_then(|formula| formula.check(&names, &floats));
         let (expr, bound) = judged("y = x * 2").expect("a formula");
+        assert_eq!(told(&floats, &expr), "y = x * 2");
+        assert_eq!(told(&ints, &expr), "(col(\"x\") * 2).alias(\"y\")");
         assert!(take(&ints, &expr).is_none() && take(&floats, &Expr::column("x")).is_none());
         assert_eq!(take(&floats, &expr).map(|taken| taken.data_type().clone()), Some(bound.data_type().clone()));
         assert!(take(&floats, &expr).is_none());

@@ -42,11 +42,12 @@ impl Filter {
     /// The same; `turns` says for each predicate who may run beside it. A predicate sees what passed those
     /// before it, so every barrier is kept; cheap ones go before functions of the user, over no barrier.
     pub fn in_turns(operation: &str, table: &Table, predicates: &[Expr], turns: &[Turn]) -> Result<Filter, Error> {
-        let mut bound: Vec<Evaluator> = Vec::new();
+        let (mut bound, mut told): (Vec<Evaluator>, Vec<String>) = Default::default();
         for (at, predicate) in predicates.iter().enumerate() {
             let turn = turns.get(at).cloned().unwrap_or_default();
             // Judged whole first: the error should show the user's text, not a part of it.
             let whole = Evaluator::predicate(operation, predicate, table)?;
+            told.push(whole.told().to_owned());
             match formula::split_conjunction(predicate).as_slice() {
                 [_] => bound.push(whole.in_turn(turn)),
                 parts => {
@@ -57,7 +58,10 @@ impl Filter {
             }
         }
         let bound = cheapest_first(bound);
-        Ok(Filter { request: request(operation, predicates, turns), predicates: bound.into() })
+        Ok(Filter {
+            request: request(operation, predicates, turns).with_text(told.join(", ")),
+            predicates: bound.into(),
+        })
     }
 
     /// Rows whose predicate fails do not pass, and are noted.

@@ -58,7 +58,7 @@ impl Select {
         expressions: &[Expr],
         turns: &[Turn],
     ) -> Result<Select, Error> {
-        let mut select = Select::empty(operation, expressions, turns);
+        let mut select = Select::empty(operation, table, expressions, turns);
         let mut computed = Vec::new();
         for (at, expression) in expressions.iter().enumerate() {
             let output = output(operation, table, expression, turns.get(at), &mut computed)?;
@@ -79,7 +79,7 @@ impl Select {
         expressions: &[Expr],
         turns: &[Turn],
     ) -> Result<Select, Error> {
-        let mut select = Select::empty(operation, expressions, turns);
+        let mut select = Select::empty(operation, table, expressions, turns);
         select.outputs =
             (0..table.width()).map(|index| Output::Shared(index, table.schema().field(index).name().clone())).collect();
         let mut computed = Vec::new();
@@ -121,8 +121,9 @@ impl Select {
         }
     }
 
-    fn empty(operation: &str, expressions: &[Expr], turns: &[Turn]) -> Select {
-        let text = expressions.iter().map(Expr::to_python).collect::<Vec<_>>().join(", ");
+    fn empty(operation: &str, table: &Table, expressions: &[Expr], turns: &[Turn]) -> Select {
+        let told = |expression: &Expr| formula::told(table.canonical(), expression);
+        let text = expressions.iter().map(told).collect::<Vec<_>>().join(", ");
         Select {
             request: Request::new(operation, plan_in_turns(expressions, turns)).with_text(text),
             outputs: Vec::new(),

@@ -177,7 +177,7 @@ fn output_of(
         let message = format!(
             "{} over a blink table: its rows live for one step, and a list of all that ever were would grow for ever; \
              append them to an append_table, or aggregate them with first, last, min, max, sum, count",
-            expression.to_python()
+            expression.unaliased().to_python()
         );
         return Err(Error::invalid(operation, message));
     }
