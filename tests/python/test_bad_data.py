@@ -52,7 +52,7 @@ PARSED = r'row 1: the value is no Int64.*\(value "x", in col\("s"\).cast\(Int64\
             DataError,
             r'requested_schema: column "s": row 1: x does not fit Int64',
         ),
-        (lambda: MAP.sort("m"), TypeMismatchError, r'sort: the column "m" holds Map.*there is no order'),
+        (lambda: MAP.sort("m"), TypeMismatchError, r'sort: the column "m" holds Map.*no key and no order'),
         (lambda: MAP.group_by("m").len(), TypeMismatchError, r'group_by: the column "m" holds Map'),
         (MAP.unique, TypeMismatchError, r'unique: the column "m" holds Map'),
         (
