@@ -25,7 +25,6 @@ pub mod par;
 pub mod performance;
 pub mod reach;
 mod recorder;
-pub mod rows;
 pub mod sources;
 pub mod store;
 pub mod table;

@@ -115,8 +115,11 @@ impl RowSet {
         }
     }
 
-    /// Every key moved by `delta`; all of them must stay in the key space.
-    pub(crate) fn moved(&self, delta: i64) -> RowSet {
+    /// Every key moved by `delta`: by renumbering, where whole blocks move. Shares what it can with this set.
+    ///
+    /// # Panics
+    /// If a key leaves the key space.
+    pub fn moved(&self, delta: i64) -> RowSet {
         let to =
             |key: u64| key.checked_add_signed(delta).filter(|&key| key <= MAX_KEY).expect("keys stay in the key space");
         if delta == 0 || self.is_empty() {

@@ -18,7 +18,6 @@ use rowset::{Before, RowSet, Shifts, Span};
 use crate::error::Error;
 use crate::live_rows::LiveRows;
 use crate::operation::{Input, Live, Operation, Parts, Request, Settle, Start};
-use crate::rows::moved;
 use crate::table::{Attributes, Table};
 use crate::update::TableUpdate;
 use crate::view::Change;
@@ -140,7 +139,7 @@ impl Operation for Concat {
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let slots = lay_out(inputs.iter().map(|input| input.view.rows()))?;
-        let parts = inputs.iter().zip(slots.iter()).map(|(input, slot)| moved(input.view.rows(), slot.delta()));
+        let parts = inputs.iter().zip(slots.iter()).map(|(input, slot)| input.view.rows().moved(slot.delta()));
         let rows = Arc::new(LiveRows::new(RowSet::union_all(parts.collect::<Vec<_>>().iter()), at));
         let slots = Arc::new(Pinned::new(slots, at));
         let columns = (0..self.schema.fields().len()).map(|index| {
@@ -187,11 +186,11 @@ impl Live for ConcatLive {
         let mut moves: Vec<(Span, i64)> = Vec::new();
         for ((change, columns), (from, to)) in inputs.iter().zip(&self.columns).zip(old.iter().zip(new.iter())) {
             let update = change.update();
-            result.removed.0 |= &moved(&update.removed.0, from.delta());
-            result.added |= &moved(&update.added, to.delta());
+            result.removed.0 |= &update.removed.0.moved(from.delta());
+            result.added |= &update.added.moved(to.delta());
             let changed = super::project::mapped(&update.columns, columns);
             if !changed.is_empty() {
-                result.modified |= &moved(&update.modified, to.delta());
+                result.modified |= &update.modified.moved(to.delta());
                 changed.iter().for_each(|column| result.columns.insert(column));
             }
             slot_moves(&update.shifts, from, to, &mut moves);
@@ -276,7 +275,7 @@ impl Stacked {
         let part = |(at, slot): (usize, &Slot)| {
             let span = slot.span();
             let rows = rows.between(span.first, span.last);
-            (!rows.is_empty()).then(|| (at, moved(&rows, -slot.delta())))
+            (!rows.is_empty()).then(|| (at, rows.moved(-slot.delta())))
         };
         self.slots.iter().enumerate().filter_map(part).collect()
     }

@@ -137,6 +137,22 @@ proptest! {
     }
 
     #[test]
+    fn a_set_moved_as_a_whole_has_each_key_moved((rows, _) in moves(), seed in any::<u64>()) {
+        let rows = rows.0;
+        let (Some(hull), mut random) = (rows.hull(), Random(seed | 1)) else { return Ok(()) };
+        let room = (-(hull.first as i64), (MAX_KEY - hull.last) as i64);
+        let near = (random.next() % (1 << 20)) as i64 - (1 << 19);
+        for delta in [0, 1, -1, 1 << 16, -(1 << 16), 5 << 16, near, room.0, room.1] {
+            let delta = delta.clamp(room.0, room.1);
+            let to = |key: u64| key.wrapping_add_signed(delta);
+            let each: Vec<Span> = rows.spans().map(|span| Span { first: to(span.first), last: to(span.last) }).collect();
+            let moved = rows.moved(delta);
+            holds(&moved, &each);
+            prop_assert_eq!(moved.moved(-delta), rows.clone());
+        }
+    }
+
+    #[test]
     fn safe_order_never_overwrites((survivors, moves) in moves()) {
         let shifts = Shifts::from_moves(&survivors, moves.iter().copied());
         let mut still = survivors.0.clone();
