@@ -13,7 +13,7 @@ use rowset::RowSet;
 use crate::block::{Block, PACKED_BELOW, SPREAD_FROM};
 use crate::cells::{Cells, Shape, with_width};
 use crate::dead::{Dead, Losses};
-use crate::edit::{Edit, Move, shifted};
+use crate::edit::{Edit, Move};
 use crate::slab::Pool;
 use crate::tree::{BLOCK, Leaf, Run, Tree, leading_block, leaf_of, listed, locate, runs, runs_of};
 use crate::undo::Undo;
@@ -229,7 +229,7 @@ impl BlockColumn {
             let batch = if delta > 0 { batches - 1 - batch } else { batch };
             let rows = shift.rows.slice(batch * MOVE_ROWS, MOVE_ROWS);
             let chunk = self.cells_of(&rows)?;
-            self.write(writer, &shifted(&rows, delta), &Source::of(&self.shape, &chunk))?;
+            self.write(writer, &rows.moved(delta), &Source::of(&self.shape, &chunk))?;
         }
         Ok(())
     }

@@ -61,14 +61,8 @@ pub fn moves(shifts: &Shifts, survivors: &Before) -> Vec<Move> {
     }
     let moved = |shift: &Shift| {
         let rows = survivors.0.between(shift.first, shift.last);
-        let to = shifted(&rows, shift.delta);
+        let to = rows.moved(shift.delta);
         Move { rows, to, delta: Some(shift.delta) }
     };
     shifts.in_safe_order().map(moved).filter(|shift| !shift.rows.is_empty()).collect()
-}
-
-/// The same rows, each key changed by `delta`.
-pub(crate) fn shifted(rows: &RowSet, delta: i64) -> RowSet {
-    let moved = |key: u64| key.wrapping_add_signed(delta);
-    RowSet::from_spans(rows.spans().map(|span| rowset::Span { first: moved(span.first), last: moved(span.last) }))
 }

@@ -113,11 +113,11 @@ impl Evaluator {
         let far = by.unsigned_abs();
         let (leading, inside) = if by > 0 {
             let leading = places.rank(far);
-            (leading, moved(&places.slice(leading, len), -i128::from(far)))
+            (leading, places.slice(leading, len))
         } else {
-            (0, moved(&places.slice(0, places.rank(all.saturating_sub(far))), i128::from(far)))
+            (0, places.slice(0, places.rank(all.saturating_sub(far))))
         };
-        let found = view.rows().at(&Positions(inside));
+        let found = view.rows().at(&Positions(inside.moved(by.saturating_neg())));
         let mut pieces = Vec::new();
         let nulls = |count: u64| new_null_array(of.data_type(), count as usize);
         if leading > 0 {
@@ -139,12 +139,6 @@ fn numbers(spans: impl Iterator<Item = Span>, len: usize) -> Chunk {
     let mut all: Vec<i64> = Vec::with_capacity(len);
     spans.for_each(|span| all.extend(span.first as i64..=span.last as i64));
     Arc::new(Int64Array::from(all))
-}
-
-/// Positions as many places later, or earlier; all of them stay positions.
-fn moved(places: &RowSet, by: i128) -> RowSet {
-    let place = |at: u64| u64::try_from(i128::from(at) + by).unwrap_or_default();
-    RowSet::from_spans(places.spans().map(|span| Span { first: place(span.first), last: place(span.last) }))
 }
 
 fn repeated(one: &ArrayRef, len: usize) -> Result<ArrayRef, Error> {
