@@ -673,6 +673,27 @@ add("list.contains", "lists*item", L.contains(y), polars=M.contains(q))
 add("list.contains", "float_lists", L.contains(NAN), polars=M.contains(NAN))
 add("list.contains", "text_lists", L.contains("a"), polars=M.contains("a"))
 add("list.join", "text_lists", L.join("-"), polars=M.join("-", ignore_nulls=True))
+
+
+def order_of(cells: list[Any]) -> list[tuple[Any, ...]]:
+    """What puts a list in its order: null is the least of all, NaN the greatest."""
+    is_nan = [isinstance(cell, float) and math.isnan(cell) for cell in cells]
+    bare = [cell.encode() if isinstance(cell, str) else cell for cell in cells]
+    return [(0,) if cell is None else (2,) if nan else (1, cell) for cell, nan in zip(bare, is_nan, strict=True)]
+
+
+HOLDS_NULL, LEAST_OF_ALL = (lambda a, b: None in a + b), "null is the least of all, in DuckDB the greatest"
+for data in ("lists", "float_lists", "text_lists"):
+    both = f"{data}*{data}"
+    DATA[both] = pairs(DATA[data]["x"], DATA[data]["x"])
+    add("__eq__", both, x == y, polars=p == q, duckdb="x = y")
+    add("__ne__", both, x != y, polars=p != q, duckdb="x <> y")
+    add("eq_missing", both, x.eq_missing(y), polars=p.eq_missing(q))
+    add("ne_missing", both, x.ne_missing(y), polars=p.ne_missing(q))
+    less = But(HOLDS_NULL, lambda a, b: order_of(a) < order_of(b), LEAST_OF_ALL)
+    add("__lt__", both, x < y, less, duckdb="x < y")
+    at_least = But(HOLDS_NULL, lambda a, b: order_of(a) >= order_of(b), LEAST_OF_ALL)
+    add("__ge__", both, x >= y, at_least, duckdb="x >= y")
 add("struct.field", "structs", x.struct.field("a"), polars=p.struct.field("a"))
 add("struct.field", "structs", x.struct.field("b"), polars=p.struct.field("b"))
 add("struct.rename_fields", "structs", x.struct.rename_fields(["c", "d"]), polars=p.struct.rename_fields(["c", "d"]))

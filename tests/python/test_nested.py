@@ -101,6 +101,26 @@ def test_layouts_of_lists() -> None:
         assert made.to_dict() == {"s": [3, None], "g": [2, None]}
 
 
+def test_lists_are_compared_as_wholes() -> None:
+    lists = {"V": [[1, 2], [], [None], None], "W": [[1.0, 2.0], [0.5], [1.0], None]}
+    t = tf.table(lists, schema={"V": tf.List(tf.Int64), "W": tf.List(tf.Float64)})
+    wanted = [1, 2]  # noqa: F841  the formula reads it
+    made = t.select(
+        tf.col("V").eq_missing(tf.col("W")).alias("missing"), (tf.col("V") != [1, 2]).alias("other"), "V", "W"
+    ).update(["E = V == W", "N = V != W", "L = V < W", "S = V == wanted"])
+    assert made.select("E", "N", "L", "S", "missing", "other").to_dict() == {
+        "E": [True, False, False, None],
+        "N": [False, True, True, None],
+        "L": [False, True, True, None],
+        "S": [True, False, False, None],
+        "missing": [True, False, False, True],
+        "other": [False, True, True, None],
+    }
+    assert t.where("V == W").to_dict() == {"V": [[1, 2]], "W": [[1.0, 2.0]]}
+    with pytest.raises(TypeMismatchError, match=r"a list is compared with a list; .list.contains"):
+        t.where("V == 1")
+
+
 def test_nested_expressions_read_back() -> None:
     for e in (
         tf.col("v").list.sort(descending=True).list.head(2),

@@ -104,4 +104,12 @@ def test_what_is_refused_says_why(t, watched):
     names = watched.select("name")
     with pytest.raises(tf.errors.FormulaError, match="only behind in and not in"):
         t.where("k icase in names")
+    with pytest.raises(tf.errors.FormulaError) as told:
+        t.where("x > 1 && k in watched")
+    several = (
+        "a table as a set has one column, not 2: choose one of name, since with select, or use where_in for several"
+    )
+    assert str(told.value) == f"where: watched: {several}\n  x > 1 && k in watched\n                ^^^^^^^"
+    with pytest.raises(tf.errors.FormulaError, match="watched is a table: it stands only behind in and not in"):
+        t.update("a = k == watched")
     assert names.columns == ["name"]

@@ -83,6 +83,6 @@ pub use literal::Literal;
 pub use lower::Names;
 pub use parse::{MAX_TEXT, Purpose};
 pub use planned::{Counted, counted, told};
-pub use set::LiveSet;
+pub use set::{LiveSet, NamedSet};
 pub use stand_in::{shown_name, stand_in, told_name};
 pub use types::promote;

@@ -14,7 +14,7 @@ use crate::function::{Function, Struct, Text, Time};
 use crate::lex::Span;
 use crate::library;
 use crate::literal::Literal;
-use crate::set::LiveSet;
+use crate::set::{LiveSet, NamedSet};
 use crate::vocabulary;
 
 /// What the names in a formula can mean.
@@ -26,8 +26,8 @@ pub struct Names<'a> {
     pub values: &'a HashMap<String, Literal>,
     /// Functions of the caller; those of the language stand before them.
     pub functions: &'a HashMap<String, Function>,
-    /// Sets of the caller that live, for `in`.
-    pub sets: &'a HashMap<String, LiveSet>,
+    /// Tables of the caller, for `in`.
+    pub sets: &'a HashMap<String, NamedSet>,
 }
 
 /// What is wrong, and where.
@@ -126,6 +126,9 @@ impl Names<'_> {
         {
             return wrong(span, format!("{name} is a function: write {name}(…)"));
         }
+        if self.sets.contains_key(name) {
+            return wrong(span, format!("{name} is a table: it stands only behind in and not in, as a set of values"));
+        }
         let mut error = unknown_column(name, fields());
         if let Error::UnknownColumn { nearest: found @ None, .. } = &mut error {
             *found = nearest(name, self.values.keys().map(String::as_str));
@@ -203,17 +206,18 @@ impl Names<'_> {
         Ok((Expr::joined(function, vec![sum, next]), Family::combined(function, &[a, b])))
     }
 
-    /// The live set that a name means.
-    fn set(&self, ast: &Ast) -> Option<LiveSet> {
-        let Kind::Name(name) = &ast.kind else { return None };
-        self.sets.get(&**name).filter(|_| !self.is_column(name)).cloned()
+    /// The live set that a name means, of a table of one column.
+    fn set(&self, ast: &Ast) -> Result<Option<LiveSet>, Trouble> {
+        let Kind::Name(name) = &ast.kind else { return Ok(None) };
+        let found = self.sets.get(&**name).filter(|_| !self.is_column(name)).cloned();
+        found.transpose().map_err(|why| wrong(ast.span, format!("{name}: {why}")))
     }
 
     fn matched(&self, subject: &Ast, how: Match, items: &[Ast]) -> Lowered {
         let mut subject = lower(subject, self)?;
         let (mut known, mut others, mut sets) = (Vec::new(), Vec::new(), Vec::new());
         for item in items {
-            if let Some(set) = self.set(item) {
+            if let Some(set) = self.set(item)? {
                 if how.how != Matched::In || how.ignore_case {
                     return Err(wrong(item.span, "a live set stands only behind in and not in, where case counts"));
                 }

@@ -22,6 +22,9 @@ pub struct LiveSet {
     pub payload: Payload,
 }
 
+/// A table that a name of the caller means: the set that it is, or why it is none.
+pub type NamedSet = Result<LiveSet, String>;
+
 impl PartialEq for LiveSet {
     fn eq(&self, other: &LiveSet) -> bool {
         self.id == other.id

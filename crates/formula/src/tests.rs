@@ -8,6 +8,7 @@ mod folding;
 mod format;
 mod formula;
 mod host;
+mod lists;
 mod logic;
 mod nested;
 mod promotion;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use arrow_schema::DataType;
-use formula::{Error, Formula, Literal, LiveSet, Names, Purpose};
+use formula::{Error, Formula, Literal, NamedSet, Names, Purpose};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -51,7 +51,7 @@ impl PyFormula {
     ) -> PyResult<PyExpr> {
         let schema = table.map(|table| table.get().usable().map(|table| table.canonical().clone())).transpose()?;
         let mut known: HashMap<String, Literal> = HashMap::new();
-        let mut sets: HashMap<String, LiveSet> = HashMap::new();
+        let mut sets: HashMap<String, NamedSet> = HashMap::new();
         for (name, value) in values.iter() {
             let name: String = name.extract()?;
             let is_column = schema.as_ref().is_some_and(|schema| schema.field_with_name(&name).is_ok());
@@ -59,10 +59,11 @@ impl PyFormula {
                 continue;
             }
             if let Ok(table) = value.getattr("_native").and_then(|native| Ok(native.cast_into::<PyTable>()?)) {
-                // Of several columns it is no set: the name is then one that means nothing here.
-                if let Ok(set) = engine::ops::live_set(operation, table.get().usable()?) {
-                    sets.insert(name, set);
-                }
+                let set = engine::ops::live_set(operation, table.get().usable()?).map_err(|wrong| match wrong {
+                    engine::Error::InvalidOperation { message, .. } => message,
+                    other => other.to_string(),
+                });
+                sets.insert(name, set);
             } else if let Ok(value) = literal(&value) {
                 known.insert(name, value);
             }

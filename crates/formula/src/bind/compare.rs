@@ -2,6 +2,7 @@
 
 use arrow_schema::DataType;
 
+use super::elementwise::element_of;
 use super::{Binder, Term, literal, type_error};
 use crate::error::Error;
 use crate::expr::Expr;
@@ -22,6 +23,9 @@ impl Binder<'_> {
         if let Some(node) = self.compare_mixed(function, a, b)? {
             return Ok(node);
         }
+        if let Some(node) = self.compare_lists(function, a, b)? {
+            return Ok(node);
+        }
         let met = match (&a_type, &b_type) {
             // Zones matter to text and parts, never to order.
             (DataType::Timestamp(_, _), DataType::Timestamp(_, _)) => Ok(a_type.clone()),
@@ -30,11 +34,7 @@ impl Binder<'_> {
         let met = met.map_err(|_| self.compared_error(function, a, b))?;
         let met = if met == DataType::Null { DataType::Boolean } else { met };
         let met = if met == DataType::Float16 { DataType::Float32 } else { met };
-        let equality = matches!(
-            function,
-            Function::Equal | Function::NotEqual | Function::EqualMissing | Function::NotEqualMissing
-        );
-        let comparable = is_ordered(&met) || equality && matches!(met, DataType::Interval(_));
+        let comparable = is_ordered(&met) || is_equality(function) && matches!(met, DataType::Interval(_));
         if !comparable {
             return Err(self.compared_error(function, a, b));
         }
@@ -101,7 +101,7 @@ impl Binder<'_> {
         }
     }
 
-    fn compared_error(&self, function: Function, a: &Term, b: &Term) -> Error {
+    pub(super) fn compared_error(&self, function: Function, a: &Term, b: &Term) -> Error {
         let types = [self.term_type(a), self.term_type(b)];
         let advice = match &types {
             [a, b] if is_text(a) != is_text(b) => {
@@ -109,6 +109,9 @@ impl Binder<'_> {
             }
             [DataType::Date32, DataType::Timestamp(_, _)] | [DataType::Timestamp(_, _), DataType::Date32] => {
                 "cast the date to the type of the instant, or take .dt.date() of the instant"
+            }
+            [a, b] if element_of(a).is_some() != element_of(b).is_some() => {
+                "a list is compared with a list; .list.contains(…) looks for a value in one"
             }
             _ => "they have no common order; cast one side",
         };
@@ -212,6 +215,11 @@ impl Binder<'_> {
         let null = self.constant_of(&Literal::Null, &DataType::Boolean)?;
         self.lane(LaneOp::Select(Kind::Bits), vec![there, answer, null], DataType::Boolean)
     }
+}
+
+pub(super) fn is_equality(function: Function) -> bool {
+    use Function::{Equal, EqualMissing, NotEqual, NotEqualMissing};
+    matches!(function, Equal | NotEqual | EqualMissing | NotEqualMissing)
 }
 
 fn comparison_of(function: Function) -> Option<Comparison> {

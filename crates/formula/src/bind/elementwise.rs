@@ -58,7 +58,7 @@ impl Binder<'_> {
     }
 
     /// A list that the user wrote, beside lists of such elements.
-    fn constant_list(&mut self, items: &[Literal], beside: &DataType) -> Result<usize, Error> {
+    pub(super) fn constant_list(&mut self, items: &[Literal], beside: &DataType) -> Result<usize, Error> {
         let mut met = canonical(beside);
         for item in items.iter().filter(|item| !literal::fits(item, beside)) {
             met = promote(&met, &literal::own_type(item))?;

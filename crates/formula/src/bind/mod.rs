@@ -9,6 +9,7 @@ mod compare;
 mod elementwise;
 mod format;
 mod host;
+mod lists;
 mod literal;
 mod nested;
 mod nodes;

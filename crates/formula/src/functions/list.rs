@@ -224,6 +224,10 @@ pub(super) fn comparable(values: &ArrayRef) -> ArrayRef {
             let one = |value: f64| if value.is_nan() { f64::NAN } else { value + 0.0 };
             Arc::new(values.as_primitive::<Float64Type>().unary::<_, Float64Type>(one))
         }
+        DataType::List(_) => {
+            let (field, offsets, elements, nulls) = values.as_list::<i32>().clone().into_parts();
+            Arc::new(ListArray::new(field, offsets, comparable(&elements), nulls))
+        }
         _ => Arc::clone(values),
     }
 }

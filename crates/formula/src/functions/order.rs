@@ -1,12 +1,14 @@
-//! Comparison and choice among values that do not lie in lanes: strings, bytes, decimals.
+//! Comparison and choice among values that do not lie in lanes: strings, bytes, decimals, lists.
 
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BooleanArray, Scalar};
 use arrow_buffer::BooleanBuffer;
 use arrow_ord::cmp;
-use arrow_schema::ArrowError;
+use arrow_ord::ord::make_comparator;
+use arrow_schema::{ArrowError, SortOptions};
 
+use super::list::comparable;
 use crate::function::Function;
 use crate::node::{Argument, Failure, Whole};
 
@@ -26,6 +28,33 @@ pub(crate) fn comparison(function: Function) -> Whole {
             _ => cmp::distinct(a, b),
         };
         array(compared)
+    })
+}
+
+/// The kernel of a comparison of lists of one type: by their first elements that differ, null being the least of all, a
+/// prefix before what is longer.
+pub(crate) fn comparison_of_lists(function: Function) -> Whole {
+    Arc::new(move |args, rows| {
+        let place = |at: usize, row: usize| if matches!(args[at], Argument::One(_)) { 0 } else { row };
+        let [a, b] = [0, 1].map(|at| comparable(args[at].array()));
+        let compare = make_comparator(&a, &b, SortOptions::default()).map_err(failure)?;
+        let answer = |row: usize| {
+            let (left, right) = (place(0, row), place(1, row));
+            let missing = a.is_null(left) || b.is_null(right);
+            let found = || compare(left, right);
+            match function {
+                Function::EqualMissing => Some(found().is_eq()),
+                Function::NotEqualMissing => Some(found().is_ne()),
+                _ if missing => None,
+                Function::Equal => Some(found().is_eq()),
+                Function::NotEqual => Some(found().is_ne()),
+                Function::Less => Some(found().is_lt()),
+                Function::LessEqual => Some(found().is_le()),
+                Function::Greater => Some(found().is_gt()),
+                _ => Some(found().is_ge()),
+            }
+        };
+        Ok(Arc::new((0..rows).map(answer).collect::<BooleanArray>()))
     })
 }
 
