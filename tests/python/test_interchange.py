@@ -148,6 +148,18 @@ def test_arrow_memory_leaves_as_it_came():
     assert back["x"].chunk(0).buffers()[1].address == source["x"].chunk(0).buffers()[1].address
 
 
+def test_narrow_decimals_and_codes_fill_wider_columns():
+    g = tf.Graph()
+    t = tf.append_table({"m": tf.Decimal(14, 4), "s": tf.String}, graph=g)
+    narrow = pa.array([decimal.Decimal("1.25"), None], pa.decimal64(12, 2))
+    t.append(pa.table({"m": narrow, "s": pa.array(["a", "a"]).dictionary_encode()}))
+    g.step()
+    assert t.to_dict() == {"m": [decimal.Decimal("1.25"), None], "s": ["a", "a"]}
+    small = tf.append_table({"m": tf.Decimal(13, 4)}, graph=g)
+    with pytest.raises(tf.errors.TypeMismatchError, match=r'"m" is Decimal\(13, 4\), but the data holds Decimal64'):
+        small.append(pa.table({"m": narrow}))
+
+
 @pytest.mark.parametrize("dtype", ["int64", "float64", "int8", "bool", "datetime64[ns]", "uint32"])
 def test_an_empty_numpy_array_is_a_column_of_no_rows(dtype):
     t = tf.table({"a": np.array([], dtype=dtype)})

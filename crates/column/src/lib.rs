@@ -10,6 +10,7 @@ mod cells;
 mod constant;
 mod counters;
 mod dead;
+mod digits;
 mod edit;
 mod error;
 mod flat;
@@ -27,6 +28,7 @@ mod texts;
 mod tree;
 mod undo;
 mod view;
+mod widen;
 
 #[cfg(test)]
 mod laws;
@@ -37,6 +39,7 @@ pub use blocks::BlockColumn;
 pub use constant::ConstantColumn;
 pub use counters::{ColumnCounters, StorageCounters};
 pub use dead::Dead;
+pub use digits::unscaled;
 pub use edit::{Edit, Move, moves, undo_rows, vacated};
 pub use error::Error;
 pub use flat::FlatColumn;
@@ -44,3 +47,4 @@ pub use pages::LargePages;
 pub use redirect::RedirectColumn;
 pub use rows::{KeysError, keys_of_rows, mask_of_rows, matching, rows_of_keys, rows_of_mask};
 pub use source::{Chunk, Column, ColumnSource, NO_ROW};
+pub use widen::widens;

@@ -77,6 +77,7 @@ pub use error::{Error, RowError, unknown_column};
 pub use expr::{Expr, MAX_DEPTH, MAX_NODES, Window, split_conjunction};
 pub use formula::{Formula, FormulaError};
 pub use function::{Bytes, Closed, Function, List, Random, Struct, Text, Time};
+pub use functions::civil::days_to;
 pub use host::{Host, HostFailure, HostId, Payload};
 pub use library::names as function_names;
 pub use literal::Literal;

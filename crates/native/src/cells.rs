@@ -25,9 +25,8 @@ use decimals::decimals;
 use nested::{fixed_lists, lists, structs};
 use times::{day, instants};
 
-pub use decimals::{decimal_text, unscaled};
 pub use infer::infer;
-pub use times::{days_from_civil, duration, instant, time};
+pub use times::{days, duration, instant, time};
 
 type Values<'a, 'py> = &'a [Bound<'py, PyAny>];
 

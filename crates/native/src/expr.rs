@@ -6,8 +6,8 @@ use formula::{Aggregate, Closed, Expr, Function, Interpolation, List, Literal, P
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{
-    PyBool, PyByteArray, PyBytes, PyDate, PyDateAccess, PyDateTime, PyDelta, PyDict, PyFloat, PyFrozenSet, PyInt,
-    PyList, PyRange, PySet, PyString, PyTime, PyTuple, PyTzInfoAccess,
+    PyBool, PyByteArray, PyBytes, PyDate, PyDateTime, PyDelta, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PyRange,
+    PySet, PyString, PyTime, PyTuple, PyTzInfoAccess,
 };
 
 use crate::cells::{self, Place};
@@ -53,7 +53,7 @@ impl PyExpr {
             (DataType::Decimal128(precision, scale), _) if value.is_instance_of::<PyString>() => {
                 let number = value.py().import("decimal")?.getattr("Decimal")?.call1((value,))?;
                 let text: String = number.call_method1("__format__", ("f",))?.extract()?;
-                cells::unscaled(&text, *scale).map(|value| Literal::Decimal {
+                column::unscaled(&text, *scale).map(|value| Literal::Decimal {
                     value,
                     precision: *precision,
                     scale: *scale,
@@ -305,8 +305,7 @@ fn temporal(value: &Bound<'_, PyAny>) -> PyResult<Option<Literal>> {
         return Ok(Some(Literal::Timestamp { ns, zone: zone.map(Into::into) }));
     }
     if let Ok(date) = value.cast::<PyDate>() {
-        let days = cells::days_from_civil(date.get_year(), u32::from(date.get_month()), u32::from(date.get_day()));
-        return Ok(Some(Literal::Date(days)));
+        return Ok(Some(Literal::Date(cells::days(date))));
     }
     if value.is_instance_of::<PyTime>() {
         return Ok(cells::time(value).map(Literal::Time));
@@ -321,7 +320,7 @@ fn decimal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
     let text: String = value.call_method1("__format__", ("f",))?.extract()?;
     let scale = text.split_once('.').map_or(0, |(_, fraction)| fraction.len());
     let fits = i8::try_from(scale).ok().filter(|scale| *scale <= 38);
-    let made = fits.and_then(|scale| Some((cells::unscaled(&text, scale)?, scale)));
+    let made = fits.and_then(|scale| Some((column::unscaled(&text, scale)?, scale)));
     let (value, scale) = made.ok_or_else(|| PyValueError::new_err(format!("{text} has more than 38 digits")))?;
     Ok(Literal::Decimal { value, precision: 38, scale })
 }

@@ -10,13 +10,11 @@ use arrow_array::types::{
     TimestampNanosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef};
-use arrow_buffer::i256;
 use arrow_schema::{DataType, TimeUnit};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDelta, PyDict, PyList, PyString, PyTime};
 
-use crate::cells::decimal_text;
 use crate::dtype::name_of;
 use crate::error::{self, DataError};
 
@@ -188,15 +186,15 @@ fn getter<'a, 'py: 'a>(py: Python<'py>, array: &ArrayRef, column: &'a str, finer
             let cells = array.as_primitive::<DurationNanosecondType>().clone();
             Box::new(move |row| Ok(delta(py, finer.micros(cells.value(row), column)?)?.into_any()))
         }
-        DataType::Decimal128(_, scale) => {
+        DataType::Decimal128(..) => {
             let cells = array.as_primitive::<Decimal128Type>().clone();
             let decimal = py.import("decimal")?.getattr("Decimal")?;
-            Box::new(move |row| decimal.call1((decimal_text(i256::from_i128(cells.value(row)), scale),)))
+            Box::new(move |row| decimal.call1((cells.value_as_string(row),)))
         }
-        DataType::Decimal256(_, scale) => {
+        DataType::Decimal256(..) => {
             let cells = array.as_primitive::<Decimal256Type>().clone();
             let decimal = py.import("decimal")?.getattr("Decimal")?;
-            Box::new(move |row| decimal.call1((decimal_text(cells.value(row), scale),)))
+            Box::new(move |row| decimal.call1((cells.value_as_string(row),)))
         }
         DataType::Interval(arrow_schema::IntervalUnit::MonthDayNano) => {
             let cells = array.as_primitive::<IntervalMonthDayNanoType>().clone();

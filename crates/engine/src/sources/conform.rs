@@ -56,7 +56,7 @@ pub fn conform_some(operation: &str, schema: &Schema, batch: &RecordBatch) -> Re
 fn fit(operation: &str, name: &str, cells: &Chunk, wanted: &DataType) -> Result<Chunk, Error> {
     let given = cells.data_type();
     let canonical = column::kind::canonical(wanted);
-    if given != wanted && column::kind::canonical(given) != canonical && !widens(given, &canonical) {
+    if given != wanted && column::kind::canonical(given) != canonical && !column::widens(given, &canonical) {
         return Err(Error::types(
             operation,
             format!("column {name:?} is {wanted}, the data given is {given}; cast it first (nothing was applied)"),
@@ -68,25 +68,6 @@ fn fit(operation: &str, name: &str, cells: &Chunk, wanted: &DataType) -> Result<
         return Ok(cells);
     }
     column::kind::cast(&cells, &canonical).map_err(|error| Error::data(operation, format!("column {name:?}: {error}")))
-}
-
-/// Whether every value of `from` is a value of `to`.
-fn widens(from: &DataType, to: &DataType) -> bool {
-    use DataType::*;
-    match (from, to) {
-        (Null, _) => true,
-        (Dictionary(_, value), _) => column::kind::canonical(value) == *to || widens(value, to),
-        (Int8, Int16 | Int32 | Int64 | Float32 | Float64) => true,
-        (Int16, Int32 | Int64 | Float32 | Float64) | (Int32, Int64 | Float64) => true,
-        (UInt8, UInt16 | UInt32 | UInt64 | Int16 | Int32 | Int64 | Float32 | Float64) => true,
-        (UInt16, UInt32 | UInt64 | Int32 | Int64 | Float32 | Float64) => true,
-        (UInt32, UInt64 | Int64 | Float64) | (Float32, Float64) | (Float16, Float32 | Float64) => true,
-        (Timestamp(_, Some(_)), Timestamp(_, Some(_))) => true,
-        (Decimal128(p, s) | Decimal64(p, s) | Decimal32(p, s), Decimal128(to_p, to_s)) => {
-            s <= to_s && i16::from(*p) - i16::from(*s) <= i16::from(*to_p) - i16::from(*to_s)
-        }
-        _ => false,
-    }
 }
 
 fn names(schema: &Schema) -> String {

@@ -54,7 +54,7 @@ fn day_far(days: i64) -> Day {
 
 /// Days from 1970-01-01 to a day; month and day within their ranges.
 #[inline]
-pub(crate) fn days_to(year: i64, month: i64, day: i64) -> i64 {
+pub fn days_to(year: i64, month: i64, day: i64) -> i64 {
     let year = year - i64::from(month <= 2);
     let era = year.div_euclid(400);
     let year_of_era = year.rem_euclid(400);

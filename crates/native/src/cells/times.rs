@@ -26,18 +26,12 @@ pub(super) fn day(value: &Bound<'_, PyAny>) -> PyResult<i32> {
     if value.is_instance_of::<PyDateTime>() {
         return Err(not_this());
     }
-    Ok(days_from_civil(date.get_year(), u32::from(date.get_month()), u32::from(date.get_day())))
+    Ok(days(date))
 }
 
-/// Days from 1970-01-01 in the proleptic Gregorian calendar.
-pub fn days_from_civil(year: i32, month: u32, day: u32) -> i32 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let month_from_march = (month + 9) % 12;
-    let day_of_year = ((153 * month_from_march + 2) / 5 + day - 1) as i32;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
+/// Days since 1970-01-01.
+pub fn days(date: &impl PyDateAccess) -> i32 {
+    formula::days_to(date.get_year().into(), date.get_month().into(), date.get_day().into()) as i32
 }
 
 /// Nanoseconds since midnight.
@@ -77,7 +71,7 @@ pub fn instant(value: &Bound<'_, PyAny>) -> PyResult<Option<(i64, bool)>> {
         return Ok(numpy_nanoseconds(value, "datetime64[ns]")?.map(|number| (number, false)));
     }
     let moment = value.cast::<PyDateTime>().map_err(|_| not_this())?;
-    let days = days_from_civil(moment.get_year(), u32::from(moment.get_month()), u32::from(moment.get_day()));
+    let days = days(moment);
     let clock =
         i64::from(moment.get_hour()) * 3600 + i64::from(moment.get_minute()) * 60 + i64::from(moment.get_second());
     let nanoseconds = i64::from(moment.get_microsecond()) * 1000 + pandas_nanosecond(value);
@@ -123,18 +117,4 @@ pub(super) fn instants(
 fn numpy_is_nat(value: &Bound<'_, PyAny>) -> bool {
     // NaT is the one datetime64 that is not equal to itself.
     numpy_kind(value) == Some('M') && !value.eq(value).unwrap_or(true)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn days_count_from_1970() {
-        assert_eq!(days_from_civil(1970, 1, 1), 0);
-        assert_eq!(days_from_civil(1969, 12, 31), -1);
-        assert_eq!(days_from_civil(2000, 2, 29), 11016);
-        assert_eq!(days_from_civil(1677, 9, 21), -106_752);
-        assert_eq!(days_from_civil(1, 1, 1), -719_162);
-    }
 }
