@@ -64,7 +64,7 @@ mod tests {
             0 => false,
             1 => true,
             2 => key % 97 == 5,
-            _ => key % 3 != 0,
+            _ => !key.is_multiple_of(3),
         };
         RowSet::from_sorted_keys(&(0..count << 16).filter(holds).collect::<Vec<_>>())
     }
