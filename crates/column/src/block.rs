@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, new_empty_array};
 use arrow_buffer::{ArrowNativeType, MutableBuffer};
 use arrow_select::interleave::interleave;
+use rowset::ask;
 
 use crate::bits::Bits;
 use crate::cells::{Cells, Shape, is_long, length, with_width};
@@ -136,6 +137,13 @@ impl Block {
     /// Whether the block keeps alive a slab that should go.
     pub(crate) fn should_move(&self) -> bool {
         self.region().is_some_and(Region::is_retired)
+    }
+
+    /// Asks for what leads to the cells, and says who holds them.
+    pub(crate) fn ask_for(&self) {
+        ask(self);
+        ask(&self.body);
+        ask(&self.valid);
     }
 
     /// Every cell as units of `T`, when they lie each in its place.

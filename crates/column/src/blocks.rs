@@ -10,10 +10,11 @@ use arrow_schema::DataType;
 use graph::{Moment, Moved, Step};
 use rowset::RowSet;
 
-use crate::block::{Block, PACKED_BELOW, SPREAD_FROM};
+use crate::block::{Block, PACKED_BELOW};
 use crate::cells::{Cells, Shape, with_width};
 use crate::dead::{Dead, Losses};
 use crate::edit::{Edit, Move};
+use crate::reading::{WINDOW, ask_for};
 use crate::slab::Pool;
 use crate::tree::{BLOCK, Leaf, Run, Tree, leading_block, leaf_of, listed, locate, runs, runs_of};
 use crate::undo::Undo;
@@ -267,12 +268,15 @@ impl BlockColumn {
         }
     }
 
-    /// The same of plain cells at keys that mostly stand apart.
+    /// The same of plain cells at keys that mostly stand apart: all that a leaf's will touch is asked for before.
     fn write_listed(&self, writer: &mut Writer, keys: &[u64], cells: &Cells) -> Result<(), Error> {
         let mut at = 0;
         while let Some(first) = keys.get(at).map(|key| leaf_of(locate(*key).0)) {
             let (mut shared, from) = (self.shared(), at);
             let leaf = shared.tree.leaf_mut(first);
+            let ahead = &keys[at..keys.len().min(at + WINDOW)];
+            let ahead = &ahead[..ahead.partition_point(|key| leaf_of(locate(*key).0) == first)];
+            with_width!(self.shape, T, stride => ask_for::<T>(|block| leaf.block(block), ahead, stride, &mut Vec::new()));
             while let Some((number, count)) = leading_block(&keys[at..]).filter(|(block, _)| leaf_of(*block) == first)
                 && at - from < SLICE_CELLS
             {
@@ -312,8 +316,12 @@ impl BlockColumn {
 
     /// Dead cells give their memory back: an empty block goes, a sparse one is packed. For settled columns.
     pub fn bury(&self, dead: &Dead) {
+        let plain = !self.shape.has_views() && !self.shape.is_opaque();
+        let mut blocks = (if plain { dead.thin() } else { dead.blocks() }).iter().peekable();
+        if blocks.peek().is_none() {
+            return;
+        }
         let mut writer = self.writer();
-        let mut blocks = dead.blocks().iter().filter(|losses| self.cares(losses)).peekable();
         while let Some(first) = blocks.peek().map(|losses| leaf_of(losses.block)) {
             let mut shared = self.shared();
             let leaf = shared.tree.leaf_mut(first);
@@ -323,11 +331,6 @@ impl BlockColumn {
             shared.tree.prune(first);
         }
         writer.pool.trim();
-    }
-
-    /// Whether what a block lost can change it: plain cells may lie dead where most others live.
-    fn cares(&self, losses: &Losses) -> bool {
-        losses.alive < SPREAD_FROM || self.shape.has_views() || self.shape.is_opaque()
     }
 
     fn bury_in_block(&self, leaf: &mut Leaf, pool: &mut Pool, dead: &Dead, losses: &Losses) {
@@ -353,7 +356,8 @@ impl<'a> Source<'a> {
 
 /// The block to edit: itself if nobody else holds it, else a copy.
 fn writable<'a>(block: &'a mut Arc<Block>, shape: &Shape, pool: &mut Pool) -> &'a mut Block {
-    if Arc::get_mut(block).is_none() {
+    // Nobody holds blocks weakly. Two looks that lock the bus would be dearer than a count and one.
+    if Arc::strong_count(block) > 1 {
         pool.counters().block_copied();
         *block = Arc::new(block.copy(shape, pool));
     }

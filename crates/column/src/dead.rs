@@ -4,17 +4,21 @@ use std::ops::Range;
 
 use rowset::RowSet;
 
+use crate::block::SPREAD_FROM;
 use crate::tree::{BLOCK, Run, runs};
 
 /// The keys that a step vacated, by block.
 pub struct Dead {
     runs: Vec<Run>,
     blocks: Vec<Losses>,
+    /// Those of the blocks in which so few rows live that cells may not lie dead.
+    thin: Vec<Losses>,
     /// The rows that are left.
     left: RowSet,
 }
 
 /// What one block lost.
+#[derive(Clone)]
 pub(crate) struct Losses {
     /// Number of the block.
     pub block: u64,
@@ -45,12 +49,18 @@ impl Dead {
         for (losses, ranks) in blocks.iter_mut().zip(left.ranks(&ends).chunks_exact(2)) {
             losses.alive = (ranks[1] - ranks[0]) as usize;
         }
-        Dead { runs, blocks, left: left.clone() }
+        let thin = blocks.iter().filter(|losses| losses.alive < SPREAD_FROM).cloned().collect();
+        Dead { runs, blocks, thin, left: left.clone() }
     }
 
     /// The blocks that lost cells, ascending.
     pub(crate) fn blocks(&self) -> &[Losses] {
         &self.blocks
+    }
+
+    /// Those in which few rows are left: plain cells may lie dead where most others live.
+    pub(crate) fn thin(&self) -> &[Losses] {
+        &self.thin
     }
 
     /// The dead cells of a block.

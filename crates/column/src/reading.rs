@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef, new_empty_array, new_null_array};
 use arrow_buffer::{ArrowNativeType, Buffer};
 use arrow_select::interleave::interleave;
 use hashbrown::HashMap;
-use rowset::RowSet;
+use rowset::{RowSet, ask};
 
 use crate::bits::Bits;
 use crate::block::Block;
@@ -22,6 +22,10 @@ use crate::{Error, NO_ROW};
 const LEND_BYTES: usize = 256;
 /// Fewer views than this are copied: to lend them means to list the buffers of their whole slab.
 const LEND_VIEWS: usize = 256;
+/// Keys whose cells are asked for before the first is read.
+pub(crate) const WINDOW: usize = 512;
+/// So many keys of a block are read at once whether they were asked for or not.
+const FEW_IN_BLOCK: usize = 16;
 /// From this many keys on, a table of blocks is made to look them up in.
 const DIRECTORY_KEYS: usize = 512;
 
@@ -161,7 +165,7 @@ fn gather_units<'a, T: ArrowNativeType>(
 }
 
 /// The same of keys that mostly stand apart: block by block, in loops without a branch, so that cache
-/// misses overlap.
+/// misses overlap; those of keys that lie in many blocks are asked for before.
 fn gather_listed<'a, T: ArrowNativeType>(
     tree: &'a Tree,
     keys: &[u64],
@@ -173,33 +177,59 @@ fn gather_listed<'a, T: ArrowNativeType>(
     let out = values.typed_data_mut::<T>();
     let mut cursor = Cursor::new(tree);
     let mut at = 0;
-    while let Some((number, count)) = leading_block(&keys[at..]) {
-        let own = &keys[at..at + count];
-        let target = &mut out[at * stride..(at + count) * stride];
-        match cursor.block(number) {
-            None => valid.get_or_insert_with(|| Bits::filled(*total, true)).fill(at, count, false),
-            Some(block) => {
-                match block.dense::<T>() {
-                    Some(cells) if stride == 1 => {
-                        let cells = &cells[..BLOCK];
-                        for (to, key) in target.iter_mut().zip(own) {
-                            *to = cells[locate(*key).1];
+    let mut found: Vec<(&[u64], Option<&Arc<Block>>)> = Vec::new();
+    for keys in keys.chunks(WINDOW) {
+        ask_for::<T>(|block| cursor.block(block), keys, stride, &mut found);
+        for &(own, block) in &found {
+            let target = &mut out[at * stride..(at + own.len()) * stride];
+            match block {
+                None => valid.get_or_insert_with(|| Bits::filled(*total, true)).fill(at, own.len(), false),
+                Some(block) => {
+                    match block.dense::<T>() {
+                        Some(cells) if stride == 1 => {
+                            let cells = &cells[..BLOCK];
+                            for (to, key) in target.iter_mut().zip(own) {
+                                *to = cells[locate(*key).1];
+                            }
+                        }
+                        _ => {
+                            for (to, key) in target.chunks_exact_mut(stride.max(1)).zip(own) {
+                                block.copy_run(locate(*key).1, to, stride);
+                            }
                         }
                     }
-                    _ => {
-                        for (to, key) in target.chunks_exact_mut(stride.max(1)).zip(own) {
-                            block.copy_run(locate(*key).1, to, stride);
-                        }
+                    if let Some(bits) = block.valid() {
+                        let valid = valid.get_or_insert_with(|| Bits::filled(*total, true));
+                        own.iter().enumerate().for_each(|(i, key)| valid.set(at + i, bits.get(locate(*key).1)));
                     }
+                    segments.note(block, usize::MAX, at, own.len());
                 }
-                if let Some(bits) = block.valid() {
-                    let valid = valid.get_or_insert_with(|| Bits::filled(*total, true));
-                    own.iter().enumerate().for_each(|(i, key)| valid.set(at + i, bits.get(locate(*key).1)));
-                }
-                segments.note(block, usize::MAX, at, count);
             }
+            at += own.len();
         }
-        at += count;
+    }
+}
+
+/// Finds the blocks of these keys, and asks for their cells where a block has few of the keys.
+pub(crate) fn ask_for<'a, 'k, T: ArrowNativeType>(
+    mut find: impl FnMut(u64) -> Option<&'a Arc<Block>>,
+    keys: &'k [u64],
+    stride: usize,
+    found: &mut Vec<(&'k [u64], Option<&'a Arc<Block>>)>,
+) {
+    found.clear();
+    let mut keys = keys;
+    while let Some((number, count)) = leading_block(keys) {
+        let (own, rest) = keys.split_at(count);
+        let block = find(number);
+        block.inspect(|block| block.ask_for());
+        found.push((own, block));
+        keys = rest;
+    }
+    for (own, block) in found.iter().filter(|(own, _)| own.len() < FEW_IN_BLOCK) {
+        if let Some(cells) = block.and_then(|block| block.dense::<T>()) {
+            own.iter().filter_map(|key| cells.get(locate(*key).1 * stride)).for_each(ask);
+        }
     }
 }
 

@@ -9,14 +9,17 @@
 mod lists;
 
 use column::NO_ROW;
-use rowset::{Before, RowSet, Shifts};
+use rowset::{Before, RowSet, Shifts, ask};
 
 use crate::guess::{guess, lower_bound};
 use lists::{FEW, Lists, SIZES, capacity};
 
 /// Rows that stand in the slot before they go to the list together.
 const TAIL: usize = 2;
-
+/// Rows in a line of the cache.
+const LINE: usize = 8;
+/// Slots whose heads are asked for at once.
+const HEADS: usize = 1 << 12;
 /// Slots whose memory is loaded together.
 const BATCH: usize = 64;
 
@@ -87,6 +90,7 @@ impl KeyRows {
     /// Rows come, each to its slot.
     pub fn enter(&mut self, slots: &[u32], rows: &RowSet) {
         let mut rows = rows.iter();
+        self.ask_for(slots);
         for batch in slots.chunks(BATCH) {
             self.load(batch);
             batch.iter().zip(&mut rows).for_each(|(slot, row)| self.enter_one(*slot, row));
@@ -96,6 +100,7 @@ impl KeyRows {
     /// Rows go, each from its slot.
     pub fn leave(&mut self, slots: &[u32], rows: &RowSet) {
         let mut rows = rows.iter();
+        self.ask_for(slots);
         for batch in slots.chunks(BATCH) {
             self.load(batch);
             let leaving: Vec<u64> = rows.by_ref().take(batch.len()).collect();
@@ -200,6 +205,11 @@ impl KeyRows {
         }
     }
 
+    /// Asks for the heads of a call, as many as the caches hold.
+    fn ask_for(&self, slots: &[u32]) {
+        slots.iter().take(HEADS).for_each(|slot| ask(&self.heads[*slot as usize]));
+    }
+
     /// Touches what a batch needs: loads that wait for nothing, heads first and then the ends of lists.
     fn load(&self, slots: &[u32]) {
         let lens: u64 = slots.iter().map(|slot| u64::from(self.heads[*slot as usize].len)).sum();
@@ -214,16 +224,16 @@ impl KeyRows {
         std::hint::black_box(slots.iter().map(end).fold(0, u64::wrapping_add));
     }
 
-    /// The same for rows that go: where in the lists they should be.
+    /// Asks for what rows that go will touch: where in the lists they should be, what lies behind, which moves up,
+    /// and the start.
     fn load_rows(&self, slots: &[u32], rows: &[u64]) {
-        let place = |(slot, row): (&u32, &u64)| match &self.heads[*slot as usize] {
-            head @ Head { form: Form::List(size), len: 1.., .. } => {
+        for (slot, row) in slots.iter().zip(rows) {
+            if let head @ Head { form: Form::List(size), len: 1.., .. } = &self.heads[*slot as usize] {
                 let list = self.lists[*size as usize].list(*size as usize, head);
-                list[guess(list.len(), head.first, head.last, *row)]
+                let at = guess(list.len(), head.first, head.last, *row);
+                list[at..].chunks(LINE).chain(list.chunks(LINE).take(1)).for_each(|line| ask(&line[0]));
             }
-            _ => 0,
-        };
-        std::hint::black_box(slots.iter().zip(rows).map(place).fold(0, u64::wrapping_add));
+        }
     }
 
     #[inline]

@@ -85,7 +85,10 @@ impl RowSet {
     pub(crate) fn blocks(&self) -> BlockStream<'_> {
         match &self.0 {
             Repr::Blocks(tree) => BlockStream::Tree(tree.iter()),
-            _ => BlockStream::gathered(self.spans()),
+            _ => match self.scattered() {
+                Some(keys) => BlockStream::Listed { keys, at: 0, lows: Vec::new() },
+                None => BlockStream::gathered(self.spans()),
+            },
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `|=` and `-=` where the keys lie: a set of blocks takes in, or loses, a set that is small beside
-//! it, and only the blocks that are met are touched. What another handle holds is copied first.
+//! it, and only the blocks that are met are touched: bits of many blocks at once, the rest one by one.
+//! What another handle holds is copied first.
 
 use std::borrow::Cow;
 
@@ -7,14 +8,18 @@ use crate::kernels::Op;
 use crate::repr::Repr;
 use crate::repr::blocks::Block;
 use crate::repr::container_ops::combine;
-use crate::repr::tree::Edit;
+use crate::repr::tree::{Edit, Edits};
 use crate::{RowSet, edit};
 
 impl RowSet {
     /// Edits block by block; false, with nothing done, where making the set anew is the better way.
     pub(crate) fn edit_blocks(&mut self, op: Op, other: &RowSet) -> bool {
         let Repr::Blocks(tree) = &mut self.0 else { return false };
-        if !matches!(op, Op::Union | Op::Difference) || other.as_span().is_some() || other.is_empty() {
+        if !matches!(op, Op::Union | Op::Difference) || other.is_empty() {
+            return false;
+        }
+        // A range may have many blocks that are full: they are not edited one by one.
+        if other.as_span().is_some_and(|span| span.len() > 1 << 16) {
             return false;
         }
         if other.0.entries() > tree.entries() || other.len() > tree.len() {
@@ -24,8 +29,22 @@ impl RowSet {
         if blocks.iter().any(|block| block.blocks > 1) {
             return false;
         }
+        let mut others: Vec<Block> = Vec::new();
+        tree.edit_kept(
+            &blocks,
+            Edits {
+                key: |block: &Cow<'_, Block>| block.number << 16,
+                ask: |entry: &Block, block: &Cow<'_, Block>| entry.keys.ask_for_edit(&block.keys),
+                edit: |entry: &mut Block, block: &Cow<'_, Block>| {
+                    let keys = block.keys.listed().filter(|_| entry.number == block.number);
+                    if !keys.is_some_and(|keys| entry.keys.edit_bits(keys, op == Op::Union)) {
+                        others.push(Block::clone(block));
+                    }
+                },
+            },
+        );
         let mut divided = false;
-        for block in &blocks {
+        for block in &others {
             let edited = tree.edit(block.number << 16, |entry| edit_entry(op, entry, block));
             divided |= edited.unwrap_or(false);
         }

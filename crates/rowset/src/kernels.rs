@@ -64,16 +64,41 @@ pub(crate) fn load_few_ints(keys: &[u32]) -> std::arch::x86_64::__m512i {
     unsafe { _mm512_mask_loadu_epi32(_mm512_set1_epi32(-1), there, keys.as_ptr().cast()) }
 }
 
-/// Asks for keys that will be looked at soon.
+/// Asks for keys, or counts, that will be looked at soon.
 #[inline]
 pub(crate) fn ask_for(keys: &[u16]) {
+    keys.chunks(32).for_each(|line| ask(&line[0]));
+}
+
+/// Asks for the word of a key.
+#[inline]
+pub(crate) fn ask_for_word(bitmap: &Bitmap, key: u16) {
+    ask(&bitmap.words[key as usize / 64]);
+}
+
+/// Asks for all that an edit of these keys will touch.
+#[inline]
+pub(crate) fn ask_for_edit(bitmap: &Bitmap, keys: &[u16]) {
+    // So many words of a block are looked at together anyway.
+    if keys.len() < STRIDE * STRIDE {
+        keys.iter().for_each(|key| ask_for_word(bitmap, *key));
+    }
+    ask_for(&bitmap.before);
+    ask(&bitmap.len);
+    // In front of the words lies who holds them.
+    ask(&bitmap.words[0]);
+}
+
+/// Asks for memory that will be looked at soon, so that cache misses do not wait for each other.
+#[inline(always)]
+pub fn ask<T>(memory: &T) {
     #[cfg(target_arch = "x86_64")]
-    for line in keys.chunks(32) {
-        // SAFETY: asking for memory reads none, and this is that of a list.
-        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(line.as_ptr().cast()) };
+    // SAFETY: asking for memory reads none, and this is that of a value.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(std::ptr::from_ref(memory).cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = keys;
+    let _ = memory;
 }
 
 /// Appends keys as they lie in little-endian memory.

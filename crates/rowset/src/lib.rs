@@ -41,6 +41,7 @@ mod position;
 mod radix;
 mod repr;
 mod rowset;
+mod scattered;
 mod shift;
 mod space;
 
@@ -49,6 +50,7 @@ mod laws;
 
 pub use exchange::RoaringError;
 pub use iter::{Keys, Spans};
+pub use kernels::ask;
 pub use rowset::{MAX_KEY, RowSet, Span, Statistics};
 pub use shift::{Shift, ShiftError, Shifts};
 pub use space::{Before, Positions};

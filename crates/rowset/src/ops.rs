@@ -12,7 +12,7 @@ use crate::repr::container_ops::{combine, is_subset, overlaps};
 use crate::repr::spans::Chunk;
 use crate::repr::tree::{Entry, Tree};
 use crate::repr::{Repr, blocks_of, pieces_of};
-use crate::{RowSet, Span};
+use crate::{RowSet, Span, scattered};
 
 /// With more entries than this, what lies outside the other side's hull is cut off and shared.
 const CUT_FROM: usize = 48;
@@ -70,7 +70,10 @@ impl RowSet {
             (Repr::Blocks(_), Repr::Blocks(_)) => is_subset_by_blocks(self, of),
             (Repr::Spans(left), Repr::Spans(right)) if left.is_same(right) => true,
             (_, Repr::Spans(right)) => all_within(self, right),
-            (_, Repr::Blocks(right)) => all_within(self, right),
+            (_, Repr::Blocks(right)) => match self.scattered() {
+                Some(keys) => scattered::filtered(&keys, right, false).is_empty(),
+                None => all_within(self, right),
+            },
             (_, Repr::Empty) => false,
         }
     }
@@ -263,6 +266,9 @@ fn merge(op: Op, left: &RowSet, right: &RowSet) -> RowSet {
 
 /// A few pieces against many entries: edits of the large side, or look-ups in it.
 fn probe(op: Op, left: &RowSet, right: &RowSet) -> Option<RowSet> {
+    if let Some(result) = look_up(op, left, right) {
+        return Some(result);
+    }
     let (few, many) = if left.0.entries() <= right.0.entries() { (left, right) } else { (right, left) };
     if many.0.entries() < 64 {
         return None;
@@ -301,6 +307,16 @@ fn probe(op: Op, left: &RowSet, right: &RowSet) -> Option<RowSet> {
         }
         _ => None,
     }
+}
+
+/// Scattered keys that are each looked for in blocks.
+fn look_up(op: Op, left: &RowSet, right: &RowSet) -> Option<RowSet> {
+    let (keys, tree) = match (op, &left.0, &right.0) {
+        (Op::Intersection | Op::Difference, _, Repr::Blocks(tree)) => (left.scattered()?, tree),
+        (Op::Intersection, Repr::Blocks(tree), _) => (right.scattered()?, tree),
+        _ => return None,
+    };
+    Some(RowSet::from_sorted_keys(&scattered::filtered(&keys, tree, op == Op::Intersection)))
 }
 
 fn merge_blocks(op: Op, left: &RowSet, right: &RowSet) -> RowSet {

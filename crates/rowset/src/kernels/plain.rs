@@ -154,6 +154,8 @@ pub(super) fn ranks_body(bitmap: &Bitmap, base: u64, keys: &[u64], before: u64, 
         let within = match key.checked_sub(base) {
             None => 0,
             Some(low) if low > u16::MAX as u64 => bitmap.len,
+            // Its count is known: no word is looked at, which may be a cache miss.
+            Some(low) if low % (64 * STRIDE) as u64 == 0 => bitmap.before[low as usize / (64 * STRIDE)] as u32,
             Some(low) => rank_body(&bitmap.words, &bitmap.before, low as u16),
         };
         before + within as u64

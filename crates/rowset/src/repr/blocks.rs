@@ -10,6 +10,7 @@ use super::tree::{Entries, Entry};
 use crate::Span;
 use crate::iter::Spans;
 use crate::kernels::{self, Op};
+use crate::scattered::leading;
 
 /// One block with at least one key, or a run of full blocks.
 #[derive(Clone)]
@@ -287,9 +288,10 @@ impl DoubleEndedIterator for BlockWalk<'_> {
     }
 }
 
-/// Any row set as blocks: those of a tree, or spans gathered into blocks on the way.
+/// Any row set as blocks: those of a tree, or keys or spans gathered into blocks on the way.
 pub(crate) enum BlockStream<'a> {
     Tree(Entries<'a, Block>),
+    Listed { keys: Vec<u64>, at: usize, lows: Vec<u16> },
     Gathered(Box<Gathering<'a>>),
 }
 
@@ -318,6 +320,13 @@ impl<'a> Iterator for BlockStream<'a> {
                     kernels::ask_for(keys);
                 }
                 block
+            }
+            BlockStream::Listed { keys, at, lows } => {
+                let (number, own) = leading(&keys[*at..])?;
+                lows.clear();
+                lows.extend(own.iter().map(|&key| low_of(key)));
+                *at += own.len();
+                Some(Cow::Owned(Block::one(number, Container::from_keys(lows)?)))
             }
             BlockStream::Gathered(gathering) => gathering.next_block().map(Cow::Owned),
         }

@@ -357,25 +357,30 @@ impl Container {
         true
     }
 
+    /// Asks for what tells whether a key is there, if it is a bit.
+    #[inline]
+    pub(crate) fn ask_for(&self, key: u16) {
+        if let Container::Bitmap(bits) = self {
+            kernels::ask_for_word(bits, key);
+        }
+    }
+
+    /// Asks for what taking these keys in or out will touch.
+    pub(crate) fn ask_for_edit(&self, by: &Container) {
+        if let (Container::Bitmap(bits), Some(keys)) = (self, by.listed()) {
+            kernels::ask_for_edit(bits, keys);
+        }
+    }
+
     /// Takes in the keys of another, where they lie if they are bits.
     pub(crate) fn unite(&mut self, with: &Container) {
         let mut room = [0; FEW_IN_ROW];
         let listed = with.listed_in(&mut room);
         self.loosen(listed);
-        match (&mut *self, listed) {
-            (Container::Full, _) => {}
-            (Container::Bitmap(bits), Some(keys)) => {
-                let bits = Arc::make_mut(bits);
-                bits.set(keys, true);
-                if bits.len == 1 << 16 {
-                    *self = Container::Full;
-                }
-            }
-            _ => {
-                if let Some(with) = super::container_ops::combine(kernels::Op::Union, self, with) {
-                    *self = with;
-                }
-            }
+        if !listed.is_some_and(|keys| self.edit_bits(keys, true))
+            && let Some(with) = super::container_ops::combine(kernels::Op::Union, self, with)
+        {
+            *self = with;
         }
     }
 
@@ -384,16 +389,26 @@ impl Container {
         let mut room = [0; FEW_IN_ROW];
         let listed = keys.listed_in(&mut room);
         self.loosen(listed);
-        match (&mut *self, listed) {
-            (Container::Bitmap(bits), Some(keys)) if bits.len > BITMAP_MIN + keys.len() as u32 => {
-                Arc::make_mut(bits).set(keys, false);
-            }
-            _ => match super::container_ops::combine(kernels::Op::Difference, self, keys) {
-                Some(left) => *self = left,
-                None => return false,
-            },
+        if listed.is_some_and(|keys| self.edit_bits(keys, false)) {
+            return true;
+        }
+        match super::container_ops::combine(kernels::Op::Difference, self, keys) {
+            Some(left) => *self = left,
+            None => return false,
         }
         true
+    }
+
+    /// Puts keys in, or takes them out, where they lie; false, with nothing done, if they are no bits or may
+    /// be none afterwards.
+    pub(crate) fn edit_bits(&mut self, keys: &[u16], on: bool) -> bool {
+        let Container::Bitmap(bits) = self else { return false };
+        let stays =
+            if on { bits.len + (keys.len() as u32) < 1 << 16 } else { bits.len > BITMAP_MIN + keys.len() as u32 };
+        if stays {
+            Arc::make_mut(bits).set(keys, on);
+        }
+        stays
     }
 
     /// Runs that are about to be edited by a list of keys become bits, unless both are few.

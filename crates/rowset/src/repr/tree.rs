@@ -10,7 +10,8 @@ mod held;
 
 use std::sync::Arc;
 
-use self::edit::{edit_node, kept_below, kept_from, push_back, push_front};
+pub(crate) use self::edit::Edits;
+use self::edit::{edit_kept, edit_node, kept_below, kept_from, push_back, push_front};
 pub(crate) use self::entries::Entries;
 use super::part::Part;
 use crate::Span;
@@ -256,6 +257,17 @@ impl<E: Entry> Tree<E> {
         }
         self.trim();
         Some(result)
+    }
+
+    /// Edits many entries where they lie; none comes or goes.
+    pub(crate) fn edit_kept<T>(
+        &mut self,
+        items: &[T],
+        mut edits: Edits<impl Fn(&T) -> u64, impl Fn(&E, &T), impl FnMut(&mut E, &T)>,
+    ) {
+        if let Some(root) = self.root.as_mut().filter(|_| !items.is_empty()) {
+            edit_kept(root, items, &mut edits);
+        }
     }
 
     /// Drops an emptied root and roots of one kid.

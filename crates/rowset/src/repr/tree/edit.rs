@@ -54,6 +54,57 @@ pub(super) fn edit_node<E: Entry, R>(
     }
 }
 
+/// How items are brought to the entries that they edit.
+pub(crate) struct Edits<K, A, F> {
+    /// The key by which an item's entry is found; items ascend by it.
+    pub(crate) key: K,
+    /// Sees the entries of a node before the first of them is edited.
+    pub(crate) ask: A,
+    /// Keeps the entry in its interval, and not empty.
+    pub(crate) edit: F,
+}
+
+/// Edits the entries that `find` gives, or the first one: counts are carried on once a node.
+pub(super) fn edit_kept<E: Entry, T>(
+    node: &mut Arc<Node<E>>,
+    items: &[T],
+    edits: &mut Edits<impl Fn(&T) -> u64, impl Fn(&E, &T), impl FnMut(&mut E, &T)>,
+) {
+    let Node { firsts, ends, kids, .. } = Arc::make_mut(node);
+    let width = ends.len();
+    let kid_for = |key: u64| firsts.partition_point(|&first| first <= key).saturating_sub(1);
+    // Kids up to here end where they should.
+    let (mut done, mut grown) = (0, 0u64);
+    let mut carry = |to: usize, more: u64| {
+        ends[done..to].iter_mut().for_each(|end| *end = end.wrapping_add(grown));
+        (done, grown) = (to, grown.wrapping_add(more));
+    };
+    match kids {
+        Kids::Entries(entries) => {
+            let places: Vec<usize> = items.iter().map(|item| kid_for((edits.key)(item))).collect();
+            items.iter().zip(&places).for_each(|(item, &at)| (edits.ask)(&entries[at], item));
+            for (item, at) in items.iter().zip(places) {
+                let was = entries[at].len();
+                (edits.edit)(&mut entries[at], item);
+                carry(at, entries[at].len().wrapping_sub(was));
+            }
+        }
+        Kids::Nodes(nodes) => {
+            let mut items = items;
+            while let Some(first) = items.first() {
+                let at = kid_for((edits.key)(first));
+                let next = firsts.get(at + 1).copied().unwrap_or(u64::MAX);
+                let (own, rest) = items.split_at(items.partition_point(|item| (edits.key)(item) < next));
+                let was = nodes[at].len();
+                edit_kept(&mut nodes[at], own, edits);
+                carry(at, nodes[at].len().wrapping_sub(was));
+                items = rest;
+            }
+        }
+    }
+    carry(width, 0);
+}
+
 /// Asks the entries around `at` to become one with a neighbour; whether some did.
 fn merge_around<E: Entry>(entries: &mut Vec<E>, at: usize) -> bool {
     let before = entries.len();
