@@ -11,6 +11,7 @@
 //! update: a search a changed row, and the rows that an upstream shift moves.
 
 mod by;
+mod entry;
 mod order;
 mod page;
 
@@ -27,7 +28,8 @@ use rowset::{Before, RowSet, Shifts, Span};
 
 pub use by::SortBy;
 use by::{Bytes, SortKey, Sorting};
-use order::{Edits, Entry, Order, OrderChange};
+use entry::Entry;
+use order::{Edits, Order, OrderChange};
 
 use crate::error::Error;
 use crate::live_rows::LiveRows;

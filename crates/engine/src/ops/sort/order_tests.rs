@@ -1,12 +1,25 @@
 //! The order against a sorted list, step by step.
 
-use rowset::{Before, RowSet};
+use rowset::{Before, RowSet, Shift};
 
-use super::super::page::with_source;
+use super::super::entry::with_source;
 use super::*;
 
 const TINY: Room = Room { page: 16, stride: 2, pages: 1 << 20 };
 const TIGHT: Room = Room { page: 16, stride: 1, pages: 700 };
+
+impl Key for () {
+    fn word(&self) -> u64 {
+        0
+    }
+}
+
+/// The first byte alone: most keys have their word in common with others.
+impl Key for Vec<u8> {
+    fn word(&self) -> u64 {
+        self.first().copied().map_or(0, u64::from)
+    }
+}
 
 struct Draw(u64);
 
@@ -37,7 +50,7 @@ struct Step<K> {
     sweep: bool,
 }
 
-impl<K: Ord + Clone + std::fmt::Debug> Model<K> {
+impl<K: Key + std::fmt::Debug> Model<K> {
     fn new(mut rows: Vec<(u64, K)>, room: Room) -> Model<K> {
         rows.sort();
         let mut entries: Vec<Entry<K>> = rows.iter().map(entry).collect();
@@ -163,7 +176,7 @@ fn random_step<K: Clone>(draw: &mut Draw, rows: &[(u64, K)], most: u64, key: imp
     Step { removed, changed, added, shifts, sweep: draw.next(2) == 0 }
 }
 
-fn random_steps<K: Ord + Clone + std::fmt::Debug>(room: Room, seed: u64, steps: usize, key: impl Fn(u64) -> K) {
+fn random_steps<K: Key + std::fmt::Debug>(room: Room, seed: u64, steps: usize, key: impl Fn(u64) -> K) {
     let mut draw = Draw(seed);
     let mut model = Model::new((0..draw.next(60)).map(|row| (row * 3, key(row))).collect(), room);
     for _ in 0..steps {
