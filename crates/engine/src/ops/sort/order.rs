@@ -1,10 +1,10 @@
 //! The order of a live sort: sort keys to output row keys, with room between them.
 //!
-//! Entries stand in pages, a page is a run of output keys half of which are free at first. A new entry
-//! takes a free key between its neighbours; where there is none, the nearest room is moved there, one
-//! key's width, and where that is far, a stretch is spread. A page that is three quarters full is cut
-//! in two; its upper part moves by one delta. Pages lie apart in the key space, so that cutting one
-//! seldom moves another. Nothing here reads a source column.
+//! Entries stand in pages, a page is a run of output keys, of which three in four are free at first. A new
+//! entry takes a free key between its neighbours; where there is none, the nearest room is moved there, one
+//! key's width, and where that is far, a stretch is spread. A page that is full is halved, and its chunks
+//! move apart, each by one delta. Pages lie in clusters far apart in the key space, so that halving one
+//! moves few others. Nothing here reads a source column.
 
 mod change;
 mod insert;

@@ -37,13 +37,14 @@ pub struct OrderChange {
 }
 
 impl<K: Key> Order<K> {
-    /// Turns marks into the change of the output.
+    /// Turns marks into the change of the output. A shift is the hull of rows that follow each other
+    /// and move by the same delta, over the end of a page as well.
     pub(super) fn finish(&mut self, change: &mut OrderChange) {
-        for page in self.pages.iter_mut().filter(|page| !page.marks.is_empty()) {
-            let marks = std::mem::take(&mut page.marks);
-            let mut open: Option<(Shift, usize)> = None;
-            let mut new_since = 0;
-            for mark in marks {
+        let mut open: Option<Shift> = None;
+        let mut close = |shift: &mut Option<Shift>| change.shifts.extend(shift.take().filter(|shift| shift.delta != 0));
+        for page in &mut self.pages {
+            let (mut from, mut new_since) = (0, 0);
+            for mark in std::mem::take(&mut page.marks) {
                 let output = page.output(mark.slot);
                 if mark.was == NEW {
                     change.added.push((output, source_of(page.tie(mark.slot))));
@@ -54,20 +55,20 @@ impl<K: Key> Order<K> {
                     change.stayed.push(output);
                 }
                 let delta = output as i64 - mark.was as i64;
-                let next = Shift { first: mark.was, last: mark.was, delta };
-                open = match open {
-                    Some((shift, slot)) if shift.delta == delta && page.count(slot + 1, mark.slot) == new_since => {
-                        Some((Shift { last: mark.was, ..shift }, mark.slot))
-                    }
-                    before => {
-                        change.shifts.extend(before.map(|(shift, _)| shift).filter(|shift| shift.delta != 0));
-                        Some((next, mark.slot))
-                    }
-                };
-                new_since = 0;
+                let follows = |shift: &Shift| shift.delta == delta && page.count(from, mark.slot) == new_since;
+                if let Some(shift) = open.as_mut().filter(|shift| follows(shift)) {
+                    shift.last = mark.was;
+                } else {
+                    close(&mut open);
+                    open = Some(Shift { first: mark.was, last: mark.was, delta });
+                }
+                (from, new_since) = (mark.slot + 1, 0);
             }
-            change.shifts.extend(open.map(|(shift, _)| shift).filter(|shift| shift.delta != 0));
+            if open.is_some() && page.count(from, page.size()) != new_since {
+                close(&mut open);
+            }
         }
+        close(&mut open);
         change.source_rewrites.sort_unstable();
         carry(&mut change.source_rewrites, &change.shifts);
     }

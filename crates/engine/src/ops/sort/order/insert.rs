@@ -6,6 +6,11 @@ use super::seek::{BATCH, Hint};
 use crate::ops::sort::entry::{Entry, Key};
 use crate::ops::sort::page::{Gap, Mark, NEW, Page};
 
+/// Keys for each entry of a new page.
+const SPARSE: usize = 4;
+/// Chunks of a page that is moved apart: each moves by one delta.
+const CHUNKS: usize = 128;
+
 impl<K: Key> Order<K> {
     pub(super) fn insert_all(&mut self, added: &[Entry<K>]) {
         self.len += added.len();
@@ -59,8 +64,12 @@ impl<K: Key> Order<K> {
         if gap.low == 0 && (large || page == 0) {
             return self.extend_down(page, gap, group);
         }
+        if !large && self.pages[page].len >= self.full(page) {
+            self.halve(page);
+            return 0;
+        }
         let slots = &mut self.pages[page];
-        if !large && slots.len < size / 4 * 3 {
+        if !large {
             let slot = if free > 0 { Some(gap.low) } else { slots.make_room(gap.low, reach) };
             if let Some(slot) = slot {
                 slots.put(slot, &group[0], Mark { slot, was: NEW, stays: false });
@@ -78,15 +87,30 @@ impl<K: Key> Order<K> {
             slots.spread(from, to, group);
             return group.len();
         }
-        let cut = if large { gap.high } else { self.middle(page) };
-        self.cut(page, cut);
+        if large {
+            self.cut(page, gap.high)
+        } else {
+            self.halve(page)
+        }
         0
     }
 
-    /// The slot of a page's middle entry.
-    fn middle(&self, page: usize) -> usize {
+    /// How many entries make a page full: half to three quarters of its slots, not the same for all, or
+    /// pages that grow alike would all be halved in the same step.
+    fn full(&self, page: usize) -> usize {
+        let size = self.room.page;
+        let part = (self.pages[page].number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize;
+        size / 2 + size / 4 * part / 256
+    }
+
+    /// Cuts a page at its middle entry, and moves what is left and what is cut off apart, chunk by chunk.
+    fn halve(&mut self, page: usize) {
         let slots = &self.pages[page];
-        slots.slots().nth(slots.len / 2).unwrap_or(slots.size() / 2)
+        let middle = slots.slots().nth(slots.len / 2).unwrap_or(slots.size() / 2);
+        self.cut(page, middle);
+        let chunk = (self.room.page / CHUNKS).max(1);
+        self.pages[page].loosen(chunk);
+        self.pages[page + 1].loosen(chunk);
     }
 
     /// Puts a group into the free slots between two neighbours, leaving room on all sides.
@@ -144,29 +168,29 @@ impl<K: Key> Order<K> {
         group.len()
     }
 
-    /// Makes new pages of these entries, half full, before page `at`.
+    /// Makes new pages of these entries, a quarter full, before page `at`.
     pub(super) fn insert_pages(&mut self, at: usize, entries: &[Entry<K>], align: Align) {
         if entries.is_empty() {
             return;
         }
         let size = self.room.page;
-        let half = size / 2;
-        let count = entries.len().div_ceil(half);
+        let most = size / SPARSE;
+        let count = entries.len().div_ceil(most);
         let numbers = self.numbers(at, count);
         // With room below, the first page is the one that is not full.
-        let odd = if let Align::High = align { entries.len() - (count - 1) * half } else { half };
+        let odd = if let Align::High = align { entries.len() - (count - 1) * most } else { most };
         let mut rest = entries;
         let mut pages = Vec::with_capacity(count);
         for (page, number) in numbers.into_iter().enumerate() {
-            let (own, after) = rest.split_at(if page == 0 { odd.min(rest.len()) } else { half.min(rest.len()) });
+            let (own, after) = rest.split_at(if page == 0 { odd.min(rest.len()) } else { most.min(rest.len()) });
             rest = after;
-            let free = size - 2 * own.len();
+            let free = size - SPARSE * own.len();
             let start = match align {
                 Align::Low => 0,
                 Align::Middle => free / 2,
                 Align::High => free,
             };
-            let mut page = Page::new(number, size, own, |at| start + 2 * at);
+            let mut page = Page::new(number, size, own, |at| start + SPARSE * at);
             page.marks = page.slots().map(|slot| Mark { slot, was: NEW, stays: false }).collect();
             pages.push((own[0].clone(), page));
         }

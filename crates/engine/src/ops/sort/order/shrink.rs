@@ -38,7 +38,7 @@ impl<K: Key> Order<K> {
 
     /// Joins pages that removals left nearly empty with a neighbour.
     pub(super) fn join_sparse(&mut self) {
-        let (sparse, most) = (self.room.page / 8, self.room.page / 2);
+        let (sparse, most) = (self.room.page / 8, self.room.page / 8 * 3);
         let mut page = 0;
         while page < self.pages.len() {
             let len = self.pages[page].len;

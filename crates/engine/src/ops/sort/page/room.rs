@@ -179,6 +179,17 @@ impl<K: Key> Page<K> {
         upper
     }
 
+    /// Spreads the entries over the page chunk by chunk: inside a chunk nothing moves by itself.
+    pub(in crate::ops::sort) fn loosen(&mut self, chunk: usize) {
+        let size = self.size();
+        let mut chunks: Vec<usize> = self.slots().map(|slot| slot / chunk).collect();
+        chunks.dedup();
+        let target = |at: usize| at * (size / chunk) / chunks.len() * chunk;
+        let place = |slot: usize| target(chunks.partition_point(|&other| other < slot / chunk)) + slot % chunk;
+        let slots: Vec<usize> = self.slots().map(place).collect();
+        self.lay(0, size, self.marked_entries(0, size), |at| slots[at]);
+    }
+
     /// Gives the page another number: all its entries move.
     pub(in crate::ops::sort) fn renumber(&mut self, number: u64) {
         if number != self.number {
