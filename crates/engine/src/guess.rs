@@ -9,25 +9,33 @@ pub(crate) fn guess(len: usize, from: u64, to: u64, word: u64) -> usize {
 
 /// The place of the first of these ascending words that is not less than `word`; they lie in `from ..= to`.
 pub(crate) fn lower_bound(words: &[u64], from: u64, to: u64, word: u64) -> usize {
-    let guess = guess(words.len(), from, to, word);
+    first_not(words.len(), guess(words.len(), from, to, word), |at| words[at] < word)
+}
+
+/// The first of `len` places that is not less, `guess` being near it.
+pub(crate) fn first_not(len: usize, guess: usize, is_less: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high, mut stride) = (guess, guess, 4);
-    if words[guess] < word {
+    if is_less(guess) {
         low = guess + 1;
         high = low;
-        while high < words.len() && words[high] < word {
+        while high < len && is_less(high) {
             low = high + 1;
             high += stride;
             stride *= 2;
         }
-        high = high.min(words.len());
+        high = high.min(len);
     } else {
-        while low > 0 && words[low - 1] >= word {
+        while low > 0 && !is_less(low - 1) {
             high = low - 1;
             low = high.saturating_sub(stride);
             stride *= 2;
         }
     }
-    low + words[low..high].partition_point(|found| *found < word)
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if is_less(middle) { low = middle + 1 } else { high = middle }
+    }
+    low
 }
 
 #[cfg(test)]

@@ -120,8 +120,9 @@ impl Columns {
         self.columns.is_empty()
     }
 
-    /// Stores a step's cells. `before` tells the keys that held live cells before the step, and is
-    /// asked only where rows move; `after` are those that hold them after it.
+    /// Stores a step's cells. `before` tells the keys that held live cells before the step, at least those that
+    /// move, are moved onto or are written, and is asked only where rows move; `after` are those that
+    /// hold them after it.
     pub fn write(
         &self,
         step: Step,

@@ -6,7 +6,7 @@ use crate::repr::container::Container;
 use crate::repr::spans::Chunk;
 use crate::repr::tree::{Edit, Entry, Tree};
 use crate::repr::{BLOCKS_FROM, Repr, SPANS_BELOW, blocks_of, pieces_of};
-use crate::shift::relocate;
+use crate::shift::{FEW, relocate};
 use crate::{MAX_KEY, RowSet, Shifts, Span};
 
 impl RowSet {
@@ -104,9 +104,17 @@ impl RowSet {
         {
             let first = lowest.first.min(lowest.destination().first);
             let last = highest.last.max(highest.destination().last);
+            let moves = || shifts.iter().map(|shift| (shift.origin(), shift.delta));
+            // Few rows that move: they alone are taken out and put in, the others stay where they lie.
+            if shifts.iter().map(|shift| shift.last - shift.first + 1).sum::<u64>() < (last - first) / FEW {
+                let moving = &*self & &shifts.origins();
+                *self -= &moving;
+                *self |= &relocate(&moving, moves);
+                *self |= added;
+                return;
+            }
             let below = first.checked_sub(1).map_or(RowSet::new(), |end| self.between(hull.first, end));
-            let inside =
-                relocate(&self.between(first, last), || shifts.iter().map(|shift| (shift.origin(), shift.delta)));
+            let inside = relocate(&self.between(first, last), moves);
             let above = self.between(last + 1, hull.last);
             *self = below.followed_by(inside).followed_by(above);
         }

@@ -145,6 +145,14 @@ impl Shifts {
         Shifts(hulls.into())
     }
 
+    /// Shifts that are known to be what [`Shifts::from_moves`] would give.
+    pub fn from_hulls(hulls: Vec<Shift>) -> Shifts {
+        let follow = |a: &Shift, b: &Shift| a.last < b.first && a.destination().last < b.destination().first;
+        debug_assert!(hulls.windows(2).all(|pair| follow(&pair[0], &pair[1])), "hulls keep their order");
+        debug_assert!(hulls.iter().all(|hull| hull.delta != 0 && hull.first <= hull.last), "each hull moves rows");
+        Shifts(hulls.into())
+    }
+
     /// Where these rows are after the step. They must be among the survivors.
     pub fn forward(&self, rows: &Before) -> RowSet {
         relocate(&rows.0, || self.0.iter().map(|shift| (shift.origin(), shift.delta)))
@@ -319,7 +327,7 @@ pub(crate) fn relocate<M: Iterator<Item = (Span, i64)>>(rows: &RowSet, moves: im
 }
 
 /// Fewer than one row in so many moves: few.
-const FEW: u64 = 8;
+pub(crate) const FEW: u64 = 8;
 
 /// Entries that are walked in the time of one cut.
 const PER_MOVE: usize = 4;

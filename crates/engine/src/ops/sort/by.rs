@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use column::kernels::sort::{OrderBytes, order_words};
 
-use super::page::Entry;
+use super::entry::{Entry, Key};
 use crate::error::Error;
 
 /// One column to sort by.
@@ -50,7 +50,7 @@ impl Sorting {
 }
 
 /// A sort key that an order keeps.
-pub(super) trait SortKey: Ord + Clone + Send + Sync + 'static {
+pub(super) trait SortKey: Key + Send + Sync + 'static {
     /// The entries of these rows, given their sort columns and their source keys.
     fn entries(sorting: &Sorting, cells: &[ArrayRef], sources: &[u64]) -> Result<Vec<Entry<Self>>, Error>;
 }
@@ -82,6 +82,12 @@ impl SortKey for u64 {
 pub(super) struct Bytes {
     prefix: u64,
     all: Arc<[u8]>,
+}
+
+impl Key for Bytes {
+    fn word(&self) -> u64 {
+        self.prefix
+    }
 }
 
 impl SortKey for Bytes {

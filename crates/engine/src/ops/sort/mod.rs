@@ -6,11 +6,12 @@
 //!   in   ~ 1 B 9                              out   - B 1    + B 9
 //!   in   > [0..2]+5                           out   nothing
 //!
-//! Stable in both directions. Own keys, half of them free at first, so that a new row moves others
+//! Stable in both directions. Own keys, three in four of them free at first, so that a new row moves others
 //! seldom; columns are read through an index. A static table is sorted onto flat keys. Cost of an
 //! update: a search a changed row, and the rows that an upstream shift moves.
 
 mod by;
+mod entry;
 mod order;
 mod page;
 
@@ -23,11 +24,12 @@ use column::kernels::compare::equal_cells;
 use column::kernels::sort::{order_words, sort_to_positions};
 use column::{Chunk, ColumnSource, RedirectColumn};
 use graph::{Moment, Step};
-use rowset::{Before, RowSet, Shifts, Span};
+use rowset::{Before, RowSet, Shifts};
 
 pub use by::SortBy;
 use by::{Bytes, SortKey, Sorting};
-use order::{Edits, Entry, Order, OrderChange};
+use entry::Entry;
+use order::{Edits, Order, OrderChange};
 
 use crate::error::Error;
 use crate::live_rows::LiveRows;
@@ -182,16 +184,15 @@ impl<K: SortKey> Live for SortLive<K> {
         modified.extend(stayed);
         let modified = RowSet::from_keys(modified);
         let removed = Before(RowSet::from_sorted_keys(&removed));
-        let moves = shifts.iter().map(|shift| (Span { first: shift.first, last: shift.last }, shift.delta));
-        let before = if shifts.is_empty() { RowSet::new() } else { self.rows.latest() };
-        let shifts =
-            if shifts.is_empty() { Shifts::none() } else { Shifts::from_moves(&Before(&before - &removed.0), moves) };
+        let shifts = Shifts::from_hulls(shifts);
         let (new_rows, new_cells) = cells_of(added);
+        let rewrites = cells_of(source_rewrites);
+        let before = self.near(&shifts, [&new_rows, &rewrites.0]);
         let writes = Writes {
             removed: removed.clone(),
             shifts: shifts.clone(),
             added: if new_rows.is_empty() { Vec::new() } else { vec![(new_rows.clone(), vec![new_cells])] },
-            modified: vec![Some(cells_of(source_rewrites)).filter(|(rows, _)| !rows.is_empty())],
+            modified: vec![Some(rewrites).filter(|(rows, _)| !rows.is_empty())],
         };
         self.rows.apply(step, &removed, &shifts, &new_rows)?;
         self.index.write(step, || before, self.rows.latest(), &writes)?;
@@ -212,6 +213,16 @@ impl<K: SortKey> SortLive<K> {
             return Ok(Vec::new());
         }
         K::entries(&self.sorting, &view.read_columns(&self.sorting.columns, rows)?, &rows.to_vec())
+    }
+
+    /// Of the output rows before a step those that move, that others move onto, and that are written.
+    /// Not all of them: a row set that is held is copied as it is edited.
+    fn near(&self, shifts: &Shifts, written: [&RowSet; 2]) -> RowSet {
+        if shifts.is_empty() {
+            return RowSet::new();
+        }
+        let moved = [&shifts.origins(), &shifts.destinations()];
+        &self.rows.latest() & &RowSet::union_all(moved.into_iter().chain(written))
     }
 
     /// Modified rows with another sort key, and (keys after) those with the same.

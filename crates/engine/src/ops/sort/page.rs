@@ -1,32 +1,9 @@
 //! A page of the order: a run of output keys, of which some hold an entry and some are room.
 
-/// A row's place in the order: its sort key, then its source row key.
-///
-/// The source key takes 63 bits; the highest bit of `tie` ranks before it, so that a null can be told
-/// from the least or the greatest cell, whose key it shares.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry<K> {
-    /// The sort key, in ascending form.
-    pub key: K,
-    /// Source row key and, above it, one bit of rank.
-    pub tie: u64,
-}
+mod room;
 
-impl<K> Entry<K> {
-    /// The source row key.
-    pub fn source(&self) -> u64 {
-        source_of(self.tie)
-    }
-}
-
-pub(super) fn source_of(tie: u64) -> u64 {
-    tie & (u64::MAX >> 1)
-}
-
-/// A tie with another source row key.
-pub(super) fn with_source(tie: u64, source: u64) -> u64 {
-    (tie & (1 << 63)) | source
-}
+use super::entry::{Entry, Key, source_of, with_source};
+use crate::guess;
 
 /// The key an entry had before the step: none, it is new.
 pub(super) const NEW: u64 = u64::MAX;
@@ -57,12 +34,14 @@ pub(super) struct Page<K> {
     pub(super) marks: Vec<Mark>,
     /// Whether entries were taken out since pages were last joined.
     pub(super) shrunk: bool,
+    /// Whether the first entry was taken out since.
+    pub(super) headless: bool,
     keys: Vec<K>,
     ties: Vec<u64>,
     taken: Vec<u64>,
 }
 
-impl<K: Ord + Clone> Page<K> {
+impl<K: Key> Page<K> {
     /// A page of `size` slots with these entries at these slots; at least one.
     pub(super) fn new(number: u64, size: usize, entries: &[Entry<K>], slot: impl Fn(usize) -> usize) -> Page<K> {
         let first = &entries[0];
@@ -71,6 +50,7 @@ impl<K: Ord + Clone> Page<K> {
             len: 0,
             marks: Vec::new(),
             shrunk: false,
+            headless: false,
             keys: Vec::with_capacity(size),
             ties: Vec::with_capacity(size),
             taken: vec![0; size.div_ceil(64)],
@@ -115,35 +95,37 @@ impl<K: Ord + Clone> Page<K> {
         }
     }
 
-    /// The first slot whose entry, own or repeated, is not less.
-    pub(super) fn search(&self, entry: &Entry<K>) -> usize {
-        let (mut low, mut count) = (0, self.size());
-        while count > 0 {
-            let half = count / 2;
-            if self.is_less(low + half, entry) {
-                low += half + 1;
-                count -= half + 1;
-            } else {
-                count = half;
-            }
-        }
-        low
+    /// The first slot whose entry, own or repeated, is not less; `near` is a guess.
+    fn search(&self, entry: &Entry<K>, near: usize) -> usize {
+        guess::first_not(self.size(), near, |slot| self.is_less(slot, entry))
     }
 
-    /// One step of several searches at once: whether the entry lies above the next `half` slots.
-    pub(super) fn is_beyond(&self, low: usize, half: usize, entry: &Entry<K>) -> bool {
-        self.is_less(low + half - 1, entry)
+    /// A better guess where a word is: from what stands at a first one, on by the page's mean step.
+    pub(super) fn nearer(&self, guess: usize, width: u64, word: u64) -> usize {
+        let found = self.keys[guess].word();
+        let steps = |gap: u64| (gap as f64 / width.max(1) as f64 * self.size() as f64) as usize;
+        let (up, down) = (word.saturating_sub(found), found.saturating_sub(word));
+        guess.saturating_add(steps(up)).saturating_sub(steps(down)).min(self.size() - 1)
+    }
+
+    /// Loads what a search near this slot will look at; what it gives is of no use.
+    pub(super) fn touch(&self, slot: usize) -> u64 {
+        self.keys[slot].word() ^ self.ties[slot] ^ self.taken[slot / 64]
+    }
+
+    pub(super) fn last_word(&self) -> u64 {
+        self.keys[self.size() - 1].word()
     }
 
     /// The slot of this very entry.
-    pub(super) fn find(&self, entry: &Entry<K>) -> Option<usize> {
-        let slot = self.next_taken(self.search(entry))?;
+    pub(super) fn find(&self, entry: &Entry<K>, near: usize) -> Option<usize> {
+        let slot = self.next_taken(self.search(entry, near))?;
         (self.ties[slot] == entry.tie && self.keys[slot] == entry.key).then_some(slot)
     }
 
     /// The free slots where an entry belongs that is not here.
-    pub(super) fn gap(&self, entry: &Entry<K>) -> Gap {
-        let at = self.search(entry);
+    pub(super) fn gap(&self, entry: &Entry<K>, near: usize) -> Gap {
+        let at = self.search(entry, near);
         let low = self.last_taken(at).map_or(0, |slot| slot + 1);
         Gap { low, high: self.next_taken(at).unwrap_or(self.size()) }
     }
@@ -226,6 +208,7 @@ impl<K: Ord + Clone> Page<K> {
         self.clear(slot);
         self.len -= 1;
         self.shrunk = true;
+        self.headless |= self.last_taken(slot).is_none();
     }
 
     /// Puts an entry into a free slot between its neighbours.
@@ -250,193 +233,6 @@ impl<K: Ord + Clone> Page<K> {
     fn write(&mut self, slot: usize, entry: &Entry<K>) {
         self.keys[slot] = entry.key.clone();
         self.ties[slot] = entry.tie;
-    }
-
-    /// Frees a slot between two neighbours by moving a run of at most `reach` entries by one; none if
-    /// there is no room that near.
-    pub(super) fn make_room(&mut self, at: usize, reach: usize) -> Option<usize> {
-        let right = self.next_free(at).filter(|free| free - at <= reach);
-        let left = self.last_free(at).filter(|free| at - free <= reach);
-        match (left, right) {
-            (Some(left), Some(right)) if at - left <= right - at => Some(self.move_down(left, at)),
-            (_, Some(right)) => Some(self.move_up(at, right)),
-            (Some(left), None) => Some(self.move_down(left, at)),
-            (None, None) => None,
-        }
-    }
-
-    /// The run `at .. free` moves up by one.
-    fn move_up(&mut self, at: usize, free: usize) -> usize {
-        self.mark_run(at, free, at + 1);
-        self.keys[at..=free].rotate_right(1);
-        self.ties.copy_within(at..free, at + 1);
-        self.set(free);
-        self.clear(at);
-        self.keys[at] = self.keys[at + 1].clone();
-        at
-    }
-
-    /// The run `free + 1 .. at` moves down by one.
-    fn move_down(&mut self, free: usize, at: usize) -> usize {
-        self.mark_run(free + 1, at, free);
-        self.keys[free..at].rotate_left(1);
-        self.ties.copy_within(free + 1..at, free);
-        self.set(free);
-        self.clear(at - 1);
-        self.keys[at - 1] = self.keys[at - 2].clone();
-        at - 1
-    }
-
-    /// Marks the run `from .. to` of taken slots as moved to `target ..`.
-    fn mark_run(&mut self, from: usize, to: usize, target: usize) {
-        let low = self.marks.partition_point(|mark| mark.slot < from);
-        let high = self.marks.partition_point(|mark| mark.slot < to);
-        let mut known = self.marks[low..high].iter().copied().peekable();
-        let base = self.base();
-        let moved: Vec<Mark> = (from..to)
-            .map(|slot| {
-                let mark = known.next_if(|mark| mark.slot == slot);
-                let mark = mark.unwrap_or(Mark { slot, was: base + slot as u64, stays: false });
-                Mark { slot: slot - from + target, ..mark }
-            })
-            .collect();
-        self.marks.splice(low..high, moved);
-    }
-
-    /// The smallest stretch around `at` that stays at most three quarters full with `more` entries.
-    pub(super) fn stretch(&self, at: usize, more: usize) -> Option<(usize, usize)> {
-        let mut size = 64.min(self.size());
-        while size <= self.size() {
-            let from = (at.min(self.size() - 1) / size) * size;
-            if self.count(from, from + size) + more <= size / 4 * 3 {
-                return Some((from, from + size));
-            }
-            size *= 2;
-        }
-        None
-    }
-
-    /// The entries of `from .. to` with what their marks say of them.
-    fn marked_entries(&self, from: usize, to: usize) -> Vec<(Entry<K>, Mark)> {
-        let mut known = self.marks[self.marks.partition_point(|mark| mark.slot < from)..].iter().peekable();
-        self.slots_between(from, to)
-            .map(|slot| {
-                let mark = known.next_if(|mark| mark.slot == slot).copied();
-                (self.entry(slot), mark.unwrap_or(Mark { slot, was: self.output(slot), stays: false }))
-            })
-            .collect()
-    }
-
-    /// Spreads the entries of `from .. to`, and `group` among them, over it. Half of the room is left
-    /// around the group: where rows came, more will come.
-    pub(super) fn spread(&mut self, from: usize, to: usize, group: &[Entry<K>]) {
-        let mut entries = self.marked_entries(from, to);
-        let place = group.first().map_or(0, |first| entries.partition_point(|(entry, _)| entry < first));
-        let new = group.iter().map(|entry| (entry.clone(), Mark { slot: 0, was: NEW, stays: false }));
-        entries.splice(place..place, new);
-        let hole = if group.is_empty() { 0 } else { (to - from - entries.len()) / 2 };
-        let (room, count) = (to - from - hole, entries.len());
-        self.lay(from, to, entries, |at| {
-            let skipped =
-                usize::from(at >= place) * (hole / 2) + usize::from(at >= place + group.len()) * (hole - hole / 2);
-            from + at * room / count + skipped
-        });
-    }
-
-    fn lay(&mut self, from: usize, to: usize, entries: Vec<(Entry<K>, Mark)>, slot: impl Fn(usize) -> usize) {
-        let before = self.count(from, to);
-        (from..to).for_each(|slot| self.clear(slot));
-        let count = entries.len();
-        let mut marks = Vec::with_capacity(count);
-        for (at, (entry, mark)) in entries.iter().enumerate() {
-            let next = if at + 1 < count { slot(at + 1) } else { to };
-            let first = if at == 0 { from } else { slot(at) };
-            (first..next).for_each(|slot| self.write(slot, entry));
-            self.set(slot(at));
-            if mark.stays || mark.was != self.output(slot(at)) {
-                marks.push(Mark { slot: slot(at), ..*mark });
-            }
-        }
-        let low = self.marks.partition_point(|mark| mark.slot < from);
-        let high = self.marks.partition_point(|mark| mark.slot < to);
-        self.marks.splice(low..high, marks);
-        self.len = self.len + count - before;
-        self.mend_beside(from, to);
-    }
-
-    /// Free slots beside a stretch may repeat entries that no longer stand on their side.
-    fn mend_beside(&mut self, from: usize, to: usize) {
-        let (first, last) = (self.entry(from), self.entry(to - 1));
-        let mut after = to;
-        while after < self.size() && !self.is_taken(after) && self.is_less(after, &last) {
-            self.write(after, &last);
-            after += 1;
-        }
-        let mut before = from;
-        while before > 0 && !self.is_taken(before - 1) && !self.is_less(before - 1, &first) {
-            before -= 1;
-            self.write(before, &first);
-        }
-    }
-
-    /// Takes all entries of a neighbour, the lower or the upper one, and spreads them with its own.
-    pub(super) fn join(&mut self, other: &Page<K>, other_is_lower: bool) {
-        let size = self.size();
-        let (mine, theirs) = (self.marked_entries(0, size), other.marked_entries(0, size));
-        let entries = if other_is_lower { [theirs, mine].concat() } else { [mine, theirs].concat() };
-        let count = entries.len();
-        self.lay(0, size, entries, |at| at * size / count);
-    }
-
-    /// Opens the gap at `high` by moving all entries above it, or all below, into the half of the room
-    /// at that end of the page: one delta. None if there is little room at both ends.
-    pub(super) fn slide(&mut self, gap: Gap) -> Option<Gap> {
-        let first = self.next_taken(0)?;
-        let last = self.last_taken(self.size())?;
-        let (below, above) = (first, self.size() - 1 - last);
-        let least = self.size() / 8;
-        if above >= least && above >= below && gap.high <= last {
-            let entries = self.marked_entries(gap.high, last + 1);
-            let (by, from) = (above / 2, gap.high);
-            let slots: Vec<usize> = self.slots_between(gap.high, last + 1).map(|slot| slot + by).collect();
-            self.lay(from, last + 1 + by, entries, |at| slots[at]);
-            return Some(Gap { low: gap.low, high: gap.high + by });
-        }
-        if below >= least && gap.low > first {
-            let entries = self.marked_entries(first, gap.low);
-            let by = below / 2;
-            let slots: Vec<usize> = self.slots_between(first, gap.low).map(|slot| slot - by).collect();
-            self.lay(first - by, gap.low, entries, |at| slots[at]);
-            return Some(Gap { low: gap.low - by, high: gap.high });
-        }
-        None
-    }
-
-    /// Moves the entries from `slot` on to a page of their own, by one delta.
-    pub(super) fn cut(&mut self, slot: usize, number: u64) -> Page<K> {
-        let mut upper = self.clone();
-        upper.mark_all();
-        upper.number = number;
-        let upper_from = upper.marks.partition_point(|mark| mark.slot < slot);
-        upper.marks.drain(..upper_from);
-        self.marks.truncate(self.marks.partition_point(|mark| mark.slot < slot));
-        (0..slot).for_each(|slot| upper.clear(slot));
-        (slot..self.size()).for_each(|slot| self.clear(slot));
-        upper.len = upper.marks.len();
-        self.len -= upper.len;
-        upper
-    }
-
-    /// Gives the page another number: all its entries move.
-    pub(super) fn renumber(&mut self, number: u64) {
-        if number != self.number {
-            self.mark_all();
-            self.number = number;
-        }
-    }
-
-    fn mark_all(&mut self) {
-        self.marks = self.marked_entries(0, self.size()).into_iter().map(|(_, mark)| mark).collect();
     }
 
     /// Rewrites every source key, and what free slots repeat of them.

@@ -39,39 +39,39 @@ fn check(by: &[SortBy], start: &str, steps: &[(&str, &str)]) {
 
 #[test]
 fn a_row_takes_a_free_key_between_its_neighbours() {
-    let steps = [("+ 2 C 2", "+ @1 C 2"), ("- 0", "- @2"), ("+ 9 D 9", "+ @3 D 9")];
+    let steps = [("+ 2 C 2", "+ @2 C 2"), ("- 0", "- @4"), ("+ 9 D 9", "+ @4 D 9")];
     check(&[SortBy::ascending("V")], "0 A 3 | 1 B 1", &steps);
 }
 
 #[test]
 fn a_changed_row_stays_or_moves() {
     let steps = [
-        ("~ 0 D .", "~ @2 D ."),
-        ("~ 0 . 4", "~ @2 . 4"),
-        ("~ 1 . 9", "- @0 | + @4 B 9"),
-        ("~ 0 E 4", "~ @2 E 4"),
-        ("~ 0 . 8 | ~ 1 . 7", "- @2 | + @6 E 8 | ~ @4 . 7"),
+        ("~ 0 D .", "~ @4 D ."),
+        ("~ 0 . 4", "~ @4 . 4"),
+        ("~ 1 . 9", "- @0 | + @6 B 9"),
+        ("~ 0 E 4", "~ @4 E 4"),
+        ("~ 0 . 8 | ~ 1 . 7", "- @4 | + @8 E 8 | ~ @6 . 7"),
     ];
     check(&[SortBy::ascending("V")], "0 A 3 | 1 B 1", &steps);
 }
 
 #[test]
 fn a_shift_upstream_is_silent_and_ties_keep_their_order() {
-    let steps = [("> [0..2]+5", ""), ("+ 6 Z 1 | > [6..7]+1", "+ @1 Z 1"), ("~ 8 D .", "~ @4 D .")];
+    let steps = [("> [0..2]+5", ""), ("+ 6 Z 1 | > [6..7]+1", "+ @2 Z 1"), ("~ 8 D .", "~ @8 D .")];
     check(&[SortBy::ascending("V")], "0 A 1 | 1 B 1 | 2 C 1", &steps);
 }
 
 #[test]
 fn ties_keep_source_order_in_both_directions_and_nulls_stand_first() {
     let by = [SortBy::descending("V")];
-    check(&by, "0 A 1 | 1 B 1 | 2 C 5", &[("+ 4 D 5", "+ @1 D 5"), ("+ 5 E 1", "+ @6 E 1")]);
-    check(&by, "0 A null | 1 B 1", &[("+ 2 C null", "+ @1 C null")]);
+    check(&by, "0 A 1 | 1 B 1 | 2 C 5", &[("+ 4 D 5", "+ @2 D 5"), ("+ 5 E 1", "+ @10 E 1")]);
+    check(&by, "0 A null | 1 B 1", &[("+ 2 C null", "+ @2 C null")]);
 }
 
 #[test]
 fn several_columns_and_text() {
     let by = [SortBy::ascending("K"), SortBy::descending("V")];
-    check(&by, "0 A 1 | 1 B 1 | 2 A 5", &[("+ 4 A 3", "+ @1 A 3"), ("~ 1 . 2", "~ @4 . 2")]);
+    check(&by, "0 A 1 | 1 B 1 | 2 A 5", &[("+ 4 A 3", "+ @2 A 3"), ("~ 1 . 2", "~ @8 . 2")]);
 }
 
 #[test]
