@@ -64,16 +64,18 @@ pub(crate) fn load_few_ints(keys: &[u32]) -> std::arch::x86_64::__m512i {
     unsafe { _mm512_mask_loadu_epi32(_mm512_set1_epi32(-1), there, keys.as_ptr().cast()) }
 }
 
-/// Asks for keys that will be looked at soon.
+/// Asks for the memory of a list that will be looked at soon. Unlike a load nothing waits for it: as much
+/// memory as the processor can fetch at a time is on its way at once.
 #[inline]
-pub(crate) fn ask_for(keys: &[u16]) {
+pub fn ask_for<T>(list: &[T]) {
     #[cfg(target_arch = "x86_64")]
-    for line in keys.chunks(32) {
+    for line in (0..size_of_val(list)).step_by(64) {
+        let line = list.as_ptr().cast::<i8>().wrapping_add(line);
         // SAFETY: asking for memory reads none, and this is that of a list.
-        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(line.as_ptr().cast()) };
+        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(line) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = keys;
+    let _ = list;
 }
 
 /// Appends keys as they lie in little-endian memory.
