@@ -5,9 +5,11 @@ use rowset::ask_for;
 
 use super::NO_SLOT;
 
-/// Rows whose places are loaded before the first is looked at: their cache misses overlap. The next
-/// block's are asked for before that.
+/// Rows whose places are loaded before the first is looked at: their cache misses overlap. In a large
+/// table the next block's are asked for before that.
 const BLOCK: usize = 64;
+/// Up to so many entries a table stays in the cache by itself.
+const NEAR: usize = 1 << 14;
 const SMALLEST_BITS: u32 = 4;
 
 /// Rows to look up.
@@ -116,9 +118,11 @@ impl Index {
         for (at, hash) in hashes[..count].iter_mut().enumerate() {
             *hash = probe.hash(start + at);
         }
-        for row in (start + BLOCK..rows).take(BLOCK) {
-            let place = (probe.hash(row) >> self.shift) as usize;
-            ask_for(&self.entries[place..=place]);
+        if self.entries.len() > NEAR {
+            for row in (start + BLOCK..rows).take(BLOCK) {
+                let place = (probe.hash(row) >> self.shift) as usize;
+                ask_for(&self.entries[place..=place]);
+            }
         }
         for (place, hash) in places[..count].iter_mut().zip(&hashes[..count]) {
             *place = self.entries[(hash >> self.shift) as usize];

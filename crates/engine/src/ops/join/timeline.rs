@@ -116,17 +116,24 @@ impl<T: Copy> Timeline<T> {
     #[inline]
     pub(super) fn ask(&self, stamp: u64) {
         // Behind the end the ends alone decide.
-        if !self.ends_before(stamp) {
-            self.ask_around(stamp);
+        if !self.ends_before(stamp)
+            && let Some((chunk, at)) = self.guessed(stamp)
+        {
+            chunk.ask_stamps(at);
+            ask_for(&chunk.rows[at..=at]);
         }
     }
 
-    /// The same for an insert, which looks at the last entry too.
+    /// The same for an insert, which at the end looks at the last entry.
     #[inline]
     pub(super) fn ask_around(&self, stamp: u64) {
-        if let Some((chunk, at)) = self.guessed(stamp) {
-            chunk.ask_stamps(at);
-            ask_for(&chunk.rows[at..=at]);
+        match self.chunks.last().filter(|_| self.ends_before(stamp)) {
+            Some(chunk) => {
+                let at = chunk.stamps.len() - 1;
+                ask_for(&chunk.stamps[at..]);
+                ask_for(&chunk.rows[at..]);
+            }
+            None => self.ask(stamp),
         }
     }
 
