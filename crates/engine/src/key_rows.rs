@@ -2,25 +2,21 @@
 //!
 //! First and last row stand in the slot itself, where one cache line holds all that most questions
 //! want, and so do the last few that came. A few rows more are a sorted list in a pool of lists of that
-//! size, many are a row set. Rows come
-//! and go in batches: what a batch will touch is loaded before it is looked at, so that the cache
-//! misses of different slots overlap.
+//! size, many are a row set. Rows come and go in batches: what a batch will touch is asked for before
+//! it is looked at, so that the cache misses of different slots overlap.
 
 mod lists;
 
 use column::NO_ROW;
-use rowset::{Before, RowSet, Shifts, ask};
+use rowset::{Before, RowSet, Shifts, ask, ask_for};
 
 use crate::guess::{guess, lower_bound};
 use lists::{FEW, Lists, SIZES, capacity};
 
 /// Rows that stand in the slot before they go to the list together.
-const TAIL: usize = 2;
-/// Rows in a line of the cache.
-const LINE: usize = 8;
-/// Slots whose heads are asked for at once.
-const HEADS: usize = 1 << 12;
-/// Slots whose memory is loaded together.
+const TAIL: usize = 4;
+
+/// Slots whose memory is asked for together.
 const BATCH: usize = 64;
 
 /// The rows of every slot.
@@ -33,7 +29,9 @@ pub struct KeyRows {
     all: bool,
 }
 
+/// A cache line.
 #[derive(Clone, Copy)]
+#[repr(align(64))]
 struct Head {
     first: u64,
     last: u64,
@@ -90,9 +88,11 @@ impl KeyRows {
     /// Rows come, each to its slot.
     pub fn enter(&mut self, slots: &[u32], rows: &RowSet) {
         let mut rows = rows.iter();
-        self.ask_for(slots);
-        for batch in slots.chunks(BATCH) {
-            self.load(batch);
+        let mut batches = slots.chunks(BATCH);
+        let mut next = self.ask_heads(batches.next());
+        while let Some(batch) = next {
+            next = self.ask_heads(batches.next());
+            self.ask_lists(batch);
             batch.iter().zip(&mut rows).for_each(|(slot, row)| self.enter_one(*slot, row));
         }
     }
@@ -100,11 +100,12 @@ impl KeyRows {
     /// Rows go, each from its slot.
     pub fn leave(&mut self, slots: &[u32], rows: &RowSet) {
         let mut rows = rows.iter();
-        self.ask_for(slots);
-        for batch in slots.chunks(BATCH) {
-            self.load(batch);
+        let mut batches = slots.chunks(BATCH);
+        let mut next = self.ask_heads(batches.next());
+        while let Some(batch) = next {
+            next = self.ask_heads(batches.next());
             let leaving: Vec<u64> = rows.by_ref().take(batch.len()).collect();
-            self.load_rows(batch, &leaving);
+            self.ask_rows(batch, &leaving);
             batch.iter().zip(leaving).for_each(|(slot, row)| self.leave_one(*slot, row));
         }
     }
@@ -205,33 +206,37 @@ impl KeyRows {
         }
     }
 
-    /// Asks for the heads of a call, as many as the caches hold.
-    fn ask_for(&self, slots: &[u32]) {
-        slots.iter().take(HEADS).for_each(|slot| ask(&self.heads[*slot as usize]));
+    /// Asks for the heads of a batch, and gives it back.
+    fn ask_heads<'a>(&self, slots: Option<&'a [u32]>) -> Option<&'a [u32]> {
+        slots.into_iter().flatten().for_each(|slot| ask(&self.heads[*slot as usize]));
+        slots
     }
 
-    /// Touches what a batch needs: loads that wait for nothing, heads first and then the ends of lists.
-    fn load(&self, slots: &[u32]) {
-        let lens: u64 = slots.iter().map(|slot| u64::from(self.heads[*slot as usize].len)).sum();
-        std::hint::black_box(lens);
-        let end = |slot: &u32| match self.heads[*slot as usize] {
-            Head { form: Form::List(size), place, len, tail_len, .. } if tail_len as usize == TAIL => {
-                let at = place as usize * capacity(size as usize) + len as usize;
-                self.lists[size as usize].cells[at - 1]
+    /// Asks for the ends of lists, where tails are full.
+    fn ask_lists(&self, slots: &[u32]) {
+        for slot in slots {
+            let head = &self.heads[*slot as usize];
+            if let Form::List(size) = head.form
+                && head.tail_len as usize == TAIL
+            {
+                let at = head.place as usize * capacity(size as usize) + head.len as usize;
+                ask(&self.lists[size as usize].cells[at - 1]);
             }
-            _ => 0,
-        };
-        std::hint::black_box(slots.iter().map(end).fold(0, u64::wrapping_add));
+        }
     }
 
     /// Asks for what rows that go will touch: where in the lists they should be, what lies behind, which moves up,
     /// and the start.
-    fn load_rows(&self, slots: &[u32], rows: &[u64]) {
+    fn ask_rows(&self, slots: &[u32], rows: &[u64]) {
         for (slot, row) in slots.iter().zip(rows) {
-            if let head @ Head { form: Form::List(size), len: 1.., .. } = &self.heads[*slot as usize] {
-                let list = self.lists[*size as usize].list(*size as usize, head);
+            let head = &self.heads[*slot as usize];
+            if let Form::List(size) = head.form
+                && head.len > 0
+            {
+                let list = self.lists[size as usize].list(size as usize, head);
                 let at = guess(list.len(), head.first, head.last, *row);
-                list[at..].chunks(LINE).chain(list.chunks(LINE).take(1)).for_each(|line| ask(&line[0]));
+                ask_for(&list[at..]);
+                ask(&list[0]);
             }
         }
     }
@@ -265,12 +270,13 @@ impl KeyRows {
     fn enter_list(&mut self, slot: u32, row: u64) {
         let head = self.heads[slot as usize];
         let (tail, rows) = (head.tail_len as usize, head.len as usize + head.tail_len as usize);
+        let wanted = rows + usize::from(row <= head.last);
         match head.form {
             Form::Tail => {
                 let place = self.lists[0].take(0);
                 self.heads[slot as usize] = Head { place, len: 0, form: Form::List(0), ..head };
             }
-            Form::List(size) if rows < capacity(size as usize) => {}
+            Form::List(size) if wanted <= capacity(size as usize) => {}
             Form::List(size) if capacity(size as usize) < FEW => self.resize(slot, size as usize + 1),
             _ => {
                 let mut all = self.to_rows(slot);
@@ -363,9 +369,9 @@ impl KeyRows {
         let Form::List(old) = head.form else { return };
         let (old, len) = (old as usize, head.len as usize);
         let place = self.lists[size].take(size);
-        let mut rows = [0; FEW];
-        rows[..len].copy_from_slice(self.lists[old].list(old, &head));
-        self.lists[size].room(size, place)[..len].copy_from_slice(&rows[..len]);
+        if let Ok([from, to]) = self.lists.get_disjoint_mut([old, size]) {
+            to.room(size, place)[..len].copy_from_slice(from.list(old, &head));
+        }
         self.release(&head);
         self.heads[slot as usize] = Head { place, form: Form::List(size as u8), ..head };
     }

@@ -46,6 +46,9 @@ pub fn function_scope() -> Option<FunctionScope> {
     })
 }
 
+/// From so many rows on, each of which waits for memory, it pays to wake another thread.
+pub const TOGETHER_ROWS: u64 = 1 << 11;
+
 /// How many threads split work may use here.
 pub fn threads() -> usize {
     POOL.with_borrow(|pool| match pool {
@@ -104,9 +107,18 @@ pub fn try_map<T: Sync, R: Send, E: Send>(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Barrier;
+    use std::sync::{Arc, Barrier};
+
+    use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+    use arrow_schema::{DataType, Field, Schema};
+    use formula::{Aggregate, Expr};
+    use rowset::RowSet;
 
     use super::*;
+    use crate::attach::attach;
+    use crate::ops::{Aggregation, AsofJoin, AsofOptions, Strategy};
+    use crate::sources::{Apply, InputTable};
+    use crate::testing::Watch;
 
     #[test]
     fn work_is_split_over_the_pool_of_its_phase() {
@@ -130,6 +142,64 @@ mod tests {
         let (own, others): (Vec<_>, Vec<_>) = found.into_iter().partition(|name| *name == here);
         assert_eq!((count, own.len(), others.len()), (3, 1, 2));
         assert!(others.iter().flatten().all(|name| name.starts_with("tf-update")) && others[0] != others[1]);
+    }
+
+    /// What an as-of join and an aggregation tell of many changed rows, in a graph of so many threads.
+    fn told(threads: usize) -> Vec<Vec<String>> {
+        let settings = graph::Settings { threads: Some(threads), init_threads: Some(1), ..Default::default() };
+        let graph = UpdateGraph::new(settings);
+        let schema = ["k", "t", "v", "w"].map(|name| Field::new(name, DataType::Int64, true));
+        let schema = Arc::new(Schema::new(schema.to_vec()));
+        let rows = |rows: std::ops::Range<i64>, salt: i64| {
+            let cells =
+                |of: &dyn Fn(i64) -> i64| Arc::new(Int64Array::from_iter_values(rows.clone().map(of))) as ArrayRef;
+            let columns =
+                vec![cells(&|at| at * 7 % 3001), cells(&|at| at), cells(&|at| at % salt), cells(&|at| at * salt)];
+            (
+                RowSet::range(rows.start as u64, rows.end as u64 - 1),
+                RecordBatch::try_new(schema.clone(), columns).unwrap(),
+            )
+        };
+        let (left, right) = (InputTable::new(&graph, schema.clone()), InputTable::new(&graph, schema.clone()));
+        let (left, right) = (left.unwrap(), right.unwrap());
+        let pair = |name: &str| (name.to_owned(), name.to_owned());
+        let options = AsofOptions {
+            on: pair("t"),
+            by: vec![pair("k")],
+            strategy: Strategy::Backward,
+            tolerance: None,
+            allow_exact_matches: true,
+            joins: Some(vec![("match".into(), "w".into())]),
+            suffix: None,
+        };
+        let join = AsofJoin::new("join_asof", left.table(), right.table(), &options).unwrap();
+        let joined = attach(&join, &[left.table().clone(), right.table().clone()]).unwrap();
+        let ends = [(Aggregate::Last, "v"), (Aggregate::First, "v"), (Aggregate::Last, "w"), (Aggregate::Max, "w")];
+        let ends = ends
+            .into_iter()
+            .enumerate()
+            .map(|(at, (kind, of))| Expr::aggregate(kind, Some(Expr::column(of))).unwrap().alias(format!("x{at}")));
+        let grouped = Aggregation::new("group_by", right.table(), &["k".into()], &ends.collect::<Vec<_>>()).unwrap();
+        let grouped = attach(&grouped, std::slice::from_ref(right.table())).unwrap();
+        let watches = [joined, grouped].map(|table| Watch::attach(&table).unwrap());
+        let step = |table: &InputTable, apply: Apply| {
+            table.apply(apply).unwrap();
+            graph.step().unwrap();
+        };
+        step(&left, Apply { added: Some(rows(0..9000, 5)), ..Default::default() });
+        step(&right, Apply { added: Some(rows(0..8000, 3)), ..Default::default() });
+        step(&right, Apply { modified: Some(rows(500..7000, 11)), ..Default::default() });
+        step(&right, Apply { removed: RowSet::range(3000, 7500), ..Default::default() });
+        step(&right, Apply { added: Some(rows(8000..12_000, 13)), ..Default::default() });
+        watches.iter().for_each(|watch| assert_eq!(watch.fault(), None));
+        watches.iter().map(Watch::take_drawings).collect()
+    }
+
+    #[test]
+    fn the_number_of_threads_changes_nothing() {
+        let alone = told(1);
+        assert!(alone[0].len() == 5 && alone[1].len() == 4, "{} and {} updates", alone[0].len(), alone[1].len());
+        assert!(alone == told(3), "what three threads tell is not what one tells");
     }
 
     #[test]

@@ -225,8 +225,10 @@ impl Store {
         let stored = self.columns.column(column).at(step.before());
         let stored = stored.map_err(|_| Error::internal("store", "its own cells before the step are gone"))?;
         let equal = equal_cells(given, &stored.read(rows)?);
-        if equal.count_set_bits() == given.len() {
-            return Ok(None);
+        match equal.count_set_bits() {
+            0 => return Ok(Some((rows.clone(), given.clone()))),
+            same if same == given.len() => return Ok(None),
+            _ => {}
         }
         let differs = BooleanArray::new(!&equal, None);
         let changed = column::matching(rows, differs.values());

@@ -64,12 +64,6 @@ pub(crate) fn load_few_ints(keys: &[u32]) -> std::arch::x86_64::__m512i {
     unsafe { _mm512_mask_loadu_epi32(_mm512_set1_epi32(-1), there, keys.as_ptr().cast()) }
 }
 
-/// Asks for keys, or counts, that will be looked at soon.
-#[inline]
-pub(crate) fn ask_for(keys: &[u16]) {
-    keys.chunks(32).for_each(|line| ask(&line[0]));
-}
-
 /// Asks for the word of a key.
 #[inline]
 pub(crate) fn ask_for_word(bitmap: &Bitmap, key: u16) {
@@ -89,7 +83,15 @@ pub(crate) fn ask_for_edit(bitmap: &Bitmap, keys: &[u16]) {
     ask(&bitmap.words[0]);
 }
 
-/// Asks for memory that will be looked at soon, so that cache misses do not wait for each other.
+/// Asks for the memory of a list that will be looked at soon. Unlike a load nothing waits for it: as much
+/// memory as the processor can fetch at a time is on its way at once.
+#[inline]
+pub fn ask_for<T>(list: &[T]) {
+    const LINE: usize = 64;
+    list.chunks((LINE / size_of::<T>().max(1)).max(1)).for_each(|line| ask(&line[0]));
+}
+
+/// The same for one value, or the start of a large one.
 #[inline(always)]
 pub fn ask<T>(memory: &T) {
     #[cfg(target_arch = "x86_64")]

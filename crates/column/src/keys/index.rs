@@ -1,11 +1,15 @@
 //! Open addressing from hashes to slots, a block of rows at a time.
 
 use arrow_buffer::NullBuffer;
+use rowset::ask;
 
 use super::NO_SLOT;
 
-/// Rows whose places are loaded before the first is looked at: their cache misses overlap.
+/// Rows whose places are loaded before the first is looked at: their cache misses overlap. In a large
+/// table the next block's are asked for before that.
 const BLOCK: usize = 64;
+/// Up to so many entries a table stays in the cache by itself.
+const NEAR: usize = 1 << 14;
 const SMALLEST_BITS: u32 = 4;
 
 /// Rows to look up.
@@ -58,7 +62,7 @@ impl Index {
         let mut places = [EMPTY; BLOCK];
         for start in (0..rows).step_by(BLOCK) {
             let count = BLOCK.min(rows - start);
-            self.load(probe, start, count, &mut hashes, &mut places);
+            self.load(probe, rows, start, count, &mut hashes, &mut places);
             slots.extend((0..count).map(|at| {
                 let (row, hash, place) = (start + at, hashes[at], places[at]);
                 if nulls.is_some_and(|nulls| nulls.is_null(row)) {
@@ -85,7 +89,7 @@ impl Index {
         for start in (0..rows).step_by(BLOCK) {
             let count = BLOCK.min(rows - start);
             self.reserve(count);
-            self.load(admit, start, count, &mut hashes, &mut places);
+            self.load(admit, rows, start, count, &mut hashes, &mut places);
             for (at, (&hash, &place)) in hashes[..count].iter().zip(&places).enumerate() {
                 let row = start + at;
                 let slot = if nulls.is_some_and(|nulls| nulls.is_null(row)) {
@@ -105,6 +109,7 @@ impl Index {
     fn load(
         &self,
         probe: &impl Probe,
+        rows: usize,
         start: usize,
         count: usize,
         hashes: &mut [u64; BLOCK],
@@ -112,6 +117,12 @@ impl Index {
     ) {
         for (at, hash) in hashes[..count].iter_mut().enumerate() {
             *hash = probe.hash(start + at);
+        }
+        if self.entries.len() > NEAR {
+            for row in (start + BLOCK..rows).take(BLOCK) {
+                let place = (probe.hash(row) >> self.shift) as usize;
+                ask(&self.entries[place]);
+            }
         }
         for (place, hash) in places[..count].iter_mut().zip(&hashes[..count]) {
             *place = self.entries[(hash >> self.shift) as usize];

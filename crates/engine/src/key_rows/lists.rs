@@ -2,9 +2,9 @@
 
 use super::Head;
 
-/// Lists hold 4, 8 … 1,024 rows.
-pub(super) const SIZES: usize = 9;
-const SMALLEST: usize = 4;
+/// Lists hold 8, 16 … 1,024 rows.
+pub(super) const SIZES: usize = 8;
+const SMALLEST: usize = 8;
 /// Beyond this many rows a key's rows are a row set.
 pub(super) const FEW: usize = SMALLEST << (SIZES - 1);
 

@@ -39,7 +39,7 @@ pub(crate) fn state(kind: &Aggregate, input: &DataType, retractable: bool) -> Re
 
 /// How cells of a family become ordered keys, and back.
 pub(super) trait Family: 'static {
-    type Key: Ord + Clone + Send;
+    type Key: Ord + Clone + Send + Sync;
     /// Calls `each` for each cell that is not null; `None` for NaN.
     fn keys(slots: &[u32], cells: &Chunk, each: impl FnMut(u32, Option<Self::Key>));
     /// For keys that are words: the cells as [`Family::words`] reads them.

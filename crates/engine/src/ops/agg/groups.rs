@@ -1,7 +1,6 @@
 //! The groups of an aggregation: which there are, how many rows each has, what is kept for each.
 
-use std::cell::OnceCell;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::{Array, ArrayRef, Int64Array, UInt64Array};
 use arrow_schema::DataType;
@@ -16,6 +15,7 @@ use super::state::{add_counts, state_of};
 use crate::error::Error;
 use crate::expression::{Evaluator, evaluate_all};
 use crate::key_rows::KeyRows;
+use crate::par::TOGETHER_ROWS;
 use crate::update::ColumnSet;
 use crate::view::View;
 
@@ -135,6 +135,11 @@ impl Maker {
     /// Whether a state keeps values of this input, rather than a pick reading them.
     pub(crate) fn is_summed(&self, input: usize) -> bool {
         self.outputs.iter().any(|output| output.input == Some(input) && output.is_kept())
+    }
+
+    /// Whether so many rows are worth two threads; what calls a user's function stays on one.
+    pub(super) fn is_split(&self, rows: u64) -> bool {
+        rows >= TOGETHER_ROWS && !self.inputs.iter().any(Evaluator::calls_host)
     }
 
     /// Whether an output is made of all cells of this input.
@@ -394,13 +399,13 @@ impl Groups {
 /// Some groups, and their first and last rows once an output asks for them.
 pub(crate) struct Chosen<'a> {
     slots: &'a [u32],
-    first: OnceCell<Vec<u64>>,
-    last: OnceCell<Vec<u64>>,
+    first: OnceLock<Vec<u64>>,
+    last: OnceLock<Vec<u64>>,
 }
 
 impl<'a> Chosen<'a> {
     pub(crate) fn new(slots: &'a [u32]) -> Chosen<'a> {
-        Chosen { slots, first: OnceCell::new(), last: OnceCell::new() }
+        Chosen { slots, first: OnceLock::new(), last: OnceLock::new() }
     }
 }
 

@@ -139,10 +139,11 @@ impl AggregationLive {
     /// Turns the touched groups into a change of the result.
     fn commit(&mut self, now: &View, step: Step) -> Result<TableUpdate, Error> {
         self.rows.resize(self.groups.slots().max(self.rows.len()), NO_ROW);
+        let touched = self.touched.take();
         let mut fresh = Vec::new();
-        let mut known = Vec::new();
+        let mut known = Vec::with_capacity(touched.len());
         let mut gone = Vec::new();
-        for slot in self.touched.take() {
+        for slot in touched {
             match (self.groups.is_present(slot), self.rows[slot as usize]) {
                 (true, NO_ROW) => fresh.push(slot),
                 (true, row) => known.push(Entry { word: row, position: slot }),
@@ -177,15 +178,15 @@ impl AggregationLive {
         let slots: Vec<u32> = known.iter().map(|entry| entry.position).collect();
         let rows = RowSet::from_sorted_keys(&keys);
         let chosen = Chosen::new(&slots);
-        let mut modified = vec![None; self.store.columns().len()];
-        for (at, output) in self.maker.outputs().iter().enumerate() {
+        let keys = self.maker.keys.len();
+        let worth_it = self.maker.is_split(rows.len());
+        let differing = crate::par::try_map(worth_it, self.maker.outputs(), |at, output| {
             if self.blink && output.kind == Aggregate::First {
-                continue;
+                return Ok(None);
             }
-            let column = self.maker.key_columns().len() + at;
             let given = self.groups.output(&self.maker, at, now, &chosen)?;
-            modified[column] = self.store.differing(step, column, &rows, &given)?;
-        }
-        Ok(modified)
+            self.store.differing(step, keys + at, &rows, &given)
+        })?;
+        Ok(std::iter::repeat_n(None, keys).chain(differing).collect())
     }
 }

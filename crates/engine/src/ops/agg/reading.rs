@@ -9,9 +9,6 @@ use super::groups::{Cells, Maker};
 use crate::error::Error;
 use crate::view::View;
 
-/// From so many rows on it pays to wake another thread.
-const TOGETHER_ROWS: u64 = 1 << 11;
-
 /// What is to be read of which rows.
 pub(super) enum Wanted<'a> {
     /// Keys, and the inputs that states keep.
@@ -35,8 +32,7 @@ impl Readings {
     /// Reads all of it, side by side unless there is little or a function of the user takes part.
     pub(super) fn of(maker: &Maker, wanted: &[Wanted<'_>]) -> Result<Readings, Error> {
         let rows: u64 = wanted.iter().map(Wanted::rows).sum();
-        let worth_it = rows >= TOGETHER_ROWS && !maker.inputs.iter().any(|input| input.calls_host());
-        Ok(Readings(crate::par::try_map(worth_it, wanted, |_, wanted| wanted.read(maker))?.into_iter()))
+        Ok(Readings(crate::par::try_map(maker.is_split(rows), wanted, |_, wanted| wanted.read(maker))?.into_iter()))
     }
 
     pub(super) fn cells(&mut self) -> Result<Cells, Error> {

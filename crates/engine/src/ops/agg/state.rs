@@ -16,8 +16,8 @@ use super::{product, ranked, sum};
 use crate::error::Error;
 
 /// State of one aggregator, one entry for each group's slot. Values are added and taken away; what
-/// a removal restores is exact.
-pub(crate) trait State: Send {
+/// a removal restores is exact. Several are read at once.
+pub(crate) trait State: Send + Sync {
     /// Room for this many slots.
     fn grow(&mut self, slots: usize);
     /// Cell `i` enters group `slots[i]`.

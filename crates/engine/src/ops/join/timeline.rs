@@ -5,10 +5,14 @@
 //! guesses where its stamp should be between the ends: mostly one cache line tells. Shifts rewrite
 //! keys in place: they never change the order.
 
+use rowset::{ask, ask_for};
+
 use crate::guess::{guess, lower_bound};
 
 /// Entries a chunk holds before it is split.
 const CHUNK: usize = 128;
+/// How far from its guess a search mostly ends: a cache line of stamps.
+const STRAY: usize = 8;
 
 /// One row: its stamp as an ordered number, its key, and what the join keeps with it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,6 +85,12 @@ impl<T: Copy> Chunk<T> {
         Chunk { stamps: self.stamps.split_off(at), rows: self.rows.split_off(at) }
     }
 
+    /// Asks for the stamps about a place.
+    #[inline]
+    fn ask_stamps(&self, at: usize) {
+        ask_for(&self.stamps[at.saturating_sub(STRAY)..(at + STRAY + 1).min(self.stamps.len())]);
+    }
+
     /// The first entry at or after (stamp, key), of a chunk whose stamps lie in `from ..= to`.
     fn lower(&self, from: u64, to: u64, (stamp, key): (u64, u64)) -> usize {
         let mut at = lower_bound(&self.stamps, from, to, stamp);
@@ -102,22 +112,61 @@ impl<T> Default for Timeline<T> {
 }
 
 impl<T: Copy> Timeline<T> {
-    /// Loads what a search for this stamp will look at. Loads of several searches do not wait for each
-    /// other, as the searches would; what comes back means nothing.
+    /// Asks for what a search for this stamp will look at: several searches wait for memory together.
     #[inline]
-    pub(super) fn touch(&self, stamp: u64) -> u64 {
+    pub(super) fn ask(&self, stamp: u64) {
         // Behind the end the ends alone decide.
-        if self.ends_before(stamp) { 0 } else { self.touch_place(stamp) }
+        if !self.ends_before(stamp)
+            && let Some((chunk, at)) = self.guessed(stamp)
+        {
+            chunk.ask_stamps(at);
+            ask(&chunk.rows[at]);
+        }
     }
 
-    /// The same for an insert, which looks at the last entry too.
+    /// The same for an insert, which at the end looks at the last entry.
     #[inline]
-    pub(super) fn touch_place(&self, stamp: u64) -> u64 {
+    pub(super) fn ask_around(&self, stamp: u64) {
+        match self.chunks.last().filter(|_| self.ends_before(stamp)) {
+            Some(chunk) => {
+                let at = chunk.stamps.len() - 1;
+                ask(&chunk.stamps[at]);
+                ask(&chunk.rows[at]);
+            }
+            None => self.ask(stamp),
+        }
+    }
+
+    /// Asks for the stamps that a search looks at.
+    #[inline]
+    pub(super) fn ask_stamps(&self, stamp: u64) {
+        if let Some((chunk, at)) = self.guessed(stamp) {
+            chunk.ask_stamps(at);
+        }
+    }
+
+    /// About where a stamp should be.
+    #[inline]
+    fn guessed(&self, stamp: u64) -> Option<(&Chunk<T>, usize)> {
         let chunk = self.ends.partition_point(|end| *end < stamp).min(self.ends.len().saturating_sub(1));
-        let Some(found) = self.chunks.get(chunk) else { return 0 };
+        let found = self.chunks.get(chunk)?;
         let from = chunk.checked_sub(1).map_or(0, |previous| self.ends[previous]);
-        let at = guess(found.stamps.len(), from, self.ends[chunk], stamp);
-        found.stamps[at] ^ found.rows[at].0
+        Some((found, guess(found.stamps.len(), from, self.ends[chunk], stamp)))
+    }
+
+    /// Asks for what says where chunks are.
+    #[inline]
+    pub(super) fn ask_chunks(&self) {
+        ask_for(&self.ends);
+        ask_for(&self.chunks);
+    }
+
+    /// Asks for the entry at a place.
+    #[inline]
+    pub(super) fn ask_at(&self, place: Place) {
+        if let Some(row) = self.chunks.get(place.chunk).and_then(|chunk| chunk.rows.get(place.at)) {
+            ask(row);
+        }
     }
 
     /// Whether every entry is before this stamp.
@@ -219,6 +268,14 @@ impl<T: Copy> Timeline<T> {
             }
             at => self.chunks.get(place.chunk)?.get(at - 1),
         }
+    }
+
+    /// Stamp, key and tag of the entries from a place on.
+    pub(super) fn from(&self, place: Place) -> impl Iterator<Item = (u64, u64, T)> + '_ {
+        let starts = std::iter::once(place.at).chain(std::iter::repeat(0));
+        self.chunks.iter().skip(place.chunk).zip(starts).flat_map(|(chunk, at)| {
+            chunk.stamps[at..].iter().zip(&chunk.rows[at..]).map(|(stamp, (key, tag))| (*stamp, *key, *tag))
+        })
     }
 
     /// Calls `each` with stamp, key and tag from a place on, until it says stop.

@@ -1,15 +1,16 @@
 //! What a step of the right side means for left rows that were there.
 
 use column::NO_ROW;
-use rowset::{Before, RowSet};
+use rowset::{Before, RowSet, ask};
 
-use super::rows::{BATCH, touch, touch_places};
+use super::rows::{AHEAD, BATCH, touch, touch_places};
 use super::{AsofLive, Strategy};
 use crate::error::Error;
 use crate::ops::join::on::Side;
 use crate::ops::join::timeline::{Entry, Place};
+use crate::par::TOGETHER_ROWS;
 use crate::update::ColumnSet;
-use crate::view::Change;
+use crate::view::{Change, View};
 
 /// What the right side's step means for left rows that were there.
 #[derive(Default)]
@@ -155,29 +156,59 @@ impl AsofLive {
         if changed.is_empty() || self.left.is_none() {
             return Ok(());
         }
-        let rows = self.rows_found(Side::Right, change.now(), &update.modified)?;
-        let how = self.how.clone();
-        let right = &self.right;
-        let Some(left) = &mut self.left else { return Ok(()) };
-        for batch in rows.by_group(right.len()).chunks(BATCH) {
-            touch(left, batch);
-            for &(slot, stamp, key) in batch {
-                let line = &mut left[slot as usize];
-                let (from, to) = if how.strategy == Strategy::Backward {
-                    (stamp, stamp.saturating_add(how.tolerance.unwrap_or(u64::MAX)))
-                } else {
-                    how.reach(&right[slot as usize], stamp)
-                };
-                line.walk(line.lower((from, 0)), |at, row, tag| {
-                    if *tag == key {
-                        result.modified.push(row);
-                    }
-                    at <= to && (*tag == key || !how.runs_end(at, stamp))
-                });
-            }
-        }
+        // The searches only read: each thread takes a part of the rows.
+        let rows = &update.modified;
+        let part = rows.len().div_ceil(crate::par::threads() as u64).max(1);
+        let parts: Vec<RowSet> = (0..rows.len()).step_by(part as usize).map(|from| rows.slice(from, part)).collect();
+        let worth_it = rows.len() >= TOGETHER_ROWS;
+        let matched = crate::par::try_map(worth_it, &parts, |_, rows| self.matched_by(change.now(), rows))?;
+        result.modified = matched.concat();
         result.columns = changed.into_iter().map(|at| self.left_width + at).collect();
         Ok(())
+    }
+
+    /// The left rows whose match is one of these right rows.
+    fn matched_by(&self, now: &View, rows: &RowSet) -> Result<Vec<u64>, Error> {
+        let rows = self.rows_found(Side::Right, now, rows)?;
+        let (how, right) = (&self.how, &self.right);
+        let Some(left) = &self.left else { return Ok(Vec::new()) };
+        let rows = rows.by_group(right.len());
+        let mut places = Vec::with_capacity(rows.len());
+        for (at, &(slot, stamp, _)) in rows.iter().enumerate() {
+            // The groups to come are asked for once each: first the line, then what it refers to.
+            let next =
+                |at: usize| rows.get(at).map(|row| row.0 as usize).filter(|slot| *slot != rows[at - 1].0 as usize);
+            if let Some(slot) = next(at + 3 * AHEAD) {
+                ask(&left[slot]);
+            }
+            if let Some(slot) = next(at + 2 * AHEAD) {
+                left[slot].ask_chunks();
+            }
+            if let Some((slot, stamp, _)) = rows.get(at + AHEAD) {
+                left[*slot as usize].ask_stamps(*stamp);
+            }
+            let (from, to) = if how.strategy == Strategy::Backward {
+                (stamp, stamp.saturating_add(how.tolerance.unwrap_or(u64::MAX)))
+            } else {
+                how.reach(&right[slot as usize], stamp)
+            };
+            places.push((left[slot as usize].lower((from, 0)), to));
+        }
+        let mut matched = Vec::with_capacity(rows.len());
+        for (at, (&(slot, stamp, key), &(place, to))) in rows.iter().zip(&places).enumerate() {
+            if let Some(((slot, ..), (place, _))) = rows.get(at + AHEAD).zip(places.get(at + AHEAD)) {
+                left[*slot as usize].ask_at(*place);
+            }
+            for (at, row, tag) in left[slot as usize].from(place) {
+                if tag == key {
+                    matched.push(row);
+                }
+                if at > to || (tag != key && how.runs_end(at, stamp)) {
+                    break;
+                }
+            }
+        }
+        Ok(matched)
     }
 }
 

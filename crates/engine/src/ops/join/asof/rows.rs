@@ -148,21 +148,21 @@ impl AsofLive {
     }
 }
 
-/// Searches whose memory is loaded together.
+/// Searches whose memory is asked for together.
 pub(super) const BATCH: usize = 64;
+/// How many searches before its own the memory of a search is asked for.
+pub(super) const AHEAD: usize = 32;
 
-/// Loads what the searches of a batch will look at, so that their cache misses overlap.
+/// Asks for what the searches of a batch will look at, so that their cache misses overlap.
 #[inline]
 pub(super) fn touch<T: Copy>(lines: &[Timeline<T>], batch: &[(u32, u64, u64)]) {
-    let seen = batch.iter().map(|(slot, stamp, _)| lines[*slot as usize].touch(*stamp));
-    std::hint::black_box(seen.fold(0, u64::wrapping_add));
+    batch.iter().for_each(|(slot, stamp, _)| lines[*slot as usize].ask(*stamp));
 }
 
 /// The same for inserts.
 #[inline]
 pub(super) fn touch_places<T: Copy>(lines: &[Timeline<T>], batch: &[(u32, u64, u64)]) {
-    let seen = batch.iter().map(|(slot, stamp, _)| lines[*slot as usize].touch_place(*stamp));
-    std::hint::black_box(seen.fold(0, u64::wrapping_add));
+    batch.iter().for_each(|(slot, stamp, _)| lines[*slot as usize].ask_around(*stamp));
 }
 
 /// Whether something a group may be made for so many changed rows: work is the change, not the groups.
