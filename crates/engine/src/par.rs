@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use graph::{FunctionScope, UpdateGraph};
+use rowset::RowSet;
 
 /// Which of a graph's two pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,11 @@ pub fn function_scope() -> Option<FunctionScope> {
 
 /// From so many rows on, each of which waits for memory, it pays to wake another thread.
 pub const TOGETHER_ROWS: u64 = 1 << 11;
+
+/// Rows in parts of so many, in order: what one thread reads or looks up at a time.
+pub fn parts(rows: &RowSet, size: u64) -> Vec<RowSet> {
+    (0..rows.len()).step_by(size as usize).map(|from| rows.slice(from, size)).collect()
+}
 
 /// How many threads split work may use here.
 pub fn threads() -> usize {
@@ -112,7 +118,6 @@ mod tests {
     use arrow_array::{ArrayRef, Int64Array, RecordBatch};
     use arrow_schema::{DataType, Field, Schema};
     use formula::{Aggregate, Expr};
-    use rowset::RowSet;
 
     use super::*;
     use crate::attach::attach;

@@ -1,12 +1,14 @@
 //! Open addressing from hashes to slots, a block of rows at a time.
 
+use std::ops::Range;
+
 use arrow_buffer::NullBuffer;
 use rowset::ask;
 
 use super::NO_SLOT;
 
 /// Rows whose places are loaded before the first is looked at: their cache misses overlap. In a large
-/// table the next block's are asked for before that.
+/// table the next block's are asked for before that; each row is hashed once.
 const BLOCK: usize = 64;
 /// Up to so many entries a table stays in the cache by itself.
 const NEAR: usize = 1 << 14;
@@ -58,11 +60,12 @@ impl Index {
         slots: &mut Vec<u32>,
     ) {
         slots.reserve(rows);
-        let mut hashes = [0; BLOCK];
+        let mut hashes = [0; 2 * BLOCK];
         let mut places = [EMPTY; BLOCK];
+        self.hash(probe, 0..rows, &mut hashes);
         for start in (0..rows).step_by(BLOCK) {
             let count = BLOCK.min(rows - start);
-            self.load(probe, rows, start, count, &mut hashes, &mut places);
+            self.load(probe, start..rows, &mut hashes, &mut places);
             slots.extend((0..count).map(|at| {
                 let (row, hash, place) = (start + at, hashes[at], places[at]);
                 if nulls.is_some_and(|nulls| nulls.is_null(row)) {
@@ -84,12 +87,13 @@ impl Index {
         slots: &mut Vec<u32>,
     ) {
         slots.reserve(rows);
-        let mut hashes = [0; BLOCK];
+        let mut hashes = [0; 2 * BLOCK];
         let mut places = [EMPTY; BLOCK];
+        self.hash(admit, 0..rows, &mut hashes);
         for start in (0..rows).step_by(BLOCK) {
             let count = BLOCK.min(rows - start);
             self.reserve(count);
-            self.load(admit, rows, start, count, &mut hashes, &mut places);
+            self.load(admit, start..rows, &mut hashes, &mut places);
             for (at, (&hash, &place)) in hashes[..count].iter().zip(&places).enumerate() {
                 let row = start + at;
                 let slot = if nulls.is_some_and(|nulls| nulls.is_null(row)) {
@@ -104,27 +108,26 @@ impl Index {
         }
     }
 
-    /// Hashes first, loads after: the loads do not wait for one another.
+    /// The hashes of the first rows, up to a block of them, behind those of the block before. Their places are asked
+    /// for, if they are far.
     #[inline(always)]
-    fn load(
-        &self,
-        probe: &impl Probe,
-        rows: usize,
-        start: usize,
-        count: usize,
-        hashes: &mut [u64; BLOCK],
-        places: &mut [Entry; BLOCK],
-    ) {
-        for (at, hash) in hashes[..count].iter_mut().enumerate() {
-            *hash = probe.hash(start + at);
-        }
-        if self.entries.len() > NEAR {
-            for row in (start + BLOCK..rows).take(BLOCK) {
-                let place = (probe.hash(row) >> self.shift) as usize;
-                ask(&self.entries[place]);
+    fn hash(&self, probe: &impl Probe, rows: Range<usize>, hashes: &mut [u64; 2 * BLOCK]) {
+        for (row, hash) in rows.zip(&mut hashes[BLOCK..]) {
+            *hash = probe.hash(row);
+            if self.entries.len() > NEAR {
+                ask(&self.entries[(*hash >> self.shift) as usize]);
             }
         }
-        for (place, hash) in places[..count].iter_mut().zip(&hashes[..count]) {
+    }
+
+    /// The hashes and places of the first block of these rows, whose hashes are known: the loads do not wait for one
+    /// another, and those of the block after it are on their way.
+    #[inline(always)]
+    fn load(&self, probe: &impl Probe, rows: Range<usize>, hashes: &mut [u64; 2 * BLOCK], places: &mut [Entry; BLOCK]) {
+        let count = BLOCK.min(rows.len());
+        hashes.copy_within(BLOCK.., 0);
+        self.hash(probe, rows.start + count..rows.end, hashes);
+        for (place, hash) in places[..count].iter_mut().zip(&*hashes) {
             *place = self.entries[(hash >> self.shift) as usize];
         }
     }

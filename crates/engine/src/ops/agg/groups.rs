@@ -64,8 +64,7 @@ impl Maker {
     /// The groups of what is there now; big tables in parts, one a thread, merged in row order.
     pub(crate) fn start(&self, view: &View) -> Result<Groups, Error> {
         let rows = view.rows();
-        let parts: Vec<RowSet> =
-            (0..rows.len()).step_by(PART_ROWS as usize).map(|from| rows.slice(from, PART_ROWS)).collect();
+        let parts = crate::par::parts(rows, PART_ROWS);
         let threads = crate::par::threads().max(1);
         let shares: Vec<&[RowSet]> = parts.chunks(parts.len().div_ceil(threads).max(1)).collect();
         let share = |_: usize, share: &&[RowSet]| {

@@ -252,8 +252,7 @@ impl AsofLive {
     /// The index of everything there is.
     fn start(&mut self, view: &View) -> Result<Vec<(RowSet, Chunk)>, Error> {
         let rows = view.rows();
-        let parts: Vec<RowSet> =
-            (0..rows.len()).step_by(PROBE_ROWS as usize).map(|from| rows.slice(from, PROBE_ROWS)).collect();
+        let parts = crate::par::parts(rows, PROBE_ROWS);
         let cells = |matched: Vec<u64>| Arc::new(UInt64Array::from(matched)) as ArrayRef;
         if self.left.is_some() {
             return parts.into_iter().map(|part| Ok((part.clone(), cells(self.probe(view, &part)?)))).collect();

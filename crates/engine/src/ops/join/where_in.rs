@@ -95,7 +95,7 @@ impl Operation for WhereIn {
             touched: Touched::default(),
             rows: Arc::new(LiveRows::new(RowSet::new(), at)),
         };
-        for part in parts(set.view.rows()) {
+        for part in crate::par::parts(set.view.rows(), PROBE_ROWS) {
             live.count(&set.view, &part, 1, &mut Vec::new())?;
         }
         let kept = live.start(&rows.view)?;
@@ -118,10 +118,6 @@ impl Operation for WhereIn {
         let owned: Vec<Arc<dyn crate::operation::Settle>> = vec![live.rows.clone()];
         Ok(Start { parts, live: Box::new(live), owned })
     }
-}
-
-fn parts(rows: &RowSet) -> Vec<RowSet> {
-    (0..rows.len()).step_by(PROBE_ROWS as usize).map(|from| rows.slice(from, PROBE_ROWS)).collect()
 }
 
 struct WhereInLive {
@@ -273,7 +269,7 @@ impl WhereInLive {
 
     /// Of these rows those that pass, of all there are. A set that never changes needs no more than a look.
     fn start(&mut self, view: &View) -> Result<RowSet, Error> {
-        let parts = parts(view.rows());
+        let parts = crate::par::parts(view.rows(), PROBE_ROWS);
         let passing: Vec<RowSet> = match self.sources {
             Some(_) => parts.iter().map(|part| self.enter(view, part)).collect::<Result<_, Error>>()?,
             None => crate::par::try_map(parts.len() > 2, &parts, |_, part| self.look_up(view, part))?,

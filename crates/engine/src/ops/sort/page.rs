@@ -2,6 +2,8 @@
 
 mod room;
 
+use rowset::ask;
+
 use super::entry::{Entry, Key, source_of, with_source};
 use crate::guess;
 
@@ -108,9 +110,11 @@ impl<K: Key> Page<K> {
         guess.saturating_add(steps(up)).saturating_sub(steps(down)).min(self.size() - 1)
     }
 
-    /// Loads what a search near this slot will look at; what it gives is of no use.
-    pub(super) fn touch(&self, slot: usize) -> u64 {
-        self.keys[slot].word() ^ self.ties[slot] ^ self.taken[slot / 64]
+    /// Asks for what a search near this slot will look at.
+    pub(super) fn ask(&self, slot: usize) {
+        ask(&self.keys[slot]);
+        ask(&self.ties[slot]);
+        ask(&self.taken[slot / 64]);
     }
 
     pub(super) fn last_word(&self) -> u64 {

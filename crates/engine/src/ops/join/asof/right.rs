@@ -158,9 +158,9 @@ impl AsofLive {
         }
         // The searches only read: each thread takes a part of the rows.
         let rows = &update.modified;
-        let part = rows.len().div_ceil(crate::par::threads() as u64).max(1);
-        let parts: Vec<RowSet> = (0..rows.len()).step_by(part as usize).map(|from| rows.slice(from, part)).collect();
         let worth_it = rows.len() >= TOGETHER_ROWS;
+        let threads = if worth_it { crate::par::threads() as u64 } else { 1 };
+        let parts = crate::par::parts(rows, rows.len().div_ceil(threads).max(1));
         let matched = crate::par::try_map(worth_it, &parts, |_, rows| self.matched_by(change.now(), rows))?;
         result.modified = matched.concat();
         result.columns = changed.into_iter().map(|at| self.left_width + at).collect();

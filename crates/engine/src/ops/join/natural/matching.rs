@@ -93,7 +93,7 @@ impl NaturalLive {
     pub(super) fn start(&mut self, view: &View) -> Result<Vec<(RowSet, Chunk)>, Error> {
         let rows = view.rows();
         let size = if rows.len() >= 8 * LARGE_PROBE_ROWS { LARGE_PROBE_ROWS } else { PROBE_ROWS };
-        let parts: Vec<RowSet> = (0..rows.len()).step_by(size as usize).map(|from| rows.slice(from, size)).collect();
+        let parts = crate::par::parts(rows, size);
         if self.left.is_some() {
             return parts
                 .into_iter()
