@@ -4,11 +4,11 @@ use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 
 /// Growable only by making a new one; bit `i` is bit `i % 64` of word `i / 64`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Bits(Vec<u64>);
+pub(crate) struct Bits(Box<[u64]>);
 
 impl Bits {
     pub(crate) fn filled(len: usize, value: bool) -> Bits {
-        Bits(vec![if value { u64::MAX } else { 0 }; len.div_ceil(64)])
+        Bits(vec![if value { u64::MAX } else { 0 }; len.div_ceil(64)].into())
     }
 
     pub(crate) fn get(&self, at: usize) -> bool {
@@ -79,7 +79,7 @@ impl Bits {
 
     /// As Arrow validity of `len` cells; none if every cell is valid.
     pub(crate) fn into_nulls(self, len: usize) -> Option<NullBuffer> {
-        let nulls = NullBuffer::new(BooleanBuffer::new(Buffer::from_vec(self.0), 0, len));
+        let nulls = NullBuffer::new(BooleanBuffer::new(Buffer::from_vec(self.0.into_vec()), 0, len));
         (nulls.null_count() > 0).then_some(nulls)
     }
 }

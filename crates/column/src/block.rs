@@ -19,7 +19,9 @@ pub(crate) const PACKED_BELOW: usize = BLOCK / 8;
 /// A packed block with this many cells is spread: above the other bound, so that no block swings.
 pub(crate) const SPREAD_FROM: usize = BLOCK / 16 * 3;
 
-/// The cells of one block.
+/// The cells of one block. What a read of cells wants comes first and is small: scattered keys touch thousands
+/// of blocks, and with the counts of its `Arc` it is one line of the cache or two.
+#[repr(C)]
 pub(crate) struct Block {
     body: Body,
     /// By offset; absent while no cell is null.
@@ -27,13 +29,28 @@ pub(crate) struct Block {
     texts: Texts,
 }
 
+/// Two words of every `Arc` come before.
+const _: () = assert!(std::mem::offset_of!(Block, texts) + 2 * size_of::<usize>() <= 64);
+
 enum Body {
     /// Cell `offset` at its place in a region.
     Dense(Region),
-    /// Cell `offsets[i]` in slot `i`.
-    Packed { offsets: Vec<u16>, cells: Counted },
-    /// As packed, in an array of its own.
-    Opaque { offsets: Vec<u16>, array: ArrayRef, bytes: usize, counters: Arc<StorageCounters> },
+    Packed(Box<Packed>),
+    Opaque(Box<Opaque>),
+}
+
+/// Cell `offsets[i]` in slot `i`.
+struct Packed {
+    offsets: Vec<u16>,
+    cells: Counted,
+}
+
+/// As packed, in an array of its own.
+struct Opaque {
+    offsets: Vec<u16>,
+    array: ArrayRef,
+    bytes: usize,
+    counters: Arc<StorageCounters>,
 }
 
 /// Bytes of packed cells, counted while they are held.
@@ -63,11 +80,30 @@ impl Drop for Counted {
     }
 }
 
-impl Drop for Block {
+impl Opaque {
+    fn new(offsets: Vec<u16>, array: ArrayRef, counters: &Arc<StorageCounters>) -> Opaque {
+        let mut opaque = Opaque { offsets, array, bytes: 0, counters: counters.clone() };
+        opaque.recount();
+        opaque
+    }
+
+    fn recount(&mut self) {
+        let bytes = self.array.get_array_memory_size();
+        self.counters.hold(bytes);
+        self.counters.release(self.bytes);
+        self.bytes = bytes;
+    }
+}
+
+impl Drop for Opaque {
     fn drop(&mut self) {
-        if let Body::Opaque { bytes, counters, .. } = &self.body {
-            counters.release(*bytes);
-        }
+        self.counters.release(self.bytes);
+    }
+}
+
+impl Body {
+    fn packed(offsets: Vec<u16>, cells: MutableBuffer, pool: &Pool) -> Body {
+        Body::Packed(Box::new(Packed { offsets, cells: Counted::new(cells, pool.counters()) }))
     }
 }
 
@@ -84,11 +120,10 @@ impl Block {
     /// A block for about `cells` cells.
     pub(crate) fn new(shape: &Shape, cells: usize, pool: &mut Pool) -> Block {
         let body = if shape.is_opaque() {
-            let array = new_empty_array(&shape.data_type);
-            Body::Opaque { offsets: Vec::new(), array, bytes: 0, counters: pool.counters().clone() }
+            Body::Opaque(Box::new(Opaque::new(Vec::new(), new_empty_array(&shape.data_type), pool.counters())))
         } else if cells < SPREAD_FROM {
             let bytes = MutableBuffer::new(cells * shape.width);
-            Body::Packed { offsets: Vec::with_capacity(cells), cells: Counted::new(bytes, pool.counters()) }
+            Body::packed(Vec::with_capacity(cells), bytes, pool)
         } else {
             Body::Dense(pool.region())
         };
@@ -110,15 +145,14 @@ impl Block {
                 copy.cells_mut::<u8>().copy_from_slice(region.cells());
                 Body::Dense(copy)
             }
-            Body::Packed { offsets, cells } => {
-                let mut bytes = MutableBuffer::new(cells.bytes.len());
-                bytes.extend_from_slice(cells.bytes.as_slice());
-                Body::Packed { offsets: offsets.clone(), cells: Counted::new(bytes, pool.counters()) }
+            Body::Packed(packed) => {
+                let mut bytes = MutableBuffer::new(packed.cells.bytes.len());
+                bytes.extend_from_slice(packed.cells.bytes.as_slice());
+                Body::packed(packed.offsets.clone(), bytes, pool)
             }
-            Body::Opaque { offsets, array, bytes, counters } => {
-                counters.hold(*bytes);
-                let (offsets, array, counters) = (offsets.clone(), array.clone(), counters.clone());
-                Body::Opaque { offsets, array, bytes: *bytes, counters }
+            Body::Opaque(opaque) => {
+                let Opaque { offsets, array, counters, .. } = &**opaque;
+                Body::Opaque(Box::new(Opaque::new(offsets.clone(), array.clone(), counters)))
             }
         };
         let mut block = Block { body, valid: self.valid.clone(), texts: self.texts.clone() };
@@ -142,7 +176,6 @@ impl Block {
     /// Asks for what leads to the cells, and says who holds them.
     pub(crate) fn ask_for(&self) {
         ask(self);
-        ask(&self.body);
         ask(&self.valid);
     }
 
@@ -163,22 +196,22 @@ impl Block {
     pub(crate) fn copy_run<T: ArrowNativeType>(&self, offset: usize, out: &mut [T], stride: usize) {
         match &self.body {
             Body::Dense(region) => out.copy_from_slice(&region.cells()[offset * stride..][..out.len()]),
-            Body::Packed { offsets, cells } => {
-                let cells = cells.bytes.typed_data::<T>();
+            Body::Packed(packed) => {
+                let (offsets, cells) = (&packed.offsets, packed.cells.bytes.typed_data::<T>());
                 let len = out.len() / stride.max(1);
                 for slot in slots(offsets, offset, len) {
                     let at = (offsets[slot] as usize - offset) * stride;
                     out[at..at + stride].copy_from_slice(&cells[slot * stride..][..stride]);
                 }
             }
-            Body::Opaque { .. } => {}
+            Body::Opaque(_) => {}
         }
     }
 
     /// The array of an opaque block, and the slot of a cell in it.
     pub(crate) fn opaque(&self) -> Option<(&ArrayRef, &[u16])> {
         match &self.body {
-            Body::Opaque { array, offsets, .. } => Some((array, offsets)),
+            Body::Opaque(opaque) => Some((&opaque.array, &opaque.offsets)),
             _ => None,
         }
     }
@@ -220,13 +253,15 @@ impl Block {
 
     /// Sees that every cell of the runs has a slot.
     fn make_room(&mut self, shape: &Shape, runs: &[Run], pool: &mut Pool) {
-        let Body::Packed { offsets, .. } = &self.body else { return };
+        let Body::Packed(packed) = &self.body else { return };
+        let offsets = &packed.offsets;
         let stored = |run: &Run| slots(offsets, run.offset, run.len).len();
         let more: usize = runs.iter().map(|run| run.len - stored(run)).sum();
         if offsets.len() + more >= SPREAD_FROM {
             return self.spread(shape, pool);
         }
-        let Body::Packed { offsets, cells } = &mut self.body else { return };
+        let Body::Packed(packed) = &mut self.body else { return };
+        let Packed { offsets, cells } = &mut **packed;
         for run in runs {
             let found = slots(offsets, run.offset, run.len);
             let new = run.len - found.len();
@@ -251,7 +286,8 @@ impl Block {
 
     /// From packed to dense.
     fn spread(&mut self, shape: &Shape, pool: &mut Pool) {
-        let Body::Packed { offsets, cells } = &self.body else { return };
+        let Body::Packed(packed) = &self.body else { return };
+        let Packed { offsets, cells } = &**packed;
         let (mut region, width) = (pool.region(), shape.width);
         let target = region.cells_mut::<u8>();
         for (slot, &offset) in offsets.iter().enumerate() {
@@ -266,7 +302,8 @@ impl Block {
     pub(crate) fn slots(&self) -> usize {
         match &self.body {
             Body::Dense(_) => BLOCK,
-            Body::Packed { offsets, .. } | Body::Opaque { offsets, .. } => offsets.len(),
+            Body::Packed(packed) => packed.offsets.len(),
+            Body::Opaque(opaque) => opaque.offsets.len(),
         }
     }
 
@@ -285,7 +322,7 @@ impl Block {
     }
 
     fn packed_body(&self, shape: &Shape, keep: Vec<u16>, pool: &Pool) -> Result<Body, Error> {
-        let (width, counters) = (shape.width, pool.counters().clone());
+        let width = shape.width;
         let mut bytes = MutableBuffer::new(keep.len() * width);
         let mut push = |cells: &[u8], slot: usize| bytes.extend_from_slice(&cells[slot * width..][..width]);
         let offsets = match &self.body {
@@ -294,21 +331,19 @@ impl Block {
                 keep.iter().for_each(|offset| push(cells, *offset as usize));
                 keep
             }
-            Body::Packed { offsets: have, cells } => {
-                let (offsets, slots) = stored(have, keep);
-                slots.into_iter().for_each(|slot| push(cells.bytes.as_slice(), slot));
+            Body::Packed(packed) => {
+                let (offsets, slots) = stored(&packed.offsets, keep);
+                slots.into_iter().for_each(|slot| push(packed.cells.bytes.as_slice(), slot));
                 offsets
             }
-            Body::Opaque { offsets: have, array, .. } => {
-                let (offsets, slots) = stored(have, keep);
+            Body::Opaque(opaque) => {
+                let (offsets, slots) = stored(&opaque.offsets, keep);
                 let picks: Vec<_> = slots.into_iter().map(|slot| (0, slot)).collect();
-                let array = interleave(&[array.as_ref()], &picks)?;
-                let bytes = array.get_array_memory_size();
-                counters.hold(bytes);
-                return Ok(Body::Opaque { offsets, array, bytes, counters });
+                let array = interleave(&[opaque.array.as_ref()], &picks)?;
+                return Ok(Body::Opaque(Box::new(Opaque::new(offsets, array, pool.counters()))));
             }
         };
-        Ok(Body::Packed { offsets, cells: Counted::new(bytes, &counters) })
+        Ok(Body::packed(offsets, bytes, pool))
     }
 
     fn write_units<T: ArrowNativeType>(&mut self, runs: &[Run], cells: &Cells, from: usize, stride: usize) {
@@ -327,7 +362,8 @@ impl Block {
                     at += len;
                 }
             }
-            Body::Packed { offsets, cells } => {
+            Body::Packed(packed) => {
+                let Packed { offsets, cells } = &mut **packed;
                 let target = cells.bytes.typed_data_mut::<T>();
                 for run in runs {
                     let (len, first) = (run.len * stride, slots(offsets, run.offset, run.len).start);
@@ -335,7 +371,7 @@ impl Block {
                     at += len;
                 }
             }
-            Body::Opaque { .. } => {}
+            Body::Opaque(_) => {}
         }
     }
 
@@ -343,8 +379,8 @@ impl Block {
     fn views_mut(&mut self) -> (&mut [u128], &mut Texts) {
         let views = match &mut self.body {
             Body::Dense(region) => &mut region.cells_mut::<u128>()[..BLOCK],
-            Body::Packed { cells, .. } => cells.bytes.typed_data_mut::<u128>(),
-            Body::Opaque { .. } => &mut [],
+            Body::Packed(packed) => packed.cells.bytes.typed_data_mut::<u128>(),
+            Body::Opaque(_) => &mut [],
         };
         (views, &mut self.texts)
     }
@@ -352,7 +388,7 @@ impl Block {
     /// The first slot of a run all of whose cells have one.
     fn first_slot(&self, run: &Run) -> usize {
         match &self.body {
-            Body::Packed { offsets, .. } => slots(offsets, run.offset, run.len).start,
+            Body::Packed(packed) => slots(&packed.offsets, run.offset, run.len).start,
             _ => run.offset,
         }
     }
@@ -406,7 +442,8 @@ impl Block {
 
     /// Stores opaque cells: the block's array is put together anew.
     pub(crate) fn write_opaque(&mut self, runs: &[Run], chunk: &ArrayRef, from: usize) -> Result<(), Error> {
-        let Body::Opaque { offsets, array, bytes, counters } = &mut self.body else { return Ok(()) };
+        let Body::Opaque(opaque) = &mut self.body else { return Ok(()) };
+        let Opaque { offsets, array, .. } = &mut **opaque;
         let arriving = runs.iter().flat_map(|run| run.offset..run.offset + run.len).zip(from..);
         let mut kept = offsets.iter().map(|&offset| offset as usize).enumerate().peekable();
         let (mut merged, mut picks) = (Vec::new(), Vec::new());
@@ -426,17 +463,14 @@ impl Block {
         }
         *array = interleave(&[array.as_ref(), chunk.as_ref()], &picks)?;
         *offsets = merged;
-        let size = array.get_array_memory_size();
-        counters.hold(size);
-        counters.release(*bytes);
-        *bytes = size;
+        opaque.recount();
         Ok(())
     }
 
     /// Forgets cells that are rows no longer, where they keep memory of their own.
     pub(crate) fn clear(&mut self, runs: &[Run], pool: &Pool) -> Result<(), Error> {
         let ranges: Vec<_> = match &self.body {
-            Body::Packed { offsets, .. } => runs.iter().map(|run| slots(offsets, run.offset, run.len)).collect(),
+            Body::Packed(packed) => runs.iter().map(|run| slots(&packed.offsets, run.offset, run.len)).collect(),
             _ => runs.iter().map(|run| run.offset..run.offset + run.len).collect(),
         };
         let (views, texts) = self.views_mut();

@@ -16,7 +16,7 @@ use crate::dead::{Dead, Losses};
 use crate::edit::{Edit, Move};
 use crate::reading::{WINDOW, ask_for};
 use crate::slab::Pool;
-use crate::tree::{BLOCK, Leaf, Run, Tree, leading_block, leaf_of, listed, locate, runs, runs_of};
+use crate::tree::{BLOCK, FAN, Leaf, Run, Tree, leading_block, leaf_of, listed, locate, runs, runs_of};
 use crate::undo::Undo;
 use crate::view::BlockView;
 use crate::{Chunk, Column, ColumnCounters, ColumnSource, Error, StorageCounters};
@@ -276,7 +276,7 @@ impl BlockColumn {
             let leaf = shared.tree.leaf_mut(first);
             let ahead = &keys[at..keys.len().min(at + WINDOW)];
             let ahead = &ahead[..ahead.partition_point(|key| leaf_of(locate(*key).0) == first)];
-            with_width!(self.shape, T, stride => ask_for::<T>(|block| leaf.block(block), ahead, stride, &mut Vec::new()));
+            with_width!(self.shape, T, stride => ask_for::<T>(|block| leaf.block(block), ahead, stride, &mut Vec::with_capacity(FAN as usize)));
             while let Some((number, count)) = leading_block(&keys[at..]).filter(|(block, _)| leaf_of(*block) == first)
                 && at - from < SLICE_CELLS
             {

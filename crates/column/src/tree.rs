@@ -12,7 +12,8 @@ use crate::block::Block;
 pub(crate) const BLOCK: usize = 1 << BLOCK_BITS;
 const BLOCK_BITS: u32 = 12;
 const FAN_BITS: u32 = 6;
-const FAN: u64 = 1 << FAN_BITS;
+/// Blocks of a leaf.
+pub(crate) const FAN: u64 = 1 << FAN_BITS;
 
 /// Neighbouring keys inside one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
