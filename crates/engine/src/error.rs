@@ -112,7 +112,8 @@ impl Error {
 
     /// A column whose cells cannot be told apart, or be put in order: maps and unions.
     pub(crate) fn unkeyable(operation: &str, name: &str, data_type: &arrow_schema::DataType) -> Error {
-        Error::types(operation, format!("the column {name:?} holds {data_type}, of which there is no key and no order"))
+        let holds = formula::type_name(data_type);
+        Error::types(operation, format!("the column {name:?} holds {holds}, of which there is no key and no order"))
     }
 
     /// A column whose cells cannot be put in order: maps, unions, and calendar time, whose months have no one length.

@@ -86,4 +86,4 @@ pub use parse::{MAX_TEXT, Purpose};
 pub use planned::{Counted, counted, told};
 pub use set::{LiveSet, NamedSet};
 pub use stand_in::{shown_name, stand_in, told_name};
-pub use types::promote;
+pub use types::{promote, type_name, unit_name};

@@ -169,8 +169,8 @@ pub(crate) fn decimal_of(whole: i32, scale: i32, wide: bool) -> DataType {
     }
 }
 
-/// The type as users write it in Python, without quotes inside where it can be helped.
-pub(crate) fn type_name(data_type: &DataType) -> String {
+/// The type as users write it in Python: its name in every message.
+pub fn type_name(data_type: &DataType) -> String {
     use DataType::*;
     match data_type {
         Utf8 | LargeUtf8 | Utf8View => "String".to_owned(),
@@ -189,7 +189,19 @@ pub(crate) fn type_name(data_type: &DataType) -> String {
         List(field) | LargeList(field) | ListView(field) | LargeListView(field) => {
             format!("List({})", type_name(field.data_type()))
         }
-        Dictionary(_, values) => format!("Categorical({})", type_name(values)),
+        FixedSizeList(field, width) => format!("Array({}, {width})", type_name(field.data_type())),
+        Struct(fields) => {
+            let fields = fields.iter().map(|field| format!("{:?}: {}", field.name(), type_name(field.data_type())));
+            format!("Struct({{{}}})", fields.collect::<Vec<_>>().join(", "))
+        }
+        Map(entries, _) => match entries.data_type() {
+            Struct(pair) if pair.len() == 2 => {
+                format!("Map({}, {})", type_name(pair[0].data_type()), type_name(pair[1].data_type()))
+            }
+            other => format!("Map({})", type_name(other)),
+        },
+        FixedSizeBinary(width) => format!("FixedBinary({width})"),
+        Dictionary(_, values) => format!("Dictionary({})", type_name(values)),
         Boolean | Null | Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 | Float16 | Float32
         | Float64 => {
             format!("{data_type:?}")
@@ -198,7 +210,8 @@ pub(crate) fn type_name(data_type: &DataType) -> String {
     }
 }
 
-fn unit_name(unit: TimeUnit) -> &'static str {
+/// A unit of time as users write it.
+pub fn unit_name(unit: TimeUnit) -> &'static str {
     match unit {
         TimeUnit::Second => "s",
         TimeUnit::Millisecond => "ms",

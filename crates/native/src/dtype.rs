@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef, Fields, IntervalUnit, Schema, SchemaRef, TimeUnit};
+use formula::unit_name;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -50,24 +51,9 @@ impl PySchema {
     }
 }
 
-/// A short name of a type for messages, as the Python side prints it.
+/// A short name of a type, as the Python side prints it.
 pub fn name_of(data_type: &DataType) -> String {
-    match data_type {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "String".into(),
-        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => "Binary".into(),
-        DataType::Date32 | DataType::Date64 => "Date".into(),
-        DataType::Time32(_) | DataType::Time64(_) => "Time".into(),
-        DataType::Timestamp(unit, None) => format!("Datetime('{}')", unit_name(*unit)),
-        DataType::Timestamp(unit, Some(zone)) => format!("Datetime('{}', '{zone}')", unit_name(*unit)),
-        DataType::Duration(unit) => format!("Duration('{}')", unit_name(*unit)),
-        DataType::Decimal128(p, s) | DataType::Decimal256(p, s) => format!("Decimal({p}, {s})"),
-        DataType::List(f) | DataType::LargeList(f) | DataType::ListView(f) | DataType::LargeListView(f) => {
-            format!("List({})", name_of(f.data_type()))
-        }
-        DataType::FixedSizeList(f, n) => format!("Array({}, {n})", name_of(f.data_type())),
-        DataType::Dictionary(_, value) => format!("Dictionary({})", name_of(value)),
-        other => other.to_string(),
-    }
+    formula::type_name(data_type).replace('"', "'")
 }
 
 /// The name of a zone for the schema; a fixed offset becomes `+01:00`.
@@ -81,15 +67,6 @@ pub fn zone_name(zone: &Bound<'_, PyAny>) -> PyResult<String> {
         Some(offset) => offset.into(),
         None => text,
     })
-}
-
-fn unit_name(unit: TimeUnit) -> &'static str {
-    match unit {
-        TimeUnit::Second => "s",
-        TimeUnit::Millisecond => "ms",
-        TimeUnit::Microsecond => "us",
-        TimeUnit::Nanosecond => "ns",
-    }
 }
 
 /// Types that a name tells whole; NumPy calls those of a fixed width the same.

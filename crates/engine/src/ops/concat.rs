@@ -67,7 +67,8 @@ fn fit(schema: &Schema, first: &Table, at: usize, table: &Table) -> Result<Vec<u
                 Error::schema("concat", format!("table {at} has no column {:?}, as table 0 has", field.name()))
             })?;
             if table.column_type(own) != first.column_type(index) {
-                let (wanted, given) = (field.data_type(), table.schema().field(own).data_type());
+                let wanted = formula::type_name(field.data_type());
+                let given = formula::type_name(table.schema().field(own).data_type());
                 return Err(Error::schema(
                     "concat",
                     format!(

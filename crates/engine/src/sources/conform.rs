@@ -57,6 +57,7 @@ fn fit(operation: &str, name: &str, cells: &Chunk, wanted: &DataType) -> Result<
     let given = cells.data_type();
     let canonical = column::kind::canonical(wanted);
     if given != wanted && column::kind::canonical(given) != canonical && !column::widens(given, &canonical) {
+        let (wanted, given) = (formula::type_name(wanted), formula::type_name(given));
         return Err(Error::types(
             operation,
             format!("column {name:?} is {wanted}, the data given is {given}; cast it first (nothing was applied)"),

@@ -73,7 +73,7 @@ fn data_that_does_not_fit_is_refused_whole() {
     let refused = |batch: &RecordBatch| source.append(batch).err().unwrap();
     let error = refused(&columns(vec![("k", text.clone()), ("v", wrong)]));
     assert!(matches!(error, Error::TypeMismatch { .. }));
-    assert!(error.to_string().contains("column \"v\" is Int64, the data given is Utf8"), "{error}");
+    assert!(error.to_string().contains("column \"v\" is Int64, the data given is String"), "{error}");
     let error = refused(&columns(vec![("k", text.clone())]));
     assert!(error.to_string().contains("column \"v\" is missing"), "{error}");
     let one: ArrayRef = Arc::new(Int64Array::from(vec![1]));

@@ -21,6 +21,7 @@ use arrow_array::{ArrayRef, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
 use column::keys::KeyTable;
 use column::{Chunk, NO_ROW};
+use formula::type_name;
 use graph::{Moment, Step};
 use rowset::RowSet;
 
@@ -99,9 +100,17 @@ impl AsofJoin {
             (left.column_index(operation, left_name)?, right.column_index(operation, right_name)?);
         let (a, b) = (left.column_type(left_stamp), right.column_type(right_stamp));
         let meet = meeting_type(a, b).filter(is_stamp).ok_or_else(|| {
-            Error::types(operation, format!("the stamps {left_name:?} ({a}) and {right_name:?} ({b}) do not compare as times or numbers; cast one of them"))
+            let (a, b) = (type_name(a), type_name(b));
+            Error::types(
+                operation,
+                format!(
+                    "the stamps {left_name:?} ({a}) and {right_name:?} ({b}) do not compare as times or numbers; cast \
+                     one of them"
+                ),
+            )
         })?;
         if options.tolerance.is_some() && !has_distance(&meet) {
+            let meet = type_name(&meet);
             return Err(Error::types(operation, format!("a tolerance needs stamps with a distance, {meet} has none")));
         }
         let mut without = by.columns(Side::Right);

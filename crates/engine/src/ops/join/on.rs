@@ -3,7 +3,7 @@
 
 use arrow_schema::{DataType, Field, Schema};
 use column::{Chunk, NO_ROW};
-use formula::shown_name;
+use formula::{shown_name, type_name};
 
 use crate::error::Error;
 use crate::table::Table;
@@ -36,9 +36,11 @@ impl On {
                 Error::types(
                     operation,
                     format!(
-                        "the keys {:?} ({a}) and {:?} ({b}) do not compare; cast one of them",
+                        "the keys {:?} ({}) and {:?} ({}) do not compare; cast one of them",
                         shown_name(left_name),
-                        shown_name(right_name)
+                        type_name(a),
+                        shown_name(right_name),
+                        type_name(b)
                     ),
                 )
             })?;
