@@ -10,7 +10,7 @@ use arrow_select::interleave::interleave;
 use graph::{Moment, Moved};
 use rowset::RowSet;
 
-use crate::kernels::gather;
+use crate::kernels::{gather, gather_rows};
 use crate::{Chunk, Column, ColumnSource, Error, NO_ROW, kind};
 
 /// The share of an array from which on a read converts the whole of it, once.
@@ -56,6 +56,13 @@ impl Part {
             return Ok(self.canonical(wanted)?.slice(from, len));
         }
         kind::to_canonical(&self.array.slice(from, len))
+    }
+
+    /// The cells of these rows, where the first one is that of key `first`.
+    fn picked(&self, wanted: &DataType, first: u64, rows: &RowSet) -> Result<ArrayRef, Error> {
+        let own = self.array.data_type() == wanted;
+        let array = self.converted.get().filter(|_| !own).unwrap_or(&self.array);
+        kind::to_canonical(&gather_rows(array, first, rows)?)
     }
 }
 
@@ -132,6 +139,27 @@ impl Flat {
         }
     }
 
+    /// The cells of rows in many ranges; null outside of the column.
+    fn picked(&self, rows: &RowSet) -> Result<Chunk, Error> {
+        let hull = rows.first().zip(rows.last()).map(|(first, last)| rowset::Span { first, last });
+        let Some(range) = hull.and_then(|hull| self.positions(hull).ok()) else {
+            let position = |key: u64| key.checked_sub(self.first_key).map(|pos| pos as usize);
+            return self.gather(rows.iter().map(|key| position(key).filter(|&pos| pos < self.len)));
+        };
+        let mut picked = Vec::new();
+        self.cut(range.clone(), &mut |part, from, len| {
+            let first = self.first_key + part.from as u64;
+            let own = if len == range.len() {
+                rows.clone()
+            } else {
+                rows & &RowSet::range(first + from as u64, first + (from + len - 1) as u64)
+            };
+            picked.push(part.picked(&self.canonical, first, &own)?);
+            Ok(())
+        })?;
+        self.joined(picked)
+    }
+
     fn gather(&self, positions: impl Iterator<Item = Option<usize>>) -> Result<Chunk, Error> {
         let taken = match &self.parts[..] {
             [] => return Ok(new_null_array(&self.canonical, positions.count())),
@@ -192,8 +220,7 @@ impl Column for FlatColumn {
         let mut slices = Vec::new();
         let scattered = rows.spans().take(65).count() > 64;
         if scattered {
-            let positions = rows.iter().map(|key| Some((key - flat.first_key) as usize).filter(|&pos| pos < flat.len));
-            return flat.gather(positions);
+            return flat.picked(rows);
         }
         for span in rows.spans() {
             flat.cut(flat.positions(span)?, &mut |part, from, len| {

@@ -7,8 +7,9 @@ use arrow_schema::DataType;
 use rowset::RowSet;
 
 use crate::cells::Shape;
+use crate::gathering::gather;
 use crate::kind::Kind;
-use crate::reading::{gather, lent, stretch, take, take_opaque};
+use crate::reading::{lent, stretch, take, take_opaque};
 use crate::tree::Tree;
 use crate::undo::{Undo, restore, restore_taken};
 use crate::{Chunk, Column, Error};
