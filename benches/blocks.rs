@@ -11,7 +11,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, StringViewArray};
 use arrow_schema::DataType;
-use column::{BlockColumn, ColumnSource, Edit};
+use column::{BlockColumn, Column, ColumnSource, Edit, FlatColumn};
 use graph::{Moment, Step};
 use rowset::RowSet;
 
@@ -54,17 +54,21 @@ fn main() {
     line("a snapshot", ours, theirs);
 
     let view = column.at(now).expect("the moment is there");
-    let reads = |rows: &[RowSet], what: &str| {
-        let ours = least(&mut rows.to_vec(), |rows| drop(black_box(view.read(rows))));
+    let reads = |column: &dyn Column, rows: &[RowSet], what: &str| {
+        let ours = least(&mut rows.to_vec(), |rows| drop(black_box(column.read(rows))));
         let theirs = least(&mut rows.to_vec(), |rows| {
             black_box(rows.iter().map(|key| shared[key as usize]).collect::<Vec<f64>>());
         });
         line(what, ours, theirs);
     };
-    reads(&sets, "10,000 random rows read");
+    reads(&*view, &sets, "10,000 random rows read");
     let half = |_| RowSet::from_sorted_keys(&(0..1_000_000).filter(|_| dice.roll(2) == 0).collect::<Vec<_>>());
-    reads(&(0..5).map(half).collect::<Vec<_>>(), "every other row of 1 million, at random");
-    reads(&[RowSet::range(1_000_000, 8_000_000)], "7 million neighbours");
+    let halves: Vec<RowSet> = (0..5).map(half).collect();
+    reads(&*view, &halves, "every other row of 1 million, at random");
+    let fixed = FlatColumn::new(vec![numbers(ROWS)]).expect("one array");
+    reads(&fixed, &halves, "the same of a static column");
+    drop(fixed);
+    reads(&*view, &[RowSet::range(1_000_000, 8_000_000)], "7 million neighbours");
     let mut orders: Vec<Vec<u64>> = (0..5).map(|_| (0..1_000_000).map(|_| dice.roll(ROWS)).collect()).collect();
     let ours = least(&mut orders.clone(), |keys| drop(black_box(view.take(keys))));
     let theirs =

@@ -35,15 +35,15 @@ impl Bits {
         for (word, mask) in masks(from, len) {
             // The first word may start in its middle: its bits come from `source_from` on.
             let shift = if done == 0 { from % 64 } else { 0 };
-            let bits = source.word_at(source_from + done) << shift;
+            let bits = word_at(&source.0, source_from + done) << shift;
             self.0[word] = self.0[word] & !mask | bits & mask;
             done += mask.count_ones() as usize;
         }
     }
 
-    /// Copies `len` bits of Arrow validity from `source_from` to `from`.
-    pub(crate) fn copy_nulls(&mut self, from: usize, nulls: &NullBuffer, source_from: usize, len: usize) {
-        let slice = nulls.inner().slice(source_from, len);
+    /// Copies `len` bits of an Arrow buffer from `source_from` to `from`.
+    pub(crate) fn copy_buffer(&mut self, from: usize, source: &BooleanBuffer, source_from: usize, len: usize) {
+        let slice = source.slice(source_from, len);
         let mut at = from;
         for word in slice.bit_chunks().iter_padded() {
             let take = (from + len - at).min(64);
@@ -53,6 +53,27 @@ impl Bits {
             self.put_word(at, word, take);
             at += take;
         }
+    }
+
+    /// The bits, 64 to a word; those behind the end mean nothing.
+    pub(crate) fn words(&self) -> impl Iterator<Item = u64> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// Of bits that are ones from `from` on, clears those that stand for a zero of `source` where `mask` has
+    /// a one; how many ones of the mask there were.
+    pub(crate) fn pick(&mut self, from: usize, source: impl Iterator<Item = u64>, mask: &[u64]) -> usize {
+        let mut at = from;
+        for (mask, source) in mask.iter().zip(source) {
+            let mut zeros = mask & !source;
+            while zeros != 0 {
+                let below = (zeros & zeros.wrapping_neg()) - 1;
+                self.set(at + (mask & below).count_ones() as usize, false);
+                zeros &= zeros - 1;
+            }
+            at += mask.count_ones() as usize;
+        }
+        at - from
     }
 
     fn put_word(&mut self, at: usize, bits: u64, len: usize) {
@@ -65,23 +86,27 @@ impl Bits {
         }
     }
 
-    /// The 64 bits from `at` on, zeros behind the end.
-    fn word_at(&self, at: usize) -> u64 {
-        let (word, shift) = (at / 64, at % 64);
-        let low = self.0.get(word).copied().unwrap_or(0) >> shift;
-        let high = if shift == 0 { 0 } else { self.0.get(word + 1).copied().unwrap_or(0) << (64 - shift) };
-        low | high
-    }
-
     pub(crate) fn all(&self) -> bool {
         self.0.iter().all(|&word| word == u64::MAX)
     }
 
+    pub(crate) fn into_buffer(self) -> Buffer {
+        Buffer::from_vec(self.0.into_vec())
+    }
+
     /// As Arrow validity of `len` cells; none if every cell is valid.
     pub(crate) fn into_nulls(self, len: usize) -> Option<NullBuffer> {
-        let nulls = NullBuffer::new(BooleanBuffer::new(Buffer::from_vec(self.0.into_vec()), 0, len));
+        let nulls = NullBuffer::new(BooleanBuffer::new(self.into_buffer(), 0, len));
         (nulls.null_count() > 0).then_some(nulls)
     }
+}
+
+/// The 64 bits from `at` on, zeros behind the end.
+pub(crate) fn word_at(words: &[u64], at: usize) -> u64 {
+    let (word, shift) = (at / 64, at % 64);
+    let low = words.get(word).copied().unwrap_or(0) >> shift;
+    let high = if shift == 0 { 0 } else { words.get(word + 1).copied().unwrap_or(0) << (64 - shift) };
+    low | high
 }
 
 fn low(len: usize) -> u64 {
@@ -115,7 +140,7 @@ mod tests {
             plain[from..from + len].copy_from_slice(&seed[source..source + len]);
             prop_assert!((0..300).all(|at| bits.get(at) == plain[at]));
             let nulls = NullBuffer::from(seed.clone()).slice(3, 290);
-            bits.copy_nulls(from, &nulls, source.min(100), len);
+            bits.copy_buffer(from, nulls.inner(), source.min(100), len);
             let source = source.min(100) + 3;
             plain[from..from + len].copy_from_slice(&seed[source..source + len]);
             prop_assert!((0..300).all(|at| bits.get(at) == plain[at]));

@@ -426,7 +426,7 @@ impl Block {
             Some(nulls) => {
                 let valid = self.valid.get_or_insert_with(|| Bits::filled(BLOCK, true));
                 for run in runs {
-                    valid.copy_nulls(run.offset, nulls, at, run.len);
+                    valid.copy_buffer(run.offset, nulls.inner(), at, run.len);
                     at += run.len;
                 }
             }

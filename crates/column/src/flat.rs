@@ -8,13 +8,16 @@ use arrow_schema::DataType;
 use arrow_select::concat::concat;
 use arrow_select::interleave::interleave;
 use graph::{Moment, Moved};
-use rowset::RowSet;
+use rowset::{RowSet, Span};
 
-use crate::kernels::gather;
+use crate::kernels::{gather, gather_rows};
+use crate::view::PIECE;
 use crate::{Chunk, Column, ColumnSource, Error, NO_ROW, kind};
 
 /// The share of an array from which on a read converts the whole of it, once.
 const CONVERT_SHARE: usize = 8;
+/// So few ranges are slices each, however short they are.
+const FEW_RANGES: usize = 64;
 
 /// Key `first_key + i` is element `i` of a sequence of arrays, which are kept as they are.
 ///
@@ -56,6 +59,13 @@ impl Part {
             return Ok(self.canonical(wanted)?.slice(from, len));
         }
         kind::to_canonical(&self.array.slice(from, len))
+    }
+
+    /// The cells of these rows of the array, the first cell of which is that of key `first`.
+    fn picked(&self, wanted: &DataType, first: u64, rows: &RowSet) -> Result<ArrayRef, Error> {
+        let own = self.array.data_type() == wanted;
+        let array = self.converted.get().filter(|_| !own).unwrap_or(&self.array);
+        kind::to_canonical(&gather_rows(array, first, rows)?)
     }
 }
 
@@ -99,7 +109,7 @@ impl Flat {
     }
 
     /// Positions of a span of keys; keys outside the column have none.
-    fn positions(&self, span: rowset::Span) -> Result<std::ops::Range<usize>, Error> {
+    fn positions(&self, span: Span) -> Result<std::ops::Range<usize>, Error> {
         let from = span.first.checked_sub(self.first_key);
         match from.map(|from| from as usize..from as usize + span.len() as usize) {
             Some(range) if range.end <= self.len => Ok(range),
@@ -130,6 +140,36 @@ impl Flat {
             1 => Ok(slices.remove(0)),
             _ => Ok(concat(&slices.iter().map(|slice| slice.as_ref()).collect::<Vec<_>>())?),
         }
+    }
+
+    /// The cells of rows in many ranges; null outside of the column.
+    fn picked(&self, rows: &RowSet) -> Result<Chunk, Error> {
+        let hull = rows.first().zip(rows.last()).map(|(first, last)| Span { first, last });
+        if hull.is_none_or(|hull| self.positions(hull).is_err()) {
+            let position = |key: u64| key.checked_sub(self.first_key).map(|pos| pos as usize);
+            return self.gather(rows.iter().map(|key| position(key).filter(|&pos| pos < self.len)));
+        }
+        let mut picked = Vec::new();
+        self.pick(rows, hull, &mut |part, first, rows| {
+            picked.push(part.picked(&self.canonical, first, rows)?);
+            Ok(())
+        })?;
+        self.joined(picked)
+    }
+
+    /// The rows of each part within a span, if there are any, with the key of the part's first cell.
+    fn pick(
+        &self,
+        rows: &RowSet,
+        within: Option<Span>,
+        pick: &mut dyn FnMut(&Part, u64, &RowSet) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let Some(within) = within else { return Ok(()) };
+        self.cut(self.positions(within)?, &mut |part, from, len| {
+            let first = self.first_key + part.from as u64;
+            let own = rows & &RowSet::range(first + from as u64, first + (from + len - 1) as u64);
+            if own.is_empty() { Ok(()) } else { pick(part, first, &own) }
+        })
     }
 
     fn gather(&self, positions: impl Iterator<Item = Option<usize>>) -> Result<Chunk, Error> {
@@ -190,10 +230,8 @@ impl Column for FlatColumn {
     fn read(&self, rows: &RowSet) -> Result<Chunk, Error> {
         let flat = &*self.0;
         let mut slices = Vec::new();
-        let scattered = rows.spans().take(65).count() > 64;
-        if scattered {
-            let positions = rows.iter().map(|key| Some((key - flat.first_key) as usize).filter(|&pos| pos < flat.len));
-            return flat.gather(positions);
+        if is_scattered(rows) {
+            return flat.picked(rows);
         }
         for span in rows.spans() {
             flat.cut(flat.positions(span)?, &mut |part, from, len| {
@@ -221,30 +259,60 @@ impl Column for FlatColumn {
 
     fn pieces(&self, rows: &RowSet) -> Result<Vec<Chunk>, Error> {
         let canonical = &self.0.canonical;
-        self.cut_spans(rows, |part, from, len| part.slice(canonical, from, len))
+        self.portions(
+            rows,
+            |part, from, len| part.slice(canonical, from, len),
+            |part, first, rows| part.picked(canonical, first, rows),
+        )
     }
 
     fn export(&self, rows: &RowSet, declared: &DataType) -> Result<Vec<Chunk>, Error> {
         if declared == &self.0.stored {
-            return self.cut_spans(rows, |part, from, len| Ok(part.array.slice(from, len)));
+            return self.portions(
+                rows,
+                |part, from, len| Ok(part.array.slice(from, len)),
+                |part, first, rows| gather_rows(&part.array, first, rows),
+            );
         }
         self.pieces(rows)?.iter().map(|piece| kind::to_declared(piece, declared)).collect()
     }
 }
 
+/// Whether rows lie in so many ranges that a slice of each costs more than a copy.
+fn is_scattered(rows: &RowSet) -> bool {
+    rows.spans().take(FEW_RANGES + 1).count() > FEW_RANGES
+}
+
 impl FlatColumn {
-    fn cut_spans(
+    /// Long ranges as slices, and together the rows that lie between them; few ranges all as slices.
+    fn portions(
         &self,
         rows: &RowSet,
         slice: impl Fn(&Part, usize, usize) -> Result<Chunk, Error>,
+        copy: impl Fn(&Part, u64, &RowSet) -> Result<Chunk, Error>,
     ) -> Result<Vec<Chunk>, Error> {
+        let flat = &*self.0;
         let mut pieces = Vec::new();
+        let copied = |pieces: &mut Vec<Chunk>, within: Option<Span>| {
+            flat.pick(rows, within, &mut |part, first, rows| {
+                pieces.push(copy(part, first, rows)?);
+                Ok(())
+            })
+        };
+        let least = if is_scattered(rows) { PIECE } else { 1 };
+        let mut scattered: Option<Span> = None;
         for span in rows.spans() {
-            self.0.cut(self.0.positions(span)?, &mut |part, from, len| {
+            if span.len() < least {
+                scattered.get_or_insert(span).last = span.last;
+                continue;
+            }
+            copied(&mut pieces, scattered.take())?;
+            flat.cut(flat.positions(span)?, &mut |part, from, len| {
                 pieces.push(slice(part, from, len)?);
                 Ok(())
             })?;
         }
+        copied(&mut pieces, scattered)?;
         Ok(pieces)
     }
 }
@@ -278,6 +346,22 @@ mod tests {
         assert_eq!(&column.take(&[1249, NO_ROW, 1000, 1249]).unwrap(), &taken);
         assert!(column.read(&RowSet::range(1240, 1250)).is_err());
         assert_eq!(column.read(&RowSet::new()).unwrap().len(), 0);
+    }
+
+    #[test]
+    fn scattered_rows_leave_together_and_long_ranges_as_slices() {
+        let parts = vec![numbers(0..100_000), numbers(100_000..250_000)];
+        let address = parts[1].as_primitive::<Int64Type>().values().as_ptr();
+        let column = FlatColumn::at_keys(parts, 1000).unwrap();
+        let scattered = RowSet::from_keys((0..120_000).filter(|at| at % 3 != 1).map(|at| 1000 + at).collect());
+        let rows = &scattered | &RowSet::range(151_000, 171_000);
+        let pieces = column.pieces(&rows).unwrap();
+        let lens: Vec<usize> = pieces.iter().map(|piece| piece.len()).collect();
+        assert_eq!(lens, [66_667, 13_333, 20_001]);
+        assert_eq!(pieces[2].as_primitive::<Int64Type>().values().as_ptr(), address.wrapping_add(50_000));
+        let read = column.read(&rows).unwrap();
+        assert_eq!(&concat(&pieces.iter().map(|piece| piece.as_ref()).collect::<Vec<_>>()).unwrap(), &read);
+        assert_eq!(&read, &numbers(rows.iter().map(|key| key as i64 - 1000)));
     }
 
     #[test]

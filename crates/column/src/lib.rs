@@ -14,6 +14,7 @@ mod digits;
 mod edit;
 mod error;
 mod flat;
+mod gathering;
 pub mod kernels;
 pub mod keys;
 pub mod kind;

@@ -15,7 +15,7 @@ use crate::kind::Kind;
 use crate::segments::Segments;
 use crate::slab::{Lender, lend};
 use crate::texts::MOST_TEXTS;
-use crate::tree::{BLOCK, Cursor, Tree, leading_block, listed, locate, runs};
+use crate::tree::{BLOCK, Cursor, Tree, leading_block, locate};
 use crate::{Error, NO_ROW};
 
 /// Fewer bytes than this are copied sooner than lent; a lent block must be copied before its next edit.
@@ -108,126 +108,31 @@ fn lent_texts(blocks: &[Arc<Block>]) -> Vec<Buffer> {
     texts
 }
 
-/// The cells of these rows, copied together. Not for opaque shapes.
-pub(crate) fn gather(tree: &Tree, shape: &Shape, rows: &RowSet) -> Gathered {
-    let mut gathered = Gathered::new(shape, usize::try_from(rows.len()).unwrap_or(usize::MAX));
-    let mut segments = Segments::new(shape, (0, 0));
-    match listed(rows) {
-        Some(keys) => with_width!(shape, T, stride => {
-            gather_listed::<T>(tree, &keys, stride, &mut gathered, &mut segments);
-        }),
-        None => {
-            with_width!(shape, T, stride => gather_units::<T>(tree, rows, stride, &mut gathered, &mut segments));
-        }
-    }
-    segments.settle(&mut gathered);
-    gathered
-}
-
-fn gather_units<'a, T: ArrowNativeType>(
-    tree: &'a Tree,
-    rows: &RowSet,
-    stride: usize,
-    gathered: &mut Gathered,
-    segments: &mut Segments<'a>,
-) {
-    let Gathered { values, valid, len: total, .. } = gathered;
-    let out = values.typed_data_mut::<T>();
-    let mut cursor = Cursor::new(tree);
-    let mut current = u64::MAX;
-    let mut block: Option<&Arc<Block>> = None;
-    let mut dense: Option<&[T]> = None;
-    let mut at = 0;
-    let mut batch: Batch<T> = Batch::new();
-    for run in runs(rows) {
-        if run.block != current {
-            current = run.block;
-            block = cursor.block(current);
-            dense = block.and_then(|block| block.dense());
-        }
-        let len = run.len * stride;
-        match (dense, block) {
-            (Some(cells), _) => {
-                batch.push(out, at * stride, &cells[run.offset * stride..][..len]);
-            }
-            (None, Some(block)) => block.copy_run(run.offset, &mut out[at * stride..][..len], stride),
-            (None, None) => valid.get_or_insert_with(|| Bits::filled(*total, true)).fill(at, run.len, false),
-        }
-        if let Some(block) = block {
-            if let Some(bits) = block.valid() {
-                valid.get_or_insert_with(|| Bits::filled(*total, true)).copy(at, bits, run.offset, run.len);
-            }
-            segments.note(block, usize::MAX, at, run.len);
-        }
-        at += run.len;
-    }
-    batch.flush(out);
-}
-
-/// The same of keys that mostly stand apart: block by block, in loops without a branch, so that cache
-/// misses overlap; those of keys that lie in many blocks are asked for before.
-fn gather_listed<'a, T: ArrowNativeType>(
-    tree: &'a Tree,
-    keys: &[u64],
-    stride: usize,
-    gathered: &mut Gathered,
-    segments: &mut Segments<'a>,
-) {
-    let Gathered { values, valid, len: total, .. } = gathered;
-    let out = values.typed_data_mut::<T>();
-    let mut cursor = Cursor::new(tree);
-    let mut at = 0;
-    let mut found: Vec<(&[u64], Option<&Arc<Block>>)> = Vec::new();
-    for keys in keys.chunks(WINDOW) {
-        ask_for::<T>(|block| cursor.block(block), keys, stride, &mut found);
-        for &(own, block) in &found {
-            let target = &mut out[at * stride..(at + own.len()) * stride];
-            match block {
-                None => valid.get_or_insert_with(|| Bits::filled(*total, true)).fill(at, own.len(), false),
-                Some(block) => {
-                    match block.dense::<T>() {
-                        Some(cells) if stride == 1 => {
-                            let cells = &cells[..BLOCK];
-                            for (to, key) in target.iter_mut().zip(own) {
-                                *to = cells[locate(*key).1];
-                            }
-                        }
-                        _ => {
-                            for (to, key) in target.chunks_exact_mut(stride.max(1)).zip(own) {
-                                block.copy_run(locate(*key).1, to, stride);
-                            }
-                        }
-                    }
-                    if let Some(bits) = block.valid() {
-                        let valid = valid.get_or_insert_with(|| Bits::filled(*total, true));
-                        own.iter().enumerate().for_each(|(i, key)| valid.set(at + i, bits.get(locate(*key).1)));
-                    }
-                    segments.note(block, usize::MAX, at, own.len());
-                }
-            }
-            at += own.len();
-        }
-    }
-}
+/// How many keys are in each of some blocks.
+pub(crate) type Found<'a> = Vec<(usize, Option<&'a Arc<Block>>)>;
 
 /// Finds the blocks of these keys, and asks for their cells where a block has few of the keys.
-pub(crate) fn ask_for<'a, 'k, T: ArrowNativeType>(
+pub(crate) fn ask_for<'a, T: ArrowNativeType>(
     mut find: impl FnMut(u64) -> Option<&'a Arc<Block>>,
-    keys: &'k [u64],
+    keys: &[u64],
     stride: usize,
-    found: &mut Vec<(&'k [u64], Option<&'a Arc<Block>>)>,
+    found: &mut Found<'a>,
 ) {
     found.clear();
-    let mut keys = keys;
-    while let Some((number, count)) = leading_block(keys) {
-        let (own, rest) = keys.split_at(count);
+    let mut rest = keys;
+    while let Some((number, count)) = leading_block(rest) {
         let block = find(number);
         block.inspect(|block| block.ask_for());
-        found.push((own, block));
-        keys = rest;
+        found.push((count, block));
+        rest = &rest[count..];
     }
-    for (own, block) in found.iter().filter(|(own, _)| own.len() < FEW_IN_BLOCK) {
-        if let Some(cells) = block.and_then(|block| block.dense::<T>()) {
+    rest = keys;
+    for &(count, block) in &*found {
+        let (own, others) = rest.split_at(count);
+        rest = others;
+        if count < FEW_IN_BLOCK
+            && let Some(cells) = block.and_then(|block| block.dense::<T>())
+        {
             own.iter().filter_map(|key| cells.get(locate(*key).1 * stride)).for_each(ask);
         }
     }
@@ -235,18 +140,18 @@ pub(crate) fn ask_for<'a, 'k, T: ArrowNativeType>(
 
 /// Copies that wait for each other: where they come from is known before the first is made, so that
 /// their cache misses overlap.
-struct Batch<'a, T> {
+pub(crate) struct Batch<'a, T> {
     sources: [(usize, &'a [T]); 64],
     len: usize,
 }
 
 impl<'a, T: Copy> Batch<'a, T> {
-    fn new() -> Batch<'a, T> {
+    pub(crate) fn new() -> Batch<'a, T> {
         Batch { sources: [(0, &[]); 64], len: 0 }
     }
 
     #[inline(always)]
-    fn push(&mut self, out: &mut [T], at: usize, source: &'a [T]) {
+    pub(crate) fn push(&mut self, out: &mut [T], at: usize, source: &'a [T]) {
         if source.len() >= 64 {
             return out[at..at + source.len()].copy_from_slice(source);
         }
@@ -257,7 +162,7 @@ impl<'a, T: Copy> Batch<'a, T> {
         self.len += 1;
     }
 
-    fn flush(&mut self, out: &mut [T]) {
+    pub(crate) fn flush(&mut self, out: &mut [T]) {
         for &(at, source) in &self.sources[..self.len] {
             match source {
                 [one] => out[at] = *one,

@@ -85,10 +85,9 @@ impl Iterator for Runs<'_> {
                     let span = spans.next()?;
                     (*next, *last) = (span.first, span.last);
                 }
-                let (block, offset) = locate(*next);
-                let len = (BLOCK - offset).min(usize::try_from(*last - *next).map_or(BLOCK, |more| more + 1));
-                *next += len as u64;
-                Some(Run { block, offset, len })
+                let run = first_run(*next, *last);
+                *next += run.len as u64;
+                Some(run)
             }
             Runs::Keys(keys, at) => {
                 let run = leading_run(&keys[*at..])?;
@@ -97,6 +96,13 @@ impl Iterator for Runs<'_> {
             }
         }
     }
+}
+
+/// The keys of a range up to the edge of a block.
+pub(crate) fn first_run(first: u64, last: u64) -> Run {
+    let (block, offset) = locate(first);
+    let len = (BLOCK - offset).min(usize::try_from(last - first).map_or(BLOCK, |more| more + 1));
+    Run { block, offset, len }
 }
 
 /// The runs of ascending keys.

@@ -4,17 +4,18 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
-use rowset::RowSet;
+use rowset::{RowSet, Span};
 
 use crate::cells::Shape;
+use crate::gathering::gather;
 use crate::kind::Kind;
-use crate::reading::{gather, lent, stretch, take, take_opaque};
+use crate::reading::{lent, stretch, take, take_opaque};
 use crate::tree::Tree;
 use crate::undo::{Undo, restore, restore_taken};
 use crate::{Chunk, Column, Error};
 
 /// A range with at least this many cells is worth a piece of its own.
-const PIECE: u64 = 1024;
+pub(crate) const PIECE: u64 = 1024;
 
 /// The tree of a moment and, while a step runs, what it had before.
 pub(crate) struct BlockView {
@@ -91,33 +92,30 @@ impl Column for BlockView {
 
     fn pieces(&self, rows: &RowSet) -> Result<Vec<Chunk>, Error> {
         let mut pieces = Vec::new();
-        let mut scattered: Vec<rowset::Span> = Vec::new();
-        let flush = |scattered: &mut Vec<rowset::Span>, pieces: &mut Vec<Chunk>| -> Result<(), Error> {
-            if !scattered.is_empty() {
-                pieces.push(self.copied(&RowSet::from_spans(scattered.drain(..)))?);
-            }
-            Ok(())
-        };
+        let copy = |span: Span| self.copied(&(rows & &RowSet::range(span.first, span.last)));
+        // From the first to the last key of the rows that are to be copied together.
+        let mut scattered: Option<Span> = None;
         for span in rows.spans() {
             let lendable = span.len() >= PIECE && self.untouched(&RowSet::range(span.first, span.last));
             if !lendable {
-                scattered.push(span);
+                scattered.get_or_insert(span).last = span.last;
                 continue;
             }
             let mut first = span.first;
             while first <= span.last {
                 let len = stretch(self.parts().0, first, (span.last - first + 1) as usize);
+                let last = first + len as u64 - 1;
                 match lent(self.parts().0, &self.shape, first, len) {
                     Some(piece) => {
-                        flush(&mut scattered, &mut pieces)?;
+                        pieces.extend(scattered.take().map(copy).transpose()?);
                         pieces.push(piece);
                     }
-                    None => scattered.push(rowset::Span { first, last: first + len as u64 - 1 }),
+                    None => scattered.get_or_insert(Span { first, last }).last = last,
                 }
-                first += len as u64;
+                first = last + 1;
             }
         }
-        flush(&mut scattered, &mut pieces)?;
+        pieces.extend(scattered.map(copy).transpose()?);
         debug_assert_eq!(pieces.iter().map(|piece| piece.len() as u64).sum::<u64>(), rows.len());
         Ok(pieces)
     }

@@ -3,8 +3,10 @@
 //! Forward, keys and ranges come out of a small buffer that is filled from one container at a time.
 
 mod keys;
+mod stretches;
 
 pub use self::keys::Keys;
+pub use self::stretches::Stretch;
 use crate::repr::Repr;
 use crate::repr::blocks::Block;
 use crate::repr::part::Part;

@@ -49,7 +49,7 @@ mod space;
 mod laws;
 
 pub use exchange::RoaringError;
-pub use iter::{Keys, Spans};
+pub use iter::{Keys, Spans, Stretch};
 pub use kernels::{ask, ask_for};
 pub use rowset::{MAX_KEY, RowSet, Span, Statistics};
 pub use shift::{Shift, ShiftError, Shifts};

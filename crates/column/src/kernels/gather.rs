@@ -1,10 +1,18 @@
-//! Cells of a chunk by position: one body for each width, none for each type.
+//! Cells of a chunk by position, and by row set: one body for each width, none for each type.
 
-use arrow_array::{Array, ArrayRef, UInt64Array};
-use arrow_buffer::ArrowNativeType;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BooleanArray, UInt64Array};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer};
 use arrow_select::take::take;
+use rowset::{RowSet, Stretch};
 
+use super::masked;
+use crate::bits::{Bits, word_at};
 use crate::cells::{Cells, Gathered, Shape, with_width};
+use crate::kind::Kind;
 use crate::{Chunk, Error, NO_ROW};
 
 /// One cell of `chunk` per position, in the order given; positions may repeat, [`NO_ROW`] gives null.
@@ -58,6 +66,96 @@ fn pick_wide<T: ArrowNativeType>(out: &mut [T], source: &[T], positions: &[u64],
     absent
 }
 
+/// The cells of `chunk` at these rows, where its first cell is that of key `first`.
+///
+/// # Panics
+/// If a row lies outside the chunk.
+pub fn gather_rows(chunk: &Chunk, first: u64, rows: &RowSet) -> Result<Chunk, Error> {
+    let shape = Shape::new(chunk.data_type());
+    if shape.is_opaque() || shape.data_type != *chunk.data_type() {
+        let mut positions = rows.to_vec();
+        positions.iter_mut().for_each(|key| *key -= first);
+        return Ok(take(chunk, &UInt64Array::from(positions), None)?);
+    }
+    let len = rows.len() as usize;
+    let nulls = chunk.nulls().map(|nulls| pick_bits(nulls.inner(), first, rows));
+    if shape.kind == Kind::Bool {
+        let values = BooleanBuffer::new(pick_bits(chunk.as_boolean().values(), first, rows).into_buffer(), 0, len);
+        return Ok(Arc::new(BooleanArray::new(values, nulls.and_then(|valid| valid.into_nulls(len)))));
+    }
+    let cells = Cells::of(&shape, chunk);
+    let mut gathered = Gathered::new(&shape, len);
+    with_width!(shape, T, stride => {
+        pick_rows::<T>(gathered.values.typed_data_mut(), cells.values.typed_data(), stride, first, rows);
+    });
+    (gathered.valid, gathered.texts) = (nulls, cells.texts);
+    Ok(gathered.finish(&shape))
+}
+
+fn pick_rows<T: ArrowNativeType>(out: &mut [T], source: &[T], stride: usize, first: u64, rows: &RowSet) {
+    let mut at = 0;
+    rows.stretches(|stretch| {
+        let out = &mut out[at * stride..];
+        at += match stretch {
+            Stretch::Span(span) => {
+                let len = span.len() as usize;
+                let from = (span.first - first) as usize * stride;
+                out[..len * stride].copy_from_slice(&source[from..from + len * stride]);
+                len
+            }
+            Stretch::Keys(keys) if stride == 1 => {
+                out.iter_mut().zip(keys).for_each(|(to, key)| *to = source[(key - first) as usize]);
+                keys.len()
+            }
+            Stretch::Keys(keys) => {
+                for (to, key) in out.chunks_exact_mut(stride.max(1)).zip(keys) {
+                    to.copy_from_slice(&source[(key - first) as usize * stride..][..stride]);
+                }
+                keys.len()
+            }
+            Stretch::Words { first: base, words } => {
+                let (from, words) = words_from(base, words, first);
+                masked::pick(&source[from * stride..], &words, stride, out)
+            }
+        };
+    });
+}
+
+/// Bits by row set, where the first one is that of key `first`.
+fn pick_bits(source: &BooleanBuffer, first: u64, rows: &RowSet) -> Bits {
+    let mut bits = Bits::filled(rows.len() as usize, true);
+    let mut at = 0;
+    rows.stretches(|stretch| {
+        at += match stretch {
+            Stretch::Span(span) => {
+                let len = span.len() as usize;
+                bits.copy_buffer(at, source, (span.first - first) as usize, len);
+                len
+            }
+            Stretch::Keys(keys) => {
+                let place = |key: &u64| (key - first) as usize;
+                (at..).zip(keys).for_each(|(at, key)| bits.set(at, source.value(place(key))));
+                keys.len()
+            }
+            Stretch::Words { first: base, words } => {
+                let (from, words) = words_from(base, words, first);
+                let source = source.slice(from, (words.len() * 64).min(source.len() - from));
+                bits.pick(at, source.bit_chunks().iter_padded(), &words)
+            }
+        };
+    });
+    bits
+}
+
+/// The words whose first bit stands for `base`, without those that lie in front of `first`: none of them
+/// is one. Which position the first bit of what is left stands for, counted from `first`.
+fn words_from(base: u64, words: &[u64], first: u64) -> (usize, Cow<'_, [u64]>) {
+    match first.checked_sub(base) {
+        None | Some(0) => ((base - first) as usize, Cow::Borrowed(words)),
+        Some(skip) => (0, (skip as usize..words.len() * 64).step_by(64).map(|at| word_at(words, at)).collect()),
+    }
+}
+
 fn by_arrow(chunk: &ArrayRef, positions: &[u64]) -> Result<Chunk, Error> {
     let positions: UInt64Array = positions.iter().map(|&pos| (pos != NO_ROW).then_some(pos)).collect();
     Ok(take(chunk, &positions, None)?)
@@ -67,6 +165,33 @@ fn by_arrow(chunk: &ArrayRef, positions: &[u64]) -> Result<Chunk, Error> {
 mod tests {
     use super::*;
     use crate::laws::{Dice, chunk, every_type};
+
+    #[test]
+    fn every_type_is_picked_by_rows_of_every_form() {
+        let mut dice = Dice(5);
+        let kept = |dice: &mut Dice, keys: std::ops::Range<u64>, parts: u64| {
+            let keys: Vec<u64> = keys.filter(|_| dice.roll(10_000) < parts).collect();
+            RowSet::from_sorted_keys(&keys)
+        };
+        let len = 200_000;
+        for data_type in every_type() {
+            let values: Vec<_> = (0..len).map(|_| (dice.roll(5) > 0).then(|| dice.roll(1000))).collect();
+            let whole = chunk(&data_type, &values);
+            let full = chunk(&data_type, &values.iter().map(|cell| cell.or(Some(7))).collect::<Vec<_>>());
+            for (chunk, from) in [(whole.slice(13, len - 20), 0), (full, 0), (whole, 70_077)] {
+                let end = from + chunk.len() as u64;
+                let mut rows = kept(&mut dice, from..(from + end) / 2, 5_000);
+                rows |= &kept(&mut dice, (from + end) / 2..end - 60_000, 70);
+                rows |= &RowSet::range(end - 50_000, end - 49_000);
+                rows |= &kept(&mut dice, end - 30_000..end, 9_950);
+                rows.insert(from);
+                let positions: Vec<u64> = rows.iter().map(|key| key - from).collect();
+                let found = gather_rows(&chunk, from, &rows).unwrap();
+                found.to_data().validate_full().unwrap();
+                assert_eq!(&found, &by_arrow(&chunk, &positions).unwrap());
+            }
+        }
+    }
 
     #[test]
     fn every_type_gathers_as_arrow_does() {

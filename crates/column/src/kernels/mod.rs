@@ -5,9 +5,10 @@ pub mod compare;
 mod gather;
 pub mod hash;
 mod join;
+pub(crate) mod masked;
 pub mod radix;
 pub mod sort;
 pub(crate) mod words;
 
-pub use gather::gather;
+pub use gather::{gather, gather_rows};
 pub use join::{chunk_filter, concat};

@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use proptest::prelude::*;
 
 use super::worlds::*;
-use crate::{MAX_KEY, RowSet, Span};
+use crate::{MAX_KEY, RowSet, Span, Stretch};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
@@ -19,6 +19,31 @@ proptest! {
         let forward: Vec<Span> = rows.spans().collect();
         prop_assert!(backward.iter().rev().eq(forward.iter()));
         prop_assert_eq!(rows.span_count(), forward.len() as u64);
+    }
+
+    #[test]
+    fn stretches_are_the_keys_in_order((rows, other) in pairs()) {
+        // As built, and as edits leave it: other forms.
+        for rows in [&rows ^ &other, rows] {
+            let mut spans: Vec<Span> = Vec::new();
+            let mut add = |first: u64, last: u64| match spans.last_mut() {
+                Some(span) if span.last + 1 == first => span.last = last,
+                before => {
+                    assert!(before.is_none_or(|span| span.last < first), "not in order");
+                    spans.push(Span { first, last });
+                }
+            };
+            rows.stretches(|stretch| match stretch {
+                Stretch::Span(span) => add(span.first, span.last),
+                Stretch::Keys(keys) => keys.iter().for_each(|key| add(*key, *key)),
+                Stretch::Words { first, words } => {
+                    assert_eq!((first % (1 << 16), words.len()), (0, 1 << 10));
+                    let bits = (first..).zip(words.iter().flat_map(|word| (0..64).map(move |bit| word >> bit & 1)));
+                    bits.filter(|(_, bit)| *bit == 1).for_each(|(key, _)| add(key, key));
+                }
+            });
+            prop_assert!(rows.spans().eq(spans));
+        }
     }
 
     #[test]

@@ -61,6 +61,10 @@ impl Board {
     /// A batch of rows comes, one to each of these slots.
     pub(crate) fn turn_to(&mut self, slots: &[u32]) {
         let stride = self.fresh.len();
+        if self.slots == 1 {
+            // There was never another: each base is nought.
+            return self.bases.resize(slots.len(), 0);
+        }
         self.bases.clear();
         self.bases.extend(slots.iter().map(|slot| *slot as usize * stride));
     }

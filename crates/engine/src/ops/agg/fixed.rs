@@ -53,6 +53,25 @@ impl Units {
             small: power_of_two(exponent - HIGH_BITS - LOW_BITS),
         }
     }
+
+    /// A value in large units, in small ones, and the rest of it.
+    #[inline(always)]
+    fn part(&self, value: f64) -> (i64, i64, f64) {
+        let (by_large, by_small) = (rounder(self.large), rounder(self.small));
+        let rounded = value + by_large;
+        let below = value - (rounded - by_large);
+        let rounded_below = below + by_small;
+        let high = rounded.to_bits().wrapping_sub(by_large.to_bits()) as i64;
+        let low = rounded_below.to_bits().wrapping_sub(by_small.to_bits()) as i64;
+        (high, low, below - (rounded_below - by_small))
+    }
+
+    /// Nought if this value is nothing but units.
+    #[inline(always)]
+    fn odd(&self, value: f64, rest: f64) -> u64 {
+        let inside = value.abs() <= self.limit; // not so of NaN
+        rest.to_bits() << 1 | u64::from(!inside)
+    }
 }
 
 fn power_of_two(exponent: i32) -> f64 {
@@ -90,6 +109,11 @@ impl Fixed {
         }
         self.rows += values.len();
         let units = *self.units.get_or_insert_with(|| fitting(values));
+        if lane.slots() == 1
+            && let Some((high, low)) = totals(values, units)
+        {
+            return lane.add_two(&[high], &[low]);
+        }
         let mut room = self.apart.take().unwrap_or_default();
         let apart = &mut *room;
         let mut rescale = false;
@@ -138,23 +162,25 @@ fn fitting(values: &[f64]) -> Units {
 /// Whether all values are nothing but units.
 #[inline]
 fn take_apart(values: &[f64], units: Units, apart: &mut Apart) -> bool {
-    let (by_large, by_small) = (rounder(units.large), rounder(units.small));
-    let (large_bits, small_bits) = (by_large.to_bits(), by_small.to_bits());
-    let mut left = 0;
-    let mut outside = 0;
+    let mut odd = 0;
     let rows = apart.high.iter_mut().zip(apart.low.iter_mut()).zip(apart.rest.iter_mut());
     for (value, ((high, low), rest)) in values.iter().zip(rows) {
-        let rounded = value + by_large;
-        let below = value - (rounded - by_large);
-        let rounded_below = below + by_small;
-        *high = rounded.to_bits().wrapping_sub(large_bits) as i64;
-        *low = rounded_below.to_bits().wrapping_sub(small_bits) as i64;
-        *rest = below - (rounded_below - by_small);
-        left |= rest.to_bits() << 1;
-        let inside = value.abs() <= units.limit; // not so of NaN
-        outside |= u64::from(!inside);
+        (*high, *low, *rest) = units.part(*value);
+        odd |= units.odd(*value, *rest);
     }
-    left | outside == 0
+    odd == 0
+}
+
+/// The sums of what all values are made of, if that is nothing but units.
+#[inline]
+fn totals(values: &[f64], units: Units) -> Option<(i64, i64)> {
+    let (mut highs, mut lows, mut odd) = (0i64, 0i64, 0);
+    for value in values {
+        let (high, low, rest) = units.part(*value);
+        (highs, lows) = (highs.wrapping_add(high), lows.wrapping_add(low));
+        odd |= units.odd(*value, rest);
+    }
+    (odd == 0).then_some((highs, lows))
 }
 
 /// Adds what is no whole number of units as ever; says how many rows had such.

@@ -64,17 +64,15 @@ impl Maker {
     /// The groups of what is there now; big tables in parts, one a thread, merged in row order.
     pub(crate) fn start(&self, view: &View) -> Result<Groups, Error> {
         let rows = view.rows();
-        let parts = crate::par::parts(rows, PART_ROWS);
-        let threads = crate::par::threads().max(1);
-        let shares: Vec<&[RowSet]> = parts.chunks(parts.len().div_ceil(threads).max(1)).collect();
-        let share = |_: usize, share: &&[RowSet]| {
+        let shares = rows.split(if rows.len() > ALONE { crate::par::threads() } else { 1 });
+        let share = |_: usize, share: &RowSet| {
             let mut groups = self.empty()?;
             groups.load();
-            share.iter().try_for_each(|part| self.enter_part(&mut groups, view, part))?;
+            crate::par::parts(share, PART_ROWS).iter().try_for_each(|part| self.enter_part(&mut groups, view, part))?;
             groups.settle();
             Ok::<Groups, Error>(groups)
         };
-        let mut groups = crate::par::try_map(rows.len() > ALONE, &shares, share)?.into_iter();
+        let mut groups = crate::par::try_map(true, &shares, share)?.into_iter();
         let Some(mut first) = groups.next() else { return self.empty() };
         groups.try_for_each(|groups| first.merge(groups))?;
         Ok(first)
