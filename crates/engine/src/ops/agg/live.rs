@@ -5,9 +5,10 @@ use column::kernels::radix::{self, Entry};
 use column::{Chunk, NO_ROW};
 use formula::Aggregate;
 use graph::Step;
-use rowset::{Before, RowSet};
+use rowset::{Before, RowSet, ask};
 
-use super::groups::{Cells, Chosen, Groups, Maker};
+use super::chosen::Chosen;
+use super::groups::{Cells, Groups, Maker};
 use super::reading::{Readings, Wanted};
 use crate::error::Error;
 use crate::keys::Touched;
@@ -15,6 +16,9 @@ use crate::operation::Live;
 use crate::store::{Store, Writes};
 use crate::update::TableUpdate;
 use crate::view::{Change, View};
+
+/// So many groups before its turn a group's memory is asked for.
+const AHEAD: usize = 32;
 
 pub(super) struct AggregationLive {
     pub(super) maker: Maker,
@@ -24,6 +28,8 @@ pub(super) struct AggregationLive {
     pub(super) next: u64,
     pub(super) store: Store,
     pub(super) touched: Touched,
+    /// Groups that the step brought, in the order in which they came.
+    pub(super) created: Vec<u32>,
     pub(super) blink: bool,
 }
 
@@ -121,9 +127,10 @@ impl AggregationLive {
         if rows.is_empty() {
             return Ok(());
         }
-        let mut slots = Vec::new();
-        self.groups.enter(cells, rows, &mut slots)?;
+        let (mut slots, mut created) = (Vec::new(), Vec::new());
+        self.groups.enter(cells, rows, &mut slots, &mut created)?;
         self.touched.add(&slots, self.groups.slots());
+        self.created.extend(created.iter().map(|row| slots[*row as usize]));
         Ok(())
     }
 
@@ -139,13 +146,19 @@ impl AggregationLive {
     /// Turns the touched groups into a change of the result.
     fn commit(&mut self, now: &View, step: Step) -> Result<TableUpdate, Error> {
         self.rows.resize(self.groups.slots().max(self.rows.len()), NO_ROW);
-        let touched = self.touched.take();
-        let mut fresh = Vec::new();
+        let touched = self.touched.take_in_any_order();
+        let mut fresh = std::mem::take(&mut self.created);
+        fresh.retain(|slot| self.groups.is_present(*slot) && self.rows[*slot as usize] == NO_ROW);
         let mut known = Vec::with_capacity(touched.len());
         let mut gone = Vec::new();
-        for slot in touched {
+        for (at, slot) in touched.iter().enumerate() {
+            if let Some(later) = touched.get(at + AHEAD) {
+                self.groups.ask(*later);
+                ask(&self.rows[*later as usize]);
+            }
+            let slot = *slot;
             match (self.groups.is_present(slot), self.rows[slot as usize]) {
-                (true, NO_ROW) => fresh.push(slot),
+                (true, NO_ROW) => {}
                 (true, row) => known.push(Entry { word: row, position: slot }),
                 (false, row) => {
                     if row != NO_ROW {
