@@ -1,8 +1,8 @@
 //! What an update does to the groups: cells are read, all together; rows leave, move, change and enter;
 //! what became of the touched groups is written.
 
+use column::NO_ROW;
 use column::kernels::radix::{self, Entry};
-use column::{Chunk, NO_ROW};
 use formula::Aggregate;
 use graph::Step;
 use rowset::{Before, RowSet, ask};
@@ -13,10 +13,12 @@ use super::reading::{Readings, Wanted};
 use crate::error::Error;
 use crate::keys::Touched;
 use crate::operation::Live;
-use crate::store::{Store, Writes};
+use crate::store::{Difference, Store, Writes};
 use crate::update::TableUpdate;
 use crate::view::{Change, View};
 
+/// Cells of groups that it takes longer to make and to compare than to wake another thread.
+const SPLIT_CELLS: u64 = 1 << 15;
 /// So many groups before its turn a group's memory is asked for.
 const AHEAD: usize = 32;
 
@@ -172,7 +174,7 @@ impl AggregationLive {
         let mut writes = Writes { removed: Before(RowSet::from_keys(gone)), ..Writes::default() };
         if !known.is_empty() {
             radix::sort(&mut known);
-            writes.modified = self.differences(now, step, &known)?;
+            writes.differing(self.differences(now, step, &known)?);
         }
         if !fresh.is_empty() {
             let keys = RowSet::range(self.next, self.next + (fresh.len() as u64 - 1));
@@ -186,13 +188,14 @@ impl AggregationLive {
     }
 
     /// For each column the known groups whose result is not what is stored.
-    fn differences(&self, now: &View, step: Step, known: &[Entry]) -> Result<Vec<Option<(RowSet, Chunk)>>, Error> {
+    fn differences(&self, now: &View, step: Step, known: &[Entry]) -> Result<Vec<Option<Difference>>, Error> {
         let keys: Vec<u64> = known.iter().map(|entry| entry.word).collect();
         let slots: Vec<u32> = known.iter().map(|entry| entry.position).collect();
         let rows = RowSet::from_sorted_keys(&keys);
         let chosen = Chosen::new(&slots);
         let keys = self.maker.keys.len();
-        let worth_it = self.maker.is_split(rows.len());
+        let cells = rows.len() * self.maker.outputs().len() as u64;
+        let worth_it = cells >= SPLIT_CELLS && self.maker.is_split(rows.len());
         let differing = crate::par::try_map(worth_it, self.maker.outputs(), |at, output| {
             if self.blink && output.kind == Aggregate::First {
                 return Ok(None);
@@ -200,6 +203,6 @@ impl AggregationLive {
             let given = self.groups.output(&self.maker, at, now, &chosen)?;
             self.store.differing(step, keys + at, &rows, &given)
         })?;
-        Ok(std::iter::repeat_n(None, keys).chain(differing).collect())
+        Ok((0..keys).map(|_| None).chain(differing).collect())
     }
 }
