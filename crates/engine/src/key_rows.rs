@@ -122,10 +122,12 @@ impl KeyRows {
         }
     }
 
-    /// The rows of these slots move.
-    pub fn shift(&mut self, slots: &[u32], shifts: &Shifts) {
+    /// The rows of these slots move; a slot may be named more than once.
+    pub fn shift(&mut self, mut slots: Vec<u32>, shifts: &Shifts) {
+        slots.sort_unstable();
+        slots.dedup();
         for slot in slots {
-            let head = &mut self.heads[*slot as usize];
+            let head = &mut self.heads[slot as usize];
             match head.form {
                 Form::None => continue,
                 Form::Ends | Form::Tail => {}

@@ -259,11 +259,9 @@ impl Groups {
 
     /// Rows move: those with these keys are in groups that must know it.
     pub(crate) fn shift(&mut self, keys: &[Chunk], rows: usize, shifts: &Shifts) -> Result<(), Error> {
-        let mut slots = self.find(keys, rows)?;
-        slots.sort_unstable();
-        slots.dedup();
+        let slots = self.find(keys, rows)?;
         if let Some(picks) = &mut self.picks {
-            picks.shift(&slots, shifts);
+            picks.shift(slots, shifts);
         }
         Ok(())
     }
