@@ -101,7 +101,13 @@ impl BlockColumn {
             self.shape.check(rows.len(), chunk)?;
         }
         let mut writer = self.writer();
-        let undo = self.gather_undo(edit.undo)?;
+        let undo = match edit.old {
+            Some(chunk) => {
+                self.shape.check(edit.undo.len(), chunk)?;
+                Undo::Cells { rows: edit.undo.clone(), chunk: chunk.clone() }
+            }
+            None => self.gather_undo(edit.undo)?,
+        };
         self.publish(edit.step, undo)?;
         for shift in edit.moves {
             self.carry(&mut writer, shift)?;

@@ -23,6 +23,8 @@ pub struct Edit<'a> {
     pub step: Step,
     /// Keys before whose stored cell this step overwrites or moves over: see [`undo_rows`].
     pub undo: &'a RowSet,
+    /// The cells of those keys, where they are known.
+    pub old: Option<&'a Chunk>,
     /// Rows that move, in an order in which none lands on one that has yet to move: see [`moves`].
     pub moves: &'a [Move],
     /// Cells to store at keys after, in key order; the row sets are disjoint.

@@ -236,6 +236,7 @@ fn run(data_type: &DataType, seed: u64, steps: u64, size: u64) {
         let writes: Vec<(RowSet, Chunk)> =
             drawn.writes.iter().map(|(rows, cells)| (rows.clone(), chunk(data_type, cells))).collect();
         let early = column.at(step.before()).unwrap();
+        let old = (undo.as_span().is_none() && dice.roll(2) == 0).then(|| early.read(&undo).unwrap());
         let keep_early = dice.roll(2) == 0;
         if keep_early {
             held.push((early, rows.clone()));
@@ -243,13 +244,20 @@ fn run(data_type: &DataType, seed: u64, steps: u64, size: u64) {
         if dice.roll(15) == 0 {
             column.replace(step, &keys(&drawn.after), &expected(data_type, &drawn.after)).unwrap();
         } else {
-            column.apply(&Edit { step, undo: &undo, moves: &drawn.moves, writes: &writes }).unwrap();
+            let edit = Edit { step, undo: &undo, old: old.as_ref(), moves: &drawn.moves, writes: &writes };
+            column.apply(&edit).unwrap();
+        }
+        let now = column.at(step.now()).unwrap();
+        for (stored, cells) in &drawn.writes {
+            let keys: Vec<u64> = stored.iter().collect::<Vec<_>>().into_iter().rev().collect();
+            let cells: Vec<Cell> = cells.iter().rev().copied().collect();
+            same(&now.take(&keys).unwrap(), &chunk(data_type, &cells));
         }
         let before = column.at(step.before()).unwrap();
         check(&mut dice, &*before, data_type, &rows);
         same(&before.read(&undo).unwrap(), &chunk(data_type, &undo.iter().map(|key| rows[&key]).collect::<Vec<_>>()));
         held.push((before, rows.clone()));
-        held.push((column.at(step.now()).unwrap(), drawn.after.clone()));
+        held.push((now, drawn.after.clone()));
         let vacated = vacated(&drawn.removed, &drawn.moves, &drawn.added);
         rows = drawn.after;
         column.settle();
@@ -269,7 +277,7 @@ fn run(data_type: &DataType, seed: u64, steps: u64, size: u64) {
     drop(held);
     let everything = keys(&rows);
     let none = RowSet::new();
-    column.apply(&Edit { step: Step::new(steps + 1), undo: &none, moves: &[], writes: &[] }).unwrap();
+    column.apply(&Edit { step: Step::new(steps + 1), undo: &none, old: None, moves: &[], writes: &[] }).unwrap();
     column.settle();
     column.bury(&Dead::new(&everything, &none));
     let counters = column.counters();

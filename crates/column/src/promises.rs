@@ -31,19 +31,19 @@ fn column_of(chunk: &ArrayRef) -> BlockColumn {
 
 fn modify(column: &BlockColumn, step: u64, rows: &RowSet, chunk: &ArrayRef) {
     let writes = [(rows.clone(), chunk.clone())];
-    let edit = Edit { step: Step::new(step), undo: rows, moves: &[], writes: &writes };
+    let edit = Edit { step: Step::new(step), undo: rows, old: None, moves: &[], writes: &writes };
     column.apply(&edit).unwrap();
 }
 
 fn append(column: &BlockColumn, step: u64, rows: &RowSet, chunk: &ArrayRef) {
     let none = RowSet::new();
     let writes = [(rows.clone(), chunk.clone())];
-    let edit = Edit { step: Step::new(step), undo: &none, moves: &[], writes: &writes };
+    let edit = Edit { step: Step::new(step), undo: &none, old: None, moves: &[], writes: &writes };
     column.apply(&edit).unwrap();
 }
 
 fn remove(column: &BlockColumn, step: u64, rows: &RowSet, left: &RowSet) {
-    let edit = Edit { step: Step::new(step), undo: &RowSet::new(), moves: &[], writes: &[] };
+    let edit = Edit { step: Step::new(step), undo: &RowSet::new(), old: None, moves: &[], writes: &[] };
     column.apply(&edit).unwrap();
     column.settle();
     column.bury(&Dead::new(rows, left));
@@ -200,7 +200,7 @@ fn keys_that_only_grow_do_not_grow_memory() {
         let none = RowSet::new();
         let cells: ArrayRef = Arc::new(Float64Array::from_iter_values((0..batch).map(|at| at as f64)));
         let writes = [(added.clone(), cells)];
-        let edit = Edit { step: Step::new(step), undo: &none, moves: &[], writes: &writes };
+        let edit = Edit { step: Step::new(step), undo: &none, old: None, moves: &[], writes: &writes };
         column.apply(&edit).unwrap();
         column.settle();
         left = &(&left - &removed) | &added;
@@ -321,7 +321,7 @@ fn now_is_not_readable_half_written_and_a_step_writes_once() {
     assert!(column.at(Moment::new(1)).is_err(), "two steps back");
     assert!(column.at(Moment::new(2)).is_ok() && column.at(Moment::new(3)).is_ok());
     let none = RowSet::new();
-    let again = Edit { step: Step::new(3), undo: &none, moves: &[], writes: &[] };
+    let again = Edit { step: Step::new(3), undo: &none, old: None, moves: &[], writes: &[] };
     assert!(matches!(column.apply(&again), Err(Error::AlreadyWritten { .. })));
     assert!(matches!(column.replace(Step::new(2), &none, &numbers(0..0)), Err(Error::AlreadyWritten { .. })));
 }
@@ -333,7 +333,7 @@ fn wrong_cells_are_refused_before_anything_is_written() {
     let wrong: ArrayRef = Arc::new(Float64Array::from(vec![1.0]));
     for (chunk, rows) in [(wrong, RowSet::key(3)), (numbers(0..2), RowSet::key(3))] {
         let writes = [(RowSet::key(1), numbers([7].into_iter())), (rows, chunk)];
-        let edit = Edit { step: Step::new(1), undo: &none, moves: &[], writes: &writes };
+        let edit = Edit { step: Step::new(1), undo: &none, old: None, moves: &[], writes: &writes };
         assert!(column.apply(&edit).is_err());
     }
     assert_eq!(&at(&column, 1).read(&RowSet::flat(10)).unwrap(), &numbers(0..10));

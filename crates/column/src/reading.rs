@@ -208,6 +208,20 @@ pub(crate) fn take(tree: &Tree, shape: &Shape, keys: &[u64]) -> Gathered {
     gathered
 }
 
+/// One cell per key, in the order given, of plain cells that lie together from the key `first` on.
+pub(crate) fn take_lying(cells: &Cells, shape: &Shape, first: u64, keys: &[u64]) -> ArrayRef {
+    let mut gathered = Gathered::new(shape, keys.len());
+    with_width!(shape, T, _stride => {
+        let (out, from) = (gathered.values.typed_data_mut::<T>(), cells.values.typed_data::<T>());
+        out.iter_mut().zip(keys).for_each(|(to, key)| *to = from[(key - first) as usize]);
+    });
+    if let Some(nulls) = &cells.nulls {
+        let valid = gathered.valid_mut();
+        (0..).zip(keys).for_each(|(at, key)| valid.set(at, nulls.is_valid((key - first) as usize)));
+    }
+    gathered.finish(shape)
+}
+
 /// `plain` are the cells of those blocks, by place, that need nothing but copying.
 fn take_units<'a, T: ArrowNativeType>(
     find: &dyn Fn(u64) -> Option<(&'a Arc<Block>, usize)>,

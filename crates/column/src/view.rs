@@ -6,10 +6,10 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use rowset::{RowSet, Span};
 
-use crate::cells::Shape;
+use crate::cells::{Cells, Shape};
 use crate::gathering::gather;
 use crate::kind::Kind;
-use crate::reading::{lent, stretch, take, take_opaque};
+use crate::reading::{lent, stretch, take, take_lying, take_opaque};
 use crate::tree::Tree;
 use crate::undo::{Undo, restore, restore_taken};
 use crate::{Chunk, Column, Error};
@@ -49,6 +49,13 @@ impl BlockView {
         Ok(gathered.finish(&self.shape))
     }
 
+    /// The cells of these keys, if the step that runs stored them all as one range of numbers.
+    fn taken_fresh(&self, keys: &[u64]) -> Option<Chunk> {
+        let holds = |rows: &RowSet| rows.as_span().filter(|span| keys.iter().all(|key| span.contains(*key)));
+        let (span, chunk) = self.fresh.iter().find_map(|(rows, chunk)| Some((holds(rows)?, chunk)))?;
+        self.shape.is_plain().then(|| take_lying(&Cells::of(&self.shape, chunk), &self.shape, span.first, keys))
+    }
+
     fn untouched(&self, rows: &RowSet) -> bool {
         self.parts().1.is_none_or(|(changed, _)| !rows.overlaps(changed))
     }
@@ -79,6 +86,9 @@ impl Column for BlockView {
     }
 
     fn take(&self, keys: &[u64]) -> Result<Chunk, Error> {
+        if let Some(chunk) = self.taken_fresh(keys) {
+            return Ok(chunk);
+        }
         let (tree, undo) = self.parts();
         if self.shape.kind == Kind::Opaque {
             return take_opaque(tree, &self.shape, keys.iter().copied(), undo);

@@ -122,10 +122,12 @@ impl KeyRows {
         }
     }
 
-    /// The rows of these slots move.
-    pub fn shift(&mut self, slots: &[u32], shifts: &Shifts) {
+    /// The rows of these slots move; a slot may be named more than once.
+    pub fn shift(&mut self, mut slots: Vec<u32>, shifts: &Shifts) {
+        slots.sort_unstable();
+        slots.dedup();
         for slot in slots {
-            let head = &mut self.heads[*slot as usize];
+            let head = &mut self.heads[slot as usize];
             match head.form {
                 Form::None => continue,
                 Form::Ends | Form::Tail => {}
@@ -206,21 +208,29 @@ impl KeyRows {
         }
     }
 
+    /// Asks for what tells of a slot's first and last row.
+    #[inline]
+    pub fn ask(&self, slot: u32) {
+        ask(&self.heads[slot as usize]);
+    }
+
     /// Asks for the heads of a batch, and gives it back.
     fn ask_heads<'a>(&self, slots: Option<&'a [u32]>) -> Option<&'a [u32]> {
-        slots.into_iter().flatten().for_each(|slot| ask(&self.heads[*slot as usize]));
+        slots.into_iter().flatten().for_each(|slot| self.ask(*slot));
         slots
     }
 
-    /// Asks for the ends of lists, where tails are full.
+    /// Asks for where full tails will go: behind the rows of their lists, which move if there is no room.
     fn ask_lists(&self, slots: &[u32]) {
         for slot in slots {
             let head = &self.heads[*slot as usize];
             if let Form::List(size) = head.form
                 && head.tail_len as usize == TAIL
             {
-                let at = head.place as usize * capacity(size as usize) + head.len as usize;
-                ask(&self.lists[size as usize].cells[at - 1]);
+                let (size, len) = (size as usize, head.len as usize);
+                let wanted = if len + TAIL > capacity(size) { 0..len } else { len..len + TAIL };
+                let start = head.place as usize * capacity(size);
+                ask_for(&self.lists[size].cells[start + wanted.start..start + wanted.end]);
             }
         }
     }

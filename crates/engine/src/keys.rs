@@ -7,30 +7,55 @@ use rowset::RowSet;
 
 use crate::error::Error;
 
-/// The slots that a step touches, each once, in order of first touch.
+/// The slots that a step touches, each once.
 #[derive(Default)]
 pub struct Touched {
     slots: Vec<u32>,
-    marks: Vec<bool>,
+    /// A bit a slot.
+    marks: Vec<u64>,
 }
+
+/// Slots come out in the order of their bits, if there are no more than so many words of these for each.
+const WALKED_WORDS: usize = 4;
 
 impl Touched {
     /// Notes these slots, all below `capacity`.
     pub fn add(&mut self, slots: &[u32], capacity: usize) {
-        if self.marks.len() < capacity {
-            self.marks.resize(capacity, false);
+        let words = capacity.div_ceil(64);
+        if self.marks.len() < words {
+            self.marks.resize(words, 0);
         }
         for slot in slots {
-            if !std::mem::replace(&mut self.marks[*slot as usize], true) {
+            let (word, bit) = (&mut self.marks[*slot as usize / 64], 1 << (slot % 64));
+            if *word & bit == 0 {
+                *word |= bit;
                 self.slots.push(*slot);
             }
         }
     }
 
-    /// The slots noted; none is any more.
+    /// The slots noted, in order of first touch; none is any more.
     pub fn take(&mut self) -> Vec<u32> {
         let slots = std::mem::take(&mut self.slots);
-        slots.iter().for_each(|slot| self.marks[*slot as usize] = false);
+        slots.iter().for_each(|slot| self.marks[*slot as usize / 64] = 0);
+        slots
+    }
+
+    /// The same where their order does not matter: many come ascending, so that what is kept by slot is walked through
+    /// rather than jumped about in.
+    pub fn take_in_any_order(&mut self) -> Vec<u32> {
+        if self.marks.len() > self.slots.len() * WALKED_WORDS {
+            return self.take();
+        }
+        let mut slots = std::mem::take(&mut self.slots);
+        slots.clear();
+        for (word, marks) in (0..).zip(&mut self.marks) {
+            let mut rest = std::mem::take(marks);
+            while rest != 0 {
+                slots.push(word * 64 + rest.trailing_zeros());
+                rest &= rest - 1;
+            }
+        }
         slots
     }
 }
@@ -45,4 +70,23 @@ pub fn joinable(keys: Vec<Chunk>, rows: &RowSet, nulls_equal: bool) -> Result<(V
     let kept = column::matching(rows, valid.values());
     let keys = keys.iter().map(|cells| arrow_select::filter::filter(cells, &valid)).collect::<Result<_, _>>()?;
     Ok((keys, kept))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_come_out_once_and_are_forgotten() {
+        let mut touched = Touched::default();
+        touched.add(&[70, 3, 70, 64], 100);
+        touched.add(&[3, 0], 100);
+        assert_eq!(touched.take(), [70, 3, 64, 0]);
+        touched.add(&[70, 3, 70, 64, 63], 100);
+        assert_eq!(touched.take_in_any_order(), [3, 63, 64, 70]);
+        // A few among very many are not worth a walk.
+        touched.add(&[9000, 3, 9000], 10_000);
+        assert_eq!(touched.take_in_any_order(), [9000, 3]);
+        assert!(touched.take().is_empty() && touched.marks.iter().all(|marks| *marks == 0));
+    }
 }

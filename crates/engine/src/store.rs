@@ -19,6 +19,8 @@ const PARALLEL_CELLS: u64 = 1 << 19;
 /// A cell that is changed where it lies costs as many that are appended: its old value is read, and
 /// both miss the cache.
 const SCATTERED: u64 = 32;
+/// Columns of so few rows stay in the cache.
+const NEAR_ROWS: u64 = 1 << 17;
 
 /// What a step does to stored cells.
 #[derive(Default)]
@@ -31,6 +33,28 @@ pub struct Writes {
     pub added: Vec<(RowSet, Vec<Chunk>)>,
     /// For each column the keys (after) whose cells change, and the cells.
     pub modified: Vec<Option<(RowSet, Chunk)>>,
+    /// For each column what stands at the keys whose cells change, where that is known.
+    pub old: Vec<Option<Chunk>>,
+}
+
+/// Cells that are not what is stored.
+pub struct Difference {
+    rows: RowSet,
+    cells: Chunk,
+    /// What is stored, unless it was lent: held cells would be copied as they are overwritten.
+    old: Option<Chunk>,
+}
+
+impl Writes {
+    /// For each column the rows that stay and differ.
+    pub fn differing(&mut self, differences: impl IntoIterator<Item = Option<Difference>>) {
+        for difference in differences {
+            let (rows, cells, old) =
+                difference.map_or_else(Default::default, |of| (Some(of.rows), Some(of.cells), of.old));
+            self.modified.push(rows.zip(cells));
+            self.old.push(old);
+        }
+    }
 }
 
 /// Stored columns, without rows of their own.
@@ -142,6 +166,7 @@ impl Columns {
             let mut cells: Vec<(RowSet, Chunk)> =
                 writes.added.iter().map(|(keys, chunks)| (keys.clone(), chunks[index].clone())).collect();
             let mut undo = undo_added.clone();
+            let known = writes.old.get(index).filter(|_| undo.is_empty() && moving.is_none()).and_then(Option::as_ref);
             if let Some(Some((keys, chunk))) =
                 writes.modified.get(index).filter(|cells| cells.as_ref().is_some_and(|(keys, _)| !keys.is_empty()))
             {
@@ -151,12 +176,13 @@ impl Columns {
             if cells.is_empty() && moves.is_empty() && writes.removed.0.is_empty() {
                 return Ok(());
             }
-            Ok(column.apply(&Edit { step, undo: &undo, moves, writes: &cells })?)
+            Ok(column.apply(&Edit { step, undo: &undo, old: known, moves, writes: &cells })?)
         };
+        let dear = if after.len() > NEAR_ROWS { SCATTERED } else { 1 };
         *self.lost.lock().unwrap_or_else(PoisonError::into_inner) =
             Lost { vacated: column::vacated(&writes.removed.0, moves, &added), left: after };
         let scattered: u64 = writes.modified.iter().flatten().map(|(keys, _)| keys.len()).sum();
-        let cells = (added.len() + writes.removed.0.len()) * self.columns.len() as u64 + scattered * SCATTERED;
+        let cells = (added.len() + writes.removed.0.len()) * self.columns.len() as u64 + scattered * dear;
         crate::par::try_each(cells >= PARALLEL_CELLS, &self.columns, |index, column| write(index, column))
     }
 }
@@ -214,25 +240,30 @@ impl Store {
         &self.columns
     }
 
-    /// Of these rows (keys before the step) those whose cell is not the given one, with the given cells.
+    /// Of these rows (keys before the step) those whose cell is not the given one.
     pub fn differing(
         &self,
         step: Step,
         column: usize,
         rows: &RowSet,
         given: &Chunk,
-    ) -> Result<Option<(RowSet, Chunk)>, Error> {
+    ) -> Result<Option<Difference>, Error> {
         let stored = self.columns.column(column).at(step.before());
         let stored = stored.map_err(|_| Error::internal("store", "its own cells before the step are gone"))?;
-        let equal = equal_cells(given, &stored.read(rows)?);
-        match equal.count_set_bits() {
-            0 => return Ok(Some((rows.clone(), given.clone()))),
-            same if same == given.len() => return Ok(None),
-            _ => {}
+        let old = stored.read(rows)?;
+        let equal = equal_cells(given, &old);
+        let same = equal.count_set_bits();
+        if same == given.len() {
+            return Ok(None);
+        }
+        let old = Some(old).filter(|_| rows.as_span().is_none());
+        if same == 0 {
+            return Ok(Some(Difference { rows: rows.clone(), cells: given.clone(), old }));
         }
         let differs = BooleanArray::new(!&equal, None);
-        let changed = column::matching(rows, differs.values());
-        Ok(Some((changed, arrow_select::filter::filter(given, &differs)?)))
+        let kept = |cells: &Chunk| arrow_select::filter::filter(cells, &differs);
+        let rows = column::matching(rows, differs.values());
+        Ok(Some(Difference { rows, cells: kept(given)?, old: old.as_ref().map(kept).transpose()? }))
     }
 
     /// Everything that settles after a step.

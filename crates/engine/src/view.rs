@@ -159,6 +159,15 @@ impl Change {
         self.now.get_or_init(|| self.input.view_at(self.to))
     }
 
+    /// The rows (keys before) that leave where they were kept, the modified ones among them if what they are kept by
+    /// changed, and of the others those that take another key.
+    pub fn leaving(&self, rekeyed: bool) -> (Before, Before) {
+        let back = if rekeyed { self.update.shifts.back(&self.update.modified) } else { Before::default() };
+        let gone = &self.update.removed | &back;
+        let moving = self.moving(&gone);
+        (gone, moving)
+    }
+
     /// The rows (keys before) that stay, are not in `gone`, and take another key.
     pub fn moving(&self, gone: &Before) -> Before {
         if self.update.shifts.is_empty() {

@@ -109,13 +109,15 @@ impl Index {
     }
 
     /// The hashes of the first rows, up to a block of them, behind those of the block before. Their places are asked
-    /// for, if they are far.
+    /// for, if they are far, and those after them: a quarter of the keys stand behind their place.
     #[inline(always)]
     fn hash(&self, probe: &impl Probe, rows: Range<usize>, hashes: &mut [u64; 2 * BLOCK]) {
         for (row, hash) in rows.zip(&mut hashes[BLOCK..]) {
             *hash = probe.hash(row);
             if self.entries.len() > NEAR {
-                ask(&self.entries[(*hash >> self.shift) as usize]);
+                let place = (*hash >> self.shift) as usize;
+                ask(&self.entries[place]);
+                ask(&self.entries[(place + 1) & (self.entries.len() - 1)]);
             }
         }
     }

@@ -205,7 +205,7 @@ impl Live for InputLive {
         }
         let added = if call.update.added.is_empty() { Vec::new() } else { vec![(call.update.added, call.added)] };
         let TableUpdate { removed, shifts, .. } = call.update;
-        self.store.write(step, Writes { removed, shifts, added, modified })
+        self.store.write(step, Writes { removed, shifts, added, modified, ..Writes::default() })
     }
 }
 
@@ -245,7 +245,7 @@ fn merged(rows: RowSet, calls: Vec<Call>, width: usize) -> Result<Writes, Error>
     });
     let modified: Result<Vec<_>, Error> = modified.collect();
     let added = if update.added.is_empty() { Vec::new() } else { vec![(update.added, added?)] };
-    Ok(Writes { removed: update.removed, shifts: update.shifts, added, modified: modified? })
+    Ok(Writes { removed: update.removed, shifts: update.shifts, added, modified: modified?, ..Writes::default() })
 }
 
 fn note(cells: &mut HashMap<u64, (Chunk, usize)>, keys: &RowSet, chunk: &Chunk) {

@@ -24,7 +24,7 @@ use crate::operation::Live;
 use crate::sources::append::fed_table;
 use crate::sources::conform::{conform, conform_some};
 use crate::sources::feed::{Queue, Token};
-use crate::store::{Store, Writes};
+use crate::store::{Difference, Store, Writes};
 use crate::table::{Attributes, Table};
 use crate::update::TableUpdate;
 use crate::view::Change;
@@ -211,7 +211,7 @@ impl KeyedLive {
             writes.added.push((RowSet::range(first, self.next - 1), cells?));
         }
         if !known.is_empty() {
-            writes.modified = self.differences(step, &known, data)?;
+            writes.differing(self.differences(step, &known, data)?);
         }
         self.store.write(step, writes)
     }
@@ -222,7 +222,7 @@ impl KeyedLive {
         step: Step,
         known: &[(u64, (u32, u32))],
         data: &[Vec<Chunk>],
-    ) -> Result<Vec<Option<(RowSet, Chunk)>>, Error> {
+    ) -> Result<Vec<Option<Difference>>, Error> {
         let entry = |(at, (row, _)): (usize, &(u64, _))| Entry { word: *row, position: at as u32 };
         let mut order: Vec<Entry> = known.iter().enumerate().map(entry).collect();
         radix::sort(&mut order);
@@ -230,12 +230,11 @@ impl KeyedLive {
         let places: Vec<(u32, u32)> = order.iter().map(|entry| known[entry.position as usize].1).collect();
         let rows = RowSet::from_sorted_keys(&keys);
         let width = self.store.columns().len();
-        let mut modified = vec![None; width];
-        for (column, cells) in modified.iter_mut().enumerate().filter(|(column, _)| !self.by.contains(column)) {
-            let given = pick(data, column, &places)?;
-            *cells = self.store.differing(step, column, &rows, &given)?;
-        }
-        Ok(modified)
+        let differing = |column: usize| match self.by.contains(&column) {
+            true => Ok(None),
+            false => self.store.differing(step, column, &rows, &pick(data, column, &places)?),
+        };
+        (0..width).map(differing).collect()
     }
 }
 

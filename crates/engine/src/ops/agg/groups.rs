@@ -1,8 +1,8 @@
 //! The groups of an aggregation: which there are, how many rows each has, what is kept for each.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, Int64Array, UInt64Array};
+use arrow_array::{Array, ArrayRef, Int64Array};
 use arrow_schema::DataType;
 use column::Chunk;
 use column::keys::{KeyTable, NO_SLOT};
@@ -10,6 +10,7 @@ use formula::Aggregate;
 use rowset::{RowSet, Shifts};
 
 use super::Output;
+use super::chosen::{Chosen, picked};
 use super::loading::{Loading, Placed};
 use super::state::{add_counts, state_of};
 use crate::error::Error;
@@ -51,7 +52,9 @@ pub(crate) struct Cells {
 pub(crate) struct Groups {
     /// None if there is no key: all rows are one group.
     table: Option<KeyTable>,
-    counts: Vec<i64>,
+    slots: usize,
+    /// How many rows each group has, unless its first and last row tell all that is asked: that there are any.
+    counts: Option<Vec<i64>>,
     /// For each output the place of its input and its state; `len` and the picks have none.
     states: Vec<Option<Placed>>,
     /// Which rows each group has, if an output asks for its first or last one.
@@ -82,12 +85,12 @@ impl Maker {
         let cells = self.cells(view, part)?;
         let plain = groups.loading.as_ref().map(|loading| loading.plain(&groups.states, &cells.inputs));
         let plain = plain.unwrap_or_default();
-        let mut slots = Vec::new();
+        let (mut slots, mut created) = (Vec::new(), Vec::new());
         let mut from = 0;
         while from < part.len() {
             let len = BATCH_ROWS.min(part.len() - from);
             let rows = if groups.picks.is_some() { part.slice(from, len) } else { RowSet::new() };
-            groups.enter(&cells.slice(from as usize, len as usize), &rows, &mut slots)?;
+            groups.enter(&cells.slice(from as usize, len as usize), &rows, &mut slots, &mut created)?;
             if let Some(loading) = &mut groups.loading {
                 loading.enter(&mut groups.states, &plain, from as usize, &slots);
             }
@@ -104,15 +107,14 @@ impl Maker {
             }
             _ => Ok(None),
         };
+        let picks = self.outputs.iter().any(|output| output.input.is_some() && !output.is_kept());
+        let counts = !picks || self.outputs.iter().any(|output| output.input.is_none());
         Ok(Groups {
             table: (!types.is_empty()).then(|| KeyTable::new(&types)),
-            counts: Vec::new(),
+            slots: 0,
+            counts: counts.then(Vec::new),
             states: self.outputs.iter().map(state).collect::<Result<_, Error>>()?,
-            picks: self
-                .outputs
-                .iter()
-                .any(|output| output.input.is_some() && !output.is_kept())
-                .then(|| KeyRows::new(self.retractable || self.reads_groups())),
+            picks: picks.then(|| KeyRows::new(self.retractable || self.reads_groups())),
             loading: None,
         })
     }
@@ -180,18 +182,27 @@ impl Cells {
 }
 
 impl Groups {
-    /// Rows enter; `slots` says which group each is in. What is loaded enters by [`Loading::enter`].
-    pub(crate) fn enter(&mut self, cells: &Cells, rows: &RowSet, slots: &mut Vec<u32>) -> Result<(), Error> {
+    /// Rows enter; `slots` says which group each is in, `created` which rows, by position, brought a new group. What is
+    /// loaded enters by [`Loading::enter`].
+    pub(crate) fn enter(
+        &mut self,
+        cells: &Cells,
+        rows: &RowSet,
+        slots: &mut Vec<u32>,
+        created: &mut Vec<u32>,
+    ) -> Result<(), Error> {
         match &mut self.table {
-            Some(table) => table.insert(&cells.keys, slots, &mut Vec::new())?,
+            Some(table) => table.insert(&cells.keys, slots, created)?,
             None => {
                 slots.clear();
                 slots.resize(cells.rows, 0);
+                created.clear();
+                created.extend((self.slots == 0 || !self.is_present(0)).then_some(0));
             }
         }
         self.grow();
-        if self.loading.is_none() {
-            slots.iter().for_each(|slot| self.counts[*slot as usize] += 1);
+        if let Some(counts) = self.counts.as_mut().filter(|_| self.loading.is_none()) {
+            slots.iter().for_each(|slot| counts[*slot as usize] += 1);
         }
         for (at, state) in self.states.iter_mut().enumerate() {
             let loads = self.loading.as_ref().is_some_and(|loading| loading.has(at));
@@ -215,14 +226,16 @@ impl Groups {
     fn settle(&mut self) {
         if let Some(loading) = self.loading.take() {
             let rows = loading.settle(&mut self.states);
-            add_counts(&mut self.counts, &rows);
+            self.counts.iter_mut().for_each(|counts| add_counts(counts, &rows));
         }
     }
 
     /// Rows leave; says which group each was in.
     pub(crate) fn leave(&mut self, cells: &Cells, rows: &RowSet) -> Result<Vec<u32>, Error> {
         let slots = self.find(&cells.keys, cells.rows)?;
-        slots.iter().for_each(|slot| self.counts[*slot as usize] -= 1);
+        if let Some(counts) = &mut self.counts {
+            slots.iter().for_each(|slot| counts[*slot as usize] -= 1);
+        }
         for (input, state) in self.states.iter_mut().flatten() {
             if let Some(cells) = &cells.inputs[*input] {
                 state.remove(&slots, cells);
@@ -244,11 +257,9 @@ impl Groups {
 
     /// Rows move: those with these keys are in groups that must know it.
     pub(crate) fn shift(&mut self, keys: &[Chunk], rows: usize, shifts: &Shifts) -> Result<(), Error> {
-        let mut slots = self.find(keys, rows)?;
-        slots.sort_unstable();
-        slots.dedup();
+        let slots = self.find(keys, rows)?;
         if let Some(picks) = &mut self.picks {
-            picks.shift(&slots, shifts);
+            picks.shift(slots, shifts);
         }
         Ok(())
     }
@@ -266,10 +277,11 @@ impl Groups {
 
     fn grow(&mut self) {
         let slots = self.table.as_ref().map_or(1, KeyTable::capacity_slots);
-        if slots <= self.counts.len() {
+        if slots <= self.slots {
             return;
         }
-        self.counts.resize(slots, 0);
+        self.slots = slots;
+        self.counts.iter_mut().for_each(|counts| counts.resize(slots, 0));
         if let Some(loading) = &mut self.loading {
             loading.grow(slots);
         }
@@ -280,15 +292,15 @@ impl Groups {
     }
 
     fn merge(&mut self, other: Groups) -> Result<(), Error> {
-        let present: Vec<u32> = (0..other.counts.len() as u32).collect();
+        let present: Vec<u32> = (0..other.slots as u32).collect();
         let mut slots = Vec::new();
         match (&mut self.table, &other.table) {
             (Some(table), Some(others)) => table.insert(&others.keys_of(&present), &mut slots, &mut Vec::new())?,
             _ => slots.resize(present.len(), 0),
         }
         self.grow();
-        for (count, to) in other.counts.iter().zip(&slots) {
-            self.counts[*to as usize] += count;
+        if let (Some(counts), Some(others)) = (&mut self.counts, &other.counts) {
+            others.iter().zip(&slots).for_each(|(count, to)| counts[*to as usize] += count);
         }
         for (own, others) in self.states.iter_mut().flatten().zip(other.states.into_iter().flatten()) {
             own.1.merge(others.1, &slots);
@@ -301,16 +313,28 @@ impl Groups {
 
     /// How many slots there are, used or not.
     pub(crate) fn slots(&self) -> usize {
-        self.counts.len()
+        self.slots
     }
 
     /// The slots that have rows.
     pub(crate) fn present(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..self.counts.len() as u32).filter(|slot| self.is_present(*slot))
+        (0..self.slots as u32).filter(|slot| self.is_present(*slot))
     }
 
     pub(crate) fn is_present(&self, slot: u32) -> bool {
-        self.counts[slot as usize] > 0
+        match (&self.picks, &self.counts) {
+            (Some(picks), _) => !picks.is_empty(slot),
+            (None, counts) => counts.as_ref().is_some_and(|counts| counts[slot as usize] > 0),
+        }
+    }
+
+    /// Asks for what tells whether a group is present.
+    pub(crate) fn ask(&self, slot: u32) {
+        match (&self.picks, &self.counts) {
+            (Some(picks), _) => picks.ask(slot),
+            (None, Some(counts)) => rowset::ask(&counts[slot as usize]),
+            (None, None) => {}
+        }
     }
 
     /// Whether it keeps which rows are in which group.
@@ -366,11 +390,12 @@ impl Groups {
             return vector.values(maker.input(input), now, slots, rows);
         }
         let (Some(input), Some(picks)) = (output.input.filter(|_| !output.is_kept()), &self.picks) else {
-            return Ok(Arc::new(Int64Array::from_iter_values(slots.iter().map(|slot| self.counts[*slot as usize]))));
+            let counts = self.counts.as_deref().unwrap_or_default();
+            return Ok(Arc::new(Int64Array::from_iter_values(slots.iter().map(|slot| counts[*slot as usize]))));
         };
         let keys = match output.kind {
-            Aggregate::First => chosen.first.get_or_init(|| slots.iter().map(|slot| picks.first(*slot)).collect()),
-            _ => chosen.last.get_or_init(|| slots.iter().map(|slot| picks.last(*slot)).collect()),
+            Aggregate::First => chosen.first(picks),
+            _ => chosen.last(picks),
         };
         picked(maker.input(input), now, keys)
     }
@@ -391,30 +416,4 @@ impl Groups {
         let input = output.input.map(|input| maker.input(input).text().to_owned()).unwrap_or_default();
         Error::data(&maker.operation, format!("{}: {message} ({input}{place})", formula::shown_name(&output.name)))
     }
-}
-
-/// Some groups, and their first and last rows once an output asks for them.
-pub(crate) struct Chosen<'a> {
-    slots: &'a [u32],
-    first: OnceLock<Vec<u64>>,
-    last: OnceLock<Vec<u64>>,
-}
-
-impl<'a> Chosen<'a> {
-    pub(crate) fn new(slots: &'a [u32]) -> Chosen<'a> {
-        Chosen { slots, first: OnceLock::new(), last: OnceLock::new() }
-    }
-}
-
-/// The cells at keys in any order: read once each, in key order, then put in place.
-pub(super) fn picked(input: &Evaluator, now: &View, keys: &[u64]) -> Result<ArrayRef, Error> {
-    if let Some(column) = input.as_column() {
-        return Ok(now.column(column)?.take(keys)?);
-    }
-    let rows = RowSet::from_keys(keys.to_vec());
-    let cells = input.evaluate(now, &rows)?;
-    let sorted = rows.to_vec();
-    let place = |key: &u64| sorted.partition_point(|known| known < key) as u64;
-    let places = UInt64Array::from_iter_values(keys.iter().map(place));
-    Ok(arrow_select::take::take(&cells, &places, None)?)
 }

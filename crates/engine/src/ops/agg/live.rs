@@ -1,20 +1,26 @@
 //! What an update does to the groups: cells are read, all together; rows leave, move, change and enter;
 //! what became of the touched groups is written.
 
+use column::NO_ROW;
 use column::kernels::radix::{self, Entry};
-use column::{Chunk, NO_ROW};
 use formula::Aggregate;
 use graph::Step;
-use rowset::{Before, RowSet};
+use rowset::{Before, RowSet, ask};
 
-use super::groups::{Cells, Chosen, Groups, Maker};
+use super::chosen::Chosen;
+use super::groups::{Cells, Groups, Maker};
 use super::reading::{Readings, Wanted};
 use crate::error::Error;
 use crate::keys::Touched;
 use crate::operation::Live;
-use crate::store::{Store, Writes};
+use crate::store::{Difference, Store, Writes};
 use crate::update::TableUpdate;
 use crate::view::{Change, View};
+
+/// Cells of groups that it takes longer to make and to compare than to wake another thread.
+const SPLIT_CELLS: u64 = 1 << 15;
+/// So many groups before its turn a group's memory is asked for.
+const AHEAD: usize = 32;
 
 pub(super) struct AggregationLive {
     pub(super) maker: Maker,
@@ -24,6 +30,8 @@ pub(super) struct AggregationLive {
     pub(super) next: u64,
     pub(super) store: Store,
     pub(super) touched: Touched,
+    /// Groups that the step brought, in the order in which they came.
+    pub(super) created: Vec<u32>,
     pub(super) blink: bool,
 }
 
@@ -121,9 +129,10 @@ impl AggregationLive {
         if rows.is_empty() {
             return Ok(());
         }
-        let mut slots = Vec::new();
-        self.groups.enter(cells, rows, &mut slots)?;
+        let (mut slots, mut created) = (Vec::new(), Vec::new());
+        self.groups.enter(cells, rows, &mut slots, &mut created)?;
         self.touched.add(&slots, self.groups.slots());
+        self.created.extend(created.iter().map(|row| slots[*row as usize]));
         Ok(())
     }
 
@@ -139,13 +148,19 @@ impl AggregationLive {
     /// Turns the touched groups into a change of the result.
     fn commit(&mut self, now: &View, step: Step) -> Result<TableUpdate, Error> {
         self.rows.resize(self.groups.slots().max(self.rows.len()), NO_ROW);
-        let touched = self.touched.take();
-        let mut fresh = Vec::new();
+        let touched = self.touched.take_in_any_order();
+        let mut fresh = std::mem::take(&mut self.created);
+        fresh.retain(|slot| self.groups.is_present(*slot) && self.rows[*slot as usize] == NO_ROW);
         let mut known = Vec::with_capacity(touched.len());
         let mut gone = Vec::new();
-        for slot in touched {
+        for (at, slot) in touched.iter().enumerate() {
+            if let Some(later) = touched.get(at + AHEAD) {
+                self.groups.ask(*later);
+                ask(&self.rows[*later as usize]);
+            }
+            let slot = *slot;
             match (self.groups.is_present(slot), self.rows[slot as usize]) {
-                (true, NO_ROW) => fresh.push(slot),
+                (true, NO_ROW) => {}
                 (true, row) => known.push(Entry { word: row, position: slot }),
                 (false, row) => {
                     if row != NO_ROW {
@@ -159,7 +174,7 @@ impl AggregationLive {
         let mut writes = Writes { removed: Before(RowSet::from_keys(gone)), ..Writes::default() };
         if !known.is_empty() {
             radix::sort(&mut known);
-            writes.modified = self.differences(now, step, &known)?;
+            writes.differing(self.differences(now, step, &known)?);
         }
         if !fresh.is_empty() {
             let keys = RowSet::range(self.next, self.next + (fresh.len() as u64 - 1));
@@ -173,13 +188,14 @@ impl AggregationLive {
     }
 
     /// For each column the known groups whose result is not what is stored.
-    fn differences(&self, now: &View, step: Step, known: &[Entry]) -> Result<Vec<Option<(RowSet, Chunk)>>, Error> {
+    fn differences(&self, now: &View, step: Step, known: &[Entry]) -> Result<Vec<Option<Difference>>, Error> {
         let keys: Vec<u64> = known.iter().map(|entry| entry.word).collect();
         let slots: Vec<u32> = known.iter().map(|entry| entry.position).collect();
         let rows = RowSet::from_sorted_keys(&keys);
         let chosen = Chosen::new(&slots);
         let keys = self.maker.keys.len();
-        let worth_it = self.maker.is_split(rows.len());
+        let cells = rows.len() * self.maker.outputs().len() as u64;
+        let worth_it = cells >= SPLIT_CELLS && self.maker.is_split(rows.len());
         let differing = crate::par::try_map(worth_it, self.maker.outputs(), |at, output| {
             if self.blink && output.kind == Aggregate::First {
                 return Ok(None);
@@ -187,6 +203,6 @@ impl AggregationLive {
             let given = self.groups.output(&self.maker, at, now, &chosen)?;
             self.store.differing(step, keys + at, &rows, &given)
         })?;
-        Ok(std::iter::repeat_n(None, keys).chain(differing).collect())
+        Ok((0..keys).map(|_| None).chain(differing).collect())
     }
 }

@@ -10,6 +10,7 @@
 //! old values of removed and modified rows are taken away, a group is never read again.
 
 mod board;
+mod chosen;
 mod compose;
 mod count;
 mod exact;
@@ -247,6 +248,7 @@ impl Operation for Aggregation {
             next,
             store,
             touched: Touched::default(),
+            created: Vec::new(),
             blink: table.attributes().blink,
         };
         Ok(Start { parts, live: Box::new(live), owned })

@@ -32,7 +32,9 @@ impl Readings {
     /// Reads all of it, side by side unless there is little or a function of the user takes part.
     pub(super) fn of(maker: &Maker, wanted: &[Wanted<'_>]) -> Result<Readings, Error> {
         let rows: u64 = wanted.iter().map(Wanted::rows).sum();
-        Ok(Readings(crate::par::try_map(maker.is_split(rows), wanted, |_, wanted| wanted.read(maker))?.into_iter()))
+        let most = wanted.iter().map(Wanted::rows).max().unwrap_or_default();
+        let worth_it = most < rows && maker.is_split(rows);
+        Ok(Readings(crate::par::try_map(worth_it, wanted, |_, wanted| wanted.read(maker))?.into_iter()))
     }
 
     pub(super) fn cells(&mut self) -> Result<Cells, Error> {

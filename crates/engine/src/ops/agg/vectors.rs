@@ -9,7 +9,7 @@ use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field, Schema};
 use formula::{Aggregate, Bound, Expr, Function, List};
 
-use super::groups::picked;
+use super::chosen::picked;
 use crate::error::Error;
 use crate::expression::Evaluator;
 use crate::key_rows::KeyRows;

@@ -35,7 +35,7 @@ use crate::table::{Attributes, Table};
 use crate::update::TableUpdate;
 use crate::view::{Change, View};
 use right::RightChange;
-use rows::{BATCH, touch_places};
+use rows::{BATCH, ask_places};
 
 /// Which right row is the match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -284,7 +284,7 @@ impl AsofLive {
         if let Some(left) = &mut self.left {
             let keys = rows.keys.to_vec();
             for batch in rows.placed().chunks(BATCH) {
-                touch_places(left, batch);
+                ask_places(left, batch);
                 for &(slot, stamp, position) in batch {
                     let (key, tag) = (keys[position as usize], matched[position as usize]);
                     left[slot as usize].insert(Entry { stamp, key, tag });
@@ -299,12 +299,7 @@ impl AsofLive {
         if self.left.is_none() {
             return Ok(());
         }
-        let update = change.update();
-        let mut gone = update.removed.clone();
-        if restamped {
-            gone = &gone | &update.shifts.back(&update.modified);
-        }
-        let moving = change.moving(&gone);
+        let (gone, moving) = change.leaving(restamped);
         let leaving =
             (!gone.0.is_empty()).then(|| self.rows_found(Side::Left, change.before(), &gone.0)).transpose()?;
         let moving =
@@ -319,7 +314,8 @@ impl AsofLive {
             });
         }
         if let Some(rows) = moving {
-            rows.groups().into_iter().for_each(|slot| left[slot as usize].rekey(|key| update.shifts.forward_key(key)));
+            let shifts = &change.update().shifts;
+            rows.groups().into_iter().for_each(|slot| left[slot as usize].rekey(|key| shifts.forward_key(key)));
         }
         Ok(())
     }

@@ -208,6 +208,7 @@ impl Live for NaturalLive {
             shifts: update.shifts.clone(),
             added: pieces(&index, &update.added)?,
             modified: vec![rest(&index, &update.added)?],
+            ..Writes::default()
         };
         self.index().write(step, || left.before().rows().clone(), left.now().rows().clone(), &writes)?;
         let added = self.left_width..self.left_width + self.added.len();

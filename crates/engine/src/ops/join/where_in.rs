@@ -249,20 +249,13 @@ impl WhereInLive {
         if self.sources.is_none() {
             return Ok(());
         }
-        let update = source.update();
-        let mut gone = update.removed.clone();
-        if rekeyed {
-            gone = &gone | &update.shifts.back(&update.modified);
-        }
-        let moving = source.moving(&gone);
+        let (gone, moving) = source.leaving(rekeyed);
         let gone = self.find(Side::Left, source.before(), &gone.0)?;
-        let mut moved = self.find(Side::Left, source.before(), &moving.0)?.1;
-        moved.sort_unstable();
-        moved.dedup();
+        let moved = self.find(Side::Left, source.before(), &moving.0)?.1;
         self.touched.add(&gone.1, self.counts.len());
         if let Some(rows) = &mut self.sources {
             rows.leave(&gone.1, &gone.0);
-            rows.shift(&moved, &update.shifts);
+            rows.shift(moved, &source.update().shifts);
         }
         Ok(())
     }

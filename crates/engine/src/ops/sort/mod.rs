@@ -193,6 +193,7 @@ impl<K: SortKey> Live for SortLive<K> {
             shifts: shifts.clone(),
             added: if new_rows.is_empty() { Vec::new() } else { vec![(new_rows.clone(), vec![new_cells])] },
             modified: vec![Some(rewrites).filter(|(rows, _)| !rows.is_empty())],
+            ..Writes::default()
         };
         self.rows.apply(step, &removed, &shifts, &new_rows)?;
         self.index.write(step, || before, self.rows.latest(), &writes)?;

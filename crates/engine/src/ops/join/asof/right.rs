@@ -1,9 +1,9 @@
 //! What a step of the right side means for left rows that were there.
 
 use column::NO_ROW;
-use rowset::{Before, RowSet, ask};
+use rowset::{RowSet, ask};
 
-use super::rows::{AHEAD, BATCH, touch, touch_places};
+use super::rows::{AHEAD, BATCH, ask_places, ask_searched};
 use super::{AsofLive, Strategy};
 use crate::error::Error;
 use crate::ops::join::on::Side;
@@ -41,15 +41,13 @@ impl AsofLive {
         let mut read = self.how.by.columns(Side::Right);
         read.push(self.how.right_stamp);
         let restamped = update.columns.contains_any(&read);
-        let back = if restamped { update.shifts.back(&update.modified) } else { Before::default() };
-        let gone = &update.removed | &back;
-        let moving = change.moving(&gone);
+        let (gone, moving) = change.leaving(restamped);
         let fresh = if restamped { &update.added | &update.modified } else { update.added.clone() };
         let mut dirty: Vec<(u32, u64, u64)> = Vec::new();
         if !gone.0.is_empty() {
             let rows = self.rows_found(Side::Right, change.before(), &gone.0)?;
             for batch in rows.by_group(self.right.len()).chunks(BATCH) {
-                touch(&self.right, batch);
+                ask_searched(&self.right, batch);
                 for &(slot, stamp, key) in batch {
                     self.right[slot as usize].remove(stamp, key);
                     if self.right[slot as usize].is_empty() {
@@ -83,7 +81,7 @@ impl AsofLive {
         if !fresh.is_empty() {
             let rows = self.rows_of(Side::Right, change.now(), &fresh, true)?;
             for batch in rows.by_group(self.right.len()).chunks(BATCH) {
-                touch_places(&self.right, batch);
+                ask_places(&self.right, batch);
                 for &(slot, stamp, key) in batch {
                     self.right[slot as usize].insert(Entry { stamp, key, tag: () });
                     dirty.push((slot, stamp, 0));
@@ -112,8 +110,8 @@ impl AsofLive {
         dirty.dedup();
         let mut reached: Option<(u32, u64)> = None;
         for batch in dirty.chunks(BATCH) {
-            touch(left, batch);
-            touch(&self.right, batch);
+            ask_searched(left, batch);
+            ask_searched(&self.right, batch);
             for &(slot, stamp, _) in batch {
                 let line = &mut left[slot as usize];
                 let right = &self.right[slot as usize];

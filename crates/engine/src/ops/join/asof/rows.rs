@@ -137,7 +137,7 @@ impl AsofLive {
             Vec::new()
         };
         for batch in rows.placed().chunks(BATCH) {
-            touch(&self.right, batch);
+            ask_searched(&self.right, batch);
             for (slot, stamp, position) in batch {
                 let mut unknown = Place::UNKNOWN;
                 let hint = hints.get_mut(*slot as usize).unwrap_or(&mut unknown);
@@ -155,13 +155,13 @@ pub(super) const AHEAD: usize = 32;
 
 /// Asks for what the searches of a batch will look at, so that their cache misses overlap.
 #[inline]
-pub(super) fn touch<T: Copy>(lines: &[Timeline<T>], batch: &[(u32, u64, u64)]) {
+pub(super) fn ask_searched<T: Copy>(lines: &[Timeline<T>], batch: &[(u32, u64, u64)]) {
     batch.iter().for_each(|(slot, stamp, _)| lines[*slot as usize].ask(*stamp));
 }
 
 /// The same for inserts.
 #[inline]
-pub(super) fn touch_places<T: Copy>(lines: &[Timeline<T>], batch: &[(u32, u64, u64)]) {
+pub(super) fn ask_places<T: Copy>(lines: &[Timeline<T>], batch: &[(u32, u64, u64)]) {
     batch.iter().for_each(|(slot, stamp, _)| lines[*slot as usize].ask_around(*stamp));
 }
 

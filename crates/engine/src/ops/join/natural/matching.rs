@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, UInt64Array};
 use column::keys::NO_SLOT;
 use column::{Chunk, NO_ROW};
-use rowset::{Before, RowSet};
+use rowset::RowSet;
 
 use super::{Matches, NaturalLive};
 use crate::error::Error;
@@ -200,9 +200,7 @@ impl NaturalLive {
             return Ok(Vec::new());
         }
         let rekeyed = update.columns.contains_any(&self.on.columns(Side::Right));
-        let back = if rekeyed { update.shifts.back(&update.modified) } else { Before::default() };
-        let gone = &update.removed | &back;
-        let moving = right.moving(&gone);
+        let (gone, moving) = right.leaving(rekeyed);
         let gone_slots = self.find(Side::Right, right.before(), &gone.0)?;
         let moving_slots = self.find(Side::Right, right.before(), &moving.0)?;
         let fresh = if rekeyed { &update.added | &update.modified } else { update.added.clone() };
@@ -222,10 +220,7 @@ impl NaturalLive {
             });
         }
         self.right.leave(&gone_slots.1, &gone_slots.0);
-        let mut moved = moving_slots.1;
-        moved.sort_unstable();
-        moved.dedup();
-        self.right.shift(&moved, &update.shifts);
+        self.right.shift(moving_slots.1, &update.shifts);
         let known: std::collections::HashSet<u32> = old.iter().map(|was| was.slot).collect();
         old.extend(self.before_entering(right.now(), &fresh, &known)?);
         let slots = self.enter_right(right.now(), &fresh)?;
@@ -273,20 +268,13 @@ impl NaturalLive {
         if self.left.is_none() {
             return Ok(());
         }
-        let update = left.update();
-        let mut gone = update.removed.clone();
-        if rekeyed {
-            gone = &gone | &update.shifts.back(&update.modified);
-        }
-        let moving = left.moving(&gone);
+        let (gone, moving) = left.leaving(rekeyed);
         let gone = self.find(Side::Left, left.before(), &gone.0)?;
-        let mut moved = self.find(Side::Left, left.before(), &moving.0)?.1;
-        moved.sort_unstable();
-        moved.dedup();
+        let moved = self.find(Side::Left, left.before(), &moving.0)?.1;
         self.touched.add(&gone.1, self.right.slots());
         if let Some(rows) = &mut self.left {
             rows.leave(&gone.1, &gone.0);
-            rows.shift(&moved, &update.shifts);
+            rows.shift(moved, &left.update().shifts);
         }
         Ok(())
     }

@@ -1,0 +1,45 @@
+//! The cells that some groups pick from their rows.
+
+use std::sync::OnceLock;
+
+use arrow_array::{ArrayRef, UInt64Array};
+use rowset::RowSet;
+
+use crate::error::Error;
+use crate::expression::Evaluator;
+use crate::key_rows::KeyRows;
+use crate::view::View;
+
+/// Some groups, and their first and last rows once an output asks for them.
+pub(crate) struct Chosen<'a> {
+    pub(super) slots: &'a [u32],
+    first: OnceLock<Vec<u64>>,
+    last: OnceLock<Vec<u64>>,
+}
+
+impl<'a> Chosen<'a> {
+    pub(crate) fn new(slots: &'a [u32]) -> Chosen<'a> {
+        Chosen { slots, first: OnceLock::new(), last: OnceLock::new() }
+    }
+
+    pub(super) fn first(&self, picks: &KeyRows) -> &[u64] {
+        self.first.get_or_init(|| self.slots.iter().map(|slot| picks.first(*slot)).collect())
+    }
+
+    pub(super) fn last(&self, picks: &KeyRows) -> &[u64] {
+        self.last.get_or_init(|| self.slots.iter().map(|slot| picks.last(*slot)).collect())
+    }
+}
+
+/// The cells at keys in any order: read once each, in key order, then put in place.
+pub(super) fn picked(input: &Evaluator, now: &View, keys: &[u64]) -> Result<ArrayRef, Error> {
+    if let Some(column) = input.as_column() {
+        return Ok(now.column(column)?.take(keys)?);
+    }
+    let rows = RowSet::from_keys(keys.to_vec());
+    let cells = input.evaluate(now, &rows)?;
+    let sorted = rows.to_vec();
+    let place = |key: &u64| sorted.partition_point(|known| known < key) as u64;
+    let places = UInt64Array::from_iter_values(keys.iter().map(place));
+    Ok(arrow_select::take::take(&cells, &places, None)?)
+}
