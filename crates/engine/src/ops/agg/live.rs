@@ -17,8 +17,10 @@ use crate::store::{Difference, Store, Writes};
 use crate::update::TableUpdate;
 use crate::view::{Change, View};
 
-/// Cells of groups that it takes longer to make and to compare than to wake another thread.
+/// Picked cells that it takes longer to make and to compare than to wake another thread.
 const SPLIT_CELLS: u64 = 1 << 15;
+/// As many of them cost as much as one that is told from what is kept for a group.
+const KEPT: u64 = 8;
 /// So many groups before its turn a group's memory is asked for.
 const AHEAD: usize = 32;
 
@@ -194,8 +196,8 @@ impl AggregationLive {
         let rows = RowSet::from_sorted_keys(&keys);
         let chosen = Chosen::new(&slots);
         let keys = self.maker.keys.len();
-        let cells = rows.len() * self.maker.outputs().len() as u64;
-        let worth_it = cells >= SPLIT_CELLS && self.maker.is_split(rows.len());
+        let dear = self.maker.outputs().iter().map(|output| if output.is_kept() { KEPT } else { 1 }).sum::<u64>();
+        let worth_it = rows.len() * dear >= SPLIT_CELLS && self.maker.is_split(rows.len());
         let differing = crate::par::try_map(worth_it, self.maker.outputs(), |at, output| {
             if self.blink && output.kind == Aggregate::First {
                 return Ok(None);
