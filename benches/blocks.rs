@@ -146,7 +146,7 @@ fn column_step(column: &BlockColumn) -> Step {
 
 fn write(column: &BlockColumn, step: &mut Step, undo: &RowSet, write: &(RowSet, ArrayRef)) {
     let writes = std::slice::from_ref(write);
-    let edit = Edit { step: *step, undo, moves: &[], writes };
+    let edit = Edit { step: *step, undo, old: None, moves: &[], writes };
     column.apply(&edit).expect("the cells fit");
     column.settle();
     *step = step.next();
