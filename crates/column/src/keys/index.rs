@@ -1,32 +1,20 @@
 //! Open addressing from hashes to slots, a block of rows at a time.
 
-use std::ops::Range;
-
-use arrow_buffer::NullBuffer;
 use rowset::ask;
 
 use super::NO_SLOT;
+use super::places::{Rows, Slots, Store};
 
 /// Rows whose places are loaded before the first is looked at: their cache misses overlap. In a large
 /// table the next block's are asked for before that; each row is hashed once.
-const BLOCK: usize = 64;
+pub(super) const BLOCK: usize = 64;
 /// Up to so many entries a table stays in the cache by itself.
 const NEAR: usize = 1 << 14;
+/// Up to so many entries a table has room to spare.
+const SMALL: usize = 1 << 15;
+/// Beyond so many entries their keys are far too.
+const FAR: usize = 1 << 18;
 const SMALLEST_BITS: u32 = 4;
-
-/// Rows to look up.
-pub(super) trait Probe {
-    fn hash(&self, row: usize) -> u64;
-    /// Whether the key in `slot`, whose hash is the row's, is the row's key.
-    fn same(&self, row: usize, slot: u32) -> bool;
-}
-
-/// Rows to look up, and to keep where they are new.
-pub(super) trait Admit: Probe {
-    fn admit(&mut self, row: usize) -> u32;
-    /// The slot of the null key.
-    fn admit_null(&mut self, row: usize) -> u32;
-}
 
 #[derive(Clone, Copy)]
 struct Entry {
@@ -50,70 +38,97 @@ impl Default for Index {
     }
 }
 
-impl Index {
-    pub(super) fn find(
-        &self,
-        rows: usize,
-        probe: &impl Probe,
-        nulls: Option<&NullBuffer>,
-        null_slot: u32,
-        slots: &mut Vec<u32>,
-    ) {
-        slots.reserve(rows);
-        let mut hashes = [0; 2 * BLOCK];
-        let mut places = [EMPTY; BLOCK];
-        self.hash(probe, 0..rows, &mut hashes);
-        for start in (0..rows).step_by(BLOCK) {
-            let count = BLOCK.min(rows - start);
-            self.load(probe, start..rows, &mut hashes, &mut places);
-            slots.extend((0..count).map(|at| {
-                let (row, hash, place) = (start + at, hashes[at], places[at]);
-                if nulls.is_some_and(|nulls| nulls.is_null(row)) {
-                    null_slot
-                } else if place.slot == NO_SLOT || (place.hash == hash && probe.same(row, place.slot)) {
-                    place.slot
-                } else {
-                    self.find_one(hash, |slot| probe.same(row, slot))
-                }
-            }));
-        }
-    }
+/// What is known of up to a block of rows.
+struct Block {
+    /// Their hashes, and after them those of the next block.
+    hashes: [u64; 2 * BLOCK],
+    /// What the place of each hash holds.
+    slots: [u32; BLOCK],
+    /// Whether that is the row's key.
+    same: [bool; BLOCK],
+}
 
-    pub(super) fn insert(
-        &mut self,
-        rows: usize,
-        admit: &mut impl Admit,
-        nulls: Option<&NullBuffer>,
+impl Index {
+    pub(super) fn find<Cells: ?Sized>(
+        &self,
+        store: &impl Store<Cells>,
+        rows: &Rows<Cells>,
+        null: u32,
         slots: &mut Vec<u32>,
     ) {
-        slots.reserve(rows);
-        let mut hashes = [0; 2 * BLOCK];
-        let mut places = [EMPTY; BLOCK];
-        self.hash(admit, 0..rows, &mut hashes);
-        for start in (0..rows).step_by(BLOCK) {
-            let count = BLOCK.min(rows - start);
-            self.reserve(count);
-            self.load(admit, start..rows, &mut hashes, &mut places);
-            for (at, (&hash, &place)) in hashes[..count].iter().zip(&places).enumerate() {
+        slots.reserve(rows.count);
+        let mut block = self.first(store, rows);
+        for start in (0..rows.count).step_by(BLOCK) {
+            let count = BLOCK.min(rows.count - start);
+            let others = self.load(store, rows, start, &mut block);
+            slots.extend_from_slice(&block.slots[..count]);
+            for at in ones(others) {
                 let row = start + at;
-                let slot = if nulls.is_some_and(|nulls| nulls.is_null(row)) {
-                    admit.admit_null(row)
-                } else if place.hash == hash && place.slot != NO_SLOT && admit.same(row, place.slot) {
-                    place.slot
+                slots[row] = if rows.is_null(row) {
+                    null
                 } else {
-                    self.insert_one(hash, row, admit)
-                };
-                slots.push(slot);
+                    self.find_one(block.hashes[at], |slot| store.is(slot, rows.cells, row)).1
+                }
             }
         }
     }
 
-    /// The hashes of the first rows, up to a block of them, behind those of the block before. Their places are asked
+    pub(super) fn insert<Cells: ?Sized>(
+        &mut self,
+        store: &mut impl Store<Cells>,
+        rows: &Rows<Cells>,
+        taken: &mut Slots,
+        slots: &mut Vec<u32>,
+        created: &mut Vec<u32>,
+    ) {
+        slots.reserve(rows.count);
+        let mut block = self.first(store, rows);
+        for start in (0..rows.count).step_by(BLOCK) {
+            let count = BLOCK.min(rows.count - start);
+            self.reserve(count);
+            let others = self.load(store, rows, start, &mut block);
+            slots.extend_from_slice(&block.slots[..count]);
+            for at in ones(others) {
+                let (row, hash) = (start + at, block.hashes[at]);
+                let slot = if rows.is_null(row) {
+                    if taken.null == NO_SLOT {
+                        taken.null = taken.take();
+                        created.push(row as u32);
+                        store.keep_null(taken.null);
+                    }
+                    taken.null
+                } else {
+                    match self.find_one(hash, |slot| store.is(slot, rows.cells, row)) {
+                        (place, NO_SLOT) => {
+                            let slot = taken.take();
+                            created.push(row as u32);
+                            store.keep(slot, rows.cells, row);
+                            self.entries[place] = Entry { hash, slot };
+                            self.len += 1;
+                            slot
+                        }
+                        (_, slot) => slot,
+                    }
+                };
+                slots[row] = slot;
+            }
+        }
+    }
+
+    /// Nothing but the hashes of the first block of rows.
+    #[inline(always)]
+    fn first<Cells: ?Sized>(&self, store: &impl Store<Cells>, rows: &Rows<Cells>) -> Block {
+        let mut block = Block { hashes: [0; 2 * BLOCK], slots: [0; BLOCK], same: [false; BLOCK] };
+        self.hash(store, rows, 0, &mut block);
+        block
+    }
+
+    /// The hashes of a block of rows, behind those of the block before. Their places are asked
     /// for, if they are far, and those after them: a quarter of the keys stand behind their place.
     #[inline(always)]
-    fn hash(&self, probe: &impl Probe, rows: Range<usize>, hashes: &mut [u64; 2 * BLOCK]) {
-        for (row, hash) in rows.zip(&mut hashes[BLOCK..]) {
-            *hash = probe.hash(row);
+    fn hash<Cells: ?Sized>(&self, store: &impl Store<Cells>, rows: &Rows<Cells>, start: usize, block: &mut Block) {
+        for (row, hash) in (start..rows.count).zip(&mut block.hashes[BLOCK..]) {
+            *hash = store.hash(rows.cells, row);
             if self.entries.len() > NEAR {
                 let place = (*hash >> self.shift) as usize;
                 ask(&self.entries[place]);
@@ -122,43 +137,46 @@ impl Index {
         }
     }
 
-    /// The hashes and places of the first block of these rows, whose hashes are known: the loads do not wait for one
-    /// another, and those of the block after it are on their way.
+    /// What the places of a block of rows hold, whose hashes are known: the loads do not wait for one another, and
+    /// those of the block after it are on their way. Bits of the rows whose key is not there, or null.
     #[inline(always)]
-    fn load(&self, probe: &impl Probe, rows: Range<usize>, hashes: &mut [u64; 2 * BLOCK], places: &mut [Entry; BLOCK]) {
-        let count = BLOCK.min(rows.len());
-        hashes.copy_within(BLOCK.., 0);
-        self.hash(probe, rows.start + count..rows.end, hashes);
-        for (place, hash) in places[..count].iter_mut().zip(&*hashes) {
-            *place = self.entries[(hash >> self.shift) as usize];
+    fn load<Cells: ?Sized>(
+        &self,
+        store: &impl Store<Cells>,
+        rows: &Rows<Cells>,
+        start: usize,
+        block: &mut Block,
+    ) -> u64 {
+        let count = BLOCK.min(rows.count - start);
+        block.hashes.copy_within(BLOCK.., 0);
+        self.hash(store, rows, start + count, block);
+        let far = self.entries.len() > FAR;
+        let Block { hashes, slots, same } = block;
+        for ((hash, slot), same) in hashes.iter().zip(&mut slots[..count]).zip(&mut *same) {
+            let entry = self.entries[(hash >> self.shift) as usize];
+            *slot = entry.slot;
+            *same = (entry.hash == *hash) & (entry.slot != NO_SLOT);
+            if far {
+                store.ask(entry.slot);
+            }
         }
+        let same = &mut same[..count];
+        store.confirm(&slots[..count], rows.cells, start, same);
+        if rows.nulls.is_some() {
+            same.iter_mut().enumerate().for_each(|(at, same)| *same &= !rows.is_null(start + at));
+        }
+        same.iter().enumerate().fold(0, |others, (at, same)| others | u64::from(!same) << at)
     }
 
-    fn find_one(&self, hash: u64, same: impl Fn(u32) -> bool) -> u32 {
+    /// The place of the key with this hash and its slot; if there is none, [`NO_SLOT`] and the place it would have.
+    #[inline(always)]
+    fn find_one(&self, hash: u64, same: impl Fn(u32) -> bool) -> (usize, u32) {
         let mask = self.entries.len() - 1;
         let mut place = (hash >> self.shift) as usize;
         loop {
             let entry = self.entries[place];
             if entry.slot == NO_SLOT || (entry.hash == hash && same(entry.slot)) {
-                return entry.slot;
-            }
-            place = (place + 1) & mask;
-        }
-    }
-
-    fn insert_one(&mut self, hash: u64, row: usize, admit: &mut impl Admit) -> u32 {
-        let mask = self.entries.len() - 1;
-        let mut place = (hash >> self.shift) as usize;
-        loop {
-            let entry = self.entries[place];
-            if entry.slot == NO_SLOT {
-                let slot = admit.admit(row);
-                self.entries[place] = Entry { hash, slot };
-                self.len += 1;
-                return slot;
-            }
-            if entry.hash == hash && admit.same(row, entry.slot) {
-                return entry.slot;
+                return (place, entry.slot);
             }
             place = (place + 1) & mask;
         }
@@ -192,9 +210,11 @@ impl Index {
         true
     }
 
-    /// Makes room for `more` entries with at most five eighths of the places taken.
+    /// Makes room for `more` entries with at most five eighths of the places taken; half as many in a small table, where
+    /// a key that is not where it is looked for first costs more than the room.
     fn reserve(&mut self, more: usize) {
-        let wanted = (self.len + more) * 8 / 5 + 1;
+        let keys = self.len + more;
+        let wanted = if keys * 16 / 5 <= SMALL { keys * 16 / 5 } else { keys * 8 / 5 + 1 };
         if wanted > self.entries.len() {
             self.rebuild(wanted.next_power_of_two());
         }
@@ -216,4 +236,12 @@ impl Index {
     pub(super) fn allocated(&self) -> usize {
         self.entries.capacity() * size_of::<Entry>()
     }
+}
+
+fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lowest = bits.trailing_zeros() as usize;
+        bits &= bits.wrapping_sub(1);
+        (lowest < BLOCK).then_some(lowest)
+    })
 }

@@ -3,27 +3,38 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::types::{Float64Type, Int32Type, Int64Type};
 use arrow_array::{
-    BinaryViewArray, BooleanArray, Decimal128Array, Float64Array, Int8Array, Int32Array, Int64Array, ListArray,
-    StringViewArray, UInt16Array,
+    BinaryViewArray, BooleanArray, Decimal128Array, Decimal256Array, DictionaryArray, FixedSizeBinaryArray,
+    Float32Array, Float64Array, Int8Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, ListArray,
+    StringViewArray, TimestampNanosecondArray, UInt16Array,
 };
+use arrow_buffer::{IntervalMonthDayNano, i256};
+use arrow_schema::{IntervalUnit, TimeUnit};
 
 use super::*;
+use crate::kernels::words::normalised;
 
 /// Random cells, few enough values that keys come back.
-struct Draw(u64);
+struct Draw {
+    state: u64,
+    values: u64,
+}
 
 impl Draw {
     fn next(&mut self, below: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % below
+        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.state >> 33) % below
     }
 
     fn column(&mut self, data_type: &DataType, rows: usize) -> ArrayRef {
-        let cells: Vec<Option<u64>> = (0..rows).map(|_| Some(self.next(40)).filter(|cell| *cell != 7)).collect();
-        let long = |cell: u64| {
-            if cell.is_multiple_of(3) { format!("a key too long for its view, {cell}") } else { format!("{cell}") }
+        let cells: Vec<Option<u64>> =
+            (0..rows).map(|_| Some(self.next(self.values)).filter(|cell| *cell != 7)).collect();
+        let long = |cell: u64| match cell % 4 {
+            0 if cell == 0 => String::new(),
+            0 => format!("a key too long for its view, {cell}"),
+            1 => format!("{cell} has a head of its own, and the same tail"),
+            _ => format!("{cell}"),
         };
         let float = |cell: u64| match cell {
             0 => f64::NAN,
@@ -35,7 +46,7 @@ impl Draw {
         match data_type {
             DataType::Int64 => Arc::new(cells.iter().map(|c| c.map(|c| c as i64 - 20)).collect::<Int64Array>()),
             DataType::Int32 => Arc::new(cells.iter().map(|c| c.map(|c| c as i32 - 20)).collect::<Int32Array>()),
-            DataType::Int8 => Arc::new(cells.iter().map(|c| c.map(|c| c as i8 - 20)).collect::<Int8Array>()),
+            DataType::Int8 => Arc::new(cells.iter().map(|c| c.map(|c| (c % 100) as i8 - 20)).collect::<Int8Array>()),
             DataType::UInt16 => Arc::new(cells.iter().map(|c| c.map(|c| c as u16)).collect::<UInt16Array>()),
             DataType::Boolean => Arc::new(cells.iter().map(|c| c.map(|c| c > 20)).collect::<BooleanArray>()),
             DataType::Float64 => Arc::new(cells.iter().map(|c| c.map(float)).collect::<Float64Array>()),
@@ -47,6 +58,28 @@ impl Draw {
                 let values = cells.iter().map(|c| c.map(|c| i128::from(c) << 70)).collect::<Decimal128Array>();
                 Arc::new(values.with_data_type(data_type.clone()))
             }
+            DataType::Float32 => Arc::new(cells.iter().map(|c| c.map(|c| float(c) as f32)).collect::<Float32Array>()),
+            DataType::Timestamp(..) => {
+                Arc::new(cells.iter().map(|c| c.map(|c| (c as i64) << 40)).collect::<TimestampNanosecondArray>())
+            }
+            DataType::Decimal256(..) => {
+                let value = |c: u64| i256::from_parts(u128::from(c) << 100, -i128::from(c % 5));
+                let values = cells.iter().map(|c| c.map(value)).collect::<Decimal256Array>();
+                Arc::new(values.with_data_type(data_type.clone()))
+            }
+            DataType::Interval(_) => {
+                let period = |c: u64| IntervalMonthDayNano::new((c % 3) as i32, (c / 3) as i32, -(c as i64));
+                Arc::new(cells.iter().map(|c| c.map(period)).collect::<IntervalMonthDayNanoArray>())
+            }
+            DataType::FixedSizeBinary(size) => {
+                let bytes = |c: u64| (0..*size).map(|at| (c >> (at % 3 * 4)) as u8).collect::<Vec<u8>>();
+                let values = cells.iter().map(|c| c.map(bytes));
+                Arc::new(FixedSizeBinaryArray::try_from_sparse_iter_with_size(values, *size).unwrap())
+            }
+            DataType::Dictionary(..) => {
+                let values = cells.iter().map(|c| c.map(long)).collect::<Vec<_>>();
+                Arc::new(values.iter().map(Option::as_deref).collect::<DictionaryArray<Int32Type>>())
+            }
             DataType::List(_) => Arc::new(ListArray::from_iter_primitive::<Float64Type, _, _>(
                 cells.iter().map(|c| c.map(|c| vec![Some(float(c)); (c % 3) as usize])),
             )),
@@ -55,21 +88,30 @@ impl Draw {
     }
 }
 
-/// A row as text that is equal where the cells are.
-fn text(keys: &[ArrayRef], row: usize) -> String {
-    let cell = |column: &ArrayRef| {
-        let normal = normalised(column).unwrap().slice(row, 1);
-        format!("{normal:?}")
+/// A row as text.
+fn shown(keys: &[ArrayRef], row: usize) -> String {
+    let cell = |column: &ArrayRef| match column.data_type() {
+        DataType::Dictionary(_, values) => format!("{:?}", arrow_cast::cast(&column.slice(row, 1), values).unwrap()),
+        _ => format!("{:?}", column.slice(row, 1)),
     };
     keys.iter().map(cell).collect()
 }
 
+/// A row as text that is equal where the cells are.
+fn text(keys: &[ArrayRef], row: usize) -> String {
+    let normal: Vec<ArrayRef> = keys.iter().map(|column| normalised(&column.slice(row, 1)).unwrap()).collect();
+    shown(&normal, 0)
+}
+
 fn against_a_map(types: &[DataType]) {
-    let mut draw = Draw(types.len() as u64);
+    against_a_map_of(types, &mut Draw { state: types.len() as u64, values: 40 }, 60);
+}
+
+fn against_a_map_of(types: &[DataType], draw: &mut Draw, rounds: u32) {
     let mut table = KeyTable::new(types);
     let mut model: HashMap<String, u32> = HashMap::new();
     let (mut slots, mut created) = (Vec::new(), Vec::new());
-    for round in 0..60 {
+    for round in 0..rounds {
         let rows = draw.next(150) as usize;
         let keys: Vec<ArrayRef> = types.iter().map(|data_type| draw.column(data_type, rows)).collect();
         table.find(&keys, &mut slots);
@@ -96,6 +138,7 @@ fn against_a_map(types: &[DataType]) {
         let back = table.keys_of(&all);
         for (row, slot) in all.iter().enumerate() {
             assert_eq!(model.get(&text(&back, row)), Some(slot));
+            assert_eq!(shown(&back, row), text(&back, row), "in normal form");
             assert_eq!(back.iter().map(|column| column.data_type().clone()).collect::<Vec<_>>(), types);
         }
         let share = if round % 20 == 19 { 1 } else { 3 };
@@ -131,6 +174,88 @@ fn several_columns_packed_and_encoded() {
     against_a_map(&[DataType::Int64, DataType::Int64]);
     against_a_map(&[DataType::Utf8View, DataType::Int8]);
     against_a_map(&[DataType::Float64, DataType::BinaryView, DataType::Boolean]);
+}
+
+#[test]
+fn random_columns_of_all_types() {
+    let types = [
+        DataType::Int64,
+        DataType::Int32,
+        DataType::Int8,
+        DataType::UInt16,
+        DataType::Boolean,
+        DataType::Float64,
+        DataType::Float32,
+        DataType::Timestamp(TimeUnit::Nanosecond, None),
+        DataType::Utf8View,
+        DataType::BinaryView,
+        DataType::Decimal128(38, 2),
+        DataType::Decimal256(76, 2),
+        DataType::Interval(IntervalUnit::MonthDayNano),
+        DataType::FixedSizeBinary(5),
+        DataType::FixedSizeBinary(20),
+        DataType::FixedSizeBinary(33),
+        DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
+    ];
+    let mut draw = Draw { state: 1, values: 1 };
+    for round in 0..80 {
+        let texts = round % 4; // many have one, and one that is not of words or text is rare
+        let chosen: Vec<DataType> =
+            (0..1 + draw.next(4))
+                .map(|at| {
+                    if at < texts { DataType::Utf8View } else { types[draw.next(types.len() as u64) as usize].clone() }
+                })
+                .collect();
+        draw.values = [3, 12, 40, 1000][draw.next(4) as usize];
+        against_a_map_of(&chosen, &mut draw, 20);
+    }
+}
+
+#[test]
+fn nulls_are_one_key_whatever_lies_under_them_and_no_other() {
+    let there = NullBuffer::from(vec![false, false, false, true, true]);
+    let under = StringViewArray::from_iter_values(["", "x", "a text that a view does not hold itself", "", "x"]);
+    let (views, buffers, _) = under.into_parts();
+    let text: ArrayRef = Arc::new(StringViewArray::new(views, buffers, Some(there.clone())));
+    let zero: ArrayRef = Arc::new(Int64Array::new(vec![0, 1, 2, 0, 1].into(), Some(there)));
+    for keys in [vec![text.clone()], vec![zero.clone()], vec![text.clone(), zero.clone()], vec![zero, text]] {
+        let types: Vec<DataType> = keys.iter().map(|column| column.data_type().clone()).collect();
+        let mut table = KeyTable::new(&types);
+        let (mut slots, mut created) = (Vec::new(), Vec::new());
+        table.insert(&keys, &mut slots, &mut created).unwrap();
+        assert_eq!(slots, [0, 0, 0, 1, 2], "{types:?}");
+        table.find(&keys, &mut slots);
+        assert_eq!(slots, [0, 0, 0, 1, 2], "{types:?}");
+        let back = table.keys_of(&[2, 0, 1]);
+        for (back, column) in back.iter().zip(&keys) {
+            let wanted = arrow_select::take::take(column, &Int32Array::from(vec![4, 0, 3]), None).unwrap();
+            assert_eq!(back, &wanted);
+        }
+        table.free(0);
+        table.find(&keys, &mut slots);
+        assert_eq!(slots, [NO_SLOT, NO_SLOT, NO_SLOT, 1, 2], "{types:?}");
+    }
+}
+
+#[test]
+fn keys_that_come_and_go_leave_nothing_behind() {
+    let mut table = KeyTable::new(&[DataType::Utf8View, DataType::Int64, DataType::Utf8View]);
+    let (mut slots, mut created) = (Vec::new(), Vec::new());
+    let mut most = 0;
+    for step in 0..100 {
+        let rows = step * 500..(step + 1) * 500;
+        let text = |kind: &str| -> ArrayRef {
+            Arc::new(StringViewArray::from_iter_values(rows.clone().map(|row| format!("the {kind} of a row, {row}"))))
+        };
+        let keys = [text("name"), Arc::new(Int64Array::from_iter_values(rows.clone())) as ArrayRef, text("place")];
+        table.insert(&keys, &mut slots, &mut created).unwrap();
+        slots[1..].iter().for_each(|&slot| table.free(slot));
+        most = most.max(table.bytes());
+        assert_eq!(table.keys_of(&slots[..1]), keys.map(|column| column.slice(0, 1)), "what stays is as it was");
+    }
+    assert_eq!(table.len(), 100);
+    assert!(table.capacity_slots() < 700, "{}", table.capacity_slots());
+    assert!(most < 250_000, "{most}");
 }
 
 #[test]
