@@ -111,17 +111,58 @@ pub fn try_map<T: Sync, R: Send, E: Send>(
     taken.map(|outcome| outcome.expect("every item was run, or a panic went on")).collect()
 }
 
+/// Work that one of several threads does.
+struct Once<F, R>(Mutex<Option<F>>, Mutex<Option<R>>);
+
+impl<F: FnOnce() -> R, R> Once<F, R> {
+    fn new(work: F) -> Once<F, R> {
+        Once(Mutex::new(Some(work)), Mutex::new(None))
+    }
+
+    fn run(&self) {
+        let work = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(work) = work {
+            let done = work();
+            *self.1.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
+        }
+    }
+
+    fn result(self) -> R {
+        let done = self.1.into_inner().unwrap_or_else(PoisonError::into_inner);
+        done.expect("it was run, or a panic went on")
+    }
+}
+
+/// What both give, side by side if `worth_it`.
+pub fn both<A: Send, B: Send>(
+    worth_it: bool,
+    one: impl FnOnce() -> A + Send,
+    other: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    let (one, other) = (Once::new(one), Once::new(other));
+    let work = || {
+        one.run();
+        other.run();
+    };
+    if worth_it && threads() > 1 {
+        with_helpers(1, &work)
+    } else {
+        work()
+    }
+    (one.result(), other.result())
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::{Arc, Barrier};
 
     use arrow_array::{ArrayRef, Int64Array, RecordBatch};
     use arrow_schema::{DataType, Field, Schema};
-    use formula::{Aggregate, Expr};
+    use formula::{Aggregate, Expr, Function};
 
     use super::*;
     use crate::attach::attach;
-    use crate::ops::{Aggregation, AsofJoin, AsofOptions, Strategy};
+    use crate::ops::{Aggregation, AsofJoin, AsofOptions, Select, Strategy};
     use crate::sources::{Apply, InputTable};
     use crate::testing::Watch;
 
@@ -149,7 +190,7 @@ mod tests {
         assert!(others.iter().flatten().all(|name| name.starts_with("tf-update")) && others[0] != others[1]);
     }
 
-    /// What an as-of join and an aggregation tell of many changed rows, in a graph of so many threads.
+    /// What an as-of join, a computed column and aggregations tell of many changed rows, in a graph of so many threads.
     fn told(threads: usize) -> Vec<Vec<String>> {
         let settings = graph::Settings { threads: Some(threads), init_threads: Some(1), ..Default::default() };
         let graph = UpdateGraph::new(settings);
@@ -186,7 +227,13 @@ mod tests {
             .map(|(at, (kind, of))| Expr::aggregate(kind, Some(Expr::column(of))).unwrap().alias(format!("x{at}")));
         let grouped = Aggregation::new("group_by", right.table(), &["k".into()], &ends.collect::<Vec<_>>()).unwrap();
         let grouped = attach(&grouped, std::slice::from_ref(right.table())).unwrap();
-        let watches = [joined, grouped].map(|table| Watch::attach(&table).unwrap());
+        let doubled = Expr::call(Function::Multiply, vec![Expr::column("w"), Expr::literal(2)]).unwrap().alias("x");
+        let doubled = Select::with(right.table(), &[doubled]).unwrap();
+        let doubled = attach(&doubled, std::slice::from_ref(right.table())).unwrap();
+        let mean = Expr::aggregate(Aggregate::Mean, Some(Expr::column("x"))).unwrap();
+        let averaged = Aggregation::new("group_by", &doubled, &["v".into()], &[mean]).unwrap();
+        let averaged = attach(&averaged, std::slice::from_ref(&doubled)).unwrap();
+        let watches = [joined, grouped, doubled, averaged].map(|table| Watch::attach(&table).unwrap());
         let step = |table: &InputTable, apply: Apply| {
             table.apply(apply).unwrap();
             graph.step().unwrap();
@@ -196,6 +243,9 @@ mod tests {
         step(&right, Apply { modified: Some(rows(500..7000, 11)), ..Default::default() });
         step(&right, Apply { removed: RowSet::range(3000, 7500), ..Default::default() });
         step(&right, Apply { added: Some(rows(8000..12_000, 13)), ..Default::default() });
+        let apart = RowSet::from_keys((0..3000).chain(7501..12_000).filter(|key| key % 3 != 0).collect());
+        let (_, cells) = rows(0..apart.len() as i64, 17);
+        step(&right, Apply { modified: Some((apart, cells)), ..Default::default() });
         watches.iter().for_each(|watch| assert_eq!(watch.fault(), None));
         watches.iter().map(Watch::take_drawings).collect()
     }
@@ -203,7 +253,7 @@ mod tests {
     #[test]
     fn the_number_of_threads_changes_nothing() {
         let alone = told(1);
-        assert!(alone[0].len() == 5 && alone[1].len() == 4, "{} and {} updates", alone[0].len(), alone[1].len());
+        assert_eq!(alone.iter().map(Vec::len).collect::<Vec<_>>(), [6, 5, 5, 5], "updates told");
         assert!(alone == told(3), "what three threads tell is not what one tells");
     }
 

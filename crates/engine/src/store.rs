@@ -134,6 +134,13 @@ impl Columns {
         &self.columns[index]
     }
 
+    /// The cells of one column at these keys as they were before a step.
+    pub fn stored(&self, index: usize, step: Step, rows: &RowSet) -> Result<Chunk, Error> {
+        let before = self.columns[index].at(step.before());
+        let before = before.map_err(|_| Error::internal("store", "its own cells before the step are gone"))?;
+        Ok(before.read(rows)?)
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.columns.len()
@@ -248,9 +255,7 @@ impl Store {
         rows: &RowSet,
         given: &Chunk,
     ) -> Result<Option<Difference>, Error> {
-        let stored = self.columns.column(column).at(step.before());
-        let stored = stored.map_err(|_| Error::internal("store", "its own cells before the step are gone"))?;
-        let old = stored.read(rows)?;
+        let old = self.columns.stored(column, step, rows)?;
         let equal = equal_cells(given, &old);
         let same = equal.count_set_bits();
         if same == given.len() {

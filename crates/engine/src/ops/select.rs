@@ -20,6 +20,7 @@ use crate::error::Error;
 use crate::expression::{Evaluator, Turn, evaluate_all, pieces_of_all, plan_in_turns};
 use crate::faults::{Faults, OnError};
 use crate::operation::{Input, Live, Operation, Parts, Request, Start};
+use crate::par::{TOGETHER_ROWS, both};
 use crate::store::{Columns, Writes};
 use crate::table::{Attributes, Table};
 use crate::update::{ColumnSet, TableUpdate};
@@ -274,7 +275,7 @@ impl Live for SelectLive {
         let change = &inputs[0];
         let update = change.update();
         if let Some(columns) = self.columns.as_ref().filter(|columns| !columns.is_empty()) {
-            let writes = self.writes(change)?;
+            let writes = self.writes(change, columns, step)?;
             columns.write(step, || change.before().rows().clone(), change.now().rows().clone(), &writes)?;
         }
         let changed = |output: &Output| match output {
@@ -289,7 +290,7 @@ impl Live for SelectLive {
 }
 
 impl SelectLive {
-    fn writes(&self, change: &Change) -> Result<Writes, Error> {
+    fn writes(&self, change: &Change, columns: &Columns, step: Step) -> Result<Writes, Error> {
         let update = change.update();
         let mut writes = Writes { removed: update.removed.clone(), shifts: update.shifts.clone(), ..Writes::default() };
         if !update.added.is_empty() {
@@ -301,10 +302,22 @@ impl SelectLive {
             (0..self.computed.len()).filter(|at| update.columns.contains_any(self.computed[*at].inputs())).collect();
         if !dirty.is_empty() && !update.modified.is_empty() {
             let evaluators: Vec<&Evaluator> = dirty.iter().map(|at| &self.computed[*at]).collect();
-            let cells = evaluate_all(&evaluators, change.now(), &update.modified)?;
+            // What is stored is far in memory, as are the inputs: one thread waits for each.
+            let together = update.shifts.is_empty()
+                && update.modified.len() >= 2 * TOGETHER_ROWS
+                && update.modified.as_span().is_none()
+                && !evaluators.iter().any(|evaluator| evaluator.calls_host());
+            let stored = |at: &usize| together.then(|| columns.stored(*at, step, &update.modified)).transpose();
+            let (cells, old) = both(
+                together,
+                || evaluate_all(&evaluators, change.now(), &update.modified),
+                || dirty.iter().map(stored).collect::<Result<Vec<_>, _>>(),
+            );
             writes.modified = vec![None; self.computed.len()];
-            for (at, cells) in dirty.into_iter().zip(cells) {
-                writes.modified[at] = Some((update.modified.clone(), cells));
+            writes.old = vec![None; self.computed.len()];
+            for ((at, cells), old) in dirty.iter().zip(cells?).zip(old?) {
+                writes.modified[*at] = Some((update.modified.clone(), cells));
+                writes.old[*at] = old;
             }
         }
         Ok(writes)
