@@ -156,7 +156,9 @@ def test_narrow_decimals_and_codes_fill_wider_columns():
     g.step()
     assert t.to_dict() == {"m": [decimal.Decimal("1.25"), None], "s": ["a", "a"]}
     small = tf.append_table({"m": tf.Decimal(13, 4)}, graph=g)
-    with pytest.raises(tf.errors.TypeMismatchError, match=r'"m" is Decimal\(13, 4\), but the data holds Decimal\(12, 2\)'):
+    with pytest.raises(
+        tf.errors.TypeMismatchError, match=r'"m" is Decimal\(13, 4\), but the data holds Decimal\(12, 2\)'
+    ):
         small.append(pa.table({"m": narrow}))
 
 
