@@ -23,7 +23,7 @@ use arrow_schema::{ArrowError, DataType};
 
 use crate::Error;
 use crate::kernels::words::{from_words, have_words, words};
-use encoded::Encoded;
+use encoded::Codec;
 pub use kinds::{any_null, can_be_key, has_order};
 use packing::Packing;
 use places::{Places, Rows};
@@ -48,7 +48,43 @@ enum Shape {
     Packed(Packing, Words),
     Text(TextKeys),
     Tuples(Tuples),
-    Encoded(Encoded),
+    Encoded(Codec, TextKeys),
+}
+
+/// What is stored, and the rows of a chunk in the form to be looked up in it.
+macro_rules! with_rows {
+    ($shape:expr, $keys:expr, ($stored:ident, $rows:ident) => $act:expr) => {
+        match $shape {
+            Shape::Word($stored) => {
+                let words = words_of(&$keys[0])?;
+                let $rows = Rows { cells: &*words, count: words.len(), nulls: live_nulls(&$keys[0]) };
+                $act
+            }
+            Shape::Packed(packing, $stored) => {
+                let words = packing.pack($keys)?;
+                let $rows = Rows { cells: &*words, count: words.len(), nulls: None };
+                $act
+            }
+            Shape::Text($stored) => {
+                let views = plain_views(&$keys[0]);
+                let texts = Texts::of(&$keys[0], &views);
+                let $rows = texts.rows();
+                $act
+            }
+            Shape::Tuples($stored) => {
+                let views = $stored.views($keys);
+                let cells = $stored.cells($keys, &views)?;
+                let $rows = cells.rows();
+                $act
+            }
+            Shape::Encoded(codec, $stored) => {
+                let encoded = codec.encode($keys)?;
+                let texts = encoded.texts();
+                let $rows = texts.rows();
+                $act
+            }
+        }
+    };
 }
 
 impl KeyTable {
@@ -60,7 +96,7 @@ impl KeyTable {
             several => match Packing::of(several) {
                 Some(packing) if packing.is_a_word() => Shape::Packed(packing, Words::default()),
                 Some(packing) => Shape::Tuples(Tuples::new(several, packing)),
-                None => Shape::Encoded(Encoded::new(several)),
+                None => Shape::Encoded(Codec::new(several), TextKeys::default()),
             },
         };
         KeyTable { types: types.to_vec(), shape, places: Places::default() }
@@ -76,24 +112,7 @@ impl KeyTable {
         slots.clear();
         created.clear();
         let KeyTable { shape, places, .. } = self;
-        match shape {
-            Shape::Word(stored) => {
-                let words = words_of(&keys[0])?;
-                let rows = Rows { cells: &*words, count: words.len(), nulls: live_nulls(&keys[0]) };
-                places.insert(stored, &rows, slots, created);
-            }
-            Shape::Packed(packing, stored) => {
-                let words = packing.pack(keys)?;
-                let rows = Rows { cells: &*words, count: words.len(), nulls: None };
-                places.insert(stored, &rows, slots, created);
-            }
-            Shape::Text(stored) => {
-                let views = plain_views(&keys[0]);
-                places.insert(stored, &Texts::of(&keys[0], &views).rows(), slots, created);
-            }
-            Shape::Tuples(stored) => stored.insert(places, keys, slots, created)?,
-            Shape::Encoded(stored) => stored.insert(places, keys, slots, created)?,
-        }
+        with_rows!(shape, keys, (stored, rows) => places.insert(stored, &rows, slots, created));
         Ok(())
     }
 
@@ -110,24 +129,7 @@ impl KeyTable {
 
     fn find_in_shape(&self, keys: &[ArrayRef], slots: &mut Vec<u32>) -> Result<(), Error> {
         let KeyTable { shape, places, .. } = self;
-        match shape {
-            Shape::Word(stored) => {
-                let words = words_of(&keys[0])?;
-                let rows = Rows { cells: &*words, count: words.len(), nulls: live_nulls(&keys[0]) };
-                places.find(stored, &rows, slots);
-            }
-            Shape::Packed(packing, stored) => {
-                let words = packing.pack(keys)?;
-                let rows = Rows { cells: &*words, count: words.len(), nulls: None };
-                places.find(stored, &rows, slots);
-            }
-            Shape::Text(stored) => {
-                let views = plain_views(&keys[0]);
-                places.find(stored, &Texts::of(&keys[0], &views).rows(), slots);
-            }
-            Shape::Tuples(stored) => stored.find(places, keys, slots)?,
-            Shape::Encoded(stored) => stored.find(places, keys, slots)?,
-        }
+        with_rows!(shape, keys, (stored, rows) => places.find(stored, &rows, slots));
         Ok(())
     }
 
@@ -136,18 +138,16 @@ impl KeyTable {
         let shape = &mut self.shape;
         let freed = self.places.free(slot, || match shape {
             Shape::Word(stored) | Shape::Packed(_, stored) => stored.hash_of(slot),
-            Shape::Text(stored) => stored.hash_of(slot),
+            Shape::Text(stored) | Shape::Encoded(_, stored) => stored.hash_of(slot),
             Shape::Tuples(stored) => stored.hash_of(slot),
-            Shape::Encoded(stored) => stored.keys.hash_of(slot),
         });
         if !freed {
             return;
         }
         match shape {
             Shape::Word(_) | Shape::Packed(..) => (),
-            Shape::Text(stored) => stored.release(slot),
+            Shape::Text(stored) | Shape::Encoded(_, stored) => stored.release(slot),
             Shape::Tuples(stored) => stored.release(slot),
-            Shape::Encoded(stored) => stored.keys.release(slot),
         }
         if self.is_empty() {
             *self = KeyTable::new(&self.types);
@@ -186,7 +186,7 @@ impl KeyTable {
             }
             Shape::Text(stored) => one(stored.column(slots, self.places.nulls(slots).as_ref(), &self.types[0])),
             Shape::Tuples(stored) => stored.columns(slots),
-            Shape::Encoded(stored) => stored.columns(slots),
+            Shape::Encoded(codec, stored) => codec.decode(&stored.bytes_of(slots)),
         };
         columns.expect("keys were cells of these types when they came in")
     }
@@ -195,9 +195,8 @@ impl KeyTable {
     pub fn bytes(&self) -> u64 {
         let keys = match &self.shape {
             Shape::Word(stored) | Shape::Packed(_, stored) => stored.allocated(),
-            Shape::Text(stored) => stored.allocated(),
+            Shape::Text(stored) | Shape::Encoded(_, stored) => stored.allocated(),
             Shape::Tuples(stored) => stored.allocated(),
-            Shape::Encoded(stored) => stored.keys.allocated(),
         };
         (self.places.allocated() + keys) as u64
     }

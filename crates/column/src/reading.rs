@@ -1,4 +1,4 @@
-//! Cells out of a tree of blocks: lent where they lie together, gathered where they do not.
+//! Cells out of a tree of blocks: lent where they lie together, or taken in any order of keys.
 
 use std::sync::Arc;
 

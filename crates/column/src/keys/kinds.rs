@@ -6,31 +6,25 @@ use arrow_schema::DataType;
 
 /// Whether cells of this type can be keys: maps and unions have no order and no key form.
 pub fn can_be_key(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::Map(..) | DataType::Union(..) => false,
-        DataType::Struct(fields) => fields.iter().all(|field| can_be_key(field.data_type())),
-        DataType::List(field)
-        | DataType::LargeList(field)
-        | DataType::ListView(field)
-        | DataType::LargeListView(field)
-        | DataType::FixedSizeList(field, _) => can_be_key(field.data_type()),
-        DataType::Dictionary(_, values) => can_be_key(values),
-        _ => true,
-    }
+    all_within(data_type, &|kind| !matches!(kind, DataType::Map(..) | DataType::Union(..)))
 }
 
 /// Whether cells of a type have an order: keys that compare, which calendar time does not.
 pub fn has_order(data_type: &DataType) -> bool {
+    can_be_key(data_type) && all_within(data_type, &|kind| !matches!(kind, DataType::Interval(_)))
+}
+
+/// Whether this is so of a type, or of all that structs, lists and dictionaries of it hold.
+fn all_within(data_type: &DataType, is_so: &impl Fn(&DataType) -> bool) -> bool {
     match data_type {
-        DataType::Interval(_) => false,
-        DataType::Struct(fields) => fields.iter().all(|field| has_order(field.data_type())),
+        DataType::Struct(fields) => fields.iter().all(|field| all_within(field.data_type(), is_so)),
         DataType::List(field)
         | DataType::LargeList(field)
         | DataType::ListView(field)
         | DataType::LargeListView(field)
-        | DataType::FixedSizeList(field, _) => has_order(field.data_type()),
-        DataType::Dictionary(_, values) => has_order(values),
-        other => can_be_key(other),
+        | DataType::FixedSizeList(field, _) => all_within(field.data_type(), is_so),
+        DataType::Dictionary(_, values) => all_within(values, is_so),
+        other => is_so(other),
     }
 }
 

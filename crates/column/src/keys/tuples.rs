@@ -9,7 +9,7 @@ use rowset::ask;
 use super::arena::Arena;
 use super::index::BLOCK;
 use super::packing::Packing;
-use super::places::{Places, Rows, Store};
+use super::places::{Rows, Store};
 use super::texts::{Texts, plain_views};
 use crate::Error;
 use crate::kernels::hash::{START, stir, stir_view};
@@ -26,7 +26,7 @@ pub(super) struct Tuples {
 }
 
 /// The cells of a chunk.
-struct Cells<'a> {
+pub(super) struct Cells<'a> {
     count: usize,
     /// The first words of all rows, then the second ones, and so on.
     words: Vec<u64>,
@@ -35,7 +35,7 @@ struct Cells<'a> {
 }
 
 impl Cells<'_> {
-    fn rows(&self) -> Rows<'_, Self> {
+    pub(super) fn rows(&self) -> Rows<'_, Self> {
         Rows { cells: self, count: self.count, nulls: None }
     }
 }
@@ -46,32 +46,13 @@ impl Tuples {
         Tuples { types: types.to_vec(), packing, arenas, rows: Vec::new() }
     }
 
-    pub(super) fn find(&self, places: &Places, keys: &[ArrayRef], slots: &mut Vec<u32>) -> Result<(), Error> {
-        let views = self.views(keys);
-        let cells = self.cells(keys, &views)?;
-        places.find(self, &cells.rows(), slots);
-        Ok(())
-    }
-
-    pub(super) fn insert(
-        &mut self,
-        places: &mut Places,
-        keys: &[ArrayRef],
-        slots: &mut Vec<u32>,
-        created: &mut Vec<u32>,
-    ) -> Result<(), Error> {
-        let views = self.views(keys);
-        let cells = self.cells(keys, &views)?;
-        places.insert(self, &cells.rows(), slots, created);
-        Ok(())
-    }
-
     /// The views of all texts; a null is an empty one.
-    fn views<'a>(&self, keys: &'a [ArrayRef]) -> Vec<Cow<'a, [u128]>> {
+    pub(super) fn views<'a>(&self, keys: &'a [ArrayRef]) -> Vec<Cow<'a, [u128]>> {
         self.packing.texts().map(|at| plain_views(&keys[at])).collect()
     }
 
-    fn cells<'a>(&self, keys: &'a [ArrayRef], views: &'a [Cow<'a, [u128]>]) -> Result<Cells<'a>, Error> {
+    /// The cells of a chunk whose views are known.
+    pub(super) fn cells<'a>(&self, keys: &'a [ArrayRef], views: &'a [Cow<'a, [u128]>]) -> Result<Cells<'a>, Error> {
         let count = keys[0].len();
         let words = self.packing.pack(keys)?;
         let mut hashes = vec![START; count];
