@@ -8,16 +8,17 @@ use std::process::Command;
 /// Each crate, the crates of ours it may use, and the names from outside. Arrow's data crates are
 /// open to every floor from `column` up.
 const FLOORS: &[(&str, &[&str], &[&str])] = &[
-    ("rowset", &[], &["roaring", "thiserror"]),
-    ("graph", &[], &["rayon", "thiserror", "loom", "shuttle"]),
+    ("limits", &[], &[]),
+    ("rowset", &["limits"], &["roaring", "thiserror"]),
+    ("graph", &["limits"], &["rayon", "thiserror", "loom", "shuttle"]),
     (
         "column",
-        &["rowset", "graph"],
+        &["limits", "rowset", "graph"],
         &["arrow-arith", "arrow-ord", "arrow-row", "foldhash", "hashbrown", "rayon", "thiserror"],
     ),
     (
         "formula",
-        &["column"],
+        &["limits", "column"],
         &[
             "arrow-arith",
             "arrow-ord",
@@ -34,7 +35,7 @@ const FLOORS: &[(&str, &[&str], &[&str])] = &[
     ),
     (
         "engine",
-        &["rowset", "graph", "column", "formula"],
+        &["limits", "rowset", "graph", "column", "formula"],
         &[
             "arrow-arith",
             "arrow-ord",
@@ -50,7 +51,7 @@ const FLOORS: &[(&str, &[&str], &[&str])] = &[
     ("barrage", &["rowset", "engine"], &["thiserror"]),
     (
         "native",
-        &["rowset", "graph", "column", "formula", "engine"],
+        &["limits", "rowset", "graph", "column", "formula", "engine"],
         &["arrow-arith", "arrow-ord", "arrow-row", "pyo3", "serde_json"],
     ),
     ("model", &[], &[]),

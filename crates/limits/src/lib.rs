@@ -1,0 +1,6 @@
+//! How much of anything: the sizes at which code takes another path.
+#![forbid(unsafe_code)]
+
+mod size;
+
+pub use size::{Scope, Size};
