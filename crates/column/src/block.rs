@@ -1,5 +1,6 @@
 //! A block: the cells of 4,096 neighbouring keys, side by side in a slab, or packed when few are there.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, new_empty_array};
@@ -9,15 +10,12 @@ use rowset::ask;
 
 use crate::bits::Bits;
 use crate::cells::{Cells, Shape, is_long, length, with_width};
+use crate::failpoints::{Point, strike};
+use crate::sizes::SPREAD_FROM;
 use crate::slab::{Lender, Pool, Region};
 use crate::texts::{MOST_TEXTS, Texts};
 use crate::tree::{BLOCK, Run, locate};
 use crate::{Error, StorageCounters};
-
-/// A block with fewer rows than this is packed.
-pub(crate) const PACKED_BELOW: usize = BLOCK / 8;
-/// A packed block with this many cells is spread: above the other bound, so that no block swings.
-pub(crate) const SPREAD_FROM: usize = BLOCK / 16 * 3;
 
 /// The cells of one block. What a read of cells wants comes first and is small: scattered keys touch thousands
 /// of blocks, and with the counts of its `Arc` it is one line of the cache or two.
@@ -121,7 +119,7 @@ impl Block {
     pub(crate) fn new(shape: &Shape, cells: usize, pool: &mut Pool) -> Block {
         let body = if shape.is_opaque() {
             Body::Opaque(Box::new(Opaque::new(Vec::new(), new_empty_array(&shape.data_type), pool.counters())))
-        } else if cells < SPREAD_FROM {
+        } else if cells < SPREAD_FROM.get() {
             let bytes = MutableBuffer::new(cells * shape.width);
             Body::packed(Vec::with_capacity(cells), bytes, pool)
         } else {
@@ -241,6 +239,7 @@ impl Block {
         from: usize,
         pool: &mut Pool,
     ) -> Result<(), Error> {
+        strike(Point::Block)?;
         self.make_room(shape, runs, pool);
         if shape.has_views() {
             self.write_views(runs, cells, from, pool)?;
@@ -257,7 +256,7 @@ impl Block {
         let offsets = &packed.offsets;
         let stored = |run: &Run| slots(offsets, run.offset, run.len).len();
         let more: usize = runs.iter().map(|run| run.len - stored(run)).sum();
-        if offsets.len() + more >= SPREAD_FROM {
+        if offsets.len() + more >= SPREAD_FROM.get() {
             return self.spread(shape, pool);
         }
         let Body::Packed(packed) = &mut self.body else { return };
@@ -316,7 +315,7 @@ impl Block {
             let (views, texts) = packed.views_mut();
             texts.rebase(base, views);
             texts.recount(views);
-            texts.tidy(views, pool.counters())?;
+            texts.tidy(views, pool.counters());
         }
         Ok(packed)
     }
@@ -393,31 +392,32 @@ impl Block {
         }
     }
 
+    /// Stores texts. An error comes before anything is touched.
     fn write_views(&mut self, runs: &[Run], cells: &Cells, from: usize, pool: &mut Pool) -> Result<(), Error> {
         let source = cells.values.typed_data::<u128>();
         let counters = pool.counters().clone();
-        let firsts: Vec<usize> = runs.iter().map(|run| self.first_slot(run)).collect();
+        let places = |run: &Run| {
+            let first = self.first_slot(run);
+            first..first + run.len
+        };
+        let places: Vec<Range<usize>> = runs.iter().map(places).collect();
         let null = |at: usize| cells.nulls.as_ref().is_some_and(|nulls| nulls.is_null(at));
         let total: usize = runs.iter().map(|run| run.len).sum();
         let arriving = (from..from + total).filter(|&at| is_long(source[at]) && !null(at));
-        let bytes: usize = arriving.map(|at| length(source[at])).sum();
         let (views, texts) = self.views_mut();
-        for (run, &first) in runs.iter().zip(&firsts) {
-            for view in &mut views[first..first + run.len] {
-                texts.forget(*view);
-                *view = 0;
-            }
-        }
-        texts.reserve(bytes, views, &counters)?;
+        let plan = texts.plan(views, &places, arriving.map(|at| length(source[at])))?;
+        texts.forget(views, &places);
+        let mut filling = texts.open(plan, views, &counters);
         let mut at = from;
-        for (run, &first) in runs.iter().zip(&firsts) {
-            for to in &mut views[first..first + run.len] {
+        for place in places {
+            for to in &mut views[place] {
                 let view = if null(at) { 0 } else { source[at] };
-                *to = if is_long(view) { texts.store(view, cells.text(view), &counters)? } else { view };
+                *to = if is_long(view) { filling.store(view, cells.text(view)) } else { view };
                 at += 1;
             }
         }
-        texts.tidy(views, &counters)
+        texts.tidy(views, &counters);
+        Ok(())
     }
 
     fn write_nulls(&mut self, runs: &[Run], cells: &Cells, from: usize) {
@@ -442,6 +442,7 @@ impl Block {
 
     /// Stores opaque cells: the block's array is put together anew.
     pub(crate) fn write_opaque(&mut self, runs: &[Run], chunk: &ArrayRef, from: usize) -> Result<(), Error> {
+        strike(Point::Block)?;
         let Body::Opaque(opaque) = &mut self.body else { return Ok(()) };
         let Opaque { offsets, array, .. } = &mut **opaque;
         let arriving = runs.iter().flat_map(|run| run.offset..run.offset + run.len).zip(from..);
@@ -468,19 +469,14 @@ impl Block {
     }
 
     /// Forgets cells that are rows no longer, where they keep memory of their own.
-    pub(crate) fn clear(&mut self, runs: &[Run], pool: &Pool) -> Result<(), Error> {
-        let ranges: Vec<_> = match &self.body {
+    pub(crate) fn clear(&mut self, runs: &[Run], pool: &Pool) {
+        let places: Vec<_> = match &self.body {
             Body::Packed(packed) => runs.iter().map(|run| slots(&packed.offsets, run.offset, run.len)).collect(),
             _ => runs.iter().map(|run| run.offset..run.offset + run.len).collect(),
         };
         let (views, texts) = self.views_mut();
-        for range in ranges {
-            for view in &mut views[range] {
-                texts.forget(*view);
-                *view = 0;
-            }
-        }
-        texts.tidy(views, pool.counters())
+        texts.forget(views, &places);
+        texts.tidy(views, pool.counters());
     }
 }
 

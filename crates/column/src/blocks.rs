@@ -10,25 +10,18 @@ use arrow_schema::DataType;
 use graph::{Moment, Moved, Step};
 use rowset::RowSet;
 
-use crate::block::{Block, PACKED_BELOW};
+use crate::block::Block;
 use crate::cells::{Cells, Shape, with_width};
 use crate::dead::{Dead, Losses};
 use crate::edit::{Edit, Move};
-use crate::reading::{WINDOW, ask_for};
+use crate::failpoints::{Point, strike};
+use crate::reading::ask_for;
+use crate::sizes::{MOVE_ROWS, PACKED_BELOW, RETRY_STEPS, SLAB_BYTES, SLICE_CELLS, WINDOW};
 use crate::slab::Pool;
 use crate::tree::{BLOCK, FAN, Leaf, Run, Tree, leading_block, leaf_of, listed, locate, runs, runs_of};
 use crate::undo::Undo;
 use crate::view::BlockView;
 use crate::{Chunk, Column, ColumnCounters, ColumnSource, Error, StorageCounters};
-
-/// Neighbouring blocks leave as one array up to this size.
-const SLAB_BYTES: usize = 8 << 20;
-/// Cells written before readers get their turn at the lock: some tens of microseconds.
-const SLICE_CELLS: usize = 16 * BLOCK;
-/// Steps until held blocks are asked again to move.
-const RETRY_STEPS: u32 = 64;
-/// Moved rows are carried over in batches of this many.
-const MOVE_ROWS: u64 = 64 * BLOCK as u64;
 
 /// Cells by row key in blocks, with the moment before while a step runs.
 pub struct BlockColumn {
@@ -47,6 +40,8 @@ struct Shared {
     fresh: Arc<[(RowSet, Chunk)]>,
     /// Between the first and the last slice of an edit: nobody may read `written` yet.
     editing: bool,
+    /// The edit was given up: every moment is the one before it, told by the undo, until the next edit.
+    failed: bool,
 }
 
 struct Writer {
@@ -88,19 +83,31 @@ impl BlockColumn {
     fn build(data_type: &DataType, at: Moment, total: Option<Arc<StorageCounters>>) -> BlockColumn {
         let shape = Arc::new(Shape::new(data_type));
         let counters = StorageCounters::under(total);
-        let pool = Pool::new(BLOCK * shape.width, SLAB_BYTES, counters.clone());
-        let shared = Shared { tree: Tree::default(), written: at, undo: None, fresh: Arc::new([]), editing: false };
+        let pool = Pool::new(BLOCK * shape.width, SLAB_BYTES.get(), counters.clone());
+        let shared = Shared {
+            tree: Tree::default(),
+            written: at,
+            undo: None,
+            fresh: Arc::new([]),
+            editing: false,
+            failed: false,
+        };
         let writer = Writer { pool, stragglers: false, settled: 0 };
         BlockColumn { shape, counters, shared: Mutex::new(shared), writer: Mutex::new(writer) }
     }
 
     /// Carries one step out. While it runs, and until [`BlockColumn::settle`], the moment before stays
     /// readable. A column is written once a step.
+    ///
+    /// # Errors
+    /// For cells of another type or count, texts that do not fit, and what Arrow refuses. The column then reads as
+    /// before the step, at every moment since, and the next edit starts from there.
     pub fn apply(&self, edit: &Edit) -> Result<(), Error> {
         for (rows, chunk) in edit.writes {
             self.shape.check(rows.len(), chunk)?;
         }
         let mut writer = self.writer();
+        self.recover(edit.step, &mut writer)?;
         let undo = match edit.old {
             Some(chunk) => {
                 self.shape.check(edit.undo.len(), chunk)?;
@@ -109,15 +116,14 @@ impl BlockColumn {
             None => self.gather_undo(edit.undo)?,
         };
         self.publish(edit.step, undo)?;
+        let attempt = Attempt(self);
         for shift in edit.moves {
             self.carry(&mut writer, shift)?;
         }
         for (rows, chunk) in edit.writes {
             self.write(&mut writer, rows, &Source::of(&self.shape, chunk))?;
         }
-        let mut shared = self.shared();
-        shared.fresh = edit.writes.into();
-        shared.editing = false;
+        attempt.succeed(edit.writes.into());
         Ok(())
     }
 
@@ -125,19 +131,49 @@ impl BlockColumn {
     pub fn replace(&self, step: Step, rows: &RowSet, chunk: &Chunk) -> Result<(), Error> {
         self.shape.check(rows.len(), chunk)?;
         let mut writer = self.writer();
+        self.recover(step, &mut writer)?;
         let old = self.shared().tree.clone();
         self.publish(step, Undo::Whole(old))?;
+        let attempt = Attempt(self);
         self.shared().tree = Tree::default();
         self.write(&mut writer, rows, &Source::of(&self.shape, chunk))?;
-        self.shared().editing = false;
+        attempt.succeed(Arc::new([]));
         Ok(())
     }
 
-    /// The end of a step: the moment before is gone.
+    /// Puts the cells that the last edit overwrote back into the tree, if it was given up.
+    fn recover(&self, step: Step, writer: &mut Writer) -> Result<(), Error> {
+        let undo = {
+            let shared = self.shared();
+            if !shared.failed {
+                return Ok(());
+            }
+            if shared.written >= step.now() {
+                return Err(Error::AlreadyWritten { step });
+            }
+            shared.undo.clone()
+        };
+        match undo.as_deref() {
+            Some(Undo::Cells { rows, chunk }) => self.write(writer, rows, &Source::of(&self.shape, chunk))?,
+            Some(Undo::Whole(tree)) => self.shared().tree = tree.clone(),
+            None => {}
+        }
+        let mut shared = self.shared();
+        shared.failed = false;
+        let told = shared.undo.take();
+        drop(shared);
+        self.counters.drop_undo(told.map_or(0, |undo| undo.bytes()));
+        Ok(())
+    }
+
+    /// The end of a step: the moment before is gone. If the step's edit was given up, it is all there is.
     pub fn settle(&self) {
         let mut writer = self.writer();
         let (undo, fresh) = {
             let mut shared = self.shared();
+            if shared.failed {
+                return;
+            }
             (shared.undo.take(), std::mem::replace(&mut shared.fresh, Arc::new([])))
         };
         drop(fresh);
@@ -160,7 +196,7 @@ impl BlockColumn {
             closed = writer.pool.is_wasteful() && writer.pool.retire();
         }
         writer.settled = writer.settled.wrapping_add(1);
-        let retry = writer.stragglers && writer.settled.is_multiple_of(RETRY_STEPS);
+        let retry = writer.stragglers && writer.settled.is_multiple_of(RETRY_STEPS.get() as u32);
         if !closed && !retry {
             return;
         }
@@ -231,10 +267,11 @@ impl BlockColumn {
             let chunk = self.cells_of(&shift.rows)?;
             return self.write(writer, &shift.to, &Source::of(&self.shape, &chunk));
         };
-        let batches = shift.rows.len().div_ceil(MOVE_ROWS);
+        let size = MOVE_ROWS.rows();
+        let batches = shift.rows.len().div_ceil(size);
         for batch in 0..batches {
             let batch = if delta > 0 { batches - 1 - batch } else { batch };
-            let rows = shift.rows.slice(batch * MOVE_ROWS, MOVE_ROWS);
+            let rows = shift.rows.slice(batch * size, size);
             let chunk = self.cells_of(&rows)?;
             self.write(writer, &rows.moved(delta), &Source::of(&self.shape, &chunk))?;
         }
@@ -243,6 +280,7 @@ impl BlockColumn {
 
     /// Stores cells leaf by leaf, under the lock for one leaf at a time.
     fn write(&self, writer: &mut Writer, rows: &RowSet, source: &Source) -> Result<(), Error> {
+        strike(Point::Write)?;
         if let Some(cells) = self.scattered(source)
             && let Some(keys) = listed(rows)
         {
@@ -250,11 +288,13 @@ impl BlockColumn {
         }
         let mut runs = runs(rows).peekable();
         let (mut at, mut batch) = (0, Vec::new());
+        let slice = SLICE_CELLS.get();
         while let Some(first) = runs.peek().copied() {
+            strike(Point::Leaf)?;
             let (mut shared, from) = (self.shared(), at);
             let leaf = shared.tree.leaf_mut(first.leaf());
             while let Some(block) = runs.peek().filter(|run| run.leaf() == first.leaf()).map(|run| run.block)
-                && at - from < SLICE_CELLS
+                && at - from < slice
             {
                 batch.clear();
                 while let Some(run) = runs.next_if(|run| run.block == block) {
@@ -277,14 +317,16 @@ impl BlockColumn {
     /// The same of plain cells at keys that mostly stand apart: all that a leaf's will touch is asked for before.
     fn write_listed(&self, writer: &mut Writer, keys: &[u64], cells: &Cells) -> Result<(), Error> {
         let mut at = 0;
+        let (slice, window) = (SLICE_CELLS.get(), WINDOW.get());
         while let Some(first) = keys.get(at).map(|key| leaf_of(locate(*key).0)) {
+            strike(Point::Leaf)?;
             let (mut shared, from) = (self.shared(), at);
             let leaf = shared.tree.leaf_mut(first);
-            let ahead = &keys[at..keys.len().min(at + WINDOW)];
+            let ahead = &keys[at..keys.len().min(at + window)];
             let ahead = &ahead[..ahead.partition_point(|key| leaf_of(locate(*key).0) == first)];
             with_width!(self.shape, T, stride => ask_for::<T>(|block| leaf.block(block), ahead, stride, &mut Vec::with_capacity(FAN as usize)));
             while let Some((number, count)) = leading_block(&keys[at..]).filter(|(block, _)| leaf_of(*block) == first)
-                && at - from < SLICE_CELLS
+                && at - from < slice
             {
                 let own = &keys[at..at + count];
                 let block = leaf.block_or_insert(number, || Arc::new(Block::new(&self.shape, count, &mut writer.pool)));
@@ -320,8 +362,12 @@ impl BlockColumn {
         Ok(cells)
     }
 
-    /// Dead cells give their memory back: an empty block goes, a sparse one is packed. For settled columns.
+    /// Dead cells give their memory back: an empty block goes, a sparse one is packed. For settled columns; where the
+    /// last edit was given up nothing has died.
     pub fn bury(&self, dead: &Dead) {
+        if self.shared().failed {
+            return;
+        }
         let plain = !self.shape.has_views() && !self.shape.is_opaque();
         let mut blocks = (if plain { dead.thin() } else { dead.blocks() }).iter().peekable();
         if blocks.peek().is_none() {
@@ -344,13 +390,32 @@ impl BlockColumn {
         if losses.alive == 0 {
             leaf.remove(losses.block);
         } else if sparse(block, losses.alive) {
-            // A failure to pack costs memory, not truth.
+            // Arrow may refuse to pick cells of a type it knows little of: then the block stays as it is, with all its
+            // cells, and is asked again when it loses more.
             if let Ok(packed) = block.packed(&self.shape, dead.offsets(losses), pool) {
                 *block = Arc::new(packed);
             }
         } else if !block.texts().is_empty() {
-            let _ = writable(block, &self.shape, pool).clear(dead.runs(losses), pool);
+            writable(block, &self.shape, pool).clear(dead.runs(losses), pool);
         }
+    }
+}
+
+/// An edit that was begun: given up, unless it says that it succeeded.
+struct Attempt<'a>(&'a BlockColumn);
+
+impl Attempt<'_> {
+    fn succeed(self, fresh: Arc<[(RowSet, Chunk)]>) {
+        let mut shared = self.0.shared();
+        shared.fresh = fresh;
+        shared.editing = false;
+    }
+}
+
+impl Drop for Attempt<'_> {
+    fn drop(&mut self) {
+        let mut shared = self.0.shared();
+        shared.failed = std::mem::take(&mut shared.editing);
     }
 }
 
@@ -373,7 +438,7 @@ fn writable<'a>(block: &'a mut Arc<Block>, shape: &Shape, pool: &mut Pool) -> &'
 /// Whether a block has few rows for the room it takes, or more dead cells than rows.
 fn sparse(block: &Block, alive: usize) -> bool {
     let slots = block.slots();
-    if slots == BLOCK { alive < PACKED_BELOW } else { alive * 2 < slots }
+    if slots == BLOCK { alive < PACKED_BELOW.get() } else { alive * 2 < slots }
 }
 
 impl ColumnSource for BlockColumn {
@@ -383,7 +448,9 @@ impl ColumnSource for BlockColumn {
 
     fn at(&self, moment: Moment) -> Result<Arc<dyn Column>, Moved> {
         let shared = self.shared();
-        let undo = if shared.written <= moment && !shared.editing {
+        let undo = if shared.failed && shared.written.number() <= moment.number() + 1 {
+            shared.undo.clone()
+        } else if shared.written <= moment && !shared.editing && !shared.failed {
             None
         } else if shared.written.number() == moment.number() + 1 && shared.undo.is_some() {
             shared.undo.clone()

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rowset::RowSet;
 
-use crate::block::SPREAD_FROM;
+use crate::sizes::SPREAD_FROM;
 use crate::tree::{BLOCK, Run, runs};
 
 /// The keys that a step vacated, by block.
@@ -49,7 +49,8 @@ impl Dead {
         for (losses, ranks) in blocks.iter_mut().zip(left.ranks(&ends).chunks_exact(2)) {
             losses.alive = (ranks[1] - ranks[0]) as usize;
         }
-        let thin = blocks.iter().filter(|losses| losses.alive < SPREAD_FROM).cloned().collect();
+        let spread = SPREAD_FROM.get();
+        let thin = blocks.iter().filter(|losses| losses.alive < spread).cloned().collect();
         Dead { runs, blocks, thin, left: left.clone() }
     }
 

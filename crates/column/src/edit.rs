@@ -4,6 +4,7 @@ use graph::Step;
 use rowset::{Before, RowSet, Shift, Shifts};
 
 use crate::Chunk;
+use crate::sizes::{MERGED_ROWS, SINGLE_SHIFTS};
 
 /// Survivors that change their keys and keep their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,16 +47,11 @@ pub fn undo_rows(rows_before: &RowSet, writes: &RowSet, moves: &[Move]) -> RowSe
     rows_before & &RowSet::union_all(moves.iter().map(|shift| &shift.to).chain([writes]))
 }
 
-/// More shifts than this are one move, if they move few rows: what a shift costs by itself adds up.
-const SINGLE_SHIFTS: usize = 4;
-/// Rows that are moved as one, read whole before any is written.
-const MERGED_ROWS: u64 = 1 << 18;
-
 /// The moves of a step's survivors, in safe order.
 pub fn moves(shifts: &Shifts, survivors: &Before) -> Vec<Move> {
-    if shifts.len() > SINGLE_SHIFTS {
+    if shifts.len() > SINGLE_SHIFTS.get() {
         let rows = shifts.moved(survivors);
-        if rows.len() <= MERGED_ROWS {
+        if rows.len() <= MERGED_ROWS.rows() {
             // Shifts keep the order of rows, so cells read in the order of `rows` fit `to`.
             let to = shifts.forward(&rows);
             return if to.is_empty() { Vec::new() } else { vec![Move { rows: rows.0, to, delta: None }] };

@@ -53,11 +53,21 @@ pub enum Error {
         /// The step of the refused write.
         step: Step,
     },
-    /// The strings of neighbouring rows do not fit one buffer.
-    #[error("{bytes} bytes of strings in neighbouring rows: more than a buffer holds")]
+    /// The texts of neighbouring rows do not fit the buffers of their block.
+    #[error("{bytes} bytes of texts in 4,096 neighbouring rows: more than a block holds")]
     TooLong {
         /// Bytes of strings together.
         bytes: usize,
+    },
+    /// Texts are to leave as one array whose offsets do not reach so far.
+    #[error(
+        "{bytes} bytes of texts are more than one array of {to} holds (2³¹ − 1): take them in batches, or fewer rows, or declare the column LargeUtf8 or Utf8View (LargeBinary, BinaryView)"
+    )]
+    OneArray {
+        /// Bytes of texts together.
+        bytes: usize,
+        /// The type asked for.
+        to: DataType,
     },
     /// A column that is computed on read has no value in one of the rows.
     #[error("{0}")]

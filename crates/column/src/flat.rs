@@ -11,13 +11,11 @@ use graph::{Moment, Moved};
 use rowset::{RowSet, Span};
 
 use crate::kernels::{gather, gather_rows};
-use crate::view::PIECE;
+use crate::sizes::{FEW_RANGES, PIECE};
 use crate::{Chunk, Column, ColumnSource, Error, NO_ROW, kind};
 
 /// The share of an array from which on a read converts the whole of it, once.
 const CONVERT_SHARE: usize = 8;
-/// So few ranges are slices each, however short they are.
-const FEW_RANGES: usize = 64;
 
 /// Key `first_key + i` is element `i` of a sequence of arrays, which are kept as they are.
 ///
@@ -274,13 +272,14 @@ impl Column for FlatColumn {
                 |part, first, rows| gather_rows(&part.array, first, rows),
             );
         }
-        self.pieces(rows)?.iter().map(|piece| kind::to_declared(piece, declared)).collect()
+        kind::to_declared_pieces(self.pieces(rows)?, declared)
     }
 }
 
 /// Whether rows lie in so many ranges that a slice of each costs more than a copy.
 fn is_scattered(rows: &RowSet) -> bool {
-    rows.spans().take(FEW_RANGES + 1).count() > FEW_RANGES
+    let few = FEW_RANGES.get();
+    rows.spans().take(few + 1).count() > few
 }
 
 impl FlatColumn {
@@ -299,7 +298,7 @@ impl FlatColumn {
                 Ok(())
             })
         };
-        let least = if is_scattered(rows) { PIECE } else { 1 };
+        let least = if is_scattered(rows) { PIECE.rows() } else { 1 };
         let mut scattered: Option<Span> = None;
         for span in rows.spans() {
             if span.len() < least {

@@ -10,6 +10,8 @@ use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 
 use crate::Error;
+use crate::cells::length;
+use crate::sizes::OFFSETS;
 
 const MILLISECONDS_A_DAY: i64 = 86_400_000;
 
@@ -161,15 +163,62 @@ pub fn check_canonical(array: &ArrayRef) -> Result<(), Error> {
     }
 }
 
-/// The same cells in the type the schema declares; a loss of precision is an error.
+/// The same cells in the type the schema declares; a loss of precision is an error, and so are more bytes of texts than
+/// one array of that type holds.
 pub fn to_declared(array: &ArrayRef, declared: &DataType) -> Result<ArrayRef, Error> {
     to_declared_with(array, declared, OnPrecisionLoss::Error)
+}
+
+/// The same cells in the declared type, where texts that are more than its offsets reach are several arrays.
+pub fn to_declared_pieces(pieces: Vec<ArrayRef>, declared: &DataType) -> Result<Vec<ArrayRef>, Error> {
+    let mut converted = Vec::with_capacity(pieces.len());
+    for piece in &pieces {
+        for (from, len) in within_offsets(piece, declared)? {
+            converted.push(to_declared(&piece.slice(from, len), declared)?);
+        }
+    }
+    Ok(converted)
+}
+
+/// The lengths of an array's texts, if they are to leave with offsets of 32 bits.
+fn offset_lengths<'a>(array: &'a ArrayRef, declared: &DataType) -> Option<impl Iterator<Item = usize> + 'a> {
+    let views = match (array.data_type(), declared) {
+        (DataType::Utf8View, DataType::Utf8 | DataType::Binary) => array.as_string_view().views(),
+        (DataType::BinaryView, DataType::Utf8 | DataType::Binary) => array.as_binary_view().views(),
+        _ => return None,
+    };
+    let lengths = views.iter().map(|&view| length(view)).enumerate();
+    Some(lengths.map(|(row, length)| if array.is_null(row) { 0 } else { length }))
+}
+
+/// Stretches of an array, by start and length, whose texts each fit one array of the declared type.
+fn within_offsets(array: &ArrayRef, declared: &DataType) -> Result<Vec<(usize, usize)>, Error> {
+    let Some(lengths) = offset_lengths(array, declared) else { return Ok(vec![(0, array.len())]) };
+    let limit = OFFSETS.get();
+    let (mut stretches, mut from, mut bytes) = (Vec::new(), 0, 0);
+    for (row, length) in lengths.enumerate() {
+        if bytes + length > limit {
+            if length > limit {
+                return Err(Error::OneArray { bytes: length, to: declared.clone() });
+            }
+            stretches.push((from, row - from));
+            (from, bytes) = (row, 0);
+        }
+        bytes += length;
+    }
+    stretches.push((from, array.len() - from));
+    Ok(stretches)
 }
 
 /// As [`to_declared`], with a say in what happens to precision that does not fit.
 pub fn to_declared_with(array: &ArrayRef, declared: &DataType, on_loss: OnPrecisionLoss) -> Result<ArrayRef, Error> {
     if array.data_type() == declared {
         return Ok(array.clone());
+    }
+    if let Some(bytes) =
+        offset_lengths(array, declared).map(Iterator::sum).filter(|&bytes: &usize| bytes > OFFSETS.get())
+    {
+        return Err(Error::OneArray { bytes, to: declared.clone() });
     }
     let narrowed = match declared {
         DataType::Interval(unit) => narrow_interval(array, *unit)?,

@@ -26,7 +26,7 @@ impl Dice {
     }
 }
 
-type Cell = Option<u64>;
+pub(crate) type Cell = Option<u64>;
 
 /// Some value of each type, made from a number.
 pub(crate) fn chunk(data_type: &DataType, cells: &[Cell]) -> ArrayRef {
@@ -111,18 +111,35 @@ pub(crate) fn every_type() -> Vec<DataType> {
     ]
 }
 
-type Rows = BTreeMap<u64, Cell>;
+pub(crate) type Rows = BTreeMap<u64, Cell>;
 
 /// One step over model rows: what happens, and the rows after it.
-struct Drawn {
-    moves: Vec<Move>,
-    removed: RowSet,
-    added: RowSet,
-    writes: Vec<(RowSet, Vec<Cell>)>,
-    after: Rows,
+pub(crate) struct Drawn {
+    pub moves: Vec<Move>,
+    pub removed: RowSet,
+    pub added: RowSet,
+    pub writes: Vec<(RowSet, Vec<Cell>)>,
+    pub after: Rows,
 }
 
-fn keys(rows: &Rows) -> RowSet {
+impl Drawn {
+    /// The rows whose old cells the step loses.
+    pub(crate) fn undo(&self, before: &Rows) -> RowSet {
+        let written = self.writes.iter().fold(RowSet::new(), |all, (rows, _)| &all | rows);
+        undo_rows(&keys(before), &written, &self.moves)
+    }
+
+    pub(crate) fn chunks(&self, data_type: &DataType) -> Vec<(RowSet, Chunk)> {
+        self.writes.iter().map(|(rows, cells)| (rows.clone(), chunk(data_type, cells))).collect()
+    }
+
+    /// What died, when the step is over.
+    pub(crate) fn dead(&self) -> Dead {
+        Dead::new(&vacated(&self.removed, &self.moves, &self.added), &keys(&self.after))
+    }
+}
+
+pub(crate) fn keys(rows: &Rows) -> RowSet {
     RowSet::from_keys(rows.keys().copied().collect())
 }
 
@@ -136,7 +153,7 @@ fn some_key(dice: &mut Dice) -> u64 {
     }
 }
 
-fn draw(dice: &mut Dice, before: &Rows, size: u64) -> Drawn {
+pub(crate) fn draw(dice: &mut Dice, before: &Rows, size: u64) -> Drawn {
     let mut removed = Rows::new();
     let mut survivors = before.clone();
     for _ in 0..dice.roll(size) {
@@ -185,7 +202,7 @@ fn draw_shifts(dice: &mut Dice, survivors: &Rows) -> Shifts {
         .unwrap_or_default()
 }
 
-fn expected(data_type: &DataType, rows: &Rows) -> ArrayRef {
+pub(crate) fn expected(data_type: &DataType, rows: &Rows) -> ArrayRef {
     chunk(data_type, &rows.values().copied().collect::<Vec<_>>())
 }
 
@@ -199,7 +216,7 @@ fn same(found: &ArrayRef, wanted: &ArrayRef) {
 }
 
 /// Everything a column can be asked about these rows.
-fn check(dice: &mut Dice, column: &dyn Column, data_type: &DataType, rows: &Rows) {
+pub(crate) fn check(dice: &mut Dice, column: &dyn Column, data_type: &DataType, rows: &Rows) {
     let all = keys(rows);
     same(&column.read(&all).unwrap(), &expected(data_type, rows));
     let some: Rows = rows.iter().filter(|_| dice.roll(3) == 0).map(|(&key, &cell)| (key, cell)).collect();
@@ -231,10 +248,7 @@ fn run(data_type: &DataType, seed: u64, steps: u64, size: u64) {
     for number in 1..=steps {
         let step = Step::new(number);
         let drawn = draw(&mut dice, &rows, size);
-        let written = drawn.writes.iter().fold(RowSet::new(), |all, (rows, _)| &all | rows);
-        let undo = undo_rows(&keys(&rows), &written, &drawn.moves);
-        let writes: Vec<(RowSet, Chunk)> =
-            drawn.writes.iter().map(|(rows, cells)| (rows.clone(), chunk(data_type, cells))).collect();
+        let (undo, writes) = (drawn.undo(&rows), drawn.chunks(data_type));
         let early = column.at(step.before()).unwrap();
         let old = (undo.as_span().is_none() && dice.roll(2) == 0).then(|| early.read(&undo).unwrap());
         let keep_early = dice.roll(2) == 0;
@@ -258,10 +272,10 @@ fn run(data_type: &DataType, seed: u64, steps: u64, size: u64) {
         same(&before.read(&undo).unwrap(), &chunk(data_type, &undo.iter().map(|key| rows[&key]).collect::<Vec<_>>()));
         held.push((before, rows.clone()));
         held.push((now, drawn.after.clone()));
-        let vacated = vacated(&drawn.removed, &drawn.moves, &drawn.added);
+        let dead = drawn.dead();
         rows = drawn.after;
         column.settle();
-        column.bury(&Dead::new(&vacated, &keys(&rows)));
+        column.bury(&dead);
         assert_eq!(column.counters().undo_bytes, 0);
         assert!(column.at(step.before()).is_err());
         check(&mut dice, &*column.at(step.now()).unwrap(), data_type, &rows);

@@ -13,6 +13,8 @@ mod dead;
 mod digits;
 mod edit;
 mod error;
+mod failpoints;
+mod fits;
 mod flat;
 mod gathering;
 pub mod kernels;
@@ -23,6 +25,7 @@ mod reading;
 mod redirect;
 mod rows;
 mod segments;
+mod sizes;
 mod slab;
 mod source;
 mod texts;
@@ -33,6 +36,8 @@ mod widen;
 
 #[cfg(test)]
 mod laws;
+#[cfg(all(test, debug_assertions))]
+mod limit_laws;
 #[cfg(test)]
 mod promises;
 
@@ -43,6 +48,7 @@ pub use dead::Dead;
 pub use digits::unscaled;
 pub use edit::{Edit, Move, moves, undo_rows, vacated};
 pub use error::Error;
+pub use fits::fits;
 pub use flat::FlatColumn;
 pub use pages::LargePages;
 pub use redirect::RedirectColumn;

@@ -13,25 +13,18 @@ use crate::block::Block;
 use crate::cells::{Cells, Gathered, Shape, array_of, is_long, place, placed, with_width};
 use crate::kind::Kind;
 use crate::segments::Segments;
+use crate::sizes::{DIRECTORY_KEYS, LEND_BYTES, LEND_VIEWS};
 use crate::slab::{Lender, lend};
 use crate::texts::MOST_TEXTS;
 use crate::tree::{BLOCK, Cursor, Tree, leading_block, locate};
 use crate::{Error, NO_ROW};
 
-/// Fewer bytes than this are copied sooner than lent; a lent block must be copied before its next edit.
-const LEND_BYTES: usize = 256;
-/// Fewer views than this are copied: to lend them means to list the buffers of their whole slab.
-const LEND_VIEWS: usize = 256;
-/// Keys whose cells are asked for before the first is read.
-pub(crate) const WINDOW: usize = 512;
 /// So many keys of a block are read at once whether they were asked for or not.
 const FEW_IN_BLOCK: usize = 16;
-/// From this many keys on, a table of blocks is made to look them up in.
-const DIRECTORY_KEYS: usize = 512;
 
 /// The cells of a contiguous range of keys, without a copy, if their memory lies together.
 pub(crate) fn lent(tree: &Tree, shape: &Shape, first: u64, len: usize) -> Option<ArrayRef> {
-    let least = if shape.has_views() { LEND_VIEWS * 16 } else { LEND_BYTES };
+    let least = if shape.has_views() { LEND_VIEWS.get() * 16 } else { LEND_BYTES.get() };
     if matches!(shape.kind, Kind::Bool | Kind::Opaque) || len * shape.width < least {
         return None;
     }
@@ -101,9 +94,12 @@ fn lent_texts(blocks: &[Arc<Block>]) -> Vec<Buffer> {
     let mut texts = Vec::new();
     let empty = Buffer::from(Vec::<u8>::new());
     for block in blocks.iter().filter(|block| !block.texts().is_empty()) {
-        texts.resize(block.texts().base() as usize, empty.clone());
+        let base = block.texts().base() as usize;
+        // A view that names another block's buffer would be read as that block's text.
+        assert!(texts.len() <= base, "buffers of blocks overlap");
+        texts.resize(base, empty.clone());
         texts.extend(block.texts().buffers());
-        debug_assert!(texts.len() <= block.texts().base() as usize + MOST_TEXTS);
+        assert!(texts.len() <= base + MOST_TEXTS, "a block has more buffers than places for them");
     }
     texts
 }
@@ -271,7 +267,7 @@ struct Directory<'a> {
 impl<'a> Directory<'a> {
     /// For a read of many keys of a tree whose blocks lie close together.
     fn of(tree: &'a Tree, keys: usize) -> Option<Directory<'a>> {
-        if keys < DIRECTORY_KEYS {
+        if keys < DIRECTORY_KEYS.get() {
             return None;
         }
         let leaves = tree.leaves();

@@ -6,13 +6,8 @@ use arrow_buffer::Buffer;
 
 use crate::block::Block;
 use crate::cells::{Gathered, Shape, is_long, place, placed};
-use crate::tree::BLOCK;
+use crate::sizes::{COPY_BYTES, SHARE_STRINGS};
 
-/// A block that gives this many strings at once shares its buffers, else their bytes are copied: so a
-/// reader of few strings keeps only these.
-const SHARE_STRINGS: usize = BLOCK / 8;
-/// Copied bytes of strings go into buffers of about this size.
-const COPY_BYTES: usize = 1 << 28;
 /// The number of no buffer.
 const NOT_SHARED: u32 = u32::MAX;
 
@@ -64,7 +59,7 @@ impl<'a> Segments<'a> {
                 Some(&long) => long,
                 None => views.iter().filter(|view| is_long(**view)).count(),
             };
-            if long >= SHARE_STRINGS {
+            if long >= SHARE_STRINGS.get() {
                 let base = sink.share(segment);
                 let old = segment.block.texts().base();
                 for view in views.iter_mut().filter(|view| is_long(**view)) {
@@ -117,7 +112,7 @@ impl Sink<'_> {
     }
 
     fn copy(&mut self, view: u128, bytes: &[u8]) -> u128 {
-        if !self.copied.is_empty() && self.copied.len() + bytes.len() > COPY_BYTES {
+        if !self.copied.is_empty() && self.copied.len() + bytes.len() > COPY_BYTES.get() {
             self.close();
         }
         let view = placed(view, self.texts.len() as u32, self.copied.len() as u32);

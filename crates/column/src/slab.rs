@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_buffer::{ArrowNativeType, Buffer};
 
 use crate::StorageCounters;
+use crate::sizes::IDLE_REGIONS;
 
 const ALIGNMENT: usize = 64;
 /// Memory of this size on is aligned to it and asks for large pages: cells at random places of a large
@@ -169,15 +170,12 @@ pub(crate) fn lend<L: Lender>(lenders: Vec<Arc<L>>, from: usize, bytes: usize) -
     unsafe { Buffer::from_custom_allocation(start, bytes, owner) }
 }
 
-/// So many idle regions are no waste.
-const IDLE_REGIONS: usize = 16;
 /// Slabs moved out of at the end of one step.
 const RETIRED_AT_ONCE: usize = 2;
 
-/// Where a column's regions come from: slabs that double up to a limit, freed regions first.
+/// Where a column's regions come from: slabs as large as what is in use, up to a limit, freed regions first.
 pub(crate) struct Pool {
     region_bytes: usize,
-    slab_regions: u32,
     most_regions: u32,
     slabs: Vec<Arc<Slab>>,
     /// Regions handed out so far from the last slab.
@@ -193,16 +191,7 @@ impl Pool {
     pub(crate) fn new(region_bytes: usize, slab_bytes: usize, counters: Arc<StorageCounters>) -> Pool {
         let region_bytes = region_bytes.next_multiple_of(ALIGNMENT).max(ALIGNMENT);
         let most_regions = u32::try_from(slab_bytes / region_bytes).unwrap_or(u32::MAX).max(1);
-        Pool {
-            region_bytes,
-            slab_regions: 1,
-            most_regions,
-            slabs: Vec::new(),
-            taken: 0,
-            regions: 0,
-            in_use: Arc::default(),
-            counters,
-        }
+        Pool { region_bytes, most_regions, slabs: Vec::new(), taken: 0, regions: 0, in_use: Arc::default(), counters }
     }
 
     pub(crate) fn counters(&self) -> &Arc<StorageCounters> {
@@ -238,8 +227,10 @@ impl Pool {
     }
 
     fn fresh(&mut self) -> Region {
-        let regions = self.slab_regions;
-        self.slab_regions = (regions * 2).min(self.most_regions);
+        // As many again as are in use, of which one is the region that is asked for: so a table that grows doubles, and one that
+        // stays as large as it is keeps little beside it.
+        let in_use = u32::try_from(self.in_use.load(Ordering::Relaxed)).unwrap_or(u32::MAX);
+        let regions = in_use.clamp(1, self.most_regions);
         let memory = Memory::zeroed(regions as usize * self.region_bytes, &self.counters);
         let (freed, in_use, retired) = (Mutex::default(), self.in_use.clone(), AtomicBool::new(false));
         let slab = Slab { memory, region_bytes: self.region_bytes, regions, freed, in_use, retired };
@@ -254,7 +245,7 @@ impl Pool {
     pub(crate) fn is_wasteful(&self) -> bool {
         let untouched = self.slabs.last().map_or(0, |slab| slab.regions.saturating_sub(self.taken) as usize);
         let in_use = self.in_use.load(Ordering::Relaxed);
-        self.regions.saturating_sub(untouched + in_use) > in_use / 3 + IDLE_REGIONS
+        self.regions.saturating_sub(untouched + in_use) > in_use / 3 + IDLE_REGIONS.get()
     }
 
     /// Closes a few slabs that are mostly idle; whether there were any.
@@ -297,9 +288,6 @@ impl Pool {
             // Whatever slab is last now has no untouched regions left.
             self.taken = u32::MAX;
         }
-        if self.slabs.is_empty() {
-            self.slab_regions = 1;
-        }
     }
 }
 
@@ -316,8 +304,9 @@ impl Text {
         Arc::new(Text { memory: Memory::zeroed(capacity, counters), claimed: AtomicUsize::new(0) })
     }
 
-    pub(crate) fn capacity(&self) -> usize {
-        self.memory.bytes
+    /// Bytes that may be appended by whoever knows of the first `used` bytes: none, if another copy went on first.
+    pub(crate) fn room(&self, used: usize) -> usize {
+        if self.claimed.load(Ordering::Relaxed) == used { self.memory.bytes - used } else { 0 }
     }
 
     /// Writes `bytes` behind the first `used` bytes, if these are all that was ever written.

@@ -42,8 +42,9 @@ pub trait Column: Send + Sync {
     fn take(&self, keys: &[u64]) -> Result<Chunk, Error>;
     /// The cells of `rows` in key order, in as few pieces without a copy as memory allows.
     fn pieces(&self, rows: &RowSet) -> Result<Vec<Chunk>, Error>;
-    /// As [`Column::pieces`], in the declared type: storage already in that type leaves as it is.
+    /// As [`Column::pieces`], in the declared type: storage already in that type leaves as it is. Texts that are
+    /// more than one array of that type holds leave as several.
     fn export(&self, rows: &RowSet, declared: &DataType) -> Result<Vec<Chunk>, Error> {
-        self.pieces(rows)?.iter().map(|piece| kind::to_declared(piece, declared)).collect()
+        kind::to_declared_pieces(self.pieces(rows)?, declared)
     }
 }

@@ -2,21 +2,38 @@
 //!
 //! A block owns its bytes: what is stored is copied in, so one live string never pins the batch it came
 //! with, and what is overwritten is squeezed out as soon as more than half is dead.
+//!
+//! A write is planned before anything is touched: a plan that cannot be made leaves all as it was, and one that
+//! could be made is carried out without a way to fail, so that no view is ever without its bytes.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 
 use crate::cells::{is_long, length, place, placed};
+use crate::failpoints::{Point, strike};
+use crate::sizes::{MOST_ROOM, SMALL_TEXTS, TEXT_BUFFER};
 use crate::slab::Text;
 use crate::{Error, StorageCounters};
 
 /// Buffers a block may have.
 pub(crate) const MOST_TEXTS: usize = 4;
-/// Below this many bytes, dead ones are not worth a copy.
-const SMALL: usize = 1024;
-/// A buffer made for more to come is no larger than this beyond what is needed.
-const MOST_ROOM: usize = 64 * 1024;
+
+/// Where bytes that arrive will lie.
+pub(crate) struct Plan {
+    /// Whether the live bytes move into new buffers first.
+    compact: bool,
+    /// Sizes of the buffers to be made, in the order in which they are filled.
+    buffers: Vec<usize>,
+}
+
+/// The new buffers of a plan that is being carried out.
+pub(crate) struct Filling<'a> {
+    texts: &'a mut Texts,
+    buffers: std::vec::IntoIter<usize>,
+    counters: &'a Arc<StorageCounters>,
+}
 
 #[derive(Clone)]
 struct Slot {
@@ -67,11 +84,15 @@ impl Texts {
         &slot.text.bytes(slot.used)[offset as usize..][..length(view)]
     }
 
-    /// Notes that a view of this block is gone.
-    pub(crate) fn forget(&mut self, view: u128) {
-        if is_long(view) {
-            let slot = (place(view).0 - self.base) as usize;
-            self.slots[slot].live -= length(view);
+    /// Notes that the views at these places of the block are gone, and makes them empty.
+    pub(crate) fn forget(&mut self, views: &mut [u128], places: &[Range<usize>]) {
+        for range in places {
+            for view in &mut views[range.clone()] {
+                if is_long(*view) {
+                    self.slots[(place(*view).0 - self.base) as usize].live -= length(*view);
+                }
+                *view = 0;
+            }
         }
     }
 
@@ -83,71 +104,127 @@ impl Texts {
         }
     }
 
-    /// Makes room for `more` bytes in the last buffer; `views` are all views of the block.
-    pub(crate) fn reserve(
-        &mut self,
-        more: usize,
-        views: &mut [u128],
-        counters: &Arc<StorageCounters>,
-    ) -> Result<(), Error> {
-        if more == 0 || self.slots.last().is_some_and(|slot| slot.text.capacity() - slot.used >= more) {
-            return Ok(());
+    /// Plans room for texts of these lengths, which take the place of the `going` ranges of the block's `views`.
+    ///
+    /// # Errors
+    /// If they and the texts that stay are more than the block's buffers hold. Nothing has changed then.
+    pub(crate) fn plan(
+        &self,
+        views: &[u128],
+        going: &[Range<usize>],
+        arriving: impl Iterator<Item = usize> + Clone,
+    ) -> Result<Plan, Error> {
+        strike(Point::Reserve)?;
+        let more: usize = arriving.clone().sum();
+        if more == 0 || self.slots.last().is_some_and(|slot| slot.text.room(slot.used) >= more) {
+            return Ok(Plan { compact: false, buffers: Vec::new() });
         }
-        if self.slots.len() == MOST_TEXTS {
-            return self.compact(more, views, counters);
+        if let Some(mut buffers) = bins(arriving.clone(), MOST_TEXTS - self.slots.len()) {
+            widen(&mut buffers, more, self.slots.iter().map(|slot| slot.used).sum());
+            return Ok(Plan { compact: false, buffers });
         }
-        let used: usize = self.slots.iter().map(|slot| slot.used).sum();
-        self.push_slot(more.max((used / 2).min(MOST_ROOM)), counters)
+        strike(Point::Compact)?;
+        let ends = going.iter().map(|range| range.start).chain([views.len()]);
+        let starts = std::iter::once(0).chain(going.iter().map(|range| range.end));
+        let staying = starts.zip(ends).flat_map(|(start, end)| &views[start..end]);
+        let staying = staying.filter(|view| is_long(**view)).map(|view| length(*view));
+        let live: usize = staying.clone().sum();
+        let Some(mut buffers) = bins(staying.chain(arriving), MOST_TEXTS) else {
+            return Err(Error::TooLong { bytes: live + more });
+        };
+        widen(&mut buffers, more, live);
+        Ok(Plan { compact: true, buffers })
     }
 
-    /// Stores the bytes of a long view and gives the view over them. Room must have been reserved.
-    pub(crate) fn store(&mut self, view: u128, bytes: &[u8], counters: &Arc<StorageCounters>) -> Result<u128, Error> {
-        let last = self.slots.len().wrapping_sub(1);
-        if let Some(slot) = self.slots.get_mut(last)
-            && slot.text.append(slot.used, bytes)
-        {
-            let offset = slot.used as u32;
-            slot.used += bytes.len();
-            slot.live += bytes.len();
-            return Ok(placed(view, self.base + last as u32, offset));
+    /// Begins to carry a plan out; `views` are all views of the block, those that go are zero by now.
+    pub(crate) fn open<'a>(
+        &'a mut self,
+        plan: Plan,
+        views: &mut [u128],
+        counters: &'a Arc<StorageCounters>,
+    ) -> Filling<'a> {
+        let old = if plan.compact { std::mem::take(&mut self.slots) } else { Vec::new() };
+        let base = self.base;
+        let mut filling = Filling { texts: self, buffers: plan.buffers.into_iter(), counters };
+        if plan.compact {
+            filling.refill(&Texts { base, slots: old }, views);
         }
-        // Only a copy of this block can have taken the room: begin a buffer of our own.
-        self.push_slot(bytes.len(), counters)?;
-        self.store(view, bytes, counters)
+        filling
     }
 
     /// Squeezes dead bytes out when they outweigh the live ones.
-    pub(crate) fn tidy(&mut self, views: &mut [u128], counters: &Arc<StorageCounters>) -> Result<(), Error> {
+    pub(crate) fn tidy(&mut self, views: &mut [u128], counters: &Arc<StorageCounters>) {
         let used: usize = self.slots.iter().map(|slot| slot.used).sum();
         let live: usize = self.slots.iter().map(|slot| slot.live).sum();
         if live == 0 {
             self.slots.clear();
-        } else if used > SMALL && live * 2 < used || self.slots.len() > MOST_TEXTS {
-            return self.compact(0, views, counters);
+        } else if used > SMALL_TEXTS.get() && live * 2 < used {
+            let staying = views.iter().filter(|view| is_long(**view)).map(|view| length(*view));
+            // Of what half the bytes of four buffers hold, no two neighbouring ones of five could be made: it fits.
+            if let Some(buffers) = bins(staying, MOST_TEXTS) {
+                self.open(Plan { compact: true, buffers }, views, counters);
+            }
         }
-        Ok(())
+    }
+}
+
+impl Filling<'_> {
+    /// Stores the bytes of a long view and gives the view over them.
+    pub(crate) fn store(&mut self, view: u128, bytes: &[u8]) -> u128 {
+        let texts = &mut *self.texts;
+        loop {
+            if let Some(slot) = texts.slots.last_mut()
+                && slot.text.append(slot.used, bytes)
+            {
+                let offset = slot.used as u32;
+                slot.used += bytes.len();
+                slot.live += bytes.len();
+                return placed(view, texts.base + texts.slots.len() as u32 - 1, offset);
+            }
+            let capacity = self.buffers.next().expect("every text that was planned for has room");
+            texts.slots.push(Slot { text: Text::with_room(capacity, self.counters), used: 0, live: 0 });
+        }
     }
 
-    /// Copies the live bytes into one new buffer with room for `more`.
-    fn compact(&mut self, more: usize, views: &mut [u128], counters: &Arc<StorageCounters>) -> Result<(), Error> {
-        let live: usize = self.slots.iter().map(|slot| slot.live).sum();
-        let room = if more == 0 { 0 } else { more.max((live / 2).min(MOST_ROOM)) };
-        let old = Texts { base: self.base, slots: std::mem::take(&mut self.slots) };
-        if live + room == 0 {
-            return Ok(());
-        }
-        self.push_slot(live + room, counters)?;
+    /// Copies what the views stand for out of `old`.
+    fn refill(&mut self, old: &Texts, views: &mut [u128]) {
         for view in views.iter_mut().filter(|view| is_long(**view)) {
-            *view = self.store(*view, old.bytes(*view), counters)?;
+            *view = self.store(*view, old.bytes(*view));
         }
-        Ok(())
     }
+}
 
-    fn push_slot(&mut self, capacity: usize, counters: &Arc<StorageCounters>) -> Result<(), Error> {
-        if i32::try_from(capacity).is_err() {
-            return Err(Error::TooLong { bytes: capacity });
+/// Sizes of the buffers that texts of these lengths fill one after the other; none if they are more than `most`, or
+/// if a text is longer than a buffer.
+fn bins(lengths: impl Iterator<Item = usize>, most: usize) -> Option<Vec<usize>> {
+    let limit = TEXT_BUFFER.get();
+    let mut buffers: Vec<usize> = Vec::new();
+    for length in lengths {
+        if let Some(last) = buffers.last_mut().filter(|last| **last + length <= limit) {
+            *last += length;
+        } else if length > limit || buffers.len() == most {
+            return None;
+        } else {
+            buffers.push(length);
         }
-        self.slots.push(Slot { text: Text::with_room(capacity, counters), used: 0, live: 0 });
-        Ok(())
     }
+    Some(buffers)
+}
+
+/// Makes the last buffer larger, for more to come: `more` bytes arrive beside `present` ones.
+fn widen(buffers: &mut [usize], more: usize, present: usize) {
+    if let Some(last) = buffers.last_mut() {
+        let spare = (present / 2).min(MOST_ROOM.get()).saturating_sub(more);
+        *last = (*last + spare).min(TEXT_BUFFER.get().max(*last));
+    }
+}
+
+/// Whether texts of these lengths can be stored in the rows of one block, where nothing else is.
+pub(crate) fn fit(lengths: impl Iterator<Item = usize>) -> bool {
+    bins(lengths, MOST_TEXTS).is_some()
+}
+
+/// So many bytes of texts fit a block however they are cut.
+pub(crate) fn surely_fits() -> usize {
+    TEXT_BUFFER.get()
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rowset::RowSet;
 
 use crate::block::Block;
+use crate::sizes::LISTED_KEYS;
 
 /// Keys a block spans.
 pub(crate) const BLOCK: usize = 1 << BLOCK_BITS;
@@ -33,8 +34,6 @@ impl Run {
     }
 }
 
-/// Up to this many keys are written out and looked at one by one, if they stand apart.
-const LISTED_KEYS: u64 = 1 << 17;
 /// So many spans at the start of a row set tell whether its keys stand apart.
 const SAMPLED_SPANS: u64 = 16;
 /// Shorter than this on average, spans cost more than their keys.
@@ -50,7 +49,7 @@ pub(crate) fn runs(rows: &RowSet) -> Runs<'_> {
 
 /// The keys of a row set, if they mostly stand apart and are not too many to be written out.
 pub(crate) fn listed(rows: &RowSet) -> Option<Vec<u64>> {
-    (rows.len() <= LISTED_KEYS && stands_apart(rows)).then(|| rows.to_vec())
+    (rows.len() <= LISTED_KEYS.rows() && stands_apart(rows)).then(|| rows.to_vec())
 }
 
 /// The block of the first of these ascending keys, and how many of them are in it.

@@ -10,12 +10,10 @@ use crate::cells::{Cells, Shape};
 use crate::gathering::gather;
 use crate::kind::Kind;
 use crate::reading::{lent, stretch, take, take_lying, take_opaque};
+use crate::sizes::PIECE;
 use crate::tree::Tree;
 use crate::undo::{Undo, restore, restore_taken};
 use crate::{Chunk, Column, Error};
-
-/// A range with at least this many cells is worth a piece of its own.
-pub(crate) const PIECE: u64 = 1024;
 
 /// The tree of a moment and, while a step runs, what it had before.
 pub(crate) struct BlockView {
@@ -106,7 +104,7 @@ impl Column for BlockView {
         // From the first to the last key of the rows that are to be copied together.
         let mut scattered: Option<Span> = None;
         for span in rows.spans() {
-            let lendable = span.len() >= PIECE && self.untouched(&RowSet::range(span.first, span.last));
+            let lendable = span.len() >= PIECE.rows() && self.untouched(&RowSet::range(span.first, span.last));
             if !lendable {
                 scattered.get_or_insert(span).last = span.last;
                 continue;

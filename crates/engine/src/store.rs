@@ -186,11 +186,13 @@ impl Columns {
             Ok(column.apply(&Edit { step, undo: &undo, old: known, moves, writes: &cells })?)
         };
         let dear = if after.len() > NEAR_ROWS { SCATTERED } else { 1 };
-        *self.lost.lock().unwrap_or_else(PoisonError::into_inner) =
-            Lost { vacated: column::vacated(&writes.removed.0, moves, &added), left: after };
         let scattered: u64 = writes.modified.iter().flatten().map(|(keys, _)| keys.len()).sum();
         let cells = (added.len() + writes.removed.0.len()) * self.columns.len() as u64 + scattered * dear;
-        crate::par::try_each(cells >= PARALLEL_CELLS, &self.columns, |index, column| write(index, column))
+        crate::par::try_each(cells >= PARALLEL_CELLS, &self.columns, |index, column| write(index, column))?;
+        // Only now: where a column could not be written, what was to die is what stands.
+        *self.lost.lock().unwrap_or_else(PoisonError::into_inner) =
+            Lost { vacated: column::vacated(&writes.removed.0, moves, &added), left: after };
+        Ok(())
     }
 }
 

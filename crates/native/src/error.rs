@@ -121,7 +121,7 @@ fn column(text: String, error: &::column::Error) -> PyErr {
         C::Type { .. } => TypeMismatchError::new_err(text),
         C::Length { .. } => SchemaError::new_err(text),
         C::PrecisionLoss { .. } | C::Unfit { .. } | C::Arrow(_) | C::Computed(_) => DataError::new_err(text),
-        C::TooLong { .. } | C::TooMany(_) => ResourceError::new_err(text),
+        C::TooLong { .. } | C::OneArray { .. } | C::TooMany(_) => ResourceError::new_err(text),
         C::AlreadyWritten { .. } => InternalError::new_err(text),
     }
 }

@@ -1,6 +1,9 @@
 //! Words in ascending order, each with its position: stable, and the same for any number of threads.
 
+use limits::Scope;
 use rayon::prelude::*;
+
+use crate::sizes::{RADIX_CACHED, RADIX_FEW, RADIX_MANY};
 
 /// A word and where it came from.
 #[derive(Clone, Copy, Default)]
@@ -11,18 +14,12 @@ pub struct Entry {
     pub position: u32,
 }
 
-/// Up to here the plainest way is the fastest.
-const FEW: usize = 24;
-/// Entries that sort inside a core's own cache.
-const CACHED: usize = 1 << 15;
-/// Entries worth a second thread.
-const MANY: usize = 1 << 17;
 const DIGIT: u32 = 8;
 const DIGITS: u32 = 3;
 
 /// Sorts by word; entries of one word keep their order.
 pub fn sort(entries: &mut [Entry]) {
-    if entries.len() <= FEW {
+    if entries.len() <= RADIX_FEW.get() {
         return insert_in_order(entries);
     }
     if entries.is_sorted_by_key(|entry| entry.word) {
@@ -35,7 +32,7 @@ pub fn sort(entries: &mut [Entry]) {
 /// Sorts what is in `from`; the result is in `other` if `into_other`, else in `from`.
 fn sort_between(from: &mut [Entry], other: &mut [Entry], into_other: bool) {
     let (least, greatest) = extremes(from);
-    if from.len() <= FEW || least == greatest {
+    if from.len() <= RADIX_FEW.get() || least == greatest {
         insert_in_order(from);
         if into_other {
             other.copy_from_slice(from);
@@ -43,7 +40,7 @@ fn sort_between(from: &mut [Entry], other: &mut [Entry], into_other: bool) {
         return;
     }
     let bits = 64 - (greatest - least).leading_zeros();
-    if from.len() > CACHED {
+    if from.len() > RADIX_CACHED.get() {
         by_highest_digit(from, other, into_other, least, bits);
     } else {
         by_lowest_digits(from, other, into_other, least, bits);
@@ -69,10 +66,10 @@ fn insert_in_order(entries: &mut [Entry]) {
 
 /// Spreads entries over buckets that fit the cache, then sorts each.
 fn by_highest_digit(from: &mut [Entry], other: &mut [Entry], into_other: bool, least: u64, bits: u32) {
-    let digit = (from.len() / (CACHED / 4)).ilog2().clamp(1, 10).min(bits);
+    let digit = (from.len() / (RADIX_CACHED.get() / 4)).ilog2().clamp(1, 10).min(bits);
     let low = bits - digit;
     let bucket = |entry: &Entry| ((entry.word - least) >> low) as usize;
-    let many = from.len() >= MANY;
+    let many = from.len() >= RADIX_MANY.get();
     let share = if many { from.len().div_ceil(rayon::current_num_threads()) } else { from.len() };
     let count = |part: &[Entry]| {
         let mut counts = vec![0; 1 << digit];
@@ -106,9 +103,10 @@ fn by_highest_digit(from: &mut [Entry], other: &mut [Entry], into_other: bool, l
         (from, other) = (from_rest, other_rest);
         buckets.push((filled, scratch));
     }
+    let scope = Scope::current();
     let finish = |(filled, scratch): (&mut [Entry], &mut [Entry])| {
         if low > 0 {
-            sort_between(filled, scratch, !into_other);
+            scope.enter(|| sort_between(filled, scratch, !into_other));
         } else if !into_other {
             scratch.copy_from_slice(filled);
         }
@@ -159,7 +157,7 @@ fn sort_runs(entries: &mut [Entry], scratch: &mut [Entry], high: impl Fn(&Entry)
         }
         match end - start {
             1 => {}
-            few if few <= FEW => insert_in_order(&mut entries[start..end]),
+            few if few <= RADIX_FEW.get() => insert_in_order(&mut entries[start..end]),
             _ => sort_between(&mut entries[start..end], &mut scratch[start..end], false),
         }
         start = end;

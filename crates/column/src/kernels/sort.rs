@@ -11,17 +11,14 @@ use arrow_array::{Array, ArrayRef, BinaryViewArray, StringViewArray};
 use arrow_buffer::NullBuffer;
 use arrow_row::{RowConverter, Rows, SortField};
 use arrow_schema::{ArrowError, DataType, SortOptions};
+use limits::Scope;
 use rayon::prelude::*;
 
 use super::radix::{self, Entry};
 use super::words::{cells, have_words, normalised, words};
 use crate::Error;
 use crate::keys::can_be_key;
-
-/// Runs that are sorted by comparing rows.
-const FEW: usize = 32;
-/// Rows worth a second thread.
-const MANY: usize = 1 << 16;
+use crate::sizes::{SORT_FEW, SORT_MANY};
 
 /// The positions of the rows in order. Rows that are equal in all columns keep their order, whatever the
 /// direction. Nulls stand first, or last where `nulls_last`, in both directions.
@@ -94,15 +91,16 @@ fn no_order(data_type: &DataType) -> Error {
 /// One column without nulls: its words go straight into entries, a cache's worth at a time.
 fn sort_words(column: &ArrayRef, descending: bool) -> Vec<u32> {
     let mut entries = vec![Entry::default(); column.len()];
-    entries.par_chunks_mut(MANY).enumerate().for_each(|(part, entries)| {
-        let start = part * MANY;
+    let many = SORT_MANY.get();
+    entries.par_chunks_mut(many).enumerate().for_each(|(part, entries)| {
+        let start = part * many;
         let words = words(&column.slice(start, entries.len())).unwrap_or_default();
         for (at, (entry, word)) in entries.iter_mut().zip(words).enumerate() {
             *entry = Entry { word: directed(word, descending), position: (start + at) as u32 };
         }
     });
     radix::sort(&mut entries);
-    entries.par_iter().with_min_len(MANY).map(|entry| entry.position).collect()
+    entries.par_iter().with_min_len(many).map(|entry| entry.position).collect()
 }
 
 fn directed(word: u64, descending: bool) -> u64 {
@@ -185,7 +183,7 @@ impl Level {
 
 fn sort_by_levels(levels: &[Level], at: usize, rows: &mut [u32]) {
     let Some(level) = levels.get(at) else { return };
-    if rows.len() <= FEW {
+    if rows.len() <= SORT_FEW.get() {
         let rest = &levels[at..];
         let compare = |a: &u32, b: &u32| {
             rest.iter().map(|level| level.compare(*a, *b)).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
@@ -223,7 +221,7 @@ fn split_nulls<'a>(level: &Level, rows: &'a mut [u32]) -> (&'a mut [u32], &'a mu
 
 /// Sorts rows by a level of bytes of which all agree in the first `shared` bytes.
 fn sort_by_bytes(levels: &[Level], at: usize, shared: usize, rows: &mut [u32]) {
-    if rows.len() <= FEW {
+    if rows.len() <= SORT_FEW.get() {
         return sort_by_levels(levels, at, rows);
     }
     let level = &levels[at];
@@ -272,20 +270,25 @@ fn eight_bytes(bytes: &[u8], from: usize) -> u64 {
 fn sort_by_word(rows: &mut [u32], word: impl Fn(u32) -> u64 + Sync, all: bool, next: &(impl Fn(&mut [u32]) + Sync)) {
     let mut entries = vec![Entry::default(); rows.len()];
     let fill = |(entry, &mut position): (&mut Entry, &mut u32)| *entry = Entry { word: word(position), position };
-    entries.par_iter_mut().zip(&mut *rows).with_min_len(MANY).for_each(fill);
+    let many = SORT_MANY.get();
+    entries.par_iter_mut().zip(&mut *rows).with_min_len(many).for_each(fill);
     radix::sort(&mut entries);
-    rows.par_iter_mut().zip(&entries).with_min_len(MANY).for_each(|(row, entry)| *row = entry.position);
+    rows.par_iter_mut().zip(&entries).with_min_len(many).for_each(|(row, entry)| *row = entry.position);
     if !all {
         sort_runs(&entries, rows, next);
     }
 }
 
 fn sort_runs(entries: &[Entry], rows: &mut [u32], next: &(impl Fn(&mut [u32]) + Sync)) {
-    if rows.len() > MANY
+    if rows.len() > SORT_MANY.get()
         && let Some(cut) = border(entries)
     {
         let (low, high) = rows.split_at_mut(cut);
-        rayon::join(|| sort_runs(&entries[..cut], low, next), || sort_runs(&entries[cut..], high, next));
+        let scope = Scope::current();
+        rayon::join(
+            || scope.enter(|| sort_runs(&entries[..cut], low, next)),
+            || scope.enter(|| sort_runs(&entries[cut..], high, next)),
+        );
         return;
     }
     let mut start = 0;

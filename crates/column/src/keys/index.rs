@@ -4,16 +4,11 @@ use rowset::ask;
 
 use super::NO_SLOT;
 use super::places::{Rows, Slots, Store};
+use crate::sizes::{KEYS_FAR, KEYS_NEAR, KEYS_SHRINK, KEYS_SMALL};
 
 /// Rows whose places are loaded before the first is looked at: their cache misses overlap. In a large
 /// table the next block's are asked for before that; each row is hashed once.
 pub(super) const BLOCK: usize = 64;
-/// Up to so many entries a table stays in the cache by itself.
-const NEAR: usize = 1 << 14;
-/// Up to so many entries a table has room to spare.
-const SMALL: usize = 1 << 15;
-/// Beyond so many entries their keys are far too.
-const FAR: usize = 1 << 18;
 const SMALLEST_BITS: u32 = 4;
 
 #[derive(Clone, Copy)]
@@ -127,9 +122,10 @@ impl Index {
     /// for, if they are far, and those after them: a quarter of the keys stand behind their place.
     #[inline(always)]
     fn hash<Cells: ?Sized>(&self, store: &impl Store<Cells>, rows: &Rows<Cells>, start: usize, block: &mut Block) {
+        let near = self.entries.len() <= KEYS_NEAR.get();
         for (row, hash) in (start..rows.count).zip(&mut block.hashes[BLOCK..]) {
             *hash = store.hash(rows.cells, row);
-            if self.entries.len() > NEAR {
+            if !near {
                 let place = (*hash >> self.shift) as usize;
                 ask(&self.entries[place]);
                 ask(&self.entries[(place + 1) & (self.entries.len() - 1)]);
@@ -150,7 +146,7 @@ impl Index {
         let count = BLOCK.min(rows.count - start);
         block.hashes.copy_within(BLOCK.., 0);
         self.hash(store, rows, start + count, block);
-        let far = self.entries.len() > FAR;
+        let far = self.entries.len() > KEYS_FAR.get();
         let Block { hashes, slots, same } = block;
         for ((hash, slot), same) in hashes.iter().zip(&mut slots[..count]).zip(&mut *same) {
             let entry = self.entries[(hash >> self.shift) as usize];
@@ -204,7 +200,7 @@ impl Index {
         }
         self.entries[hole] = EMPTY;
         self.len -= 1;
-        if self.entries.len() > 1 << 10 && self.len < self.entries.len() / 16 {
+        if self.entries.len() > KEYS_SHRINK.get() && self.len < self.entries.len() / 16 {
             self.rebuild(self.entries.len() / 4);
         }
         true
@@ -214,7 +210,7 @@ impl Index {
     /// a key that is not where it is looked for first costs more than the room.
     fn reserve(&mut self, more: usize) {
         let keys = self.len + more;
-        let wanted = if keys * 16 / 5 <= SMALL { keys * 16 / 5 } else { keys * 8 / 5 + 1 };
+        let wanted = if keys * 16 / 5 <= KEYS_SMALL.get() { keys * 16 / 5 } else { keys * 8 / 5 + 1 };
         if wanted > self.entries.len() {
             self.rebuild(wanted.next_power_of_two());
         }
