@@ -3,7 +3,7 @@
 pub(crate) mod assemble;
 pub mod compare;
 mod gather;
-pub mod hash;
+pub(crate) mod hash;
 mod join;
 pub(crate) mod masked;
 pub mod radix;

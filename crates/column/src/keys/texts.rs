@@ -13,7 +13,7 @@ use super::arena::Arena;
 use super::live_nulls;
 use super::places::{Rows, Store};
 use crate::Error;
-use crate::kernels::hash::{START, stir_view};
+use crate::kernels::hash::Secret;
 
 /// Texts of a chunk: their views, and where the bytes of long ones are.
 pub(super) struct Texts<'a> {
@@ -69,6 +69,7 @@ pub(super) fn plain_views(column: &ArrayRef) -> Cow<'_, [u128]> {
 
 #[derive(Default)]
 pub(super) struct TextKeys {
+    secret: Secret,
     views: Vec<u128>,
     arena: Arena,
 }
@@ -76,7 +77,7 @@ pub(super) struct TextKeys {
 impl TextKeys {
     pub(super) fn hash_of(&self, slot: u32) -> u64 {
         let view = self.views[slot as usize];
-        stir_view(START, view, || self.arena.long(view))
+        self.secret.stir_view(self.secret.start(), view, || self.arena.long(view))
     }
 
     /// The key of a slot is no longer needed.
@@ -117,7 +118,7 @@ impl TextKeys {
 impl Store<Texts<'_>> for TextKeys {
     #[inline(always)]
     fn hash(&self, texts: &Texts<'_>, row: usize) -> u64 {
-        stir_view(START, texts.views[row], || texts.bytes(row))
+        self.secret.stir_view(self.secret.start(), texts.views[row], || texts.bytes(row))
     }
 
     #[inline(always)]

@@ -12,12 +12,13 @@ use super::packing::Packing;
 use super::places::{Rows, Store};
 use super::texts::{Texts, plain_views};
 use crate::Error;
-use crate::kernels::hash::{START, stir, stir_view};
+use crate::kernels::hash::Secret;
 
 /// Words of a view.
 const VIEW: usize = 2;
 
 pub(super) struct Tuples {
+    secret: Secret,
     types: Vec<DataType>,
     packing: Packing,
     /// The bytes of long texts, for each column of texts.
@@ -43,7 +44,7 @@ impl Cells<'_> {
 impl Tuples {
     pub(super) fn new(types: &[DataType], packing: Packing) -> Tuples {
         let arenas = packing.texts().map(|_| Arena::default()).collect();
-        Tuples { types: types.to_vec(), packing, arenas, rows: Vec::new() }
+        Tuples { secret: Secret::default(), types: types.to_vec(), packing, arenas, rows: Vec::new() }
     }
 
     /// The views of all texts; a null is an empty one.
@@ -55,15 +56,16 @@ impl Tuples {
     pub(super) fn cells<'a>(&self, keys: &'a [ArrayRef], views: &'a [Cow<'a, [u128]>]) -> Result<Cells<'a>, Error> {
         let count = keys[0].len();
         let words = self.packing.pack(keys)?;
-        let mut hashes = vec![START; count];
+        let secret = self.secret;
+        let mut hashes = vec![secret.start(); count];
         for words in words.chunks_exact(count.max(1)) {
-            hashes.iter_mut().zip(words).for_each(|(hash, word)| *hash = stir(*hash, *word));
+            hashes.iter_mut().zip(words).for_each(|(hash, word)| *hash = secret.stir(*hash, *word));
         }
         let texts = self.packing.texts().zip(views).map(|(at, views)| Texts::of(&keys[at], views));
         let texts: Vec<Texts<'a>> = texts.collect();
         for texts in &texts {
             let views = hashes.iter_mut().zip(texts.views).enumerate();
-            views.for_each(|(row, (hash, view))| *hash = stir_view(*hash, *view, || texts.bytes(row)));
+            views.for_each(|(row, (hash, view))| *hash = secret.stir_view(*hash, *view, || texts.bytes(row)));
         }
         Ok(Cells { count, words, texts, hashes })
     }
@@ -83,9 +85,10 @@ impl Tuples {
 
     pub(super) fn hash_of(&self, slot: u32) -> u64 {
         let (words, views) = self.kept(slot);
-        let hash = words.iter().fold(START, |hash, word| stir(hash, *word));
+        let secret = &self.secret;
+        let hash = words.iter().fold(secret.start(), |hash, word| secret.stir(hash, *word));
         let views = views.chunks_exact(VIEW).map(view).zip(&self.arenas);
-        views.fold(hash, |hash, (view, arena)| stir_view(hash, view, || arena.long(view)))
+        views.fold(hash, |hash, (view, arena)| secret.stir_view(hash, view, || arena.long(view)))
     }
 
     /// The key of a slot is no longer needed.

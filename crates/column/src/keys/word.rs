@@ -1,30 +1,33 @@
 //! Keys of one word each: their hash is one to one, so that equal hashes are equal keys.
 
 use super::places::Store;
-use crate::kernels::hash::mix;
+use crate::kernels::hash::Secret;
 
 /// The word of each slot.
 #[derive(Default)]
-pub(super) struct Words(Vec<u64>);
+pub(super) struct Words {
+    secret: Secret,
+    words: Vec<u64>,
+}
 
 impl Words {
     pub(super) fn hash_of(&self, slot: u32) -> u64 {
-        mix(self.0[slot as usize])
+        self.secret.mix(self.words[slot as usize])
     }
 
     pub(super) fn of(&self, slots: &[u32]) -> Vec<u64> {
-        slots.iter().map(|slot| self.0[*slot as usize]).collect()
+        slots.iter().map(|slot| self.words[*slot as usize]).collect()
     }
 
     pub(super) fn allocated(&self) -> usize {
-        self.0.capacity() * size_of::<u64>()
+        self.words.capacity() * size_of::<u64>()
     }
 }
 
 impl Store<[u64]> for Words {
     #[inline(always)]
     fn hash(&self, words: &[u64], row: usize) -> u64 {
-        mix(words[row])
+        self.secret.mix(words[row])
     }
 
     #[inline(always)]
@@ -40,9 +43,9 @@ impl Store<[u64]> for Words {
 
     #[inline(always)]
     fn keep(&mut self, slot: u32, words: &[u64], row: usize) {
-        match self.0.get_mut(slot as usize) {
+        match self.words.get_mut(slot as usize) {
             Some(place) => *place = words[row],
-            None => self.0.push(words[row]),
+            None => self.words.push(words[row]),
         }
     }
 
