@@ -4,10 +4,13 @@ use limits::Size;
 
 use crate::tree::BLOCK;
 
-/// Bytes of one buffer of texts: a view's offset is a 32-bit number with a sign.
-pub(crate) static TEXT_BUFFER: Size = Size::at_least("column.TEXT_BUFFER", i32::MAX as usize, 128);
+/// Bytes of one buffer of texts: a view's offset is a 32-bit number with a sign. What does not fit is refused: laws
+/// of other crates draw it so large that their texts fit.
+pub(crate) static TEXT_BUFFER: Size =
+    Size::at_least("column.TEXT_BUFFER", i32::MAX as usize, if cfg!(test) { 128 } else { 1 << 16 });
 /// Bytes of texts that leave in one array with offsets of 32 bits.
-pub(crate) static OFFSETS: Size = Size::at_least("column.OFFSETS", i32::MAX as usize, 64);
+pub(crate) static OFFSETS: Size =
+    Size::at_least("column.OFFSETS", i32::MAX as usize, if cfg!(test) { 64 } else { 1 << 12 });
 /// Below this many bytes of texts, dead ones are not worth a copy.
 pub(crate) static SMALL_TEXTS: Size = Size::new("column.SMALL_TEXTS", 1024);
 /// A buffer of texts made for more to come is no larger than this beyond what is needed.

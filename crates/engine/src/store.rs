@@ -14,6 +14,9 @@ use crate::live_rows::LiveRows;
 use crate::operation::Settle;
 use crate::update::{ColumnSet, TableUpdate};
 
+#[cfg(test)]
+mod tests;
+
 /// Work below this many cells is not worth a second thread.
 const PARALLEL_CELLS: u64 = 1 << 19;
 /// A cell that is changed where it lies costs as many that are appended: its old value is read, and

@@ -63,12 +63,18 @@ fn fit(operation: &str, name: &str, cells: &Chunk, wanted: &DataType) -> Result<
             format!("column {name:?} is {wanted}, the data given is {given}; cast it first (nothing was applied)"),
         ));
     }
-    let cells = column::kind::to_canonical(cells)
-        .map_err(|error| Error::data(operation, format!("column {name:?}: {error}")))?;
-    if cells.data_type() == &canonical {
-        return Ok(cells);
+    let wrong = |error: column::Error| Error::data(operation, format!("column {name:?}: {error}"));
+    let mut cells = column::kind::to_canonical(cells).map_err(wrong)?;
+    if cells.data_type() != &canonical {
+        cells = column::kind::cast(&cells, &canonical).map_err(wrong)?;
     }
-    column::kind::cast(&cells, &canonical).map_err(|error| Error::data(operation, format!("column {name:?}: {error}")))
+    column::fits(std::slice::from_ref(&cells)).map_err(|error| Error::Resource {
+        operation: operation.into(),
+        message: format!(
+            "column {name:?}: {error}; shorten them, or keep them elsewhere and their names here (nothing was applied)"
+        ),
+    })?;
+    Ok(cells)
 }
 
 fn names(schema: &Schema) -> String {
