@@ -6,11 +6,11 @@ use std::sync::Arc;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type};
 use arrow_array::{
     BinaryViewArray, BooleanArray, Decimal128Array, Decimal256Array, DictionaryArray, FixedSizeBinaryArray,
-    Float32Array, Float64Array, Int8Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, ListArray,
-    StringViewArray, TimestampNanosecondArray, UInt16Array,
+    FixedSizeListArray, Float32Array, Float64Array, Int8Array, Int32Array, Int64Array, IntervalMonthDayNanoArray,
+    ListArray, StringViewArray, StructArray, TimestampNanosecondArray, UInt16Array,
 };
-use arrow_buffer::{IntervalMonthDayNano, i256};
-use arrow_schema::{IntervalUnit, TimeUnit};
+use arrow_buffer::{IntervalMonthDayNano, OffsetBuffer, i256};
+use arrow_schema::{Field, IntervalUnit, TimeUnit};
 
 use super::*;
 use crate::kernels::words::normalised;
@@ -326,4 +326,73 @@ fn rows_with_a_null_among_their_keys_are_known() {
     let valid = any_null(&[a.clone(), b]).expect("two rows have a null");
     assert_eq!(valid.iter().collect::<Vec<_>>(), [false, false, true]);
     assert!(any_null(&[a.slice(2, 1)]).is_none());
+}
+
+/// Lists in lists, of one or two cells each, of a fixed size or not; some in structs.
+fn nested(levels: usize, mut cells: ArrayRef) -> ArrayRef {
+    for level in 0..levels {
+        let field = Arc::new(Field::new_list_field(cells.data_type().clone(), true));
+        let nulls = Some(NullBuffer::from_iter((0..cells.len()).map(|at| at % 5 != 3)));
+        cells = match level % 8 {
+            3 => {
+                let offsets = OffsetBuffer::from_lengths(std::iter::repeat_n(1, cells.len()));
+                Arc::new(ListArray::new(field, offsets, cells, nulls))
+            }
+            5 => Arc::new(StructArray::new(vec![field].into(), vec![cells], nulls)),
+            _ => Arc::new(FixedSizeListArray::new(field, 1, cells, nulls.filter(|_| level % 8 == 7))),
+        };
+    }
+    cells
+}
+
+#[test]
+fn deeply_nested_keys_come_back() {
+    let cells: ArrayRef =
+        Arc::new(Float64Array::from_iter((0..40).map(|at| Some(f64::from(at % 8)).filter(|x| *x != 2.0))));
+    for levels in [1, 2, 9, 64] {
+        for keys in [nested(levels, cells.clone()), nested(levels, cells.clone()).slice(7, 30)] {
+            let mut table = KeyTable::new(&[keys.data_type().clone()]);
+            let (mut slots, mut created) = (Vec::new(), Vec::new());
+            table.insert(std::slice::from_ref(&keys), &mut slots, &mut created).unwrap();
+            let back = table.keys_of(&slots).remove(0);
+            back.to_data().validate_full().unwrap();
+            assert!(crate::kernels::compare::equal_cells(&back, &keys).count_set_bits() == keys.len(), "{levels}");
+            let places: Vec<u32> = created.iter().map(|row| slots[*row as usize]).collect();
+            assert_eq!(places, (0..created.len() as u32).collect::<Vec<_>>(), "slots are given in the order of rows");
+            assert!(created.len() > 1 && created.len() <= 9 + levels, "{levels}: {created:?}");
+        }
+    }
+}
+
+#[cfg(debug_assertions)]
+#[test]
+fn slots_do_not_depend_on_the_secret() {
+    let all = |types: &[DataType]| {
+        let mut draw = Draw { state: 5, values: 300 };
+        let mut table = KeyTable::new(types);
+        let mut told = Vec::new();
+        for round in 0..20 {
+            let keys: Vec<ArrayRef> = types.iter().map(|data_type| draw.column(data_type, 100)).collect();
+            let (mut slots, mut created) = (Vec::new(), Vec::new());
+            table.insert(&keys, &mut slots, &mut created).unwrap();
+            for slot in slots.iter().step_by(3) {
+                table.free(*slot);
+            }
+            table.find(&keys, &mut created);
+            told.push((round, slots, created, table.len()));
+        }
+        told
+    };
+    for types in [
+        vec![DataType::Int64],
+        vec![DataType::Utf8View],
+        vec![DataType::Int64, DataType::Utf8View],
+        vec![DataType::Int32, DataType::Int8],
+        vec![DataType::Decimal128(38, 2)],
+    ] {
+        let first = all(&types);
+        for seed in 1..30 {
+            assert!(limits::Scope::drawn(seed).enter(|| all(&types)) == first, "{types:?}, seed {seed}");
+        }
+    }
 }
