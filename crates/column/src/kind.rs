@@ -180,6 +180,25 @@ pub fn to_declared_pieces(pieces: Vec<ArrayRef>, declared: &DataType) -> Result<
     Ok(converted)
 }
 
+/// Arrays of one type as one.
+///
+/// # Errors
+/// [`Error::OneArray`] if their texts are more than the offsets of the type reach.
+pub fn one_array(arrays: &[ArrayRef], data_type: &DataType) -> Result<ArrayRef, Error> {
+    let between =
+        |offsets: &[i32]| offsets.last().zip(offsets.first()).map_or(0, |(last, first)| (last - first) as usize);
+    let reach = |array: &ArrayRef| match data_type {
+        DataType::Utf8 => between(array.as_string::<i32>().value_offsets()),
+        DataType::Binary => between(array.as_binary::<i32>().value_offsets()),
+        _ => 0,
+    };
+    let bytes: usize = if arrays.len() > 1 { arrays.iter().map(reach).sum() } else { 0 };
+    if bytes > OFFSETS.get() {
+        return Err(Error::OneArray { bytes, to: data_type.clone() });
+    }
+    crate::kernels::concat(data_type, arrays)
+}
+
 /// The lengths of an array's texts, if they are to leave with offsets of 32 bits.
 fn offset_lengths<'a>(array: &'a ArrayRef, declared: &DataType) -> Option<impl Iterator<Item = usize> + 'a> {
     let views = match (array.data_type(), declared) {
@@ -215,11 +234,6 @@ pub fn to_declared_with(array: &ArrayRef, declared: &DataType, on_loss: OnPrecis
     if array.data_type() == declared {
         return Ok(array.clone());
     }
-    if let Some(bytes) =
-        offset_lengths(array, declared).map(Iterator::sum).filter(|&bytes: &usize| bytes > OFFSETS.get())
-    {
-        return Err(Error::OneArray { bytes, to: declared.clone() });
-    }
     let narrowed = match declared {
         DataType::Interval(unit) => narrow_interval(array, *unit)?,
         _ => cast(array, declared)?,
@@ -230,13 +244,18 @@ pub fn to_declared_with(array: &ArrayRef, declared: &DataType, on_loss: OnPrecis
     Ok(narrowed)
 }
 
-/// The same cells in another type; one that does not fit is told with its row.
+/// The same cells in another type; one that does not fit is told with its row, and more bytes of texts than one array
+/// of that type holds are told with their number.
 pub fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, Error> {
     if array.data_type() == to {
         return Ok(array.clone());
     }
     if array.null_count() == array.len() {
         return Ok(new_null_array(to, array.len()));
+    }
+    let bytes = offset_lengths(array, to).map_or(0, Iterator::sum);
+    if bytes > OFFSETS.get() {
+        return Err(Error::OneArray { bytes, to: to.clone() });
     }
     let strict = CastOptions { safe: false, ..CastOptions::default() };
     let fails = |from: usize, len: usize| cast_with_options(&array.slice(from, len), to, &strict).is_err();

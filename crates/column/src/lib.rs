@@ -36,7 +36,8 @@ mod widen;
 
 #[cfg(test)]
 mod laws;
-#[cfg(all(test, debug_assertions))]
+#[cfg(test)]
+#[cfg(debug_assertions)]
 mod limit_laws;
 #[cfg(test)]
 mod promises;

@@ -148,7 +148,7 @@ fn texts_fill_four_buffers_and_no_more() {
                 Ok(column) => {
                     let read = column.at(Moment::new(0)).unwrap().read(&rows).unwrap();
                     read.to_data().validate_full().unwrap();
-                    assert!(fit && &read == &chunk, "{lengths:?}");
+                    assert!(fit && read == chunk, "{lengths:?}");
                 }
                 Err(error) => assert!(!fit && matches!(error, Error::TooLong { .. }), "{error}"),
             }
@@ -188,6 +188,12 @@ fn texts_beyond_the_reach_of_offsets_leave_as_several_arrays() {
                 assert_eq!(&kernels::concat(chunk.data_type(), &back).unwrap(), &chunk);
             }
         }
+        let one = |from: usize, len: usize| {
+            let pieces = kind::to_declared_pieces(vec![chunk.slice(from, len)], &DataType::Utf8).unwrap();
+            kind::one_array(&pieces, &DataType::Utf8)
+        };
+        assert_eq!(one(0, 2).unwrap().len(), 2);
+        assert!(matches!(one(0, 9), Err(Error::OneArray { bytes: 282, .. })));
         let refused = kind::to_declared(&chunk, &DataType::Utf8).unwrap_err().to_string();
         assert!(refused.starts_with("282 bytes of texts are more than one array of Utf8 holds"), "{refused}");
         assert!(kind::to_declared(&chunk.slice(0, 2), &DataType::Utf8).is_ok());

@@ -27,14 +27,9 @@ impl PyColumn {
     }
 
     fn whole(&self) -> PyResult<ArrayRef> {
-        match self.chunks.as_slice() {
-            [] => Ok(arrow_array::new_empty_array(self.field.data_type())),
-            [only] => Ok(only.clone()),
-            many => {
-                let parts: Vec<&dyn Array> = many.iter().map(AsRef::as_ref).collect();
-                arrow_select::concat::concat(&parts).map_err(error::arrow)
-            }
-        }
+        ::column::kind::one_array(&self.chunks, self.field.data_type()).map_err(|why| {
+            error::raise(engine::Error::from(why).in_operation(&format!("column {:?}", self.field.name())))
+        })
     }
 }
 
