@@ -7,6 +7,9 @@
 //! | `TICKFRAME_STEPS` | as many seeds as it takes until so many steps of input tables have been made |
 //!
 //! Lines in `tests/regressions/<test>.txt` are tapes that failed once; they come before anything random.
+//!
+//! The tape says first which sizes are in force (see [`limits`]): the real ones, or such that small tables walk the paths
+//! of large ones.
 
 use std::cell::Cell as Flag;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -36,8 +39,20 @@ fn number(name: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{name} is a number, not {text:?}")))
 }
 
+/// The sizes of a case; the end of a tape gives the real ones.
+fn sizes(tape: &mut Tape) -> limits::Scope {
+    let seed = if tape.chance(176) { 1 + tape.below(1 << 16) } else { 0 };
+    #[cfg(debug_assertions)]
+    let scope = limits::Scope::drawn(seed);
+    #[cfg(not(debug_assertions))]
+    let scope = limits::Scope::default();
+    _ = seed;
+    scope
+}
+
 /// Runs over this many seeds, or as many as `TICKFRAME_STEPS` asks for.
 pub fn explore(runs: u64, run: impl Fn(&mut Tape) -> Result<(), String>) {
+    let run = |tape: &mut Tape| sizes(tape).enter(|| run(tape));
     let name = std::thread::current().name().unwrap_or("law").to_owned();
     if let Ok(text) = std::env::var(TAPE) {
         let mut tape = Tape::from_hex(&text).expect("the tape is a row of hexadecimal digits");

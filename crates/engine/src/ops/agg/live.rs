@@ -13,12 +13,11 @@ use super::reading::{Readings, Wanted};
 use crate::error::Error;
 use crate::keys::Touched;
 use crate::operation::Live;
+use crate::sizes::GROUP_SPLIT_CELLS;
 use crate::store::{Difference, Store, Writes};
 use crate::update::TableUpdate;
 use crate::view::{Change, View};
 
-/// Picked cells that it takes longer to make and to compare than to wake another thread.
-const SPLIT_CELLS: u64 = 1 << 15;
 /// As many of them cost as much as one that is told from what is kept for a group.
 const KEPT: u64 = 8;
 /// So many groups before its turn a group's memory is asked for.
@@ -197,7 +196,7 @@ impl AggregationLive {
         let chosen = Chosen::new(&slots);
         let keys = self.maker.keys.len();
         let dear = self.maker.outputs().iter().map(|output| if output.is_kept() { KEPT } else { 1 }).sum::<u64>();
-        let worth_it = rows.len() * dear >= SPLIT_CELLS && self.maker.is_split(rows.len());
+        let worth_it = rows.len() * dear >= GROUP_SPLIT_CELLS.rows() && self.maker.is_split(rows.len());
         let differing = crate::par::try_map(worth_it, self.maker.outputs(), |at, output| {
             if self.blink && output.kind == Aggregate::First {
                 return Ok(None);
