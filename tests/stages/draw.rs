@@ -312,14 +312,15 @@ fn aggregated(tape: &mut Tape, shape: &mut Shape, exact: &[(String, Kind)]) -> (
     let (input, kind) = tape.choose(exact).clone();
     let whole = ["i8", "i16", "i32", "u8", "u16", "u32", "uint"].map(Kind::Of).contains(&kind);
     let number = whole || matches!(kind, Kind::Int | Kind::Float | Kind::Of("f32"));
+    let compared = !matches!(kind, Kind::Of("list" | "struct"));
     let summed = number || matches!(kind, Kind::Of("decimal" | "duration"));
     let aggregator = match tape.below(16) {
         0 if summed => Sum(tape.below(3)),
         1 if number => Mean,
         2 if number => Std(1),
         3 if number => Var(tape.below(2)),
-        4 => Min,
-        5 => Max,
+        4 if compared => Min,
+        5 if compared => Max,
         6 if ordered => First,
         7 if ordered => Last,
         8 => Count,
@@ -328,7 +329,7 @@ fn aggregated(tape: &mut Tape, shape: &mut Shape, exact: &[(String, Kind)]) -> (
         11 => NUnique,
         12 => CountDistinct,
         13 if number || !matches!(kind, Kind::Of(_)) => Median,
-        14 => {
+        14 if compared => {
             let part = *tape.choose(&[0.0, 0.1, 0.25, 0.5, 0.9, 1.0]);
             let between = *tape.choose(&[Nearest, Lower, Higher, Midpoint, Linear]);
             let all = number || matches!(between, Nearest | Lower | Higher);

@@ -73,6 +73,8 @@ impl Evaluator {
             Expr::Column(column) => Some(table.column_index(operation, column)?),
             _ => None,
         };
+        // Codes of a dictionary are a matter of storage: whoever evaluates sees the values.
+        let plain = plain.filter(|column| table.column_type(*column) == unnamed.data_type());
         Ok(Evaluator { name, plain, ..unnamed })
     }
 
