@@ -29,12 +29,13 @@ PROFILE := --locked --profile ci
 QUIETLY := 2>&1 | { grep -v -e '^Ignoring ' -e '^Looking in ' || true; }
 
 .PHONY: help demo test check bench wheel lint venv clean \
-	tidy lint-python lint-rust floors rust schedules canaries prove laws turn deep develop release wheel-test test-python test-spark test-examples benches
+	tidy lint-python lint-rust floors rust schedules canaries prove laws large turn deep develop release wheel-test test-python test-spark test-examples benches
 
 help:
 	@echo 'make demo    run the flights of 2013 through Spark and tickframe, and prove the result (ARGS="--days 14")'
 	@echo 'make test    lints, Rust tests, wheel, Python and Spark tests, examples'
 	@echo 'make check   the fast part: format, tidy, floors 0 to 3'
+	@echo 'make large   every operation over ROWS=1000000 rows, against polars'
 	@echo 'make prove   random steps against the model, STEPS=1000000 from SEED=0; SCHEDULES=100000 of the graph'
 	@echo 'make laws    what every landing is put through: 2,500,000 steps and 10,000 composed graphs of its own'
 	@echo 'make canaries   plant five faults and see that the tests find them'
@@ -133,6 +134,11 @@ turn: venv
 deep: venv
 	@$(PYTHON) scripts/turns.py --all
 	@$(MAKE) --no-print-directory canaries
+
+# Every operation over tables of so many rows, against polars.
+ROWS ?= 1000000
+large: develop
+	TICKFRAME_LARGE_ROWS=$(ROWS) TICKFRAME_TEST_LIMIT=36000 $(RUN)pytest tests/python/test_large.py
 
 test-python: develop
 	$(RUN)pytest -m 'not spark and not example'
