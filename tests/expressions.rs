@@ -17,6 +17,22 @@ pub enum Kind {
     Str,
     /// Timestamp; never computed, only compared.
     Time,
+    /// Any other type, by its name in drawings; passed on, compared and aggregated, not computed with.
+    Of(&'static str),
+}
+
+impl Kind {
+    /// The kind of columns of this type.
+    pub fn named(kind: &'static str) -> Kind {
+        match kind {
+            "int" => Kind::Int,
+            "float" => Kind::Float,
+            "bool" => Kind::Bool,
+            "str" => Kind::Str,
+            "time" => Kind::Time,
+            other => Kind::Of(other),
+        }
+    }
 }
 
 /// One expression in both worlds.
@@ -61,7 +77,7 @@ impl Expressions<'_> {
             Kind::Int => self.integer(tape, depth),
             Kind::Float => self.float(tape, depth),
             Kind::Bool => self.boolean(tape, depth),
-            Kind::Str | Kind::Time => self.choice(tape, kind, depth),
+            Kind::Str | Kind::Time | Kind::Of(_) => self.choice(tape, kind, depth),
         }
     }
 
@@ -233,7 +249,7 @@ fn literal(tape: &mut Tape, kind: Kind) -> Both {
             let x = *tape.choose(&["w0000", "", "w0001 is a longer word than fits", "z", "é"]);
             Both { engine: Expr::literal(x), model: ModelExpr::Literal(Value::from(x)) }
         }
-        Kind::Time => panic!("a stamp comes from a column"),
+        Kind::Time | Kind::Of(_) => panic!("a stamp comes from a column"),
     }
 }
 

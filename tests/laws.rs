@@ -2,12 +2,12 @@
 
 use engine::Table;
 use engine::testing::values::Style;
-use engine::testing::{Plain, TableSpec, Tape, any_table, run_drawn_law, table_of};
+use engine::testing::{Plain, TableSpec, Tape, run_planned_law, table_of};
 use model::Compare;
 use model::ops::Aggregator;
 
 use crate::oracle::{judge, to_model};
-use crate::stages::{Shape, Stage};
+use crate::stages::{Shape, Stage, Types};
 
 /// A pipeline, and how its result is compared.
 #[derive(Clone, Debug)]
@@ -16,53 +16,55 @@ struct Pipeline {
     compare: Compare,
 }
 
-fn draw_pipeline(tape: &mut Tape) -> Pipeline {
-    let mut shape = Shape::new();
-    let many = 2 + tape.below(5);
-    let stages = (0..many).map(|_| Stage::draw(tape, &mut shape)).collect();
-    Pipeline { stages, compare: shape.compare() }
+/// So many stages, and the tables they are over.
+fn draw_pipeline(
+    tape: &mut Tape,
+    many: u64,
+    draw: impl Fn(&mut Tape, &mut Shape) -> Stage,
+) -> (Pipeline, [TableSpec; 2]) {
+    let types = Types::draw(tape);
+    let mut shape = Shape::left(types);
+    let stages = (0..many).map(|_| draw(tape, &mut shape)).collect();
+    (Pipeline { stages, compare: shape.compare() }, types.specs())
 }
 
 #[test]
 fn pipelines_equal_the_model() {
-    law(&[any_table(), table_of("k:str g:int t:time w:float u:int")], 500, draw_pipeline);
+    law(500, |tape| {
+        let many = 2 + tape.below(5);
+        let (pipeline, specs) = draw_pipeline(tape, many, Stage::draw);
+        (pipeline, specs.to_vec())
+    });
 }
 
 /// Few rows with few keys and stamps on both sides: most rows meet, and most steps change who meets whom.
 #[test]
 fn joins_of_few_rows_equal_the_model() {
-    let few = |columns: &str| {
-        let spec = table_of(columns).rows(6);
-        ["k", "g", "t"].iter().fold(spec, |spec, name| spec.styled(name, &[Style::Skewed]))
+    let few = |spec: &TableSpec| {
+        ["k", "g", "t", "p"].iter().fold(spec.clone().rows(6), |spec, name| spec.styled(name, &[Style::Skewed]))
     };
-    let specs = [few("k:str g:int v:int x:float t:time b:bool"), few("k:str g:int t:time w:float u:int")];
-    law(&specs, 4_000, |tape| {
-        let mut shape = Shape::new();
-        let stages = vec![Stage::draw_join(tape, &mut shape)];
-        Pipeline { stages, compare: shape.compare() }
+    law(4_000, |tape| {
+        let (pipeline, specs) = draw_pipeline(tape, 1, Stage::draw_join);
+        (pipeline, specs.iter().map(few).collect())
     });
 }
 
 /// Rows that live for one step, through what passes them on.
 #[test]
 fn blink_tables_are_passed_on_as_the_model_says() {
-    let right = table_of("k:str g:int t:time w:float u:int");
-    law(&[any_table().blink(false), right], 300, |tape| {
-        let mut shape = Shape::new();
+    law(300, |tape| {
         let many = 1 + tape.below(4);
-        let stages = (0..many).map(|_| Stage::draw_passing(tape, &mut shape)).collect();
-        Pipeline { stages, compare: shape.compare() }
+        let (pipeline, [left, right]) = draw_pipeline(tape, many, Stage::draw_passing);
+        (pipeline, vec![left.blink(false), right])
     });
 }
 
 /// Over rows that live for one step, groups remember all that ever were.
 #[test]
 fn groups_of_blink_tables_accumulate_as_the_model_says() {
-    let right = table_of("k:str");
-    law(&[any_table().blink(true), right], 300, |tape| {
-        let mut shape = Shape::new();
-        let stages = vec![Stage::draw_grouped(tape, &mut shape)];
-        Pipeline { stages, compare: shape.compare() }
+    law(300, |tape| {
+        let (pipeline, [left, right]) = draw_pipeline(tape, 1, Stage::draw_grouped);
+        (pipeline, vec![left.blink(true), right])
     });
 }
 
@@ -71,16 +73,16 @@ fn groups_of_blink_tables_accumulate_as_the_model_says() {
 fn extremes_of_odd_numbers_equal_the_model() {
     let odd = table_of("g:int x:float").styled("g", &[Style::Skewed]).styled("x", &[Style::Pool, Style::Skewed]);
     let aggregators = [Aggregator::Min, Aggregator::Max, Aggregator::NanMin, Aggregator::NanMax, Aggregator::Count];
-    law(&[odd, table_of("k:str")], 300, |_| {
+    law(300, |_| {
         let outputs = aggregators.iter().map(|of| (format!("{of:?}"), of.clone(), "x".to_owned())).collect();
         let by = vec!["g".to_owned()];
-        Pipeline { stages: vec![Stage::Group(by.clone(), outputs)], compare: Compare::ByKey(by) }
+        let pipeline = Pipeline { stages: vec![Stage::Group(by.clone(), outputs)], compare: Compare::ByKey(by) };
+        (pipeline, vec![odd.clone(), table_of("k:str")])
     });
 }
 
-fn law(specs: &[TableSpec], runs: u64, draw: impl Fn(&mut Tape) -> Pipeline) {
-    run_drawn_law(
-        specs,
+fn law(runs: u64, draw: impl Fn(&mut Tape) -> (Pipeline, Vec<TableSpec>)) {
+    run_planned_law(
         runs,
         draw,
         |pipeline: &Pipeline, tables: &[Table]| {

@@ -5,13 +5,13 @@ use std::time::Duration;
 use engine::failpoints::{Fail, arm_start};
 use engine::ops::{How, Matches, NaturalJoin, natural_join};
 use engine::sources::{Apply, InputTable};
-use engine::testing::{Tape, Watch, explore, table_of};
+use engine::testing::{Tape, Watch, explore};
 use engine::{OnError, Table, counters::storage};
 use formula::Expr;
 use graph::{Settings, UpdateGraph};
 
 use crate::registry::{SPECS, draw_one};
-use crate::stages::Stage;
+use crate::stages::{Stage, Types};
 
 /// Pipelines made and dropped of each operation; `TICKFRAME_LEAKS` asks for more.
 const ROUNDS: u64 = 1_000;
@@ -47,7 +47,7 @@ struct Bed {
 impl Bed {
     fn new(tape: &mut Tape) -> Bed {
         let graph = graph();
-        let specs = [table_of("k:str g:int v:int x:float t:time b:bool"), table_of("k:str g:int t:time w:float u:int")];
+        let specs = Types::PLAIN.specs();
         let cases = specs.map(|spec| engine::testing::Case::new(&spec.rows(30), tape));
         let schema = |at: usize| cases[at].mirror.schema.clone();
         let input = |at: usize| InputTable::new(&graph, schema(at)).expect("a sound schema");
@@ -85,7 +85,7 @@ impl Bed {
 
 /// A pipeline of up to ten operations that begins with this one.
 fn pipeline(tape: &mut Tape, spec: &crate::registry::OpSpec) -> Vec<Stage> {
-    let (first, mut shape) = draw_one(tape, spec);
+    let (first, mut shape) = draw_one(tape, spec, Types::PLAIN);
     let mut stages = vec![first];
     // A natural join that objects to second matches would fail now and then.
     while stages.len() < 10 {
@@ -131,7 +131,7 @@ fn pipelines_that_come_and_go_leave_every_counter_where_it_was() {
 fn an_operation_whose_inputs_emptied_keeps_no_state() {
     explore(400, |tape| {
         let spec = &SPECS[tape.below(SPECS.len() as u64) as usize];
-        let (stage, _) = draw_one(tape, spec);
+        let (stage, _) = draw_one(tape, spec, Types::PLAIN);
         let mut bed = Bed::new(tape);
         let made = {
             let [left, right] = bed.tables();
@@ -160,7 +160,7 @@ fn a_start_that_fails_leaves_nothing_behind() {
         let bed = Bed::new(&mut tape);
         let before = counts(&bed.graph);
         for fail in [Fail::Error, Fail::Panic] {
-            let (stage, _) = draw_one(&mut tape, spec);
+            let (stage, _) = draw_one(&mut tape, spec, Types::PLAIN);
             let [left, right] = bed.tables();
             arm_start(fail);
             let text = stage.engine(left, right).err().expect("it was struck").to_string();

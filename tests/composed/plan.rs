@@ -4,7 +4,7 @@ use engine::testing::Tape;
 use model::Compare;
 
 use crate::expressions::Kind;
-use crate::stages::{Shape, Stage};
+use crate::stages::{Shape, Stage, Types};
 
 /// Inputs come first: the left table, then the right one.
 pub const INPUTS: usize = 2;
@@ -23,6 +23,7 @@ pub struct Place {
 /// A graph: operation `n` makes table `INPUTS + n`.
 #[derive(Debug)]
 pub struct Plan {
+    pub types: Types,
     pub places: Vec<Place>,
 }
 
@@ -31,11 +32,10 @@ impl Plan {
     pub fn draw(tape: &mut Tape) -> Plan {
         let most = *tape.choose(&[4, 6, 8, 12, 30]);
         let many = tape.between(3, most);
-        let right =
-            Shape::of([("k", Kind::Str), ("g", Kind::Int), ("t", Kind::Time), ("w", Kind::Float), ("u", Kind::Int)]);
-        let mut shapes = vec![Shape::new(), right];
+        let types = Types::draw(tape);
+        let mut shapes = vec![Shape::left(types), Shape::right(types)];
         let places = (0..many).map(|_| draw_place(tape, &mut shapes)).collect();
-        Plan { places }
+        Plan { types, places }
     }
 
     /// The tables that an operation stands on.
@@ -85,6 +85,7 @@ fn stackable(one: &Shape, other: &Shape) -> bool {
 /// What a join can meet: the right table's columns, in an order of its own.
 fn joinable(shape: &Shape) -> bool {
     let has = |name: &str, kind: Kind| shape.columns.iter().any(|column| column.0 == name && column.1 == kind);
-    let whole = has("k", Kind::Str) && has("g", Kind::Int) && has("t", Kind::Time) && has("w", Kind::Float);
-    whole && shape.unordered_by.is_none() && ["k", "g", "t"].iter().all(|name| !shape.inexact.contains(*name))
+    let (w, p) = (Kind::named(shape.right.w), Kind::named(shape.right.p));
+    let whole = has("k", Kind::Str) && has("g", Kind::Int) && has("t", Kind::Time) && has("w", w) && has("p", p);
+    whole && shape.unordered_by.is_none() && ["k", "g", "t", "p"].iter().all(|name| !shape.inexact.contains(*name))
 }

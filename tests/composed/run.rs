@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use engine::failpoints::TEXT;
 use engine::sources::Token;
-use engine::testing::{Case, Plain, RawStep, Source, Tape, Watch, any_table, count_step, table_of};
+use engine::testing::{Case, Plain, RawStep, Source, Tape, Watch, count_step};
 use engine::{Error, Table, snapshot};
 use graph::{Schedule, Settings, UpdateGraph};
 use model::{Fault, differences};
@@ -76,9 +76,9 @@ pub fn run(tape: &mut Tape, plan: &Plan, threads: Option<usize>) -> Result<u64, 
 
 impl Run<'_> {
     fn new<'a>(tape: &mut Tape, plan: &'a Plan, fixed: Option<usize>) -> Result<Run<'a>, String> {
-        let drawn = *tape.choose(&[1, 1, 2, 4]);
-        let settings =
-            Settings { period: Duration::ZERO, threads: Some(fixed.unwrap_or(drawn)), init_threads: Some(1) };
+        let (drawn, init) = (*tape.choose(&[1, 1, 2, 4]), *tape.choose(&[1, 1, 2, 4]));
+        let threads = Some(fixed.unwrap_or(drawn));
+        let settings = Settings { period: Duration::ZERO, threads, init_threads: Some(fixed.unwrap_or(init)) };
         let graph = UpdateGraph::new(settings);
         let schedule = match tape.below(4) {
             0 | 1 => Schedule::Inline { seed: u64::from(tape.byte()) },
@@ -87,7 +87,8 @@ impl Run<'_> {
         };
         graph.set_schedule(if fixed.is_some() { Schedule::Eager } else { schedule });
         let (mut feeds, mut inputs) = (Vec::new(), Vec::new());
-        for spec in [any_table(), table_of("k:str g:int t:time w:float u:int").rows(20)] {
+        let [left, right] = plan.types.specs();
+        for spec in [left, right.rows(20)] {
             let (source, case) = Source::draw(&graph, &spec, tape).map_err(harness)?;
             let watch = Watch::attach(source.table()).map_err(harness)?;
             inputs.push((source.table().clone(), watch));

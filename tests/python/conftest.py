@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import itertools
 import os
 import sys
@@ -17,6 +18,28 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 LOGGING = Path(__file__).parents[2] / "examples" / "flights" / "log4j2.properties"
+
+#: Seconds after which a test hangs, by its marker; others have the last.
+LIMITS = {"example": 600, "spark": 300, "": 120}
+#: Where the stacks of a test that hangs are told: standard error as it was before anything captured it.
+STDERR = pytest.StashKey[int]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep standard error."""
+    config.stash[STDERR] = os.dup(2)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """End the run where a test hangs, with the stacks of all threads: no Python code is needed for that."""
+    limit = next(limit for marker, limit in LIMITS.items() if not marker or item.get_closest_marker(marker))
+    limit = int(os.environ.get("TICKFRAME_TEST_LIMIT", limit))
+    faulthandler.dump_traceback_later(limit, exit=True, file=item.config.stash[STDERR])
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture(scope="session")

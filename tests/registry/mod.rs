@@ -3,16 +3,18 @@
 //! What engine and model make of a stage stands in `stages/build.rs`. `registry.txt` says which public names each spec
 //! stands for; a test here walks the engine, and `python/test_registry.py` the Python package.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use engine::testing::values::Style;
-use engine::testing::{Plain, Tape, any_table, run_planned_law, table_of};
+use engine::testing::{Plain, TableSpec, Tape, any_table, run_planned_law};
+use model::{Compare, GroupOrder};
 
 use crate::oracle::{judge, to_model};
 use crate::stages::draw::{self, Draw};
-use crate::stages::{Shape, Stage};
+use crate::stages::{Shape, Stage, Types};
 
 /// What becomes of rows that live for one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,10 +70,10 @@ pub fn spec(name: &str) -> &'static OpSpec {
     SPECS.iter().find(|spec| spec.name == name).unwrap_or_else(|| panic!("no operation is called {name:?}"))
 }
 
-/// One stage of one spec over the columns of `any_table`.
-pub fn draw_one(tape: &mut Tape, spec: &OpSpec) -> (Stage, Shape) {
+/// One stage of one spec over tables of these types.
+pub fn draw_one(tape: &mut Tape, spec: &OpSpec, types: Types) -> (Stage, Shape) {
     loop {
-        let mut shape = Shape::new();
+        let mut shape = Shape::left(types);
         if let Some(stage) = (spec.draw)(tape, &mut shape) {
             return (stage, shape);
         }
@@ -82,27 +84,62 @@ pub fn draw_one(tape: &mut Tape, spec: &OpSpec) -> (Stage, Shape) {
 /// steps are made by the million.
 #[test]
 fn every_operation_equals_the_model() {
-    let small = |columns: &str| {
-        let spec = table_of(columns).rows(10).steps(24);
-        ["k", "g", "t"]
-            .iter()
-            .fold(spec, |spec, name| spec.styled(name, &[Style::Skewed, Style::NullHeavy, Style::Sorted, Style::Pool]))
+    let meeting = [Style::Skewed, Style::NullHeavy, Style::Sorted, Style::Pool];
+    let small = |spec: &TableSpec| {
+        let spec = spec.clone().rows(10).steps(24);
+        ["k", "g", "t", "p"].iter().fold(spec, |spec, name| spec.styled(name, &meeting))
     };
-    let specs = [small("k:str g:int v:int x:float t:time b:bool"), small("k:str g:int t:time w:float u:int")];
     run_planned_law(
         6_000,
         |tape| {
+            let types = Types::draw(tape);
             let spec = &SPECS[tape.below(SPECS.len() as u64) as usize];
-            let (stage, shape) = draw_one(tape, spec);
-            ((stage, shape.compare()), specs[..spec.inputs].to_vec())
+            let (stage, shape) = draw_one(tape, spec, types);
+            ((Ordered::new(stage), shape.compare()), types.specs()[..spec.inputs].iter().map(small).collect())
         },
-        |(stage, _), tables| stage.engine(&tables[0], tables.last().expect("there is one")),
-        |(stage, compare), inputs: &[Plain], found| {
+        |(ordered, _), tables| {
+            ordered.begin();
+            ordered.stage.engine(&tables[0], tables.last().expect("there is one"))
+        },
+        |(ordered, compare), inputs: &[Plain], found| {
             let (left, right) = (to_model(&inputs[0]), to_model(inputs.last().expect("there is one")));
-            let wanted = stage.model(&left, &right);
-            judge(wanted, found, compare).map_err(|text| format!("{text}\n  of {stage:?}"))
+            let stage = &ordered.stage;
+            let verdict = match stage.model(&left, &right).map(|wanted| ordered.arrange(wanted, &left)) {
+                Ok(Some(wanted)) => judge(Ok(wanted), found, &Compare::ByPosition),
+                _ => judge(stage.model(&left, &right), found, compare),
+            };
+            verdict.map_err(|text| format!("{text}\n  of {stage:?}"))
         },
     );
+}
+
+/// A stage, and the order in which its groups stand, if it has groups: that depends on what came when.
+struct Ordered {
+    stage: Stage,
+    order: RefCell<GroupOrder>,
+}
+
+impl Ordered {
+    fn new(stage: Stage) -> Ordered {
+        Ordered { stage, order: RefCell::default() }
+    }
+
+    /// The table is made anew.
+    fn begin(&self) {
+        self.order.replace(GroupOrder::new());
+    }
+
+    /// What the model says of grouped rows, in their order; nothing if there are no groups.
+    fn arrange(&self, wanted: model::Table, input: &model::Table) -> Option<model::Table> {
+        let by = match &self.stage {
+            Stage::Group(by, _) | Stage::Pick(by, _) if !by.is_empty() => by,
+            Stage::Unique => &input.names,
+            _ => return None,
+        };
+        let mut order = self.order.borrow_mut();
+        order.step(input, by);
+        Some(order.arrange(&wanted, by))
+    }
 }
 
 /// Every spec can be drawn over the plainest table, and from the end of a tape.
@@ -110,11 +147,13 @@ fn every_operation_equals_the_model() {
 fn every_spec_draws_parameters() {
     for spec in SPECS {
         for seed in 0..20 {
-            let (stage, shape) = draw_one(&mut Tape::seeded(seed), spec);
+            let mut tape = Tape::seeded(seed);
+            let types = Types::draw(&mut tape);
+            let (stage, shape) = draw_one(&mut tape, spec, types);
             assert!(!shape.columns.is_empty(), "{stage:?} has columns");
         }
     }
-    let shape = &mut Shape::new();
+    let shape = &mut Shape::left(Types::PLAIN);
     assert!(matches!(Stage::draw(&mut Tape::replay(&[]), shape), Stage::Filter(_)));
     assert!(any_table().key().is_some());
 }

@@ -241,10 +241,10 @@ fn some_columns(tape: &mut Tape, columns: &[(String, Kind)], least: usize) -> Ve
     chosen.map(|(_, column)| column.0.clone()).take(3).collect()
 }
 
-/// The pairs of columns in which the left meets the right's `k` and `g`.
+/// The pairs of columns in which the left meets the right's `k`, `g` and `p`.
 fn keys_of_join(tape: &mut Tape, shape: &Shape) -> Vec<(String, String)> {
     let mut on = Vec::new();
-    for (kind, right) in [(Kind::Str, "k"), (Kind::Int, "g")] {
+    for (kind, right) in [(Kind::Str, "k"), (Kind::Int, "g"), (Kind::named(shape.right.p), "p")] {
         let known: Vec<String> =
             shape.exact().into_iter().filter(|column| column.1 == kind).map(|column| column.0).collect();
         if !known.is_empty() && tape.chance(150) {
@@ -256,7 +256,7 @@ fn keys_of_join(tape: &mut Tape, shape: &Shape) -> Vec<(String, String)> {
 
 fn add_joined(shape: &mut Shape) -> String {
     let name = shape.fresh();
-    shape.columns.push((name.clone(), Kind::Float));
+    shape.columns.push((name.clone(), Kind::named(shape.right.w)));
     name
 }
 
@@ -310,14 +310,17 @@ fn aggregated(tape: &mut Tape, shape: &mut Shape, exact: &[(String, Kind)]) -> (
     use ops::Between::{Higher, Linear, Lower, Midpoint, Nearest};
     let ordered = shape.unordered_by.is_none();
     let (input, kind) = tape.choose(exact).clone();
-    let number = matches!(kind, Kind::Int | Kind::Float);
+    let whole = ["i8", "i16", "i32", "u8", "u16", "u32", "uint"].map(Kind::Of).contains(&kind);
+    let number = whole || matches!(kind, Kind::Int | Kind::Float | Kind::Of("f32"));
+    let compared = !matches!(kind, Kind::Of("list" | "struct"));
+    let summed = number || matches!(kind, Kind::Of("decimal" | "duration"));
     let aggregator = match tape.below(16) {
-        0 if number => Sum(tape.below(3)),
+        0 if summed => Sum(tape.below(3)),
         1 if number => Mean,
         2 if number => Std(1),
         3 if number => Var(tape.below(2)),
-        4 => Min,
-        5 => Max,
+        4 if compared => Min,
+        5 if compared => Max,
         6 if ordered => First,
         7 if ordered => Last,
         8 => Count,
@@ -325,8 +328,8 @@ fn aggregated(tape: &mut Tape, shape: &mut Shape, exact: &[(String, Kind)]) -> (
         10 if number => NanMax,
         11 => NUnique,
         12 => CountDistinct,
-        13 => Median,
-        14 => {
+        13 if number || !matches!(kind, Kind::Of(_)) => Median,
+        14 if compared => {
             let part = *tape.choose(&[0.0, 0.1, 0.25, 0.5, 0.9, 1.0]);
             let between = *tape.choose(&[Nearest, Lower, Higher, Midpoint, Linear]);
             let all = number || matches!(between, Nearest | Lower | Higher);
@@ -337,13 +340,17 @@ fn aggregated(tape: &mut Tape, shape: &mut Shape, exact: &[(String, Kind)]) -> (
     };
     let output = shape.fresh();
     let ranked = number && matches!(aggregator, Median | Quantile(..));
-    let result = match aggregator {
-        Len | Count | NUnique | CountDistinct => Kind::Int,
-        Mean | Std(_) | Var(_) => Kind::Float,
+    let result = match (&aggregator, kind) {
+        (Len | Count | NUnique | CountDistinct, _) => Kind::Int,
+        (Mean | Std(_) | Var(_), _) => Kind::Float,
         _ if ranked => Kind::Float,
+        (Sum(_) | Product, Kind::Of("i8" | "i16" | "i32")) => Kind::Int,
+        (Sum(_) | Product, Kind::Of("u8" | "u16" | "u32")) => Kind::Of("uint"),
+        // Of other types than what they are made of.
+        (Sum(_), Kind::Of("decimal")) | (_, Kind::Of("dict")) => Kind::Of("other"),
         _ => kind,
     };
     let computed = ranked || matches!(aggregator, Sum(_) | Mean | Std(_) | Var(_) | Product);
-    let inexact = result == Kind::Float && computed;
+    let inexact = matches!(result, Kind::Float | Kind::Of("f32")) && computed;
     ((output, aggregator, input), result, inexact)
 }

@@ -11,7 +11,8 @@ pub mod draw;
 use std::collections::BTreeSet;
 
 use engine::ops::{Keep, Matches, Strategy};
-use engine::testing::Tape;
+use engine::testing::random::KINDS;
+use engine::testing::{TableSpec, Tape, table_of};
 use model::{Compare, ops};
 
 use crate::expressions::{Both, Expressions, Kind};
@@ -64,28 +65,72 @@ pub struct Shape {
     /// The columns that tell rows apart, if their order depends on history.
     pub unordered_by: Option<Vec<String>>,
     pub names: u32,
+    /// What a join meets on the right.
+    pub right: Types,
+}
+
+/// The types of those columns of the two input tables that may have any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Types {
+    /// Of `p`, which both tables have.
+    pub p: &'static str,
+    /// Of `o`, which the left one has.
+    pub o: &'static str,
+    /// Of `w`, which the right one has and joins bring.
+    pub w: &'static str,
+}
+
+impl Types {
+    /// Some types, where others are of no matter.
+    pub const PLAIN: Types = Types { p: "i32", o: "date", w: "float" };
+
+    /// Any, but `w` mostly a float: it is what expressions above a join compute with.
+    pub fn draw(tape: &mut Tape) -> Types {
+        let (p, o) = (*tape.choose(&KINDS), *tape.choose(&KINDS));
+        Types { p, o, w: if tape.chance(128) { *tape.choose(&KINDS) } else { "float" } }
+    }
+
+    /// The two tables.
+    pub fn specs(&self) -> [TableSpec; 2] {
+        let Types { p, o, w } = self;
+        [
+            table_of(&format!("k:str g:int v:int x:float t:time b:bool p:{p} o:{o}")),
+            table_of(&format!("k:str g:int t:time w:{w} u:int p:{p}")),
+        ]
+    }
 }
 
 impl Shape {
-    /// A table of the columns of `any_table`.
-    pub fn new() -> Shape {
-        Shape::of([
-            ("k", Kind::Str),
-            ("g", Kind::Int),
-            ("v", Kind::Int),
-            ("x", Kind::Float),
-            ("t", Kind::Time),
-            ("b", Kind::Bool),
-        ])
+    /// The left table.
+    pub fn left(types: Types) -> Shape {
+        Shape::of(
+            types,
+            [
+                ("k", Kind::Str),
+                ("g", Kind::Int),
+                ("v", Kind::Int),
+                ("x", Kind::Float),
+                ("t", Kind::Time),
+                ("b", Kind::Bool),
+                ("p", Kind::named(types.p)),
+                ("o", Kind::named(types.o)),
+            ],
+        )
     }
 
-    /// A table of these columns.
-    pub fn of<const N: usize>(named: [(&str, Kind); N]) -> Shape {
+    /// The right table.
+    pub fn right(types: Types) -> Shape {
+        let (w, p) = (Kind::named(types.w), Kind::named(types.p));
+        Shape::of(types, [("k", Kind::Str), ("g", Kind::Int), ("t", Kind::Time), ("w", w), ("u", Kind::Int), ("p", p)])
+    }
+
+    fn of<const N: usize>(right: Types, named: [(&str, Kind); N]) -> Shape {
         Shape {
             columns: named.map(|(name, kind)| (name.to_owned(), kind)).to_vec(),
             inexact: BTreeSet::new(),
             unordered_by: None,
             names: 0,
+            right,
         }
     }
 

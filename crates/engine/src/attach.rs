@@ -14,11 +14,9 @@ use crate::failpoints::{Point, strike};
 use crate::operation::{Input, Operation, Request};
 use crate::par::{self, Phase};
 use crate::recorder::{Recorded, Recorder};
+use crate::sizes::OPTIMISTIC_ROUNDS;
 use crate::table::{Table, common_graph, views};
 use crate::table_node::{TableNode, guarded};
-
-/// Rounds of catching up before the last one is run under the shared lock.
-const OPTIMISTIC_ROUNDS: usize = 8;
 
 /// Starts an operation over its inputs: a live table if one of them is live, else a static one.
 /// Equal requests on the same live inputs give the same table.
@@ -100,7 +98,7 @@ fn join(
     let door: Arc<dyn Node> = node.clone();
     let mut before: Vec<_> = started.into_iter().map(|input| input.view).collect();
     for round in 0.. {
-        let still = if round == OPTIMISTIC_ROUNDS { Some(graph.shared_lock()?) } else { None };
+        let still = if round == OPTIMISTIC_ROUNDS.get() { Some(graph.shared_lock()?) } else { None };
         if round > 0 {
             let Some(recorder) = recorder else { return Ok(None) };
             let (to, now) = views(inputs);

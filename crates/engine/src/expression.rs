@@ -16,21 +16,9 @@ use rowset::RowSet;
 use self::piece::Piece;
 use crate::error::Error;
 use crate::faults::Faults;
+use crate::sizes::{HOST_ARRAY_ROWS, HOST_ROWS, LARGE_SLICE_ROWS, SLICE_ROWS};
 use crate::table::Table;
 use crate::view::View;
-
-/// Rows a thread evaluates at once: large enough to be worth a task, small enough to stay in cache.
-const SLICE_ROWS: usize = 1 << 16;
-/// The same of many rows that run through one pass that stays in cache by itself: eight-byte values
-/// of a slice fill two large pages.
-const LARGE_SLICE_ROWS: usize = 1 << 19;
-
-/// The same where a function of the user stands in the expression.
-const HOST_ROWS: usize = 1 << 18;
-/// The same of one that takes arrays, on one thread: there is nothing to share out. The function makes the result itself,
-/// and where a result is asked for in pieces of two megabytes, the system's allocator gives them back when they are
-/// free, and clears them anew for the next call.
-const HOST_ARRAY_ROWS: usize = 1 << 20;
 
 /// An expression bound to the columns of one table.
 pub struct Evaluator {
@@ -85,6 +73,8 @@ impl Evaluator {
             Expr::Column(column) => Some(table.column_index(operation, column)?),
             _ => None,
         };
+        // Codes of a dictionary are a matter of storage: whoever evaluates sees the values.
+        let plain = plain.filter(|column| table.column_type(*column) == unnamed.data_type());
         Ok(Evaluator { name, plain, ..unnamed })
     }
 
@@ -238,8 +228,8 @@ impl Evaluator {
             return Ok(vec![cells.clone()]);
         }
         let total = rows.len() as usize;
-        let large = total >= 8 * LARGE_SLICE_ROWS && bound.is_one_pass();
-        let slice = if large { LARGE_SLICE_ROWS } else { self.slice(total) };
+        let large = total >= 8 * LARGE_SLICE_ROWS.get() && bound.is_one_pass();
+        let slice = if large { LARGE_SLICE_ROWS.get() } else { self.slice(total) };
         self.split(cells, rows, (slice, bound.data_type()), |cells, len| bound.evaluate(cells, len))
     }
 
@@ -285,7 +275,7 @@ impl Evaluator {
         run: impl Fn(&[Chunk], usize) -> Result<R, formula::RowError> + Sync,
     ) -> Result<Vec<R>, Error> {
         let total = rows.len() as usize;
-        if total <= SLICE_ROWS || total < 2 * slice {
+        if total <= SLICE_ROWS.get() || total < 2 * slice {
             return Ok(vec![self.run(cells, rows, (0, total), kind, &run)?]);
         }
         // The last slice takes the rest: none is shorter than the others.
@@ -330,10 +320,10 @@ impl Evaluator {
     /// Rows of a slice. A call of a function of the user costs as much as thousands of rows.
     fn slice(&self, total: usize) -> usize {
         match (self.calls_host(), self.is_ordered()) {
-            (false, _) => SLICE_ROWS,
-            (true, true) if self.bound.is_by_row() => HOST_ROWS,
-            (true, true) => HOST_ARRAY_ROWS,
-            (true, false) => (total / crate::par::threads().max(1)).clamp(SLICE_ROWS, HOST_ROWS),
+            (false, _) => SLICE_ROWS.get(),
+            (true, true) if self.bound.is_by_row() => HOST_ROWS.get(),
+            (true, true) => HOST_ARRAY_ROWS.get(),
+            (true, false) => (total / crate::par::threads().max(1)).min(HOST_ROWS.get()).max(SLICE_ROWS.get()),
         }
     }
 

@@ -11,7 +11,8 @@ use column::NO_ROW;
 use rowset::{Before, RowSet, Shifts, ask, ask_for};
 
 use crate::guess::{guess, lower_bound};
-use lists::{FEW, Lists, SIZES, capacity};
+use crate::sizes::LISTED_ROWS;
+use lists::{Lists, SIZES, capacity};
 
 /// Rows that stand in the slot before they go to the list together.
 const TAIL: usize = 4;
@@ -287,7 +288,7 @@ impl KeyRows {
                 self.heads[slot as usize] = Head { place, len: 0, form: Form::List(0), ..head };
             }
             Form::List(size) if wanted <= capacity(size as usize) => {}
-            Form::List(size) if capacity(size as usize) < FEW => self.resize(slot, size as usize + 1),
+            Form::List(size) if capacity(size as usize) < LISTED_ROWS.get() => self.resize(slot, size as usize + 1),
             _ => {
                 let mut all = self.to_rows(slot);
                 all.insert(row);
@@ -337,7 +338,7 @@ impl KeyRows {
                 let rows = &mut self.many[head.place as usize];
                 rows.remove(row);
                 (head.first, head.last) = (rows.first().unwrap_or(NO_ROW), rows.last().unwrap_or(NO_ROW));
-                if rows.len() as usize <= FEW / 2 {
+                if rows.len() as usize <= LISTED_ROWS.get() / 2 {
                     let rows = std::mem::take(rows).to_vec();
                     let head = *head;
                     self.release(&head);

@@ -6,6 +6,7 @@ use column::keys::any_null;
 use rowset::RowSet;
 
 use crate::error::Error;
+use crate::sizes::WALKED_WORDS;
 
 /// The slots that a step touches, each once.
 #[derive(Default)]
@@ -14,9 +15,6 @@ pub struct Touched {
     /// A bit a slot.
     marks: Vec<u64>,
 }
-
-/// Slots come out in the order of their bits, if there are no more than so many words of these for each.
-const WALKED_WORDS: usize = 4;
 
 impl Touched {
     /// Notes these slots, all below `capacity`.
@@ -44,7 +42,7 @@ impl Touched {
     /// The same where their order does not matter: many come ascending, so that what is kept by slot is walked through
     /// rather than jumped about in.
     pub fn take_in_any_order(&mut self) -> Vec<u32> {
-        if self.marks.len() > self.slots.len() * WALKED_WORDS {
+        if self.marks.len() > self.slots.len() * WALKED_WORDS.get() {
             return self.take();
         }
         let mut slots = std::mem::take(&mut self.slots);

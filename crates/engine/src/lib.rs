@@ -25,6 +25,7 @@ pub mod par;
 pub mod performance;
 pub mod reach;
 mod recorder;
+mod sizes;
 pub mod sources;
 pub mod store;
 pub mod table;

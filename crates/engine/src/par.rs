@@ -47,9 +47,6 @@ pub fn function_scope() -> Option<FunctionScope> {
     })
 }
 
-/// From so many rows on, each of which waits for memory, it pays to wake another thread.
-pub const TOGETHER_ROWS: u64 = 1 << 11;
-
 /// Rows in parts of so many, in order: what one thread reads or looks up at a time.
 pub fn parts(rows: &RowSet, size: u64) -> Vec<RowSet> {
     (0..rows.len()).step_by(size as usize).map(|from| rows.slice(from, size)).collect()

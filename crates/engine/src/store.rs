@@ -12,18 +12,15 @@ use rowset::{Before, RowSet, Shifts};
 use crate::error::Error;
 use crate::live_rows::LiveRows;
 use crate::operation::Settle;
+use crate::sizes::{NEAR_ROWS, PARALLEL_CELLS};
 use crate::update::{ColumnSet, TableUpdate};
 
 #[cfg(test)]
 mod tests;
 
-/// Work below this many cells is not worth a second thread.
-const PARALLEL_CELLS: u64 = 1 << 19;
 /// A cell that is changed where it lies costs as many that are appended: its old value is read, and
 /// both miss the cache.
 const SCATTERED: u64 = 32;
-/// Columns of so few rows stay in the cache.
-const NEAR_ROWS: u64 = 1 << 17;
 
 /// What a step does to stored cells.
 #[derive(Default)]
@@ -110,7 +107,7 @@ impl Columns {
         counters: &Arc<StorageCounters>,
         cells: &[Vec<(RowSet, Chunk)>],
     ) -> Result<Columns, Error> {
-        let worth_it = cells.iter().flatten().map(|(keys, _)| keys.len()).sum::<u64>() >= PARALLEL_CELLS;
+        let worth_it = cells.iter().flatten().map(|(keys, _)| keys.len()).sum::<u64>() >= PARALLEL_CELLS.rows();
         let columns = crate::par::try_map(worth_it, cells, |index, pieces| {
             let mut column =
                 BlockColumn::with_counters(canonical.field(index).data_type().clone(), at, counters.clone());
@@ -188,6 +185,7 @@ impl Columns {
             }
             Ok(column.apply(&Edit { step, undo: &undo, old: known, moves, writes: &cells })?)
         };
+<<<<<<< HEAD
         let dear = if after.len() > NEAR_ROWS { SCATTERED } else { 1 };
         let scattered: u64 = writes.modified.iter().flatten().map(|(keys, _)| keys.len()).sum();
         let cells = (added.len() + writes.removed.0.len()) * self.columns.len() as u64 + scattered * dear;
@@ -196,6 +194,14 @@ impl Columns {
         *self.lost.lock().unwrap_or_else(PoisonError::into_inner) =
             Lost { vacated: column::vacated(&writes.removed.0, moves, &added), left: after };
         Ok(())
+=======
+        let dear = if after.len() > NEAR_ROWS.rows() { SCATTERED } else { 1 };
+        *self.lost.lock().unwrap_or_else(PoisonError::into_inner) =
+            Lost { vacated: column::vacated(&writes.removed.0, moves, &added), left: after };
+        let scattered: u64 = writes.modified.iter().flatten().map(|(keys, _)| keys.len()).sum();
+        let cells = (added.len() + writes.removed.0.len()) * self.columns.len() as u64 + scattered * dear;
+        crate::par::try_each(cells >= PARALLEL_CELLS.rows(), &self.columns, |index, column| write(index, column))
+>>>>>>> 81e50b5395ecc4b264934ee21fa2108acc1b6d65
     }
 }
 

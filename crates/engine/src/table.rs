@@ -189,8 +189,7 @@ impl Table {
 
     pub(crate) fn memo_slot(&self, key: &str) -> Arc<Mutex<WeakTable>> {
         let mut memo = self.0.memo.lock().unwrap_or_else(PoisonError::into_inner);
-        const SWEEP_AT: usize = 64;
-        if memo.len() >= SWEEP_AT {
+        if memo.len() >= crate::sizes::SWEEP_AT.get() {
             memo.retain(|_, slot| {
                 Arc::strong_count(slot) > 1 || slot.try_lock().is_ok_and(|weak| weak.upgrade().is_some())
             });

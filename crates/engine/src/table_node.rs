@@ -15,12 +15,10 @@ use crate::live_rows::LiveRows;
 use crate::operation::{Live, Request, Settle, Start};
 use crate::par::{self, Phase};
 use crate::recorder::Recorded;
+use crate::sizes::FULL_CHECK_ROWS;
 use crate::table::Table;
 use crate::update::TableUpdate;
 use crate::view::Change;
-
-/// Builds with debug assertions look at each row of a change, and up to this size at each row of a table.
-const FULL_CHECK_ROWS: u64 = 1 << 16;
 
 /// Runs an operation's code; a panic becomes an error.
 pub(crate) fn guarded<R>(request: &Request, run: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
@@ -183,7 +181,7 @@ impl TableNode {
                 return Ok(());
             }
             let now = self.rows.latest();
-            if now.len() > FULL_CHECK_ROWS {
+            if now.len() > FULL_CHECK_ROWS.rows() {
                 return update.check_change(&now);
             }
             let before =

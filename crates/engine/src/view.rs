@@ -8,11 +8,9 @@ use rowset::{Before, RowSet};
 
 use crate::error::Error;
 use crate::live_rows::LiveRows;
+use crate::sizes::SCATTERED_ROWS;
 use crate::table::Table;
 use crate::update::TableUpdate;
-
-/// So many rows that do not lie together keep a core waiting for memory: two columns wait at once.
-const SCATTERED_ROWS: u64 = 1 << 13;
 
 /// A table at one moment: its rows, and its columns as plain immutable values.
 ///
@@ -72,7 +70,7 @@ impl View {
 
     /// The cells of several columns, in key order.
     pub fn read_columns(&self, columns: &[usize], rows: &RowSet) -> Result<Vec<Chunk>, Error> {
-        let scattered = rows.len() >= SCATTERED_ROWS && rows.as_span().is_none();
+        let scattered = rows.len() >= SCATTERED_ROWS.rows() && rows.as_span().is_none();
         crate::par::try_map(scattered, columns, |_, column| self.read(*column, rows))
     }
 

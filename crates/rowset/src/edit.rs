@@ -6,7 +6,8 @@ use crate::repr::container::Container;
 use crate::repr::spans::Chunk;
 use crate::repr::tree::{Edit, Entry, Tree};
 use crate::repr::{BLOCKS_FROM, Repr, SPANS_BELOW, blocks_of, pieces_of};
-use crate::shift::{FEW, relocate};
+use crate::shift::relocate;
+use crate::sizes::SHIFT_FEW;
 use crate::{MAX_KEY, RowSet, Shifts, Span};
 
 impl RowSet {
@@ -106,7 +107,8 @@ impl RowSet {
             let last = highest.last.max(highest.destination().last);
             let moves = || shifts.iter().map(|shift| (shift.origin(), shift.delta));
             // Few rows that move: they alone are taken out and put in, the others stay where they lie.
-            if shifts.iter().map(|shift| shift.last - shift.first + 1).sum::<u64>() < (last - first) / FEW {
+            if shifts.iter().map(|shift| shift.last - shift.first + 1).sum::<u64>() < (last - first) / SHIFT_FEW.rows()
+            {
                 let moving = &*self & &shifts.origins();
                 *self -= &moving;
                 *self |= &relocate(&moving, moves);

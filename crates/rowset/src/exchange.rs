@@ -8,6 +8,7 @@ use crate::kernels::{self, STRIDE};
 use crate::repr::Repr;
 use crate::repr::blocks::{Block, number_of};
 use crate::repr::container::Container;
+use crate::sizes::ONE_BY_ONE;
 use crate::{MAX_KEY, RowSet};
 
 /// Why bytes are not a row set in 64-bit Roaring portable form.
@@ -133,9 +134,6 @@ fn read_map(reader: &mut Reader<'_>, base: u64, builder: &mut Builder) -> Result
     Ok(())
 }
 
-/// Fewer keys of a block are not worth a block.
-const ONE_BY_ONE: usize = 64;
-
 fn read_container(
     reader: &mut Reader<'_>,
     base: u64,
@@ -167,7 +165,7 @@ fn read_container(
         if !list.is_sorted_by(|left, right| left < right) {
             return Err(RoaringError::Malformed { at, what: "keys of a container do not ascend" });
         }
-        if list.len() < ONE_BY_ONE {
+        if list.len() < ONE_BY_ONE.get() {
             list.iter().for_each(|&key| builder.push(base + key as u64, base + key as u64));
         } else if let Some(keys) = Container::from_keys(&list) {
             builder.push_block(Block::one(number_of(base), keys));

@@ -43,6 +43,7 @@ mod repr;
 mod rowset;
 mod scattered;
 mod shift;
+mod sizes;
 mod space;
 
 #[cfg(test)]

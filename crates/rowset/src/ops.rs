@@ -12,14 +12,8 @@ use crate::repr::container_ops::{combine, is_subset, overlaps};
 use crate::repr::spans::Chunk;
 use crate::repr::tree::{Entry, Tree};
 use crate::repr::{Repr, blocks_of, pieces_of};
+use crate::sizes::{CUT_FROM, OUTSIDE, PROBE};
 use crate::{RowSet, Span, scattered};
-
-/// With more entries than this, what lies outside the other side's hull is cut off and shared.
-const CUT_FROM: usize = 48;
-/// When less than this part of both sides' hull lies outside of one of them, nothing is cut off.
-const OUTSIDE: u64 = 8;
-/// A side this many times smaller is looked up in the other, piece by piece.
-const PROBE: u64 = 16;
 
 impl RowSet {
     /// Keys in either.
@@ -173,8 +167,8 @@ fn algebra(op: Op, left: &RowSet, right: &RowSet) -> RowSet {
     }
     let one_is_span = left.as_span().is_some() || right.as_span().is_some();
     let hull = Span { first: l.first.min(r.first), last: l.last.max(r.last) };
-    let few = left.0.entries() + right.0.entries() < CUT_FROM;
-    if !one_is_span && (few || hull.len() - meet.len() < hull.len() / OUTSIDE) {
+    let few = left.0.entries() + right.0.entries() < CUT_FROM.get();
+    if !one_is_span && (few || hull.len() - meet.len() < hull.len() / OUTSIDE.rows()) {
         return merge(op, left, right);
     }
     let outside = |first: u64, last: Option<u64>| {
@@ -286,7 +280,7 @@ fn probe(op: Op, left: &RowSet, right: &RowSet) -> Option<RowSet> {
             few.spans().for_each(|span| edited.remove_span(span));
             Some(edited)
         }
-        Op::Intersection if few_heft * PROBE < many.0.heft() => {
+        Op::Intersection if few_heft * PROBE.rows() < many.0.heft() => {
             let mut builder = Builder::new();
             match &many.0 {
                 Repr::Spans(tree) => {

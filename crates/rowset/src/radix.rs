@@ -1,12 +1,12 @@
 //! Keys in order, a byte at a time: no key is compared with another.
 
-/// Fewer keys than this are compared.
-const RADIX_FROM: usize = 2048;
+use crate::sizes::RADIX_FROM;
+
 const BYTES: usize = size_of::<u64>();
 
 /// Sorts keys, duplicates and all.
 pub(crate) fn sort(keys: &mut Vec<u64>) {
-    if keys.len() < RADIX_FROM {
+    if keys.len() < RADIX_FROM.get() {
         return keys.sort_unstable();
     }
     let mut counts = vec![[0usize; 256]; BYTES];

@@ -6,9 +6,8 @@ use crate::repr::Repr;
 use crate::repr::blocks::{Block, low_of, number_of};
 use crate::repr::container::Container;
 use crate::repr::tree::Tree;
+use crate::sizes::SCATTERED_MOST;
 
-/// No more keys than this are written out.
-const MOST: u64 = 1 << 17;
 /// Keys asked for at once: their words fit in the nearest caches.
 const WINDOW: usize = 512;
 
@@ -16,7 +15,9 @@ impl RowSet {
     /// The keys of a set of pieces that mostly are single keys, if they are not too many to be written out.
     pub(crate) fn scattered(&self) -> Option<Vec<u64>> {
         match &self.0 {
-            Repr::Spans(tree) if tree.len() <= MOST && tree.len() <= 2 * tree.heft() => Some(self.to_vec()),
+            Repr::Spans(tree) if tree.len() <= SCATTERED_MOST.rows() && tree.len() <= 2 * tree.heft() => {
+                Some(self.to_vec())
+            }
             _ => None,
         }
     }

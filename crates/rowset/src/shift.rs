@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::build::Builder;
+use crate::sizes::{PER_MOVE, SHIFT_FEW};
 use crate::{Before, MAX_KEY, RowSet, Span};
 
 /// The rows of `first ..= last` move by `delta`: the hull of consecutive survivors.
@@ -315,22 +316,16 @@ pub(crate) fn relocate<M: Iterator<Item = (Span, i64)>>(rows: &RowSet, moves: im
     {
         return rows.moved(delta);
     }
-    if (moves().count() + 1) * PER_MOVE < rows.0.entries() {
+    if (moves().count() + 1) * PER_MOVE.get() < rows.0.entries() {
         return relocate_by_parts(rows, moves());
     }
     // Few rows that move, by many shifts: they alone are walked, the others stay as they are.
     let moving = rows & &RowSet::from_spans(moves().map(|(origin, _)| origin));
-    if moving.len() < rows.len() / FEW {
+    if moving.len() < rows.len() / SHIFT_FEW.rows() {
         return (rows - &moving) | relocate_by_spans(&moving, moves());
     }
     relocate_by_spans(rows, moves())
 }
-
-/// Fewer than one row in so many moves: few.
-pub(crate) const FEW: u64 = 8;
-
-/// Entries that are walked in the time of one cut.
-const PER_MOVE: usize = 4;
 
 /// Few moves of many entries: whole parts are cut out, moved and put together.
 fn relocate_by_parts(rows: &RowSet, moves: impl Iterator<Item = (Span, i64)>) -> RowSet {

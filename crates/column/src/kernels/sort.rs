@@ -5,10 +5,11 @@
 //! are sorted by the next one.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BinaryViewArray, StringViewArray};
-use arrow_buffer::NullBuffer;
+use arrow_array::{Array, ArrayRef, BinaryViewArray, BooleanArray, StringViewArray};
+use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_row::{RowConverter, Rows, SortField};
 use arrow_schema::{ArrowError, DataType, SortOptions};
 use limits::Scope;
@@ -56,7 +57,14 @@ pub fn order_words(column: &ArrayRef, descending: bool) -> Option<Vec<u64>> {
 }
 
 /// Rows of several columns, or of any type with an order, as bytes that order as the rows do.
-pub struct OrderBytes(RowConverter);
+///
+/// Where nulls stand is asked of whole cells alone. Within lists and structs a null is the least, whatever the direction:
+/// such a column whose own nulls stand elsewhere is led by another that says where it has cells.
+pub struct OrderBytes {
+    converter: RowConverter,
+    /// For each column whether it is led by one that ranks its nulls, and if so, whether they are last.
+    ranked: Vec<Option<bool>>,
+}
 
 impl OrderBytes {
     /// The encoding for columns of these types.
@@ -67,11 +75,18 @@ impl OrderBytes {
         if let Some(other) = types.iter().find(|data_type| !can_be_key(data_type)) {
             return Err(no_order(other));
         }
-        let field = |(at, data_type): (usize, &DataType)| {
-            let options = SortOptions { descending: descending[at], nulls_first: !nulls_last[at] };
-            SortField::new_with_options(data_type.clone(), options)
-        };
-        Ok(OrderBytes(RowConverter::new(types.iter().enumerate().map(field).collect())?))
+        let ranked = |at: usize| (types[at].is_nested() && descending[at] != nulls_last[at]).then_some(nulls_last[at]);
+        let ranked: Vec<Option<bool>> = (0..types.len()).map(ranked).collect();
+        let mut fields = Vec::with_capacity(types.len());
+        for (at, data_type) in types.iter().enumerate() {
+            if ranked[at].is_some() {
+                fields.push(SortField::new(DataType::Boolean));
+            }
+            let nulls_first = if ranked[at].is_some() { !descending[at] } else { !nulls_last[at] };
+            let options = SortOptions { descending: descending[at], nulls_first };
+            fields.push(SortField::new_with_options(data_type.clone(), options));
+        }
+        Ok(OrderBytes { converter: RowConverter::new(fields)?, ranked })
     }
 
     /// The bytes of each row.
@@ -79,9 +94,21 @@ impl OrderBytes {
     /// # Errors
     /// For columns of other types.
     pub fn encode(&self, columns: &[ArrayRef]) -> Result<Rows, Error> {
-        let normal = columns.iter().map(normalised).collect::<Result<Vec<_>, Error>>()?;
-        Ok(self.0.convert_columns(&normal)?)
+        let mut normal = Vec::with_capacity(columns.len());
+        for (column, ranked) in columns.iter().zip(&self.ranked) {
+            if let Some(nulls_last) = ranked {
+                normal.push(ranks(column, *nulls_last));
+            }
+            normal.push(normalised(column)?);
+        }
+        Ok(self.converter.convert_columns(&normal)?)
     }
+}
+
+/// Where the nulls of a column stand, as a column of its own.
+fn ranks(column: &ArrayRef, nulls_last: bool) -> ArrayRef {
+    let valid = column.logical_nulls().map_or_else(|| BooleanBuffer::new_set(column.len()), |nulls| nulls.into_inner());
+    Arc::new(BooleanArray::new(if nulls_last { !&valid } else { valid }, None))
 }
 
 fn no_order(data_type: &DataType) -> Error {
@@ -309,10 +336,9 @@ fn border(entries: &[Entry]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use arrow_array::types::Int64Type;
-    use arrow_array::{BooleanArray, Decimal128Array, Float64Array, Int64Array, ListArray, UInt8Array};
+    use arrow_array::{Decimal128Array, Float64Array, Int64Array, ListArray, StructArray, UInt8Array};
+    use arrow_schema::Field;
 
     use super::super::compare::comparator_of_rows;
     use super::*;
@@ -378,6 +404,29 @@ mod tests {
                 for (descending, nulls_last) in [(false, false), (true, false), (false, true), (true, true)] {
                     check(std::slice::from_ref(&column), &[descending], &[nulls_last]);
                 }
+            }
+        }
+    }
+
+    /// Structs and lists of null and not null, encoded and compared: nulls within are the least in both.
+    #[test]
+    fn encoded_rows_order_as_positions_do() {
+        let numbers: Vec<Option<Vec<Option<i64>>>> = (0..200)
+            .map(|at: i64| (at % 7 != 0).then(|| (0..at % 4).map(|part| (part != at % 5).then_some(at % 3)).collect()))
+            .collect();
+        let lists: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>(numbers));
+        let parts: ArrayRef = Arc::new((0..200).map(|at: i64| (at % 3 != 0).then_some(at % 5)).collect::<Int64Array>());
+        let field = Arc::new(Field::new("x", DataType::Int64, true));
+        let valid = NullBuffer::from_iter((0..200).map(|at| at % 11 != 0));
+        let structs: ArrayRef = Arc::new(StructArray::new(vec![field].into(), vec![parts.clone()], Some(valid)));
+        for columns in [vec![lists.clone()], vec![structs.clone()], vec![parts, lists, structs]] {
+            let types: Vec<DataType> = columns.iter().map(|column| column.data_type().clone()).collect();
+            for (descending, nulls_last) in [(false, false), (true, false), (false, true), (true, true)] {
+                let (descending, nulls_last) = (vec![descending; types.len()], vec![nulls_last; types.len()]);
+                let rows = OrderBytes::new(&types, &descending, &nulls_last).unwrap().encode(&columns).unwrap();
+                let mut wanted: Vec<u32> = (0..200).collect();
+                wanted.sort_by(|a, b| rows.row(*a as usize).cmp(&rows.row(*b as usize)));
+                assert_eq!(sort_to_positions(&columns, &descending, &nulls_last).unwrap(), wanted);
             }
         }
     }

@@ -5,8 +5,6 @@ use super::Head;
 /// Lists hold 8, 16 … 1,024 rows.
 pub(super) const SIZES: usize = 8;
 const SMALLEST: usize = 8;
-/// Beyond this many rows a key's rows are a row set.
-pub(super) const FEW: usize = SMALLEST << (SIZES - 1);
 
 /// Lists of one size.
 #[derive(Default)]

@@ -25,18 +25,13 @@ use crate::error::Error;
 use crate::expression::Evaluator;
 use crate::live_rows::LiveRows;
 use crate::operation::{Input, Live, Operation, Request, Start};
+use crate::sizes::{LAZY_BATCH, LAZY_CHUNKS, LAZY_KEPT};
 use crate::table::Table;
 use crate::update::TableUpdate;
 use crate::view::{Change, View};
 
-/// So many values are kept whatever the size of the table.
-const ALWAYS_KEPT: usize = 1 << 16;
 /// Values kept for each row of the table.
 const KEPT_A_ROW: usize = 4;
-/// Distinct inputs that are computed at once.
-const BATCH: usize = 1 << 16;
-/// Chunks of computed values before they are laid together.
-const CHUNKS: usize = 64;
 
 /// Columns computed once for each distinct input.
 pub struct LazyUpdate {
@@ -157,7 +152,7 @@ impl Memo {
             return evaluator.on_batch(&cells, rows);
         }
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len > ALWAYS_KEPT.max(KEPT_A_ROW * present as usize) {
+        if known.len > LAZY_KEPT.get().max(KEPT_A_ROW * present as usize) {
             known.forget();
         }
         let inputs = known.converter.convert_columns(&cells)?;
@@ -187,7 +182,7 @@ impl Memo {
     }
 
     fn compute(&self, known: &mut Known, cells: &[Chunk], rows: &RowSet, new: &[u64]) -> Result<(), Error> {
-        for batch in new.chunks(BATCH) {
+        for batch in new.chunks(LAZY_BATCH.get()) {
             let at = UInt64Array::from(batch.to_vec());
             let taken =
                 cells.iter().map(|cells| arrow_select::take::take(cells, &at, None)).collect::<Result<Vec<_>, _>>();
@@ -195,7 +190,7 @@ impl Memo {
             known.values.push(self.evaluator().on_batch(&taken?, &keys)?);
             known.len += batch.len();
         }
-        if known.values.len() > CHUNKS {
+        if known.values.len() > LAZY_CHUNKS.get() {
             known.values()?;
         }
         Ok(())

@@ -20,7 +20,8 @@ use crate::error::Error;
 use crate::expression::{Evaluator, Turn, evaluate_all, pieces_of_all, plan_in_turns};
 use crate::faults::{Faults, OnError};
 use crate::operation::{Input, Live, Operation, Parts, Request, Start};
-use crate::par::{TOGETHER_ROWS, both};
+use crate::par::both;
+use crate::sizes::TOGETHER_ROWS;
 use crate::store::{Columns, Writes};
 use crate::table::{Attributes, Table};
 use crate::update::{ColumnSet, TableUpdate};
@@ -304,7 +305,7 @@ impl SelectLive {
             let evaluators: Vec<&Evaluator> = dirty.iter().map(|at| &self.computed[*at]).collect();
             // What is stored is far in memory, as are the inputs: one thread waits for each.
             let together = update.shifts.is_empty()
-                && update.modified.len() >= 2 * TOGETHER_ROWS
+                && update.modified.len() >= 2 * TOGETHER_ROWS.rows()
                 && update.modified.as_span().is_none()
                 && !evaluators.iter().any(|evaluator| evaluator.calls_host());
             let stored = |at: &usize| together.then(|| columns.stored(*at, step, &update.modified)).transpose();

@@ -25,12 +25,10 @@ use crate::expression::{Evaluator, Turn};
 use crate::live_rows::LiveRows;
 use crate::operation::{Input, Live, Operation, Request, Start};
 use crate::reach::reached;
+use crate::sizes::DEEPEST_VIEW;
 use crate::table::Table;
 use crate::update::TableUpdate;
 use crate::view::{Change, View};
-
-/// Views of views are computed through one another so deep; deeper ones are stored.
-const DEEPEST: usize = 32;
 
 /// Columns computed on read.
 pub struct ComputedView {
@@ -77,7 +75,7 @@ pub(super) fn refuse_turns(operation: &str, turns: &[Turn]) -> Result<(), Error>
 
 /// Whether a view over these columns would be computed through too many others.
 pub fn is_deep(table: &Table) -> bool {
-    table.parts().columns.iter().any(|source| depth(source) >= DEEPEST)
+    table.parts().columns.iter().any(|source| depth(source) >= DEEPEST_VIEW.get())
 }
 
 fn depth(source: &Arc<dyn ColumnSource>) -> usize {

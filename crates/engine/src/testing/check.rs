@@ -167,8 +167,8 @@ fn settle(graph: &UpdateGraph) -> Result<(), String> {
 }
 
 fn random_graph(tape: &mut Tape) -> UpdateGraph {
-    let threads = *tape.choose(&[1, 2]);
-    let settings = Settings { period: Duration::ZERO, threads: Some(threads), init_threads: Some(1) };
+    let (threads, init_threads) = (*tape.choose(&[1, 1, 2, 4]), *tape.choose(&[1, 1, 2, 4]));
+    let settings = Settings { period: Duration::ZERO, threads: Some(threads), init_threads: Some(init_threads) };
     let graph = UpdateGraph::new(settings);
     if !tape.chance(40) {
         graph.set_schedule(Schedule::Inline { seed: u64::from(tape.byte()) });

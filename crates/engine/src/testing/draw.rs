@@ -15,7 +15,7 @@ use rowset::RowSet;
 
 use super::mirror::{Mirror, RawStep};
 use super::plain::{Cell, array_of, cells_of};
-use super::random::type_of;
+use super::random::{KINDS, type_of};
 
 /// The table that a drawing shows.
 pub fn table(drawing: &str) -> Mirror {
@@ -156,17 +156,13 @@ fn guessed(lines: &[Vec<String>]) -> Arc<Schema> {
 }
 
 fn kind_of(data_type: &DataType) -> &'static str {
-    let kinds = [
-        "bool", "i8", "i16", "i32", "int", "u8", "u16", "u32", "uint", "f16", "f32", "float", "str", "bytes", "date",
-        "clock", "time", "duration", "decimal",
-    ];
     // Operations answer text as views; a drawing does not tell them apart.
     let wanted = match data_type {
         DataType::Utf8View | DataType::LargeUtf8 => &DataType::Utf8,
         DataType::BinaryView | DataType::LargeBinary => &DataType::Binary,
         other => other,
     };
-    kinds.into_iter().find(|kind| type_of(kind) == *wanted).unwrap_or("other")
+    KINDS.into_iter().find(|kind| type_of(kind) == *wanted).unwrap_or("other")
 }
 
 /// The parts between bars; a bar inside quotes is text.
@@ -188,10 +184,39 @@ fn words(part: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = part.trim();
     while !rest.is_empty() {
-        let end = if rest.starts_with('"') { end_of_quote(rest) } else { rest.find(' ').unwrap_or(rest.len()) };
+        let end = end_of_word(rest);
         let (word, tail) = rest.split_at(end);
         found.push(word.to_owned());
         rest = tail.trim_start();
+    }
+    found
+}
+
+/// Where a word ends: at a blank that stands in no quotes and no brackets.
+fn end_of_word(text: &str) -> usize {
+    let (mut at, mut depth) = (0, 0);
+    while let Some(letter) = text[at..].chars().next() {
+        match letter {
+            '"' => at += end_of_quote(&text[at..]) - 1,
+            '[' => depth += 1,
+            ']' => depth -= 1,
+            ' ' if depth == 0 => return at,
+            _ => {}
+        }
+        at += letter.len_utf8();
+    }
+    at
+}
+
+/// The cells within brackets.
+fn listed(word: &str) -> Vec<&str> {
+    let inner = word.strip_prefix('[').and_then(|word| word.strip_suffix(']'));
+    let mut rest = inner.unwrap_or_else(|| panic!("{word:?} is no list"));
+    let mut found = Vec::new();
+    while !rest.is_empty() {
+        let end = if rest.starts_with('"') { end_of_quote(rest) } else { rest.find(',').unwrap_or(rest.len()) };
+        found.push(&rest[..end]);
+        rest = rest[end..].strip_prefix(',').unwrap_or_default();
     }
     found
 }
@@ -246,7 +271,13 @@ fn cell(word: &str, data_type: &DataType) -> Cell {
         DataType::Timestamp(..) => Cell::Timestamp(whole()),
         DataType::Duration(_) => Cell::Duration(whole()),
         DataType::Decimal128(_, scale) => Cell::Decimal(word.parse().unwrap_or_else(|_| wrong()), *scale),
-        DataType::Binary | DataType::BinaryView => {
+        DataType::Dictionary(_, values) => cell(word, values),
+        DataType::List(item) => Cell::List(listed(word).into_iter().map(|word| cell(word, item.data_type())).collect()),
+        DataType::Struct(fields) => {
+            let cells = listed(word).into_iter().zip(fields);
+            Cell::List(cells.map(|(word, field)| cell(word, field.data_type())).collect())
+        }
+        DataType::Binary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
             let digits = word.strip_prefix("0x").unwrap_or_else(|| wrong());
             let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).unwrap_or_else(|_| wrong());
             Cell::Bytes((0..digits.len()).step_by(2).map(byte).collect())

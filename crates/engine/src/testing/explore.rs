@@ -5,13 +5,20 @@
 //! | `TICKFRAME_TAPE` | this tape alone |
 //! | `TICKFRAME_SEED` | the first seed; 0 otherwise |
 //! | `TICKFRAME_STEPS` | as many seeds as it takes until so many steps of input tables have been made |
+//! | `TICKFRAME_SEEDS` | at most so many seeds: what runs beside `scripts/prove.py`, which runs all laws for longer |
 //!
 //! Lines in `tests/regressions/<test>.txt` are tapes that failed once; they come before anything random.
+//!
+//! The tape says first which sizes are in force (see [`limits`]): the real ones, or such that small tables walk the paths
+//! of large ones.
 
 use std::cell::Cell as Flag;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::Once;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender};
+use std::sync::{Arc, Once};
+use std::time::Duration;
 
 use super::tape::{Tape, shrink, to_hex};
 
@@ -20,6 +27,9 @@ const SHRINK_TRIES: usize = 1_500;
 const TAPE: &str = "TICKFRAME_TAPE";
 const SEED: &str = "TICKFRAME_SEED";
 const STEPS: &str = "TICKFRAME_STEPS";
+const SEEDS: &str = "TICKFRAME_SEEDS";
+/// A case that takes so long hangs.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 thread_local! {
     static QUIET: Flag<bool> = const { Flag::new(false) };
@@ -36,9 +46,30 @@ fn number(name: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{name} is a number, not {text:?}")))
 }
 
+/// The sizes of a case; the end of a tape gives the real ones.
+fn sizes(tape: &mut Tape) -> limits::Scope {
+    let seed = if tape.chance(176) { 1 + tape.below(1 << 16) } else { 0 };
+    #[cfg(debug_assertions)]
+    let scope = limits::Scope::drawn(seed);
+    #[cfg(not(debug_assertions))]
+    let scope = limits::Scope::default();
+    _ = seed;
+    scope
+}
+
 /// Runs over this many seeds, or as many as `TICKFRAME_STEPS` asks for.
 pub fn explore(runs: u64, run: impl Fn(&mut Tape) -> Result<(), String>) {
     let name = std::thread::current().name().unwrap_or("law").to_owned();
+    let watched = Watchdog::new(&name, PATIENCE);
+    let run = |tape: &mut Tape| {
+        watched.case_begins();
+        let steps = STEPS_MADE.get();
+        let done = sizes(tape).enter(|| run(tape));
+        if STEPS_MADE.get() == steps {
+            count_step();
+        }
+        done
+    };
     if let Ok(text) = std::env::var(TAPE) {
         let mut tape = Tape::from_hex(&text).expect("the tape is a row of hexadecimal digits");
         run(&mut tape).unwrap_or_else(|text| panic!("{text}"));
@@ -52,6 +83,7 @@ pub fn explore(runs: u64, run: impl Fn(&mut Tape) -> Result<(), String>) {
         }
     }
     let (first, wanted) = (number(SEED).unwrap_or(0), number(STEPS));
+    let runs = runs.min(number(SEEDS).unwrap_or(runs));
     let before = STEPS_MADE.get();
     let mut seed = first;
     while wanted.map_or(seed < first + runs, |steps| STEPS_MADE.get() - before < steps && seed < first + MOST_SEEDS) {
@@ -60,6 +92,37 @@ pub fn explore(runs: u64, run: impl Fn(&mut Tape) -> Result<(), String>) {
     }
     if wanted.is_some() {
         println!("law {name}: seeds {first}..{seed}, {} steps", STEPS_MADE.get() - before);
+    }
+}
+
+/// Ends the process where a case hangs, with the name of its law: a hang fails, and nothing waits for it.
+struct Watchdog {
+    cases: Arc<AtomicU64>,
+    /// Closed with the law: the thread ends.
+    _open: Sender<()>,
+}
+
+impl Watchdog {
+    fn new(name: &str, patience: Duration) -> Watchdog {
+        let (open, closed) = std::sync::mpsc::channel::<()>();
+        let cases = Arc::new(AtomicU64::new(0));
+        let (name, seen) = (name.to_owned(), cases.clone());
+        let watch = move || {
+            let mut known = seen.load(Ordering::Relaxed);
+            while closed.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+                let now = seen.load(Ordering::Relaxed);
+                if std::mem::replace(&mut known, now) == now {
+                    eprintln!("{name}: case {now} has not ended within {patience:?}");
+                    std::process::abort();
+                }
+            }
+        };
+        std::thread::Builder::new().name("watchdog".into()).spawn(watch).expect("a thread for the watchdog");
+        Watchdog { cases, _open: open }
+    }
+
+    fn case_begins(&self) {
+        self.cases.fetch_add(1, Ordering::Relaxed);
     }
 }
 

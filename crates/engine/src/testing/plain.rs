@@ -11,10 +11,11 @@ use arrow_array::types::{
 };
 use arrow_array::{
     Array, ArrayRef, BinaryViewArray, BooleanArray, Date32Array, Decimal128Array, DurationNanosecondArray,
-    Float32Array, Float64Array, Int64Array, StringViewArray, Time64NanosecondArray, TimestampNanosecondArray,
-    UInt64Array,
+    FixedSizeBinaryArray, Float32Array, Float64Array, Int64Array, ListArray, StringViewArray, StructArray,
+    Time64NanosecondArray, TimestampNanosecondArray, UInt64Array,
 };
-use arrow_schema::{DataType, Schema, TimeUnit};
+use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
 
 /// One cell, outside of any column.
 #[derive(Clone, Debug)]
@@ -198,7 +199,12 @@ pub fn cells_of(array: &ArrayRef) -> Vec<Cell> {
         DataType::Decimal128(_, scale) => {
             some(&|at| Cell::Decimal(array.as_primitive::<Decimal128Type>().value(at), *scale))
         }
+        DataType::FixedSizeBinary(_) => some(&|at| Cell::Bytes(array.as_fixed_size_binary().value(at).to_vec())),
         DataType::List(_) => some(&|at| Cell::List(cells_of(&array.as_list::<i32>().value(at)))),
+        DataType::Struct(_) => {
+            let columns: Vec<Vec<Cell>> = array.as_struct().columns().iter().map(cells_of).collect();
+            some(&|at| Cell::List(columns.iter().map(|cells| cells[at].clone()).collect()))
+        }
         _ => some(&|at| Cell::Opaque(format!("{:?}", array.slice(at, 1)))),
     }
 }
@@ -228,6 +234,20 @@ fn widened(array: &ArrayRef) -> ArrayRef {
         return array.clone();
     }
     arrow_cast::cast(array, &wanted).expect("a type widens within its family")
+}
+
+/// The cells within a cell; of null so many.
+fn parts_of(cell: &Cell, width: usize) -> &[Cell] {
+    const NULLS: [Cell; 8] = [const { Cell::Null }; 8];
+    match cell {
+        Cell::Null => &NULLS[..width],
+        Cell::List(parts) => parts,
+        other => panic!("{other:?} in a nested column"),
+    }
+}
+
+fn present(cells: &[Cell]) -> Option<NullBuffer> {
+    Some(cells.iter().map(|cell| !matches!(cell, Cell::Null)).collect())
 }
 
 /// An array of this type with these cells; a cell of another family is a mistake of the test.
@@ -271,10 +291,35 @@ pub fn array_of(data_type: &DataType, cells: &[Cell]) -> ArrayRef {
             let decimals = unscaled.collect::<Decimal128Array>().with_precision_and_scale(precision, scale);
             Arc::new(decimals.expect("the test gives decimals that fit"))
         }
+        DataType::FixedSizeBinary(width) => {
+            let bytes = cells.iter().map(|cell| match cell {
+                Cell::Null => None,
+                Cell::Bytes(x) => Some(x.as_slice()),
+                other => panic!("{other:?} in a column of {data_type}"),
+            });
+            let array = FixedSizeBinaryArray::try_from_sparse_iter_with_size(bytes, width);
+            Arc::new(array.expect("the test gives bytes that fit"))
+        }
+        DataType::List(item) => {
+            let lists: Vec<&[Cell]> = cells.iter().map(|cell| parts_of(cell, 0)).collect();
+            let offsets = OffsetBuffer::from_lengths(lists.iter().map(|list| list.len()));
+            Arc::new(ListArray::new(item.clone(), offsets, array_of(item.data_type(), &lists.concat()), present(cells)))
+        }
+        DataType::Struct(fields) => {
+            let column = |(at, field): (usize, &Arc<Field>)| {
+                let cells: Vec<Cell> = cells.iter().map(|cell| parts_of(cell, fields.len())[at].clone()).collect();
+                array_of(field.data_type(), &cells)
+            };
+            let columns = fields.iter().enumerate().map(column).collect();
+            Arc::new(StructArray::new(fields.clone(), columns, present(cells)))
+        }
         other => panic!("tests make no column of {other}"),
     };
     if array.data_type() == data_type {
         array
+    } else if let DataType::Dictionary(_, values) = data_type {
+        let values = arrow_cast::cast(&array, values).expect("a cell fits its column");
+        arrow_cast::cast(&values, data_type).expect("values are made a dictionary")
     } else {
         arrow_cast::cast(&array, data_type).expect("a cell fits its column")
     }

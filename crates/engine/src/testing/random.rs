@@ -62,6 +62,12 @@ pub fn table_of(columns: &str) -> TableSpec {
     }
 }
 
+/// The short names of all types that tables are made of.
+pub const KINDS: [&str; 26] = [
+    "i32", "str", "bool", "i8", "i16", "int", "u8", "u16", "u32", "uint", "f16", "f32", "float", "bytes", "date",
+    "clock", "time", "naive", "berlin", "millis", "duration", "decimal", "fixed", "dict", "list", "struct",
+];
+
 /// The type behind a short name.
 pub fn type_of(kind: &str) -> DataType {
     match kind {
@@ -82,8 +88,18 @@ pub fn type_of(kind: &str) -> DataType {
         "date" => DataType::Date32,
         "clock" => DataType::Time64(TimeUnit::Nanosecond),
         "time" => DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
+        "naive" => DataType::Timestamp(TimeUnit::Nanosecond, None),
+        "berlin" => DataType::Timestamp(TimeUnit::Nanosecond, Some("Europe/Berlin".into())),
+        "millis" => DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into())),
         "duration" => DataType::Duration(TimeUnit::Nanosecond),
         "decimal" => DataType::Decimal128(12, 2),
+        "fixed" => DataType::FixedSizeBinary(8),
+        "dict" => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
+        "list" => DataType::List(Arc::new(Field::new("item", DataType::Int64, true))),
+        "struct" => {
+            let fields = [("x", DataType::Int32), ("y", DataType::Utf8)];
+            DataType::Struct(fields.map(|(name, kind)| Field::new(name, kind, true)).into_iter().collect())
+        }
         other => panic!("no type is called {other:?} in tests"),
     }
 }

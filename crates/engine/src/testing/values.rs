@@ -1,6 +1,6 @@
 //! Random cells: of every type, in the styles in which data comes.
 
-use arrow_schema::DataType;
+use arrow_schema::{DataType, TimeUnit};
 
 use super::plain::Cell;
 use super::tape::Tape;
@@ -82,6 +82,10 @@ pub fn small(data_type: &DataType, n: u64) -> Cell {
         DataType::Timestamp(..) => Cell::Timestamp(signed * 1_000_000_000),
         DataType::Duration(_) => Cell::Duration(signed * 1_000_000_000),
         DataType::Decimal128(_, scale) => Cell::Decimal(i128::from(n), *scale),
+        DataType::FixedSizeBinary(width) => Cell::Bytes(format!("{n:0width$}", width = *width as usize).into_bytes()),
+        DataType::Dictionary(_, values) => small(values, n),
+        DataType::List(item) => Cell::List(vec![small(item.data_type(), n); 1 + n as usize % 3]),
+        DataType::Struct(fields) => Cell::List(fields.iter().map(|field| small(field.data_type(), n)).collect()),
         other => panic!("tests make no cell of {other}"),
     }
 }
@@ -141,9 +145,25 @@ pub fn pool(data_type: &DataType) -> Vec<Cell> {
         }
         DataType::Date32 => [0, -1, i32::MIN, i32::MAX, 15_705].map(Cell::Date).to_vec(),
         DataType::Time64(_) => [0, 86_399_999_999_999].map(Cell::Time).to_vec(),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => {
+            [0, -1_000_000, 1_356_998_400_000_000_000].map(Cell::Timestamp).to_vec()
+        }
         DataType::Timestamp(..) => [0, -1, i64::MIN, i64::MAX, 1_356_998_400_000_000_000].map(Cell::Timestamp).to_vec(),
         DataType::Duration(_) => [0, -1, 1, 3_600_000_000_000].map(Cell::Duration).to_vec(),
         DataType::Decimal128(_, scale) => [0, -1, 1, 99_999].map(|x| Cell::Decimal(x, *scale)).to_vec(),
+        DataType::FixedSizeBinary(width) => [0, 1, 255].map(|byte| Cell::Bytes(vec![byte; *width as usize])).to_vec(),
+        DataType::Dictionary(_, values) => return pool(values),
+        DataType::List(item) => {
+            let cells = pool(item.data_type());
+            let lists =
+                cells.iter().enumerate().map(|(at, _)| Cell::List(cells[at..(at + 2).min(cells.len())].to_vec()));
+            std::iter::once(Cell::List(Vec::new())).chain(lists).collect()
+        }
+        DataType::Struct(fields) => {
+            let pools: Vec<Vec<Cell>> = fields.iter().map(|field| pool(field.data_type())).collect();
+            let row = |at: usize| pools.iter().map(|pool| pool[at % pool.len()].clone()).collect();
+            (0..6).map(|at| Cell::List(row(at))).collect()
+        }
         other => panic!("tests make no cell of {other}"),
     };
     pool.push(Cell::Null);
@@ -154,27 +174,10 @@ pub fn pool(data_type: &DataType) -> Vec<Cell> {
 mod tests {
     use super::*;
     use crate::testing::plain::{array_of, cells_of};
-    use arrow_schema::TimeUnit;
 
     #[test]
     fn every_style_of_every_type_fits_its_column() {
-        let types = [
-            DataType::Boolean,
-            DataType::Int8,
-            DataType::Int32,
-            DataType::Int64,
-            DataType::UInt8,
-            DataType::UInt64,
-            DataType::Float32,
-            DataType::Float64,
-            DataType::Utf8,
-            DataType::Binary,
-            DataType::Date32,
-            DataType::Time64(TimeUnit::Nanosecond),
-            DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
-            DataType::Duration(TimeUnit::Nanosecond),
-            DataType::Decimal128(12, 2),
-        ];
+        let types = crate::testing::random::KINDS.map(crate::testing::random::type_of);
         for data_type in types {
             for style in STYLES {
                 let (mut tape, mut values) = (Tape::seeded(5), Values::new(&data_type, style));

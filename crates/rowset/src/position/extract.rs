@@ -8,16 +8,14 @@ use crate::repr::Repr;
 use crate::repr::blocks::{Block, low_of, number_of};
 use crate::repr::container::Container;
 use crate::repr::tree::{Entry, Tree};
-
-/// Fewer keys or ranges than this of a block, on average, are looked up one by one.
-const FEW: u64 = 192;
+use crate::sizes::EXTRACT_FROM;
 
 /// The positions of keys that are all in the set; none where keys are few a block, or lie in long ranges.
 pub(super) fn positions_in(tree: &Tree<Block>, keys: &RowSet) -> Option<RowSet> {
     let Repr::Blocks(wanted) = &keys.0 else { return None };
     let hull = keys.hull()?;
     let blocks = number_of(hull.last) - number_of(hull.first) + 1;
-    if keys.0.heft() < blocks * FEW {
+    if keys.0.heft() < blocks * EXTRACT_FROM.rows() {
         return None;
     }
     let mut cursor = Cursor::new(tree);
@@ -28,7 +26,7 @@ pub(super) fn positions_in(tree: &Tree<Block>, keys: &RowSet) -> Option<RowSet> 
         for number in entry.number..entry.end() {
             let own = cursor.seek(number << 16)?;
             let before = cursor.before + ((number - own.number) << 16);
-            if entry.len() < FEW {
+            if entry.len() < EXTRACT_FROM.rows() {
                 few.clear();
                 ranks.clear();
                 entry.write_keys(&mut few);

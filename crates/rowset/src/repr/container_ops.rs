@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use super::container::{Container, FEW_IN_ROW, Run, TOP};
 use super::{lists, runs};
 use crate::kernels::{self, Op, WORDS, Words};
+use crate::sizes::{LOPSIDED, RUNS_AT_MOST};
 
 /// `left op right`; nothing if no key is left.
 pub(crate) fn combine(op: Op, left: &Container, right: &Container) -> Option<Container> {
@@ -32,7 +33,9 @@ pub(crate) fn combine(op: Op, left: &Container, right: &Container) -> Option<Con
         },
         _ => match (left.listed(), right.listed()) {
             (Some(left), Some(right)) => merged(op, left, right),
-            _ if left.weight() + right.weight() > RUNS_AT_MOST => combine_words(op, &words_of(left), &words_of(right)),
+            _ if left.weight() + right.weight() > RUNS_AT_MOST.rows() => {
+                combine_words(op, &words_of(left), &words_of(right))
+            }
             _ => SCRATCH.with_borrow_mut(|scratch| {
                 let (left, right) =
                     (runs::runs_of(left, &mut scratch.left_runs), runs::runs_of(right, &mut scratch.right_runs));
@@ -42,11 +45,6 @@ pub(crate) fn combine(op: Op, left: &Container, right: &Container) -> Option<Con
         },
     }
 }
-
-/// More runs than this are put together as bits.
-const RUNS_AT_MOST: u64 = 512;
-/// A list so many times longer than the other is leapt through.
-const LOPSIDED: usize = 32;
 
 /// Room for what is on its way, so that a result is allocated once, as large as it is.
 #[derive(Default)]
@@ -64,7 +62,7 @@ thread_local! {
 /// Two lists of keys.
 fn merged(op: Op, left: &[u16], right: &[u16]) -> Option<Container> {
     SCRATCH.with_borrow_mut(|scratch| {
-        let len = match left.len() / LOPSIDED > right.len() || right.len() / LOPSIDED > left.len() {
+        let len = match left.len() / LOPSIDED.get() > right.len() || right.len() / LOPSIDED.get() > left.len() {
             true => lists::merge(op, left, right, &mut scratch.keys),
             false => kernels::merge_shorts(op, left, right, &mut scratch.keys),
         };

@@ -1,14 +1,12 @@
 //! Two ascending lists at a time.
 
 use crate::kernels::Op;
-
-/// A list so many times longer than the other is leapt through.
-const LOPSIDED: usize = 32;
+use crate::sizes::LOPSIDED;
 
 /// `left op right` of two lists without duplicates, to the front of `out`, whose rest means nothing
 /// then; how many there are.
 pub(crate) fn merge<T: Copy + Ord + Default>(op: Op, left: &[T], right: &[T], out: &mut Vec<T>) -> usize {
-    if left.len() / LOPSIDED > right.len() || right.len() / LOPSIDED > left.len() {
+    if left.len() / LOPSIDED.get() > right.len() || right.len() / LOPSIDED.get() > left.len() {
         merge_few(op, left, right, out);
         return out.len();
     }

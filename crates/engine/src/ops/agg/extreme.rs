@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Float64Type, Int64Type};
-use arrow_array::{Array, ArrayRef, BinaryViewArray, Decimal128Array, Float64Array, Int64Array, StringViewArray};
+use arrow_array::{
+    Array, ArrayRef, BinaryViewArray, Decimal128Array, FixedSizeBinaryArray, Float64Array, Int64Array, StringViewArray,
+};
 use arrow_schema::DataType;
 use column::Chunk;
 use formula::Aggregate;
@@ -177,6 +179,9 @@ impl Family for Texts {
     type Key = Box<[u8]>;
 
     fn keys(slots: &[u32], cells: &Chunk, mut each: impl FnMut(u32, Option<Box<[u8]>>)) {
+        if let Some(bytes) = cells.as_fixed_size_binary_opt() {
+            return valid_cells(slots, bytes, |slot, at| each(slot, Some(bytes.value(at).into())));
+        }
         let bytes = arrow_cast::cast(cells, &DataType::BinaryView).expect("text is bytes");
         let bytes = bytes.as_binary_view();
         valid_cells(slots, bytes, |slot, at| each(slot, Some(bytes.value(at).into())));
@@ -187,6 +192,9 @@ impl Family for Texts {
         if *output == DataType::Utf8View {
             let text = |key: Option<Box<[u8]>>| key.map(|key| String::from_utf8_lossy(&key).into_owned());
             return Ok(Arc::new(keys.map(text).collect::<StringViewArray>()));
+        }
+        if let DataType::FixedSizeBinary(width) = output {
+            return Ok(Arc::new(FixedSizeBinaryArray::try_from_sparse_iter_with_size(keys, *width)?));
         }
         let bytes: ArrayRef = Arc::new(keys.collect::<BinaryViewArray>());
         Ok(if *output == DataType::BinaryView { bytes } else { arrow_cast::cast(&bytes, output)? })

@@ -9,29 +9,26 @@
 use super::board::{BATCH, Lane};
 use super::exact::{ExactSums, HUGE};
 use super::state::Batch;
+use crate::sizes::{FIXED_CHANGES, FIXED_ROWS};
 
 /// Words a group.
 pub(crate) const WORDS: usize = 2;
 /// Bits of a value above the large unit, and from there to the small one.
 const HIGH_BITS: i32 = 40;
 const LOW_BITS: i32 = 41;
-/// So many rows cannot overflow a word.
-const FULL: usize = 1 << 22;
 /// Binary places that a batch may grow before the unit is too small.
 const SLACK: i32 = 3;
 /// Least exponent whose units are normal numbers.
 const LEAST: i32 = -880;
 /// Greatest exponent: values beyond it are summed in their own scale.
 const MOST: i32 = 959;
-/// How often the unit may change: values that lie too far apart for any are added as ever.
-const CHANGES: u32 = 16;
 
 /// The unit, how full the words are, and room for a batch.
 #[derive(Default)]
 pub(crate) struct Fixed {
     units: Option<Units>,
     rows: usize,
-    changes: u32,
+    changes: usize,
     apart: Option<Box<Apart>>,
 }
 
@@ -104,7 +101,7 @@ impl Fixed {
 
     /// Values enter the groups of a batch (of at most [`BATCH`] rows); what units cannot hold goes to `sums`.
     pub(crate) fn add(&mut self, lane: &mut Lane<'_>, slots: &[u32], values: &[f64], sums: &mut ExactSums) {
-        if self.rows + values.len() > FULL {
+        if self.rows + values.len() > FIXED_ROWS.get() {
             self.settle(lane, sums);
         }
         self.rows += values.len();
@@ -120,7 +117,7 @@ impl Fixed {
         if !take_apart(values, units, apart) {
             let odd = put_aside(slots, values, units, apart, sums);
             // Most rows of this batch are of another size: so will be those to come.
-            rescale = odd > values.len() / 4 && self.changes < CHANGES;
+            rescale = odd > values.len() / 4 && self.changes < FIXED_CHANGES.get();
         }
         lane.add_two(&apart.high[..values.len()], &apart.low[..values.len()]);
         self.apart = Some(room);
@@ -288,11 +285,11 @@ mod tests {
         let value = 1.0 - f64::EPSILON / 2.0;
         fixed.units = Some(Units::for_values_to(0));
         board.turn_to(&[0; BATCH]);
-        for _ in 0..FULL / BATCH * 2 + 3 {
+        for _ in 0..FIXED_ROWS.real() / BATCH * 2 + 3 {
             fixed.add(&mut board.lane(0), &[0; BATCH], &[value; BATCH], &mut sums);
         }
         fixed.settle(&mut board.lane(0), &mut sums);
-        let rows = (FULL * 2 + 3 * BATCH) as f64;
+        let rows = (FIXED_ROWS.real() * 2 + 3 * BATCH) as f64;
         assert_eq!(sums.value(0), rows * value);
     }
 }

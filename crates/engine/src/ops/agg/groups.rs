@@ -16,16 +16,9 @@ use super::state::{add_counts, state_of};
 use crate::error::Error;
 use crate::expression::{Evaluator, evaluate_all};
 use crate::key_rows::KeyRows;
-use crate::par::TOGETHER_ROWS;
+use crate::sizes::{GROUP_ALONE_ROWS, GROUP_BATCH_ROWS, GROUP_PART_ROWS, TOGETHER_ROWS};
 use crate::update::ColumnSet;
 use crate::view::View;
-
-/// Rows whose cells are read together while starting.
-const PART_ROWS: u64 = 1 << 16;
-/// Up to so many rows are one thread's work.
-const ALONE: u64 = 1 << 18;
-/// Rows entered at once within a part: their slots stay in cache, and no buffer is worth a page of its own.
-const BATCH_ROWS: u64 = 1 << 12;
 
 /// What an aggregation is made of.
 pub(crate) struct Maker {
@@ -67,11 +60,13 @@ impl Maker {
     /// The groups of what is there now; big tables in parts, one a thread, merged in row order.
     pub(crate) fn start(&self, view: &View) -> Result<Groups, Error> {
         let rows = view.rows();
-        let shares = rows.split(if rows.len() > ALONE { crate::par::threads() } else { 1 });
+        let shares = rows.split(if rows.len() > GROUP_ALONE_ROWS.rows() { crate::par::threads() } else { 1 });
         let share = |_: usize, share: &RowSet| {
             let mut groups = self.empty()?;
             groups.load();
-            crate::par::parts(share, PART_ROWS).iter().try_for_each(|part| self.enter_part(&mut groups, view, part))?;
+            crate::par::parts(share, GROUP_PART_ROWS.rows())
+                .iter()
+                .try_for_each(|part| self.enter_part(&mut groups, view, part))?;
             groups.settle();
             Ok::<Groups, Error>(groups)
         };
@@ -88,7 +83,7 @@ impl Maker {
         let (mut slots, mut created) = (Vec::new(), Vec::new());
         let mut from = 0;
         while from < part.len() {
-            let len = BATCH_ROWS.min(part.len() - from);
+            let len = GROUP_BATCH_ROWS.rows().min(part.len() - from);
             let rows = if groups.picks.is_some() { part.slice(from, len) } else { RowSet::new() };
             groups.enter(&cells.slice(from as usize, len as usize), &rows, &mut slots, &mut created)?;
             if let Some(loading) = &mut groups.loading {
@@ -138,7 +133,7 @@ impl Maker {
 
     /// Whether so many rows are worth two threads; what calls a user's function stays on one.
     pub(super) fn is_split(&self, rows: u64) -> bool {
-        rows >= TOGETHER_ROWS && !self.inputs.iter().any(Evaluator::calls_host)
+        rows >= TOGETHER_ROWS.rows() && !self.inputs.iter().any(Evaluator::calls_host)
     }
 
     /// Whether an output is made of all cells of this input.

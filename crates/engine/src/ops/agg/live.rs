@@ -1,6 +1,8 @@
 //! What an update does to the groups: cells are read, all together; rows leave, move, change and enter;
 //! what became of the touched groups is written.
 
+use std::collections::HashMap;
+
 use column::NO_ROW;
 use column::kernels::radix::{self, Entry};
 use formula::Aggregate;
@@ -13,12 +15,11 @@ use super::reading::{Readings, Wanted};
 use crate::error::Error;
 use crate::keys::Touched;
 use crate::operation::Live;
+use crate::sizes::GROUP_SPLIT_CELLS;
 use crate::store::{Difference, Store, Writes};
 use crate::update::TableUpdate;
 use crate::view::{Change, View};
 
-/// Picked cells that it takes longer to make and to compare than to wake another thread.
-const SPLIT_CELLS: u64 = 1 << 15;
 /// As many of them cost as much as one that is told from what is kept for a group.
 const KEPT: u64 = 8;
 /// So many groups before its turn a group's memory is asked for.
@@ -99,9 +100,12 @@ impl AggregationLive {
         if !moving.0.is_empty() {
             self.groups.shift(&read.keys()?, moving.0.len() as usize, &update.shifts)?;
         }
-        if let Some((_, entering)) = &rekeyed {
-            self.enter(entering, &update.modified)?;
-        }
+        let known = self.created.len();
+        let rekeyed = match &rekeyed {
+            Some((_, entering)) => self.enter(entering, &update.modified)?,
+            None => Vec::new(),
+        };
+        let may_interleave = self.created.len() > known && !update.added.is_empty();
         if revalued {
             let slots = self.groups.find(&read.keys()?, update.modified.len() as usize)?;
             for input in &summed {
@@ -111,7 +115,24 @@ impl AggregationLive {
                 if summed.is_empty() && !whole { self.groups.picked(&slots, &update.modified) } else { slots };
             self.touched.add(&touched, self.groups.slots());
         }
-        self.enter(&entering, &update.added)
+        let added = self.enter(&entering, &update.added)?;
+        if may_interleave {
+            self.order_created(known, &[(&update.modified, &rekeyed), (&update.added, &added)]);
+        }
+        Ok(())
+    }
+
+    /// Groups made by several sets of rows stand in the order of their first rows, as if all had come at once.
+    fn order_created(&mut self, from: usize, entered: &[(&RowSet, &[u32])]) {
+        let mut first: HashMap<u32, u64> = self.created[from..].iter().map(|slot| (*slot, NO_ROW)).collect();
+        for (rows, slots) in entered {
+            for (row, slot) in rows.iter().zip(*slots) {
+                if let Some(known) = first.get_mut(slot) {
+                    *known = row.min(*known);
+                }
+            }
+        }
+        self.created[from..].sort_by_key(|slot| first[slot]);
     }
 
     /// The rows, by their keys before, whose groups must know that they moved.
@@ -127,15 +148,16 @@ impl AggregationLive {
         }
     }
 
-    fn enter(&mut self, cells: &Cells, rows: &RowSet) -> Result<(), Error> {
+    /// The groups that these rows enter, one a row.
+    fn enter(&mut self, cells: &Cells, rows: &RowSet) -> Result<Vec<u32>, Error> {
         if rows.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let (mut slots, mut created) = (Vec::new(), Vec::new());
         self.groups.enter(cells, rows, &mut slots, &mut created)?;
         self.touched.add(&slots, self.groups.slots());
         self.created.extend(created.iter().map(|row| slots[*row as usize]));
-        Ok(())
+        Ok(slots)
     }
 
     fn leave(&mut self, cells: &Cells, rows: &Before) -> Result<(), Error> {
@@ -197,7 +219,7 @@ impl AggregationLive {
         let chosen = Chosen::new(&slots);
         let keys = self.maker.keys.len();
         let dear = self.maker.outputs().iter().map(|output| if output.is_kept() { KEPT } else { 1 }).sum::<u64>();
-        let worth_it = rows.len() * dear >= SPLIT_CELLS && self.maker.is_split(rows.len());
+        let worth_it = rows.len() * dear >= GROUP_SPLIT_CELLS.rows() && self.maker.is_split(rows.len());
         let differing = crate::par::try_map(worth_it, self.maker.outputs(), |at, output| {
             if self.blink && output.kind == Aggregate::First {
                 return Ok(None);

@@ -30,12 +30,13 @@ use super::on::{On, Side, added_columns, joined_schema, joined_update, match_now
 use super::timeline::{Entry, Timeline};
 use crate::error::Error;
 use crate::operation::{Input, Live, Operation, Parts, Request, Start};
+use crate::sizes::{ASOF_BATCH, ASOF_PROBE_ROWS};
 use crate::store::{Columns, Writes};
 use crate::table::{Attributes, Table};
 use crate::update::TableUpdate;
 use crate::view::{Change, View};
 use right::RightChange;
-use rows::{BATCH, ask_places};
+use rows::ask_places;
 
 /// Which right row is the match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -49,9 +50,6 @@ pub enum Strategy {
     /// The stamp at the smaller distance, at equal distance the later; of equal ones the last row.
     Nearest,
 }
-
-/// Rows looked up at once while starting.
-const PROBE_ROWS: u64 = 1 << 16;
 
 /// Left rows with the right row nearest in time.
 pub struct AsofJoin {
@@ -261,12 +259,12 @@ impl AsofLive {
     /// The index of everything there is.
     fn start(&mut self, view: &View) -> Result<Vec<(RowSet, Chunk)>, Error> {
         let rows = view.rows();
-        let parts = crate::par::parts(rows, PROBE_ROWS);
+        let parts = crate::par::parts(rows, ASOF_PROBE_ROWS.rows());
         let cells = |matched: Vec<u64>| Arc::new(UInt64Array::from(matched)) as ArrayRef;
         if self.left.is_some() {
             return parts.into_iter().map(|part| Ok((part.clone(), cells(self.probe(view, &part)?)))).collect();
         }
-        crate::par::try_map(rows.len() > 2 * PROBE_ROWS, &parts, |_, part| {
+        crate::par::try_map(rows.len() > 2 * ASOF_PROBE_ROWS.rows(), &parts, |_, part| {
             Ok((part.clone(), cells(self.look_up(&self.rows_found(Side::Left, view, part)?))))
         })
     }
@@ -283,7 +281,7 @@ impl AsofLive {
         let matched = self.look_up(&rows);
         if let Some(left) = &mut self.left {
             let keys = rows.keys.to_vec();
-            for batch in rows.placed().chunks(BATCH) {
+            for batch in rows.placed().chunks(ASOF_BATCH.get()) {
                 ask_places(left, batch);
                 for &(slot, stamp, position) in batch {
                     let (key, tag) = (keys[position as usize], matched[position as usize]);

@@ -8,9 +8,8 @@
 use rowset::{ask, ask_for};
 
 use crate::guess::{guess, lower_bound};
+use crate::sizes::TIMELINE_CHUNK;
 
-/// Entries a chunk holds before it is split.
-const CHUNK: usize = 128;
 /// How far from its guess a search mostly ends: a cache line of stamps.
 const STRAY: usize = 8;
 
@@ -182,7 +181,7 @@ impl<T: Copy> Timeline<T> {
         if let (Some(stamp), Some((key, _))) = end
             && (*stamp, *key) < entry.at()
         {
-            if last.stamps.len() == CHUNK {
+            if last.stamps.len() >= TIMELINE_CHUNK.get() {
                 return self.push(entry);
             }
             last.stamps.push(entry.stamp);
@@ -193,9 +192,10 @@ impl<T: Copy> Timeline<T> {
         let place = self.lower(entry.at());
         let chunk = &mut self.chunks[place.chunk];
         chunk.insert(place.at, entry);
-        if chunk.stamps.len() > CHUNK {
-            let upper = chunk.split_off(CHUNK / 2);
-            let end = chunk.stamps[CHUNK / 2 - 1];
+        if chunk.stamps.len() > TIMELINE_CHUNK.get() {
+            let half = chunk.stamps.len() / 2;
+            let upper = chunk.split_off(half);
+            let end = chunk.stamps[half - 1];
             self.chunks.insert(place.chunk + 1, upper);
             self.ends.insert(place.chunk, end);
         }
@@ -203,7 +203,7 @@ impl<T: Copy> Timeline<T> {
 
     fn push(&mut self, entry: Entry<T>) {
         // Only a group that has filled a chunk before is worth the room of a whole one.
-        let capacity = if self.chunks.is_empty() { 1 } else { CHUNK };
+        let capacity = if self.chunks.is_empty() { 1 } else { TIMELINE_CHUNK.get() };
         self.ends.push(entry.stamp);
         self.chunks.push(Chunk::of(entry, capacity));
     }

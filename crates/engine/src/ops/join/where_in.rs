@@ -22,12 +22,10 @@ use crate::key_rows::KeyRows;
 use crate::keys::{Touched, joinable};
 use crate::live_rows::LiveRows;
 use crate::operation::{Input, Live, Operation, Parts, Request, Start};
+use crate::sizes::WHERE_IN_PROBE_ROWS;
 use crate::table::{Attributes, Table};
 use crate::update::TableUpdate;
 use crate::view::{Change, View};
-
-/// Rows looked up at once while starting.
-const PROBE_ROWS: u64 = 1 << 16;
 
 /// Which rows stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -95,7 +93,7 @@ impl Operation for WhereIn {
             touched: Touched::default(),
             rows: Arc::new(LiveRows::new(RowSet::new(), at)),
         };
-        for part in crate::par::parts(set.view.rows(), PROBE_ROWS) {
+        for part in crate::par::parts(set.view.rows(), WHERE_IN_PROBE_ROWS.rows()) {
             live.count(&set.view, &part, 1, &mut Vec::new())?;
         }
         let kept = live.start(&rows.view)?;
@@ -262,7 +260,7 @@ impl WhereInLive {
 
     /// Of these rows those that pass, of all there are. A set that never changes needs no more than a look.
     fn start(&mut self, view: &View) -> Result<RowSet, Error> {
-        let parts = crate::par::parts(view.rows(), PROBE_ROWS);
+        let parts = crate::par::parts(view.rows(), WHERE_IN_PROBE_ROWS.rows());
         let passing: Vec<RowSet> = match self.sources {
             Some(_) => parts.iter().map(|part| self.enter(view, part)).collect::<Result<_, Error>>()?,
             None => crate::par::try_map(parts.len() > 2, &parts, |_, part| self.look_up(view, part))?,

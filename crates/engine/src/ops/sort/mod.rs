@@ -34,13 +34,11 @@ use order::{Edits, Order, OrderChange};
 use crate::error::Error;
 use crate::live_rows::LiveRows;
 use crate::operation::{Input, Live, Operation, Parts, Request, Settle, Start};
+use crate::sizes::SORT_SWEEP;
 use crate::store::{Columns, Writes};
 use crate::table::{Attributes, Table};
 use crate::update::TableUpdate;
 use crate::view::{Change, View};
-
-/// Above one moved row in so many, all entries are looked at rather than each moved one searched.
-const SWEEP: u64 = 32;
 
 /// The rows of a table in another order.
 pub struct Sort {
@@ -257,7 +255,7 @@ impl<K: SortKey> SortLive<K> {
             return Ok(Some(Vec::new()));
         }
         let moved = &change.moving(&update.removed).0 - rekeyed;
-        if moved.len() > self.order.len() as u64 / SWEEP {
+        if moved.len() > self.order.len() as u64 / SORT_SWEEP.rows() {
             return Ok(None);
         }
         Ok(Some(self.entries(change.before(), &moved)?))

@@ -3,12 +3,12 @@
 use column::NO_ROW;
 use rowset::{RowSet, ask};
 
-use super::rows::{AHEAD, BATCH, ask_places, ask_searched};
+use super::rows::{AHEAD, ask_places, ask_searched};
 use super::{AsofLive, Strategy};
 use crate::error::Error;
 use crate::ops::join::on::Side;
 use crate::ops::join::timeline::{Entry, Place};
-use crate::par::TOGETHER_ROWS;
+use crate::sizes::{ASOF_BATCH, TOGETHER_ROWS};
 use crate::update::ColumnSet;
 use crate::view::{Change, View};
 
@@ -46,7 +46,7 @@ impl AsofLive {
         let mut dirty: Vec<(u32, u64, u64)> = Vec::new();
         if !gone.0.is_empty() {
             let rows = self.rows_found(Side::Right, change.before(), &gone.0)?;
-            for batch in rows.by_group(self.right.len()).chunks(BATCH) {
+            for batch in rows.by_group(self.right.len()).chunks(ASOF_BATCH.get()) {
                 ask_searched(&self.right, batch);
                 for &(slot, stamp, key) in batch {
                     self.right[slot as usize].remove(stamp, key);
@@ -80,7 +80,7 @@ impl AsofLive {
         }
         if !fresh.is_empty() {
             let rows = self.rows_of(Side::Right, change.now(), &fresh, true)?;
-            for batch in rows.by_group(self.right.len()).chunks(BATCH) {
+            for batch in rows.by_group(self.right.len()).chunks(ASOF_BATCH.get()) {
                 ask_places(&self.right, batch);
                 for &(slot, stamp, key) in batch {
                     self.right[slot as usize].insert(Entry { stamp, key, tag: () });
@@ -109,7 +109,7 @@ impl AsofLive {
         }
         dirty.dedup();
         let mut reached: Option<(u32, u64)> = None;
-        for batch in dirty.chunks(BATCH) {
+        for batch in dirty.chunks(ASOF_BATCH.get()) {
             ask_searched(left, batch);
             ask_searched(&self.right, batch);
             for &(slot, stamp, _) in batch {
@@ -156,7 +156,7 @@ impl AsofLive {
         }
         // The searches only read: each thread takes a part of the rows.
         let rows = &update.modified;
-        let worth_it = rows.len() >= TOGETHER_ROWS;
+        let worth_it = rows.len() >= TOGETHER_ROWS.rows();
         let threads = if worth_it { crate::par::threads() as u64 } else { 1 };
         let parts = crate::par::parts(rows, rows.len().div_ceil(threads).max(1));
         let matched = crate::par::try_map(worth_it, &parts, |_, rows| self.matched_by(change.now(), rows))?;

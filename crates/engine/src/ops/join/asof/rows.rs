@@ -11,6 +11,7 @@ use super::AsofLive;
 use crate::error::Error;
 use crate::ops::join::on::{Side, cells_as};
 use crate::ops::join::timeline::{Place, Timeline};
+use crate::sizes::ASOF_BATCH;
 use crate::view::View;
 
 /// Rows of one side with their groups and stamps; rows without a stamp or with a null key are out.
@@ -136,7 +137,7 @@ impl AsofLive {
         } else {
             Vec::new()
         };
-        for batch in rows.placed().chunks(BATCH) {
+        for batch in rows.placed().chunks(ASOF_BATCH.get()) {
             ask_searched(&self.right, batch);
             for (slot, stamp, position) in batch {
                 let mut unknown = Place::UNKNOWN;
@@ -148,8 +149,6 @@ impl AsofLive {
     }
 }
 
-/// Searches whose memory is asked for together.
-pub(super) const BATCH: usize = 64;
 /// How many searches before its own the memory of a search is asked for.
 pub(super) const AHEAD: usize = 32;
 

@@ -11,15 +11,10 @@ use super::{Matches, NaturalLive};
 use crate::error::Error;
 use crate::keys::{Touched, joinable};
 use crate::ops::join::on::Side;
+use crate::sizes::{LARGE_PROBE_ROWS, PROBE_BATCH_ROWS, PROBE_ROWS};
 use crate::update::ColumnSet;
 use crate::view::{Change, View};
 
-/// Rows looked up at once while starting.
-const PROBE_ROWS: u64 = 1 << 16;
-/// The same of many rows: their matches fill two large pages.
-const LARGE_PROBE_ROWS: u64 = 1 << 19;
-/// Rows whose slots stay in cache until they are matched.
-const BATCH_ROWS: usize = 1 << 12;
 /// In place of a match: there are several, and one was asked for.
 const SEVERAL: u64 = NO_ROW - 1;
 
@@ -92,7 +87,7 @@ impl NaturalLive {
     /// The index of everything there is.
     pub(super) fn start(&mut self, view: &View) -> Result<Vec<(RowSet, Chunk)>, Error> {
         let rows = view.rows();
-        let size = if rows.len() >= 8 * LARGE_PROBE_ROWS { LARGE_PROBE_ROWS } else { PROBE_ROWS };
+        let size = if rows.len() >= 8 * LARGE_PROBE_ROWS.rows() { LARGE_PROBE_ROWS.rows() } else { PROBE_ROWS.rows() };
         let parts = crate::par::parts(rows, size);
         if self.left.is_some() {
             return parts
@@ -104,7 +99,7 @@ impl NaturalLive {
                 })
                 .collect();
         }
-        crate::par::try_map(rows.len() > 2 * PROBE_ROWS, &parts, |_, part| {
+        crate::par::try_map(rows.len() > 2 * PROBE_ROWS.rows(), &parts, |_, part| {
             let cells: ArrayRef = Arc::new(UInt64Array::from(self.look_up(view, part)?));
             Ok((part.clone(), cells))
         })
@@ -149,7 +144,7 @@ impl NaturalLive {
         if let Some(settled) = &self.settled {
             let mut matched = Vec::with_capacity(entered.len() as usize);
             while matched.len() < entered.len() as usize {
-                let (from, len) = (matched.len(), BATCH_ROWS.min(entered.len() as usize - matched.len()));
+                let (from, len) = (matched.len(), PROBE_BATCH_ROWS.get().min(entered.len() as usize - matched.len()));
                 let keys: Vec<Chunk> = keys.iter().map(|cells| cells.slice(from, len)).collect();
                 self.keys.find(&keys, &mut slots);
                 matched.extend(slots.iter().map(|slot| settled.get(*slot as usize).copied().unwrap_or(NO_ROW)));

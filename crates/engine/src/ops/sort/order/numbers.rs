@@ -4,6 +4,7 @@ use rowset::MAX_KEY;
 
 use super::Order;
 use crate::ops::sort::entry::Key;
+use crate::sizes::SORT_PAGE;
 
 /// Slots of a page, and how far pages lie apart at first.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +19,8 @@ pub struct Room {
 
 impl Default for Room {
     fn default() -> Room {
-        Room { page: 8192, stride: 2, pages: (MAX_KEY + 1) / 8192 }
+        let page = SORT_PAGE.get();
+        Room { page, stride: 2, pages: (MAX_KEY + 1) / page as u64 }
     }
 }
 

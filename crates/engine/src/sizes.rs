@@ -1,0 +1,81 @@
+//! The sizes at which the engine takes another path. Laws draw them, so that tables of forty rows walk the paths of
+//! ten million.
+
+use limits::Size;
+
+/// From so many rows on, each of which waits for memory, it pays to wake another thread.
+pub static TOGETHER_ROWS: Size = Size::new("engine.TOGETHER_ROWS", 1 << 11);
+
+/// From so many rows far apart on, columns are read side by side.
+pub static SCATTERED_ROWS: Size = Size::new("engine.SCATTERED_ROWS", 1 << 13);
+
+/// Rows a thread evaluates at once: large enough to be worth a task, small enough to stay in cache.
+pub static SLICE_ROWS: Size = Size::new("engine.SLICE_ROWS", 1 << 16);
+/// The same of many rows that run through one pass that stays in cache by itself: eight-byte values
+/// of a slice fill two large pages.
+pub static LARGE_SLICE_ROWS: Size = Size::new("engine.LARGE_SLICE_ROWS", 1 << 19);
+/// The same where a function of the user stands in the expression.
+pub static HOST_ROWS: Size = Size::new("engine.HOST_ROWS", 1 << 18);
+/// The same of one that takes arrays, on one thread: there is nothing to share out. The function makes the result itself,
+/// and where a result is asked for in pieces of two megabytes, the system's allocator gives them back when they are
+/// free, and clears them anew for the next call.
+pub static HOST_ARRAY_ROWS: Size = Size::new("engine.HOST_ARRAY_ROWS", 1 << 20);
+
+/// Writes of fewer cells than this are not worth a second thread.
+pub static PARALLEL_CELLS: Size = Size::new("engine.PARALLEL_CELLS", 1 << 19);
+/// Columns of so few rows stay in the cache.
+pub static NEAR_ROWS: Size = Size::new("engine.NEAR_ROWS", 1 << 17);
+
+/// Up to so many rows a build with debug assertions checks an update against all rows.
+pub static FULL_CHECK_ROWS: Size = Size::new("engine.FULL_CHECK_ROWS", 1 << 16);
+/// Rounds of catching up before an attaching operation holds back the steps.
+pub static OPTIMISTIC_ROUNDS: Size = Size::new("engine.OPTIMISTIC_ROUNDS", 8);
+/// Entries of a table's memo before those of tables that are gone are swept out.
+pub static SWEEP_AT: Size = Size::new("engine.SWEEP_AT", 64);
+/// Words of marks for each slot noted up to which slots are read from the marks, in order.
+pub static WALKED_WORDS: Size = Size::new("engine.WALKED_WORDS", 4);
+/// Rows of a key beyond which they are a row set rather than a list.
+pub static LISTED_ROWS: Size = Size::at_least("engine.LISTED_ROWS", 1 << 10, 8);
+
+/// Views over views before a column is computed and kept.
+pub static DEEPEST_VIEW: Size = Size::new("engine.DEEPEST_VIEW", 32);
+/// Values that a lazy column always keeps.
+pub static LAZY_KEPT: Size = Size::new("engine.LAZY_KEPT", 1 << 16);
+/// Values that a lazy column computes at once.
+pub static LAZY_BATCH: Size = Size::new("engine.LAZY_BATCH", 1 << 16);
+/// Chunks that a lazy column keeps before it joins them.
+pub static LAZY_CHUNKS: Size = Size::new("engine.LAZY_CHUNKS", 64);
+
+/// Rows whose cells an aggregation reads together while it starts.
+pub static GROUP_PART_ROWS: Size = Size::new("engine.GROUP_PART_ROWS", 1 << 16);
+/// Up to so many rows are one thread's work while an aggregation starts.
+pub static GROUP_ALONE_ROWS: Size = Size::new("engine.GROUP_ALONE_ROWS", 1 << 18);
+/// Rows entered at once within a part: their slots stay in cache, and no buffer is worth a page of its own.
+pub static GROUP_BATCH_ROWS: Size = Size::new("engine.GROUP_BATCH_ROWS", 1 << 12);
+/// Cells of results from which on the columns of groups are compared side by side.
+pub static GROUP_SPLIT_CELLS: Size = Size::new("engine.GROUP_SPLIT_CELLS", 1 << 15);
+
+/// Rows summed in fixed units before their words are emptied: so many cannot overflow a word.
+pub static FIXED_ROWS: Size = Size::new("engine.FIXED_ROWS", 1 << 22);
+/// How often the unit of a sum may change: values that lie too far apart for any are added as ever.
+pub static FIXED_CHANGES: Size = Size::new("engine.FIXED_CHANGES", 16);
+
+/// Left rows that look for their match at once.
+pub static PROBE_ROWS: Size = Size::new("engine.PROBE_ROWS", 1 << 16);
+/// The same of many rows.
+pub static LARGE_PROBE_ROWS: Size = Size::new("engine.LARGE_PROBE_ROWS", 1 << 19);
+/// Rows looked up at once among keys that are settled.
+pub static PROBE_BATCH_ROWS: Size = Size::new("engine.PROBE_BATCH_ROWS", 1 << 12);
+/// Left rows that look for their match in time at once.
+pub static ASOF_PROBE_ROWS: Size = Size::new("engine.ASOF_PROBE_ROWS", 1 << 16);
+/// Searches in time whose memory is asked for together.
+pub static ASOF_BATCH: Size = Size::new("engine.ASOF_BATCH", 64);
+/// Entries that a chunk of a timeline holds before it is split.
+pub static TIMELINE_CHUNK: Size = Size::at_least("engine.TIMELINE_CHUNK", 128, 2);
+/// Rows that look for their key in a set at once.
+pub static WHERE_IN_PROBE_ROWS: Size = Size::new("engine.WHERE_IN_PROBE_ROWS", 1 << 16);
+
+/// Output keys of a page of sorted rows.
+pub static SORT_PAGE: Size = Size::at_least("engine.SORT_PAGE", 1 << 13, 16);
+/// An upstream shift of more rows than one in so many sweeps through the whole order.
+pub static SORT_SWEEP: Size = Size::new("engine.SORT_SWEEP", 32);
