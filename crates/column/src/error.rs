@@ -59,6 +59,9 @@ pub enum Error {
         /// Bytes of strings together.
         bytes: usize,
     },
+    /// There is no memory left for it.
+    #[error(transparent)]
+    Exhausted(#[from] limits::Exhausted),
     /// A column that is computed on read has no value in one of the rows.
     #[error("{0}")]
     Computed(Arc<dyn std::error::Error + Send + Sync>),

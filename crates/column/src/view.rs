@@ -12,7 +12,7 @@ use crate::kind::Kind;
 use crate::reading::{lent, stretch, take, take_lying, take_opaque};
 use crate::tree::Tree;
 use crate::undo::{Undo, restore, restore_taken};
-use crate::{Chunk, Column, Error};
+use crate::{Chunk, Column, Error, kind};
 
 /// A range with at least this many cells is worth a piece of its own.
 pub(crate) const PIECE: u64 = 1024;
@@ -38,6 +38,7 @@ impl BlockView {
 
     /// The cells of these rows in memory of their own: holding them holds no block.
     pub(crate) fn copied(&self, rows: &RowSet) -> Result<Chunk, Error> {
+        limits::ask_rows(rows.len(), kind::width(&self.shape.data_type))?;
         let (tree, undo) = self.parts();
         if self.shape.kind == Kind::Opaque {
             return take_opaque(tree, &self.shape, rows.iter(), undo);

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, Int64Array, StringArray, StringViewArray, types::Int64Type};
 use arrow_buffer::{Buffer, NullBufferBuilder, OffsetBuffer};
+use limits::Exhausted;
 use regex::Regex;
 
 use super::order::{array, failure};
+use crate::host::Payload;
 use crate::node::{Argument, Failure, Whole};
 
 /// The longest string that lies in its view.
@@ -81,21 +83,21 @@ fn recased(all: fn(&mut str), each: fn(&str) -> String) -> Whole {
     Arc::new(move |args, rows| {
         let texts = Strings::of(&args[0]);
         let mut built = Built::new(rows);
-        built.text.reserve(texts.array.views().iter().map(|view| *view as u32 as usize).sum());
+        built.text.room(texts.array.views().iter().map(|view| *view as u32 as usize).sum());
         for row in 0..rows {
             built.row(row, |out| {
                 out.push_str(texts.get(row)?);
                 Some(())
             })?;
         }
-        if built.parts.is_empty() && built.text.is_ascii() {
+        if built.parts.is_empty() && built.text.text.is_ascii() {
             return built.finish(all);
         }
         build(rows, |row, out| {
             let (text, start) = (texts.get(row)?, out.len());
             if text.is_ascii() {
                 out.push_str(text);
-                all(&mut out[start..]);
+                all(&mut out.text[start..]);
             } else {
                 out.push_str(&each(text));
             }
@@ -130,7 +132,16 @@ pub(crate) fn replace(pattern: Pattern, all: bool) -> Whole {
                         Err(_) => replaced(text, text.match_indices(pattern.as_str()).take(most), value, out),
                     }
                 }
-                Pattern::Regex(pattern) if all => out.push_str(&pattern.replace_all(text, value)),
+                Pattern::Regex(pattern) if all => {
+                    if text.len().saturating_mul(value.len()) > SMALL {
+                        let found = pattern.find_iter(text).count();
+                        let each =
+                            if value.contains('$') { value.len().saturating_mul(text.len()) } else { value.len() };
+                        out.room(text.len().saturating_add(found.saturating_mul(each)).min(isize::MAX as usize));
+                        out.exhausted.is_none().then_some(())?;
+                    }
+                    out.push_str(&pattern.replace_all(text, value));
+                }
                 Pattern::Regex(pattern) => out.push_str(&pattern.replace(text, value)),
             }
             Some(())
@@ -139,7 +150,7 @@ pub(crate) fn replace(pattern: Pattern, all: bool) -> Whole {
 }
 
 /// The text with its matches replaced.
-fn replaced<'a>(text: &'a str, matches: impl Iterator<Item = (usize, &'a str)>, value: &str, out: &mut String) {
+fn replaced<'a>(text: &'a str, matches: impl Iterator<Item = (usize, &'a str)>, value: &str, out: &mut Out) {
     let mut end = 0;
     for (start, found) in matches {
         out.push_str(&text[end..start]);
@@ -246,10 +257,10 @@ pub(crate) fn zfill() -> Whole {
         let (texts, widths) = (Strings::of(&args[0]), Integers::of(&args[1]));
         build(rows, |row, out| {
             let (text, width) = (texts.get(row)?, widths.get(row)?);
-            let missing = width.saturating_sub(text.chars().count() as i64).clamp(0, 1 << 20);
+            let missing = width.saturating_sub(text.chars().count() as i64).max(0);
             let (sign, digits) = text.split_at(usize::from(text.starts_with(['+', '-'])));
             out.push_str(sign);
-            out.extend(std::iter::repeat_n('0', missing as usize));
+            out.fill('0', missing as u64);
             out.push_str(digits);
             Some(())
         })
@@ -268,7 +279,7 @@ fn part(take: for<'a> fn(&'a str, &[Integers<'_>], usize) -> Option<&'a str>) ->
 }
 
 /// Builds strings row by row; `None` is null. What is written is added to the text so far.
-pub(crate) fn build(rows: usize, mut write: impl FnMut(usize, &mut String) -> Option<()>) -> Result<ArrayRef, Failure> {
+pub(crate) fn build(rows: usize, mut write: impl FnMut(usize, &mut Out) -> Option<()>) -> Result<ArrayRef, Failure> {
     let mut built = Built::new(rows);
     for row in 0..rows {
         built.row(row, |out| write(row, out))?;
@@ -276,10 +287,77 @@ pub(crate) fn build(rows: usize, mut write: impl FnMut(usize, &mut String) -> Op
     built.finish(|_| {})
 }
 
+/// Bytes of one array of strings, and so of one string.
+const LONGEST: usize = i32::MAX as usize;
+/// So few more bytes are taken without a question.
+const SMALL: usize = 1 << 20;
+
+/// Text that grows as far as there is memory for it; what comes when there is none is left out.
+#[derive(Default)]
+pub(crate) struct Out {
+    text: String,
+    /// Why the text is not whole.
+    exhausted: Option<Exhausted>,
+}
+
+impl Out {
+    /// Makes room for so many more bytes.
+    #[inline]
+    fn room(&mut self, more: usize) -> bool {
+        more <= self.text.capacity() - self.text.len() || self.grow(more)
+    }
+
+    #[cold]
+    fn grow(&mut self, more: usize) -> bool {
+        let need = more.max(self.text.len()).max(64);
+        let refused = if need < SMALL { None } else { limits::ask(need as u64).err() };
+        let missing = Exhausted { need: need as u64, held: limits::held(), limit: limits::limit() };
+        self.exhausted = self.exhausted.or(refused).or_else(|| self.text.try_reserve(more).err().map(|_| missing));
+        self.exhausted.is_none()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    #[inline]
+    pub(crate) fn push_str(&mut self, text: &str) {
+        if self.room(text.len()) {
+            self.text.push_str(text);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, character: char) {
+        if self.room(character.len_utf8()) {
+            self.text.push(character);
+        }
+    }
+
+    /// The same character so many times.
+    pub(crate) fn fill(&mut self, character: char, times: u64) {
+        let bytes = times.saturating_mul(character.len_utf8() as u64).min(isize::MAX as u64);
+        if self.room(bytes as usize) {
+            self.text.extend(std::iter::repeat_n(character, times as usize));
+        }
+    }
+
+    pub(crate) fn extend(&mut self, characters: impl Iterator<Item = char>) {
+        characters.for_each(|character| self.push(character));
+    }
+}
+
+impl std::fmt::Write for Out {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.push_str(text);
+        Ok(())
+    }
+}
+
 /// Strings one after another in one text, of which views are made at the end.
 struct Built {
     parts: Vec<ArrayRef>,
-    text: String,
+    text: Out,
     offsets: Vec<i32>,
     nulls: NullBufferBuilder,
 }
@@ -288,23 +366,28 @@ impl Built {
     fn new(rows: usize) -> Built {
         let mut offsets = Vec::with_capacity(rows + 1);
         offsets.push(0);
-        Built { parts: Vec::new(), text: String::with_capacity(8 * rows), offsets, nulls: NullBufferBuilder::new(rows) }
+        Built { parts: Vec::new(), text: Out::default(), offsets, nulls: NullBufferBuilder::new(rows) }
     }
 
     #[inline]
-    fn row(&mut self, row: usize, write: impl FnOnce(&mut String) -> Option<()>) -> Result<(), Failure> {
+    fn row(&mut self, row: usize, write: impl FnOnce(&mut Out) -> Option<()>) -> Result<(), Failure> {
         let start = self.text.len();
         let there = write(&mut self.text).is_some();
-        if !there {
-            self.text.truncate(start);
+        if let Some(why) = self.text.exhausted {
+            return Err(Failure { row, message: why.to_string(), payload: Some(Payload(Arc::new(why))) });
         }
-        if self.text.len() > i32::MAX as usize {
-            let last = self.text.split_off(start);
-            self.part(|_| {})?;
-            if last.len() > i32::MAX as usize {
-                return Err(Failure { row, message: "a string has at most 2 GiB".to_owned(), payload: None });
+        if !there {
+            self.text.text.truncate(start);
+        }
+        if self.text.len() > LONGEST {
+            let last = self.text.text.split_off(start);
+            if last.len() > LONGEST {
+                let why = Exhausted { need: last.len() as u64, held: 0, limit: LONGEST as u64 };
+                let message = "a string has at most 2 GiB".to_owned();
+                return Err(Failure { row, message, payload: Some(Payload(Arc::new(why))) });
             }
-            self.text = last;
+            self.part(|_| {})?;
+            self.text.text = last;
         }
         self.offsets.push(self.text.len() as i32);
         self.nulls.append(there);
@@ -313,9 +396,9 @@ impl Built {
 
     /// Ends one array and begins the next.
     fn part(&mut self, change: impl FnOnce(&mut str)) -> Result<(), Failure> {
-        change(&mut self.text);
+        change(&mut self.text.text);
         let offsets = OffsetBuffer::new(std::mem::replace(&mut self.offsets, vec![0]).into());
-        let text = Buffer::from_vec(std::mem::take(&mut self.text).into_bytes());
+        let text = Buffer::from_vec(std::mem::take(&mut self.text.text).into_bytes());
         let strings = StringArray::try_new(offsets, text, self.nulls.finish()).map_err(failure)?;
         self.parts.push(Arc::new(StringViewArray::from(&strings)));
         Ok(())
