@@ -91,7 +91,9 @@ def memory_bytes(given: object) -> int:
     else:
         raise TypeError(f'memory is a number of bytes or a text such as "4GB", not {type(given).__name__}')
     if amount is None or not 1 <= amount < 2**63:
-        raise ValueError(f'memory is a number of bytes above zero, or a text such as "4GB" or "512MiB", not {given!r:.60}')
+        raise ValueError(
+            f'memory is a number of bytes above zero, or a text such as "4GB" or "512MiB", not {given!r:.60}'
+        )
     return int(amount)
 
 

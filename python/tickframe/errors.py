@@ -43,7 +43,7 @@ _LONGEST = 8000
 
 def _cut(message: str) -> str:
     """A message that fits a screen or two: what stands in the middle of a longer one is left out."""
-    left_out = len(message) - _LONGEST if isinstance(message, str) else 0
+    left_out = len(message) - _LONGEST
     if left_out <= 0:
         return message
     end = _LONGEST // 4
@@ -59,7 +59,7 @@ class TickframeError(Exception):
     """
 
     def __init__(self, message: str = "", **facts: object) -> None:
-        super().__init__(_cut(message))
+        super().__init__(_cut(message) if type(message) is str else message)
         self.__dict__.update(facts)
 
     def __str__(self) -> str:

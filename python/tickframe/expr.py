@@ -107,7 +107,7 @@ def short(item: object, longest: int = 60) -> Text:
     """The `repr` of anything, cut, for a message; what has none is told by its type."""
     try:
         text = repr(item)
-    except Exception:  # a class of the user may raise anything
+    except Exception:  # noqa: BLE001  # a class of the user may raise anything
         return f"a {type(item).__name__}"
     return text if _len(text) <= longest else text[:longest] + "…"
 
@@ -1169,12 +1169,16 @@ def coalesce(*items: IntoExpr) -> Expr:
 
 def min_horizontal(*items: IntoExpr) -> Expr:
     """The least of several columns in each row; nulls are left out."""
-    return Expr(_native.Expr.call("min_horizontal", [into_expr(item, "min_horizontal")._native for item in flatten(items)]))
+    return Expr(
+        _native.Expr.call("min_horizontal", [into_expr(item, "min_horizontal")._native for item in flatten(items)])
+    )
 
 
 def max_horizontal(*items: IntoExpr) -> Expr:
     """The greatest of several columns in each row; nulls are left out."""
-    return Expr(_native.Expr.call("max_horizontal", [into_expr(item, "max_horizontal")._native for item in flatten(items)]))
+    return Expr(
+        _native.Expr.call("max_horizontal", [into_expr(item, "max_horizontal")._native for item in flatten(items)])
+    )
 
 
 def _random(name: str, bounds: Iterable[object], seed: int | None) -> Expr:
@@ -1279,7 +1283,9 @@ def flatten(items: Iterable[object]) -> list[object]:
             if isinstance(item, Iterable) and not isinstance(item, (str, bytes, Expr, Mapping)):
                 add(item, depth + 1)
             elif _len(flat) >= _MOST_ARGUMENTS:
-                raise TypeError(f"more than {_MOST_ARGUMENTS} arguments; give what is to be computed, not a column of values")
+                raise TypeError(
+                    f"more than {_MOST_ARGUMENTS} arguments; give what is to be computed, not a column of values"
+                )
             else:
                 flat.append(item)
 

@@ -100,7 +100,9 @@ def where(
     plain, controls = control.taken(flatten(filters), control.Filter, operation)
     made = []
     for item in plain:
-        predicate = Formula(item, frame, operation, filter=True) if isinstance(item, str) else into_expr(item, operation)
+        predicate = (
+            Formula(item, frame, operation, filter=True) if isinstance(item, str) else into_expr(item, operation)
+        )
         made.append(over(predicate, table, operation))
     if not made:
         return table

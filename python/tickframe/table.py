@@ -8,7 +8,6 @@ with equal results on equal data.
 from __future__ import annotations
 
 import datetime as _dt
-import math
 import sys
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
@@ -952,6 +951,7 @@ _UNITS = {
 
 _DEEPEST_INDENT = 64
 _LONGEST_SPAN = 2**63 - 1
+_MOST_SECONDS = 2**34
 
 
 def nanoseconds(span: float | str | _dt.timedelta, operation: str = "a span of time") -> int:
@@ -989,7 +989,7 @@ def _nanoseconds(span: float | str | _dt.timedelta) -> int | None:
         if any(len(number) > 19 for number, _ in parts):
             return None
         return sum(int(number) * _UNITS[unit] for number, unit in parts)
-    if isinstance(span, float) and not math.isfinite(span):
+    if not abs(span) < _MOST_SECONDS:  # NaN too
         return None
     return round(span * 10**9)
 

@@ -1,5 +1,7 @@
 //! Expression objects: a thin handle on the tree that formula strings build too.
 
+use std::sync::OnceLock;
+
 use arrow_schema::{DataType, TimeUnit};
 use formula::{Aggregate, Closed, Expr, Function, Interpolation, List, Literal, Part, Text, Window};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -7,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyString, PyTuple};
 
 use crate::cells;
+use crate::chain::Chain;
 use crate::dtype::from_spec;
 use crate::error;
 use crate::literal;
@@ -14,8 +17,26 @@ use crate::table::PyTable;
 
 /// A tree of columns, values and functions.
 #[pyclass(frozen, name = "Expr", module = "tickframe._native")]
-#[derive(Clone)]
-pub struct PyExpr(pub Expr);
+pub struct PyExpr {
+    tree: OnceLock<Expr>,
+    /// The chain that it is, from which the tree is made when it is asked for.
+    chain: Option<Chain>,
+}
+
+impl PyExpr {
+    pub fn new(tree: Expr) -> PyExpr {
+        PyExpr { tree: OnceLock::from(tree), chain: None }
+    }
+
+    fn of_chain(chain: Chain) -> PyExpr {
+        PyExpr { tree: OnceLock::new(), chain: Some(chain) }
+    }
+
+    /// The tree.
+    pub fn expr(&self) -> &Expr {
+        self.tree.get_or_init(|| self.chain.as_ref().expect("one of both is there").expr())
+    }
+}
 
 /// A whole number that an argument takes, told in words if it is none or too far.
 struct Counted<T>(T);
@@ -42,20 +63,20 @@ fn raised(failure: formula::Error) -> PyErr {
 impl PyExpr {
     #[staticmethod]
     fn column(name: &str) -> PyExpr {
-        PyExpr(Expr::column(name))
+        PyExpr::new(Expr::column(name))
     }
 
     /// `operation` is what the user called.
     #[staticmethod]
     #[pyo3(signature = (value, operation = "lit"))]
     fn literal(value: &Bound<'_, PyAny>, operation: &str) -> PyResult<PyExpr> {
-        Ok(PyExpr(Expr::Literal(literal::literal(operation, value)?)))
+        Ok(PyExpr::new(Expr::Literal(literal::literal(operation, value)?)))
     }
 
     /// The values of anything that can be gone through, as a list.
     #[staticmethod]
     fn values(values: &Bound<'_, PyAny>, operation: &str) -> PyResult<PyExpr> {
-        Ok(PyExpr(Expr::Literal(literal::list(operation, values)?)))
+        Ok(PyExpr::new(Expr::Literal(literal::list(operation, values)?)))
     }
 
     /// A value of a stated type; whole numbers are counts of what the type counts.
@@ -83,8 +104,8 @@ impl PyExpr {
             _ => None,
         };
         match made {
-            Some(made) => Ok(PyExpr(Expr::Literal(made))),
-            None => Expr::Literal(literal::literal("lit", value)?).cast(kind, true).map(PyExpr).map_err(raised),
+            Some(made) => Ok(PyExpr::new(Expr::Literal(made))),
+            None => Expr::Literal(literal::literal("lit", value)?).cast(kind, true).map(PyExpr::new).map_err(raised),
         }
     }
 
@@ -98,8 +119,16 @@ impl PyExpr {
             Some(options) => with_options(function, options)?,
             None => function,
         };
-        let args = args.iter().map(|arg| arg.get().0.clone()).collect();
-        Expr::call(function, args).map(PyExpr).map_err(raised)
+        if let Some((chain, more)) =
+            args.split_first().and_then(|(first, more)| Some((first.get().chain.as_ref()?, more)))
+            && chain.is_of(function)
+        {
+            let more = more.iter().map(|arg| arg.get().expr().clone()).collect();
+            return chain.and(more).map(PyExpr::of_chain).map_err(raised);
+        }
+        let args = args.iter().map(|arg| arg.get().expr().clone()).collect();
+        let made = Expr::call(function, args).map_err(raised)?;
+        Ok(Chain::of(made).map_or_else(PyExpr::new, PyExpr::of_chain))
     }
 
     #[staticmethod]
@@ -108,9 +137,11 @@ impl PyExpr {
         branches: Vec<(Bound<'_, PyExpr>, Bound<'_, PyExpr>)>,
         otherwise: Option<Bound<'_, PyExpr>>,
     ) -> PyResult<PyExpr> {
-        let branches =
-            branches.iter().map(|(condition, value)| (condition.get().0.clone(), value.get().0.clone())).collect();
-        Expr::when(branches, otherwise.map(|value| value.get().0.clone())).map(PyExpr).map_err(raised)
+        let branches = branches
+            .iter()
+            .map(|(condition, value)| (condition.get().expr().clone(), value.get().expr().clone()))
+            .collect();
+        Expr::when(branches, otherwise.map(|value| value.get().expr().clone())).map(PyExpr::new).map_err(raised)
     }
 
     /// An aggregate by its Python name.
@@ -158,7 +189,7 @@ impl PyExpr {
             "arg_max" => Aggregate::ArgMax,
             other => return Err(PyValueError::new_err(format!("there is no aggregate {other:?}"))),
         };
-        Expr::aggregate(kind, input.map(|input| input.get().0.clone())).map(PyExpr).map_err(raised)
+        Expr::aggregate(kind, input.map(|input| input.get().expr().clone())).map(PyExpr::new).map_err(raised)
     }
 
     /// Every aggregate over the groups of these expressions, its rows in this order.
@@ -169,37 +200,37 @@ impl PyExpr {
         descending: bool,
         nulls_last: bool,
     ) -> PyResult<PyExpr> {
-        let trees = |given: Vec<Bound<'_, PyExpr>>| given.iter().map(|each| each.get().0.clone()).collect();
+        let trees = |given: Vec<Bound<'_, PyExpr>>| given.iter().map(|each| each.get().expr().clone()).collect();
         let window = Window { by: trees(by), order: trees(order), descending, nulls_last };
-        self.0.clone().over(window).map(PyExpr).map_err(raised)
+        self.expr().clone().over(window).map(PyExpr::new).map_err(raised)
     }
 
     /// Whether it is among the values of a table's only column, as they are at every step.
     fn in_table(&self, table: &Bound<'_, PyTable>, nulls_equal: bool) -> PyResult<PyExpr> {
         let set = engine::ops::live_set("is_in", table.get().usable()?).map_err(error::raise)?;
-        let made = Expr::InSet { input: std::sync::Arc::new(self.0.clone()), set, nulls_equal };
-        made.within_limits().map(PyExpr).map_err(raised)
+        let made = Expr::InSet { input: std::sync::Arc::new(self.expr().clone()), set, nulls_equal };
+        made.within_limits().map(PyExpr::new).map_err(raised)
     }
 
     fn alias(&self, name: &str) -> PyExpr {
-        PyExpr(self.0.clone().alias(name))
+        PyExpr::new(self.expr().clone().alias(name))
     }
 
     fn cast(&self, spec: &Bound<'_, PyTuple>, strict: bool) -> PyResult<PyExpr> {
-        self.0.clone().cast(from_spec(spec)?, strict).map(PyExpr).map_err(raised)
+        self.expr().clone().cast(from_spec(spec)?, strict).map(PyExpr::new).map_err(raised)
     }
 
     fn output_name(&self) -> PyResult<String> {
-        self.0.output_name().map_err(raised)
+        self.expr().output_name().map_err(raised)
     }
 
     fn columns(&self) -> Vec<String> {
-        self.0.columns().into_iter().map(str::to_owned).collect()
+        self.expr().columns().into_iter().map(str::to_owned).collect()
     }
 
     /// The column's name if this is a column and nothing else.
     fn bare_column(&self) -> Option<String> {
-        match &self.0 {
+        match self.expr() {
             Expr::Column(name) => Some(name.to_string()),
             _ => None,
         }
@@ -207,29 +238,29 @@ impl PyExpr {
 
     /// Whether a function of the user stands in it.
     fn calls_host(&self) -> bool {
-        self.0.calls_host()
+        self.expr().calls_host()
     }
 
     fn is_aggregate(&self) -> bool {
-        self.0.is_aggregate()
+        self.expr().is_aggregate()
     }
 
     fn same(&self, other: &Bound<'_, PyExpr>) -> bool {
-        self.0 == other.get().0
+        self.expr() == other.get().expr()
     }
 
     /// The Python text that makes this expression again.
     fn text(&self) -> String {
-        self.0.to_python()
+        self.expr().to_python()
     }
 
     fn to_json(&self) -> PyResult<String> {
-        serde_json::to_string(&self.0).map_err(|why| error::InternalError::new_err(why.to_string()))
+        serde_json::to_string(self.expr()).map_err(|why| error::InternalError::new_err(why.to_string()))
     }
 
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<PyExpr> {
-        serde_json::from_str(text).map(PyExpr).map_err(|why| error::DataError::new_err(why.to_string()))
+        serde_json::from_str(text).map(PyExpr::new).map_err(|why| error::DataError::new_err(why.to_string()))
     }
 }
 

@@ -75,7 +75,7 @@ impl PyFormula {
         let functions = functions.into_iter().map(|(name, function)| (name, function.get().0)).collect();
         let names = Names { columns: schema.as_deref(), values: &known, functions: &functions, sets: &sets };
         let Some(schema) = &schema else {
-            return self.formula.lower(&names).map(PyExpr).map_err(|wrong| error::formula_text(operation, &wrong));
+            return self.formula.lower(&names).map(PyExpr::new).map_err(|wrong| error::formula_text(operation, &wrong));
         };
         let (expr, bound) =
             self.formula.check(&names, schema).map_err(|wrong| error::formula_text(operation, &wrong))?;
@@ -92,7 +92,7 @@ impl PyFormula {
             });
             return Err(error::formula_text(operation, &wrong));
         }
-        Ok(PyExpr(expr))
+        Ok(PyExpr::new(expr))
     }
 }
 

@@ -9,6 +9,7 @@
 
 mod arrow;
 mod cells;
+mod chain;
 mod data;
 mod dtype;
 mod error;
