@@ -18,8 +18,11 @@ shape: (3, 1)
 from __future__ import annotations
 
 import os
+import re
 from contextvars import ContextVar
 from typing import Any, ClassVar, Self
+
+from tickframe import _native
 
 __all__ = ["Config", "setting"]
 
@@ -35,6 +38,7 @@ _DEFAULTS: dict[str, Any] = {
     "stateless_select": False,
     "stateless_filters": False,
     "serial_implicit_barriers": None,
+    "memory": None,
 }
 _PROPERTIES = {
     "PeriodicUpdateGraph.updateThreads": "threads",
@@ -65,6 +69,46 @@ def setting(name: str, given: Any = None) -> Any:
         raise ValueError(f"TICKFRAME_{name.upper()}={text!r} is no {type(default).__name__}") from why
 
 
+_BYTES = {"": 1, "b": 1}
+_BYTES |= {f"{unit}b": 10 ** (3 * power) for power, unit in enumerate("kmgtp", 1)}
+_BYTES |= {f"{unit}ib": 2 ** (10 * power) for power, unit in enumerate("kmgtp", 1)}
+
+
+def memory_bytes(given: object) -> int:
+    """A number of bytes: a whole number, or text such as ``"4GB"`` (10⁹ each) or ``"512MiB"`` (2²⁰ each).
+
+    Raises:
+        TypeError: neither a number nor a text.
+        ValueError: no number of bytes above zero.
+    """
+    amount: int | float | None = None
+    if isinstance(given, str):
+        found = re.fullmatch(r"\s*(\d{1,18}(?:\.\d{1,9})?)\s*([a-z]{0,3})\s*", given.lower())
+        unit = _BYTES.get(found[2]) if found else None
+        amount = float(found[1]) * unit if found and unit else None
+    elif isinstance(given, int) and not isinstance(given, bool):
+        amount = given
+    else:
+        raise TypeError(f'memory is a number of bytes or a text such as "4GB", not {type(given).__name__}')
+    if amount is None or not 1 <= amount < 2**63:
+        raise ValueError(
+            f'memory is a number of bytes above zero, or a text such as "4GB" or "512MiB", not {given!r:.60}'
+        )
+    return int(amount)
+
+
+def _limit_memory_by_environment() -> None:
+    text = os.environ.get("TICKFRAME_MEMORY")
+    if text is not None:
+        try:
+            _native.limit_memory(memory_bytes(text))
+        except ValueError as why:
+            raise ValueError(f"TICKFRAME_MEMORY: {why}") from None
+
+
+_limit_memory_by_environment()
+
+
 class Config:
     """Settings for a ``with`` block.
 
@@ -81,6 +125,9 @@ class Config:
         stateless_filters: the same for filters; default False.
         serial_implicit_barriers: whether serial columns are barriers to each other; by default they are unless
             `stateless_select` is set.
+        memory: bytes that tables of this process may hold, or text such as ``"4GB"``, ``"512MiB"``; what would take more
+            raises `ResourceError`. It holds for all threads while the block lasts. By default four fifths of the
+            memory of the machine, or of its control group if that has less.
 
     The settings of threads and order may also be called by their properties:
 
@@ -98,12 +145,18 @@ class Config:
         unknown = [name for name in settings if name not in _DEFAULTS]
         if unknown:
             raise TypeError(f"no setting {unknown[0]!r}; the settings are {', '.join([*_DEFAULTS, *_PROPERTIES])}")
+        self._memory = None if settings.get("memory") is None else memory_bytes(settings["memory"])
         self._settings = settings
         self._tokens: list[Any] = []
+        self._limits: list[int | None] = []
 
     def __enter__(self) -> Self:
+        if self._memory is not None:
+            self._limits.append(_native.limit_memory(self._memory))
         self._tokens.append(_chosen.set({**_chosen.get({}), **self._settings}))
         return self
 
     def __exit__(self, *_: object) -> None:
         _chosen.reset(self._tokens.pop())
+        if self._memory is not None:
+            _native.limit_memory(self._limits.pop())

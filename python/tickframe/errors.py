@@ -37,6 +37,19 @@ __all__ = [
 ]
 
 
+_LONGEST = 8000
+"""Characters of a message: it is read by a person, and may hold what the user gave."""
+
+
+def _cut(message: str) -> str:
+    """A message that fits a screen or two: what stands in the middle of a longer one is left out."""
+    left_out = len(message) - _LONGEST
+    if left_out <= 0:
+        return message
+    end = _LONGEST // 4
+    return f"{message[: _LONGEST - end]} … ({left_out} characters left out) … {message[-end:]}"
+
+
 class TickframeError(Exception):
     """The base of every error of this package.
 
@@ -46,7 +59,7 @@ class TickframeError(Exception):
     """
 
     def __init__(self, message: str = "", **facts: object) -> None:
-        super().__init__(message)
+        super().__init__(_cut(message) if type(message) is str else message)
         self.__dict__.update(facts)
 
     def __str__(self) -> str:

@@ -11,6 +11,7 @@ keeps only true. `and`, `or` and `not` cannot be overloaded in Python: write ``&
 
 from __future__ import annotations
 
+import builtins
 import difflib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -53,12 +54,14 @@ IntoExpr: TypeAlias = (
 )
 """What stands for an expression; whether a bare string is a column or a text is said by each function."""
 
+_len = builtins.len
+
 Text: TypeAlias = str
 """Inside `Expr` the name ``str`` is the namespace of string functions."""
 
 
-def _value(other: object) -> _native.Expr:
-    """An operand: an expression, or a literal (a string is a text here)."""
+def _value(other: object, operation: Text = "lit") -> _native.Expr:
+    """An operand: an expression, or a literal (a string is a text here); `operation` is what the user called."""
     if isinstance(other, Expr):
         return other._native
     if isinstance(other, (When, Then)):
@@ -66,16 +69,47 @@ def _value(other: object) -> _native.Expr:
         if isinstance(other, Then):
             return other._native
         raise TypeError(msg)
-    return _native.Expr.literal(other)
+    if isinstance(other, Mapping):
+        raise TypeError(_no_mapping(other, operation))
+    return _native.Expr.literal(other, operation)
 
 
-def into_expr(item: object) -> Expr:
-    """An argument of `select` and its like: a bare string is a column."""
+def into_expr(item: object, operation: Text = "lit") -> Expr:
+    """An argument of `select` and its like: a bare string is a column; `operation` is what the user called."""
     if isinstance(item, Expr):
         return item
     if isinstance(item, str):
         return col(item)
-    return lit(item)
+    return Expr(_value(item, operation))
+
+
+def _no_mapping(item: Mapping[Any, Any], operation: Text) -> Text:
+    """Why a dict is no expression, and what to write instead."""
+    name: object = None
+    value: object = None
+    if type(item) is dict:
+        name, value = next(iter(item.items()), (None, None))
+    column = f"tf.col({name!r})" if isinstance(name, str) and short(name) == repr(name) else 'tf.col("x")'
+    if operation in {"agg", "agg_by"}:
+        known = isinstance(value, str) and value.isidentifier() and hasattr(Expr, value)
+        instead = f"{column}.{value if known else 'sum'}()"
+    elif operation in {"select", "with_columns", "update", "view", "update_view", "lazy_update"}:
+        given = isinstance(value, str) and short(value) == repr(value)
+        instead = f"{column}.alias({value!r})" if given else f'{column}.alias("name")'
+    elif operation in {"filter", "where"}:
+        instead = f"{column} == {short(value)}"
+    else:
+        instead = f"the value alone, or {column}"
+    return f"{operation}: a dict is no expression; write {instead}, not {short(item)}"
+
+
+def short(item: object, longest: int = 60) -> Text:
+    """The `repr` of anything, cut, for a message; what has none is told by its type."""
+    try:
+        text = repr(item)
+    except Exception:  # noqa: BLE001  # a class of the user may raise anything
+        return f"a {type(item).__name__}"
+    return text if _len(text) <= longest else text[:longest] + "…"
 
 
 _RUNNING = frozenset(
@@ -107,6 +141,8 @@ class RunningValuesError(InvalidOperationError, AttributeError):
 
 def nearest(name: Text, known: Iterable[Text]) -> Text:
     """The end of a message about an unknown name: the nearest one there is."""
+    if _len(name) > 64:  # a name that nobody meant; to compare it takes the square of its length
+        return ""
     near = difflib.get_close_matches(name, [each for each in known if not each.startswith("_")], 1)
     return f"; did you mean {near[0]!r}?" if near else ""
 
@@ -120,10 +156,10 @@ class Expr:
         self._native = native
 
     def _call(self, name: Text, *args: object, **options: object) -> Expr:
-        return Expr(_native.Expr.call(name, [self._native, *(_value(arg) for arg in args)], **options))
+        return Expr(_native.Expr.call(name, [self._native, *(_value(arg, name) for arg in args)], **options))
 
     def _flipped(self, name: Text, other: object) -> Expr:
-        return Expr(_native.Expr.call(name, [_value(other), self._native]))
+        return Expr(_native.Expr.call(name, [_value(other, name), self._native]))
 
     def __repr__(self) -> Text:
         return self._native.text()
@@ -278,17 +314,13 @@ class Expr:
         table = getattr(values, "_native", None)
         if isinstance(table, _native.Table):
             return Expr(self._native.in_table(table, nulls_equal))
-        operand: object = values
-        if not isinstance(values, Expr):
-            # The engine's own, polars' and pandas', pyarrow's and NumPy's word for it.
-            given = next((name for name in ("to_list", "to_pylist", "tolist") if hasattr(values, name)), None)
-            items: Any = values
-            operand = list(items) if given is None else getattr(values, given)()
+        operand = values if isinstance(values, Expr) else Expr(_native.Expr.values(values, "is_in"))
         return self._call("is_in", operand, nulls_equal=nulls_equal)
 
     def is_between(self, lower: object, upper: object, closed: Text = "both") -> Expr:
         """Whether the value lies between two bounds (a bare string is a column); `closed` is ``"both"``, ``"left"``, ``"right"`` or ``"none"``."""
-        return self._call("is_between", into_expr(lower), into_expr(upper), closed=closed)
+        bounds = into_expr(lower, "is_between"), into_expr(upper, "is_between")
+        return self._call("is_between", *bounds, closed=closed)
 
     # Nulls and NaN ----------------------------------------------------------------------------------------
 
@@ -413,7 +445,7 @@ class Expr:
 
     def clip(self, lower: object = None, upper: object = None) -> Expr:
         """No less than `lower`, no more than `upper`; None does not bind."""
-        return self._call("clip", into_expr(lower), into_expr(upper))
+        return self._call("clip", into_expr(lower, "clip"), into_expr(upper, "clip"))
 
     def pow(self, exponent: object) -> Expr:
         """To this power."""
@@ -1056,7 +1088,7 @@ class When:
 
     def then(self, value: object) -> Then:
         """The value where the condition is true; a bare string is a column."""
-        return Then([*self._branches, (self._condition, into_expr(value)._native)])
+        return Then([*self._branches, (self._condition, into_expr(value, "then")._native)])
 
 
 class Then(Expr):
@@ -1070,11 +1102,11 @@ class Then(Expr):
 
     def when(self, condition: IntoExpr) -> When:
         """Another condition, looked at where no earlier one held."""
-        return When(self._branches, into_expr(condition)._native)
+        return When(self._branches, into_expr(condition, "when")._native)
 
     def otherwise(self, value: object) -> Expr:
         """The value where no condition holds; a null condition does not hold."""
-        return Expr(_native.Expr.when(self._branches, into_expr(value)._native))
+        return Expr(_native.Expr.when(self._branches, into_expr(value, "otherwise")._native))
 
 
 class Columns(list[Expr]):
@@ -1100,13 +1132,13 @@ def lit(value: object, dtype: DataTypeLike | None = None) -> Expr:
     if isinstance(value, Expr):
         return value
     if dtype is None:
-        return Expr(_native.Expr.literal(value))
+        return Expr(_value(value))
     return Expr(_native.Expr.typed_literal(value, as_dtype(dtype)._spec))
 
 
 def variable(name: str, value: object) -> Expr:
     """The column called `name`, or `value` where the table has none: a name that a formula read without a table."""
-    return Expr(_native.Expr.call("variable", [_native.Expr.column(name), _value(value)]))
+    return Expr(_native.Expr.call("variable", [_native.Expr.column(name), _value(value, "variable")]))
 
 
 def when(condition: IntoExpr, **equals: object) -> When:
@@ -1132,21 +1164,25 @@ def len() -> Expr:
 
 def coalesce(*items: IntoExpr) -> Expr:
     """The first value that is not null; a bare string is a column."""
-    return Expr(_native.Expr.call("coalesce", [into_expr(item)._native for item in flatten(items)]))
+    return Expr(_native.Expr.call("coalesce", [into_expr(item, "coalesce")._native for item in flatten(items)]))
 
 
 def min_horizontal(*items: IntoExpr) -> Expr:
     """The least of several columns in each row; nulls are left out."""
-    return Expr(_native.Expr.call("min_horizontal", [into_expr(item)._native for item in flatten(items)]))
+    return Expr(
+        _native.Expr.call("min_horizontal", [into_expr(item, "min_horizontal")._native for item in flatten(items)])
+    )
 
 
 def max_horizontal(*items: IntoExpr) -> Expr:
     """The greatest of several columns in each row; nulls are left out."""
-    return Expr(_native.Expr.call("max_horizontal", [into_expr(item)._native for item in flatten(items)]))
+    return Expr(
+        _native.Expr.call("max_horizontal", [into_expr(item, "max_horizontal")._native for item in flatten(items)])
+    )
 
 
 def _random(name: str, bounds: Iterable[object], seed: int | None) -> Expr:
-    return Expr(_native.Expr.call(name, [into_expr(bound)._native for bound in bounds], seed=seed))
+    return Expr(_native.Expr.call(name, [into_expr(bound, name)._native for bound in bounds], seed=seed))
 
 
 def random_float(low: IntoExpr = 0.0, high: IntoExpr = 1.0, *, seed: int | None = None) -> Expr:
@@ -1229,22 +1265,36 @@ def from_epoch(column: IntoExpr, time_unit: Literal["s", "ms", "us", "ns", "d"] 
 
 def arctan2(y: IntoExpr, x: IntoExpr) -> Expr:
     """The angle of the point (x, y)."""
-    return Expr(_native.Expr.call("arctan2", [into_expr(y)._native, into_expr(x)._native]))
+    return Expr(_native.Expr.call("arctan2", [into_expr(y, "arctan2")._native, into_expr(x, "arctan2")._native]))
+
+
+_MOST_ARGUMENTS = 1 << 18
+_DEEPEST_ARGUMENTS = 16
 
 
 def flatten(items: Iterable[object]) -> list[object]:
-    """The arguments of a method that takes several, or one list of them."""
+    """The arguments of a method that takes several, or one list of them; not without end, and not in themselves."""
     flat: list[object] = []
-    for item in items:
-        if isinstance(item, Iterable) and not isinstance(item, (str, bytes, Expr, Mapping)):
-            flat.extend(flatten(item))
-        else:
-            flat.append(item)
+
+    def add(items: Iterable[object], depth: int) -> None:
+        if depth > _DEEPEST_ARGUMENTS:
+            raise TypeError(f"arguments are lists in lists, more than {_DEEPEST_ARGUMENTS} deep")
+        for item in items:
+            if isinstance(item, Iterable) and not isinstance(item, (str, bytes, Expr, Mapping)):
+                add(item, depth + 1)
+            elif _len(flat) >= _MOST_ARGUMENTS:
+                raise TypeError(
+                    f"more than {_MOST_ARGUMENTS} arguments; give what is to be computed, not a column of values"
+                )
+            else:
+                flat.append(item)
+
+    add(items, 0)
     return flat
 
 
-def expressions(items: Iterable[object], named: Mapping[str, object]) -> list[_native.Expr]:
-    """The arguments of `select` and its like, as native expressions."""
-    made = [into_expr(item)._native for item in flatten(items)]
-    made.extend(into_expr(item).alias(name)._native for name, item in named.items())
+def expressions(items: Iterable[object], named: Mapping[str, object], operation: str = "agg") -> list[_native.Expr]:
+    """The arguments of `agg` and its like, as native expressions."""
+    made = [into_expr(item, operation)._native for item in flatten(items)]
+    made.extend(into_expr(item, operation).alias(name)._native for name, item in named.items())
     return made

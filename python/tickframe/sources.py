@@ -211,7 +211,7 @@ def time_table(
         blink: whether a row lives for one step only.
         graph: where it lives; the default graph without it.
     """
-    every = nanoseconds(period)
+    every = nanoseconds(period, "time_table: period")
     if every <= 0:
         raise ValueError(f"time_table: period must be longer than zero, not {period!r}")
     moment: Any = _dt.datetime.fromisoformat(start) if isinstance(start, str) else start

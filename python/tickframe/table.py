@@ -18,7 +18,7 @@ from tickframe import formulas as _formulas
 from tickframe.agg import pair
 from tickframe.display import as_html, as_text, figures
 from tickframe.dtypes import Boolean, DataType
-from tickframe.expr import Expr, IntoExpr, col, expressions, flatten, into_expr
+from tickframe.expr import Expr, IntoExpr, col, expressions, flatten, into_expr, short
 from tickframe.expr import len as len_
 from tickframe.graph import Graph
 from tickframe.listener import Subscription, Update, Updates, follow
@@ -147,10 +147,13 @@ class Table:
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
-        return len(self), len(self.columns)
+        return self._native.row_set().size, len(self.columns)
 
     def __len__(self) -> int:
-        return len(self._native)
+        rows = self._native.row_set().size
+        if rows > sys.maxsize:
+            raise OverflowError(f"the table has {rows} rows, more than len() can say; use .shape")
+        return rows
 
     def __bool__(self) -> bool:
         raise TypeError("a table is neither true nor false; ask len(t) > 0")
@@ -197,18 +200,19 @@ class Table:
         """
         lines: list[str] = []
         seen: set[int] = set()
-
-        def show(native: _native.Table, depth: int) -> None:
+        # A list, not recursion: a chain may be thousands of operations long.
+        waiting = [(self._native, 0)]
+        while waiting:
+            native, depth = waiting.pop()
+            indent = "  " * min(depth, _DEEPEST_INDENT)
             again = native.identity in seen
             seen.add(native.identity)
             failed = " · failed" if native.is_live and native.failure() is not None else ""
             shown = " (above)" if again else f" · {figures(*native.figures())}{failed}"
-            lines.append("  " * depth + native.label + shown)
-            lines.extend("  " * depth + "| " + how for how in ([] if again else native.expressions()))
-            for below in [] if again else native.inputs():
-                show(below, depth + 1)
-
-        show(self._native, 0)
+            lines.append(indent + native.label + shown)
+            if not again:
+                lines.extend(f"{indent}| {how}" for how in native.expressions())
+                waiting.extend((below, depth + 1) for below in reversed(native.inputs()))
         return "\n".join(lines)
 
     @property
@@ -505,9 +509,9 @@ class Table:
         return Table(_native.columns(operation, self._native, made, turns, "stored", after, on_error))
 
     def _expressions(self, operation: str, items: Iterable[object], named: Mapping[str, object]) -> list[_native.Expr]:
-        made = [_formulas.over(into_expr(item), self._native, operation) for item in flatten(items)]
+        made = [_formulas.over(into_expr(item, operation), self._native, operation) for item in flatten(items)]
         for name, item in named.items():
-            made.append(_formulas.over(into_expr(item), self._native, operation).alias(name))
+            made.append(_formulas.over(into_expr(item, operation), self._native, operation).alias(name))
         return made
 
     def drop(self, *names: Names) -> Table:
@@ -549,8 +553,8 @@ class Table:
         ([{'k': 'a', 'total': 1}, {'k': 'b', 'total': 3}], [1])
         """
         del maintain_order
-        made = [into_expr(key) for key in flatten(keys)]
-        made.extend(into_expr(key).alias(name) for name, key in named.items())
+        made = [into_expr(key, "group_by") for key in flatten(keys)]
+        made.extend(into_expr(key, "group_by").alias(name) for name, key in named.items())
         return GroupBy(self, made, on_error)
 
     def agg_by(
@@ -571,7 +575,7 @@ class Table:
             on_error: as in `group_by`.
         """
         keys = [] if by is None else [col(name)._native for name in names_of([by], "agg_by")]
-        return Table(_native.aggregate("agg_by", self._native, keys, expressions([aggs], {}), on_error))
+        return Table(_native.aggregate("agg_by", self._native, keys, expressions([aggs], {}, "agg_by"), on_error))
 
     # Joins ------------------------------------------------------------------------------------------------
 
@@ -945,8 +949,35 @@ _UNITS = {
 }  # fmt: skip
 
 
-def nanoseconds(span: float | str | _dt.timedelta) -> int:
-    """A span of time in nanoseconds: seconds, a timedelta, or text such as ``"1h30m"``."""
+_DEEPEST_INDENT = 64
+_LONGEST_SPAN = 2**63 - 1
+_MOST_SECONDS = 2**34
+
+
+def nanoseconds(span: float | str | _dt.timedelta, operation: str = "a span of time") -> int:
+    """A span of time in nanoseconds: seconds, a timedelta, or text such as ``"1h30m"``.
+
+    Raises:
+        TypeError: anything else.
+        ValueError: a text that is no span, a number that is none or beyond 292 years.
+    """
+    if isinstance(span, (bool, complex)) or not isinstance(span, (int, float, str, _dt.timedelta)):
+        span = _as_number(span, operation)
+    counted = _nanoseconds(span)
+    if counted is None or abs(counted) > _LONGEST_SPAN:
+        raise ValueError(f"{operation}: {short(span)} is beyond the 292 years that nanoseconds reach")
+    return counted
+
+
+def _as_number(span: object, operation: str) -> float:
+    """A number of NumPy's, say; bytes and lists have none."""
+    number = getattr(type(span), "__float__", None)
+    if number is None or isinstance(span, bool):
+        raise TypeError(f'{operation}: seconds, a timedelta or a text such as "1h30m" is taken, not {short(span)}')
+    return float(number(span))
+
+
+def _nanoseconds(span: float | str | _dt.timedelta) -> int | None:
     if isinstance(span, _dt.timedelta):
         return (span.days * 86400 + span.seconds) * 10**9 + span.microseconds * 1000
     if isinstance(span, str):
@@ -954,14 +985,18 @@ def nanoseconds(span: float | str | _dt.timedelta) -> int:
 
         parts = re.findall(r"(\d+)\s*(ns|us|µs|ms|[smhdw])", span)
         if not parts or "".join(f"{number}{unit}" for number, unit in parts) != span.replace(" ", ""):
-            raise ValueError(f'{span!r} is no span of time; write "2h", "90s", "1h30m"')
+            raise ValueError(f'{short(span)} is no span of time; write "2h", "90s", "1h30m"')
+        if any(len(number) > 19 for number, _ in parts):
+            return None
         return sum(int(number) * _UNITS[unit] for number, unit in parts)
+    if not abs(span) < _MOST_SECONDS:  # NaN too
+        return None
     return round(span * 10**9)
 
 
 def distance(tolerance: float | str | _dt.timedelta) -> int:
     """A tolerance in the unit the engine counts in: nanoseconds of times, units of numbers."""
-    far = nanoseconds(tolerance) if isinstance(tolerance, (str, _dt.timedelta)) else int(tolerance)
+    far = nanoseconds(tolerance, "tolerance") if isinstance(tolerance, (str, _dt.timedelta)) else int(tolerance)
     if far < 0:
         raise ValueError(f"tolerance must not be negative, not {tolerance!r}")
     return far

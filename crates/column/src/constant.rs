@@ -27,6 +27,7 @@ impl ConstantColumn {
     }
 
     fn repeated(&self, len: usize) -> Result<Chunk, Error> {
+        limits::ask_rows(len as u64, kind::width(self.value.data_type()))?;
         if self.value.is_null(0) {
             return Ok(new_null_array(self.value.data_type(), len));
         }

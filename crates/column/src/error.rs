@@ -69,6 +69,9 @@ pub enum Error {
         /// The type asked for.
         to: DataType,
     },
+    /// There is no memory left for it.
+    #[error(transparent)]
+    Exhausted(#[from] limits::Exhausted),
     /// A column that is computed on read has no value in one of the rows.
     #[error("{0}")]
     Computed(Arc<dyn std::error::Error + Send + Sync>),

@@ -61,6 +61,7 @@ impl Part {
 
     /// The cells of these rows of the array, the first cell of which is that of key `first`.
     fn picked(&self, wanted: &DataType, first: u64, rows: &RowSet) -> Result<ArrayRef, Error> {
+        limits::ask_rows(rows.len(), kind::width(wanted))?;
         let own = self.array.data_type() == wanted;
         let array = self.converted.get().filter(|_| !own).unwrap_or(&self.array);
         kind::to_canonical(&gather_rows(array, first, rows)?)

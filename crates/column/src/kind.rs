@@ -109,6 +109,19 @@ pub enum OnPrecisionLoss {
     Truncate,
 }
 
+/// Bytes that a cell of this type takes by itself, at least: what texts and lists hold lies elsewhere.
+pub fn width(data_type: &DataType) -> u64 {
+    match data_type {
+        DataType::Null => 0,
+        DataType::Boolean => 1,
+        DataType::FixedSizeBinary(width) => u64::try_from(*width).unwrap_or(0),
+        DataType::FixedSizeList(item, len) => width(item.data_type()).saturating_mul(u64::try_from(*len).unwrap_or(0)),
+        DataType::Struct(fields) => fields.iter().map(|field| width(field.data_type())).sum(),
+        DataType::Utf8View | DataType::BinaryView => 16,
+        other => other.primitive_width().map_or(8, |width| width as u64),
+    }
+}
+
 /// The type in which cells of `data_type` are stored.
 pub fn canonical(data_type: &DataType) -> DataType {
     match data_type {

@@ -135,9 +135,16 @@ mod large {
 }
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+/// Large memory mapped here, the rest the system's.
+struct Plain;
+
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+use std::alloc::System as Plain;
+
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 // SAFETY: a layout says whether its memory is mapped here or the system's, at every call alike; both
 // kinds are zeroed where that is asked for, and aligned: mappings to a small page.
-unsafe impl GlobalAlloc for LargePages {
+unsafe impl GlobalAlloc for Plain {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if large::is_large(layout) {
             return large::alloc(layout.size());
@@ -184,27 +191,50 @@ unsafe impl GlobalAlloc for LargePages {
     }
 }
 
-#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
-// SAFETY: nothing but the system's allocator.
+/// Counts what is large for the budget, whoever gives it.
+fn counted(layout: Layout) -> bool {
+    layout.size() >= limits::COUNTED
+}
+
+fn took(start: *mut u8, layout: Layout) -> *mut u8 {
+    if counted(layout) && !start.is_null() {
+        limits::took(layout.size());
+    }
+    start
+}
+
+// SAFETY: nothing but the allocator below it, whose memory is counted.
 unsafe impl GlobalAlloc for LargePages {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
+        took(unsafe { Plain.alloc(layout) }, layout)
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise.
-        unsafe { System.alloc_zeroed(layout) }
+        took(unsafe { Plain.alloc_zeroed(layout) }, layout)
     }
 
     unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
         // SAFETY: the caller's promise.
-        unsafe { System.dealloc(start, layout) }
+        unsafe { Plain.dealloc(start, layout) };
+        if counted(layout) {
+            limits::gave(layout.size());
+        }
     }
 
     unsafe fn realloc(&self, start: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the caller's promise.
-        unsafe { System.realloc(start, layout, size) }
+        let moved = unsafe { Plain.realloc(start, layout, size) };
+        if !moved.is_null() {
+            if counted(layout) {
+                limits::gave(layout.size());
+            }
+            if size >= limits::COUNTED {
+                limits::took(size);
+            }
+        }
+        moved
     }
 }
 

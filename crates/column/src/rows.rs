@@ -53,6 +53,7 @@ pub fn rows_of_keys(array: &ArrayRef) -> Result<RowSet, KeysError> {
 
 /// The keys of rows, ascending; none where there is no room for them.
 pub fn keys_of_rows(rows: &RowSet) -> Option<Int64Array> {
+    limits::ask_rows(rows.len(), 8).ok()?;
     let mut keys = Vec::new();
     keys.try_reserve_exact(usize::try_from(rows.len()).ok()?).ok()?;
     rows.write_keys(&mut keys);

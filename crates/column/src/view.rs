@@ -13,7 +13,7 @@ use crate::reading::{lent, stretch, take, take_lying, take_opaque};
 use crate::sizes::PIECE;
 use crate::tree::Tree;
 use crate::undo::{Undo, restore, restore_taken};
-use crate::{Chunk, Column, Error};
+use crate::{Chunk, Column, Error, kind};
 
 /// The tree of a moment and, while a step runs, what it had before.
 pub(crate) struct BlockView {
@@ -36,6 +36,7 @@ impl BlockView {
 
     /// The cells of these rows in memory of their own: holding them holds no block.
     pub(crate) fn copied(&self, rows: &RowSet) -> Result<Chunk, Error> {
+        limits::ask_rows(rows.len(), kind::width(&self.shape.data_type))?;
         let (tree, undo) = self.parts();
         if self.shape.kind == Kind::Opaque {
             return take_opaque(tree, &self.shape, rows.iter(), undo);

@@ -72,12 +72,20 @@ impl std::fmt::Display for Failure {
     }
 }
 
+/// Names of so many bytes are not compared with others.
+const LONGEST_COMPARED: usize = 256;
+
 impl Error {
     /// A column that is not in the schema, with the nearest name there is.
     pub fn no_column<'a>(operation: &str, name: &str, valid: impl IntoIterator<Item = &'a str>) -> Error {
         let mut valid: Vec<String> = valid.into_iter().map(str::to_owned).collect();
-        valid.sort_by_key(|candidate| distance(name, candidate));
-        let nearest = valid.first().filter(|best| distance(name, best) <= name.chars().count().div_ceil(2)).cloned();
+        // A name beyond any that was meant has no neighbour, and to look for one takes the square of its length.
+        let far = |candidate: &str| match name.len().max(candidate.len()) {
+            LONGEST_COMPARED.. => usize::MAX,
+            _ => distance(name, candidate),
+        };
+        valid.sort_by_cached_key(|candidate| far(candidate));
+        let nearest = valid.first().filter(|best| far(best) <= name.chars().count().div_ceil(2)).cloned();
         Error::ColumnNotFound { operation: operation.into(), name: name.into(), valid, nearest }
     }
 
@@ -141,6 +149,12 @@ impl From<column::Error> for Error {
             return inner.clone();
         }
         Error::Column { operation: "column".into(), error: Arc::new(error) }
+    }
+}
+
+impl From<limits::Exhausted> for Error {
+    fn from(exhausted: limits::Exhausted) -> Error {
+        Error::Resource { operation: "memory".into(), message: exhausted.to_string() }
     }
 }
 

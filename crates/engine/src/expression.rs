@@ -228,6 +228,7 @@ impl Evaluator {
             return Ok(vec![cells.clone()]);
         }
         let total = rows.len() as usize;
+        limits::ask_rows(rows.len(), column::kind::width(bound.data_type()))?;
         let large = total >= 8 * LARGE_SLICE_ROWS.get() && bound.is_one_pass();
         let slice = if large { LARGE_SLICE_ROWS.get() } else { self.slice(total) };
         self.split(cells, rows, (slice, bound.data_type()), |cells, len| bound.evaluate(cells, len))
@@ -244,6 +245,8 @@ impl Evaluator {
             return Ok(RowSet::new());
         }
         let cells = self.cells(&self.bound, view, rows)?;
+        // A bit a row, and what stands beside it.
+        limits::ask_rows(rows.len(), 1)?;
         let slice = self.slice(rows.len() as usize);
         let masks = self.split(&cells, rows, (slice, self.data_type()), |cells, len| match self.computes {
             false => self.bound.evaluate_mask(cells, len),
@@ -330,6 +333,12 @@ impl Evaluator {
     fn at_row(&self, rows: &RowSet, start: usize, error: formula::RowError) -> Error {
         let key = rows.key_at((start + error.row) as u64);
         let place = key.map(|key| format!("row {key}")).unwrap_or_else(|| "a row".into());
+        if let Some(why) = error.payload.as_ref().and_then(|payload| payload.0.downcast_ref::<limits::Exhausted>()) {
+            return Error::Resource {
+                operation: self.operation.clone(),
+                message: format!("{place}: {why}, in {}", self.told),
+            };
+        }
         if let Some(payload) = &error.payload {
             let message = format!("{}: {place}: {error}", self.operation);
             return Error::External { message, payload: Some(payload.0.clone()) };
@@ -379,7 +388,8 @@ pub fn pieces_of_all(evaluators: &[&Evaluator], view: &View, rows: &RowSet) -> R
 
 /// The plan of an expression, for memo keys and serialised plans.
 pub fn plan(expressions: &[Expr]) -> serde_json::Value {
-    serde_json::to_value(expressions).unwrap_or_default()
+    let digested: Vec<Expr> = expressions.iter().map(Expr::digested).collect();
+    serde_json::to_value(digested).unwrap_or_default()
 }
 
 /// The same for expressions in turns: what differs in who may run beside whom is another plan.

@@ -108,6 +108,7 @@ impl Columns {
         cells: &[Vec<(RowSet, Chunk)>],
     ) -> Result<Columns, Error> {
         let worth_it = cells.iter().flatten().map(|(keys, _)| keys.len()).sum::<u64>() >= PARALLEL_CELLS.rows();
+        limits::ask(stored(canonical.fields(), |column| cells[column].iter().map(|(keys, _)| keys.len()).sum()))?;
         let columns = crate::par::try_map(worth_it, cells, |index, pieces| {
             let mut column =
                 BlockColumn::with_counters(canonical.field(index).data_type().clone(), at, counters.clone());
@@ -162,6 +163,9 @@ impl Columns {
         writes: &Writes,
     ) -> Result<(), Error> {
         let added = added_rows(writes);
+        limits::ask(self.columns.iter().fold(0, |sum: u64, column| {
+            sum.saturating_add(added.len().saturating_mul(column::kind::width(column.data_type())))
+        }))?;
         let moving = (!writes.shifts.is_empty()).then(|| Moving::new(before(), writes));
         let moves = moving.as_ref().map_or(&[][..], |moving| &moving.moves);
         // Added keys overwrite a live cell only where a key was freed, or moved away, and taken again.
@@ -185,24 +189,23 @@ impl Columns {
             }
             Ok(column.apply(&Edit { step, undo: &undo, old: known, moves, writes: &cells })?)
         };
-<<<<<<< HEAD
-        let dear = if after.len() > NEAR_ROWS { SCATTERED } else { 1 };
+        let dear = if after.len() > NEAR_ROWS.rows() { SCATTERED } else { 1 };
         let scattered: u64 = writes.modified.iter().flatten().map(|(keys, _)| keys.len()).sum();
         let cells = (added.len() + writes.removed.0.len()) * self.columns.len() as u64 + scattered * dear;
-        crate::par::try_each(cells >= PARALLEL_CELLS, &self.columns, |index, column| write(index, column))?;
+        crate::par::try_each(cells >= PARALLEL_CELLS.rows(), &self.columns, |index, column| write(index, column))?;
         // Only now: where a column could not be written, what was to die is what stands.
         *self.lost.lock().unwrap_or_else(PoisonError::into_inner) =
             Lost { vacated: column::vacated(&writes.removed.0, moves, &added), left: after };
         Ok(())
-=======
-        let dear = if after.len() > NEAR_ROWS.rows() { SCATTERED } else { 1 };
-        *self.lost.lock().unwrap_or_else(PoisonError::into_inner) =
-            Lost { vacated: column::vacated(&writes.removed.0, moves, &added), left: after };
-        let scattered: u64 = writes.modified.iter().flatten().map(|(keys, _)| keys.len()).sum();
-        let cells = (added.len() + writes.removed.0.len()) * self.columns.len() as u64 + scattered * dear;
-        crate::par::try_each(cells >= PARALLEL_CELLS.rows(), &self.columns, |index, column| write(index, column))
->>>>>>> 81e50b5395ecc4b264934ee21fa2108acc1b6d65
     }
+}
+
+/// Bytes that cells of these columns take, so many in each.
+fn stored(fields: &arrow_schema::Fields, rows: impl Fn(usize) -> u64) -> u64 {
+    let of = |(at, field): (usize, &Arc<arrow_schema::Field>)| {
+        rows(at).saturating_mul(column::kind::width(field.data_type()))
+    };
+    fields.iter().enumerate().fold(0, |sum, column| sum.saturating_add(of(column)))
 }
 
 /// What is known of rows that move, said once for all columns.

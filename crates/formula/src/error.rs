@@ -53,6 +53,14 @@ pub enum Error {
         /// Why it has no value.
         message: String,
     },
+    /// A constant part of the expression for which there is no memory.
+    #[error("in {expression}: {message}")]
+    Exhausted {
+        /// The constant part.
+        expression: String,
+        /// Limit and need.
+        message: String,
+    },
     /// An aggregate where a value of each row is wanted.
     #[error(
         "{name}() aggregates many rows and has no value in one: use it in agg_by or group_by(...).agg, or over(...)"
@@ -127,7 +135,7 @@ fn listed(names: &[String]) -> String {
 /// The error of a name that is none of `valid`, which it lists nearest first.
 pub fn unknown_column<'a>(name: &str, valid: impl Iterator<Item = &'a str>) -> Error {
     // A name beyond any that was meant is not compared: it costs time and has no neighbour.
-    let distance = |other: &str| if name.len() > 256 { usize::MAX } else { edits(name, other) };
+    let distance = |other: &str| if name.len().max(other.len()) > 256 { usize::MAX } else { edits(name, other) };
     // Columns that an operation made for itself are nobody's to name.
     let valid = valid.filter(|other| crate::stand_in::told_text(other).is_none());
     let mut ranked: Vec<(usize, &str)> = valid.map(|other| (distance(other), other)).collect();

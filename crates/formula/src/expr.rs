@@ -182,6 +182,13 @@ impl Expr {
         walk(self, 1, &mut 0)
     }
 
+    /// How deep it nests, and of how many nodes it is.
+    pub fn size(&self) -> (usize, usize) {
+        let add = |(depth, nodes): (usize, usize), (below, count): (usize, usize)| (depth.max(below), nodes + count);
+        let (below, nodes) = self.children().map(Expr::size).fold((0, 0), add);
+        (below + 1, nodes + 1)
+    }
+
     /// The expressions directly below this one, in order.
     pub fn children(&self) -> Box<dyn Iterator<Item = &Expr> + '_> {
         match self {

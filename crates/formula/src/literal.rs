@@ -3,12 +3,15 @@
 //! An integer or float literal has no width of its own: it takes the type of the operand beside it
 //! if its value fits (see [`crate::promote`]). A literal of fixed width is a cast of one.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_schema::DataType;
+use limits::Size;
 use serde::{Deserialize, Serialize};
 
 use crate::types::type_text;
+use crate::values::Values;
 
 /// A value written in an expression.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -53,6 +56,8 @@ pub enum Literal {
     },
     /// Several values, as `is_in` takes them.
     List(Vec<Literal>),
+    /// Many values of one type.
+    Values(Values),
 }
 
 impl PartialEq for Literal {
@@ -74,7 +79,28 @@ impl PartialEq for Literal {
                 a == b && ap == bp && az == bz
             }
             (List(a), List(b)) => a == b,
+            (Literal::Values(a), Literal::Values(b)) => a == b,
             _ => false,
+        }
+    }
+}
+
+/// A list of so many values of one type is held as one array.
+pub static MANY: Size = Size::new("formula.MANY_VALUES", 64);
+
+impl Literal {
+    /// Several values: those of one type, where they are many, as one array.
+    pub fn list(items: Vec<Literal>) -> Literal {
+        let one = if items.len() >= MANY.get() { Values::of(&items) } else { None };
+        one.map_or(Literal::List(items), Literal::Values)
+    }
+
+    /// The values of a list, each by itself; none of anything else.
+    pub(crate) fn items(&self) -> Option<Cow<'_, [Literal]>> {
+        match self {
+            Literal::List(items) => Some(Cow::Borrowed(items)),
+            Literal::Values(values) => Some(Cow::Owned(values.literals(usize::MAX))),
+            _ => None,
         }
     }
 }

@@ -126,6 +126,12 @@ impl Names<'_> {
         {
             return wrong(span, format!("{name} is a function: write {name}(…)"));
         }
+        if let Some(Err(why)) = self.sets.get(name).filter(|_| !fields().any(|field| field.eq_ignore_ascii_case(name)))
+            && why.starts_with(name)
+        {
+            // A variable of the caller that is no value.
+            return wrong(span, why.clone());
+        }
         if self.sets.contains_key(name) {
             return wrong(span, format!("{name} is a table: it stands only behind in and not in, as a set of values"));
         }
@@ -215,7 +221,7 @@ impl Names<'_> {
 
     fn matched(&self, subject: &Ast, how: Match, items: &[Ast]) -> Lowered {
         let mut subject = lower(subject, self)?;
-        let (mut known, mut others, mut sets) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut known, mut others, mut sets, mut long) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for item in items {
             if let Some(set) = self.set(item)? {
                 if how.how != Matched::In || how.ignore_case {
@@ -226,6 +232,12 @@ impl Names<'_> {
             }
             match self.compared(item)? {
                 Expr::Literal(Literal::List(values)) => known.extend(values),
+                Expr::Literal(Literal::Values(values)) if how.how == Matched::In && !how.ignore_case => {
+                    long.push(values)
+                }
+                Expr::Literal(list @ Literal::Values(_)) => {
+                    known.extend(list.items().unwrap_or_default().iter().cloned())
+                }
                 Expr::Literal(literal) => known.push(literal),
                 Expr::Cast { input, .. } if matches!(&*input, Expr::Literal(_)) => {
                     if let Expr::Literal(literal) = &*input {
@@ -248,11 +260,15 @@ impl Names<'_> {
         let mut terms = Vec::new();
         let connective = if how.how == Matched::IncludesAll { Function::And } else { Function::Or };
         if how.how == Matched::In {
-            if !known.is_empty() || others.is_empty() && sets.is_empty() {
+            if !known.is_empty() || others.is_empty() && sets.is_empty() && long.is_empty() {
                 let nulls_equal = known.contains(&Literal::Null);
                 let args = vec![subject.clone(), Expr::Literal(Literal::List(known))];
                 terms.push(Expr::Call { function: Function::IsIn { nulls_equal }, args });
             }
+            terms.extend(long.into_iter().map(|values| {
+                let function = Function::IsIn { nulls_equal: values.array().null_count() > 0 };
+                Expr::Call { function, args: vec![subject.clone(), Expr::Literal(Literal::Values(values))] }
+            }));
             let input = Arc::new(subject.clone());
             terms.extend(sets.into_iter().map(|set| Expr::InSet { input: input.clone(), set, nulls_equal: false }));
             terms.extend(

@@ -179,7 +179,8 @@ fn argument(expr: &Expr) -> String {
             | Literal::Float(_)
             | Literal::Str(_)
             | Literal::Binary(_)
-            | Literal::List(_)),
+            | Literal::List(_)
+            | Literal::Values(_)),
         ) => arguments(literal),
         other => other.to_python(),
     }
@@ -206,11 +207,26 @@ fn arguments(literal: &Literal) -> String {
         Literal::Decimal { value, precision, scale } => {
             format!("\"{value}e{}\", Decimal({precision}, {scale})", -i32::from(*scale))
         }
-        Literal::List(items) => {
-            let items: Vec<String> = items.iter().map(|item| argument(&Expr::Literal(item.clone()))).collect();
-            format!("[{}]", items.join(", "))
-        }
+        Literal::List(items) => list(items, items.len()),
+        Literal::Values(values) => list(&values.literals(SHOWN), values.len()),
     }
+}
+
+/// So many values of a long list are shown.
+const SHOWN: usize = 64;
+
+/// A list of so many values, of which these are the first ones.
+fn list(items: &[Literal], all: usize) -> String {
+    let shown = &items[..items.len().min(SHOWN)];
+    let mut text = joined_literals(shown);
+    if shown.len() < all {
+        text.push_str(&format!(", … ({all} in all)"));
+    }
+    format!("[{text}]")
+}
+
+fn joined_literals(items: &[Literal]) -> String {
+    items.iter().map(|item| argument(&Expr::Literal(item.clone()))).collect::<Vec<_>>().join(", ")
 }
 
 fn float(value: f64) -> String {

@@ -1,6 +1,8 @@
-//! How much of anything: the sizes at which code takes another path.
+//! How much of anything: the budget of memory, and the sizes at which code takes another path.
 #![forbid(unsafe_code)]
 
+mod budget;
 mod size;
 
+pub use budget::{COUNTED, Exhausted, ask, ask_rows, gave, held, limit, set_limit, took};
 pub use size::{Scope, Size};

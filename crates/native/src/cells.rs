@@ -60,7 +60,7 @@ impl Place<'_> {
     }
 }
 
-fn shown(value: &Bound<'_, PyAny>) -> String {
+pub fn shown(value: &Bound<'_, PyAny>) -> String {
     const LONGEST: usize = 60;
     let text = value.repr().map(|text| text.to_string()).unwrap_or_else(|_| "a value".into());
     if text.chars().count() <= LONGEST { text } else { text.chars().take(LONGEST).collect::<String>() + "…" }
@@ -281,7 +281,7 @@ fn fixed_binaries(values: Values<'_, '_>, width: i32, place: Place<'_>) -> PyRes
 }
 
 /// The kind letter of a NumPy scalar (`i u f b M m`), or None for anything else.
-fn numpy_kind(value: &Bound<'_, PyAny>) -> Option<char> {
+pub fn numpy_kind(value: &Bound<'_, PyAny>) -> Option<char> {
     // Python's own scalars are the common case and must not pay for a failing attribute look-up.
     if value.is_exact_instance_of::<PyInt>()
         || value.is_exact_instance_of::<PyFloat>()

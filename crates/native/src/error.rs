@@ -87,6 +87,7 @@ pub fn formula(operation: &str, error: &formula::Error, text: Option<&str>) -> P
     };
     match error {
         F::UnknownColumn { name, valid, nearest } => column_not_found(message, name, valid, nearest.clone()),
+        F::Exhausted { .. } => ResourceError::new_err(message),
         F::Type { .. } => TypeMismatchError::new_err(message),
         F::Unsupported { .. } | F::UnexpectedAggregate { .. } => InvalidOperationError::new_err(message),
         F::Formula { .. }
@@ -121,7 +122,7 @@ fn column(text: String, error: &::column::Error) -> PyErr {
         C::Type { .. } => TypeMismatchError::new_err(text),
         C::Length { .. } => SchemaError::new_err(text),
         C::PrecisionLoss { .. } | C::Unfit { .. } | C::Arrow(_) | C::Computed(_) => DataError::new_err(text),
-        C::TooLong { .. } | C::OneArray { .. } | C::TooMany(_) => ResourceError::new_err(text),
+        C::TooLong { .. } | C::OneArray { .. } | C::TooMany(_) | C::Exhausted(_) => ResourceError::new_err(text),
         C::AlreadyWritten { .. } => InternalError::new_err(text),
     }
 }

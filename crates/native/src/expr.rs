@@ -1,25 +1,59 @@
 //! Expression objects: a thin handle on the tree that formula strings build too.
 
-use arrow_array::Array;
+use std::sync::OnceLock;
+
 use arrow_schema::{DataType, TimeUnit};
 use formula::{Aggregate, Closed, Expr, Function, Interpolation, List, Literal, Part, Text, Window};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{
-    PyBool, PyByteArray, PyBytes, PyDate, PyDateTime, PyDelta, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PyRange,
-    PySet, PyString, PyTime, PyTuple, PyTzInfoAccess,
-};
+use pyo3::types::{PyDict, PyInt, PyString, PyTuple};
 
-use crate::cells::{self, Place};
-use crate::dtype::{from_spec, zone_name};
+use crate::cells;
+use crate::chain::Chain;
+use crate::dtype::from_spec;
 use crate::error;
+use crate::literal;
 use crate::table::PyTable;
-use crate::{numpy, values};
 
 /// A tree of columns, values and functions.
 #[pyclass(frozen, name = "Expr", module = "tickframe._native")]
-#[derive(Clone)]
-pub struct PyExpr(pub Expr);
+pub struct PyExpr {
+    tree: OnceLock<Expr>,
+    /// The chain that it is, from which the tree is made when it is asked for.
+    chain: Option<Chain>,
+}
+
+impl PyExpr {
+    pub fn new(tree: Expr) -> PyExpr {
+        PyExpr { tree: OnceLock::from(tree), chain: None }
+    }
+
+    fn of_chain(chain: Chain) -> PyExpr {
+        PyExpr { tree: OnceLock::new(), chain: Some(chain) }
+    }
+
+    /// The tree.
+    pub fn expr(&self) -> &Expr {
+        self.tree.get_or_init(|| self.chain.as_ref().expect("one of both is there").expr())
+    }
+}
+
+/// A whole number that an argument takes, told in words if it is none or too far.
+struct Counted<T>(T);
+
+impl<'a, 'py, T: FromPyObject<'a, 'py>> FromPyObject<'a, 'py> for Counted<T> {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'a, 'py, PyAny>) -> PyResult<Counted<T>> {
+        value.extract::<T>().map(Counted).map_err(|_| {
+            let shown = cells::shown(&value);
+            if value.is_instance_of::<PyInt>() {
+                return PyValueError::new_err(format!("{shown} is out of the range of this argument"));
+            }
+            PyTypeError::new_err(format!("a whole number is taken here, not {shown}"))
+        })
+    }
+}
 
 fn raised(failure: formula::Error) -> PyErr {
     error::formula("expression", &failure, None)
@@ -29,12 +63,20 @@ fn raised(failure: formula::Error) -> PyErr {
 impl PyExpr {
     #[staticmethod]
     fn column(name: &str) -> PyExpr {
-        PyExpr(Expr::column(name))
+        PyExpr::new(Expr::column(name))
     }
 
+    /// `operation` is what the user called.
     #[staticmethod]
-    fn literal(value: &Bound<'_, PyAny>) -> PyResult<PyExpr> {
-        Ok(PyExpr(Expr::Literal(literal(value)?)))
+    #[pyo3(signature = (value, operation = "lit"))]
+    fn literal(value: &Bound<'_, PyAny>, operation: &str) -> PyResult<PyExpr> {
+        Ok(PyExpr::new(Expr::Literal(literal::literal(operation, value)?)))
+    }
+
+    /// The values of anything that can be gone through, as a list.
+    #[staticmethod]
+    fn values(values: &Bound<'_, PyAny>, operation: &str) -> PyResult<PyExpr> {
+        Ok(PyExpr::new(Expr::Literal(literal::list(operation, values)?)))
     }
 
     /// A value of a stated type; whole numbers are counts of what the type counts.
@@ -62,8 +104,8 @@ impl PyExpr {
             _ => None,
         };
         match made {
-            Some(made) => Ok(PyExpr(Expr::Literal(made))),
-            None => Expr::Literal(literal(value)?).cast(kind, true).map(PyExpr).map_err(raised),
+            Some(made) => Ok(PyExpr::new(Expr::Literal(made))),
+            None => Expr::Literal(literal::literal("lit", value)?).cast(kind, true).map(PyExpr::new).map_err(raised),
         }
     }
 
@@ -77,8 +119,16 @@ impl PyExpr {
             Some(options) => with_options(function, options)?,
             None => function,
         };
-        let args = args.iter().map(|arg| arg.get().0.clone()).collect();
-        Expr::call(function, args).map(PyExpr).map_err(raised)
+        if let Some((chain, more)) =
+            args.split_first().and_then(|(first, more)| Some((first.get().chain.as_ref()?, more)))
+            && chain.is_of(function)
+        {
+            let more = more.iter().map(|arg| arg.get().expr().clone()).collect();
+            return chain.and(more).map(PyExpr::of_chain).map_err(raised);
+        }
+        let args = args.iter().map(|arg| arg.get().expr().clone()).collect();
+        let made = Expr::call(function, args).map_err(raised)?;
+        Ok(Chain::of(made).map_or_else(PyExpr::new, PyExpr::of_chain))
     }
 
     #[staticmethod]
@@ -87,22 +137,27 @@ impl PyExpr {
         branches: Vec<(Bound<'_, PyExpr>, Bound<'_, PyExpr>)>,
         otherwise: Option<Bound<'_, PyExpr>>,
     ) -> PyResult<PyExpr> {
-        let branches =
-            branches.iter().map(|(condition, value)| (condition.get().0.clone(), value.get().0.clone())).collect();
-        Expr::when(branches, otherwise.map(|value| value.get().0.clone())).map(PyExpr).map_err(raised)
+        let branches = branches
+            .iter()
+            .map(|(condition, value)| (condition.get().expr().clone(), value.get().expr().clone()))
+            .collect();
+        Expr::when(branches, otherwise.map(|value| value.get().expr().clone())).map(PyExpr::new).map_err(raised)
     }
 
     /// An aggregate by its Python name.
     #[staticmethod]
-    #[pyo3(signature = (name, input, *, min_count = 0, ddof = 1, part = 0.5, interpolation = "nearest"))]
+    #[pyo3(signature = (
+        name, input, *, min_count = Counted(0), ddof = Counted(1), part = 0.5, interpolation = "nearest"
+    ))]
     fn aggregate(
         name: &str,
         input: Option<Bound<'_, PyExpr>>,
-        min_count: u64,
-        ddof: u8,
+        min_count: Counted<u64>,
+        ddof: Counted<u8>,
         part: f64,
         interpolation: &str,
     ) -> PyResult<PyExpr> {
+        let (Counted(min_count), Counted(ddof)) = (min_count, ddof);
         let kind = match name {
             "len" => Aggregate::Len,
             "count" => Aggregate::Count,
@@ -134,7 +189,7 @@ impl PyExpr {
             "arg_max" => Aggregate::ArgMax,
             other => return Err(PyValueError::new_err(format!("there is no aggregate {other:?}"))),
         };
-        Expr::aggregate(kind, input.map(|input| input.get().0.clone())).map(PyExpr).map_err(raised)
+        Expr::aggregate(kind, input.map(|input| input.get().expr().clone())).map(PyExpr::new).map_err(raised)
     }
 
     /// Every aggregate over the groups of these expressions, its rows in this order.
@@ -145,37 +200,37 @@ impl PyExpr {
         descending: bool,
         nulls_last: bool,
     ) -> PyResult<PyExpr> {
-        let trees = |given: Vec<Bound<'_, PyExpr>>| given.iter().map(|each| each.get().0.clone()).collect();
+        let trees = |given: Vec<Bound<'_, PyExpr>>| given.iter().map(|each| each.get().expr().clone()).collect();
         let window = Window { by: trees(by), order: trees(order), descending, nulls_last };
-        self.0.clone().over(window).map(PyExpr).map_err(raised)
+        self.expr().clone().over(window).map(PyExpr::new).map_err(raised)
     }
 
     /// Whether it is among the values of a table's only column, as they are at every step.
     fn in_table(&self, table: &Bound<'_, PyTable>, nulls_equal: bool) -> PyResult<PyExpr> {
         let set = engine::ops::live_set("is_in", table.get().usable()?).map_err(error::raise)?;
-        let made = Expr::InSet { input: std::sync::Arc::new(self.0.clone()), set, nulls_equal };
-        made.within_limits().map(PyExpr).map_err(raised)
+        let made = Expr::InSet { input: std::sync::Arc::new(self.expr().clone()), set, nulls_equal };
+        made.within_limits().map(PyExpr::new).map_err(raised)
     }
 
     fn alias(&self, name: &str) -> PyExpr {
-        PyExpr(self.0.clone().alias(name))
+        PyExpr::new(self.expr().clone().alias(name))
     }
 
     fn cast(&self, spec: &Bound<'_, PyTuple>, strict: bool) -> PyResult<PyExpr> {
-        self.0.clone().cast(from_spec(spec)?, strict).map(PyExpr).map_err(raised)
+        self.expr().clone().cast(from_spec(spec)?, strict).map(PyExpr::new).map_err(raised)
     }
 
     fn output_name(&self) -> PyResult<String> {
-        self.0.output_name().map_err(raised)
+        self.expr().output_name().map_err(raised)
     }
 
     fn columns(&self) -> Vec<String> {
-        self.0.columns().into_iter().map(str::to_owned).collect()
+        self.expr().columns().into_iter().map(str::to_owned).collect()
     }
 
     /// The column's name if this is a column and nothing else.
     fn bare_column(&self) -> Option<String> {
-        match &self.0 {
+        match self.expr() {
             Expr::Column(name) => Some(name.to_string()),
             _ => None,
         }
@@ -183,29 +238,29 @@ impl PyExpr {
 
     /// Whether a function of the user stands in it.
     fn calls_host(&self) -> bool {
-        self.0.calls_host()
+        self.expr().calls_host()
     }
 
     fn is_aggregate(&self) -> bool {
-        self.0.is_aggregate()
+        self.expr().is_aggregate()
     }
 
     fn same(&self, other: &Bound<'_, PyExpr>) -> bool {
-        self.0 == other.get().0
+        self.expr() == other.get().expr()
     }
 
     /// The Python text that makes this expression again.
     fn text(&self) -> String {
-        self.0.to_python()
+        self.expr().to_python()
     }
 
     fn to_json(&self) -> PyResult<String> {
-        serde_json::to_string(&self.0).map_err(|why| error::InternalError::new_err(why.to_string()))
+        serde_json::to_string(self.expr()).map_err(|why| error::InternalError::new_err(why.to_string()))
     }
 
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<PyExpr> {
-        serde_json::from_str(text).map(PyExpr).map_err(|why| error::DataError::new_err(why.to_string()))
+        serde_json::from_str(text).map(PyExpr::new).map_err(|why| error::DataError::new_err(why.to_string()))
     }
 }
 
@@ -236,11 +291,17 @@ fn with_options(function: Function, options: &Bound<'_, PyDict>) -> PyResult<Fun
         Function::Text(Text::ReplaceAll { .. }) => Function::Text(Text::ReplaceAll { literal: flag("literal")? }),
         Function::Text(Text::Find { .. }) => Function::Text(Text::Find { literal: flag("literal")? }),
         Function::Text(Text::CountMatches { .. }) => Function::Text(Text::CountMatches { literal: flag("literal")? }),
-        Function::Text(Text::Extract { .. }) => Function::Text(Text::Extract { group: option("group")?.extract()? }),
+        Function::Text(Text::Extract { .. }) => {
+            Function::Text(Text::Extract { group: option("group")?.extract::<Counted<_>>()?.0 })
+        }
         Function::Random { kind, .. } => Function::Random { kind, seed: option("seed")?.extract()? },
-        Function::List(List::Std { .. }) => Function::List(List::Std { ddof: option("ddof")?.extract()? }),
-        Function::List(List::Var { .. }) => Function::List(List::Var { ddof: option("ddof")?.extract()? }),
-        Function::Shift { .. } => Function::Shift { by: option("by")?.extract()? },
+        Function::List(List::Std { .. }) => {
+            Function::List(List::Std { ddof: option("ddof")?.extract::<Counted<_>>()?.0 })
+        }
+        Function::List(List::Var { .. }) => {
+            Function::List(List::Var { ddof: option("ddof")?.extract::<Counted<_>>()?.0 })
+        }
+        Function::Shift { .. } => Function::Shift { by: option("by")?.extract::<Counted<_>>()?.0 },
         Function::List(List::Sort { .. }) => {
             Function::List(List::Sort { descending: flag("descending")?, nulls_last: flag("nulls_last")? })
         }
@@ -251,101 +312,4 @@ fn with_options(function: Function, options: &Bound<'_, PyDict>) -> PyResult<Fun
         Function::Text(Text::ToDatetime { .. }) => Function::Text(Text::ToDatetime { strict: flag("strict")? }),
         other => other,
     })
-}
-
-/// The value that a Python object means in an expression.
-pub fn literal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
-    if value.is_none() {
-        return Ok(Literal::Null);
-    }
-    if let Ok(flag) = value.cast::<PyBool>() {
-        return Ok(Literal::Bool(flag.is_true()));
-    }
-    if value.is_instance_of::<PyInt>() {
-        return match value.extract::<i64>() {
-            Ok(number) => Ok(Literal::Int(number)),
-            Err(_) => value
-                .extract::<u64>()
-                .map(Literal::UInt)
-                .map_err(|_| PyValueError::new_err(format!("{value} is out of the range of 64-bit integers"))),
-        };
-    }
-    if value.is_instance_of::<PyFloat>() {
-        return Ok(Literal::Float(value.extract()?));
-    }
-    if let Ok(text) = value.cast::<PyString>() {
-        return Ok(Literal::Str(text.to_cow()?.into()));
-    }
-    if value.is_instance_of::<PyBytes>() || value.is_instance_of::<PyByteArray>() {
-        return Ok(Literal::Binary(value.extract::<Vec<u8>>()?.into()));
-    }
-    if let Some(time) = temporal(value)? {
-        return Ok(time);
-    }
-    if value.is_instance_of::<PyList>()
-        || value.is_instance_of::<PyTuple>()
-        || value.is_instance_of::<PySet>()
-        || value.is_instance_of::<PyFrozenSet>()
-        || value.is_instance_of::<PyRange>()
-    {
-        return value.try_iter()?.map(|item| literal(&item?)).collect::<PyResult<Vec<_>>>().map(Literal::List);
-    }
-    if value.hasattr("as_tuple")? {
-        return decimal(value);
-    }
-    from_foreign(value)
-}
-
-fn temporal(value: &Bound<'_, PyAny>) -> PyResult<Option<Literal>> {
-    let out_of_range =
-        || PyValueError::new_err(format!("{value} is outside the years 1677 to 2262 that nanoseconds reach"));
-    if let Ok(moment) = value.cast::<PyDateTime>() {
-        let (ns, _) = cells::instant(value)?.ok_or_else(out_of_range)?;
-        let zone = moment.get_tzinfo().map(|zone| zone_name(&zone)).transpose()?;
-        return Ok(Some(Literal::Timestamp { ns, zone: zone.map(Into::into) }));
-    }
-    if let Ok(date) = value.cast::<PyDate>() {
-        return Ok(Some(Literal::Date(cells::days(date))));
-    }
-    if value.is_instance_of::<PyTime>() {
-        return Ok(cells::time(value).map(Literal::Time));
-    }
-    if value.is_instance_of::<PyDelta>() {
-        return cells::duration(value)?.map(|ns| Some(Literal::Duration(ns))).ok_or_else(out_of_range);
-    }
-    Ok(None)
-}
-
-fn decimal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
-    let text: String = value.call_method1("__format__", ("f",))?.extract()?;
-    let scale = text.split_once('.').map_or(0, |(_, fraction)| fraction.len());
-    let fits = i8::try_from(scale).ok().filter(|scale| *scale <= 38);
-    let made = fits.and_then(|scale| Some((column::unscaled(&text, scale)?, scale)));
-    let (value, scale) = made.ok_or_else(|| PyValueError::new_err(format!("{text} has more than 38 digits")))?;
-    Ok(Literal::Decimal { value, precision: 38, scale })
-}
-
-/// NumPy scalars and arrays, Series: taken through Arrow.
-fn from_foreign(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
-    let place = Place { operation: "lit", column: "literal" };
-    if numpy::is_array(value) || value.hasattr("__arrow_c_stream__")? || value.hasattr("__arrow_c_array__")? {
-        if value.hasattr("to_list")? {
-            return literal(&value.call_method0("to_list")?);
-        }
-        if value.hasattr("to_pylist")? {
-            return literal(&value.call_method0("to_pylist")?);
-        }
-        return literal(&value.call_method0("tolist")?);
-    }
-    let one = [value.clone()];
-    let kind = cells::infer(&one, place)?;
-    let array = cells::build(&one, &kind, place)?;
-    if array.is_null(0) {
-        return Ok(Literal::TypedNull(kind));
-    }
-    if let DataType::Timestamp(_, None) = kind {
-        let ns = cells::instant(value)?.map_or(0, |(ns, _)| ns);
-        return Ok(Literal::Timestamp { ns, zone: None });
-    }
-    literal(&values::cell(value.py(), &array, 0, "literal")?)
 }

@@ -8,7 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error;
-use crate::expr::{PyExpr, literal};
+use crate::expr::PyExpr;
+use crate::literal::literal;
 use crate::table::PyTable;
 use crate::udf::PyUdf;
 
@@ -64,14 +65,17 @@ impl PyFormula {
                     other => other.to_string(),
                 });
                 sets.insert(name, set);
-            } else if let Ok(value) = literal(&value) {
-                known.insert(name, value);
+            } else {
+                match literal(&name, &value) {
+                    Ok(value) => drop(known.insert(name, value)),
+                    Err(why) => drop(sets.insert(name, Err(why.value(values.py()).to_string()))),
+                }
             }
         }
         let functions = functions.into_iter().map(|(name, function)| (name, function.get().0)).collect();
         let names = Names { columns: schema.as_deref(), values: &known, functions: &functions, sets: &sets };
         let Some(schema) = &schema else {
-            return self.formula.lower(&names).map(PyExpr).map_err(|wrong| error::formula_text(operation, &wrong));
+            return self.formula.lower(&names).map(PyExpr::new).map_err(|wrong| error::formula_text(operation, &wrong));
         };
         let (expr, bound) =
             self.formula.check(&names, schema).map_err(|wrong| error::formula_text(operation, &wrong))?;
@@ -88,7 +92,7 @@ impl PyFormula {
             });
             return Err(error::formula_text(operation, &wrong));
         }
-        Ok(PyExpr(expr))
+        Ok(PyExpr::new(expr))
     }
 }
 

@@ -9,6 +9,7 @@
 
 mod arrow;
 mod cells;
+mod chain;
 mod data;
 mod dtype;
 mod error;
@@ -16,6 +17,7 @@ mod expr;
 mod formula;
 mod graph;
 mod inbox;
+mod literal;
 mod memory;
 mod numpy;
 mod ops;
@@ -46,7 +48,7 @@ mod _native {
     #[pymodule_export]
     use crate::inbox::{PyInbox, PySubscription, next_subscription_id};
     #[pymodule_export]
-    use crate::memory::PyMemory;
+    use crate::memory::{PyMemory, limit_memory, memory_figures};
     #[pymodule_export]
     use crate::ops::{
         aggregate, check_barriers, choose, columns, concat, drop, filter, first_by, head, join_asof, last_by,

@@ -31,3 +31,16 @@ impl PyMemory {
         if filled == 0 { Ok(()) } else { Err(PyErr::fetch(slf.py())) }
     }
 }
+
+/// Sets how many bytes the process may hold; None is what the machine has. Gives what was set before.
+#[pyfunction]
+#[pyo3(signature = (bytes))]
+pub fn limit_memory(bytes: Option<u64>) -> Option<u64> {
+    limits::set_limit(bytes)
+}
+
+/// Bytes held in large allocations, and how many there may be.
+#[pyfunction]
+pub fn memory_figures() -> (u64, u64) {
+    (limits::held(), limits::limit())
+}

@@ -17,7 +17,7 @@ use crate::outside::asked;
 use crate::table::PyTable;
 
 fn trees(expressions: &[Bound<'_, PyExpr>]) -> Vec<Expr> {
-    expressions.iter().map(|expression| expression.get().0.clone()).collect()
+    expressions.iter().map(|expression| expression.get().expr().clone()).collect()
 }
 
 fn one<O: Operation>(

@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field};
 use column::keys_of_rows;
-use pyo3::exceptions::{PyIndexError, PyMemoryError, PyOverflowError};
+use pyo3::exceptions::{PyIndexError, PyOverflowError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyInt, PyTuple};
 use rowset::{MAX_KEY, RowSet};
 
 use self::forms::key_of;
 pub use self::forms::{numpy_keys, to_rowset};
-use crate::error::{DataError, InternalError};
+use crate::error::{DataError, InternalError, ResourceError};
 use crate::{arrow, numpy};
 
 /// An immutable set of row keys in order, 0 … 2^63−1.
@@ -106,8 +106,11 @@ impl PyRowSet {
     }
 
     /// The maximal ranges, as (first, last), both ends included.
-    fn ranges(&self) -> Vec<(u64, u64)> {
-        self.0.spans().map(|span| (span.first, span.last)).collect()
+    fn ranges(&self) -> PyResult<Vec<(u64, u64)>> {
+        // A pair here, and a tuple of two numbers for Python.
+        limits::ask_rows(self.0.statistics().spans, 136)
+            .map_err(|why| ResourceError::new_err(format!("RowSet.ranges: {why}")))?;
+        Ok(self.0.spans().map(|span| (span.first, span.last)).collect())
     }
 
     /// Whether a key, or every key of a set, is in it.
@@ -198,7 +201,7 @@ impl PyRowSet {
         let (py, rows) = (slf.py(), slf.get());
         // Wide ranges take few words as ranges, and one entry for each 2^16 keys as Roaring bytes.
         if rows.0.roaring_bytes_at_most() > PICKLED_FROM.max(64 * rows.0.statistics().spans) {
-            return (slf.get_type(), (rows.ranges(),)).into_pyobject(py);
+            return (slf.get_type(), (rows.ranges()?,)).into_pyobject(py);
         }
         let bytes = rows.to_roaring(py)?;
         let class = slf.get_type().getattr("from_roaring")?;
@@ -212,7 +215,8 @@ const ROARING_AT_MOST: u64 = 1 << 36;
 const PICKLED_FROM: u64 = 1 << 16;
 
 fn too_many(rows: &RowSet) -> PyErr {
-    PyMemoryError::new_err(format!("no room for an array of {} keys", rows.len()))
+    let why = limits::ask_rows(rows.len(), 8).map_or_else(|why| format!(": {why}"), |()| String::new());
+    ResourceError::new_err(format!("RowSet: no room for an array of {} keys{why}", rows.len()))
 }
 
 /// The keys of a set, one after the other, a few taken ahead.

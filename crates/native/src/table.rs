@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
 use engine::Table;
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
@@ -77,6 +78,12 @@ impl PyTable {
         let schema = if views { table.canonical().clone() } else { table.schema().clone() };
         Ok((schema, batches))
     }
+}
+
+/// Refuses more values than Python has room for: a place in a list, and an object, each.
+fn python_values(batches: &[RecordBatch]) -> PyResult<()> {
+    let cells: u64 = batches.iter().map(|batch| (batch.num_rows() * batch.num_columns()) as u64).sum();
+    limits::ask_rows(cells, 40).map_err(|why| error::ResourceError::new_err(format!("to_dict: {why}")))
 }
 
 /// A static table of these rows; their memory is kept as it came.
@@ -219,7 +226,8 @@ impl PyTable {
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.row_set(py)?.0.len() as usize)
+        Ok(isize::try_from(self.row_set(py)?.0.len())
+            .map_err(|_| PyOverflowError::new_err("more rows than len() can say; use .shape"))? as usize)
     }
 
     fn snapshot(&self, py: Python<'_>) -> PyResult<PyTable> {
@@ -243,6 +251,7 @@ impl PyTable {
     fn to_dict<'py>(&self, py: Python<'py>, on_precision_loss: &str) -> PyResult<Bound<'py, PyDict>> {
         let finer = Finer::named(on_precision_loss)?;
         let (schema, batches) = self.batches(py, true)?;
+        python_values(&batches)?;
         let dict = PyDict::new(py);
         for (index, field) in schema.fields().iter().enumerate() {
             let list = PyList::empty(py);
@@ -256,6 +265,7 @@ impl PyTable {
     fn to_dicts<'py>(&self, py: Python<'py>, on_precision_loss: &str) -> PyResult<Bound<'py, PyList>> {
         let finer = Finer::named(on_precision_loss)?;
         let (schema, batches) = self.batches(py, true)?;
+        python_values(&batches)?;
         let list = PyList::empty(py);
         for batch in &batches {
             let readers = schema

@@ -47,8 +47,8 @@ impl PyUdf {
     }
 
     fn expr(&self, args: Vec<Bound<'_, PyExpr>>) -> PyResult<PyExpr> {
-        let args = args.iter().map(|arg| arg.get().0.clone()).collect();
-        Expr::call(self.0, args).map(PyExpr).map_err(|wrong| error::formula("udf", &wrong, None))
+        let args = args.iter().map(|arg| arg.get().expr().clone()).collect();
+        Expr::call(self.0, args).map(PyExpr::new).map_err(|wrong| error::formula("udf", &wrong, None))
     }
 }
 

@@ -233,8 +233,14 @@ impl Hash for RowSet {
 
 impl fmt::Display for RowSet {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// So many ranges are shown: a message is read by a person.
+        const SHOWN: usize = 32;
         out.write_str("{")?;
         for (at, span) in self.spans().enumerate() {
+            if at == SHOWN {
+                write!(out, ", … {} keys in all", self.len())?;
+                break;
+            }
             let comma = if at == 0 { "" } else { "," };
             write!(out, "{comma}[{}..{}]", span.first, span.last)?;
         }

@@ -73,6 +73,7 @@ impl Evaluator {
     }
 
     pub(super) fn beside(&self, beside: &Beside, view: &View, rows: &RowSet) -> Result<Chunk, Error> {
+        limits::ask_rows(rows.len(), 8)?;
         let len = rows.len() as usize;
         match beside {
             Beside::Neighbour { by, of } => self.neighbours(*by, of, view, rows),

@@ -1,5 +1,8 @@
 //! Binding of comparisons, membership and tests of one value.
 
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, new_empty_array};
 use arrow_schema::DataType;
 
 use super::elementwise::element_of;
@@ -11,6 +14,7 @@ use crate::functions::{member, order};
 use crate::lanes::{Class, Comparison, Connective, Kind, LaneOp};
 use crate::literal::Literal;
 use crate::types::{is_float, is_numeric, is_ordered, is_text, promote};
+use crate::values::Values;
 
 impl Binder<'_> {
     pub(super) fn comparison(&mut self, function: Function, args: &[Expr]) -> Result<Term, Error> {
@@ -131,49 +135,25 @@ impl Binder<'_> {
         let function = Function::IsIn { nulls_equal };
         let name = function.name();
         let [value, list] = self.terms_of(function, args, "a value and a list")?;
-        let Term::Literal(Literal::List(items)) = list else {
-            return Err(Error::Parameter {
-                function: name,
-                message: "it takes a list of values; use where_in for the values of a table".to_owned(),
-            });
-        };
         let node = self.settled(value)?;
-        let data_type = self.type_of(node).clone();
-        let has_null = items.iter().any(|item| matches!(item, Literal::Null | Literal::TypedNull(_)));
-        let items: Vec<Literal> =
-            items.into_iter().filter(|item| !matches!(item, Literal::Null | Literal::TypedNull(_))).collect();
-        let mut met = data_type.clone();
-        for item in &items {
-            // An integer that the column's type cannot hold is in no row; it does not widen the column.
-            let absent = met.is_integer() && matches!(item, Literal::Int(_) | Literal::UInt(_));
-            if !absent && !literal::fits(item, &met) {
-                let own = literal::own_type(item);
-                met = match (&met, &own) {
-                    (DataType::Timestamp(_, _), DataType::Timestamp(_, _)) => met,
-                    _ => promote(&met, &own).map_err(|_| {
-                        type_error(&name, &[&data_type, &own], "cast the column or the values of the list")
-                    })?,
-                };
+        let Term::Literal(list) = list else { return Err(no_list(name)) };
+        let (items, met, has_null, key) = match &list {
+            Literal::List(items) => {
+                let (cells, met) = listed(&name, items, self.type_of(node))?;
+                (cells, met, items.iter().any(is_null), format!("{items:?}"))
             }
-        }
-        if met == DataType::Float16 {
-            met = DataType::Float32;
-        }
-        if met == DataType::Null {
-            met = DataType::Boolean;
-        }
+            Literal::Values(values) => {
+                let (cells, met) = members_of(&name, values, self.type_of(node))?;
+                // The array lives as long as the expression that is bound.
+                let key = format!("{:p} {}", Arc::as_ptr(values.array()), values.len());
+                (cells, met, values.array().null_count() > 0, key)
+            }
+            _ => return Err(no_list(name)),
+        };
         let node = self.promoted(node, &met)?;
-        let mut values = Vec::with_capacity(items.len());
-        for item in items.iter().filter(|item| !met.is_integer() || literal::fits(item, &met)) {
-            let own = if literal::fits(item, &met) { met.clone() } else { literal::own_type(item) };
-            let value = literal::array_of(item, &own)?;
-            let value = if *value.data_type() == met { value } else { literal::recast(&value, &met)? };
-            values.push(value);
-        }
         let nulls = if nulls_equal { Some(has_null) } else { None };
-        let kernel = member::is_in(&values, &met, nulls);
-        let key = format!("is_in {items:?} {nulls:?}");
-        self.whole(&key, kernel, vec![node], DataType::Boolean, "").map(Term::Node)
+        let kernel = member::is_in(&items, &met, nulls);
+        self.whole(&format!("is_in {key} {nulls:?}"), kernel, vec![node], DataType::Boolean, "").map(Term::Node)
     }
 
     pub(super) fn test(&mut self, function: Function, args: &[Expr]) -> Result<Term, Error> {
@@ -215,6 +195,75 @@ impl Binder<'_> {
         let null = self.constant_of(&Literal::Null, &DataType::Boolean)?;
         self.lane(LaneOp::Select(Kind::Bits), vec![there, answer, null], DataType::Boolean)
     }
+}
+
+fn no_list(function: String) -> Error {
+    let message = "it takes a list of values; use where_in for the values of a table".to_owned();
+    Error::Parameter { function, message }
+}
+
+fn is_null(literal: &Literal) -> bool {
+    matches!(literal, Literal::Null | Literal::TypedNull(_))
+}
+
+/// The type in which a column of type `met` is looked for among values of type `own` that it does not hold.
+fn wider(function: &str, met: &DataType, own: &DataType) -> Result<DataType, Error> {
+    match (met, own) {
+        (DataType::Timestamp(_, _), DataType::Timestamp(_, _)) => Ok(met.clone()),
+        _ => promote(met, own)
+            .map_err(|_| type_error(function, &[met, own], "cast the column or the values of the list")),
+    }
+}
+
+/// The type in which kernels compare members of this one.
+fn compared_in(met: DataType) -> DataType {
+    match met {
+        DataType::Float16 => DataType::Float32,
+        DataType::Null => DataType::Boolean,
+        other => other,
+    }
+}
+
+/// Single values as cells of the type in which they are compared with the column, and that type.
+fn listed(function: &str, items: &[Literal], column: &DataType) -> Result<(ArrayRef, DataType), Error> {
+    let items: Vec<&Literal> = items.iter().filter(|item| !is_null(item)).collect();
+    let mut met = column.clone();
+    for item in &items {
+        // An integer that the column's type cannot hold is in no row; it does not widen the column.
+        let absent = met.is_integer() && matches!(item, Literal::Int(_) | Literal::UInt(_));
+        if !absent && !literal::fits(item, &met) {
+            met = wider(function, &met, &literal::own_type(item))?;
+        }
+    }
+    let met = compared_in(met);
+    let cells = items.into_iter().filter(|item| !met.is_integer() || literal::fits(item, &met)).map(|item| {
+        let own = if literal::fits(item, &met) { met.clone() } else { literal::own_type(item) };
+        let cell = literal::array_of(item, &own)?;
+        if *cell.data_type() == met { Ok(cell) } else { literal::recast(&cell, &met) }
+    });
+    let cells = cells.collect::<Result<Vec<_>, Error>>()?;
+    let parts: Vec<&dyn Array> = cells.iter().map(|cell| cell.as_ref()).collect();
+    let joined = if parts.is_empty() { Ok(new_empty_array(&met)) } else { arrow_select::concat::concat(&parts) };
+    let wrong =
+        |error: arrow_schema::ArrowError| Error::Parameter { function: function.into(), message: error.to_string() };
+    Ok((joined.map_err(wrong)?, met))
+}
+
+/// The same of values of one type.
+fn members_of(function: &str, values: &Values, column: &DataType) -> Result<(ArrayRef, DataType), Error> {
+    let own = values.array().data_type();
+    let absent = column.is_integer() && own.is_integer();
+    let fits = absent || literal::all_fit(values, column);
+    let met = compared_in(if fits { column.clone() } else { wider(function, column, own)? });
+    let wrong =
+        |error: arrow_schema::ArrowError| Error::Parameter { function: function.into(), message: error.to_string() };
+    // What an integer column cannot hold becomes null, and goes with the nulls.
+    let cells = arrow_cast::cast(values.array(), &met).map_err(wrong)?;
+    if cells.null_count() == 0 {
+        return Ok((cells, met));
+    }
+    let there = arrow_arith::boolean::is_not_null(&cells).map_err(wrong)?;
+    Ok((arrow_select::filter::filter(&cells, &there).map_err(wrong)?, met))
 }
 
 pub(super) fn is_equality(function: Function) -> bool {

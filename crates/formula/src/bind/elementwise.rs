@@ -25,7 +25,9 @@ impl Binder<'_> {
         let (mut args, mut sides, mut exprs, mut fields) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (term, data_type) in operands.iter().zip(&types) {
             let node = match term {
-                Term::Literal(Literal::List(items)) => self.constant_list(items, &other)?,
+                Term::Literal(literal @ (Literal::List(_) | Literal::Values(_))) => {
+                    self.constant_list(literal, &other)?
+                }
                 Term::Literal(literal) => {
                     // It takes the type of the elements if it fits there.
                     exprs.push(Expr::Literal(literal.clone()));
@@ -58,7 +60,8 @@ impl Binder<'_> {
     }
 
     /// A list that the user wrote, beside lists of such elements.
-    pub(super) fn constant_list(&mut self, items: &[Literal], beside: &DataType) -> Result<usize, Error> {
+    pub(super) fn constant_list(&mut self, list: &Literal, beside: &DataType) -> Result<usize, Error> {
+        let items = list.items().unwrap_or_default();
         let mut met = canonical(beside);
         for item in items.iter().filter(|item| !literal::fits(item, beside)) {
             met = promote(&met, &literal::own_type(item))?;

@@ -19,7 +19,9 @@ impl Binder<'_> {
         let mut nodes = Vec::with_capacity(2);
         for term in [a, b] {
             let node = match term {
-                Term::Literal(Literal::List(items)) => self.constant_list(items, &values_of(&beside))?,
+                Term::Literal(list @ (Literal::List(_) | Literal::Values(_))) => {
+                    self.constant_list(list, &values_of(&beside))?
+                }
                 other => self.settled(other.clone())?,
             };
             let element = element_of(self.type_of(node));

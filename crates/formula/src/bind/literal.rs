@@ -11,14 +11,18 @@ use super::{Binder, Term};
 use crate::error::Error;
 use crate::literal::Literal;
 use crate::types::{DURATION, TIME, canonical, integer_width, type_name};
+use crate::values::Values;
 
 impl Binder<'_> {
     /// Numbers and null wait for an operand that gives them a type; the rest have one.
     pub(super) fn literal(&mut self, literal: &Literal) -> Result<Term, Error> {
         match literal {
-            Literal::Null | Literal::Int(_) | Literal::UInt(_) | Literal::Float(_) | Literal::List(_) => {
-                Ok(Term::Literal(literal.clone()))
-            }
+            Literal::Null
+            | Literal::Int(_)
+            | Literal::UInt(_)
+            | Literal::Float(_)
+            | Literal::List(_)
+            | Literal::Values(_) => Ok(Term::Literal(literal.clone())),
             Literal::TypedNull(data_type) => self.constant_of(literal, &canonical(data_type)).map(Term::Node),
             other => self.constant_of(other, &own_type(other)).map(Term::Node),
         }
@@ -41,7 +45,7 @@ pub(super) fn own_type(literal: &Literal) -> DataType {
         Literal::Time(_) => TIME,
         Literal::Duration(_) => DURATION,
         Literal::Decimal { precision, scale, .. } => DataType::Decimal128(*precision, *scale),
-        Literal::List(_) => DataType::Null,
+        Literal::List(_) | Literal::Values(_) => DataType::Null,
     }
 }
 
@@ -58,6 +62,27 @@ pub(super) fn fits(literal: &Literal, data_type: &DataType) -> bool {
             _ => false,
         },
         other => own_type(other) == *data_type,
+    }
+}
+
+/// Whether all these values are some of `data_type`'s.
+pub(super) fn all_fit(values: &Values, data_type: &DataType) -> bool {
+    use types::{Float64Type, Int64Type, UInt64Type};
+    let array = values.array();
+    match array.data_type() {
+        DataType::Int64 => {
+            let cells = array.as_primitive::<Int64Type>();
+            let ends = [arrow_arith::aggregate::min(cells), arrow_arith::aggregate::max(cells)];
+            ends.into_iter().flatten().all(|end| integer_fits(i128::from(end), data_type))
+        }
+        DataType::UInt64 => {
+            let most = arrow_arith::aggregate::max(array.as_primitive::<UInt64Type>());
+            most.is_none_or(|most| integer_fits(i128::from(most), data_type))
+        }
+        DataType::Float64 => {
+            array.as_primitive::<Float64Type>().iter().flatten().all(|cell| fits(&Literal::Float(cell), data_type))
+        }
+        other => other == data_type,
     }
 }
 
@@ -103,7 +128,7 @@ pub(super) fn array_of(literal: &Literal, data_type: &DataType) -> Result<ArrayR
                 array.map_err(|error| Error::Parameter { function: "lit".to_owned(), message: error.to_string() })?,
             )
         }
-        Literal::List(_) => {
+        Literal::List(_) | Literal::Values(_) => {
             return Err(Error::Parameter {
                 function: "lit".to_owned(),
                 message: "a list stands only in is_in".to_owned(),

@@ -202,7 +202,7 @@ impl Binder<'_> {
                     return self.column(name).map(Term::Node);
                 }
                 match self.expr(value)? {
-                    list @ Term::Literal(Literal::List(_) | Literal::Null) => Ok(list),
+                    list @ Term::Literal(Literal::List(_) | Literal::Values(_) | Literal::Null) => Ok(list),
                     term => self.settled(term).map(Term::Node),
                 }
             }

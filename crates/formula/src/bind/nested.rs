@@ -194,8 +194,9 @@ impl Binder<'_> {
                 let kernel = field_of(at, to.clone());
                 self.whole(&format!("{name} {at}"), kernel, vec![node], to, "").map(Term::Node)
             }
-            (Struct::RenameFields, Expr::Literal(Literal::List(names))) if names.len() == fields.len() => {
-                let renamed = fields.iter().zip(names).map(|(field, name)| match name {
+            (Struct::RenameFields, Expr::Literal(list)) if list.items().is_some_and(|it| it.len() == fields.len()) => {
+                let names = list.items().unwrap_or_default();
+                let renamed = fields.iter().zip(names.iter()).map(|(field, name)| match name {
                     Literal::Str(name) => Ok(field.as_ref().clone().with_name(&**name)),
                     _ => {
                         Err(Error::Parameter { function: "rename_fields".into(), message: "names are strings".into() })

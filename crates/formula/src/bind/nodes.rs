@@ -161,7 +161,10 @@ impl Binder<'_> {
         let args = (0..nodes.len()).collect();
         nodes.push(Node { args, ..self.nodes[node].clone() });
         let value = evaluate(&nodes, &Plan::new(&nodes, nodes.len() - 1), &[], 1);
-        let value = value.map_err(|NodeFailure { message, .. }| {
+        let value = value.map_err(|NodeFailure { message, payload, .. }| {
+            if payload.is_some_and(|payload| payload.0.is::<limits::Exhausted>()) {
+                return Error::Exhausted { expression: self.nodes[node].text.to_string(), message };
+            }
             let given: Vec<String> = self.nodes[node]
                 .args
                 .iter()

@@ -6,7 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use arrow_array::{Array, Float64Array};
 
-use super::text::{Strings, build};
+use super::text::{Out, Strings, build};
 use crate::node::{Argument, Whole};
 
 /// The widest place: a width is no way to fill memory.
@@ -142,7 +142,7 @@ impl Spec {
         }
     }
 
-    fn write(&self, value: &Value<'_>, number: bool, row: usize, out: &mut String) -> Option<()> {
+    fn write(&self, value: &Value<'_>, number: bool, row: usize, out: &mut Out) -> Option<()> {
         let text = match value {
             Value::Text(texts) | Value::Whole(texts) => texts.get(row)?.to_owned(),
             Value::Float(floats, one) => {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::StringViewBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type, Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, BooleanArray, Float32Array, Float64Array, Int64Array, ListArray, UInt64Array};
@@ -11,6 +10,7 @@ use arrow_ord::ord::make_comparator;
 use arrow_schema::{DataType, Field, SortOptions};
 
 use super::order::failure;
+use super::text::build;
 use crate::node::{Argument, Failure, Whole};
 use crate::types::canonical;
 
@@ -285,18 +285,16 @@ pub(crate) fn join() -> Whole {
         let texts = arrow_cast::cast(lists.values(), &DataType::Utf8View).map_err(failure)?;
         let (texts, between) = (texts.as_string_view(), args[1].expanded(rows));
         let between = between.as_string_view();
-        let mut joined = StringViewBuilder::with_capacity(rows);
-        for row in 0..rows {
-            match lists.get(row).filter(|_| between.is_valid(row)) {
-                None => joined.append_null(),
-                Some(range) => {
-                    let parts: Vec<&str> =
-                        range.filter(|place| texts.is_valid(*place)).map(|at| texts.value(at)).collect();
-                    joined.append_value(parts.join(between.value(row)));
+        build(rows, |row, out| {
+            let range = lists.get(row).filter(|_| between.is_valid(row))?;
+            for (at, part) in range.filter(|place| texts.is_valid(*place)).map(|at| texts.value(at)).enumerate() {
+                if at > 0 {
+                    out.push_str(between.value(row));
                 }
+                out.push_str(part);
             }
-        }
-        Ok(Arc::new(joined.finish()))
+            Some(())
+        })
     })
 }
 

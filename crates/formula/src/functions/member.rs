@@ -5,8 +5,9 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
+use arrow_array::types::{Decimal128Type, Decimal256Type};
 use arrow_array::{Array, ArrayRef, BooleanArray, Scalar};
-use arrow_buffer::BooleanBuffer;
+use arrow_buffer::{BooleanBuffer, i256};
 use arrow_schema::DataType;
 
 use super::order::failure;
@@ -16,10 +17,10 @@ use crate::node::{Failure, Whole};
 /// A list this short is compared value by value.
 const FEW: usize = 8;
 
-/// Whether each value is one of `items` (arrays of one row, all of `data_type`).
+/// Whether each value is one of `items`, which are of `data_type` and none is null.
 ///
 /// `null_is_member`: None leaves null at null, otherwise the answer for null.
-pub(crate) fn is_in(items: &[ArrayRef], data_type: &DataType, null_is_member: Option<bool>) -> Whole {
+pub(crate) fn is_in(items: &ArrayRef, data_type: &DataType, null_is_member: Option<bool>) -> Whole {
     let finish = move |found: BooleanBuffer, values: &ArrayRef| -> Result<ArrayRef, Failure> {
         let nulls = values.logical_nulls();
         let array = match (null_is_member, nulls) {
@@ -32,22 +33,47 @@ pub(crate) fn is_in(items: &[ArrayRef], data_type: &DataType, null_is_member: Op
     };
     match (Kind::of(data_type), data_type) {
         (Some(kind), _) if kind != Kind::Bits => {
-            let set = Set::new(items.iter().flat_map(keys).collect());
+            let set = Set::new(keys(items));
             Arc::new(move |args, _| {
                 let values = args[0].array();
                 finish(members(values, &set), values)
             })
         }
         (_, DataType::Utf8View | DataType::BinaryView) => {
-            let set: HashSet<Box<[u8]>, Hash> = items.iter().map(|item| bytes(item).value(0).into()).collect();
+            let set: HashSet<Box<[u8]>, Hash> = bytes(items).iter().flatten().map(Into::into).collect();
             Arc::new(move |args, _| {
                 let values = bytes(args[0].array());
                 let found = BooleanBuffer::collect_bool(values.len(), |row| set.contains(values.value(row)));
                 finish(found, args[0].array())
             })
         }
+        (_, DataType::Decimal128(_, _)) => {
+            let set: HashSet<i128> = items.as_primitive::<Decimal128Type>().iter().flatten().collect();
+            Arc::new(move |args, _| {
+                let cells = args[0].array().as_primitive::<Decimal128Type>();
+                let found = BooleanBuffer::collect_bool(cells.len(), |row| set.contains(&cells.value(row)));
+                finish(found, args[0].array())
+            })
+        }
+        (_, DataType::Decimal256(_, _)) => {
+            let set: HashSet<i256> = items.as_primitive::<Decimal256Type>().iter().flatten().collect();
+            Arc::new(move |args, _| {
+                let cells = args[0].array().as_primitive::<Decimal256Type>();
+                let found = BooleanBuffer::collect_bool(cells.len(), |row| set.contains(&cells.value(row)));
+                finish(found, args[0].array())
+            })
+        }
+        (_, DataType::Boolean) => {
+            let items = items.as_boolean();
+            let (some, all) = (items.true_count() > 0, items.true_count() == items.len());
+            Arc::new(move |args, _| {
+                let cells = args[0].array().as_boolean();
+                let found = BooleanBuffer::collect_bool(cells.len(), |row| if cells.value(row) { some } else { !all });
+                finish(found, args[0].array())
+            })
+        }
         _ => {
-            let items: Vec<Scalar<ArrayRef>> = items.iter().map(|item| Scalar::new(Arc::clone(item))).collect();
+            let items: Vec<Scalar<ArrayRef>> = (0..items.len()).map(|item| Scalar::new(items.slice(item, 1))).collect();
             Arc::new(move |args, _| {
                 let values = args[0].array();
                 let mut found = BooleanBuffer::new_unset(values.len());

@@ -1,5 +1,6 @@
 //! Kernels over whole chunks: what lanes of fixed width cannot do.
 
+mod built;
 pub(crate) mod bytes;
 pub(crate) mod cast;
 pub(crate) mod civil;

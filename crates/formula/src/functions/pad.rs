@@ -5,9 +5,6 @@ use std::sync::Arc;
 use super::text::{Integers, Strings, build};
 use crate::node::Whole;
 
-/// The widest that a string is padded to, in characters.
-const WIDEST: i64 = 1 << 20;
-
 /// To a length in characters (second argument) by one character (third, a blank without it), at the start or the end.
 pub(crate) fn pad(start: bool) -> Whole {
     Arc::new(move |args, rows| {
@@ -19,13 +16,13 @@ pub(crate) fn pad(start: bool) -> Whole {
                 Some(fills) => fills.get(row)?.chars().next().unwrap_or(' '),
                 None => ' ',
             };
-            let missing = width.saturating_sub(text.chars().count() as i64).clamp(0, WIDEST) as usize;
+            let missing = width.saturating_sub(text.chars().count() as i64).max(0) as u64;
             if start {
-                out.extend(std::iter::repeat_n(fill, missing));
+                out.fill(fill, missing);
                 out.push_str(text);
             } else {
                 out.push_str(text);
-                out.extend(std::iter::repeat_n(fill, missing));
+                out.fill(fill, missing);
             }
             Some(())
         })

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, Int64Array, StringArray, StringViewArray, types::Int64Type};
-use arrow_buffer::{Buffer, NullBufferBuilder, OffsetBuffer};
+use arrow_array::{Array, Int64Array, StringViewArray, types::Int64Type};
 use regex::Regex;
 
-use super::order::{array, failure};
-use crate::node::{Argument, Failure, Whole};
+use super::built::{Built, SMALL};
+pub(crate) use super::built::{Out, build};
+use super::order::array;
+use crate::node::{Argument, Whole};
 
 /// The longest string that lies in its view.
 pub(crate) const INLINE: u32 = 12;
@@ -81,21 +82,21 @@ fn recased(all: fn(&mut str), each: fn(&str) -> String) -> Whole {
     Arc::new(move |args, rows| {
         let texts = Strings::of(&args[0]);
         let mut built = Built::new(rows);
-        built.text.reserve(texts.array.views().iter().map(|view| *view as u32 as usize).sum());
+        built.text.room(texts.array.views().iter().map(|view| *view as u32 as usize).sum());
         for row in 0..rows {
             built.row(row, |out| {
                 out.push_str(texts.get(row)?);
                 Some(())
             })?;
         }
-        if built.parts.is_empty() && built.text.is_ascii() {
+        if built.parts.is_empty() && built.text.text.is_ascii() {
             return built.finish(all);
         }
         build(rows, |row, out| {
             let (text, start) = (texts.get(row)?, out.len());
             if text.is_ascii() {
                 out.push_str(text);
-                all(&mut out[start..]);
+                all(&mut out.text[start..]);
             } else {
                 out.push_str(&each(text));
             }
@@ -130,7 +131,16 @@ pub(crate) fn replace(pattern: Pattern, all: bool) -> Whole {
                         Err(_) => replaced(text, text.match_indices(pattern.as_str()).take(most), value, out),
                     }
                 }
-                Pattern::Regex(pattern) if all => out.push_str(&pattern.replace_all(text, value)),
+                Pattern::Regex(pattern) if all => {
+                    if text.len().saturating_mul(value.len()) > SMALL {
+                        let found = pattern.find_iter(text).count();
+                        let each =
+                            if value.contains('$') { value.len().saturating_mul(text.len()) } else { value.len() };
+                        out.room(text.len().saturating_add(found.saturating_mul(each)).min(isize::MAX as usize));
+                        out.exhausted.is_none().then_some(())?;
+                    }
+                    out.push_str(&pattern.replace_all(text, value));
+                }
                 Pattern::Regex(pattern) => out.push_str(&pattern.replace(text, value)),
             }
             Some(())
@@ -139,7 +149,7 @@ pub(crate) fn replace(pattern: Pattern, all: bool) -> Whole {
 }
 
 /// The text with its matches replaced.
-fn replaced<'a>(text: &'a str, matches: impl Iterator<Item = (usize, &'a str)>, value: &str, out: &mut String) {
+fn replaced<'a>(text: &'a str, matches: impl Iterator<Item = (usize, &'a str)>, value: &str, out: &mut Out) {
     let mut end = 0;
     for (start, found) in matches {
         out.push_str(&text[end..start]);
@@ -246,10 +256,10 @@ pub(crate) fn zfill() -> Whole {
         let (texts, widths) = (Strings::of(&args[0]), Integers::of(&args[1]));
         build(rows, |row, out| {
             let (text, width) = (texts.get(row)?, widths.get(row)?);
-            let missing = width.saturating_sub(text.chars().count() as i64).clamp(0, 1 << 20);
+            let missing = width.saturating_sub(text.chars().count() as i64).max(0);
             let (sign, digits) = text.split_at(usize::from(text.starts_with(['+', '-'])));
             out.push_str(sign);
-            out.extend(std::iter::repeat_n('0', missing as usize));
+            out.fill('0', missing as u64);
             out.push_str(digits);
             Some(())
         })
@@ -265,70 +275,6 @@ fn part(take: for<'a> fn(&'a str, &[Integers<'_>], usize) -> Option<&'a str>) ->
             Some(())
         })
     })
-}
-
-/// Builds strings row by row; `None` is null. What is written is added to the text so far.
-pub(crate) fn build(rows: usize, mut write: impl FnMut(usize, &mut String) -> Option<()>) -> Result<ArrayRef, Failure> {
-    let mut built = Built::new(rows);
-    for row in 0..rows {
-        built.row(row, |out| write(row, out))?;
-    }
-    built.finish(|_| {})
-}
-
-/// Strings one after another in one text, of which views are made at the end.
-struct Built {
-    parts: Vec<ArrayRef>,
-    text: String,
-    offsets: Vec<i32>,
-    nulls: NullBufferBuilder,
-}
-
-impl Built {
-    fn new(rows: usize) -> Built {
-        let mut offsets = Vec::with_capacity(rows + 1);
-        offsets.push(0);
-        Built { parts: Vec::new(), text: String::with_capacity(8 * rows), offsets, nulls: NullBufferBuilder::new(rows) }
-    }
-
-    #[inline]
-    fn row(&mut self, row: usize, write: impl FnOnce(&mut String) -> Option<()>) -> Result<(), Failure> {
-        let start = self.text.len();
-        let there = write(&mut self.text).is_some();
-        if !there {
-            self.text.truncate(start);
-        }
-        if self.text.len() > i32::MAX as usize {
-            let last = self.text.split_off(start);
-            self.part(|_| {})?;
-            if last.len() > i32::MAX as usize {
-                return Err(Failure { row, message: "a string has at most 2 GiB".to_owned(), payload: None });
-            }
-            self.text = last;
-        }
-        self.offsets.push(self.text.len() as i32);
-        self.nulls.append(there);
-        Ok(())
-    }
-
-    /// Ends one array and begins the next.
-    fn part(&mut self, change: impl FnOnce(&mut str)) -> Result<(), Failure> {
-        change(&mut self.text);
-        let offsets = OffsetBuffer::new(std::mem::replace(&mut self.offsets, vec![0]).into());
-        let text = Buffer::from_vec(std::mem::take(&mut self.text).into_bytes());
-        let strings = StringArray::try_new(offsets, text, self.nulls.finish()).map_err(failure)?;
-        self.parts.push(Arc::new(StringViewArray::from(&strings)));
-        Ok(())
-    }
-
-    fn finish(mut self, change: impl Fn(&mut str)) -> Result<ArrayRef, Failure> {
-        self.part(change)?;
-        if self.parts.len() == 1 {
-            return Ok(self.parts.swap_remove(0));
-        }
-        let parts: Vec<&dyn Array> = self.parts.iter().map(|part| part.as_ref()).collect();
-        arrow_select::concat::concat(&parts).map_err(failure)
-    }
 }
 
 /// Strings of an argument by row.

@@ -8,10 +8,11 @@ use pyo3::types::{PyInt, PyRange, PyTuple};
 use rowset::{MAX_KEY, RowSet, Span};
 
 use super::PyRowSet;
+use crate::error::ResourceError;
 use crate::{arrow, numpy};
 
 fn key_error(value: &Bound<'_, PyAny>) -> PyErr {
-    let text = value.repr().map(|text| text.to_string()).unwrap_or_default();
+    let text = crate::cells::shown(value);
     PyValueError::new_err(format!("a row key is 0 … 2^63-1, not {text}"))
 }
 
@@ -38,7 +39,7 @@ fn span_of(first: &Bound<'_, PyAny>, last: &Bound<'_, PyAny>) -> PyResult<Span> 
 }
 
 fn of_range(range: &Bound<'_, PyAny>) -> PyResult<RowSet> {
-    let len = range.len()?;
+    let len = range.len().map_err(|_| key_error(range))?;
     if len == 0 {
         return Ok(RowSet::new());
     }
@@ -49,10 +50,31 @@ fn of_range(range: &Bound<'_, PyAny>) -> PyResult<RowSet> {
         -1 => Ok(RowSet::from_spans([span_of(&other, &one)?])),
         _ => {
             let (first, last) = (key_of(&one)?.min(key_of(&other)?), key_of(&one)?.max(key_of(&other)?));
-            let step = usize::try_from(step.unsigned_abs()).unwrap_or(usize::MAX);
-            Ok(RowSet::from_sorted_keys(&(first..=last).step_by(step).collect::<Vec<u64>>()))
+            strided(range.py(), first, last, step.unsigned_abs())
         }
     }
+}
+
+/// Every so manyth key, written block by block: never all keys at once.
+fn strided(py: Python<'_>, first: u64, last: u64, step: u64) -> PyResult<RowSet> {
+    /// Keys that are written out together.
+    const TOGETHER: u64 = 1 << 20;
+    /// Keys of a block, and bytes that it costs whatever it holds.
+    const BLOCK: u64 = 1 << 16;
+    const AROUND: u64 = 48;
+    let keys = (last - first) / step + 1;
+    // A block is a list of two bytes a key, or a bit for each of its keys.
+    let blocks = keys.min((last - first) / BLOCK + 1);
+    let need = blocks.saturating_mul(AROUND).saturating_add(keys.saturating_mul(2).min((last - first) / 8));
+    limits::ask(need).map_err(|why| ResourceError::new_err(format!("RowSet: a range of {keys} keys: {why}")))?;
+    let mut parts = Vec::new();
+    for from in (0..keys).step_by(TOGETHER as usize) {
+        let until = keys.min(from + TOGETHER);
+        let written: Vec<u64> = (from..until).map(|at| first + at * step).collect();
+        parts.push(RowSet::from_sorted_keys(&written));
+        py.check_signals()?;
+    }
+    Ok(RowSet::union_all(&parts))
 }
 
 /// The keys of a one-dimensional NumPy integer array as they stand; None for anything else.
@@ -94,6 +116,16 @@ fn is_arrow(value: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 /// The set that any of the accepted forms means.
 pub fn to_rowset(value: &Bound<'_, PyAny>) -> PyResult<RowSet> {
+    nested(value, 0)
+}
+
+/// So many lists, arrays and sets lie in each other at most.
+const DEEPEST: usize = 8;
+
+fn nested(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<RowSet> {
+    if depth > DEEPEST {
+        return Err(PyTypeError::new_err(format!("a RowSet is made of lists at most {DEEPEST} deep")));
+    }
     if let Ok(set) = value.cast::<PyRowSet>() {
         return Ok(set.get().0.clone());
     }
@@ -113,8 +145,13 @@ pub fn to_rowset(value: &Bound<'_, PyAny>) -> PyResult<RowSet> {
     }
     let mut keys = Vec::new();
     let mut parts = Vec::new();
-    for item in value.try_iter()? {
+    for (at, item) in value.try_iter()?.enumerate() {
         let item = item?;
+        if at.is_multiple_of(1 << 16) {
+            let held = 16 * (at as u64 + (1 << 16));
+            limits::ask(held).map_err(|why| ResourceError::new_err(format!("RowSet: {why}")))?;
+            value.py().check_signals()?;
+        }
         if let Ok(pair) = item.cast::<PyTuple>() {
             if pair.len() != 2 {
                 return Err(PyTypeError::new_err("a pair is (first, last), both ends included"));
@@ -125,7 +162,7 @@ pub fn to_rowset(value: &Bound<'_, PyAny>) -> PyResult<RowSet> {
             || numpy::is_array(&item)
             || is_arrow(&item)?
         {
-            parts.push(to_rowset(&item)?);
+            parts.push(nested(&item, depth + 1)?);
         } else {
             keys.push(key_of(&item)?);
         }

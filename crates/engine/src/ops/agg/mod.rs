@@ -216,6 +216,10 @@ impl Operation for Aggregation {
             inputs: self.inputs.clone(),
             retractable,
         };
+        if !self.keys.is_empty() {
+            // The group of each row.
+            limits::ask_rows(view.rows().len(), 4)?;
+        }
         let groups = maker.start(view)?;
         let (declared, canonical) = self.schema(table);
         let slots: Vec<u32> = groups.present().collect();

@@ -161,6 +161,8 @@ impl Operation for AsofJoin {
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let [left, right] = inputs else { unreachable!("a join has two inputs") };
+        // What is kept of each row: its key, and where it stands.
+        limits::ask_rows(left.view.rows().len().saturating_add(right.view.rows().len()), 16)?;
         let mut live = AsofLive {
             how: self.how.clone(),
             keys: (!self.how.by.pairs.is_empty()).then(|| KeyTable::new(&self.how.by.types())),

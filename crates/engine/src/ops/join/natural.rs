@@ -103,6 +103,8 @@ impl Operation for NaturalJoin {
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let [left, right] = inputs else { unreachable!("a join has two inputs") };
+        // What is kept of each row: its key, and where it stands.
+        limits::ask_rows(left.view.rows().len().saturating_add(right.view.rows().len()), 16)?;
         let mut live = NaturalLive {
             on: self.on.clone(),
             matches: self.matches,

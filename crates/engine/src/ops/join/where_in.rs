@@ -82,6 +82,7 @@ impl Operation for WhereIn {
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let [rows, set] = inputs else { unreachable!("rows and their set") };
+        limits::ask_rows(rows.view.rows().len().saturating_add(set.view.rows().len()), 4)?;
         let mut live = WhereInLive {
             on: self.on.clone(),
             member: self.member,

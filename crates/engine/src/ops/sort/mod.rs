@@ -126,6 +126,8 @@ impl Operation for Sort {
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let Input { table, view } = &inputs[0];
+        // A position and a key; a live one an entry and a place in the order too.
+        limits::ask_rows(view.rows().len(), if table.is_live() { 48 } else { 20 })?;
         let cells = view.read_columns(&self.sorting.columns, view.rows())?;
         let positions = sort_to_positions(&cells, &self.sorting.descending, &self.sorting.nulls_last)?;
         if !table.is_live() {

@@ -1,0 +1,563 @@
+"""Nothing that a user gives ends the process: too much is a ResourceError, and what means nothing is told in words.
+
+The cases run in children with little memory, many in one child, which writes a line before and after each: so the one
+at which a child died is known, and the children also show that what was refused leaves a process that works.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import tickframe as tf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+c = tf.col
+HUGE = 2**40
+
+
+def huge() -> tf.Table:
+    """More rows than there is memory for, in a column that is computed when it is read."""
+    return tf.empty_table(HUGE).update_view("x = ii")
+
+
+def doubled() -> tf.Table:
+    t = tf.table({"s": ["a" * 1000]})
+    for _ in range(24):
+        t = t.with_columns(s=c("s") + c("s"))
+    return t
+
+
+def appended() -> None:
+    graph = tf.Graph(threads=1)
+    live = tf.append_table({"x": int}, graph=graph)
+    million = tf.empty_table(2**20).update("x = ii")
+    for _ in range(512):
+        live.append(million)
+        graph.step()
+        len(live)
+
+
+TOO_MUCH: dict[str, Callable[[], object]] = {
+    "a constant for each of 2^62 rows": lambda: tf.empty_table(2**62).with_columns(x=tf.lit(1)),
+    "row numbers": lambda: tf.empty_table(HUGE).update("x = ii"),
+    "random numbers": lambda: tf.empty_table(HUGE).with_columns(x=tf.random_float()),
+    "a text for each row": lambda: tf.empty_table(HUGE).with_columns(x=tf.lit("text")),
+    "a column as Arrow": lambda: huge().__arrow_c_stream__(),
+    "a column as Python": lambda: huge().to_dict(),
+    "rows as Python": lambda: huge().to_dicts(),
+    "one column": lambda: huge()["x"].to_list(),  # noqa: PLW0108  # it is refused where the column is taken
+    "a constant as Arrow": lambda: tf.empty_table(HUGE).update_view("x = 1").__arrow_c_stream__(),
+    "a filter": lambda: huge().where("x > 3"),
+    "a sum": lambda: huge().select(c("x").sum()),
+    "a sort": lambda: huge().sort("x"),
+    "groups": lambda: huge().group_by("x").agg(n=tf.len()),
+    "distinct rows": lambda: huge().unique(),
+    "a list of all": lambda: huge().select(c("x").implode()),
+    "a median": lambda: huge().select(c("x").median()),
+    "a natural join": lambda: huge().natural_join(tf.table({"x": [1], "y": [2]}), on="x"),
+    "a natural join to the right": lambda: tf.table({"x": [1]}).natural_join(huge().update_view("y = x"), on="x"),
+    "an as-of join": lambda: huge().join_asof(tf.table({"x": [1], "y": [2]}), on="x"),
+    "membership": lambda: huge().where_in(tf.table({"x": [1]}), "x"),
+    "membership in it": lambda: tf.table({"x": [1]}).where_in(huge(), "x"),
+    "neighbours": lambda: huge().with_columns(y=c("x").shift()),
+    "every other key": lambda: tf.RowSet(range(0, 2**44, 2)),
+    "every hundred thousandth key": lambda: tf.RowSet(range(0, 2**62, 100_000)),
+    "keys as an array": lambda: tf.RowSet(range(2**50)).to_numpy(),
+    "padded": lambda: tf.table({"s": ["a"]}).select(c("s").str.pad_start(HUGE)),
+    "padded at the end": lambda: tf.table({"s": ["a"]}).select(c("s").str.pad_end(2**62, "é")),
+    "a padded constant": lambda: tf.table({"s": ["a"]}).select(tf.lit("a").str.pad_start(HUGE)),
+    "zeros": lambda: tf.table({"s": ["a"]}).select(c("s").str.zfill(HUGE)),
+    "replacements": lambda: tf.table({"s": ["a" * 100_000]}).select(c("s").str.replace_all("a", "b" * 100_000)),
+    "replaced text": lambda: tf.table({"s": ["a" * 100_000]}).select(
+        c("s").str.replace_all("a", "b" * 100_000, literal=True)
+    ),
+    "doubled text": doubled,
+    "a range in a list": lambda: c("x").is_in(range(HUGE)),
+    "a list without end": lambda: c("x").is_in(itertools.count()),
+}
+TOO_MUCH_FOR_LITTLE: dict[str, Callable[[], object]] = {
+    "appended rows": appended,
+    "a list of a table": lambda: tf.empty_table(2**24).update_view("x = ii").to_dict(),
+    "a stored column": lambda: tf.empty_table(2**26).update("x = ii"),
+}
+
+
+class Odd(Exception):
+    """What hostile classes raise."""
+
+
+class Raises:
+    def __getattr__(self, name: str) -> Any:
+        raise Odd(name)
+
+
+class RaisesEverywhere:
+    def _raise(self, *_: object) -> Any:
+        raise Odd
+
+    __len__ = __iter__ = __bool__ = __float__ = __index__ = __str__ = __repr__ = __hash__ = __eq__ = _raise  # type: ignore[assignment]
+
+
+class ListsItself:
+    def to_list(self) -> object:
+        return self
+
+    tolist = to_pylist = to_list
+    __arrow_c_stream__ = __arrow_c_array__ = to_list
+
+
+class Endless:
+    """Says that it is short and never ends."""
+
+    def __len__(self) -> int:
+        return 1
+
+    def __iter__(self) -> Iterator[int]:
+        return itertools.repeat(1)
+
+
+class Long:
+    def __len__(self) -> int:
+        return 2**62
+
+    def __iter__(self) -> Iterator[int]:
+        return iter([1])
+
+
+class OddTuple:
+    def as_tuple(self) -> object:
+        return self
+
+    exponent = 2**70
+
+
+def odd_values() -> dict[str, object]:
+    """Values of which most mean nothing in an expression."""
+    import datetime
+    import decimal
+
+    import numpy as np
+    import polars as pl
+    import pyarrow as pa
+
+    itself: list[object] = []
+    itself.append(itself)
+    deep: list[object] = [1]
+    for _ in range(100_000):
+        deep = [deep]
+    return {
+        "dict": {"a": 1},
+        "list of dicts": [{"a": 1}],
+        "list in itself": itself,
+        "deep list": deep,
+        "Series of structs": pl.Series([{"a": 1}]),
+        "Series of lists": pl.Series([[1]]),
+        "struct array": pa.array([{"a": 1}]),
+        "frame": pl.DataFrame({"a": [1]}),
+        "foreign expression": pl.col("a"),
+        "function": len,
+        "class": int,
+        "module": sys,
+        "object": object(),
+        "unfinished": tf.when(c("i") > 1),
+        "table": tf.table({"q": [1], "r": [2]}),
+        "raises": Raises(),
+        "raises everywhere": RaisesEverywhere(),
+        "lists itself": ListsItself(),
+        "long": Long(),
+        "odd tuple": OddTuple(),
+        "digits": 10 ** (10**6),
+        "negative": -(2**63),
+        "beyond": 2**64,
+        "complex": 1j,
+        "nan": float("nan"),
+        "infinite": float("inf"),
+        "decimal": decimal.Decimal("1e999999999"),
+        "decimal nan": decimal.Decimal("NaN"),
+        "surrogate": "\ud800",
+        "text": "a" * 100_000,
+        "empty text": "",
+        "bytes": bytearray(b"abc"),
+        "memory": memoryview(b"abc"),
+        "date": datetime.date.max,
+        "datetime": datetime.datetime(9999, 12, 31, tzinfo=datetime.UTC),
+        "timedelta": datetime.timedelta.max,
+        "range": range(2**62),
+        "empty list": [],
+        "mixed list": [1, "a", None, 2.5],
+        "array": np.arange(3),
+        "array of arrays": np.zeros((2, 2)),
+        "array of objects": np.array([object()]),
+        "not a time": np.datetime64("NaT"),
+        "structured": np.zeros(1, dtype=[("a", int)])[0],
+        "None": None,
+        "true": True,
+    }
+
+
+def a_table() -> tf.Table:
+    import datetime
+
+    return tf.table(
+        {
+            "i": [1, None, 3],
+            "f": [1.5, float("nan"), None],
+            "s": ["a", "2024-01-01", None],
+            "b": [True, False, None],
+            "t": [datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC), None, None],
+            "l": [[1, 2], [], None],
+            "y": [b"a", None, b""],
+            "r": [{"a": 1}, {"a": None}, None],
+        }
+    )
+
+
+def doors() -> Iterator[tuple[str, Callable[[object], object]]]:
+    """Every argument of an expression's methods, found by their signatures, and of what makes expressions."""
+    whole = c("i")
+    spaces: list[tuple[str, Any]] = [
+        ("col", whole), ("str", c("s").str), ("dt", c("t").dt), ("list", c("l").list), ("struct", c("r").struct),
+        ("bin", c("y").bin),
+    ]  # fmt: skip
+    for space, owner in spaces:
+        for name in dir(type(owner)):
+            method = getattr(type(owner), name)
+            operator = name.startswith("__") and name[2:-2] in OPERATORS
+            if (not operator and name.startswith("_")) or not inspect.isfunction(method) or name in NO_ARGUMENTS:
+                continue
+            yield from arguments(f"{space}.{name}", getattr(owner, name))
+    for name in FUNCTIONS:
+        yield from arguments(f"tf.{name}", getattr(tf, name))
+    t = a_table()
+    yield "filter", t.filter
+    yield "select", t.select
+    yield "with_columns", lambda value: t.with_columns(q=value)
+    yield "where", t.where
+    yield "update", t.update
+    yield "agg", lambda value: t.group_by("i").agg(value)
+    yield "agg named", lambda value: t.group_by("i").agg(q=value)
+    yield "agg_by", lambda value: t.agg_by(value, by="i")
+    yield "then", lambda value: tf.when(c("b")).then(value).otherwise(1)
+    yield "otherwise", lambda value: tf.when(c("b")).then(1).otherwise(value)
+    yield "a variable", lambda odd: t.where("i == odd")
+    yield "a set of a formula", lambda odd: t.where("i in odd")
+    yield "a row set", tf.RowSet
+    yield "a typed literal", lambda value: tf.lit(value, tf.Int64)
+    yield "a period", lambda value: tf.time_table(value, graph=tf.Graph())
+
+
+OPERATORS = {
+    "add", "radd", "sub", "rsub", "mul", "truediv", "floordiv", "mod", "pow", "eq", "ne", "lt", "le", "gt", "ge", "and",
+    "or", "xor", "lshift", "rshift",
+}  # fmt: skip
+NO_ARGUMENTS = {"meta_eq"}
+FUNCTIONS = [
+    "lit", "when", "coalesce", "min_horizontal", "max_horizontal", "random_float", "random_int", "random_gaussian",
+    "format", "from_epoch", "arctan2", "formula",
+]  # fmt: skip
+
+
+def arguments(name: str, call: Any) -> Iterator[tuple[str, Callable[[object], object]]]:
+    """For each parameter, the call with a value there and something plain at those that have no default."""
+    parameters = inspect.signature(call).parameters
+    for odd, parameter in parameters.items():
+        needed = [
+            other
+            for other, each in parameters.items()
+            if each.default is each.empty and each.kind is not each.VAR_KEYWORD
+        ]
+
+        def given(value: object, odd: str = odd, needed: list[str] = needed) -> object:
+            plain = [value if other == odd else c("i") for other in needed]
+            if odd in needed:
+                return call(*plain)
+            return call(*plain, **{odd: value})
+
+        yield f"{name}({parameter.name})", given
+
+
+UNREADABLE = (AttributeError, AssertionError, RecursionError, SystemError, KeyError, IndexError, NameError)
+
+
+def judge(outcome: BaseException | None) -> str | None:
+    """What is wrong with what a call did; None if it is right, or a typed error that reads well."""
+    if outcome is None or isinstance(outcome, Odd):
+        return None
+    kind, text = type(outcome).__name__, str(outcome)
+    typed = isinstance(outcome, (TypeError, ValueError, tf.errors.TickframeError, UnicodeError, OverflowError))
+    if isinstance(outcome, tf.errors.InternalError) or not typed:
+        return f"{kind}: {text[:300]}"
+    if isinstance(outcome, UNREADABLE) and not isinstance(outcome, tf.errors.TickframeError):
+        return f"{kind}: {text[:300]}"
+    if not text.strip():
+        return f"{kind} without a word"
+    if len(text) > 10_000:
+        return f"{kind} of {len(text)} characters"
+    return None
+
+
+def outcome_of(call: Callable[[], object]) -> BaseException | None:
+    try:
+        made = call()
+        if isinstance(made, tf.Expr):
+            a_table().select(made.alias("made")).to_dict(on_precision_loss="truncate")
+    except BaseException as why:  # noqa: BLE001  # whatever it is, it is told
+        return why
+    return None
+
+
+def cases(name: str) -> Iterator[tuple[str, Callable[[], str | None]]]:
+    """The cases of a child: each gives what is wrong, or None."""
+
+    def refused(call: Callable[[], object]) -> str | None:
+        why = outcome_of(call)
+        if isinstance(why, tf.errors.TableFailedError):
+            why = why.__cause__
+        if not isinstance(why, tf.errors.ResourceError):
+            return f"{type(why).__name__}: {str(why)[:300]}, not ResourceError"
+        return (
+            None if "at most" in str(why) or "limit" in str(why) or "no room" in str(why) else f"without limit: {why}"
+        )
+
+    if name.startswith("too much"):
+        calls = TOO_MUCH if name == "too much for addresses" else TOO_MUCH | TOO_MUCH_FOR_LITTLE
+        for told, call in calls.items():
+            yield told, lambda call=call: refused(call)  # type: ignore[misc]
+        return
+    values, part = odd_values(), int(name.rpartition(" ")[2])
+    for told, door in itertools.islice(doors(), part, None, PARTS):
+        for value_name, value in values.items():
+            yield f"{told} of {value_name}", lambda door=door, value=value: judge(outcome_of(lambda: door(value)))  # type: ignore[misc]
+
+
+PARTS = 3
+CHILDREN = ["too much for addresses", "too much for little", *(f"odd values {part}" for part in range(PARTS))]
+
+
+def child(name: str) -> None:
+    """Runs the cases of one name, with a line for each."""
+    import resource
+
+    addresses = 3 << 30
+    resource.setrlimit(resource.RLIMIT_AS, (addresses, addresses))
+    little = tf.Config(memory="256MB") if name == "too much for little" else tf.Config()
+    with little:
+        for told, case in cases(name):
+            tell({"starts": told})
+            wrong = case()
+            works = tf.table({"x": [1, 2]}).filter(c("x") > 1).to_dict() == {"x": [2]}
+            tell({"wrong": wrong if works else "the process works no more"})
+
+
+def tell(line: dict[str, str | None]) -> None:
+    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.flush()
+
+
+@pytest.fixture(scope="module")
+def children() -> Iterator[dict[str, subprocess.Popen[str]]]:
+    """All children, side by side."""
+    command = [sys.executable, "-W", "ignore", __file__]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    started = {name: subprocess.Popen([*command, name], **pipes) for name in CHILDREN}  # type: ignore[call-overload]
+    yield started
+    for process in started.values():
+        process.kill()
+
+
+@pytest.mark.parametrize("name", CHILDREN)
+def test_nothing_ends_the_process(name: str, children: dict[str, subprocess.Popen[str]]) -> None:
+    out, err = children[name].communicate(timeout=600)
+    last, count, wrong = "the start", 0, []
+    for line in map(json.loads, out.splitlines()):
+        if "starts" in line:
+            last, count = line["starts"], count + 1
+        elif line["wrong"] is not None:
+            wrong.append(f"{last}: {line['wrong']}")
+    assert children[name].returncode == 0, f"{last}: {children[name].returncode}: {err[-2000:]}"
+    assert not wrong, "\n".join(wrong)
+    assert count >= (len(TOO_MUCH) if name.startswith("too much") else 1000), f"only {count} cases ran"
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda t: t.group_by("k").agg({"x": "sum"}), r"agg: .* write tf\.col\('x'\)\.sum\(\)"),
+        (lambda t: t.group_by("k").agg({"x": "total"}), r"agg: .* write tf\.col\('x'\)\.sum\(\)"),
+        (lambda t: t.filter({"x": 1}), r"filter: .* write tf\.col\('x'\) == 1"),
+        (lambda t: t.select({"x": "y"}), r"select: .* write tf\.col\('x'\)\.alias\('y'\)"),
+        (lambda t: c("x") == {"a": 1}, r"==: a dict is no expression"),
+        (lambda t: tf.lit({"a": 1}), r"lit: a dict is no expression"),
+        (lambda t: c("x").is_in([{"a": 1}]), r"is_in: \{'a': 1\} \(dict\) is no value"),
+        (lambda t: c("x").is_in([[1]]), r"is_in: a list of lists"),
+        (lambda t: c("x").fill_null(len), r"fill_null: <built-in function len>"),
+        (lambda t: tf.time_table(bytearray(b"abc"), graph=tf.Graph()), "time_table: period: seconds, a timedelta"),
+    ],
+)
+def test_what_is_no_value_is_refused_with_what_to_write(call: Callable[[tf.Table], object], says: str) -> None:
+    with pytest.raises(TypeError, match=says):
+        call(tf.table({"k": ["a"], "x": [1]}))
+
+
+def test_a_variable_that_is_no_value_is_named_in_the_formula() -> None:
+    d = {"a": 1}
+    with pytest.raises(tf.errors.FormulaError, match=r"where: d: \{'a': 1\} \(dict\) is no value") as told:
+        tf.table({"x": [1]}).where("x > d")
+    assert told.value.text == "x > d"
+    assert d == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    "values", [lambda n: list(range(n)), range, lambda n: (i for i in range(n)), lambda n: set(range(n))]
+)
+@pytest.mark.parametrize("n", [3, 63, 64, 1000])
+@pytest.mark.parametrize("dtype", [tf.Int8, tf.UInt64, tf.Int64, tf.Float32, tf.Decimal(10, 2), tf.Float64])
+def test_long_lists_hold_what_short_ones_hold(values: Callable[[int], Any], n: int, dtype: Any) -> None:
+    held = [0, 2, 63, 100, None]
+    t = tf.table({"x": held}, schema={"x": dtype})
+    found = t.select(c("x").is_in(values(n))).to_dict()["x"]
+    assert found == [None if one is None else one < n for one in held]
+    known = list(values(n))
+    assert t.filter(c("x").is_in(values(n))).to_dict() == t.where("x in known").to_dict()
+    assert t.where("not (x in known)").to_dict()["x"] == [one for one in held if one is not None and one not in known]
+    nothing = t.select(c("x").is_in([*values(n), None], nulls_equal=True)).to_dict()["x"]
+    assert nothing == [one is None or one < n for one in held]
+
+
+def test_lists_of_each_type_hold_what_they_hold() -> None:
+    import datetime
+    import decimal
+
+    import numpy as np
+
+    t = a_table()
+    many = 100
+    lists: dict[str, list[Any]] = {
+        "s": ["a", *map(str, range(many))],
+        "f": [1.5, float("nan"), *map(float, range(many))],
+        "b": [True] * many,
+        "t": [datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC)] * many,
+        "i": [decimal.Decimal(1)] * many,
+        "y": [b"a"] * many,
+    }
+    for column, values in lists.items():
+        short = t.select(c(column).is_in(values[:2])).to_dict()
+        assert t.select(c(column).is_in(values)).to_dict() == short, column
+    stamps = np.array(["2024-01-01"] * many, dtype="datetime64[ns]")
+    assert t.select(c("t").is_in(stamps)).to_dict() == {"t": [True, None, None]}
+
+
+def test_an_expression_with_a_long_list_is_shown_short_and_pickles() -> None:
+    import pickle
+
+    expr = c("x").is_in(range(100_000))
+    assert len(repr(expr)) < 1000
+    assert "100000 in all" in repr(expr)
+    assert pickle.loads(pickle.dumps(expr)).meta_eq(expr)
+    t = tf.table({"x": [7]})
+    assert t.filter(expr).plan == t.filter(c("x").is_in(range(100_000))).plan
+    assert t.filter(expr).plan != t.filter(c("x").is_in(range(100_001))).plan
+
+
+def test_numbers_of_arguments_are_judged_in_words() -> None:
+    for call in (lambda: c("x").std(ddof=-5), lambda: c("x").var(256), lambda: c("x").sum(min_count=-1)):
+        with pytest.raises(ValueError, match="out of the range"):
+            call()
+    for wrong in ("a", None, 1.5):
+        with pytest.raises(TypeError, match="a whole number"):
+            c("x").std(ddof=wrong)  # type: ignore[arg-type]
+
+
+def test_messages_are_cut() -> None:
+    name = "a" * 1_000_000
+    t = tf.table({"x": [1], "b" * 1_000_000: [1]})
+    with pytest.raises(tf.errors.ColumnNotFoundError) as told:
+        t.select(name)
+    assert len(str(told.value)) < 10_000
+    assert told.value.column == name
+    source = tf.input_table({"x": int}, graph=tf.Graph())
+    with pytest.raises(tf.errors.DataError) as told_rows:
+        source.apply(removed=tf.RowSet(range(0, 400_000, 2)))
+    assert len(str(told_rows.value)) < 2000
+    assert "200000 keys in all" in str(told_rows.value)
+
+
+def test_more_rows_than_len_can_say() -> None:
+    t = tf.concat([tf.empty_table(2**62)] * 2)
+    assert t.shape == (2**63, 0)
+    with pytest.raises(OverflowError, match=r"9223372036854775808 rows.*\.shape"):
+        len(t)
+
+
+def test_expressions_grow_by_one_step_an_operand_up_to_a_limit() -> None:
+    def grown(expr: tf.Expr, step: Callable[[tf.Expr], tf.Expr]) -> tf.Expr:
+        for _ in range(100_000):
+            expr = step(expr)
+        return expr
+
+    with pytest.raises(tf.errors.FormulaError, match="more than 65536 parts"):
+        grown(c("x"), lambda expr: expr + 1)
+    with pytest.raises(tf.errors.FormulaError, match="nested more than 128 deep"):
+        grown(c("x") > 0, lambda expr: ~expr)
+    t = tf.table({"x": [1]})
+    chain = c("x")
+    for _ in range(3000):
+        chain = chain + 1
+    assert t.select(a=chain, b=chain + 1, c=(chain + c("x")) * 2).to_dict() == {"a": [3001], "b": [3002], "c": [6004]}
+
+
+def test_a_long_chain_is_explained() -> None:
+    t = tf.table({"x": [1]})
+    for at in range(1500):
+        t = t.rename({t.columns[0]: f"x{at}"})
+    assert len(t.explain().splitlines()) == 1501
+
+
+def test_every_other_key_is_made_block_by_block() -> None:
+    for step in (2, 3, -7, 65_535, 65_536, 100_000):
+        keys = range(5, 5 + 3_000_000, step) if step > 0 else range(3_000_005, 5, step)
+        made = tf.RowSet(keys)
+        made.validate()
+        assert made.size == len(keys)
+        assert [made.key_at(0), made.key_at(-1)] == [min(keys[0], keys[-1]), max(keys[0], keys[-1])]
+
+
+@pytest.mark.parametrize(
+    ("given", "bytes_"),
+    [(1000, 1000), ("4GB", 4 * 10**9), ("512MiB", 512 * 2**20), (" 1.5 kb ", 1500), ("7", 7), ("2TiB", 2**41)],
+)
+def test_memory_is_set_by_config_for_as_long_as_its_block_lasts(given: object, bytes_: int) -> None:
+    from tickframe import _native
+
+    before = _native.memory_figures()[1]
+    with tf.Config(memory=given):
+        assert _native.memory_figures()[1] == bytes_
+        with tf.Config(memory=5):
+            assert _native.memory_figures()[1] == 5
+        assert _native.memory_figures()[1] == bytes_
+    assert _native.memory_figures()[1] == before
+
+
+@pytest.mark.parametrize("given", ["", "GB", "-1", -1, 0, "1XB", "1e9", 2**63, "9" * 30])
+def test_memory_that_is_no_number_of_bytes_is_refused(given: object) -> None:
+    with pytest.raises(ValueError, match=r'"4GB"'):
+        tf.Config(memory=given)
+
+
+@pytest.mark.parametrize("given", [1.5, True, [], b"4GB"])
+def test_memory_of_another_type_is_refused(given: object) -> None:
+    with pytest.raises(TypeError, match=r'"4GB"'):
+        tf.Config(memory=given)
+
+
+if __name__ == "__main__":
+    child(sys.argv[1])
