@@ -24,6 +24,7 @@ mod redirect;
 mod rows;
 mod segments;
 mod slab;
+pub mod sound;
 mod source;
 mod texts;
 mod tree;
