@@ -17,6 +17,8 @@ import datetime as _dt
 import decimal as _decimal
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
+from tickframe.errors import DataError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Self
@@ -59,6 +61,17 @@ Spec: TypeAlias = tuple[object, ...]
 """A type as nested tuples, the form in which it crosses into Rust: ``("list", ("int64",))``."""
 
 
+_DEEPEST = 64
+
+
+def _nesting(spec: Spec) -> int:
+    """How many types deep a type is: 0 for a number, 1 for a list of numbers."""
+    inner = [part for part in spec[1:] if isinstance(part, tuple)]
+    if spec[0] == "struct":
+        inner = [kind for _, kind in inner[0]]
+    return 1 + max(map(_nesting, inner), default=0) if inner else 0
+
+
 class DataType:
     """What the cells of a column are. Compare with ``==``; a class stands for any of its instances."""
 
@@ -66,6 +79,8 @@ class DataType:
     _spec: Spec
 
     def __init__(self, spec: Spec) -> None:
+        if _nesting(spec) > _DEEPEST:
+            raise DataError(f"types are nested more than {_DEEPEST} deep")
         self._spec = spec
 
     def __call__(self) -> Self:

@@ -1002,31 +1002,44 @@ def distance(tolerance: float | str | _dt.timedelta) -> int:
     return far
 
 
-def table(data: object, schema: SchemaLike | None = None) -> Table:
+def table(data: object, schema: SchemaLike | None = None, *, copy: bool | None = None) -> Table:
     """A static table.
 
     Args:
-        data: a dict of lists or arrays, a list of dicts, or anything with ``__arrow_c_stream__`` or
-            ``__arrow_c_array__`` (pyarrow, polars, pandas, duckdb, another Table); Arrow memory is not copied.
+        data: a dict of lists or arrays, a list of rows (dicts, dataclasses, named tuples), an iterator of either, or
+            anything with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (pyarrow, polars, pandas, duckdb, another
+            Table). The index of a pandas frame is left out: ``frame.reset_index()`` makes columns of it.
         schema: the types wanted; only widening that loses nothing is done.
+        copy: whether memory is copied. None lets its maker decide: what polars, DuckDB and this package hold is never
+            written to and stays where it is; NumPy, pandas, pyarrow and unknown makers let others write, so that is
+            copied. True copies all. False copies no Arrow memory and no contiguous NumPy array of numbers: you promise
+            that nobody writes to it as long as the table, or anything made of it, is in use; who does changes the table,
+            makes results wrong, or ends the process.
 
     Raises:
         SchemaError: columns of unequal length, missing or extra ones.
         TypeMismatchError: a value that is not of its column's type.
+        DataError: more than 100,000 columns, types nested more than 64 deep, names of more than 64 KB, Arrow data that
+            is not what its type says.
     """
-    if isinstance(data, Table) and schema is None:
+    if isinstance(data, Table) and schema is None and copy is not True:
         return data.snapshot()
-    return Table(_native.table("table", data, None if schema is None else Schema(schema)._native))
+    return Table(_native.table("table", data, None if schema is None else Schema(schema)._native, copy))
 
 
-def from_dicts(rows: Sequence[Mapping[str, object]], schema: SchemaLike | None = None) -> Table:
-    """A static table of a list of rows; a missing key is null."""
+def from_dicts(rows: Iterable[object], schema: SchemaLike | None = None) -> Table:
+    """A static table of rows: dicts, dataclasses or named tuples; a missing key is null."""
     wanted = None if schema is None else Schema(schema)._native
-    return Table(_native.table("from_dicts", [dict(row) for row in rows], wanted))
+    return Table(_native.table("from_dicts", list(rows), wanted))
 
 
-def from_arrow(data: object) -> Table:
-    """A static table of anything that speaks the Arrow capsule protocol, without a copy."""
+def from_arrow(data: object, *, copy: bool | None = None) -> Table:
+    """A static table of anything that speaks the Arrow capsule protocol.
+
+    Args:
+        data: has ``__arrow_c_stream__`` or ``__arrow_c_array__``.
+        copy: as for `table`: None copies what others may write to, so also what pyarrow holds.
+    """
     module = type(data).__module__
     if module.startswith("pyspark."):
         from tickframe.spark import from_spark
@@ -1034,20 +1047,32 @@ def from_arrow(data: object) -> Table:
         return from_spark(data)
     if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__"):
         raise TypeError(f"from_arrow: {type(data).__name__} has neither __arrow_c_stream__ nor __arrow_c_array__")
-    return Table(_native.table("from_arrow", data, None))
+    return Table(_native.table("from_arrow", data, None, copy))
 
 
-def from_polars(frame: polars.DataFrame) -> Table:
-    """A static table of a polars frame; a lazy one has to be collected first."""
+def from_polars(frame: polars.DataFrame | polars.Series) -> Table:
+    """A static table of a polars frame, or of a series that has a name; a lazy frame has to be collected first.
+
+    Its memory is not copied.
+    """
     if not hasattr(frame, "__arrow_c_stream__"):
-        raise TypeError("from_polars: not a DataFrame; collect a LazyFrame first")
+        raise TypeError(f"from_polars: {type(frame).__name__} is no DataFrame; a LazyFrame has to be collected first")
     return Table(_native.table("from_polars", frame, None))
 
 
-def from_pandas(frame: pandas.DataFrame) -> Table:
-    """A static table of a pandas frame. NaN in a column of NumPy floats is null, as pandas means it. Needs pyarrow."""
-    pyarrow = _optional("pyarrow", "from_pandas()", "arrow")
-    return Table(_native.table("from_pandas", pyarrow.Table.from_pandas(frame, preserve_index=False), None))
+def from_pandas(frame: pandas.DataFrame | pandas.Series[Any], *, copy: bool | None = None) -> Table:
+    """A static table of a pandas frame, or of a series that has a name. Needs pyarrow.
+
+    NaN in a column of NumPy floats is null, as pandas means it. The index is left out: ``frame.reset_index()`` makes
+    columns of it.
+
+    Args:
+        frame: the frame or series.
+        copy: as for `table`; only False leaves its memory where it is.
+    """
+    if type(frame).__name__ not in {"DataFrame", "Series"}:
+        raise TypeError(f"from_pandas: {type(frame).__name__} is no pandas DataFrame or Series")
+    return Table(_native.table("from_pandas", frame, None, copy))
 
 
 def empty_table(n: int) -> Table:

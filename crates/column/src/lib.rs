@@ -27,6 +27,7 @@ mod rows;
 mod segments;
 mod sizes;
 mod slab;
+pub mod sound;
 mod source;
 mod texts;
 mod tree;

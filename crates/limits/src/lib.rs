@@ -1,6 +1,7 @@
 //! How much of anything: the budget of memory, and the sizes at which code takes another path.
 #![forbid(unsafe_code)]
 
+pub mod bounds;
 mod budget;
 mod size;
 

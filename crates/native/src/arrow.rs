@@ -4,19 +4,25 @@
 //! released, as the protocol asks. What goes out carries no Python object, so any thread may drop it.
 #![allow(unsafe_code, reason = "the C data interface is raw pointers in capsules")]
 
+mod raw;
+mod sharing;
+
 use std::ffi::CStr;
 use std::sync::Arc;
 
-use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
-use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream};
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchOptions, StructArray, make_array};
-use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use ::column::sound::{self, Memory, Unsound};
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, to_ffi};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchIterator, RecordBatchOptions};
+use arrow_data::ArrayData;
+use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
-use crate::error;
+use crate::error::{self, DataError};
 use crate::outside::outside;
+
+pub use sharing::Sharing;
 
 const SCHEMA: &CStr = c"arrow_schema";
 const ARRAY: &CStr = c"arrow_array";
@@ -31,74 +37,115 @@ pub fn import_schema(source: &Bound<'_, PyAny>) -> PyResult<Schema> {
 fn schema_in(capsule: &Bound<'_, PyCapsule>) -> PyResult<Schema> {
     let pointer = capsule.pointer_checked(Some(SCHEMA))?.cast::<FFI_ArrowSchema>();
     // SAFETY: a capsule of this name holds a valid ArrowSchema, which we only read.
-    let schema = unsafe { pointer.as_ref() };
-    if schema.release().is_none() {
-        return Err(PyValueError::new_err("the Arrow schema was already released"));
+    let field = raw::field(unsafe { pointer.as_ref() }).map_err(|unsound| refused("schema", &unsound))?;
+    match field.data_type() {
+        DataType::Struct(columns) => Ok(relaxed(columns, &field)),
+        _ => Err(DataError::new_err("schema: this is one column's type, not a table's schema; give {name: type}")),
     }
-    Ok(relaxed(&Schema::try_from(schema).map_err(error::arrow)?))
 }
 
-fn relaxed(schema: &Schema) -> Schema {
-    let fields: Vec<Field> = schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true)).collect();
-    Schema::new_with_metadata(fields, schema.metadata().clone())
+fn relaxed(columns: &Fields, table: &Field) -> Schema {
+    let columns: Vec<Field> = columns.iter().map(|field| field.as_ref().clone().with_nullable(true)).collect();
+    Schema::new_with_metadata(columns, table.metadata().clone())
 }
 
-/// All batches behind `__arrow_c_stream__` or `__arrow_c_array__`, without a copy.
-pub fn import_batches(source: &Bound<'_, PyAny>) -> PyResult<Option<(SchemaRef, Vec<RecordBatch>)>> {
-    if source.hasattr("__arrow_c_stream__")? {
-        return import_stream(source).map(Some);
-    }
-    if !source.hasattr("__arrow_c_array__")? {
-        return Ok(None);
-    }
-    let array = import_array(source)?;
-    let Some(rows) = array.as_any().downcast_ref::<StructArray>() else {
-        return Err(PyTypeError::new_err("a table is made of a struct array, or of a stream of record batches"));
-    };
-    let schema = Arc::new(relaxed(&Schema::new(rows.fields().clone())));
-    let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
-    let batch =
-        RecordBatch::try_new_with_options(schema.clone(), rows.columns().to_vec(), &options).map_err(error::arrow)?;
-    Ok(Some((schema, vec![batch])))
+fn refused(operation: &str, unsound: &Unsound) -> PyErr {
+    DataError::new_err(format!("{operation}: {unsound}"))
 }
 
-fn import_stream(source: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
-    let py = source.py();
-    let capsule = source.call_method0("__arrow_c_stream__")?;
-    let stream = take_stream(capsule.cast::<PyCapsule>()?)?;
-    // The producer may be Python itself (a RecordBatchReader over a generator): it takes the GIL as needed.
-    let (schema, batches) = outside(py, move || {
-        let reader = arrow_array::ffi_stream::RecordBatchStreamReader::try_new(stream).map_err(error::arrow)?;
-        let schema = arrow_array::RecordBatchReader::schema(&reader);
-        let batches: Vec<RecordBatch> = reader.collect::<Result<_, _>>().map_err(error::arrow)?;
-        for batch in &batches {
-            for (field, column) in schema.fields().iter().zip(batch.columns()) {
-                sound(field.name(), column)?;
-            }
+/// What came through a capsule: chunks of one column, or of a struct whose fields are columns.
+struct Imported {
+    field: Field,
+    chunks: Vec<Chunk>,
+}
+
+/// The columns of a struct (one column is its own), their rows, and which of these are valid.
+struct Chunk {
+    columns: Vec<ArrayRef>,
+    rows: usize,
+    valid: Option<BooleanArray>,
+}
+
+/// Whether it speaks Arrow, as an array or as a stream of chunks.
+pub fn is_arrow(source: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(source.hasattr("__arrow_c_stream__")? || source.hasattr("__arrow_c_array__")?)
+}
+
+/// All batches behind `__arrow_c_stream__` or `__arrow_c_array__`, judged, and copied where others may write.
+pub fn import_batches(
+    operation: &str,
+    source: &Bound<'_, PyAny>,
+    sharing: Sharing,
+) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
+    let Imported { field, chunks } = import(operation, source, sharing)?;
+    let schema = Arc::new(match field.data_type() {
+        DataType::Struct(columns) => relaxed(columns, &field),
+        _ if field.name().is_empty() => {
+            return Err(error::TypeMismatchError::new_err(format!(
+                "{operation}: {} is one column without a name, not a table; name it: {{\"name\": data}}",
+                source.get_type().name()?
+            )));
         }
-        Ok::<_, PyErr>((schema, batches))
-    })??;
-    let schema = Arc::new(relaxed(&schema));
-    let batches = batches
-        .into_iter()
-        .map(|batch| {
-            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-            RecordBatch::try_new_with_options(schema.clone(), batch.columns().to_vec(), &options)
-        })
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(error::arrow)?;
+        _ => Schema::new(vec![field.with_nullable(true)]),
+    });
+    let batch = |chunk: Chunk| {
+        let options = RecordBatchOptions::new().with_row_count(Some(chunk.rows));
+        RecordBatch::try_new_with_options(schema.clone(), chunk.with_nulls()?, &options).map_err(error::arrow)
+    };
+    let batches = chunks.into_iter().map(batch).collect::<PyResult<_>>()?;
     Ok((schema, batches))
 }
 
-/// Refuses cells that are not what their type says (text that is no UTF-8, offsets past the end): no other code looks
-/// at that again.
-fn sound(name: &str, column: &ArrayRef) -> PyResult<()> {
-    if column.data_type().is_primitive() {
+impl Chunk {
+    /// The columns, null where their row is.
+    fn with_nulls(self) -> PyResult<Vec<ArrayRef>> {
+        let Some(valid) = self.valid else { return Ok(self.columns) };
+        let missing = BooleanArray::new(!valid.values(), None);
+        let masked = |column: &ArrayRef| arrow_select::nullif::nullif(column, &missing).map_err(error::arrow);
+        self.columns.iter().map(masked).collect()
+    }
+}
+
+/// The chunks of one column: of a pyarrow `Array` or `ChunkedArray`, of a polars `Series`.
+pub fn import_chunks(operation: &str, source: &Bound<'_, PyAny>, sharing: Sharing) -> PyResult<Vec<ArrayRef>> {
+    let Imported { field, chunks } = import(operation, source, sharing)?;
+    let DataType::Struct(fields) = field.data_type() else {
+        return Ok(chunks.into_iter().flat_map(|chunk| chunk.columns).collect());
+    };
+    let whole = |chunk: Chunk| {
+        let nulls = chunk.valid.map(|valid| valid.values().clone().into());
+        let made = arrow_array::StructArray::try_new_with_length(fields.clone(), chunk.columns, nulls, chunk.rows);
+        Ok(Arc::new(made.map_err(error::arrow)?) as ArrayRef)
+    };
+    chunks.into_iter().map(whole).collect()
+}
+
+/// The producer may be Python itself (a reader over a generator): it takes the GIL as needed. All else needs none.
+fn import(operation: &str, source: &Bound<'_, PyAny>, sharing: Sharing) -> PyResult<Imported> {
+    let py = source.py();
+    let memory = sharing.memory(source);
+    lengths(operation, source)?;
+    let read = if source.hasattr("__arrow_c_stream__")? {
+        let capsule = source.call_method0("__arrow_c_stream__")?;
+        let stream = take_stream(capsule.cast::<PyCapsule>()?)?;
+        outside(py, move || from_stream(stream, memory))?
+    } else {
+        let pair = source.call_method0("__arrow_c_array__")?;
+        let (field, array) = take_pair(operation, pair.cast::<PyTuple>()?)?;
+        outside(py, move || Ok(Imported { chunks: vec![chunk(array, &field, memory)?], field }))?
+    };
+    read.map_err(|unsound| refused(operation, &unsound))
+}
+
+/// Arrow's C structures do not say how long a buffer is; pyarrow knows it of its own.
+fn lengths(operation: &str, source: &Bound<'_, PyAny>) -> PyResult<()> {
+    let module: String = source.get_type().getattr("__module__")?.extract()?;
+    if !module.starts_with("pyarrow.") || !source.hasattr("validate")? {
         return Ok(());
     }
-    let what = if name.is_empty() { "an array".to_owned() } else { format!("column {name:?}") };
-    let wrong = |why| error::DataError::new_err(format!("{what} is not sound Arrow data: {why}"));
-    column.to_data().validate_full().map_err(wrong)
+    let told =
+        |wrong: PyErr| DataError::new_err(format!("{operation}: not sound Arrow data: {}", wrong.value(source.py())));
+    source.call_method0("validate").map(drop).map_err(told)
 }
 
 fn take_stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<FFI_ArrowArrayStream> {
@@ -108,36 +155,75 @@ fn take_stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<FFI_ArrowArrayStream>
     Ok(unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr()) })
 }
 
-/// One column, from `__arrow_c_array__`.
-pub fn import_array(source: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
-    let pair = source.call_method0("__arrow_c_array__")?;
-    let pair = pair.cast::<PyTuple>()?;
+fn take_pair(operation: &str, pair: &Bound<'_, PyTuple>) -> PyResult<(Field, FFI_ArrowArray)> {
     let (schema, array) = (pair.get_item(0)?, pair.get_item(1)?);
     let schema = schema.cast::<PyCapsule>()?.pointer_checked(Some(SCHEMA))?.cast::<FFI_ArrowSchema>();
     let array = array.cast::<PyCapsule>()?.pointer_checked(Some(ARRAY))?.cast::<FFI_ArrowArray>();
-    // SAFETY: capsules of these names hold a valid ArrowSchema, only read here, and a valid
-    // ArrowArray of that schema, which is moved out and left released.
-    let data = unsafe { from_ffi(FFI_ArrowArray::from_raw(array.as_ptr()), schema.as_ref()) };
-    let array = make_array(data.map_err(error::arrow)?);
-    sound("", &array)?;
-    Ok(array)
+    // SAFETY: a capsule of this name holds a valid ArrowSchema, which we only read.
+    let field = raw::field(unsafe { schema.as_ref() }).map_err(|unsound| refused(operation, &unsound))?;
+    // SAFETY: a capsule of this name holds a valid ArrowArray, which is moved out and left released.
+    Ok((field, unsafe { FFI_ArrowArray::from_raw(array.as_ptr()) }))
 }
 
-/// The chunks of one column that streams by itself (a pyarrow `ChunkedArray`, a polars `Series`).
-pub fn import_chunks(source: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
-    if source.hasattr("__arrow_c_array__")? {
-        return Ok(vec![import_array(source)?]);
+fn from_stream(mut stream: FFI_ArrowArrayStream, memory: Memory) -> Result<Imported, Unsound> {
+    let (Some(get_schema), Some(get_next), Some(_)) = (stream.get_schema(), stream.get_next(), stream.release()) else {
+        return Err(Unsound::new("the Arrow stream was already read: it can be read once"));
+    };
+    let mut schema = FFI_ArrowSchema::empty();
+    // SAFETY: the callback is the stream's own, and fills the empty schema or fails.
+    if unsafe { get_schema(&raw mut stream, &raw mut schema) } != 0 {
+        return Err(last_error(&mut stream));
     }
-    let capsule = source.call_method0("__arrow_c_stream__")?;
-    let stream = take_stream(capsule.cast::<PyCapsule>()?)?;
-    outside(source.py(), move || read_chunks(stream))?
+    let field = raw::field(&schema)?;
+    let mut chunks = Vec::new();
+    loop {
+        let mut array = FFI_ArrowArray::empty();
+        // SAFETY: the callback is the stream's own, and fills the empty array or fails.
+        if unsafe { get_next(&raw mut stream, &raw mut array) } != 0 {
+            return Err(last_error(&mut stream));
+        }
+        // A released array is the end.
+        if array.is_released() {
+            return Ok(Imported { field, chunks });
+        }
+        chunks.push(chunk(array, &field, memory)?);
+    }
 }
 
-fn read_chunks(stream: FFI_ArrowArrayStream) -> PyResult<Vec<ArrayRef>> {
-    let reader = ArrayStreamReader::try_new(stream).map_err(error::arrow)?;
-    let chunks: Vec<ArrayRef> = reader.collect::<Result<_, _>>().map_err(error::arrow)?;
-    chunks.iter().try_for_each(|chunk| sound("", chunk))?;
-    Ok(chunks)
+fn last_error(stream: &mut FFI_ArrowArrayStream) -> Unsound {
+    let told = stream.get_last_error().and_then(|last| {
+        // SAFETY: the callback is the stream's own; its text lives until the next call, and is copied before.
+        let text = unsafe { last(&raw mut *stream) };
+        // SAFETY: the same; it is null or ends with a zero.
+        (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+    });
+    Unsound::new(format!("the Arrow stream failed: {}", told.as_deref().unwrap_or("its producer does not say why")))
+}
+
+/// Copies and judges one array; a struct column by column.
+fn chunk(array: FFI_ArrowArray, field: &Field, memory: Memory) -> Result<Chunk, Unsound> {
+    let data = raw::data(array, field.data_type())?;
+    let rows = data.len();
+    let judged = |data: ArrayData, name: &str| {
+        sound::array(data, memory).map_err(|unsound| {
+            let why = format!("not sound Arrow data: {}", unsound.why);
+            if name.is_empty() { Unsound::new(why) } else { Unsound::new(why).of(name) }
+        })
+    };
+    let DataType::Struct(fields) = field.data_type() else {
+        return Ok(Chunk { columns: vec![judged(data, field.name())?], rows, valid: None });
+    };
+    // Written anew, for the bits of the original may change.
+    let valid = data.nulls().map(|nulls| BooleanArray::new(nulls.inner() & nulls.inner(), None));
+    let mut columns = Vec::with_capacity(fields.len());
+    for (field, column) in fields.iter().zip(data.child_data()) {
+        if column.len() < data.offset() + rows {
+            let why = format!("{} cells for {} rows", column.len(), data.offset() + rows);
+            return Err(Unsound::new(why).of(field.name()));
+        }
+        columns.push(judged(column.slice(data.offset(), rows), field.name())?);
+    }
+    Ok(Chunk { columns, rows, valid })
 }
 
 /// A capsule of a schema.

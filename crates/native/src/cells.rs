@@ -17,7 +17,9 @@ use arrow_array::{ArrayRef, PrimitiveArray, new_null_array};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, TimeUnit};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDate, PyDateTime, PyDelta, PyFloat, PyInt, PyString};
+use pyo3::types::{
+    PyBool, PyByteArray, PyBytes, PyDate, PyDateTime, PyDelta, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple,
+};
 
 use crate::dtype::name_of;
 use crate::error::{self, DataError, TypeMismatchError};
@@ -29,6 +31,31 @@ pub use infer::infer;
 pub use times::{days, duration, instant, time};
 
 type Values<'a, 'py> = &'a [Bound<'py, PyAny>];
+
+/// The values of anything that holds them in an order; an endless one is ended by Ctrl-C.
+pub fn collected<'py>(values: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    const BETWEEN_SIGNALS: usize = 1 << 16;
+    let mut found = Vec::new();
+    for value in values.try_iter()? {
+        if found.len() % BETWEEN_SIGNALS == BETWEEN_SIGNALS - 1 {
+            values.py().check_signals()?;
+        }
+        found.push(value?);
+    }
+    Ok(some(found))
+}
+
+/// The same values, None where pandas says that there is none: NaT is no time, NA is nothing at all.
+pub fn some<'py>(mut values: Vec<Bound<'py, PyAny>>) -> Vec<Bound<'py, PyAny>> {
+    let Some(py) = values.first().map(Bound::py) else { return values };
+    let loaded = || py.import("sys")?.getattr("modules")?.get_item("pandas");
+    let Ok(pandas) = loaded() else { return values };
+    let (Ok(nat), Ok(na)) = (pandas.getattr("NaT"), pandas.getattr("NA")) else { return values };
+    for value in values.iter_mut().filter(|value| value.is(&nat) || value.is(&na)) {
+        *value = py.None().into_bound(py);
+    }
+    values
+}
 
 /// Where a value stands, for messages.
 #[derive(Clone, Copy)]
@@ -62,7 +89,15 @@ impl Place<'_> {
 
 pub fn shown(value: &Bound<'_, PyAny>) -> String {
     const LONGEST: usize = 60;
-    let text = value.repr().map(|text| text.to_string()).unwrap_or_else(|_| "a value".into());
+    // A value may be as large as it likes, its text may not.
+    let nested =
+        value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() || value.is_instance_of::<PyDict>();
+    let text = if nested {
+        value.py().import("reprlib").and_then(|reprlib| reprlib.call_method1("repr", (value,))?.extract::<String>())
+    } else {
+        value.repr().map(|text| text.to_string())
+    };
+    let text = text.unwrap_or_else(|_| "a value".into());
     if text.chars().count() <= LONGEST { text } else { text.chars().take(LONGEST).collect::<String>() + "…" }
 }
 
@@ -220,6 +255,7 @@ fn through_int<T: ArrowPrimitiveType>(
 ) -> PyResult<ArrayRef> {
     primitives::<T>(values, wanted, |row, value| match convert(value) {
         Ok(Some(native)) => Ok(Some(native)),
+        _ if times::is_nat(value) => Ok(None),
         Ok(None) => Err(place.unfit(row, value, wanted, "is out of its range")),
         Err(_) => Err(place.mismatch(row, value, wanted)),
     })

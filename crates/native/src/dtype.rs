@@ -1,7 +1,9 @@
 //! Types as nested tuples, the form in which the Python classes of `tickframe.dtypes` speak of them.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
+use ::column::sound::{self, Tally, Unsound};
 use arrow_schema::{DataType, Field, FieldRef, Fields, IntervalUnit, Schema, SchemaRef, TimeUnit};
 use formula::unit_name;
 use pyo3::exceptions::PyTypeError;
@@ -9,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::arrow;
+use crate::error::DataError;
 
 /// The names and types of columns, in order; a value.
 #[pyclass(frozen, name = "Schema", module = "tickframe._native")]
@@ -18,6 +21,7 @@ pub struct PySchema(pub SchemaRef);
 impl PySchema {
     #[new]
     fn new(columns: Vec<(String, Bound<'_, PyTuple>)>) -> PyResult<PySchema> {
+        checked(Tally::columns(columns.len()))?;
         let fields = columns
             .into_iter()
             .map(|(name, spec)| Ok(Field::new(name, from_spec(&spec)?, true)))
@@ -42,13 +46,17 @@ impl PySchema {
 
 impl PySchema {
     fn checked(schema: Schema) -> PyResult<PySchema> {
-        for (index, field) in schema.fields().iter().enumerate() {
-            if schema.fields()[..index].iter().any(|other| other.name() == field.name()) {
-                return Err(crate::error::duplicate("schema", field.name()));
-            }
+        checked(sound::schema(&schema))?;
+        let mut known = HashSet::new();
+        if let Some(twice) = schema.fields().iter().find(|field| !known.insert(field.name())) {
+            return Err(crate::error::duplicate("schema", twice.name()));
         }
         Ok(PySchema(Arc::new(schema)))
     }
+}
+
+fn checked(judged: Result<(), Unsound>) -> PyResult<()> {
+    judged.map_err(|unsound| DataError::new_err(format!("schema: {unsound}")))
 }
 
 /// A short name of a type, as the Python side prints it.
@@ -148,11 +156,16 @@ pub fn to_spec<'py>(py: Python<'py>, data_type: &DataType) -> PyResult<Bound<'py
 
 /// The type a tuple describes.
 pub fn from_spec(spec: &Bound<'_, PyTuple>) -> PyResult<DataType> {
+    at_depth(spec, 0)
+}
+
+fn at_depth(spec: &Bound<'_, PyTuple>, depth: usize) -> PyResult<DataType> {
+    checked(Tally::nested(depth))?;
     let name: String = spec.get_item(0)?.extract()?;
     if let Some(plain) = plain_type(&name) {
         return Ok(plain);
     }
-    let inner = |index: usize| from_spec(spec.get_item(index)?.cast::<PyTuple>()?);
+    let inner = |index: usize| at_depth(spec.get_item(index)?.cast::<PyTuple>()?, depth + 1);
     let item = |index: usize| Ok::<FieldRef, PyErr>(Arc::new(Field::new_list_field(inner(index)?, true)));
     let unit = || unit_of(&spec.get_item(1)?.extract::<String>()?);
     Ok(match name.as_str() {
@@ -178,7 +191,7 @@ pub fn from_spec(spec: &Bound<'_, PyTuple>) -> PyResult<DataType> {
             let pairs: Vec<(String, Bound<'_, PyTuple>)> = spec.get_item(1)?.extract()?;
             let fields = pairs
                 .into_iter()
-                .map(|(name, kind)| Ok(Field::new(name, from_spec(&kind)?, true)))
+                .map(|(name, kind)| Ok(Field::new(name, at_depth(&kind, depth + 1)?, true)))
                 .collect::<PyResult<Fields>>()?;
             DataType::Struct(fields)
         }

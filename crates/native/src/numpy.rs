@@ -2,7 +2,8 @@
 //! for bits. NumPy itself is never linked; arrays are told apart by what they say of their dtype.
 //!
 //! The copy is on purpose: NumPy memory may change under us, a table's memory may not. Only what a
-//! function of the user has just made, and nobody else holds, is taken as it is.
+//! function of the user has just made, and nobody else holds, is taken as it is, and what its owner has promised not to
+//! write to.
 #![allow(unsafe_code, reason = "a buffer is a raw pointer and a length")]
 
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use arrow_schema::DataType;
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::prelude::*;
 
+use crate::arrow::Sharing;
 use crate::dtype::plain_name;
 
 /// A NumPy array whose memory an Arrow array reads.
@@ -75,34 +77,63 @@ pub fn code_of(data_type: &DataType) -> Option<&'static str> {
 pub fn adopt<'py>(array: Bound<'py, PyAny>, wanted: &DataType) -> PyResult<(Option<ArrayRef>, Bound<'py, PyAny>)> {
     // SAFETY: the object lives, and the GIL is held.
     let references = unsafe { pyo3::ffi::Py_REFCNT(array.as_ptr()) };
-    if references != 1 || array.get_type().name()? != "ndarray" {
+    if references != 1 || !is_plain(&array)? || is_watched(&array)? {
         return Ok((None, array));
     }
-    let (dtype, flags) = (array.getattr("dtype")?, array.getattr("flags")?);
+    let dtype = array.getattr("dtype")?;
+    if type_of(&dtype).as_ref() != Some(wanted) || !array.getattr("flags")?.get_item("OWNDATA")?.is_truthy()? {
+        return Ok((None, array));
+    }
+    Ok((lent(&array, wanted)?, array))
+}
+
+/// Whether this is NumPy's own array: a class over it may hold its memory elsewhere.
+fn is_plain(array: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(array.get_type().is(&array.py().import("numpy")?.getattr("ndarray")?))
+}
+
+/// Whether somebody can come back to the array through a weak reference.
+fn is_watched(array: &Bound<'_, PyAny>) -> PyResult<bool> {
+    array.py().import("weakref")?.call_method1("getweakrefcount", (array,))?.is_truthy()
+}
+
+/// The memory of an array that nobody will write to, as it lies; None where it does not lie as Arrow has it.
+fn lent(array: &Bound<'_, PyAny>, wanted: &DataType) -> PyResult<Option<ArrayRef>> {
+    let flags = array.getattr("flags")?;
     let is = |flag: &str| flags.get_item(flag)?.is_truthy();
     if array.getattr("ndim")?.extract::<usize>()? != 1
-        || type_of(&dtype).as_ref() != Some(wanted)
-        || !dtype.getattr("isnative")?.is_truthy()?
-        || !(is("C_CONTIGUOUS")? && is("OWNDATA")? && is("ALIGNED")?)
+        || !array.getattr("dtype")?.getattr("isnative")?.is_truthy()?
+        || !(is("C_CONTIGUOUS")? && is("ALIGNED")?)
     {
-        return Ok((None, array));
+        return Ok(None);
     }
-    drop(flags);
-    let view = PyUntypedBuffer::get(&array)?;
+    let view = PyUntypedBuffer::get(array)?;
     let (len, Some(start)) = (view.len_bytes(), std::ptr::NonNull::new(view.buf_ptr().cast::<u8>())) else {
-        return Ok((None, array));
+        return Ok(None);
     };
     drop(view);
     if len == 0 {
-        return Ok((None, array));
+        return Ok(None);
     }
     let owner = Arc::new(Held { _array: array.clone().unbind() });
-    // SAFETY: the array owns `len` bytes at `start`; it is contiguous, and lives, unresized and unwritten, as long
-    // as its one reference, which `owner` has.
+    // SAFETY: `len` bytes stand at `start`; the array is contiguous, and lives, unresized and unwritten, as long as `owner`:
+    // nobody else has it, or its owner has promised so.
     let buffer = unsafe { Buffer::from_custom_allocation(start, len, owner) };
     let width = wanted.primitive_width().unwrap_or(1);
     let data = ArrayData::builder(wanted.clone()).len(len / width).add_buffer(buffer).build();
-    Ok((Some(make_array(data.map_err(crate::error::arrow)?)), array))
+    Ok(Some(make_array(data.map_err(crate::error::arrow)?)))
+}
+
+/// As [`import`], but without a copy where the owner of the array has promised not to write to it.
+pub fn import_as(array: &Bound<'_, PyAny>, sharing: Sharing) -> PyResult<Option<ArrayRef>> {
+    if sharing == Sharing::Promised
+        && is_plain(array)?
+        && let Some(own) = type_of(&array.getattr("dtype")?)
+        && let Some(shared) = lent(array, &own)?
+    {
+        return Ok(Some(shared));
+    }
+    import(array)
 }
 
 /// The Arrow array of a one-dimensional NumPy array, or None when its cells are Python objects or

@@ -11,7 +11,7 @@ use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-use crate::arrow;
+use crate::arrow::{self, Sharing};
 use crate::data::{self, Data};
 use crate::dtype::PySchema;
 use crate::error;
@@ -103,15 +103,16 @@ pub fn fixed(py: Python<'_>, data: Data) -> PyResult<PyTable> {
 
 /// A static table of anything that holds rows.
 #[pyfunction]
-#[pyo3(signature = (operation, data, schema = None))]
+#[pyo3(signature = (operation, data, schema = None, copy = None))]
 pub fn table(
     py: Python<'_>,
     operation: &str,
     data: &Bound<'_, PyAny>,
     schema: Option<&Bound<'_, PySchema>>,
+    copy: Option<bool>,
 ) -> PyResult<PyTable> {
     let schema = schema.map(|schema| schema.get().0.clone());
-    fixed(py, data::import(operation, data, schema.as_ref())?)
+    fixed(py, data::import_as(operation, data, schema.as_ref(), Sharing::asked(copy))?)
 }
 
 /// A static table of so many rows and no columns.

@@ -9,6 +9,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tickframe import errors
+from tickframe.frames import Kept
 from tickframe.spark._types import pyarrow
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class Append:
             self.table = ring_table(self.source, ring)
 
     def apply(self, rows: pa.Table) -> Token | None:
-        return self.source.append(rows) if rows.num_rows else None
+        return self.source.append(Kept(rows)) if rows.num_rows else None
 
     def compact(self, batches: Sequence[pa.Table]) -> pa.Table | None:
         del batches  # rows are kept as they came; writing them again would only cost
@@ -130,7 +131,7 @@ class Update:
             if gone.num_rows:
                 token = self.source.delete(gone.select(self._key))
             if kept.num_rows:
-                token = self.source.upsert(kept)
+                token = self.source.upsert(Kept(kept))
         return token
 
     def compact(self, batches: Sequence[pa.Table]) -> pa.Table | None:
@@ -156,7 +157,7 @@ class Complete:
         self.table: Table = self.source
 
     def apply(self, rows: pa.Table) -> Token | None:
-        return self.source.replace(rows)
+        return self.source.replace(Kept(rows))
 
     def compact(self, batches: Sequence[pa.Table]) -> pa.Table | None:
         del batches  # the last one alone is kept

@@ -62,7 +62,8 @@ def from_spark(
             found = {name: first[name] for name in keys}
             message = f"from_spark: {first['count_all']} rows share the key {found}"
             raise errors.MatchError(message)
-    return tf.table(sorted_by(rows, names(order_by)))
+    # Spark has just made these rows, and nobody else holds them.
+    return tf.table(sorted_by(rows, names(order_by)), copy=False)
 
 
 def to_spark(

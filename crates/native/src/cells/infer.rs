@@ -1,7 +1,9 @@
 //! The type that Python values share, where no schema says it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use ::column::sound::{self, Tally, Unsound};
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
 use pyo3::prelude::*;
 use pyo3::types::{
@@ -10,16 +12,41 @@ use pyo3::types::{
 
 use super::{Place, Values, bytes_of, numpy_kind, shown};
 use crate::dtype::{name_of, zone_name};
-use crate::error::TypeMismatchError;
+use crate::error::{DataError, TypeMismatchError};
 
 /// The type these values share: ints with floats are Float64, nothing but None is Null.
 pub fn infer(values: Values<'_, '_>, place: Place<'_>) -> PyResult<DataType> {
+    let found = at_depth(values, place, 0, &mut Known::new())?;
+    match sound::one_type(&found) {
+        Ok(()) => Ok(found),
+        Err(unsound) => Err(refused(place, &unsound)),
+    }
+}
+
+/// Types of lists and dicts that were met far down, by their place, which each is held to keep: one list may stand in
+/// a value without end.
+type Known<'py> = HashMap<usize, (Bound<'py, PyAny>, DataType)>;
+
+/// Where lists begin to be known.
+const FAR_DOWN: usize = 4;
+
+fn refused(place: Place<'_>, unsound: &Unsound) -> PyErr {
+    DataError::new_err(format!("{}: column {:?}: {}", place.operation, sound::shortened(place.column), unsound.why))
+}
+
+fn at_depth<'py>(
+    values: Values<'_, 'py>,
+    place: Place<'_>,
+    depth: usize,
+    known: &mut Known<'py>,
+) -> PyResult<DataType> {
+    Tally::nested(depth).map_err(|unsound| refused(place, &unsound))?;
     let mut found = DataType::Null;
     for (row, value) in values.iter().enumerate() {
         if value.is_none() {
             continue;
         }
-        let kind = type_of(value, row, place)?;
+        let kind = nested(value, row, place, depth, known)?;
         if kind == found {
             continue;
         }
@@ -68,6 +95,39 @@ fn joined_fields(left: &Fields, right: &Fields) -> Option<Fields> {
     Some(Fields::from(fields))
 }
 
+fn nested<'py>(
+    value: &Bound<'py, PyAny>,
+    row: usize,
+    place: Place<'_>,
+    depth: usize,
+    known: &mut Known<'py>,
+) -> PyResult<DataType> {
+    let listed = value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>();
+    if !listed && !value.is_instance_of::<PyDict>() {
+        return type_of(value, row, place);
+    }
+    let seat = value.as_ptr() as usize;
+    if let Some((_, data_type)) = known.get(&seat) {
+        return Ok(data_type.clone());
+    }
+    let data_type = if listed {
+        let inner = at_depth(&super::collected(value)?, place, depth + 1, known)?;
+        DataType::List(Arc::new(Field::new_list_field(inner, true)))
+    } else {
+        let dict = value.cast::<PyDict>()?;
+        let mut fields = Vec::with_capacity(dict.len());
+        for (name, cell) in dict.iter() {
+            let kind = at_depth(&super::some(vec![cell]), place, depth + 1, known)?;
+            fields.push(Field::new(name.extract::<String>()?, kind, true));
+        }
+        DataType::Struct(fields.into())
+    };
+    if depth >= FAR_DOWN {
+        known.insert(seat, (value.clone(), data_type.clone()));
+    }
+    Ok(data_type)
+}
+
 fn type_of(value: &Bound<'_, PyAny>, row: usize, place: Place<'_>) -> PyResult<DataType> {
     if value.is_instance_of::<PyBool>() {
         return Ok(DataType::Boolean);
@@ -100,17 +160,6 @@ fn type_of(value: &Bound<'_, PyAny>, row: usize, place: Place<'_>) -> PyResult<D
     }
     if bytes_of(value).is_some() {
         return Ok(DataType::Binary);
-    }
-    if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-        let inner: Vec<_> = value.try_iter()?.collect::<PyResult<_>>()?;
-        return Ok(DataType::List(Arc::new(Field::new_list_field(infer(&inner, place)?, true))));
-    }
-    if let Ok(dict) = value.cast::<PyDict>() {
-        let mut fields = Vec::with_capacity(dict.len());
-        for (name, cell) in dict.iter() {
-            fields.push(Field::new(name.extract::<String>()?, infer(&[cell], place)?, true));
-        }
-        return Ok(DataType::Struct(fields.into()));
     }
     if value.hasattr("as_tuple")? {
         let exponent = value.call_method0("as_tuple")?.getattr("exponent")?.extract::<i32>();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, FixedSizeListArray, ListArray, StructArray, new_empty_array};
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Fields};
+use limits::bounds::NESTED_CELLS;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
@@ -18,15 +19,32 @@ fn elements<'py>(
     place: Place<'_>,
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-        return value.try_iter()?.collect();
+        return super::collected(value);
     }
     if value.hasattr("tolist")? && !value.is_instance_of::<PyString>() {
         let list = value.call_method0("tolist")?;
         if list.is_instance_of::<PyList>() {
-            return list.try_iter()?.collect();
+            return super::collected(&list);
         }
     }
     Err(place.mismatch(row, value, wanted))
+}
+
+/// Lists that hold the same lists again and again are small in Python, and without end here.
+fn extend<'py>(
+    flat: &mut Vec<Bound<'py, PyAny>>,
+    cells: Vec<Bound<'py, PyAny>>,
+    row: usize,
+    place: Place<'_>,
+) -> PyResult<()> {
+    if flat.len() + cells.len() > NESTED_CELLS || flat.try_reserve(cells.len()).is_err() {
+        return Err(error::ResourceError::new_err(format!(
+            "{}: the lists of column {:?} hold more than {NESTED_CELLS} values up to row {row}; give it as Arrow data",
+            place.operation, place.column
+        )));
+    }
+    flat.extend(cells);
+    Ok(())
 }
 
 pub(super) fn lists(
@@ -42,7 +60,7 @@ pub(super) fn lists(
         let cells = if value.is_none() { Vec::new() } else { elements(value, row, wanted, place)? };
         lengths.push(cells.len());
         valid.push(!value.is_none());
-        flat.extend(cells);
+        extend(&mut flat, cells, row, place)?;
     }
     let child = build(&flat, item.data_type(), place)?;
     let nulls = valid.contains(&false).then(|| NullBuffer::from(valid));
@@ -70,7 +88,7 @@ pub(super) fn fixed_lists(
         if cells.len() != width as usize {
             return Err(place.unfit(row, value, wanted, "has another length"));
         }
-        flat.extend(cells);
+        extend(&mut flat, cells, row, place)?;
     }
     let child = build(&flat, item.data_type(), place)?;
     let nulls = valid.contains(&false).then(|| NullBuffer::from(valid));
@@ -98,8 +116,8 @@ pub(super) fn structs(
     }
     let children = fields
         .iter()
-        .zip(&cells)
-        .map(|(field, column)| build(column, field.data_type(), place))
+        .zip(cells)
+        .map(|(field, column)| build(&super::some(column), field.data_type(), place))
         .collect::<PyResult<Vec<_>>>()?;
     let nulls = valid.contains(&false).then(|| NullBuffer::from(valid));
     if fields.is_empty() {

@@ -108,13 +108,13 @@ pub(super) fn instants(
             name_of(wanted),
             shown(value)
         ))),
-        Ok(None) if numpy_is_nat(value) => Ok(None),
+        Ok(None) if is_nat(value) => Ok(None),
         Ok(None) => Err(place.unfit(row, value, wanted, "is outside the years 1677 to 2262 that nanoseconds reach")),
         Err(_) => Err(place.mismatch(row, value, wanted)),
     })
 }
 
-fn numpy_is_nat(value: &Bound<'_, PyAny>) -> bool {
-    // NaT is the one datetime64 that is not equal to itself.
-    numpy_kind(value) == Some('M') && !value.eq(value).unwrap_or(true)
+/// Whether it is NumPy's NaT, the one instant or span that is not equal to itself.
+pub(super) fn is_nat(value: &Bound<'_, PyAny>) -> bool {
+    matches!(numpy_kind(value), Some('M' | 'm')) && !value.eq(value).unwrap_or(true)
 }

@@ -8,6 +8,7 @@ use pyo3::types::{PyInt, PyRange, PyTuple};
 use rowset::{MAX_KEY, RowSet, Span};
 
 use super::PyRowSet;
+use crate::arrow::Sharing;
 use crate::error::ResourceError;
 use crate::{arrow, numpy};
 
@@ -109,11 +110,6 @@ fn of_arrow(array: &ArrayRef) -> PyResult<RowSet> {
     })
 }
 
-/// Whether it speaks Arrow, as an array or as a stream of chunks.
-fn is_arrow(value: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(value.hasattr("__arrow_c_array__")? || value.hasattr("__arrow_c_stream__")?)
-}
-
 /// The set that any of the accepted forms means.
 pub fn to_rowset(value: &Bound<'_, PyAny>) -> PyResult<RowSet> {
     nested(value, 0)
@@ -138,8 +134,9 @@ fn nested(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<RowSet> {
     if value.is_instance_of::<PyInt>() {
         return key_of(value).map(RowSet::key);
     }
-    if is_arrow(value)? {
-        let chunks = arrow::import_chunks(value)?;
+    if arrow::is_arrow(value)? {
+        // The keys are read before anybody else can write to them.
+        let chunks = arrow::import_chunks("RowSet", value, Sharing::Promised)?;
         let parts = chunks.iter().map(of_arrow).collect::<PyResult<Vec<RowSet>>>()?;
         return Ok(RowSet::union_all(&parts));
     }
@@ -160,7 +157,7 @@ fn nested(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<RowSet> {
         } else if item.is_instance_of::<PyRange>()
             || item.is_instance_of::<PyRowSet>()
             || numpy::is_array(&item)
-            || is_arrow(&item)?
+            || arrow::is_arrow(&item)?
         {
             parts.push(nested(&item, depth + 1)?);
         } else {
