@@ -25,6 +25,7 @@ pub mod par;
 pub mod performance;
 pub mod reach;
 mod recorder;
+mod sizes;
 pub mod sources;
 pub mod store;
 pub mod table;
@@ -32,6 +33,7 @@ mod table_node;
 pub mod turns;
 pub mod update;
 pub mod view;
+pub mod waiting;
 
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
