@@ -68,7 +68,7 @@ impl PyFormula {
                 known.insert(name, value);
             }
         }
-        let functions = functions.into_iter().map(|(name, function)| (name, function.get().0)).collect();
+        let functions = functions.into_iter().map(|(name, function)| (name, function.get().0.clone())).collect();
         let names = Names { columns: schema.as_deref(), values: &known, functions: &functions, sets: &sets };
         let Some(schema) = &schema else {
             return self.formula.lower(&names).map(PyExpr).map_err(|wrong| error::formula_text(operation, &wrong));
