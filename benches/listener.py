@@ -2,8 +2,8 @@
 
     python benches/listener.py [rows]
 
-Three figures of one run, in microseconds: from `append` to the call of the listener (`period=0`; the bar is a p50 under 50);
-a wake-up between two Python threads, there and back, which is two hand-overs of the GIL; and the same row to `Token.wait`,
+Figures of one run, in microseconds: from `append` to the call of the listener (`period=0`; the bar is a p50 under 50), back
+to back and with 1 ms and 20 ms between rows, when all threads sleep deeper; a wake-up between two Python threads, there and back, which is two hand-overs of the GIL; and the same row to `Token.wait`,
 which needs no listener. Needs the extension as `make release` builds it.
 """
 
@@ -20,11 +20,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def percentiles(name: str, once: Callable[[], int], rows: int, bar: str = "") -> None:
-    """So many times, after a tenth as many to warm up."""
+def percentiles(name: str, once: Callable[[], int], rows: int, bar: str = "", pause: float = 0) -> None:
+    """So many times, after a tenth as many to warm up, with a pause in seconds between two."""
+
+    def paused() -> int:
+        if pause:
+            time.sleep(pause)
+        return once()
+
     for _ in range(rows // 10):
-        once()
-    times = sorted(once() for _ in range(rows))
+        paused()
+    times = sorted(paused() for _ in range(rows))
     p50, p90, p99 = (times[rows * of // 100] / 1e3 for of in (50, 90, 99))
     print(f"{name:<44} p50 {p50:>7.1f} µs   p90 {p90:>7.1f}   p99 {p99:>7.1f}{bar}")
 
@@ -50,6 +56,8 @@ def to_a_listener(rows: int) -> None:
     graph.start()
     with table.subscribe(listener):
         percentiles("append of one row to a Python listener", once, rows, " (bar: p50 50)")
+        percentiles("the same, 1 ms between rows", once, min(rows, 5_000), pause=0.001)
+        percentiles("the same, 20 ms between rows", once, min(rows, 500), pause=0.020)
     graph.stop()
 
 

@@ -12,11 +12,11 @@
 
 from __future__ import annotations
 
-import logging as _logging
 import warnings as _warnings
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from tickframe import _native, agg, errors
+from tickframe import logs as _logs
 from tickframe._native import RowSet
 from tickframe.config import Config
 from tickframe.control import Barrier, Filter, Selectable
@@ -106,7 +106,7 @@ if _TYPE_CHECKING:
     from tickframe.spark import from_spark
 
 __version__ = _native.__version__
-_logging.getLogger("tickframe").addHandler(_logging.NullHandler())
+_logs.set_up()
 if _native.CHECKED:
     _warnings.warn(
         "this build of tickframe checks itself at every step and is many times slower; "

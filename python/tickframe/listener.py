@@ -1,32 +1,37 @@
 """Following a table: what a listener is told, and how it is called.
 
 One Python thread runs all listeners of a graph, in step order, after each step has settled and never inside a
-cycle. A listener that raises is reported, and detached after three times; its table lives.
+cycle. A listener that raises is reported, and detached after three times, or at once if what it raised is no
+`Exception` (SystemExit, KeyboardInterrupt, CancelledError …); its table lives, and nobody else notices.
 """
 
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
+import os
 import threading
 import warnings
 import weakref
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, SupportsFloat
 
 from tickframe import _native
 from tickframe.errors import InvalidOperationError, TableFailedError
 from tickframe.graph import serving_threads
+from tickframe.logs import described, named, report
 
 if TYPE_CHECKING:
     from tickframe.table import Table
 
 __all__ = ["Subscription", "Update"]
 
-logger = logging.getLogger("tickframe")
 _subscriptions: weakref.WeakValueDictionary[int, Subscription] = weakref.WeakValueDictionary()
 _STRIKES = 3
+_MISHAPS = 100
+"""After so many mishaps of its own, one after the other, a listeners' thread makes room for a new one."""
 
 
 class Update:
@@ -111,13 +116,14 @@ class Subscription:
         self,
         fn: Callable[[Update], object],
         on_error: Callable[[BaseException], object] | None,
+        table: str,
     ) -> None:
         self.id = _native.next_subscription_id()
         self._fn = fn
         self._on_error = on_error
+        self._table = table
         self._strikes = 0
         self._native: _native.Subscription | None = None
-        _subscriptions[self.id] = self
 
     @property
     def is_active(self) -> bool:
@@ -148,56 +154,148 @@ class Subscription:
 
     def _hear(self, word: _native.Update | BaseException) -> None:
         if isinstance(word, BaseException):
-            self._tell(word)
-            self.cancel()
+            self._failed(word)
             return
         try:
             self._fn(Update(word))
-        except Exception as raised:
+        except Exception as raised:  # noqa: BLE001 - a listener may raise anything
             self._strikes += 1
-            self._tell(raised)
-            if self._strikes >= _STRIKES:
-                logger.exception(
-                    "listener %r raised %d times and was detached; its table lives", self._fn, self._strikes
-                )
-                self.cancel()
+            self._raised(raised, detached=self._strikes >= _STRIKES)
+        except BaseException as raised:  # noqa: BLE001 - what would end a program ends its listening
+            self._raised(raised, detached=True)
+
+    def _raised(self, raised: BaseException, *, detached: bool) -> None:
+        text = f"the listener {named(self._fn)} of {self._table} raised {described(raised)}"
+        if detached:
+            self.cancel()
+            text += " (the third time)" if self._strikes >= _STRIKES else ""
+            text += " and was detached; its table lives"
+        if self._on_error is None or detached:
+            report(logging.ERROR, text, raised if self._on_error is None else None)
+        self._tell(raised)
+
+    def _failed(self, failure: BaseException) -> None:
+        """The table failed, which the log was told by the table."""
+        self.cancel()
+        self._tell(failure)
 
     def _tell(self, raised: BaseException) -> None:
         if self._on_error is None:
-            logger.error("listener %r raised", self._fn, exc_info=raised)
             return
         try:
             self._on_error(raised)
-        except Exception:
-            logger.exception("on_error of listener %r raised", self._fn)
+        except Exception as again:  # noqa: BLE001 - as a listener
+            report(logging.ERROR, f"on_error of the listener {named(self._fn)} raised {described(again)}", again)
+        except BaseException as again:  # noqa: BLE001 - as a listener
+            self.cancel()
+            text = f"on_error of the listener {named(self._fn)} of {self._table} raised {described(again)}"
+            report(logging.ERROR, f"{text}; it was detached; its table lives", again)
 
 
-def _serve(inbox: _native.Inbox) -> None:
-    """The body of a graph's one listener thread."""
-    scope = inbox.scope()
-    told = False
+class _Late:
+    """Says once that a listener is late."""
+
+    def __init__(self) -> None:
+        self._told = False
+
+    def look(self, server: _native.Server) -> None:
+        if not self._told and server.merged:
+            self._told = True
+            report(
+                logging.WARNING,
+                "a listener is late: more than 1,024 updates of its table, or more than 256 MiB of rows, wait for it; "
+                "neighbours are merged into one equivalent update",
+            )
+
+
+def _serve(inbox: _native.Inbox, server: _native.Server) -> None:
+    """The body of a graph's one listener thread. Nothing that a listener does ends it."""
+    process, late, mishaps = os.getpid(), _Late(), 0
+    ended = False
     try:
-        while (taken := inbox.take()) is not None:
-            number, word = taken
+        server.enter()
+        while not ended and mishaps < _MISHAPS:
             try:
-                if not told and inbox.merged:
-                    told = True
-                    logger.warning(
-                        "a listener is late: more than 1,024 updates, or more than 256 MiB of rows, wait for it; "
-                        "neighbours are merged into one equivalent update"
-                    )
-                subscription = _subscriptions.get(number)
-                if subscription is not None:
-                    subscription._hear(word)
-            except Exception:
-                logger.exception("a listener could not be called")
-            finally:
-                del word, taken
-                subscription = None
-                inbox.done()
+                while _serve_one(server, late):
+                    mishaps = 0
+                    # A listener may have forked: the child has this thread, and nothing to listen to.
+                    if os.getpid() != process:
+                        break
+                ended = True
+            except BaseException as raised:  # noqa: BLE001 - nothing ends listening
+                server.done()
+                mishaps += 1
+                report(logging.ERROR, f"a listener could not be called: {described(raised)}", raised)
     finally:
-        scope.leave()
+        server.leave()
         serving_threads.discard(threading.current_thread())
+        if not ended:
+            served(inbox)
+
+
+def _serve_one(server: _native.Server, late: _Late) -> bool:
+    taken = server.take()
+    if taken is None:
+        return False
+    number, word = taken
+    try:
+        late.look(server)
+        subscription = _subscriptions.get(number)
+        if subscription is not None:
+            subscription._hear(word)
+    finally:
+        del word, taken
+        subscription = None
+        server.done()
+    return True
+
+
+def _start(inbox: _native.Inbox) -> None:
+    """A thread that serves, unless there is one."""
+    server = inbox.claim()
+    if server is None:
+        return
+    name = f"tickframe-listeners-{inbox.graph_id}"
+    thread = threading.Thread(target=_serve, args=(inbox, server), name=name, daemon=True)
+    serving_threads.add(thread)
+    try:
+        thread.start()
+    except BaseException:
+        serving_threads.discard(thread)
+        server.leave()
+        raise
+
+
+def served(inbox: _native.Inbox) -> bool:
+    """Whether there is a thread that serves; one is started if there is none."""
+    try:
+        _start(inbox)
+    except Exception as raised:  # noqa: BLE001 - whoever asks has nothing to do with it
+        text = f"the listeners of graph {inbox.graph_id} cannot be called, no thread starts: {described(raised)}"
+        report(logging.ERROR, f"{text}; the next step by hand, or the next subscribe, tries again")
+        return False
+    return True
+
+
+def _checked(fn: object, name: str, takes: str) -> None:
+    """Refuses what cannot be called with one argument."""
+    if not callable(fn):
+        raise TypeError(f"subscribe: {name} must be a function of {takes}, not {named(type(fn))}")
+    try:
+        signature = inspect.signature(fn)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(None)
+    except TypeError:
+        raise TypeError(f"subscribe: {name} is called with {takes}, but is {named(fn)}{signature}") from None
+
+
+def seconds(timeout: float | None, operation: str) -> float | None:
+    """A timeout as it was given, or an error that says what it is."""
+    if timeout is None or (isinstance(timeout, SupportsFloat) and not isinstance(timeout, bool)):
+        return timeout
+    raise TypeError(f"{operation}: timeout is a number of seconds, or None, not {timeout!r}")
 
 
 def follow(
@@ -209,18 +307,22 @@ def follow(
     columns: Sequence[str] | None,
 ) -> Subscription:
     """Subscribe `fn` to a table; see `Table.subscribe`."""
+    _checked(fn, "fn", "one Update")
+    if on_error is not None:
+        _checked(on_error, "on_error", "one exception")
     graph = table._native.graph()
     if graph is None:
         raise InvalidOperationError("subscribe: the table is static; it will never change")
-    inbox = graph.inbox()
-    if inbox.claim():
-        thread = threading.Thread(target=_serve, args=(inbox,), name=f"tickframe-listeners-{graph.id}", daemon=True)
-        serving_threads.add(thread)
-        thread.start()
-    subscription = Subscription(fn, on_error)
-    subscription._native = table._native.subscribe(subscription.id, initial, _names(columns))
-    if initial and threading.current_thread() not in serving_threads:
-        subscription._native.wait_heard()
+    _start(graph.inbox())
+    subscription = Subscription(fn, on_error, table._native.label)
+    _subscriptions[subscription.id] = subscription
+    try:
+        subscription._native = table._native.subscribe(subscription.id, initial, _names(columns))
+        if initial and threading.current_thread() not in serving_threads:
+            subscription._native.wait_heard()
+    except BaseException:
+        subscription.cancel()
+        raise
     return subscription
 
 
@@ -233,54 +335,95 @@ class Updates(AsyncIterator[Update]):
         if max_pending < 1:
             raise ValueError(f"max_pending must be 1 or more, not {max_pending}")
         self._loop = asyncio.get_running_loop()
-        self._pending: deque[Update] = deque(maxlen=1 if mode == "latest" else max_pending)
+        # The listeners' thread adds to it and the loop takes from it: what waits is bounded also while the loop is blocked.
+        self._pending: deque[Update] = deque()
+        self._lock = threading.Lock()
+        self._called = False
+        self._most = 1 if mode == "latest" else max_pending
         self._mode = mode
         self._failure: BaseException | None = None
         self._woken = asyncio.Event()
-        self._dropped = 0
         self._table = table
-        self._subscription = follow(table, self._heard, initial=False, on_error=self._failed, columns=None)
+        self._subscription: Subscription | None = None
+        heard, failed = _weakly(self, Updates._heard), _weakly(self, Updates._failed)
+        self._subscription = follow(table, heard, initial=False, on_error=failed, columns=None)
+        if self._failure is not None:
+            self._subscription.cancel()
 
     def _heard(self, update: Update) -> None:
-        self._loop.call_soon_threadsafe(self._push, update)
+        with self._lock:
+            if len(self._pending) < self._most:
+                self._pending.append(update)
+            elif self._mode == "latest":
+                self._pending[-1] = update
+            elif self._failure is None:
+                self._failure = InvalidOperationError(
+                    f"updates: the loop fell {self._most} updates behind; "
+                    'take them faster, raise max_pending=, or ask for mode="latest"'
+                )
+        self._call()
 
     def _failed(self, raised: BaseException) -> None:
         if isinstance(raised, TableFailedError):
-            self._loop.call_soon_threadsafe(self._end, raised)
+            with self._lock:
+                self._failure = self._failure or raised
+            self._call()
 
-    def _push(self, update: Update) -> None:
-        if self._mode == "every" and len(self._pending) == self._pending.maxlen:
-            self._end(
-                InvalidOperationError(
-                    f"updates: the loop fell {self._pending.maxlen} updates behind; "
-                    'take them faster, raise max_pending=, or ask for mode="latest"'
-                )
-            )
+    def _call(self) -> None:
+        """Wakes the loop, once until it has run. What it will not take any more ends the following."""
+        if self._failure is not None:
+            self._cancel()
+        with self._lock:
+            called, self._called = self._called, True
+        if called:
             return
-        self._pending.append(update)
-        self._woken.set()
+        try:
+            self._loop.call_soon_threadsafe(self._wake)
+        except RuntimeError:
+            # The loop is closed.
+            self._cancel()
 
-    def _end(self, failure: BaseException) -> None:
-        self._failure = failure
-        self._subscription.cancel()
+    def _cancel(self) -> None:
+        subscription = getattr(self, "_subscription", None)
+        if subscription is not None:
+            subscription.cancel()
+
+    def _wake(self) -> None:
+        with self._lock:
+            self._called = False
         self._woken.set()
 
     def __aiter__(self) -> Updates:
         return self
 
     async def __anext__(self) -> Update:
-        while not self._pending:
-            if self._failure is not None:
-                raise self._failure
+        while True:
+            with self._lock:
+                if self._pending:
+                    return self._pending.popleft()
+                failure = self._failure
+            if failure is not None:
+                raise failure
             self._woken.clear()
-            await self._woken.wait()
-        return self._pending.popleft()
+            # What came before it was cleared woke nobody.
+            if not self._pending and self._failure is None:
+                await self._woken.wait()
 
     async def aclose(self) -> None:
         """End the following."""
-        self._subscription.cancel()
+        self._cancel()
 
     def __del__(self) -> None:
-        subscription: Any = getattr(self, "_subscription", None)
-        if subscription is not None:
-            subscription.cancel()
+        self._cancel()
+
+
+def _weakly(owner: Updates, method: Callable[[Updates, Any], None]) -> Callable[[Any], None]:
+    """The method, without holding whose it is."""
+    held = weakref.ref(owner)
+
+    def call(argument: Any) -> None:
+        owner = held()
+        if owner is not None:
+            method(owner, argument)
+
+    return call

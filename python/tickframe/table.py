@@ -21,7 +21,7 @@ from tickframe.dtypes import Boolean, DataType
 from tickframe.expr import Expr, IntoExpr, col, expressions, flatten, into_expr, short
 from tickframe.expr import len as len_
 from tickframe.graph import Graph
-from tickframe.listener import Subscription, Update, Updates, follow
+from tickframe.listener import Subscription, Update, Updates, follow, seconds
 from tickframe.schema import Schema, SchemaLike
 
 if TYPE_CHECKING:
@@ -730,14 +730,20 @@ class Table:
         """Call `fn` with each `Update`, in step order, on the graph's one listener thread, after the step has settled.
 
         Args:
-            fn: the listener. If it raises three times it is detached; the table lives.
+            fn: the listener, a function of one `Update`. If it raises three times it is detached, and at once if it raises
+                what is no `Exception` (SystemExit, CancelledError); the table lives.
             initial: whether everything present comes first, as added rows, before this returns.
             on_error: called with what the listener raised, each time, and with TableFailedError if the table fails;
-                the log is told without it.
+                without it the logger ``tickframe`` is told, or standard error if logging is not configured.
             columns: the columns whose rows a late listener will want; all without it.
 
         Returns:
             The subscription. It lives until `cancel`, or until neither it nor its table is referenced any more.
+
+        Raises:
+            TypeError: `fn` or `on_error` cannot be called with one argument.
+            InvalidOperationError: the table is static.
+            TableFailedError: the table failed.
         """
         wanted = None if columns is None else names_of([columns], "subscribe")
         subscription = follow(self, fn, initial=initial, on_error=on_error, columns=wanted)
@@ -768,7 +774,7 @@ class Table:
             TableFailedError: the table failed.
             InvalidOperationError: in a listener, under ``frozen()`` or inside ``transaction()``.
         """
-        return self._native.wait(timeout)
+        return self._native.wait(seconds(timeout, "wait"))
 
 
 class _Views:

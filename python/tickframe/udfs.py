@@ -20,7 +20,6 @@ import functools
 import inspect
 import types
 import typing
-import weakref
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from tickframe import _native
@@ -53,13 +52,13 @@ class Udf:
         scalar: bool,
         stateful: bool | None,
         executor: Pool = None,
+        keeps: object = None,
     ) -> None:
         if on not in {"arrow", "numpy", "polars"}:
             raise ValueError(f'udf: on must be "arrow", "numpy" or "polars", not {on!r}')
         if executor is not None and (not scalar or stateful is not False):
             raise ValueError("udf: an executor is for functions that are scalar=True and stateful=False")
-        functools.update_wrapper(self, fn)
-        self._name = getattr(fn, "__name__", type(fn).__name__)
+        self._wrap(fn)
         body: Body
         if scalar:
             hints = _hints(fn)
@@ -73,12 +72,27 @@ class Udf:
                 body = functools.partial(_pooled, *_importable(fn, self._name), executor, takes_none)
         else:
             body = functools.partial(_BODIES[on], fn, self._name)
+        if keeps is not None:
+            # What it was made for lives as long as the function is called.
+            body.__dict__["keeps"] = keeps
         kind: Any
         if returns is not None:
             kind = as_dtype(_unwrapped(returns))._spec
         else:
             kind = _once(functools.partial(_ASKED[on], fn, self._name))
         self._native = _native.Udf(self._name, body, kind, stateful, scalar)
+
+    def _wrap(self, fn: Any) -> None:
+        functools.update_wrapper(self, fn)
+        self._name = getattr(fn, "__name__", type(fn).__name__)
+
+    @classmethod
+    def _of(cls, fn: object, native: _native.Udf) -> Udf:
+        """Around what is registered already."""
+        made = cls.__new__(cls)
+        made._wrap(fn)
+        made._native = native
+        return made
 
     def __call__(self, *columns: IntoExpr) -> Expr:
         """The expression of its value for these columns; a bare string is a column."""
@@ -138,9 +152,29 @@ def udf(
     return lambda given: Udf(given, returns, on, scalar=scalar, stateful=stateful, executor=executor)
 
 
-_KNOWN: weakref.WeakKeyDictionary[Any, Udf] = weakref.WeakKeyDictionary()
-# Ufuncs take no weak references; there are few, and they live as long as their module.
-_UFUNCS: dict[Any, Udf] = {}
+# Numbers of what functions were recognised as, by their identity: one that an expression or a table still holds is the
+# same function of columns when it is met again, and keeps its function, so the identity is no other's. What nothing
+# holds is freed with all that it captured.
+_known: dict[int, int] = {}
+_SWEEP = 64
+_sweep_at = _SWEEP
+
+
+def _again(value: object) -> Udf | None:
+    number = _known.get(id(value))
+    native = None if number is None else _native.Udf.known(number)
+    return None if native is None else Udf._of(value, native)
+
+
+def _remember(value: object, made: Udf) -> Udf:
+    global _sweep_at  # noqa: PLW0603 - of the one registry
+    if len(_known) >= _sweep_at:
+        for key, number in list(_known.items()):
+            if _native.Udf.known(number) is None:
+                _known.pop(key, None)
+        _sweep_at = max(_SWEEP, 2 * len(_known))
+    _known[id(value)] = made._native.number
+    return made
 
 
 def recognised(value: object) -> Udf | None:
@@ -152,20 +186,18 @@ def recognised(value: object) -> Udf | None:
     if isinstance(value, Udf):
         return value
     kind = type(value).__name__
-    if kind in {"ufunc", "DUFunc", "CPUDispatcher"}:
-        known = _UFUNCS.get(value)
-        if known is None:
-            called: Any = _vectorised(value) if kind == "CPUDispatcher" else value
-            known = _UFUNCS[value] = Udf(called, None, "numpy", scalar=False, stateful=False)
-        return known
-    if not isinstance(value, types.FunctionType):
+    is_array_function = kind in {"ufunc", "DUFunc", "CPUDispatcher"}
+    if not is_array_function and not isinstance(value, types.FunctionType):
         return None
-    known = _KNOWN.get(value)
-    if known is None:
-        known = _function(value)
-        if known is not None:
-            _KNOWN[value] = known
-    return known
+    known = _again(value)
+    if known is not None:
+        return known
+    if is_array_function:
+        called: Any = _vectorised(value) if kind == "CPUDispatcher" else value
+        made: Udf | None = Udf(called, None, "numpy", scalar=False, stateful=False, keeps=value)
+    else:
+        made = _function(value)
+    return None if made is None else _remember(value, made)
 
 
 def _function(value: types.FunctionType) -> Udf | None:

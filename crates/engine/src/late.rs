@@ -13,7 +13,7 @@ use column::Chunk;
 use rowset::RowSet;
 
 use crate::error::Error;
-use crate::listen::{Delivered, Detached, Part};
+use crate::listen::{Cells, Delivered, Detached, Part, compact};
 use crate::update::{Merged, TableUpdate};
 
 /// Where the cells of a part come from, row by row: of which change, which part, which position.
@@ -24,7 +24,7 @@ const PARTS: [Part; 4] = [Part::Added, Part::Removed, Part::Modified, Part::Modi
 
 impl Delivered {
     /// This change and the next one of the same table as one; none where one of the two still pins
-    /// its step.
+    /// its step. A column that one of them could not read cannot be read from the merged one either.
     pub fn merge(&self, next: &Delivered) -> Result<Option<Delivered>, Error> {
         let (Some(one), Some(two)) = (self.detached(), next.detached()) else { return Ok(None) };
         let (first, second) = (self.update(), next.update());
@@ -40,14 +40,15 @@ impl Delivered {
         merged.push(second);
         let update = merged.update();
         let places = Sources { first, second }.places(&update);
-        let column = |part: usize, column: usize| -> Result<Option<Chunk>, Error> {
+        let column = |part: usize, column: usize| -> Cells {
             let cells = [&*one, &*two].into_iter().flat_map(|owned| PARTS.map(|part| owned.column(part, column)));
-            let Some(cells) = cells.collect::<Option<Vec<Chunk>>>() else { return Ok(None) };
-            let arrays: Vec<&dyn Array> = cells.iter().map(|cells| cells.as_ref()).collect();
-            Ok(Some(interleave(&arrays, &places[part])?))
+            let cells = cells.collect::<Option<Result<Vec<Chunk>, Error>>>()?;
+            Some(cells.and_then(|cells| {
+                let arrays: Vec<&dyn Array> = cells.iter().map(|cells| cells.as_ref()).collect();
+                Ok(compact(&interleave(&arrays, &places[part])?))
+            }))
         };
-        let part = |part: usize| (0..one.width()).map(|at| column(part, at)).collect::<Result<Vec<_>, Error>>();
-        let owned = Detached::new([part(0)?, part(1)?, part(2)?, part(3)?]);
+        let owned = Detached::new([0, 1, 2, 3].map(|part| (0..one.width()).map(|at| column(part, at)).collect()));
         Ok(Some(Delivered::owned(next.step(), update, known.then_some(base), owned)))
     }
 }
@@ -118,7 +119,7 @@ mod tests {
 
     impl Listener for Kept {
         fn on_update(&self, delivered: Arc<Delivered>) {
-            delivered.detach(None).unwrap();
+            delivered.detach(None);
             self.0.lock().unwrap().push(delivered);
         }
 
@@ -129,38 +130,9 @@ mod tests {
 
     /// Plays a change over a plain table, and says where the two do not fit.
     fn play(plain: &mut Plain, delivered: &Delivered) -> Result<(), String> {
-        let update = delivered.update();
-        let width = plain.schema.fields().len();
-        let part = |part: Part| -> Vec<Vec<Cell>> {
-            let columns: Vec<Vec<Cell>> = (0..width).map(|at| cells_of(&delivered.read(part, at).unwrap())).collect();
-            (0..delivered.rows_in(part) as usize)
-                .map(|row| columns.iter().map(|cells| cells[row].clone()).collect())
-                .collect()
-        };
-        let same = |one: &[Cell], two: &[Cell]| one.iter().zip(two).all(|(one, two)| one.same(two));
-        let mut rows: std::collections::BTreeMap<u64, Vec<Cell>> =
-            std::mem::take(&mut plain.rows).into_iter().collect();
-        for (key, old) in update.removed.0.iter().zip(part(Part::Removed)) {
-            let was = rows.remove(&key).ok_or(format!("removed row {key} is not there"))?;
-            if !same(&was, &old) {
-                return Err(format!("removed row {key} was {was:?}, told {old:?}"));
-            }
-        }
-        let mut rows: std::collections::BTreeMap<u64, Vec<Cell>> =
-            rows.into_iter().map(|(key, row)| (update.shifts.forward_key(key), row)).collect();
-        let modified = part(Part::Modified).into_iter().zip(part(Part::ModifiedBefore));
-        for (key, (new, old)) in update.modified.iter().zip(modified) {
-            let row = rows.get_mut(&key).ok_or(format!("modified row {key} is not there"))?;
-            if !same(row, &old) {
-                return Err(format!("modified row {key} was {row:?}, told {old:?}"));
-            }
-            *row = new;
-        }
-        for (key, new) in update.added.iter().zip(part(Part::Added)) {
-            if rows.insert(key, new).is_some() {
-                return Err(format!("added row {key} is there already"));
-            }
-        }
+        let columns: Vec<usize> = (0..plain.schema.fields().len()).collect();
+        let mut rows = std::mem::take(&mut plain.rows).into_iter().collect();
+        crate::waiting::tests::play(&mut rows, delivered, &columns)?;
         plain.rows = rows.into_iter().collect();
         Ok(())
     }

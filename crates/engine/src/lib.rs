@@ -33,6 +33,7 @@ mod table_node;
 pub mod turns;
 pub mod update;
 pub mod view;
+pub mod waiting;
 
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

@@ -2,10 +2,14 @@
 //!
 //! A change that waits pins its step only until the next one opens; then it is turned into rows
 //! ([`Delivered::detach`]), so that a late listener costs memory in proportion to the changes and
-//! never makes the engine copy blocks.
+//! never makes the engine copy blocks. What waits for late ones is kept by [`crate::waiting`].
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_data::ArrayData;
+use arrow_schema::DataType;
 use column::Chunk;
 use graph::{Moved, Node, NodeId, Outcome, Registration, Step, UpdateGraph, Volume};
 use rowset::RowSet;
@@ -38,12 +42,15 @@ enum Rows {
     Detached(Arc<Detached>),
 }
 
+/// The cells of one column of one part: none if nobody asked for it, why if it could not be read.
+pub(crate) type Cells = Option<Result<Chunk, Error>>;
+
 /// The cells of a change, by column, for the columns that were asked for.
 pub(crate) struct Detached {
-    added: Vec<Option<Chunk>>,
-    removed: Vec<Option<Chunk>>,
-    modified: Vec<Option<Chunk>>,
-    modified_before: Vec<Option<Chunk>>,
+    added: Vec<Cells>,
+    removed: Vec<Cells>,
+    modified: Vec<Cells>,
+    modified_before: Vec<Cells>,
 }
 
 /// Which cells of a change.
@@ -110,39 +117,43 @@ impl Delivered {
     pub fn read(&self, part: Part, column: usize) -> Result<Chunk, Error> {
         match &*lock(&self.rows) {
             Rows::Pinned(change) => read(change, part, column),
-            Rows::Detached(detached) => detached.column(part, column).ok_or_else(|| {
-                Error::invalid(
+            Rows::Detached(detached) => detached.column(part, column).unwrap_or_else(|| {
+                Err(Error::invalid(
                     "update",
                     format!("column {column} was not subscribed to (columns=), and the change has left its step"),
-                )
+                ))
             }),
         }
     }
 
-    /// Lets the step's pins go: from here on the change owns its rows. `columns` limits them.
-    pub fn detach(&self, columns: Option<&[usize]>) -> Result<(), Error> {
+    /// Lets the step's pins go: from here on the change owns its rows. `columns` limits them. A column that cannot be
+    /// read tells its reader why.
+    pub fn detach(&self, columns: Option<&[usize]>) {
         let mut rows = lock(&self.rows);
-        let Rows::Pinned(change) = &*rows else { return Ok(()) };
+        let Rows::Pinned(change) = &*rows else { return };
         let wanted = |column: usize| columns.is_none_or(|columns| columns.contains(&column));
-        let gather = |part: Part| -> Result<Vec<Option<Chunk>>, Error> {
-            (0..change.table().width())
-                .map(|column| if wanted(column) { owned(read(change, part, column)?).map(Some) } else { Ok(None) })
-                .collect()
+        let gather = |part: Part| -> Vec<Cells> {
+            let cells = |column| wanted(column).then(|| read(change, part, column).and_then(|chunk| owned(&chunk)));
+            (0..change.table().width()).map(cells).collect()
         };
-        let detached = Detached::new([
-            gather(Part::Added)?,
-            gather(Part::Removed)?,
-            gather(Part::Modified)?,
-            gather(Part::ModifiedBefore)?,
-        ]);
-        *rows = Rows::Detached(Arc::new(detached));
-        Ok(())
+        let parts = [Part::Added, Part::Removed, Part::Modified, Part::ModifiedBefore].map(gather);
+        let left = std::mem::replace(&mut *rows, Rows::Detached(Arc::new(Detached::new(parts))));
+        drop(rows);
+        // It may be the last to hold its table.
+        drop(left);
+    }
+
+    /// Bytes of the rows that it owns; none while its step's pins stand for them.
+    pub fn bytes(&self) -> u64 {
+        let Some(owned) = self.detached() else { return 0 };
+        let read = owned.parts().into_iter().flatten().flatten().flatten();
+        read.map(|cells| cells.get_array_memory_size() as u64).sum()
     }
 }
 
 impl Detached {
     /// The cells of the rows added, removed, modified, and of the modified ones before, by column.
-    pub(crate) fn new([added, removed, modified, modified_before]: [Vec<Option<Chunk>>; 4]) -> Detached {
+    pub(crate) fn new([added, removed, modified, modified_before]: [Vec<Cells>; 4]) -> Detached {
         Detached { added, removed, modified, modified_before }
     }
 
@@ -152,11 +163,15 @@ impl Detached {
     }
 
     /// The cells of one column, if it was asked for.
-    pub(crate) fn column(&self, part: Part, column: usize) -> Option<Chunk> {
+    pub(crate) fn column(&self, part: Part, column: usize) -> Cells {
         self.of(part).get(column).cloned().flatten()
     }
 
-    fn of(&self, part: Part) -> &[Option<Chunk>] {
+    fn parts(&self) -> [&[Cells]; 4] {
+        [&self.added, &self.removed, &self.modified, &self.modified_before]
+    }
+
+    fn of(&self, part: Part) -> &[Cells] {
         match part {
             Part::Added => &self.added,
             Part::Removed => &self.removed,
@@ -177,14 +192,36 @@ fn read(change: &Change, part: Part, column: usize) -> Result<Chunk, Error> {
 }
 
 /// A chunk that shares no block: a slice without a copy would pin it.
-fn owned(chunk: Chunk) -> Result<Chunk, Error> {
+fn owned(chunk: &Chunk) -> Result<Chunk, Error> {
     if chunk.is_empty() {
         return Ok(arrow_array::new_empty_array(chunk.data_type()));
     }
     let data = chunk.to_data();
     let mut copy = arrow_data::transform::MutableArrayData::new(vec![&data], false, chunk.len());
     copy.try_extend(0, 0, chunk.len())?;
-    Ok(arrow_array::make_array(copy.freeze()))
+    Ok(compact(&arrow_array::make_array(copy.freeze())))
+}
+
+/// The same cells with the bytes of their texts and no others: a view leads into whole buffers of whoever wrote it.
+pub(crate) fn compact(chunk: &Chunk) -> Chunk {
+    match chunk.data_type() {
+        DataType::Utf8View => Arc::new(chunk.as_string_view().gc()),
+        DataType::BinaryView => Arc::new(chunk.as_binary_view().gc()),
+        DataType::List(_)
+        | DataType::LargeList(_)
+        | DataType::FixedSizeList(..)
+        | DataType::Struct(_)
+        | DataType::Map(..) => {
+            let data = chunk.to_data();
+            let inner = |child: &ArrayData| compact(&arrow_array::make_array(child.clone())).into_data();
+            let inner: Vec<ArrayData> = data.child_data().iter().map(inner).collect();
+            match data.into_builder().child_data(inner).build() {
+                Ok(data) => arrow_array::make_array(data),
+                Err(_) => chunk.clone(),
+            }
+        }
+        _ => chunk.clone(),
+    }
 }
 
 /// A listener in the graph; dropping it ends the following.

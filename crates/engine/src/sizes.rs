@@ -79,3 +79,9 @@ pub static WHERE_IN_PROBE_ROWS: Size = Size::new("engine.WHERE_IN_PROBE_ROWS", 1
 pub static SORT_PAGE: Size = Size::at_least("engine.SORT_PAGE", 1 << 13, 16);
 /// An upstream shift of more rows than one in so many sweeps through the whole order.
 pub static SORT_SWEEP: Size = Size::new("engine.SORT_SWEEP", 32);
+
+/// With more changes of one table waiting for late followers than this, neighbours are merged.
+pub static WAITING: Size = Size::new("engine.WAITING", 1024);
+
+/// The same with more bytes in the rows that all waiting changes of a graph own.
+pub static WAITING_BYTES: Size = Size::new("engine.WAITING_BYTES", 1 << 28);

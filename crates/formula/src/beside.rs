@@ -165,7 +165,7 @@ impl Expr {
 
     /// Whether a function of the host stands in it.
     pub fn calls_host(&self) -> bool {
-        matches!(self, Expr::Call { function: Function::Host(_), .. }) || self.children().any(Expr::calls_host)
+        matches!(self, Expr::Host { .. }) || self.children().any(Expr::calls_host)
     }
 
     /// Whether `now()` stands in it.

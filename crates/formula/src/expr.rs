@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::aggregate::Aggregate;
 use crate::error::Error;
 use crate::function::Function;
+use crate::host::HostId;
 use crate::literal::Literal;
 use crate::set::LiveSet;
 use crate::types::type_text;
@@ -35,6 +36,13 @@ pub enum Expr {
     Call {
         /// Which function.
         function: Function,
+        /// Its arguments, in order.
+        args: Vec<Expr>,
+    },
+    /// A function of the host.
+    Host {
+        /// Which function; it is held as long as the expression is.
+        function: HostId,
         /// Its arguments, in order.
         args: Vec<Expr>,
     },
@@ -196,7 +204,7 @@ impl Expr {
             Expr::Alias(input, _) | Expr::Cast { input, .. } | Expr::InSet { input, .. } => {
                 Box::new(std::iter::once(&**input))
             }
-            Expr::Call { args, .. } => Box::new(args.iter()),
+            Expr::Call { args, .. } | Expr::Host { args, .. } => Box::new(args.iter()),
             Expr::When { branches, otherwise } => {
                 Box::new(branches.iter().flat_map(|(condition, value)| [condition, value]).chain(otherwise.as_deref()))
             }
@@ -214,6 +222,9 @@ impl Expr {
                 Expr::Cast { input: Arc::new(map(input)), to: to.clone(), strict: *strict }
             }
             Expr::Call { function, args } => Expr::Call { function: *function, args: args.iter().map(map).collect() },
+            Expr::Host { function, args } => {
+                Expr::Host { function: function.clone(), args: args.iter().map(map).collect() }
+            }
             Expr::When { branches, otherwise } => {
                 let branches = branches.iter().map(|(condition, value)| (map(condition), map(value))).collect();
                 let otherwise = otherwise.as_ref().map(|value| Arc::new(map(value)));
@@ -242,6 +253,9 @@ impl Expr {
             Expr::Literal(_) => Ok("literal".to_owned()),
             Expr::Cast { input, .. } | Expr::Over { input, .. } | Expr::InSet { input, .. } => input.output_name(),
             Expr::Call { function, args } => args.first().map_or_else(|| Ok(function.name()), Expr::output_name),
+            Expr::Host { function, args } => {
+                args.first().map_or_else(|| Ok(function.name().to_owned()), Expr::output_name)
+            }
             Expr::When { branches, .. } => {
                 let (_, value) = branches.first().ok_or(Error::NoBranch)?;
                 value.output_name()

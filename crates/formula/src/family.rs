@@ -56,6 +56,7 @@ impl Names<'_> {
             Expr::When { branches, .. } => branches.first().map_or(Family::Unknown, |(_, value)| self.family(value)),
             Expr::Aggregate { .. } => Family::Unknown,
             Expr::InSet { .. } => Family::Other,
+            Expr::Host { .. } => Family::Unknown,
             Expr::Over { input, .. } => self.family(input),
             Expr::Call { function, args } => match function {
                 Function::Text(text) => match text {

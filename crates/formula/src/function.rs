@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::host::HostId;
 pub use crate::spaces::{Bytes, List, Random, Struct, Text, Time};
 
 /// Which ends of a range belong to it.
@@ -118,8 +117,6 @@ pub enum Function {
     },
     /// A column, or where the table has none of that name the value that the name had for the caller.
     Variable,
-    /// A function of the host, by the number under which it was registered.
-    Host(HostId),
     Text(Text),
     Time(Time),
     List(List),
@@ -337,10 +334,7 @@ impl Function {
 
     /// The name under which Python knows it.
     pub fn name(&self) -> String {
-        match self {
-            Function::Host(id) => id.name(),
-            _ => self.written().text().to_owned(),
-        }
+        self.written().text().to_owned()
     }
 
     pub(crate) fn written(&self) -> Written {
@@ -350,7 +344,6 @@ impl Function {
             Function::Text(Text::Contains { .. }) => "str.contains",
             Function::Text(Text::Replace { .. }) => "str.replace",
             Function::Text(Text::ReplaceAll { .. }) => "str.replace_all",
-            Function::Host(_) => "udf",
             Function::Random { kind: Random::Float, .. } => "random_float",
             Function::Random { kind: Random::Int, .. } => "random_int",
             Function::Random { kind: Random::Bool, .. } => "random_bool",

@@ -1,21 +1,25 @@
 //! Functions of the host: code of the user, called once per chunk with Arrow arrays.
 //!
 //! This crate knows neither Python nor any other host. A host registers a [`Host`] and gets the
-//! [`Function`] by which expressions name it; the number means nothing in another process, where
-//! an expression that names it is refused. A function stays registered as long as the process
-//! lives, so that an expression never outlives what it calls.
+//! [`HostId`] with which expressions call it. Every copy of that holds the function, so an expression
+//! never outlives what it calls; with the last one it is gone, and what the user's code captured with it.
+//! Written down (a plan, a pickle) it is a number and a name: read again it is the same function as long as something
+//! in this process holds it, and else an expression that is refused in words.
+//!
+//! Nothing here drops a function under a lock: its last holder may run foreign code as it lets go.
 
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock, Weak};
 
 use arrow_array::ArrayRef;
 use arrow_schema::DataType;
 use serde::{Deserialize, Serialize};
 
-use crate::function::Function;
+use crate::error::Error;
+use crate::expr::Expr;
 
 /// A function of the user.
 pub trait Host: Send + Sync {
@@ -65,32 +69,121 @@ impl PartialEq for Payload {
     }
 }
 
-/// The number of a registered function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct HostId(u64);
+/// A registered function. Two are the same if they are the same registration.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(from = "Written", into = "Written")]
+pub struct HostId {
+    number: u64,
+    name: Arc<str>,
+    /// None for one that was read where nothing holds it any more.
+    host: Option<Arc<dyn Host>>,
+}
 
-static REGISTERED: LazyLock<RwLock<HashMap<u64, Arc<dyn Host>>>> = LazyLock::new(RwLock::default);
+/// What stands in a plan.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    number: u64,
+    name: Arc<str>,
+}
+
+/// Functions that something holds, and some that nothing holds any more.
+#[derive(Default)]
+struct Registry {
+    hosts: HashMap<u64, Weak<dyn Host>>,
+    /// With so many entries those that are gone are forgotten.
+    sweep_at: usize,
+}
+
+static REGISTERED: LazyLock<RwLock<Registry>> = LazyLock::new(RwLock::default);
 
 impl HostId {
     /// Registers a function.
-    pub fn register(host: Arc<dyn Host>) -> Function {
+    pub fn register(host: Arc<dyn Host>) -> HostId {
         let mut registered = REGISTERED.write().unwrap_or_else(PoisonError::into_inner);
+        registered.sweep();
         loop {
             // Random, so that a number from another process is not taken for one of this.
-            let id = RandomState::new().build_hasher().finish();
-            if let std::collections::hash_map::Entry::Vacant(vacant) = registered.entry(id) {
-                vacant.insert(host);
-                return Function::Host(HostId(id));
+            let number = RandomState::new().build_hasher().finish();
+            if let std::collections::hash_map::Entry::Vacant(vacant) = registered.hosts.entry(number) {
+                vacant.insert(Arc::downgrade(&host));
+                return HostId { number, name: host.name().into(), host: Some(host) };
             }
         }
     }
 
-    /// The function, if it was registered in this process.
-    pub(crate) fn host(self) -> Option<Arc<dyn Host>> {
-        REGISTERED.read().unwrap_or_else(PoisonError::into_inner).get(&self.0).cloned()
+    /// The function of this number, if something still holds it.
+    pub fn known(number: u64) -> Option<HostId> {
+        let host = registered(number)?;
+        Some(HostId { number, name: host.name().into(), host: Some(host) })
     }
 
-    pub(crate) fn name(self) -> String {
-        self.host().map_or_else(|| "udf".to_owned(), |host| host.name().to_owned())
+    /// The expression of its value for these arguments, within the limits of depth and size.
+    pub fn call(&self, args: Vec<Expr>) -> Result<Expr, Error> {
+        Expr::Host { function: self.clone(), args }.within_limits()
+    }
+
+    /// Its number in this process.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub(crate) fn host(&self) -> Option<&Arc<dyn Host>> {
+        self.host.as_ref()
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Expr {
+    /// The same expression, which holds none of the functions that it names.
+    pub(crate) fn without_hosts(&self) -> Expr {
+        match self {
+            Expr::Host { function: HostId { number, name, .. }, args } => Expr::Host {
+                function: HostId { number: *number, name: Arc::clone(name), host: None },
+                args: args.iter().map(Expr::without_hosts).collect(),
+            },
+            other => other.map_children(&mut Expr::without_hosts),
+        }
+    }
+}
+
+impl Registry {
+    fn sweep(&mut self) {
+        const LEAST: usize = 64;
+        if self.hosts.len() >= self.sweep_at.max(LEAST) {
+            self.hosts.retain(|_, host| host.strong_count() > 0);
+            self.sweep_at = 2 * self.hosts.len();
+        }
+    }
+}
+
+fn registered(number: u64) -> Option<Arc<dyn Host>> {
+    let registered = REGISTERED.read().unwrap_or_else(PoisonError::into_inner);
+    registered.hosts.get(&number).and_then(Weak::upgrade)
+}
+
+impl From<Written> for HostId {
+    fn from(Written { number, name }: Written) -> HostId {
+        HostId { number, name, host: registered(number) }
+    }
+}
+
+impl From<HostId> for Written {
+    fn from(HostId { number, name, .. }: HostId) -> Written {
+        Written { number, name }
+    }
+}
+
+impl PartialEq for HostId {
+    fn eq(&self, other: &HostId) -> bool {
+        self.number == other.number
+    }
+}
+
+impl fmt::Debug for HostId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HostId({})", self.number)
     }
 }

@@ -11,6 +11,7 @@ use crate::error::{Error, nearest, unknown_column};
 use crate::expr::Expr;
 use crate::family::Family;
 use crate::function::{Function, Struct, Text, Time};
+use crate::host::HostId;
 use crate::lex::Span;
 use crate::library;
 use crate::literal::Literal;
@@ -25,7 +26,7 @@ pub struct Names<'a> {
     /// Variables of the caller.
     pub values: &'a HashMap<String, Literal>,
     /// Functions of the caller; those of the language stand before them.
-    pub functions: &'a HashMap<String, Function>,
+    pub functions: &'a HashMap<String, HostId>,
     /// Tables of the caller, for `in`.
     pub sets: &'a HashMap<String, NamedSet>,
 }
@@ -328,7 +329,7 @@ impl Names<'_> {
         let Some(entry) = library::function(name) else {
             if let Some(function) = self.functions.get(&**name).filter(|_| !method) {
                 let args = args.iter().map(|arg| lower(arg, self)).collect::<Result<_, _>>()?;
-                return Ok(Expr::Call { function: *function, args });
+                return Ok(Expr::Host { function: function.clone(), args });
             }
             let what = if method { "method" } else { "function" };
             let known = library::names().chain(self.functions.keys().map(String::as_str));

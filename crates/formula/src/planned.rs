@@ -96,7 +96,8 @@ const MOST_JUDGED: usize = 16;
 /// Leaves what was bound, and the text it was bound from, for the operation that comes next.
 pub(crate) fn leave(schema: &Schema, expr: &Expr, bound: &Bound, text: &Arc<str>) {
     let bound = Some(bound).filter(|bound| !bound.calls_host()).cloned();
-    let judged = Judged { fields: schema.fields().clone(), expr: expr.clone(), bound, text: Arc::clone(text) };
+    let expr = if bound.is_some() { expr.clone() } else { expr.without_hosts() };
+    let judged = Judged { fields: schema.fields().clone(), expr, bound, text: Arc::clone(text) };
     JUDGED.with_borrow_mut(|all| {
         if all.len() == MOST_JUDGED {
             all.remove(0);

@@ -38,6 +38,7 @@ impl Expr {
                 format!("{}.is_in({}{nulls_equal})", input.to_python(), set.text)
             }
             Expr::Over { input, window } => format!("{}.over({})", input.to_python(), over(window)),
+            Expr::Host { function, args } => format!("{}({})", function.name(), joined(args, Expr::to_python)),
             Expr::Call { function, args } => call(*function, args),
         }
     }
@@ -58,7 +59,6 @@ fn call(function: Function, args: &[Expr]) -> String {
         (Function::Variable, [Expr::Column(name), value]) => {
             return format!("variable({}, {})", quoted(name), argument(value));
         }
-        (Function::Host(id), _) => return format!("{}({})", id.name(), joined(args, Expr::to_python)),
         (Function::Random { seed, .. }, _) => {
             let mut given: Vec<String> = args.iter().map(argument).collect();
             given.extend(seed.map(|seed| format!("seed={seed}")));

@@ -72,7 +72,7 @@ impl PyFormula {
                 }
             }
         }
-        let functions = functions.into_iter().map(|(name, function)| (name, function.get().0)).collect();
+        let functions = functions.into_iter().map(|(name, function)| (name, function.get().0.clone())).collect();
         let names = Names { columns: schema.as_deref(), values: &known, functions: &functions, sets: &sets };
         let Some(schema) = &schema else {
             return self.formula.lower(&names).map(PyExpr::new).map_err(|wrong| error::formula_text(operation, &wrong));

@@ -6,6 +6,7 @@ use std::thread::ThreadId;
 use std::time::Duration;
 
 use engine::sources::Transaction;
+use engine::waiting::Shared as _;
 use graph::{Drawing, Settings, SharedLock, UpdateGraph};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -117,7 +118,7 @@ impl PyGraph {
     fn step(&self, py: Python<'_>) -> PyResult<u64> {
         let shared = self.0.clone();
         let step = outside(py, || shared.graph.step())?.map_err(|refused| error::graph(&refused))?.number();
-        self.0.inbox.wait_done(py)?;
+        crate::inbox::wait_heard(py, &self.0.inbox, &self.0.graph)?;
         Ok(step)
     }
 

@@ -46,7 +46,7 @@ mod _native {
     #[pymodule_export]
     use crate::graph::{PyGraph, end_events, stop_all, take_events};
     #[pymodule_export]
-    use crate::inbox::{PyInbox, PySubscription, next_subscription_id};
+    use crate::inbox::{PyInbox, PyServer, PySubscription, next_subscription_id};
     #[pymodule_export]
     use crate::memory::{PyMemory, limit_memory, memory_figures};
     #[pymodule_export]

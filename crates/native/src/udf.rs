@@ -1,15 +1,15 @@
 //! Functions of the user: a Python callable as a function of expressions, called once a chunk under
 //! one hold of the GIL.
 //!
-//! What is registered lives as long as the process, so no node of the engine ever drops the last
-//! reference to a Python object.
+//! Expressions and the tables made of them hold what they call; the last of them lets the Python objects go. Python
+//! drops expressions where no lock is held, and tables without the GIL, where objects wait for who takes it next.
 
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field, Schema};
-use formula::{Expr, Function, Host, HostFailure, HostId, Payload};
+use formula::{Host, HostFailure, HostId, Payload};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
@@ -24,7 +24,7 @@ pub struct Fault(pub Py<PyAny>);
 
 /// A registered function.
 #[pyclass(frozen, name = "Udf", module = "tickframe._native")]
-pub struct PyUdf(pub Function);
+pub struct PyUdf(pub HostId);
 
 #[pymethods]
 impl PyUdf {
@@ -46,9 +46,21 @@ impl PyUdf {
         Ok(PyUdf(HostId::register(Arc::new(PythonFunction { name, call, returns, ordered, by_row }))))
     }
 
+    /// Its number, by which [`PyUdf::known`] finds it.
+    #[getter]
+    fn number(&self) -> u64 {
+        self.0.number()
+    }
+
+    /// The function of this number, if an expression or a table still holds it.
+    #[staticmethod]
+    fn known(number: u64) -> Option<PyUdf> {
+        HostId::known(number).map(PyUdf)
+    }
+
     fn expr(&self, args: Vec<Bound<'_, PyExpr>>) -> PyResult<PyExpr> {
         let args = args.iter().map(|arg| arg.get().expr().clone()).collect();
-        Expr::call(self.0, args).map(PyExpr::new).map_err(|wrong| error::formula("udf", &wrong, None))
+        self.0.call(args).map(PyExpr::new).map_err(|wrong| error::formula("udf", &wrong, None))
     }
 }
 

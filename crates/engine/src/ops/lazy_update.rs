@@ -299,7 +299,7 @@ mod tests {
     fn each_distinct_input_is_computed_once() {
         let host = Arc::new(Doubling(AtomicUsize::new(0)));
         let function = HostId::register(host.clone());
-        let doubled = Expr::call(function, vec![Expr::column("V")]).expect("a call").alias("y");
+        let doubled = function.call(vec![Expr::column("V")]).expect("a call").alias("y");
         check_steps(
             |table| lazy(table, doubled.clone()),
             "0 A 1 | 1 B 1 | 2 C 2",

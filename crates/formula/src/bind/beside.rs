@@ -175,15 +175,16 @@ fn is_date(expr: &Expr) -> bool {
 pub(super) fn is_of_clock(expr: &Expr) -> bool {
     fn only(expr: &Expr, found: &mut bool) -> bool {
         match expr {
-            Expr::Column(_) | Expr::Aggregate { .. } | Expr::Over { .. } | Expr::InSet { .. } => false,
+            Expr::Column(_) | Expr::Aggregate { .. } | Expr::Over { .. } | Expr::InSet { .. } | Expr::Host { .. } => {
+                false
+            }
             Expr::Call { function: Function::Now, .. } => {
                 *found = true;
                 true
             }
             Expr::Call {
                 function:
-                    Function::Host(_)
-                    | Function::Position
+                    Function::Position
                     | Function::RowKey
                     | Function::Rows
                     | Function::Element

@@ -12,11 +12,11 @@ use crate::node::{Failure, Op, Whole};
 use crate::types::{canonical, type_name};
 
 impl Binder<'_> {
-    pub(super) fn host(&mut self, id: HostId, args: &[Expr], text: &dyn Fn() -> Arc<str>) -> Result<Term, Error> {
-        let Some(host) = id.host() else {
+    pub(super) fn host(&mut self, id: &HostId, args: &[Expr], text: &dyn Fn() -> Arc<str>) -> Result<Term, Error> {
+        let Some(host) = id.host().cloned() else {
             return Err(Error::Unsupported {
-                what: "a function of another process".to_owned(),
-                advice: "make the expression again in this process",
+                what: format!("{}, a function of another process or one that is gone,", id.name()),
+                advice: "make the expression again, from the function itself",
             });
         };
         let name = host.name().to_owned();

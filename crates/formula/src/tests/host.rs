@@ -8,7 +8,7 @@ use arrow_array::{ArrayRef, Int64Array, StringArray, types::Int64Type};
 use arrow_schema::DataType;
 
 use crate::testing::*;
-use crate::{Expr, Function, Host, HostFailure, HostId, Payload, RowError};
+use crate::{Expr, Host, HostFailure, HostId, Payload, RowError};
 
 type Body = fn(&[ArrayRef], usize) -> Result<ArrayRef, HostFailure>;
 
@@ -39,7 +39,7 @@ impl Host for Given {
     }
 }
 
-fn registered(name: &'static str, returns: DataType, ordered: bool, body: Body) -> (Arc<Given>, Function) {
+fn registered(name: &'static str, returns: DataType, ordered: bool, body: Body) -> (Arc<Given>, HostId) {
     let given = Arc::new(Given { name, returns, ordered, calls: AtomicUsize::new(0), body });
     let function = HostId::register(Arc::clone(&given) as Arc<dyn Host>);
     (given, function)
@@ -54,13 +54,13 @@ fn sum(args: &[ArrayRef], _: usize) -> Result<ArrayRef, HostFailure> {
 #[test]
 fn a_function_is_called_once_a_chunk_wherever_it_stands() {
     let (given, function) = registered("sum2", DataType::Int64, false, sum);
-    let one = Expr::call(function, vec![col("n"), lit(10_i64)]).unwrap();
+    let one = function.call(vec![col("n"), lit(10_i64)]).unwrap();
     let columns = [("n", ints([Some(1), None, Some(3)]))];
     let expr = call("+", [call("*", [one.clone(), lit(2_i64)]), one.clone()]);
     check(&expr, &columns, "33 null 39");
     assert_eq!(given.calls.load(Ordering::Relaxed), 1, "equal parts are one node");
     assert_eq!(expr.to_python(), "((sum2(col(\"n\"), lit(10)) * 2) + sum2(col(\"n\"), lit(10)))");
-    let constant = Expr::call(function, vec![lit(1_i64), lit(2_i64)]).unwrap();
+    let constant = function.call(vec![lit(1_i64), lit(2_i64)]).unwrap();
     check(&constant, &columns, "3 3 3");
     assert!(!bound(&expr, &columns).unwrap().is_ordered());
 }
@@ -69,7 +69,7 @@ fn a_function_is_called_once_a_chunk_wherever_it_stands() {
 fn a_function_that_keeps_state_is_called_for_each_place() {
     let (given, function) =
         registered("count", DataType::Int64, true, |_, rows| Ok(Arc::new((0..rows as i64).collect::<Int64Array>())));
-    let one = Expr::call(function, vec![]).unwrap();
+    let one = function.call(vec![]).unwrap();
     let expr = call("+", [one.clone(), one]);
     let columns = [("n", ints([Some(1), None, Some(3)]))];
     check(&expr, &columns, "0 2 4");
@@ -109,10 +109,32 @@ fn a_failure_names_its_row_and_keeps_what_the_host_gave() {
 #[test]
 fn a_number_of_another_process_is_refused() {
     let (_, function) = registered("here", DataType::Int64, false, sum);
-    let here = serde_json::to_string(&Expr::call(function, vec![]).unwrap()).unwrap();
-    let digits = here.split("\"Host\":").nth(1).unwrap().split('}').next().unwrap();
+    let here = serde_json::to_string(&function.call(vec![]).unwrap()).unwrap();
+    let digits = here.split("\"number\":").nth(1).unwrap().split(',').next().unwrap();
     let there: Expr = serde_json::from_str(&here.replace(digits, "7")).unwrap();
     let error = bound(&there, &[("n", ints([Some(1)]))]).unwrap_err().to_string();
-    assert!(error.contains("function of another process"), "{error}");
-    assert_eq!(there.to_python(), "udf()");
+    assert!(error.contains("here, a function of another process"), "{error}");
+    assert_eq!(there.to_python(), "here()");
+}
+
+#[test]
+fn a_function_goes_with_the_last_expression_that_holds_it() {
+    let (given, function) = registered("gone", DataType::Int64, false, sum);
+    let number = function.number();
+    let expr = function.call(vec![col("n"), col("n")]).unwrap();
+    assert_eq!(HostId::known(number), Some(function));
+    let written = serde_json::to_string(&expr).unwrap();
+    let read: Expr = serde_json::from_str(&written).unwrap();
+    assert_eq!(read, expr);
+    drop(expr);
+    let columns = [("n", ints([Some(1)]))];
+    // What was read holds it too.
+    check(&read, &columns, "2");
+    drop(read);
+    assert_eq!(Arc::strong_count(&given), 1);
+    drop(given);
+    assert_eq!(HostId::known(number), None);
+    let late: Expr = serde_json::from_str(&written).unwrap();
+    let error = bound(&late, &columns).unwrap_err().to_string();
+    assert!(error.contains("gone, a function of another process or one that is gone"), "{error}");
 }

@@ -3,10 +3,11 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
+use engine::waiting::Follows;
 use engine::{Delivered, Failure, Listener};
 use pyo3::prelude::*;
 
-use super::{Inbox, Item, Word};
+use super::{Inbox, wait_heard};
 use crate::graph::lock;
 use crate::outside::asked;
 
@@ -15,7 +16,8 @@ pub struct Follower {
     pub(super) id: u64,
     inbox: Weak<Inbox>,
     table: OnceLock<engine::table::WeakTable>,
-    pub(super) width: usize,
+    /// Which table's line its changes stand in.
+    line: usize,
     pub(super) columns: Option<Arc<[usize]>>,
     pub(super) cancelled: AtomicBool,
     started: AtomicBool,
@@ -27,21 +29,31 @@ impl Follower {
         self.table.get().and_then(engine::table::WeakTable::upgrade)
     }
 
-    fn put(&self, word: Word, pinned: bool) {
-        let (Some(inbox), Some(me)) = (self.inbox.upgrade(), self.me.get().and_then(Weak::upgrade)) else { return };
-        inbox.put(Item { to: me, word }, pinned);
+    fn doors(&self) -> Option<(Arc<Inbox>, Arc<Follower>)> {
+        Some((self.inbox.upgrade()?, self.me.get().and_then(Weak::upgrade)?))
+    }
+}
+
+impl Follows for Follower {
+    fn columns(&self) -> Option<&[usize]> {
+        self.columns.as_deref()
     }
 }
 
 impl Listener for Follower {
     fn on_update(&self, delivered: Arc<Delivered>) {
+        let Some((inbox, me)) = self.doors() else { return };
         // The first, initial one is all that is there: its rows stay pinned, at the listener's cost.
-        let pinned = self.started.swap(true, Ordering::AcqRel);
-        self.put(Word::Update(delivered), pinned);
+        if self.started.swap(true, Ordering::AcqRel) {
+            inbox.put(&me, |waiting| waiting.change(self.line, me.clone(), delivered));
+        } else {
+            inbox.put(&me, |waiting| waiting.initial(me.clone(), delivered));
+        }
     }
 
     fn on_failure(&self, failure: Arc<Failure>) {
-        self.put(Word::Failure(failure), false);
+        let Some((inbox, me)) = self.doors() else { return };
+        inbox.put(&me, |waiting| waiting.failure(me.clone(), failure));
     }
 }
 
@@ -68,7 +80,7 @@ pub fn subscribe(
         id,
         inbox: Arc::downgrade(inbox),
         table: OnceLock::from(table.downgrade()),
-        width: table.width(),
+        line: table.identity(),
         columns: columns.map(Into::into),
         cancelled: AtomicBool::new(false),
         started: AtomicBool::new(!initial),
@@ -88,8 +100,8 @@ pub fn next_subscription_id() -> u64 {
 }
 
 impl PySubscription {
+    /// Its place in the graph, to be dropped without the GIL.
     fn end(&self) -> Option<engine::Subscription> {
-        self.follower.cancelled.store(true, Ordering::Release);
         let held = lock(&self.held).take()?;
         held.cancel();
         self.inbox.listeners.fetch_sub(1, Ordering::Relaxed);
@@ -101,7 +113,10 @@ impl PySubscription {
 impl PySubscription {
     fn cancel(&self, py: Python<'_>) {
         let held = self.end();
-        py.detach(|| drop(held));
+        py.detach(|| {
+            drop(held);
+            self.inbox.forget(&self.follower);
+        });
     }
 
     #[getter]
@@ -111,13 +126,30 @@ impl PySubscription {
 
     /// Waits until what was delivered so far has been listened to.
     fn wait_heard(&self, py: Python<'_>) -> PyResult<()> {
-        self.inbox.wait_done(py)
+        match self.follower.table().and_then(|table| table.graph().cloned()) {
+            Some(graph) => wait_heard(py, &self.inbox, &graph),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A follower to be forgotten where the GIL is not held.
+struct Forgotten {
+    inbox: Arc<Inbox>,
+    follower: Arc<Follower>,
+}
+
+impl Drop for Forgotten {
+    fn drop(&mut self) {
+        self.inbox.forget(&self.follower);
     }
 }
 
 impl Drop for PySubscription {
     fn drop(&mut self) {
-        let held = self.end();
-        crate::table::let_go(held);
+        if let Some(held) = self.end() {
+            let (inbox, follower) = (self.inbox.clone(), self.follower.clone());
+            crate::table::let_go((held, Forgotten { inbox, follower }));
+        }
     }
 }

@@ -1,0 +1,79 @@
+//! The changes of one table that wait, oldest first, with what is asked of each when neighbours are chosen.
+
+use std::collections::VecDeque;
+
+use crate::sizes::WAITING;
+
+/// One change in its line.
+pub(super) struct Place {
+    pub at: u64,
+    /// The marks of those who have yet to hear it, added up: equal for equal audiences, whatever their order.
+    pub audience: u64,
+    pub bytes: u64,
+    /// Whether it owns its rows: only then it can be merged.
+    pub owned: bool,
+}
+
+#[derive(Default)]
+pub(super) struct Line {
+    places: VecDeque<Place>,
+    /// How many came since that was asked.
+    came: usize,
+}
+
+impl Line {
+    pub fn push(&mut self, place: Place) {
+        self.places.push_back(place);
+        self.came += 1;
+    }
+
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    pub fn oldest(&mut self) -> Option<&mut Place> {
+        self.places.front_mut()
+    }
+
+    pub fn newest(&mut self) -> Option<&mut Place> {
+        self.places.back_mut()
+    }
+
+    pub fn place(&mut self, at: u64) -> Option<&mut Place> {
+        let index = self.places.binary_search_by_key(&at, |place| place.at).ok()?;
+        self.places.get_mut(index)
+    }
+
+    /// Takes one out; the bytes it owned.
+    pub fn remove(&mut self, at: u64) -> u64 {
+        let index = self.places.binary_search_by_key(&at, |place| place.at).ok();
+        index.and_then(|index| self.places.remove(index)).map_or(0, |place| place.bytes)
+    }
+
+    pub fn came(&mut self) -> usize {
+        std::mem::take(&mut self.came)
+    }
+
+    /// The two neighbours with the fewest bytes, if there are too many, or too many bytes (`heavy`). The older one is to
+    /// have no more than twice the bytes of the newer: so what is copied stays in proportion to what came. Where there are
+    /// too many of which none is so, any two do. The oldest change stays as it is: it may be with its reader, and it is
+    /// reached in the end.
+    pub fn neighbours(&self, heavy: bool) -> Option<(u64, u64)> {
+        let crowded = self.places.len() > WAITING.get();
+        if !crowded && !heavy {
+            return None;
+        }
+        let least = |fit: fn(&Place, &Place) -> bool| {
+            let pairs = self.places.iter().skip(1).zip(self.places.iter().skip(2));
+            let pairs = pairs.filter(|(older, newer)| older.owned && newer.owned && older.audience == newer.audience);
+            let pairs = pairs.filter(|(older, newer)| fit(older, newer));
+            pairs.min_by_key(|(older, newer)| older.bytes + newer.bytes).map(|(older, newer)| (older.at, newer.at))
+        };
+        let chosen = least(|older, newer| older.bytes <= 2 * newer.bytes);
+        if chosen.is_none() && crowded { least(|_, _| true) } else { chosen }
+    }
+}

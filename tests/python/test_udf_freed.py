@@ -1,0 +1,151 @@
+"""User functions, and what they capture, go with the last expression and table that call them."""
+
+import gc
+import pickle
+import weakref
+
+import numpy as np
+import pytest
+
+import tickframe as tf
+
+
+class Big:
+    """What a closure captures; it can be watched."""
+
+    def __init__(self):
+        self.bytes = bytearray(200_000)
+
+
+def by_call(t, captured):
+    def plus(x: int) -> int:
+        return x + len(captured.bytes) * 0
+
+    return t.select(tf.udf(plus)("x").alias("y")), plus
+
+
+def by_decorator(t, captured):
+    @tf.udf(returns=tf.Int64, on="numpy", stateful=False)
+    def plus(x):
+        return x + len(captured.bytes) * 0
+
+    return t.with_columns(y=plus("x")), plus
+
+
+def by_formula(t, captured):
+    def plus(x: int) -> int:
+        return x + len(captured.bytes) * 0
+
+    return t.update("y = plus(x)"), plus
+
+
+def by_filter(t, captured):
+    def some(x: int) -> bool:
+        return x > len(captured.bytes) * 0
+
+    return t.filter(tf.udf(some)("x")).group_by("x").agg(n=tf.len()), some
+
+
+def by_view(t, captured):
+    def plus(x: int) -> int:
+        return x + len(captured.bytes) * 0
+
+    return t.view("y = plus(x)"), plus
+
+
+WAYS = [by_call, by_decorator, by_formula, by_filter, by_view]
+
+
+@pytest.fixture(params=["static", "live"])
+def t(request):
+    if request.param == "static":
+        return tf.table({"x": list(range(10))})
+    graph = tf.Graph()
+    live = tf.append_table({"x": int}, graph=graph)
+    live.append({"x": list(range(10))})
+    graph.step()
+    return live
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_thousand_closures_are_gone_with_their_queries(t, way):
+    watched = []
+
+    def query():
+        captured = Big()
+        watched.append(weakref.ref(captured))
+        result, fn = way(t, captured)
+        watched.append(weakref.ref(fn))
+        assert len(result) in (9, 10)
+
+    for _ in range(1_000 if way is by_call else 100):
+        query()
+    gc.collect()
+    assert sum(ref() is not None for ref in watched) == 0
+
+
+def test_what_is_held_is_kept(t):
+    captured = Big()
+    watched = weakref.ref(captured)
+    made, _ = by_formula(t, captured)
+    del captured, _
+    gc.collect()
+    assert watched() is not None
+    del made
+    gc.collect()
+    assert watched() is None
+
+
+def test_one_function_is_one_function_of_columns_while_something_holds_it():
+    graph = tf.Graph()
+    t = tf.append_table({"x": int}, graph=graph)
+
+    def plus(x: int) -> int:
+        return x + 1
+
+    one, two = t.update("y = plus(x)"), t.update("y = plus(x)")
+    assert one.plan == two.plan
+
+
+def test_a_ufunc_of_a_closure_is_freed_too(t):
+    captured = Big()
+    watched = weakref.ref(captured)
+    made = np.frompyfunc(lambda x, kept=captured: x, 1, 1)
+    with pytest.raises((TypeError, tf.errors.UdfError, tf.errors.TickframeError)):
+        t.update("y = made(x)")
+    del captured, made
+    gc.collect()
+    assert watched() is None
+
+
+def test_a_finalizer_may_use_the_engine(t):
+    done = []
+
+    class Last:
+        def __del__(self):
+            done.append(len(t.update("z = x + 1")))
+
+    def query():
+        last = Last()
+
+        def plus(x: int) -> int:
+            return x + (last is None)
+
+        return t.update("y = plus(x)")
+
+    assert len(query()) == 10
+    gc.collect()
+    assert done == [10]
+
+
+def test_a_pickled_expression_whose_function_is_gone_says_so(t):
+    def plus(x: int) -> int:
+        return x + 1
+
+    expr = tf.udf(plus)("x")
+    written = pickle.dumps(expr)
+    assert t.select(pickle.loads(written).alias("y")).to_dict()["y"] == list(range(1, 11))
+    del expr, plus
+    gc.collect()
+    with pytest.raises(tf.errors.TickframeError, match="plus, a function of another process or one that is gone"):
+        t.select(pickle.loads(written).alias("y"))
