@@ -8,8 +8,10 @@ complete in every table.
 from __future__ import annotations
 
 import atexit
+import ctypes
 import logging
 import os
+import sys
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -111,11 +113,18 @@ class Graph:
 
         Raises:
             InvalidOperationError: in a listener, in a user's function, under `frozen` or inside `transaction`.
+            KeyboardInterrupt, SystemExit: what ended a user's function in the step. The step is over; the tables below keep
+                their last state, and the next step brings them up. In a graph that runs by itself functions hear no
+                signal, and one that raises SystemExit has failed.
         """
         return self._native.step()
 
     def start(self) -> None:
-        """Let cycles run by themselves, in a thread of the engine."""
+        """Let cycles run by themselves, in a thread of the engine.
+
+        Raises:
+            ResourceError: the machine has no thread to give.
+        """
         self._native.start()
 
     def stop(self) -> None:
@@ -324,8 +333,30 @@ def _forget_in_child() -> None:
     _autostarted.clear()
 
 
+_EXIT_SECONDS = 15.0
+"""How long functions that run may delay the end of the program."""
+
+_LAST_SECONDS = 2.0
+"""How long they have to end once they are interrupted."""
+
+
+def _end_functions() -> None:
+    """Stop every graph; wait for functions that run, name those that do not return, and interrupt them."""
+    running = _native.stop_all(_EXIT_SECONDS)
+    if not running:
+        return
+    names = ", ".join(sorted({name for name, _ in running}))
+    sys.stderr.write(
+        f"tickframe: the end of the program waited {_EXIT_SECONDS:g} s for {names}, and interrupts it now\n"
+    )
+    for _, thread in running:
+        # In pure Python this ends it. What waits in a library of its own never sees it, and ends with the process.
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(SystemExit))
+    _native.await_functions(_LAST_SECONDS)
+
+
 def _end() -> None:
-    _native.stop_all()
+    _end_functions()
     _native.end_events(ended=True)
     if _log_thread is not None:
         _log_thread.join(timeout=5)

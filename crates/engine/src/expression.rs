@@ -16,6 +16,7 @@ use rowset::RowSet;
 use self::piece::Piece;
 use crate::error::Error;
 use crate::faults::Faults;
+use crate::interrupt::Interrupt;
 use crate::sizes::{HOST_ARRAY_ROWS, HOST_ROWS, LARGE_SLICE_ROWS, SLICE_ROWS};
 use crate::table::Table;
 use crate::view::View;
@@ -304,7 +305,10 @@ impl Evaluator {
             Ok(piece) => return Ok(piece),
             Err(error) => error,
         };
-        let Some(faults) = &self.faults else { return Err(self.at_row(rows, start, error)) };
+        let interrupted = error.payload.as_ref().is_some_and(|payload| payload.0.is::<Interrupt>());
+        let Some(faults) = self.faults.as_ref().filter(|_| !interrupted) else {
+            return Err(self.at_row(rows, start, error));
+        };
         if len == 1 {
             faults.note(
                 formula::told_name(&self.name),
@@ -340,7 +344,8 @@ impl Evaluator {
             };
         }
         if let Some(payload) = &error.payload {
-            let message = format!("{}: {place}: {error}", self.operation);
+            let made = formula::told_name(&self.name).map(|name| format!(" (making column {name:?})"));
+            let message = format!("{}: {place}: {}{}", self.operation, error.message, made.unwrap_or_default());
             return Error::External { message, payload: Some(payload.0.clone()) };
         }
         Error::data(&self.operation, format!("{place}: {error} in {}", self.told))

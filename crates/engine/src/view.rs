@@ -16,6 +16,7 @@ use crate::update::TableUpdate;
 ///
 /// Rows and columns are pinned at their first use: safe inside a step. A view that leaves the step
 /// pins everything first ([`View::pin_all`]).
+#[derive(Clone)]
 pub struct View {
     moment: Moment,
     live: Arc<LiveRows>,

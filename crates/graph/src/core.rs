@@ -49,6 +49,8 @@ pub(crate) struct Core {
     pub(crate) progressed: Condvar,
     pub(crate) patience: Patience,
     pub(crate) hooks_made: AtomicU64,
+    /// Whether the step that runs was asked for by hand. Not an atomic of the checkers: the gate orders it.
+    pub(crate) by_hand: std::sync::atomic::AtomicBool,
 }
 
 impl Core {

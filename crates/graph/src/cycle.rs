@@ -2,13 +2,16 @@
 
 use crate::clock::Step;
 use crate::core::Core;
+use crate::error::GraphError;
 use crate::executor::{self, Buffers};
+use crate::failpoints::Point;
 use crate::marks::{self, Mark};
 use crate::node::{Cell, NodeId, Outcome, panic_message};
-use crate::report::{NodeRun, Report};
+use crate::report::{NodeRun, Report, trouble};
 use crate::sync::{Arc, Ordering};
 use crate::topology::Joined;
-use crate::walk::Walk;
+use crate::walk::{Fate, Walk};
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
@@ -32,34 +35,31 @@ pub(crate) struct Scratch {
     active: Vec<NodeId>,
     buffers: Buffers,
     late: Vec<(Arc<Cell>, Outcome)>,
-    queue: Vec<Joined>,
+    queue: VecDeque<Joined>,
+    callbacks: VecDeque<Box<dyn FnOnce(Step) + Send>>,
 }
 
-/// Runs one cycle; `None` if there was nothing to do, or it was abandoned before its turn.
-pub(crate) fn run(core: &Arc<Core>, asked: Asked, abandon: &dyn Fn() -> bool) -> Option<Step> {
-    let gate = core.gate.exclusive(abandon)?;
+/// Runs one cycle; `None` if there was nothing to do, or it was abandoned before its turn. The error is a panic of the
+/// cycle itself: the step is closed all the same.
+pub(crate) fn run(core: &Arc<Core>, asked: Asked, abandon: &dyn Fn() -> bool) -> Result<Option<Step>, GraphError> {
+    let Some(gate) = core.gate.exclusive(abandon) else { return Ok(None) };
     let started = core.time.now();
     if asked == Asked::Automatically && !core.intake.has_work(started) {
-        return None;
+        return Ok(None);
     }
-    // Only the holder of the gate touches it; it is moved out so that no lock is held while nodes run.
-    let mut scratch = std::mem::take(&mut *core.scratch.lock());
+    core.by_hand.store(asked == Asked::ByHand, Ordering::Relaxed);
     let mut cycle = Cycle::open(core, started);
     let inside = marks::enter(core.id, Mark::Step);
-    cycle.before_step();
-    let walk = cycle.seal(&mut scratch);
-    if let Some(walk) = &walk {
-        executor::lead(walk, &core.crew(), cycle.step, &mut scratch.buffers);
-    }
-    *core.walk.lock() = None;
-    cycle.run_joined(&mut scratch);
-    cycle.settle_nodes(walk.as_deref(), &mut scratch);
+    cycle.run_nodes();
+    cycle.close();
+    cycle.insist("settling", Cycle::settle_nodes);
     drop(inside);
-    let step = cycle.step;
-    cycle.notify();
-    *core.scratch.lock() = scratch;
+    let inside = marks::enter(core.id, Mark::Callback);
+    cycle.insist("telling", Cycle::notify);
+    let done = cycle.done();
+    drop(inside);
     drop(gate);
-    Some(step)
+    done.map(Some)
 }
 
 struct Cycle<'a> {
@@ -68,10 +68,17 @@ struct Cycle<'a> {
     start: Instant,
     observed: bool,
     report: Report,
+    /// Only the holder of the gate touches it; it is moved out so that no lock is held while nodes run.
+    scratch: Scratch,
+    walk: Option<Arc<Walk>>,
+    /// The first panic that was nobody's but the cycle's.
+    broken: Option<String>,
 }
 
 impl<'a> Cycle<'a> {
     fn open(core: &'a Arc<Core>, started: Instant) -> Cycle<'a> {
+        let mut scratch = std::mem::take(&mut *core.scratch.lock());
+        scratch.active.clear();
         let started_nanos = core.time.epoch_nanos();
         core.step_nanos.store(started_nanos as u64, Ordering::Relaxed);
         let step = core.clock.open();
@@ -91,7 +98,54 @@ impl<'a> Cycle<'a> {
             troubles: Vec::new(),
         };
         let observed = !core.tally.observers.lock().is_empty();
-        Cycle { core, step, start: crate::env::now(), observed, report }
+        Cycle { core, step, start: crate::env::now(), observed, report, scratch, walk: None, broken: None }
+    }
+
+    /// The panic is the cycle's own: whatever happens, the step goes to its end.
+    fn broke(&mut self, message: String) {
+        self.report.troubles.push(format!("the cycle itself panicked: {message}"));
+        self.broken.get_or_insert(message);
+    }
+
+    /// A part of the cycle that can be begun again: twice, if it panics.
+    fn insist(&mut self, what: &str, part: fn(&mut Self)) {
+        for _ in 0..2 {
+            match catch_unwind(AssertUnwindSafe(|| part(self))) {
+                Ok(()) => return,
+                Err(payload) => self.broke(format!("{what}: {}", panic_message(payload))),
+            }
+        }
+    }
+
+    fn run_nodes(&mut self) {
+        let run = catch_unwind(AssertUnwindSafe(|| {
+            self.before_step();
+            self.seal();
+            match self.walk.clone() {
+                Some(walk) => executor::lead(&walk, &self.core.crew(), self.step, &mut self.scratch.buffers),
+                None => Ok(()),
+            }
+        }));
+        if let Err(message) = run.unwrap_or_else(|payload| Err(panic_message(payload))) {
+            self.broke(message);
+            self.give_up();
+        }
+        *self.core.walk.lock() = None;
+    }
+
+    /// What the walk had not come to fails; what had been taken without a walk is for the next step.
+    fn give_up(&mut self) {
+        let Some(walk) = self.walk.clone() else {
+            self.scratch.active.drain(..).for_each(|source| self.core.intake.activate(source, true));
+            return;
+        };
+        let open: Vec<u32> = (0..walk.cells.len() as u32).filter(|index| !walk.fate(*index).settled()).collect();
+        let message = self.broken.clone().unwrap_or_default();
+        for &index in &open {
+            let there = walk.cells[index as usize].abandon(self.step, &message);
+            walk.settle(index, if there { Fate::Failed } else { Fate::Gone });
+        }
+        open.iter().for_each(|index| walk.cells[*index as usize].abandoned(self.step));
     }
 
     fn before_step(&mut self) {
@@ -102,12 +156,14 @@ impl<'a> Cycle<'a> {
     }
 
     /// Takes what is active and seals it, while no writer queues; takes or makes the walk below it.
-    fn seal(&mut self, scratch: &mut Scratch) -> Option<Arc<Walk>> {
+    fn seal(&mut self) {
         let core = self.core;
         let taking = core.intake.taking.lock();
-        core.intake.take(self.report.started, &taking, &mut scratch.active);
-        let walk = self.take_walk(scratch);
-        if let Some(walk) = &walk {
+        core.intake.take(self.report.started, &taking, &mut self.scratch.active);
+        core.pools.strikes.pass(Point::TakeWalk);
+        self.take_walk();
+        core.pools.strikes.pass(Point::Seal);
+        if let Some(walk) = &self.walk {
             for &root in &walk.roots {
                 if !walk.cells[root as usize].seal(self.step) {
                     walk.doom(root);
@@ -115,12 +171,12 @@ impl<'a> Cycle<'a> {
             }
         }
         drop(taking);
-        walk
     }
 
     /// From here on, who joins runs last in this step instead of in the walk.
-    fn take_walk(&mut self, scratch: &mut Scratch) -> Option<Arc<Walk>> {
+    fn take_walk(&mut self) {
         let core = self.core;
+        let scratch = &mut self.scratch;
         let mut dropped = Vec::new();
         let mut topology = core.topology.lock();
         topology.walking = Some(self.step);
@@ -130,7 +186,7 @@ impl<'a> Cycle<'a> {
             dropped = std::mem::take(&mut scratch.walks);
         }
         if scratch.active.is_empty() {
-            return None;
+            return;
         }
         let known = scratch.walks.iter().position(|walk| walk.active == scratch.active);
         let walk = match known {
@@ -151,37 +207,59 @@ impl<'a> Cycle<'a> {
         *core.walk.lock() = Some(walk.clone());
         self.report.active = walk.roots.len();
         self.report.reached = walk.cells.len();
-        Some(walk)
+        self.walk = Some(walk);
     }
 
-    /// Runs the nodes that joined meanwhile, in order, until none is left; in that instant the step settles.
-    fn run_joined(&mut self, scratch: &mut Scratch) {
-        loop {
+    /// The step settles, whatever happens on the way.
+    fn close(&mut self) {
+        self.insist("closing", Cycle::run_joined);
+        if self.core.clock.running() == Some(self.step) {
             let mut topology = self.core.topology.lock();
-            if topology.joined.is_empty() {
-                topology.walking = None;
-                self.core.clock.close(self.step);
-                drop(topology);
-                break;
-            }
-            std::mem::swap(&mut topology.joined, &mut scratch.queue);
+            let joined = std::mem::take(&mut topology.joined);
+            topology.walking = None;
+            self.core.clock.close(self.step);
             drop(topology);
-            for Joined { cell, parents } in scratch.queue.drain(..) {
-                if parents.iter().any(|parent| parent.noted_in(self.step)) {
-                    let outcome = executor::run_cell(&cell, self.step, &mut crate::env::now());
-                    scratch.late.extend(outcome.map(|outcome| (cell, outcome)));
-                }
-            }
+            drop(joined);
         }
         self.core.announce();
         self.report.until_settled = self.start.elapsed();
     }
 
+    /// Runs the nodes that joined meanwhile, in order, until none is left; in that instant the step settles. In a step
+    /// that broke off they fail instead, as those above them have.
+    fn run_joined(&mut self) {
+        self.core.pools.strikes.pass(Point::Close);
+        loop {
+            while let Some(Joined { cell, parents }) = self.scratch.queue.pop_front() {
+                if parents.iter().any(|parent| parent.noted_in(self.step)) {
+                    let outcome = match &self.broken {
+                        None => executor::run_cell(&cell, self.step, &mut crate::env::now()),
+                        Some(message) => cell.abandon(self.step, message).then_some(Outcome::Failed),
+                    };
+                    if self.broken.is_some() {
+                        cell.abandoned(self.step);
+                    }
+                    self.scratch.late.extend(outcome.map(|outcome| (cell, outcome)));
+                }
+            }
+            let mut topology = self.core.topology.lock();
+            if topology.joined.is_empty() {
+                topology.walking = None;
+                self.core.clock.close(self.step);
+                return;
+            }
+            self.scratch.queue.extend(topology.joined.drain(..));
+        }
+    }
+
     /// Lets every node that ran drop what only this step needed. After `settled()` moved: a reader that pinned the old
     /// moment finds it gone and starts again at the new one; before, it would find it gone and the new one not there.
-    fn settle_nodes(&mut self, walk: Option<&Walk>, scratch: &mut Scratch) {
+    fn settle_nodes(&mut self) {
+        (self.report.ran, self.report.changed, self.report.failed) = (0, 0, 0);
+        let walk = self.walk.clone();
+        let walk = walk.as_deref();
         if self.observed {
-            self.observe_nodes(walk, &scratch.late);
+            self.observe_nodes(walk);
         }
         for (index, cell) in walk.map_or(&[][..], |walk| &walk.cells).iter().enumerate() {
             let outcome = walk.and_then(|walk| walk.fate(index as u32).outcome());
@@ -189,17 +267,20 @@ impl<'a> Cycle<'a> {
                 self.settle_node(cell, outcome);
             }
         }
-        self.report.joined = scratch.late.len();
-        for (cell, outcome) in scratch.late.drain(..) {
+        self.core.pools.strikes.pass(Point::Settle);
+        self.report.joined = self.scratch.late.len();
+        for at in 0..self.scratch.late.len() {
+            let (cell, outcome) = self.scratch.late[at].clone();
             self.settle_node(&cell, outcome);
         }
+        self.scratch.late.clear();
     }
 
     /// For those who look on: before anything is dropped, since a node's volume is told by its parents, too.
-    fn observe_nodes(&mut self, walk: Option<&Walk>, late: &[(Arc<Cell>, Outcome)]) {
+    fn observe_nodes(&mut self, walk: Option<&Walk>) {
         let cells = walk.map_or(&[][..], |walk| &walk.cells).iter().enumerate();
         let walked = cells.filter_map(|(index, cell)| Some((cell, walk?.fate(index as u32).outcome()?)));
-        let joined = late.iter().map(|(cell, outcome)| (cell, *outcome));
+        let joined = self.scratch.late.iter().map(|(cell, outcome)| (cell, *outcome));
         let runs: Vec<NodeRun> =
             walked.chain(joined).filter_map(|(cell, outcome)| cell.seen(self.step, outcome)).collect();
         self.report.nodes = runs;
@@ -217,24 +298,38 @@ impl<'a> Cycle<'a> {
         }
     }
 
-    /// Terminal notifications, and those who look on.
-    fn notify(mut self) {
-        let core = self.core;
-        let _inside = marks::enter(core.id, Mark::Callback);
-        let callbacks = std::mem::take(&mut *core.after.lock());
-        for callback in callbacks {
+    /// Terminal notifications.
+    fn notify(&mut self) {
+        let asked = std::mem::take(&mut *self.core.after.lock());
+        self.scratch.callbacks.extend(asked);
+        self.core.pools.strikes.pass(Point::Notify);
+        while let Some(callback) = self.scratch.callbacks.pop_front() {
             self.guard("a terminal notification", callback);
         }
         self.report.until_done = self.start.elapsed();
-        core.tally.file(&self.report);
+    }
+
+    /// Files the report, and tells those who look on.
+    fn done(self) -> Result<Step, GraphError> {
+        let Cycle { core, step, report, scratch, broken, .. } = self;
+        core.tally.file(&report);
+        report.troubles.iter().for_each(|text| trouble(&format!("graph {}, step {}: {text}", core.id, step.number())));
         let observers = core.tally.observers.lock().clone();
         for (_, observer) in observers.iter() {
-            let seen = catch_unwind(AssertUnwindSafe(|| observer(&self.report)));
+            let seen = catch_unwind(AssertUnwindSafe(|| observer(&report)));
             if seen.is_err() {
                 core.tally.troubles.fetch_add(1, Ordering::Relaxed);
             }
         }
-        *core.tally.latest.lock() = Some(self.report);
+        *core.tally.latest.lock() = Some(report);
+        match broken {
+            None => {
+                *core.scratch.lock() = scratch;
+                Ok(step)
+            }
+            // What it kept may be half made: the next step begins anew.
+            Some(message) => Err(GraphError::Broken { step, message }),
+        }
     }
 
     /// Foreign code that has no node to fail.

@@ -34,6 +34,39 @@ pub enum GraphError {
         /// How long.
         waited: Duration,
     },
+    /// The cycle itself panicked: a mistake of the engine.
+    #[error(
+        "step {} broke off: {message}; it is closed, what had not run in it has failed, and the graph goes on with the \
+         next step; please report it", step.number()
+    )]
+    Broken {
+        /// The step.
+        step: Step,
+        /// The panic.
+        message: String,
+    },
+    /// The thread that runs steps is gone, though nobody stopped it.
+    #[error(
+        "step {awaited} will not come by itself: the graph's thread has ended (settled: step {settled}): {cause}; call \
+         `start()` to go on, or run a step by hand with `step()`",
+        awaited = step.number(), settled = settled.number()
+    )]
+    Ended {
+        /// The step that was waited for.
+        step: Step,
+        /// The last step that has settled.
+        settled: Moment,
+        /// Why.
+        cause: String,
+    },
+    /// The machine gives no thread.
+    #[error(
+        "the graph cannot start: the machine gives it no thread ({why}); end others, or run steps by hand with `step()`"
+    )]
+    NoThread {
+        /// What the machine says.
+        why: String,
+    },
     /// The caller's own signal ended the wait.
     #[error("the wait for step {} was interrupted; nothing was changed, wait again if you like", step.number())]
     Interrupted {

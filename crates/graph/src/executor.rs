@@ -2,10 +2,12 @@
 
 use crate::clock::Step;
 use crate::env;
-use crate::node::{Cell, Outcome};
+use crate::failpoints::Point;
+use crate::node::{Cell, Outcome, panic_message};
 use crate::pools::Pools;
-use crate::sync::{Arc, Ordering};
-use crate::walk::{Fate, Walk};
+use crate::sync::{Arc, Guard, Ordering};
+use crate::walk::{Fate, Ready, Walk};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 /// Below this much expected work, waking another thread costs more than it saves.
@@ -26,8 +28,25 @@ pub(crate) struct Crew {
     pub(crate) seed: Option<u64>,
 }
 
-/// Runs every node of the walk; returns when all have settled. `buffers` keeps its memory from step to step.
-pub(crate) fn lead(walk: &Arc<Walk>, crew: &Crew, step: Step, buffers: &mut Buffers) {
+/// Runs every node of the walk; returns when all have settled. `buffers` keeps its memory from step to step. The error is
+/// a panic that is no node's: then nobody works on the walk any more, and some of it has not run.
+pub(crate) fn lead(walk: &Arc<Walk>, crew: &Crew, step: Step, buffers: &mut Buffers) -> Result<(), String> {
+    let led = catch_unwind(AssertUnwindSafe(|| run_walk(walk, crew, step, buffers)));
+    let Some(message) = led.map_or_else(|payload| Some(panic_message(payload)), Result::err) else {
+        return Ok(());
+    };
+    let mut ready = walk.ready.lock();
+    ready.broken.get_or_insert_with(|| message.clone());
+    ready.queue.clear();
+    while ready.helpers > 0 {
+        ready.leader_waits = true;
+        ready = walk.bell.wait(ready);
+        ready.leader_waits = false;
+    }
+    Err(message)
+}
+
+fn run_walk(walk: &Arc<Walk>, crew: &Crew, step: Step, buffers: &mut Buffers) -> Result<(), String> {
     let mut worker = Worker::new(walk, crew, step, std::mem::take(buffers));
     for &root in &walk.roots {
         if walk.is_root_ready(root) {
@@ -35,10 +54,14 @@ pub(crate) fn lead(walk: &Arc<Walk>, crew: &Crew, step: Step, buffers: &mut Buff
         }
     }
     loop {
+        crew.pools.strikes.pass(Point::Lead);
         worker.work();
         worker.report_settled();
         let mut ready = walk.ready.lock();
         loop {
+            if let Some(message) = &ready.broken {
+                return Err(message.clone());
+            }
             if let Some(index) = ready.queue.pop_front() {
                 worker.push(index);
                 break;
@@ -46,7 +69,7 @@ pub(crate) fn lead(walk: &Arc<Walk>, crew: &Crew, step: Step, buffers: &mut Buff
             if walk.unsettled.load(Ordering::Acquire) == 0 {
                 drop(ready);
                 *buffers = worker.buffers;
-                return;
+                return Ok(());
             }
             assert!(ready.helpers > 0, "nodes of {step:?} wait for each other: the graph has a loop");
             ready.leader_waits = true;
@@ -61,6 +84,24 @@ pub(crate) fn lead(walk: &Arc<Walk>, crew: &Crew, step: Step, buffers: &mut Buff
 
 /// A pool task: takes ready nodes until there are none, and goes home. It never waits.
 fn help(walk: &Arc<Walk>, crew: &Crew) {
+    let Err(payload) = catch_unwind(AssertUnwindSafe(|| help_out(walk, crew))) else {
+        return;
+    };
+    let mut ready = walk.ready.lock();
+    ready.broken.get_or_insert_with(|| panic_message(payload));
+    ready.queue.clear();
+    go_home(walk, ready);
+}
+
+/// One helper less; a leader that waits for the last one is told.
+fn go_home(walk: &Walk, mut ready: Guard<'_, Ready>) {
+    ready.helpers -= 1;
+    if ready.broken.is_some() && std::mem::take(&mut ready.leader_waits) {
+        walk.bell.notify_one();
+    }
+}
+
+fn help_out(walk: &Arc<Walk>, crew: &Crew) {
     let mut worker: Option<Worker<'_>> = None;
     loop {
         let (index, step) = {
@@ -68,11 +109,12 @@ fn help(walk: &Arc<Walk>, crew: &Crew) {
             match (ready.queue.pop_front(), ready.step) {
                 (Some(index), Some(step)) => (index, step),
                 _ => {
-                    ready.helpers -= 1;
+                    go_home(walk, ready);
                     return;
                 }
             }
         };
+        crew.pools.strikes.pass(Point::Help);
         let worker = worker.get_or_insert_with(|| Worker::new(walk, crew, step, Buffers::default()));
         worker.step = step;
         worker.push(index);
@@ -115,6 +157,7 @@ impl<'a> Worker<'a> {
         self.share();
         while let Some(index) = self.take() {
             let fate = self.run(index);
+            self.crew.pools.strikes.pass(Point::Tell);
             self.settle(index, fate);
             self.share();
         }
@@ -196,9 +239,12 @@ impl<'a> Worker<'a> {
         if worth < self.crew.worth {
             return;
         }
-        self.promised = kept_nanos;
         let mut shared = self.walk.ready.lock();
+        if shared.broken.is_some() {
+            return;
+        }
         shared.queue.extend(ready.drain(..surplus).map(|(index, _)| index));
+        self.promised = kept_nanos;
         debug_assert_eq!(ready[..], [(kept, kept_nanos)]);
         // Whoever rings takes the sign down, so that one sleeper is counted once.
         let for_leader = usize::from(std::mem::take(&mut shared.leader_waits));
@@ -208,9 +254,14 @@ impl<'a> Worker<'a> {
         if for_leader == 1 {
             self.walk.bell.notify_one();
         }
-        for _ in 0..wanted {
+        let send = |_: &usize| {
             let (walk, crew) = (self.walk.clone(), self.crew.clone());
-            self.crew.pools.spawn_update(move || help(&walk, &crew));
+            !self.crew.pools.spawn_update(move || help(&walk, &crew))
+        };
+        let refused = (0..wanted).filter(send).count();
+        if refused > 0 {
+            // The machine has no thread for them: whoever handed out looks into the queue itself.
+            self.walk.ready.lock().helpers -= refused;
         }
     }
 

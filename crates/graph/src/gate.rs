@@ -6,11 +6,14 @@ use crate::sync::{Arc, Condvar, Mutex, Rank};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// How long a new reader lets a waiting cycle go first. Bounded: the cycle may be waiting for a thread that waits for
-/// this reader.
+/// How long a new reader lets a waiting cycle go first, doubled each time all who held the lock have gone and others hold
+/// it. Bounded: who holds it may be waiting for this reader.
 const COURTESY: Duration = Duration::from_millis(50);
 
-/// The exclusive lock of a cycle and the shared lock of readers. Readers are never blocked by a cycle that only waits.
+/// More than an hour: nobody holds the lock for longer and is waited for.
+const MOST_TURNS: u32 = 17;
+
+/// The exclusive lock of a cycle and the shared lock of readers. A cycle that only waits delays readers, and blocks none.
 pub(crate) struct Gate {
     state: Mutex<State>,
     changed: Condvar,
@@ -20,8 +23,97 @@ pub(crate) struct Gate {
 struct State {
     cycle: bool,
     waiting_cycles: usize,
+    /// Shared locks.
     shared: usize,
+    /// Threads that hold at least one.
+    readers: usize,
     threads: HashMap<ThreadId, Standing>,
+    /// How often, since a cycle waits, all who held the shared lock have let go of it while others had taken it.
+    turns: u32,
+    /// Readers of the last turn that still hold it.
+    old: usize,
+    /// Turns ever: who has taken the lock before it was raised is old.
+    epoch: u64,
+}
+
+/// What a reader that wants in is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Entry {
+    Now,
+    /// Behind the cycle that runs.
+    AfterTheCycle,
+    /// Behind the cycle that waits, for so long at most.
+    Within(Duration),
+}
+
+impl State {
+    /// Whether a reader that has waited so long behind a cycle may enter.
+    ///
+    /// A cycle cannot run while a reader is inside, and a reader inside may be waiting for one outside: so none is refused
+    /// for ever. But with each turn that has gone by, others wait twice as long. So readers that relieve each other wait
+    /// longer than they stay after a few turns, and the cycle gets in.
+    fn entry(&self, thread: ThreadId, waited: Duration) -> Entry {
+        if self.threads.get(&thread).is_some_and(|standing| standing.shared > 0) {
+            return Entry::Now;
+        }
+        if self.cycle {
+            return Entry::AfterTheCycle;
+        }
+        let left = (COURTESY * (1 << self.turns.min(MOST_TURNS))).saturating_sub(waited);
+        if self.waiting_cycles == 0 || left.is_zero() { Entry::Now } else { Entry::Within(left) }
+    }
+
+    fn enter(&mut self, thread: ThreadId) {
+        self.shared += 1;
+        let standing = self.threads.entry(thread).or_default();
+        standing.shared += 1;
+        if standing.shared == 1 {
+            standing.since = self.epoch;
+            self.readers += 1;
+        }
+    }
+
+    /// A cycle waits; those who are inside now are old.
+    fn ask(&mut self) {
+        self.waiting_cycles += 1;
+        if self.waiting_cycles == 1 {
+            self.turns = 0;
+            self.begin_turn();
+        }
+    }
+
+    fn begin_turn(&mut self) {
+        self.epoch += 1;
+        self.old = self.readers;
+    }
+
+    /// A cycle has got in, or has given up.
+    fn unask(&mut self) {
+        self.waiting_cycles -= 1;
+        self.turns = 0;
+        self.begin_turn();
+    }
+
+    fn leave(&mut self, thread: ThreadId, hold: Hold) {
+        if let Some(standing) = self.threads.get_mut(&thread) {
+            *standing.count(hold) -= 1;
+            let (gone, old) = (matches!(hold, Hold::Shared) && standing.shared == 0, standing.since < self.epoch);
+            if standing.holds_nothing() {
+                self.threads.remove(&thread);
+            }
+            if gone {
+                self.readers -= 1;
+                self.old -= usize::from(old);
+                if old && self.old == 0 && self.readers > 0 && self.waiting_cycles > 0 {
+                    self.turns += 1;
+                    self.begin_turn();
+                }
+            }
+        }
+        if let Hold::Shared = hold {
+            self.shared -= 1;
+        }
+    }
 }
 
 /// What a thread holds, each any number of times.
@@ -31,6 +123,8 @@ pub(crate) struct Standing {
     pub(crate) transactions: usize,
     pub(crate) callbacks: usize,
     pub(crate) functions: usize,
+    /// The turn in which it took the shared lock.
+    since: u64,
 }
 
 /// One of the things a thread can hold.
@@ -43,6 +137,10 @@ pub(crate) enum Hold {
 }
 
 impl Standing {
+    fn holds_nothing(&self) -> bool {
+        self.shared + self.transactions + self.callbacks + self.functions == 0
+    }
+
     fn count(&mut self, hold: Hold) -> &mut usize {
         match hold {
             Hold::Shared => &mut self.shared,
@@ -61,17 +159,17 @@ impl Gate {
     /// Takes the exclusive lock; `None` if `abandon` says so before its turn came.
     pub(crate) fn exclusive(&self, abandon: &dyn Fn() -> bool) -> Option<Exclusive<'_>> {
         let mut state = self.state.lock();
-        state.waiting_cycles += 1;
+        state.ask();
         while state.cycle || state.shared > 0 {
             if abandon() {
-                state.waiting_cycles -= 1;
+                state.unask();
                 drop(state);
                 self.changed.notify_all();
                 return None;
             }
             state = self.changed.wait(state);
         }
-        state.waiting_cycles -= 1;
+        state.unask();
         state.cycle = true;
         Some(Exclusive { gate: self })
     }
@@ -105,23 +203,20 @@ impl Gate {
     pub(crate) fn share(&self, now: &dyn Fn() -> Instant) -> ThreadId {
         let me = thread::current().id();
         let mut state = self.state.lock();
-        let again = state.threads.get(&me).is_some_and(|standing| standing.shared > 0);
-        if !again {
-            let patience = now() + COURTESY;
-            loop {
-                if state.cycle {
-                    state = self.changed.wait(state);
-                    continue;
+        // From when on it waits behind a cycle that waits.
+        let mut asked = None;
+        loop {
+            let waited = asked.map_or(Duration::ZERO, |asked| now().saturating_duration_since(asked));
+            state = match state.entry(me, waited) {
+                Entry::Now => break,
+                Entry::AfterTheCycle => self.changed.wait(state),
+                Entry::Within(left) => {
+                    asked.get_or_insert_with(now);
+                    self.changed.wait_timeout(state, left)
                 }
-                let left = patience.saturating_duration_since(now());
-                if state.waiting_cycles == 0 || left.is_zero() {
-                    break;
-                }
-                state = self.changed.wait_timeout(state, left);
-            }
+            };
         }
-        state.shared += 1;
-        state.threads.entry(me).or_default().shared += 1;
+        state.enter(me);
         me
     }
 
@@ -133,17 +228,12 @@ impl Gate {
 
     pub(crate) fn let_go(&self, thread: ThreadId, hold: Hold) {
         let mut state = self.state.lock();
-        if let Some(standing) = state.threads.get_mut(&thread) {
-            *standing.count(hold) -= 1;
-            if *standing == Standing::default() {
-                state.threads.remove(&thread);
-            }
-        }
+        let turns = state.turns;
+        state.leave(thread, hold);
         if let Hold::Shared = hold {
-            state.shared -= 1;
-            let last = state.shared == 0;
+            let look = state.shared == 0 || state.turns != turns;
             drop(state);
-            if last {
+            if look {
                 self.changed.notify_all();
             }
         }
@@ -218,5 +308,78 @@ impl TransactionScope {
 impl FunctionScope {
     pub(crate) fn enter(core: &Arc<Core>) -> FunctionScope {
         FunctionScope(Scope::enter(core, Hold::Function))
+    }
+}
+
+#[cfg(all(test, not(any(feature = "loom", feature = "shuttle"))))]
+mod tests {
+    use super::*;
+
+    /// Threads that exist only as names.
+    fn names(count: usize) -> Vec<ThreadId> {
+        (0..count).map(|_| std::thread::spawn(|| thread::current().id()).join().expect("a name")).collect()
+    }
+
+    /// Readers of whom one is always inside before another leaves, each for `stay`: how many turns until none is.
+    fn relieved(stay: Duration, readers: usize) -> Option<u32> {
+        let (threads, mut state) = (names(readers), State::default());
+        state.enter(threads[0]);
+        state.ask();
+        for turn in 0..100 {
+            let (inside, outside) = (threads[turn % readers], threads[(turn + 1) % readers]);
+            // The next one asks as the first one enters, and is looked at once more as the first one leaves.
+            let relieved = match state.entry(outside, Duration::ZERO) {
+                Entry::Within(left) => left <= stay && state.entry(outside, stay) == Entry::Now,
+                entry => panic!("{entry:?} while a cycle waits"),
+            };
+            if relieved {
+                state.enter(outside);
+            }
+            state.leave(inside, Hold::Shared);
+            if state.shared == 0 {
+                return Some(turn as u32 + 1);
+            }
+        }
+        None
+    }
+
+    #[test]
+    fn readers_that_relieve_each_other_let_a_cycle_in_after_a_few_turns() {
+        for readers in [2, 3, 7] {
+            for (millis, most) in [(0, 1), (49, 1), (50, 2), (199, 3), (5_000, 8), (60_000, 12)] {
+                let turns = relieved(Duration::from_millis(millis), readers).expect("a cycle gets in");
+                assert!(turns <= most, "{readers} readers of {millis} ms kept a cycle out for {turns} turns");
+            }
+        }
+    }
+
+    #[test]
+    fn a_reader_that_another_inside_waits_for_gets_in() {
+        let (threads, mut state) = (names(40), State::default());
+        state.enter(threads[0]);
+        state.ask();
+        for pair in threads.windows(2) {
+            // The one inside goes only when the next one is in.
+            assert!(matches!(state.entry(pair[1], Duration::ZERO), Entry::Within(_)));
+            assert_eq!(state.entry(pair[1], COURTESY * (1 << MOST_TURNS)), Entry::Now);
+            state.enter(pair[1]);
+            assert_eq!(state.entry(pair[0], Duration::ZERO), Entry::Now, "who is inside gets it again at once");
+            state.leave(pair[0], Hold::Shared);
+        }
+        state.unask();
+        assert_eq!(state.entry(threads[0], Duration::ZERO), Entry::Now, "no cycle waits any more");
+    }
+
+    #[test]
+    fn who_stays_inside_costs_others_no_turn() {
+        let (threads, mut state) = (names(3), State::default());
+        state.enter(threads[0]);
+        state.ask();
+        for _ in 0..100 {
+            assert_eq!(state.entry(threads[1], COURTESY), Entry::Now);
+            state.enter(threads[1]);
+            state.leave(threads[1], Hold::Shared);
+        }
+        assert_eq!(state.turns, 0);
     }
 }

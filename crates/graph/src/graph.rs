@@ -131,6 +131,7 @@ impl UpdateGraph {
             progressed: Condvar::new(),
             patience: Patience::new(),
             hooks_made: AtomicU64::new(0),
+            by_hand: false.into(),
         });
         if let TimeSource::Manual(manual) = &core.time {
             let sleeper: Arc<dyn Wake> = core.clone();
@@ -209,13 +210,13 @@ impl UpdateGraph {
         drop(dropped);
     }
 
-    /// The pool that works inside steps.
-    pub fn update_pool(&self) -> &rayon::ThreadPool {
+    /// The pool that works inside steps; `None` if the machine has no thread for it, and the caller works alone.
+    pub fn update_pool(&self) -> Option<&rayon::ThreadPool> {
         self.core().pools.update()
     }
 
-    /// The pool that initialises.
-    pub fn init_pool(&self) -> &rayon::ThreadPool {
+    /// The pool that initialises; `None` if the machine has no thread for it, and the caller works alone.
+    pub fn init_pool(&self) -> Option<&rayon::ThreadPool> {
         self.core().pools.init()
     }
 
@@ -227,6 +228,17 @@ impl UpdateGraph {
     /// How many threads initialise.
     pub fn init_threads(&self) -> usize {
         self.core().pools.init_threads
+    }
+
+    /// The cycle itself panics at `point`, once, after it has been passed `after` times; `None` takes that back.
+    #[cfg(debug_assertions)]
+    pub fn strike(&self, armed: Option<(crate::Point, usize)>) {
+        self.core().pools.strikes.arm(armed);
+    }
+
+    /// Whether the step that runs, or ran last, was asked for by hand.
+    pub fn is_by_hand(&self) -> bool {
+        self.core().by_hand.load(Ordering::Relaxed)
     }
 
     /// Chooses who runs next; from the next step on.

@@ -28,8 +28,12 @@ pub trait Node: Send + Sync {
     /// Does the work of the step. A panic counts as [`Outcome::Failed`], after [`Node::panicked`].
     fn run(&self, step: Step) -> Outcome;
 
-    /// The panic that ended `run` or `seal`.
+    /// The panic that ended `run` or `seal`, or the cycle before it came to this node.
     fn panicked(&self, _step: Step, _message: String) {}
+
+    /// The cycle broke off before it came to this node; all that it had not come to has been told by
+    /// [`Node::panicked`] by now.
+    fn abandoned(&self, _step: Step) {}
 
     /// After the step has settled, for every node that ran: drop overlays and pins.
     fn settle(&self, _step: Step) {}
@@ -167,6 +171,23 @@ impl Cell {
                 tell_panic(&*node, step, panic_message(payload));
                 false
             }
+        }
+    }
+
+    /// Tells the node that the cycle broke off before it came to it; false when its last handle is gone.
+    pub(crate) fn abandon(&self, step: Step, message: &str) -> bool {
+        let Some(node) = self.node.upgrade() else {
+            return false;
+        };
+        tell_panic(&*node, step, message.to_owned());
+        self.record(step, Outcome::Failed, 0);
+        true
+    }
+
+    /// Tells the node that all have been told.
+    pub(crate) fn abandoned(&self, step: Step) {
+        if let Some(node) = self.node.upgrade() {
+            let _ = catch_unwind(AssertUnwindSafe(|| node.abandoned(step)));
         }
     }
 

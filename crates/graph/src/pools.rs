@@ -1,17 +1,25 @@
 //! The two pools of threads: for updates inside a step, and for initialisation outside.
 
 use crate::env;
+use crate::failpoints::{Point, Strikes};
 use crate::marks::{self, Mark};
+use crate::node::panic_message;
+use crate::report::trouble;
 use crate::sync::{CHECKED, OnceLock};
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
 
-/// Built when first asked for: a graph that runs on one thread never starts another.
+/// Built when first asked for: a graph that runs on one thread never starts another. Where the machine has no thread to
+/// give there is no pool, and whoever asked works alone.
 pub(crate) struct Pools {
     graph: u64,
     pub(crate) update_threads: usize,
     pub(crate) init_threads: usize,
     update: OnceLock<ThreadPool>,
     init: OnceLock<ThreadPool>,
+    building: Mutex<()>,
+    pub(crate) strikes: Strikes,
 }
 
 impl Pools {
@@ -23,15 +31,24 @@ impl Pools {
             init_threads: threads(init),
             update: OnceLock::new(),
             init: OnceLock::new(),
+            building: Mutex::new(()),
+            strikes: Strikes::default(),
         }
     }
 
-    pub(crate) fn update(&self) -> &ThreadPool {
-        self.update.get_or_init(|| build(self.graph, "update", self.update_threads))
+    /// `None` if the machine has no thread for it now.
+    pub(crate) fn update(&self) -> Option<&ThreadPool> {
+        self.get(&self.update, "update", self.update_threads)
     }
 
-    /// Hands a task to the update pool. A checker has no pool of its own: there each task is a thread.
-    pub(crate) fn spawn_update(&self, task: impl FnOnce() + Send + 'static) {
+    /// `None` if the machine has no thread for it now.
+    pub(crate) fn init(&self) -> Option<&ThreadPool> {
+        self.get(&self.init, "init", self.init_threads)
+    }
+
+    /// Hands a task to the update pool; false if there is none. A checker has no pool of its own: there each task is a
+    /// thread.
+    pub(crate) fn spawn_update(&self, task: impl FnOnce() + Send + 'static) -> bool {
         let scope = limits::Scope::current();
         let task = move || scope.enter(task);
         if CHECKED {
@@ -41,25 +58,59 @@ impl Pools {
                 task();
             };
             drop(env::spawn("helper".to_owned(), body).expect("a checker refuses no thread"));
-            return;
+            return true;
         }
-        self.update().spawn(task);
+        match self.update() {
+            Some(pool) => {
+                pool.spawn(task);
+                true
+            }
+            None => false,
+        }
     }
 
-    pub(crate) fn init(&self) -> &ThreadPool {
-        self.init.get_or_init(|| build(self.graph, "init", self.init_threads))
+    fn get<'a>(
+        &'a self,
+        place: &'a OnceLock<ThreadPool>,
+        kind: &'static str,
+        threads: usize,
+    ) -> Option<&'a ThreadPool> {
+        if place.get().is_none() {
+            let _alone = self.building.lock().unwrap_or_else(PoisonError::into_inner);
+            if place.get().is_none() {
+                let built = catch_unwind(AssertUnwindSafe(|| {
+                    self.strikes.pass(Point::Pools);
+                    build(self.graph, kind, threads)
+                }));
+                match built.unwrap_or_else(|payload| Err(panic_message(payload))) {
+                    Ok(pool) => drop(place.set(pool)),
+                    Err(why) => trouble(&format!("graph {} works on one thread for now: {why}", self.graph)),
+                }
+            }
+        }
+        place.get()
     }
 }
 
-fn build(graph: u64, kind: &'static str, threads: usize) -> ThreadPool {
+/// As many threads as asked for, or half, or a quarter: a graph that is slow is better than none.
+fn build(graph: u64, kind: &'static str, threads: usize) -> Result<ThreadPool, String> {
     // Tasks of a pool never wait for the graph: a cycle may be waiting for them.
     let builder = |threads| {
         ThreadPoolBuilder::new()
             .num_threads(threads)
             .thread_name(move |number| format!("tf-{kind}-{graph}-{number}"))
             .start_handler(move |_| marks::stay(graph, Mark::Step))
+            .panic_handler(move |payload| {
+                trouble(&format!("a task of graph {graph} panicked: {}", panic_message(payload)));
+            })
             .build()
     };
-    // The machine may refuse so many threads; a graph that is slow is better than none.
-    builder(threads).or_else(|_| builder(1)).expect("the machine can start one thread")
+    let mut wanted = threads;
+    loop {
+        match builder(wanted) {
+            Ok(pool) => return Ok(pool),
+            Err(why) if wanted == 1 => return Err(why.to_string()),
+            Err(_) => wanted /= 2,
+        }
+    }
 }

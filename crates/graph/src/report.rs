@@ -3,8 +3,24 @@
 use crate::clock::{Moment, Step};
 use crate::graph::HookId;
 use crate::node::{NodeId, Outcome};
-use crate::sync::{Arc, AtomicU64, Mutex, Ordering, Rank};
+use crate::sync::{Arc, AtomicU64, Mutex, OnceLock, Ordering, Rank};
 use std::time::{Duration, Instant};
+
+/// Where troubles are told, once somebody has said where.
+static LOG: OnceLock<fn(&str)> = OnceLock::new();
+
+/// Tells `log` what goes wrong in the graphs of this process and has no node to fail: a cycle that broke off, a thread
+/// that ended, a panic of a hook. The first one stays.
+pub fn log_troubles(log: fn(&str)) {
+    let _ = LOG.set(log);
+}
+
+/// Something went wrong that has no node to fail.
+pub(crate) fn trouble(text: &str) {
+    if let Some(log) = LOG.get() {
+        log(text);
+    }
+}
 
 /// One cycle.
 #[derive(Clone, Debug)]
@@ -33,7 +49,7 @@ pub struct Report {
     pub joined: usize,
     /// One entry for each node that ran; filled only while an observer is set.
     pub nodes: Vec<NodeRun>,
-    /// Panics in hooks, terminal notifications and `settle`, which have nobody else to tell.
+    /// Panics in hooks, terminal notifications and `settle`, and of the cycle itself, which have nobody else to tell.
     pub troubles: Vec<String>,
 }
 

@@ -14,15 +14,21 @@ impl UpdateGraph {
     /// Runs one cycle now, with whatever is pending; returns after its terminal notifications.
     pub fn step(&self) -> Result<Step, GraphError> {
         self.core().may_wait()?;
-        let step = cycle::run(self.core(), Asked::ByHand, &|| false);
+        let step = cycle::run(self.core(), Asked::ByHand, &|| false)?;
+        self.core().thread.forget_end();
         Ok(step.expect("a cycle by hand is never abandoned"))
     }
 
-    /// Starts the cycle thread, unless it runs.
+    /// Starts the cycle thread, unless it runs. Where the machine gives no thread the graph stays stopped, and every wait
+    /// says so.
     pub fn start(&self) {
-        if self.core().here().is_ok() {
-            self.core().thread.start(self.core());
-        }
+        let _ = self.try_start();
+    }
+
+    /// As [`UpdateGraph::start`]; the error says why not.
+    pub fn try_start(&self) -> Result<(), GraphError> {
+        self.core().here()?;
+        self.core().thread.start(self.core())
     }
 
     /// Stops the cycle thread and returns when the graph is idle; where waiting would hang (in a listener, inside a step,
@@ -84,6 +90,10 @@ impl UpdateGraph {
                 let called = guard.filter(|_| slept).and_then(|called| called.checked_duration_since(begun));
                 called.into_iter().for_each(|waited| core.patience.slept(waited));
                 return Ok(());
+            }
+            if core.thread.has_ended() {
+                drop(guard);
+                return Err(GraphError::Ended { step, settled, cause: core.thread.cause() });
             }
             let now = env::now();
             if deadline.is_some_and(|deadline| deadline <= now) {

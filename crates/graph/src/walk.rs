@@ -40,6 +40,8 @@ pub(crate) struct Ready {
     pub(crate) helpers: usize,
     /// Whether the leader sleeps at the bell.
     pub(crate) leader_waits: bool,
+    /// A panic of the one who ran nodes, not of a node: nobody takes another.
+    pub(crate) broken: Option<String>,
 }
 
 /// One parent noted something (or the node is active itself).
@@ -118,7 +120,10 @@ impl Walk {
             self.late.lock().clear();
         }
         // The lock publishes the stores above to whoever takes a node out of the queue.
-        self.ready.lock().step = Some(step);
+        let mut ready = self.ready.lock();
+        ready.step = Some(step);
+        ready.broken = None;
+        ready.queue.clear();
     }
 
     pub(crate) fn is_root_ready(&self, root: u32) -> bool {
@@ -238,7 +243,7 @@ impl WalkPlan {
     pub(crate) fn finish(mut self, cuts: u64, active: Vec<NodeId>) -> Walk {
         self.begin_children();
         let nodes = self.cells.len();
-        let ready = Ready { step: None, queue: VecDeque::new(), helpers: 0, leader_waits: false };
+        let ready = Ready { step: None, queue: VecDeque::new(), helpers: 0, leader_waits: false, broken: None };
         Walk {
             active,
             cuts,

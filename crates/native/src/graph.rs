@@ -58,16 +58,15 @@ impl Drop for Shared {
     }
 }
 
-/// Stops every graph; listeners' threads end. For the end of the process.
+/// Stops every graph; listeners' threads end. For the end of the process: waits so many seconds at most for functions of the
+/// user, and gives those that still run, by name and thread.
 #[pyfunction]
-pub fn stop_all(py: Python<'_>) {
+pub fn stop_all(py: Python<'_>, seconds: f64) -> Vec<(String, u64)> {
     let all: Vec<Arc<Shared>> = lock(&ALL).iter().flatten().filter_map(|(_, shared)| shared.upgrade()).collect();
-    py.detach(move || {
-        for shared in all {
-            shared.graph.stop();
-            shared.inbox.close();
-        }
-    });
+    py.detach(|| all.iter().for_each(|shared| shared.inbox.close()));
+    let running = crate::ending::end(py, seconds);
+    py.detach(move || drop(all));
+    running
 }
 
 /// Waits for what the log should tell: (level of Python's logging, text), all there is; None at the end.
@@ -117,15 +116,18 @@ impl PyGraph {
 
     fn step(&self, py: Python<'_>) -> PyResult<u64> {
         let shared = self.0.clone();
-        let step = outside(py, || shared.graph.step())?.map_err(|refused| error::graph(&refused))?.number();
+        let stepped = outside(py, || (shared.graph.step(), engine::interrupt::take(&shared.graph)))?;
+        let step = stepped.0.map_err(|refused| error::graph(&refused))?.number();
         crate::inbox::wait_heard(py, &self.0.inbox, &self.0.graph)?;
-        Ok(step)
+        match stepped.1 {
+            Some(interrupt) => Err(error::raise(interrupt)),
+            None => Ok(step),
+        }
     }
 
     fn start(&self, py: Python<'_>) -> PyResult<()> {
         self.0.graph.check_process().map_err(|refused| error::graph(&refused))?;
-        py.detach(|| self.0.graph.start());
-        Ok(())
+        py.detach(|| self.0.graph.try_start()).map_err(|refused| error::graph(&refused))
     }
 
     fn stop(&self, py: Python<'_>) {

@@ -12,6 +12,7 @@ mod cells;
 mod chain;
 mod data;
 mod dtype;
+mod ending;
 mod error;
 mod expr;
 mod formula;
@@ -39,6 +40,8 @@ static ALLOCATOR: column::LargePages = column::LargePages;
 mod _native {
     #[pymodule_export]
     use crate::dtype::PySchema;
+    #[pymodule_export]
+    use crate::ending::await_functions;
     #[pymodule_export]
     use crate::expr::PyExpr;
     #[pymodule_export]
@@ -72,6 +75,7 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::outside::panics_are_internal_errors(module)?;
+        engine::events::log_graphs();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         // A build with checks is many times slower: importing it says so.
         module.add("CHECKED", cfg!(debug_assertions))

@@ -73,7 +73,7 @@ fn waiting_where_it_would_hang_is_refused() {
         let graph = graph.clone();
         move |_| {
             inside.lock().unwrap().push(answers(&graph));
-            let in_pool = graph.update_pool().install(|| answers(&graph));
+            let in_pool = graph.update_pool().expect("a pool").install(|| answers(&graph));
             from_pool.lock().unwrap().push(in_pool);
             Outcome::Changed
         }
@@ -90,7 +90,7 @@ fn waiting_where_it_would_hang_is_refused() {
     graph.step().expect("outside");
     assert_eq!(seen.lock().unwrap().last(), Some(&all(GraphError::InsideCallback)));
 
-    assert_eq!(graph.init_pool().install(|| answers(&graph)), all(GraphError::InsideStep));
+    assert_eq!(graph.init_pool().expect("a pool").install(|| answers(&graph)), all(GraphError::InsideStep));
     assert_eq!(graph.intake(|| answers(&graph)), all(GraphError::InsideTransaction));
 
     let three = |error: GraphError| [Err(error.clone()), Err(error.clone()), Err(error), Ok(())];

@@ -2,6 +2,8 @@
 
 mod support;
 
+#[cfg(debug_assertions)]
+mod breaks;
 mod failures;
 mod joins;
 mod lifetimes;
