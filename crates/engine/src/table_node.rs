@@ -219,7 +219,7 @@ impl TableNode {
             guarded(&self.request, || par::inside(Some(&self.graph), Phase::Update, || live.update(&changes, step)));
         let checked = update.and_then(|update| {
             let before = self.look_at_interrupted(|kept| kept.rows().clone()).unwrap_or_default();
-            let broken = if cfg!(debug_assertions) && before.len() <= FULL_CHECK_ROWS {
+            let broken = if cfg!(debug_assertions) && before.len() <= FULL_CHECK_ROWS.rows() {
                 update.check_rows(&before, &self.rows.latest())
             } else {
                 update.check(self.width)

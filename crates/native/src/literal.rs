@@ -14,6 +14,7 @@ use pyo3::types::{
     PyRange, PySet, PyString, PyTime, PyTuple, PyTzInfoAccess,
 };
 
+use crate::arrow::Sharing;
 use crate::cells::{self, Place};
 use crate::dtype::{name_of, zone_name};
 use crate::error::{self, ResourceError, TypeMismatchError};
@@ -275,7 +276,7 @@ fn from_arrays(operation: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<Lit
     // pandas' own word for its values: on the way through Arrow NaN would become null.
     let module = value.get_type().module().map_or_else(|_| String::new(), |module| module.to_string());
     if !module.starts_with("pandas")
-        && let Ok(chunks) = arrow::import_chunks(value)
+        && let Ok(chunks) = arrow::import_chunks(operation, value, Sharing::ByProducer)
     {
         let parts: Vec<&dyn Array> = chunks.iter().map(|chunk| chunk.as_ref()).collect();
         let whole = match parts.as_slice() {
