@@ -77,7 +77,9 @@ class _Controlled:
                 f"{type(self).__name__} of a {type(item).__name__}: serial and barriers are said once"
             )
         return (
-            Formula(item, frame, type(self).__name__, filter=self._FILTER) if isinstance(item, str) else into_expr(item)
+            Formula(item, frame, type(self).__name__, filter=self._FILTER)
+            if isinstance(item, str)
+            else into_expr(item, type(self).__name__)
         )
 
     def _but(self, **changed: object) -> Self:

@@ -11,14 +11,16 @@ keeps only true. `and`, `or` and `not` cannot be overloaded in Python: write ``&
 
 from __future__ import annotations
 
+import builtins
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from tickframe import _native
 from tickframe.dtypes import DataTypeLike, Datetime
 from tickframe.dtypes import dtype as as_dtype
 from tickframe.errors import InvalidOperationError
+from tickframe.foreign import array_like, named, operand
 
 if TYPE_CHECKING:
     import datetime as _dt
@@ -57,25 +59,18 @@ Text: TypeAlias = str
 """Inside `Expr` the name ``str`` is the namespace of string functions."""
 
 
-def _value(other: object) -> _native.Expr:
+def _value(other: object, where: Text) -> _native.Expr:
     """An operand: an expression, or a literal (a string is a text here)."""
-    if isinstance(other, Expr):
-        return other._native
-    if isinstance(other, (When, Then)):
-        msg = "this when(...) has no value yet: end it with .then(value) and, if you like, .otherwise(value)"
-        if isinstance(other, Then):
-            return other._native
-        raise TypeError(msg)
-    return _native.Expr.literal(other)
+    return other._native if isinstance(other, Expr) else _native.Expr.literal(operand(other, where))
 
 
-def into_expr(item: object) -> Expr:
-    """An argument of `select` and its like: a bare string is a column."""
+def into_expr(item: object, where: Text = "expression") -> Expr:
+    """An argument of `select` and its like: a bare string is a column. `where`: the method, for the message."""
     if isinstance(item, Expr):
         return item
     if isinstance(item, str):
         return col(item)
-    return lit(item)
+    return Expr(_native.Expr.literal(operand(item, where)))
 
 
 _RUNNING = frozenset(
@@ -107,7 +102,9 @@ class RunningValuesError(InvalidOperationError, AttributeError):
 
 def nearest(name: Text, known: Iterable[Text]) -> Text:
     """The end of a message about an unknown name: the nearest one there is."""
-    near = difflib.get_close_matches(name, [each for each in known if not each.startswith("_")], 1)
+    names = [each for each in known if not each.startswith("_")]
+    near = [each for each in names if builtins.len(name) > 2 and each.startswith(name)]
+    near = near or difflib.get_close_matches(name, names, 1, 0.75)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
@@ -120,10 +117,10 @@ class Expr:
         self._native = native
 
     def _call(self, name: Text, *args: object, **options: object) -> Expr:
-        return Expr(_native.Expr.call(name, [self._native, *(_value(arg) for arg in args)], **options))
+        return Expr(_native.Expr.call(name, [self._native, *(_value(arg, name) for arg in args)], **options))
 
     def _flipped(self, name: Text, other: object) -> Expr:
-        return Expr(_native.Expr.call(name, [_value(other), self._native]))
+        return Expr(_native.Expr.call(name, [_value(other, name), self._native]))
 
     def __repr__(self) -> Text:
         return self._native.text()
@@ -278,17 +275,23 @@ class Expr:
         table = getattr(values, "_native", None)
         if isinstance(table, _native.Table):
             return Expr(self._native.in_table(table, nulls_equal))
-        operand: object = values
         if not isinstance(values, Expr):
             # The engine's own, polars' and pandas', pyarrow's and NumPy's word for it.
             given = next((name for name in ("to_list", "to_pylist", "tolist") if hasattr(values, name)), None)
             items: Any = values
-            operand = list(items) if given is None else getattr(values, given)()
-        return self._call("is_in", operand, nulls_equal=nulls_equal)
+            if isinstance(values, str) or not (given or isinstance(values, Iterable)):
+                raise TypeError(f"is_in: {named(values)} is no list of values; write [{values!r}]")
+            found = list(items) if given is None else getattr(values, given)()
+            if not isinstance(found, list):
+                raise TypeError(f"is_in: {named(values)} is one value, not several; write [{values!r}]")
+            return Expr(
+                _native.Expr.call("is_in", [self._native, _native.Expr.literal(found)], nulls_equal=nulls_equal)
+            )
+        return self._call("is_in", values, nulls_equal=nulls_equal)
 
     def is_between(self, lower: object, upper: object, closed: Text = "both") -> Expr:
         """Whether the value lies between two bounds (a bare string is a column); `closed` is ``"both"``, ``"left"``, ``"right"`` or ``"none"``."""
-        return self._call("is_between", into_expr(lower), into_expr(upper), closed=closed)
+        return self._call("is_between", into_expr(lower, "is_between"), into_expr(upper, "is_between"), closed=closed)
 
     # Nulls and NaN ----------------------------------------------------------------------------------------
 
@@ -413,7 +416,7 @@ class Expr:
 
     def clip(self, lower: object = None, upper: object = None) -> Expr:
         """No less than `lower`, no more than `upper`; None does not bind."""
-        return self._call("clip", into_expr(lower), into_expr(upper))
+        return self._call("clip", into_expr(lower, "clip"), into_expr(upper, "clip"))
 
     def pow(self, exponent: object) -> Expr:
         """To this power."""
@@ -623,7 +626,11 @@ class Expr:
                 "order_by of first and last is one column or expression; for several sort the table first: "
                 "t.sort([...]).group_by(...).agg(col(...).first())"
             )
-        places = into_expr(order_by).implode()._call("list.arg_sort", descending=descending, nulls_last=nulls_last)
+        places = (
+            into_expr(order_by, "order_by")
+            .implode()
+            ._call("list.arg_sort", descending=descending, nulls_last=nulls_last)
+        )
         return self.implode()._call("list.get", places._call("list.get", place))
 
     def abs_sum(self) -> Expr:
@@ -636,7 +643,7 @@ class Expr:
         Args:
             weight: a column or an expression.
         """
-        return (self.cast("float64") * into_expr(weight)).sum(min_count=1)
+        return (self.cast("float64") * into_expr(weight, "weighted_sum")).sum(min_count=1)
 
     def weighted_mean(self, weight: IntoExpr) -> Expr:
         """The mean in which each value counts as much as its weight; pairs with a null are left out, of none it is null.
@@ -649,7 +656,7 @@ class Expr:
         Args:
             weight: a column or an expression.
         """
-        weights = into_expr(weight)
+        weights = into_expr(weight, "weighted_mean")
         return self.weighted_sum(weights) / when(self.is_not_null()).then(weights).sum()
 
     def count_where(self, predicate: IntoExpr) -> Expr:
@@ -663,7 +670,7 @@ class Expr:
         Args:
             predicate: a Boolean column or expression.
         """
-        return into_expr(predicate).sum().alias(self._native.output_name())
+        return when(into_expr(predicate, "count_where")).then(lit(True)).count().alias(self._native.output_name())
 
     def only(self, sentinel: object = None) -> Expr:
         """The one distinct value there is, nulls left out; `sentinel` if there are several, null if there is none.
@@ -708,8 +715,10 @@ class Expr:
         """
         by = [] if partition_by is None else flatten([partition_by])
         order = [] if order_by is None else flatten([order_by])
-        groups = [into_expr(item)._native for item in flatten([by, *more])]
-        return Expr(self._native.over(groups, [into_expr(item)._native for item in order], descending, nulls_last))
+        groups = [into_expr(item, "over")._native for item in flatten([by, *more])]
+        return Expr(
+            self._native.over(groups, [into_expr(item, "over")._native for item in order], descending, nulls_last)
+        )
 
     # About the expression itself --------------------------------------------------------------------------
 
@@ -1056,7 +1065,7 @@ class When:
 
     def then(self, value: object) -> Then:
         """The value where the condition is true; a bare string is a column."""
-        return Then([*self._branches, (self._condition, into_expr(value)._native)])
+        return Then([*self._branches, (self._condition, into_expr(value, "then")._native)])
 
 
 class Then(Expr):
@@ -1070,18 +1079,26 @@ class Then(Expr):
 
     def when(self, condition: IntoExpr) -> When:
         """Another condition, looked at where no earlier one held."""
-        return When(self._branches, into_expr(condition)._native)
+        return When(self._branches, into_expr(condition, "when")._native)
 
     def otherwise(self, value: object) -> Expr:
         """The value where no condition holds; a null condition does not hold."""
-        return Expr(_native.Expr.when(self._branches, into_expr(value)._native))
+        return Expr(_native.Expr.when(self._branches, into_expr(value, "otherwise")._native))
 
 
 class Columns(list[Expr]):
     """Several columns, given where one expression might stand: ``select(col("a", "b"))``."""
 
+    if not TYPE_CHECKING:
 
-def col(name: str, *more: str) -> Expr:
+        def __getattr__(self, name: str) -> object:
+            if name.startswith("_") or not hasattr(Expr, name):
+                raise AttributeError(f"several columns have no {name!r}{nearest(name, dir(Expr))}")
+            names = ", ".join(repr(each) for each in self)
+            raise AttributeError(f"{name}() is a method of one column: [each.{name}() for each in ({names})]")
+
+
+def col(name: str | Sequence[str], *more: str) -> Expr:
     """The column called `name`; with several names, all of those columns.
 
     >>> import tickframe as tf
@@ -1089,10 +1106,15 @@ def col(name: str, *more: str) -> Expr:
     >>> t.select(tf.col("a", "c")).to_dicts()
     [{'a': 1, 'c': 3}]
     """
-    if more:
-        columns: Any = Columns(Expr(_native.Expr.column(each)) for each in (name, *more))
-        return columns  # type: ignore[no-any-return]
-    return Expr(_native.Expr.column(name))
+    names: list[object] = list(name) if isinstance(name, (list, tuple)) else [name]
+    names.extend(more)
+    for each in names:
+        if not isinstance(each, str):
+            raise TypeError(f"col: the name of a column is a str, not {named(each)}")
+    if isinstance(name, str) and not more:
+        return Expr(_native.Expr.column(name))
+    columns: Any = Columns(Expr(_native.Expr.column(str(each))) for each in names)
+    return columns  # type: ignore[no-any-return]
 
 
 def lit(value: object, dtype: DataTypeLike | None = None) -> Expr:
@@ -1100,13 +1122,13 @@ def lit(value: object, dtype: DataTypeLike | None = None) -> Expr:
     if isinstance(value, Expr):
         return value
     if dtype is None:
-        return Expr(_native.Expr.literal(value))
-    return Expr(_native.Expr.typed_literal(value, as_dtype(dtype)._spec))
+        return Expr(_native.Expr.literal(operand(value, "lit")))
+    return Expr(_native.Expr.typed_literal(operand(value, "lit"), as_dtype(dtype)._spec))
 
 
 def variable(name: str, value: object) -> Expr:
     """The column called `name`, or `value` where the table has none: a name that a formula read without a table."""
-    return Expr(_native.Expr.call("variable", [_native.Expr.column(name), _value(value)]))
+    return Expr(_native.Expr.call("variable", [_native.Expr.column(name), _value(value, "variable")]))
 
 
 def when(condition: IntoExpr, **equals: object) -> When:
@@ -1118,7 +1140,7 @@ def when(condition: IntoExpr, **equals: object) -> When:
     >>> t.select(late.alias("class")).to_dict()
     {'class': ['fine', 'late', 'fine']}
     """
-    conditions = [into_expr(condition), *(col(name) == value for name, value in equals.items())]
+    conditions = [into_expr(condition, "when"), *(col(name) == value for name, value in equals.items())]
     whole = conditions[0]
     for other in conditions[1:]:
         whole = whole & other
@@ -1132,21 +1154,25 @@ def len() -> Expr:
 
 def coalesce(*items: IntoExpr) -> Expr:
     """The first value that is not null; a bare string is a column."""
-    return Expr(_native.Expr.call("coalesce", [into_expr(item)._native for item in flatten(items)]))
+    return Expr(_native.Expr.call("coalesce", [into_expr(item, "coalesce")._native for item in flatten(items)]))
 
 
 def min_horizontal(*items: IntoExpr) -> Expr:
     """The least of several columns in each row; nulls are left out."""
-    return Expr(_native.Expr.call("min_horizontal", [into_expr(item)._native for item in flatten(items)]))
+    return Expr(
+        _native.Expr.call("min_horizontal", [into_expr(item, "min_horizontal")._native for item in flatten(items)])
+    )
 
 
 def max_horizontal(*items: IntoExpr) -> Expr:
     """The greatest of several columns in each row; nulls are left out."""
-    return Expr(_native.Expr.call("max_horizontal", [into_expr(item)._native for item in flatten(items)]))
+    return Expr(
+        _native.Expr.call("max_horizontal", [into_expr(item, "max_horizontal")._native for item in flatten(items)])
+    )
 
 
 def _random(name: str, bounds: Iterable[object], seed: int | None) -> Expr:
-    return Expr(_native.Expr.call(name, [into_expr(bound)._native for bound in bounds], seed=seed))
+    return Expr(_native.Expr.call(name, [into_expr(bound, name)._native for bound in bounds], seed=seed))
 
 
 def random_float(low: IntoExpr = 0.0, high: IntoExpr = 1.0, *, seed: int | None = None) -> Expr:
@@ -1202,7 +1228,7 @@ def format(template: str, *values: IntoExpr) -> Expr:
         FormulaError: a template that cannot be read, or places without values; told where the expression is used.
         TypeMismatchError: a value that is no number at a place for numbers.
     """
-    given = [lit(template), *(into_expr(value) for value in flatten(values))]
+    given = [lit(template), *(into_expr(value, "format") for value in flatten(values))]
     return Expr(_native.Expr.call("format", [each._native for each in given]))
 
 
@@ -1221,7 +1247,7 @@ def from_epoch(column: IntoExpr, time_unit: Literal["s", "ms", "us", "ns", "d"] 
     Raises:
         DataError: an instant beyond the years 1677 to 2262.
     """
-    counted = into_expr(column)
+    counted = into_expr(column, "from_epoch")
     if time_unit == "d":
         return counted.cast("int32").cast("date")
     return counted.cast(Datetime(time_unit))
@@ -1229,22 +1255,40 @@ def from_epoch(column: IntoExpr, time_unit: Literal["s", "ms", "us", "ns", "d"] 
 
 def arctan2(y: IntoExpr, x: IntoExpr) -> Expr:
     """The angle of the point (x, y)."""
-    return Expr(_native.Expr.call("arctan2", [into_expr(y)._native, into_expr(x)._native]))
+    return Expr(_native.Expr.call("arctan2", [into_expr(y, "arctan2")._native, into_expr(x, "arctan2")._native]))
 
 
 def flatten(items: Iterable[object]) -> list[object]:
     """The arguments of a method that takes several, or one list of them."""
     flat: list[object] = []
-    for item in items:
-        if isinstance(item, Iterable) and not isinstance(item, (str, bytes, Expr, Mapping)):
-            flat.extend(flatten(item))
-        else:
+    # Level by level on a stack: a list that holds itself ends in words.
+    open_lists = [iter(items)]
+    while open_lists:
+        for item in open_lists[-1]:
+            if isinstance(item, Iterable) and not isinstance(item, (str, bytes, Expr, Mapping)) and not _has_rows(item):
+                if builtins.len(open_lists) > _LISTS:
+                    raise ValueError(f"arguments in lists that nest more than {_LISTS} deep")
+                open_lists.append(iter(item))
+                break
             flat.append(item)
+        else:
+            open_lists.pop()
     return flat
 
 
-def expressions(items: Iterable[object], named: Mapping[str, object]) -> list[_native.Expr]:
+_LISTS = 64
+
+
+def _has_rows(item: object) -> bool:
+    """Whether it is data, not a list of arguments: a frame, or an array of what are no names."""
+    if array_like(item):
+        values: Any = item
+        return not all(isinstance(each, str) for each in values)
+    return hasattr(item, "__arrow_c_stream__")
+
+
+def expressions(items: Iterable[object], named: Mapping[str, object], where: Text) -> list[_native.Expr]:
     """The arguments of `select` and its like, as native expressions."""
-    made = [into_expr(item)._native for item in flatten(items)]
-    made.extend(into_expr(item).alias(name)._native for name, item in named.items())
+    made = [into_expr(item, where)._native for item in flatten(items)]
+    made.extend(into_expr(item, f"{where}: {name}").alias(name)._native for name, item in named.items())
     return made

@@ -100,7 +100,9 @@ def where(
     plain, controls = control.taken(flatten(filters), control.Filter, operation)
     made = []
     for item in plain:
-        predicate = Formula(item, frame, operation, filter=True) if isinstance(item, str) else into_expr(item)
+        predicate = (
+            Formula(item, frame, operation, filter=True) if isinstance(item, str) else into_expr(item, operation)
+        )
         made.append(over(predicate, table, operation))
     if not made:
         return table
@@ -131,7 +133,7 @@ def update(
         if isinstance(item, str):
             made: Expr = Formula(item, frame, operation)
         else:
-            made = into_expr(item)
+            made = into_expr(item, operation)
         if isinstance(made, Formula):
             given = made._parsed.output_name()
             if given is None:

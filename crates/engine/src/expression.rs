@@ -96,7 +96,7 @@ impl Evaluator {
         if !matches!(bound.data_type(), DataType::Boolean | DataType::Null) {
             let message = format!(
                 "a filter must be Boolean, {text} is {}; compare it with something, or cast it",
-                bound.data_type()
+                formula::type_name(bound.data_type())
             );
             return Err(Error::types(operation, message));
         }
@@ -337,12 +337,17 @@ impl Evaluator {
         }
     }
 
-    fn at_row(&self, rows: &RowSet, start: usize, error: formula::RowError) -> Error {
+    fn at_row(&self, rows: &RowSet, start: usize, mut error: formula::RowError) -> Error {
         let key = rows.key_at((start + error.row) as u64);
         let place = key.map(|key| format!("row {key}")).unwrap_or_else(|| "a row".into());
         if let Some(payload) = &error.payload {
             let message = format!("{}: {place}: {error}", self.operation);
             return Error::External { message, payload: Some(payload.0.clone()) };
+        }
+        let named = self.told.strip_prefix(&*error.expression).is_some_and(|rest| rest.starts_with(".alias("));
+        if named || self.told == error.expression {
+            error.expression.clone_from(&self.told);
+            return Error::data(&self.operation, format!("{place}: {error}"));
         }
         Error::data(&self.operation, format!("{place}: {error} in {}", self.told))
     }

@@ -27,8 +27,9 @@ impl Binder<'_> {
             return Ok(node);
         }
         let met = match (&a_type, &b_type) {
-            // Zones matter to text and parts, never to order.
-            (DataType::Timestamp(_, _), DataType::Timestamp(_, _)) => Ok(a_type.clone()),
+            // Zones matter to text and parts, never to order; a clock without a zone is no instant.
+            (DataType::Timestamp(_, a), DataType::Timestamp(_, b)) if a.is_some() == b.is_some() => Ok(a_type.clone()),
+            (DataType::Timestamp(_, _), DataType::Timestamp(_, _)) => return Err(self.compared_error(function, a, b)),
             _ => self.common_type(&[a.clone(), b.clone()]),
         };
         let met = met.map_err(|_| self.compared_error(function, a, b))?;
@@ -110,6 +111,7 @@ impl Binder<'_> {
             [DataType::Date32, DataType::Timestamp(_, _)] | [DataType::Timestamp(_, _), DataType::Date32] => {
                 "cast the date to the type of the instant, or take .dt.date() of the instant"
             }
+            [DataType::Timestamp(_, a), DataType::Timestamp(_, b)] if a.is_some() != b.is_some() => ZONED,
             [a, b] if element_of(a).is_some() != element_of(b).is_some() => {
                 "a list is compared with a list; .list.contains(…) looks for a value in one"
             }
@@ -149,7 +151,10 @@ impl Binder<'_> {
             if !absent && !literal::fits(item, &met) {
                 let own = literal::own_type(item);
                 met = match (&met, &own) {
-                    (DataType::Timestamp(_, _), DataType::Timestamp(_, _)) => met,
+                    (DataType::Timestamp(_, a), DataType::Timestamp(_, b)) if a.is_some() == b.is_some() => met,
+                    (DataType::Timestamp(_, _), DataType::Timestamp(_, _)) => {
+                        return Err(type_error(&name, &[&data_type, &own], ZONED));
+                    }
                     _ => promote(&met, &own).map_err(|_| {
                         type_error(&name, &[&data_type, &own], "cast the column or the values of the list")
                     })?,
@@ -216,6 +221,11 @@ impl Binder<'_> {
         self.lane(LaneOp::Select(Kind::Bits), vec![there, answer, null], DataType::Boolean)
     }
 }
+
+/// What to do about a time with a zone beside one without.
+pub(super) const ZONED: &str =
+    "one has a time zone and the other has none; give that one its zone with .dt.replace_time_zone(\"UTC\") (or \
+     tzinfo= of a datetime)";
 
 pub(super) fn is_equality(function: Function) -> bool {
     use Function::{Equal, EqualMissing, NotEqual, NotEqualMissing};
