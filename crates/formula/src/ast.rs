@@ -95,10 +95,7 @@ impl Ast {
         let was_logic = matches!(self.kind, Kind::Logic(..));
         match &mut self.kind {
             Kind::Operator(same, args) | Kind::Logic(same, args)
-                if *same == function
-                    && was_logic == logic
-                    && args.len() > 1
-                    && function.is_left_associative() =>
+                if *same == function && was_logic == logic && args.len() > 1 && function.is_left_associative() =>
             {
                 self.depth = self.depth.max(1 + operand.depth);
                 self.span = span;

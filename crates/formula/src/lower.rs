@@ -100,8 +100,22 @@ fn is_test(value: &Expr) -> bool {
     let Expr::Call { function, .. } = value else { return false };
     matches!(
         function,
-        Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual | EqualMissing | NotEqualMissing | IsNull | IsNotNull
-            | IsNan | IsNotNan | IsFinite | IsInfinite | IsIn { .. } | IsBetween { .. }
+        Equal
+            | NotEqual
+            | Less
+            | LessEqual
+            | Greater
+            | GreaterEqual
+            | EqualMissing
+            | NotEqualMissing
+            | IsNull
+            | IsNotNull
+            | IsNan
+            | IsNotNan
+            | IsFinite
+            | IsInfinite
+            | IsIn { .. }
+            | IsBetween { .. }
             | Function::Text(Text::Contains { .. } | Text::StartsWith | Text::EndsWith)
     )
 }

@@ -302,9 +302,7 @@ impl PyTable {
                 let array = batch.column(at);
                 match array.data_type() {
                     DataType::Duration(unit) => duration_cells(&list, array, *unit)?,
-                    DataType::Timestamp(_, _) | DataType::Time64(_) => {
-                        text_cells(&list, array)?
-                    }
+                    DataType::Timestamp(_, _) | DataType::Time64(_) => text_cells(&list, array)?,
                     _ => values::append(&list, array, name, Finer::Truncate).or_else(|_| text_cells(&list, array))?,
                 }
             }
@@ -366,8 +364,7 @@ fn duration_cells(list: &Bound<'_, PyList>, array: &ArrayRef, unit: arrow_schema
 fn duration_text(ns: i128) -> String {
     let (sign, ns) = if ns < 0 { ("-", -ns) } else { ("", ns) };
     let (seconds, fraction) = (ns / 1_000_000_000, ns % 1_000_000_000);
-    let (days, hours, minutes, seconds) =
-        (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60);
+    let (days, hours, minutes, seconds) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60);
     let mut parts: Vec<String> = [(days, "d"), (hours, "h"), (minutes, "m")]
         .into_iter()
         .filter(|(count, _)| *count > 0)

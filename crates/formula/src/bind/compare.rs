@@ -223,8 +223,7 @@ impl Binder<'_> {
 }
 
 /// What to do about a time with a zone beside one without.
-pub(super) const ZONED: &str =
-    "one has a time zone and the other has none; give that one its zone with .dt.replace_time_zone(\"UTC\") (or \
+pub(super) const ZONED: &str = "one has a time zone and the other has none; give that one its zone with .dt.replace_time_zone(\"UTC\") (or \
      tzinfo= of a datetime)";
 
 pub(super) fn is_equality(function: Function) -> bool {

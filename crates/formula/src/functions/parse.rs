@@ -27,7 +27,9 @@ pub(crate) fn date(format: Option<&str>, strict: bool) -> Whole {
             };
             civil::date(1970, 1, 1).until(date).ok().map(|span| span.get_days())
         };
-        let form = format.as_deref().map_or_else(|| "as in 2025-01-31".to_owned(), |format| format!("of the format {format:?}"));
+        let form = format
+            .as_deref()
+            .map_or_else(|| "as in 2025-01-31".to_owned(), |format| format!("of the format {format:?}"));
         let values = each(&texts, rows, strict, &format!("date {form}"), read)?;
         Ok(Arc::new(values.into_iter().collect::<Date32Array>()) as ArrayRef)
     })

@@ -481,7 +481,9 @@ mod tests {
     #[test]
     fn means_of_decimals_go_away_from_zero_in_the_middle() {
         let decimals = |numbers: &[i128]| numbers.iter().map(|x| Value::Decimal(*x, 2)).collect::<Vec<Value>>();
-        for (numbers, wanted) in [(&[100, 200, 200][..], "1666667e-6"), (&[-1, 0], "-5000e-6"), (&[-100, -200, -200], "-1666667e-6")] {
+        for (numbers, wanted) in
+            [(&[100, 200, 200][..], "1666667e-6"), (&[-1, 0], "-5000e-6"), (&[-100, -200, -200], "-1666667e-6")]
+        {
             assert_eq!(of(Aggregator::Mean, &decimals(numbers)).to_string(), wanted);
         }
         let half = decimals(&[1].into_iter().chain([0; 31]).collect::<Vec<i128>>());
@@ -490,7 +492,11 @@ mod tests {
 
     #[test]
     fn all_rows_are_in_one_row_also_where_there_is_none() {
-        let wanted = [Aggregate::len("n"), Aggregate::new("s", Aggregator::Sum(0), "x"), Aggregate::new("m", Aggregator::Max, "x")];
+        let wanted = [
+            Aggregate::len("n"),
+            Aggregate::new("s", Aggregator::Sum(0), "x"),
+            Aggregate::new("m", Aggregator::Max, "x"),
+        ];
         let totals = totals(&table(&["x"], &[]), &wanted).expect("no fault");
         assert_eq!(totals.rows[0].1.iter().map(ToString::to_string).collect::<Vec<_>>(), ["0", "0", "null"]);
     }

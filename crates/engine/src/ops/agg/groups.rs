@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, Int64Array};
 use arrow_schema::DataType;
-use column::{Chunk, NO_ROW};
 use column::keys::{KeyTable, NO_SLOT};
+use column::{Chunk, NO_ROW};
 use formula::Aggregate;
 use rowset::{RowSet, Shifts};
 

@@ -287,10 +287,12 @@ impl WideSum {
         let count = i256::from_i128(count.into());
         let (whole, rest) = (sum.wrapping_div(count), sum.wrapping_rem(count).wrapping_mul(finer));
         let (part, left) = (rest.wrapping_div(count), rest.wrapping_rem(count));
-        let up = if left.wrapping_abs().wrapping_add(left.wrapping_abs()) >= count { left.signum() } else { i256::ZERO };
+        let up =
+            if left.wrapping_abs().wrapping_add(left.wrapping_abs()) >= count { left.signum() } else { i256::ZERO };
         let mean = whole.checked_mul(finer).and_then(|whole| whole.checked_add(part.wrapping_add(up)));
         mean.filter(|mean| wraps == 0 && mean.wrapping_abs() < most).ok_or_else(|| {
-            let message = format!("the mean has more than {digits} digits; cast the column to Float64 and take its mean");
+            let message =
+                format!("the mean has more than {digits} digits; cast the column to Float64 and take its mean");
             Error::data("mean", message)
         })
     }

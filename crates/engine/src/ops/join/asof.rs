@@ -37,8 +37,8 @@ use crate::update::TableUpdate;
 use crate::view::{Change, View};
 use right::RightChange;
 use rows::{BATCH, ask_places};
-pub use tolerance::Tolerance;
 use tolerance::Reach;
+pub use tolerance::Tolerance;
 
 /// Which right row is the match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
