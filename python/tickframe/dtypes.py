@@ -16,7 +16,6 @@ from __future__ import annotations
 import datetime as _dt
 import decimal as _decimal
 import importlib
-import types
 import typing
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -24,6 +23,7 @@ from tickframe import _native
 from tickframe.foreign import named
 
 if TYPE_CHECKING:
+    import types
     from collections.abc import Mapping
     from typing import Self
 

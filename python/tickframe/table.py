@@ -65,7 +65,6 @@ class Frame(Protocol):
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
 
-
 def names_of(items: Iterable[object], what: str) -> list[str]:
     """The arguments of a method that takes names: several, or one list of them."""
     names: list[str] = []
