@@ -70,6 +70,7 @@ from tickframe.expr import (
     variable,
     when,
 )
+from tickframe.expr import nearest as _nearest
 from tickframe.formulas import formula
 from tickframe.graph import Graph, default_graph
 from tickframe.listener import Subscription, Update
@@ -125,7 +126,12 @@ if not _TYPE_CHECKING:
 
             module = importlib.import_module("tickframe.spark")
             return module if name == "spark" else module.from_spark
-        raise AttributeError(f"module 'tickframe' has no attribute {name!r}")
+        if name.startswith("__"):
+            raise AttributeError(f"module 'tickframe' has no attribute {name!r}")
+        here = {"DataFrame": "table(data)", "LazyFrame": "table(data)", "Series": "table(data)", "concat_str": "format"}
+        other = here.get(name)
+        hint = f"; here it is tf.{other}" if other else _nearest(name, __all__)
+        raise AttributeError(f"module 'tickframe' has no attribute {name!r}{hint}")
 
 
 __all__ = [

@@ -326,6 +326,7 @@ def natural_join(
     nulls_equal: bool,
     on_error: str = "fail",
 ) -> Table: ...
+def masked(operation: str, table: Table, mask: bytes) -> Table: ...
 def join_asof(
     operation: str,
     left: Table,
@@ -333,7 +334,8 @@ def join_asof(
     on: tuple[str, str],
     by: Sequence[tuple[str, str]],
     strategy: str,
-    tolerance: int | None,
+    tolerance: float | None,
+    is_span: bool,
     allow_exact_matches: bool,
     joins: Sequence[tuple[str, str]] | None,
     suffix: str | None,

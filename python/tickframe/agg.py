@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from tickframe.expr import Columns, Expr, col
+from tickframe.expr import Columns, Expr, col, lit, when
 from tickframe.expr import len as len_
 from tickframe.formulas import Formula
 
@@ -174,7 +174,7 @@ def count_where(column: str, predicate: str | Expr) -> Columns:
     given = (
         Formula(predicate, sys._getframe(1), "count_where", filter=True) if isinstance(predicate, str) else predicate
     )
-    return Columns([given.sum().alias(column)])
+    return Columns([when(given).then(lit(True)).count().alias(column)])
 
 
 def count_(column: str) -> Columns:

@@ -109,6 +109,23 @@ def _limit_memory_by_environment() -> None:
 _limit_memory_by_environment()
 
 
+def _check(name: str, value: Any) -> None:
+    """Refuses a value that is none for this setting."""
+    default = _DEFAULTS[name]
+    if value is None or name == "memory":
+        return
+    if default is None or isinstance(default, bool):
+        if not isinstance(value, bool):
+            raise TypeError(f"Config: {name} is True or False, not {value!r}")
+        return
+    wanted = (int, float) if isinstance(default, float) else int
+    if isinstance(value, bool) or not isinstance(value, wanted):
+        raise TypeError(f"Config: {name} is a number, not {value!r}")
+    least = {"rows": 1, "columns": 1, "width": 1, "cell": 2, "period": 0}.get(name)
+    if least is not None and not value >= least:
+        raise ValueError(f"Config: {name} must be {least} or more, not {value!r}")
+
+
 class Config:
     """Settings for a ``with`` block.
 
@@ -145,6 +162,8 @@ class Config:
         unknown = [name for name in settings if name not in _DEFAULTS]
         if unknown:
             raise TypeError(f"no setting {unknown[0]!r}; the settings are {', '.join([*_DEFAULTS, *_PROPERTIES])}")
+        for name, value in settings.items():
+            _check(name, value)
         self._memory = None if settings.get("memory") is None else memory_bytes(settings["memory"])
         self._settings = settings
         self._tokens: list[Any] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from tickframe.config import setting
@@ -27,8 +28,37 @@ def _cell(value: Any, limit: int) -> str:
         text = repr(value)
     else:
         text = str(value)
-    text = text.replace("\n", "\\n")
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return _cut(text, limit)
+
+
+def _cut(text: str, limit: int) -> str:
+    """At most `limit` characters wide, control characters as they are written in Python."""
+    if not text.isprintable():
+        text = "".join(
+            each if each.isprintable() or each in _JOINERS else repr(each)[1:-1] for each in text[: limit + 1]
+        )
+    if _width(text) <= limit:
+        return text
+    kept, width = [], 0
+    for each in text:
+        width += _width(each)
+        if width >= limit:
+            break
+        kept.append(each)
+    return "".join(kept) + "…"
+
+
+_JOINERS = "\u200d"
+"""What makes one sign of several emoji."""
+
+
+def _width(text: str) -> int:
+    """The columns of a terminal that a text takes: signs of CJK and emoji two, marks on other signs none."""
+    if text.isascii():
+        return len(text)
+    marks = {"Mn", "Me", "Cf"}
+    signs = (each for each in text if unicodedata.category(each) not in marks)
+    return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in signs)
 
 
 def _window(count: int, most: int) -> tuple[list[int], int | None]:
@@ -37,6 +67,20 @@ def _window(count: int, most: int) -> tuple[list[int], int | None]:
         return list(range(count)), None
     first = (most + 1) // 2
     return [*range(first), *range(count - (most - first), count)], first
+
+
+def _fitting(texts: list[list[str]], most: int) -> int:
+    """How many of these columns, from both ends, a line of so many characters has room for; at least one."""
+    widths = [max(_width(text) for text in column) + 3 for column in texts]
+    if sum(widths) + 1 <= most:
+        return len(widths)
+    kept, room = 0, most - 1 - 4
+    while kept < len(widths):
+        chosen, _ = _window(len(widths), kept + 1)
+        if sum(widths[at] for at in chosen) > room:
+            break
+        kept += 1
+    return max(kept, 1)
 
 
 def _shown(table: Table) -> tuple[int, list[tuple[str, DataType, list[str]]], int | None, int | None]:
@@ -79,19 +123,25 @@ def as_text(table: Table) -> str:
         lines.append(state)
     if not columns:
         return "\n".join(lines)
-    stacks = [[name, "---", repr(kind), *cells] for name, kind, cells in columns]
+    limit: int = setting("cell")
+    stacks = [[_cut(name, limit), "---", _cut(repr(kind), limit), *cells] for name, kind, cells in columns]
+    kept = _fitting(stacks, setting("width"))
+    if kept < len(stacks):
+        chosen, column_gap = _window(len(stacks), kept)
+        stacks = [stacks[at] for at in chosen]
     if row_gap is not None:
         for stack in stacks:
             stack.insert(3 + row_gap, "…")
     if column_gap is not None:
         stacks.insert(column_gap, ["…"] * len(stacks[0]))
-    widths = [max(len(text) for text in stack) for stack in stacks]
+    widths = [max(_width(text) for text in stack) for stack in stacks]
 
     def rule(left: str, fill: str, cross: str, right: str) -> str:
         return left + cross.join(fill * (width + 2) for width in widths) + right
 
     def line(at: int) -> str:
-        return "│" + "┆".join(f" {stack[at]:<{width}} " for stack, width in zip(stacks, widths, strict=True)) + "│"
+        cells = (stack[at] + " " * (width - _width(stack[at])) for stack, width in zip(stacks, widths, strict=True))
+        return "│" + "┆".join(f" {cell} " for cell in cells) + "│"
 
     lines.append(rule("┌", "─", "┬", "┐"))
     lines.extend(line(at) for at in range(3))

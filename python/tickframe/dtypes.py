@@ -15,11 +15,16 @@ from __future__ import annotations
 
 import datetime as _dt
 import decimal as _decimal
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+import importlib
+import typing
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
+from tickframe import _native
 from tickframe.errors import DataError
+from tickframe.foreign import named
 
 if TYPE_CHECKING:
+    import types
     from collections.abc import Mapping
     from typing import Self
 
@@ -386,8 +391,8 @@ class Object(DataType):
         return f"Object({self._spec[1]!r})"
 
 
-DataTypeLike: TypeAlias = DataType | type | str
-"""A type, its class, a Python type, or a name."""
+DataTypeLike: TypeAlias = "DataType | type | str | types.GenericAlias | types.UnionType"
+"""A type, its class, a Python type, a type of pyarrow, polars or NumPy, or a name."""
 
 _BY_PYTHON: dict[object, DataType] = {
     int: Int64,
@@ -415,16 +420,23 @@ _BY_NAME: dict[str, DataType] = {
     "str": String,
     "string": String,
     "bytes": Binary,
+    **{
+        f"{sign}{bits}": _Plain((f"{name}{bits}",))
+        for sign, name in (("i", "int"), ("u", "uint"))
+        for bits in (8, 16, 32, 64)
+    },
+    **{f"f{bits}": _Plain((f"float{bits}",)) for bits in (16, 32, 64)},
     "date": Date,
     "time": Time,
 }
 
 
-def dtype(kind: DataTypeLike) -> DataType:
+def dtype(kind: DataTypeLike | object) -> DataType:
     """The type that `kind` names.
 
     Args:
-        kind: a type, the class of a type (``tf.Datetime``), a Python type, or a name.
+        kind: a type, the class of a type (``tf.Datetime``), a Python type (``int``, ``list[int]``), a type of pyarrow,
+            polars or NumPy, or a name.
 
     Raises:
         TypeError: `kind` names no type.
@@ -433,24 +445,47 @@ def dtype(kind: DataTypeLike) -> DataType:
         return kind
     if isinstance(kind, str):
         return _parse(kind)
-    found = _BY_PYTHON.get(kind)
+    found = _BY_PYTHON.get(kind) if isinstance(kind, type) else None
     if found is not None:
         return found
-    if kind in {Datetime, Duration, Decimal, Interval}:
-        made = kind()
+    if isinstance(kind, type) and issubclass(kind, DataType) and kind in {Datetime, Duration, Decimal, Interval}:
+        made: object = kind()
         if isinstance(made, DataType):
             return made
-    message = f"{kind!r} is no data type; write tf.Int64, a Python type such as int, or a name such as 'int64'"
+    meant = _foreign(kind)
+    if meant is not None:
+        return meant
+    shown = repr(kind) if isinstance(kind, (type, int, float)) or typing.get_args(kind) else named(kind)
+    message = f"{shown} is no data type; write tf.Int64, a Python type such as int, or a name such as 'int64'"
     raise TypeError(message)
 
 
+def _foreign(kind: object) -> DataType | None:
+    """The type that a type of pyarrow, polars or NumPy, or ``list[int]`` and ``int | None`` mean; None for another."""
+    arguments = [part for part in typing.get_args(kind) if part is not type(None)]
+    if len(arguments) == 1:
+        return List(dtype(arguments[0])) if typing.get_origin(kind) is list else dtype(arguments[0])
+    owner = kind if isinstance(kind, type) else type(kind)
+    library = owner.__module__.partition(".")[0]
+    if library == "numpy":
+        name = str(getattr(kind, "name", getattr(kind, "__name__", "")))
+        return _BY_NAME.get("str" if name.startswith("str") else name.rstrip("_"))
+    if library not in {"pyarrow", "polars"}:
+        return None
+    package: Any = importlib.import_module(library)
+    schema = package.schema([("x", kind)]) if library == "pyarrow" else package.Schema({"x": kind})
+    return from_spec(_native.Schema.from_arrow(schema).specs()[0][1])
+
+
 def _parse(text: str) -> DataType:
-    name, _, rest = text.strip().partition("[")
+    name, _, rest = text.strip().replace("(", "[").replace(")", "]").partition("[")
     name = name.strip().lower()
     found = _BY_NAME.get(name)
     if not rest and found is not None:
         return found
     arguments = [part.strip() for part in rest.rstrip().removesuffix("]").split(",")] if rest else []
+    if name in {"category", "categorical"} and not rest:
+        return Dictionary(String)
     if name in {"datetime", "timestamp"}:
         return Datetime(arguments[0] if arguments else "ns", arguments[1] if len(arguments) > 1 else None)
     if name == "duration":

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import builtins
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from tickframe import _native
 from tickframe.dtypes import DataTypeLike, Datetime
 from tickframe.dtypes import dtype as as_dtype
 from tickframe.errors import InvalidOperationError
+from tickframe.foreign import array_like, named, operand
 
 if TYPE_CHECKING:
     import datetime as _dt
@@ -64,17 +65,12 @@ def _value(other: object, operation: Text = "lit") -> _native.Expr:
     """An operand: an expression, or a literal (a string is a text here); `operation` is what the user called."""
     if isinstance(other, Expr):
         return other._native
-    if isinstance(other, (When, Then)):
-        msg = "this when(...) has no value yet: end it with .then(value) and, if you like, .otherwise(value)"
-        if isinstance(other, Then):
-            return other._native
-        raise TypeError(msg)
     if isinstance(other, Mapping):
         raise TypeError(_no_mapping(other, operation))
-    return _native.Expr.literal(other, operation)
+    return _native.Expr.literal(operand(other, operation), operation)
 
 
-def into_expr(item: object, operation: Text = "lit") -> Expr:
+def into_expr(item: object, operation: Text = "expression") -> Expr:
     """An argument of `select` and its like: a bare string is a column; `operation` is what the user called."""
     if isinstance(item, Expr):
         return item
@@ -141,9 +137,11 @@ class RunningValuesError(InvalidOperationError, AttributeError):
 
 def nearest(name: Text, known: Iterable[Text]) -> Text:
     """The end of a message about an unknown name: the nearest one there is."""
-    if _len(name) > 64:  # a name that nobody meant; to compare it takes the square of its length
+    if builtins.len(name) > 64:  # a name that nobody meant; to compare it takes the square of its length
         return ""
-    near = difflib.get_close_matches(name, [each for each in known if not each.startswith("_")], 1)
+    names = [each for each in known if not each.startswith("_")]
+    near = [each for each in names if builtins.len(name) > 2 and each.startswith(name)]
+    near = near or difflib.get_close_matches(name, names, 1, 0.75)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
@@ -314,8 +312,11 @@ class Expr:
         table = getattr(values, "_native", None)
         if isinstance(table, _native.Table):
             return Expr(self._native.in_table(table, nulls_equal))
-        operand = values if isinstance(values, Expr) else Expr(_native.Expr.values(values, "is_in"))
-        return self._call("is_in", operand, nulls_equal=nulls_equal)
+        if isinstance(values, Expr):
+            return self._call("is_in", values, nulls_equal=nulls_equal)
+        if isinstance(values, str):
+            raise TypeError(f"is_in: {named(values)} is no list of values; write [{short(values)}]")
+        return self._call("is_in", Expr(_native.Expr.values(values, "is_in")), nulls_equal=nulls_equal)
 
     def is_between(self, lower: object, upper: object, closed: Text = "both") -> Expr:
         """Whether the value lies between two bounds (a bare string is a column); `closed` is ``"both"``, ``"left"``, ``"right"`` or ``"none"``."""
@@ -655,7 +656,11 @@ class Expr:
                 "order_by of first and last is one column or expression; for several sort the table first: "
                 "t.sort([...]).group_by(...).agg(col(...).first())"
             )
-        places = into_expr(order_by).implode()._call("list.arg_sort", descending=descending, nulls_last=nulls_last)
+        places = (
+            into_expr(order_by, "order_by")
+            .implode()
+            ._call("list.arg_sort", descending=descending, nulls_last=nulls_last)
+        )
         return self.implode()._call("list.get", places._call("list.get", place))
 
     def abs_sum(self) -> Expr:
@@ -668,7 +673,7 @@ class Expr:
         Args:
             weight: a column or an expression.
         """
-        return (self.cast("float64") * into_expr(weight)).sum(min_count=1)
+        return (self.cast("float64") * into_expr(weight, "weighted_sum")).sum(min_count=1)
 
     def weighted_mean(self, weight: IntoExpr) -> Expr:
         """The mean in which each value counts as much as its weight; pairs with a null are left out, of none it is null.
@@ -681,7 +686,7 @@ class Expr:
         Args:
             weight: a column or an expression.
         """
-        weights = into_expr(weight)
+        weights = into_expr(weight, "weighted_mean")
         return self.weighted_sum(weights) / when(self.is_not_null()).then(weights).sum()
 
     def count_where(self, predicate: IntoExpr) -> Expr:
@@ -695,7 +700,7 @@ class Expr:
         Args:
             predicate: a Boolean column or expression.
         """
-        return into_expr(predicate).sum().alias(self._native.output_name())
+        return when(into_expr(predicate, "count_where")).then(lit(True)).count().alias(self._native.output_name())
 
     def only(self, sentinel: object = None) -> Expr:
         """The one distinct value there is, nulls left out; `sentinel` if there are several, null if there is none.
@@ -740,8 +745,10 @@ class Expr:
         """
         by = [] if partition_by is None else flatten([partition_by])
         order = [] if order_by is None else flatten([order_by])
-        groups = [into_expr(item)._native for item in flatten([by, *more])]
-        return Expr(self._native.over(groups, [into_expr(item)._native for item in order], descending, nulls_last))
+        groups = [into_expr(item, "over")._native for item in flatten([by, *more])]
+        return Expr(
+            self._native.over(groups, [into_expr(item, "over")._native for item in order], descending, nulls_last)
+        )
 
     # About the expression itself --------------------------------------------------------------------------
 
@@ -1112,8 +1119,16 @@ class Then(Expr):
 class Columns(list[Expr]):
     """Several columns, given where one expression might stand: ``select(col("a", "b"))``."""
 
+    if not TYPE_CHECKING:
 
-def col(name: str, *more: str) -> Expr:
+        def __getattr__(self, name: str) -> object:
+            if name.startswith("_") or not hasattr(Expr, name):
+                raise AttributeError(f"several columns have no {name!r}{nearest(name, dir(Expr))}")
+            names = ", ".join(repr(each) for each in self)
+            raise AttributeError(f"{name}() is a method of one column: [each.{name}() for each in ({names})]")
+
+
+def col(name: str | Sequence[str], *more: str) -> Expr:
     """The column called `name`; with several names, all of those columns.
 
     >>> import tickframe as tf
@@ -1121,10 +1136,15 @@ def col(name: str, *more: str) -> Expr:
     >>> t.select(tf.col("a", "c")).to_dicts()
     [{'a': 1, 'c': 3}]
     """
-    if more:
-        columns: Any = Columns(Expr(_native.Expr.column(each)) for each in (name, *more))
-        return columns  # type: ignore[no-any-return]
-    return Expr(_native.Expr.column(name))
+    names: list[object] = list(name) if isinstance(name, (list, tuple)) else [name]
+    names.extend(more)
+    for each in names:
+        if not isinstance(each, str):
+            raise TypeError(f"col: the name of a column is a str, not {named(each)}")
+    if isinstance(name, str) and not more:
+        return Expr(_native.Expr.column(name))
+    columns: Any = Columns(Expr(_native.Expr.column(str(each))) for each in names)
+    return columns  # type: ignore[no-any-return]
 
 
 def lit(value: object, dtype: DataTypeLike | None = None) -> Expr:
@@ -1132,8 +1152,8 @@ def lit(value: object, dtype: DataTypeLike | None = None) -> Expr:
     if isinstance(value, Expr):
         return value
     if dtype is None:
-        return Expr(_value(value))
-    return Expr(_native.Expr.typed_literal(value, as_dtype(dtype)._spec))
+        return Expr(_value(value, "lit"))
+    return Expr(_native.Expr.typed_literal(operand(value, "lit"), as_dtype(dtype)._spec))
 
 
 def variable(name: str, value: object) -> Expr:
@@ -1150,7 +1170,7 @@ def when(condition: IntoExpr, **equals: object) -> When:
     >>> t.select(late.alias("class")).to_dict()
     {'class': ['fine', 'late', 'fine']}
     """
-    conditions = [into_expr(condition), *(col(name) == value for name, value in equals.items())]
+    conditions = [into_expr(condition, "when"), *(col(name) == value for name, value in equals.items())]
     whole = conditions[0]
     for other in conditions[1:]:
         whole = whole & other
@@ -1238,7 +1258,7 @@ def format(template: str, *values: IntoExpr) -> Expr:
         FormulaError: a template that cannot be read, or places without values; told where the expression is used.
         TypeMismatchError: a value that is no number at a place for numbers.
     """
-    given = [lit(template), *(into_expr(value) for value in flatten(values))]
+    given = [lit(template), *(into_expr(value, "format") for value in flatten(values))]
     return Expr(_native.Expr.call("format", [each._native for each in given]))
 
 
@@ -1257,7 +1277,7 @@ def from_epoch(column: IntoExpr, time_unit: Literal["s", "ms", "us", "ns", "d"] 
     Raises:
         DataError: an instant beyond the years 1677 to 2262.
     """
-    counted = into_expr(column)
+    counted = into_expr(column, "from_epoch")
     if time_unit == "d":
         return counted.cast("int32").cast("date")
     return counted.cast(Datetime(time_unit))
@@ -1275,26 +1295,35 @@ _DEEPEST_ARGUMENTS = 16
 def flatten(items: Iterable[object]) -> list[object]:
     """The arguments of a method that takes several, or one list of them; not without end, and not in themselves."""
     flat: list[object] = []
-
-    def add(items: Iterable[object], depth: int) -> None:
-        if depth > _DEEPEST_ARGUMENTS:
-            raise TypeError(f"arguments are lists in lists, more than {_DEEPEST_ARGUMENTS} deep")
-        for item in items:
-            if isinstance(item, Iterable) and not isinstance(item, (str, bytes, Expr, Mapping)):
-                add(item, depth + 1)
-            elif _len(flat) >= _MOST_ARGUMENTS:
+    # Level by level on a stack: a list that holds itself ends in words.
+    open_lists = [iter(items)]
+    while open_lists:
+        for item in open_lists[-1]:
+            if isinstance(item, Iterable) and not isinstance(item, (str, bytes, Expr, Mapping)) and not _has_rows(item):
+                if builtins.len(open_lists) > _DEEPEST_ARGUMENTS:
+                    raise TypeError(f"arguments are lists in lists, more than {_DEEPEST_ARGUMENTS} deep")
+                open_lists.append(iter(item))
+                break
+            if builtins.len(flat) >= _MOST_ARGUMENTS:
                 raise TypeError(
                     f"more than {_MOST_ARGUMENTS} arguments; give what is to be computed, not a column of values"
                 )
-            else:
-                flat.append(item)
-
-    add(items, 0)
+            flat.append(item)
+        else:
+            open_lists.pop()
     return flat
+
+
+def _has_rows(item: object) -> bool:
+    """Whether it is data, not a list of arguments: a frame, or an array of what are no names."""
+    if array_like(item):
+        values: Any = item
+        return not all(isinstance(each, str) for each in values)
+    return hasattr(item, "__arrow_c_stream__")
 
 
 def expressions(items: Iterable[object], named: Mapping[str, object], operation: str = "agg") -> list[_native.Expr]:
     """The arguments of `agg` and its like, as native expressions."""
     made = [into_expr(item, operation)._native for item in flatten(items)]
-    made.extend(into_expr(item, operation).alias(name)._native for name, item in named.items())
+    made.extend(into_expr(item, f"{operation}: {name}").alias(name)._native for name, item in named.items())
     return made

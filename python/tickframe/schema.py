@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from tickframe import _native
@@ -18,7 +18,7 @@ class Schema(Mapping[str, DataType]):
     """An ordered mapping from column name to type; also anything that reads ``__arrow_c_schema__``.
 
     Args:
-        columns: a mapping from name to type, or anything with ``__arrow_c_schema__``.
+        columns: a mapping from name to type, a list of pairs, or anything with ``__arrow_c_schema__``.
 
     >>> import tickframe as tf
     >>> tf.Schema({"name": str, "at": tf.Datetime("ns", "UTC")})
@@ -32,10 +32,12 @@ class Schema(Mapping[str, DataType]):
     def __init__(self, columns: SchemaLike) -> None:
         if isinstance(columns, Schema):
             self._native = columns._native
-        elif isinstance(columns, Mapping):
-            self._native = _native.Schema([(name, dtype(kind)._spec) for name, kind in columns.items()])
         elif hasattr(columns, "__arrow_c_schema__"):
             self._native = _native.Schema.from_arrow(columns)
+        elif isinstance(columns, Mapping):
+            self._native = _native.Schema([(name, dtype(kind)._spec) for name, kind in columns.items()])
+        elif isinstance(columns, (list, tuple)) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in columns):
+            self._native = _native.Schema([(name, dtype(kind)._spec) for name, kind in columns])
         else:
             message = (
                 f"a schema is a mapping from name to type, or has __arrow_c_schema__; got {type(columns).__name__}"
@@ -85,5 +87,5 @@ class Schema(Mapping[str, DataType]):
         return (Schema, (self._columns,))
 
 
-SchemaLike: TypeAlias = "Mapping[str, DataTypeLike] | _native.ArrowSchema | Schema"
-"""A mapping from name to type, or anything with ``__arrow_c_schema__``."""
+SchemaLike: TypeAlias = "Mapping[str, DataTypeLike] | Sequence[tuple[str, DataTypeLike]] | _native.ArrowSchema | Schema"
+"""A mapping from name to type, pairs of both, or anything with ``__arrow_c_schema__``."""

@@ -8,9 +8,13 @@ with equal results on equal data.
 from __future__ import annotations
 
 import datetime as _dt
+import math
+import re
 import sys
+from collections.abc import Mapping
+from decimal import Decimal
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, TypeAlias, overload
 
 from tickframe import _native
 from tickframe import control as _control
@@ -18,14 +22,16 @@ from tickframe import formulas as _formulas
 from tickframe.agg import pair
 from tickframe.display import as_html, as_text, figures
 from tickframe.dtypes import Boolean, DataType
-from tickframe.expr import Expr, IntoExpr, col, expressions, flatten, into_expr, short
+from tickframe.errors import ColumnNotFoundError
+from tickframe.expr import Expr, IntoExpr, col, expressions, flatten, into_expr, nearest, short
 from tickframe.expr import len as len_
+from tickframe.foreign import array_like, mask_of, named, of_rows
 from tickframe.graph import Graph
-from tickframe.listener import Subscription, Update, Updates, follow, seconds
+from tickframe.listener import Subscription, Update, Updates, follow
 from tickframe.schema import Schema, SchemaLike
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import pandas  # type: ignore[import-untyped]
     import polars
@@ -53,6 +59,12 @@ OnError: TypeAlias = Literal["fail", "null", "drop"]
 Names: TypeAlias = "str | Sequence[str]"
 
 
+class Frame(Protocol):
+    """A frame of another library: polars, pandas, pyarrow, DuckDB."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+
 def names_of(items: Iterable[object], what: str) -> list[str]:
     """The arguments of a method that takes names: several, or one list of them."""
     names: list[str] = []
@@ -60,12 +72,15 @@ def names_of(items: Iterable[object], what: str) -> list[str]:
         if isinstance(item, Expr):
             bare = item._native.bare_column()
             if bare is None:
-                raise TypeError(f"{what}: {item!r} is no column; give a name")
+                raise TypeError(
+                    f"{what}: {item!r} is no column but has to be computed; make it one first, "
+                    f"t.with_columns(name={item!r}), and give its name"
+                )
             names.append(bare)
         elif isinstance(item, str):
             names.append(item)
         else:
-            raise TypeError(f"{what}: a column name is a str, not {type(item).__name__}")
+            raise TypeError(f"{what}: the name of a column is a str, not {named(item)}")
     return names
 
 
@@ -102,6 +117,8 @@ class Table:
     __slots__ = ("__weakref__", "_graph", "_native", "_subscriptions")
 
     def __init__(self, native: _native.Table) -> None:
+        if not isinstance(native, _native.Table):
+            raise TypeError(f"tf.Table is the type of tables; tf.table(data) makes one of {named(native)}")
         self._native = native
         graph = native.graph()
         self._graph = None if graph is None else Graph._of(graph)
@@ -157,6 +174,18 @@ class Table:
 
     def __bool__(self) -> bool:
         raise TypeError("a table is neither true nor false; ask len(t) > 0")
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError("a table is not gone through as it is; its rows are t.to_dicts(), its columns t.columns")
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            if name.startswith("_"):
+                raise AttributeError(f"'Table' object has no attribute {name!r}", name=name, obj=self)
+            other = _ELSEWHERE.get(name)
+            hint = f"; here it is {other}" if other else nearest(name, dir(type(self)))
+            raise AttributeError(f"a table has no {name!r}{hint}", name=name, obj=self)
 
     def __contains__(self, name: object) -> bool:
         return name in self.columns
@@ -281,9 +310,14 @@ class Table:
         """One column by its name; several by a tuple or list of names, as a table."""
         if isinstance(names, str):
             return Column(self._native.column(names))
-        if isinstance(names, (tuple, list)):
-            return self.select(*names)
-        raise TypeError(f"a table is indexed by column names, not by {type(names).__name__}; rows: head, tail, slice")
+        given: object = names
+        if isinstance(given, (tuple, list)) and all(isinstance(name, str) for name in given):
+            return self.select(*given)
+        what = repr(given) if isinstance(given, tuple) else named(given)
+        raise TypeError(
+            f'a table is indexed by names of columns, t["a"] or t["a", "b"], not by {what}; rows are t.head(n), t.tail(n), '
+            "t.slice(offset, length), t.filter(...), cells t.to_dicts()[0]['a']"
+        )
 
     # Rows -------------------------------------------------------------------------------------------------
 
@@ -296,7 +330,8 @@ class Table:
         """The rows for which every predicate is true; null counts as false.
 
         Args:
-            *predicates: Boolean expressions; a bare string is a Boolean column.
+            *predicates: Boolean expressions; a bare string is a Boolean column. For a static table also a mask: a list,
+                array or Series of bools as long as it, in which null counts as false.
             on_error: what becomes of a row whose predicate fails (a strict cast, a user's function that raises):
                 ``"fail"`` the table, or, with ``"null"`` and ``"drop"``, the row does not pass. Both are told in `errors`.
             **equals: ``name=value`` for ``col(name) == value``.
@@ -304,12 +339,29 @@ class Table:
         Raises:
             ColumnNotFoundError: an unknown column.
             TypeMismatchError: a predicate that is not Boolean.
+            InvalidOperationError: a mask over a live table, whose rows change.
+            ValueError: a mask of another length than the table.
         """
-        plain, controls = _control.taken(flatten(predicates), _control.Filter, "filter")
-        made = self._expressions("filter", plain, {})
+        kept, rest = self._masked("filter", predicates)
+        plain, controls = _control.taken(flatten(rest), _control.Filter, "filter")
+        made = kept._expressions("filter", plain, {})
         made.extend((col(name) == value)._native for name, value in equals.items())
         turns = _control.turns(made, controls, filters=True)
-        return Table(_native.filter("filter", self._native, made, turns, on_error)) if made else self
+        return Table(_native.filter("filter", kept._native, made, turns, on_error)) if made else kept
+
+    def _masked(self, operation: str, predicates: Sequence[object]) -> tuple[Table, list[object]]:
+        """The rows that all masks among the predicates keep, and the other predicates."""
+        rest: list[object] = []
+        whole: bytes | None = None
+        for item in predicates:
+            mask = mask_of(item)
+            if mask is None:
+                rest.append(item)
+                continue
+            if not self.is_live and len(mask) != len(self):
+                raise ValueError(f"{operation}: the mask has {len(mask)} values, the table {len(self)} rows")
+            whole = mask if whole is None else bytes(map(int.__and__, whole, mask))
+        return (self if whole is None else Table(_native.masked(operation, self._native, whole))), rest
 
     def where(self, *filters: IntoExpr | Filter | Iterable[IntoExpr | Filter], on_error: OnError = "fail") -> Table:
         """The rows for which every filter is true; a string is a formula, in which a lone ``=`` is equality.
@@ -327,7 +379,8 @@ class Table:
             ColumnNotFoundError: a name that is neither column nor variable.
             TypeMismatchError: a filter that is not Boolean.
         """
-        return Table(_formulas.where(self._native, filters, sys._getframe(1), "where", on_error))
+        kept, rest = self._masked("where", filters)
+        return Table(_formulas.where(kept._native, rest, sys._getframe(1), "where", on_error))
 
     def head(self, n: int = 5) -> Table:
         """The first `n` rows; of a blink table the first that ever were, which stay."""
@@ -355,7 +408,7 @@ class Table:
         """The rows in order of one or several columns; stable, ties keep their order.
 
         Args:
-            by: a column or several.
+            by: a column or several; an expression is made a column by `with_columns` first.
             *more_by: further columns.
             descending: for all columns, or for each.
             nulls_last: nulls come first in both directions unless this says otherwise. NaN is the greatest value.
@@ -509,10 +562,28 @@ class Table:
         return Table(_native.columns(operation, self._native, made, turns, "stored", after, on_error))
 
     def _expressions(self, operation: str, items: Iterable[object], named: Mapping[str, object]) -> list[_native.Expr]:
-        made = [_formulas.over(into_expr(item, operation), self._native, operation) for item in flatten(items)]
+        made = []
+        for item in flatten(items):
+            if isinstance(item, Mapping):
+                raise TypeError(f"{operation}: {_of_mapping(operation, item)}")
+            if isinstance(item, str) and _FORMULA.search(item) and item not in self.columns:
+                raise self._formula_as_name(operation, item)
+            made.append(_formulas.over(into_expr(item, operation), self._native, operation))
         for name, item in named.items():
-            made.append(_formulas.over(into_expr(item, operation), self._native, operation).alias(name))
+            if isinstance(item, (list, tuple)) or array_like(item):
+                raise TypeError(f"{operation}: {name}: {of_rows(_listed(item))}")
+            expression = into_expr(item, f"{operation}: {name}")
+            made.append(_formulas.over(expression, self._native, operation).alias(name))
         return made
+
+    def _formula_as_name(self, operation: str, text: str) -> ColumnNotFoundError:
+        formulas = "where" if operation == "filter" else "update, view"
+        error = ColumnNotFoundError(
+            f"{operation}: no column {text!r}; the columns are {self.columns}. A string is a column's name here: formulas "
+            f"go to {formulas}, or tf.formula({text!r})"
+        )
+        error.column, error.columns = text, self.columns
+        return error
 
     def drop(self, *names: Names) -> Table:
         """All columns but these."""
@@ -554,7 +625,7 @@ class Table:
         """
         del maintain_order
         made = [into_expr(key, "group_by") for key in flatten(keys)]
-        made.extend(into_expr(key, "group_by").alias(name) for name, key in named.items())
+        made.extend(into_expr(key, f"group_by: {name}").alias(name) for name, key in named.items())
         return GroupBy(self, made, on_error)
 
     def agg_by(
@@ -575,13 +646,14 @@ class Table:
             on_error: as in `group_by`.
         """
         keys = [] if by is None else [col(name)._native for name in names_of([by], "agg_by")]
-        return Table(_native.aggregate("agg_by", self._native, keys, expressions([aggs], {}, "agg_by"), on_error))
+        made = _aggregates("agg_by", self, [aggs], {})
+        return Table(_native.aggregate("agg_by", self._native, keys, made, on_error))
 
     # Joins ------------------------------------------------------------------------------------------------
 
     def natural_join(
         self,
-        other: Table,
+        other: Table | Frame,
         on: Names,
         joins: Names | None = None,
         *,
@@ -609,14 +681,15 @@ class Table:
             TypeMismatchError: keys that do not compare.
             MatchError: a row meets several right rows. Of a live table it is the cause of its failure.
         """
+        right = _right("natural_join", other)
         if multiple not in {"error", "first", "last"}:
-            raise ValueError(f'multiple must be "error", "first" or "last", not {multiple!r}')
+            raise ValueError(f'natural_join: multiple must be "error", "first" or "last", not {multiple!r}')
         added = None if joins is None else _pairs(joins, "natural_join")
         return Table(
             _native.natural_join(
                 "natural_join",
                 self._native,
-                other._native,
+                right._native,
                 _pairs(on, "natural_join"),
                 added,
                 suffix,
@@ -626,7 +699,7 @@ class Table:
             )
         )
 
-    def where_in(self, set_table: Table, cols: Names, *, nulls_equal: bool = False) -> Table:
+    def where_in(self, set_table: Table | Frame, cols: Names, *, nulls_equal: bool = False) -> Table:
         """The rows whose key is among the keys of `set_table`, as both change.
 
         >>> import tickframe as tf
@@ -648,7 +721,7 @@ class Table:
         """
         return self._member("where_in", set_table, cols, inside=True, nulls_equal=nulls_equal)
 
-    def where_not_in(self, set_table: Table, cols: Names, *, nulls_equal: bool = False) -> Table:
+    def where_not_in(self, set_table: Table | Frame, cols: Names, *, nulls_equal: bool = False) -> Table:
         """The rows that `where_in` leaves out. A null key has no match, so its row stays; ``~is_in`` drops it.
 
         Args:
@@ -658,15 +731,16 @@ class Table:
         """
         return self._member("where_not_in", set_table, cols, inside=False, nulls_equal=nulls_equal)
 
-    def _member(self, operation: str, set_table: Table, cols: Names, *, inside: bool, nulls_equal: bool) -> Table:
-        if not isinstance(set_table, Table):
-            raise TypeError(f"{operation}: the set is a Table, not {type(set_table).__name__}; a list goes to is_in")
+    def _member(self, operation: str, set_table: object, cols: Names, *, inside: bool, nulls_equal: bool) -> Table:
+        if isinstance(set_table, (str, list, tuple, set, frozenset, range)) or array_like(set_table):
+            raise TypeError(f"{operation}: the set is a table, not {named(set_table)}; a list goes to is_in")
+        others = _right(operation, set_table)
         keys = _pairs(cols, operation)
-        return Table(_native.where_in(operation, self._native, set_table._native, keys, inside, nulls_equal))
+        return Table(_native.where_in(operation, self._native, others._native, keys, inside, nulls_equal))
 
     def join_asof(
         self,
-        other: Table,
+        other: Table | Frame,
         on: str | None = None,
         *,
         left_on: str | None = None,
@@ -692,11 +766,18 @@ class Table:
             by_right: see `by_left`.
             strategy: ``"backward"`` takes the last right row at or before, ``"forward"`` the first at or after,
                 ``"nearest"`` the nearer, at equal distance the later.
-            tolerance: greatest distance, inclusive: a timedelta or text such as ``"2h"`` for times, a number for numbers.
+            tolerance: greatest distance, inclusive. Of times a timedelta, a text such as ``"2h"``, or a number of seconds;
+                of dates it is of whole days (``"2d"``); of numbers a number.
             allow_exact_matches: whether an equal value matches.
             joins: right columns, ``"C"`` or ``"New = Old"``; all but the keys without it.
             suffix: appended to a right name that this table has too.
+
+        Raises:
+            ColumnNotFoundError: an unknown column.
+            TypeMismatchError: stamps or keys that do not compare; a tolerance that is no distance between such stamps.
+            ValueError: a tolerance below 0, or one that is not finite.
         """
+        right = _right("join_asof", other)
         if on is not None:
             if left_on is not None or right_on is not None:
                 raise TypeError("join_asof: give on, or left_on and right_on, not both")
@@ -706,15 +787,25 @@ class Table:
         else:
             raise TypeError("join_asof: give on, or left_on and right_on")
         if strategy not in {"backward", "forward", "nearest"}:
-            raise ValueError(f'strategy must be "backward", "forward" or "nearest", not {strategy!r}')
+            raise ValueError(f'join_asof: strategy must be "backward", "forward" or "nearest", not {strategy!r}')
         keys = [] if by is None else _pairs(by, "join_asof")
         if by_left is not None and by_right is not None:
             keys.extend(zip(names_of([by_left], "join_asof"), names_of([by_right], "join_asof"), strict=True))
         added = None if joins is None else _pairs(joins, "join_asof")
-        far = None if tolerance is None else distance(tolerance)
+        far, is_span = (None, False) if tolerance is None else distance(tolerance)
         return Table(
             _native.join_asof(
-                "join_asof", self._native, other._native, stamp, keys, strategy, far, allow_exact_matches, added, suffix
+                "join_asof",
+                self._native,
+                right._native,
+                stamp,
+                keys,
+                strategy,
+                far,
+                is_span,
+                allow_exact_matches,
+                added,
+                suffix,
             )
         )
 
@@ -745,6 +836,8 @@ class Table:
             InvalidOperationError: the table is static.
             TableFailedError: the table failed.
         """
+        if not callable(fn):
+            raise TypeError(f"subscribe: the listener is a function of one Update, not {named(fn)}")
         wanted = None if columns is None else names_of([columns], "subscribe")
         subscription = follow(self, fn, initial=initial, on_error=on_error, columns=wanted)
         self._subscriptions = [held for held in self._subscriptions if held.is_active]
@@ -760,11 +853,11 @@ class Table:
         """
         return Updates(self, mode, max_pending)
 
-    def wait(self, timeout: float | None = None) -> int:
+    def wait(self, timeout: float | str | _dt.timedelta | None = None) -> int:
         """Wait until the next update of this table.
 
         Args:
-            timeout: seconds; None waits for ever.
+            timeout: seconds, a timedelta or a text such as ``"2s"``; None waits for ever.
 
         Returns:
             The step of the update.
@@ -774,7 +867,7 @@ class Table:
             TableFailedError: the table failed.
             InvalidOperationError: in a listener, under ``frozen()`` or inside ``transaction()``.
         """
-        return self._native.wait(seconds(timeout, "wait"))
+        return self._native.wait(None if timeout is None else nanoseconds(timeout, "wait: timeout") / 1e9)
 
 
 class _Views:
@@ -822,7 +915,8 @@ class GroupBy:
         """One row a group, with these aggregates: ``col("x").sum().alias("total")`` or ``total=col("x").sum()``."""
         native = self._table._native
         keys = [_formulas.over(key, native, "group_by") for key in self._keys]
-        return Table(_native.aggregate("group_by", native, keys, expressions(aggs, named), self._on_error))
+        made = _aggregates("agg", self._table, aggs, named)
+        return Table(_native.aggregate("group_by", native, keys, made, self._on_error))
 
     def _all(self, aggregate: Callable[[Expr], Expr]) -> Table:
         keys = {key._native.output_name() for key in self._keys}
@@ -958,54 +1052,135 @@ _UNITS = {
 _DEEPEST_INDENT = 64
 _LONGEST_SPAN = 2**63 - 1
 _MOST_SECONDS = 2**34
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|[smhdw])", re.IGNORECASE)
+_ISO = re.compile(
+    r"P(?:(?P<w>\d+)W)?(?:(?P<d>\d+)D)?(?:T(?:(?P<h>\d+)H)?(?:(?P<m>\d+)M)?(?:(?P<s>\d+(?:\.\d+)?)S)?)?", re.IGNORECASE
+)
 
 
-def nanoseconds(span: float | str | _dt.timedelta, operation: str = "a span of time") -> int:
-    """A span of time in nanoseconds: seconds, a timedelta, or text such as ``"1h30m"``.
+def nanoseconds(span: float | str | _dt.timedelta, what: str = "a span of time") -> int:
+    """A span of time in nanoseconds: seconds, a timedelta, or text such as ``"1h30m"`` or ``"PT1H30M"``.
 
     Raises:
-        TypeError: anything else.
-        ValueError: a text that is no span, a number that is none or beyond 292 years.
+        TypeError: what is none of them; `what` names the argument.
+        ValueError: a text that is no span, a number that is not finite.
     """
-    if isinstance(span, (bool, complex)) or not isinstance(span, (int, float, str, _dt.timedelta)):
-        span = _as_number(span, operation)
-    counted = _nanoseconds(span)
+    counted = _nanoseconds(span, what)
     if counted is None or abs(counted) > _LONGEST_SPAN:
-        raise ValueError(f"{operation}: {short(span)} is beyond the 292 years that nanoseconds reach")
+        raise ValueError(f"{what}: {short(span)} is beyond the 292 years that nanoseconds reach")
     return counted
 
 
-def _as_number(span: object, operation: str) -> float:
-    """A number of NumPy's, say; bytes and lists have none."""
-    number = getattr(type(span), "__float__", None)
-    if number is None or isinstance(span, bool):
-        raise TypeError(f'{operation}: seconds, a timedelta or a text such as "1h30m" is taken, not {short(span)}')
-    return float(number(span))
-
-
-def _nanoseconds(span: float | str | _dt.timedelta) -> int | None:
+def _nanoseconds(span: float | str | _dt.timedelta, what: str) -> int | None:
     if isinstance(span, _dt.timedelta):
         return (span.days * 86400 + span.seconds) * 10**9 + span.microseconds * 1000
     if isinstance(span, str):
-        import re
-
-        parts = re.findall(r"(\d+)\s*(ns|us|µs|ms|[smhdw])", span)
-        if not parts or "".join(f"{number}{unit}" for number, unit in parts) != span.replace(" ", ""):
-            raise ValueError(f'{short(span)} is no span of time; write "2h", "90s", "1h30m"')
+        iso = _ISO.fullmatch(span.strip())
+        found = iso is not None and [(number, unit) for unit, number in iso.groupdict().items() if number]
+        parts = found or _SPAN.findall(span)
+        whole = found or "".join(f"{number}{unit}" for number, unit in parts) == span.replace(" ", "")
+        if not parts or not whole:
+            raise ValueError(f'{what}: {short(span)} is no span of time; write "2h", "90s", "1h30m", or "PT1H30M"')
         if any(len(number) > 19 for number, _ in parts):
             return None
-        return sum(int(number) * _UNITS[unit] for number, unit in parts)
-    if not abs(span) < _MOST_SECONDS:  # NaN too
+        return sum(int(Decimal(number) * _UNITS[unit.lower()]) for number, unit in parts)
+    number: object = span
+    if isinstance(number, bool) or not hasattr(number, "__float__"):
+        raise TypeError(
+            f'{what}: a span of time is a number of seconds, a timedelta or a text such as "2h", not {named(span)}'
+        )
+    if isinstance(span, float) and not math.isfinite(span):
+        raise ValueError(f"{what}: {span} seconds are no span of time")
+    if not abs(span) < _MOST_SECONDS:
         return None
-    return round(span * 10**9)
+    return span * 10**9 if isinstance(span, int) else round(float(span) * 10**9)
 
 
-def distance(tolerance: float | str | _dt.timedelta) -> int:
-    """A tolerance in the unit the engine counts in: nanoseconds of times, units of numbers."""
-    far = nanoseconds(tolerance, "tolerance") if isinstance(tolerance, (str, _dt.timedelta)) else int(tolerance)
+def distance(tolerance: float | str | _dt.timedelta) -> tuple[float, bool]:
+    """A tolerance, and whether it is a span of time in nanoseconds; a plain number is of what its stamps say.
+
+    Raises:
+        TypeError: what is no number, timedelta or text.
+        ValueError: below 0, or not finite.
+    """
+    is_span = isinstance(tolerance, (str, _dt.timedelta))
+    nanoseconds(tolerance, "join_asof: tolerance")
+    far: Any = nanoseconds(tolerance) if is_span else tolerance
     if far < 0:
-        raise ValueError(f"tolerance must not be negative, not {tolerance!r}")
-    return far
+        raise ValueError(f"join_asof: tolerance must not be negative, not {tolerance!r}")
+    return (far.__index__() if hasattr(far, "__index__") else float(far)), is_span
+
+
+_FORMULA = re.compile(r"[=<>!&|?()*/%+]")
+"""What stands in formulas and seldom in names."""
+
+_ELSEWHERE = {
+    "assign": "with_columns",
+    "columns_names": "columns",
+    "groupBy": "group_by",
+    "groupby": "group_by",
+    "iloc": "slice(offset, length)",
+    "iterrows": "to_dicts()",
+    "iter_rows": "to_dicts()",
+    "itertuples": "to_dicts()",
+    "join": "natural_join, join_asof, or where_in for rows that have a match",
+    "limit": "head",
+    "loc": "filter(...)",
+    "merge": "natural_join",
+    "orderBy": "sort",
+    "query": "where",
+    "rows": "to_dicts()",
+    "show": "print(t)",
+    "sort_values": "sort",
+    "toPandas": "to_pandas",
+    "withColumn": "with_columns",
+    "withColumnRenamed": "rename",
+}
+"""Names of other libraries, and what does it here."""
+
+
+def _right(operation: str, other: object) -> Table:
+    """The other table of a join; a frame of another library becomes one."""
+    if isinstance(other, Table):
+        return other
+    given = type(other).__module__.startswith("pyspark.") or isinstance(other, (dict, list))
+    if (given or hasattr(other, "__arrow_c_stream__")) and not array_like(other):
+        return table(other)
+    raise TypeError(f"{operation}: the other side is a table or a frame, not {named(other)}")
+
+
+def _listed(values: Any) -> str:
+    return f"{named(values)} of {len(values)} values" if isinstance(values, (list, tuple)) else named(values)
+
+
+def _of_mapping(operation: str, given: Mapping[Any, Any]) -> str:
+    """What to write in place of a dict."""
+    name, value = next(iter(given.items()), ("name", "value"))
+    told = f"a dict {{{name!r}: {value!r}}} is no expression"
+    if operation == "filter":
+        return f"{told}; for equality write filter({name}={value!r})"
+    return f"{told}; rename(...) gives other names, {operation}({value}=tf.col({name!r})) makes columns"
+
+
+def _aggregates(
+    operation: str, table: Table, items: Iterable[object], named: Mapping[str, object]
+) -> list[_native.Expr]:
+    """The aggregates given to `agg`; what pandas would take is told."""
+    flat = flatten(items)
+    for item in flat:
+        if isinstance(item, Mapping):
+            of, how = next(iter(item.items()), ("x", "sum"))
+            how = how if isinstance(how, str) else "sum"
+            raise TypeError(f"{operation}: a dict is no aggregate; write tf.col({of!r}).{how}() for each column")
+    for name, item in named.items():
+        if isinstance(item, str) and item not in table.columns and hasattr(Expr, item):
+            error = ColumnNotFoundError(
+                f"{operation}: {name}={item!r} is the column {item!r}, which the table has not; write "
+                f"{name}=tf.col({name!r}).{item}()"
+            )
+            error.column, error.columns = item, table.columns
+            raise error
+    return expressions(flat, named, operation)
 
 
 def table(data: object, schema: SchemaLike | None = None, *, copy: bool | None = None) -> Table:
@@ -1030,6 +1205,11 @@ def table(data: object, schema: SchemaLike | None = None, *, copy: bool | None =
     """
     if isinstance(data, Table) and schema is None and copy is not True:
         return data.snapshot()
+    if type(data).__module__.startswith("pyspark."):
+        from tickframe.spark import from_spark
+
+        made = from_spark(data)
+        return made if schema is None else table(made, schema)
     return Table(_native.table("table", data, None if schema is None else Schema(schema)._native, copy))
 
 
@@ -1088,6 +1268,8 @@ def empty_table(n: int) -> Table:
 
 def concat(tables: Iterable[Table], how: Literal["vertical"] = "vertical") -> Table:
     """The rows of several tables of one schema, one table after the other."""
+    if isinstance(tables, Table):
+        raise TypeError("concat: give a list of tables, concat([a, b]), or merge(a, b)")
     if how != "vertical":
         raise ValueError(f'concat: how must be "vertical", not {how!r}')
     natives = [each._native for each in tables]

@@ -100,7 +100,7 @@ class Udf:
             raise TypeError(
                 f"{self._name} needs a column at least: the rows it is called for are those of its arguments"
             )
-        return Expr(self._native.expr([into_expr(column)._native for column in columns]))
+        return Expr(self._native.expr([into_expr(column, "call of a function")._native for column in columns]))
 
     def __repr__(self) -> str:
         return f"<udf {self._name}>"

@@ -14,7 +14,7 @@ from tickframe.errors import DataError, SchemaError, TypeMismatchError
 
 MAP = tf.from_arrow(pa.table({"m": pa.array([[("a", 1)]], type=pa.map_(pa.string(), pa.int64())), "x": [1]}))
 TEXTS = tf.table({"s": ["1", "x"]})
-PARSED = r'row 1: the value is no Int64.*\(value "x", in col\("s"\).cast\(Int64\)\) in '
+PARSED = r'row 1: the value is no Int64.*\(value "x", in col\("s"\).cast\(Int64\)'
 
 
 @pytest.mark.parametrize(

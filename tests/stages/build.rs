@@ -2,7 +2,7 @@
 
 use engine::ops::{
     Aggregation, AsofJoin, AsofOptions, ComputedView, Concat, Filter, How, Keep, LazyUpdate, Matches, Member,
-    NaturalJoin, Neighbours, Project, Select, Slice, Sort, SortBy, Strategy, WhereIn, columns, distinct,
+    NaturalJoin, Neighbours, Project, Select, Slice, Sort, SortBy, Strategy, Tolerance, WhereIn, columns, distinct,
 };
 use engine::{Error, Table};
 use formula::{Aggregate, Expr, Interpolation, Part, Window};
@@ -151,7 +151,7 @@ impl Stage {
                     on: (stamp.clone(), "t".to_owned()),
                     by: by.clone(),
                     strategy: *strategy,
-                    tolerance: *tolerance,
+                    tolerance: tolerance.map(Tolerance::Span),
                     allow_exact_matches: *exact,
                     joins: Some(vec![(name.clone(), "w".to_owned())]),
                     suffix: None,

@@ -87,7 +87,7 @@ impl Evaluator {
         if !matches!(bound.data_type(), DataType::Boolean | DataType::Null) {
             let message = format!(
                 "a filter must be Boolean, {text} is {}; compare it with something, or cast it",
-                bound.data_type()
+                formula::type_name(bound.data_type())
             );
             return Err(Error::types(operation, message));
         }
@@ -334,7 +334,7 @@ impl Evaluator {
         }
     }
 
-    fn at_row(&self, rows: &RowSet, start: usize, error: formula::RowError) -> Error {
+    fn at_row(&self, rows: &RowSet, start: usize, mut error: formula::RowError) -> Error {
         let key = rows.key_at((start + error.row) as u64);
         let place = key.map(|key| format!("row {key}")).unwrap_or_else(|| "a row".into());
         if let Some(why) = error.payload.as_ref().and_then(|payload| payload.0.downcast_ref::<limits::Exhausted>()) {
@@ -347,6 +347,11 @@ impl Evaluator {
             let made = formula::told_name(&self.name).map(|name| format!(" (making column {name:?})"));
             let message = format!("{}: {place}: {}{}", self.operation, error.message, made.unwrap_or_default());
             return Error::External { message, payload: Some(payload.0.clone()) };
+        }
+        let named = self.told.strip_prefix(&*error.expression).is_some_and(|rest| rest.starts_with(".alias("));
+        if named || self.told == error.expression {
+            error.expression.clone_from(&self.told);
+            return Error::data(&self.operation, format!("{place}: {error}"));
         }
         Error::data(&self.operation, format!("{place}: {error} in {}", self.told))
     }

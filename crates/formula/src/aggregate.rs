@@ -210,6 +210,8 @@ fn mean_type(input: &DataType) -> Option<DataType> {
     match input {
         Boolean | Null => Some(Float64),
         Duration(_) | Timestamp(_, _) => Some(input.clone()),
+        Decimal128(precision, scale) => Some(Decimal128((precision + 4).min(38), (scale + 4).min(38))),
+        Decimal256(precision, scale) => Some(Decimal256((precision + 4).min(76), (scale + 4).min(76))),
         other => is_numeric(other).then_some(Float64),
     }
 }
@@ -250,6 +252,12 @@ mod tests {
         assert_eq!(of(sum(), DataType::Boolean), DataType::Int64);
         assert_eq!(of(sum(), DataType::Float32), DataType::Float32);
         assert_eq!(of(Aggregate::Mean, DataType::Int8), DataType::Float64);
+        let decimals = [((5, 2), (9, 6)), ((36, 2), (38, 6)), ((38, 38), (38, 38))];
+        for ((precision, scale), (wide, fine)) in decimals {
+            let mean = of(Aggregate::Mean, DataType::Decimal128(precision, scale));
+            assert_eq!(mean, DataType::Decimal128(wide, fine));
+        }
+        assert_eq!(of(Aggregate::Mean, DataType::Decimal256(50, 3)), DataType::Decimal256(54, 7));
         assert_eq!(of(Aggregate::Max, DataType::Utf8View), DataType::Utf8View);
         let error = sum().output_type(&DataType::Utf8View).unwrap_err().to_string();
         assert_eq!(error, "sum does not take String: cast the column to a number first");

@@ -30,6 +30,8 @@ pub(crate) enum Kind {
     Period(String),
     /// An operator with one operand, or several of one left-associative operator.
     Operator(Function, Vec<Ast>),
+    /// `and`, `or`, `not`, `&&`, `||`, `!`: of conditions only.
+    Logic(Function, Vec<Ast>),
     /// `c ? a : b`.
     Choice(Box<[Ast; 3]>),
     /// `(type) x`.
@@ -78,7 +80,7 @@ impl Ast {
     pub(crate) fn children(&self) -> Box<dyn Iterator<Item = &Ast> + '_> {
         match &self.kind {
             Kind::Name(_) | Kind::Literal(_, _) | Kind::Period(_) => Box::new(std::iter::empty()),
-            Kind::Operator(_, args) => Box::new(args.iter()),
+            Kind::Operator(_, args) | Kind::Logic(_, args) => Box::new(args.iter()),
             Kind::Choice(parts) => Box::new(parts.iter()),
             Kind::Cast(_, input) | Kind::Field(input, _, _) => Box::new(std::iter::once(&**input)),
             Kind::Match(subject, _, items) => Box::new(std::iter::once(&**subject).chain(items)),
@@ -88,16 +90,20 @@ impl Ast {
     }
 
     /// One more operand of the same operator, if the chain is of that operator.
-    pub(crate) fn extended(mut self, function: Function, operand: Ast) -> Result<Ast, Mistake> {
+    pub(crate) fn extended(mut self, function: Function, logic: bool, operand: Ast) -> Result<Ast, Mistake> {
         let span = self.span.to(operand.span);
+        let was_logic = matches!(self.kind, Kind::Logic(..));
         match &mut self.kind {
-            Kind::Operator(same, args) if *same == function && args.len() > 1 && function.is_left_associative() => {
+            Kind::Operator(same, args) | Kind::Logic(same, args)
+                if *same == function && was_logic == logic && args.len() > 1 && function.is_left_associative() =>
+            {
                 self.depth = self.depth.max(1 + operand.depth);
                 self.span = span;
                 self.size += operand.size;
                 args.push(operand);
                 if self.depth > MAX_DEPTH { Err(too_deep(span)) } else { Ok(self) }
             }
+            _ if logic => Ast::new(Kind::Logic(function, vec![self, operand]), span),
             _ => Ast::new(Kind::Operator(function, vec![self, operand]), span),
         }
     }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::aggregate::Aggregate;
 use crate::error::Error;
-use crate::function::Function;
+use crate::function::{Function, Struct};
 use crate::host::HostId;
 use crate::literal::Literal;
 use crate::set::LiveSet;
@@ -252,6 +252,10 @@ impl Expr {
             Expr::Column(name) => Ok(name.to_string()),
             Expr::Literal(_) => Ok("literal".to_owned()),
             Expr::Cast { input, .. } | Expr::Over { input, .. } | Expr::InSet { input, .. } => input.output_name(),
+            Expr::Call { function: Function::Struct(Struct::Field), args } => match &args[..] {
+                [_, Expr::Literal(Literal::Str(field))] => Ok(field.to_string()),
+                _ => args.first().map_or_else(|| Ok("field".to_owned()), Expr::output_name),
+            },
             Expr::Call { function, args } => args.first().map_or_else(|| Ok(function.name()), Expr::output_name),
             Expr::Host { function, args } => {
                 args.first().map_or_else(|| Ok(function.name().to_owned()), Expr::output_name)

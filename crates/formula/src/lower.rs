@@ -16,6 +16,7 @@ use crate::lex::Span;
 use crate::library;
 use crate::literal::Literal;
 use crate::set::{LiveSet, NamedSet};
+use crate::types::type_name;
 use crate::vocabulary;
 
 /// What the names in a formula can mean.
@@ -51,6 +52,7 @@ pub(crate) fn lower(ast: &Ast, names: &Names<'_>) -> Lowered {
         Kind::Literal(literal, Some(data_type)) => Ok(cast(Expr::Literal(literal.clone()), data_type.clone())),
         Kind::Period(_) => Err(wrong(ast.span, "calendar time stands only after + or − beside a date or an instant")),
         Kind::Operator(function, args) => names.operator(*function, args),
+        Kind::Logic(function, args) => names.logic(*function, args),
         Kind::Choice(parts) => {
             let [condition, then, otherwise] = &**parts;
             Ok(Expr::When {
@@ -88,6 +90,35 @@ fn cast(input: Expr, to: DataType) -> Expr {
 
 pub(crate) fn one(function: Function, arg: Expr) -> Expr {
     Expr::Call { function, args: vec![arg] }
+}
+
+/// Whether its values are true or false, whatever its columns are.
+fn is_test(value: &Expr) -> bool {
+    use Function::{
+        Equal, EqualMissing, Greater, GreaterEqual, IsBetween, IsFinite, IsIn, IsInfinite, IsNan, IsNotNan, IsNotNull,
+        IsNull, Less, LessEqual, NotEqual, NotEqualMissing,
+    };
+    let Expr::Call { function, .. } = value else { return false };
+    matches!(
+        function,
+        Equal
+            | NotEqual
+            | Less
+            | LessEqual
+            | Greater
+            | GreaterEqual
+            | EqualMissing
+            | NotEqualMissing
+            | IsNull
+            | IsNotNull
+            | IsNan
+            | IsNotNan
+            | IsFinite
+            | IsInfinite
+            | IsIn { .. }
+            | IsBetween { .. }
+            | Function::Text(Text::Contains { .. } | Text::StartsWith | Text::EndsWith)
+    )
 }
 
 impl Names<'_> {
@@ -183,6 +214,40 @@ impl Names<'_> {
             _ => {
                 let args = args.iter().map(|arg| lower(arg, self)).collect::<Result<_, _>>()?;
                 Ok(Expr::joined(function, args))
+            }
+        }
+    }
+
+    /// Conditions combined. Integers would be combined bit by bit, which `&`, `|` and `~` say.
+    fn logic(&self, function: Function, args: &[Ast]) -> Lowered {
+        let (word, bitwise) = match function {
+            Function::And => ("and", "&"),
+            Function::Or => ("or", "|"),
+            _ => ("not", "~"),
+        };
+        let mut conditions = Vec::with_capacity(args.len());
+        for arg in args {
+            let condition = lower(arg, self)?;
+            if let Some(found) = self.integers(&condition) {
+                let advice =
+                    format!("it takes conditions; compare it (x != 0), or write {bitwise} for the bits of integers");
+                let error = Error::Type { function: word.to_owned(), types: vec![type_name(&found)], advice };
+                return Err(Trouble { span: arg.span, error });
+            }
+            conditions.push(condition);
+        }
+        Ok(Expr::joined(function, conditions))
+    }
+
+    /// The type of a value, if it is known to be of integers.
+    fn integers(&self, value: &Expr) -> Option<DataType> {
+        match value {
+            Expr::Literal(Literal::Int(_) | Literal::UInt(_)) => Some(DataType::Int64),
+            Expr::Literal(_) | Expr::InSet { .. } => None,
+            value if is_test(value) => None,
+            value => {
+                let bound = crate::bind::bind(&value.without_sets(), self.columns?).ok()?;
+                Some(bound.data_type().clone()).filter(crate::types::is_integer)
             }
         }
     }

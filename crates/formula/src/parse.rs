@@ -94,6 +94,8 @@ const LEVELS: &[&[(&str, Function)]] = &[
     &[("+", Function::Add), ("-", Function::Subtract)],
     &[("*", Function::Multiply), ("/", Function::Divide), ("//", Function::FloorDivide), ("%", Function::Modulo)],
 ];
+/// Up to here operators combine conditions, and not the bits of integers.
+const LOGIC: usize = 1;
 const EQUALITY: usize = 5;
 const ORDER: usize = 6;
 const SHIFT: usize = 7;
@@ -206,7 +208,7 @@ impl<'a> Parser<'a> {
             };
             self.at += 1;
             let right = self.binary(at + 1)?;
-            left = left.extended(function, right)?;
+            left = left.extended(function, at <= LOGIC, right)?;
             // What binds tighter than this operator was read by its right side; looser ones come next.
         }
     }

@@ -112,7 +112,7 @@ fn instant(text: &str) -> Result<Literal, String> {
 }
 
 /// An ISO 8601 duration: exact with hours, minutes, seconds; calendar time with years, months, weeks, days alone.
-fn length(text: &str) -> Result<Meaning, String> {
+pub(crate) fn length(text: &str) -> Result<Meaning, String> {
     let wrong = || format!("'{text}' is no duration; write it as 'PT5H2M1.2S' or 'P1Y4M5D'");
     let (sign, rest) = match text.strip_prefix('-') {
         Some(rest) => ("-", rest),
@@ -135,10 +135,10 @@ fn length(text: &str) -> Result<Meaning, String> {
     let mut period = String::from(sign);
     for (count, unit) in fields(date).ok_or_else(wrong)? {
         let unit = match unit {
-            'Y' => "y",
-            'M' => "mo",
-            'W' => "w",
-            'D' => "d",
+            'Y' | 'y' => "y",
+            'M' | 'm' => "mo",
+            'W' | 'w' => "w",
+            'D' | 'd' => "d",
             _ => return Err(wrong()),
         };
         period.push_str(&format!("{count}{unit}"));
@@ -190,21 +190,21 @@ fn exact(date: &str, clock: &str) -> Option<i64> {
     let mut total: i64 = 0;
     for (count, unit) in fields(date)? {
         let length = match unit {
-            'D' => DAY,
-            'W' => 7 * DAY,
+            'D' | 'd' => DAY,
+            'W' | 'w' => 7 * DAY,
             _ => return None,
         };
         total = total.checked_add(count.parse::<i64>().ok()?.checked_mul(length)?)?;
     }
     for (count, unit) in fields(clock)? {
         let length = match unit {
-            'H' => 3_600_000_000_000,
-            'M' => 60_000_000_000,
-            'S' => 1_000_000_000,
+            'H' | 'h' => 3_600_000_000_000,
+            'M' | 'm' => 60_000_000_000,
+            'S' | 's' => 1_000_000_000,
             _ => return None,
         };
         let (whole, fraction) = count.split_once('.').unwrap_or((count, ""));
-        if !fraction.is_empty() && unit != 'S' || fraction.len() > 9 {
+        if !fraction.is_empty() && !matches!(unit, 'S' | 's') || fraction.len() > 9 {
             return None;
         }
         total = total.checked_add(whole.parse::<i64>().ok()?.checked_mul(length)?)?;

@@ -87,7 +87,7 @@ impl PyFormula {
         if self.filter && !matches!(bound.data_type(), DataType::Boolean | DataType::Null) {
             let wrong = self.formula.wrong(Error::Type {
                 function: "a filter".to_owned(),
-                types: vec![bound.data_type().to_string()],
+                types: vec![formula::type_name(bound.data_type())],
                 advice: "it must be Boolean: compare the value with something".to_owned(),
             });
             return Err(error::formula_text(operation, &wrong));

@@ -4,7 +4,7 @@ use engine::expression::Turn;
 use engine::operation::Location;
 use engine::ops::{
     AsofJoin, AsofOptions, Concat, How, Keep, Kept, Matches, Member, NaturalJoin, Project, Slice, Sort, SortBy,
-    Strategy, WhereIn, distinct,
+    Strategy, Tolerance, WhereIn, distinct,
 };
 use engine::{OnError, Operation, Table};
 use formula::Expr;
@@ -109,6 +109,14 @@ pub fn filter(
     let on_error = on_error_of(operation, on_error)?;
     let (predicates, turns) = (trees(&predicates), turns(turns_given));
     made(py, table, move |input| engine::ops::filtered(operation, input, &predicates, &turns, on_error))
+}
+
+/// The rows of a static table whose byte in the mask is not 0.
+#[pyfunction]
+pub fn masked(operation: &str, table: &Bound<'_, PyTable>, mask: &[u8]) -> PyResult<PyTable> {
+    let positions = mask.iter().enumerate().filter(|(_, keep)| **keep != 0).map(|(at, _)| at as u64);
+    let positions = rowset::RowSet::from_sorted_keys(&positions.collect::<Vec<_>>());
+    made(table.py(), table, move |input| engine::sources::selected(operation, input, positions))
 }
 
 /// New columns, after those of the table if `all`. `kept`: "stored", "on read" or "once per input". `continues`: the
@@ -292,9 +300,17 @@ pub fn where_in(
     })
 }
 
-/// `on`: left and right stamp; `by`: left and right keys; `joins`: new and old names.
+/// A greatest distance: a whole number, or one with a fraction.
+#[derive(FromPyObject)]
+pub enum PyTolerance {
+    Whole(u64),
+    Number(f64),
+}
+
+/// `on`: left and right stamp; `by`: left and right keys; `joins`: new and old names. `is_span`: the tolerance is of
+/// nanoseconds; else it is a number.
 #[pyfunction]
-#[pyo3(signature = (operation, left, right, on, by, strategy, tolerance, allow_exact_matches, joins, suffix))]
+#[pyo3(signature = (operation, left, right, on, by, strategy, tolerance, is_span, allow_exact_matches, joins, suffix))]
 pub fn join_asof(
     operation: &str,
     left: &Bound<'_, PyTable>,
@@ -302,7 +318,8 @@ pub fn join_asof(
     on: (String, String),
     by: Pairs,
     strategy: &str,
-    tolerance: Option<u64>,
+    tolerance: Option<PyTolerance>,
+    is_span: bool,
     allow_exact_matches: bool,
     joins: Option<Pairs>,
     suffix: Option<String>,
@@ -314,6 +331,11 @@ pub fn join_asof(
         "nearest" => Strategy::Nearest,
         other => return Err(PyValueError::new_err(format!("strategy: {other:?}"))),
     };
+    let tolerance = tolerance.map(|tolerance| match tolerance {
+        PyTolerance::Whole(span) if is_span => Tolerance::Span(span),
+        PyTolerance::Whole(number) => Tolerance::Whole(number),
+        PyTolerance::Number(number) => Tolerance::Number(number),
+    });
     let options = AsofOptions { on, by, strategy, tolerance, allow_exact_matches, joins, suffix };
     several(left.py(), both(left, right)?, |inputs| AsofJoin::new(operation, &inputs[0], &inputs[1], &options))
 }

@@ -50,7 +50,7 @@ impl How<'_> {
 pub fn columns(operation: &str, table: &Table, expressions: &[Expr], how: How<'_>) -> Result<Table, Error> {
     let How { turns, kept, all, on_error, .. } = how;
     if kept == Kept::Stored && !all && one_row(expressions) && !table.attributes().blink {
-        return super::aggregate(operation, table, &[], expressions, on_error);
+        return super::agg::totals(operation, table, expressions, on_error);
     }
     if let Some((wide, read)) = planned(operation, table, expressions, on_error)? {
         let made = columns(operation, &wide, &read, how)?;

@@ -22,7 +22,7 @@ pub use columns::{How, Kept, columns, filtered};
 pub use concat::Concat;
 pub use distinct::{Keep, distinct};
 pub use filter::Filter;
-pub use join::{AsofJoin, AsofOptions, Matches, Member, NaturalJoin, Strategy, WhereIn, natural_join};
+pub use join::{AsofJoin, AsofOptions, Matches, Member, NaturalJoin, Strategy, Tolerance, WhereIn, natural_join};
 pub use lazy_update::LazyUpdate;
 pub use neighbours::Neighbours;
 pub use project::Project;

@@ -6,7 +6,7 @@ use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Schema};
 use column::{Column, ColumnSource, FlatColumn};
 use graph::{Moment, Moved};
-use rowset::RowSet;
+use rowset::{Positions, RowSet};
 
 use crate::error::Error;
 use crate::live_rows::LiveRows;
@@ -58,6 +58,29 @@ pub(crate) fn unique_names(operation: &str, schema: &Schema) -> Result<(), Error
         }
     }
     Ok(())
+}
+
+/// The rows of a static table at some positions; shares its blocks.
+pub fn selected(operation: &str, table: &Table, positions: RowSet) -> Result<Table, Error> {
+    if table.is_live() {
+        return Err(Error::invalid(
+            operation,
+            "a mask says which rows a static table keeps, and the rows of a live one change: give a condition on its \
+             columns, or mask t.snapshot()",
+        ));
+    }
+    let view = table.view()?;
+    let rows = view.rows().at(&Positions(positions));
+    let columns = (0..view.width()).map(|index| -> Result<Arc<dyn ColumnSource>, Error> {
+        Ok(Arc::new(StillColumn(view.column(index)?.clone())))
+    });
+    let parts = Parts {
+        rows: Arc::new(LiveRows::new(rows, Moment::new(0))),
+        columns: columns.collect::<Result<_, Error>>()?,
+        schema: table.schema().clone(),
+        attributes: Attributes { flat: false, ..table.attributes().clone() },
+    };
+    Ok(Table::fixed(parts, Request::new(operation, serde_json::Value::Null)))
 }
 
 /// The static copy of a pinned view: shares its blocks.

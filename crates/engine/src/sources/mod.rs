@@ -16,7 +16,7 @@ mod tests;
 pub use append::AppendTable;
 pub use blink::BlinkTable;
 pub use feed::{Token, Transaction};
-pub use fixed::{empty, from_chunks};
+pub use fixed::{empty, from_chunks, selected};
 pub use input::{Apply, InputTable};
 pub use keyed::KeyedTable;
 pub use ticker::TimeTable;

@@ -62,6 +62,10 @@ impl Binder<'_> {
         offset: Option<&Expr>,
         upper: bool,
     ) -> Result<Term, Error> {
+        let offset = offset.map(|offset| self.length(name, offset, "the offset")).transpose()?.unwrap_or(0);
+        if let Some(months) = self.months(name, width)? {
+            return self.bin_of_months(value, months, offset, upper);
+        }
         let width = self.length(name, width, "the width")?;
         if width <= 0 {
             return Err(Error::Parameter {
@@ -69,7 +73,6 @@ impl Binder<'_> {
                 message: "the width must be positive".to_owned(),
             });
         }
-        let offset = offset.map(|offset| self.length(name, offset, "the offset")).transpose()?.unwrap_or(0);
         // The upper bin is the lower one of the last nanosecond before the next.
         let before = offset.saturating_sub(if upper { width - 1 } else { 0 });
         let moved = |by: i64, input: Expr| {
@@ -80,6 +83,37 @@ impl Binder<'_> {
         let width = Expr::Literal(Literal::Duration(width));
         let cut = Expr::Call { function: Function::Time(Time::Truncate), args: vec![input, width] };
         self.expr(&if offset == 0 { cut } else { moved(offset.saturating_neg(), cut) })
+    }
+
+    /// Months begin on the calendar of the column's zone; the upper bin is the one after the last nanosecond before.
+    fn bin_of_months(&mut self, value: &Expr, months: i64, offset: i64, upper: bool) -> Result<Term, Error> {
+        let moved = |by: i64, input: Expr| {
+            let by = Expr::Literal(Literal::Duration(by));
+            if by == Expr::Literal(Literal::Duration(0)) {
+                return input;
+            }
+            Expr::Call { function: Function::Subtract, args: vec![input, by] }
+        };
+        let months = || Expr::literal(format!("{months}mo").as_str());
+        let on = |function, input| Expr::Call { function: Function::Time(function), args: vec![input, months()] };
+        let before = moved(offset.saturating_add(i64::from(upper)), value.clone());
+        let cut = on(Time::Truncate, before);
+        let bin = if upper { on(Time::OffsetBy, cut) } else { cut };
+        self.expr(&moved(offset.saturating_neg(), bin))
+    }
+
+    /// The months of a text such as `"1mo"`; none of what is shorter.
+    fn months(&mut self, name: &str, width: &Expr) -> Result<Option<i64>, Error> {
+        let term = self.expr(width)?;
+        if !crate::types::is_text(&self.term_type(&term)) {
+            return Ok(None);
+        }
+        let width = self.known_text(name, &term, "the width")?;
+        let step = crate::functions::period::Period::parse(&width).ok().and_then(|width| width.as_step());
+        Ok(match step {
+            Some(crate::functions::period::Step::Months(months)) => Some(months),
+            _ => None,
+        })
     }
 
     /// Nanoseconds: a whole number, a duration, or a text such as `"5m"`.

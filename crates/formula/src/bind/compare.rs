@@ -31,8 +31,9 @@ impl Binder<'_> {
             return Ok(node);
         }
         let met = match (&a_type, &b_type) {
-            // Zones matter to text and parts, never to order.
-            (DataType::Timestamp(_, _), DataType::Timestamp(_, _)) => Ok(a_type.clone()),
+            // Zones matter to text and parts, never to order; a clock without a zone is no instant.
+            (DataType::Timestamp(_, a), DataType::Timestamp(_, b)) if a.is_some() == b.is_some() => Ok(a_type.clone()),
+            (DataType::Timestamp(_, _), DataType::Timestamp(_, _)) => return Err(self.compared_error(function, a, b)),
             _ => self.common_type(&[a.clone(), b.clone()]),
         };
         let met = met.map_err(|_| self.compared_error(function, a, b))?;
@@ -114,6 +115,7 @@ impl Binder<'_> {
             [DataType::Date32, DataType::Timestamp(_, _)] | [DataType::Timestamp(_, _), DataType::Date32] => {
                 "cast the date to the type of the instant, or take .dt.date() of the instant"
             }
+            [DataType::Timestamp(_, a), DataType::Timestamp(_, b)] if a.is_some() != b.is_some() => ZONED,
             [a, b] if element_of(a).is_some() != element_of(b).is_some() => {
                 "a list is compared with a list; .list.contains(…) looks for a value in one"
             }
@@ -209,7 +211,8 @@ fn is_null(literal: &Literal) -> bool {
 /// The type in which a column of type `met` is looked for among values of type `own` that it does not hold.
 fn wider(function: &str, met: &DataType, own: &DataType) -> Result<DataType, Error> {
     match (met, own) {
-        (DataType::Timestamp(_, _), DataType::Timestamp(_, _)) => Ok(met.clone()),
+        (DataType::Timestamp(_, a), DataType::Timestamp(_, b)) if a.is_some() == b.is_some() => Ok(met.clone()),
+        (DataType::Timestamp(_, _), DataType::Timestamp(_, _)) => Err(type_error(function, &[met, own], ZONED)),
         _ => promote(met, own)
             .map_err(|_| type_error(function, &[met, own], "cast the column or the values of the list")),
     }
@@ -265,6 +268,10 @@ fn members_of(function: &str, values: &Values, column: &DataType) -> Result<(Arr
     let there = arrow_arith::boolean::is_not_null(&cells).map_err(wrong)?;
     Ok((arrow_select::filter::filter(&cells, &there).map_err(wrong)?, met))
 }
+
+/// What to do about a time with a zone beside one without.
+pub(super) const ZONED: &str = "one has a time zone and the other has none; give that one its zone with .dt.replace_time_zone(\"UTC\") (or \
+     tzinfo= of a datetime)";
 
 pub(super) fn is_equality(function: Function) -> bool {
     use Function::{Equal, EqualMissing, NotEqual, NotEqualMissing};

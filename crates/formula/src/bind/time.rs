@@ -172,7 +172,7 @@ impl Binder<'_> {
         let wrong = |message| Error::Parameter { function: name.to_owned(), message };
         let to = match zone {
             Term::Literal(Literal::Null) => None,
-            term => Some(self.known_text(name, term, "the zone")?.into()),
+            term => Some(crate::quoted::zone_name(&self.known_text(name, term, "the zone")?)),
         };
         let zone = zone_of(to.as_ref()).map_err(wrong)?;
         let output = time::timestamp(to);
@@ -222,6 +222,9 @@ impl Binder<'_> {
             }
             (Add, DataType::Interval(_), DataType::Timestamp(_, _) | DataType::Date32) => {
                 self.by_interval(function, y, x, &shown)?
+            }
+            (Subtract, DataType::Timestamp(_, a), DataType::Timestamp(_, b)) if a.is_some() != b.is_some() => {
+                return Err(type_error(&function.name(), &[&a_type, &b_type], super::compare::ZONED));
             }
             (Subtract, DataType::Timestamp(_, _), DataType::Timestamp(_, _))
             | (Subtract, DataType::Time64(_), DataType::Time64(_)) => {

@@ -27,7 +27,10 @@ pub(crate) fn date(format: Option<&str>, strict: bool) -> Whole {
             };
             civil::date(1970, 1, 1).until(date).ok().map(|span| span.get_days())
         };
-        let values = each(&texts, rows, strict, "date", read)?;
+        let form = format
+            .as_deref()
+            .map_or_else(|| "as in 2025-01-31".to_owned(), |format| format!("of the format {format:?}"));
+        let values = each(&texts, rows, strict, &format!("date {form}"), read)?;
         Ok(Arc::new(values.into_iter().collect::<Date32Array>()) as ArrayRef)
     })
 }
@@ -51,7 +54,10 @@ pub(crate) fn datetime(format: Option<&str>, strict: bool, zoned: bool) -> Whole
             };
             i64::try_from(instant.as_nanosecond()).ok()
         };
-        let values = each(&texts, rows, strict, "instant", read)?;
+        let form = format
+            .as_deref()
+            .map_or_else(|| "as in 2025-01-31T14:30:00".to_owned(), |format| format!("of the format {format:?}"));
+        let values = each(&texts, rows, strict, &format!("instant {form}"), read)?;
         let array = values.into_iter().collect::<TimestampNanosecondArray>();
         Ok(Arc::new(array.with_timezone_opt(zoned.then_some("UTC"))) as ArrayRef)
     })
@@ -95,7 +101,7 @@ fn each<T>(
             return Err(Failure {
                 row,
                 payload: None,
-                message: format!("the text is no {what} of this format; use strict=False for null instead"),
+                message: format!("the text is no {what}; use strict=False for null instead"),
             });
         }
         values.push(value);

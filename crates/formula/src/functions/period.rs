@@ -23,6 +23,16 @@ impl Period {
             None => (1, text),
         };
         let mut period = Period::default();
+        if rest.starts_with('P') {
+            let iso = if sign < 0 { crate::quoted::length(text) } else { crate::quoted::length(rest) };
+            return match iso.map_err(|_| wrong())? {
+                crate::quoted::Meaning::Period(period) => Period::parse(&period),
+                crate::quoted::Meaning::Literal(crate::literal::Literal::Duration(ns)) => {
+                    Ok(Period { ns, ..Period::default() })
+                }
+                crate::quoted::Meaning::Literal(_) => Err(wrong()),
+            };
+        }
         if rest.is_empty() {
             return Err(wrong());
         }

@@ -20,7 +20,7 @@ pub(crate) fn zone_of(name: Option<&Arc<str>>) -> Result<TimeZone, String> {
         return Ok(TimeZone::fixed(offset));
     }
     TimeZone::get(name)
-        .map_err(|_| format!("no time zone is called \"{name}\"; names are IANA's, such as \"Europe/Paris\""))
+        .map_err(|_| format!("no time zone is called \"{name}\"; names are IANA's, such as \"Europe/Paris\", or short ones, such as \"ET\""))
 }
 
 fn fixed_offset(text: &str) -> Option<i32> {

@@ -30,6 +30,7 @@ impl Parser<'_> {
                 return made;
             }
         }
+        let logic = !matches!(self.kind(), Token::Sign("~"));
         let function = match self.kind() {
             Token::Sign("-") => Some(Function::Negate),
             Token::Sign("!" | "~") => Some(Function::Not),
@@ -45,7 +46,9 @@ impl Parser<'_> {
             self.at += 1;
             let operand = self.deeper(Self::unary)?;
             let span = start.to(operand.span);
-            return Ast::new(Kind::Operator(function, vec![operand]), span);
+            let logic = logic && function == Function::Not;
+            let kind = if logic { Kind::Logic } else { Kind::Operator };
+            return Ast::new(kind(function, vec![operand]), span);
         }
         match self.cast_type() {
             Some((data_type, words)) => {

@@ -107,6 +107,14 @@ pub fn aggregate(input: &Table, by: &[&str], aggregates: &[Aggregate]) -> Result
     Ok(Table::flat(names, rows?))
 }
 
+/// The aggregates of all rows, in one row: over an empty table too, where sums and counts are 0.
+pub fn totals(input: &Table, aggregates: &[Aggregate]) -> Result<Table, Fault> {
+    let rows: Vec<Row> = input.rows.iter().map(|(_, row)| row.clone()).collect();
+    let names = aggregates.iter().map(|aggregate| aggregate.output.clone()).collect();
+    let row: Result<Row, Fault> = aggregates.iter().map(|aggregate| compute(input, aggregate, &rows)).collect();
+    Ok(Table::flat(names, vec![row?]))
+}
+
 fn compute(input: &Table, aggregate: &Aggregate, rows: &[Row]) -> Result<Value, Fault> {
     if aggregate.aggregator == Aggregator::Len {
         return Ok(Value::Int(rows.len() as i64));
@@ -297,6 +305,9 @@ fn mean(values: &[&Value]) -> Value {
     if values.is_empty() {
         return Value::Null;
     }
+    if let Value::Decimal(_, scale) = values[0] {
+        return mean_of_decimals(values, *scale);
+    }
     let count = values.len() as f64;
     if values.iter().all(|value| value.as_integer().is_some()) {
         // Of integers from a 128-bit sum: one rounding into a float, one in the division.
@@ -314,6 +325,17 @@ fn mean(values: &[&Value]) -> Value {
     }
     let mean = total / count;
     Value::Near(mean, (allowance(&floats) / count).max(2.0 * f64::EPSILON * mean.abs()))
+}
+
+/// With four digits more; what lies in the middle goes away from zero.
+fn mean_of_decimals(values: &[&Value], scale: i8) -> Value {
+    let unscaled = values.iter().map(|value| match value {
+        Value::Decimal(x, _) => *x,
+        _ => 0,
+    });
+    let (total, count) = (unscaled.sum::<i128>() * 10_000, values.len() as i128);
+    let nearest = (2 * total.abs() + count) / (2 * count);
+    Value::Decimal(nearest * total.signum(), scale + 4)
 }
 
 fn extreme(values: &[&Value], greatest: bool) -> Value {
@@ -454,6 +476,29 @@ mod tests {
         assert!(is(of(Aggregator::Mean, &[i64::MAX.into(), i64::MAX.into()]), i64::MAX as f64));
         assert!(is(of(Aggregator::Mean, &[f64::MAX.into(), f64::MAX.into()]), f64::MAX));
         assert!(is(of(Aggregator::Mean, &[true.into(), false.into(), Value::Null, false.into(), false.into()]), 0.25));
+    }
+
+    #[test]
+    fn means_of_decimals_go_away_from_zero_in_the_middle() {
+        let decimals = |numbers: &[i128]| numbers.iter().map(|x| Value::Decimal(*x, 2)).collect::<Vec<Value>>();
+        for (numbers, wanted) in
+            [(&[100, 200, 200][..], "1666667e-6"), (&[-1, 0], "-5000e-6"), (&[-100, -200, -200], "-1666667e-6")]
+        {
+            assert_eq!(of(Aggregator::Mean, &decimals(numbers)).to_string(), wanted);
+        }
+        let half = decimals(&[1].into_iter().chain([0; 31]).collect::<Vec<i128>>());
+        assert_eq!(of(Aggregator::Mean, &half).to_string(), "313e-6");
+    }
+
+    #[test]
+    fn all_rows_are_in_one_row_also_where_there_is_none() {
+        let wanted = [
+            Aggregate::len("n"),
+            Aggregate::new("s", Aggregator::Sum(0), "x"),
+            Aggregate::new("m", Aggregator::Max, "x"),
+        ];
+        let totals = totals(&table(&["x"], &[]), &wanted).expect("no fault");
+        assert_eq!(totals.rows[0].1.iter().map(ToString::to_string).collect::<Vec<_>>(), ["0", "0", "null"]);
     }
 
     #[test]

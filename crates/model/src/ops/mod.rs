@@ -20,7 +20,7 @@ mod unique;
 mod where_in;
 mod with_columns;
 
-pub use aggregate::{Aggregate, Aggregator, Between, aggregate};
+pub use aggregate::{Aggregate, Aggregator, Between, aggregate, totals};
 pub use concat::concat;
 pub use drop::drop;
 pub use extent::{head, slice, tail};

@@ -23,6 +23,22 @@ pub fn aggregate(
     expressions: &[Expr],
     on_error: OnError,
 ) -> Result<Table, Error> {
+    composed(operation, table, keys, expressions, on_error, false)
+}
+
+/// One row for the whole table, of an empty one too: sums and counts are 0 there, everything else has no value.
+pub(crate) fn totals(operation: &str, table: &Table, expressions: &[Expr], on_error: OnError) -> Result<Table, Error> {
+    composed(operation, table, &[], expressions, on_error, true)
+}
+
+fn composed(
+    operation: &str,
+    table: &Table,
+    keys: &[Expr],
+    expressions: &[Expr],
+    on_error: OnError,
+    whole: bool,
+) -> Result<Table, Error> {
     let names = keys.iter().map(Expr::output_name).collect::<Result<Vec<String>, _>>()?;
     let Parts { mut parts, over } = Parts::of(operation, &names, expressions)?;
     let is_column = |expression: &Expr| matches!(expression.unaliased(), Expr::Column(_));
@@ -54,7 +70,7 @@ pub fn aggregate(
         }
     }
     let named: Vec<Expr> = parts.into_iter().map(|(name, part)| part.alias(name)).collect();
-    let grouped = Aggregation::named(operation, &wide, &keys, &named)?.noting(faults);
+    let grouped = Aggregation::named(operation, &wide, &keys, &named, whole)?.noting(faults);
     let grouped = attach(&grouped, std::slice::from_ref(&wide))?;
     if over.is_empty() {
         return Ok(grouped);

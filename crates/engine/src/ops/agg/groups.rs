@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, Int64Array};
 use arrow_schema::DataType;
-use column::Chunk;
 use column::keys::{KeyTable, NO_SLOT};
+use column::{Chunk, NO_ROW};
 use formula::Aggregate;
 use rowset::{RowSet, Shifts};
 
@@ -31,6 +31,8 @@ pub(crate) struct Maker {
     pub(crate) inputs: Arc<[Evaluator]>,
     /// Whether rows may leave.
     pub(crate) retractable: bool,
+    /// Whether all rows are one group even where there is none.
+    pub(crate) whole: bool,
 }
 
 /// Cells of some rows: keys, and for each input its cells if a state wants them.
@@ -54,6 +56,8 @@ pub(crate) struct Groups {
     picks: Option<KeyRows>,
     /// While many rows enter at once: what states keep meanwhile.
     loading: Option<Loading>,
+    /// Whether the one group of all rows is there without a row too.
+    whole: bool,
 }
 
 impl Maker {
@@ -104,14 +108,19 @@ impl Maker {
         };
         let picks = self.outputs.iter().any(|output| output.input.is_some() && !output.is_kept());
         let counts = !picks || self.outputs.iter().any(|output| output.input.is_none());
-        Ok(Groups {
+        let mut groups = Groups {
             table: (!types.is_empty()).then(|| KeyTable::new(&types)),
             slots: 0,
             counts: counts.then(Vec::new),
             states: self.outputs.iter().map(state).collect::<Result<_, Error>>()?,
             picks: picks.then(|| KeyRows::new(self.retractable || self.reads_groups())),
             loading: None,
-        })
+            whole: self.whole,
+        };
+        if self.whole {
+            groups.grow();
+        }
+        Ok(groups)
     }
 
     pub(crate) fn outputs(&self) -> &[Output] {
@@ -215,7 +224,9 @@ impl Groups {
 
     /// From here on many rows enter, until [`Groups::settle`].
     fn load(&mut self) {
-        self.loading = Some(Loading::new(&self.states));
+        let mut loading = Loading::new(&self.states);
+        loading.grow(self.slots);
+        self.loading = Some(loading);
     }
 
     fn settle(&mut self) {
@@ -317,6 +328,11 @@ impl Groups {
     }
 
     pub(crate) fn is_present(&self, slot: u32) -> bool {
+        self.whole || self.has_rows(slot)
+    }
+
+    /// Whether a slot has rows: the group of all rows is there without them too.
+    pub(crate) fn has_rows(&self, slot: u32) -> bool {
         match (&self.picks, &self.counts) {
             (Some(picks), _) => !picks.is_empty(slot),
             (None, counts) => counts.as_ref().is_some_and(|counts| counts[slot as usize] > 0),
@@ -392,6 +408,9 @@ impl Groups {
             Aggregate::First => chosen.first(picks),
             _ => chosen.last(picks),
         };
+        if keys == [NO_ROW] {
+            return Ok(arrow_array::new_null_array(&output.data_type, 1));
+        }
         picked(maker.input(input), now, keys)
     }
 }

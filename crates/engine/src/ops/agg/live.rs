@@ -183,6 +183,9 @@ impl AggregationLive {
                 ask(&self.rows[*later as usize]);
             }
             let slot = *slot;
+            if self.groups.is_present(slot) && !self.groups.has_rows(slot) {
+                self.groups.forget(slot);
+            }
             match (self.groups.is_present(slot), self.rows[slot as usize]) {
                 (true, NO_ROW) => {}
                 (true, row) => known.push(Entry { word: row, position: slot }),

@@ -42,7 +42,8 @@ use graph::Moment;
 use rowset::RowSet;
 
 pub use self::compose::aggregate;
-pub(crate) use self::extreme::order_key;
+pub(crate) use self::compose::totals;
+pub(crate) use self::extreme::{from_order_key, order_key};
 use self::groups::Maker;
 use self::live::AggregationLive;
 pub(crate) use self::state::{floats, integers};
@@ -62,6 +63,8 @@ pub struct Aggregation {
     keys: Vec<(usize, String)>,
     outputs: Vec<Output>,
     inputs: Arc<[Evaluator]>,
+    /// Whether all rows are one group even where there is none: the result always has its one row.
+    whole: bool,
 }
 
 /// One aggregated column.
@@ -81,15 +84,16 @@ impl Aggregation {
     /// `keys`: names of key columns; `aggregates`: aggregate expressions, each named.
     pub fn new(operation: &str, table: &Table, keys: &[String], aggregates: &[Expr]) -> Result<Aggregation, Error> {
         let named: Vec<(String, String)> = keys.iter().map(|key| (key.clone(), key.clone())).collect();
-        Aggregation::named(operation, table, &named, aggregates)
+        Aggregation::named(operation, table, &named, aggregates, false)
     }
 
-    /// The same; `keys`: columns, and what they are called in the result.
+    /// The same; `keys`: columns, and what they are called in the result. `whole`: one row, of an empty table too.
     pub(super) fn named(
         operation: &str,
         table: &Table,
         keys: &[(String, String)],
         aggregates: &[Expr],
+        whole: bool,
     ) -> Result<Aggregation, Error> {
         let columns = keys.iter().map(|(column, name)| Ok((table.column_index(operation, column)?, name.clone())));
         let columns: Vec<(usize, String)> = columns.collect::<Result<_, Error>>()?;
@@ -107,10 +111,10 @@ impl Aggregation {
             return Err(Error::Duplicate { operation: operation.into(), name: twice.clone() });
         }
         let text = aggregates.iter().map(Expr::to_python).collect::<Vec<_>>().join(", ");
-        let request = Request::new(operation, serde_json::json!([keys, plan(aggregates)])).with_text(text);
+        let request = Request::new(operation, serde_json::json!([keys, plan(aggregates), whole])).with_text(text);
         let inputs: Vec<Evaluator> = inputs.into_iter().map(|(_, evaluator)| evaluator).collect();
         crate::expression::own_row_only(operation, &inputs)?;
-        Ok(Aggregation { request, keys: columns, outputs, inputs: inputs.into() })
+        Ok(Aggregation { request, keys: columns, outputs, inputs: inputs.into(), whole })
     }
 
     /// Where the rows that it aggregates were passed over before it.
@@ -160,10 +164,12 @@ fn output_of(
             vector: None,
         });
     };
-    let place = match inputs.iter().position(|(known, _)| known == input.as_ref()) {
+    let plain = plain_values(operation, table, kind, input)?;
+    let input: &Expr = plain.as_ref().unwrap_or(input);
+    let place = match inputs.iter().position(|(known, _)| known == input) {
         Some(place) => place,
         None => {
-            inputs.push((input.as_ref().clone(), Evaluator::new(operation, input, table)?));
+            inputs.push((input.clone(), Evaluator::new(operation, input, table)?));
             inputs.len() - 1
         }
     };
@@ -195,6 +201,24 @@ fn output_of(
     Ok(Output { kind: kind.clone(), input: Some(place), name, data_type, declared, vector })
 }
 
+/// Of a dictionary the values in their place, for aggregates that order them.
+fn plain_values(operation: &str, table: &Table, kind: &Aggregate, input: &Expr) -> Result<Option<Expr>, Error> {
+    use Aggregate::{ArgMax, ArgMin, Max, Median, Min, NanMax, NanMin, Quantile};
+    let Expr::Column(column) = input.unaliased() else { return Ok(None) };
+    let ordered = matches!(kind, Min | Max | NanMin | NanMax | Median | Quantile { .. } | ArgMin | ArgMax);
+    Ok(match table.column_type(table.column_index(operation, column)?) {
+        DataType::Dictionary(_, values) if ordered => {
+            Some(input.clone().cast(DataType::clone(values), true).map_err(formula_error(operation))?)
+        }
+        _ => None,
+    })
+}
+
+fn formula_error(operation: &str) -> impl Fn(formula::Error) -> Error {
+    let operation = operation.to_owned();
+    move |error| Error::Formula { operation: operation.clone(), error }
+}
+
 impl Operation for Aggregation {
     fn request(&self) -> &Request {
         &self.request
@@ -215,6 +239,7 @@ impl Operation for Aggregation {
             outputs: self.outputs.clone(),
             inputs: self.inputs.clone(),
             retractable,
+            whole: self.whole,
         };
         if !self.keys.is_empty() {
             // The group of each row.
@@ -231,7 +256,7 @@ impl Operation for Aggregation {
         let counters = table.graph().map(crate::counters::storage).unwrap_or_default();
         let next = slots.len() as u64;
         let store = Store::filled(&canonical, at, &counters, flat, &cells)?;
-        let first_only = self.outputs.iter().all(|output| output.kind == Aggregate::First);
+        let first_only = !self.whole && self.outputs.iter().all(|output| output.kind == Aggregate::First);
         let attributes = Attributes {
             append_only: first_only && attributes.append_only,
             add_only: first_only && attributes.append_only,

@@ -30,14 +30,7 @@ enum Sums {
 
 impl Mean {
     pub(crate) fn new(input: &DataType, output: &DataType) -> Mean {
-        let float = matches!(
-            input,
-            DataType::Float16
-                | DataType::Float32
-                | DataType::Float64
-                | DataType::Decimal128(..)
-                | DataType::Decimal256(..)
-        );
+        let float = matches!(input, DataType::Float16 | DataType::Float32 | DataType::Float64);
         let sums = if float { Sums::Float(ExactSums::default()) } else { Sums::Integer(Vec::new()) };
         let unsigned = *input == DataType::UInt64;
         Mean { sums, fixed: Fixed::default(), counts: Vec::new(), unsigned, output: output.clone() }

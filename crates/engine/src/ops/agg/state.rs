@@ -112,6 +112,9 @@ pub(crate) fn state_of(kind: &Aggregate, input: &DataType, retractable: bool) ->
     Ok(match kind {
         Aggregate::Count => Box::new(Count::default()),
         Aggregate::Sum { min_count } => sum::state(input, &output, *min_count),
+        Aggregate::Mean if matches!(input, DataType::Decimal128(..) | DataType::Decimal256(..)) => {
+            super::sum::mean_of_decimals(input, &output)
+        }
         Aggregate::Mean => Box::new(Mean::new(input, &output)),
         Aggregate::Std { ddof } => Box::new(Spread::new(*ddof, true)),
         Aggregate::Var { ddof } => Box::new(Spread::new(*ddof, false)),

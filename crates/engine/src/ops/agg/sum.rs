@@ -1,5 +1,5 @@
 //! `sum`: integers wrap, so that removing restores; floats are exact until they are read; decimals and durations are
-//! exact, and an error where they leave the range of their type.
+//! exact, and an error where they leave the range of their type. So are means of decimals, of the same sums.
 
 use std::sync::Arc;
 
@@ -24,10 +24,25 @@ pub(crate) fn state(input: &DataType, output: &DataType, min_count: u64) -> Box<
             Box::new(FloatSum { sums: ExactSums::default(), fixed: Fixed::default(), counts, output: output.clone() })
         }
         DataType::Decimal128(..) | DataType::Decimal256(..) | DataType::Duration(_) => {
-            Box::new(WideSum { sums: Vec::new(), counts, input: input.clone(), output: output.clone() })
+            Box::new(WideSum { sums: Vec::new(), counts, input: input.clone(), output: output.clone(), mean: None })
         }
         _ => Box::new(IntegerSum { sums: Vec::new(), counts, output: output.clone() }),
     }
+}
+
+/// Means of decimals, with four digits more, half up.
+pub(crate) fn mean_of_decimals(input: &DataType, output: &DataType) -> Box<dyn State> {
+    let scale = |data_type: &DataType| match data_type {
+        DataType::Decimal128(_, scale) | DataType::Decimal256(_, scale) => *scale,
+        _ => 0,
+    };
+    let finer = ten_to(scale(output).saturating_sub(scale(input)).unsigned_abs().into());
+    let counts = Counts { of: Vec::new(), least: 1 };
+    Box::new(WideSum { sums: Vec::new(), counts, input: input.clone(), output: output.clone(), mean: Some(finer) })
+}
+
+fn ten_to(power: u32) -> i256 {
+    i256::from_i128(10).wrapping_pow(power)
 }
 
 /// How many values a group has, and how many make a sum.
@@ -200,6 +215,8 @@ struct WideSum {
     counts: Counts,
     input: DataType,
     output: DataType,
+    /// For a mean, how much finer it is than the values.
+    mean: Option<i256>,
 }
 
 impl WideSum {
@@ -234,7 +251,10 @@ impl WideSum {
             return Ok(None);
         }
         let (sum, wraps) = self.sums[slot as usize];
-        let digits = |count: u32| i256::from_i128(10).wrapping_pow(count);
+        if let Some(finer) = self.mean {
+            return self.mean(sum, wraps, self.counts.of[slot as usize], finer).map(Some);
+        }
+        let digits = ten_to;
         let fits = match self.output {
             DataType::Decimal128(..) => sum.wrapping_abs() < digits(38),
             DataType::Decimal256(..) => sum.wrapping_abs() < digits(76),
@@ -253,6 +273,28 @@ impl WideSum {
                 _ => "the sum is beyond the range of durations, 292 years; sum .dt.total_seconds() instead",
             },
         ))
+    }
+}
+
+impl WideSum {
+    /// The sum over the count; what lies in the middle goes away from zero.
+    fn mean(&self, sum: i256, wraps: i64, count: i64, finer: i256) -> Result<i256, Error> {
+        let digits = match self.output {
+            DataType::Decimal128(precision, _) | DataType::Decimal256(precision, _) => u32::from(precision),
+            _ => 76,
+        };
+        let most = ten_to(digits);
+        let count = i256::from_i128(count.into());
+        let (whole, rest) = (sum.wrapping_div(count), sum.wrapping_rem(count).wrapping_mul(finer));
+        let (part, left) = (rest.wrapping_div(count), rest.wrapping_rem(count));
+        let up =
+            if left.wrapping_abs().wrapping_add(left.wrapping_abs()) >= count { left.signum() } else { i256::ZERO };
+        let mean = whole.checked_mul(finer).and_then(|whole| whole.checked_add(part.wrapping_add(up)));
+        mean.filter(|mean| wraps == 0 && mean.wrapping_abs() < most).ok_or_else(|| {
+            let message =
+                format!("the mean has more than {digits} digits; cast the column to Float64 and take its mean");
+            Error::data("mean", message)
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use formula::{Interpolation, Part};
 use model::Compare;
-use model::ops::{Aggregate as Wanted, Aggregator, Between, aggregate};
+use model::ops::{Aggregate as Wanted, Aggregator, Between, aggregate, totals};
 
 use super::*;
 use crate::attach::attach;
@@ -104,6 +104,54 @@ fn law_of_extremes_and_ends() {
         Compare::by_key(&["g"]),
         |table| by(table, &["g"], &list),
         |input| aggregate(input, &["g"], &wanted),
+    );
+}
+
+#[test]
+fn law_of_one_row_for_the_whole_table() {
+    let spec = table_of("k:str v:int x:float n:decimal");
+    let list = [
+        ("len", Aggregate::Len, "", Aggregator::Len),
+        ("c", Aggregate::Count, "x", Aggregator::Count),
+        ("s", sum(0), "v", Aggregator::Sum(0)),
+        ("f", sum(0), "x", Aggregator::Sum(0)),
+        ("s2", sum(2), "v", Aggregator::Sum(2)),
+        ("m", Aggregate::Mean, "x", Aggregator::Mean),
+        ("d", Aggregate::Mean, "n", Aggregator::Mean),
+        ("a", Aggregate::Min, "k", Aggregator::Min),
+        ("b", Aggregate::Max, "x", Aggregator::Max),
+        ("e", Aggregate::First, "v", Aggregator::First),
+        ("l", Aggregate::Last, "k", Aggregator::Last),
+        ("u", Aggregate::NUnique, "k", Aggregator::NUnique),
+        ("w", Aggregate::Var { ddof: 1 }, "v", Aggregator::Var(1)),
+        ("i", Aggregate::Implode, "v", Aggregator::Implode),
+    ];
+    for chosen in [&list[..], &list[..9], &list[9..11], &list[13..]] {
+        let asked: Vec<_> = chosen.iter().map(|(name, kind, input, _)| (*name, kind.clone(), *input)).collect();
+        let wanted = |(name, _, input, kind): &(&str, _, &str, Aggregator)| Wanted::new(name, kind.clone(), input);
+        let wanted: Vec<Wanted> = chosen.iter().map(wanted).collect();
+        check_law(
+            &spec,
+            150,
+            Compare::ByPosition,
+            |table| super::totals("select", table, &aggregates(&asked)?, crate::OnError::Fail),
+            |input| totals(input, &wanted),
+        );
+    }
+}
+
+#[test]
+fn law_of_means_of_decimals() {
+    let spec = table_of("k:str n:decimal");
+    check_law(
+        &spec,
+        200,
+        Compare::by_key(&["k"]),
+        |table| by(table, &["k"], &[("m", Aggregate::Mean, "n"), ("n", Aggregate::Count, "n")]),
+        |input| {
+            let wanted = [Wanted::new("m", Aggregator::Mean, "n"), Wanted::new("n", Aggregator::Count, "n")];
+            aggregate(input, &["k"], &wanted)
+        },
     );
 }
 

@@ -12,6 +12,7 @@
 mod nearest;
 mod right;
 mod rows;
+mod tolerance;
 
 use std::sync::Arc;
 
@@ -37,6 +38,8 @@ use crate::update::TableUpdate;
 use crate::view::{Change, View};
 use right::RightChange;
 use rows::ask_places;
+use tolerance::Reach;
+pub use tolerance::Tolerance;
 
 /// Which right row is the match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -67,7 +70,7 @@ struct How {
     meet: DataType,
     strategy: Strategy,
     exact: bool,
-    tolerance: Option<u64>,
+    reach: Reach,
 }
 
 /// What a caller chooses.
@@ -79,8 +82,8 @@ pub struct AsofOptions {
     pub by: Vec<(String, String)>,
     /// Which right row is the match.
     pub strategy: Strategy,
-    /// Greatest distance, inclusive: nanoseconds of times, units of integers, days of dates.
-    pub tolerance: Option<u64>,
+    /// Greatest distance, inclusive.
+    pub tolerance: Option<Tolerance>,
     /// Whether equal stamps match.
     pub allow_exact_matches: bool,
     /// New and old names of right columns; all but the keys (and the stamp of equal name) without it.
@@ -107,10 +110,7 @@ impl AsofJoin {
                 ),
             )
         })?;
-        if options.tolerance.is_some() && !has_distance(&meet) {
-            let meet = type_name(&meet);
-            return Err(Error::types(operation, format!("a tolerance needs stamps with a distance, {meet} has none")));
-        }
+        let reach = Reach::of(operation, options.tolerance, &meet)?;
         let mut without = by.columns(Side::Right);
         if left_name == right_name {
             without.push(right_stamp);
@@ -138,7 +138,7 @@ impl AsofJoin {
             meet,
             strategy: options.strategy,
             exact: options.allow_exact_matches,
-            tolerance: options.tolerance,
+            reach,
         };
         Ok(AsofJoin { request, how: Arc::new(how), added })
     }
@@ -148,10 +148,6 @@ fn is_stamp(data_type: &DataType) -> bool {
     use DataType::*;
     matches!(data_type, Timestamp(..) | Date32 | Time64(_) | Duration(_) | Float16 | Float32 | Float64)
         || data_type.is_integer()
-}
-
-fn has_distance(data_type: &DataType) -> bool {
-    !matches!(data_type, DataType::Float16 | DataType::Float32 | DataType::Float64)
 }
 
 impl Operation for AsofJoin {

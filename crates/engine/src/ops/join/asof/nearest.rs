@@ -15,7 +15,7 @@ impl How {
             Strategy::ForwardLast => self.first_not_before(right, stamp, hint).and_then(|(at, _)| last_of(right, at)),
             Strategy::Nearest => self.nearest(right, stamp, hint),
         };
-        let near = found.filter(|(at, _)| self.tolerance.is_none_or(|tolerance| at.abs_diff(stamp) <= tolerance));
+        let near = found.filter(|(at, _)| self.reach.holds(*at, stamp));
         near.map_or(NO_ROW, |(_, key)| key)
     }
 
@@ -35,13 +35,13 @@ impl How {
         let earlier = self.last_not_after(right, stamp, hint);
         let later = self.first_not_before(right, stamp, hint).and_then(|(at, _)| last_of(right, at));
         match (earlier, later) {
-            (Some(earlier), Some(later)) if stamp - earlier.0 < later.0 - stamp => Some(earlier),
+            (Some(earlier), Some(later)) if self.reach.is_nearer(earlier.0, stamp, later.0) => Some(earlier),
             (earlier, later) => later.or(earlier),
         }
     }
 
     /// The left stamps, both ends included, that a right row coming or going at `stamp` can concern.
-    pub(super) fn reach(&self, right: &Timeline<()>, stamp: u64) -> (u64, u64) {
+    pub(super) fn concerned(&self, right: &Timeline<()>, stamp: u64) -> (u64, u64) {
         let next = || right.get(right.lower((stamp, u64::MAX))).map_or(u64::MAX, |entry| entry.stamp);
         let previous = || right.before(right.lower((stamp, 0))).map_or(0, |entry| entry.stamp);
         let (from, to) = match self.strategy {
@@ -49,8 +49,8 @@ impl How {
             Strategy::Forward | Strategy::ForwardLast => (previous(), stamp),
             Strategy::Nearest => (previous(), next()),
         };
-        let tolerance = self.tolerance.unwrap_or(u64::MAX);
-        (from.max(stamp.saturating_sub(tolerance)), to.min(stamp.saturating_add(tolerance)))
+        let (least, most) = self.reach.around(stamp);
+        (from.max(least), to.min(most))
     }
 
     /// Whether a left row after `stamp` that does not match it ends the run of those that do.

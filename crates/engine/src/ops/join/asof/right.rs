@@ -115,7 +115,7 @@ impl AsofLive {
             for &(slot, stamp, _) in batch {
                 let line = &mut left[slot as usize];
                 let right = &self.right[slot as usize];
-                let (from, to) = self.how.reach(right, stamp);
+                let (from, to) = self.how.concerned(right, stamp);
                 // What the last interval covered is matched already.
                 let from = match reached {
                     Some((last, end)) if last == slot && end >= from => match end.checked_add(1) {
@@ -186,9 +186,9 @@ impl AsofLive {
                 left[*slot as usize].ask_stamps(*stamp);
             }
             let (from, to) = if how.strategy == Strategy::Backward {
-                (stamp, stamp.saturating_add(how.tolerance.unwrap_or(u64::MAX)))
+                (stamp, how.reach.around(stamp).1)
             } else {
-                how.reach(&right[slot as usize], stamp)
+                how.concerned(&right[slot as usize], stamp)
             };
             places.push((left[slot as usize].lower((from, 0)), to));
         }

@@ -15,7 +15,7 @@ fn options(by: &[&str], strategy: Strategy, tolerance: Option<u64>, exact: bool)
         on: pair("t"),
         by: by.iter().map(|name| pair(name)).collect(),
         strategy,
-        tolerance,
+        tolerance: tolerance.map(Tolerance::Whole),
         allow_exact_matches: exact,
         joins: None,
         suffix: None,
@@ -45,7 +45,14 @@ fn a_right_row_in_between_takes_the_left_rows_up_to_the_next() {
 }
 
 fn law_of(strategy: Strategy, wanted: AsofStrategy, tolerance: Option<u64>, exact: bool) {
-    let (left, right) = (table_of("k:str t:int v:int"), table_of("k:str t:int w:int"));
+    for stamp in ["int", "float", "f32", "u8"] {
+        law_of_stamps(stamp, strategy, wanted, tolerance, exact);
+    }
+}
+
+fn law_of_stamps(stamp: &str, strategy: Strategy, wanted: AsofStrategy, tolerance: Option<u64>, exact: bool) {
+    let column = |other: &str| table_of(&format!("k:str t:{stamp} {other}:int"));
+    let (left, right) = (column("v"), column("w"));
     for by in [&["k"][..], &[]] {
         let options = options(by, strategy, tolerance, exact);
         let wanted = Asof {
@@ -69,7 +76,7 @@ fn law_of(strategy: Strategy, wanted: AsofStrategy, tolerance: Option<u64>, exac
             let left = if by.is_empty() { model::ops::drop(left, &["k"]) } else { left.clone() };
             join_asof(&left, right, &wanted)
         };
-        check_law_of_two((&left, &right), 150, Compare::ByPosition, build, oracle);
+        check_law_of_two((&left, &right), 60, Compare::ByPosition, build, oracle);
     }
 }
 

@@ -1,0 +1,147 @@
+//! How far apart two stamps may be: what the caller gives, and what it means for stamps of a type.
+
+use arrow_schema::{DataType, TimeUnit};
+use formula::type_name;
+
+use crate::error::Error;
+use crate::ops::agg::{from_order_key as value, order_key};
+
+/// A greatest distance, inclusive.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub enum Tolerance {
+    /// Nanoseconds: a span of time.
+    Span(u64),
+    /// Seconds between times, units between numbers.
+    Whole(u64),
+    /// The same, with a fraction.
+    Number(f64),
+}
+
+/// The distance in what the stamps count.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Reach {
+    /// Whole units, as far as the caller allows.
+    Counted(u64),
+    /// Floats have the distance of their values, not of the numbers that order as they do.
+    Measured(f64),
+}
+
+const SECOND: u64 = 1_000_000_000;
+const DAY: u64 = 86_400 * SECOND;
+
+impl Reach {
+    pub(super) fn of(operation: &str, tolerance: Option<Tolerance>, meet: &DataType) -> Result<Reach, Error> {
+        use DataType::{Date32, Duration, Float16, Float32, Float64, Time64, Timestamp};
+        let floats = matches!(meet, Float16 | Float32 | Float64);
+        let Some(tolerance) = tolerance else {
+            return Ok(if floats { Reach::Measured(f64::INFINITY) } else { Reach::Counted(u64::MAX) });
+        };
+        if let Tolerance::Number(number) = tolerance
+            && !(number >= 0.0 && number.is_finite())
+        {
+            let message = format!("tolerance must be a finite number, 0 or more, not {number}");
+            return Err(Error::invalid(operation, message));
+        }
+        let is_time = matches!(meet, Timestamp(TimeUnit::Nanosecond, _) | Time64(_) | Duration(_));
+        match tolerance {
+            tolerance if is_time => Ok(Reach::Counted(nanoseconds(tolerance))),
+            tolerance if *meet == Date32 => {
+                let span = nanoseconds(tolerance);
+                if span.is_multiple_of(DAY) {
+                    return Ok(Reach::Counted(span / DAY));
+                }
+                let message = "a tolerance between dates is of whole days: write \"2d\" or timedelta(days=2)";
+                let message = match tolerance {
+                    Tolerance::Span(_) => message.to_owned(),
+                    _ => format!("{message}; a plain number is of seconds"),
+                };
+                Err(Error::types(operation, message))
+            }
+            Tolerance::Span(_) => {
+                let meet = type_name(meet);
+                let message = format!("the stamps are numbers ({meet}), so a tolerance is a number, no span of time");
+                Err(Error::types(operation, message))
+            }
+            Tolerance::Whole(number) if floats => Ok(Reach::Measured(number as f64)),
+            Tolerance::Number(number) if floats => Ok(Reach::Measured(number)),
+            Tolerance::Whole(number) => Ok(Reach::Counted(number)),
+            // No whole distance lies between the number and the whole one below it.
+            Tolerance::Number(number) => Ok(Reach::Counted(number as u64)),
+        }
+    }
+
+    /// Whether two stamps, as numbers that order as they do, are near enough.
+    #[inline]
+    pub(super) fn holds(self, at: u64, stamp: u64) -> bool {
+        match self {
+            Reach::Counted(most) => at.abs_diff(stamp) <= most,
+            Reach::Measured(most) => at == stamp || (value(at) - value(stamp)).abs() <= most,
+        }
+    }
+
+    /// Whether the stamp before is nearer than the one after.
+    #[inline]
+    pub(super) fn is_nearer(self, earlier: u64, stamp: u64, later: u64) -> bool {
+        match self {
+            Reach::Counted(_) => stamp - earlier < later - stamp,
+            Reach::Measured(_) => value(stamp) - value(earlier) < value(later) - value(stamp),
+        }
+    }
+
+    /// No stamp outside these two is near enough; some inside may not be.
+    #[inline]
+    pub(super) fn around(self, stamp: u64) -> (u64, u64) {
+        match self {
+            Reach::Counted(most) => (stamp.saturating_sub(most), stamp.saturating_add(most)),
+            Reach::Measured(f64::INFINITY) => (0, u64::MAX),
+            Reach::Measured(most) => {
+                let (least, most) = (value(stamp) - most, value(stamp) + most);
+                (order_key(least).saturating_sub(ROUNDED), order_key(most).saturating_add(ROUNDED))
+            }
+        }
+    }
+}
+
+/// So many floats further on a sum of two may lie, for each is rounded.
+const ROUNDED: u64 = 4;
+
+fn nanoseconds(tolerance: Tolerance) -> u64 {
+    match tolerance {
+        Tolerance::Span(ns) => ns,
+        Tolerance::Whole(seconds) => seconds.saturating_mul(SECOND),
+        Tolerance::Number(seconds) => (seconds * SECOND as f64).round() as u64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tolerance_is_read_for_the_type_of_the_stamps() {
+        let time = DataType::Timestamp(TimeUnit::Nanosecond, None);
+        let second = Reach::Counted(SECOND);
+        let table = [
+            (&time, Tolerance::Span(SECOND), Some(second)),
+            (&time, Tolerance::Whole(1), Some(second)),
+            (&time, Tolerance::Number(0.5), Some(Reach::Counted(SECOND / 2))),
+            (&DataType::Date32, Tolerance::Span(2 * DAY), Some(Reach::Counted(2))),
+            (&DataType::Date32, Tolerance::Whole(86_400), Some(Reach::Counted(1))),
+            (&DataType::Date32, Tolerance::Whole(5), None),
+            (&DataType::Date32, Tolerance::Span(DAY / 2), None),
+            (&DataType::Int64, Tolerance::Whole(5), Some(Reach::Counted(5))),
+            (&DataType::Int64, Tolerance::Number(2.9), Some(Reach::Counted(2))),
+            (&DataType::Int64, Tolerance::Span(5), None),
+            (&DataType::Float64, Tolerance::Whole(5), Some(Reach::Measured(5.0))),
+            (&DataType::Float64, Tolerance::Number(0.5), Some(Reach::Measured(0.5))),
+            (&DataType::Float64, Tolerance::Span(5), None),
+            (&time, Tolerance::Number(f64::NAN), None),
+            (&time, Tolerance::Number(-1.0), None),
+            (&DataType::Float64, Tolerance::Number(f64::INFINITY), None),
+        ];
+        for (meet, given, wanted) in table {
+            let found = Reach::of("join_asof", Some(given), meet).ok();
+            assert_eq!(found, wanted, "{given:?} between stamps of {meet}");
+        }
+    }
+}
