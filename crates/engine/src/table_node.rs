@@ -36,6 +36,16 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
         .unwrap_or_else(|| "a panic without text".into())
 }
 
+/// What the node of a source tells its queue.
+pub(crate) trait Fed: Send + Sync {
+    /// A step opens: what waits belongs to it.
+    fn seal(&self);
+    /// The rows that the step took are in.
+    fn landed(&self, step: Step);
+    /// The table has failed: what was queued is lost.
+    fn failed(&self, failure: &Arc<Failure>);
+}
+
 /// The node of one table.
 pub(crate) struct TableNode {
     request: Request,
@@ -45,7 +55,7 @@ pub(crate) struct TableNode {
     width: usize,
     owned: Vec<Arc<dyn Settle>>,
     live: Mutex<Box<dyn Live>>,
-    seal: Option<Box<dyn Fn() + Send + Sync>>,
+    fed: Option<Arc<dyn Fed>>,
     feed: Mutex<Option<(Step, Arc<TableUpdate>)>>,
     failure: OnceLock<Arc<Failure>>,
     last_step: AtomicU64,
@@ -62,9 +72,9 @@ impl TableNode {
         request: &Request,
         graph: &UpdateGraph,
         start: Start,
-        seal: Box<dyn Fn() + Send + Sync>,
+        fed: Option<Arc<dyn Fed>>,
     ) -> Table {
-        let node = TableNode::new(request, graph, Vec::new(), &start.parts, start.live, start.owned, Some(seal));
+        let node = TableNode::new(request, graph, Vec::new(), &start.parts, start.live, start.owned, fed);
         let table = Table::live(start.parts, request.clone(), graph.clone(), node.clone());
         let door: Arc<dyn Node> = node;
         table.registered(graph.source(&door));
@@ -78,7 +88,7 @@ impl TableNode {
         parts: &crate::operation::Parts,
         live: Box<dyn Live>,
         owned: Vec<Arc<dyn Settle>>,
-        seal: Option<Box<dyn Fn() + Send + Sync>>,
+        fed: Option<Arc<dyn Fed>>,
     ) -> Arc<TableNode> {
         Arc::new(TableNode {
             request: request.clone(),
@@ -88,7 +98,7 @@ impl TableNode {
             width: parts.columns.len(),
             owned,
             live: Mutex::new(live),
-            seal,
+            fed,
             feed: Mutex::new(None),
             failure: OnceLock::new(),
             last_step: AtomicU64::new(0),
@@ -196,6 +206,9 @@ impl TableNode {
     fn fail(&self, failure: Arc<Failure>) -> Outcome {
         // Only the first failure counts: a failed node never runs again.
         let _ = self.failure.set(failure);
+        if let (Some(fed), Some(failure)) = (&self.fed, self.failure.get()) {
+            fed.failed(failure);
+        }
         Outcome::Failed
     }
 
@@ -214,8 +227,8 @@ impl TableNode {
 
 impl Node for TableNode {
     fn seal(&self) {
-        if let Some(seal) = &self.seal {
-            seal();
+        if let Some(fed) = &self.fed {
+            fed.seal();
         }
     }
 
@@ -235,6 +248,9 @@ impl Node for TableNode {
             (Ok(_), Some(faults)) => faults.publish(step.number(), Some((&self.graph, Some(step)))),
             _ => false,
         };
+        if let (Ok(_), Some(fed)) = (&advanced, &self.fed) {
+            fed.landed(step);
+        }
         match advanced {
             Err(cause) => self.fail(self.culprit(step, cause)),
             // The table of errors hangs below it and has something to take; everybody else there stays quiet.

@@ -88,11 +88,10 @@ pub(crate) fn judged_table<C: Send + 'static, L: Live + 'static>(
     let queue = Queue::new(graph, judge(store.rows()));
     let parts = Parts { rows: store.rows().clone(), columns: store.columns().sources(), schema, attributes };
     let owned = store.owned();
-    let sealed = queue.clone();
     let mut request = Request::new(name, serde_json::Value::Null);
     request.shareable = false;
     let start = Start { parts, live: Box::new(live(queue.clone(), store)), owned };
-    let table = TableNode::source(&request, graph, start, Box::new(move || sealed.seal()));
+    let table = TableNode::source(&request, graph, start, Some(queue.clone()));
     queue.registered(table.node_id().expect("a source is registered as it is made"));
     Ok((table, queue))
 }
@@ -106,7 +105,7 @@ struct AppendLive {
 impl Live for AppendLive {
     fn update(&mut self, _: &[Change], step: Step) -> Result<TableUpdate, Error> {
         let mut writes = Writes::default();
-        for chunks in self.queue.take(step)? {
+        for chunks in self.queue.take()? {
             if let Some(keys) = next_keys(&mut self.next, &chunks)? {
                 writes.added.push((keys, chunks));
             }

@@ -144,7 +144,7 @@ impl Live for KeyedLive {
     fn update(&mut self, _: &[Change], step: Step) -> Result<TableUpdate, Error> {
         let mut data: Vec<Vec<Chunk>> = Vec::new();
         let mut slots = Vec::new();
-        for call in self.queue.take(step)? {
+        for call in self.queue.take()? {
             let (chunks, replace) = match call {
                 Call::Delete(keys) => {
                     self.keys.find(&keys, &mut slots);
