@@ -2,10 +2,8 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::thread::ThreadId;
 use std::time::Duration;
 
-use engine::sources::Transaction;
 use graph::{Drawing, Settings, SharedLock, UpdateGraph};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -15,6 +13,7 @@ use crate::error::{self, InvalidOperationError};
 use crate::inbox::{Inbox, PyInbox};
 use crate::outside::{asked, outside};
 use crate::table::PyTable;
+use crate::transaction::{self, PyTransaction};
 use crate::wait;
 
 /// A graph with its listeners' inbox; one for each graph of the process.
@@ -116,7 +115,9 @@ impl PyGraph {
 
     fn step(&self, py: Python<'_>) -> PyResult<u64> {
         let shared = self.0.clone();
-        let step = outside(py, || shared.graph.step())?.map_err(|refused| error::graph(&refused))?.number();
+        let current = transaction::current(py, &shared.graph)?;
+        let stepped = outside(py, || transaction::within(current.as_deref(), || shared.graph.step()))?;
+        let step = stepped.map_err(|refused| error::graph(&refused))?.number();
         self.0.inbox.wait_done(py)?;
         Ok(step)
     }
@@ -142,9 +143,8 @@ impl PyGraph {
         Ok(self.0.graph.settled().number())
     }
 
-    fn transaction(&self) -> PyResult<PyTransaction> {
-        let opened = Transaction::begin(&self.0.graph).map_err(error::raise)?;
-        Ok(PyTransaction { open: Mutex::new(Some(opened)), thread: std::thread::current().id() })
+    fn transaction(&self, py: Python<'_>) -> PyResult<PyTransaction> {
+        PyTransaction::begin(py, &self.0.graph)
     }
 
     fn frozen(&self, py: Python<'_>) -> PyResult<PyFrozen> {
@@ -241,39 +241,6 @@ fn thread_count(name: &str, count: i64) -> PyResult<Option<usize>> {
     }
 }
 
-/// An open transaction; it belongs to its thread.
-#[pyclass(frozen, module = "tickframe._native")]
-pub struct PyTransaction {
-    open: Mutex<Option<Transaction>>,
-    thread: ThreadId,
-}
-
-impl PyTransaction {
-    fn take(&self) -> PyResult<Option<Transaction>> {
-        if std::thread::current().id() != self.thread {
-            return Err(InvalidOperationError::new_err("transaction: it belongs to the thread that opened it"));
-        }
-        Ok(lock(&self.open).take())
-    }
-}
-
-#[pymethods]
-impl PyTransaction {
-    fn commit(&self, py: Python<'_>) -> PyResult<()> {
-        if let Some(transaction) = self.take()? {
-            py.detach(|| transaction.commit());
-        }
-        Ok(())
-    }
-
-    fn rollback(&self, py: Python<'_>) -> PyResult<()> {
-        if let Some(transaction) = self.take()? {
-            py.detach(|| transaction.rollback());
-        }
-        Ok(())
-    }
-}
-
 /// No step runs while it is held.
 #[pyclass(frozen, module = "tickframe._native")]
 pub struct PyFrozen(Mutex<Option<SharedLock>>);
@@ -292,6 +259,7 @@ pub fn wait_for_change(py: Python<'_>, table: &engine::Table, seconds: Option<f6
     let Some(graph) = table.graph().cloned() else {
         return Err(InvalidOperationError::new_err("wait: the table is static; it will never change"));
     };
-    graph.may_wait().map_err(|refused| error::graph(&refused))?;
+    let current = transaction::current(py, &graph)?;
+    transaction::within(current.as_deref(), || graph.may_wait()).map_err(|refused| error::graph(&refused))?;
     wait::detached(py, &graph, |poll| crate::inbox::next_change(table, &graph, timeout, poll))
 }

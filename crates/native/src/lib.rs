@@ -23,6 +23,7 @@ mod outside;
 mod rowset;
 mod source;
 mod table;
+mod transaction;
 mod udf;
 mod update;
 mod values;

@@ -7,6 +7,7 @@ use graph::UpdateGraph;
 use pyo3::prelude::*;
 
 use crate::error;
+use crate::transaction;
 
 /// After so long a wait on a graph that does not run explains itself.
 const EXPLAIN_AFTER: Duration = Duration::from_secs(5);
@@ -31,10 +32,11 @@ pub fn detached<R: Send>(
     // Signals come to the main thread alone. Another must not look for them: it may still wait when Python is gone.
     let main = is_main(py)?;
     let mut interrupted: Option<PyErr> = None;
+    let current = transaction::current(py, graph)?;
     let outcome = py.detach(|| {
         let begun = Instant::now();
         let mut explained = false;
-        wait(&mut || {
+        let mut poll = || {
             if !explained && begun.elapsed() >= EXPLAIN_AFTER && !graph.is_started() {
                 explained = true;
                 Python::try_attach(explain);
@@ -49,7 +51,8 @@ pub fn detached<R: Send>(
                     false
                 }
             }
-        })
+        };
+        transaction::within(current.as_deref(), || wait(&mut poll))
     });
     match (outcome, interrupted) {
         (Ok(value), _) => Ok(value),
