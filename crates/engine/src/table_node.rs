@@ -68,12 +68,7 @@ impl TableNode {
     }
 
     /// The table of a source: a node without inputs, whose queue is closed as each step opens.
-    pub(crate) fn source(
-        request: &Request,
-        graph: &UpdateGraph,
-        start: Start,
-        fed: Option<Arc<dyn Fed>>,
-    ) -> Table {
+    pub(crate) fn source(request: &Request, graph: &UpdateGraph, start: Start, fed: Option<Arc<dyn Fed>>) -> Table {
         let node = TableNode::new(request, graph, Vec::new(), &start.parts, start.live, start.owned, fed);
         let table = Table::live(start.parts, request.clone(), graph.clone(), node.clone());
         let door: Arc<dyn Node> = node;

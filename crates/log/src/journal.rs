@@ -161,9 +161,10 @@ impl Log {
         let place = self.segments.last().map_or(0, |(place, _)| place + 1);
         let name = segment::name(place);
         let path = self.folder.path.join(&name);
-        let made = self.folder.replace(&name, bytes).and_then(|()| {
-            File::options().append(true).open(&path).map_err(Error::io("open", &path))
-        });
+        let made = self
+            .folder
+            .replace(&name, bytes)
+            .and_then(|()| File::options().append(true).open(&path).map_err(Error::io("open", &path)));
         let file = match made {
             Ok(file) => file,
             Err(error) => {

@@ -31,4 +31,4 @@ pub mod sizes;
 pub use error::Error;
 pub use journal::Log;
 pub use read::{Records, read_all};
-pub use record::{Kind, Record};
+pub use record::{Kind, Record, encode};

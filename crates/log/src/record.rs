@@ -89,7 +89,8 @@ impl Head {
         if word(36) != crc32fast::hash(&bytes[..36]) {
             return Err("the head of a record does not match its check");
         }
-        let kind = Kind::of(word(4)).filter(|_| &bytes[..4] == MAGIC).ok_or("the head of a record is of no known kind")?;
+        let kind =
+            Kind::of(word(4)).filter(|_| &bytes[..4] == MAGIC).ok_or("the head of a record is of no known kind")?;
         Ok(Head { kind, number: long(8), note: word(16), body: long(24), check: word(32) })
     }
 
@@ -110,7 +111,7 @@ impl Head {
 }
 
 /// A record as bytes; none if its note is longer than a note may be.
-pub(crate) fn encode(number: u64, kind: Kind, note: &str, body: &[u8]) -> Option<Vec<u8>> {
+pub fn encode(number: u64, kind: Kind, note: &str, body: &[u8]) -> Option<Vec<u8>> {
     let mut check = crc32fast::Hasher::new();
     check.update(note.as_bytes());
     check.update(body);

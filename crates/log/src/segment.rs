@@ -40,18 +40,20 @@ pub(crate) fn living(folder: &Path) -> Result<(Vec<(u64, PathBuf)>, Vec<PathBuf>
     }
     let living = all.split_off(first);
     let dead = all.into_iter().map(|(_, path)| path).collect();
-    let begins_at = match living.first() {
-        Some((place, path)) => match Walk::open(path)?.head()? {
-            Found::Whole(head) if head.kind == Kind::Whole => *place,
-            _ => 0,
-        },
+    let begins_anew =
+        |path: &Path| Ok(matches!(Walk::open(path)?.head()?, Found::Whole(head) if head.kind == Kind::Whole));
+    let first = living.first();
+    // One that needs those before it names the nearest that is gone.
+    let mut wanted = match first {
+        Some((place, path)) if *place == 0 || begins_anew(path)? => *place,
+        Some((place, _)) => place - 1,
         None => 0,
     };
-    for (at, (place, path)) in living.iter().enumerate() {
-        let wanted = begins_at + at as u64;
+    for (place, path) in &living {
         if *place != wanted {
             return Err(Error::Missing { path: folder.join(name(wanted)), later: path.clone() });
         }
+        wanted += 1;
     }
     Ok((living, dead))
 }

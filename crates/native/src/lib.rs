@@ -16,6 +16,7 @@ mod expr;
 mod formula;
 mod graph;
 mod inbox;
+mod log;
 mod memory;
 mod numpy;
 mod ops;
@@ -46,6 +47,8 @@ mod _native {
     use crate::graph::{PyGraph, end_events, stop_all, take_events};
     #[pymodule_export]
     use crate::inbox::{PyInbox, PySubscription, next_subscription_id};
+    #[pymodule_export]
+    use crate::log::PyLog;
     #[pymodule_export]
     use crate::memory::PyMemory;
     #[pymodule_export]

@@ -57,9 +57,8 @@ impl Plan {
         if self.modified.values().any(|(_, number)| number.is_some()) {
             columns.push(("v", Arc::new(Int64Array::from_iter(self.modified.values().map(|(_, number)| *number)))));
         }
-        let modified = (!columns.is_empty()).then(|| {
-            (self.modified.keys().copied().collect::<RowSet>(), RecordBatch::try_from_iter(columns).unwrap())
-        });
+        let modified = (!columns.is_empty())
+            .then(|| (self.modified.keys().copied().collect::<RowSet>(), RecordBatch::try_from_iter(columns).unwrap()));
         let removed = self.removed.iter().copied().collect();
         Apply { added, removed, modified, shifted: self.shift.into_iter().collect() }
     }
