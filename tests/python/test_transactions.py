@@ -242,7 +242,7 @@ def test_writers_on_many_threads_move_each_row_once():
     landed = [(key, source, out.wait(20), into.wait(20)) for key, source, out, into in history]
     g.stop()
     for handle in handles:
-        handle.stop()
+        handle.cancel()
     assert not torn
     assert all(out == into for _, _, out, into in landed)
     ends = g.snapshot(*sides)

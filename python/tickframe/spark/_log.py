@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from tickframe import _native, errors
 from tickframe.spark._types import pyarrow
@@ -79,6 +79,7 @@ class BatchLog:
             writer.write_table(rows)
         known = {**self._sources, number: source or self._sources.get(number, "")}
         known = {old: known[old] for old in sorted(known)[-REPLANNED:]}
+        kind: Literal["change", "after_gap", "whole"]
         kind = "whole" if whole else "change" if number == self.last + 1 else "after_gap"
         note = json.dumps(known if whole else {number: known[number]})
         self._native.append(number, kind, note, sink.getvalue().to_pybytes())
