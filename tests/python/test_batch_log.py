@@ -104,7 +104,7 @@ def test_folders_of_another_format_are_refused(opened, tmp_path):
 
 def test_a_log_is_read_only_as_it_was_written(opened):
     opened().bind("q")
-    with pytest.raises(tf.errors.CheckpointError, match="was written as .*append.*, the stream is .*update"):
+    with pytest.raises(tf.errors.CheckpointError, match=r"was written as .*append.*, the stream is .*update"):
         opened("update")
     assert opened().query_id == "q", "the refused one has let the folder go"
 
