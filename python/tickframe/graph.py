@@ -164,7 +164,8 @@ class Graph:
         Returns:
             ``nodes``, ``listeners``, ``cycles``, ``failed_nodes``; ``blocks_copied`` since the start (a block is
             copied when somebody holds it while it is edited); ``bytes_held`` by columns, ``undo_bytes`` of the step
-            under way, ``queue_bytes`` that wait for slow listeners, ``updates_merged`` because too many did;
+            under way, ``source_bytes`` that wait in sources for a step, ``queue_bytes`` that wait for slow listeners,
+            ``updates_merged`` because too many did;
             ``row_errors`` that operations passed over; ``formulas_read`` and ``expressions_planned`` by the whole
             process (a text that is known is not read again, whatever its variables hold); and a few more.
         """

@@ -174,6 +174,7 @@ impl PyGraph {
         dict.set_item("bytes_held", storage.bytes_held())?;
         dict.set_item("undo_bytes", storage.undo_bytes())?;
         dict.set_item("queue_bytes", self.0.inbox.bytes())?;
+        dict.set_item("source_bytes", engine::sources::waiting_bytes(graph))?;
         dict.set_item("updates_merged", self.0.inbox.merged())?;
         dict.set_item("failed_nodes", counts.failed_nodes)?;
         dict.set_item("pending", counts.pending)?;

@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::live_rows::LiveRows;
 use crate::operation::{Live, Parts, Request, Start};
 use crate::sources::conform::conform;
-use crate::sources::feed::{AllFits, Judge, Queue, Token};
+use crate::sources::feed::{AllFits, Judge, Queue, Token, Weighed};
 use crate::store::{Store, Writes};
 use crate::table::{Attributes, Table, canonical_schema};
 use crate::table_node::TableNode;
@@ -64,7 +64,7 @@ impl AppendTable {
 }
 
 /// A source with a store and a queue: the plumbing that append and blink tables share.
-pub(crate) fn fed_table<C: Send + 'static, L: Live + 'static>(
+pub(crate) fn fed_table<C: Weighed + Send + 'static, L: Live + 'static>(
     name: &str,
     graph: &UpdateGraph,
     schema: Arc<Schema>,
@@ -75,7 +75,7 @@ pub(crate) fn fed_table<C: Send + 'static, L: Live + 'static>(
 }
 
 /// The same where a judge, who may look at the rows, says which calls fit.
-pub(crate) fn judged_table<C: Send + 'static, L: Live + 'static>(
+pub(crate) fn judged_table<C: Weighed + Send + 'static, L: Live + 'static>(
     name: &str,
     graph: &UpdateGraph,
     schema: Arc<Schema>,

@@ -2,11 +2,15 @@
 //! tells in which step a call became visible: when its rows are in, or that they never will be.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use arrow_array::Array;
+use column::Chunk;
 use graph::{NodeId, Step, UpdateGraph};
 
+use crate::companion;
 use crate::error::{Error, Failure};
 use crate::sources::transaction::{self, Draft};
 use crate::table_node::Fed;
@@ -67,6 +71,33 @@ impl Token {
     }
 }
 
+/// How much memory a call holds while it waits.
+pub(crate) trait Weighed {
+    /// Its bytes, as far as its cells are its own.
+    fn bytes(&self) -> u64;
+}
+
+impl Weighed for () {
+    fn bytes(&self) -> u64 {
+        0
+    }
+}
+
+impl Weighed for Vec<Chunk> {
+    fn bytes(&self) -> u64 {
+        self.iter().map(|chunk| chunk.get_array_memory_size() as u64).sum()
+    }
+}
+
+/// Bytes of what waits in the sources of a graph.
+#[derive(Default)]
+struct Waiting(AtomicU64);
+
+/// Bytes of calls that wait in the sources of this graph for a step.
+pub fn waiting_bytes(graph: &UpdateGraph) -> u64 {
+    companion::of(graph, Waiting::default).0.load(Ordering::Relaxed)
+}
+
 /// Whether a call fits what is queued before it.
 pub(crate) trait Judge<C>: Send + Sync {
     /// Judges a call that is queued now, and notes it; what was found out may go into the call.
@@ -104,6 +135,26 @@ impl<C> Judge<C> for AllFits {
 pub(crate) struct Queued<C> {
     pub(crate) call: C,
     token: Token,
+    weight: Weight,
+}
+
+/// What a call adds to the bytes that wait, until it is dropped.
+struct Weight {
+    bytes: u64,
+    waiting: Arc<Waiting>,
+}
+
+impl Weight {
+    fn new(bytes: u64, waiting: &Arc<Waiting>) -> Weight {
+        waiting.0.fetch_add(bytes, Ordering::Relaxed);
+        Weight { bytes, waiting: waiting.clone() }
+    }
+}
+
+impl Drop for Weight {
+    fn drop(&mut self) {
+        self.waiting.0.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
 }
 
 /// Calls that wait for a step, and those the running step has taken.
@@ -111,6 +162,7 @@ pub(crate) struct Queue<C> {
     graph: UpdateGraph,
     id: OnceLock<NodeId>,
     judge: Arc<dyn Judge<C>>,
+    waiting: Arc<Waiting>,
     state: Mutex<QueueState<C>>,
 }
 
@@ -142,11 +194,12 @@ impl<C> Drop for Queue<C> {
     }
 }
 
-impl<C: Send + 'static> Queue<C> {
+impl<C: Weighed + Send + 'static> Queue<C> {
     pub(crate) fn new(graph: &UpdateGraph, judge: Arc<dyn Judge<C>>) -> Arc<Queue<C>> {
         let (waiting, taken) = (VecDeque::new(), VecDeque::new());
         let state = QueueState { waiting, taken, landing: Vec::new(), failed: None };
-        Arc::new(Queue { graph: graph.clone(), id: OnceLock::new(), judge, state: Mutex::new(state) })
+        let all = companion::of(graph, Waiting::default);
+        Arc::new(Queue { graph: graph.clone(), id: OnceLock::new(), judge, waiting: all, state: Mutex::new(state) })
     }
 
     /// Tells the queue which node drains it.
@@ -165,11 +218,15 @@ impl<C: Send + 'static> Queue<C> {
         if let Some(error) = self.refusal() {
             return Err(error);
         }
+        let weight = Weight::new(call.bytes(), &self.waiting);
         match transaction::joined(&self.graph) {
-            Some(open) => open.add(Box::new(Drafted { queue: self.clone(), call, token: token.clone() }))?,
+            Some(open) => {
+                let queued = Queued { call, token: token.clone(), weight };
+                open.add(Box::new(Drafted { queue: self.clone(), queued }))?;
+            }
             None => self.graph.intake(|| {
                 self.judge.take(&mut call)?;
-                self.enqueue(Queued { call, token: token.clone() });
+                self.enqueue(Queued { call, token: token.clone(), weight });
                 Ok::<(), Error>(())
             })?,
         }
@@ -206,8 +263,12 @@ impl<C: Send + 'static> Queue<C> {
             return Err(error.clone());
         }
         let taken = std::mem::take(&mut state.taken);
-        let (calls, tokens): (Vec<C>, Vec<Token>) = taken.into_iter().map(|queued| (queued.call, queued.token)).unzip();
-        state.landing.extend(tokens);
+        let mut calls = Vec::with_capacity(taken.len());
+        for Queued { call, token, weight } in taken {
+            drop(weight);
+            state.landing.push(token);
+            calls.push(call);
+        }
         Ok(calls)
     }
 
@@ -226,7 +287,7 @@ impl<C: Send + 'static> Queue<C> {
     }
 }
 
-impl<C: Send + 'static> Fed for Queue<C> {
+impl<C: Weighed + Send + 'static> Fed for Queue<C> {
     fn seal(&self) {
         let mut state = self.lock();
         let mut waiting = std::mem::take(&mut state.waiting);
@@ -253,15 +314,14 @@ impl<C: Send + 'static> Fed for Queue<C> {
 /// A call of an open transaction.
 struct Drafted<C> {
     queue: Arc<Queue<C>>,
-    call: C,
-    token: Token,
+    queued: Queued<C>,
 }
 
-impl<C: Send + 'static> Draft for Drafted<C> {
+impl<C: Weighed + Send + 'static> Draft for Drafted<C> {
     fn judge(&mut self, transaction: u64) -> Result<(), Error> {
         match self.queue.refusal() {
             Some(error) => Err(error),
-            None => self.queue.judge.draft(transaction, &mut self.call),
+            None => self.queue.judge.draft(transaction, &mut self.queued.call),
         }
     }
 
@@ -270,12 +330,11 @@ impl<C: Send + 'static> Draft for Drafted<C> {
     }
 
     fn queue(self: Box<Self>, transaction: u64) {
-        let Drafted { queue, call, token } = *self;
-        queue.judge.adopt(transaction);
-        queue.enqueue(Queued { call, token });
+        self.queue.judge.adopt(transaction);
+        self.queue.enqueue(self.queued);
     }
 
     fn cancel(self: Box<Self>, why: &Error) {
-        self.token.land(Err(why.clone()));
+        self.queued.token.land(Err(why.clone()));
     }
 }

@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{Array, RecordBatch};
 use arrow_schema::Schema;
 use graph::{Step, UpdateGraph};
 use rowset::{Before, RowSet, Shift, Shifts};
@@ -22,7 +22,7 @@ use crate::operation::Live;
 use crate::sources::append::judged_table;
 use crate::sources::conform::{conform, conform_some};
 use crate::sources::expected::{Expected, Sight};
-use crate::sources::feed::{Judge, Queue, Token};
+use crate::sources::feed::{Judge, Queue, Token, Weighed};
 use crate::sources::layered::{Given, layered};
 use crate::store::{Store, Writes};
 use crate::table::{Attributes, Table};
@@ -84,6 +84,13 @@ impl Judge<Call> for Law {
 struct Call {
     given: Given,
     shifted: Vec<Shift>,
+}
+
+impl Weighed for Call {
+    fn bytes(&self) -> u64 {
+        let modified = self.given.modified.iter().map(|(_, chunk)| chunk.get_array_memory_size() as u64);
+        self.given.added.bytes() + modified.sum::<u64>()
+    }
 }
 
 impl InputTable {

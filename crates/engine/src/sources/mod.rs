@@ -17,7 +17,7 @@ mod tests;
 
 pub use append::AppendTable;
 pub use blink::BlinkTable;
-pub use feed::Token;
+pub use feed::{Token, waiting_bytes};
 pub use fixed::{empty, from_chunks};
 pub use input::{Apply, InputTable};
 pub use keyed::KeyedTable;

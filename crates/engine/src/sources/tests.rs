@@ -206,6 +206,30 @@ fn a_rolled_back_apply_leaves_no_trace_on_later_ones() {
     assert_eq!(now(source.table()), pairs(&[("a", 1)]));
 }
 
+#[test]
+fn what_waits_is_counted_until_it_is_taken_or_lost() {
+    let graph = still_graph();
+    let (a, b) = (AppendTable::new(&graph, schema()).unwrap(), InputTable::new(&graph, schema()).unwrap());
+    let waiting = || super::waiting_bytes(&graph);
+    let added = |key: u64| super::Apply { added: Some((RowSet::key(key), batch(&[("a", 1)]))), ..Default::default() };
+    assert_eq!(waiting(), 0);
+    a.append(&batch(&[("a", 1)])).unwrap();
+    let one = waiting();
+    b.apply(added(0)).unwrap();
+    let two = waiting();
+    assert!(b.apply(added(0)).is_err() && 0 < one && one < two && two == waiting());
+    let open = Transaction::begin(&graph);
+    open.collect(|| a.append(&batch(&[("a", 1)]))).unwrap();
+    assert_eq!(waiting(), two + one);
+    step(&graph);
+    assert_eq!(waiting(), one);
+    drop(open);
+    assert_eq!(waiting(), 0);
+    a.append(&batch(&[("a", 1)])).unwrap();
+    drop(a);
+    assert_eq!(waiting(), 0);
+}
+
 /// What the failure of a table says to who waits for its rows.
 fn lost(token: &super::Token) -> String {
     match token.landed() {
