@@ -74,4 +74,4 @@ macro_rules! replayed {
     };
 }
 
-replayed!(apply casts expressions formulas plans roaring rows shifts);
+replayed!(apply casts expressions formulas logs plans roaring rows shifts);

@@ -9,6 +9,7 @@ use std::process::Command;
 /// open to every floor from `column` up.
 const FLOORS: &[(&str, &[&str], &[&str])] = &[
     ("limits", &[], &[]),
+    ("log", &["limits"], &["crc32fast", "thiserror"]),
     ("rowset", &["limits"], &["roaring", "thiserror"]),
     ("graph", &["limits"], &["rayon", "thiserror", "loom", "shuttle"]),
     (
@@ -51,7 +52,7 @@ const FLOORS: &[(&str, &[&str], &[&str])] = &[
     ("barrage", &["rowset", "engine"], &["thiserror"]),
     (
         "native",
-        &["limits", "rowset", "graph", "column", "formula", "engine"],
+        &["limits", "log", "rowset", "graph", "column", "formula", "engine"],
         &["arrow-arith", "arrow-ord", "arrow-row", "pyo3", "serde_json"],
     ),
     ("model", &[], &[]),

@@ -8,6 +8,7 @@ pub mod casts;
 pub mod exchange;
 pub mod expressions;
 pub mod formulas;
+pub mod logs;
 pub mod reader;
 pub mod world;
 
@@ -20,6 +21,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("casts", casts::casts),
     ("expressions", expressions::expressions),
     ("formulas", formulas::formulas),
+    ("logs", logs::logs),
     ("plans", expressions::plans),
     ("roaring", exchange::roaring),
     ("rows", exchange::rows),

@@ -28,6 +28,7 @@ __all__ = [
     "PermissionDeniedError",
     "ResourceError",
     "SchemaError",
+    "StorageError",
     "TableFailedError",
     "TickframeError",
     "TimeoutError",
@@ -160,6 +161,10 @@ class CheckpointError(TickframeError, RuntimeError):
 
 class GapError(CheckpointError):
     """Batches are missing between what a stream sends and what the table has seen."""
+
+
+class StorageError(TickframeError, OSError):
+    """The disk is full, or fails. Nothing that was acknowledged is lost; `filename` says where."""
 
 
 class InternalError(TickframeError):

@@ -13,7 +13,7 @@ import logging
 import os
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -131,19 +131,23 @@ class Graph:
         """Stop automatic cycles, after the one that is under way. `start` resumes; `step` works meanwhile."""
         self._native.stop()
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Every append, upsert, delete and apply of this thread inside lands in one step, or, on an exception, in none.
+    def transaction(self) -> AbstractContextManager[None]:
+        """Every append, upsert, delete and apply inside lands in one step, or, on an exception, in none.
 
-        A call inside it that raises and is caught loses that call alone.
+        It takes what the thread that enters it does, or the asyncio task; several may be open at once, by others. A
+        call inside it that raises and is caught loses that call alone. Left on another thread it ends there just the
+        same. At its end all its calls are judged again against what others have queued meanwhile: all are queued, or
+        none and leaving the block raises. Tokens of calls that will not land raise CancelledError.
+
+        >>> import tickframe as tf
+        >>> g = tf.Graph()
+        >>> a, b = tf.append_table({"x": int}, graph=g), tf.append_table({"x": int}, graph=g)
+        >>> with g.transaction():
+        ...     one, two = a.append({"x": 1}), b.append({"x": 2})
+        >>> g.step(), one.step, two.step
+        (1, 1, 1)
         """
-        opened = self._native.transaction()
-        try:
-            yield
-        except BaseException:
-            opened.rollback()
-            raise
-        opened.commit()
+        return _Transaction(self._native)
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
@@ -169,7 +173,8 @@ class Graph:
         Returns:
             ``nodes``, ``listeners``, ``cycles``, ``failed_nodes``; ``blocks_copied`` since the start (a block is
             copied when somebody holds it while it is edited); ``bytes_held`` by columns, ``undo_bytes`` of the step
-            under way, ``queue_bytes`` that wait for slow listeners, ``updates_merged`` because too many did;
+            under way, ``source_bytes`` that wait in sources for a step, ``queue_bytes`` that wait for slow listeners,
+            ``updates_merged`` because too many did;
             ``row_errors`` that operations passed over; ``formulas_read`` and ``expressions_planned`` by the whole
             process (a text that is known is not read again, whatever its variables hold); and a few more.
         """
@@ -271,6 +276,31 @@ class Graph:
         'flowchart TD'
         """
         return self._native.draw(mermaid=True)
+
+
+class _Transaction(AbstractContextManager[None]):
+    """The block of `Graph.transaction`; it may be entered again when it has been left."""
+
+    __slots__ = ("_graph", "_opened")
+
+    def __init__(self, graph: _native.Graph) -> None:
+        self._graph = graph
+        self._opened: _native.Transaction | None = None
+
+    def __enter__(self) -> None:
+        if self._opened is not None:
+            message = "transaction: this one is open already; ask the graph for another"
+            raise InvalidOperationError(message)
+        self._opened = self._graph.transaction()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        opened, self._opened = self._opened, None
+        if opened is None:
+            return
+        if kind is None:
+            opened.commit()
+        else:
+            opened.rollback()
 
 
 def default_graph() -> Graph:

@@ -48,6 +48,7 @@ def test_each_pickles_with_its_facts_and_says_its_text_plainly(kind):
         (errors.TimeoutError, builtins.TimeoutError),
         (errors.CancelledError, concurrent.futures.CancelledError),
         (errors.CheckpointError, RuntimeError),
+        (errors.StorageError, OSError),
         (errors.GapError, errors.CheckpointError),
     ],
 )

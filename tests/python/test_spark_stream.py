@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import warnings
 
@@ -221,6 +222,27 @@ def test_a_batch_that_failed_after_it_was_kept_comes_again_and_is_not_doubled(in
     box.put(pa.table({"id": [2]}))
     feed.await_batch(1, WAIT)
     assert ids(feed.table) == [1, 2]
+
+
+def test_a_batch_that_spark_plans_anew_over_other_offsets_is_refused(inbox, follow, tmp_path):
+    box = inbox("id long")
+    checkpoint = tmp_path / "checkpoint"
+    options = {"mode": "append", "checkpoint": checkpoint, "persist": tmp_path / "state"}
+    feed = follow(box.stream(), **options)
+    box.put(pa.table({"id": [1]}))
+    feed.await_batch(0, WAIT)
+    feed.query.processAllAvailable()
+    feed.stop()
+    # A loss of power took Spark's files of this batch, and more had come by then.
+    for lost in [*checkpoint.glob("**/0"), *checkpoint.glob("**/.0.crc")]:
+        if lost.is_file():
+            lost.unlink()
+    box.put(pa.table({"id": [2]}))
+    os.utime(box.folder / "000000.parquet", (1_800_000_000, 1_800_000_000))
+    feed = follow(box.stream(), **options)
+    with pytest.raises(tf.errors.TableFailedError, match=r"holds batch 0 as it was read from .* rows would be lost"):
+        feed.await_batch(1, WAIT)
+    assert isinstance(feed.error, tf.errors.CheckpointError)
 
 
 def test_a_memory_of_another_query_is_refused(inbox, follow, tmp_path):

@@ -37,6 +37,16 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
         .unwrap_or_else(|| "a panic without text".into())
 }
 
+/// What the node of a source tells its queue.
+pub(crate) trait Fed: Send + Sync {
+    /// A step opens: what waits belongs to it.
+    fn seal(&self);
+    /// The rows that the step took are in.
+    fn landed(&self, step: Step);
+    /// The table has failed: what was queued is lost.
+    fn failed(&self, failure: &Arc<Failure>);
+}
+
 /// The node of one table.
 pub(crate) struct TableNode {
     request: Request,
@@ -46,7 +56,7 @@ pub(crate) struct TableNode {
     width: usize,
     owned: Vec<Arc<dyn Settle>>,
     live: Mutex<Box<dyn Live>>,
-    seal: Option<Box<dyn Fn() + Send + Sync>>,
+    fed: Option<Arc<dyn Fed>>,
     feed: Mutex<Option<(Step, Arc<TableUpdate>)>>,
     failure: OnceLock<Arc<Failure>>,
     last_step: AtomicU64,
@@ -64,13 +74,8 @@ impl TableNode {
     }
 
     /// The table of a source: a node without inputs, whose queue is closed as each step opens.
-    pub(crate) fn source(
-        request: &Request,
-        graph: &UpdateGraph,
-        start: Start,
-        seal: Box<dyn Fn() + Send + Sync>,
-    ) -> Table {
-        let node = TableNode::new(request, graph, Vec::new(), &start.parts, start.live, start.owned, Some(seal));
+    pub(crate) fn source(request: &Request, graph: &UpdateGraph, start: Start, fed: Option<Arc<dyn Fed>>) -> Table {
+        let node = TableNode::new(request, graph, Vec::new(), &start.parts, start.live, start.owned, fed);
         let table = Table::live(start.parts, request.clone(), graph.clone(), node.clone());
         let door: Arc<dyn Node> = node;
         table.registered(graph.source(&door));
@@ -84,7 +89,7 @@ impl TableNode {
         parts: &crate::operation::Parts,
         live: Box<dyn Live>,
         owned: Vec<Arc<dyn Settle>>,
-        seal: Option<Box<dyn Fn() + Send + Sync>>,
+        fed: Option<Arc<dyn Fed>>,
     ) -> Arc<TableNode> {
         Arc::new(TableNode {
             request: request.clone(),
@@ -94,7 +99,7 @@ impl TableNode {
             width: parts.columns.len(),
             owned,
             live: Mutex::new(live),
-            seal,
+            fed,
             feed: Mutex::new(None),
             failure: OnceLock::new(),
             last_step: AtomicU64::new(0),
@@ -317,6 +322,9 @@ impl TableNode {
     fn fail(&self, failure: Arc<Failure>) -> Outcome {
         // Only the first failure counts: a failed node never runs again.
         let _ = self.failure.set(failure);
+        if let (Some(fed), Some(failure)) = (&self.fed, self.failure.get()) {
+            fed.failed(failure);
+        }
         Outcome::Failed
     }
 
@@ -335,8 +343,8 @@ impl TableNode {
 
 impl Node for TableNode {
     fn seal(&self) {
-        if let Some(seal) = &self.seal {
-            seal();
+        if let Some(fed) = &self.fed {
+            fed.seal();
         }
     }
 
@@ -359,7 +367,11 @@ impl Node for TableNode {
         if !self.is_concerned(step) {
             return Outcome::Quiet;
         }
-        match self.advance(step) {
+        let advanced = self.advance(step);
+        if let (Ok(_), Some(fed)) = (&advanced, &self.fed) {
+            fed.landed(step);
+        }
+        match advanced {
             Ok(update) => self.told(step, update),
             Err(cause) => self.stopped(step, cause),
         }

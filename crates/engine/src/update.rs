@@ -191,20 +191,23 @@ impl Merged {
         let fresh_gone = &self.added & &next.removed.0;
         let old_gone = &next.removed.0 - &fresh_gone;
         if !old_gone.is_empty() {
-            self.removed = &self.removed | &self.shifts.back(&old_gone);
+            self.removed.0 |= &self.shifts.back(&old_gone).0;
         }
-        let survivors = Before(&self.base - &self.removed.0);
-        let carry = |rows: &RowSet| next.shifts.forward(&Before(rows - &next.removed.0));
-        self.added = &carry(&self.added) | &next.added;
+        carry(&mut self.added, next);
+        self.added |= &next.added;
         for (column, rows) in self.modified.iter_mut().enumerate() {
             if !rows.is_empty() {
-                *rows = &carry(rows) - &self.added;
+                carry(rows, next);
+                *rows -= &next.added;
             }
             if next.columns.contains(column) {
                 *rows |= &(&next.modified - &self.added);
             }
         }
-        self.shifts = self.shifts.then(&next.shifts, &survivors);
+        if !self.shifts.is_empty() || !next.shifts.is_empty() {
+            let survivors = Before(&self.base - &self.removed.0);
+            self.shifts = self.shifts.then(&next.shifts, &survivors);
+        }
     }
 
     /// The rows of one column that are modified.
@@ -227,5 +230,14 @@ impl Merged {
             columns,
             shifts: self.shifts.clone(),
         }
+    }
+}
+
+/// Where the rows of a set stand after an update that they may not all outlive. Costs what goes, unless rows move.
+fn carry(rows: &mut RowSet, update: &TableUpdate) {
+    if update.shifts.is_empty() {
+        *rows -= &update.removed.0;
+    } else {
+        *rows = update.shifts.forward(&Before(&*rows - &update.removed.0));
     }
 }

@@ -11,6 +11,7 @@ macro_rules! exceptions {
 
 exceptions!(
     CancelledError,
+    CheckpointError,
     ColumnNotFoundError,
     DataError,
     DuplicateError,
@@ -20,6 +21,7 @@ exceptions!(
     MatchError,
     ResourceError,
     SchemaError,
+    StorageError,
     TableFailedError,
     TimeoutError,
     TypeMismatchError,

@@ -2,10 +2,8 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::thread::ThreadId;
 use std::time::Duration;
 
-use engine::sources::Transaction;
 use engine::waiting::Shared as _;
 use graph::{Drawing, Settings, SharedLock, UpdateGraph};
 use pyo3::exceptions::PyValueError;
@@ -16,6 +14,7 @@ use crate::error::{self, InvalidOperationError};
 use crate::inbox::{Inbox, PyInbox};
 use crate::outside::{asked, outside};
 use crate::table::PyTable;
+use crate::transaction::{self, PyTransaction};
 use crate::wait;
 
 /// A graph with its listeners' inbox; one for each graph of the process.
@@ -116,10 +115,12 @@ impl PyGraph {
 
     fn step(&self, py: Python<'_>) -> PyResult<u64> {
         let shared = self.0.clone();
-        let stepped = outside(py, || (shared.graph.step(), engine::interrupt::take(&shared.graph)))?;
-        let step = stepped.0.map_err(|refused| error::graph(&refused))?.number();
+        let current = transaction::current(py, &shared.graph)?;
+        let step = || (transaction::within(current.as_deref(), || shared.graph.step()), engine::interrupt::take(&shared.graph));
+        let (stepped, interrupt) = outside(py, step)?;
+        let step = stepped.map_err(|refused| error::graph(&refused))?.number();
         crate::inbox::wait_heard(py, &self.0.inbox, &self.0.graph)?;
-        match stepped.1 {
+        match interrupt {
             Some(interrupt) => Err(error::raise(interrupt)),
             None => Ok(step),
         }
@@ -145,9 +146,8 @@ impl PyGraph {
         Ok(self.0.graph.settled().number())
     }
 
-    fn transaction(&self) -> PyResult<PyTransaction> {
-        let opened = Transaction::begin(&self.0.graph).map_err(error::raise)?;
-        Ok(PyTransaction { open: Mutex::new(Some(opened)), thread: std::thread::current().id() })
+    fn transaction(&self, py: Python<'_>) -> PyResult<PyTransaction> {
+        PyTransaction::begin(py, &self.0.graph)
     }
 
     fn frozen(&self, py: Python<'_>) -> PyResult<PyFrozen> {
@@ -177,6 +177,7 @@ impl PyGraph {
         dict.set_item("bytes_held", storage.bytes_held())?;
         dict.set_item("undo_bytes", storage.undo_bytes())?;
         dict.set_item("queue_bytes", self.0.inbox.bytes())?;
+        dict.set_item("source_bytes", engine::sources::waiting_bytes(graph))?;
         dict.set_item("updates_merged", self.0.inbox.merged())?;
         dict.set_item("failed_nodes", counts.failed_nodes)?;
         dict.set_item("pending", counts.pending)?;
@@ -244,39 +245,6 @@ fn thread_count(name: &str, count: i64) -> PyResult<Option<usize>> {
     }
 }
 
-/// An open transaction; it belongs to its thread.
-#[pyclass(frozen, module = "tickframe._native")]
-pub struct PyTransaction {
-    open: Mutex<Option<Transaction>>,
-    thread: ThreadId,
-}
-
-impl PyTransaction {
-    fn take(&self) -> PyResult<Option<Transaction>> {
-        if std::thread::current().id() != self.thread {
-            return Err(InvalidOperationError::new_err("transaction: it belongs to the thread that opened it"));
-        }
-        Ok(lock(&self.open).take())
-    }
-}
-
-#[pymethods]
-impl PyTransaction {
-    fn commit(&self, py: Python<'_>) -> PyResult<()> {
-        if let Some(transaction) = self.take()? {
-            py.detach(|| transaction.commit());
-        }
-        Ok(())
-    }
-
-    fn rollback(&self, py: Python<'_>) -> PyResult<()> {
-        if let Some(transaction) = self.take()? {
-            py.detach(|| transaction.rollback());
-        }
-        Ok(())
-    }
-}
-
 /// No step runs while it is held.
 #[pyclass(frozen, module = "tickframe._native")]
 pub struct PyFrozen(Mutex<Option<SharedLock>>);
@@ -295,6 +263,7 @@ pub fn wait_for_change(py: Python<'_>, table: &engine::Table, seconds: Option<f6
     let Some(graph) = table.graph().cloned() else {
         return Err(InvalidOperationError::new_err("wait: the table is static; it will never change"));
     };
-    graph.may_wait().map_err(|refused| error::graph(&refused))?;
+    let current = transaction::current(py, &graph)?;
+    transaction::within(current.as_deref(), || graph.may_wait()).map_err(|refused| error::graph(&refused))?;
     wait::detached(py, &graph, |poll| crate::inbox::next_change(table, &graph, timeout, poll))
 }

@@ -19,6 +19,7 @@ mod formula;
 mod graph;
 mod inbox;
 mod literal;
+mod log;
 mod memory;
 mod numpy;
 mod ops;
@@ -26,6 +27,7 @@ mod outside;
 mod rowset;
 mod source;
 mod table;
+mod transaction;
 mod udf;
 mod update;
 mod values;
@@ -50,6 +52,8 @@ mod _native {
     use crate::graph::{PyGraph, end_events, stop_all, take_events};
     #[pymodule_export]
     use crate::inbox::{PyInbox, PyServer, PySubscription, next_subscription_id};
+    #[pymodule_export]
+    use crate::log::PyLog;
     #[pymodule_export]
     use crate::memory::{PyMemory, limit_memory, memory_figures};
     #[pymodule_export]

@@ -19,6 +19,7 @@ use crate::graph::PyGraph;
 use crate::outside::asked;
 use crate::rowset::to_rowset;
 use crate::table::{PyTable, let_go};
+use crate::transaction;
 use crate::wait;
 
 /// A promise: the step in which data becomes visible.
@@ -96,7 +97,8 @@ impl PySource {
         call: impl FnOnce(&Door) -> Result<Token, engine::Error> + Send,
     ) -> PyResult<PyToken> {
         let door = self.door()?;
-        let token = asked(py, || call(&door))?;
+        let current = transaction::current(py, &self.graph)?;
+        let token = asked(py, || transaction::within(current.as_deref(), || call(&door)))?;
         Ok(PyToken::new(token, &self.graph))
     }
 

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 
 use crate::ending::Inside;
 use crate::error;
+use crate::transaction;
 
 /// After so long a wait on a graph that does not run explains itself.
 const EXPLAIN_AFTER: Duration = Duration::from_secs(5);
@@ -32,10 +33,11 @@ pub fn detached<R: Send>(
     // Signals come to the main thread alone. Another must not look for them: it may still wait when Python is gone.
     let main = is_main(py)?;
     let mut interrupted: Option<PyErr> = None;
+    let current = transaction::current(py, graph)?;
     let (outcome, _back) = py.detach(|| {
         let begun = Instant::now();
         let mut explained = false;
-        let outcome = wait(&mut || {
+        let mut poll = || {
             if !explained && begun.elapsed() >= EXPLAIN_AFTER && !graph.is_started() {
                 explained = true;
                 Python::try_attach(explain);
@@ -50,7 +52,8 @@ pub fn detached<R: Send>(
                     false
                 }
             }
-        });
+        };
+        let outcome = transaction::within(current.as_deref(), || wait(&mut poll));
         (outcome, Inside::enter())
     });
     match (outcome, interrupted) {

@@ -1,119 +1,118 @@
 """Batches on disk, so that a restart finds the table as Spark believes it to be.
 
-Each batch is one Arrow IPC file named by its number and written whole before the table shows it: rows and batch number
-become durable in one rename. A file marked *whole* holds everything up to its number, and those before it are gone.
+Each batch is one record of the engine's log: Arrow IPC bytes under the batch's number, beside what Spark read it from.
+It is durable before the table shows it. A record marked *whole* holds everything up to its number.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from tickframe import errors
+from tickframe import _native, errors
 from tickframe.spark._types import pyarrow
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pyarrow as pa
 
-FORMAT = 1
+NOTE = "query.json"
+REPLANNED = 100  # as many batches Spark keeps the plans of, so as many it may send again
 
 
 class BatchLog:
-    """The durable batches of one streaming query.
+    """The durable batches of one streaming query. The folder belongs to it until it is closed.
 
     Args:
         path: a folder of this log's own; made if it is not there.
         mode: the output mode of the query; a log is read back only in the mode it was written in.
         schema: the columns of the batches.
+
+    Raises:
+        errors.CheckpointError: the folder is in use, holds something else, or was written otherwise; a record was
+            damaged, with the file and the place in it.
+        errors.StorageError: the disk fails.
     """
 
     def __init__(self, path: str | os.PathLike[str], mode: str, schema: pa.Schema) -> None:
-        self.path = Path(path)
-        self._note = self.path / "query.json"
-        self._about = {"format": FORMAT, "mode": mode, "schema": [[field.name, str(field.type)] for field in schema]}
-        self.path.mkdir(parents=True, exist_ok=True)
-        self.query_id: str | None = None
-        if self._note.exists():
-            self.query_id = self._read_note()
-        for unfinished in self.path.glob("*.part"):
-            unfinished.unlink()
-        self._numbers = sorted(int(file.stem.removeprefix("batch-")) for file in self.path.glob("batch-*.arrow"))
+        self.path = os.fspath(path)
+        self._about = {"mode": mode, "schema": [[field.name, str(field.type)] for field in schema]}
+        self._native = _native.Log(self.path)
+        self._sources: dict[int, str] = {}
+        try:
+            note = self._native.get_note(NOTE)
+            self.query_id = None if note is None else self._read_note(note)
+            self.last = -1 if self._native.last is None else self._native.last
+        except BaseException:
+            self._native.close()
+            raise
 
-    @property
-    def last(self) -> int:
-        """The last durable batch, -1 for none."""
-        return self._numbers[-1] if self._numbers else -1
+    last: int
+    """The last durable batch, -1 for none."""
+    query_id: str | None
+    """Whose batches these are, None before the first."""
 
     def __len__(self) -> int:
-        """The number of files."""
-        return len(self._numbers)
+        """The number of records."""
+        return len(self._native)
 
     def bind(self, query_id: str) -> None:
         """Note whose batches these are; the first batch is written only after it."""
         if self.query_id != query_id:
-            self._commit(self._note, json.dumps({"query_id": query_id, **self._about}).encode())
+            self._native.put_note(NOTE, json.dumps({"query_id": query_id, **self._about}).encode())
             self.query_id = query_id
 
-    def write(self, number: int, rows: pa.Table, *, whole: bool = False) -> None:
-        """Make one batch durable.
+    def write(self, number: int, rows: pa.Table, source: str = "", *, whole: bool = False) -> None:
+        """Make one batch durable. Numbers that were passed over are noted as missing.
 
         Args:
             number: Spark's batch id.
             rows: what the batch holds.
-            whole: the rows are the state up to this batch, and replace all files before it.
+            source: where Spark read it from.
+            whole: the rows are the state up to this batch, and replace all records before it.
         """
         pa = pyarrow()
         sink = pa.BufferOutputStream()
-        marked = rows.replace_schema_metadata({"tickframe.whole": "1"} if whole else None)
-        with pa.ipc.new_file(sink, marked.schema) as writer:
-            writer.write_table(marked)
-        self._commit(self._file(number), memoryview(sink.getvalue()))
-        if number not in self._numbers:
-            self._numbers.append(number)
-        if whole:
-            for older in self._numbers[:-1]:
-                self._file(older).unlink()
-            self._numbers = [number]
+        with pa.ipc.new_stream(sink, rows.schema) as writer:
+            writer.write_table(rows)
+        known = {**self._sources, number: source or self._sources.get(number, "")}
+        known = {old: known[old] for old in sorted(known)[-REPLANNED:]}
+        kind: Literal["change", "after_gap", "whole"]
+        kind = "whole" if whole else "change" if number == self.last + 1 else "after_gap"
+        note = json.dumps(known if whole else {number: known[number]})
+        self._native.append(number, kind, note, sink.getvalue().to_pybytes())
+        self._sources, self.last = known, number
 
-    def read(self) -> list[pa.Table]:
-        """The durable batches in order, from the last whole one on."""
+    def read(self) -> Iterator[pa.Table]:
+        """The durable batches in order, from the last whole one on, one at a time."""
         pa = pyarrow()
-        tables = []
-        for number in reversed(self._numbers):
-            table = pa.ipc.open_file(pa.memory_map(str(self._file(number)))).read_all()
-            whole = (table.schema.metadata or {}).get(b"tickframe.whole") == b"1"
-            tables.append(table.replace_schema_metadata(None))
-            if whole:
-                break
-        return tables[::-1]
+        for _, kind, note, body in self._native.read():
+            sources = {int(number): str(source) for number, source in json.loads(note).items()}
+            self._sources = sources if kind == "whole" else {**self._sources, **sources}
+            yield pa.ipc.open_stream(pa.py_buffer(body)).read_all()
 
-    def _file(self, number: int) -> Path:
-        return self.path / f"batch-{number:012d}.arrow"
+    def wants_whole(self, records: int) -> bool:
+        """Whether so many records have gathered, and more bytes than the last whole one has."""
+        return self._native.wants_whole(records)
 
-    def _read_note(self) -> str:
+    def source_of(self, number: int) -> str | None:
+        """Where a durable batch was read from; None if that is not known any more."""
+        return self._sources.get(number) or None
+
+    def close(self) -> None:
+        """Let the folder go. Closing twice does nothing."""
+        self._native.close()
+
+    def _read_note(self, content: bytes) -> str:
         try:
-            note = json.loads(self._note.read_text(encoding="utf-8"))
+            note = json.loads(content)
             query_id = str(note.pop("query_id"))
-        except (OSError, ValueError, KeyError) as cause:
-            message = f"persist: {self._note} cannot be read: {cause}"
+        except (ValueError, KeyError, AttributeError) as cause:
+            message = f"persist: {os.path.join(self.path, NOTE)} cannot be read: {cause}"  # noqa: PTH118 - for a message
             raise errors.CheckpointError(message) from cause
         if note != self._about:
             message = f"persist: {self.path} was written as {note}, the stream is {self._about}"
             raise errors.CheckpointError(message)
         return query_id
-
-    def _commit(self, target: Path, content: bytes | memoryview) -> None:
-        """Replace a file by a whole new one; after a crash there is the old or the new, never a piece."""
-        part = target.with_name(target.name + ".part")
-        with part.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        part.rename(target)
-        folder = os.open(self.path, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)

@@ -13,7 +13,7 @@ from tickframe.frames import Kept
 from tickframe.spark._types import pyarrow
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
 
@@ -37,8 +37,11 @@ class Mode(Protocol):
         """Queue one batch as one transaction; None when it changes nothing."""
         ...
 
-    def compact(self, batches: Sequence[pa.Table]) -> pa.Table | None:
-        """One batch with the effect of several, None when there is nothing to gain."""
+    compacts: bool
+    """Whether one batch can have the effect of several."""
+
+    def restored(self, batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
+        """Batches that bring an empty table to where these did, each in a step of its own; one, if it compacts."""
         ...
 
 
@@ -83,6 +86,7 @@ class Append:
     """Every row is new: an append-only table, a blink table, or a ring of the last rows."""
 
     whole = False
+    compacts = False
 
     def __init__(self, schema: pa.Schema, graph: Graph | None, *, blink: bool, ring: int | None) -> None:
         import tickframe as tf
@@ -103,19 +107,20 @@ class Append:
     def apply(self, rows: pa.Table) -> Token | None:
         return self.source.append(Kept(rows)) if rows.num_rows else None
 
-    def compact(self, batches: Sequence[pa.Table]) -> pa.Table | None:
-        del batches  # rows are kept as they came; writing them again would only cost
-        return None
+    def restored(self, batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
+        return batches  # rows are kept as they came; writing them again would only cost
 
 
 class Update:
     """The last row of each key: a keyed table; rows that `delete_when` names take their key out of it."""
 
     whole = False
+    compacts = True
 
     def __init__(self, schema: pa.Schema, key: Sequence[str], graph: Graph | None, *, deletes: bool) -> None:
         import tickframe as tf
 
+        self._schema = schema
         self._key = list(key)
         self._deletes = deletes
         self._graph = graph if graph is not None else tf.default_graph()
@@ -134,8 +139,20 @@ class Update:
                 token = self.source.upsert(Kept(kept))
         return token
 
-    def compact(self, batches: Sequence[pa.Table]) -> pa.Table | None:
-        return last_of_each_key(pyarrow().concat_tables(batches), self._key)
+    def restored(self, batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
+        """One batch without tombstones, its rows in the order of the table."""
+        import tickframe as tf
+
+        pa = pyarrow()
+        graph = tf.Graph()
+        again = Update(self._schema, self._key, graph, deletes=self._deletes)
+        for rows in batches:
+            again.apply(rows)
+            graph.step()
+        state = again.table.to_arrow().cast(self._schema)
+        if self._deletes:
+            state = state.append_column(pa.field(DELETE, pa.bool_()), pa.nulls(len(state), pa.bool_()))
+        yield state
 
     def _split(self, rows: pa.Table) -> tuple[pa.Table, pa.Table]:
         import pyarrow.compute as pc
@@ -149,6 +166,7 @@ class Complete:
     """Each batch is the whole result: the difference by key to the one before."""
 
     whole = True
+    compacts = False
 
     def __init__(self, schema: pa.Schema, key: Sequence[str], graph: Graph | None) -> None:
         import tickframe as tf
@@ -159,15 +177,15 @@ class Complete:
     def apply(self, rows: pa.Table) -> Token | None:
         return self.source.replace(Kept(rows))
 
-    def compact(self, batches: Sequence[pa.Table]) -> pa.Table | None:
-        del batches  # the last one alone is kept
-        return None
+    def restored(self, batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
+        return batches  # the last one alone is kept
 
 
 class CompleteWithoutKey:
     """Each batch is the whole result and no column tells its rows apart: all go, all come."""
 
     whole = True
+    compacts = False
 
     def __init__(self, schema: pa.Schema, graph: Graph | None) -> None:
         import tickframe as tf
@@ -188,9 +206,8 @@ class CompleteWithoutKey:
             return None
         return self.source.apply(removed=gone or None, added=(coming, rows) if coming else None)
 
-    def compact(self, batches: Sequence[pa.Table]) -> pa.Table | None:
-        del batches
-        return None
+    def restored(self, batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
+        return batches
 
 
 def last_of_each_key(rows: pa.Table, key: Sequence[str]) -> pa.Table:

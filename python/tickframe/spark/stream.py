@@ -18,7 +18,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from tickframe import errors
-from tickframe.spark._checkpoint import SparkCheckpoint
+from tickframe.spark._checkpoint import SparkCheckpoint, source_of
 from tickframe.spark._log import BatchLog
 from tickframe.spark._modes import DELETE, Mode, mode_of
 from tickframe.spark._types import incoming, pyarrow
@@ -34,7 +34,7 @@ __all__ = ["SparkFeed", "from_spark_stream"]
 logger = logging.getLogger("tickframe")
 
 POLL = 0.25  # seconds between two looks at a query that may have died while somebody waits for it
-COMPACT = 256  # files of a batch log before they become one
+COMPACT = 256  # records of a batch log, at least, before they become one
 
 REMEDIES = (
     "Either give the table a memory of its own with persist=<folder> from the first start on "
@@ -123,7 +123,11 @@ def from_spark_stream(
         graph=graph,
         log=None if persist is None else BatchLog(persist, mode, _logged(schema, delete_when)),
     )
-    feed._start(sdf, mode, checkpoint, trigger, name)
+    try:
+        feed._start(sdf, mode, checkpoint, trigger, name)
+    except BaseException:
+        feed._close_log()
+        raise
     return feed
 
 
@@ -157,6 +161,7 @@ class SparkFeed:
         self._one_step = one_step_per_batch
         self._graph = graph
         self._log = log
+        self._checkpoint = ""
         self._spark_types: list[tuple[str, Any]] = []
         self._last = -1
         self._error: BaseException | None = None
@@ -211,6 +216,7 @@ class SparkFeed:
         if self.query is not None:
             self.query.stop()
             self._watcher.join(timeout=10)
+        self._close_log()
 
     def __enter__(self) -> Self:
         return self
@@ -239,6 +245,7 @@ class SparkFeed:
             location = scratch
         else:
             location = os.fspath(checkpoint)
+            self._checkpoint = location
             self._resume(SparkCheckpoint.read(sdf.sparkSession, location))
         writer = sdf.writeStream.outputMode(mode).option("checkpointLocation", location)
         if trigger is not None:
@@ -280,7 +287,7 @@ class SparkFeed:
                 f"the checkpoint {spark.path} is done with batches up to {spark.committed}, "
                 f"{log.path} holds them up to {log.last if log.last >= 0 else 'none'}"
             )
-        for rows in log.read():
+        for rows in self._kind.restored(log.read()):
             self._kind.apply(rows)
         self._last = max(log.last, spark.committed)
 
@@ -300,6 +307,7 @@ class SparkFeed:
             raise self._error
         if batch_id <= self._last:
             # Sent again after a crash between our commit and Spark's. Its state stores must still see every row.
+            self._refuse_another_plan(df, batch_id)
             logger.info("from_spark_stream: batch %d came again and is left out", batch_id)
             df.write.format("noop").mode("overwrite").save()
             return
@@ -307,7 +315,8 @@ class SparkFeed:
             self._refuse_gap(f"batch {batch_id} came, the last one in the table is {self.last_batch}")
         rows = self._collect(df)
         if self._log is not None:
-            self._log.write(batch_id, rows, whole=self._kind.whole)
+            source = source_of(df.sparkSession, self._checkpoint, batch_id)
+            self._log.write(batch_id, rows, source, whole=self._kind.whole)
             self._compact(batch_id)
         token = self._kind.apply(rows)
         if token is not None:
@@ -334,10 +343,26 @@ class SparkFeed:
         return sorted_by(df.toArrow().cast(schema), self._order)
 
     def _compact(self, batch_id: int) -> None:
-        if self._log is not None and len(self._log) >= COMPACT:
-            one = self._kind.compact(self._log.read())
-            if one is not None:
+        if self._log is not None and self._kind.compacts and self._log.wants_whole(COMPACT):
+            for one in self._kind.restored(self._log.read()):
                 self._log.write(batch_id, one, whole=True)
+
+    def _refuse_another_plan(self, df: Any, batch_id: int) -> None:
+        """A loss of power may take files of Spark's that are not on disk yet; then it plans a batch anew."""
+        kept = None if self._log is None else self._log.source_of(batch_id)
+        if kept is None or self._log is None:
+            return
+        now = source_of(df.sparkSession, self._checkpoint, batch_id)
+        if now != kept:
+            message = (
+                f"from_spark_stream: {self._log.path} holds batch {batch_id} as it was read from {kept!r}, and Spark sends "
+                f"it again read from {now!r}: rows would be lost. Start over with a fresh checkpoint and a fresh folder"
+            )
+            raise errors.CheckpointError(message)
+
+    def _close_log(self) -> None:
+        if self._log is not None:
+            self._log.close()
 
     def _settle(self, token: Token) -> None:
         """Let Spark wait until the batch is visible; on a graph stepped by hand that may be never."""
@@ -371,6 +396,7 @@ class SparkFeed:
             if not self._stopping:
                 self._fail(error)
         finally:
+            self._close_log()
             with self._changed:
                 self._running.clear()
                 self._changed.notify_all()

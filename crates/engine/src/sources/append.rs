@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::live_rows::LiveRows;
 use crate::operation::{Live, Parts, Request, Start};
 use crate::sources::conform::conform;
-use crate::sources::feed::{AllFits, Judge, Queue, Token};
+use crate::sources::feed::{AllFits, Judge, Queue, Token, Weighed};
 use crate::store::{Store, Writes};
 use crate::table::{Attributes, Table, canonical_schema};
 use crate::table_node::TableNode;
@@ -64,7 +64,7 @@ impl AppendTable {
 }
 
 /// A source with a store and a queue: the plumbing that append and blink tables share.
-pub(crate) fn fed_table<C: Send + 'static, L: Live + 'static>(
+pub(crate) fn fed_table<C: Weighed + Send + 'static, L: Live + 'static>(
     name: &str,
     graph: &UpdateGraph,
     schema: Arc<Schema>,
@@ -75,7 +75,7 @@ pub(crate) fn fed_table<C: Send + 'static, L: Live + 'static>(
 }
 
 /// The same where a judge, who may look at the rows, says which calls fit.
-pub(crate) fn judged_table<C: Send + 'static, L: Live + 'static>(
+pub(crate) fn judged_table<C: Weighed + Send + 'static, L: Live + 'static>(
     name: &str,
     graph: &UpdateGraph,
     schema: Arc<Schema>,
@@ -88,11 +88,10 @@ pub(crate) fn judged_table<C: Send + 'static, L: Live + 'static>(
     let queue = Queue::new(graph, judge(store.rows()));
     let parts = Parts { rows: store.rows().clone(), columns: store.columns().sources(), schema, attributes };
     let owned = store.owned();
-    let sealed = queue.clone();
     let mut request = Request::new(name, serde_json::Value::Null);
     request.shareable = false;
     let start = Start { parts, live: Box::new(live(queue.clone(), store)), owned };
-    let table = TableNode::source(&request, graph, start, Box::new(move || sealed.seal()));
+    let table = TableNode::source(&request, graph, start, Some(queue.clone()));
     queue.registered(table.node_id().expect("a source is registered as it is made"));
     Ok((table, queue))
 }
@@ -106,7 +105,7 @@ struct AppendLive {
 impl Live for AppendLive {
     fn update(&mut self, _: &[Change], step: Step) -> Result<TableUpdate, Error> {
         let mut writes = Writes::default();
-        for chunks in self.queue.take(step)? {
+        for chunks in self.queue.take()? {
             if let Some(keys) = next_keys(&mut self.next, &chunks)? {
                 writes.added.push((keys, chunks));
             }

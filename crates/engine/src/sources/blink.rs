@@ -67,7 +67,7 @@ struct BlinkLive {
 impl Live for BlinkLive {
     fn update(&mut self, _: &[Change], step: Step) -> Result<TableUpdate, Error> {
         let mut writes = Writes { removed: Before(self.store.rows().latest()), ..Writes::default() };
-        for chunks in self.queue.take(step)? {
+        for chunks in self.queue.take()? {
             if let Some(keys) = next_keys(&mut self.next, &chunks)? {
                 writes.added.push((keys, chunks));
             }

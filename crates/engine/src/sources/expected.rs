@@ -11,7 +11,6 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::ThreadId;
 
 use graph::Moment;
 use rowset::{Before, RowSet, Shifts};
@@ -22,7 +21,7 @@ use crate::live_rows::LiveRows;
 pub(super) struct Expected {
     rows: Arc<LiveRows>,
     queued: Mutex<Queued>,
-    drafts: Mutex<HashMap<ThreadId, Layer>>,
+    drafts: Mutex<HashMap<u64, Layer>>,
 }
 
 #[derive(Default)]
@@ -141,15 +140,16 @@ impl Expected {
         Ok(shifts)
     }
 
-    /// The same for a call of this thread's open transaction, above its earlier ones.
+    /// The same for a call of a transaction, above its earlier ones.
     pub(super) fn draft<E>(
         &self,
+        transaction: u64,
         removed: &Before,
         added: &RowSet,
         judge: impl FnOnce(&Sight) -> Result<Shifts, E>,
-    ) -> Result<(), E> {
+    ) -> Result<Shifts, E> {
         let mut drafts = lock(&self.drafts);
-        let draft = drafts.entry(std::thread::current().id()).or_default();
+        let draft = drafts.entry(transaction).or_default();
         let mut queued = lock(&self.queued);
         let mut sight = self.sight(&mut queued);
         sight.layers.push(draft);
@@ -160,12 +160,22 @@ impl Expected {
         } else {
             *draft = Layer::Whole(moved(sight.whole(), removed, &shifts, added));
         }
-        Ok(())
+        Ok(shifts)
     }
 
-    /// This thread's transaction is over.
-    pub(super) fn end_draft(&self) {
-        let draft = lock(&self.drafts).remove(&std::thread::current().id());
+    /// The calls of a transaction are queued now. Nothing was since they were judged.
+    pub(super) fn adopt(&self, transaction: u64) {
+        let Some(draft) = lock(&self.drafts).remove(&transaction) else { return };
+        let mut queued = lock(&self.queued);
+        match draft {
+            Layer::Edits { removed, added } => queued.waiting.push(&removed, &added),
+            whole => queued.waiting = whole,
+        }
+    }
+
+    /// A transaction is over, or judged anew.
+    pub(super) fn forget(&self, transaction: u64) {
+        let draft = lock(&self.drafts).remove(&transaction);
         drop(draft);
     }
 
@@ -243,7 +253,7 @@ mod tests {
             Err::<Shifts, ()>(())
         };
         match draft {
-            true => assert!(expected.draft(&Before::default(), &RowSet::new(), look).is_err()),
+            true => assert!(expected.draft(7, &Before::default(), &RowSet::new(), look).is_err()),
             false => assert!(expected.queue(&Before::default(), &RowSet::new(), look).is_err()),
         }
     }
@@ -265,16 +275,24 @@ mod tests {
                     waiting.push(one);
                     sees(&expected, false, &plain, &dice.keys());
                 }
-                let mut above = plain.clone();
+                let (mut above, mut drafted) = (plain.clone(), Vec::new());
                 for _ in 0..dice.roll(3) {
                     let one = call(&mut dice, &above);
-                    expected.draft(&one.removed, &one.added, |_| Ok::<_, ()>(one.shifts.clone())).unwrap();
+                    expected.draft(7, &one.removed, &one.added, |_| Ok::<_, ()>(one.shifts.clone())).unwrap();
                     above = moved(above, &one.removed, &one.shifts, &one.added);
                     sees(&expected, true, &above, &dice.keys());
+                    drafted.push(one);
                 }
-                expected.end_draft();
+                match dice.roll(2) {
+                    0 => expected.forget(7),
+                    _ => {
+                        expected.adopt(7);
+                        waiting.append(&mut drafted);
+                        plain = above;
+                    }
+                }
                 sees(&expected, true, &plain, &dice.keys());
-                expected.end_draft();
+                expected.forget(7);
                 expected.seal();
                 taken.append(&mut waiting);
                 sees(&expected, false, &plain, &dice.keys());

@@ -1,14 +1,19 @@
 //! What all fed sources share: calls queue and return, a step takes what is queued, and a token
-//! tells in which step a call became visible. Transactions land several calls in one step.
+//! tells in which step a call became visible: when its rows are in, or that they never will be.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use graph::{NodeId, Step, TransactionScope, UpdateGraph};
+use arrow_array::Array;
+use column::Chunk;
+use graph::{NodeId, Step, UpdateGraph};
 
-use crate::error::Error;
+use crate::companion;
+use crate::error::{Error, Failure};
+use crate::sources::transaction::{self, Draft};
+use crate::table_node::Fed;
 
 /// A promise: the step in which a call becomes visible.
 #[derive(Clone)]
@@ -66,14 +71,43 @@ impl Token {
     }
 }
 
+/// How much memory a call holds while it waits.
+pub(crate) trait Weighed {
+    /// Its bytes, as far as its cells are its own.
+    fn bytes(&self) -> u64;
+}
+
+impl Weighed for () {
+    fn bytes(&self) -> u64 {
+        0
+    }
+}
+
+impl Weighed for Vec<Chunk> {
+    fn bytes(&self) -> u64 {
+        self.iter().map(|chunk| chunk.get_array_memory_size() as u64).sum()
+    }
+}
+
+/// Bytes of what waits in the sources of a graph.
+#[derive(Default)]
+struct Waiting(AtomicU64);
+
+/// Bytes of calls that wait in the sources of this graph for a step.
+pub fn waiting_bytes(graph: &UpdateGraph) -> u64 {
+    companion::of(graph, Waiting::default).0.load(Ordering::Relaxed)
+}
+
 /// Whether a call fits what is queued before it.
 pub(crate) trait Judge<C>: Send + Sync {
     /// Judges a call that is queued now, and notes it; what was found out may go into the call.
     fn take(&self, call: &mut C) -> Result<(), Error>;
-    /// Judges a call of this thread's open transaction, on top of the transaction's earlier calls.
-    fn draft(&self, call: &C) -> Result<(), Error>;
-    /// This thread's transaction is over.
-    fn end_draft(&self);
+    /// The same for a call of a transaction, on top of the transaction's earlier calls.
+    fn draft(&self, transaction: u64, call: &mut C) -> Result<(), Error>;
+    /// The calls of a transaction are queued as they were judged last: nothing was queued since.
+    fn adopt(&self, transaction: u64);
+    /// Forgets what was noted of a transaction.
+    fn forget(&self, transaction: u64);
     /// A step opens: what is queued belongs to it.
     fn seal(&self);
 }
@@ -86,11 +120,13 @@ impl<C> Judge<C> for AllFits {
         Ok(())
     }
 
-    fn draft(&self, _: &C) -> Result<(), Error> {
+    fn draft(&self, _: u64, _: &mut C) -> Result<(), Error> {
         Ok(())
     }
 
-    fn end_draft(&self) {}
+    fn adopt(&self, _: u64) {}
+
+    fn forget(&self, _: u64) {}
 
     fn seal(&self) {}
 }
@@ -99,6 +135,26 @@ impl<C> Judge<C> for AllFits {
 pub(crate) struct Queued<C> {
     pub(crate) call: C,
     token: Token,
+    weight: Weight,
+}
+
+/// What a call adds to the bytes that wait, until it is dropped.
+struct Weight {
+    bytes: u64,
+    waiting: Arc<Waiting>,
+}
+
+impl Weight {
+    fn new(bytes: u64, waiting: &Arc<Waiting>) -> Weight {
+        waiting.0.fetch_add(bytes, Ordering::Relaxed);
+        Weight { bytes, waiting: waiting.clone() }
+    }
+}
+
+impl Drop for Weight {
+    fn drop(&mut self) {
+        self.waiting.0.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
 }
 
 /// Calls that wait for a step, and those the running step has taken.
@@ -106,28 +162,44 @@ pub(crate) struct Queue<C> {
     graph: UpdateGraph,
     id: OnceLock<NodeId>,
     judge: Arc<dyn Judge<C>>,
+    waiting: Arc<Waiting>,
     state: Mutex<QueueState<C>>,
 }
 
 struct QueueState<C> {
     waiting: VecDeque<Queued<C>>,
+    /// What the running step has taken, until its node asks for it.
     taken: VecDeque<Queued<C>>,
+    /// Of what its node is writing: they land when that is done.
+    landing: Vec<Token>,
     failed: Option<Error>,
+}
+
+impl<C> QueueState<C> {
+    /// Nothing that was queued will land. What is dropped may be large: that is left to the caller.
+    fn refuse(&mut self, error: &Error) -> VecDeque<Queued<C>> {
+        self.landing.drain(..).for_each(|token| token.land(Err(error.clone())));
+        let mut queued = std::mem::take(&mut self.taken);
+        queued.append(&mut self.waiting);
+        queued.iter().for_each(|queued| queued.token.land(Err(error.clone())));
+        queued
+    }
 }
 
 impl<C> Drop for Queue<C> {
     /// Nobody can see any more what waits for a step that nobody will run.
     fn drop(&mut self) {
-        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         let gone = Error::Cancelled("the table was let go before the step that would have taken this in".into());
-        state.waiting.iter().chain(&state.taken).for_each(|queued| queued.token.land(Err(gone.clone())));
+        self.state.get_mut().unwrap_or_else(PoisonError::into_inner).refuse(&gone);
     }
 }
 
-impl<C: Send + 'static> Queue<C> {
+impl<C: Weighed + Send + 'static> Queue<C> {
     pub(crate) fn new(graph: &UpdateGraph, judge: Arc<dyn Judge<C>>) -> Arc<Queue<C>> {
-        let state = QueueState { waiting: VecDeque::new(), taken: VecDeque::new(), failed: None };
-        Arc::new(Queue { graph: graph.clone(), id: OnceLock::new(), judge, state: Mutex::new(state) })
+        let (waiting, taken) = (VecDeque::new(), VecDeque::new());
+        let state = QueueState { waiting, taken, landing: Vec::new(), failed: None };
+        let all = companion::of(graph, Waiting::default);
+        Arc::new(Queue { graph: graph.clone(), id: OnceLock::new(), judge, waiting: all, state: Mutex::new(state) })
     }
 
     /// Tells the queue which node drains it.
@@ -139,40 +211,40 @@ impl<C: Send + 'static> Queue<C> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a call for the next step; inside a transaction of this thread, for its end. It is judged
-    /// at once, and again when a transaction ends, since other threads may have queued calls meanwhile.
+    /// Queues a call for the next step; inside a transaction, for its end. It is judged at once, and again when
+    /// the transaction ends, since others may have queued calls meanwhile.
     pub(crate) fn push(self: &Arc<Self>, mut call: C) -> Result<Token, Error> {
         let token = Token::new(&self.graph);
-        if let Some(error) = self.lock().failed.clone() {
+        if let Some(error) = self.refusal() {
             return Err(error);
         }
-        if !Transaction::is_open(&self.graph) {
-            self.graph.intake(|| {
-                self.judge.take(&mut call)?;
-                self.enqueue(Queued { call, token: token.clone() });
-                Ok::<(), Error>(())
-            })?;
-            return Ok(token);
-        }
-        self.judge.draft(&call)?;
-        let (queue, judge, waiting, undone) = (self.clone(), self.judge.clone(), token.clone(), token.clone());
-        let commit = move || {
-            queue.judge.end_draft();
-            match queue.judge.take(&mut call) {
-                Ok(()) => queue.enqueue(Queued { call, token: waiting }),
-                Err(error) => waiting.land(Err(error)),
+        let weight = Weight::new(call.bytes(), &self.waiting);
+        match transaction::joined(&self.graph) {
+            Some(open) => {
+                let queued = Queued { call, token: token.clone(), weight };
+                open.add(Box::new(Drafted { queue: self.clone(), queued }))?;
             }
-        };
-        let rollback = move || {
-            judge.end_draft();
-            undone.land(Err(Error::Cancelled("the transaction was rolled back".into())));
-        };
-        Transaction::defer(Box::new(commit), Box::new(rollback));
+            None => self.graph.intake(|| {
+                self.judge.take(&mut call)?;
+                self.enqueue(Queued { call, token: token.clone(), weight });
+                Ok::<(), Error>(())
+            })?,
+        }
         Ok(token)
     }
 
+    fn refusal(&self) -> Option<Error> {
+        self.lock().failed.clone()
+    }
+
     fn enqueue(&self, queued: Queued<C>) {
-        self.lock().waiting.push_back(queued);
+        let mut state = self.lock();
+        if let Some(error) = &state.failed {
+            queued.token.land(Err(error.clone()));
+            return;
+        }
+        state.waiting.push_back(queued);
+        drop(state);
         self.activate();
     }
 
@@ -183,32 +255,21 @@ impl<C: Send + 'static> Queue<C> {
         }
     }
 
-    /// As a step opens: what is queued now belongs to it.
-    pub(crate) fn seal(&self) {
+    /// The calls of this step, in order; their tokens land when its node has written them. An error if the
+    /// source was failed from outside.
+    pub(crate) fn take(&self) -> Result<Vec<C>, Error> {
         let mut state = self.lock();
-        let mut waiting = std::mem::take(&mut state.waiting);
-        state.taken.append(&mut waiting);
-        drop(state);
-        self.judge.seal();
-    }
-
-    /// The calls of this step, in order; their tokens land with it. An error if the source was
-    /// failed from outside.
-    pub(crate) fn take(&self, step: Step) -> Result<Vec<C>, Error> {
-        let mut state = self.lock();
-        let taken = std::mem::take(&mut state.taken);
         if let Some(error) = &state.failed {
-            taken.iter().for_each(|queued| queued.token.land(Err(error.clone())));
             return Err(error.clone());
         }
-        drop(state);
-        Ok(taken
-            .into_iter()
-            .map(|queued| {
-                queued.token.land(Ok(step.number()));
-                queued.call
-            })
-            .collect())
+        let taken = std::mem::take(&mut state.taken);
+        let mut calls = Vec::with_capacity(taken.len());
+        for Queued { call, token, weight } in taken {
+            drop(weight);
+            state.landing.push(token);
+            calls.push(call);
+        }
+        Ok(calls)
     }
 
     /// Fails the source: its table fails with this error in the next step.
@@ -226,72 +287,54 @@ impl<C: Send + 'static> Queue<C> {
     }
 }
 
-type Deferred = (Box<dyn FnOnce()>, Box<dyn FnOnce()>);
+impl<C: Weighed + Send + 'static> Fed for Queue<C> {
+    fn seal(&self) {
+        let mut state = self.lock();
+        let mut waiting = std::mem::take(&mut state.waiting);
+        state.taken.append(&mut waiting);
+        drop(state);
+        self.judge.seal();
+    }
 
-struct Open {
-    graph: UpdateGraph,
-    calls: Vec<Deferred>,
+    fn landed(&self, step: Step) {
+        let landing = std::mem::take(&mut self.lock().landing);
+        landing.into_iter().for_each(|token| token.land(Ok(step.number())));
+    }
+
+    fn failed(&self, failure: &Arc<Failure>) {
+        let error = Error::TableFailed(failure.clone());
+        let mut state = self.lock();
+        let dropped = state.refuse(&error);
+        state.failed = Some(error);
+        drop(state);
+        drop(dropped);
+    }
 }
 
-thread_local! {
-    static OPEN: RefCell<Vec<Open>> = const { RefCell::new(Vec::new()) };
+/// A call of an open transaction.
+struct Drafted<C> {
+    queue: Arc<Queue<C>>,
+    queued: Queued<C>,
 }
 
-/// Calls of this thread that land in one step, or in none. It belongs to its thread and is queued
-/// whole when it ends.
-pub struct Transaction {
-    graph: UpdateGraph,
-    scope: Option<TransactionScope>,
-}
-
-impl Transaction {
-    /// Opens a transaction on this thread.
-    pub fn begin(graph: &UpdateGraph) -> Result<Transaction, Error> {
-        if Transaction::is_open(graph) {
-            return Err(Error::invalid(
-                "transaction",
-                "a transaction of this thread is open already; they do not nest",
-            ));
+impl<C: Weighed + Send + 'static> Draft for Drafted<C> {
+    fn judge(&mut self, transaction: u64) -> Result<(), Error> {
+        match self.queue.refusal() {
+            Some(error) => Err(error),
+            None => self.queue.judge.draft(transaction, &mut self.queued.call),
         }
-        OPEN.with(|open| open.borrow_mut().push(Open { graph: graph.clone(), calls: Vec::new() }));
-        Ok(Transaction { graph: graph.clone(), scope: Some(graph.transaction_scope()) })
     }
 
-    fn is_open(graph: &UpdateGraph) -> bool {
-        OPEN.with(|open| open.borrow().iter().any(|open| open.graph == *graph))
+    fn forget(&self, transaction: u64) {
+        self.queue.judge.forget(transaction);
     }
 
-    fn defer(commit: Box<dyn FnOnce()>, rollback: Box<dyn FnOnce()>) {
-        OPEN.with(|open| {
-            if let Some(open) = open.borrow_mut().last_mut() {
-                open.calls.push((commit, rollback));
-            }
-        });
+    fn queue(self: Box<Self>, transaction: u64) {
+        self.queue.judge.adopt(transaction);
+        self.queue.enqueue(self.queued);
     }
 
-    /// Queues everything, so that one step takes all of it.
-    pub fn commit(mut self) {
-        let calls = self.close();
-        self.graph.intake(|| calls.into_iter().for_each(|(commit, _)| commit()));
-    }
-
-    /// Forgets everything; tokens say so.
-    pub fn rollback(mut self) {
-        self.close().into_iter().for_each(|(_, rollback)| rollback());
-    }
-
-    fn close(&mut self) -> Vec<Deferred> {
-        self.scope.take();
-        OPEN.with(|open| {
-            let mut open = open.borrow_mut();
-            let at = open.iter().position(|open| open.graph == self.graph);
-            at.map(|at| open.remove(at).calls).unwrap_or_default()
-        })
-    }
-}
-
-impl Drop for Transaction {
-    fn drop(&mut self) {
-        self.close().into_iter().for_each(|(_, rollback)| rollback());
+    fn cancel(self: Box<Self>, why: &Error) {
+        self.queued.token.land(Err(why.clone()));
     }
 }

@@ -9,12 +9,10 @@
 //! Whatever breaks the update law raises at the call and applies nothing.
 //! Cost of an update: what was given.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{Array, RecordBatch};
 use arrow_schema::Schema;
-use column::Chunk;
 use graph::{Step, UpdateGraph};
 use rowset::{Before, RowSet, Shift, Shifts};
 
@@ -24,10 +22,11 @@ use crate::operation::Live;
 use crate::sources::append::judged_table;
 use crate::sources::conform::{conform, conform_some};
 use crate::sources::expected::{Expected, Sight};
-use crate::sources::feed::{Judge, Queue, Token};
+use crate::sources::feed::{Judge, Queue, Token, Weighed};
+use crate::sources::layered::{Given, layered};
 use crate::store::{Store, Writes};
 use crate::table::{Attributes, Table};
-use crate::update::{ColumnSet, Merged, TableUpdate};
+use crate::update::{ColumnSet, TableUpdate};
 use crate::view::Change;
 
 /// What one call of `apply` is given.
@@ -57,18 +56,23 @@ struct Law {
 
 impl Judge<Call> for Law {
     fn take(&self, call: &mut Call) -> Result<(), Error> {
-        let TableUpdate { removed, added, .. } = &call.update;
-        call.update.shifts = self.expected.queue(removed, added, |sight| judge(sight, call))?;
+        let TableUpdate { removed, added, .. } = &call.given.update;
+        call.given.update.shifts = self.expected.queue(removed, added, |sight| judge(sight, call))?;
         Ok(())
     }
 
-    fn draft(&self, call: &Call) -> Result<(), Error> {
-        let TableUpdate { removed, added, .. } = &call.update;
-        self.expected.draft(removed, added, |sight| judge(sight, call))
+    fn draft(&self, transaction: u64, call: &mut Call) -> Result<(), Error> {
+        let TableUpdate { removed, added, .. } = &call.given.update;
+        call.given.update.shifts = self.expected.draft(transaction, removed, added, |sight| judge(sight, call))?;
+        Ok(())
     }
 
-    fn end_draft(&self) {
-        self.expected.end_draft();
+    fn adopt(&self, transaction: u64) {
+        self.expected.adopt(transaction);
+    }
+
+    fn forget(&self, transaction: u64) {
+        self.expected.forget(transaction);
     }
 
     fn seal(&self) {
@@ -78,10 +82,15 @@ impl Judge<Call> for Law {
 
 /// A judged call.
 struct Call {
-    update: TableUpdate,
+    given: Given,
     shifted: Vec<Shift>,
-    added: Vec<Chunk>,
-    modified: Vec<(usize, Chunk)>,
+}
+
+impl Weighed for Call {
+    fn bytes(&self) -> u64 {
+        let modified = self.given.modified.iter().map(|(_, chunk)| chunk.get_array_memory_size() as u64);
+        self.given.added.bytes() + modified.sum::<u64>()
+    }
 }
 
 impl InputTable {
@@ -137,7 +146,8 @@ impl InputTable {
         let columns: ColumnSet = modified_cells.iter().map(|(column, _)| *column).collect();
         check_shifts(&apply.shifted)?;
         let update = TableUpdate { added, removed: Before(apply.removed), modified, columns, shifts: Shifts::none() };
-        Ok(Call { update, shifted: apply.shifted, added: added_cells, modified: modified_cells })
+        let given = Given { update, added: added_cells, modified: modified_cells };
+        Ok(Call { given, shifted: apply.shifted })
     }
 }
 
@@ -162,7 +172,7 @@ fn check_shifts(shifted: &[Shift]) -> Result<(), Error> {
 /// Checks U1–U4 of a call against the rows it will meet, and gives its shifts as the law wants them:
 /// trimmed to the rows that move.
 fn judge(sight: &Sight, call: &Call) -> Result<Shifts, Error> {
-    let TableUpdate { added, removed, modified, .. } = &call.update;
+    let TableUpdate { added, removed, modified, .. } = &call.given.update;
     let broken = |what: &str, keys: &RowSet| {
         if keys.is_empty() {
             return Ok(());
@@ -193,13 +203,14 @@ struct InputLive {
 
 impl Live for InputLive {
     fn update(&mut self, _: &[Change], step: Step) -> Result<TableUpdate, Error> {
-        let mut calls = self.queue.take(step)?;
+        let mut calls: Vec<Given> = self.queue.take()?.into_iter().map(|call| call.given).collect();
+        let width = self.store.columns().len();
         if calls.len() > 1 {
-            let writes = merged(self.store.rows().latest(), calls, self.store.columns().len())?;
+            let writes = layered(self.store.rows().latest(), &calls, width)?;
             return self.store.write(step, writes);
         }
         let Some(call) = calls.pop() else { return Ok(TableUpdate::default()) };
-        let mut modified = vec![None; self.store.columns().len()];
+        let mut modified = vec![None; width];
         for (column, cells) in call.modified {
             modified[column] = Some((call.update.modified.clone(), cells));
         }
@@ -207,70 +218,4 @@ impl Live for InputLive {
         let TableUpdate { removed, shifts, .. } = call.update;
         self.store.write(step, Writes { removed, shifts, added, modified, ..Writes::default() })
     }
-}
-
-/// Several calls of one step as one set of writes: the update algebra for the keys, and for each
-/// column the last cell given for each key.
-fn merged(rows: RowSet, calls: Vec<Call>, width: usize) -> Result<Writes, Error> {
-    let mut all = Merged::new(rows, width);
-    let mut cells: Vec<HashMap<u64, (Chunk, usize)>> = vec![HashMap::new(); width];
-    for call in calls {
-        let update = &call.update;
-        for column in &mut cells {
-            for key in update.removed.0.iter() {
-                column.remove(&key);
-            }
-            if !update.shifts.is_empty() {
-                *column = column.drain().map(|(key, cell)| (update.shifts.forward_key(key), cell)).collect();
-            }
-        }
-        for (column, chunk) in &call.modified {
-            note(&mut cells[*column], &update.modified, chunk);
-        }
-        for (column, chunk) in call.added.iter().enumerate() {
-            note(&mut cells[column], &update.added, chunk);
-        }
-        all.push(update);
-    }
-    let update = all.update();
-    let gathered = |column: usize, keys: &RowSet| gather(&cells[column], keys);
-    let added: Result<Vec<Chunk>, Error> = (0..width).map(|column| gathered(column, &update.added)).collect();
-    let modified = (0..width).map(|column| {
-        let keys = all.modified_in(column).clone();
-        if keys.is_empty() {
-            return Ok(None);
-        }
-        let chunk = gathered(column, &keys)?;
-        Ok(Some((keys, chunk)))
-    });
-    let modified: Result<Vec<_>, Error> = modified.collect();
-    let added = if update.added.is_empty() { Vec::new() } else { vec![(update.added, added?)] };
-    Ok(Writes { removed: update.removed, shifts: update.shifts, added, modified: modified?, ..Writes::default() })
-}
-
-fn note(cells: &mut HashMap<u64, (Chunk, usize)>, keys: &RowSet, chunk: &Chunk) {
-    for (at, key) in keys.iter().enumerate() {
-        cells.insert(key, (chunk.clone(), at));
-    }
-}
-
-fn gather(cells: &HashMap<u64, (Chunk, usize)>, keys: &RowSet) -> Result<Chunk, Error> {
-    let mut arrays: Vec<Chunk> = Vec::new();
-    let mut places = Vec::with_capacity(keys.len() as usize);
-    for key in keys.iter() {
-        let (chunk, at) = cells
-            .get(&key)
-            .ok_or_else(|| Error::internal("input_table", format!("no cell was given for key {key}")))?;
-        let known = arrays.iter().rposition(|array| Arc::ptr_eq(array, chunk));
-        let array = known.unwrap_or_else(|| {
-            arrays.push(chunk.clone());
-            arrays.len() - 1
-        });
-        places.push((array, *at));
-    }
-    let arrays: Vec<&dyn arrow_array::Array> = arrays.iter().map(|array| array.as_ref()).collect();
-    if arrays.is_empty() {
-        return Err(Error::internal("input_table", "a merge of no cells"));
-    }
-    Ok(arrow_select::interleave::interleave(&arrays, &places)?)
 }

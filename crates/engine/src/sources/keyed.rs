@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::operation::Live;
 use crate::sources::append::fed_table;
 use crate::sources::conform::{conform, conform_some};
-use crate::sources::feed::{Queue, Token};
+use crate::sources::feed::{Queue, Token, Weighed};
 use crate::store::{Difference, Store, Writes};
 use crate::table::{Attributes, Table};
 use crate::update::TableUpdate;
@@ -42,6 +42,14 @@ enum Call {
     Delete(Vec<Chunk>),
     /// All that is present goes, but for what this call brings: the difference by key.
     Replace(Vec<Chunk>),
+}
+
+impl Weighed for Call {
+    fn bytes(&self) -> u64 {
+        match self {
+            Call::Upsert(chunks) | Call::Delete(chunks) | Call::Replace(chunks) => chunks.bytes(),
+        }
+    }
 }
 
 impl KeyedTable {
@@ -144,7 +152,7 @@ impl Live for KeyedLive {
     fn update(&mut self, _: &[Change], step: Step) -> Result<TableUpdate, Error> {
         let mut data: Vec<Vec<Chunk>> = Vec::new();
         let mut slots = Vec::new();
-        for call in self.queue.take(step)? {
+        for call in self.queue.take()? {
             let (chunks, replace) = match call {
                 Call::Delete(keys) => {
                     self.keys.find(&keys, &mut slots);

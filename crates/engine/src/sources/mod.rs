@@ -8,15 +8,18 @@ pub mod feed;
 pub mod fixed;
 pub mod input;
 pub mod keyed;
+mod layered;
 pub mod ticker;
+mod transaction;
 
 #[cfg(test)]
 mod tests;
 
 pub use append::AppendTable;
 pub use blink::BlinkTable;
-pub use feed::{Token, Transaction};
+pub use feed::{Token, waiting_bytes};
 pub use fixed::{empty, from_chunks, selected};
 pub use input::{Apply, InputTable};
 pub use keyed::KeyedTable;
 pub use ticker::TimeTable;
+pub use transaction::Transaction;

@@ -15,6 +15,8 @@ use crate::table::Table;
 use crate::testing::validate::plain_of;
 use crate::testing::{Cell, Plain, Watch, count_step, explore, still_graph};
 
+mod together;
+
 fn schema() -> Arc<Schema> {
     Arc::new(Schema::new(vec![Field::new("k", DataType::Utf8, true), Field::new("v", DataType::Int64, true)]))
 }
@@ -168,18 +170,22 @@ fn law_of_keyed_tables() {
 fn a_transaction_lands_in_one_step_or_not_at_all() {
     let graph = still_graph();
     let (a, b) = (AppendTable::new(&graph, schema()).unwrap(), AppendTable::new(&graph, schema()).unwrap());
-    let open = Transaction::begin(&graph).unwrap();
-    let token = a.append(&batch(&[("a", 1)])).unwrap();
+    let open = Transaction::begin(&graph);
+    let token = open.collect(|| a.append(&batch(&[("a", 1)]))).unwrap();
     drop(open);
-    assert!(token.landed().unwrap().is_err());
-    let open = Transaction::begin(&graph).unwrap();
-    a.append(&batch(&[("a", 1)])).unwrap();
-    b.append(&batch(&[("b", 2)])).unwrap();
-    open.commit();
+    assert!(matches!(token.landed(), Some(Err(Error::Cancelled(_)))));
+    let open = Transaction::begin(&graph);
+    let token = open.collect(|| a.append(&batch(&[("a", 1)]))).unwrap();
+    let other = b.append(&batch(&[("b", 2)])).unwrap();
+    open.collect(|| b.append(&batch(&[("b", 3)]))).unwrap();
     step(&graph);
-    assert_eq!((now(a.table()).len(), now(b.table()).len()), (1, 1));
-    let refused = Transaction::begin(&graph).and_then(|_open| Transaction::begin(&graph).map(drop));
-    assert!(refused.is_err());
+    assert_eq!((now(a.table()).len(), now(b.table()).len()), (0, 1), "outside of it a call is nobody's");
+    assert_eq!((token.landed().is_none(), other.landed().unwrap().unwrap()), (true, 1));
+    open.commit().unwrap();
+    assert!(!open.is_open() && open.collect(|| a.append(&batch(&[("late", 1)]))).is_err());
+    step(&graph);
+    assert_eq!((now(a.table()).len(), now(b.table())), (1, pairs(&[("b", 2), ("b", 3)])));
+    assert_eq!(token.landed().unwrap().unwrap(), 2);
 }
 
 #[test]
@@ -187,17 +193,105 @@ fn a_rolled_back_apply_leaves_no_trace_on_later_ones() {
     let graph = still_graph();
     let source = InputTable::new(&graph, schema()).unwrap();
     let added = |key: u64| super::Apply { added: Some((RowSet::key(key), batch(&[("a", 1)]))), ..Default::default() };
-    let open = Transaction::begin(&graph).unwrap();
-    source.apply(added(0)).unwrap();
-    assert!(source.apply(added(0)).is_err(), "a transaction sees its own calls");
+    let open = Transaction::begin(&graph);
+    open.collect(|| source.apply(added(0))).unwrap();
+    assert!(open.collect(|| source.apply(added(0))).is_err(), "a transaction sees its own calls");
     open.rollback();
     source.apply(added(0)).unwrap();
-    let open = Transaction::begin(&graph).unwrap();
-    source.apply(super::Apply { removed: RowSet::key(0), ..Default::default() }).unwrap();
-    source.apply(added(0)).unwrap();
-    open.commit();
+    let open = Transaction::begin(&graph);
+    let removed = super::Apply { removed: RowSet::key(0), ..Default::default() };
+    open.collect(|| source.apply(removed).and_then(|_| source.apply(added(0)))).unwrap();
+    open.commit().unwrap();
     step(&graph);
     assert_eq!(now(source.table()), pairs(&[("a", 1)]));
+}
+
+#[test]
+fn what_waits_is_counted_until_it_is_taken_or_lost() {
+    let graph = still_graph();
+    let (a, b) = (AppendTable::new(&graph, schema()).unwrap(), InputTable::new(&graph, schema()).unwrap());
+    let waiting = || super::waiting_bytes(&graph);
+    let added = |key: u64| super::Apply { added: Some((RowSet::key(key), batch(&[("a", 1)]))), ..Default::default() };
+    assert_eq!(waiting(), 0);
+    a.append(&batch(&[("a", 1)])).unwrap();
+    let one = waiting();
+    b.apply(added(0)).unwrap();
+    let two = waiting();
+    assert!(b.apply(added(0)).is_err() && 0 < one && one < two && two == waiting());
+    let open = Transaction::begin(&graph);
+    open.collect(|| a.append(&batch(&[("a", 1)]))).unwrap();
+    assert_eq!(waiting(), two + one);
+    step(&graph);
+    assert_eq!(waiting(), one);
+    drop(open);
+    assert_eq!(waiting(), 0);
+    a.append(&batch(&[("a", 1)])).unwrap();
+    drop(a);
+    assert_eq!(waiting(), 0);
+}
+
+/// What the failure of a table says to who waits for its rows.
+fn lost(token: &super::Token) -> String {
+    match token.landed() {
+        Some(Err(Error::TableFailed(failure))) => failure.cause.to_string(),
+        Some(Err(other)) => format!("another error: {other}"),
+        Some(Ok(step)) => format!("landed in {step}"),
+        None => "still waiting".into(),
+    }
+}
+
+/// Every kind of source, failed at each point of its step, by an error and by a panic: no token lands, neither of
+/// what the step took nor of what came behind it, and later calls are refused.
+#[test]
+fn a_token_lands_only_when_its_rows_are_in() {
+    use crate::failpoints::{Fail, Point, TEXT, arm};
+    let makers: [fn(&UpdateGraph) -> (Table, Box<dyn Fn() -> Result<super::Token, Error>>); 4] = [
+        |graph| {
+            let source = AppendTable::new(graph, schema()).unwrap();
+            (source.table().clone(), Box::new(move || source.append(&batch(&[("a", 1)]))))
+        },
+        |graph| {
+            let source = BlinkTable::new(graph, schema()).unwrap();
+            (source.table().clone(), Box::new(move || source.append(&batch(&[("a", 1)]))))
+        },
+        |graph| {
+            let source = KeyedTable::new(graph, schema(), &["k".into()]).unwrap();
+            (source.table().clone(), Box::new(move || source.upsert(&batch(&[("a", 1)]))))
+        },
+        |graph| {
+            let source = InputTable::new(graph, schema()).unwrap();
+            let table = source.table().clone();
+            let next = std::cell::Cell::new(0);
+            let apply = move || {
+                let added = Some((RowSet::key(next.replace(next.get() + 1)), batch(&[("a", 1)])));
+                source.apply(super::Apply { added, ..Default::default() })
+            };
+            (table, Box::new(apply))
+        },
+    ];
+    for make in makers {
+        for (point, fail) in [
+            (Point::BeforeUpdate, Fail::Error),
+            (Point::BeforeUpdate, Fail::Panic),
+            (Point::AfterUpdate, Fail::Error),
+            (Point::AfterUpdate, Fail::Panic),
+        ] {
+            let graph = still_graph();
+            let (table, write) = make(&graph);
+            let first = write().unwrap();
+            step(&graph);
+            assert_eq!(first.landed().unwrap().unwrap(), 1);
+            let taken = [write().unwrap(), write().unwrap()];
+            let open = Transaction::begin(&graph);
+            let drafted = open.collect(&write).unwrap();
+            arm(&table, point, fail);
+            step(&graph);
+            assert!(taken.iter().all(|token| lost(token).contains(TEXT)), "{point:?}: {}", lost(&taken[0]));
+            assert!(matches!(open.commit(), Err(Error::TableFailed(_))));
+            assert!(matches!(drafted.landed(), Some(Err(Error::Cancelled(_)))));
+            assert!(matches!(write(), Err(Error::TableFailed(_))));
+        }
+    }
 }
 
 #[test]
