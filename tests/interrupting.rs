@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::ArrayRef;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use arrow_schema::DataType;
 use engine::interrupt::{self, Interrupt};
 use engine::ops::{Aggregation, Filter, Select};
@@ -37,15 +39,15 @@ impl Host for Touchy {
             let payload = Payload(Arc::new(Interrupt(Arc::new(()))));
             return Err(HostFailure { row: None, message: "interrupted".into(), payload });
         }
-        Ok(arrow_arith::numeric::add_wrapping(&args[0], &arrow_array::Int64Array::new_scalar(1)).expect("integers"))
+        Ok(Arc::new(args[0].as_primitive::<Int64Type>().unary::<_, Int64Type>(|value| value.wrapping_add(1))))
     }
 }
 
 /// Tables below `source`, with `function` for what adds one.
-fn below(source: &Table, function: Function, native: bool) -> Result<Vec<Table>, Error> {
+fn below(source: &Table, function: &HostId, native: bool) -> Result<Vec<Table>, Error> {
     let one = || match native {
         true => Expr::call(Function::Add, vec![Expr::column("v"), Expr::literal(1_i64)]),
-        false => Expr::call(function, vec![Expr::column("v")]),
+        false => function.call(vec![Expr::column("v")]),
     };
     let over = |operation: &dyn Operation, table: &Table| attach(operation, std::slice::from_ref(table));
     let greater = |of: Expr| Expr::call(Function::Greater, vec![of, Expr::literal(3)]);
@@ -53,7 +55,7 @@ fn below(source: &Table, function: Function, native: bool) -> Result<Vec<Table>,
     let kept = over(&Filter::new(source, &[greater(one()?)?])?, source)?;
     let picked = over(&Select::only(&made, &[Expr::column("w"), Expr::column("v")])?, &made)?;
     let again = over(&Filter::new(&made, &[greater(Expr::column("w"))?])?, &made)?;
-    let sum = Expr::aggregate(Aggregate::Sum, Some(Expr::column("w")))?.alias("s");
+    let sum = Expr::aggregate(Aggregate::Sum { min_count: 0 }, Some(Expr::column("w")))?.alias("s");
     let summed = over(&Aggregation::new("group_by", &made, &["v".into()], &[sum])?, &made)?;
     let twice = Expr::call(Function::Add, vec![Expr::column("w"), Expr::column("v")])?.alias("t");
     let twice = over(&Select::with(&again, &[twice])?, &again)?;
@@ -71,7 +73,7 @@ fn what_is_interrupted_keeps_its_state_and_catches_up_by_one_lawful_change() {
         let host = Arc::new(Touchy::default());
         let function = HostId::register(host.clone());
         let (source, mut case) = Source::draw(&graph, &any_table().rows(12), tape).map_err(text)?;
-        let tables = below(source.table(), function, false).map_err(text)?;
+        let tables = below(source.table(), &function, false).map_err(text)?;
         let watches: Vec<Watch> = tables.iter().map(Watch::attach).collect::<Result<_, _>>().map_err(text)?;
         for _ in 0..10 {
             let step = case.step(tape);
@@ -88,7 +90,7 @@ fn what_is_interrupted_keeps_its_state_and_catches_up_by_one_lawful_change() {
             }
             let anew = match interrupted {
                 true => Vec::new(),
-                false => below(source.table(), function, true).map_err(text)?,
+                false => below(source.table(), &function, true).map_err(text)?,
             };
             for (at, (table, watch)) in tables.iter().zip(&watches).enumerate() {
                 if let Some(fault) = table.failure().map(|failure| failure.to_string()).or_else(|| watch.fault()) {

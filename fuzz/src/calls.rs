@@ -77,7 +77,7 @@ impl Call {
         let mut removed: Vec<u64> = (0..reader.below(4)).map(|_| key(reader)).collect();
         removed.sort_unstable();
         removed.dedup();
-        let mut rows = |reader: &mut Reader<'_>| -> BTreeMap<u64, Row> {
+        let rows = |reader: &mut Reader<'_>| -> BTreeMap<u64, Row> {
             (0..reader.below(5)).map(|_| (key(reader), (reader.integer(), text(reader)))).collect()
         };
         let (added, modified) = (rows(reader), rows(reader));

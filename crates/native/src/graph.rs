@@ -116,7 +116,9 @@ impl PyGraph {
     fn step(&self, py: Python<'_>) -> PyResult<u64> {
         let shared = self.0.clone();
         let current = transaction::current(py, &shared.graph)?;
-        let step = || (transaction::within(current.as_deref(), || shared.graph.step()), engine::interrupt::take(&shared.graph));
+        let step = || {
+            (transaction::within(current.as_deref(), || shared.graph.step()), engine::interrupt::take(&shared.graph))
+        };
         let (stepped, interrupt) = outside(py, step)?;
         let step = stepped.map_err(|refused| error::graph(&refused))?.number();
         crate::inbox::wait_heard(py, &self.0.inbox, &self.0.graph)?;
