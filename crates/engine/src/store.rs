@@ -15,6 +15,7 @@ use crate::operation::Settle;
 use crate::update::{ColumnSet, TableUpdate};
 
 #[cfg(test)]
+#[cfg(debug_assertions)]
 mod tests;
 
 /// Work below this many cells is not worth a second thread.
