@@ -212,23 +212,29 @@ pub fn one_array(arrays: &[ArrayRef], data_type: &DataType) -> Result<ArrayRef, 
     crate::kernels::concat(data_type, arrays)
 }
 
-/// The lengths of an array's texts, if they are to leave with offsets of 32 bits.
-fn offset_lengths<'a>(array: &'a ArrayRef, declared: &DataType) -> Option<impl Iterator<Item = usize> + 'a> {
+/// The views of an array's texts, if they are to leave with offsets of 32 bits, and may be more than these reach.
+fn views_to_count<'a>(array: &'a ArrayRef, declared: &DataType) -> Option<&'a [u128]> {
     let views = match (array.data_type(), declared) {
         (DataType::Utf8View, DataType::Utf8 | DataType::Binary) => array.as_string_view().views(),
         (DataType::BinaryView, DataType::Utf8 | DataType::Binary) => array.as_binary_view().views(),
         _ => return None,
     };
-    let lengths = views.iter().map(|&view| length(view)).enumerate();
-    Some(lengths.map(|(row, length)| if array.is_null(row) { 0 } else { length }))
+    // The view of a null counts too, whatever it says: few columns come near.
+    let most: usize = views.iter().map(|&view| length(view)).sum();
+    (most > OFFSETS.get()).then_some(&**views)
+}
+
+/// The lengths of texts, of which a null has none.
+fn lengths<'a>(array: &'a ArrayRef, views: &'a [u128]) -> impl Iterator<Item = usize> + 'a {
+    views.iter().enumerate().map(|(row, &view)| if array.is_null(row) { 0 } else { length(view) })
 }
 
 /// Stretches of an array, by start and length, whose texts each fit one array of the declared type.
 fn within_offsets(array: &ArrayRef, declared: &DataType) -> Result<Vec<(usize, usize)>, Error> {
-    let Some(lengths) = offset_lengths(array, declared) else { return Ok(vec![(0, array.len())]) };
+    let Some(views) = views_to_count(array, declared) else { return Ok(vec![(0, array.len())]) };
     let limit = OFFSETS.get();
     let (mut stretches, mut from, mut bytes) = (Vec::new(), 0, 0);
-    for (row, length) in lengths.enumerate() {
+    for (row, length) in lengths(array, views).enumerate() {
         if bytes + length > limit {
             if length > limit {
                 return Err(Error::OneArray { bytes: length, to: declared.clone() });
@@ -266,7 +272,7 @@ pub fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, Error> {
     if array.null_count() == array.len() {
         return Ok(new_null_array(to, array.len()));
     }
-    let bytes = offset_lengths(array, to).map_or(0, Iterator::sum);
+    let bytes = views_to_count(array, to).map_or(0, |views| lengths(array, views).sum());
     if bytes > OFFSETS.get() {
         return Err(Error::OneArray { bytes, to: to.clone() });
     }

@@ -119,7 +119,9 @@ impl Texts {
         if more == 0 || self.slots.last().is_some_and(|slot| slot.text.room(slot.used) >= more) {
             return Ok(Plan { compact: false, buffers: Vec::new() });
         }
-        if let Some(mut buffers) = bins(arriving.clone(), MOST_TEXTS - self.slots.len()) {
+        let free = MOST_TEXTS - self.slots.len();
+        let one = (free > 0 && more <= TEXT_BUFFER.get()).then(|| vec![more]);
+        if let Some(mut buffers) = one.or_else(|| bins(arriving.clone(), free)) {
             widen(&mut buffers, more, self.slots.iter().map(|slot| slot.used).sum());
             return Ok(Plan { compact: false, buffers });
         }

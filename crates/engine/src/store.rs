@@ -16,6 +16,7 @@ use crate::sizes::{NEAR_ROWS, PARALLEL_CELLS};
 use crate::update::{ColumnSet, TableUpdate};
 
 #[cfg(test)]
+#[cfg(debug_assertions)]
 mod tests;
 
 /// A cell that is changed where it lies costs as many that are appended: its old value is read, and
