@@ -405,6 +405,12 @@ _BY_NAME: dict[str, DataType] = {
 }
 
 
+def _shown(kind: object) -> str:
+    """The `repr` of anything, cut, for a message."""
+    text = repr(kind)
+    return text if len(text) <= 60 else text[:60] + "…"
+
+
 def dtype(kind: DataTypeLike) -> DataType:
     """The type that `kind` names.
 
@@ -425,7 +431,7 @@ def dtype(kind: DataTypeLike) -> DataType:
         made = kind()
         if isinstance(made, DataType):
             return made
-    message = f"{kind!r} is no data type; write tf.Int64, a Python type such as int, or a name such as 'int64'"
+    message = f"{_shown(kind)} is no data type; write tf.Int64, a Python type such as int, or a name such as 'int64'"
     raise TypeError(message)
 
 

@@ -513,7 +513,7 @@ def test_expressions_grow_by_one_step_an_operand_up_to_a_limit() -> None:
 
 
 def test_a_long_chain_is_explained() -> None:
-    t = tf.table({"x": [1]})
+    t: tf.Table = tf.append_table({"x": int}, graph=tf.Graph())
     for at in range(1500):
         t = t.rename({t.columns[0]: f"x{at}"})
     assert len(t.explain().splitlines()) == 1501

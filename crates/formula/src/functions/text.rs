@@ -143,15 +143,17 @@ pub(crate) fn replace(pattern: Pattern, all: bool) -> Whole {
     })
 }
 
-/// How long a text with all its matches replaced may be.
+/// How long a text with all its matches replaced may be, at most.
 fn replaced_bytes(pattern: &Pattern, text: &str, value: &str) -> usize {
-    let (found, groups) = match pattern {
-        Pattern::Literal(pattern) => (text.matches(pattern.as_str()).count(), 1),
-        // Each group may be the whole text.
-        Pattern::Regex(pattern) if value.contains('$') => (pattern.find_iter(text).count(), text.len()),
-        Pattern::Regex(pattern) => (pattern.find_iter(text).count(), 1),
+    let grown: usize = match pattern {
+        Pattern::Literal(pattern) => text.matches(pattern.as_str()).count().saturating_mul(value.len()),
+        Pattern::Regex(pattern) => {
+            // A group lies in its match.
+            let groups = value.matches('$').count();
+            let each = |found: regex::Match<'_>| value.len().saturating_add(groups.saturating_mul(found.len()));
+            pattern.find_iter(text).map(each).fold(0, usize::saturating_add)
+        }
     };
-    let grown = found.saturating_mul(value.len()).saturating_mul(groups);
     grown.saturating_add(text.len()).min(isize::MAX as usize)
 }
 
