@@ -320,6 +320,8 @@ class Expr:
 
     def is_between(self, lower: object, upper: object, closed: Text = "both") -> Expr:
         """Whether the value lies between two bounds (a bare string is a column); `closed` is ``"both"``, ``"left"``, ``"right"`` or ``"none"``."""
+        if closed not in ("both", "left", "right", "none"):
+            raise ValueError(f'closed must be "both", "left", "right" or "none", not {short(closed)}')
         bounds = into_expr(lower, "is_between"), into_expr(upper, "is_between")
         return self._call("is_between", *bounds, closed=closed)
 
@@ -1277,6 +1279,9 @@ def from_epoch(column: IntoExpr, time_unit: Literal["s", "ms", "us", "ns", "d"] 
     Raises:
         DataError: an instant beyond the years 1677 to 2262.
     """
+    given: object = time_unit
+    if not isinstance(given, str) or given not in {"s", "ms", "us", "ns", "d"}:
+        raise ValueError(f'from_epoch: time_unit is "s", "ms", "us", "ns" or "d", not {short(time_unit)}')
     counted = into_expr(column, "from_epoch")
     if time_unit == "d":
         return counted.cast("int32").cast("date")

@@ -14,6 +14,7 @@ expression of one anywhere else.
 from __future__ import annotations
 
 import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tickframe import _native, control
@@ -38,6 +39,12 @@ class Formula(Expr):
         self._values = _scope(self._parsed.names(), frame)
         functions = ((name, recognised(value)) for name, value in self._values.items())
         self._functions = {name: function._native for name, function in functions if function is not None}
+        # A module or a function stands for no value: as a name it is a column that is not there.
+        self._values = {
+            name: value
+            for name, value in self._values.items()
+            if not (isinstance(value, ModuleType) or callable(value))
+        }
         self._operation = operation
 
     def __getattr__(self, name: str) -> Any:

@@ -17,6 +17,7 @@ Arithmetic goes element by element, of lists of equal length and of a list and a
 
 from __future__ import annotations
 
+from tickframe import _native
 from tickframe.expr import Expr, _Namespace
 
 __all__ = ["BinaryNamespace", "ListNamespace", "StructNamespace"]
@@ -163,7 +164,7 @@ class StructNamespace(_Namespace):
 
     def rename_fields(self, names: list[str]) -> Expr:
         """The same with other names, one for each field."""
-        return self._call("rename_fields", list(names))
+        return self._call("rename_fields", Expr(_native.Expr.values(names, "rename_fields")))
 
 
 class BinaryNamespace(_Namespace):

@@ -112,6 +112,10 @@ impl Bound {
 
     /// Evaluates a Boolean expression as a filter sees it: the rows that are true, null being not true.
     pub fn evaluate_mask(&self, inputs: &[ArrayRef], rows: usize) -> Result<BooleanBuffer, RowError> {
+        if *self.data_type() == DataType::Null {
+            // `lit(None)` is true in no row; what it reads may fail all the same.
+            return self.evaluate(inputs, rows).map(|_| BooleanBuffer::new_unset(rows));
+        }
         debug_assert_eq!(*self.data_type(), DataType::Boolean);
         let Some((Step::Fused { program, leaves, .. }, before)) = self.plan.steps.split_last() else {
             let value = self.evaluate(inputs, rows)?;

@@ -54,7 +54,7 @@ pub enum Error {
         message: String,
     },
     /// A constant part of the expression for which there is no memory.
-    #[error("in {expression}: {message}")]
+    #[error("{}{message}", if .expression.is_empty() { String::new() } else { format!("in {expression}: ") })]
     Exhausted {
         /// The constant part.
         expression: String,

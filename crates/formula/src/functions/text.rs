@@ -122,6 +122,10 @@ pub(crate) fn replace(pattern: Pattern, all: bool) -> Whole {
         let (texts, values) = (Strings::of(&args[0]), Strings::of(&args[1]));
         build(rows, |row, out| {
             let (text, value) = (texts.get(row)?, values.get(row)?);
+            if all && text.len().saturating_mul(value.len()) > SMALL {
+                out.room(replaced_bytes(&pattern, text, value));
+                out.exhausted.is_none().then_some(())?;
+            }
             match &pattern {
                 Pattern::Literal(pattern) => {
                     let most = if all { usize::MAX } else { 1 };
@@ -131,21 +135,26 @@ pub(crate) fn replace(pattern: Pattern, all: bool) -> Whole {
                         Err(_) => replaced(text, text.match_indices(pattern.as_str()).take(most), value, out),
                     }
                 }
-                Pattern::Regex(pattern) if all => {
-                    if text.len().saturating_mul(value.len()) > SMALL {
-                        let found = pattern.find_iter(text).count();
-                        let each =
-                            if value.contains('$') { value.len().saturating_mul(text.len()) } else { value.len() };
-                        out.room(text.len().saturating_add(found.saturating_mul(each)).min(isize::MAX as usize));
-                        out.exhausted.is_none().then_some(())?;
-                    }
-                    out.push_str(&pattern.replace_all(text, value));
-                }
+                Pattern::Regex(pattern) if all => out.push_str(&pattern.replace_all(text, value)),
                 Pattern::Regex(pattern) => out.push_str(&pattern.replace(text, value)),
             }
             Some(())
         })
     })
+}
+
+/// How long a text with all its matches replaced may be, at most.
+fn replaced_bytes(pattern: &Pattern, text: &str, value: &str) -> usize {
+    let grown: usize = match pattern {
+        Pattern::Literal(pattern) => text.matches(pattern.as_str()).count().saturating_mul(value.len()),
+        Pattern::Regex(pattern) => {
+            // A group lies in its match.
+            let groups = value.matches('$').count();
+            let each = |found: regex::Match<'_>| value.len().saturating_add(groups.saturating_mul(found.len()));
+            pattern.find_iter(text).map(each).fold(0, usize::saturating_add)
+        }
+    };
+    grown.saturating_add(text.len()).min(isize::MAX as usize)
 }
 
 /// The text with its matches replaced.
