@@ -397,7 +397,13 @@ impl Groups {
             Aggregate::First => chosen.first(picks),
             _ => chosen.last(picks),
         };
-        picked(maker.input(input), now, keys)
+        let cells = picked(maker.input(input), now, keys)?;
+        // Codes are a matter of storage: what is picked are their values.
+        if cells.data_type() == &output.data_type {
+            Ok(cells)
+        } else {
+            Ok(column::kind::cast(&cells, &output.data_type)?)
+        }
     }
 }
 
