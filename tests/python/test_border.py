@@ -6,7 +6,7 @@ import collections
 import dataclasses
 import itertools
 import weakref
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import numpy as np
@@ -492,7 +492,11 @@ class Trade:
     b: str
 
 
-Named = collections.namedtuple("Named", "a b")
+class Named(NamedTuple):
+    a: int
+    b: str
+
+
 ONE = {"a": [1], "b": ["x"]}
 
 
