@@ -65,10 +65,11 @@ pub fn threads() -> usize {
 }
 
 /// Runs `work` here and, at the same time, on `helpers` threads of the pool. The calling thread takes
-/// part, rather than wait for two others to wake: what it has in its cache is of use.
+/// part, rather than wait for two others to wake: what it has in its cache is of use. Sizes in force here are in force there.
 fn with_helpers<W: Fn() + Sync>(helpers: usize, work: &W) {
     fn together<'scope, W: Fn() + Sync>(scope: &rayon::Scope<'scope>, helpers: usize, work: &'scope W) {
-        (0..helpers).for_each(|_| scope.spawn(move |_| work()));
+        let sizes = limits::Scope::current();
+        (0..helpers).for_each(|_| scope.spawn(move |_| sizes.enter(work)));
         work();
     }
     let pool = POOL.with_borrow(Clone::clone);
@@ -255,6 +256,26 @@ mod tests {
         let alone = told(1);
         assert_eq!(alone.iter().map(Vec::len).collect::<Vec<_>>(), [6, 5, 5, 5], "updates told");
         assert!(alone == told(3), "what three threads tell is not what one tells");
+    }
+
+    #[test]
+    fn helpers_work_with_the_sizes_of_whoever_asked_them() {
+        static SIZE: limits::Size = limits::Size::new("par.test", 1 << 16);
+        let drawn = (1..).map(limits::Scope::drawn).find(|scope| scope.enter(|| SIZE.get()) == 7).unwrap();
+        let settings = graph::Settings { threads: Some(3), init_threads: Some(3), ..Default::default() };
+        let graph = UpdateGraph::new(settings);
+        for (graph, phase) in [(Some(&graph), Phase::Update), (Some(&graph), Phase::Start), (None, Phase::Start)] {
+            let seen = inside(graph, phase, || {
+                // None ends before all have begun, so each is on a thread of its own.
+                let (items, together) = (vec![(); threads()], Barrier::new(threads()));
+                let size = |_: usize, (): &()| {
+                    together.wait();
+                    Ok::<_, ()>(SIZE.get())
+                };
+                drawn.enter(|| try_map(true, &items, size).unwrap())
+            });
+            assert!(seen.iter().all(|size| *size == 7), "{phase:?}: {seen:?}");
+        }
     }
 
     #[test]

@@ -26,6 +26,8 @@ pub(crate) struct Core {
     pub(crate) id: u64,
     pub(crate) owner: u32,
     pub(crate) period: Duration,
+    /// The sizes in force where the graph was made: its own threads work with these.
+    pub(crate) scope: limits::Scope,
     pub(crate) time: TimeSource,
     /// Start of the running or the last step, in nanoseconds since 1970.
     pub(crate) step_nanos: AtomicU64,

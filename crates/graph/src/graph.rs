@@ -112,6 +112,7 @@ impl UpdateGraph {
             id,
             owner,
             period: settings.period,
+            scope: limits::Scope::current(),
             step_nanos: AtomicU64::new(time.epoch_nanos() as u64),
             time,
             clock: Clock::new(),

@@ -32,6 +32,8 @@ impl Pools {
 
     /// Hands a task to the update pool. A checker has no pool of its own: there each task is a thread.
     pub(crate) fn spawn_update(&self, task: impl FnOnce() + Send + 'static) {
+        let scope = limits::Scope::current();
+        let task = move || scope.enter(task);
         if CHECKED {
             let graph = self.graph;
             let body = move || {

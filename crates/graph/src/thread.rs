@@ -33,7 +33,7 @@ impl CycleThread {
         let stop = Arc::new(AtomicBool::new(false));
         let (body_core, body_stop) = (core.clone(), stop.clone());
         let name = format!("tf-cycle-{}", core.id);
-        let spawned = env::spawn(name, move || run(&body_core, &body_stop));
+        let spawned = env::spawn(name, move || body_core.scope.enter(|| run(&body_core, &body_stop)));
         // The machine refuses a thread: the graph stays stopped, and every wait says so.
         if let Ok(handle) = spawned {
             *running = Some(Running { stop, handle: Some(handle) });

@@ -56,6 +56,32 @@ fn a_wait_on_a_stopped_graph_ends_at_its_timeout_and_says_why() {
 }
 
 #[test]
+fn threads_of_a_graph_work_with_the_sizes_of_whoever_made_it() {
+    static SIZE: limits::Size = limits::Size::new("graph.test", 1 << 16);
+    let drawn = (1..).map(limits::Scope::drawn).find(|scope| scope.enter(|| SIZE.get()) == 7).expect("some seed");
+    let bench = drawn.enter(|| Bench::new(3));
+    bench.graph.set_schedule(crate::Schedule::Eager);
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    // All three must be under way before any goes on, so each is on a thread of its own.
+    let together = Arc::new(std::sync::Barrier::new(3));
+    let sources: Vec<_> = (0..3)
+        .map(|number| {
+            let (seen, together) = (seen.clone(), together.clone());
+            bench.source_with(&format!("source {number}"), move |_| {
+                together.wait();
+                seen.lock().unwrap().push(SIZE.get());
+                Outcome::Quiet
+            })
+        })
+        .collect();
+    bench.graph.intake(|| sources.iter().for_each(|source| bench.graph.activate(source.id())));
+    bench.graph.start();
+    bench.graph.wait_until(Step::new(1), LONG, &mut || true).expect("it runs");
+    bench.graph.stop();
+    assert_eq!(*seen.lock().unwrap(), [7, 7, 7]);
+}
+
+#[test]
 fn a_waiter_wakes_when_its_step_settles() {
     let bench = Bench::new(1);
     let (hold, wait_inside) = door();
