@@ -70,6 +70,9 @@ pub fn import_as(
     if data.is_instance_of::<PyList>() || data.is_instance_of::<PyTuple>() || data.is_instance_of::<PyIterator>() {
         return rows::of_list(operation, &cells::collected(data)?, schema);
     }
+    if data.get_type().name()? == "LazyFrame" {
+        return Err(TypeMismatchError::new_err(format!("{operation}: LazyFrame is no table yet; collect() it first")));
+    }
     Err(TypeMismatchError::new_err(format!(
         "{operation}: {} is no table; give a dict of columns, a dict of scalars for one row, a list of dicts, or \
          anything with __arrow_c_stream__ (pyarrow, polars, pandas, duckdb, another Table)",
@@ -116,7 +119,8 @@ fn check_names<'a>(operation: &str, given: impl Iterator<Item = &'a str>, wanted
     Err(SchemaError::new_err(format!("{operation}: {}; the columns are {names:?}", faults.join(" and "))))
 }
 
-fn in_schema(operation: &str, batches: Vec<RecordBatch>, found: &SchemaRef, wanted: &SchemaRef) -> PyResult<Data> {
+/// The same rows in the declared types, their columns by name.
+pub fn in_schema(operation: &str, batches: Vec<RecordBatch>, found: &SchemaRef, wanted: &SchemaRef) -> PyResult<Data> {
     check_names(operation, found.fields().iter().map(|field| field.name().as_str()), wanted)?;
     let places: HashMap<&str, usize> =
         found.fields().iter().enumerate().map(|(index, field)| (field.name().as_str(), index)).collect();

@@ -279,8 +279,11 @@ impl PySource {
             return Ok(None);
         }
         let operation = format!("apply({part})");
-        let schema = if all_columns { self.schema.clone() } else { self.partial_schema(&operation, &data)? };
-        let batch = data::import(&operation, &data, Some(&schema))?.one_batch()?;
+        let batch = if all_columns {
+            data::import(&operation, &data, Some(&self.schema))?.one_batch()?
+        } else {
+            self.some_columns(&operation, &data)?
+        };
         if set.is_empty() && batch.num_rows() == 0 {
             return Ok(None);
         }
@@ -300,12 +303,12 @@ impl PySource {
         Ok(Some((set, batch)))
     }
 
-    /// The declared types of just the columns that the data has.
-    fn partial_schema(&self, operation: &str, data: &Bound<'_, PyAny>) -> PyResult<SchemaRef> {
-        let names: Vec<String> = if let Ok(columns) = data.cast::<PyDict>() {
-            columns.keys().extract()?
+    /// The columns that the data has, in their declared types.
+    fn some_columns(&self, operation: &str, data: &Bound<'_, PyAny>) -> PyResult<RecordBatch> {
+        let mut names: Vec<String> = Vec::new();
+        if let Ok(columns) = data.cast::<PyDict>() {
+            names = columns.keys().extract()?;
         } else if let Ok(rows) = data.cast::<PyList>() {
-            let mut names: Vec<String> = Vec::new();
             for row in rows.iter() {
                 for name in row.cast::<PyDict>()?.keys() {
                     let name: String = name.extract()?;
@@ -314,11 +317,18 @@ impl PySource {
                     }
                 }
             }
-            names
         } else {
-            let Data { schema, .. } = data::import(operation, data, None)?;
-            schema.fields().iter().map(|field| field.name().clone()).collect()
-        };
+            // A stream can be read once: its names and its rows come together.
+            let Data { schema, batches } = data::import(operation, data, None)?;
+            let names = schema.fields().iter().map(|field| field.name().clone()).collect();
+            let wanted = self.declared(operation, names)?;
+            return data::in_schema(operation, batches, &schema, &wanted)?.one_batch();
+        }
+        data::import(operation, data, Some(&self.declared(operation, names)?))?.one_batch()
+    }
+
+    /// The declared types of these columns.
+    fn declared(&self, operation: &str, names: Vec<String>) -> PyResult<SchemaRef> {
         let fields = names
             .iter()
             .map(|name| {

@@ -411,7 +411,13 @@ impl Groups {
         if keys == [NO_ROW] {
             return Ok(arrow_array::new_null_array(&output.data_type, 1));
         }
-        picked(maker.input(input), now, keys)
+        let cells = picked(maker.input(input), now, keys)?;
+        // Codes are a matter of storage: what is picked are their values.
+        if cells.data_type() == &output.data_type {
+            Ok(cells)
+        } else {
+            Ok(column::kind::cast(&cells, &output.data_type)?)
+        }
     }
 }
 

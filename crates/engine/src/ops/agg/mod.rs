@@ -197,7 +197,9 @@ fn output_of(
         kind,
         Aggregate::First | Aggregate::Last | Aggregate::Min | Aggregate::Max | Aggregate::NanMin | Aggregate::NanMax
     );
-    let declared = source.filter(|_| passed).unwrap_or_else(|| super::select::declared_type(&data_type));
+    let coded = |kind: &DataType| matches!(kind, DataType::Dictionary(..) | DataType::RunEndEncoded(..));
+    let declared =
+        source.filter(|kind| passed && !coded(kind)).unwrap_or_else(|| super::select::declared_type(&data_type));
     Ok(Output { kind: kind.clone(), input: Some(place), name, data_type, declared, vector })
 }
 
