@@ -23,17 +23,17 @@ def t(g):
     return tf.append_table({"x": int}, graph=g)
 
 
-class Mute(Exception):
-    """Neither can be shown."""
-
-    def __str__(self):
-        raise SystemExit(5)
-
-    __repr__ = __str__
-
-
 class Outcome(BaseException):
     """As a test's outcome is."""
+
+
+class Mute(Exception):
+    """It cannot be shown."""
+
+    def __str__(self):
+        raise Outcome
+
+    __repr__ = __str__
 
 
 AT_ONCE = [SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError(), GeneratorExit(), Outcome("out")]
@@ -88,10 +88,10 @@ def test_one_that_cannot_be_shown_is_reported_and_so_is_a_listener_that_cannot(g
             raise Mute
 
         def __repr__(self):
-            raise KeyboardInterrupt
+            raise Outcome
 
         def __getattr__(self, name):
-            raise SystemExit(name)
+            raise Mute(name)
 
     heard = []
     t.subscribe(Hidden())
@@ -120,7 +120,7 @@ def test_a_handler_of_the_users_that_raises_stops_nobody(g, t, capsys):
     finally:
         logging.getLogger("tickframe").removeHandler(handler)
     assert heard == [1, 2, 3]
-    assert "division by zero" in capsys.readouterr().err
+    assert "ZeroDivisionError" in capsys.readouterr().err
 
 
 def test_a_thread_that_cannot_start_leaves_nothing_behind_and_the_next_one_serves(g, t, monkeypatch):
@@ -334,6 +334,7 @@ def test_updates_that_nobody_holds_end(g, t):
     async def follow():
         t.updates()
 
+    gc.collect()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         asyncio.run(follow())
