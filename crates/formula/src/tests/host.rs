@@ -82,12 +82,11 @@ fn results_are_checked_and_made_canonical() {
     let columns = [("n", ints([Some(1), None]))];
     let (_, text) =
         registered("text", DataType::Utf8, false, |_, rows| Ok(Arc::new(StringArray::from(vec!["a"; rows]))));
-    check(&call("str.len_chars", [Expr::call(text, vec![col("n")]).unwrap()]), &columns, "1 1");
+    check(&call("str.len_chars", [text.call(vec![col("n")]).unwrap()]), &columns, "1 1");
     let (_, short) = registered("short", DataType::Int64, false, |_, _| Ok(ints([Some(1)])));
-    let RowError { message, expression, .. } =
-        try_run(&Expr::call(short, vec![col("n")]).unwrap(), &columns).unwrap_err();
+    let RowError { message, expression, .. } = try_run(&short.call(vec![col("n")]).unwrap(), &columns).unwrap_err();
     assert_eq!((message.as_str(), expression.as_str()), ("short gave 1 values for 2 rows", "short(col(\"n\"))"));
-    let error = bound(&Expr::call(short, vec![lit(true)]).unwrap(), &columns).unwrap_err().to_string();
+    let error = bound(&short.call(vec![lit(true)]).unwrap(), &columns).unwrap_err().to_string();
     assert_eq!(error, "short: it takes no Boolean");
 }
 
@@ -96,7 +95,7 @@ fn a_failure_names_its_row_and_keeps_what_the_host_gave() {
     let (_, failing) = registered("failing", DataType::Int64, false, |_, _| {
         Err(HostFailure { row: Some(1), message: "no".to_owned(), payload: Payload(Arc::new(42_u8)) })
     });
-    let error = try_run(&Expr::call(failing, vec![col("n")]).unwrap(), &[("n", ints([Some(1), None]))]).unwrap_err();
+    let error = try_run(&failing.call(vec![col("n")]).unwrap(), &[("n", ints([Some(1), None]))]).unwrap_err();
     assert_eq!((error.row, error.message.as_str()), (1, "no"));
     assert_eq!(error.payload.unwrap().0.downcast_ref::<u8>(), Some(&42));
     assert_eq!(
