@@ -1,6 +1,8 @@
 """Listeners that do their worst: nobody stops the others, the graph, or the program."""
 
+import _thread
 import asyncio
+import ctypes
 import gc
 import logging
 import subprocess
@@ -340,3 +342,50 @@ def test_updates_that_nobody_holds_end(g, t):
         asyncio.run(follow())
         gc.collect()
     assert g.counters()["listeners"] == 0
+
+
+def test_all_at_once(g, t, caplog):
+    """An exception thrown into the thread from outside, endless recursion, steps, new listeners: the last one hears all."""
+
+    class Twisted(Exception):
+        @property
+        def __cause__(self):
+            raise Outcome
+
+        def __repr__(self):
+            raise MemoryError
+
+    def thrown(update):
+        here = ctypes.c_ulong(threading.get_ident())
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(here, ctypes.py_object(SystemExit))
+
+    def endless(update):
+        return endless(update)
+
+    def stepping(update):
+        g.step()
+
+    def ending(update):
+        _thread.exit()
+
+    def group(update):
+        raise ExceptionGroup("many", [ValueError(), ExceptionGroup("more", [SystemError()])])
+
+    def twisted(update):
+        raise Twisted
+
+    def wordy(update):
+        raise ValueError("x" * 1_000_000)
+
+    def multiplying(update):
+        for _ in range(5):
+            t.subscribe(lambda update: None, initial=True)
+
+    heard = []
+    with caplog.at_level(logging.ERROR, "tickframe"):
+        for fn in (thrown, endless, stepping, ending, group, twisted, wordy, multiplying):
+            t.subscribe(fn)
+        t.subscribe(lambda update: heard.append(update.step))
+        steps(g, t, 5)
+    assert heard == [1, 2, 3, 4, 5]
+    assert max(len(record.message) for record in caplog.records) < 1_000
