@@ -283,7 +283,7 @@ def _checked(fn: object, name: str, takes: str) -> None:
         raise TypeError(f"subscribe: {name} must be a function of {takes}, not {named(type(fn))}")
     try:
         signature = inspect.signature(fn)
-    except (TypeError, ValueError):
+    except Exception:  # noqa: BLE001 - it does not say what it takes, or cannot be asked
         return
     try:
         signature.bind(None)
@@ -291,10 +291,12 @@ def _checked(fn: object, name: str, takes: str) -> None:
         raise TypeError(f"subscribe: {name} is called with {takes}, but is {named(fn)}{signature}") from None
 
 
-def seconds(timeout: float | None, operation: str) -> float | None:
+def seconds(timeout: object, operation: str) -> float | None:
     """A timeout as it was given, or an error that says what it is."""
-    if timeout is None or (isinstance(timeout, SupportsFloat) and not isinstance(timeout, bool)):
-        return timeout
+    if timeout is None:
+        return None
+    if isinstance(timeout, SupportsFloat) and not isinstance(timeout, bool):
+        return float(timeout)
     raise TypeError(f"{operation}: timeout is a number of seconds, or None, not {timeout!r}")
 
 
@@ -347,8 +349,8 @@ class Updates(AsyncIterator[Update]):
         self._subscription: Subscription | None = None
         heard, failed = _weakly(self, Updates._heard), _weakly(self, Updates._failed)
         self._subscription = follow(table, heard, initial=False, on_error=failed, columns=None)
-        if self._failure is not None:
-            self._subscription.cancel()
+        if self._has_failed():
+            self._cancel()
 
     def _heard(self, update: Update) -> None:
         with self._lock:
@@ -382,6 +384,9 @@ class Updates(AsyncIterator[Update]):
         except RuntimeError:
             # The loop is closed.
             self._cancel()
+
+    def _has_failed(self) -> bool:
+        return self._failure is not None
 
     def _cancel(self) -> None:
         subscription = getattr(self, "_subscription", None)

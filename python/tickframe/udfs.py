@@ -186,18 +186,19 @@ def recognised(value: object) -> Udf | None:
     if isinstance(value, Udf):
         return value
     kind = type(value).__name__
-    is_array_function = kind in {"ufunc", "DUFunc", "CPUDispatcher"}
-    if not is_array_function and not isinstance(value, types.FunctionType):
-        return None
-    known = _again(value)
-    if known is not None:
-        return known
-    if is_array_function:
-        called: Any = _vectorised(value) if kind == "CPUDispatcher" else value
-        made: Udf | None = Udf(called, None, "numpy", scalar=False, stateful=False, keeps=value)
-    else:
-        made = _function(value)
-    return None if made is None else _remember(value, made)
+    made: Udf | None = None
+    if kind in {"ufunc", "DUFunc", "CPUDispatcher"}:
+        made = _again(value)
+        if made is None:
+            called: Any = _vectorised(value) if kind == "CPUDispatcher" else value
+            made = _remember(value, Udf(called, None, "numpy", scalar=False, stateful=False, keeps=value))
+    elif isinstance(value, types.FunctionType):
+        made = _again(value)
+        if made is None:
+            made = _function(value)
+            if made is not None:
+                _remember(value, made)
+    return made
 
 
 def _function(value: types.FunctionType) -> Udf | None:
