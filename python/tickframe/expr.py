@@ -280,10 +280,11 @@ class Expr:
             given = next((name for name in ("to_list", "to_pylist", "tolist") if hasattr(values, name)), None)
             items: Any = values
             if isinstance(values, str) or not (given or isinstance(values, Iterable)):
-                raise TypeError(f"is_in: {named(values)} is no list of values; write [{values!r}]")
+                raise TypeError(f"is_in: {named(values)} is no list of values; write a list of them")
             found = list(items) if given is None else getattr(values, given)()
             if not isinstance(found, list):
                 raise TypeError(f"is_in: {named(values)} is one value, not several; write [{values!r}]")
+            found = [value if isinstance(value, (list, tuple)) else operand(value, "is_in") for value in found]
             return Expr(
                 _native.Expr.call("is_in", [self._native, _native.Expr.literal(found)], nulls_equal=nulls_equal)
             )
@@ -505,11 +506,11 @@ class Expr:
 
     def std(self, ddof: int = 1) -> Expr:
         """The standard deviation; null for one value with ``ddof=1``."""
-        return self._aggregate("std", ddof=ddof)
+        return self._aggregate("std", ddof=_degrees("std", ddof))
 
     def var(self, ddof: int = 1) -> Expr:
         """The variance; null for one value with ``ddof=1``."""
-        return self._aggregate("var", ddof=ddof)
+        return self._aggregate("var", ddof=_degrees("var", ddof))
 
     def count(self) -> Expr:
         """How many values are not null."""
@@ -1052,6 +1053,12 @@ class DatetimeNamespace(_Namespace):
     def month_end(self) -> Expr:
         """The last day of the month."""
         return self._call("month_end")
+
+
+def _degrees(what: Text, ddof: object) -> int:
+    if isinstance(ddof, int) and 0 <= ddof < 256:
+        return ddof
+    raise ValueError(f"{what}: ddof is a whole number from 0 to 255, not {ddof!r}")
 
 
 class When:
