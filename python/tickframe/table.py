@@ -231,18 +231,17 @@ class Table:
         """
         lines: list[str] = []
         seen: set[int] = set()
-
-        def show(native: _native.Table, depth: int) -> None:
+        # On a stack of its own: a chain of thousands of operations is no deeper a call.
+        left = [(self._native, 0)]
+        while left:
+            native, depth = left.pop()
             again = native.identity in seen
             seen.add(native.identity)
             failed = " · failed" if native.is_live and native.failure() is not None else ""
             shown = " (above)" if again else f" · {figures(*native.figures())}{failed}"
             lines.append("  " * depth + native.label + shown)
             lines.extend("  " * depth + "| " + how for how in ([] if again else native.expressions()))
-            for below in [] if again else native.inputs():
-                show(below, depth + 1)
-
-        show(self._native, 0)
+            left.extend((below, depth + 1) for below in reversed([] if again else native.inputs()))
         return "\n".join(lines)
 
     @property

@@ -525,6 +525,13 @@ def test_a_field_has_its_own_name():
     assert T.select(C("q").struct.field("b")).to_dict() == {"b": [2.0, None]}
 
 
+def test_a_long_chain_is_explained():
+    t = tf.append_table({"x": int}, graph=tf.Graph())
+    for at in range(1100):
+        t = t.rename({t.columns[0]: f"x{at}"})
+    assert len(t.explain().splitlines()) == 1101
+
+
 # Spans, zones and bins in formulas
 
 STAMPS = tf.table({"t": [dt.datetime(2024, 2, 15, 6, tzinfo=UTC), dt.datetime(2024, 3, 1, tzinfo=UTC)]})
