@@ -315,7 +315,7 @@ class Expr:
         if isinstance(values, Expr):
             return self._call("is_in", values, nulls_equal=nulls_equal)
         if isinstance(values, str):
-            raise TypeError(f"is_in: {named(values)} is no list of values; write [{short(values)}]")
+            raise TypeError(f"is_in: {named(values)} is no list of values; write a list of them")
         return self._call("is_in", Expr(_native.Expr.values(values, "is_in")), nulls_equal=nulls_equal)
 
     def is_between(self, lower: object, upper: object, closed: Text = "both") -> Expr:
@@ -537,11 +537,11 @@ class Expr:
 
     def std(self, ddof: int = 1) -> Expr:
         """The standard deviation; null for one value with ``ddof=1``."""
-        return self._aggregate("std", ddof=ddof)
+        return self._aggregate("std", ddof=_degrees("std", ddof))
 
     def var(self, ddof: int = 1) -> Expr:
         """The variance; null for one value with ``ddof=1``."""
-        return self._aggregate("var", ddof=ddof)
+        return self._aggregate("var", ddof=_degrees("var", ddof))
 
     def count(self) -> Expr:
         """How many values are not null."""
@@ -1084,6 +1084,12 @@ class DatetimeNamespace(_Namespace):
     def month_end(self) -> Expr:
         """The last day of the month."""
         return self._call("month_end")
+
+
+def _degrees(what: Text, ddof: object) -> int:
+    if isinstance(ddof, int) and 0 <= ddof < 256:
+        return ddof
+    raise ValueError(f"{what}: ddof is a whole number from 0 to 255, not {ddof!r}")
 
 
 class When:

@@ -14,11 +14,11 @@ expression of one anywhere else.
 from __future__ import annotations
 
 import sys
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tickframe import _native, control
-from tickframe.errors import FormulaError
+from tickframe.errors import ColumnNotFoundError, FormulaError
 from tickframe.expr import Expr, flatten, into_expr
 from tickframe.udfs import recognised
 
@@ -51,11 +51,36 @@ class Formula(Expr):
         # Over a table it is lowered for that table alone; without one, when somebody asks.
         if name != "_native":
             return super().__getattr__(name)
-        self._native = self._parsed.lower(self._operation, self._values, self._functions, None)
+        self._native = self._lower(self._operation, None)
         return self._native
 
     def _over(self, table: _native.Table, operation: str) -> _native.Expr:
-        return self._parsed.lower(operation, self._values, self._functions, table)
+        return self._lower(operation, table)
+
+    def _lower(self, operation: str, table: _native.Table | None) -> _native.Expr:
+        try:
+            return self._parsed.lower(operation, self._values, self._functions, table)
+        except (ColumnNotFoundError, FormulaError) as error:
+            first, line, rest = str(error).partition("\n")
+            hint = next(
+                (_hint(name, self._values.get(name)) for name in self._parsed.names() if _names(first, name)), ""
+            )
+            if hint:
+                error.args = (f"{first}; {hint}{line}{rest}",)
+            raise
+
+
+def _names(message: str, name: str) -> bool:
+    return f'no column "{name}"' in message or f"no function {name}" in message
+
+
+def _hint(name: str, value: object) -> str:
+    """What to do about a name that a formula cannot use as it is."""
+    if name == "Math" or isinstance(value, ModuleType):
+        return "functions stand in formulas by their own names: sqrt(x), not Math.sqrt(x)"
+    if isinstance(value, FunctionType):
+        return f"the function {name} says no type: write def {name}(...) -> int, or decorate it with @tf.udf"
+    return ""
 
 
 def formula(text: str) -> Expr:

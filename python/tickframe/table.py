@@ -84,12 +84,17 @@ def names_of(items: Iterable[object], what: str) -> list[str]:
     return names
 
 
+_MOST = 2**63 - 1
+
+
 def _count(n: int, what: str) -> int:
     if isinstance(n, bool) or not hasattr(n, "__index__"):
         raise TypeError(f"{what} must be an int, not {type(n).__name__}")
     number = n.__index__()
     if number < 0:
         raise ValueError(f"{what} must be 0 or more, not {number}")
+    if number > _MOST:
+        raise ValueError(f"{what} must be at most {_MOST}, not {number}")
     return number
 
 
@@ -396,6 +401,11 @@ class Table:
         Raises:
             InvalidOperationError: a blink table, whose rows live for one step; `head` and `tail` keep them.
         """
+        at: object = offset
+        if isinstance(at, bool) or not hasattr(at, "__index__"):
+            raise TypeError(f"slice: offset must be an int, not {type(at).__name__}")
+        if not -_MOST <= offset <= _MOST:
+            raise ValueError(f"slice: offset must be within {_MOST}, not {offset}")
         return Table(_native.slice(self._native, offset, None if length is None else _count(length, "slice: length")))
 
     def sort(
@@ -591,6 +601,10 @@ class Table:
 
     def rename(self, mapping: Mapping[str, str]) -> Table:
         """Other names for some columns: ``{old: new}``."""
+        given: object = mapping
+        if not isinstance(given, Mapping):
+            raise TypeError(f'rename: give a dict, {{"old": "new"}}, not {named(given)}')
+        names_of([*given, *given.values()], "rename")
         return Table(_native.rename(self._native, list(mapping.items())))
 
     def pipe(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -781,7 +795,7 @@ class Table:
         if on is not None:
             if left_on is not None or right_on is not None:
                 raise TypeError("join_asof: give on, or left_on and right_on, not both")
-            stamp = pair(on)
+            stamp = pair(*names_of([on], "join_asof"))
         elif left_on is not None and right_on is not None:
             stamp = (left_on, right_on)
         else:

@@ -480,6 +480,26 @@ MESSAGES = {
 }
 
 
+def untyped(x):
+    return x
+
+
+MESSAGES |= {
+    "ddof": (lambda: T.select(C("x").std(ddof=-5)), ["std", "ddof", "-5"]),
+    "module in a formula": (lambda: T.update("Y = np.sqrt(x)"), ['"np"', "sqrt(x)", "^"]),
+    "Math": (lambda: T.update("Y = Math.sqrt(x)"), ["sqrt(x), not Math.sqrt(x)"]),
+    "untyped function": (lambda: T.update("Y = untyped(x)"), ["untyped", "-> int", "tf.udf", "^"]),
+    "is_in text": (lambda: C("sym").is_in("AB"), ["is_in", "a str", "list"]),
+    "is_in lambda": (lambda: C("sym").is_in([lambda: 1]), ["is_in", "a lambda"]),
+    "huge head": (lambda: T.head(2**70), ["head", "at most"]),
+    "huge slice": (lambda: T.slice(2**70), ["slice", "offset"]),
+    "slice by text": (lambda: T.slice("a"), ["slice", "offset", "str"]),
+    "rename list": (lambda: T.rename(["a"]), ["rename", "dict", "a list"]),
+    "rename to a number": (lambda: T.rename({"x": 1}), ["rename", "an int"]),
+    "asof on": (lambda: T.join_asof(T, on=5), ["join_asof", "an int"]),
+}
+
+
 @pytest.mark.parametrize("name", MESSAGES)
 def test_a_message_says_what_to_write(name):
     call, words = MESSAGES[name]
@@ -503,6 +523,13 @@ def test_a_strict_cast_tells_the_expression_once():
 
 def test_a_field_has_its_own_name():
     assert T.select(C("q").struct.field("b")).to_dict() == {"b": [2.0, None]}
+
+
+def test_a_long_chain_is_explained():
+    t = tf.append_table({"x": int}, graph=tf.Graph())
+    for at in range(1100):
+        t = t.rename({t.columns[0]: f"x{at}"})
+    assert len(t.explain().splitlines()) == 1101
 
 
 # Spans, zones and bins in formulas
