@@ -169,7 +169,11 @@ fn output_of(
     };
     let of = inputs[place].1.data_type();
     let wrong = |error| Error::Formula { operation: operation.into(), error };
-    let data_type = kind.output_type(of).map_err(wrong)?;
+    let data_type = match (kind, inputs[place].1.as_column()) {
+        // Cells that are picked are read as they are stored, codes of a dictionary too.
+        (Aggregate::First | Aggregate::Last, Some(column)) => table.column_type(column).clone(),
+        _ => kind.output_type(of).map_err(wrong)?,
+    };
     let vector = Vector::of(kind, of).map_err(wrong)?;
     if matches!(kind, Aggregate::NUnique | Aggregate::CountDistinct) && !can_be_key(of) {
         return Err(Error::unkeyable(operation, &input.output_name()?, of));
@@ -191,7 +195,9 @@ fn output_of(
         kind,
         Aggregate::First | Aggregate::Last | Aggregate::Min | Aggregate::Max | Aggregate::NanMin | Aggregate::NanMax
     );
-    let declared = source.filter(|_| passed).unwrap_or_else(|| super::select::declared_type(&data_type));
+    let declared = source
+        .filter(|source| passed && column::kind::canonical(source) == data_type)
+        .unwrap_or_else(|| super::select::declared_type(&data_type));
     Ok(Output { kind: kind.clone(), input: Some(place), name, data_type, declared, vector })
 }
 
