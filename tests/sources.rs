@@ -65,7 +65,8 @@ impl Bed {
         let arrays: Vec<ArrayRef> =
             columns.iter().enumerate().map(|(at, cells)| array_of(self.schema.field(at).data_type(), cells)).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(many));
-        let batch = RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options).expect("it fits its schema");
+        let batch =
+            RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options).expect("it fits its schema");
         let row = |at: usize| columns.iter().map(|cells| value_of(&cells[at])).collect();
         (batch, (0..many).map(row).collect())
     }
@@ -146,7 +147,8 @@ fn blinked(tape: &mut Tape) -> Result<(), String> {
 
 fn keyed(tape: &mut Tape) -> Result<(), String> {
     let mut bed = Bed::new(tape);
-    let source = KeyedTable::new(&bed.graph, bed.schema.clone(), &["k".to_owned()]).map_err(|error| error.to_string())?;
+    let source =
+        KeyedTable::new(&bed.graph, bed.schema.clone(), &["k".to_owned()]).map_err(|error| error.to_string())?;
     let watch = Watch::attach(source.table()).map_err(|error| error.to_string())?;
     let mut model = KeyedSource::new(&NAMES, &["k"]);
     for _ in 0..10 {

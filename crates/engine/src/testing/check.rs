@@ -427,7 +427,8 @@ fn expect_update(graph: &UpdateGraph, table: &Table, watch: &Watch, given: &str,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::random::any_table;
+    use crate::testing::random::{KINDS, any_table, table_of};
+    use std::cell::RefCell;
 
     #[test]
     fn input_tables_follow_their_mirrors() {
@@ -440,6 +441,29 @@ mod tests {
                 Found::Failed(text) => Err((*text).into()),
             },
         );
+    }
+
+    /// Columns of every type, every kind of source: what is read from the text is what was drawn from the tape.
+    #[test]
+    fn a_case_that_is_told_is_the_same_case() {
+        let columns: Vec<String> = KINDS.iter().map(|kind| format!("c_{kind}:{kind}")).collect();
+        let all = table_of(&columns.join(" ")).rows(6).steps(5);
+        let seen = RefCell::new(Vec::new());
+        let build = |tables: &[Table]| Ok(tables[0].clone());
+        let judge = |inputs: &[Plain], found: &Found<'_>| {
+            let Found::Rows(rows) = found else { return Err("it failed".to_owned()) };
+            seen.borrow_mut().push((inputs.iter().map(Plain::to_string).collect::<Vec<_>>(), rows.to_string()));
+            Ok(())
+        };
+        for seed in 0..40 {
+            let specs = [all.clone(), any_table(), if seed % 2 == 0 { any_table().blink(true) } else { any_table() }];
+            let drawn = || run_once(&specs, &mut Tape::seeded(seed), &build, &judge);
+            let (drawn, lines) = story::told_by(drawn);
+            drawn.expect("the table is its input");
+            let wanted = seen.take();
+            run_told(&lines, &build, &judge).expect("the table is its input");
+            assert!(!wanted.is_empty() && wanted == seen.take(), "{lines:#?}");
+        }
     }
 
     #[test]
