@@ -16,6 +16,8 @@ import sys
 import time
 from pathlib import Path
 
+import turns
+
 ROOT = Path(__file__).resolve().parents[1]
 PATCHES = ROOT / "tests" / "canaries"
 LIMIT_SECONDS = 60
@@ -101,8 +103,10 @@ def chosen(arguments: list[str]) -> list[Path]:
     """The patches that were asked for."""
     patches = sorted(PATCHES.glob("*.patch"))
     if arguments == ["--next"]:
-        count = subprocess.run(["git", "rev-list", "--count", "HEAD"], cwd=ROOT, check=True, capture_output=True)
-        return [patches[int(count.stdout) % len(patches)]]
+        at = turns.number()
+        turn = patches[at % len(patches)]
+        print(f"canary of commit {at}: {turn.stem}", flush=True)
+        return [turn]
     unknown = set(arguments) - {patch.stem for patch in patches}
     if unknown:
         raise SystemExit(f"no canary is called {', '.join(sorted(unknown))}")

@@ -13,6 +13,7 @@ mod model;
 mod oracle;
 mod registry;
 mod snapshots;
+mod sources;
 mod stages;
 mod tidy;
 

@@ -7,7 +7,7 @@ use engine::ops::{Concat, How, Kept, Project, columns as computed, filtered};
 use engine::testing::{Found, Plain, any_table, run_drawn_law};
 use engine::{Error, OnError, Table, attach};
 use formula::{Expr, Formula, Function, Names, Purpose};
-use model::Compare;
+use model::{Compare, Key};
 use model::ops::{Derived, filter, select};
 
 use crate::expressions::{Both, Expressions, Kind, as_formula};
@@ -113,7 +113,7 @@ fn a_predicate_parts_its_table_in_three() {
     law_of_predicates(build, |_, input, found| {
         let Found::Rows(rows) = found else { return Err("it has failed".to_owned()) };
         let sorted = |rows: &Plain| {
-            let mut cells: Vec<String> = rows.rows.iter().map(|(_, row)| format!("{row:?}")).collect();
+            let mut cells: Vec<Key> = to_model(rows).rows.into_iter().map(|(_, row)| Key(row)).collect();
             cells.sort();
             cells
         };

@@ -74,8 +74,6 @@ impl Evaluator {
             Expr::Column(column) => Some(table.column_index(operation, column)?),
             _ => None,
         };
-        // Codes of a dictionary are a matter of storage: whoever evaluates sees the values.
-        let plain = plain.filter(|column| table.column_type(*column) == unnamed.data_type());
         Ok(Evaluator { name, plain, ..unnamed })
     }
 
@@ -225,7 +223,11 @@ impl Evaluator {
 
     fn pieces_of(&self, bound: &Bound, cells: &[Chunk], rows: &RowSet) -> Result<Vec<Chunk>, Error> {
         // One column as it is: nothing is to be evaluated, nothing cut.
-        if let (Some(_), [cells], true) = (self.plain, cells, std::ptr::eq(bound, &self.bound)) {
+        // Codes of a dictionary are a matter of storage: whoever evaluates sees the values.
+        let whole = std::ptr::eq(bound, &self.bound);
+        if let (Some(_), [cells], true) = (self.plain, cells, whole)
+            && cells.data_type() == bound.data_type()
+        {
             return Ok(vec![cells.clone()]);
         }
         let total = rows.len() as usize;

@@ -91,8 +91,11 @@ fn is_zero(value: &Value) -> bool {
 }
 
 fn is_near(x: f64, within: f64, y: f64) -> bool {
-    // An error without bound says that the model cannot tell: squares that overflow.
-    within.is_infinite() || same(&Value::Float(x), &Value::Float(y)) || (x - y).abs() <= within
+    if within.is_infinite() {
+        // An error without bound says that something overflows on the way: the sign is known, no more.
+        return y.is_nan() || y == 0.0 || (y > 0.0) == (x.is_nan() || x >= 0.0);
+    }
+    same(&Value::Float(x), &Value::Float(y)) || (x - y).abs() <= within
 }
 
 #[cfg(test)]

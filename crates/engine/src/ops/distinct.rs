@@ -43,6 +43,8 @@ mod tests {
     use model::ops::{first_by, last_by, unique};
 
     use super::*;
+    use crate::testing::random::KINDS;
+    use crate::testing::values::Style;
     use crate::testing::{check_law, check_steps, table_of};
 
     fn by(table: &Table, keys: &[&str], keep: Keep) -> Result<Table, Error> {
@@ -60,6 +62,23 @@ mod tests {
             ("+ 9 B 1", "+ 2 B 1"),
         ];
         check_steps(|table| by(table, &["K"], Keep::Last), "0 A 1 | 1 B 2 | 2 A 3", &steps);
+    }
+
+    /// Whether they come by an added row or by one that changed its key.
+    #[test]
+    fn groups_new_in_one_step_stand_in_the_order_of_their_first_rows() {
+        let steps = [("+ 3 C 4 | ~ 5 D .", "- 1 | + 2 C 4 | + 3 D 2"), ("+ 9 E 1 | ~ 3 E .", "- 2 | + 4 E 4")];
+        check_steps(|table| by(table, &["K"], Keep::First), "0 A 1 | 5 B 2", &steps);
+    }
+
+    /// Keys and picked cells of every type; a dictionary stays one.
+    #[test]
+    fn law_of_every_type() {
+        for kind in KINDS {
+            let spec = table_of(&format!("k:{kind} v:{kind}")).styled("k", &[Style::Skewed, Style::Pool]).steps(6);
+            let oracle = |table: &model::Table| last_by(table, &["k"]);
+            check_law(&spec, 8, Compare::by_key(&["k"]), |table| by(table, &["k"], Keep::Last), oracle);
+        }
     }
 
     #[test]

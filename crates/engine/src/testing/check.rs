@@ -11,12 +11,13 @@ use arrow_schema::Schema;
 use graph::{Schedule, Settings, UpdateGraph};
 
 use super::draw;
-use super::explore::{count_step, explore};
+use super::explore::{count_step, explore_and_replay, sizes_of};
 use super::feeds::{Source, apply_of};
 use super::mirror::{Mirror, RawStep};
 use super::plain::Plain;
 use super::random::{Case, TableSpec};
-use super::tape::Tape;
+use super::story;
+use super::tape::{Tape, to_hex};
 use super::validate::Watch;
 use crate::error::{Error, Failure};
 use crate::sources::InputTable;
@@ -61,12 +62,24 @@ pub fn run_planned_law<P>(
     judge: impl Fn(&P, &[Plain], &Found<'_>) -> Result<(), String>,
 ) {
     let run = |tape: &mut Tape| {
+        let from = tape.used().len();
         let (plan, specs) = draw(tape);
+        story::tell(|| format!("plan {}", to_hex(tape.used().get(from..).unwrap_or_default())));
         let build = |tables: &[Table]| build(&plan, tables);
         let judge = |inputs: &[Plain], found: &Found<'_>| judge(&plan, inputs, found);
         run_once(&specs, tape, &build, &judge)
     };
-    explore(runs, run);
+    let replay = |lines: &[String]| {
+        let told = |mark: &str| lines.iter().find_map(|line| line.strip_prefix(mark)).unwrap_or_default();
+        let (plan, specs) = draw(&mut Tape::from_hex(told("plan")).expect("a plan is a row of digits"));
+        let inputs = lines.iter().filter_map(|line| line.strip_prefix("input ")).map(Case::read);
+        let same = inputs.zip(&specs).all(|(case, spec)| case.mirror.schema == spec.schema());
+        assert!(same, "its plan is drawn otherwise now: draw one that does the same, or take the case out");
+        let build = |tables: &[Table]| build(&plan, tables);
+        let judge = |inputs: &[Plain], found: &Found<'_>| judge(&plan, inputs, found);
+        sizes_of(told("sizes ").parse().unwrap_or(0)).enter(|| run_told(lines, &build, &judge))
+    };
+    explore_and_replay(runs, run, replay);
 }
 
 /// One input: the table, its source, its mirror and a watch over its own updates.
@@ -78,15 +91,20 @@ struct Feed {
 
 impl Feed {
     /// The next step, which is queued; whether it does nothing but move rows.
-    fn step(&mut self, tape: &mut Tape) -> Result<bool, String> {
+    fn step(&mut self, at: usize, tape: &mut Tape) -> Result<bool, String> {
         let step = self.case.step(tape);
         if step.is_empty() {
             return Ok(true);
         }
         count_step();
-        let applied = self.source.apply(&step, &self.case.mirror.schema);
+        story::tell(|| format!("step {at} {}", draw::draw_step(&step, &self.case.mirror.schema)));
+        self.apply(&step)
+    }
+
+    fn apply(&self, step: &RawStep) -> Result<bool, String> {
+        let applied = self.source.apply(step, &self.case.mirror.schema);
         applied.map_err(|error| {
-            let drawing = draw::draw_step(&step, &self.case.mirror.schema);
+            let drawing = draw::draw_step(step, &self.case.mirror.schema);
             format!("a lawful step was refused: {error}: {drawing}")
         })?;
         Ok(step.removed.is_empty() && step.added.0.is_empty() && step.modified.0.is_empty())
@@ -112,6 +130,7 @@ fn run_once(
     let mut feeds = Vec::new();
     for spec in specs {
         let (source, case) = Source::draw(&graph, spec, tape).map_err(text)?;
+        story::tell(|| format!("input {}", case.told()));
         let watch = Watch::attach(source.table()).map_err(text)?;
         feeds.push(Feed { source, case, watch });
     }
@@ -152,28 +171,96 @@ fn run_once(
 /// One to three steps of each input, or none, queued for one cycle; whether they do nothing but move rows.
 fn feed_some(feeds: &mut [Feed], tape: &mut Tape) -> Result<bool, String> {
     let mut only_moved = true;
-    for feed in feeds {
+    for (at, feed) in feeds.iter_mut().enumerate() {
         feed.case.open_cycle();
         let steps = *tape.choose(&[1, 1, 1, 0, 2, 3]);
         for _ in 0..steps {
-            only_moved &= feed.step(tape)?;
+            only_moved &= feed.step(at, tape)?;
         }
     }
     Ok(only_moved)
 }
 
 fn settle(graph: &UpdateGraph) -> Result<(), String> {
+    story::tell(|| "cycle".into());
     graph.step().map(|_| ()).map_err(|error| format!("the cycle itself: {error}"))
 }
 
 fn random_graph(tape: &mut Tape) -> UpdateGraph {
     let (threads, init_threads) = (*tape.choose(&[1, 1, 2, 4]), *tape.choose(&[1, 1, 2, 4]));
+    let inline = (!tape.chance(40)).then(|| u64::from(tape.byte()));
+    story::tell(|| {
+        let schedule = inline.map_or("pool".into(), |seed| format!("inline {seed}"));
+        format!("graph {threads} {init_threads} {schedule}")
+    });
+    graph_of(threads, init_threads, inline)
+}
+
+fn graph_of(threads: usize, init_threads: usize, inline: Option<u64>) -> UpdateGraph {
     let settings = Settings { period: Duration::ZERO, threads: Some(threads), init_threads: Some(init_threads) };
     let graph = UpdateGraph::new(settings);
-    if !tape.chance(40) {
-        graph.set_schedule(Schedule::Inline { seed: u64::from(tape.byte()) });
+    if let Some(seed) = inline {
+        graph.set_schedule(Schedule::Inline { seed });
     }
     graph
+}
+
+/// A case as it was told.
+fn run_told(
+    lines: &[String],
+    build: &impl Fn(&[Table]) -> Result<Table, Error>,
+    judge: &impl Fn(&[Plain], &Found<'_>) -> Result<(), String>,
+) -> Result<(), String> {
+    let text = |error: Error| format!("the harness itself: {error}");
+    let mut graph = still_graph();
+    let (mut feeds, mut waiting): (Vec<Feed>, Vec<(usize, &str)>) = (Vec::new(), Vec::new());
+    let mut subject = None;
+    for line in lines {
+        let (mark, rest) = line.split_once(' ').unwrap_or((line, ""));
+        match mark {
+            "graph" => {
+                let numbers: Vec<u64> = rest.split(' ').filter_map(|word| word.parse().ok()).collect();
+                graph = graph_of(numbers[0] as usize, numbers[1] as usize, numbers.get(2).copied());
+            }
+            "input" => {
+                let case = Case::read(rest);
+                let source = Source::of(&graph, &case).map_err(text)?;
+                let watch = Watch::attach(source.table()).map_err(text)?;
+                feeds.push(Feed { source, case, watch });
+            }
+            "step" => {
+                let (at, drawing) = rest.split_once(' ').unwrap_or((rest, ""));
+                waiting.push((at.parse().expect("the number of an input"), drawing));
+            }
+            "cycle" => {
+                let told = subject.as_ref().map_or(0, Subject::told_modified);
+                feeds.iter_mut().for_each(|feed| feed.case.open_cycle());
+                let mut only_moved = true;
+                for (at, drawing) in waiting.drain(..) {
+                    let feed = &mut feeds[at];
+                    let step = draw::step(drawing, &feed.case.mirror.schema);
+                    let step = feed.case.take(step);
+                    only_moved &= feed.apply(&step)?;
+                }
+                settle(&graph)?;
+                feeds.iter().try_for_each(Feed::check)?;
+                if let Some(subject) = &subject {
+                    if only_moved && subject.told_modified() > told {
+                        return Err("rows above only moved, and some below were called modified".into());
+                    }
+                    judge_now(&feeds, subject, judge)?;
+                }
+            }
+            "build" => {
+                drop(subject.take());
+                feeds.iter_mut().for_each(|feed| feed.case.forget());
+                let tables: Vec<Table> = feeds.iter().map(|feed| feed.source.table().clone()).collect();
+                judge_now(&feeds, subject.insert(Subject::new(&tables, build)), judge)?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// The table under test, or why there is none.
@@ -188,6 +275,7 @@ impl Subject {
     }
 
     fn new(tables: &[Table], build: &impl Fn(&[Table]) -> Result<Table, Error>) -> Subject {
+        story::tell(|| "build".into());
         let made = build(tables).and_then(|table| Ok((Watch::attach(&table)?, table)));
         match made {
             Ok((watch, table)) => Subject::Live(table, watch),
@@ -339,7 +427,8 @@ fn expect_update(graph: &UpdateGraph, table: &Table, watch: &Watch, given: &str,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::random::any_table;
+    use crate::testing::random::{KINDS, any_table, table_of};
+    use std::cell::RefCell;
 
     #[test]
     fn input_tables_follow_their_mirrors() {
@@ -352,6 +441,29 @@ mod tests {
                 Found::Failed(text) => Err((*text).into()),
             },
         );
+    }
+
+    /// Columns of every type, every kind of source: what is read from the text is what was drawn from the tape.
+    #[test]
+    fn a_case_that_is_told_is_the_same_case() {
+        let columns: Vec<String> = KINDS.iter().map(|kind| format!("c_{kind}:{kind}")).collect();
+        let all = table_of(&columns.join(" ")).rows(6).steps(5);
+        let seen = RefCell::new(Vec::new());
+        let build = |tables: &[Table]| Ok(tables[0].clone());
+        let judge = |inputs: &[Plain], found: &Found<'_>| {
+            let Found::Rows(rows) = found else { return Err("it failed".to_owned()) };
+            seen.borrow_mut().push((inputs.iter().map(Plain::to_string).collect::<Vec<_>>(), rows.to_string()));
+            Ok(())
+        };
+        for seed in 0..40 {
+            let specs = [all.clone(), any_table(), if seed % 2 == 0 { any_table().blink(true) } else { any_table() }];
+            let drawn = || run_once(&specs, &mut Tape::seeded(seed), &build, &judge);
+            let (drawn, lines) = story::told_by(drawn);
+            drawn.expect("the table is its input");
+            let wanted = seen.take();
+            run_told(&lines, &build, &judge).expect("the table is its input");
+            assert!(!wanted.is_empty() && wanted == seen.take(), "{lines:#?}");
+        }
     }
 
     #[test]

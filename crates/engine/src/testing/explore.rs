@@ -14,12 +14,12 @@
 
 use std::cell::Cell as Flag;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender};
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
+use super::story;
 use super::tape::{Tape, shrink, to_hex};
 
 /// Tries of a shrink; each is one run.
@@ -49,6 +49,12 @@ fn number(name: &str) -> Option<u64> {
 /// The sizes of a case; the end of a tape gives the real ones.
 fn sizes(tape: &mut Tape) -> limits::Scope {
     let seed = if tape.chance(176) { 1 + tape.below(1 << 16) } else { 0 };
+    story::tell(|| format!("sizes {seed}"));
+    sizes_of(seed)
+}
+
+/// The sizes of this seed, where they are drawn at all.
+pub(super) fn sizes_of(seed: u64) -> limits::Scope {
     #[cfg(debug_assertions)]
     let scope = limits::Scope::drawn(seed);
     #[cfg(not(debug_assertions))]
@@ -59,6 +65,15 @@ fn sizes(tape: &mut Tape) -> limits::Scope {
 
 /// Runs over this many seeds, or as many as `TICKFRAME_STEPS` asks for.
 pub fn explore(runs: u64, run: impl Fn(&mut Tape) -> Result<(), String>) {
+    explore_and_replay(runs, run, |_| Err("this law reads no cases, only tapes".into()));
+}
+
+/// The same for a law whose cases are told as text (see `story.rs`), which `replay` reads.
+pub(super) fn explore_and_replay(
+    runs: u64,
+    run: impl Fn(&mut Tape) -> Result<(), String>,
+    replay: impl Fn(&[String]) -> Result<(), String>,
+) {
     let name = std::thread::current().name().unwrap_or("law").to_owned();
     let watched = Watchdog::new(&name, PATIENCE);
     let run = |tape: &mut Tape| {
@@ -80,6 +95,11 @@ pub fn explore(runs: u64, run: impl Fn(&mut Tape) -> Result<(), String>) {
         let mut tape = tape.unwrap_or_else(|| panic!("line {line} of the regressions is no tape"));
         if let Err(text) = quietly(|| run(&mut tape)) {
             panic!("{name}, regression of line {line}: {text}");
+        }
+    }
+    for (path, lines) in story::kept(&name) {
+        if let Err(text) = quietly(|| replay(&lines)) {
+            panic!("{name}, {}: {text}", path.display());
         }
     }
     let (first, wanted) = (number(SEED).unwrap_or(0), number(STEPS));
@@ -134,10 +154,13 @@ fn run_seed(seed: u64, name: &str, run: &impl Fn(&mut Tape) -> Result<(), String
     if let Err(first) = quietly(|| run(&mut tape)) {
         let fails = |bytes: &[u8]| quietly(|| run(&mut Tape::replay(bytes))).is_err();
         let small = shrink(tape.used(), SHRINK_TRIES, fails);
-        let text = quietly(|| run(&mut Tape::replay(&small)));
+        let (text, lines) = story::told_by(|| quietly(|| run(&mut Tape::replay(&small))));
         let text = text.err().unwrap_or(first);
+        let told = lines.iter().any(|line| line.starts_with("input "));
+        let path = if told && !name.contains("testing") { story::write(name, &small, &text, &lines) } else { None };
+        let kept = path.map(|path| format!("\n  the case: {}", path.display())).unwrap_or_default();
         let (hex, package) = (hex_or_zero(&small), std::env::var("CARGO_PKG_NAME").unwrap_or_default());
-        panic!("seed {seed}: {text}\n  replay: {TAPE}={hex} cargo test --profile ci -p {package} {name}\n");
+        panic!("seed {seed}: {text}\n  replay: {TAPE}={hex} cargo test --profile ci -p {package} {name}{kept}\n");
     }
 }
 
@@ -148,8 +171,7 @@ fn hex_or_zero(bytes: &[u8]) -> String {
 
 /// The tapes kept for this test: line number and text; what follows a `#` is a remark.
 fn regressions(name: &str) -> Vec<(usize, String)> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/regressions");
-    let file = folder.join(format!("{}.txt", name.replace("::", "-")));
+    let file = story::folder().join(format!("{}.txt", name.replace("::", "-")));
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let lines = text.lines().enumerate().map(|(at, line)| {
         let tape = line.split('#').next().unwrap_or_default().trim();

@@ -38,17 +38,21 @@ impl Source {
             },
         };
         let case = Case::new(&spec.fit_for(kind), tape);
+        Ok((Source::of(graph, &case)?, case))
+    }
+
+    /// The source that a case is for.
+    pub fn of(graph: &UpdateGraph, case: &Case) -> Result<Source, Error> {
         let schema = case.mirror.schema.clone();
-        let source = match kind {
+        Ok(match case.kind() {
             Kind::Input => Source::Input(InputTable::new(graph, schema)?),
             Kind::Append => Source::Append(AppendTable::new(graph, schema)?),
             Kind::Keyed => {
-                let key = schema.field(spec.key().expect("drawn where there is one")).name().clone();
+                let key = schema.field(case.keyed().expect("it tells rows apart")).name().clone();
                 Source::Keyed(KeyedTable::new(graph, schema, &[key])?)
             }
             Kind::Blink => Source::Blink(BlinkTable::new(graph, schema)?),
-        };
-        Ok((source, case))
+        })
     }
 
     /// The live table.

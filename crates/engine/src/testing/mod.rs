@@ -15,6 +15,7 @@ pub mod plain;
 pub mod random;
 pub mod rules;
 pub mod steps;
+mod story;
 pub mod tape;
 pub mod validate;
 pub mod values;

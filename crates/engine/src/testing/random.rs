@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 
+use super::draw::{draw_table, table};
 use super::keys::{LAYOUTS, Layout};
 use super::mirror::{Mirror, RawStep};
 use super::plain::{Cell, Plain};
@@ -23,6 +24,8 @@ pub struct TableSpec {
     blink: Option<bool>,
     /// The column that tells rows apart, for a keyed source.
     keyed: Option<usize>,
+    /// For a source that appends and says so.
+    appends: bool,
 }
 
 /// The kinds of sources.
@@ -59,6 +62,7 @@ pub fn table_of(columns: &str) -> TableSpec {
         layouts: LAYOUTS.to_vec(),
         blink: None,
         keyed: None,
+        appends: false,
     }
 }
 
@@ -170,7 +174,10 @@ impl TableSpec {
         let mut spec = self.clone();
         match kind {
             Kind::Input => return spec,
-            Kind::Append | Kind::Blink => spec = spec.append_only(),
+            Kind::Append | Kind::Blink => {
+                spec = spec.append_only();
+                spec.appends = kind == Kind::Append;
+            }
             Kind::Keyed => {
                 let key = self.key().expect("a keyed table has a key");
                 spec.columns[key].2 = vec![Style::Unique];
@@ -238,14 +245,60 @@ impl Case {
             (None, Some(_)) => Kind::Keyed,
             (None, None) => Kind::Input,
         };
+        let kind = if spec.appends && kind == Kind::Input { Kind::Append } else { kind };
         let maker = StepMaker::new(layout, profiles, values, most_rows).fixing(spec.keyed);
         let seen = (spec.blink == Some(true)).then(Vec::new);
         Case { mirror: Mirror::new(spec.schema()), maker, kind, keyed: spec.keyed, seen }
     }
 
+    /// The source that it is for, as a line of text.
+    pub fn told(&self) -> String {
+        let kind = match (self.kind, &self.seen) {
+            (Kind::Input, _) => "input",
+            (Kind::Append, _) => "append",
+            (Kind::Keyed, _) => "keyed",
+            (Kind::Blink, None) => "blink",
+            (Kind::Blink, Some(_)) => "remembered",
+        };
+        format!("{kind} {} {}", self.keyed.unwrap_or(0), draw_table(&Mirror::new(self.mirror.schema.clone())))
+    }
+
+    /// A case of such a line, whose steps are told as well.
+    pub fn read(line: &str) -> Case {
+        let mut words = line.splitn(3, ' ');
+        let mut word = || words.next().unwrap_or_else(|| panic!("{line:?} is no input"));
+        let (kind, key, header) = (word(), word(), word());
+        let (kind, seen) = match kind {
+            "input" => (Kind::Input, None),
+            "append" => (Kind::Append, None),
+            "keyed" => (Kind::Keyed, None),
+            "blink" => (Kind::Blink, None),
+            "remembered" => (Kind::Blink, Some(Vec::new())),
+            other => panic!("no source is called {other:?}"),
+        };
+        let keyed = (kind == Kind::Keyed).then(|| key.parse().expect("the place of a column"));
+        let maker = StepMaker::new(Layout::Dense, vec![Profile::Nothing], Vec::new(), 0);
+        Case { mirror: table(header), maker, kind, keyed, seen }
+    }
+
+    /// The kind of its source.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The column that tells rows apart, for a keyed source.
+    pub fn keyed(&self) -> Option<usize> {
+        self.keyed
+    }
+
     /// The next step; the mirror has taken it.
     pub fn step(&mut self, tape: &mut Tape) -> RawStep {
-        let mut step = self.maker.step(tape, &self.mirror);
+        let step = self.maker.step(tape, &self.mirror);
+        self.take(step)
+    }
+
+    /// The mirror takes a step.
+    pub fn take(&mut self, mut step: RawStep) -> RawStep {
         let gone = self.keyed.map(|column| (column, self.mirror.arrays_of(&step.removed)[column].clone()));
         self.mirror.apply(&step);
         let changed = |(column, gone)| super::mirror::KeyedStep {
@@ -285,7 +338,11 @@ impl Case {
     /// How the source's table differs from the mirror; keys are compared where the case chose them.
     pub fn first_difference(&self, found: &Plain) -> Option<String> {
         let wanted = self.mirror.plain();
-        if self.kind == Kind::Input { wanted.first_difference(found) } else { wanted.first_difference_in_order(found) }
+        if matches!(self.kind, Kind::Input | Kind::Append) {
+            wanted.first_difference(found)
+        } else {
+            wanted.first_difference_in_order(found)
+        }
     }
 }
 

@@ -11,28 +11,31 @@
 //! A law that fails writes its shrunk case into `tests/regressions`; such files are replayed before anything random. Tables
 //! and steps are read from the text, so that a case stays the same when tables are drawn otherwise.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 
 use super::tape::to_hex;
 
 thread_local! {
     static TOLD: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+    static LISTENS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A new case begins.
-pub(super) fn begin() {
+/// What is told while this runs; otherwise nobody listens.
+pub(super) fn told_by<R>(run: impl FnOnce() -> R) -> (R, Vec<String>) {
     TOLD.take();
+    LISTENS.set(true);
+    let result = run();
+    LISTENS.set(false);
+    (result, TOLD.take())
 }
 
 /// One more line of the case.
 pub(super) fn tell(line: impl FnOnce() -> String) {
-    TOLD.with_borrow_mut(|told| told.push(line()));
-}
-
-/// What was told of the last case.
-pub(super) fn told() -> Vec<String> {
-    TOLD.with_borrow(Clone::clone)
+    if LISTENS.get() {
+        let line = line();
+        TOLD.with_borrow_mut(|told| told.push(line));
+    }
 }
 
 /// Where cases and tapes of failures are kept.
@@ -44,9 +47,10 @@ pub(super) fn folder() -> PathBuf {
 pub(super) fn write(law: &str, tape: &[u8], wrong: &str, lines: &[String]) -> Option<PathBuf> {
     let law = law.replace("::", "-");
     // A name that is the same for the same case.
-    let mark = lines.iter().flat_map(|line| line.bytes()).fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
+    let mark = lines
+        .iter()
+        .flat_map(|line| line.bytes())
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
     let path = folder().join(format!("{law}.{:08x}.case", mark >> 32));
     let mut text: String = wrong.lines().map(|line| format!("# {line}\n")).collect();
     text += &format!("# tape {}\n", to_hex(tape));

@@ -175,7 +175,11 @@ fn output_of(
     };
     let of = inputs[place].1.data_type();
     let wrong = |error| Error::Formula { operation: operation.into(), error };
-    let data_type = kind.output_type(of).map_err(wrong)?;
+    let data_type = match (kind, inputs[place].1.as_column()) {
+        // Cells that are picked are read as they are stored, codes of a dictionary too.
+        (Aggregate::First | Aggregate::Last, Some(column)) => table.column_type(column).clone(),
+        _ => kind.output_type(of).map_err(wrong)?,
+    };
     let vector = Vector::of(kind, of).map_err(wrong)?;
     if matches!(kind, Aggregate::NUnique | Aggregate::CountDistinct) && !can_be_key(of) {
         return Err(Error::unkeyable(operation, &input.output_name()?, of));
@@ -198,8 +202,9 @@ fn output_of(
         Aggregate::First | Aggregate::Last | Aggregate::Min | Aggregate::Max | Aggregate::NanMin | Aggregate::NanMax
     );
     let coded = |kind: &DataType| matches!(kind, DataType::Dictionary(..) | DataType::RunEndEncoded(..));
-    let declared =
-        source.filter(|kind| passed && !coded(kind)).unwrap_or_else(|| super::select::declared_type(&data_type));
+    let declared = source
+        .filter(|kind| passed && !coded(kind) && column::kind::canonical(kind) == data_type)
+        .unwrap_or_else(|| super::select::declared_type(&data_type));
     Ok(Output { kind: kind.clone(), input: Some(place), name, data_type, declared, vector })
 }
 

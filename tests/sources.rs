@@ -1,0 +1,218 @@
+//! The registry of sources: each against its model, with several calls a step, in transactions and out of them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::Schema;
+use engine::sources::{AppendTable, BlinkTable, InputTable, KeyedTable, Transaction};
+use engine::testing::feeds::apply_of;
+use engine::testing::plain::{array_of, cells_of};
+use engine::testing::random::KINDS;
+use engine::testing::values::{STYLES, Values};
+use engine::testing::{Case, Cell, RawStep, Tape, Watch, count_step, explore, table_of};
+use graph::{Settings, UpdateGraph};
+use model::sources::{AppendSource, BlinkSource, InputSource, InputStep, KeyedSource, KeyedWrite};
+use model::{Compare, Row, differences};
+
+use crate::oracle::{to_model, value_of};
+
+/// One public source.
+pub struct SourceSpec {
+    /// As `registry.txt` calls it.
+    pub name: &'static str,
+    law: fn(&mut Tape) -> Result<(), String>,
+}
+
+/// All that laws can feed; the clock feeds `time_table`, and static tables come as they are.
+pub const SOURCES: &[SourceSpec] = &[
+    SourceSpec { name: "append_table", law: appended },
+    SourceSpec { name: "input_table", law: applied },
+    SourceSpec { name: "keyed_table", law: keyed },
+    SourceSpec { name: "blink_table", law: blinked },
+];
+
+#[test]
+fn every_source_equals_the_model() {
+    explore(400, |tape| (tape.choose(SOURCES).law)(tape));
+}
+
+const NAMES: [&str; 2] = ["k", "v"];
+
+/// A graph, the columns `k` and `v` of any types, and where their cells come from.
+struct Bed {
+    graph: UpdateGraph,
+    schema: Arc<Schema>,
+    values: [Values; 2],
+}
+
+impl Bed {
+    fn new(tape: &mut Tape) -> Bed {
+        let threads = *tape.choose(&[1, 2, 4]);
+        let settings = Settings { period: Duration::ZERO, threads: Some(threads), init_threads: Some(1) };
+        let kinds = [*tape.choose(&KINDS), *tape.choose(&KINDS)];
+        let schema = table_of(&format!("k:{} v:{}", kinds[0], kinds[1])).schema();
+        let values = [0, 1].map(|at| Values::new(schema.field(at).data_type(), *tape.choose(&STYLES)));
+        Bed { graph: UpdateGraph::new(settings), schema, values }
+    }
+
+    /// A few rows, as a batch and as the model's.
+    fn rows(&mut self, tape: &mut Tape) -> (RecordBatch, Vec<Row>) {
+        let many = tape.below(6) as usize;
+        let columns: Vec<Vec<Cell>> =
+            self.values.iter_mut().map(|values| (0..many).map(|_| values.draw(tape)).collect()).collect();
+        let arrays: Vec<ArrayRef> =
+            columns.iter().enumerate().map(|(at, cells)| array_of(self.schema.field(at).data_type(), cells)).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(many));
+        let batch =
+            RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options).expect("it fits its schema");
+        let row = |at: usize| columns.iter().map(|cells| value_of(&cells[at])).collect();
+        (batch, (0..many).map(row).collect())
+    }
+
+    /// Some calls, each by itself, in a transaction, or in one that is taken back; those that land are told to `land`.
+    fn calls<C>(
+        &mut self,
+        tape: &mut Tape,
+        mut call: impl FnMut(&mut Bed, &mut Tape) -> Result<C, engine::Error>,
+        mut land: impl FnMut(C),
+    ) -> Result<(), String> {
+        for _ in 0..tape.below(4) {
+            let text = |error: engine::Error| error.to_string();
+            let many = 1 + tape.below(3);
+            match tape.below(4) {
+                0 | 1 => land(call(self, tape).map_err(text)?),
+                2 => {
+                    let open = Transaction::begin(&self.graph).map_err(text)?;
+                    let called = (0..many).map(|_| call(self, tape)).collect::<Result<Vec<C>, _>>().map_err(text)?;
+                    open.commit();
+                    called.into_iter().for_each(&mut land);
+                }
+                _ => {
+                    let open = Transaction::begin(&self.graph).map_err(text)?;
+                    (0..many).try_for_each(|_| call(self, tape).map(|_| ())).map_err(text)?;
+                    open.rollback();
+                }
+            }
+        }
+        count_step();
+        self.graph.step().map(|_| ()).map_err(|error| error.to_string())
+    }
+}
+
+fn judge(watch: &Watch, wanted: &model::Table, compare: &Compare) -> Result<(), String> {
+    if let Some(fault) = watch.fault() {
+        return Err(fault);
+    }
+    watch.with_now(|now| {
+        let difference = differences(wanted, &to_model(now), compare);
+        difference.map_or(Ok(()), |text| Err(format!("{text}\n  wanted {wanted}\n  found  {now}")))
+    })
+}
+
+fn appended(tape: &mut Tape) -> Result<(), String> {
+    let mut bed = Bed::new(tape);
+    let source = AppendTable::new(&bed.graph, bed.schema.clone()).map_err(|error| error.to_string())?;
+    let watch = Watch::attach(source.table()).map_err(|error| error.to_string())?;
+    let mut model = AppendSource::new(&NAMES);
+    for _ in 0..10 {
+        let call = |bed: &mut Bed, tape: &mut Tape| {
+            let (batch, rows) = bed.rows(tape);
+            source.append(&batch).map(|_| rows)
+        };
+        bed.calls(tape, call, |rows| model.append(rows))?;
+        judge(&watch, &model.table(), &Compare::ByPosition)?;
+    }
+    Ok(())
+}
+
+fn blinked(tape: &mut Tape) -> Result<(), String> {
+    let mut bed = Bed::new(tape);
+    let source = BlinkTable::new(&bed.graph, bed.schema.clone()).map_err(|error| error.to_string())?;
+    let watch = Watch::attach(source.table()).map_err(|error| error.to_string())?;
+    let mut model = BlinkSource::new(&NAMES);
+    for _ in 0..10 {
+        let mut landed = Vec::new();
+        let call = |bed: &mut Bed, tape: &mut Tape| {
+            let (batch, rows) = bed.rows(tape);
+            source.append(&batch).map(|_| rows)
+        };
+        bed.calls(tape, call, |rows| landed.extend(rows))?;
+        model.step(landed);
+        judge(&watch, &model.table(), &Compare::ByPosition)?;
+    }
+    Ok(())
+}
+
+fn keyed(tape: &mut Tape) -> Result<(), String> {
+    let mut bed = Bed::new(tape);
+    let source =
+        KeyedTable::new(&bed.graph, bed.schema.clone(), &["k".to_owned()]).map_err(|error| error.to_string())?;
+    let watch = Watch::attach(source.table()).map_err(|error| error.to_string())?;
+    let mut model = KeyedSource::new(&NAMES, &["k"]);
+    for _ in 0..10 {
+        let mut landed = Vec::new();
+        let call = |bed: &mut Bed, tape: &mut Tape| {
+            let (batch, rows) = bed.rows(tape);
+            if tape.chance(80) {
+                let keys = batch.project(&[0]).expect("the key is there");
+                let gone = rows.into_iter().map(|row| row[..1].to_vec()).collect();
+                return source.delete(&keys).map(|_| KeyedWrite::Delete(gone));
+            }
+            source.upsert(&batch).map(|_| KeyedWrite::Upsert(rows))
+        };
+        bed.calls(tape, call, |write| landed.push(write))?;
+        model.step(&landed);
+        judge(&watch, &model.table(), &Compare::by_key(&["k"]))?;
+    }
+    Ok(())
+}
+
+fn applied(tape: &mut Tape) -> Result<(), String> {
+    let bed = Bed::new(tape);
+    let kinds = table_of("k:str v:int");
+    let source = InputTable::new(&bed.graph, kinds.schema()).map_err(|error| error.to_string())?;
+    let watch = Watch::attach(source.table()).map_err(|error| error.to_string())?;
+    let (mut case, mut model) = (Case::new(&kinds, tape), InputSource::new(&NAMES));
+    for _ in 0..10 {
+        for _ in 0..tape.below(4) {
+            let raw = case.step(tape);
+            model.step(&step_of(&raw)).map_err(|fault| format!("a lawful step is none to the model: {fault}"))?;
+            source.apply(apply_of(&raw, &kinds.schema())).map_err(|error| error.to_string())?;
+        }
+        count_step();
+        bed.graph.step().map_err(|error| error.to_string())?;
+        let keys = |table: &model::Table| table.rows.iter().map(|(key, _)| *key).collect::<Vec<_>>();
+        judge(&watch, &model.table(), &Compare::ByPosition)?;
+        let found = watch.with_now(|now| keys(&to_model(now)));
+        if found != keys(&model.table()) {
+            return Err(format!("row keys {found:?}, wanted {:?}", keys(&model.table())));
+        }
+    }
+    Ok(())
+}
+
+/// A raw step as the model takes it.
+fn step_of(raw: &RawStep) -> InputStep {
+    let columns: Vec<Vec<Cell>> = raw.added.1.iter().map(cells_of).collect();
+    let row = |at: usize| columns.iter().map(|cells| value_of(&cells[at])).collect();
+    let modified = raw.modified.1.iter().flat_map(|(column, array)| {
+        let cells = raw.modified.0.iter().zip(cells_of(array));
+        cells.map(|(key, cell)| (key, NAMES[*column].to_owned(), value_of(&cell))).collect::<Vec<_>>()
+    });
+    InputStep {
+        removed: raw.removed.to_vec(),
+        shifts: raw.shifts.clone(),
+        added: raw.added.0.iter().enumerate().map(|(at, key)| (key, row(at))).collect(),
+        modified: modified.collect(),
+    }
+}
+
+#[test]
+fn the_law_covers_every_source_that_is_registered() {
+    let registered = include_str!("registry.txt").lines().filter_map(|line| line.split('|').next());
+    let registered: BTreeSet<&str> = registered.map(str::trim).filter(|name| name.ends_with("_table")).collect();
+    let registered: BTreeSet<&str> = registered.into_iter().filter(|name| !name.starts_with('-')).collect();
+    assert_eq!(SOURCES.iter().map(|source| source.name).collect::<BTreeSet<_>>(), registered);
+}
