@@ -1,5 +1,6 @@
 //! The laws of the log: what was appended is read, whatever was cut off its end is a prefix, and no byte changes
 //! without a word.
+#![allow(clippy::unwrap_used, reason = "a test says by its panic what went wrong")]
 
 use std::collections::BTreeMap;
 use std::fs;
