@@ -44,16 +44,15 @@ pub(crate) fn living(folder: &Path) -> Result<(Vec<(u64, PathBuf)>, Vec<PathBuf>
         |path: &Path| Ok(matches!(Walk::open(path)?.head()?, Found::Whole(head) if head.kind == Kind::Whole));
     let first = living.first();
     // One that needs those before it names the nearest that is gone.
-    let mut wanted = match first {
+    let begun = match first {
         Some((place, path)) if *place == 0 || begins_anew(path)? => *place,
         Some((place, _)) => place - 1,
         None => 0,
     };
-    for (place, path) in &living {
+    for (wanted, (place, path)) in (begun..).zip(&living) {
         if *place != wanted {
             return Err(Error::Missing { path: folder.join(name(wanted)), later: path.clone() });
         }
-        wanted += 1;
     }
     Ok((living, dead))
 }

@@ -1,4 +1,5 @@
 //! A writer is killed 25 times, at whatever it does then: what it had told of is there, nothing is there twice.
+#![allow(clippy::unwrap_used, reason = "a test says by its panic what went wrong")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
