@@ -8,9 +8,12 @@ complete in every table.
 from __future__ import annotations
 
 import atexit
+import ctypes
 import logging
 import os
+import sys
 import threading
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -111,11 +114,18 @@ class Graph:
 
         Raises:
             InvalidOperationError: in a listener, in a user's function, under `frozen` or inside `transaction`.
+            KeyboardInterrupt, SystemExit: what ended a user's function in the step. The step is over; the tables below keep
+                their last state, and the next step brings them up. In a graph that runs by itself functions hear no
+                signal, and one that raises SystemExit has failed.
         """
         return self._native.step()
 
     def start(self) -> None:
-        """Let cycles run by themselves, in a thread of the engine."""
+        """Let cycles run by themselves, in a thread of the engine.
+
+        Raises:
+            ResourceError: the machine has no thread to give.
+        """
         self._native.start()
 
     def stop(self) -> None:
@@ -324,8 +334,31 @@ def _forget_in_child() -> None:
     _autostarted.clear()
 
 
+_EXIT_SECONDS = 15.0
+"""How long functions that run may delay the end of the program."""
+
+_LAST_SECONDS = 2.0
+"""How long they have to end once they are interrupted."""
+
+
+def _end_functions(seconds: float) -> None:
+    """Wait for user functions that run, name those that do not return, and interrupt them. No other starts any more."""
+    running = _native.end_functions(seconds)
+    if not running:
+        return
+    names = ", ".join(sorted({name for name, _ in running}))
+    sys.stderr.write(
+        f"tickframe: the end of the program waited {_EXIT_SECONDS:g} s for {names}, and interrupts it now\n"
+    )
+    for _, thread in running:
+        # In pure Python this ends it. What waits in a library of its own never sees it, and ends with the process.
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(SystemExit))
+    _native.end_functions(_LAST_SECONDS)
+
+
 def _end() -> None:
-    _native.stop_all()
+    until = time.monotonic() + _EXIT_SECONDS
+    _native.stop_all(_EXIT_SECONDS)
     _native.end_events(ended=True)
     if _log_thread is not None:
         _log_thread.join(timeout=5)
@@ -333,6 +366,7 @@ def _end() -> None:
     for thread in threads:
         if thread is not threading.current_thread():
             thread.join(timeout=5)
+    _end_functions(until - time.monotonic())
 
 
 serving_threads: set[threading.Thread] = set()

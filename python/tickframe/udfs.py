@@ -364,7 +364,8 @@ def _numpy(fn: Callable[..., Any], name: str, columns: list[_native.Column], row
             missing = nulls if missing is None else missing | nulls
         arrays.append(array)
     try:
-        return np.asarray(fn(*arrays)), missing
+        given = fn(*arrays)
+        return None if given is None else np.asarray(given), missing
     except Exception as why:
         raise _failed(name, f"{rows} rows", why) from why
 

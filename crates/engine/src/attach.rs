@@ -3,14 +3,16 @@
 //! The two are the only code that snapshots, registers, catches panics, memoises and validates updates.
 //! The protocol of joining is argued in `crates/graph/README.md`; in short: pin a settled moment,
 //! initialise without a lock, register only while that moment is still the settled one, otherwise
-//! catch up by one ordinary update from a recorder and try again.
+//! catch up by one ordinary update from a recorder and try again. Over a blink table, whose rows are gone after their step,
+//! the recorder keeps each step's change with its rows, and the operation catches up step by step.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use graph::{Moment, Moved, Node, NodeId, Registration, Step, UpdateGraph};
 
 use crate::error::Error;
 use crate::failpoints::{Point, strike};
+use crate::memo::{self, Found};
 use crate::operation::{Input, Operation, Request};
 use crate::par::{self, Phase};
 use crate::recorder::{Recorded, Recorder};
@@ -27,18 +29,27 @@ pub fn attach(operation: &dyn Operation, inputs: &[Table]) -> Result<Table, Erro
     for input in inputs {
         input.alive()?;
     }
-    let Some(graph) = common_graph(&request.name, inputs)? else { return attach_static(operation, inputs) };
+    if inputs.iter().any(Table::is_interrupted) {
+        let message =
+            "the last step was interrupted in a table that it reads: run step(), which makes up for it, first";
+        return Err(Error::invalid(&request.name, message));
+    }
+    let Some(graph) = common_graph(&request.name, inputs)? else {
+        return memo::start(&request.name, None, || attach_static(operation, inputs));
+    };
     let first = inputs.iter().find(|input| input.is_live()).expect("a graph comes from a live input");
-    let Some(key) = request.memo_key() else { return attach_live(operation, inputs, &graph) };
+    let Some(key) = request.memo_key() else {
+        return memo::start(&request.name, None, || attach_live(operation, inputs, &graph));
+    };
     let key = inputs.iter().fold(key, |key, input| format!("{key}#{}", input.identity()));
     let slot = first.memo_slot(&key);
-    let mut shared = slot.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(table) = shared.upgrade().filter(|table| table.failure().is_none()) {
-        return Ok(table);
+    match slot.claim(&graph)? {
+        Found::Made(table) => Ok(table),
+        Found::Make(making) => {
+            let table = memo::start(&request.name, Some(&slot), || attach_live(operation, inputs, &graph))?;
+            Ok(making.publish(table))
+        }
     }
-    let table = attach_live(operation, inputs, &graph)?;
-    *shared = table.downgrade();
-    Ok(table)
 }
 
 fn attach_static(operation: &dyn Operation, inputs: &[Table]) -> Result<Table, Error> {
@@ -53,11 +64,7 @@ fn attach_static(operation: &dyn Operation, inputs: &[Table]) -> Result<Table, E
 }
 
 fn attach_live(operation: &dyn Operation, inputs: &[Table], graph: &UpdateGraph) -> Result<Table, Error> {
-    // The rows of a blink table are gone after a step: there is nothing to catch up from.
-    let blink = inputs.iter().any(|input| input.attributes().blink);
-    let still = if blink { Some(graph.shared_lock()?) } else { None };
-    let mut recorder =
-        if graph.is_started() && still.is_none() { Some(Recorder::install(graph, inputs)) } else { None };
+    let mut recorder = graph.is_started().then(|| Recorder::install(graph, inputs));
     loop {
         let (at, views) = views(inputs);
         let started = inputs_of(inputs, views);

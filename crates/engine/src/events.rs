@@ -40,6 +40,11 @@ fn waiting() -> MutexGuard<'static, Waiting> {
     WAITING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// From here on what goes wrong in graphs and has no table to fail is an event.
+pub fn log_graphs() {
+    graph::log_troubles(|text| note(Level::Error, text.to_owned()));
+}
+
 /// Something happened.
 pub(crate) fn note(level: Level, text: String) {
     let mut waiting = waiting();

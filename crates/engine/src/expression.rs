@@ -16,6 +16,7 @@ use rowset::RowSet;
 use self::piece::Piece;
 use crate::error::Error;
 use crate::faults::Faults;
+use crate::interrupt::Interrupt;
 use crate::table::Table;
 use crate::view::View;
 
@@ -311,7 +312,10 @@ impl Evaluator {
             Ok(piece) => return Ok(piece),
             Err(error) => error,
         };
-        let Some(faults) = &self.faults else { return Err(self.at_row(rows, start, error)) };
+        let interrupted = error.payload.as_ref().is_some_and(|payload| payload.0.is::<Interrupt>());
+        let Some(faults) = self.faults.as_ref().filter(|_| !interrupted) else {
+            return Err(self.at_row(rows, start, error));
+        };
         if len == 1 {
             faults.note(
                 formula::told_name(&self.name),
@@ -341,7 +345,8 @@ impl Evaluator {
         let key = rows.key_at((start + error.row) as u64);
         let place = key.map(|key| format!("row {key}")).unwrap_or_else(|| "a row".into());
         if let Some(payload) = &error.payload {
-            let message = format!("{}: {place}: {error}", self.operation);
+            let made = formula::told_name(&self.name).map(|name| format!(" (making column {name:?})"));
+            let message = format!("{}: {place}: {}{}", self.operation, error.message, made.unwrap_or_default());
             return Error::External { message, payload: Some(payload.0.clone()) };
         }
         Error::data(&self.operation, format!("{place}: {error} in {}", self.told))

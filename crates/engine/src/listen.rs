@@ -307,6 +307,11 @@ impl Node for ListenerNode {
         Outcome::Quiet
     }
 
+    fn abandoned(&self, step: Step) {
+        // The table has failed, unless it had run; then its change is told as ever.
+        let _ = self.run(step);
+    }
+
     fn label(&self) -> String {
         "listener".into()
     }

@@ -185,6 +185,12 @@ pub trait Live: Send {
     /// Called once a step, after all inputs have settled, if at least one of them changed.
     fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error>;
 
+    /// Whether an update that fails in a function of the user has changed nothing, so that it can be tried again with a
+    /// later change.
+    fn resumes(&self) -> bool {
+        false
+    }
+
     /// What it keeps beside the result's rows and cells: groups, keys of joins, places in an order. None is left when
     /// its inputs are empty.
     fn entries(&self) -> u64 {

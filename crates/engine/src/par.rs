@@ -12,6 +12,8 @@ use std::sync::{Mutex, PoisonError};
 use graph::{FunctionScope, UpdateGraph};
 use rowset::RowSet;
 
+use crate::memo::Starting;
+
 /// Which of a graph's two pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
@@ -68,14 +70,23 @@ pub fn threads() -> usize {
 /// part, rather than wait for two others to wake: what it has in its cache is of use. Sizes in force here are in force there.
 fn with_helpers<W: Fn() + Sync>(helpers: usize, work: &W) {
     fn together<'scope, W: Fn() + Sync>(scope: &rayon::Scope<'scope>, helpers: usize, work: &'scope W) {
-        let sizes = limits::Scope::current();
-        (0..helpers).for_each(|_| scope.spawn(move |_| sizes.enter(work)));
+        let (sizes, starting) = (limits::Scope::current(), Starting::current());
+        for _ in 0..helpers {
+            let starting = starting.clone();
+            scope.spawn(move |_| sizes.enter(|| starting.enter(work)));
+        }
         work();
     }
     let pool = POOL.with_borrow(Clone::clone);
     match &pool {
-        Some((graph, Phase::Update)) => graph.update_pool().in_place_scope(|scope| together(scope, helpers, work)),
-        Some((graph, Phase::Start)) => graph.init_pool().in_place_scope(|scope| together(scope, helpers, work)),
+        Some((graph, phase)) => {
+            let pool = if *phase == Phase::Update { graph.update_pool() } else { graph.init_pool() };
+            match pool {
+                Some(pool) => pool.in_place_scope(|scope| together(scope, helpers, work)),
+                // The machine has no thread to give.
+                None => work(),
+            }
+        }
         None => rayon::in_place_scope(|scope| together(scope, helpers, work)),
     }
 }
@@ -105,11 +116,16 @@ pub fn try_map<T: Sync, R: Send, E: Send>(
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(item) = items.get(index) else { return };
             let outcome = run(index, item);
+            if outcome.is_err() {
+                // All items before this one have been taken: the first error is among them.
+                next.store(items.len(), Ordering::Relaxed);
+            }
             *outcomes[index].lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
         }
     });
     let taken = outcomes.into_iter().map(|outcome| outcome.into_inner().unwrap_or_else(PoisonError::into_inner));
-    taken.map(|outcome| outcome.expect("every item was run, or a panic went on")).collect()
+    // Behind an error items may not have been run.
+    taken.map(|outcome| outcome.expect("every item before an error was run, or a panic went on")).collect()
 }
 
 /// Work that one of several threads does.

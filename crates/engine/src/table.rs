@@ -9,6 +9,7 @@ use graph::{Moment, Moved, Node, NodeId, Registration, Size, UpdateGraph};
 use rowset::RowSet;
 
 use crate::error::{Error, Failure};
+use crate::memo::Slot;
 use crate::operation::{Parts, Request};
 use crate::table_node::TableNode;
 use crate::view::View;
@@ -40,7 +41,7 @@ struct Inner {
     sources: Arc<[Arc<dyn ColumnSource>]>,
     request: Request,
     live: Option<LiveParts>,
-    memo: Mutex<HashMap<String, Arc<Mutex<WeakTable>>>>,
+    memo: Mutex<HashMap<String, Arc<Slot>>>,
 }
 
 struct LiveParts {
@@ -187,25 +188,33 @@ impl Table {
         WeakTable(Arc::downgrade(&self.0))
     }
 
-    pub(crate) fn memo_slot(&self, key: &str) -> Arc<Mutex<WeakTable>> {
+    pub(crate) fn memo_slot(&self, key: &str) -> Arc<Slot> {
         let mut memo = self.0.memo.lock().unwrap_or_else(PoisonError::into_inner);
         const SWEEP_AT: usize = 64;
         if memo.len() >= SWEEP_AT {
-            memo.retain(|_, slot| {
-                Arc::strong_count(slot) > 1 || slot.try_lock().is_ok_and(|weak| weak.upgrade().is_some())
-            });
+            memo.retain(|_, slot| Arc::strong_count(slot) > 1 || !slot.is_idle());
         }
         memo.entry(key.to_owned()).or_default().clone()
     }
 
+    /// Whether the last step by hand was interrupted in it or above it: it shows its state before, and the next step
+    /// brings it up.
+    pub fn is_interrupted(&self) -> bool {
+        self.node().is_some_and(|node| node.look_at_interrupted(|kept| kept.caught_up().is_none()).unwrap_or(false))
+    }
+
     /// The rows at a moment, or `Moved` if it is gone.
     pub fn rows_at(&self, moment: Moment) -> Result<RowSet, Moved> {
-        self.0.parts.rows.at(moment)
+        match self.node().and_then(|node| node.last_state(moment)) {
+            Some(view) => Ok(view.rows().clone()),
+            None => self.0.parts.rows.at(moment),
+        }
     }
 
     /// The table at a moment: nothing is pinned yet.
     pub(crate) fn view_at(&self, moment: Moment) -> View {
-        View::new(self.0.parts.rows.clone(), moment, self.0.sources.clone())
+        let kept = self.node().and_then(|node| node.last_state(moment));
+        kept.unwrap_or_else(|| View::new(self.0.parts.rows.clone(), moment, self.0.sources.clone()))
     }
 
     /// An error if it had failed by this moment: what it holds stands still since.

@@ -3,21 +3,24 @@
 //! With [`crate::attach`] it is the driver: the only code that catches panics and validates updates.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use column::ColumnSource;
 use graph::{Moment, Moved, Node, NodeId, Outcome, Size, Step, UpdateGraph, Volume};
 
 use crate::error::{Error, Failure};
 use crate::events::{self, Level};
 use crate::failpoints::{Point, strike};
+use crate::interrupt;
+use crate::interrupted::Interrupted;
 use crate::live_rows::LiveRows;
 use crate::operation::{Live, Request, Settle, Start};
 use crate::par::{self, Phase};
 use crate::recorder::Recorded;
 use crate::table::Table;
 use crate::update::TableUpdate;
-use crate::view::Change;
+use crate::view::{Change, View};
 
 /// Builds with debug assertions look at each row of a change, and up to this size at each row of a table.
 const FULL_CHECK_ROWS: u64 = 1 << 16;
@@ -49,6 +52,11 @@ pub(crate) struct TableNode {
     feed: Mutex<Option<(Step, Arc<TableUpdate>)>>,
     failure: OnceLock<Arc<Failure>>,
     last_step: AtomicU64,
+    sources: Arc<[Arc<dyn ColumnSource>]>,
+    id: OnceLock<NodeId>,
+    interrupted: Mutex<Option<Interrupted>>,
+    /// Whether there is one: all who read look at this alone.
+    is_interrupted: AtomicBool,
 }
 
 impl TableNode {
@@ -92,6 +100,10 @@ impl TableNode {
             feed: Mutex::new(None),
             failure: OnceLock::new(),
             last_step: AtomicU64::new(0),
+            sources: parts.columns.clone().into(),
+            id: OnceLock::new(),
+            interrupted: Mutex::new(None),
+            is_interrupted: AtomicBool::new(false),
         })
     }
 
@@ -124,6 +136,7 @@ impl TableNode {
 
     /// It stands in the graph under this name.
     pub(crate) fn joined(&self, id: NodeId) {
+        let _ = self.id.set(id);
         lock(&self.live).joined(id);
     }
 
@@ -136,6 +149,14 @@ impl TableNode {
         to: Moment,
         now: Vec<crate::view::View>,
     ) -> Result<Vec<crate::view::View>, Error> {
+        if let Some(steps) = recorder.steps(at, to) {
+            let mut live = lock(&self.live);
+            for (step, changes) in &steps {
+                guarded(&self.request, || live.update(changes, *step))?;
+                self.owned.iter().for_each(|owned| owned.settle());
+            }
+            return Ok(now);
+        }
         let merged = recorder.merged(at, to, &before);
         let quiet = merged.iter().all(TableUpdate::is_empty);
         let changes: Vec<Change> = (self.inputs.iter().zip(before).zip(now).zip(merged))
@@ -147,6 +168,108 @@ impl TableNode {
             self.owned.iter().for_each(|owned| owned.settle());
         }
         Ok(changes.into_iter().map(Change::into_now).collect())
+    }
+
+    /// What is kept since the table was interrupted.
+    pub(crate) fn look_at_interrupted<R>(&self, look: impl FnOnce(&Interrupted) -> R) -> Option<R> {
+        if !self.is_interrupted.load(Ordering::Acquire) {
+            return None;
+        }
+        lock(&self.interrupted).as_ref().map(look)
+    }
+
+    /// The state that an interrupted table shows at `moment`.
+    pub(crate) fn last_state(&self, moment: Moment) -> Option<View> {
+        self.look_at_interrupted(|kept| kept.view(moment)).flatten()
+    }
+
+    /// The table keeps the state before `step` until the next step; false if that cannot be.
+    fn interrupt(&self, step: Step) -> bool {
+        // Rows of a blink table are gone by then.
+        if self.inputs.iter().any(|input| input.attributes().blink) {
+            return false;
+        }
+        let own = View::new(self.rows.clone(), step.before(), self.sources.clone());
+        let Ok(mut kept) = Interrupted::begin(own, &self.inputs, step) else { return false };
+        kept.push(&self.inputs, step);
+        *lock(&self.interrupted) = Some(kept);
+        self.is_interrupted.store(true, Ordering::Release);
+        self.run_again();
+        true
+    }
+
+    fn run_again(&self) {
+        if let Some(id) = self.id.get() {
+            self.graph.activate(*id);
+        }
+    }
+
+    /// Brings an interrupted table up by one merged change, unless it or one above is interrupted again.
+    fn resume(&self, step: Step) -> Outcome {
+        let changes = {
+            let mut kept = lock(&self.interrupted);
+            let Some(kept) = kept.as_mut() else { return Outcome::Quiet };
+            kept.push(&self.inputs, step);
+            if self.inputs.iter().any(|input| input.node().is_some_and(|node| node.is_interrupted_in(step))) {
+                self.run_again();
+                return Outcome::Quiet;
+            }
+            kept.changes(&self.inputs, step)
+        };
+        let mut live = lock(&self.live);
+        let update =
+            guarded(&self.request, || par::inside(Some(&self.graph), Phase::Update, || live.update(&changes, step)));
+        let checked = update.and_then(|update| {
+            let before = self.look_at_interrupted(|kept| kept.rows().clone()).unwrap_or_default();
+            let broken = if cfg!(debug_assertions) && before.len() <= FULL_CHECK_ROWS {
+                update.check_rows(&before, &self.rows.latest())
+            } else {
+                update.check(self.width)
+            };
+            broken.map_err(|broken| Error::internal(&self.request.label(), broken)).map(|()| update)
+        });
+        match checked {
+            Ok(update) => {
+                if let Some(kept) = lock(&self.interrupted).as_mut() {
+                    kept.has_caught_up(step);
+                }
+                self.told(step, update)
+            }
+            Err(cause) if cause.is_interrupt() && self.graph.is_by_hand() && live.resumes() => {
+                interrupt::note(&self.graph, cause);
+                self.run_again();
+                Outcome::Quiet
+            }
+            Err(cause) => self.fail(self.culprit(step, cause.of_the_table())),
+        }
+    }
+
+    /// What a step did to the table, for those below.
+    fn told(&self, step: Step, update: TableUpdate) -> Outcome {
+        let faults = self.request.faults.as_ref();
+        let told = faults.is_some_and(|faults| faults.publish(step.number(), Some((&self.graph, Some(step)))));
+        if update.is_empty() {
+            // The table of errors hangs below it and has something to take; everybody else there stays quiet.
+            return if told { Outcome::Changed } else { Outcome::Quiet };
+        }
+        *lock(&self.feed) = Some((step, Arc::new(update)));
+        self.last_step.store(step.number(), Ordering::Release);
+        Outcome::Changed
+    }
+
+    /// An interrupt is for whoever asked for the step; where nobody did, or the table cannot wait, it is its error.
+    fn stopped(&self, step: Step, cause: Error) -> Outcome {
+        if cause.is_interrupt() && self.graph.is_by_hand() {
+            interrupt::note(&self.graph, cause.clone());
+            if let Some(faults) = &self.request.faults {
+                faults.forget();
+            }
+            let resumes = lock(&self.live).resumes();
+            if resumes && self.interrupt(step) {
+                return Outcome::Changed;
+            }
+        }
+        self.fail(self.culprit(step, cause.of_the_table()))
     }
 
     fn changes(&self, step: Step) -> Vec<Change> {
@@ -226,30 +349,21 @@ impl Node for TableNode {
         if let Some(failure) = self.inputs.iter().find_map(Table::failure) {
             return self.fail(failure);
         }
+        if self.is_interrupted.load(Ordering::Acquire) {
+            return self.resume(step);
+        }
+        if self.inputs.iter().any(|input| input.node().is_some_and(|node| node.is_interrupted_in(step))) {
+            let kept = self.interrupt(step);
+            let cause =
+                || Error::invalid(&self.request.label(), "the step was interrupted, and its blink rows are gone");
+            return if kept { Outcome::Changed } else { self.fail(self.culprit(step, cause())) };
+        }
         if !self.is_concerned(step) {
             return Outcome::Quiet;
         }
-        let faults = self.request.faults.as_ref();
-        let advanced = self.advance(step);
-        let told = match (&advanced, faults) {
-            (Ok(_), Some(faults)) => faults.publish(step.number(), Some((&self.graph, Some(step)))),
-            _ => false,
-        };
-        match advanced {
-            Err(cause) => self.fail(self.culprit(step, cause)),
-            // The table of errors hangs below it and has something to take; everybody else there stays quiet.
-            Ok(update) if update.is_empty() => {
-                if told {
-                    Outcome::Changed
-                } else {
-                    Outcome::Quiet
-                }
-            }
-            Ok(update) => {
-                *lock(&self.feed) = Some((step, Arc::new(update)));
-                self.last_step.store(step.number(), Ordering::Release);
-                Outcome::Changed
-            }
+        match self.advance(step) {
+            Ok(update) => self.told(step, update),
+            Err(cause) => self.stopped(step, cause),
         }
     }
 
@@ -257,8 +371,13 @@ impl Node for TableNode {
         self.fail(self.culprit(step, Error::internal(&self.request.label(), message)));
     }
 
-    fn settle(&self, _step: Step) {
+    fn settle(&self, step: Step) {
         lock(&self.feed).take();
+        if self.look_at_interrupted(|kept| kept.caught_up() == Some(step)) == Some(true) {
+            self.is_interrupted.store(false, Ordering::Release);
+            let gone = lock(&self.interrupted).take();
+            drop(gone);
+        }
         self.owned.iter().for_each(|owned| owned.settle());
     }
 

@@ -18,6 +18,7 @@ const SCATTERED_ROWS: u64 = 1 << 13;
 ///
 /// Rows and columns are pinned at their first use: safe inside a step. A view that leaves the step
 /// pins everything first ([`View::pin_all`]).
+#[derive(Clone)]
 pub struct View {
     moment: Moment,
     live: Arc<LiveRows>,

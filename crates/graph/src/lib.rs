@@ -45,3 +45,4 @@ pub use node::{Node, NodeId, Outcome, Registration};
 pub use patience::Patience;
 pub use pinned::Pinned;
 pub use report::{Counters, NodeRun, NodeTiming, Observer, Report, Size, Volume, log_troubles};
+pub use thread::{running_threads, stop_threads};

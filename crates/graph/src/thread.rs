@@ -7,8 +7,50 @@ use crate::error::GraphError;
 use crate::node::panic_message;
 use crate::report::trouble;
 use crate::sync::thread::JoinHandle;
-use crate::sync::{Arc, AtomicBool, Mutex, Ordering, Rank};
+use crate::sync::{Arc, AtomicBool, CHECKED, Mutex, Ordering, Rank};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// The graphs whose thread has not ended, with the process that started it: also those without a handle.
+static RUNNING: std::sync::Mutex<Vec<(u32, Arc<Core>)>> = std::sync::Mutex::new(Vec::new());
+
+fn running() -> std::sync::MutexGuard<'static, Vec<(u32, Arc<Core>)>> {
+    RUNNING.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Cycle threads of this process that have not ended.
+pub fn running_threads() -> usize {
+    running().iter().filter(|(process, _)| *process == env::process()).count()
+}
+
+/// Tells every cycle thread of this process to stop, for the end of the program; see [`running_threads`].
+pub fn stop_threads() {
+    let all: Vec<Arc<Core>> =
+        running().iter().filter(|(process, _)| *process == env::process()).map(|(_, core)| core.clone()).collect();
+    all.iter().for_each(|core| drop(core.thread.tell_stop(core)));
+}
+
+/// Stands in the list until dropped, at the end of the thread.
+struct Listed(Arc<Core>);
+
+impl Listed {
+    fn enter(core: &Arc<Core>) -> Listed {
+        // A checker's graphs must not outlive its model.
+        if !CHECKED {
+            running().push((env::process(), core.clone()));
+        }
+        Listed(core.clone())
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        let mut all = running();
+        let own = all.iter().position(|(_, core)| Arc::ptr_eq(core, &self.0));
+        let gone = own.map(|at| all.swap_remove(at));
+        drop(all);
+        drop(gone);
+    }
+}
 
 /// The cycle thread of a graph, if it is started.
 pub(crate) struct CycleThread {
@@ -63,9 +105,13 @@ impl CycleThread {
             return Ok(());
         }
         let stop = Arc::new(AtomicBool::new(false));
-        let (body_core, body_stop) = (core.clone(), stop.clone());
+        let (listed, body_stop) = (Listed::enter(core), stop.clone());
         let name = format!("tf-cycle-{}", core.id);
-        match env::spawn(name, move || body_core.scope.enter(|| run(&body_core, &body_stop))) {
+        let body = move || {
+            let listed = listed;
+            listed.0.scope.enter(|| run(&listed.0, &body_stop));
+        };
+        match env::spawn(name, body) {
             Ok(handle) => {
                 state.running = Some(Running { stop, handle: Some(handle) });
                 self.ended.store(false, Ordering::Release);

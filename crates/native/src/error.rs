@@ -132,6 +132,8 @@ pub fn graph(error: &::graph::GraphError) -> PyErr {
     let text = error.to_string();
     match error {
         G::Stopped { .. } | G::Timeout { .. } => TimeoutError::new_err(text),
+        G::Broken { .. } | G::Ended { .. } => InternalError::new_err(text),
+        G::NoThread { .. } => ResourceError::new_err(text),
         G::Interrupted { .. } => pyo3::exceptions::PyKeyboardInterrupt::new_err(text),
         G::InsideStep
         | G::InsideCallback
@@ -162,6 +164,10 @@ pub fn table_failed(failure: &engine::Failure) -> PyErr {
 }
 
 fn external(message: String, payload: Option<engine::error::External>) -> PyErr {
+    let interrupt = payload.as_ref().and_then(|payload| payload.downcast_ref::<engine::interrupt::Interrupt>());
+    if let Some(crate::udf::Fault(raised)) = interrupt.and_then(|interrupt| interrupt.0.downcast_ref()) {
+        return Python::attach(|py| PyErr::from_value(raised.bind(py).clone()));
+    }
     let fault = payload.as_ref().and_then(|payload| payload.downcast_ref::<crate::udf::Fault>());
     if let Some(crate::udf::Fault(cause)) = fault {
         let error = UdfError::new_err(message);

@@ -11,6 +11,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::ending::detached;
 use crate::error::{self, InvalidOperationError};
 use crate::inbox::{Inbox, PyInbox};
 use crate::outside::{asked, outside};
@@ -57,16 +58,13 @@ impl Drop for Shared {
     }
 }
 
-/// Stops every graph; listeners' threads end. For the end of the process.
+/// Stops every graph, and waits so many seconds at most until their threads have ended; listeners' threads end. For the end
+/// of the process.
 #[pyfunction]
-pub fn stop_all(py: Python<'_>) {
+pub fn stop_all(py: Python<'_>, seconds: f64) {
     let all: Vec<Arc<Shared>> = lock(&ALL).iter().flatten().filter_map(|(_, shared)| shared.upgrade()).collect();
-    py.detach(move || {
-        for shared in all {
-            shared.graph.stop();
-            shared.inbox.close();
-        }
-    });
+    crate::ending::stop(py, seconds);
+    py.detach(move || all.iter().for_each(|shared| shared.inbox.close()));
 }
 
 /// Waits for what the log should tell: (level of Python's logging, text), all there is; None at the end.
@@ -101,7 +99,7 @@ impl PyGraph {
             threads: thread_count("threads", threads)?,
             init_threads: thread_count("init_threads", init_threads)?,
         };
-        Ok(PyGraph(py.detach(|| Shared::of(&UpdateGraph::new(settings)))))
+        Ok(PyGraph(detached(py, || Shared::of(&UpdateGraph::new(settings)))))
     }
 
     #[getter]
@@ -116,19 +114,22 @@ impl PyGraph {
 
     fn step(&self, py: Python<'_>) -> PyResult<u64> {
         let shared = self.0.clone();
-        let step = outside(py, || shared.graph.step())?.map_err(|refused| error::graph(&refused))?.number();
+        let stepped = outside(py, || (shared.graph.step(), engine::interrupt::take(&shared.graph)))?;
+        let step = stepped.0.map_err(|refused| error::graph(&refused))?.number();
         self.0.inbox.wait_done(py)?;
-        Ok(step)
+        match stepped.1 {
+            Some(interrupt) => Err(error::raise(interrupt)),
+            None => Ok(step),
+        }
     }
 
     fn start(&self, py: Python<'_>) -> PyResult<()> {
         self.0.graph.check_process().map_err(|refused| error::graph(&refused))?;
-        py.detach(|| self.0.graph.start());
-        Ok(())
+        detached(py, || self.0.graph.try_start()).map_err(|refused| error::graph(&refused))
     }
 
     fn stop(&self, py: Python<'_>) {
-        py.detach(|| self.0.graph.stop());
+        detached(py, || self.0.graph.stop());
     }
 
     #[getter]
@@ -148,7 +149,7 @@ impl PyGraph {
     }
 
     fn frozen(&self, py: Python<'_>) -> PyResult<PyFrozen> {
-        let lock = py.detach(|| self.0.graph.shared_lock()).map_err(|refused| error::graph(&refused))?;
+        let lock = detached(py, || self.0.graph.shared_lock()).map_err(|refused| error::graph(&refused))?;
         Ok(PyFrozen(Mutex::new(Some(lock))))
     }
 
@@ -165,7 +166,7 @@ impl PyGraph {
 
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let graph = &self.0.graph;
-        let (counts, storage) = py.detach(|| (graph.counters(), engine::counters::storage(graph)));
+        let (counts, storage) = detached(py, || (graph.counters(), engine::counters::storage(graph)));
         let dict = PyDict::new(py);
         dict.set_item("nodes", counts.nodes)?;
         dict.set_item("listeners", self.0.inbox.listeners())?;
@@ -191,7 +192,7 @@ impl PyGraph {
 
     /// Every node, as a dict: id, label, parents, rows, bytes, entries, step, last_ns, total_ns, runs, failed.
     fn timings<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let timings = py.detach(|| self.0.graph.timings());
+        let timings = detached(py, || self.0.graph.timings());
         let shown = |node: graph::NodeTiming| {
             let dict = PyDict::new(py);
             dict.set_item("id", node.id.number())?;
@@ -225,7 +226,7 @@ impl PyGraph {
     /// The graph as text for Graphviz, or for Mermaid.
     fn draw(&self, py: Python<'_>, mermaid: bool) -> String {
         let drawing = if mermaid { Drawing::Mermaid } else { Drawing::Dot };
-        py.detach(|| self.0.graph.draw(drawing))
+        detached(py, || self.0.graph.draw(drawing))
     }
 
     fn inbox(&self) -> PyInbox {
@@ -261,14 +262,14 @@ impl PyTransaction {
 impl PyTransaction {
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
         if let Some(transaction) = self.take()? {
-            py.detach(|| transaction.commit());
+            detached(py, || transaction.commit());
         }
         Ok(())
     }
 
     fn rollback(&self, py: Python<'_>) -> PyResult<()> {
         if let Some(transaction) = self.take()? {
-            py.detach(|| transaction.rollback());
+            detached(py, || transaction.rollback());
         }
         Ok(())
     }
@@ -282,7 +283,7 @@ pub struct PyFrozen(Mutex<Option<SharedLock>>);
 impl PyFrozen {
     fn release(&self, py: Python<'_>) {
         let held = lock(&self.0).take();
-        py.detach(|| drop(held));
+        detached(py, || drop(held));
     }
 }
 

@@ -11,6 +11,7 @@ mod arrow;
 mod cells;
 mod data;
 mod dtype;
+mod ending;
 mod error;
 mod expr;
 mod formula;
@@ -37,6 +38,8 @@ static ALLOCATOR: column::LargePages = column::LargePages;
 mod _native {
     #[pymodule_export]
     use crate::dtype::PySchema;
+    #[pymodule_export]
+    use crate::ending::end_functions;
     #[pymodule_export]
     use crate::expr::PyExpr;
     #[pymodule_export]
@@ -70,6 +73,7 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::outside::panics_are_internal_errors(module)?;
+        engine::events::log_graphs();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         // A build with checks is many times slower: importing it says so.
         module.add("CHECKED", cfg!(debug_assertions))

@@ -3,23 +3,51 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use engine::interrupt;
 use pyo3::panic::PanicException;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
+use crate::ending::Inside;
 use crate::error::{self, InternalError};
+use crate::udf;
 
 /// Runs without the GIL.
 pub fn outside<R: Send>(py: Python<'_>, run: impl FnOnce() -> R + Send) -> PyResult<R> {
-    py.detach(|| catch_unwind(AssertUnwindSafe(run))).map_err(|panic| {
+    let (done, _back) = py.detach(|| (catch_unwind(AssertUnwindSafe(run)), Inside::enter()));
+    done.map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         internal(text.or_else(|| panic.downcast_ref::<&str>().copied()))
     })
 }
 
-/// The same for what the engine is asked.
+/// The same for what the engine is asked. Where it waits, signals are looked at.
 pub fn asked<R: Send>(py: Python<'_>, run: impl FnOnce() -> Result<R, engine::Error> + Send) -> PyResult<R> {
-    outside(py, run)?.map_err(error::raise)
+    RAISED.set(None);
+    let done = outside(py, || interrupt::polled(Rc::new(signals), run))?;
+    match (done, RAISED.take()) {
+        (Err(_), Some(raised)) => Err(raised),
+        (done, _) => done.map_err(error::raise),
+    }
+}
+
+thread_local! {
+    /// What interrupted a call that can only say so in words.
+    static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+/// What this thread is asked for is interrupted by this.
+pub fn interrupted(raised: PyErr) {
+    RAISED.set(Some(raised));
+}
+
+/// Whether a signal has come; only the main thread hears them.
+fn signals() -> Result<(), engine::Error> {
+    let heard = Python::try_attach(|py| py.check_signals().map_err(|raised| udf::interrupt(py, &raised)));
+    heard.unwrap_or(Ok(()))
 }
 
 fn internal(text: Option<&str>) -> PyErr {

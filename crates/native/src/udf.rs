@@ -9,15 +9,18 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field, Schema};
+use engine::interrupt::Interrupt;
 use formula::{Expr, Function, Host, HostFailure, HostId, Payload};
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::dtype::{from_spec, to_spec};
+use crate::ending::{self, Inside};
 use crate::error;
 use crate::expr::PyExpr;
 use crate::table::PyColumn;
-use crate::{data, numpy};
+use crate::{data, numpy, outside};
 
 /// The exception of a user's function, kept to be raised as the cause.
 pub struct Fault(pub Py<PyAny>);
@@ -73,12 +76,21 @@ impl Host for PythonFunction {
     fn returns(&self, args: &[DataType]) -> Result<DataType, String> {
         match &self.returns {
             Returns::Always(data_type) => Ok(data_type.clone()),
-            Returns::Asked(ask) => Python::attach(|py| {
-                let specs = args.iter().map(|arg| to_spec(py, arg)).collect::<PyResult<Vec<_>>>()?;
-                let spec = ask.bind(py).call1((PyList::new(py, specs)?,))?;
-                from_spec(spec.cast::<PyTuple>()?)
-            })
-            .map_err(|raised: PyErr| raised.to_string()),
+            Returns::Asked(ask) => {
+                let _inside = Inside::enter();
+                Python::attach(|py| {
+                    let specs = args.iter().map(|arg| to_spec(py, arg)).collect::<PyResult<Vec<_>>>()?;
+                    let spec = ask.bind(py).call1((PyList::new(py, specs)?,))?;
+                    from_spec(spec.cast::<PyTuple>()?)
+                })
+                .map_err(|raised: PyErr| {
+                    let text = raised.to_string();
+                    if Python::attach(|py| is_interrupt(py, &raised)) {
+                        outside::interrupted(raised);
+                    }
+                    text
+                })
+            }
         }
     }
 
@@ -91,8 +103,17 @@ impl Host for PythonFunction {
     }
 
     fn call(&self, args: &[ArrayRef], rows: usize) -> Result<ArrayRef, HostFailure> {
-        let _inside = engine::par::function_scope();
-        Python::attach(|py| self.run(py, args, rows).map_err(|raised| failure(py, &raised)))
+        let _scope = engine::par::function_scope();
+        let _inside = Inside::enter();
+        Python::attach(|py| {
+            let run = || {
+                // Between two chunks Ctrl-C is heard, whatever the function does.
+                py.check_signals()?;
+                let _function = ending::Function::runs(py, &self.name)?;
+                self.run(py, args, rows)
+            };
+            run().map_err(|raised| self.failure(py, &raised))
+        })
     }
 }
 
@@ -101,6 +122,7 @@ impl PythonFunction {
         let columns: Vec<PyColumn> = args.iter().map(exported).collect::<PyResult<_>>()?;
         let given = self.call.bind(py).call1((columns, rows))?;
         let (values, missing): (Bound<'_, PyAny>, Option<Bound<'_, PyAny>>) = given.extract()?;
+        self.check_is_column(&values, rows)?;
         // Now the result has one reference, if the function kept none.
         std::mem::drop(given);
         let array = self.imported(py, values, rows)?;
@@ -163,13 +185,45 @@ fn exported(array: &ArrayRef) -> PyResult<PyColumn> {
     Ok(PyColumn::of(Field::new("argument", plain, true), array))
 }
 
-/// What the Python wrapper raised: a `UdfError` that knows the row, from the user's own exception.
-fn failure(py: Python<'_>, raised: &PyErr) -> HostFailure {
-    let value = raised.value(py);
-    let row = value.getattr("row").and_then(|row| row.extract::<usize>()).ok();
-    let cause = raised
-        .cause(py)
-        .map_or_else(|| value.clone().into_any().unbind(), |cause| cause.value(py).clone().into_any().unbind());
-    let message = value.str().map_or_else(|_| "it raised".to_owned(), |text| text.to_string());
-    HostFailure { row, message, payload: Payload(Arc::new(Fault(cause))) }
+/// Whether it is no error of the function, but ends what called it: Ctrl-C, `sys.exit`, a cancelled task.
+fn is_interrupt(py: Python<'_>, raised: &PyErr) -> bool {
+    !raised.is_instance_of::<PyException>(py)
+}
+
+/// The exception as the engine hands it to whoever called.
+pub fn interrupt(py: Python<'_>, raised: &PyErr) -> engine::Error {
+    let fault: engine::error::External = Arc::new(Fault(raised.value(py).clone().into_any().unbind()));
+    let payload: engine::error::External = Arc::new(Interrupt(fault));
+    engine::Error::External { message: raised.to_string(), payload: Some(payload) }
+}
+
+impl PythonFunction {
+    /// What the Python wrapper raised: a `UdfError` that knows the row, from the user's own exception.
+    fn failure(&self, py: Python<'_>, raised: &PyErr) -> HostFailure {
+        let value = raised.value(py);
+        if is_interrupt(py, raised) {
+            let fault: engine::error::External = Arc::new(Fault(value.clone().into_any().unbind()));
+            let message = format!("{} was ended by {raised}", self.name);
+            return HostFailure { row: None, message, payload: Payload(Arc::new(Interrupt(fault))) };
+        }
+        let row = value.getattr("row").and_then(|row| row.extract::<usize>()).ok();
+        let cause = raised
+            .cause(py)
+            .map_or_else(|| value.clone().into_any().unbind(), |cause| cause.value(py).clone().into_any().unbind());
+        let message = value.str().map_or_else(|_| "it raised".to_owned(), |text| text.to_string());
+        HostFailure { row, message, payload: Payload(Arc::new(Fault(cause))) }
+    }
+
+    /// A function of columns gives a column: not None, and not one value for all rows.
+    fn check_is_column(&self, values: &Bound<'_, PyAny>, rows: usize) -> PyResult<()> {
+        let what = if values.is_none() {
+            "None: does it lack a return?".to_owned()
+        } else if values.getattr("ndim").and_then(|ndim| ndim.extract::<usize>()).is_ok_and(|ndim| ndim == 0) {
+            "one value".to_owned()
+        } else {
+            return Ok(());
+        };
+        let wanted = format!("it must give a column of {rows} values, one for each row it is called with");
+        Err(error::UdfError::new_err(format!("{} gave {what}; {wanted}", self.name)))
+    }
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use graph::UpdateGraph;
 use pyo3::prelude::*;
 
+use crate::ending::Inside;
 use crate::error;
 
 /// After so long a wait on a graph that does not run explains itself.
@@ -31,10 +32,10 @@ pub fn detached<R: Send>(
     // Signals come to the main thread alone. Another must not look for them: it may still wait when Python is gone.
     let main = is_main(py)?;
     let mut interrupted: Option<PyErr> = None;
-    let outcome = py.detach(|| {
+    let (outcome, _back) = py.detach(|| {
         let begun = Instant::now();
         let mut explained = false;
-        wait(&mut || {
+        let outcome = wait(&mut || {
             if !explained && begun.elapsed() >= EXPLAIN_AFTER && !graph.is_started() {
                 explained = true;
                 Python::try_attach(explain);
@@ -49,7 +50,8 @@ pub fn detached<R: Send>(
                     false
                 }
             }
-        })
+        });
+        (outcome, Inside::enter())
     });
     match (outcome, interrupted) {
         (Ok(value), _) => Ok(value),

@@ -133,6 +133,11 @@ struct FilterLive {
 }
 
 impl Live for FilterLive {
+    // All is judged before a row is taken in or out.
+    fn resumes(&self) -> bool {
+        true
+    }
+
     fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
         let (update, now) = (inputs[0].update(), inputs[0].now());
         let kept = self.rows.latest();

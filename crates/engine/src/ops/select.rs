@@ -271,6 +271,11 @@ struct SelectLive {
 }
 
 impl Live for SelectLive {
+    // All is computed before anything is written.
+    fn resumes(&self) -> bool {
+        true
+    }
+
     fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
         let change = &inputs[0];
         let update = change.update();

@@ -1,0 +1,134 @@
+//! The end of the process. When Python ends, a thread that wants the GIL is ended on the spot, through whatever stands on
+//! its stack; ours would abort the process. So whoever ends the program waits until no thread is on its way into Python
+//! through us, or inside a user's function, and whoever comes later waits for the end.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::ThreadId;
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+
+/// How often a wait looks.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// Threads on their way into Python, or inside a function, in this process.
+static INSIDE: AtomicUsize = AtomicUsize::new(0);
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+static CLOSED: AtomicBool = AtomicBool::new(false);
+static CLOSER: Mutex<Option<ThreadId>> = Mutex::new(None);
+static FUNCTIONS: Mutex<Vec<Running>> = Mutex::new(Vec::new());
+
+/// A user's function that runs: its number, its name, and its thread as Python counts threads.
+struct Running(usize, String, u64);
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A thread on its way into Python, until dropped.
+pub struct Inside(());
+
+impl Inside {
+    /// Once the program has ended its own, this never returns.
+    pub fn enter() -> Inside {
+        let process = std::process::id();
+        if PROCESS.swap(process, Ordering::SeqCst) != process {
+            // The child of a fork has none of its parent's threads.
+            INSIDE.store(0, Ordering::SeqCst);
+        }
+        INSIDE.fetch_add(1, Ordering::SeqCst);
+        if CLOSED.load(Ordering::SeqCst) && *lock(&CLOSER) != Some(std::thread::current().id()) {
+            INSIDE.fetch_sub(1, Ordering::SeqCst);
+            loop {
+                std::thread::park();
+            }
+        }
+        Inside(())
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        INSIDE.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Runs without the GIL.
+pub fn detached<R: Send>(py: Python<'_>, run: impl FnOnce() -> R + Send) -> R {
+    let (done, _back) = py.detach(|| (run(), Inside::enter()));
+    done
+}
+
+/// A function that runs on this thread, until dropped.
+pub struct Function(usize);
+
+impl Function {
+    pub fn runs(py: Python<'_>, name: &str) -> PyResult<Function> {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        lock(&FUNCTIONS).push(Running(number, name.to_owned(), ident(py)?));
+        Ok(Function(number))
+    }
+}
+
+impl Drop for Function {
+    fn drop(&mut self) {
+        lock(&FUNCTIONS).retain(|Running(number, ..)| *number != self.0);
+    }
+}
+
+/// This thread's number in Python's `threading`.
+fn ident(py: Python<'_>) -> PyResult<u64> {
+    thread_local! {
+        static IDENT: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+    }
+    if IDENT.get() == 0 {
+        IDENT.set(py.import("threading")?.call_method0("get_ident")?.extract()?);
+    }
+    Ok(IDENT.get())
+}
+
+/// Waits until `over`, or so long, or until a signal comes.
+fn wait(seconds: f64, over: impl Fn() -> bool) {
+    let until = Instant::now() + Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX / 4);
+    let mut looks = 0_u32;
+    while !over() && Instant::now() < until {
+        std::thread::sleep(LOOK);
+        looks += 1;
+        if looks.is_multiple_of(50) && Python::attach(|py| py.check_signals()).is_err() {
+            return;
+        }
+    }
+}
+
+fn is_empty() -> bool {
+    PROCESS.load(Ordering::SeqCst) != std::process::id() || INSIDE.load(Ordering::SeqCst) == 0
+}
+
+/// Ends every graph's thread, and waits so many seconds at most until all have ended.
+pub fn stop(py: Python<'_>, seconds: f64) {
+    py.detach(|| {
+        graph::stop_threads();
+        wait(seconds, || graph::running_threads() == 0);
+    });
+}
+
+/// From here on no other thread comes back into Python. Waits for functions that run, for so many seconds at most; those
+/// that still do: name, and thread as `threading.get_ident` has it.
+#[pyfunction]
+pub fn end_functions(py: Python<'_>, seconds: f64) -> Vec<(String, u64)> {
+    py.detach(|| {
+        *lock(&CLOSER) = Some(std::thread::current().id());
+        CLOSED.store(true, Ordering::SeqCst);
+        wait(seconds, is_empty);
+    });
+    running()
+}
+
+fn running() -> Vec<(String, u64)> {
+    if is_empty() {
+        return Vec::new();
+    }
+    lock(&FUNCTIONS).iter().map(|Running(_, name, thread)| (name.clone(), *thread)).collect()
+}
