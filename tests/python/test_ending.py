@@ -211,6 +211,8 @@ def test_a_step_that_is_interrupted_ends_and_the_next_one_makes_up_for_it(
         step = graph.settled
         for number in range(times):
             CHANGES[(start + number) % len(CHANGES)](table)
+            # A row that is new each time: the function is called.
+            table.upsert({"k": [60 + graph.settled], "x": [graph.settled]})
             raising[:] = [kind("enough"), kind("enough")]
             with pytest.raises(kind, match="enough"):
                 graph.step()
@@ -224,10 +226,8 @@ def test_a_step_that_is_interrupted_ends_and_the_next_one_makes_up_for_it(
         fresh = diamond_below(table)
         assert states(below) == states(fresh), "equal to what is made anew"
         assert all(steps == sorted(set(steps)) for steps in heard), "one change a step at most"
-    for one in below:
-        one.validate(full=True)
     for subscription in subscriptions:
-        subscription.close()
+        subscription.cancel()
 
 
 def diamond_below(table: tf.Table) -> list[tf.Table]:
