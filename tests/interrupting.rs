@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::ArrayRef;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use arrow_schema::DataType;
 use engine::interrupt::{self, Interrupt};
 use engine::ops::{Aggregation, Filter, Select};
@@ -37,7 +39,8 @@ impl Host for Touchy {
             let payload = Payload(Arc::new(Interrupt(Arc::new(()))));
             return Err(HostFailure { row: None, message: "interrupted".into(), payload });
         }
-        Ok(arrow_arith::numeric::add_wrapping(&args[0], &arrow_array::Int64Array::new_scalar(1)).expect("integers"))
+        let one_more = args[0].as_primitive::<Int64Type>().unary::<_, Int64Type>(|value| value.wrapping_add(1));
+        Ok(Arc::new(one_more))
     }
 }
 
@@ -53,7 +56,7 @@ fn below(source: &Table, function: Function, native: bool) -> Result<Vec<Table>,
     let kept = over(&Filter::new(source, &[greater(one()?)?])?, source)?;
     let picked = over(&Select::only(&made, &[Expr::column("w"), Expr::column("v")])?, &made)?;
     let again = over(&Filter::new(&made, &[greater(Expr::column("w"))?])?, &made)?;
-    let sum = Expr::aggregate(Aggregate::Sum, Some(Expr::column("w")))?.alias("s");
+    let sum = Expr::aggregate(Aggregate::Sum { min_count: 0 }, Some(Expr::column("w")))?.alias("s");
     let summed = over(&Aggregation::new("group_by", &made, &["v".into()], &[sum])?, &made)?;
     let twice = Expr::call(Function::Add, vec![Expr::column("w"), Expr::column("v")])?.alias("t");
     let twice = over(&Select::with(&again, &[twice])?, &again)?;

@@ -147,7 +147,7 @@ mod tests {
             if started {
                 graph.start();
             }
-            let sum = Expr::aggregate(Aggregate::Sum, Some(Expr::column("x"))).unwrap().alias("s");
+            let sum = Expr::aggregate(Aggregate::Sum { min_count: 0 }, Some(Expr::column("x"))).unwrap().alias("s");
             let inner = Aggregation::new("agg_by", blink.table(), &[], &[sum]).unwrap();
             let (once, within) = (AtomicBool::new(false), step.clone());
             let meanwhile = move || {
