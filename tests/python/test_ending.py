@@ -361,3 +361,37 @@ def test_threads_that_want_the_same_table_get_one() -> None:
         thread.join()
     assert graph.counters()["nodes"] == 2
     assert len(made) == 4
+
+
+@pytest.mark.parametrize(("started", "total"), [(True, 111), (False, 100)])
+def test_a_slow_function_over_a_blink_table_keeps_no_step_waiting(started: bool, total: int) -> None:
+    # The next cycle by itself is an hour away: all steps are by hand.
+    graph = tf.Graph(period=3600)
+    blink = tf.blink_table({"x": int}, graph=graph)
+    blink.append({"x": [1]})
+    graph.step()
+    if started:
+        graph.start()
+    first = [True]
+
+    def more() -> None:
+        for value in (10, 100):
+            blink.append({"x": [value]})
+            graph.step()
+
+    @tf.udf(returns=tf.Int64, scalar=True)
+    def f(x: int) -> int:
+        if first:
+            first.clear()
+            thread = threading.Thread(target=more, daemon=True)
+            thread.start()
+            thread.join(60)
+            assert not thread.is_alive(), "the step waits for the function"
+        return x
+
+    summed = blink.update_view(f("x").alias("y")).group_by().agg(s=tf.col("y").sum())
+    assert summed.to_dict() == {"s": [total]}
+    blink.append({"x": [1000]})
+    graph.step()
+    assert summed.to_dict() == {"s": [total + 1000]}
+    graph.stop()
