@@ -24,12 +24,12 @@ RUN := $(TICKFRAME_VENV)/bin/
 STAGE := bash scripts/stage.sh
 # Floors 0 to 4 and the oracle: what the inner loop compiles. `native` links only with Python's help.
 FLOORS := -p tickframe-limits -p tickframe-rowset -p tickframe-graph -p tickframe-column -p tickframe-formula -p tickframe-engine -p tickframe-barrage -p tickframe-model
-PROFILE := --profile ci
+PROFILE := --locked --profile ci
 # pip tells of every extra it was not asked for.
 QUIETLY := 2>&1 | { grep -v -e '^Ignoring ' -e '^Looking in ' || true; }
 
 .PHONY: help demo test check bench wheel lint venv clean \
-	tidy lint-python lint-rust floors rust schedules canaries prove laws develop release wheel-test test-python test-spark test-examples benches
+	tidy lint-python lint-rust floors rust schedules canaries prove laws turn deep develop release wheel-test test-python test-spark test-examples benches
 
 help:
 	@echo 'make demo    run the flights of 2013 through Spark and tickframe, and prove the result (ARGS="--days 14")'
@@ -38,6 +38,8 @@ help:
 	@echo 'make prove   random steps against the model, STEPS=1000000 from SEED=0; SCHEDULES=100000 of the graph'
 	@echo 'make laws    what every landing is put through: 5,000,000 steps, 20,000 composed graphs'
 	@echo 'make canaries   plant five faults and see that the tests find them'
+	@echo 'make turn    what takes turns (sanitizers, fuzz targets, the packages as shipped): this commit'"'"'s, or ARGS="memory"'
+	@echo 'make deep    all that takes turns, and every canary: hours'
 	@echo 'make bench   the figures of benches/RESULTS.md'
 	@echo 'make wheel   the wheel for Python 3.11 and newer, into dist/'
 	@echo 'make lint    ruff, mypy, rustfmt, clippy'
@@ -62,10 +64,10 @@ test: venv
 	@$(STAGE) 'schedules' $(MAKE) --no-print-directory schedules
 	@$(STAGE) 'a canary' $(MAKE) --no-print-directory canaries ARGS=--next
 	@$(STAGE) 'wheel' $(MAKE) --no-print-directory wheel-test
-	@$(STAGE) 'benches compile' $(MAKE) --no-print-directory benches
 	@$(STAGE) 'Python' $(MAKE) --no-print-directory test-python
 	@$(STAGE) 'Spark' $(MAKE) --no-print-directory test-spark
 	@$(STAGE) 'examples and doctests' $(MAKE) --no-print-directory test-examples
+	@$(STAGE) 'what takes turns' $(MAKE) --no-print-directory turn
 	@bash scripts/stage.sh --summary
 
 check: tidy floors
@@ -119,6 +121,15 @@ wheel-test: venv
 
 benches:
 	cargo build $(PROFILE) -p tickframe-benches --benches
+
+# Checks that need a build of their own or more than two minutes: one in each landing, by the number of the commit.
+turn: venv
+	@$(PYTHON) scripts/turns.py $(ARGS)
+
+# All of them, and every canary.
+deep: venv
+	@$(PYTHON) scripts/turns.py --all
+	@$(MAKE) --no-print-directory canaries
 
 test-python: develop
 	$(RUN)pytest -m 'not spark and not example'

@@ -3,6 +3,7 @@
 mod attaching;
 mod composed;
 mod expressions;
+mod fuzzed;
 mod interrupting;
 mod laws;
 mod leaks;

@@ -1,12 +1,4 @@
-//! 64-bit Roaring portable bytes: what is read is sound, and comes back from its own bytes.
+//! `roaring`, searched by coverage.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use rowset::RowSet;
-
-fuzz_target!(|bytes: &[u8]| {
-    if let Ok(rows) = RowSet::from_roaring(bytes) {
-        assert_eq!(rows.validate(), Ok(()));
-        assert_eq!(RowSet::from_roaring(&rows.to_roaring()), Ok(rows));
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tickframe_fuzz::call("roaring", bytes));

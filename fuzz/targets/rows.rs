@@ -1,11 +1,4 @@
-//! Row sets of Barrage: what is read is sound, and comes back from its own bytes.
+//! `rows`, searched by coverage.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|bytes: &[u8]| {
-    if let Ok(rows) = barrage::decode_rows(bytes) {
-        assert_eq!(rows.validate(), Ok(()));
-        assert_eq!(barrage::decode_rows(&barrage::encode_rows(&rows)), Ok(rows));
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tickframe_fuzz::call("rows", bytes));

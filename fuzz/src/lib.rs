@@ -1,0 +1,36 @@
+//! What is fuzzed: one function a target. `fuzz/run` gives them the bytes that a coverage-guided search comes
+//! upon, the tests of every landing the corpus and each of its files disturbed (`tests/fuzzed.rs`).
+//!
+//! A target panics where something is wrong: it never looks at the clock, the machine or another case.
+
+pub mod calls;
+pub mod casts;
+pub mod exchange;
+pub mod expressions;
+pub mod formulas;
+pub mod reader;
+pub mod world;
+
+/// A target: any bytes are a case of it.
+pub type Target = fn(&[u8]);
+
+/// Every target by its name, which is that of its folder in the corpus.
+pub const TARGETS: &[(&str, Target)] = &[
+    ("apply", calls::apply),
+    ("casts", casts::casts),
+    ("expressions", expressions::expressions),
+    ("formulas", formulas::formulas),
+    ("plans", expressions::plans),
+    ("roaring", exchange::roaring),
+    ("rows", exchange::rows),
+    ("shifts", exchange::shifts),
+];
+
+/// Gives bytes to the target of this name.
+///
+/// # Panics
+/// Where the target finds something wrong, or there is no such target.
+pub fn call(name: &str, bytes: &[u8]) {
+    let (_, target) = TARGETS.iter().find(|(known, _)| *known == name).expect("a target of this name");
+    target(bytes);
+}

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# The packages as they are shipped: the wheel, and the source distribution that a stranger builds. Each is installed in
+# an environment that holds nothing of ours; the Python tests and fourteen days of flights run on it.
+#
+#   scripts/release_test.sh wheel
+#   scripts/release_test.sh sdist
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+kind=${1:?wheel or sdist}
+venv=${TICKFRAME_VENV:-$PWD/.venv}
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}/release-test PATH=$venv/bin:$PATH
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+case $kind in
+wheel)
+    pip install --quiet --disable-pip-version-check 'ziglang==0.17.*'
+    maturin build --release --zig --compatibility manylinux_2_28 --locked --quiet --out "$scratch/dist"
+    ;;
+sdist)
+    maturin sdist --quiet --out "$scratch/sdist"
+    # As pip would, with the tools that are here: outside of the project, from the archive alone.
+    tar -xzf "$scratch"/sdist/*.tar.gz -C "$scratch"
+    (cd "$scratch"/tickframe-*/ && maturin build --release --locked --compatibility linux --quiet --out "$scratch/dist")
+    ;;
+*)
+    echo "wheel or sdist, not $kind" >&2
+    exit 2
+    ;;
+esac
+
+"$venv/bin/python" -m venv "$scratch/empty"
+python=$scratch/empty/bin/python
+"$python" -m pip install --quiet --no-deps --no-index "$scratch"/dist/*.whl
+cp -r tests/python "$scratch/tests"
+# What the tests need besides comes from the project's environment, where a path file would lead to our sources.
+site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+echo "$site" >"$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tests.pth"
+found=$(cd "$scratch" && "$python" -c 'import tickframe; print(tickframe.__file__)')
+case $found in
+"$scratch"/empty/*) ;;
+*) echo "the tests would run on $found, not on what was installed" >&2 && exit 1 ;;
+esac
+echo "release test of the $kind: $(ls "$scratch/dist")"
+"$python" -m pytest -q -p no:cacheprovider -m 'not spark and not example' tests/python
+"$python" examples/flights --days 14 --once
