@@ -4,6 +4,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -39,7 +41,8 @@ impl Host for Touchy {
             let payload = Payload(Arc::new(Interrupt(Arc::new(()))));
             return Err(HostFailure { row: None, message: "interrupted".into(), payload });
         }
-        Ok(Arc::new(args[0].as_primitive::<Int64Type>().unary::<_, Int64Type>(|value| value.wrapping_add(1))))
+        let one_more = args[0].as_primitive::<Int64Type>().unary::<_, Int64Type>(|value| value.wrapping_add(1));
+        Ok(Arc::new(one_more))
     }
 }
 

@@ -13,6 +13,7 @@ import logging
 import os
 import sys
 import threading
+import time
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -370,9 +371,9 @@ _LAST_SECONDS = 2.0
 """How long they have to end once they are interrupted."""
 
 
-def _end_functions() -> None:
-    """Stop every graph; wait for functions that run, name those that do not return, and interrupt them."""
-    running = _native.stop_all(_EXIT_SECONDS)
+def _end_functions(seconds: float) -> None:
+    """Wait for user functions that run, name those that do not return, and interrupt them. No other starts any more."""
+    running = _native.end_functions(seconds)
     if not running:
         return
     names = ", ".join(sorted({name for name, _ in running}))
@@ -382,11 +383,12 @@ def _end_functions() -> None:
     for _, thread in running:
         # In pure Python this ends it. What waits in a library of its own never sees it, and ends with the process.
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(SystemExit))
-    _native.await_functions(_LAST_SECONDS)
+    _native.end_functions(_LAST_SECONDS)
 
 
 def _end() -> None:
-    _end_functions()
+    until = time.monotonic() + _EXIT_SECONDS
+    _native.stop_all(_EXIT_SECONDS)
     _native.end_events(ended=True)
     if _log_thread is not None:
         _log_thread.join(timeout=5)
@@ -394,6 +396,7 @@ def _end() -> None:
     for thread in threads:
         if thread is not threading.current_thread():
             thread.join(timeout=5)
+    _end_functions(until - time.monotonic())
 
 
 serving_threads: set[threading.Thread] = set()

@@ -54,6 +54,12 @@ impl Drop for Inside {
     }
 }
 
+/// Runs without the GIL.
+pub fn detached<R: Send>(py: Python<'_>, run: impl FnOnce() -> R + Send) -> R {
+    let (done, _back) = py.detach(|| (run(), Inside::enter()));
+    done
+}
+
 /// A function that runs on this thread, until dropped.
 pub struct Function(usize);
 
@@ -100,24 +106,23 @@ fn is_empty() -> bool {
     PROCESS.load(Ordering::SeqCst) != std::process::id() || INSIDE.load(Ordering::SeqCst) == 0
 }
 
-/// Ends every graph's thread and waits for the functions that run, for so many seconds at most; from then on no other
-/// thread comes back into Python. The functions that still run: name, and thread as `threading.get_ident` has it.
-pub fn end(py: Python<'_>, seconds: f64) -> Vec<(String, u64)> {
+/// Ends every graph's thread, and waits so many seconds at most until all have ended.
+pub fn stop(py: Python<'_>, seconds: f64) {
     py.detach(|| {
-        let begun = Instant::now();
         graph::stop_threads();
         wait(seconds, || graph::running_threads() == 0);
-        *lock(&CLOSER) = Some(std::thread::current().id());
-        CLOSED.store(true, Ordering::SeqCst);
-        wait(seconds - begun.elapsed().as_secs_f64(), is_empty);
     });
-    running()
 }
 
-/// Waits once more for functions that run, for so many seconds at most; those that still do.
+/// From here on no other thread comes back into Python. Waits for functions that run, for so many seconds at most; those
+/// that still do: name, and thread as `threading.get_ident` has it.
 #[pyfunction]
-pub fn await_functions(py: Python<'_>, seconds: f64) -> Vec<(String, u64)> {
-    py.detach(|| wait(seconds, is_empty));
+pub fn end_functions(py: Python<'_>, seconds: f64) -> Vec<(String, u64)> {
+    py.detach(|| {
+        *lock(&CLOSER) = Some(std::thread::current().id());
+        CLOSED.store(true, Ordering::SeqCst);
+        wait(seconds, is_empty);
+    });
     running()
 }
 

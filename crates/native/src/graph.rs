@@ -10,6 +10,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::ending::detached;
 use crate::error::{self, InvalidOperationError};
 use crate::inbox::{Inbox, PyInbox};
 use crate::outside::{asked, outside};
@@ -57,15 +58,13 @@ impl Drop for Shared {
     }
 }
 
-/// Stops every graph; listeners' threads end. For the end of the process: waits so many seconds at most for functions of the
-/// user, and gives those that still run, by name and thread.
+/// Stops every graph, and waits so many seconds at most until their threads have ended; listeners' threads end. For the end
+/// of the process.
 #[pyfunction]
-pub fn stop_all(py: Python<'_>, seconds: f64) -> Vec<(String, u64)> {
+pub fn stop_all(py: Python<'_>, seconds: f64) {
     let all: Vec<Arc<Shared>> = lock(&ALL).iter().flatten().filter_map(|(_, shared)| shared.upgrade()).collect();
-    py.detach(|| all.iter().for_each(|shared| shared.inbox.close()));
-    let running = crate::ending::end(py, seconds);
-    py.detach(move || drop(all));
-    running
+    crate::ending::stop(py, seconds);
+    py.detach(move || all.iter().for_each(|shared| shared.inbox.close()));
 }
 
 /// Waits for what the log should tell: (level of Python's logging, text), all there is; None at the end.
@@ -100,7 +99,7 @@ impl PyGraph {
             threads: thread_count("threads", threads)?,
             init_threads: thread_count("init_threads", init_threads)?,
         };
-        Ok(PyGraph(py.detach(|| Shared::of(&UpdateGraph::new(settings)))))
+        Ok(PyGraph(detached(py, || Shared::of(&UpdateGraph::new(settings)))))
     }
 
     #[getter]
@@ -130,11 +129,11 @@ impl PyGraph {
 
     fn start(&self, py: Python<'_>) -> PyResult<()> {
         self.0.graph.check_process().map_err(|refused| error::graph(&refused))?;
-        py.detach(|| self.0.graph.try_start()).map_err(|refused| error::graph(&refused))
+        detached(py, || self.0.graph.try_start()).map_err(|refused| error::graph(&refused))
     }
 
     fn stop(&self, py: Python<'_>) {
-        py.detach(|| self.0.graph.stop());
+        detached(py, || self.0.graph.stop());
     }
 
     #[getter]
@@ -153,7 +152,7 @@ impl PyGraph {
     }
 
     fn frozen(&self, py: Python<'_>) -> PyResult<PyFrozen> {
-        let lock = py.detach(|| self.0.graph.shared_lock()).map_err(|refused| error::graph(&refused))?;
+        let lock = detached(py, || self.0.graph.shared_lock()).map_err(|refused| error::graph(&refused))?;
         Ok(PyFrozen(Mutex::new(Some(lock))))
     }
 
@@ -170,7 +169,7 @@ impl PyGraph {
 
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let graph = &self.0.graph;
-        let (counts, storage) = py.detach(|| (graph.counters(), engine::counters::storage(graph)));
+        let (counts, storage) = detached(py, || (graph.counters(), engine::counters::storage(graph)));
         let dict = PyDict::new(py);
         dict.set_item("nodes", counts.nodes)?;
         dict.set_item("listeners", self.0.inbox.listeners())?;
@@ -197,7 +196,7 @@ impl PyGraph {
 
     /// Every node, as a dict: id, label, parents, rows, bytes, entries, step, last_ns, total_ns, runs, failed.
     fn timings<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let timings = py.detach(|| self.0.graph.timings());
+        let timings = detached(py, || self.0.graph.timings());
         let shown = |node: graph::NodeTiming| {
             let dict = PyDict::new(py);
             dict.set_item("id", node.id.number())?;
@@ -231,7 +230,7 @@ impl PyGraph {
     /// The graph as text for Graphviz, or for Mermaid.
     fn draw(&self, py: Python<'_>, mermaid: bool) -> String {
         let drawing = if mermaid { Drawing::Mermaid } else { Drawing::Dot };
-        py.detach(|| self.0.graph.draw(drawing))
+        detached(py, || self.0.graph.draw(drawing))
     }
 
     fn inbox(&self) -> PyInbox {
@@ -255,7 +254,7 @@ pub struct PyFrozen(Mutex<Option<SharedLock>>);
 impl PyFrozen {
     fn release(&self, py: Python<'_>) {
         let held = lock(&self.0).take();
-        py.detach(|| drop(held));
+        detached(py, || drop(held));
     }
 }
 

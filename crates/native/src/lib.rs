@@ -43,7 +43,7 @@ mod _native {
     #[pymodule_export]
     use crate::dtype::PySchema;
     #[pymodule_export]
-    use crate::ending::await_functions;
+    use crate::ending::end_functions;
     #[pymodule_export]
     use crate::expr::PyExpr;
     #[pymodule_export]

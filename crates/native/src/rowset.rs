@@ -41,12 +41,12 @@ impl PyRowSet {
     }
 
     fn to_roaring<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = py.detach(|| self.0.roaring_bytes_at_most());
+        let bytes = crate::ending::detached(py, || self.0.roaring_bytes_at_most());
         if bytes > ROARING_AT_MOST {
             let message = format!("RowSet.to_roaring: ranges so wide take {} GiB", bytes >> 30);
             return Err(PyOverflowError::new_err(message));
         }
-        Ok(PyBytes::new(py, &py.detach(|| self.0.to_roaring())))
+        Ok(PyBytes::new(py, &crate::ending::detached(py, || self.0.to_roaring())))
     }
 
     fn __or__(&self, other: &Bound<'_, PyAny>) -> PyResult<PyRowSet> {
@@ -141,7 +141,7 @@ impl PyRowSet {
 
     /// The keys as an int64 array.
     fn to_numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let keys = py.detach(|| keys_of_rows(&self.0)).ok_or_else(|| too_many(&self.0))?;
+        let keys = crate::ending::detached(py, || keys_of_rows(&self.0)).ok_or_else(|| too_many(&self.0))?;
         numpy::from_int64(py, keys.values())
     }
 
@@ -154,7 +154,7 @@ impl PyRowSet {
     ) -> PyResult<Bound<'py, PyTuple>> {
         // A request may be left unmet: the reader looks at the schema that comes.
         let _ = requested_schema;
-        let keys = py.detach(|| keys_of_rows(&self.0)).ok_or_else(|| too_many(&self.0))?;
+        let keys = crate::ending::detached(py, || keys_of_rows(&self.0)).ok_or_else(|| too_many(&self.0))?;
         let array: ArrayRef = Arc::new(keys);
         arrow::array_capsules(py, &Field::new("", DataType::Int64, false), &array)
     }

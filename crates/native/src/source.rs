@@ -221,7 +221,7 @@ impl PySource {
         let payload: engine::error::External = Arc::new(Raised(exception.clone().unbind()));
         let failure = engine::Error::External { message, payload: Some(payload) };
         let door = self.door()?;
-        py.detach(|| match door.as_ref() {
+        crate::ending::detached(py, || match door.as_ref() {
             Door::Append(source) => source.fail(failure),
             Door::Blink(source) => source.fail(failure),
             Door::Keyed(source) => source.fail(failure),
@@ -406,6 +406,8 @@ pub fn time_table(
 ) -> PyResult<PyTable> {
     let graph = graph.get();
     crate::ops::tell_location(py);
-    let made = py.detach(|| TimeTable::new(&graph.0.graph, Duration::from_nanos(period_ns), start_ns, blink));
+    let made = crate::ending::detached(py, || {
+        TimeTable::new(&graph.0.graph, Duration::from_nanos(period_ns), start_ns, blink)
+    });
     made.map(PyTable::new).map_err(error::raise)
 }

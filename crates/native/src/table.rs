@@ -35,7 +35,7 @@ pub fn let_go<T: Send>(held: T) {
     let mut held = Some(held);
     Python::try_attach(|py| {
         let held = held.take();
-        py.detach(move || drop(held));
+        crate::ending::detached(py, move || drop(held));
     });
     // Without an interpreter there is no GIL to wait for.
     drop(held);
@@ -157,7 +157,7 @@ impl PyTable {
     /// Rows at the settled step, bytes of its own, entries of state, and whether it owns its rows and its columns.
     fn figures(&self, py: Python<'_>) -> (u64, u64, u64) {
         let table = self.engine();
-        let size = py.detach(|| table.size());
+        let size = crate::ending::detached(py, || table.size());
         (size.items, size.bytes, size.entries)
     }
 
