@@ -84,14 +84,15 @@ impl Bed {
             match tape.below(4) {
                 0 | 1 => land(call(self, tape).map_err(text)?),
                 2 => {
-                    let open = Transaction::begin(&self.graph).map_err(text)?;
-                    let called = (0..many).map(|_| call(self, tape)).collect::<Result<Vec<C>, _>>().map_err(text)?;
-                    open.commit();
+                    let open = Transaction::begin(&self.graph);
+                    let called = open.collect(|| (0..many).map(|_| call(self, tape)).collect::<Result<Vec<C>, _>>());
+                    let called = called.map_err(text)?;
+                    open.commit().map_err(text)?;
                     called.into_iter().for_each(&mut land);
                 }
                 _ => {
-                    let open = Transaction::begin(&self.graph).map_err(text)?;
-                    (0..many).try_for_each(|_| call(self, tape).map(|_| ())).map_err(text)?;
+                    let open = Transaction::begin(&self.graph);
+                    open.collect(|| (0..many).try_for_each(|_| call(self, tape).map(|_| ()))).map_err(text)?;
                     open.rollback();
                 }
             }
