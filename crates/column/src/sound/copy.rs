@@ -42,7 +42,7 @@ fn bits(from: &Buffer, start: usize, count: usize) -> Result<Buffer, Error> {
     if start.checked_add(count).is_none_or(|end| end > from.len().saturating_mul(8)) {
         return Err(torn("bits"));
     }
-    if start % 8 == 0 {
+    if start.is_multiple_of(8) {
         return bytes(&from.as_slice()[start / 8..(start + count).div_ceil(8)]);
     }
     Ok(from.bit_slice(start, count))
