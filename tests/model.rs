@@ -7,8 +7,8 @@ use engine::ops::{Concat, How, Kept, Project, columns as computed, filtered};
 use engine::testing::{Found, Plain, any_table, run_drawn_law};
 use engine::{Error, OnError, Table, attach};
 use formula::{Expr, Formula, Function, Names, Purpose};
-use model::{Compare, Key};
 use model::ops::{Derived, filter, select};
+use model::{Compare, Key};
 
 use crate::expressions::{Both, Expressions, Kind, as_formula};
 use crate::oracle::{judge, to_model};
