@@ -64,7 +64,7 @@ def main(arguments: list[str]) -> int:
             print(f"{name}: {' '.join(command)}")
         return 0
     if arguments == ["--all"]:
-        return 0 if all([run(name, command) for name, command in TURNS]) else 1
+        return int(not all(list(map(run, *zip(*TURNS, strict=True)))))
     if arguments:
         chosen = [turn for turn in TURNS if turn[0] in arguments]
         unknown = set(arguments) - {name for name, _ in TURNS}
