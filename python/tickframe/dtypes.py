@@ -494,7 +494,9 @@ def _parse(text: str) -> DataType:
         return Decimal(int(arguments[0]), int(arguments[1]) if len(arguments) > 1 else 0)
     if name == "list" and rest:
         return List(_parse(rest.rstrip().removesuffix("]")))
-    message = f"{text!r} names no data type; try 'int64', 'float64', 'str', 'bool', 'datetime[ns, UTC]', 'list[int64]'"
+    message = (
+        f"{text[:60]!r} names no data type; try 'int64', 'float64', 'str', 'bool', 'datetime[ns, UTC]', 'list[int64]'"
+    )
     raise TypeError(message)
 
 
