@@ -146,8 +146,9 @@ fn a_cycle_thread_whose_cycle_panics_goes_on_with_the_next() {
         bench.graph.start();
         bench.graph.wait_until(Step::new(1), LONG, &mut || true).expect("the step is closed");
         assert!(bench.graph.is_started(), "{point:?}");
-        bench.graph.activate(sources[0].id());
+        // Read first: a step that begins meanwhile takes the source with it.
         let next = bench.graph.settled().number() + 1;
+        bench.graph.activate(sources[0].id());
         bench.graph.wait_until(Step::new(next), LONG, &mut || true).expect("the next step runs");
         bench.graph.stop();
         drop(below);
