@@ -339,7 +339,7 @@ fn aggregated(tape: &mut Tape, shape: &mut Shape, exact: &[(String, Kind)]) -> (
         _ => Len,
     };
     let output = shape.fresh();
-    let ranked = number && matches!(aggregator, Median | Quantile(..));
+    let ranked = (number || kind == Kind::Of("decimal")) && matches!(aggregator, Median | Quantile(..));
     let result = match (&aggregator, kind) {
         (Len | Count | NUnique | CountDistinct, _) => Kind::Int,
         (Mean | Std(_) | Var(_), _) => Kind::Float,
