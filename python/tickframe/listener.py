@@ -19,7 +19,10 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self, SupportsFloat
 
 from tickframe import _native
+from tickframe.arguments import text
 from tickframe.errors import InvalidOperationError, TableFailedError
+from tickframe.expr import flatten
+from tickframe.foreign import short
 from tickframe.graph import serving_threads
 from tickframe.logs import described, named, report
 
@@ -103,7 +106,11 @@ class Update:
 def _names(columns: str | Sequence[str] | None) -> list[str] | None:
     if columns is None:
         return None
-    return [columns] if isinstance(columns, str) else list(columns)
+    names: list[str] = []
+    for name in flatten([columns]):
+        text(name, "columns", "a column's name")
+        names.append(str(name))
+    return names
 
 
 class Subscription:
@@ -297,7 +304,7 @@ def seconds(timeout: object, operation: str) -> float | None:
         return None
     if isinstance(timeout, SupportsFloat) and not isinstance(timeout, bool):
         return float(timeout)
-    raise TypeError(f"{operation}: timeout is a number of seconds, or None, not {timeout!r}")
+    raise TypeError(f"{operation}: timeout is a number of seconds, or None, not {short(timeout)}")
 
 
 def follow(
@@ -333,7 +340,7 @@ class Updates(AsyncIterator[Update]):
 
     def __init__(self, table: Table, mode: str, max_pending: int) -> None:
         if mode not in {"every", "latest"}:
-            raise ValueError(f'mode must be "every" or "latest", not {mode!r}')
+            raise ValueError(f'mode must be "every" or "latest", not {short(mode)}')
         if max_pending < 1:
             raise ValueError(f"max_pending must be 1 or more, not {max_pending}")
         self._loop = asyncio.get_running_loop()

@@ -18,11 +18,13 @@ Arithmetic goes element by element, of lists of equal length and of a list and a
 from __future__ import annotations
 
 from tickframe import _native
+from tickframe.arguments import check_all
 from tickframe.expr import Expr, _Namespace
 
 __all__ = ["BinaryNamespace", "ListNamespace", "StructNamespace"]
 
 
+@check_all
 class ListNamespace(_Namespace):
     """Functions of lists: ``col("x").list``. A null list stays null; reductions leave null elements out."""
 
@@ -152,6 +154,7 @@ class ListNamespace(_Namespace):
         return self._call("arg_max")
 
 
+@check_all
 class StructNamespace(_Namespace):
     """Functions of structs: ``col("x").struct``."""
 
@@ -167,6 +170,7 @@ class StructNamespace(_Namespace):
         return self._call("rename_fields", Expr(_native.Expr.values(names, "rename_fields")))
 
 
+@check_all
 class BinaryNamespace(_Namespace):
     """Functions of bytes: ``col("x").bin``."""
 
