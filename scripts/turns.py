@@ -71,7 +71,7 @@ def main(arguments: list[str]) -> int:
         if unknown:
             print(f"no turn is called {', '.join(sorted(unknown))}; there are {', '.join(name for name, _ in TURNS)}")
             return 2
-        return 0 if all([run(name, command) for name, command in chosen]) else 1
+        return int(not all(list(map(run, *zip(*chosen, strict=True)))))
     at = number()
     name, command = TURNS[at % len(TURNS)]
     if os.environ.get("TICKFRAME_COLD") == "1":

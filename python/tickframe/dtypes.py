@@ -481,7 +481,10 @@ def _foreign(kind: object) -> DataType | None:
     if library not in {"pyarrow", "polars"}:
         return None
     package: Any = importlib.import_module(library)
-    schema = package.schema([("x", kind)]) if library == "pyarrow" else package.Schema({"x": kind})
+    try:
+        schema = package.schema([("x", kind)]) if library == "pyarrow" else package.Schema({"x": kind})
+    except (TypeError, ValueError):  # it is of that library, and no type
+        return None
     return from_spec(_native.Schema.from_arrow(schema).specs()[0][1])
 
 

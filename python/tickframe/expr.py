@@ -312,11 +312,16 @@ class Expr:
             return self._call("is_in", values, nulls_equal=nulls_equal)
         if isinstance(values, str):
             raise TypeError(f"is_in: {named(values)} is no list of values; write a list of them")
+        if isinstance(values, (list, tuple)):
+            for value in values[:_LOOKED_AT]:
+                if callable(value):
+                    operand(value, "is_in")
         return self._call("is_in", Expr(_native.Expr.values(values, "is_in")), nulls_equal=nulls_equal)
 
     def is_between(self, lower: object, upper: object, closed: Text = "both") -> Expr:
         """Whether the value lies between two bounds (a bare string is a column); `closed` is ``"both"``, ``"left"``, ``"right"`` or ``"none"``."""
-        if closed not in ("both", "left", "right", "none"):
+        given: object = closed
+        if not isinstance(given, str) or given not in {"both", "left", "right", "none"}:
             raise ValueError(f'closed must be "both", "left", "right" or "none", not {short(closed)}')
         bounds = into_expr(lower, "is_between"), into_expr(upper, "is_between")
         return self._call("is_between", *bounds, closed=closed)
@@ -1301,6 +1306,7 @@ def arctan2(y: IntoExpr, x: IntoExpr) -> Expr:
 
 
 _MOST_ARGUMENTS = 1 << 18
+_LOOKED_AT = 64  # values of a list that are looked at before they are read as one type
 _DEEPEST_ARGUMENTS = 16
 
 

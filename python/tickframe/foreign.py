@@ -12,6 +12,8 @@ import types
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from tickframe.errors import TypeMismatchError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -130,6 +132,11 @@ def operand(value: object, where: str) -> object:
     if callable(value):
         raise TypeError(
             f"{where}: {what} is no expression; make it one by tf.udf, and call it with columns: f(tf.col(...))"
+        )
+    if kind.__repr__ is object.__repr__:
+        raise TypeMismatchError(
+            f"{where}: {what} is no value of an expression; use int, float, str, bool, bytes, datetime, date, time, "
+            "timedelta, Decimal or None, or give it a type of its own in a column: tf.Object"
         )
     return value
 

@@ -34,7 +34,7 @@ __all__ = ["Formula", "formula"]
 class Formula(Expr):
     """An expression made of a text. Given to a method of a table it is read again for that table's columns."""
 
-    __slots__ = ("_functions", "_operation", "_parsed", "_values")
+    __slots__ = ("_functions", "_no_values", "_operation", "_parsed", "_values")
 
     def __init__(self, text: str, frame: FrameType, operation: str, *, filter: bool = False) -> None:
         _text(text, operation, "the formula")
@@ -42,12 +42,11 @@ class Formula(Expr):
         self._values = _scope(self._parsed.names(), frame)
         functions = ((name, recognised(value)) for name, value in self._values.items())
         self._functions = {name: function._native for name, function in functions if function is not None}
-        # A module or a function stands for no value: as a name it is a column that is not there.
-        self._values = {
-            name: value
-            for name, value in self._values.items()
-            if not (isinstance(value, ModuleType) or callable(value))
+        # A module or a function stands for no value: as a name it is a column that is not there, with a hint.
+        self._no_values: dict[str, object] = {
+            name: value for name, value in self._values.items() if isinstance(value, ModuleType) or callable(value)
         }
+        self._values = {name: value for name, value in self._values.items() if name not in self._no_values}
         self._operation = operation
 
     def __getattr__(self, name: str) -> Any:
@@ -66,7 +65,7 @@ class Formula(Expr):
         except (ColumnNotFoundError, FormulaError) as error:
             first, line, rest = str(error).partition("\n")
             hint = next(
-                (_hint(name, self._values.get(name)) for name in self._parsed.names() if _names(first, name)), ""
+                (_hint(name, self._no_values.get(name)) for name in self._parsed.names() if _names(first, name)), ""
             )
             if hint:
                 error.args = (f"{first}; {hint}{line}{rest}",)

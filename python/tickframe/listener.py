@@ -298,11 +298,16 @@ def _checked(fn: object, name: str, takes: str) -> None:
         raise TypeError(f"subscribe: {name} is called with {takes}, but is {named(fn)}{signature}") from None
 
 
+_MOST_SECONDS = 2**33
+
+
 def seconds(timeout: object, operation: str) -> float | None:
     """A timeout as it was given, or an error that says what it is."""
     if timeout is None:
         return None
     if isinstance(timeout, SupportsFloat) and not isinstance(timeout, bool):
+        if float(timeout) > _MOST_SECONDS:
+            raise ValueError(f"{operation}: timeout is at most {_MOST_SECONDS} seconds; None waits for ever")
         return float(timeout)
     raise TypeError(f"{operation}: timeout is a number of seconds, or None, not {short(timeout)}")
 

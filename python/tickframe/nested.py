@@ -18,7 +18,7 @@ Arithmetic goes element by element, of lists of equal length and of a list and a
 from __future__ import annotations
 
 from tickframe import _native
-from tickframe.arguments import check_all
+from tickframe.arguments import check_all, text
 from tickframe.expr import Expr, _Namespace
 
 __all__ = ["BinaryNamespace", "ListNamespace", "StructNamespace"]
@@ -167,6 +167,8 @@ class StructNamespace(_Namespace):
 
     def rename_fields(self, names: list[str]) -> Expr:
         """The same with other names, one for each field."""
+        for name in names:
+            text(name, "rename_fields", "a field's name")
         return self._call("rename_fields", Expr(_native.Expr.values(names, "rename_fields")))
 
 

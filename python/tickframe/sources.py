@@ -14,6 +14,7 @@ from tickframe.arguments import checked, rows
 from tickframe.errors import TickframeError
 from tickframe.foreign import named, short
 from tickframe.graph import Graph, graph_for_source
+from tickframe.listener import seconds
 from tickframe.schema import Schema, SchemaLike
 from tickframe.table import Names, Table, names_of, nanoseconds
 
@@ -69,7 +70,7 @@ class Token:
             CancelledError: its transaction was rolled back, or its table let go.
             InvalidOperationError: in a listener, under ``frozen()`` or inside ``transaction()``.
         """
-        return self._native.wait(None if timeout is None else nanoseconds(timeout, "wait: timeout") / 1e9)
+        return self._native.wait(seconds(timeout, "wait"))
 
 
 class _Fed(Table):
@@ -224,7 +225,14 @@ def time_table(
     every = nanoseconds(period, "time_table: period")
     if every <= 0:
         raise ValueError(f"time_table: period must be longer than zero, not {short(period)}")
-    moment: Any = _dt.datetime.fromisoformat(start) if isinstance(start, str) else start
+    moment: Any = start
+    if isinstance(start, str):
+        try:
+            moment = _dt.datetime.fromisoformat(start)
+        except ValueError:
+            raise ValueError(
+                f'time_table: start {short(start)} is no instant; write "2024-01-31T12:00:00+00:00"'
+            ) from None
     if moment is not None:
         if moment.tzinfo is None:
             raise ValueError("time_table: start must have a zone, e.g. datetime(..., tzinfo=timezone.utc)")

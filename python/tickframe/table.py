@@ -29,7 +29,7 @@ from tickframe.expr import Expr, IntoExpr, col, expressions, flatten, into_expr,
 from tickframe.expr import len as len_
 from tickframe.foreign import array_like, mask_of, named, of_rows, short
 from tickframe.graph import Graph
-from tickframe.listener import Subscription, Update, Updates, follow
+from tickframe.listener import Subscription, Update, Updates, follow, seconds
 from tickframe.schema import Schema, SchemaLike
 
 if TYPE_CHECKING:
@@ -319,11 +319,12 @@ class Table:
     def __getitem__(self, names: str | tuple[str, ...] | list[str]) -> Column | Table:
         """One column by its name; several by a tuple or list of names, as a table."""
         if isinstance(names, str):
+            encodable(names, "t[...]")
             return Column(self._native.column(names))
         given: object = names
         if isinstance(given, (tuple, list)) and all(isinstance(name, str) for name in given):
             return self.select(*given)
-        what = repr(given) if isinstance(given, tuple) else named(given)
+        what = short(given) if isinstance(given, tuple) else named(given)
         raise TypeError(
             f'a table is indexed by names of columns, t["a"] or t["a", "b"], not by {what}; rows are t.head(n), t.tail(n), '
             "t.slice(offset, length), t.filter(...), cells t.to_dicts()[0]['a']"
@@ -579,8 +580,6 @@ class Table:
     def _expressions(self, operation: str, items: Iterable[object], named: Mapping[str, object]) -> list[_native.Expr]:
         made = []
         for item in flatten(items):
-            if isinstance(item, Mapping):
-                raise TypeError(f"{operation}: {_of_mapping(operation, item)}")
             if isinstance(item, str) and _FORMULA.search(item) and item not in self.columns:
                 raise self._formula_as_name(operation, item)
             made.append(_formulas.over(into_expr(item, operation), self._native, operation))
@@ -874,11 +873,11 @@ class Table:
         """
         return Updates(self, mode, max_pending)
 
-    def wait(self, timeout: float | str | _dt.timedelta | None = None) -> int:
+    def wait(self, timeout: float | None = None) -> int:
         """Wait until the next update of this table.
 
         Args:
-            timeout: seconds, a timedelta or a text such as ``"2s"``; None waits for ever.
+            timeout: seconds; None waits for ever.
 
         Returns:
             The step of the update.
@@ -888,7 +887,7 @@ class Table:
             TableFailedError: the table failed.
             InvalidOperationError: in a listener, under ``frozen()`` or inside ``transaction()``.
         """
-        return self._native.wait(None if timeout is None else nanoseconds(timeout, "wait: timeout") / 1e9)
+        return self._native.wait(seconds(timeout, "wait"))
 
 
 class _Views:
@@ -1117,7 +1116,7 @@ def _nanoseconds(span: float | str | _dt.timedelta, what: str) -> int | None:
         raise TypeError(
             f'{what}: a span of time is a number of seconds, a timedelta or a text such as "2h", not {named(span)}'
         )
-    if isinstance(span, float) and not math.isfinite(span):
+    if not isinstance(span, int) and not math.isfinite(span := float(span)):
         raise ValueError(f"{what}: {span} seconds are no span of time")
     if not abs(span) < _MOST_SECONDS:
         return None
@@ -1181,25 +1180,11 @@ def _listed(values: Any) -> str:
     return f"{named(values)} of {len(values)} values" if isinstance(values, (list, tuple)) else named(values)
 
 
-def _of_mapping(operation: str, given: Mapping[Any, Any]) -> str:
-    """What to write in place of a dict."""
-    name, value = next(iter(given.items()), ("name", "value"))
-    told = f"a dict {{{name!r}: {value!r}}} is no expression"
-    if operation == "filter":
-        return f"{told}; for equality write filter({name}={value!r})"
-    return f"{told}; rename(...) gives other names, {operation}({value}=tf.col({name!r})) makes columns"
-
-
 def _aggregates(
     operation: str, table: Table, items: Iterable[object], named: Mapping[str, object]
 ) -> list[_native.Expr]:
     """The aggregates given to `agg`; what pandas would take is told."""
     flat = flatten(items)
-    for item in flat:
-        if isinstance(item, Mapping):
-            of, how = next(iter(item.items()), ("x", "sum"))
-            how = how if isinstance(how, str) else "sum"
-            raise TypeError(f"{operation}: a dict is no aggregate; write tf.col({of!r}).{how}() for each column")
     for name, item in named.items():
         if isinstance(item, str) and item not in table.columns and hasattr(Expr, item):
             error = ColumnNotFoundError(

@@ -334,7 +334,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "Arrow of a pair": lambda: Arrowless((None, None)),
     "mappingproxy": lambda: types.MappingProxyType({"x": 1}),
     "str method": lambda: "x".upper,
-    "counter": lambda: itertools.count(),
+    "counter": itertools.count,
 }
 
 
@@ -569,7 +569,7 @@ def arguments(door: str, call: Callable[..., Any], world: World, tried: str | No
         base = base_of(door, name)
         if name == tried:
             given = value
-        elif parameter.kind in (parameter.VAR_KEYWORD,) or (parameter.default is not parameter.empty):
+        elif parameter.kind is parameter.VAR_KEYWORD or (parameter.default is not parameter.empty):
             open_positions = open_positions and parameter.kind is parameter.VAR_KEYWORD
             continue
         elif base is not None:
@@ -633,7 +633,7 @@ def try_door(door: str, opened: Callable[[World], Callable[..., Any]], report: C
                 world.use(call(*args, **named))
             except BaseException as error:  # noqa: BLE001
                 if wrong := complaint(error):
-                    report(f"!{name}={label}: {wrong}")
+                    report(f"!{name}={label}: {' '.join(wrong.split())}")
             if time.monotonic() - start > SECONDS:
                 report(f"!{name}={label}: took {time.monotonic() - start:.0f} s")
 
@@ -692,9 +692,40 @@ def run_door(door: str, opened: Callable[[World], Callable[..., Any]]) -> list[s
 DOORS = {name: door for name, door in sorted(doors().items()) if name not in ELSEWHERE}
 
 
+#: Wordings that may be owed: by their kind, how the complaint reads. Nothing else ever is.
+WORDINGS = {
+    "python": re.compile(r"says '(?:is not an instance of|object has no attribute '_)|says \"object has no"),
+    "address": re.compile(r"says '0x"),
+    "arrow": re.compile(r"says '(?:Utf8View|BinaryView|Utf8|C Data interface|ArrowError)'"),
+    "length": re.compile(r" of \d+ characters"),
+}
+
+#: What messages owe their readers still, by door: words of the engine's own that its Rust code has to put otherwise.
+#: It only shrinks: an entry whose complaint is gone fails the test, and so does any complaint that is not here.
+OWED: dict[str, set[str]] = {}
+
+
+def wording(line: str) -> str:
+    """The kind of wording that a complaint is about; what is worse than a wording is told as it is."""
+    _, _, said = line.partition("=")
+    if not re.match(r".*?: \w+(?:Error|Exception)? (?:says|of) ", said):
+        return line
+    return next((kind for kind, pattern in WORDINGS.items() if pattern.search(said)), line)
+
+
 @pytest.mark.parametrize("door", DOORS)
 def test_every_value_at_every_door(door):
-    assert run_door(door, DOORS[door]) == []
+    wrong = run_door(door, DOORS[door])
+    owed = OWED.get(door, set())
+    assert [line for line in wrong if wording(line) not in owed] == []
+    assert owed <= {wording(line) for line in wrong}, "nothing is owed here any more: shorten OWED"
+
+
+def test_what_is_owed_is_owed_by_a_door_and_only_in_words():
+    assert OWED.keys() <= DOORS.keys()
+    assert set().union(*OWED.values()) <= WORDINGS.keys()
+    for worse in ("x=1: died of SIGSEGV", "x=1: no answer for 15 s", "x=1: InternalError: says '0x00000000'"):
+        assert wording(f"door({worse})") not in WORDINGS
 
 
 def test_every_parameter_has_a_row():

@@ -219,8 +219,8 @@ print(heard)
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda t: t.subscribe("x"), "fn must be a function of one Update, not str"),
-        (lambda t: t.subscribe(None), "fn must be a function of one Update, not NoneType"),
+        (lambda t: t.subscribe("x"), "the listener is a function of one Update, not a str"),
+        (lambda t: t.subscribe(None), "the listener is a function of one Update, not a NoneType"),
         (lambda t: t.subscribe(lambda: 1), r"fn is called with one Update, but is .*lambda.*\(\)"),
         (lambda t: t.subscribe(lambda a, b: 1), r"fn is called with one Update, but is .*lambda.*\(a, b\)"),
         (lambda t: t.subscribe(print, on_error=5), "on_error must be a function of one exception, not int"),

@@ -178,7 +178,9 @@ fn sources(folder: &Path, found: &mut Vec<String>) {
                 sources(&path, found);
             }
         } else {
-            found.push(fs::read_to_string(&path).expect("it is text"));
+            let text = fs::read_to_string(&path).expect("it is text");
+            // What a file's own tests stand in for an operation is none.
+            found.push(text.split("\nmod tests {").next().unwrap_or_default().to_owned());
         }
     }
 }

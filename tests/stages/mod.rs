@@ -87,7 +87,7 @@ impl Types {
     /// Any, but `w` mostly a float: it is what expressions above a join compute with.
     pub fn draw(tape: &mut Tape) -> Types {
         let (p, o) = (*tape.choose(&KINDS), *tape.choose(&KINDS));
-        Types { p, o, w: if tape.chance(128) { *tape.choose(&KINDS) } else { "float" } }
+        Types { p, o, w: if tape.chance(128) { KINDS[tape.below(KINDS.len() as u64) as usize] } else { "float" } }
     }
 
     /// The two tables.

@@ -59,13 +59,13 @@ impl Open {
     }
 
     /// Judges all calls anew and queues them, or none.
-    fn queue(&self, mut calls: Vec<Box<dyn Draft>>) -> Result<(), (Error, Vec<Box<dyn Draft>>)> {
+    fn queue(&self, calls: &mut Vec<Box<dyn Draft>>) -> Result<(), Error> {
         calls.iter().for_each(|call| call.forget(self.id));
         if let Err(error) = calls.iter_mut().try_for_each(|call| call.judge(self.id)) {
             calls.iter().for_each(|call| call.forget(self.id));
-            return Err((error, calls));
+            return Err(error);
         }
-        calls.into_iter().for_each(|call| call.queue(self.id));
+        calls.drain(..).for_each(|call| call.queue(self.id));
         Ok(())
     }
 }
@@ -103,8 +103,8 @@ impl Transaction {
     /// Ends it: queues everything, so that one step takes all of it, or nothing, if some call no longer fits
     /// what others have queued; the error says which. Ending it again does nothing.
     pub fn commit(&self) -> Result<(), Error> {
-        let Some(calls) = self.open.lock().take() else { return Ok(()) };
-        let Err((error, calls)) = self.open.graph.intake(|| self.open.queue(calls)) else { return Ok(()) };
+        let Some(mut calls) = self.open.lock().take() else { return Ok(()) };
+        let Err(error) = self.open.graph.intake(|| self.open.queue(&mut calls)) else { return Ok(()) };
         let why = Error::Cancelled(format!("the transaction was rolled back: {error}"));
         calls.into_iter().for_each(|call| call.cancel(&why));
         Err(match error {

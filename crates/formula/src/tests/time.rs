@@ -159,8 +159,12 @@ fn arithmetic_of_instants_and_durations() {
         ("t", instants(&[Some("2013-01-01T01:00:00Z"), None, Some("2013-01-02T00:00:00Z")], Some("UTC"))),
         (
             "u",
-            instants(&[Some("2013-01-01T00:00:00Z"), Some("2013-01-01T00:00:00Z"), Some("2013-01-02T00:00:00Z")], None),
+            instants(
+                &[Some("2013-01-01T00:00:00Z"), Some("2013-01-01T00:00:00Z"), Some("2013-01-02T00:00:00Z")],
+                Some("Europe/Berlin"),
+            ),
         ),
+        ("w", instants(&[Some("2013-01-01T00:00:00Z"), None, None], None)),
         ("d", durations([Some(HOUR), Some(-HOUR), None])),
         ("n", ints([Some(2), Some(0), Some(-3)])),
     ];
@@ -181,6 +185,10 @@ fn arithmetic_of_instants_and_durations() {
     check(&call("dt.total_minutes", [call("/", [col("d"), lit(2_i64)])]), &columns, "30 -30 null");
     check(&call("<", [col("u"), col("t")]), &columns, "true null false");
     check(&call("dt.total_hours", [call("neg", [col("d")])]), &columns, "-1 1 null");
+    for name in ["-", "<", "=="] {
+        let error = bound(&call(name, [col("t"), col("w")]), &columns).unwrap_err().to_string();
+        assert!(error.contains("one has a time zone and the other has none"), "{error}");
+    }
     let error = bound(&call("+", [col("t"), lit(1_i64)]), &columns).unwrap_err().to_string();
     assert!(
         error.starts_with("+ does not take Datetime(\"ns\", \"UTC\") and Int64: an instant takes a duration"),
@@ -270,7 +278,9 @@ fn bins_of_instants() {
     let offset = vec![lit(5 * minute), lit(minute)];
     shown_as(&bin("lower_bin", offset.clone()), [nine - 4 * minute, nine - 4 * minute, nine + minute, -4 * minute]);
     shown_as(&bin("upper_bin", offset), [nine + minute, nine + minute, nine + 6 * minute, minute]);
-    for wrong in [lit(0_i64), lit(-1_i64), lit("1mo"), lit(1.5), col("t")] {
+    shown_as(&bin("lower_bin", vec![lit("1mo")]), [0, 0, 0, -31 * 24 * HOUR]);
+    shown_as(&bin("upper_bin", vec![lit("1mo")]), [31 * 24 * HOUR, 31 * 24 * HOUR, 31 * 24 * HOUR, 0]);
+    for wrong in [lit(0_i64), lit(-1_i64), lit("0mo"), lit(1.5), col("t")] {
         assert!(bound(&bin("lower_bin", vec![wrong]), &columns).is_err());
     }
 }
