@@ -53,7 +53,7 @@ def encodable(value: str, operation: str) -> None:
         value.encode()
     except UnicodeEncodeError as why:
         raise ValueError(
-            f"{operation}: the text {ascii(value[why.start : why.start + 8])} has half a character (a lone surrogate), which "
+            f"{operation}: the text {value[why.start : why.start + 8]!a} has half a character (a lone surrogate), which "
             "UTF-8 cannot write; read it anew with the right encoding, or value.encode(errors='replace').decode()"
         ) from None
 
@@ -61,17 +61,12 @@ def encodable(value: str, operation: str) -> None:
 def whole(value: object, operation: str, parameter: str) -> None:
     """Refuse what is no whole number of 64 bits."""
     if isinstance(value, bool) or not hasattr(type(value), "__index__"):
-        raise TypeError(f"{operation}: {parameter} must be an int, not {named_type(value)}")
+        raise TypeError(f"{operation}: {parameter} must be an int, not {type(value).__name__}; give a whole number")
     number: int = value.__index__()  # type: ignore[attr-defined]
     if number > _MOST_WHOLE:
         raise ValueError(f"{operation}: {parameter} must be at most {_MOST_WHOLE}, not {short(number)}")
     if number < -_MOST_WHOLE - 1:
         raise ValueError(f"{operation}: {parameter} must be at least {-_MOST_WHOLE - 1}, not {short(number)}")
-
-
-def named_type(value: object) -> str:
-    """The name of its type."""
-    return type(value).__name__
 
 
 def choice(value: object, operation: str, parameter: str, options: tuple[str, ...]) -> None:
@@ -94,9 +89,6 @@ def rows(value: object, operation: str) -> None:
     """Refuse a range of more values than are ever held at once, before it is walked."""
     if isinstance(value, range) and value[:_MOST_ROWS] != value:
         raise ValueError(f"{operation}: {value!r} has more than {_MOST_ROWS} values; give fewer at a time")
-
-
-_Check = tuple[Any, str, "Callable[..., None]", tuple[Any, ...]]
 
 
 def _check_of(annotation: str) -> tuple[Callable[..., None], tuple[Any, ...]] | None:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from tickframe import _native
-from tickframe.arguments import check_all, checked, encodable, whole
+from tickframe.arguments import check_all, checked, encodable
 from tickframe.dtypes import DataTypeLike, Datetime
 from tickframe.dtypes import dtype as as_dtype
 from tickframe.errors import InvalidOperationError

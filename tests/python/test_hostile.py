@@ -28,8 +28,7 @@ import time
 import types
 import uuid
 import warnings
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -38,6 +37,9 @@ import pyarrow as pa
 import pytest
 
 import tickframe as tf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 #: Memory a child may take beside what it began with.
 MEMORY = 3 << 30
@@ -64,7 +66,7 @@ class Point:
     y: int
 
 
-Pair = collections.namedtuple("Pair", "x y")
+Pair = collections.namedtuple("Pair", "x y")  # noqa: PYI024 - callers have untyped ones
 
 
 class Odd:
@@ -79,7 +81,7 @@ class Odd:
     __hash__ = None
 
     def __len__(self):
-        return -1
+        return -1  # noqa: PLE0303 - that is what is odd
 
     def __iter__(self):
         raise RuntimeError("no items of this")
@@ -95,7 +97,7 @@ class Endless(Odd):
     """Answers everything with itself."""
 
     def __getattr__(self, name):
-        if name.startswith("__array") or name.startswith("__arrow"):
+        if name.startswith(("__array", "__arrow")):
             raise AttributeError(name)
         return self
 
@@ -136,7 +138,7 @@ class Number(int):
         raise RuntimeError("no index of this")
 
 
-class Words(str):
+class Words(str):  # noqa: SLOT000 - as users write them
     def __str__(self):
         raise RuntimeError("no text of this")
 
@@ -249,8 +251,8 @@ VALUES: dict[str, Callable[[], Any]] = {
     "exception": lambda: ValueError("one"),
     "naive datetime": lambda: dt.datetime(2024, 2, 29, 12),
     "aware datetime": lambda: dt.datetime(2024, 2, 29, 12, tzinfo=dt.UTC),
-    "datetime.min": lambda: dt.datetime.min,
-    "datetime.max": lambda: dt.datetime.max,
+    "datetime.min": lambda: dt.datetime.min,  # noqa: DTZ901
+    "datetime.max": lambda: dt.datetime.max,  # noqa: DTZ901
     "date": lambda: dt.date(2024, 2, 29),
     "time": lambda: dt.time(12, 30),
     "timedelta": lambda: dt.timedelta(seconds=5),
