@@ -315,7 +315,7 @@ def default_graph() -> Graph:
 
 
 def _seconds(period: object) -> float:
-    if isinstance(period, str):
+    if isinstance(period, str) or not (hasattr(type(period), "__float__") or hasattr(type(period), "__index__")):
         raise TypeError(f"Graph: period is a number of seconds, not {short(period)}")
     given: Any = period
     return float(given)
