@@ -12,8 +12,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from tickframe.expr import Columns, Expr, col, lit, when
+from tickframe.arguments import text
+from tickframe.expr import Columns, Expr, col, flatten, lit, when
 from tickframe.expr import len as len_
+from tickframe.foreign import named, short
 from tickframe.formulas import Formula
 
 if TYPE_CHECKING:
@@ -49,12 +51,15 @@ def pair(text: str) -> tuple[str, str]:
     new, equals, old = text.partition("=")
     new, old = new.strip(), old.strip()
     if not new or (equals and not old):
-        raise ValueError(f'{text!r} is no "New = Old" and no name')
+        raise ValueError(f'{short(text)} is no "New = Old" and no name')
     return new, old if equals else new
 
 
 def _each(columns: tuple[str | list[str], ...], aggregate: Callable[[Expr], Expr]) -> Columns:
-    names = [name for item in columns for name in ([item] if isinstance(item, str) else item)]
+    names: list[str] = []
+    for item in flatten(columns):
+        text(item, "an aggregate of tf.agg", "a column")
+        names.append(str(item))
     made = Columns()
     for name in names:
         out, of = pair(name)
@@ -171,6 +176,9 @@ def count_where(column: str, predicate: str | Expr) -> Columns:
     >>> t.agg_by(tf.agg.count_where("big", "x > 3"), by="k").to_dicts()
     [{'k': 'a', 'big': 1}]
     """
+    text(column, "count_where", "column")
+    if not isinstance(predicate, (str, Expr)):
+        raise TypeError(f"count_where: predicate is a formula or an expression, not {named(predicate)}")
     given = (
         Formula(predicate, sys._getframe(1), "count_where", filter=True) if isinstance(predicate, str) else predicate
     )
@@ -179,4 +187,5 @@ def count_where(column: str, predicate: str | Expr) -> Columns:
 
 def count_(column: str) -> Columns:
     """How many rows there are, in a column of this name."""
+    text(column, "count_", "column")
     return Columns([len_().alias(column)])

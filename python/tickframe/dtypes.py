@@ -20,8 +20,9 @@ import typing
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from tickframe import _native
+from tickframe.arguments import text, whole
 from tickframe.errors import DataError
-from tickframe.foreign import named
+from tickframe.foreign import named, short
 
 if TYPE_CHECKING:
     import types
@@ -195,9 +196,10 @@ Time: DataType = _Plain(("time64", "ns"))
 _UNITS = ("s", "ms", "us", "ns")
 
 
-def _unit(unit: str) -> str:
+def _unit(given: object) -> str:
+    unit = given if isinstance(given, str) else None
     if unit not in _UNITS:
-        message = f"unit must be one of {', '.join(_UNITS)}, not {unit!r}"
+        message = f"unit must be one of {', '.join(_UNITS)}, not {short(given)}"
         raise ValueError(message)
     return unit
 
@@ -213,6 +215,8 @@ class Datetime(DataType):
     __slots__ = ()
 
     def __init__(self, unit: str = "ns", zone: str | None = None) -> None:
+        if zone is not None:
+            text(zone, "Datetime", "zone")
         super().__init__(("timestamp", _unit(unit), zone))
 
     @property
@@ -258,6 +262,8 @@ class Decimal(DataType):
     _WIDE: ClassVar[int] = 76
 
     def __init__(self, precision: int = 38, scale: int = 0) -> None:
+        whole(precision, "Decimal", "precision")
+        whole(scale, "Decimal", "scale")
         if not 1 <= precision <= self._WIDE:
             message = f"precision must be 1 … {self._WIDE}, not {precision}"
             raise ValueError(message)
@@ -285,6 +291,7 @@ class FixedBinary(DataType):
     __slots__ = ()
 
     def __init__(self, width: int) -> None:
+        whole(width, "FixedBinary", "width")
         super().__init__(("fixed_binary", width))
 
     def __repr__(self) -> str:
@@ -293,7 +300,7 @@ class FixedBinary(DataType):
 
 def _inner(spec: object) -> DataType:
     if not isinstance(spec, tuple):
-        message = f"not a type: {spec!r}"
+        message = f"not a type: {short(spec)}"
         raise TypeError(message)
     return from_spec(spec)
 
@@ -324,6 +331,7 @@ class Array(DataType):
     __slots__ = ()
 
     def __init__(self, inner: DataTypeLike, width: int) -> None:
+        whole(width, "Array", "width")
         super().__init__(("fixed_list", dtype(inner)._spec, width))
 
     @property
@@ -473,7 +481,10 @@ def _foreign(kind: object) -> DataType | None:
     if library not in {"pyarrow", "polars"}:
         return None
     package: Any = importlib.import_module(library)
-    schema = package.schema([("x", kind)]) if library == "pyarrow" else package.Schema({"x": kind})
+    try:
+        schema = package.schema([("x", kind)]) if library == "pyarrow" else package.Schema({"x": kind})
+    except (TypeError, ValueError):  # it is of that library, and no type
+        return None
     return from_spec(_native.Schema.from_arrow(schema).specs()[0][1])
 
 
@@ -495,7 +506,7 @@ def _parse(text: str) -> DataType:
     if name == "list" and rest:
         return List(_parse(rest.rstrip().removesuffix("]")))
     message = (
-        f"{text[:60]!r} names no data type; try 'int64', 'float64', 'str', 'bool', 'datetime[ns, UTC]', 'list[int64]'"
+        f"{short(text)} names no data type; try 'int64', 'float64', 'str', 'bool', 'datetime[ns, UTC]', 'list[int64]'"
     )
     raise TypeError(message)
 

@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-_LONGEST = 8000
+_LONGEST = 3800
 """Characters of a message: it is read by a person, and may hold what the user gave."""
 
 

@@ -17,10 +17,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from tickframe import _native
+from tickframe.arguments import check_all, checked, encodable
 from tickframe.dtypes import DataTypeLike, Datetime
 from tickframe.dtypes import dtype as as_dtype
 from tickframe.errors import InvalidOperationError
-from tickframe.foreign import array_like, named, operand
+from tickframe.foreign import array_like, named, operand, short
 
 if TYPE_CHECKING:
     import datetime as _dt
@@ -67,6 +68,8 @@ def _value(other: object, operation: Text = "lit") -> _native.Expr:
         return other._native
     if isinstance(other, Mapping):
         raise TypeError(_no_mapping(other, operation))
+    if isinstance(other, str):
+        encodable(other, operation)
     return _native.Expr.literal(operand(other, operation), operation)
 
 
@@ -75,7 +78,8 @@ def into_expr(item: object, operation: Text = "expression") -> Expr:
     if isinstance(item, Expr):
         return item
     if isinstance(item, str):
-        return col(item)
+        encodable(item, operation)
+        return Expr(_native.Expr.column(item))
     return Expr(_value(item, operation))
 
 
@@ -97,15 +101,6 @@ def _no_mapping(item: Mapping[Any, Any], operation: Text) -> Text:
     else:
         instead = f"the value alone, or {column}"
     return f"{operation}: a dict is no expression; write {instead}, not {short(item)}"
-
-
-def short(item: object, longest: int = 60) -> Text:
-    """The `repr` of anything, cut, for a message; what has none is told by its type."""
-    try:
-        text = repr(item)
-    except Exception:  # noqa: BLE001  # a class of the user may raise anything
-        return f"a {type(item).__name__}"
-    return text if _len(text) <= longest else text[:longest] + "…"
 
 
 _RUNNING = frozenset(
@@ -145,6 +140,7 @@ def nearest(name: Text, known: Iterable[Text]) -> Text:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
+@check_all
 class Expr:
     """What to compute for each row, or for each group of rows. Made by `col`, `lit`, `when` and operators."""
 
@@ -818,6 +814,7 @@ class _Namespace:
         return self._expr._call(f"{self._PREFIX}.{name}", *args, **options)
 
 
+@check_all
 class StringNamespace(_Namespace):
     """Functions of strings: ``col("x").str``. Null stays null; characters are Unicode code points."""
 
@@ -956,6 +953,7 @@ class StringNamespace(_Namespace):
         return self._call(name, *args, strict=strict)
 
 
+@check_all
 class DatetimeNamespace(_Namespace):
     """Functions of dates, times, instants and durations: ``col("x").dt``. Parts follow the column's zone."""
 
@@ -1154,6 +1152,7 @@ def col(name: str | Sequence[str], *more: str) -> Expr:
     for each in names:
         if not isinstance(each, str):
             raise TypeError(f"col: the name of a column is a str, not {named(each)}")
+        encodable(each, "col")
     if isinstance(name, str) and not more:
         return Expr(_native.Expr.column(name))
     columns: Any = Columns(Expr(_native.Expr.column(str(each))) for each in names)
@@ -1169,6 +1168,7 @@ def lit(value: object, dtype: DataTypeLike | None = None) -> Expr:
     return Expr(_native.Expr.typed_literal(operand(value, "lit"), as_dtype(dtype)._spec))
 
 
+@checked
 def variable(name: str, value: object) -> Expr:
     """The column called `name`, or `value` where the table has none: a name that a formula read without a table."""
     return Expr(_native.Expr.call("variable", [_native.Expr.column(name), _value(value, "variable")]))
@@ -1252,6 +1252,7 @@ def random_gaussian(mean: IntoExpr = 0.0, std: IntoExpr = 1.0, *, seed: int | No
     return _random("random_gaussian", (mean, std), seed)
 
 
+@checked
 def format(template: str, *values: IntoExpr) -> Expr:
     """A text with a value at each place of a template; null where one of them is.
 

@@ -7,14 +7,17 @@ half-finished choices and the like are told by name instead of becoming a value 
 from __future__ import annotations
 
 import datetime as _dt
+import reprlib
 import types
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from tickframe.errors import TypeMismatchError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["array_like", "mask_of", "named", "of_rows", "operand"]
+__all__ = ["array_like", "mask_of", "named", "of_rows", "operand", "short"]
 
 _PLAIN = frozenset({type(None), bool, int, float, str, bytes, _dt.datetime, _dt.date, _dt.time, _dt.timedelta})
 
@@ -30,8 +33,8 @@ def named(value: object) -> str:
         return f"the module {value.__name__}"
     if isinstance(value, types.GeneratorType):
         return "a generator"
-    if callable(value) and hasattr(value, "__code__"):
-        name = str(getattr(value, "__name__", "?"))
+    if isinstance(value, types.FunctionType):
+        name = value.__name__
         return "a lambda" if name == "<lambda>" else f"the function {name}"
     library = _LIBRARIES.get(kind.__module__.partition(".")[0])
     if kind.__name__ == "ndarray":
@@ -41,6 +44,32 @@ def named(value: object) -> str:
     if kind.__module__.partition(".")[0] == "tickframe":
         return f"a tickframe {kind.__name__}"
     return f"{'an' if kind.__name__[:1].lower() in 'aeiou' else 'a'} {kind.__name__}"
+
+
+class _Bounded(reprlib.Repr):
+    """A `repr` of a bounded part of what containers hold, however deep or long they are, without addresses."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 5
+        self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = self.maxdict = self.maxarray = 20
+        self.maxstring = self.maxlong = self.maxother = 1 << 10
+
+    def repr_instance(self, x: Any, level: int) -> str:
+        text = super().repr_instance(x, level)
+        return named(x) if "\n" in text or " at 0x" in text or "..." in text or text.startswith("<") else text
+
+
+def short(item: object, longest: int = 60) -> str:
+    """The `repr` of anything, cut, for a message; what has none of one line is told by its type."""
+    try:
+        shown = (item[: longest + 8] if len(item) > longest + 8 else item) if isinstance(item, (str, bytes)) else item
+        text = _Bounded().repr(shown)
+    except Exception:  # noqa: BLE001  # a class of the user may raise anything
+        return f"a {type(item).__name__}"
+    if "\n" in text or " at 0x" in text:
+        return named(item)
+    return text if len(text) <= longest else text[:longest] + "…"
 
 
 def array_like(value: object) -> bool:
@@ -103,6 +132,11 @@ def operand(value: object, where: str) -> object:
     if callable(value):
         raise TypeError(
             f"{where}: {what} is no expression; make it one by tf.udf, and call it with columns: f(tf.col(...))"
+        )
+    if kind.__repr__ is object.__repr__:
+        raise TypeMismatchError(
+            f"{where}: {what} is no value of an expression; use int, float, str, bool, bytes, datetime, date, time, "
+            "timedelta, Decimal or None, or give it a type of its own in a column: tf.Object"
         )
     return value
 

@@ -18,6 +18,8 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tickframe import _native, control
+from tickframe.arguments import ON_ERROR, choice
+from tickframe.arguments import text as _text
 from tickframe.errors import ColumnNotFoundError, FormulaError
 from tickframe.expr import Expr, flatten, into_expr
 from tickframe.udfs import recognised
@@ -35,6 +37,7 @@ class Formula(Expr):
     __slots__ = ("_functions", "_no_values", "_operation", "_parsed", "_values")
 
     def __init__(self, text: str, frame: FrameType, operation: str, *, filter: bool = False) -> None:
+        _text(text, operation, "the formula")
         self._parsed = _native.Formula(text, filter, operation)
         self._values = _scope(self._parsed.names(), frame)
         functions = ((name, recognised(value)) for name, value in self._values.items())
@@ -115,6 +118,9 @@ def _scope(names: Iterable[str], frame: FrameType) -> dict[str, object]:
     return {name: space[name] for name in names for space in reversed(spaces) if name in space}
 
 
+_MOST_STEPS = 1 << 12
+
+
 def over(item: Expr, table: _native.Table, operation: str) -> _native.Expr:
     """An argument of a table's method: a formula is read for the table's columns."""
     return item._over(table, operation) if isinstance(item, Formula) else item._native
@@ -128,6 +134,7 @@ def where(
     on_error: str = "fail",
 ) -> _native.Table:
     """`Table.where`, whose strings are formulas."""
+    choice(on_error, operation, "on_error", ON_ERROR)
     plain, controls = control.taken(flatten(filters), control.Filter, operation)
     made = []
     for item in plain:
@@ -151,7 +158,8 @@ def update(
     """`Table.update`: each formula sees the columns of the table and those to its left. Gives the new names too."""
     batch: dict[str, tuple[_native.Expr, Any]] = {}
     names: list[str] = []
-    first = table
+    first, steps = table, 0
+    choice(on_error, operation, "on_error", ON_ERROR)
     plain, controls = control.taken(flatten(formulas), control.Selectable, operation)
 
     def computed() -> _native.Table:
@@ -176,6 +184,12 @@ def update(
         else:
             name, reads = made._native.output_name(), made._native.columns()
         if name in batch or not batch.keys().isdisjoint(reads):
+            steps += 1
+            if steps > _MOST_STEPS:
+                raise ValueError(
+                    f"{operation}: more than {_MOST_STEPS} formulas that each read or replace what one before them made; "
+                    "give them in several calls"
+                )
             table, batch = computed(), {}
         batch[name] = (over(made, table, operation), told)
         names.append(name)

@@ -22,6 +22,7 @@ from tickframe import _native
 from tickframe.config import setting
 from tickframe.display import figures
 from tickframe.errors import InvalidOperationError
+from tickframe.foreign import short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +60,7 @@ class Graph:
     ) -> None:
         self._bind(
             _native.Graph(
-                float(setting("period", period)), setting("threads", threads), setting("init_threads", init_threads)
+                _seconds(setting("period", period)), setting("threads", threads), setting("init_threads", init_threads)
             )
         )
 
@@ -311,6 +312,13 @@ def default_graph() -> Graph:
         if _default is None:
             _default = Graph()
         return _default
+
+
+def _seconds(period: object) -> float:
+    if isinstance(period, str) or not (hasattr(type(period), "__float__") or hasattr(type(period), "__index__")):
+        raise TypeError(f"Graph: period is a number of seconds, not {short(period)}")
+    given: Any = period
+    return float(given)
 
 
 def graph_for_source(graph: Graph | None) -> Graph:

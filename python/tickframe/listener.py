@@ -19,7 +19,10 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self, SupportsFloat
 
 from tickframe import _native
+from tickframe.arguments import text
 from tickframe.errors import InvalidOperationError, TableFailedError
+from tickframe.expr import flatten
+from tickframe.foreign import short
 from tickframe.graph import serving_threads
 from tickframe.logs import described, named, report
 
@@ -103,7 +106,11 @@ class Update:
 def _names(columns: str | Sequence[str] | None) -> list[str] | None:
     if columns is None:
         return None
-    return [columns] if isinstance(columns, str) else list(columns)
+    names: list[str] = []
+    for name in flatten([columns]):
+        text(name, "columns", "a column's name")
+        names.append(str(name))
+    return names
 
 
 class Subscription:
@@ -291,13 +298,18 @@ def _checked(fn: object, name: str, takes: str) -> None:
         raise TypeError(f"subscribe: {name} is called with {takes}, but is {named(fn)}{signature}") from None
 
 
+_MOST_SECONDS = 2**33
+
+
 def seconds(timeout: object, operation: str) -> float | None:
     """A timeout as it was given, or an error that says what it is."""
     if timeout is None:
         return None
     if isinstance(timeout, SupportsFloat) and not isinstance(timeout, bool):
+        if float(timeout) > _MOST_SECONDS:
+            raise ValueError(f"{operation}: timeout is at most {_MOST_SECONDS} seconds; None waits for ever")
         return float(timeout)
-    raise TypeError(f"{operation}: timeout is a number of seconds, or None, not {timeout!r}")
+    raise TypeError(f"{operation}: timeout is a number of seconds, or None, not {short(timeout)}")
 
 
 def follow(
@@ -333,7 +345,7 @@ class Updates(AsyncIterator[Update]):
 
     def __init__(self, table: Table, mode: str, max_pending: int) -> None:
         if mode not in {"every", "latest"}:
-            raise ValueError(f'mode must be "every" or "latest", not {mode!r}')
+            raise ValueError(f'mode must be "every" or "latest", not {short(mode)}')
         if max_pending < 1:
             raise ValueError(f"max_pending must be 1 or more, not {max_pending}")
         self._loop = asyncio.get_running_loop()

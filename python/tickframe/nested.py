@@ -18,11 +18,13 @@ Arithmetic goes element by element, of lists of equal length and of a list and a
 from __future__ import annotations
 
 from tickframe import _native
+from tickframe.arguments import check_all, text
 from tickframe.expr import Expr, _Namespace
 
 __all__ = ["BinaryNamespace", "ListNamespace", "StructNamespace"]
 
 
+@check_all
 class ListNamespace(_Namespace):
     """Functions of lists: ``col("x").list``. A null list stays null; reductions leave null elements out."""
 
@@ -152,6 +154,7 @@ class ListNamespace(_Namespace):
         return self._call("arg_max")
 
 
+@check_all
 class StructNamespace(_Namespace):
     """Functions of structs: ``col("x").struct``."""
 
@@ -164,9 +167,12 @@ class StructNamespace(_Namespace):
 
     def rename_fields(self, names: list[str]) -> Expr:
         """The same with other names, one for each field."""
+        for name in names:
+            text(name, "rename_fields", "a field's name")
         return self._call("rename_fields", Expr(_native.Expr.values(names, "rename_fields")))
 
 
+@check_all
 class BinaryNamespace(_Namespace):
     """Functions of bytes: ``col("x").bin``."""
 

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from tickframe import _native
 from tickframe.dtypes import DataType, DataTypeLike, dtype, from_spec
+from tickframe.foreign import short
 
 __all__ = ["Schema", "SchemaLike"]
 
@@ -61,6 +62,9 @@ class Schema(Mapping[str, DataType]):
         return list(self._columns.values())
 
     def __getitem__(self, name: str) -> DataType:
+        given: object = name
+        if not isinstance(given, str) or given not in self._columns:
+            raise KeyError(f"no column {short(name)} in the schema")
         return self._columns[name]
 
     def __iter__(self) -> Iterator[str]:

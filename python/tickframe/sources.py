@@ -10,8 +10,11 @@ import datetime as _dt
 from typing import TYPE_CHECKING, Any
 
 from tickframe import _native
+from tickframe.arguments import checked, rows
 from tickframe.errors import TickframeError
+from tickframe.foreign import named, short
 from tickframe.graph import Graph, graph_for_source
+from tickframe.listener import seconds
 from tickframe.schema import Schema, SchemaLike
 from tickframe.table import Names, Table, names_of, nanoseconds
 
@@ -67,7 +70,7 @@ class Token:
             CancelledError: its transaction was rolled back, or its table let go.
             InvalidOperationError: in a listener, under ``frozen()`` or inside ``transaction()``.
         """
-        return self._native.wait(timeout)
+        return self._native.wait(seconds(timeout, "wait"))
 
 
 class _Fed(Table):
@@ -81,6 +84,8 @@ class _Fed(Table):
 
     def fail(self, error: BaseException) -> None:
         """Let the table fail in the next step, with `error` as the cause; its descendants fail with it."""
+        if not isinstance(error, BaseException):
+            raise TypeError(f"fail: give the error that is the cause, ValueError(...), not {named(error)}")
         self._source.fail(error)
 
 
@@ -118,6 +123,7 @@ class KeyedTable(_Fed):
 
     def delete(self, keys: object) -> Token:
         """Queue the removal of keys: a list of scalars (one key column), or data with the key columns."""
+        rows(keys, "delete")
         return Token(self._source.delete(keys), self._graph)
 
     def replace(self, data: object) -> Token:
@@ -153,6 +159,7 @@ class InputTable(_Fed):
         return Token(self._source.apply(added, removed, modified, moves), self._graph)
 
 
+@checked
 def append_table(schema: SchemaLike, graph: Graph | None = None) -> AppendTable:
     """A live table to which rows are appended.
 
@@ -170,12 +177,14 @@ def append_table(schema: SchemaLike, graph: Graph | None = None) -> AppendTable:
     return AppendTable(_native.Source.append_table(graph._native, Schema(schema)._native))
 
 
+@checked
 def blink_table(schema: SchemaLike, graph: Graph | None = None) -> BlinkTable:
     """A live table whose rows live for one step; see `append_table`. Aggregations over it accumulate."""
     graph = graph_for_source(graph)
     return BlinkTable(_native.Source.blink_table(graph._native, Schema(schema)._native))
 
 
+@checked
 def keyed_table(schema: SchemaLike, key: Names, graph: Graph | None = None) -> KeyedTable:
     """A live table of one row a key.
 
@@ -191,12 +200,14 @@ def keyed_table(schema: SchemaLike, key: Names, graph: Graph | None = None) -> K
     return KeyedTable(_native.Source.keyed_table(graph._native, Schema(schema)._native, keys))
 
 
+@checked
 def input_table(schema: SchemaLike, graph: Graph | None = None) -> InputTable:
     """A live table that is changed by row key: the raw door for tests and bridges; see `InputTable.apply`."""
     graph = graph_for_source(graph)
     return InputTable(_native.Source.input_table(graph._native, Schema(schema)._native))
 
 
+@checked
 def time_table(
     period: float | str | _dt.timedelta,
     start: _dt.datetime | str | None = None,
@@ -213,8 +224,15 @@ def time_table(
     """
     every = nanoseconds(period, "time_table: period")
     if every <= 0:
-        raise ValueError(f"time_table: period must be longer than zero, not {period!r}")
-    moment: Any = _dt.datetime.fromisoformat(start) if isinstance(start, str) else start
+        raise ValueError(f"time_table: period must be longer than zero, not {short(period)}")
+    moment: Any = start
+    if isinstance(start, str):
+        try:
+            moment = _dt.datetime.fromisoformat(start)
+        except ValueError:
+            raise ValueError(
+                f'time_table: start {short(start)} is no instant; write "2024-01-31T12:00:00+00:00"'
+            ) from None
     if moment is not None:
         if moment.tzinfo is None:
             raise ValueError("time_table: start must have a zone, e.g. datetime(..., tzinfo=timezone.utc)")

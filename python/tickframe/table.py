@@ -20,12 +20,14 @@ from tickframe import _native
 from tickframe import control as _control
 from tickframe import formulas as _formulas
 from tickframe.agg import pair
+from tickframe.arguments import check_all, checked, encodable, flag, instance
+from tickframe.arguments import rows as bounded
 from tickframe.display import as_html, as_text, figures
 from tickframe.dtypes import Boolean, DataType
 from tickframe.errors import ColumnNotFoundError
-from tickframe.expr import Expr, IntoExpr, col, expressions, flatten, into_expr, nearest, short
+from tickframe.expr import Expr, IntoExpr, col, expressions, flatten, into_expr, nearest
 from tickframe.expr import len as len_
-from tickframe.foreign import array_like, mask_of, named, of_rows
+from tickframe.foreign import array_like, mask_of, named, of_rows, short
 from tickframe.graph import Graph
 from tickframe.listener import Subscription, Update, Updates, follow, seconds
 from tickframe.schema import Schema, SchemaLike
@@ -73,11 +75,12 @@ def names_of(items: Iterable[object], what: str) -> list[str]:
             bare = item._native.bare_column()
             if bare is None:
                 raise TypeError(
-                    f"{what}: {item!r} is no column but has to be computed; make it one first, "
-                    f"t.with_columns(name={item!r}), and give its name"
+                    f"{what}: {short(item)} is no column but has to be computed; make it one first, "
+                    f"t.with_columns(name={short(item)}), and give its name"
                 )
             names.append(bare)
         elif isinstance(item, str):
+            encodable(item, what)
             names.append(item)
         else:
             raise TypeError(f"{what}: the name of a column is a str, not {named(item)}")
@@ -85,6 +88,7 @@ def names_of(items: Iterable[object], what: str) -> list[str]:
 
 
 _MOST = 2**63 - 1
+_MOST_KEYS = 1 << 12
 
 
 def _count(n: int, what: str) -> int:
@@ -103,6 +107,7 @@ def _pairs(on: object, what: str) -> list[tuple[str, str]]:
     return [pair(name) for name in names_of([on], what)]
 
 
+@check_all
 class Table:
     """Rows in order, in named and typed columns. Make one with `tf.table`, a live source, or an operation.
 
@@ -193,7 +198,7 @@ class Table:
             raise AttributeError(f"a table has no {name!r}{hint}", name=name, obj=self)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.columns
+        return isinstance(name, str) and name in self.columns
 
     def __repr__(self) -> str:
         return as_text(self)
@@ -314,11 +319,12 @@ class Table:
     def __getitem__(self, names: str | tuple[str, ...] | list[str]) -> Column | Table:
         """One column by its name; several by a tuple or list of names, as a table."""
         if isinstance(names, str):
+            encodable(names, "t[...]")
             return Column(self._native.column(names))
         given: object = names
         if isinstance(given, (tuple, list)) and all(isinstance(name, str) for name in given):
             return self.select(*given)
-        what = repr(given) if isinstance(given, tuple) else named(given)
+        what = short(given) if isinstance(given, tuple) else named(given)
         raise TypeError(
             f'a table is indexed by names of columns, t["a"] or t["a", "b"], not by {what}; rows are t.head(n), t.tail(n), '
             "t.slice(offset, length), t.filter(...), cells t.to_dicts()[0]['a']"
@@ -435,7 +441,7 @@ class Table:
             keep: which row stays, ``"first"`` or ``"last"``; ``"any"`` is the first.
         """
         if keep not in {"first", "last", "any"}:
-            raise ValueError(f'keep must be "first", "last" or "any", not {keep!r}')
+            raise ValueError(f'keep must be "first", "last" or "any", not {short(keep)}')
         names = None if subset is None else names_of([subset], "unique")
         return Table(_native.unique(self._native, names, keep == "last"))
 
@@ -637,6 +643,8 @@ class Table:
         """
         del maintain_order
         made = [into_expr(key, "group_by") for key in flatten(keys)]
+        if len(made) > _MOST_KEYS:
+            raise ValueError(f"group_by: {len(made)} keys, more than {_MOST_KEYS}; give columns, not values")
         made.extend(into_expr(key, f"group_by: {name}").alias(name) for name, key in named.items())
         return GroupBy(self, made, on_error)
 
@@ -695,7 +703,7 @@ class Table:
         """
         right = _right("natural_join", other)
         if multiple not in {"error", "first", "last"}:
-            raise ValueError(f'natural_join: multiple must be "error", "first" or "last", not {multiple!r}')
+            raise ValueError(f'natural_join: multiple must be "error", "first" or "last", not {short(multiple)}')
         added = None if joins is None else _pairs(joins, "natural_join")
         return Table(
             _native.natural_join(
@@ -799,7 +807,7 @@ class Table:
         else:
             raise TypeError("join_asof: give on, or left_on and right_on")
         if strategy not in {"backward", "forward", "nearest"}:
-            raise ValueError(f'join_asof: strategy must be "backward", "forward" or "nearest", not {strategy!r}')
+            raise ValueError(f'join_asof: strategy must be "backward", "forward" or "nearest", not {short(strategy)}')
         keys = [] if by is None else _pairs(by, "join_asof")
         if by_left is not None and by_right is not None:
             keys.extend(zip(names_of([by_left], "join_asof"), names_of([by_right], "join_asof"), strict=True))
@@ -913,6 +921,7 @@ class Plan:
         return f"<Plan {self._text}>"
 
 
+@check_all
 class GroupBy:
     """Groups of a table, as `Table.group_by` gives them."""
 
@@ -983,6 +992,7 @@ class GroupBy:
         return self._all(Expr.last)
 
 
+@check_all
 class Column:
     """One column of a table, as it was when taken out."""
 
@@ -1049,7 +1059,12 @@ def _optional(package: str, what: str, extra: str) -> Any:
 def _flags(given: bool | Sequence[bool], names: list[str], what: str) -> list[bool]:
     if isinstance(given, bool):
         return [given] * len(names)
+    several: object = given
+    if not isinstance(several, (list, tuple)) and not array_like(several):
+        raise TypeError(f"sort: {what} is True or False, or a list of them, not {named(given)}")
     flags = list(given)
+    for each in flags:
+        flag(each, "sort", what)
     if len(flags) != len(names):
         raise ValueError(f"sort: {what} has {len(flags)} values for {len(names)} columns")
     return flags
@@ -1119,7 +1134,7 @@ def distance(tolerance: float | str | _dt.timedelta) -> tuple[float, bool]:
     nanoseconds(tolerance, "join_asof: tolerance")
     far: Any = nanoseconds(tolerance) if is_span else tolerance
     if far < 0:
-        raise ValueError(f"join_asof: tolerance must not be negative, not {tolerance!r}")
+        raise ValueError(f"join_asof: tolerance must not be negative, not {short(tolerance)}")
     return (far.__index__() if hasattr(far, "__index__") else float(far)), is_span
 
 
@@ -1181,6 +1196,7 @@ def _aggregates(
     return expressions(flat, named, operation)
 
 
+@checked
 def table(data: object, schema: SchemaLike | None = None, *, copy: bool | None = None) -> Table:
     """A static table.
 
@@ -1213,10 +1229,12 @@ def table(data: object, schema: SchemaLike | None = None, *, copy: bool | None =
 
 def from_dicts(rows: Iterable[object], schema: SchemaLike | None = None) -> Table:
     """A static table of rows: dicts, dataclasses or named tuples; a missing key is null."""
+    bounded(rows, "from_dicts")
     wanted = None if schema is None else Schema(schema)._native
     return Table(_native.table("from_dicts", list(rows), wanted))
 
 
+@checked
 def from_arrow(data: object, *, copy: bool | None = None) -> Table:
     """A static table of anything that speaks the Arrow capsule protocol.
 
@@ -1244,6 +1262,7 @@ def from_polars(frame: polars.DataFrame | polars.Series) -> Table:
     return Table(_native.table("from_polars", frame, None))
 
 
+@checked
 def from_pandas(frame: pandas.DataFrame | pandas.Series[Any], *, copy: bool | None = None) -> Table:
     """A static table of a pandas frame, or of a series that has a name. Needs pyarrow.
 
@@ -1259,18 +1278,24 @@ def from_pandas(frame: pandas.DataFrame | pandas.Series[Any], *, copy: bool | No
     return Table(_native.table("from_pandas", frame, None, copy))
 
 
+@checked
 def empty_table(n: int) -> Table:
     """A static table of `n` rows and no columns."""
     return Table(_native.empty_table(_count(n, "empty_table: n")))
 
 
+@checked
 def concat(tables: Iterable[Table], how: Literal["vertical"] = "vertical") -> Table:
     """The rows of several tables of one schema, one table after the other."""
     if isinstance(tables, Table):
         raise TypeError("concat: give a list of tables, concat([a, b]), or merge(a, b)")
-    if how != "vertical":
-        raise ValueError(f'concat: how must be "vertical", not {how!r}')
-    natives = [each._native for each in tables]
+    given: object = how
+    if not (isinstance(given, str) and given == "vertical"):
+        raise ValueError(f'concat: how must be "vertical", not {short(how)}')
+    natives = []
+    for each in tables:
+        instance(each, "concat", "each of the tables", "Table", "a table")
+        natives.append(each._native)
     if not natives:
         raise ValueError("concat: give at least one table")
     return Table(_native.concat(natives))
@@ -1278,4 +1303,7 @@ def concat(tables: Iterable[Table], how: Literal["vertical"] = "vertical") -> Ta
 
 def merge(*tables: Table | Iterable[Table]) -> Table:
     """`concat`, by Deephaven's name."""
-    return concat([each for item in tables for each in ([item] if isinstance(item, Table) else item)])
+    flat: list[Any] = flatten(tables)
+    for each in flat:
+        instance(each, "merge", "each argument", "Table", "a table")
+    return concat(flat)

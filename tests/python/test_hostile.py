@@ -1,0 +1,767 @@
+"""Every door, every kind of Python value: the answer is right or an error that reads well.
+
+Doors are found by walking the signatures of every public callable; a parameter that no row of this file knows how to
+fill fails the test. Each door is a forked child with a limit of memory: it may not die of a signal, take ten seconds
+for a value, raise an `InternalError`, or show a reader Rust's own words.
+"""
+
+from __future__ import annotations
+
+import array
+import collections
+import dataclasses
+import datetime as dt
+import decimal
+import enum
+import fractions
+import inspect
+import itertools
+import math
+import os
+import pathlib
+import re
+import resource
+import select
+import signal
+import sys
+import time
+import types
+import uuid
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import tickframe as tf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+#: Memory a child may take beside what it began with.
+MEMORY = 3 << 30
+#: Seconds one value may take.
+SECONDS = 10
+#: What no reader should meet.
+UNREADABLE = re.compile(
+    r"Some\(|None\)\)|called `|unwrap|panicked|\bUtf8View\b|\bUtf8\b|BinaryView|\.rs:\d|PyErr|Err\(|Ok\(|"
+    r"object has no attribute '_|is not an instance of|cannot be (?:converted|cast) (?:to|as) '|"
+    r"C Data interface|has no attribute 'graph'|unexpected keyword|0x[0-9a-f]{8,}|\bArrowError\b|_native\."
+)
+#: Beside the package's own errors.
+PLAIN = (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError, NotImplementedError)
+NOT_PLAIN = (RecursionError, UnicodeError)
+
+
+class Color(enum.Enum):
+    RED = 1
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    y: int
+
+
+Pair = collections.namedtuple("Pair", "x y")  # noqa: PYI024 - callers have untyped ones
+
+
+class Odd:
+    """Everything that can be asked of it goes wrong."""
+
+    def __bool__(self):
+        raise RuntimeError("no bool of this")
+
+    def __eq__(self, other):
+        raise RuntimeError("no equality of this")
+
+    __hash__ = None
+
+    def __len__(self):
+        return -1  # noqa: PLE0303 - that is what is odd
+
+    def __iter__(self):
+        raise RuntimeError("no items of this")
+
+    def __repr__(self):
+        raise RuntimeError("no repr of this")
+
+    def __getattr__(self, name):
+        raise RuntimeError(f"no {name} of this")
+
+
+class Endless(Odd):
+    """Answers everything with itself."""
+
+    def __getattr__(self, name):
+        if name.startswith(("__array", "__arrow")):
+            raise AttributeError(name)
+        return self
+
+    def __call__(self, *args, **kwargs):
+        return self
+
+    def __iter__(self):
+        return iter([self])
+
+    def __len__(self):
+        return 1
+
+    def __bool__(self):
+        return True
+
+    def __repr__(self):
+        return "Endless()"
+
+
+class Arrowless:
+    """Says that it speaks Arrow, and gives something else."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.answer
+
+    def __arrow_c_array__(self, requested_schema=None):
+        return self.answer
+
+    def __arrow_c_schema__(self):
+        return self.answer
+
+
+class Number(int):
+    def __index__(self):
+        raise RuntimeError("no index of this")
+
+
+class Words(str):  # noqa: SLOT000 - as users write them
+    def __str__(self):
+        raise RuntimeError("no text of this")
+
+    __repr__ = __str__
+
+
+class Gone(dict):
+    def __getitem__(self, key):
+        raise RuntimeError("no item of this")
+
+    def items(self):
+        raise RuntimeError("no items of this")
+
+
+def holds_itself() -> list[Any]:
+    """A list whose only item it is."""
+    own: list[Any] = []
+    own.append(own)
+    return own
+
+
+def keeps_itself() -> dict[str, Any]:
+    """A dict whose only value it is."""
+    own: dict[str, Any] = {}
+    own["x"] = own
+    return own
+
+
+def nested(depth: int, wrap: Callable[[Any], Any]) -> Any:
+    """A value in so many others."""
+    value: Any = 1
+    for _ in range(depth):
+        value = wrap(value)
+    return value
+
+
+#: Every kind of value, made anew for each call.
+VALUES: dict[str, Callable[[], Any]] = {
+    "None": lambda: None,
+    "True": lambda: True,
+    "0": lambda: 0,
+    "-1": lambda: -1,
+    "1": lambda: 1,
+    "2**62": lambda: 2**62,
+    "2**63": lambda: 2**63,
+    "-2**63": lambda: -(2**63),
+    "10**400": lambda: 10**400,
+    "0.5": lambda: 0.5,
+    "-0.5": lambda: -0.5,
+    "nan": lambda: math.nan,
+    "inf": lambda: math.inf,
+    "1e300": lambda: 1e300,
+    "complex": lambda: 1j,
+    "empty text": str,
+    "x": lambda: "x",
+    "no such column": lambda: "no_such",
+    "formula": lambda: "x + 1",
+    "broken formula": lambda: "x + (",
+    "NUL": lambda: "\0",
+    "surrogate": lambda: "\ud800",
+    "megabyte": lambda: "a" * 1_000_000,
+    "brackets": lambda: "(" * 60_000,
+    "duration text": lambda: "1h",
+    "bytes": lambda: b"abc",
+    "bytearray": lambda: bytearray(b"abc"),
+    "memoryview": lambda: memoryview(b"abc"),
+    "array": lambda: array.array("i", [1, 2]),
+    "[]": list,
+    "[1]": lambda: [1],
+    "[None]": lambda: [None],
+    "['x']": lambda: ["x"],
+    "['x','x']": lambda: ["x", "x"],
+    "mixed list": lambda: [1, "a", None, 2.5],
+    "bools": lambda: [True, False],
+    "list of dicts": lambda: [{"x": 1}, {"y": "a"}],
+    "list of lists": lambda: [[1], [2, 3]],
+    "100,000 numbers": lambda: list(range(100_000)),
+    "100,000 texts": lambda: [f"c{n}" for n in range(100_000)],
+    "deep list": lambda: nested(200, lambda value: [value]),
+    "very deep list": lambda: nested(100_000, lambda value: [value]),
+    "holds itself": holds_itself,
+    "()": tuple,
+    "(1, 2)": lambda: (1, 2),
+    "{}": dict,
+    "{'x': 1}": lambda: {"x": 1},
+    "{'x': 'sum'}": lambda: {"x": "sum"},
+    "{'x': [1, 2]}": lambda: {"x": [1, 2]},
+    "{1: 2}": lambda: {1: 2},
+    "deep dict": lambda: nested(200, lambda value: {"x": value}),
+    "very deep dict": lambda: nested(50_000, lambda value: {"x": value}),
+    "keeps itself": keeps_itself,
+    "set": lambda: {1, 2},
+    "frozenset": lambda: frozenset("ab"),
+    "range": lambda: range(3),
+    "huge range": lambda: range(2**40),
+    "strided range": lambda: range(0, 2**44, 2),
+    "generator": lambda: (n for n in (1, 2)),
+    "iterator": lambda: iter([1, 2]),
+    "map": lambda: map(str, [1]),
+    "lambda": lambda: lambda x: x,
+    "builtin": lambda: len,
+    "type": lambda: int,
+    "list[int]": lambda: list[int],
+    "int | None": lambda: int | None,
+    "module": lambda: math,
+    "Ellipsis": lambda: ...,
+    "NotImplemented": lambda: NotImplemented,
+    "slice": lambda: slice(1, 3),
+    "object": object,
+    "exception": lambda: ValueError("one"),
+    "naive datetime": lambda: dt.datetime(2024, 2, 29, 12),
+    "aware datetime": lambda: dt.datetime(2024, 2, 29, 12, tzinfo=dt.UTC),
+    "datetime.min": lambda: dt.datetime.min,  # noqa: DTZ901
+    "datetime.max": lambda: dt.datetime.max,  # noqa: DTZ901
+    "date": lambda: dt.date(2024, 2, 29),
+    "time": lambda: dt.time(12, 30),
+    "timedelta": lambda: dt.timedelta(seconds=5),
+    "timedelta.max": lambda: dt.timedelta.max,
+    "Decimal": lambda: decimal.Decimal("1.50"),
+    "Decimal NaN": lambda: decimal.Decimal("NaN"),
+    "Decimal 1E+999": lambda: decimal.Decimal("1E+999"),
+    "Decimal of 60 digits": lambda: decimal.Decimal("1" * 60),
+    "Fraction": lambda: fractions.Fraction(1, 3),
+    "UUID": lambda: uuid.UUID(int=1),
+    "Enum": lambda: Color.RED,
+    "dataclass": lambda: Point(1, 2),
+    "namedtuple": lambda: Pair(1, 2),
+    "Path": lambda: pathlib.PurePosixPath("a/b"),
+    "np.int64": lambda: np.int64(1),
+    "np.float32": lambda: np.float32(1.5),
+    "np.bool_": lambda: np.bool_(True),
+    "np.str_": lambda: np.str_("x"),
+    "np.datetime64": lambda: np.datetime64("2024-01-01"),
+    "np NaT": lambda: np.datetime64("NaT"),
+    "np scalar array": lambda: np.array(1),
+    "np array": lambda: np.array([1, 2]),
+    "np 2-d": lambda: np.zeros((2, 2)),
+    "np mask": lambda: np.array([True, False]),
+    "np masked": lambda: np.ma.masked_array([1, 2], [True, False]),
+    "np objects": lambda: np.array([1, "a", None], dtype=object),
+    "np structured": lambda: np.zeros(2, dtype=[("a", "i4"), ("b", "f8")]),
+    "np complex": lambda: np.zeros(2, dtype=complex),
+    "np dtype": lambda: np.dtype("int64"),
+    "pd.Series": lambda: pd.Series([1, 2]),
+    "pd.DataFrame": lambda: pd.DataFrame({"x": [1, 2]}),
+    "pd.NaT": lambda: pd.NaT,
+    "pd.NA": lambda: pd.NA,
+    "pd.Timestamp": lambda: pd.Timestamp("2024-01-01", tz="Europe/Berlin"),
+    "pd.Timedelta": lambda: pd.Timedelta("1h"),
+    "pd.Categorical": lambda: pd.Categorical(["a", "b"]),
+    "pd.Period": lambda: pd.Period("2024-01"),
+    "pd.Index": lambda: pd.Index([1, 2]),
+    "pl.Series": lambda: pl.Series("x", [1, 2]),
+    "pl structs": lambda: pl.Series("x", [{"a": 1}, {"a": 2}]),
+    "pl mask": lambda: pl.Series([True, False]),
+    "pl.DataFrame": lambda: pl.DataFrame({"x": [1, 2]}),
+    "pl.LazyFrame": lambda: pl.LazyFrame({"x": [1, 2]}),
+    "pl.col": lambda: pl.col("x"),
+    "pl.when": lambda: pl.when(pl.col("x") > 1),
+    "pl.Schema": lambda: pl.Schema({"x": pl.Int64}),
+    "pl.Int64": lambda: pl.Int64,
+    "pl.Enum": lambda: pl.Series("x", ["b", "a"], dtype=pl.Enum(["b", "a"])),
+    "pl.Object": lambda: pl.Series("x", [object()], dtype=pl.Object),
+    "pa.array": lambda: pa.array([1, 2]),
+    "pa.table": lambda: pa.table({"x": [1, 2]}),
+    "pa.chunked": lambda: pa.chunked_array([[1], [2]]),
+    "pa.scalar": lambda: pa.scalar(1),
+    "pa.int64": pa.int64,
+    "pa.schema": lambda: pa.schema([("x", pa.int64())]),
+    "pa deep type": lambda: pa.schema([("x", nested(300, lambda kind: pa.list_(pa.int64() if kind == 1 else kind)))]),
+    "pa union": lambda: pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array([1])]),
+    "tf.col": lambda: tf.col("x"),
+    "tf.col of two": lambda: tf.col("x", "y"),
+    "no such tf.col": lambda: tf.col("no_such"),
+    "tf.lit": lambda: tf.lit(1),
+    "aggregate": lambda: tf.col("x").sum(),
+    "unfinished when": lambda: tf.when(tf.col("x") > 1),
+    "tf.Int64": lambda: tf.Int64,
+    "tf.Schema": lambda: tf.table({"x": [1]}).schema,
+    "tf.table": lambda: tf.table({"x": [1, 2]}),
+    "live table": lambda: tf.append_table({"x": int}, graph=tf.Graph()),
+    "tf.Column": lambda: tf.table({"x": [1, 2]})["x"],
+    "tf.GroupBy": lambda: tf.table({"x": [1, 2]}).group_by("x"),
+    "tf.Graph": tf.Graph,
+    "tf.RowSet": lambda: tf.RowSet([1, 2]),
+    "tf.Udf": lambda: tf.udf(abs, returns=tf.Int64),
+    "tf.Table": lambda: tf.Table,
+    "Odd": Odd,
+    "Endless": Endless,
+    "Number": lambda: Number(3),
+    "Words": lambda: Words("x"),
+    "Gone": lambda: Gone(x=1),
+    "Arrow of None": lambda: Arrowless(None),
+    "Arrow of a text": lambda: Arrowless("capsule"),
+    "Arrow of a pair": lambda: Arrowless((None, None)),
+    "mappingproxy": lambda: types.MappingProxyType({"x": 1}),
+    "str method": lambda: "x".upper,
+    "counter": itertools.count,
+}
+
+
+class World:
+    """Tables that calls are made on."""
+
+    def __init__(self):
+        self.graph = tf.Graph()
+        columns = {"x": [1, 2, None], "y": [1.5, math.nan, 2.0], "s": ["a", None, "b"], "b": [True, False, None]}
+        times = [dt.datetime(2024, 1, day) for day in (1, 2, 3)]
+        self.table = tf.table({**columns, "t": times, "d": [time.date() for time in times], "l": [[1], [], None]})
+        more = {"q": [{"a": 1}, {"a": 2}, None], "z": [b"a", b"", None], "w": [dt.timedelta(1), None, dt.timedelta(2)]}
+        self.table = tf.table({**self.table.to_dict(), **more})
+        self.right = tf.table({"x": [1, 2], "w": [5, 6], "t": times[:2]})
+        self.append = tf.append_table({"x": int, "s": str}, graph=self.graph)
+        self.blink = tf.blink_table({"x": int, "s": str}, graph=self.graph)
+        self.keyed = tf.keyed_table({"x": int, "s": str}, key="x", graph=self.graph)
+        self.input = tf.input_table({"x": int, "s": str}, graph=self.graph)
+        self.updates: list[tf.Update] = []
+        self.subscription = self.append.subscribe(self.updates.append)
+        self.token = self.append.append({"x": [1, 2], "s": ["a", "b"]})
+        self.graph.step()
+
+    def use(self, result: Any) -> None:
+        """Look at what a call gave, as its caller would."""
+        if isinstance(result, tf.Table):
+            if result.is_live:
+                result.graph.step() if hasattr(result, "graph") else self.graph.step()
+            if len(result) < 1000:
+                result.to_dict(on_precision_loss="truncate")
+        elif isinstance(result, tf.Expr):
+            made = self.table.select(out=result)
+            made.to_dict(on_precision_loss="truncate")
+        elif isinstance(result, tf.GroupBy):
+            result.len().to_dict(on_precision_loss="truncate")
+        elif isinstance(result, (tf.Column, tf.RowSet, tf.DataType, tf.Schema, tf.Token)):
+            repr(result)
+
+
+def namespaces() -> dict[str, Any]:
+    """The name spaces of expressions."""
+    own = {"str": tf.col("s").str, "dt": tf.col("t").dt, "list": tf.col("l").list}
+    return {**own, "struct": tf.col("q").struct, "bin": tf.col("z").bin}
+
+
+#: What a parameter is given while another one is tried: by the door and the name, or by the name alone.
+BASE: dict[str, Callable[[World], Any]] = {
+    "by": lambda w: "s",
+    "columns": lambda w: ["x"],
+    "condition": lambda w: tf.col("x") > 1,
+    "error": lambda w: ValueError("one"),
+    "every": lambda w: "1h",
+    "exponent": lambda w: 2,
+    "frame": lambda w: pd.DataFrame({"x": [1, 2]}),
+    "key_or_rowset": lambda w: 1,
+    "length": lambda w: 2,
+    "literal": lambda w: "a",
+    "lower": lambda w: 0,
+    "offset": lambda w: 0,
+    "order_by": lambda w: "x",
+    "part": lambda w: "a",
+    "percentile": lambda w: 0.5,
+    "pos": lambda w: 0,
+    "prefix": lambda w: "a",
+    "q": lambda w: 0.5,
+    "separator": lambda w: ",",
+    "suffix": lambda w: "a",
+    "to": lambda w: tf.Float64,
+    "upper": lambda w: 5,
+    "weight": lambda w: tf.col("x"),
+    "x": lambda w: tf.col("x"),
+    "y": lambda w: tf.col("y"),
+    "aggs": lambda w: [tf.col("x").sum()],
+    "cols": lambda w: "x",
+    "column": lambda w: tf.col("x"),
+    "data": lambda w: {"x": [1], "s": ["a"]},
+    "dtype": lambda w: None,
+    "edges": lambda w: [0, 1],
+    "exprs": lambda w: tf.col("x"),
+    "fields": lambda w: {"a": tf.Int64},
+    "fn": lambda w: lambda *given: given[0] if given else None,
+    "form": lambda w: "%Y",
+    "format": lambda w: "%Y-%m-%d",
+    "formulas": lambda w: "z = x + 1",
+    "filters": lambda w: "x > 1",
+    "high": lambda w: 10,
+    "index": lambda w: 0,
+    "inner": lambda w: tf.Int64,
+    "item": lambda w: tf.col("x"),
+    "items": lambda w: tf.col("x"),
+    "key": lambda w: tf.String,
+    "keys": lambda w: "s",
+    "kind": lambda w: tf.Int64,
+    "low": lambda w: 0,
+    "mapping": lambda w: {"x": "xx"},
+    "more": lambda w: "s",
+    "n": lambda w: 2,
+    "name": lambda w: "x",
+    "names": lambda w: "x",
+    "on": lambda w: "x",
+    "other": lambda w: w.right,
+    "pattern": lambda w: "a",
+    "period": lambda w: 1.0,
+    "predicate": lambda w: tf.col("x") > 1,
+    "predicates": lambda w: tf.col("x") > 1,
+    "quantile": lambda w: 0.5,
+    "right": lambda w: w.right,
+    "rows": lambda w: [{"x": 1}],
+    "schema": lambda w: {"x": int, "s": str},
+    "set_table": lambda w: w.right,
+    "tables": lambda w: [w.right, w.right],
+    "template": lambda w: "{}",
+    "text": lambda w: "x + 1",
+    "then": lambda w: 1,
+    "unit": lambda w: "ns",
+    "value": lambda w: "a",
+    "values": lambda w: tf.col("x"),
+    "width": lambda w: 2,
+    "zone": lambda w: "UTC",
+}
+
+
+def doors() -> dict[str, Callable[[World], Callable[..., Any]]]:
+    """Every public callable, as a function of the world."""
+    found: dict[str, Callable[[World], Callable[..., Any]]] = {}
+
+    def walk(prefix: str, kind: type, bound: Callable[[World], Any]) -> None:
+        for base in kind.__mro__:
+            if base.__module__.partition(".")[0] != "tickframe" or (base is tf.Table and kind is not tf.Table):
+                continue
+            for name, member in vars(base).items():
+                plain = member.__func__ if isinstance(member, (staticmethod, classmethod)) else member
+                public = not name.startswith("_") or name in OPERATORS
+                if public and callable(plain) and not isinstance(member, property):
+                    found.setdefault(f"{prefix}.{name}", lambda w, name=name: getattr(bound(w), name))
+
+    for name in tf.__all__:
+        member = getattr(tf, name)
+        if inspect.ismodule(member) or not callable(member):
+            continue
+        if inspect.isclass(member) and name in INSTANCES:
+            walk(name, member, INSTANCES[name])
+        if not (inspect.isclass(member) and name in NOT_MADE_BY_USERS):
+            found[name] = lambda w, member=member: member
+    for name, member in vars(tf.agg).items():
+        if not name.startswith("_") and inspect.isfunction(member) and member.__module__ == tf.agg.__name__:
+            found[f"agg.{name}"] = lambda w, member=member: member
+    for name, space in namespaces().items():
+        walk(name, type(space), lambda w, name=name: namespaces()[name])
+    return found
+
+
+#: Methods that an operator calls.
+OPERATORS = {"__add__", "__radd__", "__eq__", "__lt__", "__and__", "__truediv__", "__pow__", "__getitem__", "__or__"}
+OPERATORS |= {"__contains__"}
+
+#: Something of each class, to call methods of.
+INSTANCES: dict[str, Callable[[World], Any]] = {
+    "AppendTable": lambda w: w.append,
+    "BlinkTable": lambda w: w.blink,
+    "Column": lambda w: w.table["x"],
+    "Expr": lambda w: tf.col("x"),
+    "Graph": lambda w: w.graph,
+    "GroupBy": lambda w: w.table.select("s", "x", "y").group_by("s"),
+    "InputTable": lambda w: w.input,
+    "KeyedTable": lambda w: w.keyed,
+    "RowSet": lambda w: tf.RowSet([1, 2, 5]),
+    "Schema": lambda w: w.table.schema,
+    "Table": lambda w: w.table,
+    "Token": lambda w: w.token,
+    "Update": lambda w: w.updates[0],
+}
+#: Classes whose objects the package hands out; calling them is refused in words, which the test of messages reads.
+NOT_MADE_BY_USERS = {"AppendTable", "BlinkTable", "Column", "DataType", "Expr", "GroupBy", "InputTable", "KeyedTable"}
+NOT_MADE_BY_USERS |= {"Object", "Subscription", "Table", "Token", "Udf", "Update"}
+#: Doors that need what a test of their own sets up.
+ELSEWHERE = {
+    "from_spark": "tests/python/test_spark.py",
+    "Table.pipe": "calls what it is given, whose errors are its own",
+    "Table.wait": "waits for an update: test_listener.py",
+    "Table.updates": "asyncio: test_listener.py",
+    "Graph.start": "",
+    "Graph.stop": "",
+}
+
+
+def parameters(call: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """The parameters of a callable; none where Python cannot tell them."""
+    try:
+        return dict(inspect.signature(call).parameters)
+    except ValueError:
+        return {}
+
+
+def base_of(door: str, name: str) -> Callable[[World], Any] | None:
+    """What a parameter is given while another is tried."""
+    return OVERRIDES.get((door, name)) or BASE.get(name)
+
+
+#: Where the name alone says too little.
+OVERRIDES: dict[tuple[str, str], Callable[[World], Any]] = {
+    ("agg.weighted_avg", "weight"): lambda w: "x",
+    ("agg.weighted_sum", "weight"): lambda w: "x",
+    ("dt.offset_by", "by"): lambda w: "1h",
+    ("from_polars", "frame"): lambda w: pl.DataFrame({"x": [1, 2]}),
+    ("KeyedTable.delete", "keys"): lambda w: [1],
+    ("keyed_table", "key"): lambda w: "x",
+    ("Dictionary", "value"): lambda w: tf.String,
+    ("Expr.eq_missing", "other"): lambda w: 1,
+    ("Expr.is_in", "other"): lambda w: [1],
+    ("Expr.meta_eq", "other"): lambda w: tf.col("x"),
+    ("Expr.ne_missing", "other"): lambda w: 1,
+    ("Graph.snapshot", "tables"): lambda w: w.append,
+    ("KeyedTable.replace", "data"): lambda w: {"x": [1], "s": ["a"]},
+    ("Map", "value"): lambda w: tf.Int64,
+    ("RowSet.from_roaring", "data"): lambda w: tf.RowSet([1]).to_roaring(),
+    ("RowSet.position_of", "key"): lambda w: 1,
+    ("Table.natural_join", "joins"): lambda w: "w2 = w",
+    ("Table.subscribe", "fn"): lambda w: lambda update: None,
+    ("from_arrow", "data"): lambda w: pa.table({"x": [1]}),
+    ("Schema", "columns"): lambda w: {"x": int},
+    ("str.split", "by"): lambda w: ",",
+}
+
+
+def arguments(door: str, call: Callable[..., Any], world: World, tried: str | None, value: Any) -> tuple[list, dict]:
+    """The arguments of a call in which one parameter is tried and the others are as they should be."""
+    args: list[Any] = []
+    named: dict[str, Any] = {}
+    open_positions = True
+    for name, parameter in parameters(call).items():
+        base = base_of(door, name)
+        if name == tried:
+            given = value
+        elif parameter.kind is parameter.VAR_KEYWORD or (parameter.default is not parameter.empty):
+            open_positions = open_positions and parameter.kind is parameter.VAR_KEYWORD
+            continue
+        elif base is not None:
+            given = base(world)
+        elif parameter.kind is parameter.VAR_POSITIONAL:
+            continue
+        else:
+            raise LookupError(f"{door}: no row says what {name} is given")
+        if parameter.kind is parameter.VAR_KEYWORD:
+            named["extra"] = given
+        elif parameter.kind is parameter.VAR_POSITIONAL or (
+            open_positions and parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+        ):
+            args.append(given)
+        else:
+            named[name] = given
+    return args, named
+
+
+def complaint(error: BaseException) -> str | None:
+    """What a reader would say against an error."""
+    try:
+        text = str(error)
+    except Exception as broken:  # noqa: BLE001
+        return f"its text raises {broken!r}"
+    kind = type(error).__name__
+    own = isinstance(error, tf.errors.TickframeError)
+    if isinstance(error, tf.errors.InternalError):
+        return f"InternalError: {text[:300]}"
+    if isinstance(error, RuntimeError) and re.fullmatch(r"no \S+ of this", text):
+        return None
+    if isinstance(error, NOT_PLAIN) and not own:
+        return f"{kind}: {text[:200]}"
+    if isinstance(error, MemoryError) and not own:
+        return f"MemoryError: {text[:100]}"
+    if not own and not isinstance(error, PLAIN):
+        return f"{kind} is no error of ours: {text[:200]}"
+    if not text.strip():
+        return f"{kind} without a word"
+    if len(text) > 4000:
+        return f"{kind} of {len(text)} characters"
+    if found := UNREADABLE.search(text):
+        return f"{kind} says {found.group()!r}: {text[:300]}"
+    return None
+
+
+def try_door(door: str, opened: Callable[[World], Callable[..., Any]], report: Callable[[str], None]) -> None:
+    """Try every value in every parameter; tell what is tried, and what is wrong with it."""
+    world = World()
+    for name, parameter in parameters(opened(world)).items():
+        for label, make in VALUES.items():
+            if label == "counter" and not parameter.annotation:
+                continue
+            if (door, name, label) in MEANT or (name, label) in MEANT:
+                continue
+            report(f"?{name}={label}")
+            start = time.monotonic()
+            try:
+                call = opened(world)
+                args, named = arguments(door, call, world, name, make())
+                world.use(call(*args, **named))
+            except BaseException as error:  # noqa: BLE001
+                if wrong := complaint(error):
+                    report(f"!{name}={label}: {' '.join(wrong.split())}")
+            if time.monotonic() - start > SECONDS:
+                report(f"!{name}={label}: took {time.monotonic() - start:.0f} s")
+
+
+#: Calls that are meant to go on: an endless iterator is read until memory or patience ends.
+MEANT = {(name, "counter") for name in [*BASE, "initial", "ranges_or_keys", "removed"]}
+
+
+def run_door(door: str, opened: Callable[[World], Callable[..., Any]]) -> list[str]:
+    """A child that tries one door; what is wrong with it."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        code = 1
+        try:
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, 1)
+            os.dup2(null, 2)
+            now = int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (now + MEMORY, now + MEMORY))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            warnings.simplefilter("ignore")
+            sys.setrecursionlimit(1000)
+            try_door(door, opened, lambda line: os.write(writing, line.encode(errors="replace") + b"\n"))
+            code = 0
+        except BaseException as error:  # noqa: BLE001
+            os.write(writing, f"!the test itself: {error!r}\n".encode(errors="replace"))
+        finally:
+            os._exit(code)
+    os.close(writing)
+    wrong: list[str] = []
+    trying, left = "nothing", b""
+    with os.fdopen(reading, "rb", buffering=0) as pipe:
+        while True:
+            if not select.select([pipe], [], [], SECONDS + 5)[0]:
+                os.kill(child, signal.SIGKILL)
+                wrong.append(f"{trying}: no answer for {SECONDS + 5} s")
+                break
+            got = pipe.read(1 << 16)
+            if not got:
+                break
+            *lines, left = (left + got).split(b"\n")
+            for line in lines:
+                text = line.decode(errors="replace")
+                if text.startswith("?"):
+                    trying = text[1:]
+                else:
+                    wrong.append(text[1:])
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) != signal.SIGKILL:
+        wrong.append(f"{trying}: died of {signal.Signals(os.WTERMSIG(status)).name}")
+    return [f"{door}({line})" for line in wrong]
+
+
+DOORS = {name: door for name, door in sorted(doors().items()) if name not in ELSEWHERE}
+
+
+#: Wordings that may be owed: by their kind, how the complaint reads. Nothing else ever is.
+WORDINGS = {
+    "python": re.compile(r"says '(?:is not an instance of|object has no attribute '_)|says \"object has no"),
+    "address": re.compile(r"says '0x"),
+    "arrow": re.compile(r"says '(?:Utf8View|BinaryView|Utf8|C Data interface|ArrowError)'"),
+    "length": re.compile(r" of \d+ characters"),
+}
+
+#: What messages owe their readers still, by door: words of the engine's own that its Rust code has to put otherwise.
+#: It only shrinks: an entry whose complaint is gone fails the test, and so does any complaint that is not here.
+OWED: dict[str, set[str]] = {
+    "AppendTable.append": {"python"},
+    "BlinkTable.append": {"python"},
+    "Expr.is_in": {"address"},
+    "InputTable.apply": {"arrow", "python"},
+    "KeyedTable.delete": {"address", "python"},
+    "KeyedTable.replace": {"python"},
+    "KeyedTable.upsert": {"python"},
+    "RowSet": {"arrow", "python"},
+    "RowSet.__and__": {"arrow", "python"},
+    "RowSet.__contains__": {"arrow", "python"},
+    "RowSet.__or__": {"arrow", "python"},
+    "RowSet.contains": {"arrow", "python"},
+    "RowSet.from_roaring": {"python"},
+    "RowSet.position_of": {"python"},
+    "Schema": {"python"},
+    "append_table": {"python"},
+    "blink_table": {"python"},
+    "from_arrow": {"python"},
+    "from_dicts": {"python"},
+    "from_polars": {"python"},
+    "input_table": {"python"},
+    "keyed_table": {"python"},
+    "list.quantile": {"arrow"},
+    "table": {"python"},
+    "udf": {"python"},
+}
+
+
+def wording(line: str) -> str:
+    """The kind of wording that a complaint is about; what is worse than a wording is told as it is."""
+    _, _, said = line.partition("=")
+    if not re.match(r".*?: \w+(?:Error|Exception)? (?:says|of) ", said):
+        return line
+    return next((kind for kind, pattern in WORDINGS.items() if pattern.search(said)), line)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_every_value_at_every_door(door):
+    wrong = run_door(door, DOORS[door])
+    owed = OWED.get(door, set())
+    assert [line for line in wrong if wording(line) not in owed] == []
+    assert owed <= {wording(line) for line in wrong}, "nothing is owed here any more: shorten OWED"
+
+
+def test_what_is_owed_is_owed_by_a_door_and_only_in_words():
+    assert OWED.keys() <= DOORS.keys()
+    assert set().union(*OWED.values()) <= WORDINGS.keys()
+    for worse in ("x=1: died of SIGSEGV", "x=1: no answer for 15 s", "x=1: InternalError: says '0x00000000'"):
+        assert wording(f"door({worse})") not in WORDINGS
+
+
+def test_every_parameter_has_a_row():
+    world = World()
+    missing = []
+    for door, opened in DOORS.items():
+        try:
+            arguments(door, opened(world), world, None, None)
+        except LookupError as why:
+            missing.append(str(why))
+    assert missing == []
