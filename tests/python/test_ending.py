@@ -1,6 +1,6 @@
 """Interrupts and exits: Ctrl-C and `sys.exit` are the caller's, and a program ends with its own code.
 
-Programs of their own run in child processes. How often the ends are tried: ``TICKFRAME_EXIT_RUNS`` (20).
+Programs of their own run in child processes. How often the ends are tried: ``TICKFRAME_EXIT_RUNS`` (8).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 
 import tickframe as tf
 
-RUNS = int(os.environ.get("TICKFRAME_EXIT_RUNS", "20"))
+RUNS = int(os.environ.get("TICKFRAME_EXIT_RUNS", "8"))
 
 HEAD = """
 import logging, os, signal, sys, threading, time
