@@ -95,7 +95,9 @@ impl Reach {
             Reach::Counted(most) => (stamp.saturating_sub(most), stamp.saturating_add(most)),
             Reach::Measured(f64::INFINITY) => (0, u64::MAX),
             Reach::Measured(most) => {
-                let (least, most) = (value(stamp) - most, value(stamp) + most);
+                // A difference is rounded by a part of what it is taken of, which may be far more than a float near it.
+                let rounded = (value(stamp).abs() + most) * (4.0 * f64::EPSILON);
+                let (least, most) = (value(stamp) - most - rounded, value(stamp) + most + rounded);
                 (order_key(least).saturating_sub(ROUNDED), order_key(most).saturating_add(ROUNDED))
             }
         }
@@ -116,6 +118,21 @@ fn nanoseconds(tolerance: Tolerance) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_near_enough_lies_around() {
+        let parts = [0.0, 0.1, 0.3, 1.0, 1.1, 2.1, 3.3, 1e-300, 7e15, 1e300];
+        let stamps: Vec<f64> = parts.iter().flat_map(|x| [*x, -x, x + 2.0, x - 2.0]).collect();
+        for most in [0.0, 0.2, 2.0, 3.0, 1e16] {
+            let reach = Reach::Measured(most);
+            for (stamp, other) in stamps.iter().flat_map(|one| stamps.iter().map(move |other| (*one, *other))) {
+                let (stamp, other) = (order_key(stamp), order_key(other));
+                let (least, greatest) = reach.around(stamp);
+                let inside = least <= other && other <= greatest;
+                assert!(inside || !reach.holds(stamp, other), "{} and {}", value(stamp), value(other));
+            }
+        }
+    }
 
     #[test]
     fn a_tolerance_is_read_for_the_type_of_the_stamps() {
