@@ -5,15 +5,17 @@ pub(crate) fn exact_sum(values: &[f64]) -> f64 {
     if values.iter().any(|x| !x.is_finite()) {
         return values.iter().filter(|x| !x.is_finite()).sum();
     }
-    // Halved often enough, no sum on the way can overflow; what small values lose by it lies far
-    // below the last bit of a sum that needed the room.
-    let large = values.iter().any(|x| x.abs() > 2f64.powi(900));
-    let scale = if large { 2f64.powi(-100) } else { 1.0 };
+    // Large values are added where no sum on the way can overflow, and none of their bits can be lost; small ones after.
+    let (large, small): (Vec<f64>, Vec<f64>) = values.iter().partition(|x| x.abs() > 2f64.powi(900));
+    let (down, up) = (2f64.powi(-100), 2f64.powi(100));
     let mut parts: Vec<f64> = Vec::new();
-    for value in values {
-        grow(&mut parts, value * scale);
+    large.iter().for_each(|value| grow(&mut parts, value * down));
+    if parts.iter().any(|part| (part * up).is_infinite()) {
+        return parts.iter().rev().fold(0.0, |sum, part| sum + part) * up;
     }
-    parts.iter().rev().fold(0.0, |sum, part| sum + part) / scale
+    parts.iter_mut().for_each(|part| *part *= up);
+    small.iter().for_each(|value| grow(&mut parts, *value));
+    parts.iter().rev().fold(0.0, |sum, part| sum + part)
 }
 
 /// Adds a value to a sum kept as parts that do not overlap, small ones first.
@@ -47,6 +49,9 @@ mod tests {
         assert_eq!(exact_sum(&[1e100, 1.0, -1e100]), 1.0);
         assert_eq!(exact_sum(&[0.1; 10]), 1.0);
         assert_eq!(exact_sum(&[]), 0.0);
+        let least = f64::from_bits(1);
+        assert_eq!(exact_sum(&[-f64::MAX, least, f64::MAX]), least);
+        assert_eq!(exact_sum(&[f64::MAX, f64::MAX, least, -f64::MAX, -f64::MAX]), least);
     }
 
     #[test]
