@@ -26,9 +26,9 @@ TURNS: list[tuple[str, list[str]]] = [
     ("wheel", ["bash", "scripts/release_test.sh", "wheel"]),
     ("memory-python", ["bash", "scripts/sanitize.sh", "python"]),
     ("fuzz-apply", ["bash", "fuzz/run", "60", "apply", "casts"]),
-    ("benches", ["make", "--no-print-directory", "benches"]),
     ("threads", ["bash", "scripts/sanitize.sh", "threads"]),
     ("sdist", ["bash", "scripts/release_test.sh", "sdist"]),
+    ("benches", ["make", "--no-print-directory", "benches"]),
     ("fuzz-plans", ["bash", "fuzz/run", "60", "plans", "rows"]),
     ("fuzz-shifts", ["bash", "fuzz/run", "60", "roaring", "shifts"]),
 ]
