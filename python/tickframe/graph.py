@@ -372,6 +372,12 @@ def _forget_in_child() -> None:
     _autostarted.clear()
 
 
+def _raise_in(thread: int, raises: bool) -> None:
+    """Raise a KeyboardInterrupt in a thread, between two steps of what it runs; or no more what was to be raised there."""
+    raised = ctypes.py_object(KeyboardInterrupt) if raises else None
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), raised)
+
+
 _EXIT_SECONDS = 15.0
 """How long functions that run may delay the end of the program."""
 

@@ -377,6 +377,67 @@ go.set(); th.join()
     assert (done.returncode, done.stdout) == (0, "heard\n"), done.stderr
 
 
+WAITS = """
+rows = {"x": list(range(200_000))}
+g = tf.Graph(threads=3, init_threads=3); t = tf.append_table({"x": int}, graph=g)
+others = threading.Event()
+@tf.udf(returns=tf.Int64, stateful=False)
+def f(x):
+    if len(x) and threading.current_thread() is not threading.main_thread():
+        others.set()
+        while endless:
+            time.sleep(0.001)
+    elif len(x):
+        others.wait(30)
+    return x
+def beep():
+    others.wait(30); os.kill(os.getpid(), signal.SIGINT)
+signal.signal(signal.SIGINT, HANDLER)
+endless = True
+threading.Thread(target=beep).start()
+try:
+    WORK
+except HEARD as why:
+    print("heard", type(why).__name__, flush=True)
+endless = False
+"""
+
+WORKS = {
+    # The rows are split over the threads that initialise.
+    "an operation starts": (
+        "t.append(rows); g.step(); t.with_columns(y=f('x'))",
+        "assert t.with_columns(y=f('x')).to_dict()['y'] == rows['x']",
+    ),
+    # The same in a step, over those that update.
+    "a step": (
+        "r = t.with_columns(y=f('x')); t.append(rows); g.step()",
+        "g.step(); assert r.to_dict()['y'] == rows['x']; assert g.counters()['failed_nodes'] == 0",
+    ),
+    # Tables that run side by side, each on a thread of its own.
+    "a step of several tables": (
+        "r = [t.with_columns(y=f('x') + n) for n in range(6)]; t.append({'x': [1, 2]}); g.step()",
+        "g.step(); assert [one.to_dict()['y'] for one in r] == [[1 + n, 2 + n] for n in range(6)]; "
+        "assert g.counters()['failed_nodes'] == 0",
+    ),
+    "a static table": (
+        "s = tf.table(rows); s.with_columns(y=f('x'))",
+        "assert s.with_columns(y=f('x')).to_dict()['y'] == rows['x']",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WORKS)
+@pytest.mark.parametrize(
+    ("handler", "heard"),
+    [("signal.default_int_handler", "KeyboardInterrupt"), ("lambda *_: (_ for _ in ()).throw(OSError())", "OSError")],
+)
+def test_ctrl_c_is_heard_while_other_threads_run_a_function(name: str, handler: str, heard: str) -> None:
+    work, after = WORKS[name]
+    source = WAITS.replace("HANDLER", handler).replace("HEARD", heard).replace("WORK", work)
+    done = child(source + after + "\n")
+    assert (done.returncode, done.stdout) == (0, f"heard {heard}\n"), done.stderr
+
+
 @pytest.mark.parametrize(
     ("on", "given", "text"),
     [

@@ -76,6 +76,11 @@ impl ToTheEnd {
     }
 }
 
+/// Whether what this thread does must come to its end, though it is interrupted.
+pub fn goes_to_the_end() -> bool {
+    TO_THE_END.with_borrow(|to_the_end| to_the_end.0.is_some())
+}
+
 /// Calls a function of the user. Where its operation has begun to change what it keeps, or reads rows that are gone with
 /// the step, an interrupt is told to whoever asked for the step, and the function is called again, so that the operation
 /// comes to its end; one that is interrupted a third time fails it.

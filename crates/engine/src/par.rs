@@ -7,9 +7,9 @@
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 
-use graph::{FunctionScope, UpdateGraph};
+use graph::{FunctionScope, UpdateGraph, hearing};
 use rowset::RowSet;
 
 use crate::interrupt::ToTheEnd;
@@ -67,25 +67,83 @@ pub fn threads() -> usize {
 /// Runs `work` here and, at the same time, on `helpers` threads of the pool. The calling thread takes
 /// part, rather than wait for two others to wake: what it has in its cache is of use. Sizes in force here are in force there.
 fn with_helpers<W: Fn() + Sync>(helpers: usize, work: &W) {
-    fn together<'scope, W: Fn() + Sync>(scope: &rayon::Scope<'scope>, helpers: usize, work: &'scope W) {
+    fn together<'scope, W: Fn() + Sync>(
+        scope: &rayon::Scope<'scope>,
+        helpers: usize,
+        work: &'scope W,
+        others: &'scope Others,
+    ) {
         let (sizes, starting, to_the_end) = (limits::Scope::current(), Starting::current(), ToTheEnd::current());
+        let call = hearing::call();
         for _ in 0..helpers {
             let (starting, to_the_end) = (starting.clone(), to_the_end.clone());
-            scope.spawn(move |_| sizes.enter(|| starting.enter(|| to_the_end.enter(work))));
+            let work = move || sizes.enter(|| starting.enter(|| to_the_end.enter(work)));
+            scope.spawn(move |_| {
+                let _gone = others.begin();
+                hearing::for_call(call, work);
+            });
         }
         work();
+        others.wait();
     }
     let pool = POOL.with_borrow(Clone::clone);
+    let others = Others::new(helpers);
+    let together = |scope: &_| together(scope, helpers, work, &others);
     match &pool {
         Some((graph, phase)) => {
             let pool = if *phase == Phase::Update { graph.update_pool() } else { graph.init_pool() };
             match pool {
-                Some(pool) => pool.in_place_scope(|scope| together(scope, helpers, work)),
+                Some(pool) => pool.in_place_scope(together),
                 // The machine has no thread to give.
                 None => work(),
             }
         }
-        None => rayon::in_place_scope(|scope| together(scope, helpers, work)),
+        None => rayon::in_place_scope(together),
+    }
+}
+
+/// The threads that help, for one that listens while it waits for them. Others wait as rayon does.
+struct Others {
+    left: Mutex<usize>,
+    gone: Condvar,
+}
+
+/// A helper is done, also when it panics.
+struct Gone<'a>(&'a Others);
+
+impl Others {
+    fn new(helpers: usize) -> Others {
+        Others { left: Mutex::new(helpers), gone: Condvar::new() }
+    }
+
+    fn begin(&self) -> Gone<'_> {
+        Gone(self)
+    }
+
+    /// Waits until all are done, where this thread listens; one of a pool may be the one who must do the work.
+    fn wait(&self) {
+        let Some(ear) = hearing::ear().filter(|_| rayon::current_thread_index().is_none()) else { return };
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        while *left > 0 {
+            let waited = self.gone.wait_timeout(left, hearing::EVERY).unwrap_or_else(PoisonError::into_inner);
+            if waited.1.timed_out() {
+                drop(waited);
+                ear();
+                left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+            } else {
+                left = waited.0;
+            }
+        }
+    }
+}
+
+impl Drop for Gone<'_> {
+    fn drop(&mut self) {
+        let mut left = self.0.left.lock().unwrap_or_else(PoisonError::into_inner);
+        *left -= 1;
+        if *left == 0 {
+            self.0.gone.notify_one();
+        }
     }
 }
 

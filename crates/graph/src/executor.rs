@@ -3,6 +3,7 @@
 use crate::clock::Step;
 use crate::env;
 use crate::failpoints::Point;
+use crate::hearing;
 use crate::node::{Cell, Outcome, panic_message};
 use crate::pools::Pools;
 use crate::sync::{Arc, Guard, Ordering};
@@ -73,8 +74,16 @@ fn run_walk(walk: &Arc<Walk>, crew: &Crew, step: Step, buffers: &mut Buffers) ->
             }
             assert!(ready.helpers > 0, "nodes of {step:?} wait for each other: the graph has a loop");
             ready.leader_waits = true;
-            ready = walk.bell.wait(ready);
+            let Some(ear) = hearing::ear() else {
+                ready = walk.bell.wait(ready);
+                ready.leader_waits = false;
+                continue;
+            };
+            ready = walk.bell.wait_timeout(ready, hearing::EVERY);
             ready.leader_waits = false;
+            drop(ready);
+            ear();
+            ready = walk.ready.lock();
         }
         drop(ready);
         // What it slept is nobody's running time.

@@ -14,6 +14,7 @@ mod executor;
 mod failpoints;
 mod gate;
 mod graph;
+pub mod hearing;
 mod intake;
 mod join;
 mod lifetime;

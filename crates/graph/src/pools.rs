@@ -2,6 +2,7 @@
 
 use crate::env;
 use crate::failpoints::{Point, Strikes};
+use crate::hearing;
 use crate::marks::{self, Mark};
 use crate::node::panic_message;
 use crate::report::trouble;
@@ -49,8 +50,8 @@ impl Pools {
     /// Hands a task to the update pool; false if there is none. A checker has no pool of its own: there each task is a
     /// thread.
     pub(crate) fn spawn_update(&self, task: impl FnOnce() + Send + 'static) -> bool {
-        let scope = limits::Scope::current();
-        let task = move || scope.enter(task);
+        let (scope, call) = (limits::Scope::current(), hearing::call());
+        let task = move || hearing::for_call(call, || scope.enter(task));
         if CHECKED {
             let graph = self.graph;
             let body = move || {

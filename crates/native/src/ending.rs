@@ -18,10 +18,22 @@ static INSIDE: AtomicUsize = AtomicUsize::new(0);
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 static CLOSED: AtomicBool = AtomicBool::new(false);
 static CLOSER: Mutex<Option<ThreadId>> = Mutex::new(None);
+/// Calls that were interrupted and are not over, and whether there are any.
+static INTERRUPTED: Mutex<Vec<u64>> = Mutex::new(Vec::new());
+static ANY_INTERRUPTED: AtomicBool = AtomicBool::new(false);
 static FUNCTIONS: Mutex<Vec<Running>> = Mutex::new(Vec::new());
 
-/// A user's function that runs: its number, its name, and its thread as Python counts threads.
-struct Running(usize, String, u64);
+/// A user's function that runs.
+struct Running {
+    number: usize,
+    name: String,
+    /// Its thread, as Python counts threads.
+    thread: u64,
+    /// The call of the engine for which it runs.
+    call: u64,
+    /// Whether it was told to end.
+    interrupted: bool,
+}
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -82,15 +94,59 @@ impl Function {
     pub fn runs(py: Python<'_>, name: &str) -> PyResult<Function> {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        lock(&FUNCTIONS).push(Running(number, name.to_owned(), ident(py)?));
+        let (name, thread, call) = (name.to_owned(), ident(py)?, graph::hearing::call());
+        lock(&FUNCTIONS).push(Running { number, name, thread, call, interrupted: false });
         Ok(Function(number))
     }
 }
 
 impl Drop for Function {
     fn drop(&mut self) {
-        lock(&FUNCTIONS).retain(|Running(number, ..)| *number != self.0);
+        let mut functions = lock(&FUNCTIONS);
+        let Some(at) = functions.iter().position(|running| running.number == self.0) else { return };
+        let done = functions.swap_remove(at);
+        drop(functions);
+        if done.interrupted {
+            // What came too late for it is for nobody else.
+            Python::attach(|py| raise_in(py, done.thread, false));
+        }
     }
+}
+
+/// Whoever called is interrupted while it waits: so are the functions that other threads run for it, between two steps of
+/// their own.
+pub fn interrupt_others(py: Python<'_>) {
+    let (call, own) = (graph::hearing::call(), ident(py).unwrap_or_default());
+    lock(&INTERRUPTED).push(call);
+    ANY_INTERRUPTED.store(true, Ordering::SeqCst);
+    let theirs = |running: &&mut Running| running.call == call && running.thread != own;
+    let mut told = Vec::new();
+    for running in lock(&FUNCTIONS).iter_mut().filter(theirs) {
+        running.interrupted = true;
+        told.push(running.thread);
+    }
+    told.into_iter().for_each(|thread| raise_in(py, thread, true));
+}
+
+/// Whether the call for which this thread works was interrupted: then no function need begin for it.
+pub fn is_interrupted() -> bool {
+    ANY_INTERRUPTED.load(Ordering::SeqCst) && lock(&INTERRUPTED).contains(&graph::hearing::call())
+}
+
+/// The call for which this thread works is over.
+pub fn is_over() {
+    if ANY_INTERRUPTED.load(Ordering::SeqCst) {
+        let (call, mut interrupted) = (graph::hearing::call(), lock(&INTERRUPTED));
+        interrupted.retain(|other| *other != call);
+        ANY_INTERRUPTED.store(!interrupted.is_empty(), Ordering::SeqCst);
+    }
+}
+
+/// `KeyboardInterrupt` in a thread of Python's; or what was to be raised there is raised no more.
+fn raise_in(py: Python<'_>, thread: u64, raises: bool) {
+    // What waited for this thread itself may come just now: then it has come.
+    let Ok(graph) = py.import("tickframe.graph") else { return };
+    let _ = graph.call_method1("_raise_in", (thread, raises));
 }
 
 /// This thread's number in Python's `threading`.
@@ -145,5 +201,5 @@ fn running() -> Vec<(String, u64)> {
     if is_empty() {
         return Vec::new();
     }
-    lock(&FUNCTIONS).iter().map(|Running(_, name, thread)| (name.clone(), *thread)).collect()
+    lock(&FUNCTIONS).iter().map(|running| (running.name.clone(), running.thread)).collect()
 }

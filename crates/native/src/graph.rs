@@ -13,7 +13,7 @@ use pyo3::types::PyDict;
 use crate::ending::detached;
 use crate::error::{self, InvalidOperationError};
 use crate::inbox::{Inbox, PyInbox};
-use crate::outside::{asked, outside};
+use crate::outside::{asked, stepped};
 use crate::table::PyTable;
 use crate::transaction::{self, PyTransaction};
 use crate::wait;
@@ -118,7 +118,7 @@ impl PyGraph {
         let step = || {
             (transaction::within(current.as_deref(), || shared.graph.step()), engine::interrupt::take(&shared.graph))
         };
-        let (stepped, interrupt) = outside(py, step)?;
+        let (stepped, interrupt) = stepped(py, step)?;
         let step = stepped.map_err(|refused| error::graph(&refused))?.number();
         crate::inbox::wait_heard(py, &self.0.inbox, &self.0.graph)?;
         match interrupt {

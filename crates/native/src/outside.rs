@@ -7,11 +7,12 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use engine::interrupt;
+use graph::hearing;
 use pyo3::panic::PanicException;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
-use crate::ending::Inside;
+use crate::ending::{self, Inside};
 use crate::error::{self, InternalError};
 use crate::udf;
 
@@ -26,11 +27,50 @@ pub fn outside<R: Send>(py: Python<'_>, run: impl FnOnce() -> R + Send) -> PyRes
 
 /// The same for what the engine is asked. Where it waits, signals are looked at.
 pub fn asked<R: Send>(py: Python<'_>, run: impl FnOnce() -> Result<R, engine::Error> + Send) -> PyResult<R> {
-    RAISED.set(None);
-    let done = outside(py, || interrupt::polled(Rc::new(signals), run))?;
-    match (done, RAISED.take()) {
-        (Err(_), Some(raised)) => Err(raised),
-        (done, _) => done.map_err(error::raise),
+    heard(py, || interrupt::polled(Rc::new(signals), run))?.map_err(error::raise)
+}
+
+/// Runs a step by hand without the GIL. A signal that comes while other threads work for it ends their functions, and is
+/// raised when the step is over.
+pub fn stepped<R: Send>(py: Python<'_>, step: impl FnOnce() -> R + Send) -> PyResult<R> {
+    heard(py, step)
+}
+
+/// What was done without the GIL, unless this thread was interrupted meanwhile.
+fn heard<R: Send>(py: Python<'_>, run: impl FnOnce() -> R + Send) -> PyResult<R> {
+    // A function may call us in turn: what interrupts its caller stays its caller's.
+    let above = RAISED.take();
+    let run = || {
+        let done = run();
+        ending::is_over();
+        done
+    };
+    let done = outside(py, || hearing::listening(listen, run));
+    match (done, RAISED.replace(above)) {
+        (done, None) => done,
+        (done, Some(raised)) => {
+            // Tables are let go without the GIL.
+            ending::detached(py, || drop(done));
+            Err(raised)
+        }
+    }
+}
+
+/// Looks for signals while other threads work for this one.
+fn listen() {
+    Python::try_attach(|py| {
+        if let Err(raised) = py.check_signals() {
+            interrupts_others(py, raised);
+        }
+    });
+}
+
+/// A call of this thread is interrupted by this, and so are the functions that other threads run for it.
+pub fn interrupts_others(py: Python<'_>, raised: PyErr) {
+    if hearing::ear().is_some() {
+        // The first counts.
+        RAISED.with_borrow_mut(|kept| _ = kept.get_or_insert(raised));
+        ending::interrupt_others(py);
     }
 }
 

@@ -11,7 +11,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field, Schema};
 use engine::interrupt::Interrupt;
 use formula::{Host, HostFailure, HostId, Payload};
-use pyo3::exceptions::{PyException, PyRuntimeError};
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -163,6 +163,9 @@ impl Host for PythonFunction {
             let run = || {
                 // Between two chunks Ctrl-C is heard, whatever the function does.
                 py.check_signals()?;
+                if ending::is_interrupted() && !engine::interrupt::goes_to_the_end() {
+                    return Err(PyKeyboardInterrupt::new_err("whoever called was interrupted"));
+                }
                 let _function = ending::Function::runs(py, &self.name)?;
                 self.run(py, args, rows)
             };
@@ -257,6 +260,7 @@ impl PythonFunction {
     fn failure(&self, py: Python<'_>, raised: &PyErr) -> HostFailure {
         let value = raised.value(py);
         if is_interrupt(py, raised) {
+            outside::interrupts_others(py, raised.clone_ref(py));
             let fault: engine::error::External = Arc::new(Fault(value.clone().into_any().unbind()));
             let message = format!("{} was ended by {raised}", self.name);
             return HostFailure { row: None, message, payload: Payload(Arc::new(Interrupt(fault))) };
