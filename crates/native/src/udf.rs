@@ -160,12 +160,13 @@ impl Host for PythonFunction {
         let _scope = engine::par::function_scope();
         let _inside = Inside::enter();
         let called = |py: Python<'_>| {
+            // Between two chunks a signal is heard, whatever the function does, and whatever it raises is the caller's.
+            py.check_signals().map_err(|raised| self.interrupted(py, &raised))?;
+            if ending::is_interrupted() && !engine::interrupt::goes_to_the_end() {
+                let raised = PyKeyboardInterrupt::new_err("whoever called was interrupted");
+                return Err(self.interrupted(py, &raised));
+            }
             let run = || {
-                // Between two chunks Ctrl-C is heard, whatever the function does.
-                py.check_signals()?;
-                if ending::is_interrupted() && !engine::interrupt::goes_to_the_end() {
-                    return Err(PyKeyboardInterrupt::new_err("whoever called was interrupted"));
-                }
                 let _function = ending::Function::runs(py, &self.name)?;
                 self.run(py, args, rows)
             };
@@ -258,19 +259,24 @@ pub fn interrupt(py: Python<'_>, raised: &PyErr) -> engine::Error {
 impl PythonFunction {
     /// What the Python wrapper raised: a `UdfError` that knows the row, from the user's own exception.
     fn failure(&self, py: Python<'_>, raised: &PyErr) -> HostFailure {
-        let value = raised.value(py);
         if is_interrupt(py, raised) {
-            outside::interrupts_others(py, raised.clone_ref(py));
-            let fault: engine::error::External = Arc::new(Fault(value.clone().into_any().unbind()));
-            let message = format!("{} was ended by {raised}", self.name);
-            return HostFailure { row: None, message, payload: Payload(Arc::new(Interrupt(fault))) };
+            return self.interrupted(py, raised);
         }
+        let value = raised.value(py);
         let row = value.getattr("row").and_then(|row| row.extract::<usize>()).ok();
         let cause = raised
             .cause(py)
             .map_or_else(|| value.clone().into_any().unbind(), |cause| cause.value(py).clone().into_any().unbind());
         let message = value.str().map_or_else(|_| "it raised".to_owned(), |text| text.to_string());
         HostFailure { row, message, payload: Payload(Arc::new(Fault(cause))) }
+    }
+
+    /// What ends the call that the function works for.
+    fn interrupted(&self, py: Python<'_>, raised: &PyErr) -> HostFailure {
+        outside::interrupts_others(py, raised.clone_ref(py));
+        let fault: engine::error::External = Arc::new(Fault(raised.value(py).clone().into_any().unbind()));
+        let message = format!("{} was ended by {raised}", self.name);
+        HostFailure { row: None, message, payload: Payload(Arc::new(Interrupt(fault))) }
     }
 
     /// A function of columns gives a column: not None, and not one value for all rows.
