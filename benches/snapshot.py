@@ -87,7 +87,9 @@ def compare(keys: Callable[[], Any], cycle: Callable[[Any], float], table: tf.In
     alone = statistics.median(times["nothing held"])
     for way, spent in times.items():
         middle = statistics.median(spent)
-        print(f"  {way:<24} {middle * 1e3:8.2f} ms   {middle / alone:5.1f} of nothing held   {gained[way]:5.2f} of the table gained")
+        print(
+            f"  {way:<24} {middle * 1e3:8.2f} ms   {middle / alone:5.1f} of nothing held   {gained[way]:5.2f} of the table gained"
+        )
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ def copy_project(copy: Path) -> None:
         source, goal = ROOT / file, copy / file
         if not goal.is_file() or goal.read_bytes() != source.read_bytes():
             goal.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, goal)
+            shutil.copy(source, goal)
     for goal in [path for path in copy.rglob("*") if path.is_file()]:
         if goal.relative_to(copy) not in wanted:
             goal.unlink()

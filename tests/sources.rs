@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::Schema;
+use engine::snapshot;
 use engine::sources::{AppendTable, BlinkTable, InputTable, KeyedTable, TimeTable, Transaction, from_chunks, selected};
 use engine::testing::feeds::apply_of;
 use engine::testing::plain::{array_of, cells_of};
 use engine::testing::random::KINDS;
 use engine::testing::values::{STYLES, Values};
 use engine::testing::{Case, Cell, RawStep, TableSpec, Tape, Watch, count_step, explore, table_of};
-use engine::snapshot;
 use graph::env::{ManualTime, TimeSource as Clock};
 use graph::{Settings, UpdateGraph};
 use model::sources::{AppendSource, BlinkSource, InputSource, InputStep, KeyedSource, KeyedWrite, TimeSource};
@@ -271,8 +271,7 @@ fn still(tape: &mut Tape) -> Result<(), String> {
         judge(&Watch::attach(table).map_err(|error| error.to_string())?, wanted, &Compare::ByPosition)
     };
     same(&table, &wanted)?;
-    let (places, rows): (Vec<u64>, Vec<_>) =
-        (0_u64..).zip(wanted.rows.clone()).filter(|_| tape.chance(128)).unzip();
+    let (places, rows): (Vec<u64>, Vec<_>) = (0_u64..).zip(wanted.rows.clone()).filter(|_| tape.chance(128)).unzip();
     let some = selected("filter", &table, RowSet::from_sorted_keys(&places)).map_err(|error| error.to_string())?;
     let wanted_of_some = model::Table { rows, ..wanted.clone() };
     same(&some, &wanted_of_some)?;

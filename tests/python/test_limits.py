@@ -474,16 +474,19 @@ def test_an_expression_with_a_long_list_is_shown_short_and_pickles() -> None:
 
 
 def test_numbers_of_arguments_are_judged_in_words() -> None:
-    for call in (lambda: c("x").std(ddof=-5), lambda: c("x").var(256), lambda: c("x").sum(min_count=-1)):
-        with pytest.raises(ValueError, match=r"from 0 to|out of the range"):
+    for call in (lambda: c("x").std(ddof=-5), lambda: c("x").var(256)):
+        with pytest.raises(ValueError, match="ddof is a whole number from 0 to 255, not"):
             call()
+    with pytest.raises(ValueError, match="-1 is out of the range of this argument"):
+        c("x").sum(min_count=-1)
     for wrong in ("a", None, 1.5):
-        with pytest.raises((TypeError, ValueError), match="a whole number"):
+        with pytest.raises(TypeError, match=r"std: ddof must be an int, not .*; give a whole number"):
             c("x").std(ddof=wrong)  # type: ignore[arg-type]
 
 
 def test_messages_are_cut() -> None:
     name = "a" * 1_000_000
+    # Almost as long as a name may be: it stands among those that the message offers.
     t = tf.table({"x": [1], "b" * 60_000: [1]})
     with pytest.raises(tf.errors.ColumnNotFoundError) as told:
         t.select(name)

@@ -101,14 +101,8 @@ impl Types {
 }
 
 /// The columns that expressions compute with, those of `any_table`: the left table begins with them.
-pub const COMMON: [(&str, Kind); 6] = [
-    ("k", Kind::Str),
-    ("g", Kind::Int),
-    ("v", Kind::Int),
-    ("x", Kind::Float),
-    ("t", Kind::Time),
-    ("b", Kind::Bool),
-];
+pub const COMMON: [(&str, Kind); 6] =
+    [("k", Kind::Str), ("g", Kind::Int), ("v", Kind::Int), ("x", Kind::Float), ("t", Kind::Time), ("b", Kind::Bool)];
 
 impl Shape {
     /// The left table.
