@@ -23,6 +23,8 @@ import turns
 ROOT = Path(__file__).resolve().parents[1]
 PATCHES = ROOT / "tests" / "canaries"
 LIMIT_SECONDS = 60
+#: Laws go by these: a canary is caught by what a law does of itself.
+STEERING = {"TICKFRAME_SEED", "TICKFRAME_SEEDS", "TICKFRAME_STEPS", "TICKFRAME_TAPE", "TICKFRAME_SCHEDULES"}
 #: The extension as `make develop` builds it, and where Python finds it in the copy.
 EXTENSION = ["cargo", "build", "--locked", "--profile", "ci", "-p", "tickframe-native"]
 EXTENSION += ["--features", "extension-module", "--lib"]
@@ -101,7 +103,8 @@ def run(patch: Path) -> bool:
     copy_project(copy)
     share_dependencies(compiled)
     # No repository above the copy: git would look for the patch's files there.
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(compiled), "GIT_CEILING_DIRECTORIES": str(copy.parent)}
+    environment = {name: value for name, value in os.environ.items() if name not in STEERING}
+    environment |= {"CARGO_TARGET_DIR": str(compiled), "GIT_CEILING_DIRECTORIES": str(copy.parent)}
     environment |= {"RUST_BACKTRACE": "0", "PYTHONPATH": str(copy / "python")}
     command = caught_by(patch)
     applied = subprocess.run(["git", "apply", "-C1", str(patch)], cwd=copy, env=environment, check=False)
