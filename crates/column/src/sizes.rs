@@ -4,7 +4,7 @@ use limits::Size;
 
 use crate::tree::BLOCK;
 
-/// Bytes of one buffer of texts: a view's offset is a 32-bit number with a sign. What does not fit is refused: laws
+/// Bytes of one buffer of texts: a view's offset is a 32-bit number with a sign. A longer text is refused: laws
 /// of other crates draw it so large that their texts fit.
 pub(crate) static TEXT_BUFFER: Size =
     Size::at_least("column.TEXT_BUFFER", i32::MAX as usize, if cfg!(test) { 128 } else { 1 << 16 });
