@@ -66,8 +66,6 @@ def _value(other: object, operation: Text = "lit") -> _native.Expr:
     """An operand: an expression, or a literal (a string is a text here); `operation` is what the user called."""
     if isinstance(other, Expr):
         return other._native
-    if isinstance(other, Mapping):
-        raise TypeError(_no_mapping(other, operation))
     if isinstance(other, str):
         encodable(other, operation)
     return _native.Expr.literal(operand(other, operation), operation)
@@ -81,26 +79,6 @@ def into_expr(item: object, operation: Text = "expression") -> Expr:
         encodable(item, operation)
         return Expr(_native.Expr.column(item))
     return Expr(_value(item, operation))
-
-
-def _no_mapping(item: Mapping[Any, Any], operation: Text) -> Text:
-    """Why a dict is no expression, and what to write instead."""
-    name: object = None
-    value: object = None
-    if type(item) is dict:
-        name, value = next(iter(item.items()), (None, None))
-    column = f"tf.col({name!r})" if isinstance(name, str) and short(name) == repr(name) else 'tf.col("x")'
-    if operation in {"agg", "agg_by"}:
-        known = isinstance(value, str) and value.isidentifier() and hasattr(Expr, value)
-        instead = f"{column}.{value if known else 'sum'}()"
-    elif operation in {"select", "with_columns", "update", "view", "update_view", "lazy_update"}:
-        given = isinstance(value, str) and short(value) == repr(value)
-        instead = f"{column}.alias({value!r})" if given else f'{column}.alias("name")'
-    elif operation in {"filter", "where"}:
-        instead = f"{column} == {short(value)}"
-    else:
-        instead = f"the value alone, or {column}"
-    return f"{operation}: a dict is no expression; write {instead}, not {short(item)}"
 
 
 _RUNNING = frozenset(
@@ -1098,33 +1076,29 @@ def _degrees(what: Text, ddof: object) -> int:
 class When:
     """A condition that waits for its value: ``when(c).then(v)``."""
 
-    __slots__ = ("_branches", "_condition")
+    __slots__ = ("_before", "_condition")
 
-    def __init__(self, branches: list[tuple[_native.Expr, _native.Expr]], condition: _native.Expr) -> None:
-        self._branches = branches
+    def __init__(self, before: _native.Expr | None, condition: _native.Expr) -> None:
+        self._before = before
         self._condition = condition
 
     def then(self, value: object) -> Then:
         """The value where the condition is true; a bare string is a column."""
-        return Then([*self._branches, (self._condition, into_expr(value, "then")._native)])
+        return Then(_native.Expr.when(self._before, self._condition, into_expr(value, "then")._native))
 
 
 class Then(Expr):
     """A conditional; without `otherwise` it is null where no condition holds."""
 
-    __slots__ = ("_branches",)
-
-    def __init__(self, branches: list[tuple[_native.Expr, _native.Expr]]) -> None:
-        super().__init__(_native.Expr.when(branches, None))
-        self._branches = branches
+    __slots__ = ()
 
     def when(self, condition: IntoExpr) -> When:
         """Another condition, looked at where no earlier one held."""
-        return When(self._branches, into_expr(condition, "when")._native)
+        return When(self._native, into_expr(condition, "when")._native)
 
     def otherwise(self, value: object) -> Expr:
         """The value where no condition holds; a null condition does not hold."""
-        return Expr(_native.Expr.when(self._branches, into_expr(value, "otherwise")._native))
+        return Expr(self._native.otherwise(into_expr(value, "otherwise")._native))
 
 
 class Columns(list[Expr]):
@@ -1187,7 +1161,7 @@ def when(condition: IntoExpr, **equals: object) -> When:
     whole = conditions[0]
     for other in conditions[1:]:
         whole = whole & other
-    return When([], whole._native)
+    return When(None, whole._native)
 
 
 def len() -> Expr:

@@ -5,6 +5,7 @@
 
 mod arrays;
 pub mod attach;
+pub mod categories;
 mod companion;
 pub mod counters;
 pub mod error;

@@ -133,6 +133,7 @@ pub fn in_schema(operation: &str, batches: Vec<RecordBatch>, found: &SchemaRef, 
                 .zip(wanted.fields())
                 .map(|(index, field)| fit(operation, batch.column(*index), field))
                 .collect::<PyResult<Vec<_>>>()?;
+            within_categories(operation, wanted, &columns)?;
             batch_of(wanted, columns, batch.num_rows())
         })
         .collect::<PyResult<Vec<_>>>()?;
@@ -142,6 +143,13 @@ pub fn in_schema(operation: &str, batches: Vec<RecordBatch>, found: &SchemaRef, 
 fn batch_of(schema: &SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> PyResult<RecordBatch> {
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     RecordBatch::try_new_with_options(schema.clone(), columns, &options).map_err(error::arrow)
+}
+
+/// Refuses cells that are none of the categories that their column names.
+fn within_categories(operation: &str, schema: &SchemaRef, columns: &[ArrayRef]) -> PyResult<()> {
+    let stranger =
+        schema.fields().iter().zip(columns).find_map(|(field, cells)| engine::categories::stranger(field, cells));
+    stranger.map_or(Ok(()), |why| Err(error::DataError::new_err(format!("{operation}: {why} (nothing was applied)"))))
 }
 
 /// The array in the declared type, if every possible value of its own type fits.

@@ -90,7 +90,7 @@ pub fn formula(operation: &str, error: &formula::Error, text: Option<&str>) -> P
     match error {
         F::UnknownColumn { name, valid, nearest } => column_not_found(message, name, valid, nearest.clone()),
         F::Exhausted { .. } => ResourceError::new_err(message),
-        F::Type { .. } => TypeMismatchError::new_err(message),
+        F::Type { .. } | F::OwnOrder { .. } => TypeMismatchError::new_err(message),
         F::Unsupported { .. } | F::UnexpectedAggregate { .. } => InvalidOperationError::new_err(message),
         F::Formula { .. }
         | F::Arguments { .. }

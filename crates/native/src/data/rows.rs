@@ -9,7 +9,7 @@ use arrow_schema::{Field, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping, PyTuple, PyType};
 
-use super::{Data, batch_of, check_names, checked};
+use super::{Data, batch_of, check_names, checked, within_categories};
 use crate::cells::{self, Place};
 use crate::error::TypeMismatchError;
 
@@ -94,6 +94,7 @@ pub(super) fn of_list(operation: &str, rows: &[Bound<'_, PyAny>], schema: Option
         let fields = names.iter().zip(&arrays).map(|(name, array)| Field::new(name, array.data_type().clone(), true));
         Arc::new(Schema::new(fields.collect::<Vec<_>>()))
     });
+    within_categories(operation, &schema, &arrays)?;
     let batch = batch_of(&schema, arrays, rows.len())?;
     Ok(Data { schema, batches: vec![batch] })
 }
