@@ -6,7 +6,9 @@ from typing import Any
 
 from tickframe.errors import TypeMismatchError
 
-__all__ = ["Kept", "arrow_of_pandas"]
+_PLAIN = {"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"}
+
+__all__ = ["Kept", "arrow_of_pandas", "split_pandas"]
 
 
 class Kept:
@@ -44,3 +46,21 @@ def arrow_of_pandas(operation: str, frame: Any) -> Any:
             message = f"{operation}: column {str(name)!r} holds periods; use .dt.to_timestamp() or .astype(str) first"
             raise TypeMismatchError(message)
     return pyarrow.Table.from_pandas(frame, preserve_index=False)
+
+
+def split_pandas(frame: Any) -> tuple[dict[str, Any], Any]:
+    """The columns of a pandas frame that NumPy holds as plain numbers, and a frame of all others.
+
+    A plain column is copied once, straight from the memory that pandas holds; pyarrow would make a second pass over it.
+    A frame whose columns are not named by distinct texts is left whole, and so is a series.
+    """
+    names = list(getattr(frame, "columns", ()))
+    if not names or not all(type(name) is str for name in names) or len(set(names)) < len(names):
+        return {}, frame
+    kinds = dict(zip(names, frame.dtypes, strict=True))
+    plain = {
+        name: frame[name].to_numpy(copy=False)
+        for name, kind in kinds.items()
+        if type(kind).__module__.startswith("numpy") and kind.str[1:] in _PLAIN
+    }
+    return plain, frame[[name for name in names if name not in plain]]

@@ -5,6 +5,7 @@
 //! value can be lost. Whatever does not fit raises before anything is applied.
 
 mod columns;
+mod pandas;
 mod rows;
 
 use std::collections::{HashMap, HashSet};
@@ -20,6 +21,7 @@ use crate::arrow::{self, Sharing};
 use crate::cells;
 use crate::dtype::name_of;
 use crate::error::{self, SchemaError, TypeMismatchError};
+use crate::table::PyTable;
 
 /// Rows that a user handed over.
 pub struct Data {
@@ -58,8 +60,13 @@ pub fn import_as(
     if let Ok(columns) = data.cast::<PyDict>() {
         return columns::of_dict(operation, columns, schema, sharing);
     }
-    if let Some(table) = of_pandas(operation, data)? {
-        return of_arrow(operation, &table, schema, sharing);
+    if sharing != Sharing::Copied
+        && let Some(own) = PyTable::behind(data)?
+    {
+        return of_table(operation, data.py(), own.get(), schema);
+    }
+    if pandas::is_frame(data)? {
+        return pandas::of_frame(operation, data, schema, sharing);
     }
     if arrow::is_arrow(data)? {
         return of_arrow(operation, data, schema, sharing);
@@ -80,14 +87,13 @@ pub fn import_as(
     )))
 }
 
-/// A pandas frame or series as pyarrow has it, without its index.
-fn of_pandas<'py>(operation: &str, data: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let class = data.get_type();
-    let module: String = class.getattr("__module__")?.extract()?;
-    if !module.starts_with("pandas.") || !matches!(class.name()?.to_str()?, "DataFrame" | "Series") {
-        return Ok(None);
+/// A table of this package: its blocks are ours, sound and never written to, so nothing is judged or copied.
+fn of_table(operation: &str, py: Python<'_>, table: &PyTable, schema: Option<&SchemaRef>) -> PyResult<Data> {
+    let (found, batches) = table.batches(py, false)?;
+    match schema {
+        None => Ok(Data { schema: found, batches }),
+        Some(wanted) => in_schema(operation, batches, &found, wanted),
     }
-    data.py().import("tickframe.frames")?.call_method1("arrow_of_pandas", (operation, data)).map(Some)
 }
 
 fn of_arrow(operation: &str, data: &Bound<'_, PyAny>, schema: Option<&SchemaRef>, sharing: Sharing) -> PyResult<Data> {
