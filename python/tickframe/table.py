@@ -293,9 +293,13 @@ class Table:
         return frame
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A pandas frame with Arrow-backed columns. Needs pandas and pyarrow."""
+        """A pandas frame with Arrow-backed columns; dictionaries are Categoricals. Needs pandas and pyarrow."""
         pandas = _optional("pandas", "to_pandas()", "pandas")
-        return self.to_arrow().to_pandas(types_mapper=pandas.ArrowDtype)
+
+        def mapped(kind: Any) -> Any:
+            return None if hasattr(kind, "index_type") else pandas.ArrowDtype(kind)
+
+        return self.to_arrow().to_pandas(types_mapper=mapped)
 
     def to_dicts(self, on_precision_loss: PrecisionLoss = "error") -> list[dict[str, Any]]:
         """A list of rows, in Python's own values.

@@ -188,14 +188,16 @@ def test_aggregates_of_decimals_are_the_same_of_columns_and_of_lists(name: str, 
     column = tf.table({"x": cells}, schema={"x": kind})
     lists = tf.table({"x": [cells]}, schema={"x": tf.List(kind)})
     x = tf.col("x")
-    of_column = tf.len() if name == "len" else getattr(x, name)(*AGGREGATES[name])
+    alone = {"len": tf.len, "abs_mean": abs(x).mean}
+    of_column = (alone[name] if name in alone else getattr(x, name))(*AGGREGATES[name])
     left = column.select(out=of_column)
     right = lists.select(out=getattr(x.list, name)(*AGGREGATES[name]))
     assert left.schema == right.schema
-    if name in {"std", "var", "product"}:
-        assert left.to_dict()["out"] == pytest.approx(right.to_dict()["out"], rel=1e-12)
+    (one,), (other,) = left["out"].to_list(), right["out"].to_list()
+    if name in {"std", "var", "product"} and one is not None:
+        assert one == pytest.approx(other, rel=1e-12)
     else:
-        assert left.to_dict() == right.to_dict()
+        assert one == other
 
 
 def test_sums_of_lists_of_decimals_that_leave_their_type_say_so() -> None:

@@ -57,12 +57,15 @@ impl Given<'_> {
             };
             return Ok(if formula::has_own_order(&field) { Given::Column(field, whole) } else { Given::Array(whole) });
         }
-        let class = value.get_type();
-        if class.name()?.to_str()? == "Categorical"
-            && class.getattr("__module__")?.extract::<String>()?.starts_with("pandas.")
+        if value.get_type().module()?.to_str()?.starts_with("pandas.")
+            && value
+                .getattr("dtype")
+                .is_ok_and(|kind| kind.get_type().name().is_ok_and(|name| name == "CategoricalDtype"))
         {
-            // Its categories and their order would be lost as an array.
-            return Given::of(place, &value.py().import("pandas")?.call_method1("Series", (value,))?, sharing);
+            // As an array its categories and their order would be lost.
+            let cells =
+                value.py().import("tickframe.frames")?.call_method1("arrow_of_categories", (place.operation, value))?;
+            return Given::of(place, &cells, sharing);
         }
         if value.hasattr("__array__")? && value.hasattr("tolist")? && value.hasattr("__len__")? {
             let array = value.call_method0("__array__")?;

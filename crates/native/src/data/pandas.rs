@@ -61,8 +61,9 @@ fn by_arrow<'py>(operation: &str, frame: &Bound<'py, PyAny>) -> PyResult<Bound<'
 }
 
 fn number(operation: &str, cells: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
-    let array = numpy::import(cells)?
-        .ok_or_else(|| TypeMismatchError::new_err(format!("{operation}: {} is no column of numbers", cells.get_type())))?;
+    let array = numpy::import(cells)?.ok_or_else(|| {
+        TypeMismatchError::new_err(format!("{operation}: {} is no column of numbers", cells.get_type()))
+    })?;
     outside(cells.py(), move || match array.data_type() {
         DataType::Float32 => present::<Float32Type>(&array, f32::is_nan),
         DataType::Float64 => present::<Float64Type>(&array, f64::is_nan),
