@@ -7,7 +7,7 @@ use ::column::sound::Tally;
 use arrow_array::Array;
 use arrow_schema::{Field, Schema, SchemaRef};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyMapping, PyTuple, PyType};
+use pyo3::types::{PyDict, PyMapping, PyTuple};
 
 use super::{Data, batch_of, check_names, checked, within_categories};
 use crate::cells::{self, Place};
@@ -28,8 +28,8 @@ pub(super) fn as_dict<'py>(row: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py
             return Ok(None);
         }
         row.getattr("_fields")?
-    } else if !row.is_instance_of::<PyType>() && row.hasattr("__dataclass_fields__")? {
-        row.getattr("__dataclass_fields__")?
+    } else if let Ok(fields) = row.get_type().getattr("__dataclass_fields__") {
+        fields
     } else {
         return Ok(None);
     };
