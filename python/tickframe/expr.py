@@ -12,9 +12,8 @@ keeps only true. `and`, `or` and `not` cannot be overloaded in Python: write ``&
 from __future__ import annotations
 
 import builtins
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 from tickframe import _native
 from tickframe.arguments import check_all, checked, encodable
@@ -22,6 +21,7 @@ from tickframe.dtypes import DataTypeLike, Datetime
 from tickframe.dtypes import dtype as as_dtype
 from tickframe.errors import InvalidOperationError
 from tickframe.foreign import array_like, named, operand, short
+from tickframe.hints import EXPRESSIONS, nearest
 
 if TYPE_CHECKING:
     import datetime as _dt
@@ -108,16 +108,6 @@ class RunningValuesError(InvalidOperationError, AttributeError):
         return (RunningValuesError, (self.name,))
 
 
-def nearest(name: Text, known: Iterable[Text]) -> Text:
-    """The end of a message about an unknown name: the nearest one there is."""
-    if builtins.len(name) > 64:  # a name that nobody meant; to compare it takes the square of its length
-        return ""
-    names = [each for each in known if not each.startswith("_")]
-    near = [each for each in names if builtins.len(name) > 2 and each.startswith(name)]
-    near = near or difflib.get_close_matches(name, names, 1, 0.75)
-    return f"; did you mean {near[0]!r}?" if near else ""
-
-
 @check_all
 class Expr:
     """What to compute for each row, or for each group of rows. Made by `col`, `lit`, `when` and operators."""
@@ -139,14 +129,49 @@ class Expr:
     def __bool__(self) -> bool:
         msg = (
             "the truth of an expression is known only row by row: combine conditions with & | ~ (in parentheses), "
-            "not with and, or, not, if; compare expressions with meta_eq"
+            "not with and, or, not, if; compare expressions with meta_eq; a choice is tf.when, a range is_between, one of "
+            "several is_in, the greater of two tf.max_horizontal"
         )
         raise TypeError(msg)
+
+    def __getitem__(self, index: object) -> NoReturn:
+        raise TypeError(
+            "an expression has no values to go through or to index: those of a table are t[name].to_list(), the element of "
+            "a list .list.get(i), a part of a text .str.slice(i, n); sum(...) over rows is .sum(), x in ... is .is_in([x])"
+        )
+
+    def __len__(self) -> int:
+        raise TypeError(
+            "an expression has no length: rows are counted by tf.len() in an aggregation, or len(t), characters by "
+            ".str.len_chars(), elements by .list.len()"
+        )
+
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> Any:
+        """One object, not a sequence: NumPy's functions of one value call the method of their name."""
+        import numpy
+
+        array = numpy.empty((), dtype=object)
+        array[()] = self
+        return array
+
+    def __float__(self) -> float:
+        raise TypeError(
+            "an expression is no number: it has a value in each row; write .cast(tf.Float64), and functions of the math "
+            "module as methods: .log(), .sqrt(), .exp()"
+        )
+
+    def __int__(self) -> int:
+        raise TypeError("an expression is no number: it has a value in each row; write .cast(tf.Int64)")
+
+    def __round__(self, ndigits: int | None = None) -> Expr:
+        return self.round(0 if ndigits is None else ndigits)
 
     def __getattr__(self, name: Text) -> Any:
         if name in _RUNNING:
             raise RunningValuesError(name)
-        raise AttributeError(f"an expression has no {name!r}{nearest(name, dir(type(self)))}", name=name, obj=self)
+        other = EXPRESSIONS.get(name)
+        hint = f"; here it is {other}" if other else nearest(name, dir(type(self)))
+        raise AttributeError(f"an expression has no {name!r}{hint}", name=name, obj=self)
 
     __hash__ = object.__hash__
 

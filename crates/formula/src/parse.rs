@@ -148,12 +148,15 @@ impl<'a> Parser<'a> {
         Mistake::new(self.span(), format!("expected {what}, {found}{}", self.two_names()))
     }
 
-    /// What to do where two names follow each other, which may be one name with a space.
+    /// What to do where two names follow each other, which may be one name with a space; and where a choice is Python's.
     fn two_names(&self) -> String {
         let is_name = |at: usize| {
             let (word, span) = &self.words[at];
             *word == Token::Name && !RESERVED.contains(&&self.text[span.start..span.end])
         };
+        if self.here() == "if" && self.at > 0 {
+            return "; a choice is written condition ? value : other".to_owned();
+        }
         if self.at == 0 || !is_name(self.at) || !is_name(self.at - 1) {
             return String::new();
         }

@@ -15,7 +15,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
+use pyo3::types::{PyDict, PyIterator, PyList, PyString, PyTuple};
 
 use crate::arrow::{self, Sharing};
 use crate::cells;
@@ -79,6 +79,13 @@ pub fn import_as(
     }
     if data.get_type().name()? == "LazyFrame" {
         return Err(TypeMismatchError::new_err(format!("{operation}: LazyFrame is no table yet; collect() it first")));
+    }
+    if data.is_instance_of::<PyString>() || data.hasattr("__fspath__")? {
+        return Err(TypeMismatchError::new_err(format!(
+            "{operation}: {} is no table; a file is read by who knows its format, and then given: \
+             {operation}(polars.read_parquet(path)), {operation}(pyarrow.csv.read_csv(path))",
+            cells::shown(data)
+        )));
     }
     Err(TypeMismatchError::new_err(format!(
         "{operation}: {} is no table; give a dict of columns, a dict of scalars for one row, a list of dicts, or \

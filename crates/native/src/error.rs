@@ -69,7 +69,12 @@ pub fn raise(error: engine::Error) -> PyErr {
     }
 }
 
-fn column_not_found(text: String, name: &str, valid: &[String], nearest: Option<String>) -> PyErr {
+fn column_not_found(mut text: String, name: &str, valid: &[String], nearest: Option<String>) -> PyErr {
+    // In these a bare string is a column, also where a text was meant: `.then("big")`.
+    const TAKE_NAMES: [&str; 4] = ["select: ", "with_columns: ", "filter: ", "group_by: "];
+    if nearest.is_none() && name.len() <= 40 && TAKE_NAMES.iter().any(|operation| text.starts_with(operation)) {
+        text.push_str(&format!(" (if it is a text: tf.lit({name:?}))"));
+    }
     let mut columns = valid.to_vec();
     if let Some(nearest) = nearest {
         columns.sort_by_key(|column| *column != nearest);
