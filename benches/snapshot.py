@@ -14,20 +14,22 @@ import gc
 import statistics
 import sys
 import time
-from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import tickframe as tf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 COLUMNS, CHANGED, CYCLES = "abcdef", 10_000, 30
 
 
 def resident() -> int:
     """Bytes of memory that this process has now."""
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[1]) * 4096
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * 4096
 
 
 def main(rows: int) -> None:
@@ -36,14 +38,14 @@ def main(rows: int) -> None:
     cells = {name: draw.random(rows) for name in COLUMNS}
     table = tf.input_table(dict.fromkeys(COLUMNS, tf.Float64))
     graph = table.graph
-    table.apply(add=(tf.RowSet.range(rows), cells))
+    table.apply(added=(tf.RowSet([(0, rows - 1)]), cells))
     graph.step()
 
     def cycle(keys: np.ndarray[Any, Any]) -> float:
         values = {name: draw.random(len(keys)) for name in COLUMNS}
         chosen = tf.RowSet(keys)
         start = time.perf_counter()
-        table.apply(modify=(chosen, values))
+        table.apply(modified=(chosen, values))
         graph.step()
         return time.perf_counter() - start
 
@@ -87,7 +89,9 @@ def compare(keys: Callable[[], Any], cycle: Callable[[Any], float], table: tf.In
     alone = statistics.median(times["nothing held"])
     for way, spent in times.items():
         middle = statistics.median(spent)
-        print(f"  {way:<24} {middle * 1e3:8.2f} ms   {middle / alone:5.1f} of nothing held   {gained[way]:5.2f} of the table gained")
+        print(
+            f"  {way:<24} {middle * 1e3:8.2f} ms   {middle / alone:5.1f} of nothing held   {gained[way]:5.2f} of the table gained"
+        )
 
 
 if __name__ == "__main__":

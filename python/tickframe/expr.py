@@ -150,9 +150,18 @@ class Expr:
         """One object, not a sequence: NumPy's functions of one value call the method of their name."""
         import numpy
 
-        array = numpy.empty((), dtype=object)
-        array[()] = self
-        return array
+        array = numpy.empty(1, dtype=object)
+        array[0] = self
+        return array.reshape(())
+
+    def __array_function__(self, func: Any, kinds: object, args: tuple[Any, ...], named: dict[Text, Any]) -> Any:
+        del kinds
+        if func.__name__ in {"where", "select", "choose", "piecewise"}:
+            raise TypeError(
+                f"numpy.{func.__name__}: an expression has a value in each row, and a choice by them is "
+                "tf.when(condition).then(value).otherwise(other)"
+            )
+        return func._implementation(*args, **named)
 
     def __float__(self) -> float:
         raise TypeError(

@@ -361,8 +361,6 @@ class Table:
         given: object = names
         if isinstance(given, (tuple, list)) and all(isinstance(name, str) for name in given):
             return self.select(*given)
-        if isinstance(given, Expr) or mask_of(given) is not None:
-            raise TypeError(f"a table is indexed by names of columns, not by {named(given)}: rows are t.filter(...)")
         what = short(given) if isinstance(given, tuple) else named(given)
         raise TypeError(
             f'a table is indexed by names of columns, t["a"] or t["a", "b"], not by {what}; rows are t.head(n), t.tail(n), '

@@ -288,7 +288,9 @@ def test_a_pandas_frame_comes_in_as_pyarrow_has_it(rows: int) -> None:
     columns = pandas_columns(rows)
     draw = np.random.default_rng(rows)
     frames = [{name: cells} for name, cells in columns.items()]
-    frames += [{name: columns[name] for name in draw.permutation(list(columns))[: draw.integers(2, 9)]} for _ in range(40)]
+    frames += [
+        {name: columns[name] for name in draw.permutation(list(columns))[: draw.integers(2, 9)]} for _ in range(40)
+    ]
     for given in [*frames, columns]:
         made = pd.DataFrame(given)
         wanted = tf.table(pa.Table.from_pandas(made, preserve_index=False))

@@ -5,6 +5,7 @@
 
 mod arrays;
 pub mod attach;
+pub mod budget;
 pub mod categories;
 mod companion;
 pub mod counters;

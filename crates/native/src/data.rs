@@ -82,8 +82,9 @@ pub fn import_as(
     }
     if data.is_instance_of::<PyString>() || data.hasattr("__fspath__")? {
         return Err(TypeMismatchError::new_err(format!(
-            "{operation}: {} is no table; a file is read by who knows its format, and then given: \
-             {operation}(polars.read_parquet(path)), {operation}(pyarrow.csv.read_csv(path))",
+            "{operation}: {} is no table; if {} names a file, read it first: {operation}(polars.read_parquet(path)), \
+             {operation}(pyarrow.csv.read_csv(path))",
+            data.get_type().name()?,
             cells::shown(data)
         )));
     }
