@@ -71,7 +71,9 @@ class Graph:
         self._bind(_native.Graph(least, working, starting, most))
 
     def __reduce__(self) -> tuple[object, ...]:
-        raise TypeError("a graph is not pickled or copied: it lives in its process; make one where it is needed, tf.Graph()")
+        raise TypeError(
+            "a graph is not pickled or copied: it lives in its process; make one where it is needed, tf.Graph()"
+        )
 
     def _bind(self, native: _native.Graph) -> None:
         self._native = native

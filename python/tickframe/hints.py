@@ -41,10 +41,10 @@ TABLES = {
     "sort_values": "sort",
     "toPandas": "to_pandas",
     "to_df": "to_polars() or to_pandas()",
-    "to_list": "to_dicts(), or t[\"x\"].to_list() for one column",
-    "to_numpy": "t[\"x\"].to_numpy(), a column at a time",
+    "to_list": 'to_dicts(), or t["x"].to_list() for one column',
+    "to_numpy": 't["x"].to_numpy(), a column at a time',
     "upsert": "upsert of what tf.keyed_table made, append of what tf.append_table made; computed tables follow",
-    "values": "to_dicts(), or t[\"x\"].to_numpy() for one column",
+    "values": 'to_dicts(), or t["x"].to_numpy() for one column',
     "withColumn": "with_columns",
     "withColumnRenamed": "rename",
 }
@@ -88,7 +88,11 @@ MODULE = {
     "transaction": "graph.transaction()",
     "when_": "tf.when",
     **{name: f"tf.col(name).{name}()" for name in _AGGREGATES},
-    **{f"{verb}_{kind}": f"tf.table(polars.read_{kind}(path))" for verb in ("read", "scan") for kind in ("csv", "parquet")},
+    **{
+        f"{verb}_{kind}": f"tf.table(polars.read_{kind}(path))"
+        for verb in ("read", "scan")
+        for kind in ("csv", "parquet")
+    },
     "read_json": "tf.table(polars.read_json(path))",
 }
 """By what another library calls it, what this module has."""
@@ -105,8 +109,22 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 _SIGNS = {
-    **{"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=", "and": "&", "or": "|", "xor": "^"},
-    **{"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**"},
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "eq": "==",
+    "ne": "!=",
+    "and": "&",
+    "or": "|",
+    "xor": "^",
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "truediv": "/",
+    "floordiv": "//",
+    "mod": "%",
+    "pow": "**",
 }
 _REVERSED = ("and", "or", "xor", "add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
 

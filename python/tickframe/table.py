@@ -28,8 +28,8 @@ from tickframe.errors import ColumnNotFoundError
 from tickframe.expr import Expr, IntoExpr, col, expressions, flatten, into_expr
 from tickframe.expr import len as len_
 from tickframe.foreign import array_like, mask_of, named, of_rows, short
-from tickframe.hints import TABLES, nearest, no_arithmetic
 from tickframe.graph import Graph
+from tickframe.hints import TABLES, nearest, no_arithmetic
 from tickframe.listener import Subscription, Update, Updates, follow, seconds
 from tickframe.schema import Schema, SchemaLike
 
@@ -219,7 +219,9 @@ class Table:
             )
 
         def __delitem__(self, name: object) -> None:
-            raise TypeError(f"a table is not changed by del t[{short(name)}]: t.drop({short(name)}) makes one without it")
+            raise TypeError(
+                f"a table is not changed by del t[{short(name)}]: t.drop({short(name)}) makes one without it"
+            )
 
         def __reduce__(self) -> tuple[object, ...]:
             raise TypeError(
@@ -996,7 +998,9 @@ class GroupBy:
             raise TypeError(f"groups are not indexed: aggregates of a column are .agg(tf.col({short(name)}).sum())")
 
         def __iter__(self) -> object:
-            raise TypeError("groups are not gone through: .agg(...) makes a table of them, .agg(tf.col(name).implode()) of lists")
+            raise TypeError(
+                "groups are not gone through: .agg(...) makes a table of them, .agg(tf.col(name).implode()) of lists"
+            )
 
     def agg(self, *aggs: IntoExpr | Iterable[IntoExpr], **named: IntoExpr) -> Table:
         """One row a group, with these aggregates: ``col("x").sum().alias("total")`` or ``total=col("x").sum()``."""
@@ -1209,6 +1213,7 @@ def distance(tolerance: float | str | _dt.timedelta) -> tuple[float, bool]:
 
 _FORMULA = re.compile(r"[=<>!&|?()*/%+]")
 """What stands in formulas and seldom in names."""
+
 
 def _right(operation: str, other: object) -> Table:
     """The other table of a join; a frame of another library becomes one."""

@@ -173,7 +173,9 @@ def test_a_value_that_is_no_category_is_refused(door: str) -> None:
     ):
         with pytest.raises(DataError) as told:
             source.append(data)
-        assert 'append: row 1: "huge" is none of the categories of column "e": "small", "medium", "large"' in str(told.value)
+        assert 'append: row 1: "huge" is none of the categories of column "e": "small", "medium", "large"' in str(
+            told.value
+        )
     source.graph.step()
     assert len(source) == 0
     source.append({"e": ["small", None]})
@@ -184,7 +186,9 @@ def test_a_value_that_is_no_category_is_refused(door: str) -> None:
 def test_the_order_lies_within_lists_and_structs_too() -> None:
     ordered = pa.dictionary(pa.int8(), pa.string(), ordered=True)
     lists = pa.ListArray.from_arrays(pa.array([0, 2, 5], pa.int32()), arrow_cells)
-    structs = pa.StructArray.from_arrays([arrow_cells, pa.array(range(5))], fields=[pa.field("f", ordered), pa.field("n", pa.int64())])
+    structs = pa.StructArray.from_arrays(
+        [arrow_cells, pa.array(range(5))], fields=[pa.field("f", ordered), pa.field("n", pa.int64())]
+    )
     t = tf.table({"l": lists})
     for compares in (
         lambda: t.sort("l"),
