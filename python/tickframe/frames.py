@@ -8,7 +8,7 @@ from tickframe.errors import TypeMismatchError
 
 _PLAIN = {"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"}
 
-__all__ = ["Kept", "arrow_of_pandas", "split_pandas"]
+__all__ = ["Kept", "arrow_of_categories", "arrow_of_pandas", "split_pandas"]
 
 
 class Kept:
@@ -33,10 +33,7 @@ def arrow_of_pandas(operation: str, frame: Any) -> Any:
     Raises:
         TypeMismatchError: a column of periods, which Arrow knows only as numbers, or a series without a name.
     """
-    try:
-        import pyarrow
-    except ImportError:
-        raise ImportError(f"{operation}: pandas frames need pyarrow: pip install 'tickframe[arrow]'") from None
+    pyarrow = _pyarrow(operation, "frames")
     if not hasattr(frame, "columns"):
         if frame.name is None:
             raise TypeMismatchError(f"{operation}: a Series without a name is no table; give {{'name': series}}")
@@ -46,6 +43,19 @@ def arrow_of_pandas(operation: str, frame: Any) -> Any:
             message = f"{operation}: column {str(name)!r} holds periods; use .dt.to_timestamp() or .astype(str) first"
             raise TypeMismatchError(message)
     return pyarrow.Table.from_pandas(frame, preserve_index=False)
+
+
+def arrow_of_categories(operation: str, cells: Any) -> Any:
+    """A pandas Categorical, or a series or index of one, as a ``pyarrow`` dictionary: its codes, categories and their order."""
+    return _pyarrow(operation, "categories").array(cells, from_pandas=True)
+
+
+def _pyarrow(operation: str, what: str) -> Any:
+    try:
+        import pyarrow
+    except ImportError:
+        raise ImportError(f"{operation}: pandas {what} need pyarrow: pip install 'tickframe[arrow]'") from None
+    return pyarrow
 
 
 def split_pandas(frame: Any) -> tuple[dict[str, Any], Any]:

@@ -70,6 +70,11 @@ class Graph:
         most = None if memory is None else memory_bytes(memory)
         self._bind(_native.Graph(least, working, starting, most))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError(
+            "a graph is not pickled or copied: it lives in its process; make one where it is needed, tf.Graph()"
+        )
+
     def _bind(self, native: _native.Graph) -> None:
         self._native = native
         _start_log()

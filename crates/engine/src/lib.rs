@@ -6,6 +6,7 @@
 mod arrays;
 pub mod attach;
 pub mod budget;
+pub mod categories;
 mod companion;
 pub mod counters;
 pub mod error;

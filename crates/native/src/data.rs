@@ -15,7 +15,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
+use pyo3::types::{PyDict, PyIterator, PyList, PyString, PyTuple};
 
 use crate::arrow::{self, Sharing};
 use crate::cells;
@@ -80,6 +80,14 @@ pub fn import_as(
     if data.get_type().name()? == "LazyFrame" {
         return Err(TypeMismatchError::new_err(format!("{operation}: LazyFrame is no table yet; collect() it first")));
     }
+    if data.is_instance_of::<PyString>() || data.hasattr("__fspath__")? {
+        return Err(TypeMismatchError::new_err(format!(
+            "{operation}: {} is no table; if {} names a file, read it first: {operation}(polars.read_parquet(path)), \
+             {operation}(pyarrow.csv.read_csv(path))",
+            data.get_type().name()?,
+            cells::shown(data)
+        )));
+    }
     Err(TypeMismatchError::new_err(format!(
         "{operation}: {} is no table; give a dict of columns, a dict of scalars for one row, a list of dicts, or \
          anything with __arrow_c_stream__ (pyarrow, polars, pandas, duckdb, another Table)",
@@ -139,6 +147,7 @@ pub fn in_schema(operation: &str, batches: Vec<RecordBatch>, found: &SchemaRef, 
                 .zip(wanted.fields())
                 .map(|(index, field)| fit(operation, batch.column(*index), field))
                 .collect::<PyResult<Vec<_>>>()?;
+            within_categories(operation, wanted, &columns)?;
             batch_of(wanted, columns, batch.num_rows())
         })
         .collect::<PyResult<Vec<_>>>()?;
@@ -148,6 +157,13 @@ pub fn in_schema(operation: &str, batches: Vec<RecordBatch>, found: &SchemaRef, 
 fn batch_of(schema: &SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> PyResult<RecordBatch> {
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     RecordBatch::try_new_with_options(schema.clone(), columns, &options).map_err(error::arrow)
+}
+
+/// Refuses cells that are none of the categories that their column names.
+fn within_categories(operation: &str, schema: &SchemaRef, columns: &[ArrayRef]) -> PyResult<()> {
+    let stranger =
+        schema.fields().iter().zip(columns).find_map(|(field, cells)| engine::categories::stranger(field, cells));
+    stranger.map_or(Ok(()), |why| Err(error::DataError::new_err(format!("{operation}: {why} (nothing was applied)"))))
 }
 
 /// The array in the declared type, if every possible value of its own type fits.

@@ -337,7 +337,7 @@ impl PyTable {
     /// One column of the settled moment.
     fn column(&self, py: Python<'_>, name: &str) -> PyResult<PyColumn> {
         let table = self.usable()?;
-        let index = table.column_index("column", name).map_err(error::raise)?;
+        let index = table.column_index(&format!("t[{name:?}]"), name).map_err(error::raise)?;
         let batches = asked(py, || {
             let view = table.view()?;
             engine::export::batches_of(table, &view, view.rows(), &[index], true)
