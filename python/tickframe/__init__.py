@@ -16,6 +16,7 @@ import warnings as _warnings
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from tickframe import _native, agg, errors
+from tickframe import hints as _hints
 from tickframe import logs as _logs
 from tickframe._native import RowSet
 from tickframe.config import Config
@@ -70,7 +71,6 @@ from tickframe.expr import (
     variable,
     when,
 )
-from tickframe.expr import nearest as _nearest
 from tickframe.formulas import formula
 from tickframe.graph import Graph, default_graph
 from tickframe.listener import Subscription, Update
@@ -128,9 +128,8 @@ if not _TYPE_CHECKING:
             return module if name == "spark" else module.from_spark
         if name.startswith("__"):
             raise AttributeError(f"module 'tickframe' has no attribute {name!r}")
-        here = {"DataFrame": "table(data)", "LazyFrame": "table(data)", "Series": "table(data)", "concat_str": "format"}
-        other = here.get(name)
-        hint = f"; here it is tf.{other}" if other else _nearest(name, __all__)
+        other = _hints.MODULE.get(name)
+        hint = f"; here it is {other}" if other else _hints.nearest(name, __all__)
         raise AttributeError(f"module 'tickframe' has no attribute {name!r}{hint}")
 
 

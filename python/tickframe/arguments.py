@@ -7,7 +7,9 @@ name or text, a whole number, one of a few words, a graph or an expression.
 from __future__ import annotations
 
 import ast
+import difflib
 import functools
+import inspect
 import re
 import types
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -125,6 +127,18 @@ def _checks(function: types.FunctionType) -> list[tuple[int, str, bool, Callable
     return found
 
 
+def _tell_stranger(function: types.FunctionType, given: dict[str, Any]) -> None:
+    """Refuse a keyword that the function has not, with the one that was meant."""
+    code = function.__code__
+    known = [name for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if name != "self"]
+    stranger = next((name for name in given if name not in known), None)
+    if stranger is None or code.co_flags & inspect.CO_VARKEYWORDS:
+        return
+    near = difflib.get_close_matches(stranger, known, 1, 0.6) if len(stranger) <= _LONGEST_CHOICE else []
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+    raise TypeError(f"{function.__name__}: there is no parameter {short(stranger)}; {hint}") from None
+
+
 def checked(function: _F) -> _F:
     """The function, whose arguments are looked at as its annotations say before it is called.
 
@@ -134,9 +148,10 @@ def checked(function: _F) -> _F:
     if not isinstance(plain, types.FunctionType) or "_getframe" in plain.__code__.co_names:
         return function
     checks = _checks(plain)
-    if not checks:
+    if not checks and not plain.__defaults__ and not plain.__kwdefaults__:
         return function
     operation, size = plain.__name__, len
+    tell_stranger = functools.partial(_tell_stranger, plain)
 
     def call(*args: Any, **given: Any) -> Any:
         for place, name, optional, check, more in checks:
@@ -148,7 +163,11 @@ def checked(function: _F) -> _F:
                 continue
             if value is not None or not optional:
                 check(value, operation, name, *more)
-        return plain(*args, **given)
+        try:
+            return plain(*args, **given)
+        except TypeError:
+            tell_stranger(given)
+            raise
 
     # It stands in the function's own module, where its examples are looked for.
     inner = types.FunctionType(call.__code__, plain.__globals__, plain.__name__, None, call.__closure__)

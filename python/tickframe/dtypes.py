@@ -374,7 +374,11 @@ class Map(DataType):
 
 
 class Dictionary(DataType):
-    """Codes into a table of values: equal and ordered by value, the codes are a matter of storage."""
+    """Codes into a table of values: equal and ordered by value, the codes are a matter of storage.
+
+    Columns of polars' Enum, pandas' ordered Categorical and Arrow's ordered dictionaries have this type too. They keep their
+    categories and the order of these; what would compare their cells by value (``<``, ``sort``, ``min`` …) is refused.
+    """
 
     __slots__ = ()
 

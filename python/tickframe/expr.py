@@ -12,9 +12,8 @@ keeps only true. `and`, `or` and `not` cannot be overloaded in Python: write ``&
 from __future__ import annotations
 
 import builtins
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 from tickframe import _native
 from tickframe.arguments import check_all, checked, encodable
@@ -22,6 +21,7 @@ from tickframe.dtypes import DataTypeLike, Datetime
 from tickframe.dtypes import dtype as as_dtype
 from tickframe.errors import InvalidOperationError
 from tickframe.foreign import array_like, named, operand, short
+from tickframe.hints import EXPRESSIONS, nearest
 
 if TYPE_CHECKING:
     import datetime as _dt
@@ -66,8 +66,6 @@ def _value(other: object, operation: Text = "lit") -> _native.Expr:
     """An operand: an expression, or a literal (a string is a text here); `operation` is what the user called."""
     if isinstance(other, Expr):
         return other._native
-    if isinstance(other, Mapping):
-        raise TypeError(_no_mapping(other, operation))
     if isinstance(other, str):
         encodable(other, operation)
     return _native.Expr.literal(operand(other, operation), operation)
@@ -81,26 +79,6 @@ def into_expr(item: object, operation: Text = "expression") -> Expr:
         encodable(item, operation)
         return Expr(_native.Expr.column(item))
     return Expr(_value(item, operation))
-
-
-def _no_mapping(item: Mapping[Any, Any], operation: Text) -> Text:
-    """Why a dict is no expression, and what to write instead."""
-    name: object = None
-    value: object = None
-    if type(item) is dict:
-        name, value = next(iter(item.items()), (None, None))
-    column = f"tf.col({name!r})" if isinstance(name, str) and short(name) == repr(name) else 'tf.col("x")'
-    if operation in {"agg", "agg_by"}:
-        known = isinstance(value, str) and value.isidentifier() and hasattr(Expr, value)
-        instead = f"{column}.{value if known else 'sum'}()"
-    elif operation in {"select", "with_columns", "update", "view", "update_view", "lazy_update"}:
-        given = isinstance(value, str) and short(value) == repr(value)
-        instead = f"{column}.alias({value!r})" if given else f'{column}.alias("name")'
-    elif operation in {"filter", "where"}:
-        instead = f"{column} == {short(value)}"
-    else:
-        instead = f"the value alone, or {column}"
-    return f"{operation}: a dict is no expression; write {instead}, not {short(item)}"
 
 
 _RUNNING = frozenset(
@@ -130,16 +108,6 @@ class RunningValuesError(InvalidOperationError, AttributeError):
         return (RunningValuesError, (self.name,))
 
 
-def nearest(name: Text, known: Iterable[Text]) -> Text:
-    """The end of a message about an unknown name: the nearest one there is."""
-    if builtins.len(name) > 64:  # a name that nobody meant; to compare it takes the square of its length
-        return ""
-    names = [each for each in known if not each.startswith("_")]
-    near = [each for each in names if builtins.len(name) > 2 and each.startswith(name)]
-    near = near or difflib.get_close_matches(name, names, 1, 0.75)
-    return f"; did you mean {near[0]!r}?" if near else ""
-
-
 @check_all
 class Expr:
     """What to compute for each row, or for each group of rows. Made by `col`, `lit`, `when` and operators."""
@@ -161,14 +129,58 @@ class Expr:
     def __bool__(self) -> bool:
         msg = (
             "the truth of an expression is known only row by row: combine conditions with & | ~ (in parentheses), "
-            "not with and, or, not, if; compare expressions with meta_eq"
+            "not with and, or, not, if; compare expressions with meta_eq; a choice is tf.when, a range is_between, one of "
+            "several is_in, the greater of two tf.max_horizontal"
         )
         raise TypeError(msg)
+
+    def __getitem__(self, index: object) -> NoReturn:
+        raise TypeError(
+            "an expression has no values to go through or to index: those of a table are t[name].to_list(), the element of "
+            "a list .list.get(i), a part of a text .str.slice(i, n); sum(...) over rows is .sum(), x in ... is .is_in([x])"
+        )
+
+    def __len__(self) -> int:
+        raise TypeError(
+            "an expression has no length: rows are counted by tf.len() in an aggregation, or len(t), characters by "
+            ".str.len_chars(), elements by .list.len()"
+        )
+
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> Any:
+        """One object, not a sequence: NumPy's functions of one value call the method of their name."""
+        import numpy
+
+        array = numpy.empty(1, dtype=object)
+        array[0] = self
+        return array.reshape(())
+
+    def __array_function__(self, func: Any, kinds: object, args: tuple[Any, ...], named: dict[Text, Any]) -> Any:
+        del kinds
+        if func.__name__ in {"where", "select", "choose", "piecewise"}:
+            raise TypeError(
+                f"numpy.{func.__name__}: an expression has a value in each row, and a choice by them is "
+                "tf.when(condition).then(value).otherwise(other)"
+            )
+        return func._implementation(*args, **named)
+
+    def __float__(self) -> float:
+        raise TypeError(
+            "an expression is no number: it has a value in each row; write .cast(tf.Float64), and functions of the math "
+            "module as methods: .log(), .sqrt(), .exp()"
+        )
+
+    def __int__(self) -> int:
+        raise TypeError("an expression is no number: it has a value in each row; write .cast(tf.Int64)")
+
+    def __round__(self, ndigits: int | None = None) -> Expr:
+        return self.round(0 if ndigits is None else ndigits)
 
     def __getattr__(self, name: Text) -> Any:
         if name in _RUNNING:
             raise RunningValuesError(name)
-        raise AttributeError(f"an expression has no {name!r}{nearest(name, dir(type(self)))}", name=name, obj=self)
+        other = EXPRESSIONS.get(name)
+        hint = f"; here it is {other}" if other else nearest(name, dir(type(self)))
+        raise AttributeError(f"an expression has no {name!r}{hint}", name=name, obj=self)
 
     __hash__ = object.__hash__
 
@@ -1098,33 +1110,29 @@ def _degrees(what: Text, ddof: object) -> int:
 class When:
     """A condition that waits for its value: ``when(c).then(v)``."""
 
-    __slots__ = ("_branches", "_condition")
+    __slots__ = ("_before", "_condition")
 
-    def __init__(self, branches: list[tuple[_native.Expr, _native.Expr]], condition: _native.Expr) -> None:
-        self._branches = branches
+    def __init__(self, before: _native.Expr | None, condition: _native.Expr) -> None:
+        self._before = before
         self._condition = condition
 
     def then(self, value: object) -> Then:
         """The value where the condition is true; a bare string is a column."""
-        return Then([*self._branches, (self._condition, into_expr(value, "then")._native)])
+        return Then(_native.Expr.when(self._before, self._condition, into_expr(value, "then")._native))
 
 
 class Then(Expr):
     """A conditional; without `otherwise` it is null where no condition holds."""
 
-    __slots__ = ("_branches",)
-
-    def __init__(self, branches: list[tuple[_native.Expr, _native.Expr]]) -> None:
-        super().__init__(_native.Expr.when(branches, None))
-        self._branches = branches
+    __slots__ = ()
 
     def when(self, condition: IntoExpr) -> When:
         """Another condition, looked at where no earlier one held."""
-        return When(self._branches, into_expr(condition, "when")._native)
+        return When(self._native, into_expr(condition, "when")._native)
 
     def otherwise(self, value: object) -> Expr:
         """The value where no condition holds; a null condition does not hold."""
-        return Expr(_native.Expr.when(self._branches, into_expr(value, "otherwise")._native))
+        return Expr(self._native.otherwise(into_expr(value, "otherwise")._native))
 
 
 class Columns(list[Expr]):
@@ -1187,7 +1195,7 @@ def when(condition: IntoExpr, **equals: object) -> When:
     whole = conditions[0]
     for other in conditions[1:]:
         whole = whole & other
-    return When([], whole._native)
+    return When(None, whole._native)
 
 
 def len() -> Expr:

@@ -116,6 +116,8 @@ def operand(value: object, where: str) -> object:
         raise TypeError(
             f"{where}: this when(...) has no value yet: end it with .then(value) and, if you like, .otherwise(value)"
         )
+    if isinstance(value, Mapping):
+        raise TypeError(f"{where}: {_of_mapping(value, where)}")
     if isinstance(value, type):
         raise TypeError(f"{where}: {what} is no value; .cast({value.__name__}) makes values of a type")
     if isinstance(value, types.ModuleType):
@@ -139,6 +141,28 @@ def operand(value: object, where: str) -> object:
             "timedelta, Decimal or None, or give it a type of its own in a column: tf.Object"
         )
     return value
+
+
+def _of_mapping(item: Mapping[Any, Any], where: str) -> str:
+    """Why a dict is no expression, and what to write instead."""
+    from tickframe.expr import Expr
+
+    name: object = None
+    value: object = None
+    if type(item) is dict:
+        name, value = next(iter(item.items()), (None, None))
+    column = f"tf.col({name!r})" if isinstance(name, str) and short(name) == repr(name) else 'tf.col("x")'
+    if where in {"agg", "agg_by"}:
+        known = isinstance(value, str) and value.isidentifier() and hasattr(Expr, value)
+        instead = f"{column}.{value if known else 'sum'}()"
+    elif where in {"select", "with_columns", "update", "view", "update_view", "lazy_update"}:
+        given = isinstance(value, str) and short(value) == repr(value)
+        instead = f"{column}.alias({value!r})" if given else f'{column}.alias("name")'
+    elif where in {"filter", "where"}:
+        instead = f"{column} == {short(value)}"
+    else:
+        instead = f"the value alone, or {column}"
+    return f"a dict is no expression; write {instead}, not {short(item)}"
 
 
 def of_rows(what: str) -> str:

@@ -6,7 +6,9 @@ from typing import Any
 
 from tickframe.errors import TypeMismatchError
 
-__all__ = ["Kept", "arrow_of_pandas"]
+_PLAIN = {"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"}
+
+__all__ = ["Kept", "arrow_of_categories", "arrow_of_pandas", "split_pandas"]
 
 
 class Kept:
@@ -31,10 +33,7 @@ def arrow_of_pandas(operation: str, frame: Any) -> Any:
     Raises:
         TypeMismatchError: a column of periods, which Arrow knows only as numbers, or a series without a name.
     """
-    try:
-        import pyarrow
-    except ImportError:
-        raise ImportError(f"{operation}: pandas frames need pyarrow: pip install 'tickframe[arrow]'") from None
+    pyarrow = _pyarrow(operation, "frames")
     if not hasattr(frame, "columns"):
         if frame.name is None:
             raise TypeMismatchError(f"{operation}: a Series without a name is no table; give {{'name': series}}")
@@ -44,3 +43,34 @@ def arrow_of_pandas(operation: str, frame: Any) -> Any:
             message = f"{operation}: column {str(name)!r} holds periods; use .dt.to_timestamp() or .astype(str) first"
             raise TypeMismatchError(message)
     return pyarrow.Table.from_pandas(frame, preserve_index=False)
+
+
+def arrow_of_categories(operation: str, cells: Any) -> Any:
+    """A pandas Categorical, or a series or index of one, as a ``pyarrow`` dictionary: its codes, categories and their order."""
+    return _pyarrow(operation, "categories").array(cells, from_pandas=True)
+
+
+def _pyarrow(operation: str, what: str) -> Any:
+    try:
+        import pyarrow
+    except ImportError:
+        raise ImportError(f"{operation}: pandas {what} need pyarrow: pip install 'tickframe[arrow]'") from None
+    return pyarrow
+
+
+def split_pandas(frame: Any) -> tuple[dict[str, Any], Any]:
+    """The columns of a pandas frame that NumPy holds as plain numbers, and a frame of all others.
+
+    A plain column is copied once, straight from the memory that pandas holds; pyarrow would make a second pass over it.
+    A frame whose columns are not named by distinct texts is left whole, and so is a series.
+    """
+    names = list(getattr(frame, "columns", ()))
+    if not names or not all(type(name) is str for name in names) or len(set(names)) < len(names):
+        return {}, frame
+    kinds = dict(zip(names, frame.dtypes, strict=True))
+    plain = {
+        name: frame[name].to_numpy(copy=False)
+        for name, kind in kinds.items()
+        if type(kind).__module__.startswith("numpy") and kind.str[1:] in _PLAIN
+    }
+    return plain, frame[[name for name in names if name not in plain]]

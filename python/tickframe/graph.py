@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from tickframe import _native
-from tickframe.config import setting
+from tickframe.config import memory_bytes, setting
 from tickframe.display import figures
 from tickframe.errors import InvalidOperationError
 from tickframe.foreign import short
@@ -43,6 +43,9 @@ class Graph:
         period: least seconds between the starts of two automatic cycles; 0 runs each as soon as data is there.
         threads: threads that work inside a cycle; -1 is all cores.
         init_threads: threads that initialise new tables; -1 is all cores.
+        memory: bytes that its tables, and rows that wait for a step, may hold, or text such as ``"2GB"``. A call that
+            would bring more is refused with a `ResourceError` and applies nothing, and so is an operation whose table
+            does not fit. Without it only the limit of the process counts, ``tf.Config(memory=...)``.
 
     A graph that was never started runs only by `step`:
 
@@ -56,12 +59,20 @@ class Graph:
     """
 
     def __init__(
-        self, period: float | None = None, threads: int | None = None, init_threads: int | None = None
+        self,
+        period: float | None = None,
+        threads: int | None = None,
+        init_threads: int | None = None,
+        memory: int | str | None = None,
     ) -> None:
-        self._bind(
-            _native.Graph(
-                _seconds(setting("period", period)), setting("threads", threads), setting("init_threads", init_threads)
-            )
+        least = _seconds(setting("period", period))
+        working, starting = setting("threads", threads), setting("init_threads", init_threads)
+        most = None if memory is None else memory_bytes(memory)
+        self._bind(_native.Graph(least, working, starting, most))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError(
+            "a graph is not pickled or copied: it lives in its process; make one where it is needed, tf.Graph()"
         )
 
     def _bind(self, native: _native.Graph) -> None:

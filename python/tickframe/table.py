@@ -25,10 +25,11 @@ from tickframe.arguments import rows as bounded
 from tickframe.display import as_html, as_text, figures
 from tickframe.dtypes import Boolean, DataType
 from tickframe.errors import ColumnNotFoundError
-from tickframe.expr import Expr, IntoExpr, col, expressions, flatten, into_expr, nearest
+from tickframe.expr import Expr, IntoExpr, col, expressions, flatten, into_expr
 from tickframe.expr import len as len_
 from tickframe.foreign import array_like, mask_of, named, of_rows, short
 from tickframe.graph import Graph
+from tickframe.hints import TABLES, nearest, no_arithmetic
 from tickframe.listener import Subscription, Update, Updates, follow, seconds
 from tickframe.schema import Schema, SchemaLike
 
@@ -193,9 +194,43 @@ class Table:
         def __getattr__(self, name: str) -> object:
             if name.startswith("_"):
                 raise AttributeError(f"'Table' object has no attribute {name!r}", name=name, obj=self)
-            other = _ELSEWHERE.get(name)
+            other = TABLES.get(name)
             hint = f"; here it is {other}" if other else nearest(name, dir(type(self)))
+            if name != "columns" and name in self.columns:
+                hint = f"; the column is tf.col({name!r}) in an expression, and its values now are t[{name!r}]"
             raise AttributeError(f"a table has no {name!r}{hint}", name=name, obj=self)
+
+        def __setattr__(self, name: str, value: object) -> None:
+            try:
+                object.__setattr__(self, name, value)
+            except AttributeError:
+                column = name if name.isidentifier() else "name"
+                raise AttributeError(
+                    f"a table is not changed by t.{short(name)[1:-1]} = ...: a new column makes a new table, "
+                    f"t.with_columns({column}=...), and other names are t.rename({{old: new}})",
+                    name=name,
+                    obj=self,
+                ) from None
+
+        def __setitem__(self, name: object, value: object) -> None:
+            raise TypeError(
+                f"a table is not changed by t[{short(name)}] = ...: a new column makes a new table, "
+                "t.with_columns(name=...); rows change where they come from, by append, upsert or apply"
+            )
+
+        def __delitem__(self, name: object) -> None:
+            raise TypeError(
+                f"a table is not changed by del t[{short(name)}]: t.drop({short(name)}) makes one without it"
+            )
+
+        def __reduce__(self) -> tuple[object, ...]:
+            raise TypeError(
+                "a table is not pickled or copied: its rows as they are now are t.snapshot(), and what travels is "
+                "t.to_arrow() or t.to_polars()"
+            )
+
+        def __copy__(self) -> Table:
+            return self
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name in self.columns
@@ -293,9 +328,13 @@ class Table:
         return frame
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A pandas frame with Arrow-backed columns. Needs pandas and pyarrow."""
+        """A pandas frame with Arrow-backed columns; dictionaries are Categoricals. Needs pandas and pyarrow."""
         pandas = _optional("pandas", "to_pandas()", "pandas")
-        return self.to_arrow().to_pandas(types_mapper=pandas.ArrowDtype)
+
+        def mapped(kind: Any) -> Any:
+            return None if hasattr(kind, "index_type") else pandas.ArrowDtype(kind)
+
+        return self.to_arrow().to_pandas(types_mapper=mapped)
 
     def to_dicts(self, on_precision_loss: PrecisionLoss = "error") -> list[dict[str, Any]]:
         """A list of rows, in Python's own values.
@@ -609,6 +648,15 @@ class Table:
         if not isinstance(given, Mapping):
             raise TypeError(f'rename: give a dict, {{"old": "new"}}, not {named(given)}')
         names_of([*given, *given.values()], "rename")
+        unknown = [(old, new) for old, new in given.items() if old not in self.columns and new in self.columns]
+        if unknown:
+            (old, new), *_ = unknown
+            error = ColumnNotFoundError(
+                f"rename: no column {old!r}, but there is {new!r}: old names come first, {{{new!r}: {old!r}}}; the columns "
+                f"are {self.columns}"
+            )
+            error.column, error.columns = old, self.columns
+            raise error
         return Table(_native.rename(self._native, list(mapping.items())))
 
     def pipe(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -932,6 +980,28 @@ class GroupBy:
         self._keys = keys
         self._on_error: OnError = on_error
 
+    def __repr__(self) -> str:
+        keys = ", ".join(str(key) for key in self._keys)
+        return f"GroupBy({keys}): say what to compute of each group, .agg(tf.col(name).sum()), .len() …"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            raise AttributeError(
+                f"groups have no {name!r}{nearest(name, dir(type(self)))}; say what to compute of each group, "
+                ".agg(tf.col(name).sum()), .len() …: that is a table",
+                name=name,
+                obj=self,
+            )
+
+        def __getitem__(self, name: object) -> object:
+            raise TypeError(f"groups are not indexed: aggregates of a column are .agg(tf.col({short(name)}).sum())")
+
+        def __iter__(self) -> object:
+            raise TypeError(
+                "groups are not gone through: .agg(...) makes a table of them, .agg(tf.col(name).implode()) of lists"
+            )
+
     def agg(self, *aggs: IntoExpr | Iterable[IntoExpr], **named: IntoExpr) -> Table:
         """One row a group, with these aggregates: ``col("x").sum().alias("total")`` or ``total=col("x").sum()``."""
         native = self._table._native
@@ -1046,6 +1116,9 @@ class Column:
         return self._native.array()
 
 
+no_arithmetic(Column)
+
+
 def _optional(package: str, what: str, extra: str) -> Any:
     """A package that is wanted by one method only."""
     import importlib
@@ -1140,30 +1213,6 @@ def distance(tolerance: float | str | _dt.timedelta) -> tuple[float, bool]:
 
 _FORMULA = re.compile(r"[=<>!&|?()*/%+]")
 """What stands in formulas and seldom in names."""
-
-_ELSEWHERE = {
-    "assign": "with_columns",
-    "columns_names": "columns",
-    "groupBy": "group_by",
-    "groupby": "group_by",
-    "iloc": "slice(offset, length)",
-    "iterrows": "to_dicts()",
-    "iter_rows": "to_dicts()",
-    "itertuples": "to_dicts()",
-    "join": "natural_join, join_asof, or where_in for rows that have a match",
-    "limit": "head",
-    "loc": "filter(...)",
-    "merge": "natural_join",
-    "orderBy": "sort",
-    "query": "where",
-    "rows": "to_dicts()",
-    "show": "print(t)",
-    "sort_values": "sort",
-    "toPandas": "to_pandas",
-    "withColumn": "with_columns",
-    "withColumnRenamed": "rename",
-}
-"""Names of other libraries, and what does it here."""
 
 
 def _right(operation: str, other: object) -> Table:

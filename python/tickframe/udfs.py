@@ -84,7 +84,8 @@ class Udf:
 
     def _wrap(self, fn: Any) -> None:
         functools.update_wrapper(self, fn)
-        self._name = getattr(fn, "__name__", type(fn).__name__)
+        name: object = getattr(fn, "__name__", None)
+        self._name = name if isinstance(name, str) else type(fn).__name__
 
     @classmethod
     def _of(cls, fn: object, native: _native.Udf) -> Udf:

@@ -262,6 +262,48 @@ def test_a_large_polars_frame_stays_where_it_is() -> None:
             assert place(t[name]) == place(given[name])
 
 
+def pandas_columns(rows: int) -> dict[str, Any]:
+    """A column of every kind that pandas holds, with and without holes."""
+    numbers = np.arange(rows, dtype="float64")
+    holes = np.where(numbers % 3 == 1, np.nan, numbers)
+    plain = {str(kind): numbers.astype(kind) for kind in ("i1", "u2", "i4", "u8", "i8", "f4", "f8", "f2", "bool")}
+    return plain | {
+        "nan4": holes.astype("f4"),
+        "nan8": holes,
+        "nan2": holes.astype("f2"),
+        "apart": np.repeat(numbers, 2)[::2],
+        "text": [f"t{at}" for at in range(rows)],
+        "object": [None if at % 2 else at for at in range(rows)],
+        "Int64": pd.array([None if at % 2 else at for at in range(rows)], dtype="Int64"),
+        "stamp": pd.date_range("2026-01-01", periods=rows),
+        "zone": pd.date_range("2026-01-01", periods=rows, tz="Europe/Berlin"),
+        "span": pd.to_timedelta(np.arange(rows), unit="s"),
+        "codes": pd.Categorical(["a" if at % 2 else "b" for at in range(rows)]),
+        "arrow": pd.array(range(rows), dtype="int64[pyarrow]"),
+    }
+
+
+@pytest.mark.parametrize("rows", [0, 1, 5, 3000])
+def test_a_pandas_frame_comes_in_as_pyarrow_has_it(rows: int) -> None:
+    columns = pandas_columns(rows)
+    draw = np.random.default_rng(rows)
+    frames = [{name: cells} for name, cells in columns.items()]
+    frames += [
+        {name: columns[name] for name in draw.permutation(list(columns))[: draw.integers(2, 9)]} for _ in range(40)
+    ]
+    for given in [*frames, columns]:
+        made = pd.DataFrame(given)
+        wanted = tf.table(pa.Table.from_pandas(made, preserve_index=False))
+        for door in (tf.table, tf.from_pandas):
+            assert door(made).schema == wanted.schema
+            assert door(made).to_arrow().equals(wanted.to_arrow()), list(given)
+    swapped = pd.DataFrame({"x": np.arange(rows, dtype=">i8"), "y": np.arange(rows, dtype=">f4")})
+    assert tf.table(swapped).to_dict() == {"x": list(range(rows)), "y": [float(at) for at in range(rows)]}
+    # One block of two dimensions, whose columns lie apart.
+    block = pd.DataFrame(draw.random((rows, 3)), columns=list("xyz"))
+    assert tf.table(block).to_dict() == {name: list(block[name]) for name in "xyz"}
+
+
 def test_what_is_never_written_to_is_shared() -> None:
     ours = tf.table({"x": np.arange(1000)})
     live = tf.append_table({"x": int}, graph=tf.Graph())

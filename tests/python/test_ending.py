@@ -202,7 +202,13 @@ def diamond() -> tuple[tf.Graph, tf.Table, list[tf.Table], list[BaseException]]:
 
     doubled = table.with_columns(y=f("x"))
     kept = table.filter(f("x") > 4)
-    below = [
+    below = fan(table, doubled, kept)
+    return graph, table, below, raising
+
+
+def fan(table: tf.Table, doubled: tf.Table, kept: tf.Table) -> list[tf.Table]:
+    """What hangs below a computed column and a filter, and they themselves."""
+    return [
         doubled,
         kept,
         doubled.filter(tf.col("y") > 2),
@@ -212,7 +218,6 @@ def diamond() -> tuple[tf.Graph, tf.Table, list[tf.Table], list[BaseException]]:
         doubled.natural_join(table.select("k", w="x"), "k"),
         kept.head(2),
     ]
-    return graph, table, below, raising
 
 
 def states(tables: list[tf.Table]) -> list[dict[str, list[object]]]:
@@ -306,16 +311,7 @@ def diamond_below(table: tf.Table) -> list[tf.Table]:
     """The same tables made anew, of native expressions."""
     doubled = table.with_columns(y=tf.col("x") * 2)
     kept = table.filter(tf.col("x") * 2 > 4)
-    return [
-        doubled,
-        kept,
-        doubled.filter(tf.col("y") > 2),
-        doubled.select("k", z=tf.col("y") + 1),
-        doubled.group_by("k").agg(s=tf.col("y").sum()),
-        doubled.sort("y"),
-        doubled.natural_join(table.select("k", w="x"), "k"),
-        kept.head(2),
-    ]
+    return fan(table, doubled, kept)
 
 
 def test_in_a_graph_of_its_own_a_function_that_exits_fails_its_table() -> None:

@@ -231,6 +231,7 @@ for kind in BITS:
     add("min_horizontal", both, tf.min_horizontal(x, y), polars=pl.min_horizontal(p, q), duckdb="least(x, y)")
     add("max_horizontal", both, tf.max_horizontal(x, y), polars=pl.max_horizontal(p, q), duckdb="greatest(x, y)")
     add("round", kind, x.round(), polars=p.round())
+    add("__round__", kind, round(x), polars=p.round())
     add("floor", kind, x.floor(), polars=p.floor())
     add("ceil", kind, x.ceil(), polars=p.ceil())
     if kind[0] == "i":

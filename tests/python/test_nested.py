@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import decimal
+
 import pyarrow as pa
 import pytest
 
@@ -144,3 +146,62 @@ def test_values_of_maps_by_their_keys() -> None:
     t = tf.from_arrow(pa.table({"m": pa.array([[("a", 1), ("b", 2)], [], None], kind)}))
     assert t.update("A = m[`a`]", "B = m[`b`] + m[`a`]").select("A", "B").to_dicts()[0] == {"A": 1, "B": 3}
     assert t.select(tf.col("m").struct.field("b").alias("b")).to_dict() == {"b": [2, None, None]}
+
+
+#: By the name that columns and lists have in common.
+AGGREGATES: dict[str, tuple[object, ...]] = {
+    "sum": (),
+    "mean": (),
+    "min": (),
+    "max": (),
+    "first": (),
+    "last": (),
+    "count": (),
+    "len": (),
+    "n_unique": (),
+    "count_distinct": (),
+    "median": (),
+    "quantile": (0.3,),
+    "std": (),
+    "var": (),
+    "product": (),
+    "arg_min": (),
+    "arg_max": (),
+    "abs_mean": (),
+}
+DECIMALS: dict[tuple[int, int], list[str | None]] = {
+    (5, 2): ["1.25", None, "-3.10", "0.01", "7.77"],
+    (38, 10): ["0.0000000001", "12345678901234567.5", None],
+    (38, 38): ["0.3", "-0.1"],
+    (50, 3): ["1.001", None, "123456789012345678901234567890.123", "-0.5"],
+    (9, 0): ["1", "2", "2"],
+    (12, 4): [],
+    (12, 3): [None],
+}
+
+
+@pytest.mark.parametrize("shape", DECIMALS)
+@pytest.mark.parametrize("name", AGGREGATES)
+def test_aggregates_of_decimals_are_the_same_of_columns_and_of_lists(name: str, shape: tuple[int, int]) -> None:
+    cells = [None if cell is None else decimal.Decimal(cell) for cell in DECIMALS[shape]]
+    kind = tf.Decimal(*shape)
+    column = tf.table({"x": cells}, schema={"x": kind})
+    lists = tf.table({"x": [cells]}, schema={"x": tf.List(kind)})
+    x = tf.col("x")
+    alone = {"len": tf.len, "abs_mean": abs(x).mean}
+    of_column = (alone[name] if name in alone else getattr(x, name))(*AGGREGATES[name])
+    left = column.select(out=of_column)
+    right = lists.select(out=getattr(x.list, name)(*AGGREGATES[name]))
+    assert left.schema == right.schema
+    (one,), (other,) = left["out"].to_list(), right["out"].to_list()
+    if name in {"std", "var", "product"} and one is not None:
+        assert one == pytest.approx(other, rel=1e-12)
+    else:
+        assert one == other
+
+
+def test_sums_of_lists_of_decimals_that_leave_their_type_say_so() -> None:
+    most = decimal.Decimal("9" * 36 + ".99")
+    t = tf.table({"x": [[most], [most, most]]}, schema={"x": tf.List(tf.Decimal(38, 2))})
+    with pytest.raises(tf.errors.DataError, match=r"row 1.*more digits than Decimal\(38, 2\) holds.*list\.sum"):
+        t.select(tf.col("x").list.sum()).to_dict()

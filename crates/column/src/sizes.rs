@@ -39,6 +39,8 @@ pub(crate) static SPREAD_FROM: Size = Size::new("column.SPREAD_FROM", BLOCK / 16
 pub(crate) static SINGLE_SHIFTS: Size = Size::new("column.SINGLE_SHIFTS", 4);
 /// Rows that are moved as one, read whole before any is written.
 pub(crate) static MERGED_ROWS: Size = Size::new("column.MERGED_ROWS", 1 << 18);
+/// So many spans at the start of a row set tell whether its keys stand apart.
+pub(crate) static SAMPLED_SPANS: Size = Size::new("column.SAMPLED_SPANS", 16);
 /// Up to this many keys are written out and looked at one by one, if they stand apart.
 pub(crate) static LISTED_KEYS: Size = Size::new("column.LISTED_KEYS", 1 << 17);
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use graph::{Moment, Moved, Node, NodeId, Registration, Step, UpdateGraph};
 
+use crate::budget::Budget;
 use crate::error::Error;
 use crate::failpoints::{Point, strike};
 use crate::memo::{self, Found};
@@ -62,6 +63,8 @@ fn attach_static(operation: &dyn Operation, inputs: &[Table]) -> Result<Table, E
 }
 
 fn attach_live(operation: &dyn Operation, inputs: &[Table], graph: &UpdateGraph) -> Result<Table, Error> {
+    let budget = Budget::of(graph);
+    let held = budget.held();
     let mut recorder = graph.is_started().then(|| Recorder::install(graph, inputs));
     loop {
         let (at, views) = views(inputs);
@@ -75,6 +78,7 @@ fn attach_live(operation: &dyn Operation, inputs: &[Table], graph: &UpdateGraph)
             par::inside(Some(graph), Phase::Start, || operation.init(&started, at))
         };
         let start = guarded(operation.request(), init)?;
+        budget.ask_since(graph, held).map_err(|error| error.in_operation(&operation.request().name))?;
         let table = TableNode::table(&Request::of(operation, inputs), graph, inputs, start);
         if let Some(registration) = join(&table, inputs, graph, at, started, recorder.as_ref())? {
             join_live(&table, registration);

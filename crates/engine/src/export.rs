@@ -7,6 +7,7 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use column::Chunk;
 use rowset::RowSet;
 
+use crate::categories::in_order;
 use crate::error::Error;
 use crate::table::Table;
 use crate::view::View;
@@ -30,11 +31,12 @@ pub fn batches_of(
     let worth_it = rows.len() * columns.len() as u64 > 1 << 20;
     let pieces: Vec<Vec<Chunk>> = crate::par::try_map(worth_it, columns, |at, column| {
         let source = view.column(*column)?;
-        Ok::<_, Error>(if declared {
-            source.export(rows, schema.field(at).data_type())?
-        } else {
-            source.pieces(rows)?
-        })
+        let field = schema.field(at);
+        let pieces = if declared { source.export(rows, field.data_type())? } else { source.pieces(rows)? };
+        match field.dict_is_ordered() {
+            Some(true) => pieces.into_iter().map(|piece| in_order(field, piece)).collect(),
+            _ => Ok::<_, Error>(pieces),
+        }
     })?;
     align(&pieces, rows.len() as usize)
         .into_iter()
@@ -75,5 +77,6 @@ fn align(columns: &[Vec<Chunk>], rows: usize) -> Vec<(Vec<ArrayRef>, usize)> {
 
 /// The cells of one chunk as the declared type of a column.
 pub fn declared(table: &Table, column: usize, chunk: &Chunk) -> Result<ArrayRef, Error> {
-    Ok(column::kind::to_declared(chunk, table.schema().field(column).data_type())?)
+    let field = table.schema().field(column);
+    in_order(field, column::kind::to_declared(chunk, field.data_type())?)
 }

@@ -5,6 +5,8 @@
 
 mod arrays;
 pub mod attach;
+pub mod budget;
+pub mod categories;
 mod companion;
 pub mod counters;
 pub mod error;

@@ -83,6 +83,18 @@ pub enum Error {
         /// What to do instead.
         advice: &'static str,
     },
+    /// Values are compared that are categories with an order of their own.
+    #[error(
+        "{function} compares {values}, whose categories have an order of their own (Enum, ordered Categorical) that no \
+         operation goes by; take a column of their places instead (polars .to_physical(), pandas .cat.codes), or compare \
+         them as texts, by their letters: .cast(String)"
+    )]
+    OwnOrder {
+        /// What compares, as the user wrote it.
+        function: String,
+        /// What is compared, as an expression.
+        values: String,
+    },
     /// A conditional without a branch.
     #[error("when needs at least one condition with its then")]
     NoBranch,

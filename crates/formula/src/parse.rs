@@ -145,7 +145,27 @@ impl<'a> Parser<'a> {
             Token::End => "the formula ends".to_owned(),
             _ => format!("found {}", self.here()),
         };
-        Mistake::new(self.span(), format!("expected {what}, {found}"))
+        Mistake::new(self.span(), format!("expected {what}, {found}{}", self.two_names()))
+    }
+
+    /// What to do where two names follow each other, which may be one name with a space; and where a choice is Python's.
+    fn two_names(&self) -> String {
+        let is_name = |at: usize| {
+            let (word, span) = &self.words[at];
+            *word == Token::Name && !RESERVED.contains(&&self.text[span.start..span.end])
+        };
+        if self.here() == "if" && self.at > 0 {
+            return "; a choice is written condition ? value : other".to_owned();
+        }
+        if self.at == 0 || !is_name(self.at) || !is_name(self.at - 1) {
+            return String::new();
+        }
+        let both = &self.text[self.words[self.at - 1].1.start..self.span().end];
+        format!(
+            "; if {both:?} is one column, a formula cannot name it: write the expression tf.col({both:?}), or rename the \
+             column first: t.rename({{{both:?}: {:?}}})",
+            both.split_whitespace().collect::<Vec<_>>().join("_")
+        )
     }
 
     fn expect(&mut self, sign: &'static str, after: &str) -> Result<Span, Mistake> {

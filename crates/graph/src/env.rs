@@ -105,11 +105,13 @@ pub fn now() -> Instant {
     Instant::now()
 }
 
-/// The machine's calendar time in nanoseconds since 1970-01-01T00:00:00Z.
+/// The machine's calendar time in nanoseconds since 1970-01-01T00:00:00Z, in whole microseconds: as fine as a calendar is
+/// set, and as Python's datetime has it.
 pub fn epoch_nanos() -> i64 {
+    let whole = |since: Duration| i64::try_from(since.as_micros()).ok()?.checked_mul(1_000);
     match SystemTime::now().duration_since(UNIX_EPOCH) {
-        Ok(after) => i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),
-        Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |nanos| -nanos),
+        Ok(after) => whole(after).unwrap_or(i64::MAX),
+        Err(before) => whole(before.duration()).map_or(i64::MIN, |nanos| -nanos),
     }
 }
 

@@ -24,6 +24,7 @@ pub enum Point {
     Notify,
 }
 
+#[cfg(debug_assertions)]
 impl Point {
     /// Every point, to be gone through.
     pub const ALL: [Point; 9] = [
@@ -40,6 +41,7 @@ impl Point {
 }
 
 /// What every such panic says.
+#[cfg(debug_assertions)]
 pub const TEXT: &str = "struck at a failpoint of the cycle";
 
 /// What is armed in a graph.

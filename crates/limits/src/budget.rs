@@ -64,7 +64,7 @@ pub fn set_limit(bytes: Option<u64>) -> Option<u64> {
 pub fn ask(need: u64) -> Result<(), Exhausted> {
     let (held, limit) = (held(), limit());
     if held.saturating_add(need) > limit {
-        return Err(Exhausted { need, held, limit });
+        return Err(Exhausted { need, held, limit, whose: Whose::Process });
     }
     if need < MUCH { Ok(()) } else { ask_addresses(need) }
 }
@@ -73,7 +73,7 @@ pub fn ask(need: u64) -> Result<(), Exhausted> {
 fn ask_addresses(need: u64) -> Result<(), Exhausted> {
     match machine::addresses() {
         Some((held, limit)) if held.saturating_add(need).saturating_add(SPARE) > limit => {
-            Err(Exhausted { need, held, limit })
+            Err(Exhausted { need, held, limit, whose: Whose::Process })
         }
         _ => Ok(()),
     }
@@ -85,6 +85,15 @@ pub fn ask_rows(rows: u64, bytes: u64) -> Result<(), Exhausted> {
     ask(rows.saturating_mul(bytes))
 }
 
+/// Whose limit it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// That of the process.
+    Process,
+    /// That of one graph.
+    Graph,
+}
+
 /// More memory is needed than there may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exhausted {
@@ -94,18 +103,25 @@ pub struct Exhausted {
     pub held: u64,
     /// Bytes that may be held.
     pub limit: u64,
+    /// Who may hold no more.
+    pub whose: Whose,
 }
 
 impl std::fmt::Display for Exhausted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Exhausted { need, held, limit } = self;
-        write!(
-            f,
-            "it needs {} of memory, {} are in use, and the limit is {} (tf.Config(memory=…) and TICKFRAME_MEMORY set it)",
-            Bytes(*need),
-            Bytes(*held),
-            Bytes(*limit)
-        )
+        let Exhausted { need, held, limit, whose } = self;
+        let (need, held, limit) = (Bytes(*need), Bytes(*held), Bytes(*limit));
+        match whose {
+            Whose::Process => write!(
+                f,
+                "it needs {need} of memory, {held} are in use, and the limit is {limit} (tf.Config(memory=…) and \
+                 TICKFRAME_MEMORY set it)"
+            ),
+            Whose::Graph => write!(
+                f,
+                "it needs {need} of memory, the graph holds {held}, and its limit is {limit} (tf.Graph(memory=…) set it)"
+            ),
+        }
     }
 }
 
@@ -139,7 +155,7 @@ mod tests {
         assert_eq!((limit(), ask(1 << 20)), (1 << 20, Ok(())));
         took(1 << 19);
         let refused = ask_rows(1 << 62, 8).expect_err("more than there is");
-        assert_eq!(refused, Exhausted { need: u64::MAX, held: 1 << 19, limit: 1 << 20 });
+        assert_eq!(refused, Exhausted { need: u64::MAX, held: 1 << 19, limit: 1 << 20, whose: Whose::Process });
         assert_eq!(
             ask((1 << 19) + 1).expect_err("one byte too many").to_string(),
             "it needs 512.0 KiB of memory, 512.0 KiB are in use, and the limit is 1.0 MiB (tf.Config(memory=…) and \

@@ -5,5 +5,5 @@ pub mod bounds;
 mod budget;
 mod size;
 
-pub use budget::{COUNTED, Exhausted, ask, ask_rows, gave, held, limit, set_limit, took};
+pub use budget::{COUNTED, Exhausted, Whose, ask, ask_rows, gave, held, limit, set_limit, took};
 pub use size::{Scope, Size};

@@ -6,6 +6,7 @@
 
 /// One such size: a number of rows, cells, bytes or entries.
 #[derive(Debug)]
+#[cfg_attr(not(debug_assertions), allow(dead_code, reason = "a release draws nothing"))]
 pub struct Size {
     name: &'static str,
     real: usize,

@@ -4,10 +4,13 @@
 //! released, as the protocol asks. What goes out carries no Python object, so any thread may drop it.
 #![allow(unsafe_code, reason = "the C data interface is raw pointers in capsules")]
 
+mod order;
 mod raw;
 mod sharing;
 
-use std::ffi::CStr;
+use std::borrow::Cow;
+use std::ffi::{CStr, c_void};
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use ::column::sound::{self, Memory, Unsound};
@@ -17,8 +20,9 @@ use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchIterato
 use arrow_data::ArrayData;
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyTuple};
+use pyo3::types::{PyCapsule, PyTuple, PyType};
 
+use crate::cells;
 use crate::error::{self, DataError};
 use crate::outside::outside;
 
@@ -30,12 +34,28 @@ const STREAM: &CStr = c"arrow_array_stream";
 
 /// The schema behind `__arrow_c_schema__`, every field nullable: operations may bring nulls anywhere.
 pub fn import_schema(source: &Bound<'_, PyAny>) -> PyResult<Schema> {
-    let capsule = source.call_method0("__arrow_c_schema__")?;
-    schema_in(capsule.cast::<PyCapsule>()?)
+    schema_in(&source.call_method0("__arrow_c_schema__")?, "schema", source)
 }
 
-fn schema_in(capsule: &Bound<'_, PyCapsule>) -> PyResult<Schema> {
-    let pointer = capsule.pointer_checked(Some(SCHEMA))?.cast::<FFI_ArrowSchema>();
+/// What lies in a capsule of this name. Anything else that an object gives for one is told, and who gave it.
+fn held(
+    capsule: &Bound<'_, PyAny>,
+    name: &CStr,
+    operation: &str,
+    giver: &Bound<'_, PyAny>,
+) -> PyResult<NonNull<c_void>> {
+    let pointer = capsule.cast::<PyCapsule>().ok().and_then(|capsule| capsule.pointer_checked(Some(name)).ok());
+    pointer.ok_or_else(|| {
+        let (giver, given) = (cells::named(giver), cells::named(capsule));
+        let name = name.to_string_lossy();
+        DataError::new_err(format!(
+            "{operation}: {giver} says that it speaks Arrow, but gives {given} where a capsule {name:?} is due"
+        ))
+    })
+}
+
+fn schema_in(capsule: &Bound<'_, PyAny>, operation: &str, giver: &Bound<'_, PyAny>) -> PyResult<Schema> {
+    let pointer = held(capsule, SCHEMA, operation, giver)?.cast::<FFI_ArrowSchema>();
     // SAFETY: a capsule of this name holds a valid ArrowSchema, which we only read.
     let field = raw::field(unsafe { pointer.as_ref() }).map_err(|unsound| refused("schema", &unsound))?;
     match field.data_type() {
@@ -45,8 +65,9 @@ fn schema_in(capsule: &Bound<'_, PyCapsule>) -> PyResult<Schema> {
 }
 
 fn relaxed(columns: &Fields, table: &Field) -> Schema {
-    let columns: Vec<Field> = columns.iter().map(|field| field.as_ref().clone().with_nullable(true)).collect();
-    Schema::new_with_metadata(columns, table.metadata().clone())
+    let none = std::iter::empty::<&ArrayRef>();
+    let noted = |field: &FieldRef| order::noted(field.as_ref().clone().with_nullable(true), none.clone());
+    Schema::new_with_metadata(columns.iter().map(noted).collect::<Vec<Field>>(), table.metadata().clone())
 }
 
 fn refused(operation: &str, unsound: &Unsound) -> PyErr {
@@ -68,7 +89,9 @@ struct Chunk {
 
 /// Whether it speaks Arrow, as an array or as a stream of chunks.
 pub fn is_arrow(source: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(source.hasattr("__arrow_c_stream__")? || source.hasattr("__arrow_c_array__")?)
+    // A class has the methods of its instances, and is none.
+    let is_class = source.is_instance_of::<PyType>();
+    Ok(!is_class && (source.hasattr("__arrow_c_stream__")? || source.hasattr("__arrow_c_array__")?))
 }
 
 /// All batches behind `__arrow_c_stream__` or `__arrow_c_array__`, judged, and copied where others may write.
@@ -78,15 +101,22 @@ pub fn import_batches(
     sharing: Sharing,
 ) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
     let Imported { field, chunks } = import(operation, source, sharing)?;
+    let of = |column: usize| chunks.iter().map(move |chunk| &chunk.columns[column]);
     let schema = Arc::new(match field.data_type() {
-        DataType::Struct(columns) => relaxed(columns, &field),
+        DataType::Struct(columns) => {
+            let noted = columns
+                .iter()
+                .enumerate()
+                .map(|(at, column)| order::noted(column.as_ref().clone().with_nullable(true), of(at)));
+            Schema::new_with_metadata(noted.collect::<Vec<Field>>(), field.metadata().clone())
+        }
         _ if field.name().is_empty() => {
             return Err(error::TypeMismatchError::new_err(format!(
                 "{operation}: {} is one column without a name, not a table; name it: {{\"name\": data}}",
                 source.get_type().name()?
             )));
         }
-        _ => Schema::new(vec![field.with_nullable(true)]),
+        _ => Schema::new(vec![order::noted(field.with_nullable(true), of(0))]),
     });
     let batch = |chunk: Chunk| {
         let options = RecordBatchOptions::new().with_row_count(Some(chunk.rows));
@@ -108,16 +138,23 @@ impl Chunk {
 
 /// The chunks of one column: of a pyarrow `Array` or `ChunkedArray`, of a polars `Series`.
 pub fn import_chunks(operation: &str, source: &Bound<'_, PyAny>, sharing: Sharing) -> PyResult<Vec<ArrayRef>> {
+    import_column(operation, source, sharing).map(|(_, chunks)| chunks)
+}
+
+/// The same, with what its producer says of it.
+pub fn import_column(operation: &str, source: &Bound<'_, PyAny>, sharing: Sharing) -> PyResult<(Field, Vec<ArrayRef>)> {
     let Imported { field, chunks } = import(operation, source, sharing)?;
     let DataType::Struct(fields) = field.data_type() else {
-        return Ok(chunks.into_iter().flat_map(|chunk| chunk.columns).collect());
+        let chunks: Vec<ArrayRef> = chunks.into_iter().flat_map(|chunk| chunk.columns).collect();
+        return Ok((order::noted(field, chunks.iter()), chunks));
     };
     let whole = |chunk: Chunk| {
         let nulls = chunk.valid.map(|valid| valid.values().clone().into());
         let made = arrow_array::StructArray::try_new_with_length(fields.clone(), chunk.columns, nulls, chunk.rows);
         Ok(Arc::new(made.map_err(error::arrow)?) as ArrayRef)
     };
-    chunks.into_iter().map(whole).collect()
+    let chunks = chunks.into_iter().map(whole).collect::<PyResult<_>>()?;
+    Ok((field.clone(), chunks))
 }
 
 /// The producer may be Python itself (a reader over a generator): it takes the GIL as needed. All else needs none.
@@ -127,11 +164,11 @@ fn import(operation: &str, source: &Bound<'_, PyAny>, sharing: Sharing) -> PyRes
     lengths(operation, source)?;
     let read = if source.hasattr("__arrow_c_stream__")? {
         let capsule = source.call_method0("__arrow_c_stream__")?;
-        let stream = take_stream(capsule.cast::<PyCapsule>()?)?;
+        let stream = take_stream(&capsule, operation, source)?;
         outside(py, move || from_stream(stream, memory))?
     } else {
         let pair = source.call_method0("__arrow_c_array__")?;
-        let (field, array) = take_pair(operation, pair.cast::<PyTuple>()?)?;
+        let (field, array) = take_pair(operation, &pair, source)?;
         outside(py, move || Ok(Imported { chunks: vec![chunk(array, &field, memory)?], field }))?
     };
     read.map_err(|unsound| refused(operation, &unsound))
@@ -148,17 +185,25 @@ fn lengths(operation: &str, source: &Bound<'_, PyAny>) -> PyResult<()> {
     source.call_method0("validate").map(drop).map_err(told)
 }
 
-fn take_stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<FFI_ArrowArrayStream> {
-    let pointer = capsule.pointer_checked(Some(STREAM))?.cast::<FFI_ArrowArrayStream>();
+fn take_stream(
+    capsule: &Bound<'_, PyAny>,
+    operation: &str,
+    giver: &Bound<'_, PyAny>,
+) -> PyResult<FFI_ArrowArrayStream> {
+    let pointer = held(capsule, STREAM, operation, giver)?.cast::<FFI_ArrowArrayStream>();
     // SAFETY: a capsule of this name holds a valid ArrowArrayStream; moving it out leaves a released
     // one behind, so the capsule's destructor does nothing more.
     Ok(unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr()) })
 }
 
-fn take_pair(operation: &str, pair: &Bound<'_, PyTuple>) -> PyResult<(Field, FFI_ArrowArray)> {
-    let (schema, array) = (pair.get_item(0)?, pair.get_item(1)?);
-    let schema = schema.cast::<PyCapsule>()?.pointer_checked(Some(SCHEMA))?.cast::<FFI_ArrowSchema>();
-    let array = array.cast::<PyCapsule>()?.pointer_checked(Some(ARRAY))?.cast::<FFI_ArrowArray>();
+fn take_pair(operation: &str, pair: &Bound<'_, PyAny>, giver: &Bound<'_, PyAny>) -> PyResult<(Field, FFI_ArrowArray)> {
+    let both = pair.cast::<PyTuple>().ok().filter(|pair| pair.len() == 2);
+    let (schema, array) = match both {
+        Some(both) => (both.get_item(0)?, both.get_item(1)?),
+        None => (pair.clone(), pair.clone()),
+    };
+    let schema = held(&schema, SCHEMA, operation, giver)?.cast::<FFI_ArrowSchema>();
+    let array = held(&array, ARRAY, operation, giver)?.cast::<FFI_ArrowArray>();
     // SAFETY: a capsule of this name holds a valid ArrowSchema, which we only read.
     let field = raw::field(unsafe { schema.as_ref() }).map_err(|unsound| refused(operation, &unsound))?;
     // SAFETY: a capsule of this name holds a valid ArrowArray, which is moved out and left released.
@@ -228,7 +273,7 @@ fn chunk(array: FFI_ArrowArray, field: &Field, memory: Memory) -> Result<Chunk, 
 
 /// A capsule of a schema.
 pub fn schema_capsule<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyAny>> {
-    let exported = FFI_ArrowSchema::try_from(schema).map_err(error::arrow)?;
+    let exported = FFI_ArrowSchema::try_from(order::leaving(schema).as_ref()).map_err(error::arrow)?;
     Ok(PyCapsule::new_with_value(py, exported, SCHEMA)?.into_any())
 }
 
@@ -239,10 +284,14 @@ pub fn stream_capsule<'py>(
     batches: Vec<RecordBatch>,
     requested: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let requested = requested.filter(|asked| !asked.is_none()).map(|asked| schema_in(asked.cast::<PyCapsule>()?));
+    let requested = requested.filter(|asked| !asked.is_none()).map(|asked| schema_in(asked, "requested_schema", asked));
     let (schema, batches) = match requested.transpose()? {
         Some(asked) => outside(py, || in_schema(&schema, batches, asked))??,
         None => (schema, batches),
+    };
+    let schema = match order::leaving(&schema) {
+        Cow::Borrowed(_) => schema,
+        Cow::Owned(leaving) => Arc::new(leaving),
     };
     let reader = RecordBatchIterator::new(batches.into_iter().map(Ok), schema);
     let stream = FFI_ArrowArrayStream::new(Box::new(reader));
@@ -283,7 +332,7 @@ fn in_schema(schema: &Schema, batches: Vec<RecordBatch>, asked: Schema) -> PyRes
 /// The pair of capsules of one array.
 pub fn array_capsules<'py>(py: Python<'py>, field: &Field, array: &ArrayRef) -> PyResult<Bound<'py, PyTuple>> {
     let (exported, _) = to_ffi(&array.to_data()).map_err(error::arrow)?;
-    let schema = FFI_ArrowSchema::try_from(field).map_err(error::arrow)?;
+    let schema = FFI_ArrowSchema::try_from(&order::leaving_field(field)).map_err(error::arrow)?;
     let schema = PyCapsule::new_with_value(py, schema, SCHEMA)?;
     let array = PyCapsule::new_with_value(py, exported, ARRAY)?;
     PyTuple::new(py, [schema, array])

@@ -17,9 +17,7 @@ use arrow_array::{ArrayRef, PrimitiveArray, new_null_array};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, TimeUnit};
 use pyo3::prelude::*;
-use pyo3::types::{
-    PyBool, PyByteArray, PyBytes, PyDate, PyDateTime, PyDelta, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple,
-};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDate, PyDateTime, PyDelta, PyFloat, PyInt, PyString};
 
 use crate::dtype::name_of;
 use crate::error::{self, DataError, TypeMismatchError};
@@ -87,18 +85,20 @@ impl Place<'_> {
     }
 }
 
+/// A value as a message shows it: its `repr`, cut, or what it is where that says nothing.
 pub fn shown(value: &Bound<'_, PyAny>) -> String {
-    const LONGEST: usize = 60;
-    // A value may be as large as it likes, its text may not.
-    let nested =
-        value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() || value.is_instance_of::<PyDict>();
-    let text = if nested {
-        value.py().import("reprlib").and_then(|reprlib| reprlib.call_method1("repr", (value,))?.extract::<String>())
-    } else {
-        value.repr().map(|text| text.to_string())
-    };
-    let text = text.unwrap_or_else(|_| "a value".into());
-    if text.chars().count() <= LONGEST { text } else { text.chars().take(LONGEST).collect::<String>() + "…" }
+    in_words(value, "short")
+}
+
+/// What an object is, in words: `a pandas Series`, `a function`, `a list`.
+pub fn named(value: &Bound<'_, PyAny>) -> String {
+    in_words(value, "named")
+}
+
+fn in_words(value: &Bound<'_, PyAny>, how: &str) -> String {
+    let told =
+        value.py().import("tickframe.foreign").and_then(|foreign| foreign.call_method1(how, (value,))?.extract());
+    told.unwrap_or_else(|_| "a value".into())
 }
 
 /// The column of `data_type` that these values are, or which of them is none.

@@ -1,4 +1,5 @@
-//! A chain of one operator, `a + b + c + …`, as Python builds it: one operand at a time.
+//! A chain as Python builds it, one link at a time: of one operator, `a + b + c + …`, or of choices,
+//! `when(a).then(b).when(c).then(d)…`.
 //!
 //! Operands lie in one list that all beginnings of the chain share. The longest of them grows it in place, so that a
 //! chain of thousands costs one step an operand; a second continuation of the same beginning copies it.
@@ -7,9 +8,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use formula::{Error, Expr, Function, MAX_DEPTH, MAX_NODES};
 
+/// What the operands are of.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Link {
+    /// An operator that joins its left operand's chain.
+    Operator(Function),
+    /// Choices: a condition and its value, in turn.
+    When,
+}
+
 /// The first operands of a shared list.
 pub struct Chain {
-    function: Function,
+    link: Link,
     operands: Arc<Mutex<Vec<Expr>>>,
     len: usize,
     /// How deep it nests, and of how many nodes it is.
@@ -23,15 +33,20 @@ impl Chain {
         match expr {
             Expr::Call { function, args } if function.is_left_associative() => {
                 let len = args.len();
-                Ok(Chain { function, operands: Arc::new(Mutex::new(args)), len, size })
+                Ok(Chain { link: Link::Operator(function), operands: Arc::new(Mutex::new(args)), len, size })
             }
             other => Err(other),
         }
     }
 
-    /// Whether this operator goes on with it.
-    pub fn is_of(&self, function: Function) -> bool {
-        self.function == function
+    /// Choices, of which there is none yet.
+    pub fn of_choices() -> Chain {
+        Chain { link: Link::When, operands: Arc::default(), len: 0, size: (1, 1) }
+    }
+
+    /// Whether such a link goes on with it.
+    pub fn is_of(&self, link: Link) -> bool {
+        self.link == link
     }
 
     /// The chain with more operands, if it is not too deep or too large then.
@@ -54,19 +69,67 @@ impl Chain {
         } else {
             Arc::new(Mutex::new(held[..self.len].iter().cloned().chain(more).collect()))
         };
-        Ok(Chain { function: self.function, operands, len, size: (depth, nodes) })
+        Ok(Chain { link: self.link, operands, len, size: (depth, nodes) })
     }
 
     /// The expression that it is.
     pub fn expr(&self) -> Expr {
         let held = self.operands.lock().unwrap_or_else(PoisonError::into_inner);
-        Expr::Call { function: self.function, args: held[..self.len].to_vec() }
+        match self.link {
+            Link::Operator(function) => Expr::Call { function, args: held[..self.len].to_vec() },
+            Link::When => Expr::When { branches: branches(&held[..self.len]), otherwise: None },
+        }
     }
+
+    /// The choices with a value where none holds, if it is not too deep or too large then.
+    pub fn otherwise(&self, value: Expr) -> Result<Expr, Error> {
+        let held = self.operands.lock().unwrap_or_else(PoisonError::into_inner);
+        Expr::when(branches(&held[..self.len]), Some(value))
+    }
+}
+
+fn branches(operands: &[Expr]) -> Vec<(Expr, Expr)> {
+    operands.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn thousands_of_choices_lie_in_one_list_that_nobody_copies() {
+        let branch = |at: i64| {
+            let condition = Expr::call(Function::Equal, vec![Expr::column("x"), Expr::literal(at)]).expect("small");
+            vec![condition, Expr::literal(-at)]
+        };
+        let first = Chain::of_choices().and(branch(0)).expect("small");
+        let mut long = first.and(branch(1)).expect("small");
+        for at in 2..2_000 {
+            let next = long.and(branch(at)).expect("within the limits");
+            assert!(Arc::ptr_eq(&next.operands, &first.operands), "branch {at} copied those before it");
+            long = next;
+        }
+        assert_eq!((long.len, long.size), (4_000, (3, 8_001)));
+        assert_eq!(long.size, long.expr().size());
+        assert_eq!(first.expr().to_python(), "when((col(\"x\") == 0)).then(lit(0))");
+        let other = first.and(branch(7)).expect("small");
+        assert_eq!(
+            other.expr().to_python(),
+            "when((col(\"x\") == 0)).then(lit(0)).when((col(\"x\") == 7)).then(lit(-7))"
+        );
+        let whole = first.otherwise(Expr::column("y")).expect("small");
+        assert_eq!(whole.to_python(), "when((col(\"x\") == 0)).then(lit(0)).otherwise(col(\"y\"))");
+        let mut at = 2_000;
+        let error = loop {
+            match long.and(branch(at)) {
+                Ok(next) => long = next,
+                Err(error) => break error,
+            }
+            at += 1;
+        };
+        assert_eq!(error, Error::TooLarge { limit: MAX_NODES });
+        assert!(long.size.1 + 4 > MAX_NODES);
+    }
 
     #[test]
     fn every_continuation_of_a_beginning_is_its_own() {

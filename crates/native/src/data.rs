@@ -5,6 +5,7 @@
 //! value can be lost. Whatever does not fit raises before anything is applied.
 
 mod columns;
+mod pandas;
 mod rows;
 
 use std::collections::{HashMap, HashSet};
@@ -14,12 +15,13 @@ use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
+use pyo3::types::{PyDict, PyIterator, PyList, PyString, PyTuple};
 
 use crate::arrow::{self, Sharing};
 use crate::cells;
 use crate::dtype::name_of;
 use crate::error::{self, SchemaError, TypeMismatchError};
+use crate::table::PyTable;
 
 /// Rows that a user handed over.
 pub struct Data {
@@ -58,8 +60,13 @@ pub fn import_as(
     if let Ok(columns) = data.cast::<PyDict>() {
         return columns::of_dict(operation, columns, schema, sharing);
     }
-    if let Some(table) = of_pandas(operation, data)? {
-        return of_arrow(operation, &table, schema, sharing);
+    if sharing != Sharing::Copied
+        && let Some(own) = PyTable::behind(data)?
+    {
+        return of_table(operation, data.py(), own.get(), schema);
+    }
+    if pandas::is_frame(data)? {
+        return pandas::of_frame(operation, data, schema, sharing);
     }
     if arrow::is_arrow(data)? {
         return of_arrow(operation, data, schema, sharing);
@@ -73,6 +80,14 @@ pub fn import_as(
     if data.get_type().name()? == "LazyFrame" {
         return Err(TypeMismatchError::new_err(format!("{operation}: LazyFrame is no table yet; collect() it first")));
     }
+    if data.is_instance_of::<PyString>() || data.hasattr("__fspath__")? {
+        return Err(TypeMismatchError::new_err(format!(
+            "{operation}: {} is no table; if {} names a file, read it first: {operation}(polars.read_parquet(path)), \
+             {operation}(pyarrow.csv.read_csv(path))",
+            data.get_type().name()?,
+            cells::shown(data)
+        )));
+    }
     Err(TypeMismatchError::new_err(format!(
         "{operation}: {} is no table; give a dict of columns, a dict of scalars for one row, a list of dicts, or \
          anything with __arrow_c_stream__ (pyarrow, polars, pandas, duckdb, another Table)",
@@ -80,14 +95,13 @@ pub fn import_as(
     )))
 }
 
-/// A pandas frame or series as pyarrow has it, without its index.
-fn of_pandas<'py>(operation: &str, data: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let class = data.get_type();
-    let module: String = class.getattr("__module__")?.extract()?;
-    if !module.starts_with("pandas.") || !matches!(class.name()?.to_str()?, "DataFrame" | "Series") {
-        return Ok(None);
+/// A table of this package: its blocks are ours, sound and never written to, so nothing is judged or copied.
+fn of_table(operation: &str, py: Python<'_>, table: &PyTable, schema: Option<&SchemaRef>) -> PyResult<Data> {
+    let (found, batches) = table.batches(py, false)?;
+    match schema {
+        None => Ok(Data { schema: found, batches }),
+        Some(wanted) => in_schema(operation, batches, &found, wanted),
     }
-    data.py().import("tickframe.frames")?.call_method1("arrow_of_pandas", (operation, data)).map(Some)
 }
 
 fn of_arrow(operation: &str, data: &Bound<'_, PyAny>, schema: Option<&SchemaRef>, sharing: Sharing) -> PyResult<Data> {
@@ -133,6 +147,7 @@ pub fn in_schema(operation: &str, batches: Vec<RecordBatch>, found: &SchemaRef, 
                 .zip(wanted.fields())
                 .map(|(index, field)| fit(operation, batch.column(*index), field))
                 .collect::<PyResult<Vec<_>>>()?;
+            within_categories(operation, wanted, &columns)?;
             batch_of(wanted, columns, batch.num_rows())
         })
         .collect::<PyResult<Vec<_>>>()?;
@@ -142,6 +157,13 @@ pub fn in_schema(operation: &str, batches: Vec<RecordBatch>, found: &SchemaRef, 
 fn batch_of(schema: &SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> PyResult<RecordBatch> {
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     RecordBatch::try_new_with_options(schema.clone(), columns, &options).map_err(error::arrow)
+}
+
+/// Refuses cells that are none of the categories that their column names.
+fn within_categories(operation: &str, schema: &SchemaRef, columns: &[ArrayRef]) -> PyResult<()> {
+    let stranger =
+        schema.fields().iter().zip(columns).find_map(|(field, cells)| engine::categories::stranger(field, cells));
+    stranger.map_or(Ok(()), |why| Err(error::DataError::new_err(format!("{operation}: {why} (nothing was applied)"))))
 }
 
 /// The array in the declared type, if every possible value of its own type fits.

@@ -69,7 +69,12 @@ pub fn raise(error: engine::Error) -> PyErr {
     }
 }
 
-fn column_not_found(text: String, name: &str, valid: &[String], nearest: Option<String>) -> PyErr {
+fn column_not_found(mut text: String, name: &str, valid: &[String], nearest: Option<String>) -> PyErr {
+    // In these a bare string is a column, also where a text was meant: `.then("big")`.
+    const TAKE_NAMES: [&str; 4] = ["select: ", "with_columns: ", "filter: ", "group_by: "];
+    if nearest.is_none() && name.len() <= 40 && TAKE_NAMES.iter().any(|operation| text.starts_with(operation)) {
+        text.push_str(&format!(" (if it is a text: tf.lit({name:?}))"));
+    }
     let mut columns = valid.to_vec();
     if let Some(nearest) = nearest {
         columns.sort_by_key(|column| *column != nearest);
@@ -90,7 +95,7 @@ pub fn formula(operation: &str, error: &formula::Error, text: Option<&str>) -> P
     match error {
         F::UnknownColumn { name, valid, nearest } => column_not_found(message, name, valid, nearest.clone()),
         F::Exhausted { .. } => ResourceError::new_err(message),
-        F::Type { .. } => TypeMismatchError::new_err(message),
+        F::Type { .. } | F::OwnOrder { .. } => TypeMismatchError::new_err(message),
         F::Unsupported { .. } | F::UnexpectedAggregate { .. } => InvalidOperationError::new_err(message),
         F::Formula { .. }
         | F::Arguments { .. }

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyString, PyTuple};
 
 use crate::cells;
-use crate::chain::Chain;
+use crate::chain::{Chain, Link};
 use crate::dtype::from_spec;
 use crate::error;
 use crate::literal;
@@ -121,7 +121,7 @@ impl PyExpr {
         };
         if let Some((chain, more)) =
             args.split_first().and_then(|(first, more)| Some((first.get().chain.as_ref()?, more)))
-            && chain.is_of(function)
+            && chain.is_of(Link::Operator(function))
         {
             let more = more.iter().map(|arg| arg.get().expr().clone()).collect();
             return chain.and(more).map(PyExpr::of_chain).map_err(raised);
@@ -131,17 +131,28 @@ impl PyExpr {
         Ok(Chain::of(made).map_or_else(PyExpr::new, PyExpr::of_chain))
     }
 
+    /// One choice more than those before it.
     #[staticmethod]
-    #[pyo3(signature = (branches, otherwise))]
+    #[pyo3(signature = (before, condition, value))]
     fn when(
-        branches: Vec<(Bound<'_, PyExpr>, Bound<'_, PyExpr>)>,
-        otherwise: Option<Bound<'_, PyExpr>>,
+        before: Option<&Bound<'_, PyExpr>>,
+        condition: &Bound<'_, PyExpr>,
+        value: &Bound<'_, PyExpr>,
     ) -> PyResult<PyExpr> {
-        let branches = branches
-            .iter()
-            .map(|(condition, value)| (condition.get().expr().clone(), value.get().expr().clone()))
-            .collect();
-        Expr::when(branches, otherwise.map(|value| value.get().expr().clone())).map(PyExpr::new).map_err(raised)
+        let more = vec![condition.get().expr().clone(), value.get().expr().clone()];
+        let chain = match before.and_then(|before| before.get().chain.as_ref()).filter(|chain| chain.is_of(Link::When))
+        {
+            Some(chain) => chain.and(more),
+            None => Chain::of_choices().and(more),
+        };
+        chain.map(PyExpr::of_chain).map_err(raised)
+    }
+
+    /// Choices with a value where none of them holds.
+    fn otherwise(&self, value: &Bound<'_, PyExpr>) -> PyResult<PyExpr> {
+        let chain = self.chain.as_ref().filter(|chain| chain.is_of(Link::When));
+        let chain = chain.ok_or_else(|| PyTypeError::new_err("otherwise: only when(...).then(...) takes it"))?;
+        chain.otherwise(value.get().expr().clone()).map(PyExpr::new).map_err(raised)
     }
 
     /// An aggregate by its Python name.

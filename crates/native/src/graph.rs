@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use engine::budget::Budget;
 use engine::waiting::Shared as _;
 use graph::{Drawing, Settings, SharedLock, UpdateGraph};
 use pyo3::exceptions::PyValueError;
@@ -22,6 +23,7 @@ use crate::wait;
 pub struct Shared {
     pub graph: UpdateGraph,
     pub inbox: Arc<Inbox>,
+    budget: Arc<Budget>,
 }
 
 static ALL: Mutex<Option<HashMap<u64, Weak<Shared>>>> = Mutex::new(None);
@@ -46,7 +48,7 @@ impl Shared {
                 inbox.own_rows();
             }
         }));
-        let shared = Arc::new(Shared { graph: graph.clone(), inbox });
+        let shared = Arc::new(Shared { graph: graph.clone(), inbox, budget: Budget::of(graph) });
         known.insert(graph.id(), Arc::downgrade(&shared));
         shared
     }
@@ -92,14 +94,17 @@ pub struct PyGraph(pub Arc<Shared>);
 #[pymethods]
 impl PyGraph {
     #[new]
-    fn new(py: Python<'_>, period: f64, threads: i64, init_threads: i64) -> PyResult<PyGraph> {
+    #[pyo3(signature = (period, threads, init_threads, memory = None))]
+    fn new(py: Python<'_>, period: f64, threads: i64, init_threads: i64, memory: Option<u64>) -> PyResult<PyGraph> {
         let settings = Settings {
             period: Duration::try_from_secs_f64(period)
                 .map_err(|_| PyValueError::new_err(format!("period must be 0 or more seconds, not {period}")))?,
             threads: thread_count("threads", threads)?,
             init_threads: thread_count("init_threads", init_threads)?,
         };
-        Ok(PyGraph(detached(py, || Shared::of(&UpdateGraph::new(settings)))))
+        let shared = detached(py, || Shared::of(&UpdateGraph::new(settings)));
+        shared.budget.limit(memory);
+        Ok(PyGraph(shared))
     }
 
     #[getter]

@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field};
 use column::keys_of_rows;
-use pyo3::exceptions::{PyIndexError, PyOverflowError};
+use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyInt, PyTuple};
 use rowset::{MAX_KEY, RowSet};
 
-use self::forms::key_of;
+use self::forms::{index_of, key_of};
 pub use self::forms::{numpy_keys, to_rowset};
 use crate::error::{DataError, InternalError, ResourceError};
 use crate::{arrow, numpy};
@@ -34,8 +34,12 @@ impl PyRowSet {
     }
 
     #[staticmethod]
-    fn from_roaring(data: &[u8]) -> PyResult<PyRowSet> {
-        RowSet::from_roaring(data)
+    fn from_roaring(data: &Bound<'_, PyAny>) -> PyResult<PyRowSet> {
+        let Ok(bytes) = data.cast::<PyBytes>() else {
+            let given = crate::cells::named(data);
+            return Err(PyTypeError::new_err(format!("RowSet.from_roaring: data is bytes, not {given}")));
+        };
+        RowSet::from_roaring(bytes.as_bytes())
             .map(PyRowSet)
             .map_err(|why| DataError::new_err(format!("RowSet.from_roaring: {why}")))
     }
@@ -118,7 +122,7 @@ impl PyRowSet {
         if key_or_rowset.is_instance_of::<PyInt>() {
             return Ok(key_or_rowset.extract::<u64>().is_ok_and(|key| key <= MAX_KEY && self.0.contains(key)));
         }
-        if key_or_rowset.hasattr("__index__")? && !numpy::is_array(key_or_rowset) {
+        if !numpy::is_array(key_or_rowset) && index_of(key_or_rowset)?.is_some() {
             return Ok(key_of(key_or_rowset).is_ok_and(|key| self.0.contains(key)));
         }
         Ok(to_rowset(key_or_rowset)?.is_subset(&self.0))
@@ -126,7 +130,11 @@ impl PyRowSet {
 
     /// The position of a key, or None.
     fn position_of(&self, key: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
-        Ok(key.call_method0("__index__")?.extract::<u64>().ok().and_then(|key| self.0.position_of(key)))
+        let Some(number) = index_of(key)? else {
+            let given = crate::cells::named(key);
+            return Err(PyTypeError::new_err(format!("RowSet.position_of: key is a whole number, not {given}")));
+        };
+        Ok(number.extract::<u64>().ok().and_then(|key| self.0.position_of(key)))
     }
 
     /// The key at a position; negative positions count from the end.

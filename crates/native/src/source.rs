@@ -310,7 +310,12 @@ impl PySource {
             names = columns.keys().extract()?;
         } else if let Ok(rows) = data.cast::<PyList>() {
             for row in rows.iter() {
-                for name in row.cast::<PyDict>()?.keys() {
+                let Ok(columns) = row.cast::<PyDict>() else {
+                    let given = crate::cells::named(&row);
+                    let message = format!("{operation}: a row is a dict of columns, {{\"x\": 1}}, not {given}");
+                    return Err(error::TypeMismatchError::new_err(message));
+                };
+                for name in columns.keys() {
                     let name: String = name.extract()?;
                     if !names.contains(&name) {
                         names.push(name);

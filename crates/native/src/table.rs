@@ -8,8 +8,10 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
 use engine::Table;
 use pyo3::exceptions::PyOverflowError;
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 
 use crate::arrow::{self, Sharing};
 use crate::data::{self, Data};
@@ -69,7 +71,17 @@ impl PyTable {
         Ok(table)
     }
 
-    fn batches(&self, py: Python<'_>, views: bool) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
+    /// What stands behind a `tickframe.Table`; None for anything else.
+    pub fn behind<'py>(data: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyTable>>> {
+        static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+        let class = CLASS.import(data.py(), "tickframe.table", "Table")?;
+        if !data.is_instance(class)? {
+            return Ok(None);
+        }
+        Ok(data.getattr(intern!(data.py(), "_native"))?.cast_into().ok())
+    }
+
+    pub fn batches(&self, py: Python<'_>, views: bool) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
         let table = self.usable()?;
         let batches = asked(py, || {
             let view = table.view()?;
@@ -325,7 +337,7 @@ impl PyTable {
     /// One column of the settled moment.
     fn column(&self, py: Python<'_>, name: &str) -> PyResult<PyColumn> {
         let table = self.usable()?;
-        let index = table.column_index("column", name).map_err(error::raise)?;
+        let index = table.column_index(&format!("t[{name:?}]"), name).map_err(error::raise)?;
         let batches = asked(py, || {
             let view = table.view()?;
             engine::export::batches_of(table, &view, view.rows(), &[index], true)

@@ -44,13 +44,31 @@ impl Concat {
         for (at, table) in tables.iter().enumerate() {
             columns.push(fit(schema, first, at, table)?);
         }
-        let fields: Vec<Field> = schema.fields().iter().map(|field| Field::clone(field).with_nullable(true)).collect();
+        let stacked = |(index, field): (usize, &Arc<Field>)| {
+            let others = tables.iter().zip(&columns).map(|(table, columns)| table.schema().field(columns[index]));
+            with_order(Field::clone(field).with_nullable(true), others)
+        };
+        let fields: Vec<Field> = schema.fields().iter().enumerate().map(stacked).collect();
         Ok(Concat {
             request: Request::new("concat", serde_json::json!(tables.len())),
             schema: Arc::new(Schema::new(fields)),
             columns,
         })
     }
+}
+
+/// A column of which a part has categories with an order of their own has them too, and knows which if all agree.
+fn with_order<'a>(field: Field, mut others: impl Iterator<Item = &'a Field> + Clone) -> Field {
+    if !others.clone().any(|other| other.dict_is_ordered() == Some(true)) {
+        return field;
+    }
+    let known = formula::categories(&field);
+    let mut field = field.with_dict_is_ordered(true);
+    if known.is_none() || !others.all(|other| formula::categories(other) == known) {
+        field.metadata_mut().retain(|key, _| !key.starts_with("_PL_"));
+        field.metadata_mut().insert(formula::CATEGORIES.to_owned(), String::new());
+    }
+    field
 }
 
 fn fit(schema: &Schema, first: &Table, at: usize, table: &Table) -> Result<Vec<usize>, Error> {

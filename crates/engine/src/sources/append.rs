@@ -49,7 +49,7 @@ impl AppendTable {
     pub fn append(&self, batch: &RecordBatch) -> Result<Token, Error> {
         self.table.alive()?;
         let chunks = conform("append", self.table.schema(), batch)?;
-        self.queue.push(chunks)
+        self.queue.push("append", chunks)
     }
 
     /// Calls that wait for a step.

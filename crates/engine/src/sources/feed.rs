@@ -10,6 +10,7 @@ use arrow_array::Array;
 use column::Chunk;
 use graph::{NodeId, Step, UpdateGraph};
 
+use crate::budget::Budget;
 use crate::companion;
 use crate::error::{Error, Failure};
 use crate::sources::transaction::{self, Draft};
@@ -75,6 +76,11 @@ impl Token {
 pub(crate) trait Weighed {
     /// Its bytes, as far as its cells are its own.
     fn bytes(&self) -> u64;
+
+    /// Whether it brings rows or cells; what only takes some away is never refused for want of memory.
+    fn brings(&self) -> bool {
+        self.bytes() > 0
+    }
 }
 
 impl Weighed for () {
@@ -163,6 +169,7 @@ pub(crate) struct Queue<C> {
     id: OnceLock<NodeId>,
     judge: Arc<dyn Judge<C>>,
     waiting: Arc<Waiting>,
+    budget: Arc<Budget>,
     state: Mutex<QueueState<C>>,
 }
 
@@ -199,7 +206,14 @@ impl<C: Weighed + Send + 'static> Queue<C> {
         let (waiting, taken) = (VecDeque::new(), VecDeque::new());
         let state = QueueState { waiting, taken, landing: Vec::new(), failed: None };
         let all = companion::of(graph, Waiting::default);
-        Arc::new(Queue { graph: graph.clone(), id: OnceLock::new(), judge, waiting: all, state: Mutex::new(state) })
+        Arc::new(Queue {
+            graph: graph.clone(),
+            id: OnceLock::new(),
+            judge,
+            waiting: all,
+            budget: Budget::of(graph),
+            state: Mutex::new(state),
+        })
     }
 
     /// Tells the queue which node drains it.
@@ -213,12 +227,16 @@ impl<C: Weighed + Send + 'static> Queue<C> {
 
     /// Queues a call for the next step; inside a transaction, for its end. It is judged at once, and again when
     /// the transaction ends, since others may have queued calls meanwhile.
-    pub(crate) fn push(self: &Arc<Self>, mut call: C) -> Result<Token, Error> {
+    pub(crate) fn push(self: &Arc<Self>, operation: &str, mut call: C) -> Result<Token, Error> {
         let token = Token::new(&self.graph);
         if let Some(error) = self.refusal() {
             return Err(error);
         }
-        let weight = Weight::new(call.bytes(), &self.waiting);
+        let bytes = call.bytes();
+        if call.brings() {
+            self.budget.ask(&self.graph, bytes).map_err(|error| error.in_operation(operation))?;
+        }
+        let weight = Weight::new(bytes, &self.waiting);
         match transaction::joined(&self.graph) {
             Some(open) => {
                 let queued = Queued { call, token: token.clone(), weight };

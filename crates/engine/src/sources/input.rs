@@ -113,7 +113,7 @@ impl InputTable {
     pub fn apply(&self, apply: Apply) -> Result<Token, Error> {
         self.table.alive()?;
         let call = self.call(apply)?;
-        self.queue.push(call)
+        self.queue.push("apply", call)
     }
 
     /// The table fails with this error in the next step.

@@ -50,6 +50,10 @@ impl Weighed for Call {
             Call::Upsert(chunks) | Call::Delete(chunks) | Call::Replace(chunks) => chunks.bytes(),
         }
     }
+
+    fn brings(&self) -> bool {
+        !matches!(self, Call::Delete(_))
+    }
 }
 
 impl KeyedTable {
@@ -96,14 +100,14 @@ impl KeyedTable {
     pub fn upsert(&self, batch: &RecordBatch) -> Result<Token, Error> {
         self.table.alive()?;
         let chunks = conform("upsert", self.table.schema(), batch)?;
-        self.queue.push(Call::Upsert(chunks))
+        self.queue.push("upsert", Call::Upsert(chunks))
     }
 
     /// Queues rows that are to be all there is: the difference by key is applied.
     pub fn replace(&self, batch: &RecordBatch) -> Result<Token, Error> {
         self.table.alive()?;
         let chunks = conform("replace", self.table.schema(), batch)?;
-        self.queue.push(Call::Replace(chunks))
+        self.queue.push("replace", Call::Replace(chunks))
     }
 
     /// Queues the removal of keys, given by the key columns; unknown keys are ignored.
@@ -117,7 +121,7 @@ impl KeyedTable {
             let (_, cells) = cells.ok_or_else(|| Error::schema("delete", format!("key column {name:?} is missing")))?;
             chunks.push(cells.clone());
         }
-        self.queue.push(Call::Delete(chunks))
+        self.queue.push("delete", Call::Delete(chunks))
     }
 
     /// The table fails with this error in the next step.

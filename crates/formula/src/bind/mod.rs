@@ -32,6 +32,7 @@ use crate::function::Function;
 use crate::lanes::{Check, Kind, LaneOp};
 use crate::literal::Literal;
 use crate::node::{Node, Op};
+use crate::own_order;
 use crate::plan::Plan;
 use crate::planned;
 use crate::types::{canonical, promote, type_name};
@@ -157,6 +158,9 @@ impl Binder<'_> {
 
     fn call(&mut self, function: Function, args: &[Expr], whole: &Expr) -> Result<Term, Error> {
         use Function::*;
+        if own_order::compares(function) {
+            args.iter().try_for_each(|arg| own_order::refuse_own_order(&function.name(), arg, self.schema))?;
+        }
         // A chain of thousands of operands is one call, whose text they share.
         let known = std::cell::OnceCell::new();
         let text = || Arc::clone(known.get_or_init(|| whole.to_python().into()));

@@ -7,10 +7,11 @@ use arrow_array::{Array, ArrayRef, MapArray, StructArray, UInt64Array};
 use arrow_schema::{DataType, Field, Fields};
 
 use super::{Binder, Term, to_type, type_error};
+use crate::aggregate::Aggregate;
 use crate::error::Error;
 use crate::expr::Expr;
 use crate::function::{Bytes, Function, List, Struct};
-use crate::functions::{bytes, list, reduce};
+use crate::functions::{bytes, decimal, list, reduce};
 use crate::literal::Literal;
 use crate::node::{Failure, Whole};
 use crate::types::{canonical, is_float, is_integer, is_numeric, is_ordered, is_text, list_of};
@@ -45,6 +46,14 @@ impl Binder<'_> {
             List::Last => (list::end(true), of),
             List::Reverse => (list::reverse(), listed),
             List::DropNulls => (list::drop_nulls(), listed),
+            // As of a column: no digit is lost on the way through floats.
+            List::Sum | List::Mean | List::AbsMean
+                if matches!(of, DataType::Decimal128(..) | DataType::Decimal256(..)) =>
+            {
+                let sum = Aggregate::Sum { min_count: 0 };
+                let made = if function == List::Sum { sum } else { Aggregate::Mean }.output_type(&of)?;
+                (decimal::of_lists(function, &of, &made), made)
+            }
             List::Mean if is_numeric(&of) || of == DataType::Null => (list::mean(), DataType::Float64),
             List::Sum if of == DataType::Boolean || of == DataType::Null => {
                 (list::sum(DataType::Int64), DataType::Int64)
@@ -81,6 +90,10 @@ impl Binder<'_> {
             List::AbsMean if is_numeric(&of) || of == DataType::Null => (reduce::abs_mean(), DataType::Float64),
             List::Median if is_numeric(&of) || of == DataType::Null => (reduce::median(), DataType::Float64),
             List::Quantile if is_numeric(&of) || of == DataType::Null => {
+                let part = self.term_type(&terms[1]);
+                if !is_numeric(&part) && part != DataType::Null {
+                    return Err(type_error(&name, &[&part], "the part of the way is a number from 0 to 1"));
+                }
                 nodes.push(self.as_type(&terms[1], &DataType::Float64)?);
                 (reduce::quantile(), DataType::Float64)
             }
@@ -143,7 +156,14 @@ impl Binder<'_> {
                 (list::join(), DataType::Utf8View)
             }
         };
-        self.whole(&format!("{name} {function:?}"), kernel, nodes, data_type, "").map(Term::Node)
+        // Decimals may leave the range of their type.
+        let text = match data_type {
+            DataType::Decimal128(..) | DataType::Decimal256(..) => {
+                Expr::Call { function: Function::List(function), args: args.to_vec() }.to_python()
+            }
+            _ => String::new(),
+        };
+        self.whole(&format!("{name} {function:?}"), kernel, nodes, data_type, &text).map(Term::Node)
     }
 
     /// A list of any layout as the one that kernels know, and the type of its elements.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, StringArray, StringViewArray};
 use arrow_buffer::{Buffer, NullBufferBuilder, OffsetBuffer};
-use limits::Exhausted;
+use limits::{Exhausted, Whose};
 
 use super::order::failure;
 use crate::host::Payload;
@@ -43,7 +43,8 @@ impl Out {
     fn grow(&mut self, more: usize) -> bool {
         let need = more.max(self.text.len()).max(64);
         let refused = if need < SMALL { None } else { limits::ask(need as u64).err() };
-        let missing = Exhausted { need: need as u64, held: limits::held(), limit: limits::limit() };
+        let missing =
+            Exhausted { need: need as u64, held: limits::held(), limit: limits::limit(), whose: Whose::Process };
         self.exhausted = self.exhausted.or(refused).or_else(|| self.text.try_reserve(more).err().map(|_| missing));
         self.exhausted.is_none()
     }
@@ -114,7 +115,7 @@ impl Built {
         if self.text.len() > LONGEST {
             let last = self.text.text.split_off(start);
             if last.len() > LONGEST {
-                let why = Exhausted { need: last.len() as u64, held: 0, limit: LONGEST as u64 };
+                let why = Exhausted { need: last.len() as u64, held: 0, limit: LONGEST as u64, whose: Whose::Process };
                 let message = "a string has at most 2 GiB".to_owned();
                 return Err(Failure { row, message, payload: Some(Payload(Arc::new(why))) });
             }

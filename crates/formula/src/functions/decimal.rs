@@ -9,8 +9,9 @@ use arrow_array::{Array, ArrayRef, Decimal128Array, Decimal256Array};
 use arrow_buffer::{NullBuffer, i256};
 use arrow_schema::DataType;
 
+use super::list::Lists;
 use super::order::failure;
-use crate::function::Function;
+use crate::function::{Function, List};
 use crate::lanes::Unary;
 use crate::node::{Argument, Failure, Whole};
 use crate::types::{decimal_of, type_name};
@@ -143,6 +144,42 @@ pub(crate) fn rounding(function: Function, places: i64, data_type: &DataType) ->
             Outcome::from(counted.checked_mul(unit))
         })
     })
+}
+
+/// The sum of the decimals of each list, their mean, or that of their sizes, in the type of the column's aggregate: exact, and of a
+/// mean what lies in the middle goes away from zero.
+pub(crate) fn of_lists(function: List, of: &DataType, output: &DataType) -> Whole {
+    let (of, output) = (of.clone(), output.clone());
+    let finer = power_of_ten(shape(&output).1 - shape(&of).1).unwrap_or(i256::ONE);
+    Arc::new(move |args, rows| {
+        let lists = Lists::of(&args[0]);
+        let cells = arrow_cast::cast(lists.values(), &of).map_err(failure)?;
+        let values = Values::of(&Argument::Many(Arc::clone(&cells)))?;
+        compute(args, rows, &output, |row| {
+            let present = lists.get(row).into_iter().flatten().filter(|place| cells.is_valid(*place));
+            let sized = |value: i256| if function == List::AbsMean { value.wrapping_abs() } else { value };
+            let mut count = 0;
+            let sum = present.map(|place| sized(values.at(place))).try_fold(i256::ZERO, |sum, value| {
+                count += 1;
+                sum.checked_add(value)
+            });
+            match (function, sum) {
+                (_, None) => Outcome::Overflow,
+                (List::Sum, Some(sum)) => Outcome::Value(sum),
+                (_, Some(_)) if count == 0 => Outcome::Null,
+                (_, Some(sum)) => Outcome::from(mean(sum, i256::from_i128(count), finer)),
+            }
+        })
+    })
+}
+
+/// The sum over the count, so much finer.
+fn mean(sum: i256, count: i256, finer: i256) -> Option<i256> {
+    let (whole, rest) = (sum.wrapping_div(count), sum.wrapping_rem(count).wrapping_mul(finer));
+    let (part, left) = (rest.wrapping_div(count), rest.wrapping_rem(count));
+    let twice = left.wrapping_abs().wrapping_add(left.wrapping_abs());
+    let up = if twice >= count { left.signum() } else { i256::ZERO };
+    whole.checked_mul(finer)?.checked_add(part.wrapping_add(up))
 }
 
 /// Digits before and after the point.

@@ -9,7 +9,7 @@ use ::column::sound::{Tally, Unsound};
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use arrow_data::{ArrayData, BufferSpec, layout};
-use arrow_schema::{DataType, Field};
+use arrow_schema::{ArrowError, DataType, Field};
 use limits::bounds::{FIELDS, METADATA_BYTES, NAME_BYTES};
 
 /// `struct ArrowSchema` of the C data interface.
@@ -79,7 +79,10 @@ pub(super) fn field(schema: &FFI_ArrowSchema) -> Result<Field, Unsound> {
     } else {
         check(raw, 0, &mut tally)?;
     }
-    Field::try_from(schema).map_err(|refused| Unsound::new(refused.to_string()))
+    Field::try_from(schema).map_err(|refused| match refused {
+        ArrowError::CDataInterface(message) => Unsound::new(message),
+        other => Unsound::new(other.to_string()),
+    })
 }
 
 fn check(raw: &CSchema, depth: usize, tally: &mut Tally) -> Result<(), Unsound> {

@@ -9,7 +9,7 @@ use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyIterator, PyList, PyRange, PyString, PyTuple};
 
-use super::{Data, batch_of, check_names, checked, fit};
+use super::{Data, batch_of, check_names, checked, fit, within_categories};
 use crate::arrow::{self, Sharing};
 use crate::cells::{self, Place};
 use crate::error::{self, SchemaError};
@@ -19,6 +19,8 @@ enum Given<'py> {
     Scalar(Bound<'py, PyAny>),
     Cells(Vec<Bound<'py, PyAny>>),
     Array(ArrayRef),
+    /// With what its producer says of it.
+    Column(Field, ArrayRef),
 }
 
 impl Given<'_> {
@@ -46,13 +48,24 @@ impl Given<'_> {
         }
         if arrow::is_arrow(value)? {
             let operation = format!("{}: column {:?}", place.operation, place.column);
-            let chunks = arrow::import_chunks(&operation, value, sharing)?;
+            let (field, chunks) = arrow::import_column(&operation, value, sharing)?;
             let parts: Vec<&dyn Array> = chunks.iter().map(AsRef::as_ref).collect();
-            return match parts.len() {
-                0 => Ok(Given::Cells(Vec::new())),
-                1 => Ok(Given::Array(chunks[0].clone())),
-                _ => arrow_select::concat::concat(&parts).map(Given::Array).map_err(error::arrow),
+            let whole = match parts.len() {
+                0 => return Ok(Given::Cells(Vec::new())),
+                1 => chunks[0].clone(),
+                _ => arrow_select::concat::concat(&parts).map_err(error::arrow)?,
             };
+            return Ok(if formula::has_own_order(&field) { Given::Column(field, whole) } else { Given::Array(whole) });
+        }
+        if value.get_type().module()?.to_str()?.starts_with("pandas.")
+            && value
+                .getattr("dtype")
+                .is_ok_and(|kind| kind.get_type().name().is_ok_and(|name| name == "CategoricalDtype"))
+        {
+            // As an array its categories and their order would be lost.
+            let cells =
+                value.py().import("tickframe.frames")?.call_method1("arrow_of_categories", (place.operation, value))?;
+            return Given::of(place, &cells, sharing);
         }
         if value.hasattr("__array__")? && value.hasattr("tolist")? && value.hasattr("__len__")? {
             let array = value.call_method0("__array__")?;
@@ -70,7 +83,7 @@ impl Given<'_> {
         match self {
             Given::Scalar(_) => None,
             Given::Cells(cells) => Some(cells.len()),
-            Given::Array(array) => Some(array.len()),
+            Given::Array(array) | Given::Column(_, array) => Some(array.len()),
         }
     }
 }
@@ -103,20 +116,26 @@ pub(super) fn of_dict(
     let wanted: Option<HashMap<&str, &Field>> =
         schema.map(|schema| schema.fields().iter().map(|field| (field.name().as_str(), field.as_ref())).collect());
     let mut built = Vec::with_capacity(names.len());
+    let mut told: HashMap<&str, Field> = HashMap::new();
     for (name, given) in names.iter().zip(given) {
+        if let Given::Column(field, _) = &given {
+            told.insert(name, field.clone().with_name(name).with_nullable(true));
+        }
         let wanted = wanted.as_ref().map(|wanted| wanted[name.as_str()]);
         built.push(column(Place { operation, column: name }, given, wanted)?);
     }
     let Some(schema) = schema else {
-        let fields: Vec<Field> =
-            names.iter().zip(&built).map(|(name, array)| Field::new(name, array.data_type().clone(), true)).collect();
-        let schema = Arc::new(Schema::new(fields));
+        let field = |(name, array): (&String, &ArrayRef)| {
+            told.remove(name.as_str()).unwrap_or_else(|| Field::new(name, array.data_type().clone(), true))
+        };
+        let schema = Arc::new(Schema::new(names.iter().zip(&built).map(field).collect::<Vec<Field>>()));
         let batch = batch_of(&schema, built, rows)?;
         return Ok(Data { schema, batches: vec![batch] });
     };
     let mut built: HashMap<&str, ArrayRef> = names.iter().map(String::as_str).zip(built).collect();
     let name = |field: &FieldRef| built.remove(field.name().as_str()).expect("the names were checked");
-    let ordered = schema.fields().iter().map(name).collect();
+    let ordered: Vec<ArrayRef> = schema.fields().iter().map(name).collect();
+    within_categories(operation, schema, &ordered)?;
     Ok(Data { schema: schema.clone(), batches: vec![batch_of(schema, ordered, rows)?] })
 }
 
@@ -167,8 +186,8 @@ fn equal_lengths(operation: &str, names: &[String], given: &[Given<'_>]) -> PyRe
 
 fn column(place: Place<'_>, given: Given<'_>, wanted: Option<&Field>) -> PyResult<ArrayRef> {
     match (given, wanted) {
-        (Given::Array(array), Some(field)) => fit(place.operation, &array, field),
-        (Given::Array(array), None) => Ok(array),
+        (Given::Array(array) | Given::Column(_, array), Some(field)) => fit(place.operation, &array, field),
+        (Given::Array(array) | Given::Column(_, array), None) => Ok(array),
         (Given::Cells(cells), Some(field)) => cells::build(&cells, field.data_type(), place),
         (Given::Cells(cells), None) => cells::build(&cells, &cells::infer(&cells, place)?, place),
         (Given::Scalar(value), Some(field)) => cells::build(&cells::some(vec![value]), field.data_type(), place),

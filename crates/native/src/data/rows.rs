@@ -7,9 +7,9 @@ use ::column::sound::Tally;
 use arrow_array::Array;
 use arrow_schema::{Field, Schema, SchemaRef};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyMapping, PyTuple, PyType};
+use pyo3::types::{PyDict, PyMapping, PyTuple};
 
-use super::{Data, batch_of, check_names, checked};
+use super::{Data, batch_of, check_names, checked, within_categories};
 use crate::cells::{self, Place};
 use crate::error::TypeMismatchError;
 
@@ -28,8 +28,8 @@ pub(super) fn as_dict<'py>(row: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py
             return Ok(None);
         }
         row.getattr("_fields")?
-    } else if !row.is_instance_of::<PyType>() && row.hasattr("__dataclass_fields__")? {
-        row.getattr("__dataclass_fields__")?
+    } else if let Ok(fields) = row.get_type().getattr("__dataclass_fields__") {
+        fields
     } else {
         return Ok(None);
     };
@@ -94,6 +94,7 @@ pub(super) fn of_list(operation: &str, rows: &[Bound<'_, PyAny>], schema: Option
         let fields = names.iter().zip(&arrays).map(|(name, array)| Field::new(name, array.data_type().clone(), true));
         Arc::new(Schema::new(fields.collect::<Vec<_>>()))
     });
+    within_categories(operation, &schema, &arrays)?;
     let batch = batch_of(&schema, arrays, rows.len())?;
     Ok(Data { schema, batches: vec![batch] })
 }

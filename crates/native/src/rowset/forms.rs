@@ -4,7 +4,7 @@ use arrow_array::{Array, ArrayRef};
 use column::{KeysError, rows_of_keys};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyRange, PyTuple};
+use pyo3::types::{PyInt, PyRange, PyTuple, PyType};
 use rowset::{MAX_KEY, RowSet, Span};
 
 use super::PyRowSet;
@@ -17,17 +17,24 @@ fn key_error(value: &Bound<'_, PyAny>) -> PyErr {
     PyValueError::new_err(format!("a row key is 0 … 2^63-1, not {text}"))
 }
 
+/// The whole number that it stands for: NumPy integers are no subclass of int, but have `__index__`. A class has it for its
+/// instances only.
+pub(super) fn index_of<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let whole = !value.is_instance_of::<PyType>() && (value.is_instance_of::<PyInt>() || value.hasattr("__index__")?);
+    whole.then(|| value.call_method0("__index__")).transpose()
+}
+
+fn no_keys(value: &Bound<'_, PyAny>) -> PyErr {
+    PyTypeError::new_err(format!(
+        "a RowSet is made of ints, (first, last) pairs, ranges, NumPy integers or a RowSet, not {}",
+        crate::cells::named(value)
+    ))
+}
+
 pub(super) fn key_of(value: &Bound<'_, PyAny>) -> PyResult<u64> {
-    // NumPy integers are no subclass of int, but have __index__; bool has it too and is no key.
-    if value.is_instance_of::<pyo3::types::PyBool>()
-        || !(value.is_instance_of::<PyInt>() || value.hasattr("__index__")?)
-    {
-        return Err(PyTypeError::new_err(format!(
-            "a RowSet is made of ints, (first, last) pairs, ranges, NumPy integers or a RowSet, not {}",
-            value.get_type().name()?
-        )));
-    }
-    let number = value.call_method0("__index__")?;
+    // A bool has an index too, and is no key.
+    let whole = if value.is_instance_of::<pyo3::types::PyBool>() { None } else { index_of(value)? };
+    let number = whole.ok_or_else(|| no_keys(value))?;
     number.extract::<u64>().ok().filter(|key| *key <= MAX_KEY).ok_or_else(|| key_error(value))
 }
 
@@ -104,7 +111,9 @@ fn of_numpy(array: &Bound<'_, PyAny>) -> PyResult<RowSet> {
 /// The keys of an Arrow array of integers.
 fn of_arrow(array: &ArrayRef) -> PyResult<RowSet> {
     rows_of_keys(array).map_err(|error| match error {
-        KeysError::Type(_) => PyTypeError::new_err(error.to_string()),
+        KeysError::Type(kind) => {
+            PyTypeError::new_err(format!("a RowSet takes an array of integers, not of {}", formula::type_name(&kind)))
+        }
         KeysError::Arrow(error) => crate::error::DataError::new_err(error.to_string()),
         KeysError::Null | KeysError::OutOfRange(_) => PyValueError::new_err(error.to_string()),
     })
@@ -139,6 +148,9 @@ fn nested(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<RowSet> {
         let chunks = arrow::import_chunks("RowSet", value, Sharing::Promised)?;
         let parts = chunks.iter().map(of_arrow).collect::<PyResult<Vec<RowSet>>>()?;
         return Ok(RowSet::union_all(&parts));
+    }
+    if value.is_instance_of::<PyType>() || !value.hasattr("__iter__")? && !value.hasattr("__getitem__")? {
+        return Err(no_keys(value));
     }
     let mut keys = Vec::new();
     let mut parts = Vec::new();

@@ -7,10 +7,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Decimal128Type, Float64Type, Int64Type};
+use arrow_array::types::{Decimal128Type, Decimal256Type, Float64Type, Int64Type};
 use arrow_array::{
-    Array, ArrayRef, BinaryViewArray, Decimal128Array, FixedSizeBinaryArray, Float64Array, Int64Array, StringViewArray,
+    Array, ArrayRef, BinaryViewArray, Decimal128Array, Decimal256Array, FixedSizeBinaryArray, Float64Array, Int64Array,
+    StringViewArray,
 };
+use arrow_buffer::i256;
 use arrow_schema::DataType;
 use column::Chunk;
 use formula::Aggregate;
@@ -32,9 +34,7 @@ pub(crate) fn state(kind: &Aggregate, input: &DataType, retractable: bool) -> Re
         DataType::Utf8View | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
             Box::new(Extreme::<Texts>::new(output, greatest, nan_wins, retractable))
         }
-        DataType::Decimal256(..) => {
-            return Err(Error::types("group_by", "min and max of decimal256 are not available; cast to decimal128"));
-        }
+        DataType::Decimal256(..) => Box::new(Extreme::<WideDecimals>::new(output, greatest, nan_wins, retractable)),
         _ => Box::new(Extreme::<Integers>::new(output, greatest, nan_wins, retractable)),
     })
 }
@@ -62,6 +62,7 @@ pub(super) trait Family: 'static {
 pub(super) struct Floats;
 pub(super) struct Integers;
 pub(super) struct Decimals;
+pub(super) struct WideDecimals;
 pub(super) struct Texts;
 
 impl Family for Floats {
@@ -171,6 +172,20 @@ impl Family for Decimals {
 
     fn cells(keys: Vec<Option<Option<i128>>>, output: &DataType) -> Result<ArrayRef, Error> {
         let values: Decimal128Array = keys.into_iter().map(Option::flatten).collect();
+        Ok(Arc::new(values.with_data_type(output.clone())))
+    }
+}
+
+impl Family for WideDecimals {
+    type Key = i256;
+
+    fn keys(slots: &[u32], cells: &Chunk, mut each: impl FnMut(u32, Option<i256>)) {
+        let values = cells.as_primitive::<Decimal256Type>();
+        valid_cells(slots, values, |slot, at| each(slot, Some(values.values()[at])));
+    }
+
+    fn cells(keys: Vec<Option<Option<i256>>>, output: &DataType) -> Result<ArrayRef, Error> {
+        let values: Decimal256Array = keys.into_iter().map(Option::flatten).collect();
         Ok(Arc::new(values.with_data_type(output.clone())))
     }
 }

@@ -75,7 +75,8 @@ struct Output {
     input: Option<usize>,
     name: String,
     data_type: DataType,
-    declared: DataType,
+    /// What the column is outside.
+    declared: Field,
     /// For what reads the whole group.
     vector: Option<Vector>,
 }
@@ -129,8 +130,7 @@ impl Aggregation {
             self.keys.iter().map(field).collect::<Vec<Field>>()
         };
         let declared = named(table.schema()).into_iter();
-        let declared =
-            declared.chain(self.outputs.iter().map(|output| Field::new(&output.name, output.declared.clone(), true)));
+        let declared = declared.chain(self.outputs.iter().map(|output| output.declared.clone()));
         let canonical = named(table.canonical()).into_iter();
         let canonical =
             canonical.chain(self.outputs.iter().map(|output| Field::new(&output.name, output.data_type.clone(), true)));
@@ -158,9 +158,9 @@ fn output_of(
         return Ok(Output {
             kind: kind.clone(),
             input: None,
+            declared: Field::new(&name, DataType::Int64, true),
             name,
             data_type: DataType::Int64,
-            declared: DataType::Int64,
             vector: None,
         });
     };
@@ -194,7 +194,7 @@ fn output_of(
     }
     // What is passed on keeps the type its column was declared with.
     let source = match input.unaliased() {
-        Expr::Column(column) => Some(table.schema().field(table.column_index(operation, column)?).data_type().clone()),
+        Expr::Column(column) => Some(table.schema().field(table.column_index(operation, column)?)),
         _ => None,
     };
     let passed = matches!(
@@ -202,17 +202,27 @@ fn output_of(
         Aggregate::First | Aggregate::Last | Aggregate::Min | Aggregate::Max | Aggregate::NanMin | Aggregate::NanMax
     );
     let coded = |kind: &DataType| matches!(kind, DataType::Dictionary(..) | DataType::RunEndEncoded(..));
-    let declared = source
-        .filter(|kind| passed && !coded(kind) && column::kind::canonical(kind) == data_type)
-        .unwrap_or_else(|| super::select::declared_type(&data_type));
+    let kept = source.map(Field::data_type);
+    let kept = kept.filter(|kind| passed && !coded(kind) && column::kind::canonical(kind) == data_type);
+    let declared = Field::new(&name, kept.cloned().unwrap_or_else(|| super::select::declared_type(&data_type)), true);
+    // Picked cells keep the order of their categories too.
+    let declared = match source {
+        Some(source) if source.dict_is_ordered() == Some(true) && declared.dict_is_ordered().is_some() => {
+            declared.with_dict_is_ordered(true).with_metadata(source.metadata().clone())
+        }
+        _ => declared,
+    };
     Ok(Output { kind: kind.clone(), input: Some(place), name, data_type, declared, vector })
 }
 
 /// Of a dictionary the values in their place, for aggregates that order them.
 fn plain_values(operation: &str, table: &Table, kind: &Aggregate, input: &Expr) -> Result<Option<Expr>, Error> {
     use Aggregate::{ArgMax, ArgMin, Max, Median, Min, NanMax, NanMin, Quantile};
-    let Expr::Column(column) = input.unaliased() else { return Ok(None) };
     let ordered = matches!(kind, Min | Max | NanMin | NanMax | Median | Quantile { .. } | ArgMin | ArgMax);
+    if ordered {
+        formula::refuse_own_order(kind.name(), input, table.schema()).map_err(formula_error(operation))?;
+    }
+    let Expr::Column(column) = input.unaliased() else { return Ok(None) };
     Ok(match table.column_type(table.column_index(operation, column)?) {
         DataType::Dictionary(_, values) if ordered => {
             Some(input.clone().cast(DataType::clone(values), true).map_err(formula_error(operation))?)

@@ -23,6 +23,7 @@ use arrow_schema::{DataType, Field, Schema};
 use column::kernels::compare::equal_cells;
 use column::kernels::sort::{order_words, sort_to_positions};
 use column::{Chunk, ColumnSource, RedirectColumn};
+use formula::Expr;
 use graph::{Moment, Step};
 use rowset::{Before, RowSet, Shifts};
 
@@ -59,6 +60,9 @@ impl Sort {
         if let Some((by, data_type)) = unordered {
             return Err(Error::unordered("sort", &by.column, data_type));
         }
+        let by_values =
+            |by: &SortBy| formula::refuse_own_order("it", &Expr::column(by.column.as_str()), table.schema());
+        by.iter().try_for_each(by_values).map_err(|error| Error::Formula { operation: "sort".into(), error })?;
         let text = by
             .iter()
             .map(|by| format!("{}{}", formula::shown_name(&by.column), if by.descending { " descending" } else { "" }));

@@ -1,0 +1,67 @@
+//! What a graph may hold: bytes of its tables, and of the calls that wait in its sources.
+//!
+//! A call that brings rows is asked before it is queued, and an operation once it has read its inputs: either is refused
+//! whole. What a step computes is not asked: it follows from rows that were taken in.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use column::StorageCounters;
+use graph::UpdateGraph;
+use limits::{Exhausted, Whose};
+
+use crate::error::Error;
+use crate::{companion, counters, sources};
+
+/// The limit of one graph, for as long as somebody holds it.
+pub struct Budget {
+    /// `u64::MAX` where nothing was set.
+    limit: AtomicU64,
+    held: Arc<StorageCounters>,
+}
+
+impl Budget {
+    /// The one of this graph.
+    pub fn of(graph: &UpdateGraph) -> Arc<Budget> {
+        let held = counters::storage(graph);
+        companion::of(graph, || Budget { limit: AtomicU64::new(u64::MAX), held })
+    }
+
+    /// From now on so many bytes, or as many as the process may hold.
+    pub fn limit(&self, bytes: Option<u64>) {
+        self.limit.store(bytes.unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// Whether so many more bytes may be held.
+    #[inline]
+    pub(crate) fn ask(&self, graph: &UpdateGraph, need: u64) -> Result<(), Error> {
+        match self.limit.load(Ordering::Relaxed) {
+            u64::MAX => Ok(()),
+            limit => self.compare(graph, need, limit),
+        }
+    }
+
+    /// Bytes that the tables hold now.
+    pub(crate) fn held(&self) -> u64 {
+        self.held.bytes_held()
+    }
+
+    /// Whether what came since the tables held so many bytes may stay.
+    pub(crate) fn ask_since(&self, graph: &UpdateGraph, before: u64) -> Result<(), Error> {
+        let now = self.held();
+        let limit = self.limit.load(Ordering::Relaxed);
+        if limit == u64::MAX || now <= before || now.saturating_add(sources::waiting_bytes(graph)) <= limit {
+            return Ok(());
+        }
+        Err(Exhausted { need: now - before, held: before, limit, whose: Whose::Graph }.into())
+    }
+
+    #[cold]
+    fn compare(&self, graph: &UpdateGraph, need: u64, limit: u64) -> Result<(), Error> {
+        let held = self.held.bytes_held() + sources::waiting_bytes(graph);
+        if held.saturating_add(need) <= limit {
+            return Ok(());
+        }
+        Err(Exhausted { need, held, limit, whose: Whose::Graph }.into())
+    }
+}

@@ -1,0 +1,149 @@
+"""What readers of other libraries reach for, and what does it here: the words of messages about what there is not."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["EXPRESSIONS", "MODULE", "TABLES", "nearest", "no_arithmetic"]
+
+TABLES = {
+    "agg": "group_by(...).agg(...), or agg_by(...) for one row",
+    "append": "append of what tf.append_table and tf.blink_table made, upsert of what tf.keyed_table made; computed tables follow",
+    "apply": "with_columns with expressions, or tf.udf for a function of your own",
+    "applymap": "with_columns with expressions, or tf.udf for a function of your own",
+    "assign": "with_columns",
+    "columns_names": "columns",
+    "copy": "snapshot(), a table of the rows as they are now",
+    "count": "len(t)",
+    "describe": "select with the aggregates you want, such as tf.col(...).mean().alias(...)",
+    "dropna": "filter(tf.col(...).is_not_null())",
+    "fillna": "with_columns(tf.col(...).fill_null(value))",
+    "groupBy": "group_by",
+    "groupby": "group_by",
+    "iloc": "slice(offset, length)",
+    "insert": "append of an append table, upsert of a keyed one; a new column is with_columns",
+    "iterrows": "to_dicts()",
+    "iter_rows": "to_dicts()",
+    "itertuples": "to_dicts()",
+    "join": "natural_join, join_asof, or where_in for rows that have a match",
+    "limit": "head",
+    "loc": "filter(...)",
+    "map": "with_columns with expressions, or tf.udf for a function of your own",
+    "merge": "natural_join",
+    "orderBy": "sort",
+    "query": "where",
+    "rows": "to_dicts()",
+    "show": "print(t)",
+    "sort_values": "sort",
+    "toPandas": "to_pandas",
+    "to_df": "to_polars() or to_pandas()",
+    "to_list": 'to_dicts(), or t["x"].to_list() for one column',
+    "to_numpy": 't["x"].to_numpy(), a column at a time',
+    "upsert": "upsert of what tf.keyed_table made, append of what tf.append_table made; computed tables follow",
+    "values": 'to_dicts(), or t["x"].to_numpy() for one column',
+    "withColumn": "with_columns",
+    "withColumnRenamed": "rename",
+}
+"""By what another library calls it, what a table has."""
+
+EXPRESSIONS = {
+    "apply": "tf.udf(function)(tf.col(...))",
+    "astype": "cast(dtype)",
+    "contains": "str.contains(...) of texts, list.contains(...) of lists",
+    "desc": "t.sort(name, descending=True)",
+    "endswith": "str.ends_with(...)",
+    "fillna": "fill_null(value)",
+    "isin": "is_in(values)",
+    "isna": "is_null()",
+    "isnull": "is_null()",
+    "lower": "str.to_lowercase()",
+    "map": "tf.udf(function)(tf.col(...))",
+    "map_batches": "tf.udf(function)(tf.col(...))",
+    "map_elements": "tf.udf(function)(tf.col(...))",
+    "name": "alias(name) gives a name, t.columns tells them",
+    "notna": "is_not_null()",
+    "notnull": "is_not_null()",
+    "nunique": "n_unique()",
+    "startswith": "str.starts_with(...)",
+    "strip": "str.strip_chars()",
+    "to_list": "t[name].to_list(), of a table",
+    "to_numpy": "t[name].to_numpy(), of a table",
+    "upper": "str.to_uppercase()",
+    "values": "t[name].to_numpy(), of a table",
+    "where": "tf.when(condition).then(value).otherwise(value)",
+}
+"""By what another library calls it, what an expression has."""
+
+_AGGREGATES = ("sum", "mean", "min", "max", "std", "var", "median", "first", "last", "n_unique", "quantile")
+MODULE = {
+    "DataFrame": "tf.table(data)",
+    "LazyFrame": "tf.table(data)",
+    "Series": "tf.table(data)",
+    "concat_str": "tf.format",
+    "count": "tf.len(), or tf.col(name).count() without nulls",
+    "transaction": "graph.transaction()",
+    "when_": "tf.when",
+    **{name: f"tf.col(name).{name}()" for name in _AGGREGATES},
+    **{
+        f"{verb}_{kind}": f"tf.table(polars.read_{kind}(path))"
+        for verb in ("read", "scan")
+        for kind in ("csv", "parquet")
+    },
+    "read_json": "tf.table(polars.read_json(path))",
+}
+"""By what another library calls it, what this module has."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name: the nearest one there is."""
+    if len(name) > 64:  # a name that nobody meant; to compare it takes the square of its length
+        return ""
+    names = [each for each in known if not each.startswith("_")]
+    near = [each for each in names if len(name) > 2 and each.startswith(name)]
+    near = near or difflib.get_close_matches(name, names, 1, 0.75)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+_SIGNS = {
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "eq": "==",
+    "ne": "!=",
+    "and": "&",
+    "or": "|",
+    "xor": "^",
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "truediv": "/",
+    "floordiv": "//",
+    "mod": "%",
+    "pow": "**",
+}
+_REVERSED = ("and", "or", "xor", "add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
+
+
+def no_arithmetic(kind: type, name: str = "name") -> None:
+    """Let every operator of the class, whose objects have a name, say that it is one of expressions."""
+
+    def refusing(sign: str) -> object:
+        def refused(self: object, other: object) -> NoReturn:
+            del other
+            shown = repr(getattr(self, name))
+            raise TypeError(
+                f"{sign}: t[{shown}] are the values of a column, taken out; in filter, with_columns and the like write "
+                f"the expression tf.col({shown}) {sign} ..., and for values now t[{shown}].to_numpy() {sign} ..."
+            )
+
+        return refused
+
+    for word, sign in _SIGNS.items():
+        setattr(kind, f"__{word}__", refusing(sign))
+    for word in _REVERSED:
+        setattr(kind, f"__r{word}__", refusing(_SIGNS[word]))
