@@ -240,7 +240,7 @@ fn lengths_to_count(array: &ArrayRef, declared: &DataType) -> Option<Vec<usize>>
 
 /// Stretches of an array, by start and length, whose texts each fit one array of the declared type.
 fn within_offsets(array: &ArrayRef, declared: &DataType) -> Result<Vec<(usize, usize)>, Error> {
-    stretches(&[array.clone()], &[declared])
+    stretches(std::slice::from_ref(array), &[declared])
 }
 
 /// Stretches of rows, by start and length, in which the texts of each column fit one array of the type declared for it.

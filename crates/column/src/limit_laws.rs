@@ -275,7 +275,7 @@ fn rows_of_several_columns_of_texts_are_cut_so_that_each_fits() {
             assert_eq!(next, rows);
         }
         let long: ArrayRef = kind::cast(&texts([1, 65].into_iter()), &DataType::LargeUtf8).unwrap();
-        let refused = kind::stretches(&[long.clone()], &[&DataType::Utf8]);
+        let refused = kind::stretches(std::slice::from_ref(&long), &[&DataType::Utf8]);
         assert!(matches!(refused, Err(Error::OneArray { bytes: 65, .. })));
         assert_eq!(kind::stretches(&[long], &[&DataType::LargeUtf8]).unwrap(), [(0, 2)]);
     });
