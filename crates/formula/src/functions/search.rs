@@ -56,7 +56,8 @@ impl Lists {
     fn grow(&mut self, row: usize) -> Result<(), Failure> {
         let refused = |why: Exhausted, message: String| Failure { row, message, payload: Some(Payload(Arc::new(why))) };
         if self.bytes > LONGEST {
-            let why = Exhausted { need: self.bytes as u64, held: 0, limit: LONGEST as u64, whose: limits::Whose::Process };
+            let why =
+                Exhausted { need: self.bytes as u64, held: 0, limit: LONGEST as u64, whose: limits::Whose::Process };
             return Err(refused(why, "lists of texts have at most 2 GiB in one piece".to_owned()));
         }
         self.room = self.bytes.saturating_mul(2).max(SMALL);
