@@ -38,7 +38,7 @@ help:
 	@echo 'make large   every operation over ROWS=1000000 rows, against polars'
 	@echo 'make prove   random steps against the model, STEPS=1000000 from SEED=0; SCHEDULES=100000 of the graph'
 	@echo 'make laws    what every landing is put through: 100,000 steps, 500 composed graphs, from a seed of the commit'
-	@echo 'make canaries   plant five faults and see that the tests find them'
+	@echo 'make canaries   plant faults, one after the other, and see that the tests find them'
 	@echo 'make turn    what takes turns (sanitizers, fuzz targets, the packages as shipped): this commit'"'"'s, or ARGS="memory"'
 	@echo 'make deep    all that takes turns, and every canary: hours'
 	@echo 'make bench   the figures of benches/RESULTS.md'

@@ -5,12 +5,14 @@
     python scripts/canaries.py --next       one of them, by the number of commits: what CI runs
 
 Each patch is applied to a copy of the project; its first lines say which test has to fail, on a line
-`caught by: cargo test …`. Building does not count; the test has sixty seconds.
+`caught by: cargo test …` or `caught by: pytest …`: a general law, that was not made for this fault. Building does not
+count; the test has sixty seconds.
 """
 
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -21,6 +23,13 @@ import turns
 ROOT = Path(__file__).resolve().parents[1]
 PATCHES = ROOT / "tests" / "canaries"
 LIMIT_SECONDS = 60
+#: Laws go by these: a canary is caught by what a law does of itself.
+STEERING = {"TICKFRAME_SEED", "TICKFRAME_SEEDS", "TICKFRAME_STEPS", "TICKFRAME_TAPE", "TICKFRAME_SCHEDULES"}
+#: The extension as `make develop` builds it, and where Python finds it in the copy.
+EXTENSION = ["cargo", "build", "--locked", "--profile", "ci", "-p", "tickframe-native"]
+EXTENSION += ["--features", "extension-module", "--lib"]
+LIBRARY = "lib_native.dylib" if sys.platform == "darwin" else "lib_native.so"
+IMPORTED = Path("python") / "tickframe" / "_native.abi3.so"
 
 
 def target() -> Path:
@@ -42,7 +51,7 @@ def copy_project(copy: Path) -> None:
         source, goal = ROOT / file, copy / file
         if not goal.is_file() or goal.read_bytes() != source.read_bytes():
             goal.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, goal)
+            shutil.copy(source, goal)
     for goal in [path for path in copy.rglob("*") if path.is_file()]:
         if goal.relative_to(copy) not in wanted:
             goal.unlink()
@@ -66,37 +75,70 @@ def caught_by(patch: Path) -> list[str]:
     raise SystemExit(f"{patch.name} does not say what catches it")
 
 
+def python() -> str:
+    """The interpreter that has pytest."""
+    environment = os.environ.get("TICKFRAME_VENV") or os.environ.get("VIRTUAL_ENV")
+    return str(Path(environment) / "bin" / "python") if environment else sys.executable
+
+
+def limited(command: list[str], copy: Path, environment: dict[str, str]) -> tuple[int, bytes] | None:
+    """Exit code and output of a test; none if it took too long. Nothing that it started outlives it."""
+    test = subprocess.Popen(
+        command, cwd=copy, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+    )
+    try:
+        told, _ = test.communicate(timeout=LIMIT_SECONDS)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        if test.poll() is None:
+            os.killpg(test.pid, signal.SIGKILL)
+            test.communicate()
+    return test.returncode, told
+
+
 def run(patch: Path) -> bool:
     """Plant one fault; whether the test found it in time."""
     copy, compiled = target() / "project", target() / "target"
     copy_project(copy)
     share_dependencies(compiled)
     # No repository above the copy: git would look for the patch's files there.
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(compiled), "GIT_CEILING_DIRECTORIES": str(copy.parent)}
-    environment["RUST_BACKTRACE"] = "0"
+    environment = {name: value for name, value in os.environ.items() if name not in STEERING}
+    environment |= {"CARGO_TARGET_DIR": str(compiled), "GIT_CEILING_DIRECTORIES": str(copy.parent)}
+    environment |= {"RUST_BACKTRACE": "0", "PYTHONPATH": str(copy / "python")}
     command = caught_by(patch)
     applied = subprocess.run(["git", "apply", "-C1", str(patch)], cwd=copy, env=environment, check=False)
     if applied.returncode:
         print(f"{patch.stem}: the patch does not apply any more; make it anew")
         return False
-    before, _, filters = " ".join(command).partition(" -- ")
-    built = subprocess.run([*shlex.split(before), "--no-run", "--quiet"], cwd=copy, env=environment, check=False)
-    if built.returncode:
+    if command[0] == "pytest":
+        build = EXTENSION
+        test = [python(), "-m", *command]
+    else:
+        before, _, filters = " ".join(command).partition(" -- ")
+        build = [*shlex.split(before), "--no-run"]
+        test = [*shlex.split(before), "--quiet", "--", *shlex.split(filters)]
+    if subprocess.run([*build, "--quiet"], cwd=copy, env=environment, check=False).returncode:
         print(f"{patch.stem}: does not compile")
         return False
+    if command[0] == "pytest":
+        shutil.copyfile(compiled / "ci" / LIBRARY, copy / IMPORTED)
     start = time.monotonic()
-    try:
-        words = [*shlex.split(before), "--quiet", "--", *shlex.split(filters)]
-        found = subprocess.run(
-            words, cwd=copy, env=environment, timeout=LIMIT_SECONDS, check=False, capture_output=True
-        )
-    except subprocess.TimeoutExpired:
-        print(f"{patch.stem}: NOT caught in {LIMIT_SECONDS} s")
+    found = limited(test, copy, environment)
+    if found is None:
+        print(f"{patch.stem}: NOT caught in {LIMIT_SECONDS} s", flush=True)
         return False
     seconds = time.monotonic() - start
-    failed = found.returncode != 0 and b"test result: FAILED" in found.stdout
+    failed = is_failure(command, *found)
     print(f"{patch.stem}: {'caught' if failed else 'NOT caught'} in {seconds:.1f} s", flush=True)
     return failed
+
+
+def is_failure(command: list[str], code: int, told: bytes) -> bool:
+    """Whether a test failed: not the runner, and not for want of a test."""
+    if command[0] == "pytest":
+        return code == 1
+    return code != 0 and b"test result: FAILED" in told
 
 
 def chosen(arguments: list[str]) -> list[Path]:

@@ -6,7 +6,7 @@ use std::path::Path;
 #[path = "../fuzz/src/lib.rs"]
 mod targets;
 
-use targets::{TARGETS, call};
+use targets::{TARGETS, call, exchange};
 
 /// Files of the corpus of a target, and beginnings that every target has.
 fn corpus(target: &str) -> Vec<Vec<u8>> {
@@ -56,6 +56,30 @@ fn replay(target: &str) {
         let len = next(&mut state) % 400;
         let bytes: Vec<u8> = (0..len).map(|_| next(&mut state) as u8).collect();
         call(target, &bytes);
+    }
+}
+
+/// What comes over a wire is short and mostly head: cut short everywhere and with every bit turned, it is read or
+/// refused, and much of it is read.
+#[test]
+fn what_comes_over_a_wire_is_read_or_refused_wherever_it_is_disturbed() {
+    let readers: [(&str, fn(&[u8]) -> bool); 3] =
+        [("roaring", exchange::roaring), ("rows", exchange::rows), ("shifts", exchange::shifts)];
+    for (target, read) in readers {
+        let mut sound = 0;
+        for bytes in corpus(target) {
+            sound += usize::from(read(&bytes));
+            // Behind the head it is looked at here and there.
+            for at in (0..bytes.len()).filter(|at| *at < 200 || at % 97 == 0) {
+                sound += usize::from(read(&bytes[..at]));
+                for bit in 0..8 {
+                    let mut turned = bytes.clone();
+                    turned[at] ^= 1 << bit;
+                    sound += usize::from(read(&turned));
+                }
+            }
+        }
+        assert!(sound > 100, "{target}: {sound} were sound");
     }
 }
 

@@ -4,6 +4,7 @@ mod attaching;
 mod composed;
 mod expressions;
 mod fuzzed;
+mod hosts;
 mod interrupting;
 mod laws;
 mod leaks;

@@ -12,17 +12,10 @@ use model::{Compare, Key};
 
 use crate::expressions::{Both, Expressions, Kind, as_formula};
 use crate::oracle::{judge, to_model};
+use crate::stages::COMMON;
 
 fn columns() -> Vec<(String, Kind)> {
-    let named = [
-        ("k", Kind::Str),
-        ("g", Kind::Int),
-        ("v", Kind::Int),
-        ("x", Kind::Float),
-        ("t", Kind::Time),
-        ("b", Kind::Bool),
-    ];
-    named.map(|(name, kind)| (name.to_owned(), kind)).to_vec()
+    COMMON.map(|(name, kind)| (name.to_owned(), kind)).to_vec()
 }
 
 /// The drawn expression as a formula string says it, named `c0`, `c1`, ….

@@ -89,7 +89,7 @@ impl Run<'_> {
         let (mut feeds, mut inputs) = (Vec::new(), Vec::new());
         let [left, right] = plan.types.specs();
         for spec in [left, right.rows(20)] {
-            let (source, case) = Source::draw(&graph, &spec, tape).map_err(harness)?;
+            let (source, case) = Source::draw_any(&graph, &spec, tape).map_err(harness)?;
             let watch = Watch::attach(source.table()).map_err(harness)?;
             inputs.push((source.table().clone(), watch));
             feeds.push(Feed { source: Arc::new(source), case });
@@ -275,7 +275,9 @@ impl Run<'_> {
 
     /// Something in the graph is to fail at its next update, and all below it with it.
     fn strike(&mut self, tape: &mut Tape) -> Verdict {
-        let here: Vec<usize> = (INPUTS..INPUTS + self.places.len()).filter(|&at| self.table(at).is_some()).collect();
+        // What stands on static tables alone never changes, and so never fails.
+        let live = |at: &usize| self.table(*at).is_some_and(Table::is_live);
+        let here: Vec<usize> = (INPUTS..INPUTS + self.places.len()).filter(live).collect();
         if here.is_empty() {
             return Ok(());
         }

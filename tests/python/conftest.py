@@ -1,4 +1,4 @@
-"""What several test files share: above all one Spark, because starting it takes longer than most tests."""
+"""What several test files share: a graph of a test's own, and one Spark, for starting it takes longer than most tests."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+import tickframe as tf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,6 +42,18 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         return (yield)
     finally:
         faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.fixture
+def g() -> tf.Graph:
+    """A graph that is stepped by hand."""
+    return tf.Graph()
+
+
+@pytest.fixture
+def t(g: tf.Graph) -> tf.AppendTable:
+    """A live table of one column."""
+    return tf.append_table({"x": int}, graph=g)
 
 
 @pytest.fixture(scope="session")

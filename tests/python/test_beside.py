@@ -18,11 +18,6 @@ from tickframe.errors import (
 
 
 @pytest.fixture
-def g() -> tf.Graph:
-    return tf.Graph()
-
-
-@pytest.fixture
 def t() -> tf.Table:
     return tf.table({"X": [1, 2, 3, 4], "S": ["a", None, "c", "d"]})
 

@@ -44,6 +44,9 @@ COLUMNS = {
     "dictionary": pa.array(["a", None]).dictionary_encode(),
     "nothing": pa.nulls(2),
 }
+NO_PYTHON_VALUE = {"union", "sparse"}
+#: A column by itself does not give them as Python values, a table does.
+ONLY_BY_TABLE = {"decimal32", "decimal64", "runs"}
 
 
 def cells(table: tf.Table, name: str, like: pa.DataType | None = None) -> list[object]:
@@ -75,3 +78,28 @@ def test_what_comes_leaves_as_it_came(name: str) -> None:
     assert cells(before, "Z", column.type) == ["None", *told, told[0]]
     assert cells(seen, "Z", column.type) == ["None", told[1]] * 2
     assert source.select(tf.col(name).is_null().alias("n"))["n"].to_list() == [cell == "None" for cell in told] * 2
+
+
+def is_missing(cell: object) -> bool:
+    """Null, or not a number, or no time."""
+    odd = float | np.floating | np.datetime64 | np.timedelta64
+    return cell is None or (isinstance(cell, odd) and bool(np.isnan(cell)))
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_nulls_are_nulls_whichever_way_they_leave(name: str) -> None:
+    column = COLUMNS[name]
+    # Columns come in pieces: the first has no null, one has no cell.
+    pieces = pa.chunked_array([column[:1], column[:0], column[1:], column])
+    table = tf.from_arrow(pa.table({name: pieces}))
+    wanted = [is_missing(cell) for cell in pieces.to_pylist()]
+    assert [is_missing(cell) for cell in pa.table(table).column(name).to_pylist()] == wanted
+    column_ways = (lambda: table[name].to_list("truncate"), lambda: list(table[name].to_numpy()))
+    table_ways = (lambda: [row[name] for row in table.to_dicts("truncate")], lambda: table.to_dict("truncate")[name])
+    if name in NO_PYTHON_VALUE:
+        for way in column_ways + table_ways:
+            with pytest.raises(tf.errors.TypeMismatchError, match="no Python value; take it out as Arrow"):
+                way()
+        return
+    for way in table_ways if name in ONLY_BY_TABLE else column_ways + table_ways:
+        assert [is_missing(cell) for cell in way()] == wanted

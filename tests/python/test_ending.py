@@ -1,6 +1,6 @@
 """Interrupts and exits: Ctrl-C and `sys.exit` are the caller's, and a program ends with its own code.
 
-Programs of their own run in child processes. How often the ends are tried: ``TICKFRAME_EXIT_RUNS`` (8).
+Programs of their own run in child processes. How often the ends are tried: ``TICKFRAME_EXIT_RUNS`` (20).
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import tickframe as tf
 
-RUNS = int(os.environ.get("TICKFRAME_EXIT_RUNS", "8"))
+RUNS = int(os.environ.get("TICKFRAME_EXIT_RUNS", "20"))
 
 HEAD = """
 import logging, os, signal, sys, threading, time
@@ -68,6 +69,35 @@ sys.exit(4)
 """,
         4,
     ),
+    # A daemon thread whose function calls the engine in turn, while the program ends and after.
+    "a function calls the engine": (
+        """
+import tickframe.graph as end
+g = tf.Graph()
+t = tf.append_table({"x": int}, graph=g)
+t.append({"x": [1, 2, 3]}); g.step()
+began, ends = threading.Event(), threading.Event()
+native = end._native.end_functions
+def ending(seconds):
+    ends.set()
+    running = native(seconds)
+    assert not running, running
+    os._exit(6)
+end._native.end_functions = ending
+@tf.udf(returns=tf.Int64)
+def f(x):
+    began.set()
+    while not ends.is_set():
+        g.counters()
+    for _ in range(20_000):
+        g.counters()
+    return x
+threading.Thread(target=lambda: t.with_columns(y=f("x")), daemon=True).start()
+began.wait(30)
+sys.exit(4)
+""",
+        6,
+    ),
     # The same in one that waits for a step that never comes.
     "a daemon waits": (
         """
@@ -96,10 +126,13 @@ def child(source: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("name", ENDS)
 def test_a_program_ends_with_its_own_code_whatever_runs(name: str) -> None:
     source, code = ENDS[name]
-    for _ in range(RUNS):
-        done = child(source)
+    # Several at once: most of the time they wait.
+    with ThreadPoolExecutor(4) as together:
+        ended = list(together.map(child, [source] * RUNS))
+    for done in ended:
         assert done.returncode == code, done.stderr
         assert "Fatal" not in done.stderr
+        assert "the end of the program waited" not in done.stderr
 
 
 @pytest.mark.parametrize("body", ["while True: pass", "time.sleep(1000)", "while True: time.sleep(0.001)"])
@@ -169,7 +202,13 @@ def diamond() -> tuple[tf.Graph, tf.Table, list[tf.Table], list[BaseException]]:
 
     doubled = table.with_columns(y=f("x"))
     kept = table.filter(f("x") > 4)
-    below = [
+    below = fan(table, doubled, kept)
+    return graph, table, below, raising
+
+
+def fan(table: tf.Table, doubled: tf.Table, kept: tf.Table) -> list[tf.Table]:
+    """What hangs below a computed column and a filter, and they themselves."""
+    return [
         doubled,
         kept,
         doubled.filter(tf.col("y") > 2),
@@ -179,7 +218,6 @@ def diamond() -> tuple[tf.Graph, tf.Table, list[tf.Table], list[BaseException]]:
         doubled.natural_join(table.select("k", w="x"), "k"),
         kept.head(2),
     ]
-    return graph, table, below, raising
 
 
 def states(tables: list[tf.Table]) -> list[dict[str, list[object]]]:
@@ -230,20 +268,50 @@ def test_a_step_that_is_interrupted_ends_and_the_next_one_makes_up_for_it(
         subscription.cancel()
 
 
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("blink", [False, True])
+def test_an_operation_that_cannot_stop_comes_to_its_end_and_the_interrupt_is_told(
+    kind: type[BaseException], blink: bool
+) -> None:
+    graph = tf.Graph(threads=2)
+    source = tf.blink_table({"k": int, "x": int}, graph=graph) if blink else tf.append_table(
+        {"k": int, "x": int}, graph=graph
+    )  # fmt: skip
+    raising: list[BaseException] = []
+
+    @tf.udf(returns=tf.Int64, scalar=True, stateful=False)
+    def f(x: int) -> int:
+        if raising:
+            raise raising.pop()
+        return x * 2
+
+    def below(y: tf.Expr) -> list[tf.Table]:
+        view = source.update_view(y.alias("y"))
+        tables = [
+            view.group_by("k").agg(s=tf.col("y").sum(), m=tf.col("y").max()),
+            view.sort("y").select("k"),
+            view.where_in(tf.table({"y": [4, 8, 12]}), "y").select("k", "x"),
+        ]
+        return tables if not blink else [*tables, source.with_columns(y=y), source.filter(y > 4)]
+
+    touched, native = below(f("x")), below(tf.col("x") * 2)
+    for start in range(6):
+        source.append({"k": [start % 2, 7], "x": [start, 2]})
+        raising[:] = [kind("enough"), kind("enough")][: 1 + start % 2]
+        with pytest.raises(kind, match="enough"):
+            graph.step()
+        assert not raising
+        assert graph.counters()["failed_nodes"] == 0
+        assert states(touched) == states(native), "rows of this step"
+    graph.step()
+    assert states(touched) == states(native)
+
+
 def diamond_below(table: tf.Table) -> list[tf.Table]:
     """The same tables made anew, of native expressions."""
     doubled = table.with_columns(y=tf.col("x") * 2)
     kept = table.filter(tf.col("x") * 2 > 4)
-    return [
-        doubled,
-        kept,
-        doubled.filter(tf.col("y") > 2),
-        doubled.select("k", z=tf.col("y") + 1),
-        doubled.group_by("k").agg(s=tf.col("y").sum()),
-        doubled.sort("y"),
-        doubled.natural_join(table.select("k", w="x"), "k"),
-        kept.head(2),
-    ]
+    return fan(table, doubled, kept)
 
 
 def test_in_a_graph_of_its_own_a_function_that_exits_fails_its_table() -> None:

@@ -12,11 +12,6 @@ from tickframe import col
 
 
 @pytest.fixture
-def g():
-    return tf.Graph()
-
-
-@pytest.fixture
 def running():
     graph = tf.Graph(period=0)
     graph.start()

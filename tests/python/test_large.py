@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -135,25 +135,31 @@ def aggregates(of: Callable[[str], object]) -> list:
     ]
 
 
-def operations(left: tf.Table, right: tf.Table) -> dict[str, tf.Table]:
-    """Every operation, named as what polars makes of it."""
-    once = right.last_by("k")
+def alike(left: Any, c: Callable[[str], Any]) -> dict[str, Any]:
+    """What both libraries spell alike."""
     return {
-        "filter": left.filter((col("v") > 0) & (col("x") < 5000)),
-        "filter_text": left.filter(col("k") == "key 7"),
-        "with_columns": left.with_columns(a=col("v") * 2 + col("g"), c=col("x") / 4 + col("y")),
-        "neighbours": left.with_columns(a=col("v").shift(1), c=col("v") - col("v").shift(-1)),
-        "update_view": left.update_view((col("v") + 1).alias("a")),
-        "lazy_update": left.lazy_update((col("g") + 1).alias("a")),
-        "select": left.select("k", a=col("v") + 1),
+        "filter": left.filter((c("v") > 0) & (c("x") < 5000)),
+        "filter_text": left.filter(c("k") == "key 7"),
+        "neighbours": left.with_columns(a=c("v").shift(1), c=c("v") - c("v").shift(-1)),
+        "group": left.group_by("g").agg(*aggregates(c)),
+        "group_text": left.group_by("k", "b").agg(*aggregates(c)),
         "drop": left.drop("k", "x"),
         "rename": left.rename({"v": "renamed"}),
         "head": left.head(700),
         "tail": left.tail(700),
         "slice": left.slice(100, 3000),
+    }
+
+
+def operations(left: tf.Table, right: tf.Table) -> dict[str, tf.Table]:
+    """Every operation, named as what polars makes of it."""
+    once = right.last_by("k")
+    return alike(left, col) | {
+        "with_columns": left.with_columns(a=col("v") * 2 + col("g"), c=col("x") / 4 + col("y")),
+        "update_view": left.update_view((col("v") + 1).alias("a")),
+        "lazy_update": left.lazy_update((col("g") + 1).alias("a")),
+        "select": left.select("k", a=col("v") + 1),
         "concat": tf.concat([left, left.filter(col("b"))]),
-        "group": left.group_by("g").agg(*aggregates(col)),
-        "group_text": left.group_by("k", "b").agg(*aggregates(col)),
         "whole": left.agg_by(aggregates(col)),
         "over": left.with_columns(col("v").sum().over("g").alias("a"), col("x").max().over("k").alias("c")),
         "unique": left.select("g", "b").unique(),
@@ -187,22 +193,12 @@ def expected(left: pl.DataFrame, right: pl.DataFrame) -> dict[str, pl.DataFrame]
         stamps.drop_nulls("g").select("g", "t", "w"), on="t", by="g", check_sortedness=False
     )
     forward = rows.sort("t").join_asof(stamps.select("t", "w", "d2"), on="t", strategy="forward")
-    return {
-        "filter": left.filter((c("v") > 0) & (c("x") < 5000)),
-        "filter_text": left.filter(c("k") == "key 7"),
+    return alike(left, c) | {
         "with_columns": left.with_columns(a=c("v") * 2 + c("g"), c=c("x") / 4 + c("y").cast(pl.Float64)),
-        "neighbours": left.with_columns(a=c("v").shift(1), c=c("v") - c("v").shift(-1)),
         "update_view": left.with_columns(a=c("v") + 1),
         "lazy_update": left.with_columns(a=c("g") + 1),
         "select": left.select("k", a=c("v") + 1),
-        "drop": left.drop("k", "x"),
-        "rename": left.rename({"v": "renamed"}),
-        "head": left.head(700),
-        "tail": left.tail(700),
-        "slice": left.slice(100, 3000),
         "concat": pl.concat([left, left.filter(c("b"))]),
-        "group": left.group_by("g").agg(*aggregates(c)),
-        "group_text": left.group_by("k", "b").agg(*aggregates(c)),
         "whole": left.select(*aggregates(c)),
         "over": left.with_columns(c("v").sum().over("g").alias("a"), c("x").max().over("k").alias("c")),
         "unique": left.select("g", "b").unique(),

@@ -12,16 +12,6 @@ import tickframe as tf
 from tickframe import col
 
 
-@pytest.fixture
-def g():
-    return tf.Graph()
-
-
-@pytest.fixture
-def t(g):
-    return tf.append_table({"x": int}, graph=g)
-
-
 def test_every_step_is_heard_in_order_on_one_thread_and_after_it_settled(g, t):
     heard = []
     doubled = t.with_columns(y=col("x") * 2)

@@ -15,16 +15,6 @@ import pytest
 import tickframe as tf
 
 
-@pytest.fixture
-def g():
-    return tf.Graph()
-
-
-@pytest.fixture
-def t(g):
-    return tf.append_table({"x": int}, graph=g)
-
-
 class Outcome(BaseException):
     """As a test's outcome is."""
 
@@ -382,10 +372,14 @@ def test_all_at_once(g, t, caplog):
             t.subscribe(lambda update: None, initial=True)
 
     heard = []
+    raising = (thrown, endless, stepping, ending, group, twisted, wordy)
     with caplog.at_level(logging.ERROR, "tickframe"):
-        for fn in (thrown, endless, stepping, ending, group, twisted, wordy, multiplying):
-            t.subscribe(fn)
-        t.subscribe(lambda update: heard.append(update.step))
+        bad = [t.subscribe(fn) for fn in raising]
+        good = [t.subscribe(multiplying), t.subscribe(lambda update: heard.append(update.step))]
         steps(g, t, 5)
     assert heard == [1, 2, 3, 4, 5]
+    assert [one.is_active for one in bad] == [False] * len(raising), "who raised thrice is detached"
+    assert [one.is_active for one in good] == [True, True]
+    # Five more in each step, and these two.
+    assert g.counters()["listeners"] == 5 * 5 + 2
     assert max(len(record.message) for record in caplog.records) < 1_000

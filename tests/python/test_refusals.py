@@ -13,16 +13,6 @@ from tickframe import col
 from tickframe.errors import InvalidOperationError
 
 
-@pytest.fixture
-def g():
-    return tf.Graph()
-
-
-@pytest.fixture
-def t(g):
-    return tf.append_table({"x": int}, graph=g)
-
-
 def refusals(calls):
     """The messages with which calls were refused; one that was not is an error here."""
     texts = []

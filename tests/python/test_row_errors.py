@@ -12,11 +12,6 @@ import tickframe as tf
 from tickframe import col
 
 
-@pytest.fixture
-def g():
-    return tf.Graph()
-
-
 def parsed(t, **options):
     return t.with_columns(n=col("x").cast(tf.Int64), **options)
 

@@ -14,11 +14,6 @@ SCHEMA = {"k": str, "x": int, "f": float}
 
 
 @pytest.fixture
-def g():
-    return tf.Graph()
-
-
-@pytest.fixture
 def t(g):
     return tf.append_table(SCHEMA, graph=g)
 

@@ -22,3 +22,40 @@ def test_a_test_that_hangs_ends_the_run_with_its_stack(tmp_path: Path) -> None:
     assert done.returncode != 0
     assert "Timeout" in done.stderr
     assert "test_that_hangs" in done.stderr
+
+
+RUNNER = Path(__file__).parents[2] / "scripts" / "run_test.py"
+#: What libtest says, and then neither an end nor anything else.
+HANGS = """#!/bin/sh
+echo "test one::ends has been running for over 60 seconds"
+echo "test one::hangs has been running for over 60 seconds"
+echo "test one::ends ... ok"
+exec cat {fifo}
+"""
+
+
+def rust_test(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
+    """A program in the place of Rust's test programs, run as cargo runs them."""
+    program = folder / "deps" / "tests-1"
+    program.parent.mkdir()
+    program.write_text(text, encoding="utf-8")
+    program.chmod(0o755)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TICKFRAME_")}
+    environment["TICKFRAME_TEST_LIMIT"] = "1"
+    return subprocess.run(
+        [RUNNER, program, "--quiet"], env=environment, check=False, capture_output=True, text=True, timeout=60
+    )
+
+
+def test_a_rust_test_that_hangs_fails_by_its_name(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    done = rust_test(tmp_path, HANGS.format(fifo=tmp_path / "fifo"))
+    assert done.returncode != 0
+    assert "test one::hangs hangs: it has not ended 61 s after it began" in done.stdout
+    assert "one::ends hangs" not in done.stdout
+
+
+def test_rust_tests_that_end_are_not_disturbed(tmp_path: Path) -> None:
+    done = rust_test(tmp_path, '#!/bin/sh\necho "test a ... ok"\necho "test b ... FAILED"\necho "$@"\nexit 101\n')
+    assert done.returncode == 101
+    assert done.stdout == "test b ... FAILED\n\n"

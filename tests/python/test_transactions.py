@@ -15,11 +15,6 @@ import tickframe as tf
 
 
 @pytest.fixture
-def g():
-    return tf.Graph()
-
-
-@pytest.fixture
 def log(g):
     return tf.append_table({"x": int}, graph=g)
 

@@ -152,3 +152,68 @@ def test_a_pickled_expression_whose_function_is_gone_says_so(t):
     gc.collect()
     with pytest.raises(tf.errors.TickframeError, match="shifted, a function of another process or one that is gone"):
         t.select(pickle.loads(written).alias("y"))
+
+
+def by_itself(captured):
+    @tf.udf(returns=tf.Int64, on="numpy", stateful=False)
+    def countdown(x):
+        return x + len(captured.bytes) * 0 if countdown is not None else x
+
+    return countdown
+
+
+def by_two(captured):
+    @tf.udf
+    def even(x: int) -> bool:
+        return odd is not None and len(captured.bytes) > x
+
+    @tf.udf
+    def odd(x: int) -> bool:
+        return even is not None and len(captured.bytes) > x
+
+    return even
+
+
+def by_asking(captured):
+    @tf.udf(on="numpy", stateful=False)
+    def kept(x):
+        return x + len(captured.bytes) * 0 if kept is not None else x
+
+    return kept
+
+
+@pytest.mark.parametrize("made", [by_itself, by_two, by_asking])
+def test_a_function_that_refers_to_itself_is_gone_when_nothing_calls_it(t, made):
+    captured = Big()
+    watched = weakref.ref(captured)
+    fn = made(captured)
+    table = t.with_columns(y=fn("x"))
+    del captured, fn
+    gc.collect()
+    assert watched() is not None, "the table calls it"
+    assert len(table.select("y").to_dict()["y"]) == 10
+    del table
+    # Objects of what is let go without the GIL wait for the next call.
+    len(t)
+    gc.collect()
+    assert watched() is None
+
+
+def test_a_function_that_is_collected_while_others_hold_its_ring_works():
+    captured = Big()
+    watched = weakref.ref(captured)
+    fn = by_itself(captured)
+    expr = fn("x")
+    number = fn._native.number
+    del captured, fn
+    gc.collect()
+    assert tf.table({"x": [1, 2]}).select(expr.alias("y")).to_dict() == {"y": [1, 2]}
+    again = tf._native.Udf.known(number)
+    del expr
+    gc.collect()
+    assert again is not None
+    assert again.number == number
+    del again
+    gc.collect()
+    assert watched() is None
+    assert tf._native.Udf.known(number) is None

@@ -100,33 +100,26 @@ impl Types {
     }
 }
 
+/// The columns that expressions compute with, those of `any_table`: the left table begins with them.
+pub const COMMON: [(&str, Kind); 6] =
+    [("k", Kind::Str), ("g", Kind::Int), ("v", Kind::Int), ("x", Kind::Float), ("t", Kind::Time), ("b", Kind::Bool)];
+
 impl Shape {
     /// The left table.
     pub fn left(types: Types) -> Shape {
-        Shape::of(
-            types,
-            [
-                ("k", Kind::Str),
-                ("g", Kind::Int),
-                ("v", Kind::Int),
-                ("x", Kind::Float),
-                ("t", Kind::Time),
-                ("b", Kind::Bool),
-                ("p", Kind::named(types.p)),
-                ("o", Kind::named(types.o)),
-            ],
-        )
+        let more = [("p", Kind::named(types.p)), ("o", Kind::named(types.o))];
+        Shape::of(types, &[&COMMON[..], &more].concat())
     }
 
     /// The right table.
     pub fn right(types: Types) -> Shape {
         let (w, p) = (Kind::named(types.w), Kind::named(types.p));
-        Shape::of(types, [("k", Kind::Str), ("g", Kind::Int), ("t", Kind::Time), ("w", w), ("u", Kind::Int), ("p", p)])
+        Shape::of(types, &[("k", Kind::Str), ("g", Kind::Int), ("t", Kind::Time), ("w", w), ("u", Kind::Int), ("p", p)])
     }
 
-    fn of<const N: usize>(right: Types, named: [(&str, Kind); N]) -> Shape {
+    fn of(right: Types, named: &[(&str, Kind)]) -> Shape {
         Shape {
-            columns: named.map(|(name, kind)| (name.to_owned(), kind)).to_vec(),
+            columns: named.iter().map(|(name, kind)| ((*name).to_owned(), *kind)).collect(),
             inexact: BTreeSet::new(),
             unordered_by: None,
             names: 0,

@@ -53,11 +53,13 @@ pub enum Error {
         /// The step of the refused write.
         step: Step,
     },
-    /// The texts of neighbouring rows do not fit the buffers of their block.
-    #[error("{bytes} bytes of texts in 4,096 neighbouring rows: more than a block holds")]
+    /// A text is longer than any that can be stored.
+    #[error("a value of {bytes} bytes is longer than the longest that a column stores ({most} bytes)")]
     TooLong {
-        /// Bytes of strings together.
+        /// Bytes of the text.
         bytes: usize,
+        /// Bytes of the longest that fits.
+        most: usize,
     },
     /// Texts are to leave as one array whose offsets do not reach so far.
     #[error(

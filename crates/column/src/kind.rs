@@ -212,39 +212,59 @@ pub fn one_array(arrays: &[ArrayRef], data_type: &DataType) -> Result<ArrayRef, 
     crate::kernels::concat(data_type, arrays)
 }
 
-/// The views of an array's texts, if they are to leave with offsets of 32 bits, and may be more than these reach.
-fn views_to_count<'a>(array: &'a ArrayRef, declared: &DataType) -> Option<&'a [u128]> {
-    let views = match (array.data_type(), declared) {
-        (DataType::Utf8View, DataType::Utf8 | DataType::Binary) => array.as_string_view().views(),
-        (DataType::BinaryView, DataType::Utf8 | DataType::Binary) => array.as_binary_view().views(),
-        _ => return None,
+/// The lengths of an array's texts, if they are to leave with offsets of 32 bits, and may be more than these reach.
+fn lengths_to_count(array: &ArrayRef, declared: &DataType) -> Option<Vec<usize>> {
+    if !matches!(declared, DataType::Utf8 | DataType::Binary) {
+        return None;
+    }
+    // What a null says counts too: few columns come near.
+    let of_views = |views: &[u128]| {
+        let most: usize = views.iter().map(|&view| length(view)).sum();
+        (most > OFFSETS.get()).then(|| views.iter().map(|&view| length(view)).collect())
     };
-    // The view of a null counts too, whatever it says: few columns come near.
-    let most: usize = views.iter().map(|&view| length(view)).sum();
-    (most > OFFSETS.get()).then_some(&**views)
-}
-
-/// The lengths of texts, of which a null has none.
-fn lengths<'a>(array: &'a ArrayRef, views: &'a [u128]) -> impl Iterator<Item = usize> + 'a {
-    views.iter().enumerate().map(|(row, &view)| if array.is_null(row) { 0 } else { length(view) })
+    let of_offsets = |offsets: &[i64]| {
+        let most = offsets.last().zip(offsets.first()).map_or(0, |(last, first)| (last - first) as usize);
+        (most > OFFSETS.get()).then(|| offsets.windows(2).map(|ends| (ends[1] - ends[0]) as usize).collect())
+    };
+    let mut lengths: Vec<usize> = match array.data_type() {
+        DataType::Utf8View => of_views(array.as_string_view().views()),
+        DataType::BinaryView => of_views(array.as_binary_view().views()),
+        DataType::LargeUtf8 => of_offsets(array.as_string::<i64>().value_offsets()),
+        DataType::LargeBinary => of_offsets(array.as_binary::<i64>().value_offsets()),
+        _ => None,
+    }?;
+    // Of a null nothing leaves.
+    lengths.iter_mut().enumerate().filter(|(row, _)| array.is_null(*row)).for_each(|(_, length)| *length = 0);
+    Some(lengths)
 }
 
 /// Stretches of an array, by start and length, whose texts each fit one array of the declared type.
 fn within_offsets(array: &ArrayRef, declared: &DataType) -> Result<Vec<(usize, usize)>, Error> {
-    let Some(views) = views_to_count(array, declared) else { return Ok(vec![(0, array.len())]) };
+    stretches(&[array.clone()], &[declared])
+}
+
+/// Stretches of rows, by start and length, in which the texts of each column fit one array of the type declared for it.
+///
+/// # Errors
+/// [`Error::OneArray`] if a single text does not.
+pub fn stretches(columns: &[ArrayRef], declared: &[&DataType]) -> Result<Vec<(usize, usize)>, Error> {
+    let rows = columns.first().map_or(0, |column| column.len());
+    let counted = columns.iter().zip(declared).filter_map(|(column, to)| Some((lengths_to_count(column, to)?, *to)));
+    let counted: Vec<(Vec<usize>, &DataType)> = counted.collect();
     let limit = OFFSETS.get();
-    let (mut stretches, mut from, mut bytes) = (Vec::new(), 0, 0);
-    for (row, length) in lengths(array, views).enumerate() {
-        if bytes + length > limit {
-            if length > limit {
-                return Err(Error::OneArray { bytes: length, to: declared.clone() });
-            }
-            stretches.push((from, row - from));
-            (from, bytes) = (row, 0);
+    let (mut stretches, mut from, mut bytes) = (Vec::new(), 0, vec![0; counted.len()]);
+    for row in 0..if counted.is_empty() { 0 } else { rows } {
+        if let Some((lengths, to)) = counted.iter().find(|(lengths, _)| lengths[row] > limit) {
+            return Err(Error::OneArray { bytes: lengths[row], to: DataType::clone(to) });
         }
-        bytes += length;
+        if counted.iter().zip(&bytes).any(|((lengths, _), bytes)| bytes + lengths[row] > limit) {
+            stretches.push((from, row - from));
+            from = row;
+            bytes.fill(0);
+        }
+        counted.iter().zip(&mut bytes).for_each(|((lengths, _), bytes)| *bytes += lengths[row]);
     }
-    stretches.push((from, array.len() - from));
+    stretches.push((from, rows - from));
     Ok(stretches)
 }
 
@@ -272,7 +292,7 @@ pub fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, Error> {
     if array.null_count() == array.len() {
         return Ok(new_null_array(to, array.len()));
     }
-    let bytes = views_to_count(array, to).map_or(0, |views| lengths(array, views).sum());
+    let bytes = lengths_to_count(array, to).map_or(0, |lengths| lengths.iter().sum());
     if bytes > OFFSETS.get() {
         return Err(Error::OneArray { bytes, to: to.clone() });
     }

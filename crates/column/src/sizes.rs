@@ -4,7 +4,7 @@ use limits::Size;
 
 use crate::tree::BLOCK;
 
-/// Bytes of one buffer of texts: a view's offset is a 32-bit number with a sign. What does not fit is refused: laws
+/// Bytes of one buffer of texts: a view's offset is a 32-bit number with a sign. A longer text is refused: laws
 /// of other crates draw it so large that their texts fit.
 pub(crate) static TEXT_BUFFER: Size =
     Size::at_least("column.TEXT_BUFFER", i32::MAX as usize, if cfg!(test) { 128 } else { 1 << 16 });
@@ -39,6 +39,8 @@ pub(crate) static SPREAD_FROM: Size = Size::new("column.SPREAD_FROM", BLOCK / 16
 pub(crate) static SINGLE_SHIFTS: Size = Size::new("column.SINGLE_SHIFTS", 4);
 /// Rows that are moved as one, read whole before any is written.
 pub(crate) static MERGED_ROWS: Size = Size::new("column.MERGED_ROWS", 1 << 18);
+/// So many spans at the start of a row set tell whether its keys stand apart.
+pub(crate) static SAMPLED_SPANS: Size = Size::new("column.SAMPLED_SPANS", 16);
 /// Up to this many keys are written out and looked at one by one, if they stand apart.
 pub(crate) static LISTED_KEYS: Size = Size::new("column.LISTED_KEYS", 1 << 17);
 

@@ -1,4 +1,5 @@
-//! The bytes behind a block's string views: at most four buffers, each with its live bytes counted.
+//! The bytes behind a block's string views: buffers, each with its live bytes counted. There are at most four, or as
+//! many as the bytes need: whatever cells a block has, their texts fit it, if each of them fits a buffer.
 //!
 //! A block owns its bytes: what is stored is copied in, so one live string never pins the batch it came
 //! with, and what is overwritten is squeezed out as soon as more than half is dead.
@@ -15,10 +16,14 @@ use crate::cells::{is_long, length, place, placed};
 use crate::failpoints::{Point, strike};
 use crate::sizes::{MOST_ROOM, SMALL_TEXTS, TEXT_BUFFER};
 use crate::slab::Text;
+use crate::tree::BLOCK;
 use crate::{Error, StorageCounters};
 
-/// Buffers a block may have.
+/// Buffers that a block may have however little they hold, and numbers of buffers that it has for itself among the
+/// blocks of its slab. One with more buffers than numbers leaves by itself.
 pub(crate) const MOST_TEXTS: usize = 4;
+/// Buffers a block may have: one for each of its cells.
+const MOST_BUFFERS: usize = BLOCK;
 
 /// Where bytes that arrive will lie.
 pub(crate) struct Plan {
@@ -45,8 +50,8 @@ struct Slot {
 /// The text buffers of one block.
 #[derive(Clone, Default)]
 pub(crate) struct Texts {
-    /// Index of the first buffer in the block's views: blocks of one slab have disjoint ones, so that
-    /// neighbours can leave as one array.
+    /// Index of the first buffer in the block's views: blocks of one slab have disjoint ones, as long as they
+    /// have no more than [`MOST_TEXTS`], so that neighbours can leave as one array.
     base: u32,
     slots: Vec<Slot>,
 }
@@ -107,7 +112,7 @@ impl Texts {
     /// Plans room for texts of these lengths, which take the place of the `going` ranges of the block's `views`.
     ///
     /// # Errors
-    /// If they and the texts that stay are more than the block's buffers hold. Nothing has changed then.
+    /// If one of them is longer than a buffer may be, or there is no memory for them. Nothing has changed then.
     pub(crate) fn plan(
         &self,
         views: &[u128],
@@ -119,11 +124,13 @@ impl Texts {
         if more == 0 || self.slots.last().is_some_and(|slot| slot.text.room(slot.used) >= more) {
             return Ok(Plan { compact: false, buffers: Vec::new() });
         }
-        let free = MOST_TEXTS - self.slots.len();
-        let one = (free > 0 && more <= TEXT_BUFFER.get()).then(|| vec![more]);
-        if let Some(mut buffers) = one.or_else(|| bins(arriving.clone(), free)) {
-            widen(&mut buffers, more, self.slots.iter().map(|slot| slot.used).sum());
-            return Ok(Plan { compact: false, buffers });
+        if self.may_grow() {
+            let one = (more <= TEXT_BUFFER.get()).then(|| vec![more]);
+            let mut buffers = one.map_or_else(|| bins(arriving.clone()), Ok)?;
+            if self.slots.len() + buffers.len() <= MOST_BUFFERS {
+                widen(&mut buffers, more, self.slots.iter().map(|slot| slot.used).sum());
+                return Plan { compact: false, buffers }.affordable();
+            }
         }
         strike(Point::Compact)?;
         let ends = going.iter().map(|range| range.start).chain([views.len()]);
@@ -131,11 +138,16 @@ impl Texts {
         let staying = starts.zip(ends).flat_map(|(start, end)| &views[start..end]);
         let staying = staying.filter(|view| is_long(**view)).map(|view| length(*view));
         let live: usize = staying.clone().sum();
-        let Some(mut buffers) = bins(staying.chain(arriving), MOST_TEXTS) else {
-            return Err(Error::TooLong { bytes: live + more });
-        };
+        let mut buffers = bins(staying.chain(arriving))?;
         widen(&mut buffers, more, live);
-        Ok(Plan { compact: true, buffers })
+        Plan { compact: true, buffers }.affordable()
+    }
+
+    /// Whether there may be another buffer beside those that there are: beyond the first few they are to be a quarter
+    /// full on average. Those that have just been filled in order are twice as full.
+    fn may_grow(&self) -> bool {
+        let used = || self.slots.iter().map(|slot| slot.used).sum::<usize>();
+        self.slots.len() < MOST_TEXTS || used() / self.slots.len() >= TEXT_BUFFER.get() / 4
     }
 
     /// Begins to carry a plan out; `views` are all views of the block, those that go are zero by now.
@@ -162,11 +174,19 @@ impl Texts {
             self.slots.clear();
         } else if used > SMALL_TEXTS.get() && live * 2 < used {
             let staying = views.iter().filter(|view| is_long(**view)).map(|view| length(*view));
-            // Of what half the bytes of four buffers hold, no two neighbouring ones of five could be made: it fits.
-            if let Some(buffers) = bins(staying, MOST_TEXTS) {
+            // Each lies in a buffer already: it fits one.
+            if let Ok(buffers) = bins(staying) {
                 self.open(Plan { compact: true, buffers }, views, counters);
             }
         }
+    }
+}
+
+impl Plan {
+    /// The plan, if there is memory for it.
+    fn affordable(self) -> Result<Plan, Error> {
+        limits::ask(self.buffers.iter().map(|bytes| *bytes as u64).sum())?;
+        Ok(self)
     }
 }
 
@@ -196,21 +216,23 @@ impl Filling<'_> {
     }
 }
 
-/// Sizes of the buffers that texts of these lengths fill one after the other; none if they are more than `most`, or
-/// if a text is longer than a buffer.
-fn bins(lengths: impl Iterator<Item = usize>, most: usize) -> Option<Vec<usize>> {
+/// Sizes of the buffers that texts of these lengths fill one after the other.
+///
+/// # Errors
+/// [`Error::TooLong`] if one is longer than a buffer.
+fn bins(lengths: impl Iterator<Item = usize>) -> Result<Vec<usize>, Error> {
     let limit = TEXT_BUFFER.get();
     let mut buffers: Vec<usize> = Vec::new();
     for length in lengths {
         if let Some(last) = buffers.last_mut().filter(|last| **last + length <= limit) {
             *last += length;
-        } else if length > limit || buffers.len() == most {
-            return None;
+        } else if length > limit {
+            return Err(Error::TooLong { bytes: length, most: limit });
         } else {
             buffers.push(length);
         }
     }
-    Some(buffers)
+    Ok(buffers)
 }
 
 /// Makes the last buffer larger, for more to come: `more` bytes arrive beside `present` ones.
@@ -219,14 +241,4 @@ fn widen(buffers: &mut [usize], more: usize, present: usize) {
         let spare = (present / 2).min(MOST_ROOM.get()).saturating_sub(more);
         *last = (*last + spare).min(TEXT_BUFFER.get().max(*last));
     }
-}
-
-/// Whether texts of these lengths can be stored in the rows of one block, where nothing else is.
-pub(crate) fn fit(lengths: impl Iterator<Item = usize>) -> bool {
-    bins(lengths, MOST_TEXTS).is_some()
-}
-
-/// So many bytes of texts fit a block however they are cut.
-pub(crate) fn surely_fits() -> usize {
-    TEXT_BUFFER.get()
 }

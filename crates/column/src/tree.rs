@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rowset::RowSet;
 
 use crate::block::Block;
-use crate::sizes::LISTED_KEYS;
+use crate::sizes::{LISTED_KEYS, SAMPLED_SPANS};
 
 /// Keys a block spans.
 pub(crate) const BLOCK: usize = 1 << BLOCK_BITS;
@@ -34,8 +34,6 @@ impl Run {
     }
 }
 
-/// So many spans at the start of a row set tell whether its keys stand apart.
-const SAMPLED_SPANS: u64 = 16;
 /// Shorter than this on average, spans cost more than their keys.
 const SHORT_SPAN: u64 = 4;
 
@@ -60,9 +58,9 @@ pub(crate) fn leading_block(keys: &[u64]) -> Option<(u64, usize)> {
 }
 
 fn stands_apart(rows: &RowSet) -> bool {
-    let (spans, keys) =
-        rows.spans().take(SAMPLED_SPANS as usize).fold((0, 0), |(spans, keys), span| (spans + 1, keys + span.len()));
-    spans == SAMPLED_SPANS && keys < SAMPLED_SPANS * SHORT_SPAN
+    let sampled = SAMPLED_SPANS.get();
+    let (spans, keys) = rows.spans().take(sampled).fold((0, 0), |(spans, keys), span| (spans + 1, keys + span.len()));
+    spans == sampled as u64 && keys < spans * SHORT_SPAN
 }
 
 /// The runs of a row set, from its spans or from its keys: random keys come out of a row set faster

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use formula::HostFailure;
 use graph::UpdateGraph;
 
 use crate::companion;
@@ -37,6 +38,60 @@ pub fn polled<R>(poll: Poll, work: impl FnOnce() -> R) -> R {
 pub(crate) fn check() -> Result<(), Error> {
     let poll = POLL.with_borrow(Clone::clone);
     poll.map_or(Ok(()), |poll| poll())
+}
+
+/// So often a function that is interrupted is called again, where its operation cannot be run again later.
+const AGAIN: usize = 2;
+
+/// The graph of whose step this thread does a part that must come to its end.
+#[derive(Clone, Default)]
+pub(crate) struct ToTheEnd(Option<UpdateGraph>);
+
+thread_local! {
+    static TO_THE_END: RefCell<ToTheEnd> = RefCell::default();
+}
+
+impl ToTheEnd {
+    /// In a step of `graph`.
+    pub(crate) fn of(graph: &UpdateGraph) -> ToTheEnd {
+        ToTheEnd(Some(graph.clone()))
+    }
+
+    /// What is in force on this thread.
+    pub(crate) fn current() -> ToTheEnd {
+        TO_THE_END.with_borrow(Clone::clone)
+    }
+
+    /// Runs `work`, in which functions that are interrupted are called again.
+    pub(crate) fn enter<R>(&self, work: impl FnOnce() -> R) -> R {
+        /// Puts back what was there, also when `work` panics.
+        struct Back(ToTheEnd);
+        impl Drop for Back {
+            fn drop(&mut self) {
+                TO_THE_END.set(std::mem::take(&mut self.0));
+            }
+        }
+        let _back = Back(TO_THE_END.replace(self.clone()));
+        work()
+    }
+}
+
+/// Calls a function of the user. Where its operation has begun to change what it keeps, or reads rows that are gone with
+/// the step, an interrupt is told to whoever asked for the step, and the function is called again, so that the operation
+/// comes to its end; one that is interrupted a third time fails it.
+pub fn call<R>(mut function: impl FnMut() -> Result<R, HostFailure>) -> Result<R, HostFailure> {
+    let mut outcome = function();
+    for _ in 0..AGAIN {
+        let Err(failure) = &outcome else { break };
+        let ToTheEnd(Some(graph)) = ToTheEnd::current() else { break };
+        if !failure.payload.0.is::<Interrupt>() {
+            break;
+        }
+        let payload = Some(failure.payload.0.clone());
+        note(&graph, Error::External { message: failure.message.clone(), payload });
+        outcome = function();
+    }
+    outcome
 }
 
 impl Error {

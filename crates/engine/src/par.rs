@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use graph::{FunctionScope, UpdateGraph};
 use rowset::RowSet;
 
+use crate::interrupt::ToTheEnd;
 use crate::memo::Starting;
 
 /// Which of a graph's two pools.
@@ -67,10 +68,10 @@ pub fn threads() -> usize {
 /// part, rather than wait for two others to wake: what it has in its cache is of use. Sizes in force here are in force there.
 fn with_helpers<W: Fn() + Sync>(helpers: usize, work: &W) {
     fn together<'scope, W: Fn() + Sync>(scope: &rayon::Scope<'scope>, helpers: usize, work: &'scope W) {
-        let (sizes, starting) = (limits::Scope::current(), Starting::current());
+        let (sizes, starting, to_the_end) = (limits::Scope::current(), Starting::current(), ToTheEnd::current());
         for _ in 0..helpers {
-            let starting = starting.clone();
-            scope.spawn(move |_| sizes.enter(|| starting.enter(work)));
+            let (starting, to_the_end) = (starting.clone(), to_the_end.clone());
+            scope.spawn(move |_| sizes.enter(|| starting.enter(|| to_the_end.enter(work))));
         }
         work();
     }

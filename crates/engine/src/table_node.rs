@@ -12,7 +12,7 @@ use graph::{Moment, Moved, Node, NodeId, Outcome, Size, Step, UpdateGraph, Volum
 use crate::error::{Error, Failure};
 use crate::events::{self, Level};
 use crate::failpoints::{Point, strike};
-use crate::interrupt;
+use crate::interrupt::{self, ToTheEnd};
 use crate::interrupted::Interrupted;
 use crate::live_rows::LiveRows;
 use crate::operation::{Live, Request, Settle, Start};
@@ -65,6 +65,8 @@ pub(crate) struct TableNode {
     interrupted: Mutex<Option<Interrupted>>,
     /// Whether there is one: all who read look at this alone.
     is_interrupted: AtomicBool,
+    /// Whether a table below takes in blink rows too: it cannot wait for this one, for they are gone with their step.
+    is_awaited: AtomicBool,
 }
 
 impl TableNode {
@@ -91,6 +93,9 @@ impl TableNode {
         owned: Vec<Arc<dyn Settle>>,
         fed: Option<Arc<dyn Fed>>,
     ) -> Arc<TableNode> {
+        if inputs.len() > 1 && inputs.iter().any(|input| input.attributes().blink) {
+            await_all(&inputs);
+        }
         Arc::new(TableNode {
             request: request.clone(),
             graph: graph.clone(),
@@ -107,6 +112,7 @@ impl TableNode {
             id: OnceLock::new(),
             interrupted: Mutex::new(None),
             is_interrupted: AtomicBool::new(false),
+            is_awaited: AtomicBool::new(false),
         })
     }
 
@@ -222,7 +228,7 @@ impl TableNode {
         let mut live = lock(&self.live);
         // What came and went meanwhile is no change.
         let quiet = !self.request.timed && changes.iter().all(|change| change.update().is_empty());
-        let run = || par::inside(Some(&self.graph), Phase::Update, || live.update(&changes, step));
+        let run = || self.updated(&mut **live, &changes, step);
         let update = if quiet { Ok(TableUpdate::default()) } else { guarded(&self.request, run) };
         let checked = update.and_then(|update| {
             let before = self.look_at_interrupted(|kept| kept.rows().clone()).unwrap_or_default();
@@ -294,7 +300,7 @@ impl TableNode {
         let node = Some(std::ptr::from_ref(self) as usize);
         let run = || {
             strike(node, Point::BeforeUpdate)?;
-            let update = par::inside(Some(&self.graph), Phase::Update, || live.update(&changes, step))?;
+            let update = self.updated(&mut **live, &changes, step)?;
             strike(node, Point::AfterUpdate)?;
             Ok(update)
         };
@@ -303,6 +309,16 @@ impl TableNode {
             self.check(&update, step)?;
         }
         Ok(update)
+    }
+
+    /// What the operation makes of the step. One that could not be run again later runs to its end, though functions
+    /// are interrupted meanwhile.
+    fn updated(&self, live: &mut dyn Live, changes: &[Change], step: Step) -> Result<TableUpdate, Error> {
+        let waits = live.resumes()
+            && !self.is_awaited.load(Ordering::Relaxed)
+            && !self.inputs.iter().any(|input| input.attributes().blink);
+        let mut run = || par::inside(Some(&self.graph), Phase::Update, || live.update(changes, step));
+        if waits || !self.graph.is_by_hand() { run() } else { ToTheEnd::of(&self.graph).enter(run) }
     }
 
     fn check(&self, update: &TableUpdate, step: Step) -> Result<(), Error> {
@@ -414,6 +430,16 @@ impl Node for TableNode {
 impl Drop for TableNode {
     fn drop(&mut self) {
         graph::release(std::mem::take(&mut self.inputs));
+    }
+}
+
+/// These tables and all above them are awaited in each step.
+fn await_all(tables: &[Table]) {
+    let mut above: Vec<&Table> = tables.iter().collect();
+    while let Some(table) = above.pop() {
+        if let Some(node) = table.node().filter(|node| !node.is_awaited.swap(true, Ordering::Relaxed)) {
+            above.extend(&node.inputs);
+        }
     }
 }
 

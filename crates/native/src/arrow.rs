@@ -305,23 +305,26 @@ fn in_schema(schema: &Schema, batches: Vec<RecordBatch>, asked: Schema) -> PyRes
         return Err(error::SchemaError::new_err(message));
     }
     let asked = Arc::new(asked);
+    let types: Vec<&DataType> = asked.fields().iter().map(|field| field.data_type()).collect();
     let mut start = 0;
     let mut made = Vec::with_capacity(batches.len());
-    for batch in batches {
-        let cast = |(column, field): (&ArrayRef, &FieldRef)| {
-            let told = |error: ::column::Error| {
-                error::DataError::new_err(format!(
-                    "requested_schema: column {:?}: {}",
-                    field.name(),
-                    error.later(start)
-                ))
+    for whole in batches {
+        let one = |error: ::column::Error| error::ResourceError::new_err(format!("requested_schema: {error}"));
+        for (from, rows) in ::column::kind::stretches(whole.columns(), &types).map_err(one)? {
+            // A batch without columns has rows too.
+            let batch = if whole.num_columns() == 0 { whole.clone() } else { whole.slice(from, rows) };
+            let cast = |(column, field): (&ArrayRef, &FieldRef)| {
+                let told = |error: ::column::Error| {
+                    let (name, error) = (field.name(), error.later(start));
+                    error::DataError::new_err(format!("requested_schema: column {name:?}: {error}"))
+                };
+                ::column::kind::cast(column, field.data_type()).map_err(told)
             };
-            ::column::kind::cast(column, field.data_type()).map_err(told)
-        };
-        let columns = batch.columns().iter().zip(asked.fields()).map(cast).collect::<PyResult<Vec<_>>>()?;
-        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        made.push(RecordBatch::try_new_with_options(asked.clone(), columns, &options).map_err(error::arrow)?);
-        start += batch.num_rows();
+            let columns = batch.columns().iter().zip(asked.fields()).map(cast).collect::<PyResult<Vec<_>>>()?;
+            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+            made.push(RecordBatch::try_new_with_options(asked.clone(), columns, &options).map_err(error::arrow)?);
+            start += batch.num_rows();
+        }
     }
     Ok((asked, made))
 }

@@ -2,6 +2,7 @@
 //! its stack; ours would abort the process. So whoever ends the program waits until no thread is on its way into Python
 //! through us, or inside a user's function, and whoever comes later waits for the end.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
@@ -26,11 +27,19 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+thread_local! {
+    /// How often this thread is inside: a function may call us in turn.
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+}
+
 /// A thread on its way into Python, until dropped.
-pub struct Inside(());
+pub struct Inside {
+    process: u32,
+}
 
 impl Inside {
-    /// Once the program has ended its own, this never returns.
+    /// Once the program has ended its own, this never returns, but for a thread that is inside already: whoever ends the
+    /// program waits for it.
     pub fn enter() -> Inside {
         let process = std::process::id();
         if PROCESS.swap(process, Ordering::SeqCst) != process {
@@ -38,19 +47,25 @@ impl Inside {
             INSIDE.store(0, Ordering::SeqCst);
         }
         INSIDE.fetch_add(1, Ordering::SeqCst);
-        if CLOSED.load(Ordering::SeqCst) && *lock(&CLOSER) != Some(std::thread::current().id()) {
+        let already = DEPTH.get() > 0;
+        if !already && CLOSED.load(Ordering::SeqCst) && *lock(&CLOSER) != Some(std::thread::current().id()) {
             INSIDE.fetch_sub(1, Ordering::SeqCst);
             loop {
                 std::thread::park();
             }
         }
-        Inside(())
+        DEPTH.set(DEPTH.get() + 1);
+        Inside { process }
     }
 }
 
 impl Drop for Inside {
     fn drop(&mut self) {
-        INSIDE.fetch_sub(1, Ordering::SeqCst);
+        DEPTH.set(DEPTH.get() - 1);
+        // A child of a fork inside a function counts from nought: what was entered before is its parent's.
+        if PROCESS.load(Ordering::SeqCst) == self.process {
+            INSIDE.fetch_sub(1, Ordering::SeqCst);
+        }
     }
 }
 

@@ -72,7 +72,8 @@ impl PyFormula {
                 }
             }
         }
-        let functions = functions.into_iter().map(|(name, function)| (name, function.get().0.clone())).collect();
+        let functions =
+            functions.into_iter().map(|(name, function)| Ok((name, function.get().id()?))).collect::<PyResult<_>>()?;
         let names = Names { columns: schema.as_deref(), values: &known, functions: &functions, sets: &sets };
         let Some(schema) = &schema else {
             return self.formula.lower(&names).map(PyExpr::new).map_err(|wrong| error::formula_text(operation, &wrong));

@@ -4,14 +4,15 @@
 //! Expressions and the tables made of them hold what they call; the last of them lets the Python objects go. Python
 //! drops expressions where no lock is held, and tables without the GIL, where objects wait for who takes it next.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field, Schema};
 use engine::interrupt::Interrupt;
 use formula::{Host, HostFailure, HostId, Payload};
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyException, PyRuntimeError};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
@@ -26,8 +27,28 @@ use crate::{data, numpy, outside};
 pub struct Fault(pub Py<PyAny>);
 
 /// A registered function.
+///
+/// One that refers to itself, in a scope that has ended, is a ring that leads through here: Python's collector is shown
+/// what the function holds as long as nothing but this object holds the function. An expression or a table that holds it
+/// too is a holder that the collector does not see: a function that captures its own expressions, or tables made by it,
+/// stays. To show those the collector would have to be told by each holder of its share, in threads without the GIL.
 #[pyclass(frozen, name = "Udf", module = "tickframe._native")]
-pub struct PyUdf(pub HostId);
+pub struct PyUdf(Mutex<Option<Held>>);
+
+/// None once the collector has taken it apart.
+struct Held {
+    id: HostId,
+    /// The function where it was made here; else only its number was known.
+    function: Option<Arc<PythonFunction>>,
+}
+
+impl PyUdf {
+    /// The registration.
+    pub fn id(&self) -> PyResult<HostId> {
+        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        held.as_ref().map(|held| held.id.clone()).ok_or_else(|| PyRuntimeError::new_err("the function is gone"))
+    }
+}
 
 #[pymethods]
 impl PyUdf {
@@ -46,24 +67,45 @@ impl PyUdf {
             Ok(spec) => Returns::Always(from_spec(spec)?),
             Err(_) => Returns::Asked(returns.clone().unbind()),
         };
-        Ok(PyUdf(HostId::register(Arc::new(PythonFunction { name, call, returns, ordered, by_row }))))
+        let function = Arc::new(PythonFunction { name, call, returns, ordered, by_row });
+        let id = HostId::register(function.clone());
+        Ok(PyUdf(Mutex::new(Some(Held { id, function: Some(function) }))))
     }
 
     /// Its number, by which [`PyUdf::known`] finds it.
     #[getter]
-    fn number(&self) -> u64 {
-        self.0.number()
+    fn number(&self) -> PyResult<u64> {
+        Ok(self.id()?.number())
     }
 
     /// The function of this number, if an expression or a table still holds it.
     #[staticmethod]
     fn known(number: u64) -> Option<PyUdf> {
-        HostId::known(number).map(PyUdf)
+        HostId::known(number).map(|id| PyUdf(Mutex::new(Some(Held { id, function: None }))))
     }
 
     fn expr(&self, args: Vec<Bound<'_, PyExpr>>) -> PyResult<PyExpr> {
         let args = args.iter().map(|arg| arg.get().expr().clone()).collect();
-        self.0.call(args).map(PyExpr::new).map_err(|wrong| error::formula("udf", &wrong, None))
+        self.id()?.call(args).map(PyExpr::new).map_err(|wrong| error::formula("udf", &wrong, None))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        let Ok(held) = self.0.try_lock() else { return Ok(()) };
+        let Some(function) = held.as_ref().and_then(|held| held.function.as_ref()) else { return Ok(()) };
+        // Ours, and that of the registration beside it. Whoever makes another has the GIL.
+        if Arc::strong_count(function) != 2 {
+            return Ok(());
+        }
+        visit.call(&function.call)?;
+        match &function.returns {
+            Returns::Asked(ask) => visit.call(ask),
+            Returns::Always(_) => Ok(()),
+        }
+    }
+
+    fn __clear__(&self) {
+        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(held);
     }
 }
 
@@ -117,7 +159,7 @@ impl Host for PythonFunction {
     fn call(&self, args: &[ArrayRef], rows: usize) -> Result<ArrayRef, HostFailure> {
         let _scope = engine::par::function_scope();
         let _inside = Inside::enter();
-        Python::attach(|py| {
+        let called = |py: Python<'_>| {
             let run = || {
                 // Between two chunks Ctrl-C is heard, whatever the function does.
                 py.check_signals()?;
@@ -125,7 +167,8 @@ impl Host for PythonFunction {
                 self.run(py, args, rows)
             };
             run().map_err(|raised| self.failure(py, &raised))
-        })
+        };
+        engine::interrupt::call(|| Python::attach(called))
     }
 }
 

@@ -68,10 +68,10 @@ fn fit(operation: &str, name: &str, cells: &Chunk, wanted: &DataType) -> Result<
     if cells.data_type() != &canonical {
         cells = column::kind::cast(&cells, &canonical).map_err(wrong)?;
     }
-    column::fits(std::slice::from_ref(&cells)).map_err(|error| Error::Resource {
+    column::fits(&cells).map_err(|error| Error::Resource {
         operation: operation.into(),
         message: format!(
-            "column {name:?}: {error}; shorten them, or keep them elsewhere and their names here (nothing was applied)"
+            "column {name:?}: {error}; cut it, or keep it elsewhere and its name here (nothing was applied)"
         ),
     })?;
     Ok(cells)

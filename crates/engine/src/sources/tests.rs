@@ -15,6 +15,7 @@ use crate::table::Table;
 use crate::testing::validate::plain_of;
 use crate::testing::{Cell, Plain, Watch, count_step, explore, still_graph};
 
+mod long_texts;
 mod together;
 
 fn schema() -> Arc<Schema> {

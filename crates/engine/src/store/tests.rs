@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
+use formula::{Expr, Function};
 use limits::Scope;
 
+use crate::attach::attach;
 use crate::error::Error;
+use crate::ops::Select;
 use crate::sources::AppendTable;
 use crate::table::snapshot;
 use crate::testing::still_graph;
 
-/// Bytes of a text of which a block holds four and not five, where a buffer is as small as it is drawn.
+/// Bytes of a text that is stored, and twice of which is not, where a buffer is as small as it is drawn.
 const LONG: usize = 60_000;
 
 fn batch(lengths: &[usize]) -> RecordBatch {
@@ -21,11 +24,10 @@ fn batch(lengths: &[usize]) -> RecordBatch {
     RecordBatch::try_new(Arc::new(Schema::new(fields)), vec![numbers, texts]).unwrap()
 }
 
-/// Runs `work` where a block holds few texts.
+/// Runs `work` where buffers of texts are small.
 fn with_small_buffers(work: impl FnOnce()) {
-    let holds =
-        |lengths: &[usize]| column::fits(&[column::kind::to_canonical(batch(lengths).column(1)).unwrap()]).is_ok();
-    let small = |scope: &Scope| scope.enter(|| holds(&[LONG; 4]) && !holds(&[LONG; 5]));
+    let holds = |length| column::fits(&column::kind::to_canonical(batch(&[length]).column(1)).unwrap()).is_ok();
+    let small = |scope: &Scope| scope.enter(|| holds(LONG) && !holds(2 * LONG));
     (1..).map(Scope::drawn).find(small).expect("some seed draws it").enter(work);
 }
 
@@ -34,13 +36,13 @@ fn a_call_that_cannot_fit_is_refused_and_applies_nothing() {
     with_small_buffers(|| {
         let graph = still_graph();
         let source = AppendTable::new(&graph, batch(&[]).schema()).unwrap();
-        let refused = source.append(&batch(&[LONG; 5])).err().expect("it is too much");
+        let refused = source.append(&batch(&[7, 5 * LONG])).err().expect("it is too much");
         assert!(matches!(&refused, Error::Resource { operation, .. } if operation == "append"), "{refused}");
-        assert!(refused.to_string().contains("column \"s\": 300000 bytes of texts"), "{refused}");
+        assert!(refused.to_string().contains("column \"s\": a value of 300000 bytes is longer"), "{refused}");
         assert_eq!(source.waiting(), 0);
-        source.append(&batch(&[LONG; 4])).unwrap();
+        (0..3).for_each(|_| drop(source.append(&batch(&[LONG; 4])).unwrap()));
         graph.step().unwrap();
-        assert_eq!(source.table().rows().unwrap().len(), 4);
+        assert_eq!(source.table().rows().unwrap().len(), 12);
     });
 }
 
@@ -50,22 +52,26 @@ fn tables_that_failed_in_a_write_are_told_of_by_every_snapshot() {
         let graph = still_graph();
         let source = AppendTable::new(&graph, batch(&[]).schema()).unwrap();
         let other = AppendTable::new(&graph, batch(&[]).schema()).unwrap();
-        source.append(&batch(&[LONG; 3])).unwrap();
+        let twice = Expr::call(Function::Add, vec![Expr::column("s"), Expr::column("s")]).unwrap().alias("s");
+        let select = Select::with(source.table(), &[twice]).unwrap();
+        let doubled = attach(&select, std::slice::from_ref(source.table())).unwrap();
+        source.append(&batch(&[LONG / 2; 3])).unwrap();
         other.append(&batch(&[7])).unwrap();
         graph.step().unwrap();
-        let held = source.table().view().unwrap();
-        // Each call fits a block, both together do not.
-        source.append(&batch(&[LONG; 3])).unwrap();
+        let held = doubled.view().unwrap();
+        // What is given is stored, twice of it is not.
+        source.append(&batch(&[7, LONG])).unwrap();
         graph.step().unwrap();
-        let failure = source.table().failure().expect("its block is full");
-        assert!(failure.to_string().contains("bytes of texts in 4,096 neighbouring rows"), "{failure}");
-        for tables in [vec![source.table().clone()], vec![other.table().clone(), source.table().clone()]] {
+        let failure = doubled.failure().expect("what it computed is too long");
+        assert!(failure.to_string().contains("a value of 120000 bytes is longer than"), "{failure}");
+        for tables in [vec![doubled.clone()], vec![other.table().clone(), doubled.clone()]] {
             assert!(matches!(snapshot(&tables), Err(Error::TableFailed(_))));
         }
-        assert!(matches!(source.table().view(), Err(Error::TableFailed(_))));
+        assert!(matches!(doubled.view(), Err(Error::TableFailed(_))));
         assert_eq!(snapshot(&[other.table().clone()]).unwrap()[0].rows().unwrap().len(), 1);
+        assert_eq!(source.table().rows().unwrap().len(), 5);
         graph.step().unwrap();
-        assert!(matches!(snapshot(&[other.table().clone(), source.table().clone()]), Err(Error::TableFailed(_))));
+        assert!(matches!(snapshot(&[other.table().clone(), doubled.clone()]), Err(Error::TableFailed(_))));
         let cells = held.column(1).unwrap().read(held.rows()).unwrap();
         cells.to_data().validate_full().unwrap();
         assert_eq!(cells.len(), 3);

@@ -129,7 +129,7 @@ fn run_once(
     let text = |error: Error| format!("the harness itself: {error}");
     let mut feeds = Vec::new();
     for spec in specs {
-        let (source, case) = Source::draw(&graph, spec, tape).map_err(text)?;
+        let (source, case) = Source::draw_any(&graph, spec, tape).map_err(text)?;
         story::tell(|| format!("input {}", case.told()));
         let watch = Watch::attach(source.table()).map_err(text)?;
         feeds.push(Feed { source, case, watch });

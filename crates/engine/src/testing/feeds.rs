@@ -1,17 +1,17 @@
-//! Where the rows of random tables come from: every kind of live source, driven by the steps of a case.
+//! Where the rows of random tables come from: every kind of live source, driven by the steps of a case, and static tables.
 
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::Schema;
 use graph::UpdateGraph;
-use rowset::Shift;
+use rowset::{RowSet, Shift};
 
-use super::mirror::RawStep;
+use super::mirror::{Mirror, RawStep};
 use super::random::{Case, Kind, TableSpec};
 use super::tape::Tape;
 use crate::error::Error;
-use crate::sources::{AppendTable, Apply, BlinkTable, InputTable, KeyedTable, Token};
+use crate::sources::{AppendTable, Apply, BlinkTable, InputTable, KeyedTable, Token, from_chunks};
 use crate::table::Table;
 
 /// A random table's source.
@@ -24,21 +24,37 @@ pub enum Source {
     Keyed(KeyedTable),
     /// Rows live for one step.
     Blink(BlinkTable),
+    /// Nobody feeds it.
+    Static(Table),
 }
 
 impl Source {
-    /// A source for a case of `spec`, mostly one to which anything may happen.
+    /// A live source for a case of `spec`, mostly one to which anything may happen.
     pub fn draw(graph: &UpdateGraph, spec: &TableSpec, tape: &mut Tape) -> Result<(Source, Case), Error> {
-        let kind = match (spec.is_blink(), spec.key()) {
+        let case = Case::new(&spec.fit_for(Source::draw_kind(spec, tape)), tape);
+        Ok((Source::of(graph, &case)?, case))
+    }
+
+    /// The same, or now and then a static table.
+    pub fn draw_any(graph: &UpdateGraph, spec: &TableSpec, tape: &mut Tape) -> Result<(Source, Case), Error> {
+        let kind = match Source::draw_kind(spec, tape) {
+            Kind::Append if tape.chance(100) => Kind::Static,
+            kind => kind,
+        };
+        let case = Case::new(&spec.fit_for(kind), tape);
+        let case = if kind == Kind::Static { case.still(tape) } else { case };
+        Ok((Source::of(graph, &case)?, case))
+    }
+
+    fn draw_kind(spec: &TableSpec, tape: &mut Tape) -> Kind {
+        match (spec.is_blink(), spec.key()) {
             (true, _) => Kind::Blink,
             (false, key) => match (tape.chance(40), key) {
                 (false, _) => Kind::Input,
                 (true, Some(_)) if tape.chance(100) => Kind::Keyed,
                 (true, _) => Kind::Append,
             },
-        };
-        let case = Case::new(&spec.fit_for(kind), tape);
-        Ok((Source::of(graph, &case)?, case))
+        }
     }
 
     /// The source that a case is for.
@@ -52,16 +68,18 @@ impl Source {
                 Source::Keyed(KeyedTable::new(graph, schema, &[key])?)
             }
             Kind::Blink => Source::Blink(BlinkTable::new(graph, schema)?),
+            Kind::Static => Source::Static(still(&case.mirror)?),
         })
     }
 
-    /// The live table.
+    /// The table.
     pub fn table(&self) -> &Table {
         match self {
             Source::Input(source) => source.table(),
             Source::Append(source) => source.table(),
             Source::Keyed(source) => source.table(),
             Source::Blink(source) => source.table(),
+            Source::Static(table) => table,
         }
     }
 
@@ -73,6 +91,7 @@ impl Source {
             Source::Input(source) => source.apply(apply_of(step, schema)),
             Source::Append(source) => source.append(&added()),
             Source::Blink(source) => source.append(&added()),
+            Source::Static(_) => Err(Error::invalid("step", "a static table takes no step")),
             Source::Keyed(source) => {
                 let keyed = step.keyed.as_ref().expect("a step of a keyed case");
                 let field = schema.field(keyed.column).clone();
@@ -84,6 +103,14 @@ impl Source {
             }
         }
     }
+}
+
+/// The static table of these rows, in two chunks a column.
+fn still(mirror: &Mirror) -> Result<Table, Error> {
+    let rows = mirror.rows.len();
+    let halves = |cells: ArrayRef| vec![cells.slice(0, rows / 2), cells.slice(rows / 2, rows - rows / 2)];
+    let columns = mirror.arrays_of(&RowSet::flat(rows as u64)).into_iter().map(halves).collect();
+    from_chunks(mirror.schema.clone(), columns, rows as u64)
 }
 
 fn batch(schema: Arc<Schema>, columns: Vec<ArrayRef>, rows: usize) -> RecordBatch {

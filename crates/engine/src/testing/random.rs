@@ -39,6 +39,8 @@ pub enum Kind {
     Keyed,
     /// `blink_table`.
     Blink,
+    /// `table`: rows that are there from the start, and stay.
+    Static,
 }
 
 /// A table with a column of each common type: `k` text, `g` and `v` Int64, `x` Float64, `t`
@@ -174,7 +176,7 @@ impl TableSpec {
         let mut spec = self.clone();
         match kind {
             Kind::Input => return spec,
-            Kind::Append | Kind::Blink => {
+            Kind::Append | Kind::Blink | Kind::Static => {
                 spec = spec.append_only();
                 spec.appends = kind == Kind::Append;
             }
@@ -251,9 +253,17 @@ impl Case {
         Case { mirror: Mirror::new(spec.schema()), maker, kind, keyed: spec.keyed, seen }
     }
 
-    /// The source that it is for, as a line of text.
+    /// The case of a static table: the rows of its first steps, and none after them.
+    pub fn still(mut self, tape: &mut Tape) -> Case {
+        (0..tape.below(5)).for_each(|_| _ = self.step(tape));
+        let maker = StepMaker::new(Layout::Dense, vec![Profile::Nothing], Vec::new(), 0);
+        Case { maker, kind: Kind::Static, ..self }
+    }
+
+    /// The source that it is for, as a line of text: with its rows, if it has them from the start.
     pub fn told(&self) -> String {
         let kind = match (self.kind, &self.seen) {
+            (Kind::Static, _) => return format!("static 0 {}", draw_table(&self.mirror)),
             (Kind::Input, _) => "input",
             (Kind::Append, _) => "append",
             (Kind::Keyed, _) => "keyed",
@@ -274,6 +284,7 @@ impl Case {
             "keyed" => (Kind::Keyed, None),
             "blink" => (Kind::Blink, None),
             "remembered" => (Kind::Blink, Some(Vec::new())),
+            "static" => (Kind::Static, None),
             other => panic!("no source is called {other:?}"),
         };
         let keyed = (kind == Kind::Keyed).then(|| key.parse().expect("the place of a column"));
@@ -338,7 +349,7 @@ impl Case {
     /// How the source's table differs from the mirror; keys are compared where the case chose them.
     pub fn first_difference(&self, found: &Plain) -> Option<String> {
         let wanted = self.mirror.plain();
-        if matches!(self.kind, Kind::Input | Kind::Append) {
+        if matches!(self.kind, Kind::Input | Kind::Append | Kind::Static) {
             wanted.first_difference(found)
         } else {
             wanted.first_difference_in_order(found)

@@ -20,7 +20,7 @@ pub(crate) fn build(rows: usize, mut write: impl FnMut(usize, &mut Out) -> Optio
 }
 
 /// Bytes of one array of strings, and so of one string.
-const LONGEST: usize = i32::MAX as usize;
+pub(super) const LONGEST: usize = i32::MAX as usize;
 /// So few more bytes are taken without a question.
 pub(super) const SMALL: usize = 1 << 20;
 

@@ -5,10 +5,13 @@ use std::sync::Arc;
 use arrow_array::builder::{ListBuilder, StringBuilder};
 use arrow_array::{ArrayRef, Int64Array};
 use arrow_schema::{DataType, Field};
+use limits::Exhausted;
 use regex::Regex;
 
+use super::built::{LONGEST, SMALL};
 use super::text::{Pattern, Strings, build};
-use crate::node::Whole;
+use crate::host::Payload;
+use crate::node::{Failure, Whole};
 
 /// Counts a row at a time; null where there is no answer.
 fn counted(rows: usize, count: impl FnMut(usize) -> Option<i64>) -> ArrayRef {
@@ -20,26 +23,71 @@ pub(crate) fn list_of_text() -> DataType {
     DataType::List(Arc::new(Field::new_list_field(DataType::Utf8, true)))
 }
 
+/// Lists of texts, as far as there is memory for them.
+#[derive(Default)]
+struct Lists {
+    lists: ListBuilder<StringBuilder>,
+    /// Bytes of the texts, and of their places.
+    bytes: usize,
+    /// So many bytes there is room for.
+    room: usize,
+}
+
+/// Bytes of a place in a list, or of texts.
+const PLACE: usize = size_of::<i32>();
+
+impl Lists {
+    /// The list of a row; null without one.
+    fn push<'a>(&mut self, row: usize, parts: Option<impl Iterator<Item = &'a str>>) -> Result<(), Failure> {
+        let there = parts.is_some();
+        for part in parts.into_iter().flatten() {
+            self.bytes += part.len() + PLACE;
+            if self.bytes > self.room {
+                self.grow(row)?;
+            }
+            self.lists.values().append_value(part);
+        }
+        self.lists.append(there);
+        Ok(())
+    }
+
+    /// Room for as much again.
+    #[cold]
+    fn grow(&mut self, row: usize) -> Result<(), Failure> {
+        let refused = |why: Exhausted, message: String| Failure { row, message, payload: Some(Payload(Arc::new(why))) };
+        if self.bytes > LONGEST {
+            let why = Exhausted { need: self.bytes as u64, held: 0, limit: LONGEST as u64, whose: limits::Whose::Process };
+            return Err(refused(why, "lists of texts have at most 2 GiB in one piece".to_owned()));
+        }
+        self.room = self.bytes.saturating_mul(2).max(SMALL);
+        if self.room > SMALL {
+            limits::ask(self.room as u64).map_err(|why| refused(why, why.to_string()))?;
+        }
+        self.room = self.room.min(LONGEST);
+        Ok(())
+    }
+
+    fn finish(mut self) -> ArrayRef {
+        Arc::new(self.lists.finish())
+    }
+}
+
 /// The parts between occurrences of the second argument; an empty one splits into characters.
 pub(crate) fn split() -> Whole {
     Arc::new(|args, rows| {
         let (texts, separators) = (Strings::of(&args[0]), Strings::of(&args[1]));
-        let mut lists = ListBuilder::new(StringBuilder::new());
+        let mut lists = Lists::default();
         for row in 0..rows {
             match (texts.get(row), separators.get(row)) {
                 (Some(text), Some("")) => {
-                    text.char_indices()
-                        .for_each(|(at, one)| lists.values().append_value(&text[at..at + one.len_utf8()]));
-                    lists.append(true);
+                    let parts = text.char_indices().map(|(at, one)| &text[at..at + one.len_utf8()]);
+                    lists.push(row, Some(parts))?;
                 }
-                (Some(text), Some(by)) => {
-                    text.split(by).for_each(|part| lists.values().append_value(part));
-                    lists.append(true);
-                }
-                _ => lists.append(false),
+                (Some(text), Some(by)) => lists.push(row, Some(text.split(by)))?,
+                _ => lists.push(row, None::<std::iter::Empty<&str>>)?,
             }
         }
-        Ok(Arc::new(lists.finish()))
+        Ok(lists.finish())
     })
 }
 
@@ -47,14 +95,11 @@ pub(crate) fn split() -> Whole {
 pub(crate) fn extract_all(pattern: Regex) -> Whole {
     Arc::new(move |args, rows| {
         let texts = Strings::of(&args[0]);
-        let mut lists = ListBuilder::new(StringBuilder::new());
+        let mut lists = Lists::default();
         for row in 0..rows {
-            if let Some(text) = texts.get(row) {
-                pattern.find_iter(text).for_each(|found| lists.values().append_value(found.as_str()));
-            }
-            lists.append(texts.get(row).is_some());
+            lists.push(row, texts.get(row).map(|text| pattern.find_iter(text).map(|found| found.as_str())))?;
         }
-        Ok(Arc::new(lists.finish()))
+        Ok(lists.finish())
     })
 }
 

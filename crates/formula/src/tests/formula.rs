@@ -333,6 +333,23 @@ fn leaf() -> impl Strategy<Value = Pair> {
 }
 
 fn pair() -> impl Strategy<Value = Pair> {
+    marked().prop_map(|(text, expr)| (in_words(&text), expr))
+}
+
+/// The words of logic, marked by what stands in no other text; and what they are where they combine bits.
+const LOGIC: &[(&str, &str)] =
+    &[("‹&&›", "&"), ("‹and›", "&"), ("‹||›", "|"), ("‹or›", "|"), ("‹!›", "~"), ("‹not ›", "~")];
+
+fn in_words(marked: &str) -> String {
+    LOGIC.iter().fold(marked.to_owned(), |text, (word, _)| text.replace(word, word.trim_matches(['‹', '›'])))
+}
+
+fn in_bits(marked: &str) -> String {
+    LOGIC.iter().fold(marked.to_owned(), |text, (word, bits)| text.replace(word, bits))
+}
+
+/// A formula with its words of logic marked, and the tree that it means.
+fn marked() -> impl Strategy<Value = Pair> {
     leaf().prop_recursive(6, 48, 3, |inner| {
         let two = (inner.clone(), inner.clone());
         let operators = vec![
@@ -345,10 +362,10 @@ fn pair() -> impl Strategy<Value = Pair> {
             ("<=", "<="),
             (">", ">"),
             (">=", ">="),
-            ("&&", "&"),
-            ("||", "|"),
-            ("and", "&"),
-            ("or", "|"),
+            ("‹&&›", "&"),
+            ("‹||›", "|"),
+            ("‹and›", "&"),
+            ("‹or›", "|"),
             ("&", "&"),
             ("|", "|"),
             ("^", "^"),
@@ -358,7 +375,7 @@ fn pair() -> impl Strategy<Value = Pair> {
         prop_oneof![
             (prop::sample::select(operators), two.clone())
                 .prop_map(|((sign, name), (a, b))| { (format!("({}) {sign} ({})", a.0, b.0), call(name, [a.1, b.1])) }),
-            (inner.clone(), "!|~|not ").prop_map(|(a, sign)| (format!("{sign}({})", a.0), call("~", [a.1]))),
+            (inner.clone(), "‹!›|~|‹not ›").prop_map(|(a, sign)| (format!("{sign}({})", a.0), call("~", [a.1]))),
             inner.clone().prop_map(|a| (format!("-({})", a.0), call("neg", [a.1]))),
             (inner.clone(), two.clone()).prop_map(|(c, (a, b))| {
                 let expr = Expr::when(vec![(c.1, a.1)], Some(b.1)).unwrap();
@@ -405,17 +422,22 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn strings_and_objects_make_one_tree((text, expr) in pair()) {
-        let names = HashMap::new();
-        let formula = Formula::parse(&text, Purpose::Filter).unwrap();
-        let lowered = formula.lower(&Names { columns: None, values: &names, functions: &HashMap::new(), sets: &HashMap::new() });
-        // The words of logic take no whole numbers, which operators of expressions combine bit by bit.
-        if lowered.as_ref().is_err_and(|wrong| wrong.to_string().contains("it takes conditions")) {
-            let words = ["&&", "||", "and", "or", "!", "not"];
-            prop_assert!(words.iter().any(|word| text.contains(word)), "{}", text);
-            return Ok(());
+    fn strings_and_objects_make_one_tree((text, expr) in marked()) {
+        let values = HashMap::new();
+        let names = Names { columns: None, values: &values, functions: &HashMap::new(), sets: &HashMap::new() };
+        let lowered = |text: &str| Formula::parse(text, Purpose::Filter).unwrap().lower(&names);
+        let (words, bits) = (in_words(&text), in_bits(&text));
+        prop_assert_eq!(&lowered(&bits).unwrap(), &expr, "{}", bits);
+        match lowered(&words) {
+            Ok(tree) => prop_assert_eq!(tree, expr, "{}", words),
+            // The words of logic take no whole numbers, which operators of expressions combine bit by bit: the message
+            // says how a formula does so.
+            Err(wrong) => {
+                let refused = wrong.to_string();
+                prop_assert!(words != bits && refused.contains("it takes conditions"), "{}: {}", words, refused);
+                prop_assert!(["&", "|", "~"].iter().any(|bits| refused.contains(&format!("write {bits} for"))), "{}", refused);
+            }
         }
-        prop_assert_eq!(lowered.unwrap(), expr, "{}", text);
     }
 
     #[test]

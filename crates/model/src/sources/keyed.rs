@@ -12,6 +12,8 @@ pub enum KeyedWrite {
     Upsert(Vec<Row>),
     /// Keys to take out; unknown ones are ignored.
     Delete(Vec<Vec<Value>>),
+    /// Rows that are to be all there is.
+    Replace(Vec<Row>),
 }
 
 /// The rows by key, in the order in which their keys came.
@@ -36,8 +38,11 @@ impl KeyedSource {
         let mut rows = std::mem::take(&mut self.rows);
         let mut absent: BTreeSet<Key> = BTreeSet::new();
         for write in writes {
+            if let KeyedWrite::Replace(_) = write {
+                absent.extend(rows.iter().map(|row| Table::key_of(row, &self.key)));
+            }
             match write {
-                KeyedWrite::Upsert(batch) => batch.iter().for_each(|row| {
+                KeyedWrite::Upsert(batch) | KeyedWrite::Replace(batch) => batch.iter().for_each(|row| {
                     let key = Table::key_of(row, &self.key);
                     absent.remove(&key);
                     match rows.iter_mut().find(|known| Table::key_of(known, &self.key) == key) {
@@ -93,6 +98,15 @@ mod tests {
         source.step(&[delete("a")]);
         source.step(&[upsert(&[("a", 7)])]);
         assert_eq!(source.table().to_string(), "k v\n0: \"b\" 2\n1: \"a\" 7\n");
+    }
+
+    #[test]
+    fn what_replaces_all_is_all_there_is() {
+        let mut source = KeyedSource::new(&["k", "v"], &["k"]);
+        source.step(&[upsert(&[("a", 1), ("b", 2)])]);
+        let KeyedWrite::Upsert(rows) = upsert(&[("c", 4), ("b", 5)]) else { unreachable!() };
+        source.step(&[upsert(&[("d", 3)]), KeyedWrite::Replace(rows)]);
+        assert_eq!(source.table().to_string(), "k v\n0: \"b\" 5\n1: \"c\" 4\n");
     }
 
     #[test]

@@ -42,8 +42,10 @@ fn at_depth<'py>(
 ) -> PyResult<DataType> {
     Tally::nested(depth).map_err(|unsound| refused(place, &unsound))?;
     let mut found = DataType::Null;
+    let mut last: Option<&Bound<'_, PyAny>> = None;
     for (row, value) in values.iter().enumerate() {
-        if value.is_none() {
+        // One value again and again is looked at once.
+        if value.is_none() || last.replace(value).is_some_and(|last| last.is(value)) {
             continue;
         }
         let kind = nested(value, row, place, depth, known)?;

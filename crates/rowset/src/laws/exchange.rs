@@ -46,36 +46,3 @@ fn the_size_is_known_beforehand() {
     assert!(bytes <= wide.roaring_bytes_at_most() && wide.roaring_bytes_at_most() < 2 * bytes);
     assert!(RowSet::range(0, crate::MAX_KEY).roaring_bytes_at_most() > 1 << 50);
 }
-
-/// The corpus of the fuzz target, each file whole, cut short and with bits turned.
-#[test]
-fn the_corpus_is_read_or_refused() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/roaring");
-    let mut files: Vec<_> =
-        std::fs::read_dir(folder).expect("the corpus").map(|file| file.expect("a file").path()).collect();
-    files.sort();
-    assert!(files.len() >= 10, "a corpus of {} files", files.len());
-    let mut read = 0;
-    let mut check = |bytes: &[u8]| {
-        if let Ok(rows) = RowSet::from_roaring(bytes) {
-            assert_eq!(rows.validate(), Ok(()));
-            assert_eq!(RowSet::from_roaring(&rows.to_roaring()), Ok(rows));
-            read += 1;
-        }
-    };
-    for file in files {
-        let bytes = std::fs::read(file).expect("readable");
-        check(&bytes);
-        // The heads are short; what is behind them is looked at here and there.
-        let places = (0..bytes.len()).filter(|at| *at < 100 || at % 97 == 0);
-        for at in places {
-            check(&bytes[..at]);
-            for bit in 0..8 {
-                let mut turned = bytes.clone();
-                turned[at] ^= 1 << bit;
-                check(&turned);
-            }
-        }
-    }
-    assert!(read > 100, "{read} were row sets");
-}

@@ -58,7 +58,12 @@ pub(crate) struct Groups {
     loading: Option<Loading>,
     /// Whether the one group of all rows is there without a row too.
     whole: bool,
+    /// How many such take in rows side by side.
+    shares: u64,
 }
+
+/// What states keep is worth a question from so many bytes on.
+const ASK_FROM: u64 = 1 << 20;
 
 impl Maker {
     /// The groups of what is there now; big tables in parts, one a thread, merged in row order.
@@ -66,17 +71,19 @@ impl Maker {
         let rows = view.rows();
         let shares = rows.split(if rows.len() > GROUP_ALONE_ROWS.rows() { crate::par::threads() } else { 1 });
         let share = |_: usize, share: &RowSet| {
-            let mut groups = self.empty()?;
+            let mut groups = Groups { shares: shares.len() as u64, ..self.empty()? };
             groups.load();
-            crate::par::parts(share, GROUP_PART_ROWS.rows())
-                .iter()
-                .try_for_each(|part| self.enter_part(&mut groups, view, part))?;
+            let size = GROUP_PART_ROWS.rows();
+            for from in (0..share.len()).step_by(size as usize) {
+                self.enter_part(&mut groups, view, &share.slice(from, size))?;
+            }
             groups.settle();
             Ok::<Groups, Error>(groups)
         };
         let mut groups = crate::par::try_map(true, &shares, share)?.into_iter();
         let Some(mut first) = groups.next() else { return self.empty() };
         groups.try_for_each(|groups| first.merge(groups))?;
+        first.shares = 1;
         Ok(first)
     }
 
@@ -116,6 +123,7 @@ impl Maker {
             picks: picks.then(|| KeyRows::new(self.retractable || self.reads_groups())),
             loading: None,
             whole: self.whole,
+            shares: 1,
         };
         if self.whole {
             groups.grow();
@@ -195,6 +203,7 @@ impl Groups {
         slots: &mut Vec<u32>,
         created: &mut Vec<u32>,
     ) -> Result<(), Error> {
+        self.room(cells.rows)?;
         match &mut self.table {
             Some(table) => table.insert(&cells.keys, slots, created)?,
             None => {
@@ -218,6 +227,15 @@ impl Groups {
         }
         if let Some(picks) = &mut self.picks {
             picks.enter(slots, rows);
+        }
+        Ok(())
+    }
+
+    /// Whether there is memory for what states keep with so many rows more, as far as it is not counted.
+    fn room(&self, rows: usize) -> Result<(), Error> {
+        let held = self.states.iter().flatten().fold(0_u64, |sum, (_, state)| sum.saturating_add(state.held(rows)));
+        if held >= ASK_FROM {
+            limits::ask(held.saturating_mul(self.shares))?;
         }
         Ok(())
     }

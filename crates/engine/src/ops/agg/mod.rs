@@ -262,6 +262,11 @@ impl Operation for Aggregation {
             // The group of each row.
             limits::ask_rows(view.rows().len(), 4)?;
         }
+        let listed = self.outputs.iter().filter(|output| output.vector.is_some()).filter_map(|output| output.input);
+        for input in listed {
+            // The key of each row, and its cell.
+            limits::ask_rows(view.rows().len(), 8 + column::kind::width(self.inputs[input].data_type()))?;
+        }
         let groups = maker.start(view)?;
         let (declared, canonical) = self.schema(table);
         let slots: Vec<u32> = groups.present().collect();

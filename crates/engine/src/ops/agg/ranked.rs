@@ -152,6 +152,11 @@ impl<K: Ord + Clone> Halves<K> {
         }
     }
 
+    /// How many different values there are.
+    fn different(&self) -> usize {
+        self.low.len() + self.high.len()
+    }
+
     /// The value at the place or below it, and the next one.
     fn around(&self) -> Option<(&Rank<K>, &Rank<K>)> {
         let (below, _) = self.low.last_key_value()?;
@@ -162,6 +167,8 @@ impl<K: Ord + Clone> Halves<K> {
 
 struct Ranked<F: Family> {
     groups: Vec<Halves<F::Key>>,
+    /// Different values of all groups.
+    different: usize,
     /// The type that keys are made back into.
     of: DataType,
     output: DataType,
@@ -170,7 +177,15 @@ struct Ranked<F: Family> {
 
 impl<F: Family> Ranked<F> {
     fn boxed(of: &DataType, output: &DataType, place: Place) -> Box<dyn State> {
-        Box::new(Ranked::<F> { groups: Vec::new(), of: of.clone(), output: output.clone(), place })
+        Box::new(Ranked::<F> { groups: Vec::new(), different: 0, of: of.clone(), output: output.clone(), place })
+    }
+
+    /// Edits one group.
+    fn edit(&mut self, slot: u32, edit: impl FnOnce(&mut Halves<F::Key>, Place)) {
+        let group = &mut self.groups[slot as usize];
+        let before = group.different();
+        edit(group, self.place);
+        self.different = self.different + group.different() - before;
     }
 
     fn cells(&self, ranks: impl Iterator<Item = Option<Rank<F::Key>>>) -> Result<ArrayRef, Error> {
@@ -192,17 +207,21 @@ impl<F: Family> State for Ranked<F> {
     }
 
     fn add(&mut self, slots: &[u32], cells: &Chunk) {
-        let (groups, place) = (&mut self.groups, self.place);
-        F::keys(slots, cells, |slot, key| groups[slot as usize].enter(rank(key), 1, place));
+        F::keys(slots, cells, |slot, key| self.edit(slot, |group, place| group.enter(rank(key), 1, place)));
     }
 
     fn remove(&mut self, slots: &[u32], cells: &Chunk) {
-        let (groups, place) = (&mut self.groups, self.place);
-        F::keys(slots, cells, |slot, key| groups[slot as usize].leave(&rank(key), place));
+        F::keys(slots, cells, |slot, key| self.edit(slot, |group, place| group.leave(&rank(key), place)));
     }
 
     fn reset(&mut self, slot: u32) {
-        self.groups[slot as usize] = Halves::default();
+        self.edit(slot, |group, _| *group = Halves::default());
+    }
+
+    fn held(&self, more: usize) -> u64 {
+        // A node of a tree is two thirds full, in the end.
+        let value = size_of::<(Rank<F::Key>, u64)>() * 3 / 2;
+        (self.different.saturating_add(more) as u64).saturating_mul(value as u64)
     }
 
     fn values(&self, slots: &[u32]) -> Result<ArrayRef, Error> {
@@ -225,9 +244,8 @@ impl<F: Family> State for Ranked<F> {
 
     fn merge(&mut self, other: Box<dyn State>, slots: &[u32]) {
         for (group, to) in same::<Ranked<F>>(other).groups.into_iter().zip(slots) {
-            let own = &mut self.groups[*to as usize];
             let all = group.low.into_iter().chain(group.high);
-            all.for_each(|(key, times)| own.enter(key, times, self.place));
+            self.edit(*to, |own, place| all.for_each(|(key, times)| own.enter(key, times, place)));
         }
     }
 

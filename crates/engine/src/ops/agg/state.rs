@@ -28,6 +28,10 @@ pub(crate) trait State: Send + Sync {
     fn reset(&mut self, slot: u32);
     /// The result of each of these groups.
     fn values(&self, slots: &[u32]) -> Result<ArrayRef, Error>;
+    /// Bytes that it keeps in pieces too small to be counted, with so many values more than there are.
+    fn held(&self, _more: usize) -> u64 {
+        0
+    }
     /// The words of a group on a [`Board`](super::board::Board), as they are at first, by which this
     /// state takes in many rows fast. None: it takes no part, and adds as ever.
     fn words(&self) -> Option<Vec<u64>> {

@@ -12,6 +12,9 @@ use column::keys::KeyTable;
 use super::state::{State, same};
 use crate::error::Error;
 
+/// Bytes of a pair, about: its key, its place in the table, and its count.
+const PAIR: u64 = 32;
+
 /// Counts by pair, and pairs by group.
 pub(crate) struct Distinct {
     pairs: KeyTable,
@@ -85,6 +88,11 @@ impl State for Distinct {
     fn reset(&mut self, slot: u32) {
         // A group that is gone has lost every value before.
         self.distinct[slot as usize] = 0;
+    }
+
+    fn held(&self, _: usize) -> u64 {
+        // What is held is counted; it doubles when it is full.
+        (self.counts.len() as u64).saturating_mul(PAIR)
     }
 
     fn values(&self, slots: &[u32]) -> Result<ArrayRef, Error> {
