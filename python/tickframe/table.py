@@ -995,7 +995,8 @@ class GroupBy:
             )
 
         def __getitem__(self, name: object) -> object:
-            raise TypeError(f"groups are not indexed: aggregates of a column are .agg(tf.col({short(name)}).sum())")
+            column = short(name) if isinstance(name, str) else "name"
+            raise TypeError(f"groups are not indexed: aggregates of a column are .agg(tf.col({column}).sum())")
 
         def __iter__(self) -> object:
             raise TypeError(
