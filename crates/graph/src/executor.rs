@@ -81,9 +81,13 @@ fn run_walk(walk: &Arc<Walk>, crew: &Crew, step: Step, buffers: &mut Buffers) ->
             };
             ready = walk.bell.wait_timeout(ready, hearing::EVERY);
             ready.leader_waits = false;
-            drop(ready);
-            ear();
-            ready = walk.ready.lock();
+            // Whoever is woken for work takes it at once: to listen may mean to wait for the embedding program.
+            let woken = !ready.queue.is_empty() || ready.broken.is_some();
+            if !woken && walk.unsettled.load(Ordering::Acquire) != 0 {
+                drop(ready);
+                ear();
+                ready = walk.ready.lock();
+            }
         }
         drop(ready);
         // What it slept is nobody's running time.
