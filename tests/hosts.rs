@@ -64,7 +64,7 @@ static OPERATORS: LazyLock<[(Function, HostId); 3]> = LazyLock::new(|| {
         Operator { function: Function::Subtract, integers: i64::wrapping_sub, floats: |a, b| a - b },
         Operator { function: Function::Multiply, integers: i64::wrapping_mul, floats: |a, b| a * b },
     ];
-    operators.map(|operator| (operator.function.clone(), HostId::register(Arc::new(operator))))
+    operators.map(|operator| (operator.function, HostId::register(Arc::new(operator))))
 });
 
 /// The same expression, where functions of the user stand for some of its operators.
@@ -74,7 +74,7 @@ fn with_functions(tape: &mut Tape, expr: &Expr) -> Expr {
             let args: Vec<Expr> = args.iter().map(|arg| with_functions(tape, arg)).collect();
             match OPERATORS.iter().find(|(known, _)| known == function) {
                 Some((_, operator)) if tape.chance(200) => operator.call(args),
-                _ => Expr::call(function.clone(), args),
+                _ => Expr::call(*function, args),
             }
         }
         Expr::When { branches, otherwise } => {

@@ -42,7 +42,7 @@ pub(crate) fn chunk(data_type: &DataType, cells: &[Cell]) -> ArrayRef {
         };
     }
     // One in a hundred is longer than the shortest buffer of texts that laws draw.
-    let times = |n: u64| if n % 97 == 0 { 5 } else { n % 3 };
+    let times = |n: u64| if n.is_multiple_of(97) { 5 } else { n % 3 };
     let text = |cell: &Cell| cell.map(|n| format!("{n}{}", "-long enough to leave the view".repeat(times(n) as usize)));
     match data_type {
         DataType::Boolean => Arc::new(cells.iter().map(|cell| cell.map(|n| n % 2 == 1)).collect::<BooleanArray>()),
