@@ -5,6 +5,7 @@ from __future__ import annotations
 import faulthandler
 import itertools
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,8 +29,9 @@ STDERR = pytest.StashKey[int]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep standard error."""
+    """Keep standard error, and hear Ctrl-C, which a shell has its background jobs ignore."""
     config.stash[STDERR] = os.dup(2)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)

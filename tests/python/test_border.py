@@ -616,6 +616,13 @@ def test_an_endless_iterator_ends_with_ctrl_c() -> None:
         tf.table({"a": stop()})
 
 
+@pytest.mark.parametrize("give", [tf.table, lambda rows: tf.append_table({"a": int}).append(rows)])
+@pytest.mark.parametrize("rows", [lambda: {"a": itertools.count()}, lambda: ({"a": at} for at in itertools.count())])
+def test_an_endless_iterator_ends_where_memory_does(give: Any, rows: Any) -> None:
+    with tf.Config(memory="200MB"), pytest.raises(ResourceError, match=r"values so far, and no end: it needs"):
+        give(rows())
+
+
 TEXTS = pa.array(["b", "a", None, "c"]).dictionary_encode()
 NUMBERS = pa.array([3, 1, None, 2]).dictionary_encode()
 

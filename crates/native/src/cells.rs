@@ -17,10 +17,10 @@ use arrow_array::{ArrayRef, PrimitiveArray, new_null_array};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, TimeUnit};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDate, PyDateTime, PyDelta, PyFloat, PyInt, PyString};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDate, PyDateTime, PyDelta, PyFloat, PyInt, PyIterator, PyString};
 
 use crate::dtype::name_of;
-use crate::error::{self, DataError, TypeMismatchError};
+use crate::error::{self, DataError, ResourceError, TypeMismatchError};
 use decimals::decimals;
 use nested::{fixed_lists, lists, structs};
 use times::{day, instants};
@@ -30,13 +30,20 @@ pub use times::{days, duration, instant, time};
 
 type Values<'a, 'py> = &'a [Bound<'py, PyAny>];
 
-/// The values of anything that holds them in an order; an endless one is ended by Ctrl-C.
-pub fn collected<'py>(values: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    const BETWEEN_SIGNALS: usize = 1 << 16;
+/// The values of anything that holds them in an order; an endless one is ended by Ctrl-C, or where memory ends.
+pub fn collected<'py>(operation: &str, values: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    const BETWEEN_LOOKS: usize = 1 << 16;
+    // What Python holds of a value that nobody held before, beside its place here.
+    const OBJECT: u64 = 48;
+    let made = if values.is_instance_of::<PyIterator>() { OBJECT } else { 0 };
+    let place = size_of::<Bound<'_, PyAny>>() as u64;
     let mut found = Vec::new();
     for value in values.try_iter()? {
-        if found.len() % BETWEEN_SIGNALS == BETWEEN_SIGNALS - 1 {
+        if found.len() % BETWEEN_LOOKS == BETWEEN_LOOKS - 1 {
             values.py().check_signals()?;
+            limits::ask_rows(found.len() as u64, made + place).map_err(|why| {
+                ResourceError::new_err(format!("{operation}: {} values so far, and no end: {why}", found.len()))
+            })?;
         }
         found.push(value?);
     }

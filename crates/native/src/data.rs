@@ -75,7 +75,7 @@ pub fn import_as(
         return columns::of_dict(operation, &row, schema, sharing);
     }
     if data.is_instance_of::<PyList>() || data.is_instance_of::<PyTuple>() || data.is_instance_of::<PyIterator>() {
-        return rows::of_list(operation, &cells::collected(data)?, schema);
+        return rows::of_list(operation, &cells::collected(operation, data)?, schema);
     }
     if data.get_type().name()? == "LazyFrame" {
         return Err(TypeMismatchError::new_err(format!("{operation}: LazyFrame is no table yet; collect() it first")));

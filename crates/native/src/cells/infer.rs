@@ -113,7 +113,7 @@ fn nested<'py>(
         return Ok(data_type.clone());
     }
     let data_type = if listed {
-        let inner = at_depth(&super::collected(value)?, place, depth + 1, known)?;
+        let inner = at_depth(&super::collected(place.operation, value)?, place, depth + 1, known)?;
         DataType::List(Arc::new(Field::new_list_field(inner, true)))
     } else {
         let dict = value.cast::<PyDict>()?;

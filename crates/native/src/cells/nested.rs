@@ -20,12 +20,12 @@ fn elements<'py>(
     place: Place<'_>,
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-        return super::collected(value);
+        return super::collected(place.operation, value);
     }
     if value.hasattr("tolist")? && !value.is_instance_of::<PyString>() {
         let list = value.call_method0("tolist")?;
         if list.is_instance_of::<PyList>() {
-            return super::collected(&list);
+            return super::collected(place.operation, &list);
         }
     }
     Err(place.mismatch(row, value, wanted))

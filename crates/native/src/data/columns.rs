@@ -33,12 +33,12 @@ impl Given<'_> {
             return Ok(Given::Scalar(value.clone()));
         }
         if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() || value.is_instance_of::<PyRange>() {
-            return Ok(Given::Cells(cells::collected(value)?));
+            return Ok(Given::Cells(cells::collected(place.operation, value)?));
         }
         if numpy::is_array(value) {
             return match numpy::import_as(value, sharing)? {
                 Some(array) => Ok(Given::Array(array)),
-                None => Ok(Given::Cells(cells::collected(&value.call_method0("tolist")?)?)),
+                None => Ok(Given::Cells(cells::collected(place.operation, &value.call_method0("tolist")?)?)),
             };
         }
         let exact =
@@ -74,7 +74,7 @@ impl Given<'_> {
             }
         }
         if value.is_instance_of::<PyIterator>() || is_sequence(value)? {
-            return Ok(Given::Cells(cells::collected(value)?));
+            return Ok(Given::Cells(cells::collected(place.operation, value)?));
         }
         Ok(Given::Scalar(value.clone()))
     }
