@@ -104,7 +104,9 @@ fn with_helpers<W: Fn() + Sync>(helpers: usize, work: &W) {
 
 /// The threads that help, for one that listens while it waits for them. Others wait as rayon does.
 struct Others {
-    left: Mutex<usize>,
+    left: AtomicUsize,
+    /// Whether somebody sleeps until none is left.
+    asleep: Mutex<bool>,
     gone: Condvar,
 }
 
@@ -113,7 +115,7 @@ struct Gone<'a>(&'a Others);
 
 impl Others {
     fn new(helpers: usize) -> Others {
-        Others { left: Mutex::new(helpers), gone: Condvar::new() }
+        Others { left: AtomicUsize::new(helpers), asleep: Mutex::new(false), gone: Condvar::new() }
     }
 
     fn begin(&self) -> Gone<'_> {
@@ -123,26 +125,51 @@ impl Others {
     /// Waits until all are done, where this thread listens; one of a pool may be the one who must do the work.
     fn wait(&self) {
         let Some(ear) = hearing::ear().filter(|_| rayon::current_thread_index().is_none()) else { return };
-        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        while *left > 0 {
-            let waited = self.gone.wait_timeout(left, hearing::EVERY).unwrap_or_else(PoisonError::into_inner);
+        let none_left = || self.left.load(Ordering::Acquire) == 0;
+        if !spun(SPINS, none_left) {
+            self.sleep(ear, none_left);
+        }
+        // Rayon waits for the same threads next; it sleeps at once where they have not told it yet.
+        spun(SPINS_AFTER, || false);
+    }
+
+    #[cold]
+    fn sleep(&self, ear: hearing::Ear, none_left: impl Fn() -> bool) {
+        let lock = || self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut asleep = lock();
+        while !none_left() {
+            *asleep = true;
+            let waited = self.gone.wait_timeout(asleep, hearing::EVERY).unwrap_or_else(PoisonError::into_inner);
+            asleep = waited.0;
+            *asleep = false;
             if waited.1.timed_out() {
-                drop(waited);
+                drop(asleep);
                 ear();
-                left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-            } else {
-                left = waited.0;
+                asleep = lock();
             }
         }
     }
 }
 
+/// Looks around before this thread sleeps, some ten microseconds: parts of one work end at about the same time.
+const SPINS: usize = 2_000;
+const SPINS_AFTER: usize = 200;
+
+/// Looks so often whether it is so.
+fn spun(looks: usize, so: impl Fn() -> bool) -> bool {
+    (0..looks).any(|_| {
+        std::hint::spin_loop();
+        so()
+    })
+}
+
 impl Drop for Gone<'_> {
     fn drop(&mut self) {
-        let mut left = self.0.left.lock().unwrap_or_else(PoisonError::into_inner);
-        *left -= 1;
-        if *left == 0 {
-            self.0.gone.notify_one();
+        if self.0.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            let asleep = self.0.asleep.lock().unwrap_or_else(PoisonError::into_inner);
+            if *asleep {
+                self.0.gone.notify_one();
+            }
         }
     }
 }
