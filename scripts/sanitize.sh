@@ -4,7 +4,7 @@
 #   scripts/sanitize.sh memory           column, row sets and formulas under AddressSanitizer
 #   scripts/sanitize.sh python           the extension under AddressSanitizer, the Python tests without Spark
 #   scripts/sanitize.sh threads          column writes beside readers, attach, queues under ThreadSanitizer
-#   scripts/sanitize.sh memory FILTER    the tests whose names hold FILTER
+#   scripts/sanitize.sh memory FILTER    the tests whose names hold FILTER; for Python, an expression of names
 #
 # The stable compiler has the passes behind RUSTC_BOOTSTRAP; each kind has a target folder of its own.
 set -euo pipefail
@@ -39,7 +39,7 @@ python)
     # Python's own allocator hides objects from the sanitizer. JAX-like libraries bring their own; they stay out.
     PYTHONPATH=$scratch PYTHONMALLOC=malloc LD_PRELOAD=$(realpath "$runtime") RUSTFLAGS='' \
         "${TICKFRAME_VENV:-$PWD/.venv}/bin/python" -m pytest -q -p no:cacheprovider tests/python \
-        -m 'not spark and not example' "$@"
+        -m 'not spark and not example' ${1:+-k "$1"}
     ;;
 threads)
     export RUSTFLAGS="-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer" TSAN_OPTIONS="halt_on_error=1 suppressions=$PWD/scripts/tsan.supp"

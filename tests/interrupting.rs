@@ -13,7 +13,7 @@ use engine::interrupt::{self, Interrupt};
 use engine::ops::{Aggregation, ComputedView, Filter, Member, Select, Sort, SortBy, WhereIn};
 use engine::sources::BlinkTable;
 use engine::testing::validate::plain_of;
-use engine::testing::{Watch, any_table, explore, feeds::Source};
+use engine::testing::{Tape, Watch, any_table, explore, feeds::Source};
 use engine::{Error, Operation, Table, attach};
 use formula::{Aggregate, Expr, Function, Host, HostFailure, HostId, Payload};
 use graph::{Schedule, Settings, UpdateGraph};
@@ -121,16 +121,21 @@ fn still() -> UpdateGraph {
     UpdateGraph::new(Settings { period: std::time::Duration::ZERO, threads: Some(1), init_threads: Some(1) })
 }
 
+/// A graph of one to three threads, and a function of its host that may be interrupted.
+fn drawn(tape: &mut Tape) -> (UpdateGraph, Arc<Touchy>, HostId) {
+    let threads = Some(1 + tape.below(3) as usize);
+    let graph = UpdateGraph::new(Settings { period: std::time::Duration::ZERO, threads, init_threads: Some(1) });
+    graph.set_schedule(Schedule::Eager);
+    let host = Arc::new(Touchy::default());
+    let function = HostId::register(host.clone());
+    (graph, host, function)
+}
+
 #[test]
 fn what_is_interrupted_keeps_its_state_and_catches_up_by_one_lawful_change() {
     explore(150, |tape| {
         let text = |error: Error| error.to_string();
-        let threads = 1 + tape.below(3) as usize;
-        let settings = Settings { period: std::time::Duration::ZERO, threads: Some(threads), init_threads: Some(1) };
-        let graph = UpdateGraph::new(settings);
-        graph.set_schedule(Schedule::Eager);
-        let host = Arc::new(Touchy::default());
-        let function = HostId::register(host.clone());
+        let (graph, host, function) = drawn(tape);
         let (source, mut case) = Source::draw(&graph, &any_table().rows(12), tape).map_err(text)?;
         let tables = below(source.table(), &function, false).map_err(text)?;
         let watches: Vec<Watch> = tables.iter().map(Watch::attach).collect::<Result<_, _>>().map_err(text)?;
@@ -174,12 +179,7 @@ fn what_is_interrupted_keeps_its_state_and_catches_up_by_one_lawful_change() {
 fn over_blink_rows_every_step_comes_to_its_end() {
     explore(100, |tape| {
         let text = |error: Error| error.to_string();
-        let threads = 1 + tape.below(3) as usize;
-        let settings = Settings { period: std::time::Duration::ZERO, threads: Some(threads), init_threads: Some(1) };
-        let graph = UpdateGraph::new(settings);
-        graph.set_schedule(Schedule::Eager);
-        let host = Arc::new(Touchy::default());
-        let function = HostId::register(host.clone());
+        let (graph, host, function) = drawn(tape);
         let (blink, mut rows) = Source::draw(&graph, &any_table().rows(12).blink(false), tape).map_err(text)?;
         let (other, mut others) = Source::draw(&graph, &any_table().rows(12), tape).map_err(text)?;
         let tables = |native: bool| -> Result<Vec<Table>, Error> {

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -188,10 +189,8 @@ def test_an_interrupt_as_an_operation_starts_is_raised_itself_and_leaves_nothing
     assert source.with_columns(y=f("x")).to_dict()["y"] == [1, 2, 3]
 
 
-def diamond() -> tuple[tf.Graph, tf.Table, list[tf.Table], list[BaseException]]:
-    """A table, what lies below it with and without a function, and what the function raises next."""
-    graph = tf.Graph(threads=2)
-    table = tf.keyed_table({"k": int, "x": int}, key="k", graph=graph)
+def doubling() -> tuple[Any, list[BaseException]]:
+    """A function that doubles numbers, and what it raises at its next calls."""
     raising: list[BaseException] = []
 
     @tf.udf(returns=tf.Int64, scalar=True, stateful=False)
@@ -200,6 +199,14 @@ def diamond() -> tuple[tf.Graph, tf.Table, list[tf.Table], list[BaseException]]:
             raise raising.pop()
         return x * 2
 
+    return f, raising
+
+
+def diamond() -> tuple[tf.Graph, tf.Table, list[tf.Table], list[BaseException]]:
+    """A table, what lies below it with and without a function, and what the function raises next."""
+    graph = tf.Graph(threads=2)
+    table = tf.keyed_table({"k": int, "x": int}, key="k", graph=graph)
+    f, raising = doubling()
     doubled = table.with_columns(y=f("x"))
     kept = table.filter(f("x") > 4)
     below = fan(table, doubled, kept)
@@ -277,13 +284,7 @@ def test_an_operation_that_cannot_stop_comes_to_its_end_and_the_interrupt_is_tol
     source = tf.blink_table({"k": int, "x": int}, graph=graph) if blink else tf.append_table(
         {"k": int, "x": int}, graph=graph
     )  # fmt: skip
-    raising: list[BaseException] = []
-
-    @tf.udf(returns=tf.Int64, scalar=True, stateful=False)
-    def f(x: int) -> int:
-        if raising:
-            raise raising.pop()
-        return x * 2
+    f, raising = doubling()
 
     def below(y: tf.Expr) -> list[tf.Table]:
         view = source.update_view(y.alias("y"))

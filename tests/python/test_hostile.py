@@ -17,6 +17,7 @@ import fractions
 import inspect
 import itertools
 import math
+import multiprocessing
 import os
 import pathlib
 import re
@@ -40,6 +41,7 @@ import tickframe as tf
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from multiprocessing.connection import Connection
 
 #: Memory a child may take beside what it began with.
 MEMORY = 3 << 30
@@ -644,50 +646,59 @@ def try_door(door: str, opened: Callable[[World], Callable[..., Any]], report: C
 MEANT = {(name, "counter") for name in [*BASE, "initial", "ranges_or_keys", "removed"]}
 
 
-def run_door(door: str, opened: Callable[[World], Callable[..., Any]]) -> list[str]:
-    """A child that tries one door; what is wrong with it."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reading)
-        code = 1
-        try:
-            null = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(null, 1)
-            os.dup2(null, 2)
-            now = int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-            resource.setrlimit(resource.RLIMIT_AS, (now + MEMORY, now + MEMORY))
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-            warnings.simplefilter("ignore")
-            sys.setrecursionlimit(1000)
-            try_door(door, opened, lambda line: os.write(writing, line.encode(errors="replace") + b"\n"))
-            code = 0
-        except BaseException as error:  # noqa: BLE001
-            os.write(writing, f"!the test itself: {error!r}\n".encode(errors="replace"))
-        finally:
-            os._exit(code)
-    os.close(writing)
+def child(door: str, pipe: Connection) -> None:
+    """Tries one door with little memory, and writes what is tried and what is wrong."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.dup2(null, 2)
+    now = int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (now + MEMORY, now + MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    warnings.simplefilter("ignore")
+    sys.setrecursionlimit(1000)
+    code = 1
+    try:
+        try_door(door, DOORS[door], lambda line: os.write(pipe.fileno(), line.encode(errors="replace") + b"\n"))
+        code = 0
+    except BaseException as error:  # noqa: BLE001
+        os.write(pipe.fileno(), f"!the test itself: {error!r}\n".encode(errors="replace"))
+    finally:
+        os._exit(code)
+
+
+#: Children are forked from a process that has no threads: a lock that one of them held would be held for ever.
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload([__name__])
+
+
+def run_door(door: str) -> list[str]:
+    """What is wrong with a door, from a child that tries it."""
+    pipe, writing = FORKS.Pipe(duplex=False)
+    process = FORKS.Process(target=child, args=(door, writing))
+    process.start()
+    writing.close()
     wrong: list[str] = []
     trying, left = "nothing", b""
-    with os.fdopen(reading, "rb", buffering=0) as pipe:
-        while True:
-            if not select.select([pipe], [], [], SECONDS + 5)[0]:
-                os.kill(child, signal.SIGKILL)
-                wrong.append(f"{trying}: no answer for {SECONDS + 5} s")
-                break
-            got = pipe.read(1 << 16)
-            if not got:
-                break
-            *lines, left = (left + got).split(b"\n")
-            for line in lines:
-                text = line.decode(errors="replace")
-                if text.startswith("?"):
-                    trying = text[1:]
-                else:
-                    wrong.append(text[1:])
-    _, status = os.waitpid(child, 0)
-    if os.WIFSIGNALED(status) and os.WTERMSIG(status) != signal.SIGKILL:
-        wrong.append(f"{trying}: died of {signal.Signals(os.WTERMSIG(status)).name}")
+    while True:
+        if not select.select([pipe], [], [], SECONDS + 5)[0]:
+            process.kill()
+            wrong.append(f"{trying}: no answer for {SECONDS + 5} s")
+            break
+        got = os.read(pipe.fileno(), 1 << 16)
+        if not got:
+            break
+        *lines, left = (left + got).split(b"\n")
+        for line in lines:
+            text = line.decode(errors="replace")
+            if text.startswith("?"):
+                trying = text[1:]
+            else:
+                wrong.append(text[1:])
+    process.join()
+    pipe.close()
+    died_of = -(process.exitcode or 0)
+    if died_of > 0 and died_of != signal.SIGKILL:
+        wrong.append(f"{trying}: died of {signal.Signals(died_of).name}")
     return [f"{door}({line})" for line in wrong]
 
 
@@ -696,7 +707,7 @@ DOORS = {name: door for name, door in sorted(doors().items()) if name not in ELS
 
 @pytest.mark.parametrize("door", DOORS)
 def test_every_value_at_every_door(door):
-    assert run_door(door, DOORS[door]) == []
+    assert run_door(door) == []
 
 
 def test_every_parameter_has_a_row():

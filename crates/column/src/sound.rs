@@ -4,11 +4,13 @@
 //! memory decides whether it is shared: a copy is made before the array is judged, so what was judged stays.
 
 mod copy;
+pub use copy::copy_bytes;
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
 
+use crate::Error;
 use arrow_array::types::{
     ArrowPrimitiveType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DecimalType,
     Time32MillisecondType, Time32SecondType, Time64MicrosecondType, Time64NanosecondType,
@@ -25,12 +27,14 @@ pub struct Unsound {
     pub column: Option<String>,
     /// What is wrong.
     pub why: String,
+    /// Whether the data may be sound, but there is no memory for a copy of it.
+    pub exhausted: bool,
 }
 
 impl Unsound {
     /// A fault of no column in particular.
     pub fn new(why: impl Into<String>) -> Unsound {
-        Unsound { column: None, why: why.into() }
+        Unsound { column: None, why: why.into(), exhausted: false }
     }
 
     /// The same, of this column.
@@ -50,6 +54,12 @@ impl fmt::Display for Unsound {
 }
 
 impl std::error::Error for Unsound {}
+
+impl From<Error> for Unsound {
+    fn from(error: Error) -> Unsound {
+        Unsound { exhausted: matches!(error, Error::Exhausted(_)), ..Unsound::new(error.to_string()) }
+    }
+}
 
 /// A name, or as much of it as a message can show.
 pub fn shortened(name: &str) -> String {
@@ -194,7 +204,7 @@ pub enum Memory {
 pub fn array(data: ArrayData, memory: Memory) -> Result<ArrayRef, Unsound> {
     let data = match memory {
         Memory::Shared => data,
-        Memory::Copied => copy::copied(&data).map_err(|wrong| Unsound::new(wrong.to_string()))?,
+        Memory::Copied => copy::copied(&data)?,
     };
     data.validate_full().map_err(|wrong| Unsound::new(wrong.to_string()))?;
     cells(&data)?;

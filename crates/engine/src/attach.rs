@@ -135,9 +135,12 @@ pub fn attach_in_step(operation: &dyn Operation, inputs: &[Table], step: Step) -
     if let Some(faults) = &operation.request().faults {
         faults.live_in(&graph)?;
     }
+    let budget = Budget::of(&graph);
+    let held = budget.held();
     let views = inputs.iter().map(|input| input.view_at(step.now())).collect();
     let init = || operation.init(&inputs_of(inputs, views), step.now());
     let start = guarded(operation.request(), || par::inside(Some(&graph), Phase::Update, init))?;
+    budget.ask_since(&graph, held).map_err(|error| error.in_operation(&operation.request().name))?;
     let table = TableNode::table(&Request::of(operation, inputs), &graph, inputs, start);
     let parents: Vec<NodeId> = inputs.iter().filter_map(Table::node_id).collect();
     let node: Arc<dyn Node> = table.node().expect("a live table has a node").clone();

@@ -37,7 +37,7 @@ impl Budget {
     pub(crate) fn ask(&self, graph: &UpdateGraph, need: u64) -> Result<(), Error> {
         match self.limit.load(Ordering::Relaxed) {
             u64::MAX => Ok(()),
-            limit => self.compare(graph, need, limit),
+            limit => compare(graph, self.held(), need, limit),
         }
     }
 
@@ -48,20 +48,19 @@ impl Budget {
 
     /// Whether what came since the tables held so many bytes may stay.
     pub(crate) fn ask_since(&self, graph: &UpdateGraph, before: u64) -> Result<(), Error> {
-        let now = self.held();
-        let limit = self.limit.load(Ordering::Relaxed);
-        if limit == u64::MAX || now <= before || now.saturating_add(sources::waiting_bytes(graph)) <= limit {
-            return Ok(());
+        match (self.limit.load(Ordering::Relaxed), self.held().saturating_sub(before)) {
+            (u64::MAX, _) | (_, 0) => Ok(()),
+            (limit, need) => compare(graph, before, need, limit),
         }
-        Err(Exhausted { need: now - before, held: before, limit, whose: Whose::Graph }.into())
     }
+}
 
-    #[cold]
-    fn compare(&self, graph: &UpdateGraph, need: u64, limit: u64) -> Result<(), Error> {
-        let held = self.held.bytes_held() + sources::waiting_bytes(graph);
-        if held.saturating_add(need) <= limit {
-            return Ok(());
-        }
-        Err(Exhausted { need, held, limit, whose: Whose::Graph }.into())
+/// Whether so many bytes fit beside those of the tables and of the calls that wait.
+#[cold]
+fn compare(graph: &UpdateGraph, tables: u64, need: u64, limit: u64) -> Result<(), Error> {
+    let held = tables.saturating_add(sources::waiting_bytes(graph));
+    if held.saturating_add(need) <= limit {
+        return Ok(());
     }
+    Err(Exhausted { need, held, limit, whose: Whose::Graph }.into())
 }

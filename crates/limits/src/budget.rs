@@ -107,6 +107,13 @@ pub struct Exhausted {
     pub whose: Whose,
 }
 
+impl Exhausted {
+    /// What the process says when the system has no room for so many bytes, although the limit does.
+    pub fn of_process(need: u64) -> Exhausted {
+        Exhausted { need, held: held(), limit: limit(), whose: Whose::Process }
+    }
+}
+
 impl std::fmt::Display for Exhausted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Exhausted { need, held, limit, whose } = self;

@@ -23,7 +23,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple, PyType};
 
 use crate::cells;
-use crate::error::{self, DataError};
+use crate::error::{self, DataError, ResourceError};
 use crate::outside::outside;
 
 pub use sharing::Sharing;
@@ -71,7 +71,8 @@ fn relaxed(columns: &Fields, table: &Field) -> Schema {
 }
 
 fn refused(operation: &str, unsound: &Unsound) -> PyErr {
-    DataError::new_err(format!("{operation}: {unsound}"))
+    let text = format!("{operation}: {unsound}");
+    if unsound.exhausted { ResourceError::new_err(text) } else { DataError::new_err(text) }
 }
 
 /// What came through a capsule: chunks of one column, or of a struct whose fields are columns.
@@ -251,8 +252,9 @@ fn chunk(array: FFI_ArrowArray, field: &Field, memory: Memory) -> Result<Chunk, 
     let rows = data.len();
     let judged = |data: ArrayData, name: &str| {
         sound::array(data, memory).map_err(|unsound| {
-            let why = format!("not sound Arrow data: {}", unsound.why);
-            if name.is_empty() { Unsound::new(why) } else { Unsound::new(why).of(name) }
+            let about = if unsound.exhausted { "" } else { "not sound Arrow data: " };
+            let told = Unsound { why: format!("{about}{}", unsound.why), ..unsound };
+            if name.is_empty() { told } else { told.of(name) }
         })
     };
     let DataType::Struct(fields) = field.data_type() else {

@@ -42,7 +42,8 @@ pub fn collected<'py>(operation: &str, values: &Bound<'py, PyAny>) -> PyResult<V
         if found.len() % BETWEEN_LOOKS == BETWEEN_LOOKS - 1 {
             values.py().check_signals()?;
             limits::ask_rows(found.len() as u64, made + place).map_err(|why| {
-                ResourceError::new_err(format!("{operation}: {} values so far, and no end: {why}", found.len()))
+                let end = if made > 0 { " so far, and no end" } else { "" };
+                ResourceError::new_err(format!("{operation}: {} values{end}: {why}", found.len()))
             })?;
         }
         found.push(value?);
@@ -67,6 +68,12 @@ pub fn some<'py>(mut values: Vec<Bound<'py, PyAny>>) -> Vec<Bound<'py, PyAny>> {
 pub struct Place<'a> {
     pub operation: &'a str,
     pub column: &'a str,
+}
+
+impl std::fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: column {:?}", self.operation, ::column::sound::shortened(self.column))
+    }
 }
 
 impl Place<'_> {

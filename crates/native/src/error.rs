@@ -123,6 +123,11 @@ pub fn formula_text(operation: &str, wrong: &formula::FormulaError) -> PyErr {
     })
 }
 
+/// An operation, a column of it perhaps, that finds no memory.
+pub fn exhausted(of: &str, why: &limits::Exhausted) -> PyErr {
+    ResourceError::new_err(format!("{of}: {why}"))
+}
+
 fn column(text: String, error: &::column::Error) -> PyErr {
     use ::column::Error as C;
     match error {

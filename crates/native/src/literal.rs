@@ -79,7 +79,7 @@ fn room(operation: &str, held: usize, more: usize) -> PyResult<()> {
         );
         return Err(ResourceError::new_err(message));
     }
-    limits::ask(16 * more as u64).map_err(|why| ResourceError::new_err(format!("{operation}: {why}")))
+    limits::ask(16 * more as u64).map_err(|why| error::exhausted(operation, &why))
 }
 
 /// What is no value of an expression.
@@ -260,7 +260,7 @@ fn single(operation: &str, item: &Bound<'_, PyAny>) -> PyResult<Literal> {
 /// NumPy and Arrow arrays, Series of polars and pandas: taken as the arrays that they are. None of anything else.
 fn from_arrays(operation: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<Literal>> {
     if numpy::is_array(value) {
-        if let Some(cells) = numpy::import(value)? {
+        if let Some(cells) = numpy::import(operation, value)? {
             return of_array(operation, &cells);
         }
         return by_list(operation, value, "tolist");

@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use ::column::sound::copy_bytes;
 use arrow_array::types::{
     ArrowPrimitiveType, DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType, DurationSecondType,
     Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
@@ -23,6 +24,7 @@ use pyo3::prelude::*;
 
 use crate::arrow::Sharing;
 use crate::dtype::plain_name;
+use crate::error::exhausted;
 
 /// A NumPy array whose memory an Arrow array reads.
 ///
@@ -125,7 +127,7 @@ fn lent(array: &Bound<'_, PyAny>, wanted: &DataType) -> PyResult<Option<ArrayRef
 }
 
 /// As [`import`], but without a copy where the owner of the array has promised not to write to it.
-pub fn import_as(array: &Bound<'_, PyAny>, sharing: Sharing) -> PyResult<Option<ArrayRef>> {
+pub fn import_as(of: &str, array: &Bound<'_, PyAny>, sharing: Sharing) -> PyResult<Option<ArrayRef>> {
     if sharing == Sharing::Promised
         && is_plain(array)?
         && let Some(own) = type_of(&array.getattr("dtype")?)
@@ -133,12 +135,12 @@ pub fn import_as(array: &Bound<'_, PyAny>, sharing: Sharing) -> PyResult<Option<
     {
         return Ok(Some(shared));
     }
-    import(array)
+    import(of, array)
 }
 
 /// The Arrow array of a one-dimensional NumPy array, or None when its cells are Python objects or
-/// text and have to be taken one by one.
-pub fn import(array: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
+/// text and have to be taken one by one. `of` names the operation, and the column, in an error.
+pub fn import(of: &str, array: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
     let dtype = array.getattr("dtype")?;
     let kind: char = dtype.getattr("kind")?.extract()?;
     let width: usize = dtype.getattr("itemsize")?.extract()?;
@@ -157,24 +159,24 @@ pub fn import(array: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
         false => array.call_method0("copy")?,
     };
     Ok(Some(match (kind, width) {
-        ('i', 1) => primitive::<Int8Type>(&array)?,
-        ('i', 2) => primitive::<Int16Type>(&array)?,
-        ('i', 4) => primitive::<Int32Type>(&array)?,
-        ('i', 8) => primitive::<Int64Type>(&array)?,
-        ('u', 1) => primitive::<UInt8Type>(&array)?,
-        ('u', 2) => primitive::<UInt16Type>(&array)?,
-        ('u', 4) => primitive::<UInt32Type>(&array)?,
-        ('u', 8) => primitive::<UInt64Type>(&array)?,
-        ('f', 2) => primitive::<Float16Type>(&array)?,
-        ('f', 4) => primitive::<Float32Type>(&array)?,
-        ('f', 8) => primitive::<Float64Type>(&array)?,
-        ('b', _) => booleans(&array)?,
-        ('M' | 'm', _) => return temporal(&array, &dtype, kind),
+        ('i', 1) => primitive::<Int8Type>(of, &array)?,
+        ('i', 2) => primitive::<Int16Type>(of, &array)?,
+        ('i', 4) => primitive::<Int32Type>(of, &array)?,
+        ('i', 8) => primitive::<Int64Type>(of, &array)?,
+        ('u', 1) => primitive::<UInt8Type>(of, &array)?,
+        ('u', 2) => primitive::<UInt16Type>(of, &array)?,
+        ('u', 4) => primitive::<UInt32Type>(of, &array)?,
+        ('u', 8) => primitive::<UInt64Type>(of, &array)?,
+        ('f', 2) => primitive::<Float16Type>(of, &array)?,
+        ('f', 4) => primitive::<Float32Type>(of, &array)?,
+        ('f', 8) => primitive::<Float64Type>(of, &array)?,
+        ('b', _) => booleans(of, &array)?,
+        ('M' | 'm', _) => return temporal(of, &array, &dtype, kind),
         _ => return Ok(None),
     }))
 }
 
-fn bytes(array: &Bound<'_, PyAny>) -> PyResult<Buffer> {
+fn bytes(of: &str, array: &Bound<'_, PyAny>) -> PyResult<Buffer> {
     let view = PyUntypedBuffer::get(array)?;
     if view.len_bytes() == 0 {
         // Aligned for any type, as Arrow wants it even of nothing.
@@ -183,21 +185,21 @@ fn bytes(array: &Bound<'_, PyAny>) -> PyResult<Buffer> {
     // SAFETY: the exporter keeps `len_bytes` readable bytes at `buf_ptr` while the view lives, the
     // array is contiguous, and the GIL is held during the copy.
     let slice = unsafe { std::slice::from_raw_parts(view.buf_ptr().cast::<u8>(), view.len_bytes()) };
-    Ok(Buffer::from(slice))
+    copy_bytes(slice).map_err(|why| exhausted(of, &why))
 }
 
-fn primitive<T: ArrowPrimitiveType>(array: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
-    Ok(Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(bytes(array)?), None)))
+fn primitive<T: ArrowPrimitiveType>(of: &str, array: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
+    Ok(Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(bytes(of, array)?), None)))
 }
 
-fn booleans(array: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
-    let cells = bytes(array)?;
+fn booleans(of: &str, array: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
+    let cells = bytes(of, array)?;
     let bits = BooleanBuffer::collect_bool(cells.len(), |row| cells[row] != 0);
     Ok(Arc::new(BooleanArray::new(bits, None)))
 }
 
 /// Instants and spans: int64 counts of the unit that the dtype names, where the least value is NaT.
-fn temporal(array: &Bound<'_, PyAny>, dtype: &Bound<'_, PyAny>, kind: char) -> PyResult<Option<ArrayRef>> {
+fn temporal(of: &str, array: &Bound<'_, PyAny>, dtype: &Bound<'_, PyAny>, kind: char) -> PyResult<Option<ArrayRef>> {
     let text: String = dtype.getattr("str")?.extract()?;
     let unit = text.split_once('[').map_or("", |(_, rest)| rest.trim_end_matches(']'));
     let (array, unit) = match unit {
@@ -209,7 +211,7 @@ fn temporal(array: &Bound<'_, PyAny>, dtype: &Bound<'_, PyAny>, kind: char) -> P
         _ => return Ok(None),
     };
     let counts = array.call_method1("view", ("int64",))?;
-    let cells = ScalarBuffer::<i64>::from(bytes(&counts)?);
+    let cells = ScalarBuffer::<i64>::from(bytes(of, &counts)?);
     Ok(Some(match (kind, unit) {
         ('M', "s") => stamped::<TimestampSecondType>(cells),
         ('M', "ms") => stamped::<TimestampMillisecondType>(cells),

@@ -187,7 +187,7 @@ impl PythonFunction {
         let array = self.imported(py, values, rows)?;
         match missing {
             Some(missing) if array.len() == rows => {
-                let missing = numpy::import(&missing)?
+                let missing = numpy::import("the rows without a value", &missing)?
                     .ok_or_else(|| error::UdfError::new_err("the rows without a value are told by booleans"))?;
                 arrow_select::nullif::nullif(&array, missing.as_boolean()).map_err(error::arrow)
             }

@@ -1,6 +1,7 @@
 //! Waiting without the GIL: signals are looked at every 50 ms, so that Ctrl-C works, and a wait that
 //! nobody can end says so in the log.
 
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use graph::UpdateGraph;
@@ -63,9 +64,21 @@ pub fn detached<R: Send>(
     }
 }
 
+/// Whether this is the thread that Python gives signals to. Asked once a thread: in the child of a fork it is another.
 fn is_main(py: Python<'_>) -> PyResult<bool> {
+    thread_local! {
+        static KNOWN: Cell<Option<(u32, bool)>> = const { Cell::new(None) };
+    }
+    let process = std::process::id();
+    if let Some((asked_in, is_main)) = KNOWN.get()
+        && asked_in == process
+    {
+        return Ok(is_main);
+    }
     let threading = py.import("threading")?;
-    Ok(threading.call_method0("current_thread")?.is(&threading.call_method0("main_thread")?))
+    let is_main = threading.call_method0("current_thread")?.is(&threading.call_method0("main_thread")?);
+    KNOWN.set(Some((process, is_main)));
+    Ok(is_main)
 }
 
 fn explain(py: Python<'_>) {

@@ -7,6 +7,7 @@
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer};
 use arrow_data::{ArrayData, ByteView};
 use arrow_schema::{ArrowError, DataType, UnionMode};
+use limits::Exhausted;
 
 use crate::Error;
 
@@ -14,11 +15,10 @@ fn torn(what: &str) -> Error {
     ArrowError::InvalidArgumentError(format!("{what} lie outside of their memory")).into()
 }
 
-/// Bytes in memory of our own, aligned for every type.
-fn bytes(from: &[u8]) -> Result<Buffer, Error> {
+/// A copy of bytes in memory of the engine, aligned for every type, if the budget has room for it.
+pub fn copy_bytes(from: &[u8]) -> Result<Buffer, Exhausted> {
     const WORD: usize = size_of::<u128>();
-    let mut words: Vec<u128> = Vec::new();
-    words.try_reserve_exact(from.len().div_ceil(WORD)).map_err(|_| Error::TooMany("more bytes to copy than memory"))?;
+    let mut words: Vec<u128> = room(from.len().div_ceil(WORD))?;
     let (whole, rest) = from.as_chunks::<WORD>();
     words.extend(whole.iter().map(|word| u128::from_ne_bytes(*word)));
     if !rest.is_empty() {
@@ -29,12 +29,21 @@ fn bytes(from: &[u8]) -> Result<Buffer, Error> {
     Ok(Buffer::from_vec(words).slice_with_length(0, from.len()))
 }
 
+/// Room for so many items, if the budget and the system have it.
+fn room<T>(items: usize) -> Result<Vec<T>, Exhausted> {
+    let need = (items as u64).saturating_mul(size_of::<T>() as u64);
+    limits::ask(need)?;
+    let mut made = Vec::new();
+    made.try_reserve_exact(items).map_err(|_| Exhausted::of_process(need))?;
+    Ok(made)
+}
+
 /// So many items of `width` bytes, from the item `start` on.
 fn items(data: &ArrayData, buffer: usize, start: usize, count: usize, width: usize) -> Result<Buffer, Error> {
     let from = data.buffers().get(buffer).map_or(&[][..], Buffer::as_slice);
     let range = start.checked_mul(width).zip(count.checked_mul(width));
     let range = range.and_then(|(start, len)| Some(start..start.checked_add(len)?));
-    bytes(range.and_then(|range| from.get(range)).ok_or_else(|| torn("cells"))?)
+    Ok(copy_bytes(range.and_then(|range| from.get(range)).ok_or_else(|| torn("cells"))?)?)
 }
 
 /// Bits, moved to the start of a byte.
@@ -43,8 +52,9 @@ fn bits(from: &Buffer, start: usize, count: usize) -> Result<Buffer, Error> {
         return Err(torn("bits"));
     }
     if start.is_multiple_of(8) {
-        return bytes(&from.as_slice()[start / 8..(start + count).div_ceil(8)]);
+        return Ok(copy_bytes(&from.as_slice()[start / 8..(start + count).div_ceil(8)])?);
     }
+    limits::ask(count.div_ceil(8) as u64)?;
     Ok(from.bit_slice(start, count))
 }
 
@@ -134,11 +144,13 @@ fn offsets<O: ArrowNativeType>(data: &ArrayData) -> Result<(Buffer, usize, usize
     if first == 0 {
         return Ok((own, first, count));
     }
-    let moved = ends.iter().map(|end| {
+    let mut moved = ends.iter().map(|end| {
         let moved = place(end)?.checked_sub(first).and_then(O::from_usize);
         moved.ok_or_else(|| torn("offsets"))
     });
-    Ok((Buffer::from_vec(moved.collect::<Result<Vec<O>, Error>>()?), first, count))
+    let mut from_zero = room(ends.len())?;
+    moved.try_for_each(|end| end.map(|end| from_zero.push(end)))?;
+    Ok((Buffer::from_vec(from_zero), first, count))
 }
 
 fn strings<O: ArrowNativeType>(data: &ArrayData) -> Result<Parts, Error> {
@@ -165,11 +177,12 @@ fn views(data: &ArrayData) -> Result<Vec<Buffer>, Error> {
     let cells = own.typed_data::<u128>();
     let shown: u64 = cells.iter().enumerate().filter_map(long).map(|view| u64::from(view.length)).sum();
     if shown >= texts.iter().map(|text| text.len() as u64).sum() {
-        let whole = texts.iter().map(|text| bytes(text.as_slice()));
+        let whole = texts.iter().map(|text| Ok(copy_bytes(text.as_slice())?));
         return [Ok(own)].into_iter().chain(whole).collect();
     }
     let mut made: Vec<Vec<u8>> = Vec::new();
-    let mut moved = Vec::with_capacity(cells.len());
+    let mut moved = room(cells.len())?;
+    limits::ask(shown)?;
     for (row, &cell) in cells.iter().enumerate() {
         let Some(mut view) = long((row, &cell)) else {
             moved.push(if data.is_valid(row) { cell } else { 0 });

@@ -43,8 +43,7 @@ impl Out {
     fn grow(&mut self, more: usize) -> bool {
         let need = more.max(self.text.len()).max(64);
         let refused = if need < SMALL { None } else { limits::ask(need as u64).err() };
-        let missing =
-            Exhausted { need: need as u64, held: limits::held(), limit: limits::limit(), whose: Whose::Process };
+        let missing = Exhausted::of_process(need as u64);
         self.exhausted = self.exhausted.or(refused).or_else(|| self.text.try_reserve(more).err().map(|_| missing));
         self.exhausted.is_none()
     }

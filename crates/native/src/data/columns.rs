@@ -36,7 +36,7 @@ impl Given<'_> {
             return Ok(Given::Cells(cells::collected(place.operation, value)?));
         }
         if numpy::is_array(value) {
-            return match numpy::import_as(value, sharing)? {
+            return match numpy::import_as(&place.to_string(), value, sharing)? {
                 Some(array) => Ok(Given::Array(array)),
                 None => Ok(Given::Cells(cells::collected(place.operation, &value.call_method0("tolist")?)?)),
             };
@@ -47,13 +47,17 @@ impl Given<'_> {
             return Ok(Given::Scalar(value.clone()));
         }
         if arrow::is_arrow(value)? {
-            let operation = format!("{}: column {:?}", place.operation, place.column);
-            let (field, chunks) = arrow::import_column(&operation, value, sharing)?;
+            let of = place.to_string();
+            let (field, chunks) = arrow::import_column(&of, value, sharing)?;
             let parts: Vec<&dyn Array> = chunks.iter().map(AsRef::as_ref).collect();
             let whole = match parts.len() {
                 0 => return Ok(Given::Cells(Vec::new())),
                 1 => chunks[0].clone(),
-                _ => arrow_select::concat::concat(&parts).map_err(error::arrow)?,
+                _ => {
+                    let need: usize = chunks.iter().map(|chunk| chunk.get_array_memory_size()).sum();
+                    limits::ask(need as u64).map_err(|why| error::exhausted(&of, &why))?;
+                    arrow_select::concat::concat(&parts).map_err(error::arrow)?
+                }
             };
             return Ok(if formula::has_own_order(&field) { Given::Column(field, whole) } else { Given::Array(whole) });
         }

@@ -14,7 +14,8 @@ use pyo3::types::PyDict;
 
 use super::{Data, batch_of, checked, in_schema, of_arrow};
 use crate::arrow::Sharing;
-use crate::error::TypeMismatchError;
+use crate::cells::Place;
+use crate::error::{TypeMismatchError, exhausted};
 use crate::{numpy, outside::outside};
 
 /// Whether this is a frame or a series of pandas.
@@ -47,7 +48,11 @@ pub(super) fn of_frame(
         true => None,
         false => Some(of_arrow(operation, &by_arrow(operation, &others)?, None, sharing)?),
     };
-    let numbers = plain.iter().map(|(name, cells)| Ok((name.extract()?, number(operation, &cells)?)));
+    let numbers = plain.iter().map(|(name, cells)| {
+        let name: String = name.extract()?;
+        let array = number(&Place { operation, column: &name }.to_string(), &cells)?;
+        Ok((name, array))
+    });
     let data = joined(&names, &numbers.collect::<PyResult<_>>()?, others)?;
     match schema {
         None => Ok(data),
@@ -60,10 +65,10 @@ fn by_arrow<'py>(operation: &str, frame: &Bound<'py, PyAny>) -> PyResult<Bound<'
     frame.py().import("tickframe.frames")?.call_method1("arrow_of_pandas", (operation, frame))
 }
 
-fn number(operation: &str, cells: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
-    let array = numpy::import(cells)?.ok_or_else(|| {
-        TypeMismatchError::new_err(format!("{operation}: {} is no column of numbers", cells.get_type()))
-    })?;
+fn number(of: &str, cells: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
+    let array = numpy::import(of, cells)?
+        .ok_or_else(|| TypeMismatchError::new_err(format!("{of}: {} is no column of numbers", cells.get_type())))?;
+    limits::ask(array.len() as u64 / 8).map_err(|why| exhausted(of, &why))?;
     outside(cells.py(), move || match array.data_type() {
         DataType::Float32 => present::<Float32Type>(&array, f32::is_nan),
         DataType::Float64 => present::<Float64Type>(&array, f64::is_nan),

@@ -91,7 +91,7 @@ pub fn numpy_keys(array: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u64>>> {
         return Ok(None);
     }
     let wide = array.call_method1("astype", ("int64",))?;
-    let cells = numpy::import(&wide)?;
+    let cells = numpy::import("RowSet", &wide)?;
     Ok(cells.map(|cells| cells.to_data().buffers()[0].typed_data::<u64>().to_vec()))
 }
 
@@ -104,7 +104,7 @@ fn of_numpy(array: &Bound<'_, PyAny>) -> PyResult<RowSet> {
     if !matches!(kind, 'i' | 'u') || array.getattr("ndim")?.extract::<usize>()? != 1 {
         return Err(PyTypeError::new_err("a RowSet takes a one-dimensional array of integers"));
     }
-    let cells = numpy::import(array)?;
+    let cells = numpy::import("RowSet", array)?;
     of_arrow(&cells.ok_or_else(|| crate::error::InternalError::new_err("an integer array has an Arrow form"))?)
 }
 
