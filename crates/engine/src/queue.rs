@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use graph::sync::{Condvar, Guard, Mutex};
-use graph::{Patience, UpdateGraph};
+use graph::{SpinWait, UpdateGraph};
 
 use crate::error::{Error, Failure};
 use crate::listen::{Delivered, Listener, Subscription};
@@ -37,7 +37,7 @@ pub struct DeliveryQueue {
     arrived: Condvar,
     /// How often the serving thread was woken_at, asleep or not.
     wakeups: AtomicU64,
-    patience: Patience,
+    spin: SpinWait,
     finished: Condvar,
     listeners: AtomicU64,
     /// The process it was made in: in a fork of that the lock may be held by a thread that is not there.
@@ -65,7 +65,7 @@ impl DeliveryQueue {
             state: Mutex::new(State::default()),
             arrived: Condvar::new(),
             wakeups: AtomicU64::new(0),
-            patience: Patience::new(),
+            spin: SpinWait::new(),
             finished: Condvar::new(),
             listeners: AtomicU64::new(0),
             process: std::process::id(),
@@ -161,7 +161,7 @@ impl DeliveryQueue {
     fn spin<'a>(&'a self, state: Guard<'a, State>) -> Guard<'a, State> {
         let wakeups = self.wakeups.load(Ordering::Relaxed);
         drop(state);
-        self.patience.look(|| self.wakeups.load(Ordering::Acquire) != wakeups);
+        self.spin.spin(|| self.wakeups.load(Ordering::Acquire) != wakeups);
         self.state.lock()
     }
 
@@ -170,7 +170,7 @@ impl DeliveryQueue {
         state.woken_at = None;
         let mut state = self.arrived.wait(state);
         if let Some(woken_at) = state.woken_at.take() {
-            self.patience.slept(woken_at.saturating_duration_since(asleep));
+            self.spin.woke_after(woken_at.saturating_duration_since(asleep));
         }
         state
     }

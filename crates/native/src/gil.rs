@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use engine::interrupt;
-use graph::hearing;
+use graph::signals;
 use pyo3::prelude::*;
 
 use crate::ending::{self, Inside};
@@ -43,7 +43,7 @@ fn heard<R: Send>(py: Python<'_>, run: impl FnOnce() -> R + Send) -> PyResult<R>
         ending::is_over();
         done
     };
-    let done = without_gil(py, || hearing::listening(listen, run));
+    let done = without_gil(py, || signals::polling(listen, run));
     match (done, RAISED.replace(above)) {
         (done, None) => done,
         (done, Some(raised)) => {
@@ -65,7 +65,7 @@ fn listen() {
 
 /// A call of this thread is interrupted by this, and so are the functions that other threads run for it.
 pub fn interrupts_others(py: Python<'_>, raised: PyErr) {
-    if hearing::ear().is_some() {
+    if signals::poll().is_some() {
         // The first counts.
         RAISED.with_borrow_mut(|kept| _ = kept.get_or_insert(raised));
         ending::interrupt_others(py);
