@@ -11,7 +11,7 @@ use rowset::RowSet;
 
 use crate::{Chunk, Column, ColumnSource, Error, NO_ROW, kind};
 
-/// The same value whatever the key and the moment.
+/// A column that holds one value at every key and every moment.
 #[derive(Clone)]
 pub struct ConstantColumn {
     value: Chunk,

@@ -83,7 +83,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The same of a chunk that starts at row `by`.
+    /// Adds `by` to the error's row number, for an error of a chunk that starts at row `by` of the whole.
     pub fn later(self, by: usize) -> Error {
         match self {
             Error::PrecisionLoss { row, value, to } => Error::PrecisionLoss { row: row + by, value, to },

@@ -39,8 +39,8 @@ impl Touched {
         slots
     }
 
-    /// The same where their order does not matter: many come ascending, so that what is kept by slot is walked through
-    /// rather than jumped about in.
+    /// As [`take`](Self::take), but in any order. Many slots come in ascending order, so that arrays indexed by slot
+    /// are scanned instead of accessed at random.
     pub fn take_in_any_order(&mut self) -> Vec<u32> {
         if self.marks.len() > self.slots.len() * WALKED_WORDS.get() {
             return self.take();

@@ -62,7 +62,7 @@ pub enum Part {
     Removed,
     /// Rows that changed, after the step.
     Modified,
-    /// The same rows before it, pair by pair.
+    /// Rows that changed, before the step: row n here is row n of `Modified`.
     ModifiedBefore,
 }
 
@@ -202,7 +202,8 @@ fn owned(chunk: &Chunk) -> Result<Chunk, Error> {
     Ok(compact(&arrow_array::make_array(copy.freeze())))
 }
 
-/// The same cells with the bytes of their texts and no others: a view leads into whole buffers of whoever wrote it.
+/// Compacts string and binary views: the result holds only the bytes it shows. A view otherwise keeps the whole buffers
+/// of its writer alive.
 pub(crate) fn compact(chunk: &Chunk) -> Chunk {
     match chunk.data_type() {
         DataType::Utf8View => Arc::new(chunk.as_string_view().gc()),

@@ -63,7 +63,7 @@ impl LiveRows {
         self.lock().now.clone()
     }
 
-    /// The same, and when that was.
+    /// The rows as last written, with the moment of that write.
     pub(crate) fn latest_written(&self) -> (RowSet, Moment) {
         let slot = self.lock();
         (slot.now.clone(), slot.written)

@@ -116,7 +116,7 @@ pub fn refresh_safe(reach: &Reach, table: &Table) -> Result<(), formula::Error> 
     Ok(())
 }
 
-/// The same for an operation.
+/// Checks an expression of `operation` over `table` as [`refresh_safe`] does; the error names the operation.
 pub(crate) fn check(operation: &str, reach: &Reach, table: &Table) -> Result<(), Error> {
     refresh_safe(reach, table).map_err(|error| Error::Formula { operation: operation.into(), error })
 }

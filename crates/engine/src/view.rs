@@ -31,7 +31,7 @@ impl View {
         View { moment, live, rows: OnceLock::new(), sources, pinned }
     }
 
-    /// The same columns with no rows: what was there before anything was.
+    /// An empty view over the columns of `other`: the previous rows of a table that has just started.
     pub(crate) fn empty_like(other: &View) -> View {
         let view = View::new(other.live.clone(), other.moment, other.sources.clone());
         view.rows.get_or_init(RowSet::new);
@@ -143,7 +143,7 @@ impl Change {
         &self.update
     }
 
-    /// The same, shared.
+    /// The update, by reference count.
     pub fn shared_update(&self) -> Arc<TableUpdate> {
         self.update.clone()
     }

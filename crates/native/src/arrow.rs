@@ -137,7 +137,7 @@ pub fn import_chunks(operation: &str, source: &Bound<'_, PyAny>, sharing: Sharin
     import_column(operation, source, sharing).map(|(_, chunks)| chunks)
 }
 
-/// The same, with what its producer says of it.
+/// As [`import_chunks`], together with the field (name, type, metadata) that the producer gives.
 pub fn import_column(operation: &str, source: &Bound<'_, PyAny>, sharing: Sharing) -> PyResult<(Field, Vec<ArrayRef>)> {
     let Imported { field, chunks } = import(operation, source, sharing)?;
     let DataType::Struct(fields) = field.data_type() else {

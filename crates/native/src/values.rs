@@ -81,7 +81,7 @@ impl<'a, 'py: 'a> Reader<'a, 'py> {
     }
 }
 
-/// The same cells in a type the reader knows.
+/// Casts cells to one of the types that the reader of Python values handles (nanoseconds, string views, …).
 fn plain(array: &ArrayRef) -> PyResult<ArrayRef> {
     let wanted = match array.data_type() {
         DataType::Timestamp(TimeUnit::Nanosecond, _) | DataType::Duration(TimeUnit::Nanosecond) => {

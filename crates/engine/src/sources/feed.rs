@@ -108,7 +108,7 @@ pub fn waiting_bytes(graph: &UpdateGraph) -> u64 {
 pub(crate) trait Judge<C>: Send + Sync {
     /// Judges a call that is queued now, and notes it; what was found out may go into the call.
     fn take(&self, call: &mut C) -> Result<(), Error>;
-    /// The same for a call of a transaction, on top of the transaction's earlier calls.
+    /// Judges a call of a transaction, as if the transaction's earlier calls were queued already, and notes it.
     fn draft(&self, transaction: u64, call: &mut C) -> Result<(), Error>;
     /// The calls of a transaction are queued as they were judged last: nothing was queued since.
     fn adopt(&self, transaction: u64);

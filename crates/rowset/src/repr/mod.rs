@@ -21,13 +21,13 @@ use blocks::Block;
 use spans::Chunk;
 use tree::Tree;
 
-/// This many pieces to a block, and blocks are worth it.
+/// A growing set changes from spans to blocks at this many pieces per block.
 pub(crate) const BLOCKS_FROM: u64 = 32;
-/// The same when a set is whole and will not grow further.
+/// A finished set, which will not grow further, is kept in blocks from this many pieces per block on.
 pub(crate) const BLOCKS_FROM_WHOLE: u64 = 16;
-/// Fewer pieces to a block than this, and blocks are not worth it.
+/// A set changes back from blocks to spans below this many pieces per block.
 pub(crate) const SPANS_BELOW: u64 = 8;
-/// So few pieces are never kept in blocks.
+/// A set of at most this many pieces is never kept in blocks.
 pub(crate) const ALWAYS_SPANS: u64 = 64;
 
 #[derive(Clone, Default)]

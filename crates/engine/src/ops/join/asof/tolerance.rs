@@ -13,7 +13,7 @@ pub enum Tolerance {
     Span(u64),
     /// Seconds between times, units between numbers.
     Whole(u64),
-    /// The same, with a fraction.
+    /// Seconds between times, units between numbers, with a fraction.
     Number(f64),
 }
 

@@ -25,7 +25,7 @@ impl<K: Key> Order<K> {
         (page < self.pages.len()).then_some(page)
     }
 
-    /// The same, where it is likely to be this one.
+    /// As [`page_of`](Self::page_of), but tries the page `page` first.
     pub(super) fn page_near(&self, entry: &Entry<K>, page: usize) -> Option<usize> {
         let begins = self.firsts.get(page).is_some_and(|first| first <= entry) && self.pages[page].len > 0;
         let ends = self.firsts.get(page + 1).is_none_or(|next| entry < next);
