@@ -1,8 +1,8 @@
 //! One operation of a random graph: its parameters, drawn where its result is defined, and what engine and model make
 //! of it.
 //!
-//! What goes by row order is not put above a grouped result (whose order depends on history), and no float sum (exact
-//! only within bounds) is compared, sorted by or grouped by.
+//! A stage that depends on row order is not put above a grouped result (whose order depends on history), and no float
+//! sum (exact only within bounds) is compared, sorted by or grouped by.
 
 pub mod amid;
 mod build;

@@ -1,4 +1,4 @@
-//! What one step does to the rows of a table, said once for all of its columns.
+//! An edit: the change of a table's rows in one step (removed, moved, added), built once and applied to every column.
 
 use graph::Step;
 use rowset::{Before, RowSet, Shift, Shifts};

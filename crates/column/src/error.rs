@@ -1,4 +1,4 @@
-//! What can go wrong with cells: a wrong type, a wrong count, a value that does not fit.
+//! Errors of cells: a wrong type, a wrong number of cells, a value that does not fit.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What joins and aggregations have in common about keys: the slots a step touches, keys that may match.
+//! Key handling shared by joins and aggregations: the slots a step touches, and the rows whose keys may match.
 
 use arrow_array::BooleanArray;
 use column::Chunk;

@@ -1,8 +1,8 @@
-//! Which rows a change reaches, for a value that hangs on rows at a fixed distance.
+//! Affected rows of an expression that reads neighbours at a fixed distance: from a change, the rows to compute again.
 //!
-//! A row that comes or goes changes the neighbours of as many rows around it as the value looks far;
-//! a row that is modified changes those at exactly the distance. A pure shift changes nobody's neighbours.
-//! Cost: proportional to the change and the distance, and a search for each run of rows.
+//! An added or removed row changes the neighbours of all rows within the distance. A modified row affects only the rows
+//! at exactly the distance. A pure shift changes no neighbours. Cost: proportional to the change and the distance, plus
+//! one search for each run of rows.
 
 use formula::Reach;
 use rowset::{Positions, RowSet, Span};

@@ -1,7 +1,6 @@
-//! What a step did to a table: rows added, removed, modified and moved.
+//! The update of a table in one step: rows added, removed, modified and shifted.
 //!
-//! Key spaces are types: `removed` speaks of the keys before the step's shifts, `added` and
-//! `modified` of the keys after them.
+//! Key spaces are types: `removed` holds keys before the step's shifts, `added` and `modified` hold keys after them.
 
 use rowset::{Before, RowSet, Shifts};
 

@@ -1,19 +1,19 @@
-//! What the followers of a graph's tables have not heard yet, each in his own time.
+//! The queue of changes that listeners have not received yet; each listener reads at its own pace.
 //!
-//! Changes wait in the order of their steps. A change of a table waits once, for all who have yet to hear it, and owns
-//! its rows once, in the columns that any of them asked for. Where too many changes of a table wait, or too many bytes,
-//! neighbours become one equivalent change ([`Delivered::merge`]): two changes of a table, one behind the other, that
-//! the same followers have yet to hear.
+//! Changes wait in the order of their steps. A change of a table is queued once for all listeners that have yet to
+//! receive it, and owns its rows once, in the columns that any of them requested. When too many changes of a table
+//! wait, or too many bytes, neighbours are coalesced into one equivalent change ([`Delivered::merge`]): two consecutive
+//! changes of a table that the same listeners have yet to receive.
 //!
 //! ```text
 //!   changes of t   1 2 3 4 5 6      late: a, from the first; b, who came after 3
 //!   heard by       a a a ab ab ab   one may become of 2 3, and of 4 5 6; the oldest is with its reader at any moment
 //! ```
 //!
-//! However many followers there are and however late: a table's changes are no more than the bound, one for each follower who
-//! came meanwhile, and two. Of all neighbours those with the fewest bytes are merged, as many pairs as changes came in:
-//! so a row is copied once for each time that what it lies in doubles, and changes that touch the same rows take no
-//! more room than these.
+//! However many listeners there are and however slow they are, a table has at most `WAITING` changes in the queue, plus
+//! one for each listener that registered meanwhile, plus two. The neighbours with the fewest bytes are coalesced first,
+//! as many pairs as changes came in. So a row is copied once for each doubling of the change that holds it, and changes
+//! that touch the same rows take no more room than those rows.
 
 mod line;
 #[cfg(test)]

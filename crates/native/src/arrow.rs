@@ -1,7 +1,7 @@
 //! The border: the Arrow PyCapsule protocol, in and out, over the C data interface.
 //!
-//! What comes in is owned by its capsule until it is moved out; a capsule that was read is left
-//! released, as the protocol asks. What goes out carries no Python object, so any thread may drop it.
+//! Imported data is owned by its capsule until it is moved out; a capsule that was read is left released, as the
+//! protocol requires. Exported data holds no Python object, so any thread may drop it.
 #![allow(unsafe_code, reason = "the C data interface is raw pointers in capsules")]
 
 mod order;

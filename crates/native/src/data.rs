@@ -1,5 +1,5 @@
-//! What a user may hand over as rows, made into record batches: a dict of columns, one dict of
-//! scalars, a list of dicts, or anything that speaks the Arrow capsule protocol.
+//! Conversion of a user's rows to record batches: from a dict of columns, one dict of scalars, a list of dicts, or any
+//! object with the Arrow capsule protocol.
 //!
 //! With a schema, columns are matched by name, all needed and none extra, and widened only where no
 //! value can be lost. Whatever does not fit raises before anything is applied.

@@ -1,4 +1,4 @@
-//! What runs without the GIL: calls of the engine, and drops of what may be the last handle.
+//! Work without the GIL: calls of the engine, and drops of values that may be the last handle.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -1,4 +1,4 @@
-//! What can be a key.
+//! The types that can be a key: which can be hashed and compared, and in which form.
 
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::NullBuffer;

@@ -1,5 +1,5 @@
-//! What all fed sources share: calls queue and return, a step takes what is queued, and a token
-//! tells in which step a call became visible: when its rows are in, or that they never will be.
+//! The queue of fed sources: calls queue and return, and the next step takes everything that is queued. A token says in
+//! which step the rows of a call became visible, or that they never will be.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! Where the rows of random tables come from: every kind of live source, driven by the steps of a case, and static tables.
+//! Sources of random tables: every kind of live source, driven by the steps of a case, and static tables.
 
 use std::sync::Arc;
 

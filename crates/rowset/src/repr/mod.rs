@@ -1,8 +1,8 @@
-//! How a row set is kept: nothing, one range, sorted pieces, or blocks of 2^16.
+//! Representations of a row set: empty, one range, sorted pieces, or blocks of 2^16 keys.
 //!
-//! One range takes no memory. Pieces are for few of them, or for keys far apart; blocks for all
-//! else. `Builder` chooses by how many pieces there are to a block, with room between going up and
-//! going down, so that edits near the edge do not turn a set over and over.
+//! One range takes no heap memory. Pieces are used when there are few of them or when keys are far apart, blocks
+//! otherwise. `Builder` chooses by the number of pieces per block, with hysteresis, so that edits near the threshold do
+//! not convert a set again and again.
 
 pub(crate) mod blocks;
 pub(crate) mod container;

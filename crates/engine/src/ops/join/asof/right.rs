@@ -1,4 +1,4 @@
-//! What a step of the right side means for left rows that were there.
+//! Effects of a change of the right side on left rows that were there before the step.
 
 use column::NO_ROW;
 use rowset::{RowSet, ask};

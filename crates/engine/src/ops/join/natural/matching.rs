@@ -1,4 +1,4 @@
-//! Who meets whom: the rows of both sides by key, and what a step of a side means for them.
+//! The hash tables of a natural join: the rows of both sides by key, and the matches that a change of a side affects.
 
 use std::sync::Arc;
 

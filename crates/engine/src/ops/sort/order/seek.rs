@@ -1,5 +1,5 @@
-//! Where entries stand, or would. A search guesses; a batch of them asks for what it will look at
-//! before it looks, so that loads that miss the cache do not wait for each other.
+//! Search in an order: the position of an entry, or of its insertion. Searches interpolate, and a batch of searches
+//! prefetches what it will read, so that cache misses overlap.
 
 use super::Order;
 use crate::guess::guess;
