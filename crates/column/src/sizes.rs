@@ -2,7 +2,7 @@
 
 use limits::Size;
 
-use crate::tree::BLOCK;
+use crate::storage::tree::BLOCK;
 
 /// Bytes of one buffer of texts: a view's offset is a 32-bit number with a sign. A longer text is refused: laws
 /// of other crates draw it so large that their texts fit.

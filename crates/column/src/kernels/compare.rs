@@ -12,8 +12,8 @@ use arrow_ord::ord::make_comparator;
 use arrow_schema::SortOptions;
 
 use super::words::{cells, normalised, words};
-use crate::Error;
-use crate::kind::{Kind, canonical};
+use crate::error::Error;
+use crate::types::kind::{Kind, canonical};
 
 /// Compares a cell of one array, by position, with a cell of another.
 pub type Comparator = Box<dyn Fn(usize, usize) -> Ordering + Send + Sync>;

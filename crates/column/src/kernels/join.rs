@@ -3,7 +3,8 @@
 use arrow_array::{Array, BooleanArray, new_empty_array};
 use arrow_schema::DataType;
 
-use crate::{Chunk, Error};
+use crate::column::Chunk;
+use crate::error::Error;
 
 /// The cells of all chunks, one after the other. One chunk is itself, without a copy.
 pub fn concat(data_type: &DataType, chunks: &[Chunk]) -> Result<Chunk, Error> {

@@ -1,12 +1,15 @@
 //! The inner loops: cells by position, by width, never by type.
 
 pub(crate) mod assemble;
+pub(crate) mod bits;
+pub(crate) mod cells;
 pub mod compare;
 mod gather;
 pub(crate) mod hash;
 mod join;
 pub(crate) mod masked;
 pub mod radix;
+pub(crate) mod rows;
 pub mod sort;
 pub(crate) mod words;
 

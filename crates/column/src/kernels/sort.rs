@@ -17,7 +17,7 @@ use rayon::prelude::*;
 
 use super::radix::{self, Entry};
 use super::words::{cells, have_words, normalised, words};
-use crate::Error;
+use crate::error::Error;
 use crate::keys::can_be_key;
 use crate::sizes::{SORT_FEW, SORT_MANY};
 

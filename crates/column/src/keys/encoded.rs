@@ -11,7 +11,7 @@ use arrow_schema::{DataType, Field, FieldRef};
 use super::arena::view_of;
 use super::texts::{Long, Texts};
 use super::{can_be_key, unkeyable};
-use crate::Error;
+use crate::error::Error;
 use crate::kernels::words::normalised;
 
 /// How cells of some types become bytes, and come back.

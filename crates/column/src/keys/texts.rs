@@ -12,7 +12,7 @@ use rowset::ask;
 use super::arena::Arena;
 use super::live_nulls;
 use super::places::{Rows, Store};
-use crate::Error;
+use crate::error::Error;
 use crate::kernels::hash::Secret;
 
 /// Texts of a chunk: their views, and where the bytes of long ones are.

@@ -11,7 +11,7 @@ use super::index::BLOCK;
 use super::packing::Packing;
 use super::places::{Rows, Store};
 use super::texts::{Texts, plain_views};
-use crate::Error;
+use crate::error::Error;
 use crate::kernels::hash::Secret;
 
 /// Words of a view.

@@ -9,7 +9,9 @@ use arrow_select::take::take;
 use graph::{Moment, Moved};
 use rowset::RowSet;
 
-use crate::{Chunk, Column, ColumnSource, Error, NO_ROW, kind};
+use crate::column::{Chunk, Column, ColumnSource, NO_ROW};
+use crate::error::Error;
+use crate::types::kind;
 
 /// The same value whatever the key and the moment.
 #[derive(Clone)]

@@ -69,7 +69,7 @@ fn pick_wide<T: Copy>(cells: &[T], word: u64, stride: usize, out: &mut [T]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::laws::Dice;
+    use crate::tests::model::Dice;
 
     fn agrees<T: ArrowNativeType>(make: fn(u64) -> T) {
         let mut dice = Dice(21);

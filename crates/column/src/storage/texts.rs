@@ -12,12 +12,13 @@ use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 
-use crate::cells::{is_long, length, place, placed};
-use crate::failpoints::{Point, strike};
+use crate::error::Error;
+use crate::kernels::cells::{is_long, length, place, placed};
 use crate::sizes::{MOST_ROOM, SMALL_TEXTS, TEXT_BUFFER};
-use crate::slab::Text;
-use crate::tree::BLOCK;
-use crate::{Error, StorageCounters};
+use crate::storage::counters::StorageCounters;
+use crate::storage::failpoints::{Point, strike};
+use crate::storage::slab::Text;
+use crate::storage::tree::BLOCK;
 
 /// Buffers that a block may have however little they hold, and numbers of buffers that it has for itself among the
 /// blocks of its slab. One with more buffers than numbers leaves by itself.

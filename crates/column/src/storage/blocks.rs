@@ -10,18 +10,20 @@ use arrow_schema::DataType;
 use graph::{Moment, Moved, Step};
 use rowset::RowSet;
 
-use crate::block::Block;
-use crate::cells::{Cells, Shape, with_width};
-use crate::dead::{Dead, Losses};
-use crate::edit::{Edit, Move};
-use crate::failpoints::{Point, strike};
-use crate::reading::ask_for;
+use crate::column::{Chunk, Column, ColumnSource};
+use crate::error::Error;
+use crate::kernels::cells::{Cells, Shape, with_width};
 use crate::sizes::{MOVE_ROWS, PACKED_BELOW, RETRY_STEPS, SLAB_BYTES, SLICE_CELLS, WINDOW};
-use crate::slab::Pool;
-use crate::tree::{BLOCK, FAN, Leaf, Run, Tree, leading_block, leaf_of, listed, locate, runs, runs_of};
-use crate::undo::Undo;
-use crate::view::BlockView;
-use crate::{Chunk, Column, ColumnCounters, ColumnSource, Error, StorageCounters};
+use crate::storage::block::Block;
+use crate::storage::counters::{ColumnCounters, StorageCounters};
+use crate::storage::dead::{Dead, Losses};
+use crate::storage::edit::{Edit, Move};
+use crate::storage::failpoints::{Point, strike};
+use crate::storage::reading::ask_for;
+use crate::storage::slab::Pool;
+use crate::storage::tree::{BLOCK, FAN, Leaf, Run, Tree, leading_block, leaf_of, listed, locate, runs, runs_of};
+use crate::storage::undo::Undo;
+use crate::storage::view::BlockView;
 
 /// Cells by row key in blocks, with the moment before while a step runs.
 pub struct BlockColumn {

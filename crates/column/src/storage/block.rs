@@ -8,14 +8,15 @@ use arrow_buffer::{ArrowNativeType, MutableBuffer};
 use arrow_select::interleave::interleave;
 use rowset::ask;
 
-use crate::bits::Bits;
-use crate::cells::{Cells, Shape, is_long, length, with_width};
-use crate::failpoints::{Point, strike};
+use crate::error::Error;
+use crate::kernels::bits::Bits;
+use crate::kernels::cells::{Cells, Shape, is_long, length, with_width};
 use crate::sizes::SPREAD_FROM;
-use crate::slab::{Lender, Pool, Region};
-use crate::texts::{MOST_TEXTS, Texts};
-use crate::tree::{BLOCK, Run, locate};
-use crate::{Error, StorageCounters};
+use crate::storage::counters::StorageCounters;
+use crate::storage::failpoints::{Point, strike};
+use crate::storage::slab::{Lender, Pool, Region};
+use crate::storage::texts::{MOST_TEXTS, Texts};
+use crate::storage::tree::{BLOCK, Run, locate};
 
 /// The cells of one block. What a read of cells wants comes first and is small: scattered keys touch thousands
 /// of blocks, and with the counts of its `Arc` it is one line of the cache or two.

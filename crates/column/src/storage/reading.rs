@@ -8,15 +8,16 @@ use arrow_select::interleave::interleave;
 use hashbrown::HashMap;
 use rowset::{RowSet, ask};
 
-use crate::bits::Bits;
-use crate::block::Block;
-use crate::cells::{Cells, Gathered, Shape, array_of, is_long, place, placed, with_width};
-use crate::kind::Kind;
-use crate::segments::Segments;
+use crate::column::NO_ROW;
+use crate::error::Error;
+use crate::kernels::bits::Bits;
+use crate::kernels::cells::{Cells, Gathered, Shape, array_of, is_long, place, placed, with_width};
 use crate::sizes::{DIRECTORY_KEYS, LEND_BYTES, LEND_VIEWS};
-use crate::slab::{Lender, lend};
-use crate::tree::{BLOCK, Cursor, Tree, leading_block, locate};
-use crate::{Error, NO_ROW};
+use crate::storage::block::Block;
+use crate::storage::segments::Segments;
+use crate::storage::slab::{Lender, lend};
+use crate::storage::tree::{BLOCK, Cursor, Tree, leading_block, locate};
+use crate::types::kind::Kind;
 
 /// So many keys of a block are read at once whether they were asked for or not.
 const FEW_IN_BLOCK: usize = 16;

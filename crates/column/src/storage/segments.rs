@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 
-use crate::block::Block;
-use crate::cells::{Gathered, Shape, is_long, place, placed};
+use crate::kernels::cells::{Gathered, Shape, is_long, place, placed};
 use crate::sizes::{COPY_BYTES, SHARE_STRINGS};
+use crate::storage::block::Block;
 
 /// The number of no buffer.
 const NOT_SHARED: u32 = u32::MAX;

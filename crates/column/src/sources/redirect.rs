@@ -10,7 +10,8 @@ use arrow_schema::DataType;
 use graph::{Moment, Moved};
 use rowset::RowSet;
 
-use crate::{Chunk, Column, ColumnSource, Error, NO_ROW};
+use crate::column::{Chunk, Column, ColumnSource, NO_ROW};
+use crate::error::Error;
 
 /// An inner column under an index of inner keys; no inner key (null or [`NO_ROW`]) reads as null.
 pub struct RedirectColumn {

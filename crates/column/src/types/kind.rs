@@ -9,8 +9,8 @@ use arrow_buffer::IntervalDayTime;
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 
-use crate::Error;
-use crate::cells::length;
+use crate::error::Error;
+use crate::kernels::cells::length;
 use crate::sizes::OFFSETS;
 
 const MILLISECONDS_A_DAY: i64 = 86_400_000;
@@ -440,7 +440,7 @@ mod tests {
 
     #[test]
     fn every_canonical_kind_has_a_width_but_opaque() {
-        for data_type in crate::laws::every_type() {
+        for data_type in crate::tests::model::every_type() {
             assert_eq!(canonical(&data_type), data_type);
             assert_eq!(Kind::of(&data_type).width().is_none(), Kind::of(&data_type) == Kind::Opaque, "{data_type}");
         }

@@ -1,7 +1,7 @@
 //! Errors on demand inside a write, in builds with debug assertions: what they leave standing is found out by
 //! making them happen. Elsewhere [`strike`] is nothing.
 
-use crate::Error;
+use crate::error::Error;
 
 /// Where a write can be struck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,9 +4,10 @@ use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_schema::DataType;
 
-use crate::cells::length;
+use crate::column::Chunk;
+use crate::error::Error;
+use crate::kernels::cells::length;
 use crate::sizes::TEXT_BUFFER;
-use crate::{Chunk, Error};
 
 /// Whether each cell of a chunk in its canonical type can be stored. What is stored beside it does not matter.
 ///

@@ -3,9 +3,9 @@
 use arrow_array::{Array, ArrayRef};
 use rowset::RowSet;
 
-use crate::cells::{Cells, Gathered, Shape};
-use crate::reading::patch;
-use crate::tree::Tree;
+use crate::kernels::cells::{Cells, Gathered, Shape};
+use crate::storage::reading::patch;
+use crate::storage::tree::Tree;
 
 /// What a column still knows of the moment before the step.
 pub(crate) enum Undo {

@@ -10,8 +10,8 @@ use arrow_schema::DataType;
 use graph::{Moment, Step};
 use rowset::RowSet;
 
-use crate::laws::Dice;
-use crate::tree::BLOCK;
+use crate::storage::tree::BLOCK;
+use crate::tests::model::Dice;
 use crate::*;
 
 const BLOCK_KEYS: u64 = BLOCK as u64;

@@ -10,9 +10,11 @@ use arrow_select::interleave::interleave;
 use graph::{Moment, Moved};
 use rowset::{RowSet, Span};
 
+use crate::column::{Chunk, Column, ColumnSource, NO_ROW};
+use crate::error::Error;
 use crate::kernels::{gather, gather_rows};
 use crate::sizes::{FEW_RANGES, PIECE};
-use crate::{Chunk, Column, ColumnSource, Error, NO_ROW, kind};
+use crate::types::kind;
 
 /// The share of an array from which on a read converts the whole of it, once.
 const CONVERT_SHARE: usize = 8;

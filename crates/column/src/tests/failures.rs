@@ -11,9 +11,9 @@ use graph::{Moment, Step};
 use limits::Scope;
 use rowset::RowSet;
 
-use crate::failpoints::{Fail, POINTS, TEXT, arm, disarm};
-use crate::laws::{Dice, Drawn, Rows, check, draw, every_type, expected, keys};
 use crate::sizes::TEXT_BUFFER;
+use crate::storage::failpoints::{Fail, POINTS, TEXT, arm, disarm};
+use crate::tests::model::{Dice, Drawn, Rows, check, draw, every_type, expected, keys};
 use crate::*;
 
 /// How a step ended.

@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_buffer::{ArrowNativeType, Buffer};
 
-use crate::StorageCounters;
 use crate::sizes::IDLE_REGIONS;
+use crate::storage::counters::StorageCounters;
 
 const ALIGNMENT: usize = 64;
 /// Memory of this size on is aligned to it and asks for large pages: cells at random places of a large

@@ -10,7 +10,7 @@ mod tests;
 
 use std::fmt;
 
-use crate::Error;
+use crate::error::Error;
 use arrow_array::types::{
     ArrowPrimitiveType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DecimalType,
     Time32MillisecondType, Time32SecondType, Time64MicrosecondType, Time64NanosecondType,

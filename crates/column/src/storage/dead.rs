@@ -5,7 +5,7 @@ use std::ops::Range;
 use rowset::RowSet;
 
 use crate::sizes::SPREAD_FROM;
-use crate::tree::{BLOCK, Run, runs};
+use crate::storage::tree::{BLOCK, Run, runs};
 
 /// The keys that a step vacated, by block.
 pub struct Dead {

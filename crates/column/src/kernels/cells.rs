@@ -8,10 +8,11 @@ use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer};
 use arrow_data::MAX_INLINE_VIEW_LEN;
 use arrow_schema::DataType;
 
-use crate::bits::Bits;
+use crate::error::Error;
 use crate::kernels::assemble;
-use crate::kind::Kind;
-use crate::{Error, kind};
+use crate::kernels::bits::Bits;
+use crate::types::kind;
+use crate::types::kind::Kind;
 
 /// What every column of one type has in common.
 #[derive(Clone, Debug)]
@@ -59,7 +60,7 @@ macro_rules! with_width {
     ($shape:expr, $unit:ident, $stride:ident => $body:expr) => {{
         type Wide = arrow_buffer::i256;
         match ($shape.kind, $shape.width) {
-            ($crate::kind::Kind::Fixed(_), width) => {
+            ($crate::types::kind::Kind::Fixed(_), width) => {
                 type $unit = u8;
                 let $stride = width;
                 $body

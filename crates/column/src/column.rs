@@ -8,7 +8,8 @@ use arrow_schema::DataType;
 use graph::{Moment, Moved};
 use rowset::RowSet;
 
-use crate::{Error, kind};
+use crate::error::Error;
+use crate::types::kind;
 
 /// Cells as an Arrow array of canonical type.
 pub type Chunk = ArrayRef;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use rowset::RowSet;
 
-use crate::block::Block;
 use crate::sizes::{LISTED_KEYS, SAMPLED_SPANS};
+use crate::storage::block::Block;
 
 /// Keys a block spans.
 pub(crate) const BLOCK: usize = 1 << BLOCK_BITS;

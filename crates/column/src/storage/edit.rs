@@ -3,7 +3,7 @@
 use graph::Step;
 use rowset::{Before, RowSet, Shift, Shifts};
 
-use crate::Chunk;
+use crate::column::Chunk;
 use crate::sizes::{MERGED_ROWS, SINGLE_SHIFTS};
 
 /// Survivors that change their keys and keep their order.

@@ -21,7 +21,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{ArrowError, DataType};
 
-use crate::Error;
+use crate::error::Error;
 use crate::kernels::words::{from_words, have_words, words};
 use encoded::Codec;
 pub use kinds::{any_null, can_be_key, has_order};

@@ -6,14 +6,16 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use rowset::{RowSet, Span};
 
-use crate::cells::{Cells, Shape};
-use crate::gathering::gather;
-use crate::kind::Kind;
-use crate::reading::{lent, stretch, take, take_lying, take_opaque};
+use crate::column::{Chunk, Column};
+use crate::error::Error;
+use crate::kernels::cells::{Cells, Shape};
 use crate::sizes::PIECE;
-use crate::tree::Tree;
-use crate::undo::{Undo, restore, restore_taken};
-use crate::{Chunk, Column, Error, kind};
+use crate::storage::gathering::gather;
+use crate::storage::reading::{lent, stretch, take, take_lying, take_opaque};
+use crate::storage::tree::Tree;
+use crate::storage::undo::{Undo, restore, restore_taken};
+use crate::types::kind;
+use crate::types::kind::Kind;
 
 /// The tree of a moment and, while a step runs, what it had before.
 pub(crate) struct BlockView {

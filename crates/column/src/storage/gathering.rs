@@ -6,13 +6,13 @@ use std::sync::Arc;
 use arrow_buffer::ArrowNativeType;
 use rowset::{RowSet, Span, Stretch};
 
-use crate::bits::Bits;
-use crate::block::Block;
-use crate::cells::{Gathered, Shape, with_width};
+use crate::kernels::bits::Bits;
+use crate::kernels::cells::{Gathered, Shape, with_width};
 use crate::kernels::masked;
-use crate::reading::{Batch, Found, ask_for};
-use crate::segments::Segments;
-use crate::tree::{BLOCK, Cursor, Tree, first_run, locate};
+use crate::storage::block::Block;
+use crate::storage::reading::{Batch, Found, ask_for};
+use crate::storage::segments::Segments;
+use crate::storage::tree::{BLOCK, Cursor, Tree, first_run, locate};
 
 /// The cells of these rows, copied together. Not for opaque shapes.
 pub(crate) fn gather(tree: &Tree, shape: &Shape, rows: &RowSet) -> Gathered {
@@ -153,8 +153,9 @@ mod tests {
     use graph::Moment;
 
     use super::*;
-    use crate::laws::{Dice, chunk, every_type};
-    use crate::{BlockColumn, ColumnSource};
+    use crate::column::ColumnSource;
+    use crate::storage::blocks::BlockColumn;
+    use crate::tests::model::{Dice, chunk, every_type};
 
     /// Keys of every form, in full blocks, thin ones, and where nothing was ever stored in between.
     fn stored(dice: &mut Dice) -> RowSet {
