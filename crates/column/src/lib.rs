@@ -1,7 +1,7 @@
 //! Cells by row key: Arrow chunks, blocks, undo, kernels.
 //!
 //! A [`ColumnSource`] lives through time; `at(moment)` gives a [`Column`], a plain immutable value
-//! that hands out cells as Arrow arrays in one canonical type per family ([`kind`]).
+//! that hands out cells as Arrow arrays in one canonical type per family ([`types`]).
 
 mod column;
 mod digits;
@@ -13,7 +13,7 @@ mod sizes;
 pub mod sound;
 mod sources;
 mod storage;
-mod types;
+pub mod types;
 
 #[cfg(test)]
 mod tests;
@@ -23,13 +23,8 @@ pub use digits::unscaled;
 pub use error::Error;
 pub use kernels::rows::{KeysError, keys_of_rows, matching, rows_of_keys};
 pub use pages::LargePages;
-pub use sources::constant::ConstantColumn;
-pub use sources::flat::FlatColumn;
-pub use sources::redirect::RedirectColumn;
+pub use sources::{FlatColumn, RedirectColumn};
 pub use storage::blocks::BlockColumn;
 pub use storage::counters::{ColumnCounters, StorageCounters};
 pub use storage::dead::Dead;
 pub use storage::edit::{Edit, Move, moves, undo_rows, vacated};
-pub use types::fits::fits;
-pub use types::kind;
-pub use types::widen::widens;

@@ -5,7 +5,6 @@
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer};
-use arrow_data::MAX_INLINE_VIEW_LEN;
 use arrow_schema::DataType;
 
 use crate::error::Error;
@@ -13,6 +12,7 @@ use crate::kernels::assemble;
 use crate::kernels::bits::Bits;
 use crate::types::kind;
 use crate::types::kind::Kind;
+use crate::types::views::{length, place};
 
 /// What every column of one type has in common.
 #[derive(Clone, Debug)]
@@ -175,26 +175,6 @@ pub(crate) fn array_of(
         _ => values,
     };
     assemble::array(&shape.data_type, len, values, nulls, texts)
-}
-
-/// Whether a view's bytes lie in a buffer rather than in the view itself.
-pub(crate) fn is_long(view: u128) -> bool {
-    view as u32 > MAX_INLINE_VIEW_LEN
-}
-
-/// The length of a view's bytes.
-pub(crate) fn length(view: u128) -> usize {
-    view as u32 as usize
-}
-
-/// The buffer of a long view and the place in it.
-pub(crate) fn place(view: u128) -> (u32, u32) {
-    ((view >> 64) as u32, (view >> 96) as u32)
-}
-
-/// A long view over the same bytes elsewhere.
-pub(crate) fn placed(view: u128, buffer: u32, offset: u32) -> u128 {
-    view & u128::from(u64::MAX) | u128::from(buffer) << 64 | u128::from(offset) << 96
 }
 
 fn spread(bits: &BooleanBuffer) -> Buffer {

@@ -10,7 +10,6 @@
 mod arena;
 mod encoded;
 mod index;
-mod kinds;
 mod packing;
 mod places;
 mod texts;
@@ -24,7 +23,6 @@ use arrow_schema::{ArrowError, DataType};
 use crate::error::Error;
 use crate::kernels::words::{from_words, have_words, words};
 use encoded::Codec;
-pub use kinds::{any_null, can_be_key, has_order};
 use packing::Packing;
 use places::{Places, Rows};
 use texts::{TextKeys, Texts, plain_views};
@@ -219,6 +217,12 @@ impl KeyTable {
         }
         Ok(())
     }
+}
+
+/// Where every key cell of a row is there; none if no key column has a null.
+pub fn any_null(keys: &[ArrayRef]) -> Option<NullBuffer> {
+    let nulls: Vec<Option<NullBuffer>> = keys.iter().map(|column| column.logical_nulls()).collect();
+    NullBuffer::union_many(nulls.iter().map(Option::as_ref)).filter(|nulls| nulls.null_count() > 0)
 }
 
 fn words_of(column: &ArrayRef) -> Result<Vec<u64>, Error> {

@@ -10,13 +10,15 @@ use rowset::ask;
 
 use crate::error::Error;
 use crate::kernels::bits::Bits;
-use crate::kernels::cells::{Cells, Shape, is_long, length, with_width};
+use crate::kernels::cells::{Cells, Shape, with_width};
+use crate::sizes::BLOCK;
 use crate::sizes::SPREAD_FROM;
 use crate::storage::counters::StorageCounters;
 use crate::storage::failpoints::{Point, strike};
+use crate::storage::runs::{Run, locate};
 use crate::storage::slab::{Lender, Pool, Region};
 use crate::storage::texts::{MOST_TEXTS, Texts};
-use crate::storage::tree::{BLOCK, Run, locate};
+use crate::types::views::{is_long, length};
 
 /// The cells of one block. What a read of cells wants comes first and is small: scattered keys touch thousands
 /// of blocks, and with the counts of its `Arc` it is one line of the cache or two.

@@ -13,6 +13,7 @@ use rowset::RowSet;
 use crate::column::{Chunk, Column, ColumnSource};
 use crate::error::Error;
 use crate::kernels::cells::{Cells, Shape, with_width};
+use crate::sizes::BLOCK;
 use crate::sizes::{MOVE_ROWS, PACKED_BELOW, RETRY_STEPS, SLAB_BYTES, SLICE_CELLS, WINDOW};
 use crate::storage::block::Block;
 use crate::storage::counters::{ColumnCounters, StorageCounters};
@@ -20,8 +21,9 @@ use crate::storage::dead::{Dead, Losses};
 use crate::storage::edit::{Edit, Move};
 use crate::storage::failpoints::{Point, strike};
 use crate::storage::reading::ask_for;
+use crate::storage::runs::{Run, leading_block, listed, locate, runs, runs_of};
 use crate::storage::slab::Pool;
-use crate::storage::tree::{BLOCK, FAN, Leaf, Run, Tree, leading_block, leaf_of, listed, locate, runs, runs_of};
+use crate::storage::tree::{FAN, Leaf, Tree, leaf_of};
 use crate::storage::undo::Undo;
 use crate::storage::view::BlockView;
 
@@ -294,8 +296,9 @@ impl BlockColumn {
         while let Some(first) = runs.peek().copied() {
             strike(Point::Leaf)?;
             let (mut shared, from) = (self.shared(), at);
-            let leaf = shared.tree.leaf_mut(first.leaf());
-            while let Some(block) = runs.peek().filter(|run| run.leaf() == first.leaf()).map(|run| run.block)
+            let leaf = shared.tree.leaf_mut(leaf_of(first.block));
+            while let Some(block) =
+                runs.peek().filter(|run| leaf_of(run.block) == leaf_of(first.block)).map(|run| run.block)
                 && at - from < slice
             {
                 batch.clear();

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use rowset::RowSet;
 
+use crate::sizes::BLOCK;
 use crate::sizes::SPREAD_FROM;
-use crate::storage::tree::{BLOCK, Run, runs};
+use crate::storage::runs::{Run, runs};
 
 /// The keys that a step vacated, by block.
 pub struct Dead {

@@ -9,10 +9,12 @@ use rowset::{RowSet, Span, Stretch};
 use crate::kernels::bits::Bits;
 use crate::kernels::cells::{Gathered, Shape, with_width};
 use crate::kernels::masked;
+use crate::sizes::BLOCK;
 use crate::storage::block::Block;
 use crate::storage::reading::{Batch, Found, ask_for};
+use crate::storage::runs::{first_run, locate};
 use crate::storage::segments::Segments;
-use crate::storage::tree::{BLOCK, Cursor, Tree, first_run, locate};
+use crate::storage::tree::{Cursor, Tree};
 
 /// The cells of these rows, copied together. Not for opaque shapes.
 pub(crate) fn gather(tree: &Tree, shape: &Shape, rows: &RowSet) -> Gathered {

@@ -8,6 +8,7 @@ pub(crate) mod edit;
 pub(crate) mod failpoints;
 pub(crate) mod gathering;
 pub(crate) mod reading;
+pub(crate) mod runs;
 pub(crate) mod segments;
 pub(crate) mod slab;
 pub(crate) mod texts;

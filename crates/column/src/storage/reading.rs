@@ -11,13 +11,16 @@ use rowset::{RowSet, ask};
 use crate::column::NO_ROW;
 use crate::error::Error;
 use crate::kernels::bits::Bits;
-use crate::kernels::cells::{Cells, Gathered, Shape, array_of, is_long, place, placed, with_width};
+use crate::kernels::cells::{Cells, Gathered, Shape, array_of, with_width};
+use crate::sizes::BLOCK;
 use crate::sizes::{DIRECTORY_KEYS, LEND_BYTES, LEND_VIEWS};
 use crate::storage::block::Block;
+use crate::storage::runs::{leading_block, locate};
 use crate::storage::segments::Segments;
 use crate::storage::slab::{Lender, lend};
-use crate::storage::tree::{BLOCK, Cursor, Tree, leading_block, locate};
+use crate::storage::tree::{Cursor, Tree};
 use crate::types::kind::Kind;
+use crate::types::views::{is_long, place, placed};
 
 /// So many keys of a block are read at once whether they were asked for or not.
 const FEW_IN_BLOCK: usize = 16;

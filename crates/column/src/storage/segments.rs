@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 
-use crate::kernels::cells::{Gathered, Shape, is_long, place, placed};
+use crate::kernels::cells::{Gathered, Shape};
 use crate::sizes::{COPY_BYTES, SHARE_STRINGS};
 use crate::storage::block::Block;
+use crate::types::views::{is_long, place, placed};
 
 /// The number of no buffer.
 const NOT_SHARED: u32 = u32::MAX;

@@ -13,12 +13,12 @@ use std::sync::Arc;
 use arrow_buffer::Buffer;
 
 use crate::error::Error;
-use crate::kernels::cells::{is_long, length, place, placed};
+use crate::sizes::BLOCK;
 use crate::sizes::{MOST_ROOM, SMALL_TEXTS, TEXT_BUFFER};
 use crate::storage::counters::StorageCounters;
 use crate::storage::failpoints::{Point, strike};
 use crate::storage::slab::Text;
-use crate::storage::tree::BLOCK;
+use crate::types::views::{is_long, length, place, placed};
 
 /// Buffers that a block may have however little they hold, and numbers of buffers that it has for itself among the
 /// blocks of its slab. One with more buffers than numbers leaves by itself.

@@ -157,7 +157,7 @@ fn texts_fit_a_block_if_each_of_them_fits_a_buffer() {
         ] {
             let chunk = texts(lengths.iter().copied());
             let rows = RowSet::flat(chunk.len() as u64);
-            assert_eq!(fits(&chunk).is_ok(), fit, "{lengths:?}");
+            assert_eq!(types::fits(&chunk).is_ok(), fit, "{lengths:?}");
             let made = BlockColumn::with_rows(chunk.data_type().clone(), Moment::new(0), &rows, &chunk);
             match made {
                 Ok(column) => {
@@ -167,7 +167,7 @@ fn texts_fit_a_block_if_each_of_them_fits_a_buffer() {
                 Err(error) => assert!(!fit && matches!(error, Error::TooLong { bytes: 129, most: 128 }), "{error}"),
             }
         }
-        assert!(fits(&(Arc::new(arrow_array::Int64Array::from(vec![1; 10_000])) as ArrayRef)).is_ok());
+        assert!(types::fits(&(Arc::new(arrow_array::Int64Array::from(vec![1; 10_000])) as ArrayRef)).is_ok());
     });
 }
 
@@ -214,22 +214,22 @@ fn texts_beyond_the_reach_of_offsets_leave_as_several_arrays() {
             for declared in [DataType::Utf8, DataType::LargeUtf8, DataType::Utf8View] {
                 let left = column.export(&rows, &declared).unwrap();
                 assert_eq!(left.len(), if declared == DataType::Utf8 { 5 } else { 1 });
-                let back: Vec<ArrayRef> = left.iter().map(|array| kind::to_canonical(array).unwrap()).collect();
+                let back: Vec<ArrayRef> = left.iter().map(|array| types::to_canonical(array).unwrap()).collect();
                 assert_eq!(&kernels::concat(chunk.data_type(), &back).unwrap(), &chunk);
             }
         }
         let one = |from: usize, len: usize| {
-            let pieces = kind::to_declared_pieces(vec![chunk.slice(from, len)], &DataType::Utf8).unwrap();
-            kind::one_array(&pieces, &DataType::Utf8)
+            let pieces = types::kind::to_declared_pieces(vec![chunk.slice(from, len)], &DataType::Utf8).unwrap();
+            kernels::one_array(&pieces, &DataType::Utf8)
         };
         assert_eq!(one(0, 2).unwrap().len(), 2);
         assert!(matches!(one(0, 9), Err(Error::OneArray { bytes: 282, .. })));
-        let refused = kind::to_declared(&chunk, &DataType::Utf8).unwrap_err().to_string();
+        let refused = types::to_declared(&chunk, &DataType::Utf8).unwrap_err().to_string();
         assert!(refused.starts_with("282 bytes of texts are more than one array of Utf8 holds"), "{refused}");
-        assert!(kind::to_declared(&chunk.slice(0, 2), &DataType::Utf8).is_ok());
+        assert!(types::to_declared(&chunk.slice(0, 2), &DataType::Utf8).is_ok());
         let long = texts([65].into_iter());
         assert!(matches!(
-            kind::to_declared_pieces(vec![long], &DataType::Utf8),
+            types::kind::to_declared_pieces(vec![long], &DataType::Utf8),
             Err(Error::OneArray { bytes: 65, .. })
         ));
     });
@@ -251,14 +251,14 @@ fn rows_of_several_columns_of_texts_are_cut_so_that_each_fits() {
                     lengths.iter().map(|length| length.map(|length| "y".repeat(length))).collect();
                 let kind = if dice.roll(2) == 0 { DataType::LargeUtf8 } else { DataType::Utf8View };
                 (
-                    kind::cast(&(Arc::new(cells) as ArrayRef), &kind).unwrap(),
+                    types::cast(&(Arc::new(cells) as ArrayRef), &kind).unwrap(),
                     lengths.iter().map(|l| l.unwrap_or(0)).collect(),
                 )
             };
             let (columns, lengths): (Vec<ArrayRef>, Vec<Vec<usize>>) = (0..3).map(|_| column()).unzip();
             // The last column may be as long as it likes.
             let declared = [&DataType::Utf8, &DataType::Utf8, &DataType::LargeUtf8];
-            let stretches = kind::stretches(&columns, &declared).unwrap();
+            let stretches = types::stretches(&columns, &declared).unwrap();
             let mut next = 0;
             for &(from, len) in &stretches {
                 assert_eq!(from, next);
@@ -268,16 +268,16 @@ fn rows_of_several_columns_of_texts_are_cut_so_that_each_fits() {
                 let more = next < rows && lengths[..2].iter().all(|column| bytes(column, from..next + 1) <= 64);
                 assert!(!more && (len > 0 || rows == 0), "{stretches:?} of {lengths:?}");
                 for (column, to) in columns.iter().zip(declared) {
-                    let left = kind::cast(&column.slice(from, len), to).unwrap();
-                    assert_eq!(&kind::cast(&left, column.data_type()).unwrap(), &column.slice(from, len));
+                    let left = types::cast(&column.slice(from, len), to).unwrap();
+                    assert_eq!(&types::cast(&left, column.data_type()).unwrap(), &column.slice(from, len));
                 }
             }
             assert_eq!(next, rows);
         }
-        let long: ArrayRef = kind::cast(&texts([1, 65].into_iter()), &DataType::LargeUtf8).unwrap();
-        let refused = kind::stretches(std::slice::from_ref(&long), &[&DataType::Utf8]);
+        let long: ArrayRef = types::cast(&texts([1, 65].into_iter()), &DataType::LargeUtf8).unwrap();
+        let refused = types::stretches(std::slice::from_ref(&long), &[&DataType::Utf8]);
         assert!(matches!(refused, Err(Error::OneArray { bytes: 65, .. })));
-        assert_eq!(kind::stretches(&[long], &[&DataType::LargeUtf8]).unwrap(), [(0, 2)]);
+        assert_eq!(types::stretches(&[long], &[&DataType::LargeUtf8]).unwrap(), [(0, 2)]);
     });
 }
 

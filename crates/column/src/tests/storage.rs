@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, StringViewArray};
 use arrow_schema::DataType;
 use graph::{Moment, Step};
 use rowset::RowSet;
 
-use crate::storage::tree::BLOCK;
+use crate::sizes::BLOCK;
 use crate::tests::model::Dice;
 use crate::*;
 
@@ -359,13 +359,4 @@ fn redirections_compose_at_both_moments() {
         &outer.at(Moment::new(1)).unwrap().take(&[5, 0, NO_ROW]).unwrap(),
         &(Arc::new(Int64Array::from(vec![None, Some(-5), None])) as ArrayRef)
     );
-}
-
-#[test]
-fn a_constant_is_everywhere() {
-    let column = ConstantColumn::new(&(Arc::new(Float64Array::from(vec![2.5])) as ArrayRef)).unwrap();
-    let view = column.at(Moment::new(77)).unwrap();
-    assert_eq!(view.read(&RowSet::range(5, 7)).unwrap().as_primitive::<Float64Type>().values()[..], [2.5; 3]);
-    assert_eq!(view.take(&[1, NO_ROW]).unwrap().null_count(), 1);
-    assert!(ConstantColumn::new(&numbers(0..2)).is_err());
 }

@@ -1,19 +1,18 @@
 //! Whether cells can be stored at all, asked before anything is.
 
-use arrow_array::Array;
 use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 
-use crate::column::Chunk;
 use crate::error::Error;
-use crate::kernels::cells::length;
 use crate::sizes::TEXT_BUFFER;
+use crate::types::views::length;
 
 /// Whether each cell of a chunk in its canonical type can be stored. What is stored beside it does not matter.
 ///
 /// # Errors
 /// [`Error::TooLong`] with the bytes of the first text that is longer than a buffer may be.
-pub fn fits(chunk: &Chunk) -> Result<(), Error> {
+pub fn fits(chunk: &ArrayRef) -> Result<(), Error> {
     let views = match chunk.data_type() {
         DataType::Utf8View => chunk.as_string_view().views(),
         DataType::BinaryView => chunk.as_binary_view().views(),

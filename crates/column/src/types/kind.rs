@@ -10,8 +10,8 @@ use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 
 use crate::error::Error;
-use crate::kernels::cells::length;
 use crate::sizes::OFFSETS;
+use crate::types::views::length;
 
 const MILLISECONDS_A_DAY: i64 = 86_400_000;
 
@@ -99,16 +99,6 @@ impl Kind {
     }
 }
 
-/// What to do with a value that has more precision than the type it must leave in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnPrecisionLoss {
-    /// Refuse, naming the row.
-    #[default]
-    Error,
-    /// Cut it off.
-    Truncate,
-}
-
 /// Bytes that a cell of this type takes by itself, at least: what texts and lists hold lies elsewhere.
 pub fn width(data_type: &DataType) -> u64 {
     match data_type {
@@ -179,11 +169,21 @@ pub fn check_canonical(array: &ArrayRef) -> Result<(), Error> {
 /// The same cells in the type the schema declares; a loss of precision is an error, and so are more bytes of texts than
 /// one array of that type holds.
 pub fn to_declared(array: &ArrayRef, declared: &DataType) -> Result<ArrayRef, Error> {
-    to_declared_with(array, declared, OnPrecisionLoss::Error)
+    if array.data_type() == declared {
+        return Ok(array.clone());
+    }
+    let narrowed = match declared {
+        DataType::Interval(unit) => narrow_interval(array, *unit)?,
+        _ => cast(array, declared)?,
+    };
+    if may_lose(declared) {
+        refuse_loss(array, &narrowed, declared)?;
+    }
+    Ok(narrowed)
 }
 
 /// The same cells in the declared type, where texts that are more than its offsets reach are several arrays.
-pub fn to_declared_pieces(pieces: Vec<ArrayRef>, declared: &DataType) -> Result<Vec<ArrayRef>, Error> {
+pub(crate) fn to_declared_pieces(pieces: Vec<ArrayRef>, declared: &DataType) -> Result<Vec<ArrayRef>, Error> {
     let mut converted = Vec::with_capacity(pieces.len());
     for piece in &pieces {
         for (from, len) in within_offsets(piece, declared)? {
@@ -191,25 +191,6 @@ pub fn to_declared_pieces(pieces: Vec<ArrayRef>, declared: &DataType) -> Result<
         }
     }
     Ok(converted)
-}
-
-/// Arrays of one type as one.
-///
-/// # Errors
-/// [`Error::OneArray`] if their texts are more than the offsets of the type reach.
-pub fn one_array(arrays: &[ArrayRef], data_type: &DataType) -> Result<ArrayRef, Error> {
-    let between =
-        |offsets: &[i32]| offsets.last().zip(offsets.first()).map_or(0, |(last, first)| (last - first) as usize);
-    let reach = |array: &ArrayRef| match data_type {
-        DataType::Utf8 => between(array.as_string::<i32>().value_offsets()),
-        DataType::Binary => between(array.as_binary::<i32>().value_offsets()),
-        _ => 0,
-    };
-    let bytes: usize = if arrays.len() > 1 { arrays.iter().map(reach).sum() } else { 0 };
-    if bytes > OFFSETS.get() {
-        return Err(Error::OneArray { bytes, to: data_type.clone() });
-    }
-    crate::kernels::concat(data_type, arrays)
 }
 
 /// The lengths of an array's texts, if they are to leave with offsets of 32 bits, and may be more than these reach.
@@ -266,21 +247,6 @@ pub fn stretches(columns: &[ArrayRef], declared: &[&DataType]) -> Result<Vec<(us
     }
     stretches.push((from, rows - from));
     Ok(stretches)
-}
-
-/// As [`to_declared`], with a say in what happens to precision that does not fit.
-pub fn to_declared_with(array: &ArrayRef, declared: &DataType, on_loss: OnPrecisionLoss) -> Result<ArrayRef, Error> {
-    if array.data_type() == declared {
-        return Ok(array.clone());
-    }
-    let narrowed = match declared {
-        DataType::Interval(unit) => narrow_interval(array, *unit)?,
-        _ => cast(array, declared)?,
-    };
-    if on_loss == OnPrecisionLoss::Error && may_lose(declared) {
-        refuse_loss(array, &narrowed, declared)?;
-    }
-    Ok(narrowed)
 }
 
 /// The same cells in another type; one that does not fit is told with its row, and more bytes of texts than one array
@@ -414,9 +380,6 @@ mod tests {
         let error = to_declared(&stamps, &wanted).unwrap_err();
         assert!(matches!(error, Error::PrecisionLoss { row: 2, .. }), "{error}");
         assert!(error.to_string().contains("row 2"), "{error}");
-        let cut = to_declared_with(&stamps, &wanted, OnPrecisionLoss::Truncate).unwrap();
-        let expected: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![Some(2), None, Some(1)]));
-        assert_eq!(&cut, &expected);
 
         for at in 0..5 {
             let texts = (0..5).map(|row| if row < at { "1" } else { "one" });

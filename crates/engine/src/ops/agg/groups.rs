@@ -434,7 +434,7 @@ impl Groups {
         if cells.data_type() == &output.data_type {
             Ok(cells)
         } else {
-            Ok(column::kind::cast(&cells, &output.data_type)?)
+            Ok(column::types::cast(&cells, &output.data_type)?)
         }
     }
 }

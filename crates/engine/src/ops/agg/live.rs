@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use column::NO_ROW;
-use column::kernels::radix::{self, Entry};
+use column::kernels::{RadixEntry as Entry, radix_sort};
 use formula::Aggregate;
 use graph::Step;
 use rowset::{Before, RowSet, ask};
@@ -200,7 +200,7 @@ impl AggregationLive {
         }
         let mut writes = Writes { removed: Before(RowSet::from_keys(gone)), ..Writes::default() };
         if !known.is_empty() {
-            radix::sort(&mut known);
+            radix_sort(&mut known);
             writes.differing(self.differences(now, step, &known)?);
         }
         if !fresh.is_empty() {

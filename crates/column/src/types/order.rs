@@ -1,7 +1,5 @@
-//! What can be a key.
+//! Which types have an order, and which can be keys.
 
-use arrow_array::{Array, ArrayRef};
-use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 
 /// Whether cells of this type can be keys: maps and unions have no order and no key form.
@@ -26,10 +24,4 @@ fn all_within(data_type: &DataType, is_so: &impl Fn(&DataType) -> bool) -> bool 
         DataType::Dictionary(_, values) => all_within(values, is_so),
         other => is_so(other),
     }
-}
-
-/// Where every key cell of a row is there; none if no key column has a null.
-pub fn any_null(keys: &[ArrayRef]) -> Option<NullBuffer> {
-    let nulls: Vec<Option<NullBuffer>> = keys.iter().map(|column| column.logical_nulls()).collect();
-    NullBuffer::union_many(nulls.iter().map(Option::as_ref)).filter(|nulls| nulls.null_count() > 0)
 }
