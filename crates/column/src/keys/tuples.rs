@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+use crate::kernels::prefetch;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
-use rowset::ask;
 
 use super::arena::Arena;
 use super::index::BLOCK;
@@ -171,8 +171,8 @@ impl Store<Cells<'_>> for Tuples {
     }
 
     #[inline(always)]
-    fn ask(&self, slot: u32) {
-        self.rows.get(slot as usize * self.width()).into_iter().for_each(ask);
+    fn prefetch(&self, slot: u32) {
+        self.rows.get(slot as usize * self.width()).into_iter().for_each(prefetch);
     }
 
     fn keep(&mut self, slot: u32, cells: &Cells<'_>, row: usize) {

@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::kernels::prefetch;
 use arrow_array::{Array, ArrayRef, new_empty_array};
 use arrow_buffer::{ArrowNativeType, MutableBuffer};
 use arrow_select::interleave::interleave;
-use rowset::ask;
 
 use crate::error::Error;
 use crate::kernels::bits::Bits;
@@ -174,10 +174,10 @@ impl Block {
         self.region().is_some_and(Region::is_retired)
     }
 
-    /// Asks for what leads to the cells, and says who holds them.
-    pub(crate) fn ask_for(&self) {
-        ask(self);
-        ask(&self.valid);
+    /// Fetches what leads to the cells, and says who holds them.
+    pub(crate) fn prefetch(&self) {
+        prefetch(self);
+        prefetch(&self.valid);
     }
 
     /// Every cell as units of `T`, when they lie each in its place.

@@ -20,7 +20,7 @@ use crate::storage::counters::{ColumnCounters, StorageCounters};
 use crate::storage::dead::{Dead, Losses};
 use crate::storage::edit::{Edit, Move};
 use crate::storage::failpoints::{Point, strike};
-use crate::storage::reading::ask_for;
+use crate::storage::reading::prefetch_cells;
 use crate::storage::runs::{Run, leading_block, listed, locate, runs, runs_of};
 use crate::storage::slab::Pool;
 use crate::storage::tree::{FAN, Leaf, Tree, leaf_of};
@@ -329,7 +329,7 @@ impl BlockColumn {
             let leaf = shared.tree.leaf_mut(first);
             let ahead = &keys[at..keys.len().min(at + window)];
             let ahead = &ahead[..ahead.partition_point(|key| leaf_of(locate(*key).0) == first)];
-            with_width!(self.shape, T, stride => ask_for::<T>(|block| leaf.block(block), ahead, stride, &mut Vec::with_capacity(FAN as usize)));
+            with_width!(self.shape, T, stride => prefetch_cells::<T>(|block| leaf.block(block), ahead, stride, &mut Vec::with_capacity(FAN as usize)));
             while let Some((number, count)) = leading_block(&keys[at..]).filter(|(block, _)| leaf_of(*block) == first)
                 && at - from < slice
             {

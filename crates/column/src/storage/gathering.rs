@@ -11,7 +11,7 @@ use crate::kernels::cells::{Gathered, Shape, with_width};
 use crate::kernels::masked;
 use crate::sizes::BLOCK;
 use crate::storage::block::Block;
-use crate::storage::reading::{Batch, Found, ask_for};
+use crate::storage::reading::{Batch, Found, prefetch_cells};
 use crate::storage::runs::{first_run, locate};
 use crate::storage::segments::Segments;
 use crate::storage::tree::{Cursor, Tree};
@@ -99,7 +99,7 @@ impl<'a, 'g, T: ArrowNativeType> Gathering<'a, 'g, T> {
     fn keys(&mut self, keys: &[u64]) {
         let (cursor, stride) = (&mut self.cursor, self.stride);
         let mut found = std::mem::take(&mut self.found);
-        ask_for::<T>(|block| cursor.block(block), keys, stride, &mut found);
+        prefetch_cells::<T>(|block| cursor.block(block), keys, stride, &mut found);
         let mut keys = keys;
         for &(count, block) in &found {
             let (own, others) = keys.split_at(count);

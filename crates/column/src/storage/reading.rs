@@ -6,7 +6,9 @@ use arrow_array::{Array, ArrayRef, new_empty_array, new_null_array};
 use arrow_buffer::{ArrowNativeType, Buffer};
 use arrow_select::interleave::interleave;
 use hashbrown::HashMap;
-use rowset::{RowSet, ask};
+use rowset::RowSet;
+
+use crate::kernels::prefetch;
 
 use crate::column::NO_ROW;
 use crate::error::Error;
@@ -112,8 +114,8 @@ fn lent_texts(blocks: &[Arc<Block>]) -> Option<Vec<Buffer>> {
 /// How many keys are in each of some blocks.
 pub(crate) type Found<'a> = Vec<(usize, Option<&'a Arc<Block>>)>;
 
-/// Finds the blocks of these keys, and asks for their cells where a block has few of the keys.
-pub(crate) fn ask_for<'a, T: ArrowNativeType>(
+/// Finds the blocks of these keys, and fetches their cells where a block has few of the keys.
+pub(crate) fn prefetch_cells<'a, T: ArrowNativeType>(
     mut find: impl FnMut(u64) -> Option<&'a Arc<Block>>,
     keys: &[u64],
     stride: usize,
@@ -123,7 +125,7 @@ pub(crate) fn ask_for<'a, T: ArrowNativeType>(
     let mut rest = keys;
     while let Some((number, count)) = leading_block(rest) {
         let block = find(number);
-        block.inspect(|block| block.ask_for());
+        block.inspect(|block| block.prefetch());
         found.push((count, block));
         rest = &rest[count..];
     }
@@ -134,7 +136,7 @@ pub(crate) fn ask_for<'a, T: ArrowNativeType>(
         if count < FEW_IN_BLOCK
             && let Some(cells) = block.and_then(|block| block.dense::<T>())
         {
-            own.iter().filter_map(|key| cells.get(locate(*key).1 * stride)).for_each(ask);
+            own.iter().filter_map(|key| cells.get(locate(*key).1 * stride)).for_each(prefetch);
         }
     }
 }
