@@ -23,7 +23,7 @@ export CARGO_PROFILE_CI_DEBUG=none CARGO_PROFILE_CI_INCREMENTAL=false
 case $kind in
 memory)
     export RUSTFLAGS=-Zsanitizer=address ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1
-    cargo test --locked --profile ci --target "$host" --lib -p tickframe-column -p tickframe-rowset \
+    cargo test --locked --profile ci --target "$host" --lib -p tickframe-memory -p tickframe-column -p tickframe-rowset \
         -p tickframe-formula -- "$@"
     ;;
 python)

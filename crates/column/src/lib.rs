@@ -4,11 +4,9 @@
 //! that hands out cells as Arrow arrays in one canonical type per family ([`types`]).
 
 mod column;
-mod digits;
 mod error;
 pub mod kernels;
 pub mod keys;
-mod pages;
 mod sizes;
 pub mod sound;
 mod sources;
@@ -19,10 +17,8 @@ pub mod types;
 mod tests;
 
 pub use column::{Chunk, Column, ColumnSource, NO_ROW};
-pub use digits::unscaled;
 pub use error::Error;
 pub use kernels::rows::{KeysError, keys_of_rows, matching, rows_of_keys};
-pub use pages::LargePages;
 pub use sources::{FlatColumn, RedirectColumn};
 pub use storage::blocks::BlockColumn;
 pub use storage::counters::{ColumnCounters, StorageCounters};

@@ -4,7 +4,7 @@
 //! doubles twenty thousand faults of 4 KB, which take longer than to compute it, or forty of 2 MB.
 //! Memory below that size comes from the system's allocator. What is given back is kept for a while
 //! ([`kept`]).
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "memory before it has an owner")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
