@@ -90,7 +90,9 @@ fn joined(mut spans: Vec<Span>) -> RowSet {
     RowSet::from_spans(merged)
 }
 
-/// Refuses what would have to be computed anew for most rows at most changes (decision 17).
+/// Refuses an expression whose values would have to be computed again for most rows at most changes: a position or a
+/// whole column of a live table. An update must cost in proportion to the change. Neighbours at a fixed distance are
+/// allowed, and so is everything over static and blink tables.
 pub fn refresh_safe(reach: &Reach, table: &Table) -> Result<(), formula::Error> {
     let kept = table.attributes();
     let refused = |what: &str, needs: &str| {

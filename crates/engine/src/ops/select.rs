@@ -256,7 +256,8 @@ impl Select {
     }
 }
 
-/// What a computed column is called outside: strings leave as plain `utf8` (decision 44).
+/// The declared type of a computed column. Strings are stored as views but declared as plain `utf8` (and binary values
+/// as plain `binary`), because every Arrow consumer reads the plain types.
 pub(crate) fn declared_type(canonical: &arrow_schema::DataType) -> arrow_schema::DataType {
     match canonical {
         arrow_schema::DataType::Utf8View => arrow_schema::DataType::Utf8,
