@@ -225,7 +225,7 @@ impl<F: Follows> Waiting<F> {
         Some((to, word))
     }
 
-    /// What was taken last has been listened to.
+    /// Marks the delivery that was taken last as done.
     pub fn heard(&mut self) {
         self.heard_now = None;
     }
