@@ -266,7 +266,7 @@ impl UpdateGraph {
         let topology = self.core().topology.lock();
         let known: Vec<_> = topology.cells().map(|cell| (cell.clone(), topology.parents_of(cell.id))).collect();
         drop(topology);
-        // A label is foreign code: no lock is held.
+        // A label is foreign code, so no lock is held while it is made.
         let timing = |(cell, parents): (Arc<Cell>, Vec<NodeId>)| {
             let node = cell.node()?;
             let (label, size) = (node.label(), node.size());
