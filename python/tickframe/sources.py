@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from tickframe import _native
 from tickframe.arguments import checked, rows
+from tickframe.describe import named, short
+from tickframe.durations import nanoseconds, seconds
 from tickframe.errors import TickframeError
-from tickframe.foreign import named, short
 from tickframe.graph import Graph, graph_for_source
-from tickframe.listener import seconds
+from tickframe.names import names_of
 from tickframe.schema import Schema, SchemaLike
-from tickframe.table import Names, Table, names_of, nanoseconds
+from tickframe.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from tickframe.names import Names
 
 __all__ = [
     "AppendTable",

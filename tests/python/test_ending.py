@@ -392,7 +392,7 @@ def beep():
 def later(number, frame):
     # An error of the program's own, which is no interrupt, is raised where the engine waits, not inside the function.
     while frame is not None:
-        if frame.f_code.co_filename.endswith("udfs.py"):
+        if frame.f_code.co_filename.endswith("adapters.py"):
             signal.setitimer(signal.ITIMER_REAL, 0.01)
             return
         frame = frame.f_back

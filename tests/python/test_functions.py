@@ -1016,7 +1016,8 @@ def written() -> set[str]:
     """Methods of expressions and of their name spaces, and functions that make expressions."""
     spaces = {"str": x.str, "dt": x.dt, "bin": x.bin, "list": x.list, "struct": x.struct}
     found = {f"{space}.{name}" for space, of in spaces.items() for name in dir(of) if name[0] != "_"}
-    for name, member in vars(tf.Expr).items():
+    for name in dir(tf.Expr):
+        member = getattr(tf.Expr, name)
         operator = (
             name.startswith("__") and name.endswith("__") and "Expr" in str(getattr(member, "__annotations__", ""))
         )
