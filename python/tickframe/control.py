@@ -81,7 +81,7 @@ class _Controlled:
             else into_expr(item, type(self).__name__)
         )
 
-    def _but(self, **changed: object) -> Self:
+    def _replace(self, **changed: object) -> Self:
         made = object.__new__(type(self))
         for name in _Controlled.__slots__:
             setattr(made, name, changed.get(name, getattr(self, name)))
@@ -89,7 +89,7 @@ class _Controlled:
 
     def with_serial(self) -> Self:
         """Rows in position order, on one thread; a filter also keeps its place among the others."""
-        return self._but(_serial=True)
+        return self._replace(_serial=True)
 
     def with_declared_barriers(self, *barriers: Barrier | Sequence[Barrier]) -> Self:
         """It opens these barriers when it has finished all rows.
@@ -97,7 +97,7 @@ class _Controlled:
         Raises:
             InvalidOperationError: what is no `Barrier`, or one that it respects itself.
         """
-        return self._but(_declares=self._declares + self._checked(barriers, self._respects))
+        return self._replace(_declares=self._declares + self._checked(barriers, self._respects))
 
     def with_respected_barriers(self, *barriers: Barrier | Sequence[Barrier]) -> Self:
         """It starts when these barriers are open.
@@ -105,7 +105,7 @@ class _Controlled:
         Raises:
             InvalidOperationError: what is no `Barrier`, or one that it declares itself.
         """
-        return self._but(_respects=self._respects + self._checked(barriers, self._declares))
+        return self._replace(_respects=self._respects + self._checked(barriers, self._declares))
 
     def _checked(
         self, barriers: tuple[Barrier | Sequence[Barrier], ...], others: tuple[Barrier, ...]

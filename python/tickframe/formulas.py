@@ -55,7 +55,7 @@ class Formula(Expr):
         self._native = self._lower(self._operation, None)
         return self._native
 
-    def _over(self, table: _native.Table, operation: str) -> _native.Expr:
+    def _bind(self, table: _native.Table, operation: str) -> _native.Expr:
         return self._lower(operation, table)
 
     def _lower(self, operation: str, table: _native.Table | None) -> _native.Expr:
@@ -64,14 +64,14 @@ class Formula(Expr):
         except (ColumnNotFoundError, FormulaError) as error:
             first, line, rest = str(error).partition("\n")
             hint = next(
-                (_hint(name, self._no_values.get(name)) for name in self._parsed.names() if _names(first, name)), ""
+                (_hint(name, self._no_values.get(name)) for name in self._parsed.names() if _mentions(first, name)), ""
             )
             if hint:
                 error.args = (f"{first}; {hint}{line}{rest}",)
             raise
 
 
-def _names(message: str, name: str) -> bool:
+def _mentions(message: str, name: str) -> bool:
     return f'no column "{name}"' in message or f"no function {name}" in message
 
 
@@ -117,6 +117,6 @@ def _scope(names: Iterable[str], frame: FrameType) -> dict[str, object]:
     return {name: space[name] for name in names for space in reversed(spaces) if name in space}
 
 
-def over(item: Expr, table: _native.Table, operation: str) -> _native.Expr:
+def bind(item: Expr, table: _native.Table, operation: str) -> _native.Expr:
     """An argument of a table's method: a formula is read for the table's columns."""
-    return item._over(table, operation) if isinstance(item, Formula) else item._native
+    return item._bind(table, operation) if isinstance(item, Formula) else item._native

@@ -61,7 +61,7 @@ class GroupBy:
     def agg(self, *aggs: IntoExpr | Iterable[IntoExpr], **named: IntoExpr) -> Table:
         """One row a group, with these aggregates: ``col("x").sum().alias("total")`` or ``total=col("x").sum()``."""
         native = self._table._native
-        keys = [formulas.over(key, native, "group_by") for key in self._keys]
+        keys = [formulas.bind(key, native, "group_by") for key in self._keys]
         made = aggregates("agg", self._table, aggs, named)
         return table_of(_native.aggregate("group_by", native, keys, made, self._on_error))
 

@@ -8,7 +8,7 @@ from tickframe import _native, control
 from tickframe.arguments import ON_ERROR, choice
 from tickframe.errors import FormulaError
 from tickframe.expr import Expr, flatten, into_expr
-from tickframe.formulas import Formula, over
+from tickframe.formulas import Formula, bind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +34,7 @@ def where(
         predicate = (
             Formula(item, frame, operation, filter=True) if isinstance(item, str) else into_expr(item, operation)
         )
-        made.append(over(predicate, table, operation))
+        made.append(bind(predicate, table, operation))
     if not made:
         return table
     return _native.filter(operation, table, made, control.execution_order(made, controls, filters=True), on_error)
@@ -84,6 +84,6 @@ def update(
                     "give them in several calls"
                 )
             table, batch = computed(), {}
-        batch[name] = (over(made, table, operation), ordered)
+        batch[name] = (bind(made, table, operation), ordered)
         names.append(name)
     return (computed() if batch else table), names

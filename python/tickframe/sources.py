@@ -76,7 +76,7 @@ class Token:
         return self._native.wait(seconds(timeout, "wait"))
 
 
-class _Fed(Table):
+class _SourceTable(Table):
     """A table with a source behind it."""
 
     __slots__ = ("_source",)
@@ -92,7 +92,7 @@ class _Fed(Table):
         self._source.fail(error)
 
 
-class AppendTable(_Fed):
+class AppendTable(_SourceTable):
     """A live table to which rows are appended."""
 
     __slots__ = ()
@@ -102,7 +102,7 @@ class AppendTable(_Fed):
         return Token(self._source.append(data), self._graph)
 
 
-class BlinkTable(_Fed):
+class BlinkTable(_SourceTable):
     """A live table whose rows live for one step."""
 
     __slots__ = ()
@@ -112,7 +112,7 @@ class BlinkTable(_Fed):
         return Token(self._source.append(data), self._graph)
 
 
-class KeyedTable(_Fed):
+class KeyedTable(_SourceTable):
     """A live table of one row a key."""
 
     __slots__ = ()
@@ -134,7 +134,7 @@ class KeyedTable(_Fed):
         return Token(self._source.replace(data), self._graph)
 
 
-class InputTable(_Fed):
+class InputTable(_SourceTable):
     """A live table that is changed by row key: the update model by hand."""
 
     __slots__ = ()

@@ -23,7 +23,7 @@ from tickframe.errors import ColumnNotFoundError
 from tickframe.export import Export
 from tickframe.expr import flatten, into_expr
 from tickframe.foreign import array_like, mask_of, of_rows
-from tickframe.formulas import over
+from tickframe.formulas import bind
 from tickframe.functions import col
 from tickframe.graph import Graph
 from tickframe.group_by import GroupBy, aggregates
@@ -509,12 +509,12 @@ class Table(Joins, Export):
         for item in flatten(items):
             if isinstance(item, str) and _FORMULA.search(item) and item not in self.columns:
                 raise self._formula_as_name(operation, item)
-            made.append(over(into_expr(item, operation), self._native, operation))
+            made.append(bind(into_expr(item, operation), self._native, operation))
         for name, item in named.items():
             if isinstance(item, (list, tuple)) or array_like(item):
                 raise TypeError(f"{operation}: {name}: {of_rows(_listed(item))}")
             expression = into_expr(item, f"{operation}: {name}")
-            made.append(over(expression, self._native, operation).alias(name))
+            made.append(bind(expression, self._native, operation).alias(name))
         return made
 
     def _formula_as_name(self, operation: str, text: str) -> ColumnNotFoundError:
