@@ -355,7 +355,7 @@ impl Node for ListenerNode {
 
     fn volume(&self, step: Step) -> Volume {
         let update = self.table.node().and_then(|node| node.update_in(step));
-        Volume { taken: update.map_or(0, |update| update.size()), given: 0 }
+        Volume { items_in: update.map_or(0, |update| update.size()), items_out: 0 }
     }
 }
 

@@ -12,7 +12,7 @@ use graph::{Moment, Moved, Node, NodeId, Outcome, Size, Step, UpdateGraph, Volum
 use crate::error::{Error, Failure};
 use crate::events::{self, Level};
 use crate::failpoints::{Point, strike};
-use crate::interrupt::{self, ToTheEnd};
+use crate::interrupt::{self, Uninterrupted};
 use crate::interrupted::Interrupted;
 use crate::live_rows::LiveRows;
 use crate::operation::{Live, Request, Settle, Start};
@@ -318,7 +318,7 @@ impl TableNode {
             && !self.is_awaited.load(Ordering::Relaxed)
             && !self.inputs.iter().any(|input| input.attributes().blink);
         let mut run = || par::inside(Some(&self.graph), Phase::Update, || live.update(changes, step));
-        if waits || !self.graph.is_by_hand() { run() } else { ToTheEnd::of(&self.graph).enter(run) }
+        if waits || !self.graph.is_by_hand() { run() } else { Uninterrupted::of(&self.graph).enter(run) }
     }
 
     fn check(&self, update: &TableUpdate, step: Step) -> Result<(), Error> {
@@ -415,8 +415,8 @@ impl Node for TableNode {
 
     fn volume(&self, step: Step) -> Volume {
         let rows = |node: &TableNode| node.update_in(step).map_or(0, |update| update.size());
-        let taken = self.inputs.iter().filter_map(Table::node).map(|node| rows(node)).sum();
-        Volume { taken, given: rows(self) }
+        let items_in = self.inputs.iter().filter_map(Table::node).map(|node| rows(node)).sum();
+        Volume { items_in, items_out: rows(self) }
     }
 
     fn size(&self) -> Size {

@@ -209,5 +209,5 @@ fn shown_bytes(array: &ArrayRef) -> u64 {
 
 /// What a bound refuses, with the operation.
 fn checked(operation: &str, judged: Result<(), Unsound>) -> PyResult<()> {
-    judged.map_err(|unsound| error::DataError::new_err(format!("{operation}: {unsound}")))
+    judged.map_err(|unsound| error::unsound(operation, &unsound))
 }

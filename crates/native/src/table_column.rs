@@ -8,9 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use crate::arrow;
-use crate::dtype::PySchema;
 use crate::error;
 use crate::memory::PyMemory;
+use crate::schema::PySchema;
 use crate::values::{self, Finer};
 
 /// One column, taken out.
