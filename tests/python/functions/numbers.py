@@ -104,15 +104,7 @@ for kind in ("f64", "f32"):
     add("sign", kind, x.sign(), polars=p.sign(), pyarrow=pc.sign, zeros=False)
     add("floor", kind, x.floor(), polars=p.floor(), pyarrow=pc.floor, duckdb="floor(x)")
     add("ceil", kind, x.ceil(), polars=p.ceil(), pyarrow=pc.ceil, duckdb="ceil(x)")
-    add(
-        "round",
-        kind,
-        x.round(),
-        polars=p.round(),
-        pyarrow=pc.round,
-        duckdb="round_even(x, 0)",
-        zeros=False,
-    )
+    add("round", kind, x.round(), polars=p.round(), pyarrow=pc.round, duckdb="round_even(x, 0)", zeros=False)
     add("sqrt", kind, x.sqrt(), polars=p.sqrt(), pyarrow=pc.sqrt)
     add("is_nan", kind, x.is_nan(), polars=p.is_nan(), pyarrow=pc.is_nan, duckdb="isnan(x)")
     add("is_not_nan", kind, x.is_not_nan(), polars=p.is_not_nan())

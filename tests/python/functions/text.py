@@ -11,22 +11,8 @@ rows = Rows()
 add = rows.add
 
 S, T = x.str, p.str
-add(
-    "str.len_chars",
-    "text",
-    S.len_chars(),
-    polars=T.len_chars(),
-    pyarrow=pc.utf8_length,
-    duckdb="length(x)",
-)
-add(
-    "str.len_bytes",
-    "text",
-    S.len_bytes(),
-    polars=T.len_bytes(),
-    pyarrow=pc.binary_length,
-    duckdb="strlen(x)",
-)
+add("str.len_chars", "text", S.len_chars(), polars=T.len_chars(), pyarrow=pc.utf8_length, duckdb="length(x)")
+add("str.len_bytes", "text", S.len_bytes(), polars=T.len_bytes(), pyarrow=pc.binary_length, duckdb="strlen(x)")
 add("str.to_lowercase", "text", S.to_lowercase(), polars=T.to_lowercase())
 add("str.to_uppercase", "text", S.to_uppercase(), polars=T.to_uppercase())
 add("str.to_titlecase", "text", S.to_titlecase(), polars=T.to_titlecase())
