@@ -307,7 +307,7 @@ fn in_schema(schema: &Schema, batches: Vec<RecordBatch>, asked: Schema) -> PyRes
     let mut made = Vec::with_capacity(batches.len());
     for whole in batches {
         let one = |error: ::column::Error| error::ResourceError::new_err(format!("requested_schema: {error}"));
-        for (from, rows) in ::column::kind::stretches(whole.columns(), &types).map_err(one)? {
+        for (from, rows) in ::column::types::stretches(whole.columns(), &types).map_err(one)? {
             // A batch without columns has rows too.
             let batch = if whole.num_columns() == 0 { whole.clone() } else { whole.slice(from, rows) };
             let cast = |(column, field): (&ArrayRef, &FieldRef)| {
@@ -315,7 +315,7 @@ fn in_schema(schema: &Schema, batches: Vec<RecordBatch>, asked: Schema) -> PyRes
                     let (name, error) = (field.name(), error.later(start));
                     error::DataError::new_err(format!("requested_schema: column {name:?}: {error}"))
                 };
-                ::column::kind::cast(column, field.data_type()).map_err(told)
+                ::column::types::cast(column, field.data_type()).map_err(told)
             };
             let columns = batch.columns().iter().zip(asked.fields()).map(cast).collect::<PyResult<Vec<_>>>()?;
             let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));

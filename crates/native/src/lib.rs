@@ -41,7 +41,7 @@ mod wait;
 use pyo3::prelude::*;
 
 #[global_allocator]
-static ALLOCATOR: column::LargePages = column::LargePages;
+static ALLOCATOR: ::memory::LargePages = ::memory::LargePages;
 
 #[pymodule]
 mod _native {

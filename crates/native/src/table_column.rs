@@ -27,7 +27,7 @@ impl PyColumn {
     }
 
     fn whole(&self) -> PyResult<ArrayRef> {
-        ::column::kind::one_array(&self.chunks, self.field.data_type()).map_err(|why| {
+        ::column::kernels::one_array(&self.chunks, self.field.data_type()).map_err(|why| {
             error::raise(engine::Error::from(why).in_operation(&format!("column {:?}", self.field.name())))
         })
     }
