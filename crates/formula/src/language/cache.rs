@@ -1,7 +1,7 @@
-//! What was read and planned, kept so that nothing is done twice, and counted.
+//! Caches of parsed and bound formulas, with counters.
 //!
-//! A formula's text is read once, however often it is used: the variables of the caller come in when it is lowered. A
-//! formula is bound when it is judged; the operation that was asked for then takes over what was bound.
+//! A formula's text is parsed once, however often it is used: the caller's variables are inserted when the formula is
+//! lowered. A formula is bound when it is checked, and the operation then takes over the bound form.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -137,7 +137,7 @@ impl HostId {
 }
 
 impl Expr {
-    /// The same expression, which holds none of the functions that it names.
+    /// Replaces user functions by their names alone, so that the expression keeps no function alive.
     pub(crate) fn without_hosts(&self) -> Expr {
         match self {
             Expr::Host { function: HostId { number, name, .. }, args } => Expr::Host {

@@ -44,7 +44,8 @@ impl<'de> Deserialize<'de> for LiveSet {
 }
 
 impl Expr {
-    /// The same with a test that reads the same columns in place of each live set: of the same type, and bound as it is.
+    /// Replaces each membership test of a live set by `is_null` of its input: a Boolean that reads the same columns, so
+    /// that the expression can be bound without the set's table.
     pub(crate) fn without_sets(&self) -> Expr {
         match self {
             Expr::InSet { input, .. } => Expr::Call { function: Function::IsNull, args: vec![input.without_sets()] },

@@ -161,7 +161,7 @@ impl Values {
 }
 
 impl Expr {
-    /// The same with a digest in place of the values of long lists: by that plans are told apart, and it is small.
+    /// Replaces the values of long lists by a 128-bit digest, which keeps memo keys small and still tells plans apart.
     pub fn digested(&self) -> Expr {
         match self {
             Expr::Literal(Literal::Values(values)) => {

@@ -76,7 +76,7 @@ fn number(of: &str, cells: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     })
 }
 
-/// The same floats, null where they are NaN.
+/// Replaces NaN by null.
 fn present<T: ArrowPrimitiveType>(array: &ArrayRef, is_nan: impl Fn(T::Native) -> bool) -> ArrayRef {
     let cells = array.as_primitive::<T>().values();
     // Chunk by chunk without a branch: a frame without NaN, the most of them, is read at the speed of memory.
