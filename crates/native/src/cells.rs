@@ -112,8 +112,7 @@ pub fn named(value: &Bound<'_, PyAny>) -> String {
 }
 
 fn in_words(value: &Bound<'_, PyAny>, how: &str) -> String {
-    let told =
-        value.py().import("tickframe.foreign").and_then(|foreign| foreign.call_method1(how, (value,))?.extract());
+    let told = value.py().import("tickframe.describe").and_then(|words| words.call_method1(how, (value,))?.extract());
     told.unwrap_or_else(|_| "a value".into())
 }
 
