@@ -1,9 +1,8 @@
-//! The rows of each key: what joins and aggregations keep beside their key table, by slot.
-//!
-//! First and last row stand in the slot itself, where one cache line holds all that most questions
-//! want, and so do the last few that came. A few rows more are a sorted list in a pool of lists of that
-//! size, many are a row set. Rows come and go in batches: what a batch will touch is asked for before
-//! it is looked at, so that the cache misses of different slots overlap.
+//! The rows of each key slot, kept by joins and aggregations beside their hash table of keys.  A slot is one cache
+//! line: it holds the first and the last row, which is all that most reads need, and the last few rows that were added
+//! (the tail). More rows are kept in a sorted list, in a pool of lists of equal size; many rows in a row set. Rows are
+//! added and removed in batches, and the memory that a batch will touch is prefetched, so that the cache misses of
+//! different slots overlap.
 
 mod lists;
 
@@ -15,10 +14,10 @@ use crate::guess::{guess, lower_bound};
 use crate::sizes::LISTED_ROWS;
 use lists::{Lists, SIZES, capacity};
 
-/// Rows that stand in the slot before they go to the list together.
+/// The capacity of a tail: so many rows are kept in the slot, and then moved to the list together.
 const TAIL: usize = 4;
 
-/// Slots whose memory is asked for together.
+/// Slots that are prefetched together.
 const BATCH: usize = 64;
 
 /// The rows of every slot.
@@ -27,7 +26,7 @@ pub struct KeyRows {
     lists: [Lists; SIZES],
     many: Vec<RowSet>,
     unused: Vec<u32>,
-    /// Whether every row is kept, or only the ends, of keys whose rows never leave.
+    /// Whether all rows are kept. False keeps only the first and the last row, which suffices if rows never leave.
     all: bool,
 }
 
@@ -37,9 +36,9 @@ pub struct KeyRows {
 struct Head {
     first: u64,
     last: u64,
-    /// The last rows, that are not in the list yet: a row that comes at the end touches only the slot.
+    /// The last rows, not in the list yet. A row that is added at the end touches only the slot.
     tail: [u64; TAIL],
-    /// Which list or row set.
+    /// The index of the list or row set.
     place: u32,
     /// Rows in the list.
     len: u16,
@@ -50,13 +49,13 @@ struct Head {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     None,
-    /// The ends of a key whose rows never leave.
+    /// Only the first and the last row are kept.
     Ends,
-    /// A few rows: no list yet, only the tail.
+    /// All rows are in the tail; there is no list.
     Tail,
-    /// A few rows, ascending: in a list of this size, and then the tail.
+    /// The rows are in a list of this size class, ascending, followed by the tail.
     List(u8),
-    /// All rows, in a row set; no tail.
+    /// All rows are in a row set; there is no tail.
     Many,
 }
 
@@ -70,12 +69,13 @@ impl Head {
 }
 
 impl KeyRows {
-    /// No rows. `all`: whether every row is kept, or only the first and the last, where rows never leave.
+    /// Makes an empty set of slots. `all` keeps all rows; otherwise only the first and the last, which requires that
+    /// rows never leave.
     pub fn new(all: bool) -> KeyRows {
         KeyRows { heads: Vec::new(), lists: Default::default(), many: Vec::new(), unused: Vec::new(), all }
     }
 
-    /// Sees that there are this many slots.
+    /// Grows to at least this many slots.
     pub fn grow(&mut self, slots: usize) {
         if slots > self.heads.len() {
             self.heads.resize(slots, NOBODY);
@@ -87,7 +87,7 @@ impl KeyRows {
         self.heads.len()
     }
 
-    /// Rows come, each to its slot.
+    /// Adds rows, each to its slot.
     pub fn enter(&mut self, slots: &[u32], rows: &RowSet) {
         let mut rows = rows.iter();
         let mut batches = slots.chunks(BATCH);
@@ -99,7 +99,7 @@ impl KeyRows {
         }
     }
 
-    /// Rows go, each from its slot.
+    /// Removes rows, each from its slot.
     pub fn leave(&mut self, slots: &[u32], rows: &RowSet) {
         let mut rows = rows.iter();
         let mut batches = slots.chunks(BATCH);
@@ -112,7 +112,7 @@ impl KeyRows {
         }
     }
 
-    /// All rows of another's slot come.
+    /// Adds all rows of the slot `of` of another `KeyRows`.
     pub fn enter_all(&mut self, slot: u32, other: &KeyRows, of: u32) {
         match other.heads[of as usize] {
             Head { form: Form::Many, place, .. } => {
@@ -124,7 +124,7 @@ impl KeyRows {
         }
     }
 
-    /// The rows of these slots move; a slot may be named more than once.
+    /// Shifts the rows of these slots; a slot may be listed more than once.
     pub fn shift(&mut self, mut slots: Vec<u32>, shifts: &Shifts) {
         slots.sort_unstable();
         slots.dedup();
@@ -179,7 +179,7 @@ impl KeyRows {
         head.first != head.last
     }
 
-    /// Calls `each` for the rows of a slot, ascending; of a key whose rows never leave for its ends.
+    /// Calls `each` for the rows of a slot, ascending; only for the first and the last row if no others are kept.
     pub fn for_each(&self, slot: u32, mut each: impl FnMut(u64)) {
         let head = &self.heads[slot as usize];
         match head.form {
@@ -210,19 +210,19 @@ impl KeyRows {
         }
     }
 
-    /// Asks for what tells of a slot's first and last row.
+    /// Prefetches the first and the last row of a slot.
     #[inline]
     pub fn ask(&self, slot: u32) {
         prefetch(&self.heads[slot as usize]);
     }
 
-    /// Asks for the heads of a batch, and gives it back.
+    /// Prefetches the slots of a batch, and returns the batch.
     fn ask_heads<'a>(&self, slots: Option<&'a [u32]>) -> Option<&'a [u32]> {
         slots.into_iter().flatten().for_each(|slot| self.ask(*slot));
         slots
     }
 
-    /// Asks for where full tails will go: behind the rows of their lists, which move if there is no room.
+    /// Prefetches the ends of the lists to which full tails will be moved; a list without room is moved as well.
     fn ask_lists(&self, slots: &[u32]) {
         for slot in slots {
             let head = &self.heads[*slot as usize];
@@ -237,8 +237,8 @@ impl KeyRows {
         }
     }
 
-    /// Asks for what rows that go will touch: where in the lists they should be, what lies behind, which moves up,
-    /// and the start.
+    /// Prefetches what the removal of rows will touch: their expected positions in the lists, the rows behind, which
+    /// move up, and the start of each list.
     fn ask_rows(&self, slots: &[u32], rows: &[u64]) {
         for (slot, row) in slots.iter().zip(rows) {
             let head = &self.heads[*slot as usize];
@@ -278,7 +278,7 @@ impl KeyRows {
         }
     }
 
-    /// The tail goes to the list, and the row after it or to its place.
+    /// Moves the tail to the list and inserts the row, at the end or in order.
     fn enter_list(&mut self, slot: u32, row: u64) {
         let head = self.heads[slot as usize];
         let (tail, rows) = (head.tail_len as usize, head.len as usize + head.tail_len as usize);
@@ -352,7 +352,7 @@ impl KeyRows {
         }
     }
 
-    /// A row left list or tail: the ends are told anew, a list that is too large is given back.
+    /// Updates a slot after a removal: sets the first and last row again, and returns a list that is too large.
     fn left(&mut self, slot: u32) {
         let head = &mut self.heads[slot as usize];
         let list: &[u64] = match head.form {
@@ -375,7 +375,7 @@ impl KeyRows {
         }
     }
 
-    /// Puts the list of a slot into one of another size.
+    /// Moves the list of a slot to one of another size class.
     fn resize(&mut self, slot: u32, size: usize) {
         let head = self.heads[slot as usize];
         let Form::List(old) = head.form else { return };

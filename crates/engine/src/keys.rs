@@ -32,7 +32,7 @@ impl Touched {
         }
     }
 
-    /// The slots noted, in order of first touch; none is any more.
+    /// Returns the noted slots in order of first touch, and clears them.
     pub fn take(&mut self) -> Vec<u32> {
         let slots = std::mem::take(&mut self.slots);
         slots.iter().for_each(|slot| self.marks[*slot as usize / 64] = 0);
@@ -58,8 +58,8 @@ impl Touched {
     }
 }
 
-/// The rows whose keys may match something: with `nulls_equal` all of them, else those without a
-/// null in any key column.
+/// The rows whose keys may match, with their key cells: all rows with `nulls_equal`, otherwise those without a null in
+/// any key column. `natural_join` and `where_in` decide here that null matches nothing.
 pub fn joinable(keys: Vec<Chunk>, rows: &RowSet, nulls_equal: bool) -> Result<(Vec<Chunk>, RowSet), Error> {
     let Some(nulls) = any_null(&keys).filter(|_| !nulls_equal) else {
         return Ok((keys, rows.clone()));

@@ -18,26 +18,27 @@ use crate::table::{Attributes, Table};
 use crate::update::TableUpdate;
 use crate::view::{Change, View};
 
-/// What was asked for: the label of errors and timings, the memo key, and the node of a plan.
+/// A request: the operation and its arguments. It labels errors and timings, is the memo key, and is a node of the
+/// plan.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The method the user called, e.g. `with_columns`.
     pub name: String,
-    /// Its arguments, as a plan: operation and arguments make one node serialisable.
+    /// The arguments in serialisable form.
     pub arguments: serde_json::Value,
     /// The user's own text (expression or formula), for errors.
     pub text: Option<String>,
-    /// Where the user's code created it.
+    /// The place in the user's code that made the request.
     pub location: Option<Location>,
     /// Whether two equal requests on the same live inputs may be one node.
     pub shareable: bool,
-    /// Where it notes rows that it passes over, if it was told to.
+    /// The recorder of skipped rows, if the request has `on_error`.
     pub faults: Option<Faults>,
-    /// Whether it runs in every step, whatever its inputs do: it hangs on the clock.
+    /// Whether the operation depends on the clock, and so runs in every step.
     pub timed: bool,
-    /// What it computes, for whoever asks how.
+    /// The expressions that the operation computes, for `explain`.
     pub expressions: Option<Arc<[Evaluator]>>,
-    /// Equal for equal plans: the operation, its arguments and those of its inputs. A source has its own.
+    /// A 128-bit fingerprint of the plan: operation, arguments, inputs. Every source has a unique one.
     pub print: u128,
 }
 
@@ -64,14 +65,14 @@ impl Request {
         self
     }
 
-    /// With a place for the rows that it is told to pass over; part of what makes requests equal.
+    /// Sets `on_error` and the recorder of skipped rows. The policy is part of the memo key.
     pub fn passing_over(mut self, on_error: OnError, faults: &Faults) -> Request {
         self.arguments = serde_json::json!([self.arguments, on_error.name()]);
         self.faults = Some(faults.clone());
         self
     }
 
-    /// What was asked of an operation over these inputs, by which plans are told apart.
+    /// The request of an operation over these inputs, with its fingerprint.
     pub(crate) fn of(operation: &dyn Operation, inputs: &[Table]) -> Request {
         Request { expressions: operation.expressions(), ..operation.request().over(inputs) }
     }
@@ -87,7 +88,7 @@ impl Request {
         Request { print: half(0) << 64 | half(1), ..self.clone() }
     }
 
-    /// `name(arguments)`: how errors and timings call this node.
+    /// `name(arguments)`: the node's label in errors and timings.
     pub fn label(&self) -> String {
         match &self.text {
             Some(text) => format!("{}({text})", self.name),
@@ -105,11 +106,11 @@ impl Request {
 pub struct Location {
     /// File and line.
     pub line: String,
-    /// How the program came there, as the embedding language prints it, outermost call first.
+    /// The stack trace, as the embedding language prints it, outermost call first.
     pub trace: String,
 }
 
-/// A number that no other source has.
+/// A unique fingerprint, for a source.
 fn next_print() -> u128 {
     static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
     u128::from(NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
@@ -119,7 +120,7 @@ thread_local! {
     static LOCATION: RefCell<Option<Location>> = const { RefCell::new(None) };
 }
 
-/// Says where the user's code stands, for the requests this thread makes from here on.
+/// Sets the user's code location for the requests that this thread makes from here on.
 pub fn set_location(location: Option<Location>) {
     LOCATION.set(location);
 }
@@ -132,20 +133,20 @@ pub struct Input {
     pub view: View,
 }
 
-/// Something that holds state of the running step and lets it go once the step has settled.
+/// A part of a table that keeps previous values during a step and drops them once the step has settled.
 pub trait Settle: Send + Sync {
-    /// The step is over: before-values may go.
+    /// Drops the previous values: the step has settled.
     fn settle(&self);
-    /// Bytes it holds.
+    /// Bytes held.
     fn bytes(&self) -> u64;
 }
 
-/// The outside of a table: rows, columns, schema. Shared by cloning, never copied.
+/// The data of a table as its readers see it: rows, columns, schema. Cloning shares them.
 #[derive(Clone)]
 pub struct Parts {
-    /// The row set through time.
+    /// The row set over time.
     pub rows: Arc<LiveRows>,
-    /// The columns through time, in the order of the schema.
+    /// The columns over time, in the order of the schema.
     pub columns: Vec<Arc<dyn ColumnSource>>,
     /// Names and declared types.
     pub schema: Arc<Schema>,
@@ -153,46 +154,46 @@ pub struct Parts {
     pub attributes: Attributes,
 }
 
-/// An operation that has started.
+/// A started operation.
 pub struct Start {
-    /// The result's outside.
+    /// The rows, columns and schema of the result.
     pub parts: Parts,
-    /// How it reacts to change. Dropped at once when no input is live.
+    /// The state that processes updates. It is dropped at once if no input is live.
     pub live: Box<dyn Live>,
-    /// What the operation itself writes, so that the driver can let before-values go.
+    /// The storage that the operation writes; the driver settles it after each step.
     pub owned: Vec<Arc<dyn Settle>>,
 }
 
 /// A request that can be started over its inputs.
 pub trait Operation: Send + Sync {
-    /// What was asked for.
+    /// The request.
     fn request(&self) -> &Request;
-    /// What it computes of a row, if it computes something.
+    /// The expressions that the operation computes for each row, if any.
     fn expressions(&self) -> Option<Arc<[Evaluator]>> {
         None
     }
 
-    /// From a snapshot of the inputs; the result is as of the views' moment, given by `at`.
+    /// Initialises the result from a snapshot of the inputs. `at` is the moment of the views and of the result.
     fn init(&self, inputs: &[Input], at: graph::Moment) -> Result<Start, Error>;
 }
 
-/// An operation's reaction to change. It reads through its `Change`s alone, whose `before` may be
-/// older than the last step while the operation catches up.
+/// The live half of an operation: it maintains the result. It must read its inputs through its `Change`s alone, because
+/// their `before` is older than the last step while the operation catches up.
 pub trait Live: Send {
-    /// The node has joined the graph under this name, by which it can ask for steps of its own.
+    /// Called when the node has joined the graph; the id lets the operation activate itself.
     fn joined(&mut self, _node: graph::NodeId) {}
-    /// Brings state and result from `before` to `now`; an empty update if nothing changed.
-    /// Called once a step, after all inputs have settled, if at least one of them changed.
+    /// Brings state and result from `before` to `now` and returns the update of the result, which is empty if nothing
+    /// changed. Called at most once per step, after all inputs have settled, if at least one of them changed.
     fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error>;
 
-    /// Whether an update that fails in a function of the user has changed nothing, so that it can be tried again with a
+    /// Whether an update that fails in a user function leaves the state unchanged, so that it can be tried again with a
     /// later change.
     fn resumes(&self) -> bool {
         false
     }
 
-    /// What it keeps beside the result's rows and cells: groups, keys of joins, places in an order. None is left when
-    /// its inputs are empty.
+    /// Entries of state beside the result's rows and cells: groups, keys of joins, positions in an order. Must be 0
+    /// when all inputs are empty; a law tests it.
     fn entries(&self) -> u64 {
         0
     }

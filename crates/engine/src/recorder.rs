@@ -10,8 +10,7 @@ use crate::table_node::lock;
 use crate::update::{Merged, TableUpdate};
 use crate::view::{Change, View};
 
-/// Keeps what the inputs of a starting operation do meanwhile: keys only, or, where one of them is a blink table, whole
-/// changes with their rows.
+/// The recorded updates of the inputs: keys only or, if an input is a blink table, whole changes with their rows.
 pub(crate) struct Recorder {
     inputs: Vec<Table>,
     entries: Mutex<Vec<(u64, usize, Arc<TableUpdate>)>>,
@@ -19,7 +18,7 @@ pub(crate) struct Recorder {
     steps: Option<Mutex<Vec<(Step, Vec<Change>)>>>,
 }
 
-/// A recorder in the graph. Dropping it takes it out.
+/// The registration of a recorder in the graph; dropping it removes the recorder.
 pub(crate) struct Recorded {
     recorder: Arc<Recorder>,
     _registration: Registration,
@@ -38,7 +37,7 @@ impl Recorder {
 }
 
 impl Recorded {
-    /// The changes of each step from `at` to `to`, if rows are kept; what is older or newer stays out.
+    /// The changes of each step after `at` up to `to`, if rows are kept.
     pub(crate) fn steps(&self, at: Moment, to: Moment) -> Option<Vec<(Step, Vec<Change>)>> {
         let mut kept = lock(self.recorder.steps.as_ref()?);
         kept.retain(|(step, _)| step.now() > at);
@@ -46,7 +45,7 @@ impl Recorded {
         Some(kept.drain(..until).collect())
     }
 
-    /// One update for each input from `at` to `to`; what is older or newer stays out.
+    /// One coalesced update for each input, from `at` to `to`.
     pub(crate) fn merged(&self, at: Moment, to: Moment, before: &[View]) -> Vec<TableUpdate> {
         let mut entries = lock(&self.recorder.entries);
         entries.retain(|(step, ..)| *step > at.number());
@@ -60,7 +59,7 @@ impl Recorded {
 }
 
 impl Recorder {
-    /// What the step did to each input, with its rows.
+    /// The change of each input in the step, with its rows.
     fn changes(&self, step: Step) -> Result<Vec<Change>, Moved> {
         let change = |input: &Table| {
             let update = input.node().and_then(|node| node.update_in(step)).unwrap_or_default();
