@@ -9,7 +9,7 @@ type Known = (u64, TypeId, Weak<dyn Any + Send + Sync>);
 
 static ALL: Mutex<Vec<Known>> = Mutex::new(Vec::new());
 
-/// The graph's one `T`; made if nobody has one now.
+/// The graph's one `T`; it is made if none is alive.
 pub(crate) fn of<T: Any + Send + Sync>(graph: &UpdateGraph, make: impl FnOnce() -> T) -> Arc<T> {
     let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
     all.retain(|(.., companion)| companion.strong_count() > 0);

@@ -5,24 +5,24 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Events that wait at most; what comes beyond is counted.
+/// The maximum number of waiting events; further events are only counted.
 const MOST: usize = 1_000;
 
-/// How bad it is.
+/// The severity of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// Something went on without some of its rows.
+    /// An operation continued without some of its rows.
     Warning,
     /// Something failed.
     Error,
 }
 
-/// One thing that happened.
+/// An event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// How bad it is.
     pub level: Level,
-    /// What it was.
+    /// The message.
     pub text: String,
 }
 
@@ -40,12 +40,12 @@ fn waiting() -> MutexGuard<'static, Waiting> {
     WAITING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From here on what goes wrong in graphs and has no table to fail is an event.
+/// Records, from here on, troubles of graphs that belong to no table as events.
 pub fn log_graphs() {
     graph::log_troubles(|text| note(Level::Error, text.to_owned()));
 }
 
-/// Something happened.
+/// Records an event.
 pub(crate) fn note(level: Level, text: String) {
     let mut waiting = waiting();
     if waiting.events.len() < MOST {
@@ -77,7 +77,7 @@ pub fn take() -> Option<Vec<Event>> {
     }
 }
 
-/// Whoever takes events gets what is left, and then nothing; `false` opens the list again.
+/// Closes the list: [`take`] returns the remaining events, and then none. `false` opens the list again.
 pub fn end(ended: bool) {
     waiting().ended = ended;
     BELL.notify_all();

@@ -1,12 +1,12 @@
-//! Rows that an operation was told to pass over: `on_error`, and the live table of what went wrong.
+//! Row errors: `on_error`, which makes an operation skip rows that it cannot compute, and the live table of these rows.
 //!
 //!   with_columns y = cast(x, Int64), on_error null    + 0 "7"    + 1 "seven"
 //!   out                                               + 0 7      + 1 null
 //!   errors                                            + 0 with_columns y 1 …
 //!
-//! An operation notes a fault while it evaluates ([`Faults::note`]); its node publishes them when the step's work is
-//! done. The graph's journal keeps them for the table of errors, which waits for all such nodes and so shows the rows
-//! of step *n* at *n*. Faults of an initialisation, and of a node that joined while the step ran, come one step later.
+//! An operation records row errors while it evaluates ([`Faults::note`]); its node publishes them after its update. The
+//! graph's journal keeps them for the table of errors, which depends on all such nodes, and so shows the rows of step
+//! *n* at *n*. Row errors of an initialisation, and of a node that joined while the step ran, appear one step later.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -30,13 +30,13 @@ use crate::table::{Attributes, Table, WeakTable};
 use crate::update::TableUpdate;
 use crate::view::Change;
 
-/// Most rows the table of errors takes; what comes after is counted only.
+/// The maximum number of rows in the table of errors; further row errors are only counted.
 const MOST_ROWS: u64 = 1_000_000;
-/// What tells tables apart in the graph's one table; no user sees it.
+/// The hidden column that identifies the table of each row in the graph's one table of errors.
 const ORIGIN: &str = "\u{0}origin";
 const SHOWN: [&str; 5] = ["operation", "column", "row_key", "step", "message"];
 
-/// What becomes of a row that an operation cannot compute.
+/// The policy for a row that an operation cannot compute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnError {
     /// The table fails.
@@ -49,7 +49,7 @@ pub enum OnError {
 }
 
 impl OnError {
-    /// What requests and their memo keys call it.
+    /// The name in requests and memo keys.
     pub fn name(self) -> &'static str {
         match self {
             OnError::Fail => "fail",
@@ -70,7 +70,8 @@ struct Fault {
     message: String,
 }
 
-/// Where one operation notes its faults. Several that make one table note each for itself, and all tell of that table.
+/// The recorder of one operation's row errors. Several operations may make one table: each has its own recorder, and
+/// all report under that table.
 #[derive(Clone)]
 pub struct Faults {
     sink: Arc<Sink>,
@@ -80,12 +81,12 @@ pub struct Faults {
 struct Sink {
     origin: u64,
     operation: String,
-    /// Where the table is live: the graph's journal and its table of errors, which lives as long as this.
+    /// For a live table: the graph's journal, and the table of errors, which this keeps alive.
     home: OnceLock<(Arc<Journal>, Table)>,
-    /// Where it is static: all there will ever be.
+    /// For a static table: all row errors.
     kept: Mutex<Vec<Fault>>,
     counted_only: AtomicBool,
-    /// Whether the log has heard of it.
+    /// Whether the first row error was logged.
     told: AtomicBool,
 }
 
@@ -96,7 +97,7 @@ impl std::fmt::Debug for Faults {
 }
 
 impl Faults {
-    /// For one request of this operation.
+    /// A recorder for one request of this operation.
     pub fn of(operation: &str) -> Faults {
         static MADE: AtomicU64 = AtomicU64::new(1);
         let sink = Sink {
@@ -110,35 +111,35 @@ impl Faults {
         Faults { sink: Arc::new(sink), noted: Arc::default() }
     }
 
-    /// For another operation that makes the same table: what the two note, and forget, is their own.
+    /// A second recorder for the same table. It shares the destination, but buffers (and can discard) separately.
     pub(crate) fn beside(&self) -> Faults {
         Faults { sink: self.sink.clone(), noted: Arc::default() }
     }
 
-    /// A cell that has no value; no column for a filter's predicate.
+    /// Records a cell without a value. `column` is none for a filter's predicate.
     pub fn note(&self, column: Option<&str>, row_key: u64, message: String) {
         let (origin, operation) = (self.sink.origin, self.sink.operation.clone());
         lock(&self.noted).push(Fault { step: 0, origin, column: column.map(Into::into), row_key, operation, message });
     }
 
-    /// Forgets what was noted by work that is done again, or came to nothing.
+    /// Discards what was recorded by work that failed or will be done again.
     pub(crate) fn forget(&self) {
         lock(&self.noted).clear();
     }
 
-    /// The table joins a graph: its table of errors exists from here on.
+    /// Called when the table joins a graph; makes the table of errors exist from here on.
     pub(crate) fn live_in(&self, graph: &UpdateGraph) -> Result<(), Error> {
         if self.sink.home.get().is_none() {
             let journal = Journal::of(graph);
             let table = journal.table(graph)?;
-            // Whoever was first has set the same.
+            // A thread that was first has set an equal value.
             let _ = self.sink.home.set((journal, table));
         }
         Ok(())
     }
 
-    /// The table of errors waits for this node from now on. Where it cannot, because the node stands on the errors
-    /// themselves, its faults are counted only: each would make another.
+    /// Makes the table of errors depend on this node. If the node itself depends on the table of errors, this would be
+    /// a loop: its row errors are then only counted, since each could cause another.
     pub(crate) fn told_by(&self, graph: &UpdateGraph, node: Option<NodeId>) {
         let Some((_, errors)) = self.sink.home.get() else { return };
         if let (Some(child), Some(parent)) = (errors.node_id(), node)
@@ -148,7 +149,7 @@ impl Faults {
         }
     }
 
-    /// Hands on what was noted, as of this step; whether there was anything.
+    /// Publishes the recorded row errors as of this step; false if there were none.
     pub(crate) fn publish(&self, step: u64, graph: Option<(&UpdateGraph, Option<Step>)>) -> bool {
         let mut fresh = std::mem::take(&mut *lock(&self.noted));
         if fresh.is_empty() {
@@ -166,7 +167,7 @@ impl Faults {
                 journal.take(fresh, self.sink.counted_only.load(Ordering::Acquire));
                 let journal = journal.clone();
                 match running {
-                    // Most are drained in this very step; what is not waits for the next one.
+                    // Most row errors are drained in this very step; the others wait for the next one.
                     Some(_) => graph.after_step(Box::new(move |_| journal.wake())),
                     None => journal.wake(),
                 }
@@ -176,7 +177,7 @@ impl Faults {
         true
     }
 
-    /// What went wrong in this one table.
+    /// The row errors of this one table.
     fn told_of(&self, table: &Table) -> Result<Table, Error> {
         let Some((_, errors)) = self.sink.home.get() else { return fixed(&lock(&self.sink.kept)) };
         let mine = Expr::call(Function::Equal, vec![Expr::column(ORIGIN), Expr::literal(self.sink.origin as i64)])?;
@@ -185,7 +186,8 @@ impl Faults {
     }
 }
 
-/// The errors of one table. They keep it, without standing on it: they can be read when it has failed.
+/// The table of one table's row errors. It keeps that table alive but does not depend on it, so it can be read after a
+/// failure.
 struct Part {
     filter: Filter,
     of: Table,
@@ -216,8 +218,8 @@ impl Operation for Part {
 }
 
 impl Table {
-    /// The rows that this table could not compute: operation, column, row key, step, message. Live as it is; empty
-    /// for a table that was not told to pass over errors.
+    /// The rows that this table could not compute, with the columns operation, column, row key, step and message. Live
+    /// if the table is live; empty for a table without `on_error`.
     pub fn errors(&self) -> Result<Table, Error> {
         self.request().faults.as_ref().map_or_else(|| fixed(&[]), |faults| faults.told_of(self))
     }
@@ -229,7 +231,8 @@ pub fn errors(graph: &UpdateGraph) -> Result<Table, Error> {
     shown(&Journal::of(graph).table(graph)?)
 }
 
-/// Faults of a graph since its first table with `on_error` was made, those beyond the bound of the table included.
+/// The number of row errors since the graph's first table with `on_error` was made, including those beyond the maximum
+/// number of rows.
 pub fn count(graph: &UpdateGraph) -> u64 {
     Journal::of(graph).total.load(Ordering::Relaxed)
 }
@@ -267,7 +270,7 @@ fn fixed(faults: &[Fault]) -> Result<Table, Error> {
     shown(&crate::sources::from_chunks(schema(), columns, faults.len() as u64)?)
 }
 
-/// The faults of one graph that are not in its table yet.
+/// The row errors of one graph that are not in its table of errors yet.
 struct Journal {
     graph: WeakGraph,
     pending: Mutex<Vec<Fault>>,
@@ -304,7 +307,7 @@ impl Journal {
         }
     }
 
-    /// What waits is work for the next step.
+    /// Activates the table of errors if row errors wait for the next step.
     fn wake(&self) {
         if lock(&self.pending).is_empty() {
             return;
@@ -325,7 +328,7 @@ struct ErrorsLive {
 impl Live for ErrorsLive {
     fn update(&mut self, _: &[Change], step: Step) -> Result<TableUpdate, Error> {
         let mut faults = std::mem::take(&mut *lock(&self.journal.pending));
-        // Nodes ran in any order, and so did the parts of their work.
+        // Sorted, because nodes and the parts of their work ran in any order.
         faults.sort_unstable();
         faults.truncate(MOST_ROWS.saturating_sub(self.next) as usize);
         let mut writes = Writes::default();

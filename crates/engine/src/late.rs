@@ -1,11 +1,11 @@
-//! Changes that wait for a late listener: two neighbours as one that says the same.
+//! Coalescing the changes that wait for a slow listener: two neighbours become one equivalent change.
 //!
 //!   first    ~ 1 B→C    + 3 D          row 1 was B, row 3 came
 //!   next     ~ 3 D→E    - 1 C          row 3 changed, row 1 (then C) went
-//!   merged   + 3 E      - 1 B          cells as they are now; what went, as it was first
+//!   merged   + 3 E      - 1 B          new cells as of the second change; removed cells as before the first
 //!
-//! Keys go by the update algebra ([`Merged`]). Cells come from what the two changes own: of the
-//! present the later one's, of the past the older one's. Cost: the two changes.
+//! Keys follow the update algebra ([`Merged`]). Cells come from the two materialized changes: new cells from the later
+//! one where it has them, old cells from the earlier one. Cost: proportional to the two changes.
 
 use arrow_array::Array;
 use arrow_select::interleave::interleave;
@@ -16,19 +16,19 @@ use crate::error::Error;
 use crate::listen::{Cells, Delivered, Detached, Part, compact};
 use crate::update::{Merged, TableUpdate};
 
-/// Where the cells of a part come from, row by row: of which change, which part, which position.
+/// The origin of the cells of a part, row by row: part (of either change) and position.
 type Places = Vec<(usize, usize)>;
 
-/// The parts of both changes, in the order in which places count them.
+/// The parts of a change, in the order in which `Places` counts them.
 const PARTS: [Part; 4] = [Part::Added, Part::Removed, Part::Modified, Part::ModifiedBefore];
 
 impl Delivered {
-    /// This change and the next one of the same table as one; none where one of the two still pins
-    /// its step. A column that one of them could not read cannot be read from the merged one either.
+    /// Coalesces this change and the next one of the same table. None if either still pins its step. A column that
+    /// either could not read cannot be read from the result.
     pub fn merge(&self, next: &Delivered) -> Result<Option<Delivered>, Error> {
         let (Some(one), Some(two)) = (self.detached(), next.detached()) else { return Ok(None) };
         let (first, second) = (self.update(), next.update());
-        // Which rows there were matters only to rows that move.
+        // The previous rows are needed only if rows move.
         let base = match (self.before(), next.before()) {
             (Some(before), _) => before.clone(),
             (None, Some(before)) => &(before - &first.added) | &first.removed.0,
@@ -60,7 +60,7 @@ struct Sources<'a> {
 }
 
 impl Sources<'_> {
-    /// For each part of the merged change where its cells are.
+    /// The origin of the cells of each part of the coalesced change.
     fn places(&self, merged: &TableUpdate) -> [Places; 4] {
         let Sources { first, second } = *self;
         let at = |change: usize, part: Part, rows: &RowSet, key: u64| {

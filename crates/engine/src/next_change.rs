@@ -11,7 +11,7 @@ use crate::table::Table;
 
 type Answer = Option<Result<u64, Arc<Failure>>>;
 
-/// A listener that hears one word.
+/// A listener that waits for one event.
 #[derive(Default)]
 struct Once {
     heard: Mutex<Answer>,
@@ -36,7 +36,8 @@ impl Listener for Once {
     }
 }
 
-/// Waits until the table changes, and gives its step, or fails. Every so often `poll` is asked whether to go on.
+/// Waits until the table changes, and returns the step. Fails if the table fails. `poll` is called at intervals; its
+/// error ends the wait.
 pub fn next_change(
     table: &Table,
     graph: &UpdateGraph,

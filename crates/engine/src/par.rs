@@ -1,9 +1,8 @@
 //! Splitting big work inside a node over the cores of its graph's pool; results never depend on how
 //! it was split.
 //!
-//! The driver says in whose pool a thread works ([`inside`]): the graph's pool for updates while a
-//! cycle runs, the one for initialisation while an operation starts. Without a graph (static
-//! tables) it is the process's own.
+//! The driver sets the pool in which a thread works ([`inside`]): the graph's update pool while a cycle runs, its
+//! initialisation pool while an operation starts. Without a graph (static tables) it is the process's own pool.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -64,8 +63,8 @@ pub fn threads() -> usize {
     })
 }
 
-/// Runs `work` here and, at the same time, on `helpers` threads of the pool. The calling thread takes
-/// part, rather than wait for two others to wake: what it has in its cache is of use. Sizes in force here are in force there.
+/// Runs `work` here and, in parallel, on `helpers` threads of the pool. The calling thread takes part instead of
+/// waiting for others to wake, because its cache is warm. The sizes in force on this thread hold for the helpers, too.
 fn with_helpers<W: Fn() + Sync>(helpers: usize, work: &W) {
     fn together<'scope, W: Fn() + Sync>(
         scope: &rayon::Scope<'scope>,
@@ -103,15 +102,15 @@ fn with_helpers<W: Fn() + Sync>(helpers: usize, work: &W) {
     }
 }
 
-/// The threads that help, for one that listens while it waits for them. Others wait as rayon does.
+/// The helpers of a thread that polls for signals while it waits for them. Other threads wait as rayon does.
 struct Others {
     left: AtomicUsize,
-    /// Whether somebody sleeps until none is left.
+    /// Whether the waiting thread sleeps until no helper is left.
     asleep: Mutex<bool>,
     gone: Condvar,
 }
 
-/// A helper is done, also when it panics.
+/// Counts a helper out on drop, also if it panicked.
 struct Gone<'a>(&'a Others);
 
 impl Others {
@@ -123,7 +122,8 @@ impl Others {
         Gone(self)
     }
 
-    /// Waits until all are done, where this thread listens; one of a pool may be the one who must do the work.
+    /// Waits until all helpers are done, if this thread polls for signals. A pool thread does not wait here: it may
+    /// have to do the work itself.
     fn wait(&self) {
         let Some(poll) = signals::poll().filter(|_| rayon::current_thread_index().is_none()) else { return };
         let none_left = || self.left.load(Ordering::Acquire) == 0;
@@ -152,11 +152,11 @@ impl Others {
     }
 }
 
-/// Looks around before this thread sleeps, some ten microseconds: parts of one work end at about the same time.
+/// Spins before the thread sleeps, for some ten microseconds: parts of one work end at about the same time.
 const SPINS: usize = 2_000;
 const SPINS_AFTER: usize = 200;
 
-/// Looks so often whether it is so.
+/// Spins until `so` returns true, for at most `looks` checks.
 fn spun(looks: usize, so: impl Fn() -> bool) -> bool {
     (0..looks).any(|_| {
         std::hint::spin_loop();
@@ -234,7 +234,7 @@ impl<F: FnOnce() -> R, R> Once<F, R> {
     }
 }
 
-/// What both give, side by side if `worth_it`.
+/// The results of both closures, computed in parallel if `worth_it`.
 pub fn both<A: Send, B: Send>(
     worth_it: bool,
     one: impl FnOnce() -> A + Send,

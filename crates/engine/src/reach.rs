@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::table::Table;
 use crate::view::Change;
 
-/// Rows (after) that stay and whose value may have changed.
+/// The surviving rows whose value may have changed, in after-keys.
 pub(crate) fn reached(reach: &Reach, change: &Change) -> RowSet {
     let update = change.update();
     let mut rows = RowSet::new();
@@ -39,7 +39,7 @@ pub(crate) fn reached(reach: &Reach, change: &Change) -> RowSet {
     }
     if !update.removed.0.is_empty() {
         let before = change.before().rows();
-        // What stood on both sides of a gap, where it stands now.
+        // The current positions of the rows that were on both sides of a removed row.
         let place = |position: u64| {
             let key = update.shifts.forward_key(before.key_at(position)?);
             now.position_of(key)
@@ -56,15 +56,15 @@ pub(crate) fn reached(reach: &Reach, change: &Change) -> RowSet {
     &rows - &update.added
 }
 
-/// The positions of a span as many places later (earlier if negative), inside the table.
+/// The positions of a span moved by `by` places, clipped to the table.
 fn moved(span: Span, by: i64, len: u64) -> Option<Span> {
     let place = |at: u64| i128::from(at) + i128::from(by);
     let (first, last) = (place(span.first).max(0), place(span.last).min(i128::from(len) - 1));
     (first <= last).then_some(Span { first: first as u64, last: last as u64 })
 }
 
-/// The positions that look back over what ends at `last`, and ahead over what begins at `first`.
-/// `u64::MAX` for `last` is the place before the first.
+/// The positions around a gap between `last` and `first` whose neighbours are across the gap: rows after it that look
+/// back, and rows before it that look ahead. `u64::MAX` for `last` is the place before the first row.
 fn around(last: Option<u64>, first: Option<u64>, reach: &Reach, len: u64) -> impl Iterator<Item = Span> + use<> {
     let (back, ahead) = (reach.back, reach.ahead);
     let behind = last.filter(|_| back > 0).and_then(|last| {

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::expression::{Evaluator, Turn};
 use crate::par;
 
-/// Runs each expression when those it must wait for are done; results in the order given.
+/// Runs each expression after those it must wait for; returns the results in the given order.
 pub(crate) fn in_turns<R: Send>(
     evaluators: &[&Evaluator],
     run: impl Fn(&Evaluator) -> Result<R, Error> + Sync,
@@ -32,7 +32,8 @@ pub(crate) fn in_turns<R: Send>(
     Ok(results.into_iter().flatten().collect())
 }
 
-/// Expressions of one level run side by side; a level begins when those before it are done.
+/// The level of each expression. Expressions of one level run in parallel; a level starts when the levels before it are
+/// done.
 fn levels(evaluators: &[&Evaluator]) -> Vec<usize> {
     let mut levels: Vec<usize> = Vec::with_capacity(evaluators.len());
     for (at, evaluator) in evaluators.iter().enumerate() {
@@ -46,7 +47,7 @@ fn levels(evaluators: &[&Evaluator]) -> Vec<usize> {
     levels
 }
 
-/// A barrier is declared once, before it is respected.
+/// Checks that each barrier is declared once, and before it is used.
 pub fn check_barriers(operation: &str, turns: &[Turn]) -> Result<(), Error> {
     let mut declared: HashSet<u64> = HashSet::new();
     let all: HashSet<u64> = turns.iter().flat_map(|turn| turn.declares.iter().copied()).collect();
