@@ -1,4 +1,4 @@
-//! What can be wrong with an expression, and with one row of its evaluation.
+//! Errors of an expression, and of one row of its evaluation.
 
 use thiserror::Error;
 

@@ -1,4 +1,4 @@
-//! What a cycle did, for those who look: counters, timings, the report of the last step.
+//! Reports of a cycle: counters, timings, the report of the last step.
 
 use crate::clock::{Moment, Step};
 use crate::graph::HookId;
@@ -135,9 +135,9 @@ pub struct Size {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Volume {
     /// Items of its parents that changed.
-    pub taken: u64,
+    pub items_in: u64,
     /// Items of its own that changed.
-    pub given: u64,
+    pub items_out: u64,
 }
 
 /// Called after each cycle, on the thread that ran it.

@@ -1,4 +1,4 @@
-//! What runs without the GIL: calls of the engine, and drops of what may be the last handle.
+//! Work without the GIL: calls of the engine, and drops of values that may be the last handle.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use engine::interrupt;
-use graph::hearing;
+use graph::signals;
 use pyo3::prelude::*;
 
 use crate::ending::{self, Inside};
@@ -23,7 +23,7 @@ pub fn without_gil<R: Send>(py: Python<'_>, run: impl FnOnce() -> R + Send) -> P
     })
 }
 
-/// The same for what the engine is asked. Where it waits, signals are looked at.
+/// Calls the engine without the GIL and raises its error as a Python exception. Signals are polled while it waits.
 pub fn call_engine<R: Send>(py: Python<'_>, run: impl FnOnce() -> Result<R, engine::Error> + Send) -> PyResult<R> {
     heard(py, || interrupt::polled(Rc::new(signals), run))?.map_err(error::raise)
 }
@@ -43,7 +43,7 @@ fn heard<R: Send>(py: Python<'_>, run: impl FnOnce() -> R + Send) -> PyResult<R>
         ending::is_over();
         done
     };
-    let done = without_gil(py, || hearing::listening(listen, run));
+    let done = without_gil(py, || signals::polling(listen, run));
     match (done, RAISED.replace(above)) {
         (done, None) => done,
         (done, Some(raised)) => {
@@ -65,7 +65,7 @@ fn listen() {
 
 /// A call of this thread is interrupted by this, and so are the functions that other threads run for it.
 pub fn interrupts_others(py: Python<'_>, raised: PyErr) {
-    if hearing::ear().is_some() {
+    if signals::poll().is_some() {
         // The first counts.
         RAISED.with_borrow_mut(|kept| _ = kept.get_or_insert(raised));
         ending::interrupt_others(py);

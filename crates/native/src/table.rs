@@ -141,7 +141,7 @@ impl PyTable {
         self.engine().request().name.clone()
     }
 
-    /// The same with its arguments as text.
+    /// The operation with its arguments as text.
     #[getter]
     fn label(&self) -> String {
         self.engine().request().label()

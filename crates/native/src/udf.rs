@@ -160,7 +160,7 @@ impl Host for PythonFunction {
         let called = |py: Python<'_>| {
             // Between two chunks a signal is heard, whatever the function does, and whatever it raises is the caller's.
             py.check_signals().map_err(|raised| self.interrupted(py, &raised))?;
-            if ending::is_interrupted() && !engine::interrupt::goes_to_the_end() {
+            if ending::is_interrupted() && !engine::interrupt::is_uninterrupted() {
                 let raised = PyKeyboardInterrupt::new_err("whoever called was interrupted");
                 return Err(self.interrupted(py, &raised));
             }

@@ -97,7 +97,7 @@ impl Builder {
         self.reconsider();
     }
 
-    /// The same for keys counted from `base`.
+    /// Appends the keys `base + offset`; the offsets ascend.
     pub(crate) fn push_offsets(&mut self, base: u64, keys: &[u32]) {
         if keys.len() >= BULK
             && let Form::Spans(_) = &self.form

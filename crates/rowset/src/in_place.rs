@@ -1,6 +1,6 @@
-//! `|=` and `-=` where the keys lie: a set of blocks takes in, or loses, a set that is small beside
-//! it, and only the blocks that are met are touched: bits of many blocks at once, the rest one by one.
-//! What another handle holds is copied first.
+//! `|=` and `-=` in place: a set of blocks gains or loses the keys of a much smaller set, and only the blocks with such
+//! keys are touched: bits of many blocks at once, the others one by one. A block that another handle holds is copied
+//! first.
 
 use std::borrow::Cow;
 

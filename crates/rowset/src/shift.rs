@@ -227,7 +227,7 @@ impl Shifts {
         }
     }
 
-    /// The same moves when only these rows survive: hulls drawn anew.
+    /// Restricts the shifts to these survivors: each range shrinks to the first and last survivor it moves.
     pub fn restrict(&self, survivors: &Before) -> Shifts {
         Shifts::from_moves(survivors, self.iter().map(|shift| (shift.origin(), shift.delta)))
     }

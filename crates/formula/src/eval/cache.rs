@@ -1,5 +1,5 @@
-//! What was planned, kept so that nothing is done twice, and counted: a formula is bound when it is judged, and the
-//! operation that was asked for then takes over what was bound.
+//! The cache of bound formulas, and counters of parsing and planning: a formula is bound when it is checked, and the
+//! operation then takes over the bound form.
 
 use std::cell::RefCell;
 use std::sync::Arc;

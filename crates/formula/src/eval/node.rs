@@ -1,4 +1,4 @@
-//! What binding makes of an expression: a list of typed nodes in which equal parts are one node.
+//! The bound form of an expression: a list of typed nodes in which equal parts are one node.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Texts of formulas that were read: each is read once, however often it is used. The variables of the caller come in
-//! when it is lowered.
+//! The cache of parsed formulas: a text is parsed once, however often it is used. The caller's variables are inserted
+//! when the formula is lowered.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! What stands in brackets in a formula: neighbours and cells of a column, elements of a value.
+//! Brackets in a formula: neighbours and cells of a column, elements of a value.
 
 use crate::language::ast::{Ast, Kind};
 use crate::language::family::Family;

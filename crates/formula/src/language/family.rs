@@ -1,5 +1,5 @@
-//! What is known of a value's type before it is bound: enough for `+` in a formula, which casts to
-//! text beside a text, and whole numbers to durations beside an instant.
+//! The family of a value's type, known before binding. It decides what `+` means in a formula: beside a text the other
+//! side is cast to text, and beside an instant a whole number is cast to a duration.
 
 use arrow_schema::DataType;
 

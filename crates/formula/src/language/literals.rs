@@ -1,4 +1,4 @@
-//! What stands between single quotes: a character, a date, a time, an instant, a duration, a zone.
+//! Literals in single quotes: a character, a date, a time, an instant, a duration, a zone.
 
 use jiff::civil;
 

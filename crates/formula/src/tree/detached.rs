@@ -5,7 +5,7 @@ use crate::tree::function::Function;
 use crate::tree::literal::Literal;
 
 impl Expr {
-    /// The same expression, which holds none of the functions that it names.
+    /// Replaces user functions by their names alone, so that the expression keeps no function alive.
     pub(crate) fn without_hosts(&self) -> Expr {
         match self {
             Expr::Host { function, args } => {
@@ -15,7 +15,8 @@ impl Expr {
         }
     }
 
-    /// The same with a test that reads the same columns in place of each live set: of the same type, and bound as it is.
+    /// Replaces each membership test of a live set by `is_null` of its input: a Boolean that reads the same columns, so
+    /// that the expression can be bound without the set's table.
     pub(crate) fn without_sets(&self) -> Expr {
         match self {
             Expr::InSet { input, .. } => Expr::Call { function: Function::IsNull, args: vec![input.without_sets()] },
@@ -24,7 +25,7 @@ impl Expr {
         }
     }
 
-    /// The same with a digest in place of the values of long lists: by that plans are told apart, and it is small.
+    /// Replaces the values of long lists by a 128-bit digest, which keeps memo keys small and still tells plans apart.
     pub fn digested(&self) -> Expr {
         match self {
             Expr::Literal(Literal::Values(values)) => {

@@ -13,7 +13,7 @@ pub(crate) struct Entry {
 pub(crate) enum Means {
     /// The function of lists of that meaning; whatever else is called so is none of a list.
     Only(List),
-    /// The same, but the name has another meaning for other values.
+    /// The function of lists of that meaning; for values of other types the name means another function.
     Also(List),
     /// The elements from one place to before another.
     SubVector,

@@ -1,4 +1,4 @@
-//! What to compute, as a value: expressions, their functions, literals and types, and how they read as Python.
+//! The expression tree: expressions, their functions, literals and types, and their text as Python.
 
 pub(crate) mod aggregate;
 pub(crate) mod detached;

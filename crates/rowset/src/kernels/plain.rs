@@ -1,4 +1,4 @@
-//! What the kernels do, said plainly: the oracle of the wide ones, and what runs where these cannot.
+//! The kernels in portable code: the oracle of the vectorised kernels, and the fallback on processors without them.
 
 /// Words of a block's bitmap.
 pub(crate) const WORDS: usize = 1024;

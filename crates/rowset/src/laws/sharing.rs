@@ -1,4 +1,4 @@
-//! What an edit of a held set copies, with ten million keys of every shape.
+//! Tests of copy-on-write: the bytes that an edit of a shared set copies, with ten million keys of every shape.
 
 use std::collections::HashSet;
 

@@ -66,7 +66,7 @@ impl Out {
         }
     }
 
-    /// The same character so many times.
+    /// Appends a character `times` times.
     pub(crate) fn fill(&mut self, character: char, times: u64) {
         let bytes = times.saturating_mul(character.len_utf8() as u64).min(isize::MAX as u64);
         if self.room(bytes as usize) {

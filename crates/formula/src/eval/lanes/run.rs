@@ -9,7 +9,7 @@ use super::{BLOCK, Kind, LaneMut, Native, Operand, bits_mut, map, test, test2, z
 /// One instruction: what it does and the kind of value it does it to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum LaneOp {
-    /// The same values under another type.
+    /// Reinterprets the values as another type; the bits stay.
     Same(Kind),
     Arithmetic(Arithmetic, Kind),
     /// Int64 arithmetic that may not leave its range: instants and durations.

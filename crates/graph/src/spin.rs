@@ -1,13 +1,12 @@
-//! Staying awake for a little while before sleeping, where what is waited for has lately come at once.
+//! Spinning before sleeping, where the awaited event has lately come at once.
 //!
-//! Waking a thread costs more than a short cycle does, most of all where its core has gone to sleep with it. So whoever
-//! is about to sleep looks around first, for at most [`MOST`], and gives its core to whoever wants it between looks.
-//! It does so only while that pays: each look that was in vain halves the next, until there is none; a sleep that turns
-//! out to have been shorter than a look brings them back. An idle graph, one with pauses between its rows and a machine
-//! with one core never look.
+//! Waking a thread costs more than a short cycle, most of all where its core has gone to sleep with it. A thread that is about to
+//! block spins first, for at most [`MOST`], and yields its core between checks. The limit adapts: each spin in vain halves
+//! the next, until there is none; a sleep that turns out to have been shorter than a spin restores the limit. An idle graph, a
+//! graph with pauses between its rows and a machine with one core never spin.
 //!
-//! Nothing rests on it. Who has looked in vain takes the lock and sleeps as if there had been no look, so no wake-up is
-//! lost here that would not be lost without. Model checkers run without it.
+//! Nothing rests on it. After a spin in vain a thread takes the lock and sleeps as if it had not spun, so no wake-up is
+//! lost. Model checkers run without it.
 
 use crate::env;
 use crate::sync::CHECKED;
@@ -26,16 +25,16 @@ const LOOKS: usize = 16;
 
 /// How long one kind of waiting looks around before it sleeps.
 #[derive(Debug, Default)]
-pub struct Patience(AtomicU32);
+pub struct SpinWait(AtomicU32);
 
-impl Patience {
+impl SpinWait {
     /// None, until a sleep has been short.
-    pub const fn new() -> Patience {
-        Patience(AtomicU32::new(0))
+    pub const fn new() -> SpinWait {
+        SpinWait(AtomicU32::new(0))
     }
 
     /// Looks, for as long as it has paid lately, whether it is `ready`. False is no answer: look again under the lock.
-    pub fn look(&self, ready: impl Fn() -> bool) -> bool {
+    pub fn spin(&self, ready: impl Fn() -> bool) -> bool {
         let nanos = self.0.load(Ordering::Relaxed);
         if CHECKED || nanos == 0 {
             return false;
@@ -56,7 +55,7 @@ impl Patience {
     }
 
     /// It slept, and so long after was called.
-    pub fn slept(&self, before_the_call: Duration) {
+    pub fn woke_after(&self, before_the_call: Duration) {
         if before_the_call <= MOST && several_cores() {
             self.note(true, 0);
         }
@@ -91,9 +90,9 @@ mod tests {
     use super::*;
     use std::cell::Cell;
 
-    fn looked(patience: &Patience) -> bool {
+    fn looked(spin: &SpinWait) -> bool {
         let looks = Cell::new(0);
-        assert!(!patience.look(|| {
+        assert!(!spin.spin(|| {
             looks.set(looks.get() + 1);
             false
         }));
@@ -102,27 +101,27 @@ mod tests {
 
     #[test]
     fn who_never_slept_for_a_moment_does_not_look() {
-        let patience = Patience::new();
-        assert!(!looked(&patience));
-        patience.slept(MOST * 2);
-        assert!(!looked(&patience), "such a sleep is longer than any look");
+        let spin = SpinWait::new();
+        assert!(!looked(&spin));
+        spin.woke_after(MOST * 2);
+        assert!(!looked(&spin), "such a sleep is longer than any look");
     }
 
     #[test]
     fn looks_in_vain_become_shorter_until_there_is_none() {
-        let patience = Patience(AtomicU32::new(MOST.as_nanos() as u32));
-        let looks = std::iter::repeat_with(|| looked(&patience)).take_while(|looked| *looked).count();
+        let spin = SpinWait(AtomicU32::new(MOST.as_nanos() as u32));
+        let looks = std::iter::repeat_with(|| looked(&spin)).take_while(|looked| *looked).count();
         assert_eq!(looks, 4, "50, 25, 12 and 6 µs");
     }
 
     #[test]
     fn a_short_sleep_and_a_look_that_pays_bring_the_longest_look() {
-        let patience = Patience::new();
-        patience.slept(LEAST);
+        let spin = SpinWait::new();
+        spin.woke_after(LEAST);
         let longest = if several_cores() { MOST.as_nanos() as u32 } else { 0 };
-        assert_eq!(patience.0.load(Ordering::Relaxed), longest);
-        let patience = Patience(AtomicU32::new(LEAST.as_nanos() as u32));
-        assert!(patience.look(|| true));
-        assert_eq!(patience.0.load(Ordering::Relaxed), MOST.as_nanos() as u32);
+        assert_eq!(spin.0.load(Ordering::Relaxed), longest);
+        let spin = SpinWait(AtomicU32::new(LEAST.as_nanos() as u32));
+        assert!(spin.spin(|| true));
+        assert_eq!(spin.0.load(Ordering::Relaxed), MOST.as_nanos() as u32);
     }
 }

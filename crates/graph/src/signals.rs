@@ -1,5 +1,5 @@
-//! Who waits for others' work, and hears meanwhile what the embedding program is told: a signal that comes to one thread
-//! alone, while a function that the threads of a pool run for it goes on and on.
+//! Signals while a thread waits for others. A signal of the embedding program comes to one thread alone, and that thread may
+//! wait for a function that threads of a pool run for it.
 //!
 //! Work that a thread hands to others carries the number of the call for which it is done.
 
@@ -9,15 +9,15 @@ use std::time::Duration;
 
 use crate::sync::local;
 
-/// So often a thread that waits listens.
-pub const EVERY: Duration = Duration::from_millis(50);
+/// How often a waiting thread polls.
+pub const POLL_EVERY: Duration = Duration::from_millis(50);
 
-/// How the embedding program is heard.
-pub type Ear = fn();
+/// Polls the signals of the embedding program.
+pub type SignalPoll = fn();
 
 local! {
-    /// How this thread hears while it waits, if it does.
-    static EAR: Cell<Option<Ear>> = Cell::new(None);
+    /// How this thread polls while it waits, if it does.
+    static POLL: Cell<Option<SignalPoll>> = Cell::new(None);
 }
 
 local! {
@@ -25,23 +25,23 @@ local! {
     static CALL: Cell<u64> = Cell::new(0);
 }
 
-/// Does `work` as a call of its own, in which this thread listens by `ear` while it waits for other threads.
-pub fn listening<R>(ear: Ear, work: impl FnOnce() -> R) -> R {
+/// Does `work` as a call of its own, in which this thread calls `poll` while it waits for other threads.
+pub fn polling<R>(poll: SignalPoll, work: impl FnOnce() -> R) -> R {
     static CALLS: AtomicU64 = AtomicU64::new(1);
     /// Puts back what was there, also when `work` panics.
-    struct Back(Option<Ear>);
+    struct Back(Option<SignalPoll>);
     impl Drop for Back {
         fn drop(&mut self) {
-            EAR.with(|own| own.set(self.0));
+            POLL.with(|own| own.set(self.0));
         }
     }
-    let _back = Back(EAR.with(|own| own.replace(Some(ear))));
+    let _back = Back(POLL.with(|own| own.replace(Some(poll))));
     for_call(CALLS.fetch_add(1, Ordering::Relaxed), work)
 }
 
-/// How this thread hears while it waits, if it does.
-pub fn ear() -> Option<Ear> {
-    EAR.with(Cell::get)
+/// How this thread polls while it waits, if it does.
+pub fn poll() -> Option<SignalPoll> {
+    POLL.with(Cell::get)
 }
 
 /// The call for which this thread works; 0 is none.
