@@ -8,18 +8,7 @@ import griffe
 
 
 def fenced(text: str) -> str:
-    """A docstring with a fence around each example, from its `>>>` to the next empty line.
-
-    >>> print(fenced("Twice.\\n\\n>>> 1 + 1\\n2\\n\\nArgs:"))
-    Twice.
-    <BLANKLINE>
-    ```pycon
-    >>> 1 + 1
-    2
-    ```
-    <BLANKLINE>
-    Args:
-    """
+    """A docstring with a fence around each example, from its first `>>>` to the next empty line."""
     lines: list[str] = []
     inside = False
     for line in [*text.split("\n"), ""]:

@@ -132,9 +132,11 @@ parseLocalDate | parseLocalDate(`2024-02-29`) | a date; a format may follow
     ),
     (
         "Time",
-        "Instants count nanoseconds of UTC. A function of the clock takes the name of a zone as a last argument, "
-        "``hourOfDay(t, `America/New_York`)``; without it the zone of the column counts. "
-        "`now()` and `today()` have one value a step.",
+        (
+            "Instants count nanoseconds of UTC. A function of the clock takes the name of a zone as a last argument, "
+            "``hourOfDay(t, `America/New_York`)``; without it the zone of the column counts. "
+            "`now()` and `today()` have one value a step."
+        ),
         """
 now | now() | the start of the step
 today | today() | its date
