@@ -1,7 +1,8 @@
 """What `mkdocs build` does beside rendering `docs/`: pages of the repository's root stand on the site, too.
 
 A link to a file that is on no page (a README of a crate, say) is shown as text: the site does not hold the sources.
-`::: tickframe.Expr.str` stands for the methods behind that property, wherever their class is defined.
+`::: tickframe.Expr.str` stands for the methods behind that property, wherever their class is defined, and
+`::: tickframe.table` for the function, not for the module of that name.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 FROM_ROOT = ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")
 SPACE = re.compile(r"^::: tickframe\.Expr\.(\w+)$", re.MULTILINE)
+NAMED = re.compile(r"^::: tickframe\.(\w+)$", re.MULTILINE)
 LINK = re.compile(r"(?<!!)\[([^\]\n]+)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 
 
@@ -50,16 +52,24 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
             return found[0] if at.startswith("docs/") else text
         return f"[{text}]({posixpath.relpath(inside, posixpath.dirname(here) or '.')}{anchor})"
 
-    return SPACE.sub(_methods_behind, LINK.sub(linked, markdown))
+    markdown = markdown.replace("```text\n# output\n", '```text title="Output"\n')
+    return NAMED.sub(_not_a_module, SPACE.sub(_methods_behind, LINK.sub(linked, markdown)))
 
 
 @functools.cache
-def _expressions() -> Any:
-    """The class of expressions, read and not imported: the site is built without the extension."""
-    return griffe.load("tickframe", search_paths=[ROOT / "python"])["Expr"].final_target
+def _package() -> Any:
+    """The package, read and not imported: the site is built without the extension."""
+    return griffe.load("tickframe", search_paths=[ROOT / "python"])
+
+
+def _not_a_module(found: re.Match[str]) -> str:
+    """The directive for a public function that has the name of a module, `tickframe.table`."""
+    imported = _package().imports.get(found[1])
+    is_module = _package().members[found[1]].is_module
+    return f"::: {imported}" if is_module and imported and imported != f"tickframe.{found[1]}" else found[0]
 
 
 def _methods_behind(found: re.Match[str]) -> str:
     """The directive for the class that a property of expressions gives."""
-    path = _expressions()[found[1]].annotation.canonical_path
+    path = _package()["Expr"].final_target[found[1]].annotation.canonical_path
     return f"::: {path}\n    options:\n      heading: Expr.{found[1]}\n      toc_label: Expr.{found[1]}"

@@ -273,7 +273,7 @@ def code(text: str) -> str:
     """Text as code, whatever it holds."""
     fence = "``" if "`" in text else "`"
     space = " " if text.startswith("`") or text.endswith("`") else ""
-    return f"{fence}{space}{text}{space}{fence}".replace("|", "\\|")
+    return f"{fence}{space}{text}{space}{fence}"
 
 
 def page() -> str:
