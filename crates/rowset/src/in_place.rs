@@ -4,12 +4,13 @@
 
 use std::borrow::Cow;
 
+use crate::edit;
 use crate::kernels::Op;
 use crate::repr::Repr;
 use crate::repr::blocks::Block;
-use crate::repr::container_ops::combine;
+use crate::repr::container::ops::combine;
 use crate::repr::tree::{Edit, Edits};
-use crate::{RowSet, edit};
+use crate::rowset::RowSet;
 
 impl RowSet {
     /// Edits block by block. Returns false, and changes nothing, if building a new set is better.
@@ -86,7 +87,8 @@ fn edit_entry(op: Op, entry: &mut Block, with: &Block) -> (bool, Edit<Block>) {
 mod tests {
     use std::collections::BTreeSet;
 
-    use crate::{RowSet, Span};
+    use crate::key::Span;
+    use crate::rowset::RowSet;
 
     struct Dice(u64);
 

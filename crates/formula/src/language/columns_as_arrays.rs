@@ -3,7 +3,8 @@
 use crate::language::ast::{Ast, Kind};
 use crate::language::family::Family;
 use crate::language::lex::Span;
-use crate::language::lower::{Lowered, Names, lower, one, wrong};
+use crate::language::lower::lower;
+use crate::language::names::{Lowered, Names, one, wrong};
 use crate::tree::expr::Expr;
 use crate::tree::function::{Function, List, Struct};
 use crate::tree::literal::Literal;

@@ -3,7 +3,7 @@
 
 use arrow_schema::DataType;
 
-use crate::language::lower::Names;
+use crate::language::names::Names;
 use crate::tree::expr::Expr;
 use crate::tree::function::{Function, List, Struct, Text, Time};
 use crate::tree::literal::Literal;

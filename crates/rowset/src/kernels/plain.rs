@@ -269,3 +269,16 @@ pub(super) fn list_some(words: &[u64], numbers: &[u16], out: &mut [u16]) -> usiz
     }
     len
 }
+
+/// Sets bits `first ..= last`.
+pub(crate) fn set_bits(words: &mut [u64], first: u64, last: u64) {
+    let (low, high) = ((first / 64) as usize, (last / 64) as usize);
+    let (head, tail) = (u64::MAX << (first % 64), u64::MAX >> (63 - last % 64));
+    if low == high {
+        words[low] |= head & tail;
+    } else {
+        words[low] |= head;
+        words[low + 1..high].fill(u64::MAX);
+        words[high] |= tail;
+    }
+}

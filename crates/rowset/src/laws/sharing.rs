@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use super::worlds::Random;
+use crate::key::Span;
 use crate::repr::Repr;
-use crate::{RowSet, Span};
+use crate::rowset::RowSet;
 
 const KEYS: u64 = 10_000_000;
 /// Nothing that is copied, and no piece of a set, is larger.

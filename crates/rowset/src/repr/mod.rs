@@ -6,20 +6,19 @@
 
 pub(crate) mod blocks;
 pub(crate) mod container;
-pub(crate) mod container_ops;
-pub(crate) mod lists;
 pub(crate) mod part;
-pub(crate) mod runs;
 pub(crate) mod span;
 pub(crate) mod spans;
 pub(crate) mod tree;
+pub(crate) mod walk;
 
 use std::borrow::Cow;
 
-use crate::Span;
+use crate::key::Span;
 use blocks::Block;
 use spans::Chunk;
 use tree::Tree;
+use walk::Spans;
 
 /// A growing set changes from spans to blocks at this many pieces per block.
 pub(crate) const BLOCKS_FROM: u64 = 32;
@@ -78,11 +77,11 @@ impl Repr {
 
 /// Blocks as pieces.
 pub(crate) fn pieces_of(tree: &Tree<Block>) -> Tree<Chunk> {
-    let spans: Vec<Span> = crate::iter::Spans::of_blocks(tree).collect();
+    let spans: Vec<Span> = Spans::of_blocks(tree).collect();
     Tree::build(Chunk::from_spans(&spans))
 }
 
 /// Pieces as blocks.
 pub(crate) fn blocks_of(tree: &Tree<Chunk>) -> Tree<Block> {
-    Tree::build(blocks::BlockStream::gathered(crate::iter::Spans::of_pieces(tree)).map(Cow::into_owned).collect())
+    Tree::build(blocks::BlockStream::gathered(Spans::of_pieces(tree)).map(Cow::into_owned).collect())
 }

@@ -1,8 +1,8 @@
 //! The way forward through one entry, many keys or runs at a time, the inner loops over plain slices.
 
 use super::container::{Container, Run};
-use crate::Span;
 use crate::kernels::{self, Words};
+use crate::key::Span;
 
 /// What is left of an entry, as it is kept.
 #[derive(Clone)]

@@ -4,8 +4,8 @@ use arrow_schema::{DataType, TimeUnit};
 
 use super::Make::{Call, Write};
 use super::{Entry, call, cast, entry, int, one, same, take, two, with};
+use crate::eval::functions::zone::zone_name;
 use crate::eval::functions::zone::zone_of;
-use crate::language::literals::zone_name;
 use crate::tree::expr::Expr;
 use crate::tree::function::{Closed, Function, Time};
 use crate::tree::literal::Literal;

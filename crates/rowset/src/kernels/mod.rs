@@ -1,16 +1,17 @@
 //! Words of 2^16 bits and lists of keys at a time: wider instructions where there are any. What they do is
 //! said in `plain`, their oracle.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "instructions that are there only on some processors")]
 
+mod eights;
+#[cfg(target_arch = "x86_64")]
+mod lanes;
+pub(crate) mod lists;
 mod plain;
 #[cfg(target_arch = "x86_64")]
 mod wide;
 
 use std::mem::MaybeUninit;
 use std::sync::Arc;
-
-#[cfg(target_arch = "x86_64")]
-use crate::{eights, lanes};
 
 pub(crate) use self::plain::*;
 
@@ -158,7 +159,7 @@ fn merge_shorts_by(by_lanes: bool, op: Op, left: &[u16], right: &[u16], out: &mu
         // SAFETY: the instructions it is compiled for were just found to be there.
         return unsafe { merge_by_eights(op, left, right, out) };
     }
-    crate::repr::lists::merge(op, left, right, out)
+    lists::merge(op, left, right, out)
 }
 
 /// One part for the result, one for the keys in either, one for those in both.
@@ -187,7 +188,7 @@ pub(crate) fn merge_ints(op: Op, left: &[u32], right: &[u32], out: &mut Vec<u32>
         // SAFETY: the instructions it is compiled for were just found to be there.
         return unsafe { lanes::merge_ints(op, left, right, out, spare) };
     }
-    crate::repr::lists::merge(op, left, right, out)
+    lists::merge(op, left, right, out)
 }
 
 /// Room for a bitmap that may never have been written.

@@ -14,7 +14,7 @@ pub(crate) use self::edit::Edits;
 use self::edit::{edit_kept, edit_node, kept_below, kept_from, push_back, push_front};
 pub(crate) use self::entries::Entries;
 use super::part::Part;
-use crate::Span;
+use crate::key::Span;
 
 /// What a tree is made of: some keys of an interval that no other entry's interval meets.
 pub(crate) trait Entry: Clone {

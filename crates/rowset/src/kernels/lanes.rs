@@ -3,8 +3,8 @@
 
 use std::arch::x86_64::*;
 
+use crate::kernels::lists::gallop;
 use crate::kernels::{self, Op, STRIDE, Words};
-use crate::repr::lists::gallop;
 
 /// Room that a result needs beyond both lists: whole vectors are written.
 pub(crate) const SLACK: usize = 128;
