@@ -4,10 +4,9 @@
 //!   left   0 A 10:03                          out   0 A 10:03 1.0        backward
 //!   right  + 2 A 10:02 1.2                    out   ~ 0 A 10:03 1.2      K {bid}
 //!
-//! Left rows and columns are shared, right ones are read through an index. `backward` takes the
-//! last of equal right stamps, `forward` the first; a null or NaN stamp matches nothing. Cost of an
-//! update: a search a changed row; a right row that comes in between touches only the left rows
-//! from its stamp to the next one of its group.
+//! Left rows and columns are shared; right columns are read through a redirection index. `backward` takes the last of
+//! equal right stamps, `forward` the first; a null or NaN stamp matches nothing. Cost of an update: one search per
+//! changed row; an added right row affects only the left rows of its group from its stamp to the next right stamp.
 
 mod nearest;
 mod right;
@@ -41,7 +40,7 @@ use rows::ask_places;
 use tolerance::Reach;
 pub use tolerance::Tolerance;
 
-/// Which right row is the match.
+/// The strategy: which right row is the match of a left stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub enum Strategy {
     /// The greatest right stamp that is not later; of equal ones the last row.
@@ -54,14 +53,14 @@ pub enum Strategy {
     Nearest,
 }
 
-/// Left rows with the right row nearest in time.
+/// `join_asof`: left rows with the right row nearest in time.
 pub struct AsofJoin {
     request: Request,
     how: Arc<How>,
     added: Vec<(usize, String)>,
 }
 
-/// How rows meet.
+/// The matching rules: keys, stamps, strategy and tolerance.
 struct How {
     operation: String,
     by: On,
@@ -73,7 +72,7 @@ struct How {
     reach: Reach,
 }
 
-/// What a caller chooses.
+/// The options of an as-of join.
 #[derive(Clone, Debug)]
 pub struct AsofOptions {
     /// Left and right stamp column.
@@ -157,7 +156,7 @@ impl Operation for AsofJoin {
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let [left, right] = inputs else { unreachable!("a join has two inputs") };
-        // What is kept of each row: its key, and where it stands.
+        // The join keeps for each row its key and its row key.
         limits::ask_rows(left.view.rows().len().saturating_add(right.view.rows().len()), 16)?;
         let mut live = AsofLive {
             how: self.how.clone(),
@@ -197,11 +196,11 @@ struct AsofLive {
     how: Arc<How>,
     keys: Option<KeyTable>,
     right: Vec<Timeline<()>>,
-    /// Left rows of each group with their match; none if the right side never changes.
+    /// The left rows of each group with their matches; none if the right side never changes.
     left: Option<Vec<Timeline<u64>>>,
     left_width: usize,
     added: Vec<usize>,
-    /// Groups that lost their last row of a side, or have had none yet.
+    /// Groups that lost the last row of a side, or have no row yet.
     emptied: Vec<u32>,
     index: Option<Columns>,
 }
@@ -242,7 +241,8 @@ impl AsofLive {
         self.index.as_ref().expect("the index is made as the join starts")
     }
 
-    /// Keys that neither side has any more are freed, at the end of a step: until then their slots stand for them.
+    /// Frees the slots of keys that neither side has any more. This waits for the end of the step, which still refers
+    /// to keys by their slots.
     fn free_emptied(&mut self) {
         let emptied = std::mem::take(&mut self.emptied);
         let Some(keys) = &mut self.keys else { return };
@@ -254,7 +254,7 @@ impl AsofLive {
         }
     }
 
-    /// The index of everything there is.
+    /// The initial index: the matches of all left rows, in pieces.
     fn start(&mut self, view: &View) -> Result<Vec<(RowSet, Chunk)>, Error> {
         let rows = view.rows();
         let parts = crate::par::parts(rows, ASOF_PROBE_ROWS.rows());
