@@ -45,7 +45,7 @@ impl Filter {
         let (mut bound, mut told): (Vec<Evaluator>, Vec<String>) = Default::default();
         for (at, predicate) in predicates.iter().enumerate() {
             let turn = turns.get(at).cloned().unwrap_or_default();
-            // Judged whole first: the error should show the user's text, not a part of it.
+            // Bound as a whole first, so that an error shows the user's text and not a part of it.
             let whole = Evaluator::predicate(operation, predicate, table)?;
             told.push(whole.told().to_owned());
             match formula::split_conjunction(predicate).as_slice() {
@@ -64,7 +64,7 @@ impl Filter {
         })
     }
 
-    /// Rows whose predicate fails do not pass, and are noted.
+    /// Sets `on_error`: rows whose predicate cannot be computed do not pass, and are reported.
     pub fn passing_over(mut self, on_error: OnError) -> Filter {
         if on_error == OnError::Fail {
             return self;
@@ -77,7 +77,7 @@ impl Filter {
         self
     }
 
-    /// The rows for which every expression has a value; the others are noted.
+    /// A filter that keeps the rows for which every expression can be computed; the others are reported.
     pub(crate) fn computable(
         operation: &str,
         table: &Table,
@@ -133,7 +133,7 @@ struct FilterLive {
 }
 
 impl Live for FilterLive {
-    // All is judged before a row is taken in or out.
+    // All predicates are evaluated before a row is added or removed.
     fn resumes(&self) -> bool {
         true
     }
@@ -149,7 +149,7 @@ impl Live for FilterLive {
         }
         let gone = &kept & &update.removed.0;
         let (removed, entered, modified, shifts) = if update.shifts.is_empty() {
-            // Nothing moves: what is modified stayed, and only the change is looked at.
+            // Without shifts only the changed rows are tested; modified rows kept their keys.
             let (left, entered, modified) = self.judge(update, now, &kept)?;
             (Before(&gone | &left), entered, modified, Shifts::none())
         } else {
@@ -160,7 +160,7 @@ impl Live for FilterLive {
             (Before(&gone | &left.0), entered, modified, shifts)
         };
         let added = &arriving | &entered;
-        // Rows that nobody holds are edited where they lie.
+        // Dropped first, so that the row set has no other holder and is edited in place.
         drop(kept);
         self.rows.apply(step, &removed, &shifts, &added)?;
         Ok(TableUpdate { columns: update.columns.unless_empty(&modified), added, removed, modified, shifts })
@@ -168,7 +168,8 @@ impl Live for FilterLive {
 }
 
 impl FilterLive {
-    /// Of the modified rows: those that fail now, those that pass now and did not, those that stay.
+    /// Splits the modified rows into those that fail now, those that pass now and did not before, and those that pass
+    /// as before.
     fn judge(&self, update: &TableUpdate, now: &View, survivors: &RowSet) -> Result<(RowSet, RowSet, RowSet), Error> {
         let inside = &update.modified & survivors;
         if !self.predicates.iter().any(|predicate| update.columns.contains_any(predicate.inputs())) {
@@ -180,8 +181,8 @@ impl FilterLive {
     }
 }
 
-/// Native predicates before functions of the user that are stateless; what is in order keeps its place,
-/// and nothing moves over it.
+/// Sorts native predicates before stateless user functions. An ordered predicate (serial, stateful or behind a barrier)
+/// keeps its place, and no predicate is moved across it.
 fn cheapest_first(predicates: Vec<Evaluator>) -> Vec<Evaluator> {
     let held = |one: &Evaluator| one.is_ordered() || !one.turn().declares.is_empty() || !one.turn().respects.is_empty();
     let mut sorted: Vec<Evaluator> = Vec::with_capacity(predicates.len());
@@ -200,7 +201,7 @@ fn cheapest_first(predicates: Vec<Evaluator>) -> Vec<Evaluator> {
     sorted
 }
 
-/// The rows that pass all predicates; each sees only what passed the ones before it.
+/// The rows that pass all predicates. Each predicate is evaluated only for the rows that passed the earlier ones.
 fn matching(predicates: &[Evaluator], view: &View, rows: &RowSet) -> Result<RowSet, Error> {
     predicates.iter().try_fold(rows.clone(), |rows, predicate| predicate.matching(view, &rows))
 }

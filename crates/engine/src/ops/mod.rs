@@ -1,4 +1,4 @@
-//! The operations, one file each: a request, a start from a snapshot, a reaction to change.
+//! The operations, one file each: a request, an initialisation from a snapshot, and an update.
 
 pub mod agg;
 pub mod columns;

@@ -52,7 +52,7 @@ impl AppendTable {
         self.queue.push("append", chunks)
     }
 
-    /// Calls that wait for a step.
+    /// The number of calls that wait for a step.
     pub fn waiting(&self) -> usize {
         self.queue.waiting()
     }

@@ -49,7 +49,7 @@ pub fn empty(rows: u64) -> Result<Table, Error> {
     from_chunks(Arc::new(Schema::empty()), Vec::new(), rows)
 }
 
-/// No two columns of one name.
+/// Fails if two columns have one name.
 pub(crate) fn unique_names(operation: &str, schema: &Schema) -> Result<(), Error> {
     let mut seen = std::collections::HashSet::new();
     for field in schema.fields() {
@@ -99,7 +99,7 @@ pub(crate) fn from_view(table: &Table, view: &View) -> Result<Table, Error> {
     Ok(Table::fixed(parts, Request::new("snapshot", serde_json::Value::Null)))
 }
 
-/// A pinned column as a source that is the same at every moment.
+/// A pinned column as a source that gives the same column at every moment.
 struct StillColumn(Arc<dyn Column>);
 
 impl ColumnSource for StillColumn {
