@@ -11,7 +11,7 @@ use arrow_schema::Field;
 use column::Chunk;
 
 use crate::error::Error;
-use crate::view::View;
+use crate::table::view::View;
 
 /// Lists of these lengths, one after the other, that hold the cells.
 pub(crate) fn list_of(cells: &Chunk, lengths: impl IntoIterator<Item = usize>) -> Result<ArrayRef, Error> {

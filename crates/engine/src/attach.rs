@@ -18,7 +18,7 @@ use crate::operation::{Input, Operation, Request};
 use crate::par::{self, Phase};
 use crate::recorder::{Recorded, Recorder};
 use crate::sizes::OPTIMISTIC_ROUNDS;
-use crate::table::{Table, common_graph, views};
+use crate::table::handle::{Table, common_graph, views};
 use crate::table_node::{TableNode, guarded};
 
 /// Starts an operation over its inputs: a live table if one of them is live, else a static one.
@@ -163,6 +163,6 @@ fn join_live(table: &Table, registration: Registration) {
     }
 }
 
-fn inputs_of(tables: &[Table], views: Vec<crate::view::View>) -> Vec<Input> {
+fn inputs_of(tables: &[Table], views: Vec<crate::table::view::View>) -> Vec<Input> {
     tables.iter().cloned().zip(views).map(|(table, view)| Input { table, view }).collect()
 }

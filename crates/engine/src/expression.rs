@@ -18,8 +18,8 @@ use crate::error::Error;
 use crate::faults::Faults;
 use crate::interrupt::Interrupt;
 use crate::sizes::{HOST_ARRAY_ROWS, HOST_ROWS, LARGE_SLICE_ROWS, SLICE_ROWS};
-use crate::table::Table;
-use crate::view::View;
+use crate::table::handle::Table;
+use crate::table::view::View;
 
 /// An expression bound to the columns of one table.
 pub struct Evaluator {

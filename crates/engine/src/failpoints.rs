@@ -43,7 +43,7 @@ mod armed {
 
     use super::{Fail, Point, TEXT};
     use crate::error::Error;
-    use crate::table::Table;
+    use crate::table::handle::Table;
 
     static ARMED: Mutex<BTreeMap<usize, (Point, Fail)>> = Mutex::new(BTreeMap::new());
     static MANY: AtomicUsize = AtomicUsize::new(0);

@@ -25,10 +25,10 @@ use crate::ops::{Filter, Project};
 use crate::sources::append::next_keys;
 use crate::sources::conform::conform;
 use crate::sources::feed::Queue;
-use crate::store::{Store, Writes};
-use crate::table::{Attributes, Table, WeakTable};
-use crate::update::TableUpdate;
-use crate::view::Change;
+use crate::table::handle::{Attributes, Table, WeakTable};
+use crate::table::store::{Store, Writes};
+use crate::table::update::TableUpdate;
+use crate::table::view::Change;
 
 /// Most rows the table of errors takes; what comes after is counted only.
 const MOST_ROWS: u64 = 1_000_000;

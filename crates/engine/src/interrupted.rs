@@ -3,10 +3,10 @@
 
 use graph::{Moment, Moved, Step};
 
-use crate::table::Table;
+use crate::table::handle::Table;
+use crate::table::update::{Merged, TableUpdate};
+use crate::table::view::{Change, View};
 use crate::table_node::TableNode;
-use crate::update::{Merged, TableUpdate};
-use crate::view::{Change, View};
 
 /// What such a table keeps until it has caught up.
 pub(crate) struct Interrupted {

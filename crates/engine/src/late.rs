@@ -14,7 +14,7 @@ use rowset::RowSet;
 
 use crate::error::Error;
 use crate::listen::{Cells, Delivered, Detached, Part, compact};
-use crate::update::{Merged, TableUpdate};
+use crate::table::update::{Merged, TableUpdate};
 
 /// Where the cells of a part come from, row by row: of which change, which part, which position.
 type Places = Vec<(usize, usize)>;

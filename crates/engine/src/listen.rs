@@ -15,9 +15,9 @@ use graph::{Moved, Node, NodeId, Outcome, Registration, Step, UpdateGraph, Volum
 use rowset::RowSet;
 
 use crate::error::{Error, Failure};
-use crate::table::Table;
-use crate::update::TableUpdate;
-use crate::view::Change;
+use crate::table::handle::Table;
+use crate::table::update::TableUpdate;
+use crate::table::view::Change;
 
 /// Who follows a table. Called on the thread that runs the cycle, after the step has settled and
 /// with no engine lock held; it must not take long, and hands long work on.
@@ -267,7 +267,7 @@ impl Table {
         self.alive()?;
         if initial {
             let update = Arc::new(TableUpdate::of_added(view.rows().clone()));
-            let nothing = crate::view::View::empty_like(&view);
+            let nothing = crate::table::view::View::empty_like(&view);
             let step = view.moment().number();
             let change = Change::between(self.clone(), nothing, view, update);
             node.open(Arc::new(Delivered::pinned(step, change, None)));

@@ -12,7 +12,7 @@ use graph::UpdateGraph;
 
 use crate::error::Error;
 use crate::interrupt;
-use crate::table::{Table, WeakTable};
+use crate::table::handle::{Table, WeakTable};
 
 /// How often a wait asks whether to go on.
 const POLL: Duration = Duration::from_millis(50);

@@ -13,10 +13,10 @@ use graph::Step;
 use crate::error::Error;
 use crate::expression::Evaluator;
 use crate::faults::{Faults, OnError};
-use crate::live_rows::LiveRows;
-use crate::table::{Attributes, Table};
-use crate::update::TableUpdate;
-use crate::view::{Change, View};
+use crate::table::handle::{Attributes, Table};
+use crate::table::rows::LiveRows;
+use crate::table::update::TableUpdate;
+use crate::table::view::{Change, View};
 
 /// What was asked for: the label of errors and timings, the memo key, and the node of a plan.
 #[derive(Clone, Debug, Default)]

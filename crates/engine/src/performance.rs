@@ -19,10 +19,10 @@ use crate::operation::Live;
 use crate::sources::append::{fed_table, next_keys};
 use crate::sources::conform::conform;
 use crate::sources::feed::Queue;
-use crate::store::{Store, Writes};
-use crate::table::{Attributes, Table, WeakTable};
-use crate::update::TableUpdate;
-use crate::view::Change;
+use crate::table::handle::{Attributes, Table, WeakTable};
+use crate::table::store::{Store, Writes};
+use crate::table::update::TableUpdate;
+use crate::table::view::Change;
 
 /// Rows the table keeps.
 pub const MOST_ROWS: u64 = 100_000;

@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use graph::{Moment, Moved, Node, NodeId, Outcome, Registration, Step, UpdateGraph};
 
-use crate::table::Table;
+use crate::table::handle::Table;
+use crate::table::update::{Merged, TableUpdate};
+use crate::table::view::{Change, View};
 use crate::table_node::lock;
-use crate::update::{Merged, TableUpdate};
-use crate::view::{Change, View};
 
 /// Keeps what the inputs of a starting operation do meanwhile: keys only, or, where one of them is a blink table, whole
 /// changes with their rows.

@@ -14,14 +14,14 @@ use crate::events::{self, Level};
 use crate::failpoints::{Point, strike};
 use crate::interrupt::{self, ToTheEnd};
 use crate::interrupted::Interrupted;
-use crate::live_rows::LiveRows;
 use crate::operation::{Live, Request, Settle, Start};
 use crate::par::{self, Phase};
 use crate::recorder::Recorded;
 use crate::sizes::FULL_CHECK_ROWS;
-use crate::table::Table;
-use crate::update::TableUpdate;
-use crate::view::{Change, View};
+use crate::table::handle::Table;
+use crate::table::rows::LiveRows;
+use crate::table::update::TableUpdate;
+use crate::table::view::{Change, View};
 
 /// Runs an operation's code; a panic becomes an error.
 pub(crate) fn guarded<R>(request: &Request, run: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
@@ -154,10 +154,10 @@ impl TableNode {
         &self,
         recorder: &Recorded,
         at: Moment,
-        before: Vec<crate::view::View>,
+        before: Vec<crate::table::view::View>,
         to: Moment,
-        now: Vec<crate::view::View>,
-    ) -> Result<Vec<crate::view::View>, Error> {
+        now: Vec<crate::table::view::View>,
+    ) -> Result<Vec<crate::table::view::View>, Error> {
         if let Some(steps) = recorder.steps(at, to) {
             let mut live = lock(&self.live);
             for (step, changes) in &steps {

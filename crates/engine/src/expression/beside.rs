@@ -12,7 +12,7 @@ use rowset::{Positions, RowSet, Span};
 use super::Evaluator;
 use super::piece::Piece;
 use crate::error::Error;
-use crate::view::View;
+use crate::table::view::View;
 
 impl Evaluator {
     /// The time of the step. Whether what hangs on the clock has another value than it had.

@@ -10,7 +10,7 @@ use crate::attach::attach;
 use crate::error::Error;
 use crate::faults::OnError;
 use crate::ops::{Filter, How, columns};
-use crate::table::Table;
+use crate::table::handle::Table;
 use crate::testing::{Cell, Drawn, Found, Plain, Watch, any_table, run_law, still_graph};
 
 /// A strict cast to Int8: most large numbers have no value.

@@ -9,7 +9,7 @@ use crate::attach::attach;
 use crate::error::Error;
 use crate::expression::Turn;
 use crate::faults::{Faults, OnError};
-use crate::table::Table;
+use crate::table::handle::Table;
 
 /// What becomes of the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,11 +16,11 @@ use graph::{Moment, Moved, Pinned, Step};
 use rowset::{Before, RowSet, Shifts, Span};
 
 use crate::error::Error;
-use crate::live_rows::LiveRows;
 use crate::operation::{Input, Live, Operation, Parts, Request, Settle, Start};
-use crate::table::{Attributes, Table};
-use crate::update::TableUpdate;
-use crate::view::Change;
+use crate::table::handle::{Attributes, Table};
+use crate::table::rows::LiveRows;
+use crate::table::update::TableUpdate;
+use crate::table::view::Change;
 
 /// Slots start and end at multiples of this, so that whole blocks of row sets move by renumbering.
 const ALIGNMENT: u64 = 1 << 16;

@@ -11,7 +11,7 @@ use formula::{Aggregate, Expr};
 use super::{Aggregation, Project};
 use crate::attach::attach;
 use crate::error::Error;
-use crate::table::Table;
+use crate::table::handle::Table;
 
 /// Which row of a key is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,10 +13,10 @@ use rowset::{Before, RowSet};
 use crate::error::Error;
 use crate::operation::{Input, Live, Parts, Start};
 use crate::sources::append::next_keys;
-use crate::store::{Store, Writes};
-use crate::table::Attributes;
-use crate::update::TableUpdate;
-use crate::view::{Change, View};
+use crate::table::handle::Attributes;
+use crate::table::store::{Store, Writes};
+use crate::table::update::TableUpdate;
+use crate::table::view::{Change, View};
 
 /// Which rows of all that come are kept.
 #[derive(Clone, Copy, PartialEq, Eq)]

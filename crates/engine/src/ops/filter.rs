@@ -15,11 +15,11 @@ use rowset::{Before, RowSet, Shifts};
 use crate::error::Error;
 use crate::expression::{Evaluator, Turn, plan_in_turns};
 use crate::faults::{Faults, OnError};
-use crate::live_rows::LiveRows;
 use crate::operation::{Input, Live, Operation, Parts, Request, Start};
-use crate::table::{Attributes, Table};
-use crate::update::TableUpdate;
-use crate::view::{Change, View};
+use crate::table::handle::{Attributes, Table};
+use crate::table::rows::LiveRows;
+use crate::table::update::TableUpdate;
+use crate::table::view::{Change, View};
 
 /// Keep the rows that match every predicate.
 pub struct Filter {

@@ -23,12 +23,12 @@ use super::select::{Output, Select};
 use super::view::take_by;
 use crate::error::Error;
 use crate::expression::Evaluator;
-use crate::live_rows::LiveRows;
 use crate::operation::{Input, Live, Operation, Request, Start};
 use crate::sizes::{LAZY_BATCH, LAZY_CHUNKS, LAZY_KEPT};
-use crate::table::Table;
-use crate::update::TableUpdate;
-use crate::view::{Change, View};
+use crate::table::handle::Table;
+use crate::table::rows::LiveRows;
+use crate::table::update::TableUpdate;
+use crate::table::view::{Change, View};
 
 /// Values kept for each row of the table.
 const KEPT_A_ROW: usize = 4;

@@ -23,10 +23,10 @@ use crate::expression::{Evaluator, Turn, evaluate_all};
 use crate::faults::{Faults, OnError};
 use crate::operation::{Input, Live, Operation, Request, Start};
 use crate::reach::reached;
-use crate::store::{Columns, Writes};
-use crate::table::{Attributes, Table};
-use crate::update::{ColumnSet, TableUpdate};
-use crate::view::Change;
+use crate::table::handle::{Attributes, Table};
+use crate::table::store::{Columns, Writes};
+use crate::table::update::{ColumnSet, TableUpdate};
+use crate::table::view::Change;
 
 /// Stored columns that hang on more than their own row.
 pub struct Neighbours {

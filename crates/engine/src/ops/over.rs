@@ -18,7 +18,7 @@ use super::{Matches, NaturalJoin, Project, Sort, SortBy};
 use crate::attach::attach;
 use crate::error::Error;
 use crate::faults::OnError;
-use crate::table::Table;
+use crate::table::handle::Table;
 
 /// Aggregates of the same groups.
 struct Groups {

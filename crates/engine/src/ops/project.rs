@@ -12,9 +12,9 @@ use graph::{Moment, Step};
 use crate::error::Error;
 use crate::faults::Faults;
 use crate::operation::{Input, Live, Operation, Parts, Request, Start};
-use crate::table::{Attributes, Table};
-use crate::update::{ColumnSet, TableUpdate};
-use crate::view::Change;
+use crate::table::handle::{Attributes, Table};
+use crate::table::update::{ColumnSet, TableUpdate};
+use crate::table::view::Change;
 
 /// Some columns of a table under these names, in this order.
 pub struct Project {

@@ -22,10 +22,10 @@ use crate::faults::{Faults, OnError};
 use crate::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::par::both;
 use crate::sizes::TOGETHER_ROWS;
-use crate::store::{Columns, Writes};
-use crate::table::{Attributes, Table};
-use crate::update::{ColumnSet, TableUpdate};
-use crate::view::Change;
+use crate::table::handle::{Attributes, Table};
+use crate::table::store::{Columns, Writes};
+use crate::table::update::{ColumnSet, TableUpdate};
+use crate::table::view::Change;
 
 /// Columns of the result: shared ones and computed ones.
 pub struct Select {
@@ -216,7 +216,7 @@ impl Select {
     pub(super) fn start(
         &self,
         table: &Table,
-        view: &crate::view::View,
+        view: &crate::table::view::View,
         at: Moment,
     ) -> Result<(Vec<Arc<dyn ColumnSource>>, Option<Columns>), Error> {
         let rows = view.rows();

@@ -12,7 +12,7 @@ use super::{Matches, Member, NaturalJoin, WhereIn};
 use crate::attach::attach;
 use crate::error::Error;
 use crate::faults::{Faults, OnError};
-use crate::table::Table;
+use crate::table::handle::Table;
 
 /// What stands behind a [`LiveSet`]: a table and its column.
 struct SetColumn(Table, String);

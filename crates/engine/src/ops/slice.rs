@@ -13,11 +13,11 @@ use rowset::{Before, RowSet};
 
 use super::ends::End;
 use crate::error::Error;
-use crate::live_rows::LiveRows;
 use crate::operation::{Input, Live, Operation, Parts, Request, Start};
-use crate::table::Attributes;
-use crate::update::TableUpdate;
-use crate::view::Change;
+use crate::table::handle::Attributes;
+use crate::table::rows::LiveRows;
+use crate::table::update::TableUpdate;
+use crate::table::view::Change;
 
 /// Said of other windows over rows that live for one step.
 const NO_SLICE: &str = "the rows of a blink table live for one step, and no position in it lasts; head and tail keep the \
@@ -149,7 +149,7 @@ mod tests {
 
     use super::*;
     use crate::attach::attach;
-    use crate::table::Table;
+    use crate::table::handle::Table;
     use crate::testing::{any_table, check_law, check_steps};
 
     fn head(table: &Table, n: u64) -> Result<Table, Error> {

@@ -22,13 +22,13 @@ use super::neighbours::{attributes, told};
 use super::select::{Output, Select};
 use crate::error::Error;
 use crate::expression::{Evaluator, Turn};
-use crate::live_rows::LiveRows;
 use crate::operation::{Input, Live, Operation, Request, Start};
 use crate::reach::reached;
 use crate::sizes::DEEPEST_VIEW;
-use crate::table::Table;
-use crate::update::TableUpdate;
-use crate::view::{Change, View};
+use crate::table::handle::Table;
+use crate::table::rows::LiveRows;
+use crate::table::update::TableUpdate;
+use crate::table::view::{Change, View};
 
 /// Columns computed on read.
 pub struct ComputedView {

@@ -14,15 +14,15 @@ use graph::{Step, UpdateGraph};
 use rowset::RowSet;
 
 use crate::error::Error;
-use crate::live_rows::LiveRows;
 use crate::operation::{Live, Parts, Request, Start};
 use crate::sources::conform::conform;
 use crate::sources::feed::{AllFits, Judge, Queue, Token, Weighed};
-use crate::store::{Store, Writes};
-use crate::table::{Attributes, Table, canonical_schema};
+use crate::table::handle::{Attributes, Table, canonical_schema};
+use crate::table::rows::LiveRows;
+use crate::table::store::{Store, Writes};
+use crate::table::update::TableUpdate;
+use crate::table::view::Change;
 use crate::table_node::TableNode;
-use crate::update::TableUpdate;
-use crate::view::Change;
 
 /// A live table to which rows are appended.
 #[derive(Clone)]

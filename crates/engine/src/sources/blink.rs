@@ -19,10 +19,10 @@ use crate::operation::Live;
 use crate::sources::append::{fed_table, next_keys};
 use crate::sources::conform::conform;
 use crate::sources::feed::{Queue, Token};
-use crate::store::{Store, Writes};
-use crate::table::{Attributes, Table};
-use crate::update::TableUpdate;
-use crate::view::Change;
+use crate::table::handle::{Attributes, Table};
+use crate::table::store::{Store, Writes};
+use crate::table::update::TableUpdate;
+use crate::table::view::Change;
 
 /// A live table of which each row is there for one step.
 #[derive(Clone)]

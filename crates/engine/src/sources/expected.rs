@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use graph::Moment;
 use rowset::{Before, RowSet, Shifts};
 
-use crate::live_rows::LiveRows;
+use crate::table::rows::LiveRows;
 
 /// The rows that a call will meet.
 pub(super) struct Expected {

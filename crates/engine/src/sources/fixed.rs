@@ -9,10 +9,10 @@ use graph::{Moment, Moved};
 use rowset::{Positions, RowSet};
 
 use crate::error::Error;
-use crate::live_rows::LiveRows;
 use crate::operation::{Parts, Request};
-use crate::table::{Attributes, Table};
-use crate::view::View;
+use crate::table::handle::{Attributes, Table};
+use crate::table::rows::LiveRows;
+use crate::table::view::View;
 
 /// A table of these columns, each given as consecutive arrays of its declared type.
 pub fn from_chunks(schema: Arc<Schema>, columns: Vec<Vec<ArrayRef>>, rows: u64) -> Result<Table, Error> {

@@ -24,10 +24,10 @@ use crate::operation::Live;
 use crate::sources::append::fed_table;
 use crate::sources::conform::{conform, conform_some};
 use crate::sources::feed::{Queue, Token, Weighed};
-use crate::store::{Difference, Store, Writes};
-use crate::table::{Attributes, Table};
-use crate::update::TableUpdate;
-use crate::view::Change;
+use crate::table::handle::{Attributes, Table};
+use crate::table::store::{Difference, Store, Writes};
+use crate::table::update::TableUpdate;
+use crate::table::view::Change;
 
 /// A live table of one row a key.
 #[derive(Clone)]

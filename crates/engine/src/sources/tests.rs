@@ -11,7 +11,7 @@ use rowset::RowSet;
 
 use super::{AppendTable, BlinkTable, InputTable, KeyedTable, TimeTable, Transaction};
 use crate::error::Error;
-use crate::table::Table;
+use crate::table::handle::Table;
 use crate::testing::validate::plain_of;
 use crate::testing::{Cell, Plain, Watch, count_step, explore, still_graph};
 

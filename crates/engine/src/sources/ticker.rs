@@ -15,11 +15,11 @@ use rowset::{Before, RowSet};
 
 use crate::error::Error;
 use crate::operation::{Live, Parts, Request, Start};
-use crate::store::{Store, Writes};
-use crate::table::{Attributes, Table};
+use crate::table::handle::{Attributes, Table};
+use crate::table::store::{Store, Writes};
+use crate::table::update::TableUpdate;
+use crate::table::view::Change;
 use crate::table_node::TableNode;
-use crate::update::TableUpdate;
-use crate::view::Change;
 
 /// Most rows one step adds; a start far in the past fills over several steps.
 const ROWS_A_STEP: i64 = 1 << 22;

@@ -17,11 +17,11 @@ use super::plain::{Cell, Plain};
 use super::rules::{check_attributes, check_keys};
 use crate::attach::attach;
 use crate::error::{Error, Failure};
-use crate::live_rows::LiveRows;
 use crate::operation::{Input, Live, Operation, Parts, Request, Start};
-use crate::table::{Attributes, Table};
-use crate::update::TableUpdate;
-use crate::view::{Change, View};
+use crate::table::handle::{Attributes, Table};
+use crate::table::rows::LiveRows;
+use crate::table::update::TableUpdate;
+use crate::table::view::{Change, View};
 
 /// Follows a table and checks every one of its updates.
 pub struct Watch {

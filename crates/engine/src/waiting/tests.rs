@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use super::{Follows, Shared, Waiting, Word};
 use crate::error::Failure;
 use crate::listen::{Delivered, Listener, Part, Subscription};
-use crate::table::Table;
+use crate::table::handle::Table;
 use crate::testing::explore::{count_step, explore};
 use crate::testing::feeds::Source;
 use crate::testing::plain::{Cell, cells_of};

@@ -15,7 +15,7 @@ use crate::outside::asked;
 pub struct Follower {
     pub(super) id: u64,
     inbox: Weak<Inbox>,
-    table: OnceLock<engine::table::WeakTable>,
+    table: OnceLock<engine::WeakTable>,
     /// Which table's line its changes stand in.
     line: usize,
     pub(super) columns: Option<Arc<[usize]>>,
@@ -26,7 +26,7 @@ pub struct Follower {
 
 impl Follower {
     pub(super) fn table(&self) -> Option<engine::Table> {
-        self.table.get().and_then(engine::table::WeakTable::upgrade)
+        self.table.get().and_then(engine::WeakTable::upgrade)
     }
 
     fn doors(&self) -> Option<(Arc<Inbox>, Arc<Follower>)> {

@@ -8,7 +8,7 @@ use formula::{Aggregate, Expr};
 use crate::error::Error;
 use crate::faults::OnError;
 use crate::ops::{How, Kept, Matches, NaturalJoin, aggregate, columns, natural_join};
-use crate::table::Table;
+use crate::table::handle::Table;
 use crate::testing::{Cell, Drawn, Found, Plain, any_table, run_law, still_graph, table_of};
 
 const WAYS: [OnError; 2] = [OnError::Null, OnError::Drop];

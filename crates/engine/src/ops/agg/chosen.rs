@@ -8,7 +8,7 @@ use rowset::RowSet;
 use crate::error::Error;
 use crate::expression::Evaluator;
 use crate::key_rows::KeyRows;
-use crate::view::View;
+use crate::table::view::View;
 
 /// Some groups, and their first and last rows once an output asks for them.
 pub(crate) struct Chosen<'a> {

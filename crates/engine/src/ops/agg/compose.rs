@@ -10,7 +10,7 @@ use crate::attach::attach;
 use crate::error::Error;
 use crate::faults::OnError;
 use crate::ops::columns::{Beside, How, beside, columns};
-use crate::table::Table;
+use crate::table::handle::Table;
 
 /// One row a group: keys, then each expression over aggregates.
 ///

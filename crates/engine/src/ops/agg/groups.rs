@@ -17,8 +17,8 @@ use crate::error::Error;
 use crate::expression::{Evaluator, evaluate_all};
 use crate::key_rows::KeyRows;
 use crate::sizes::{GROUP_ALONE_ROWS, GROUP_BATCH_ROWS, GROUP_PART_ROWS, TOGETHER_ROWS};
-use crate::update::ColumnSet;
-use crate::view::View;
+use crate::table::update::ColumnSet;
+use crate::table::view::View;
 
 /// What an aggregation is made of.
 pub(crate) struct Maker {

@@ -16,9 +16,9 @@ use crate::error::Error;
 use crate::keys::Touched;
 use crate::operation::Live;
 use crate::sizes::GROUP_SPLIT_CELLS;
-use crate::store::{Difference, Store, Writes};
-use crate::update::TableUpdate;
-use crate::view::{Change, View};
+use crate::table::store::{Difference, Store, Writes};
+use crate::table::update::TableUpdate;
+use crate::table::view::{Change, View};
 
 /// As many of them cost as much as one that is told from what is kept for a group.
 const KEPT: u64 = 8;

@@ -10,7 +10,7 @@ use formula::{Aggregate, Expr};
 use super::Aggregation;
 use crate::attach::attach;
 use crate::sources::{AppendTable, from_chunks};
-use crate::table::Table;
+use crate::table::handle::Table;
 use crate::testing::plain::cells_of;
 use crate::testing::still_graph;
 

@@ -53,8 +53,8 @@ use crate::expression::{Evaluator, plan};
 use crate::faults::Faults;
 use crate::keys::Touched;
 use crate::operation::{Input, Operation, Parts, Request, Start};
-use crate::store::Store;
-use crate::table::{Attributes, Table};
+use crate::table::handle::{Attributes, Table};
+use crate::table::store::Store;
 
 /// One row a group.
 pub struct Aggregation {

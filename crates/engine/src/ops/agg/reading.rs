@@ -7,7 +7,7 @@ use rowset::RowSet;
 
 use super::groups::{Cells, Maker};
 use crate::error::Error;
-use crate::view::View;
+use crate::table::view::View;
 
 /// What is to be read of which rows.
 pub(super) enum Wanted<'a> {

@@ -13,7 +13,7 @@ use super::chosen::picked;
 use crate::error::Error;
 use crate::expression::Evaluator;
 use crate::key_rows::KeyRows;
-use crate::view::View;
+use crate::table::view::View;
 
 /// What is made of the list of a group's cells.
 #[derive(Clone, Debug)]

@@ -27,10 +27,10 @@ use crate::faults::{Faults, OnError};
 use crate::key_rows::KeyRows;
 use crate::keys::Touched;
 use crate::operation::{Input, Live, Operation, Parts, Request, Start};
-use crate::store::{Columns, Writes};
-use crate::table::{Attributes, Table};
-use crate::update::TableUpdate;
-use crate::view::Change;
+use crate::table::handle::{Attributes, Table};
+use crate::table::store::{Columns, Writes};
+use crate::table::update::TableUpdate;
+use crate::table::view::Change;
 
 /// What to do where a left row meets several right rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]

@@ -14,7 +14,7 @@ use crate::attach::attach;
 use crate::error::Error;
 use crate::faults::{Faults, OnError};
 use crate::ops::{Aggregation, Filter, Project};
-use crate::table::Table;
+use crate::table::handle::Table;
 
 /// The table of a join; `on` as it was made with.
 pub fn natural_join(

@@ -20,12 +20,12 @@ use crate::error::Error;
 use crate::faults::Faults;
 use crate::key_rows::KeyRows;
 use crate::keys::{Touched, joinable};
-use crate::live_rows::LiveRows;
 use crate::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::sizes::WHERE_IN_PROBE_ROWS;
-use crate::table::{Attributes, Table};
-use crate::update::TableUpdate;
-use crate::view::{Change, View};
+use crate::table::handle::{Attributes, Table};
+use crate::table::rows::LiveRows;
+use crate::table::update::TableUpdate;
+use crate::table::view::{Change, View};
 
 /// Which rows stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]

@@ -33,13 +33,13 @@ use entry::Entry;
 use order::{Edits, Order, OrderChange};
 
 use crate::error::Error;
-use crate::live_rows::LiveRows;
 use crate::operation::{Input, Live, Operation, Parts, Request, Settle, Start};
 use crate::sizes::SORT_SWEEP;
-use crate::store::{Columns, Writes};
-use crate::table::{Attributes, Table};
-use crate::update::TableUpdate;
-use crate::view::{Change, View};
+use crate::table::handle::{Attributes, Table};
+use crate::table::rows::LiveRows;
+use crate::table::store::{Columns, Writes};
+use crate::table::update::TableUpdate;
+use crate::table::view::{Change, View};
 
 /// The rows of a table in another order.
 pub struct Sort {

@@ -12,7 +12,7 @@ use rowset::{Before, RowSet, Shifts};
 
 use crate::error::Error;
 use crate::operation::Settle;
-use crate::update::TableUpdate;
+use crate::table::update::TableUpdate;
 
 /// A row set with one memory.
 pub struct LiveRows {

@@ -7,10 +7,10 @@ use graph::{Moment, Moved};
 use rowset::{Before, RowSet};
 
 use crate::error::Error;
-use crate::live_rows::LiveRows;
 use crate::sizes::SCATTERED_ROWS;
-use crate::table::Table;
-use crate::update::TableUpdate;
+use crate::table::handle::Table;
+use crate::table::rows::LiveRows;
+use crate::table::update::TableUpdate;
 
 /// A table at one moment: its rows, and its columns as plain immutable values.
 ///

@@ -11,8 +11,8 @@ use rowset::RowSet;
 use crate::error::{Error, Failure};
 use crate::memo::Slot;
 use crate::operation::{Parts, Request};
+use crate::table::view::View;
 use crate::table_node::TableNode;
-use crate::view::View;
 
 /// Contracts a table keeps. What does not hold is false or none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -7,10 +7,10 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use column::Chunk;
 use rowset::RowSet;
 
-use crate::categories::in_order;
 use crate::error::Error;
-use crate::table::Table;
-use crate::view::View;
+use crate::table::categories::in_order;
+use crate::table::handle::Table;
+use crate::table::view::View;
 
 /// The rows of a view as few batches. `declared` restores the declared types; without it strings
 /// and times leave as they are inside.

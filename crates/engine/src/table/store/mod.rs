@@ -10,10 +10,10 @@ use graph::{Moment, Step};
 use rowset::{Before, RowSet, Shifts};
 
 use crate::error::Error;
-use crate::live_rows::LiveRows;
 use crate::operation::Settle;
 use crate::sizes::{NEAR_ROWS, PARALLEL_CELLS};
-use crate::update::{ColumnSet, TableUpdate};
+use crate::table::rows::LiveRows;
+use crate::table::update::{ColumnSet, TableUpdate};
 
 #[cfg(test)]
 #[cfg(debug_assertions)]
