@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::operation::Location;
+use crate::driver::operation::Location;
 
 /// An error of a call, or the reason a table failed.
 #[derive(Clone, Debug, thiserror::Error)]

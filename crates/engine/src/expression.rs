@@ -16,10 +16,10 @@ use rowset::RowSet;
 use self::piece::Piece;
 use crate::error::Error;
 use crate::faults::Faults;
-use crate::interrupt::Interrupt;
 use crate::sizes::{HOST_ARRAY_ROWS, HOST_ROWS, LARGE_SLICE_ROWS, SLICE_ROWS};
 use crate::table::handle::Table;
 use crate::table::view::View;
+use crate::threads::interrupt::Interrupt;
 
 /// An expression bound to the columns of one table.
 pub struct Evaluator {
@@ -266,7 +266,7 @@ impl Evaluator {
                 Some(this)
             })
             .collect();
-        let parts = crate::par::try_map(true, &masks, |at, mask| {
+        let parts = crate::threads::parallel::try_map(true, &masks, |at, mask| {
             let part = rows.slice(starts[at], mask.len() as u64);
             Ok::<RowSet, Error>(column::matching(&part, mask))
         })?;
@@ -287,7 +287,7 @@ impl Evaluator {
         // The last slice takes the rest: none is shorter than the others.
         let starts: Vec<usize> = (0..total / slice).map(|at| at * slice).collect();
         // A function that keeps state sees its rows in order.
-        crate::par::try_map(!self.is_ordered(), &starts, |at, start| {
+        crate::threads::parallel::try_map(!self.is_ordered(), &starts, |at, start| {
             let len = starts.get(at + 1).map_or(total, |next| *next) - start;
             let cells: Vec<Chunk> = cells.iter().map(|chunk| chunk.slice(*start, len)).collect();
             self.run(&cells, rows, (*start, len), kind, &run)
@@ -332,7 +332,9 @@ impl Evaluator {
             (false, _) => SLICE_ROWS.get(),
             (true, true) if self.bound.is_by_row() => HOST_ROWS.get(),
             (true, true) => HOST_ARRAY_ROWS.get(),
-            (true, false) => (total / crate::par::threads().max(1)).min(HOST_ROWS.get()).max(SLICE_ROWS.get()),
+            (true, false) => {
+                (total / crate::threads::parallel::threads().max(1)).min(HOST_ROWS.get()).max(SLICE_ROWS.get())
+            }
         }
     }
 

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 
 use crate::error::Error;
 use crate::expression::{Evaluator, Turn};
-use crate::par;
+use crate::threads::parallel;
 
 /// Runs each expression when those it must wait for are done; results in the order given.
 pub(crate) fn in_turns<R: Send>(
@@ -25,7 +25,7 @@ pub(crate) fn in_turns<R: Send>(
     let mut results: Vec<Option<R>> = evaluators.iter().map(|_| None).collect();
     for level in 0..=levels.iter().copied().max().unwrap_or(0) {
         let together: Vec<usize> = (0..evaluators.len()).filter(|at| levels[*at] == level).collect();
-        let done = par::try_map(together.len() > 1, &together, |_, at| run(evaluators[*at]))?;
+        let done = parallel::try_map(together.len() > 1, &together, |_, at| run(evaluators[*at]))?;
         for (at, result) in together.into_iter().zip(done) {
             results[at] = Some(result);
         }

@@ -6,7 +6,7 @@ use arrow_schema::DataType;
 use formula::Expr;
 
 use super::errors;
-use crate::attach::attach;
+use crate::driver::attach::attach;
 use crate::error::Error;
 use crate::faults::OnError;
 use crate::ops::{Filter, How, columns};

@@ -5,7 +5,7 @@ use formula::Expr;
 
 use super::over::{one_row, planned, without_hidden};
 use super::{ComputedView, Filter, LazyUpdate, Neighbours, Project, Select};
-use crate::attach::attach;
+use crate::driver::attach::attach;
 use crate::error::Error;
 use crate::expression::Turn;
 use crate::faults::{Faults, OnError};

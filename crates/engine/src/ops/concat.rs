@@ -15,8 +15,8 @@ use column::{Chunk, Column, ColumnSource, NO_ROW};
 use graph::{Moment, Moved, Pinned, Step};
 use rowset::{Before, RowSet, Shifts, Span};
 
+use crate::driver::operation::{Input, Live, Operation, Parts, Request, Settle, Start};
 use crate::error::Error;
-use crate::operation::{Input, Live, Operation, Parts, Request, Settle, Start};
 use crate::table::handle::{Attributes, Table};
 use crate::table::rows::LiveRows;
 use crate::table::update::TableUpdate;
@@ -347,7 +347,7 @@ mod tests {
     use model::Compare;
 
     use super::*;
-    use crate::attach::attach;
+    use crate::driver::attach::attach;
     use crate::testing::check::check_steps_of_two;
     use crate::testing::{any_table, check_law_of_two};
 

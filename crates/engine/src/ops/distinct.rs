@@ -9,7 +9,7 @@
 use formula::{Aggregate, Expr};
 
 use super::{Aggregation, Project};
-use crate::attach::attach;
+use crate::driver::attach::attach;
 use crate::error::Error;
 use crate::table::handle::Table;
 

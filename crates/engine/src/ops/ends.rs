@@ -10,8 +10,8 @@
 use graph::{Moment, Step};
 use rowset::{Before, RowSet};
 
+use crate::driver::operation::{Input, Live, Parts, Start};
 use crate::error::Error;
-use crate::operation::{Input, Live, Parts, Start};
 use crate::sources::append::next_keys;
 use crate::table::handle::Attributes;
 use crate::table::store::{Store, Writes};
@@ -101,7 +101,7 @@ mod tests {
     use arrow_schema::{DataType, Field, Schema};
 
     use super::*;
-    use crate::attach::attach;
+    use crate::driver::attach::attach;
     use crate::ops::Slice;
     use crate::sources::BlinkTable;
     use crate::testing::{Found, Plain};

@@ -12,10 +12,10 @@ use formula::Expr;
 use graph::{Moment, Step};
 use rowset::{Before, RowSet, Shifts};
 
+use crate::driver::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::error::Error;
 use crate::expression::{Evaluator, Turn, plan_in_turns};
 use crate::faults::{Faults, OnError};
-use crate::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::table::handle::{Attributes, Table};
 use crate::table::rows::LiveRows;
 use crate::table::update::TableUpdate;
@@ -212,7 +212,7 @@ mod tests {
     use model::{Compare, Comparison, ModelExpr};
 
     use super::*;
-    use crate::attach::attach;
+    use crate::driver::attach::attach;
     use crate::testing::{any_table, check_law, check_steps};
 
     fn over(table: &Table, column: &str, limit: i64) -> Result<Table, Error> {

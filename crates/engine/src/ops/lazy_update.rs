@@ -21,9 +21,9 @@ use rowset::RowSet;
 
 use super::select::{Output, Select};
 use super::view::take_by;
+use crate::driver::operation::{Input, Live, Operation, Request, Start};
 use crate::error::Error;
 use crate::expression::Evaluator;
-use crate::operation::{Input, Live, Operation, Request, Start};
 use crate::sizes::{LAZY_BATCH, LAZY_CHUNKS, LAZY_KEPT};
 use crate::table::handle::Table;
 use crate::table::rows::LiveRows;
@@ -265,7 +265,7 @@ mod tests {
     use model::{Arith, Compare, ModelExpr};
 
     use super::*;
-    use crate::attach::attach;
+    use crate::driver::attach::attach;
     use crate::testing::{any_table, check_law, check_steps};
 
     /// Doubles, and counts the values it was given.

@@ -18,10 +18,10 @@ use graph::{Moment, NodeId, Step, UpdateGraph};
 use rowset::RowSet;
 
 use super::select::{Output, Select};
+use crate::driver::operation::{Input, Live, Operation, Request, Start};
 use crate::error::Error;
 use crate::expression::{Evaluator, Turn, evaluate_all};
 use crate::faults::{Faults, OnError};
-use crate::operation::{Input, Live, Operation, Request, Start};
 use crate::reach::reached;
 use crate::table::handle::{Attributes, Table};
 use crate::table::store::{Columns, Writes};

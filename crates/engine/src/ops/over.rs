@@ -15,7 +15,7 @@ use formula::{Aggregate, Expr, Window};
 use super::columns::{How, Kept, columns};
 use super::sets::{answer, tested};
 use super::{Matches, NaturalJoin, Project, Sort, SortBy};
-use crate::attach::attach;
+use crate::driver::attach::attach;
 use crate::error::Error;
 use crate::faults::OnError;
 use crate::table::handle::Table;

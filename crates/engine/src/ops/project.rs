@@ -9,9 +9,9 @@ use std::sync::Arc;
 use arrow_schema::{Field, Schema};
 use graph::{Moment, Step};
 
+use crate::driver::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::error::Error;
 use crate::faults::Faults;
-use crate::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::table::handle::{Attributes, Table};
 use crate::table::update::{ColumnSet, TableUpdate};
 use crate::table::view::Change;
@@ -121,7 +121,7 @@ mod tests {
     use model::Compare;
 
     use super::*;
-    use crate::attach::attach;
+    use crate::driver::attach::attach;
     use crate::testing::{any_table, check_law, check_steps};
 
     fn names(names: &[&str]) -> Vec<String> {

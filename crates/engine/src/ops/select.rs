@@ -16,16 +16,16 @@ use formula::Expr;
 use graph::{Moment, Step};
 use rowset::RowSet;
 
+use crate::driver::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::error::Error;
 use crate::expression::{Evaluator, Turn, evaluate_all, pieces_of_all, plan_in_turns};
 use crate::faults::{Faults, OnError};
-use crate::operation::{Input, Live, Operation, Parts, Request, Start};
-use crate::par::both;
 use crate::sizes::TOGETHER_ROWS;
 use crate::table::handle::{Attributes, Table};
 use crate::table::store::{Columns, Writes};
 use crate::table::update::{ColumnSet, TableUpdate};
 use crate::table::view::Change;
+use crate::threads::parallel::both;
 
 /// Columns of the result: shared ones and computed ones.
 pub struct Select {
@@ -337,7 +337,7 @@ mod tests {
     use model::{Arith, Compare, ModelExpr};
 
     use super::*;
-    use crate::attach::attach;
+    use crate::driver::attach::attach;
     use crate::testing::{any_table, check_law, check_steps};
 
     fn doubled(column: &str) -> Result<Expr, formula::Error> {

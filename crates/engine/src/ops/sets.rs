@@ -9,7 +9,7 @@ use formula::{Expr, Function, LiveSet, Payload};
 
 use super::columns::{How, Kept, columns};
 use super::{Matches, Member, NaturalJoin, WhereIn};
-use crate::attach::attach;
+use crate::driver::attach::attach;
 use crate::error::Error;
 use crate::faults::{Faults, OnError};
 use crate::table::handle::Table;

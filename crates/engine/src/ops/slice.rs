@@ -12,8 +12,8 @@ use graph::{Moment, Step};
 use rowset::{Before, RowSet};
 
 use super::ends::End;
+use crate::driver::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::error::Error;
-use crate::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::table::handle::Attributes;
 use crate::table::rows::LiveRows;
 use crate::table::update::TableUpdate;
@@ -148,7 +148,7 @@ mod tests {
     use model::Compare;
 
     use super::*;
-    use crate::attach::attach;
+    use crate::driver::attach::attach;
     use crate::table::handle::Table;
     use crate::testing::{any_table, check_law, check_steps};
 

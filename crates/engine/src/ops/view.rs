@@ -20,9 +20,9 @@ use rowset::RowSet;
 
 use super::neighbours::{attributes, told};
 use super::select::{Output, Select};
+use crate::driver::operation::{Input, Live, Operation, Request, Start};
 use crate::error::Error;
 use crate::expression::{Evaluator, Turn};
-use crate::operation::{Input, Live, Operation, Request, Start};
 use crate::reach::reached;
 use crate::sizes::DEEPEST_VIEW;
 use crate::table::handle::Table;

@@ -1,7 +1,7 @@
 //! What the table of performance says, and that looking on costs nothing when nobody does.
 
 use super::{MOST_ROWS, performance};
-use crate::attach::attach;
+use crate::driver::attach::attach;
 use crate::ops::Slice;
 use crate::testing::{Cell, Drawn, Plain, Watch, still_graph};
 

@@ -13,8 +13,9 @@ use column::Chunk;
 use graph::{Step, UpdateGraph};
 use rowset::RowSet;
 
+use crate::driver::node::TableNode;
+use crate::driver::operation::{Live, Parts, Request, Start};
 use crate::error::Error;
-use crate::operation::{Live, Parts, Request, Start};
 use crate::sources::conform::conform;
 use crate::sources::feed::{AllFits, Judge, Queue, Token, Weighed};
 use crate::table::handle::{Attributes, Table, canonical_schema};
@@ -22,7 +23,6 @@ use crate::table::rows::LiveRows;
 use crate::table::store::{Store, Writes};
 use crate::table::update::TableUpdate;
 use crate::table::view::Change;
-use crate::table_node::TableNode;
 
 /// A live table to which rows are appended.
 #[derive(Clone)]

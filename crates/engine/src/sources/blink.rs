@@ -14,8 +14,8 @@ use column::Chunk;
 use graph::{Step, UpdateGraph};
 use rowset::Before;
 
+use crate::driver::operation::Live;
 use crate::error::Error;
-use crate::operation::Live;
 use crate::sources::append::{fed_table, next_keys};
 use crate::sources::conform::conform;
 use crate::sources::feed::{Queue, Token};

@@ -213,7 +213,7 @@ mod tests {
     use rowset::Shift;
 
     use super::*;
-    use crate::operation::Settle;
+    use crate::driver::operation::Settle;
 
     struct Dice(u64);
 

@@ -10,11 +10,11 @@ use arrow_array::Array;
 use column::Chunk;
 use graph::{NodeId, Step, UpdateGraph};
 
-use crate::budget::Budget;
 use crate::companion;
+use crate::driver::budget::Budget;
+use crate::driver::node::Fed;
 use crate::error::{Error, Failure};
 use crate::sources::transaction::{self, Draft};
-use crate::table_node::Fed;
 
 /// A promise: the step in which a call becomes visible.
 #[derive(Clone)]

@@ -8,8 +8,8 @@ use column::{Column, ColumnSource, FlatColumn};
 use graph::{Moment, Moved};
 use rowset::{Positions, RowSet};
 
+use crate::driver::operation::{Parts, Request};
 use crate::error::Error;
-use crate::operation::{Parts, Request};
 use crate::table::handle::{Attributes, Table};
 use crate::table::rows::LiveRows;
 use crate::table::view::View;

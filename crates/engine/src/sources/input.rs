@@ -16,8 +16,8 @@ use arrow_schema::Schema;
 use graph::{Step, UpdateGraph};
 use rowset::{Before, RowSet, Shift, Shifts};
 
+use crate::driver::operation::Live;
 use crate::error::Error;
-use crate::operation::Live;
 use crate::sources::append::judged_table;
 use crate::sources::conform::{conform, conform_some};
 use crate::sources::expected::{Expected, Sight};

@@ -19,8 +19,8 @@ use column::{Chunk, NO_ROW};
 use graph::{Step, UpdateGraph};
 use rowset::{Before, RowSet};
 
+use crate::driver::operation::Live;
 use crate::error::Error;
-use crate::operation::Live;
 use crate::sources::append::fed_table;
 use crate::sources::conform::{conform, conform_some};
 use crate::sources::feed::{Queue, Token, Weighed};

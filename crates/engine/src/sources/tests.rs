@@ -245,7 +245,7 @@ fn lost(token: &super::Token) -> String {
 /// what the step took nor of what came behind it, and later calls are refused.
 #[test]
 fn a_token_lands_only_when_its_rows_are_in() {
-    use crate::failpoints::{Fail, Point, TEXT, arm};
+    use crate::driver::failpoints::{Fail, Point, TEXT, arm};
     let makers: [fn(&UpdateGraph) -> (Table, Box<dyn Fn() -> Result<super::Token, Error>>); 4] = [
         |graph| {
             let source = AppendTable::new(graph, schema()).unwrap();
@@ -299,7 +299,7 @@ fn a_token_lands_only_when_its_rows_are_in() {
 fn a_failed_source_fails_what_hangs_on_it_and_nothing_else() {
     let graph = still_graph();
     let (a, b) = (AppendTable::new(&graph, schema()).unwrap(), AppendTable::new(&graph, schema()).unwrap());
-    let head = crate::attach(&crate::ops::Slice::head(1), std::slice::from_ref(a.table())).unwrap();
+    let head = crate::driver::attach::attach(&crate::ops::Slice::head(1), std::slice::from_ref(a.table())).unwrap();
     a.fail(Error::External { message: "the feed broke".into(), payload: None });
     b.append(&batch(&[("b", 2)])).unwrap();
     step(&graph);
@@ -385,8 +385,11 @@ fn without_readers_no_block_is_ever_copied() {
     step(&graph);
     let doubled = Expr::call(Function::Multiply, vec![Expr::column("v"), Expr::literal(2)]).unwrap().alias("w");
     let table = source.table();
-    let wide =
-        crate::attach(&crate::ops::Select::with(table, &[doubled]).unwrap(), std::slice::from_ref(table)).unwrap();
+    let wide = crate::driver::attach::attach(
+        &crate::ops::Select::with(table, &[doubled]).unwrap(),
+        std::slice::from_ref(table),
+    )
+    .unwrap();
     let sum = Expr::aggregate(formula::Aggregate::Sum { min_count: 0 }, Some(Expr::column("w"))).unwrap();
     let totals = crate::ops::aggregate("group_by", &wide, &[Expr::column("v")], &[sum], crate::OnError::Fail).unwrap();
     let counters = crate::counters::storage(&graph);

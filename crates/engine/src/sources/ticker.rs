@@ -13,13 +13,13 @@ use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use graph::{NodeId, Step, UpdateGraph};
 use rowset::{Before, RowSet};
 
+use crate::driver::node::TableNode;
+use crate::driver::operation::{Live, Parts, Request, Start};
 use crate::error::Error;
-use crate::operation::{Live, Parts, Request, Start};
 use crate::table::handle::{Attributes, Table};
 use crate::table::store::{Store, Writes};
 use crate::table::update::TableUpdate;
 use crate::table::view::Change;
-use crate::table_node::TableNode;
 
 /// Most rows one step adds; a start far in the past fills over several steps.
 const ROWS_A_STEP: i64 = 1 << 22;

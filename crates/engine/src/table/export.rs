@@ -29,7 +29,7 @@ pub fn batches_of(
     let schema = if declared { table.schema() } else { table.canonical() };
     let schema = Arc::new(schema.project(columns)?);
     let worth_it = rows.len() * columns.len() as u64 > 1 << 20;
-    let pieces: Vec<Vec<Chunk>> = crate::par::try_map(worth_it, columns, |at, column| {
+    let pieces: Vec<Vec<Chunk>> = crate::threads::parallel::try_map(worth_it, columns, |at, column| {
         let source = view.column(*column)?;
         let field = schema.field(at);
         let pieces = if declared { source.export(rows, field.data_type())? } else { source.pieces(rows)? };

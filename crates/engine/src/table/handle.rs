@@ -8,11 +8,11 @@ use column::ColumnSource;
 use graph::{Moment, Moved, Node, NodeId, Registration, Size, UpdateGraph};
 use rowset::RowSet;
 
+use crate::driver::memo::Slot;
+use crate::driver::node::TableNode;
+use crate::driver::operation::{Parts, Request};
 use crate::error::{Error, Failure};
-use crate::memo::Slot;
-use crate::operation::{Parts, Request};
 use crate::table::view::View;
-use crate::table_node::TableNode;
 
 /// Contracts a table keeps. What does not hold is false or none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

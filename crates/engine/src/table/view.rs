@@ -72,7 +72,7 @@ impl View {
     /// The cells of several columns, in key order.
     pub fn read_columns(&self, columns: &[usize], rows: &RowSet) -> Result<Vec<Chunk>, Error> {
         let scattered = rows.len() >= SCATTERED_ROWS.rows() && rows.as_span().is_none();
-        crate::par::try_map(scattered, columns, |_, column| self.read(*column, rows))
+        crate::threads::parallel::try_map(scattered, columns, |_, column| self.read(*column, rows))
     }
 
     /// Pins these columns, so that they may be read when the step is over.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use formula::Expr;
 
 use super::Aggregation;
-use crate::attach::attach;
+use crate::driver::attach::attach;
 use crate::error::Error;
 use crate::faults::OnError;
 use crate::ops::columns::{Beside, How, beside, columns};

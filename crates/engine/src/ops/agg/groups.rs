@@ -69,7 +69,8 @@ impl Maker {
     /// The groups of what is there now; big tables in parts, one a thread, merged in row order.
     pub(crate) fn start(&self, view: &View) -> Result<Groups, Error> {
         let rows = view.rows();
-        let shares = rows.split(if rows.len() > GROUP_ALONE_ROWS.rows() { crate::par::threads() } else { 1 });
+        let shares =
+            rows.split(if rows.len() > GROUP_ALONE_ROWS.rows() { crate::threads::parallel::threads() } else { 1 });
         let share = |_: usize, share: &RowSet| {
             let mut groups = Groups { shares: shares.len() as u64, ..self.empty()? };
             groups.load();
@@ -80,7 +81,7 @@ impl Maker {
             groups.settle();
             Ok::<Groups, Error>(groups)
         };
-        let mut groups = crate::par::try_map(true, &shares, share)?.into_iter();
+        let mut groups = crate::threads::parallel::try_map(true, &shares, share)?.into_iter();
         let Some(mut first) = groups.next() else { return self.empty() };
         groups.try_for_each(|groups| first.merge(groups))?;
         first.shares = 1;

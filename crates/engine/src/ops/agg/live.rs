@@ -12,9 +12,9 @@ use rowset::{Before, RowSet, ask};
 use super::chosen::Chosen;
 use super::groups::{Cells, Groups, Maker};
 use super::reading::{Readings, Wanted};
+use crate::driver::operation::Live;
 use crate::error::Error;
 use crate::keys::Touched;
-use crate::operation::Live;
 use crate::sizes::GROUP_SPLIT_CELLS;
 use crate::table::store::{Difference, Store, Writes};
 use crate::table::update::TableUpdate;
@@ -223,7 +223,7 @@ impl AggregationLive {
         let keys = self.maker.keys.len();
         let dear = self.maker.outputs().iter().map(|output| if output.is_kept() { KEPT } else { 1 }).sum::<u64>();
         let worth_it = rows.len() * dear >= GROUP_SPLIT_CELLS.rows() && self.maker.is_split(rows.len());
-        let differing = crate::par::try_map(worth_it, self.maker.outputs(), |at, output| {
+        let differing = crate::threads::parallel::try_map(worth_it, self.maker.outputs(), |at, output| {
             if self.blink && output.kind == Aggregate::First {
                 return Ok(None);
             }

@@ -8,7 +8,7 @@ use arrow_array::{
 use formula::{Aggregate, Expr};
 
 use super::Aggregation;
-use crate::attach::attach;
+use crate::driver::attach::attach;
 use crate::sources::{AppendTable, from_chunks};
 use crate::table::handle::Table;
 use crate::testing::plain::cells_of;

@@ -48,11 +48,11 @@ use self::groups::Maker;
 use self::live::AggregationLive;
 pub(crate) use self::state::{floats, integers};
 use self::vectors::Vector;
+use crate::driver::operation::{Input, Operation, Parts, Request, Start};
 use crate::error::Error;
 use crate::expression::{Evaluator, plan};
 use crate::faults::Faults;
 use crate::keys::Touched;
-use crate::operation::{Input, Operation, Parts, Request, Start};
 use crate::table::handle::{Attributes, Table};
 use crate::table::store::Store;
 

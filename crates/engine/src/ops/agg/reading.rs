@@ -34,7 +34,7 @@ impl Readings {
         let rows: u64 = wanted.iter().map(Wanted::rows).sum();
         let most = wanted.iter().map(Wanted::rows).max().unwrap_or_default();
         let worth_it = most < rows && maker.is_split(rows);
-        Ok(Readings(crate::par::try_map(worth_it, wanted, |_, wanted| wanted.read(maker))?.into_iter()))
+        Ok(Readings(crate::threads::parallel::try_map(worth_it, wanted, |_, wanted| wanted.read(maker))?.into_iter()))
     }
 
     pub(super) fn cells(&mut self) -> Result<Cells, Error> {

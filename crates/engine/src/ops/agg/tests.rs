@@ -5,7 +5,7 @@ use model::Compare;
 use model::ops::{Aggregate as Wanted, Aggregator, Between, aggregate, totals};
 
 use super::*;
-use crate::attach::attach;
+use crate::driver::attach::attach;
 use crate::testing::{check_law, check_steps, table_of};
 
 fn aggregates(list: &[(&str, Aggregate, &str)]) -> Result<Vec<Expr>, Error> {

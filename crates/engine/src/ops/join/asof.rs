@@ -29,8 +29,8 @@ use rowset::RowSet;
 use super::natural::redirected;
 use super::on::{On, Side, added_columns, joined_schema, joined_update, match_now, meeting_type};
 use super::timeline::{Entry, Timeline};
+use crate::driver::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::error::Error;
-use crate::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::sizes::{ASOF_BATCH, ASOF_PROBE_ROWS};
 use crate::table::handle::{Attributes, Table};
 use crate::table::store::{Columns, Writes};
@@ -257,12 +257,12 @@ impl AsofLive {
     /// The index of everything there is.
     fn start(&mut self, view: &View) -> Result<Vec<(RowSet, Chunk)>, Error> {
         let rows = view.rows();
-        let parts = crate::par::parts(rows, ASOF_PROBE_ROWS.rows());
+        let parts = crate::threads::parallel::parts(rows, ASOF_PROBE_ROWS.rows());
         let cells = |matched: Vec<u64>| Arc::new(UInt64Array::from(matched)) as ArrayRef;
         if self.left.is_some() {
             return parts.into_iter().map(|part| Ok((part.clone(), cells(self.probe(view, &part)?)))).collect();
         }
-        crate::par::try_map(rows.len() > 2 * ASOF_PROBE_ROWS.rows(), &parts, |_, part| {
+        crate::threads::parallel::try_map(rows.len() > 2 * ASOF_PROBE_ROWS.rows(), &parts, |_, part| {
             Ok((part.clone(), cells(self.look_up(&self.rows_found(Side::Left, view, part)?))))
         })
     }

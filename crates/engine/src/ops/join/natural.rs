@@ -22,11 +22,11 @@ use rowset::RowSet;
 
 use self::matching::RightChange;
 use super::on::{On, Side, added_columns, joined_schema, joined_update, match_now};
+use crate::driver::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::error::Error;
 use crate::faults::{Faults, OnError};
 use crate::key_rows::KeyRows;
 use crate::keys::Touched;
-use crate::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::table::handle::{Attributes, Table};
 use crate::table::store::{Columns, Writes};
 use crate::table::update::TableUpdate;
@@ -325,7 +325,7 @@ mod tests {
     use model::ops::{NaturalJoin as Wanted, SecondMatch, natural_join};
 
     use super::*;
-    use crate::attach::attach;
+    use crate::driver::attach::attach;
     use crate::testing::check::check_steps_of_two;
     use crate::testing::{check_law_of_two, table_of};
 

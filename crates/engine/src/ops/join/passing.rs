@@ -10,7 +10,7 @@
 use formula::{Aggregate, Expr, Function};
 
 use super::{Matches, NaturalJoin};
-use crate::attach::attach;
+use crate::driver::attach::attach;
 use crate::error::Error;
 use crate::faults::{Faults, OnError};
 use crate::ops::{Aggregation, Filter, Project};

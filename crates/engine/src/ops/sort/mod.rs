@@ -32,8 +32,8 @@ use by::{Bytes, SortKey, Sorting};
 use entry::Entry;
 use order::{Edits, Order, OrderChange};
 
+use crate::driver::operation::{Input, Live, Operation, Parts, Request, Settle, Start};
 use crate::error::Error;
-use crate::operation::{Input, Live, Operation, Parts, Request, Settle, Start};
 use crate::sizes::SORT_SWEEP;
 use crate::table::handle::{Attributes, Table};
 use crate::table::rows::LiveRows;

@@ -9,8 +9,8 @@ use column::{BlockColumn, Chunk, ColumnSource, Dead, Edit, Move, StorageCounters
 use graph::{Moment, Step};
 use rowset::{Before, RowSet, Shifts};
 
+use crate::driver::operation::Settle;
 use crate::error::Error;
-use crate::operation::Settle;
 use crate::sizes::{NEAR_ROWS, PARALLEL_CELLS};
 use crate::table::rows::LiveRows;
 use crate::table::update::{ColumnSet, TableUpdate};
@@ -110,7 +110,7 @@ impl Columns {
     ) -> Result<Columns, Error> {
         let worth_it = cells.iter().flatten().map(|(keys, _)| keys.len()).sum::<u64>() >= PARALLEL_CELLS.rows();
         limits::ask(stored(canonical.fields(), |column| cells[column].iter().map(|(keys, _)| keys.len()).sum()))?;
-        let columns = crate::par::try_map(worth_it, cells, |index, pieces| {
+        let columns = crate::threads::parallel::try_map(worth_it, cells, |index, pieces| {
             let mut column =
                 BlockColumn::with_counters(canonical.field(index).data_type().clone(), at, counters.clone());
             for (keys, chunk) in pieces {
@@ -193,7 +193,9 @@ impl Columns {
         let dear = if after.len() > NEAR_ROWS.rows() { SCATTERED } else { 1 };
         let scattered: u64 = writes.modified.iter().flatten().map(|(keys, _)| keys.len()).sum();
         let cells = (added.len() + writes.removed.0.len()) * self.columns.len() as u64 + scattered * dear;
-        crate::par::try_each(cells >= PARALLEL_CELLS.rows(), &self.columns, |index, column| write(index, column))?;
+        crate::threads::parallel::try_each(cells >= PARALLEL_CELLS.rows(), &self.columns, |index, column| {
+            write(index, column)
+        })?;
         // Only now: where a column could not be written, what was to die is what stands.
         *self.lost.lock().unwrap_or_else(PoisonError::into_inner) =
             Lost { vacated: column::vacated(&writes.removed.0, moves, &added), left: after };

@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Field, Schema};
 use formula::{Expr, Function};
 use limits::Scope;
 
-use crate::attach::attach;
+use crate::driver::attach::attach;
 use crate::error::Error;
 use crate::ops::Select;
 use crate::sources::AppendTable;

@@ -157,9 +157,10 @@ impl AsofLive {
         // The searches only read: each thread takes a part of the rows.
         let rows = &update.modified;
         let worth_it = rows.len() >= TOGETHER_ROWS.rows();
-        let threads = if worth_it { crate::par::threads() as u64 } else { 1 };
-        let parts = crate::par::parts(rows, rows.len().div_ceil(threads).max(1));
-        let matched = crate::par::try_map(worth_it, &parts, |_, rows| self.matched_by(change.now(), rows))?;
+        let threads = if worth_it { crate::threads::parallel::threads() as u64 } else { 1 };
+        let parts = crate::threads::parallel::parts(rows, rows.len().div_ceil(threads).max(1));
+        let matched =
+            crate::threads::parallel::try_map(worth_it, &parts, |_, rows| self.matched_by(change.now(), rows))?;
         result.modified = matched.concat();
         result.columns = changed.into_iter().map(|at| self.left_width + at).collect();
         Ok(())

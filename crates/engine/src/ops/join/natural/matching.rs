@@ -88,7 +88,7 @@ impl NaturalLive {
     pub(super) fn start(&mut self, view: &View) -> Result<Vec<(RowSet, Chunk)>, Error> {
         let rows = view.rows();
         let size = if rows.len() >= 8 * LARGE_PROBE_ROWS.rows() { LARGE_PROBE_ROWS.rows() } else { PROBE_ROWS.rows() };
-        let parts = crate::par::parts(rows, size);
+        let parts = crate::threads::parallel::parts(rows, size);
         if self.left.is_some() {
             return parts
                 .into_iter()
@@ -99,7 +99,7 @@ impl NaturalLive {
                 })
                 .collect();
         }
-        crate::par::try_map(rows.len() > 2 * PROBE_ROWS.rows(), &parts, |_, part| {
+        crate::threads::parallel::try_map(rows.len() > 2 * PROBE_ROWS.rows(), &parts, |_, part| {
             let cells: ArrayRef = Arc::new(UInt64Array::from(self.look_up(view, part)?));
             Ok((part.clone(), cells))
         })

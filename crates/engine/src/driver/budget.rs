@@ -10,8 +10,10 @@ use column::StorageCounters;
 use graph::UpdateGraph;
 use limits::{Exhausted, Whose};
 
+use crate::companion;
+use crate::counters;
 use crate::error::Error;
-use crate::{companion, counters, sources};
+use crate::sources;
 
 /// The limit of one graph, for as long as somebody holds it.
 pub struct Budget {

@@ -1,4 +1,4 @@
-//! The driver: how an operation joins a moving graph; how its node runs stands in [`crate::table_node`].
+//! The driver: how an operation joins a moving graph; how its node runs stands in [`crate::driver::node`].
 //!
 //! The two are the only code that snapshots, registers, catches panics, memoises and validates updates.
 //! The protocol of joining is argued in `crates/graph/README.md`; in short: pin a settled moment,
@@ -10,16 +10,16 @@ use std::sync::Arc;
 
 use graph::{Moment, Moved, Node, NodeId, Registration, Step, UpdateGraph};
 
-use crate::budget::Budget;
+use crate::driver::budget::Budget;
+use crate::driver::failpoints::{Point, strike};
+use crate::driver::memo::{self, Found};
+use crate::driver::node::{TableNode, guarded};
+use crate::driver::operation::{Input, Operation, Request};
+use crate::driver::recorder::{Recorded, Recorder};
 use crate::error::Error;
-use crate::failpoints::{Point, strike};
-use crate::memo::{self, Found};
-use crate::operation::{Input, Operation, Request};
-use crate::par::{self, Phase};
-use crate::recorder::{Recorded, Recorder};
 use crate::sizes::OPTIMISTIC_ROUNDS;
 use crate::table::handle::{Table, common_graph, views};
-use crate::table_node::{TableNode, guarded};
+use crate::threads::parallel::{self, Phase};
 
 /// Starts an operation over its inputs: a live table if one of them is live, else a static one.
 /// Equal requests on the same live inputs give the same table.
@@ -55,7 +55,7 @@ fn attach_static(operation: &dyn Operation, inputs: &[Table]) -> Result<Table, E
     let request = Request::of(operation, inputs);
     let (at, views) = views(inputs);
     let inputs = inputs_of(inputs, views);
-    let start = guarded(operation.request(), || par::inside(None, Phase::Start, || operation.init(&inputs, at)))?;
+    let start = guarded(operation.request(), || parallel::inside(None, Phase::Start, || operation.init(&inputs, at)))?;
     if let Some(faults) = &operation.request().faults {
         faults.publish(at.number(), None);
     }
@@ -75,7 +75,7 @@ fn attach_live(operation: &dyn Operation, inputs: &[Table], graph: &UpdateGraph)
         }
         let init = || {
             strike(None, Point::Start)?;
-            par::inside(Some(graph), Phase::Start, || operation.init(&started, at))
+            parallel::inside(Some(graph), Phase::Start, || operation.init(&started, at))
         };
         let start = guarded(operation.request(), init)?;
         budget.ask_since(graph, held).map_err(|error| error.in_operation(&operation.request().name))?;
@@ -139,7 +139,7 @@ pub fn attach_in_step(operation: &dyn Operation, inputs: &[Table], step: Step) -
     let held = budget.held();
     let views = inputs.iter().map(|input| input.view_at(step.now())).collect();
     let init = || operation.init(&inputs_of(inputs, views), step.now());
-    let start = guarded(operation.request(), || par::inside(Some(&graph), Phase::Update, init))?;
+    let start = guarded(operation.request(), || parallel::inside(Some(&graph), Phase::Update, init))?;
     budget.ask_since(&graph, held).map_err(|error| error.in_operation(&operation.request().name))?;
     let table = TableNode::table(&Request::of(operation, inputs), &graph, inputs, start);
     let parents: Vec<NodeId> = inputs.iter().filter_map(Table::node_id).collect();

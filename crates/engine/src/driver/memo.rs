@@ -4,15 +4,16 @@
 //! may go on waiting. A thread that must not wait makes its own: a user's function that asks for the operation it works
 //! for, on whatever thread of the pool, and whoever has waited for long. The table that is done first is everybody's.
 
-use std::cell::RefCell;
+use std::any::Any;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use graph::UpdateGraph;
 
 use crate::error::Error;
-use crate::interrupt;
 use crate::table::handle::{Table, WeakTable};
+use crate::threads::interrupt;
+use crate::threads::starting::Starting;
 
 /// How often a wait asks whether to go on.
 const POLL: Duration = Duration::from_millis(50);
@@ -103,46 +104,8 @@ impl Slot {
     }
 }
 
-/// The operations that start on the way to where this thread is, the innermost first; handed on to those who help.
-#[derive(Clone, Default)]
-pub(crate) struct Starting(Option<Arc<Link>>);
-
-struct Link {
-    slot: Option<Arc<Slot>>,
-    depth: usize,
-    above: Starting,
-}
-
-thread_local! {
-    static STARTING: RefCell<Starting> = const { RefCell::new(Starting(None)) };
-}
-
-impl Starting {
-    pub(crate) fn current() -> Starting {
-        STARTING.with_borrow(Clone::clone)
-    }
-
-    /// Runs `work` below these.
-    pub(crate) fn enter<R>(&self, work: impl FnOnce() -> R) -> R {
-        /// Puts back what was there, also when `work` panics.
-        struct Back(Starting);
-        impl Drop for Back {
-            fn drop(&mut self) {
-                STARTING.set(std::mem::take(&mut self.0));
-            }
-        }
-        let _back = Back(STARTING.replace(self.clone()));
-        work()
-    }
-
-    fn links(&self) -> impl Iterator<Item = &Link> {
-        std::iter::successors(self.0.as_deref(), |link| link.above.0.as_deref())
-    }
-}
-
 fn is_making(slot: &Arc<Slot>) -> bool {
-    let starting = Starting::current();
-    starting.links().any(|link| link.slot.as_ref().is_some_and(|own| Arc::ptr_eq(own, slot)))
+    Starting::current().holds(Arc::as_ptr(slot).cast())
 }
 
 /// Starts an operation below those that start here already; refuses what would go on without end.
@@ -151,8 +114,7 @@ pub(crate) fn start<R>(
     slot: Option<&Arc<Slot>>,
     start: impl FnOnce() -> Result<R, Error>,
 ) -> Result<R, Error> {
-    let above = Starting::current();
-    let depth = above.0.as_ref().map_or(0, |link| link.depth + 1);
+    let (below, depth) = Starting::current().below(slot.map(|slot| slot.clone() as Arc<dyn Any + Send + Sync>));
     if depth > DEEPEST {
         let message = format!(
             "a function that it calls starts operations, whose functions start others, and so on, {depth} deep: start \
@@ -160,7 +122,7 @@ pub(crate) fn start<R>(
         );
         return Err(Error::invalid(operation, message));
     }
-    Starting(Some(Arc::new(Link { slot: slot.cloned(), depth, above }))).enter(start)
+    below.enter(start)
 }
 
 #[cfg(test)]
@@ -173,8 +135,8 @@ mod tests {
     use formula::Expr;
 
     use super::*;
-    use crate::attach::attach;
-    use crate::operation::{Input, Operation, Request, Start};
+    use crate::driver::attach::attach;
+    use crate::driver::operation::{Input, Operation, Request, Start};
     use crate::ops::Select;
     use crate::sources::InputTable;
 
@@ -230,10 +192,12 @@ mod tests {
                 if !pooled {
                     return endless(&own, pooled);
                 }
-                let (items, together) =
-                    (vec![(); crate::par::threads()], std::sync::Barrier::new(crate::par::threads()));
+                let (items, together) = (
+                    vec![(); crate::threads::parallel::threads()],
+                    std::sync::Barrier::new(crate::threads::parallel::threads()),
+                );
                 // On each thread of the pool at once, the others of which wait for nobody.
-                crate::par::try_each(true, &items, |at, ()| {
+                crate::threads::parallel::try_each(true, &items, |at, ()| {
                     together.wait();
                     if at == 1 { endless(&own, pooled) } else { Ok(()) }
                 })

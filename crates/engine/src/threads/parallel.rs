@@ -12,8 +12,8 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use graph::{FunctionScope, UpdateGraph, hearing};
 use rowset::RowSet;
 
-use crate::interrupt::ToTheEnd;
-use crate::memo::Starting;
+use crate::threads::interrupt::ToTheEnd;
+use crate::threads::starting::Starting;
 
 /// Which of a graph's two pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -261,7 +261,7 @@ mod tests {
     use formula::{Aggregate, Expr, Function};
 
     use super::*;
-    use crate::attach::attach;
+    use crate::driver::attach::attach;
     use crate::ops::{Aggregation, AsofJoin, AsofOptions, Select, Strategy};
     use crate::sources::{Apply, InputTable};
     use crate::testing::Watch;

@@ -1,6 +1,6 @@
 //! The node of one table: how its operation runs in a step, how it fails, what it tells of itself.
 //!
-//! With [`crate::attach`] it is the driver: the only code that catches panics and validates updates.
+//! With [`crate::driver::attach`] it is the driver: the only code that catches panics and validates updates.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,19 +9,19 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use column::ColumnSource;
 use graph::{Moment, Moved, Node, NodeId, Outcome, Size, Step, UpdateGraph, Volume};
 
+use crate::driver::failpoints::{Point, strike};
+use crate::driver::interrupted::Interrupted;
+use crate::driver::operation::{Live, Request, Settle, Start};
+use crate::driver::recorder::Recorded;
 use crate::error::{Error, Failure};
 use crate::events::{self, Level};
-use crate::failpoints::{Point, strike};
-use crate::interrupt::{self, ToTheEnd};
-use crate::interrupted::Interrupted;
-use crate::operation::{Live, Request, Settle, Start};
-use crate::par::{self, Phase};
-use crate::recorder::Recorded;
 use crate::sizes::FULL_CHECK_ROWS;
 use crate::table::handle::Table;
 use crate::table::rows::LiveRows;
 use crate::table::update::TableUpdate;
 use crate::table::view::{Change, View};
+use crate::threads::interrupt::{self, ToTheEnd};
+use crate::threads::parallel::{self, Phase};
 
 /// Runs an operation's code; a panic becomes an error.
 pub(crate) fn guarded<R>(request: &Request, run: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
@@ -88,7 +88,7 @@ impl TableNode {
         request: &Request,
         graph: &UpdateGraph,
         inputs: Vec<Table>,
-        parts: &crate::operation::Parts,
+        parts: &crate::driver::operation::Parts,
         live: Box<dyn Live>,
         owned: Vec<Arc<dyn Settle>>,
         fed: Option<Arc<dyn Fed>>,
@@ -317,7 +317,7 @@ impl TableNode {
         let waits = live.resumes()
             && !self.is_awaited.load(Ordering::Relaxed)
             && !self.inputs.iter().any(|input| input.attributes().blink);
-        let mut run = || par::inside(Some(&self.graph), Phase::Update, || live.update(changes, step));
+        let mut run = || parallel::inside(Some(&self.graph), Phase::Update, || live.update(changes, step));
         if waits || !self.graph.is_by_hand() { run() } else { ToTheEnd::of(&self.graph).enter(run) }
     }
 

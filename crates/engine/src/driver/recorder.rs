@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use graph::{Moment, Moved, Node, NodeId, Outcome, Registration, Step, UpdateGraph};
 
+use crate::driver::node::lock;
 use crate::table::handle::Table;
 use crate::table::update::{Merged, TableUpdate};
 use crate::table::view::{Change, View};
-use crate::table_node::lock;
 
 /// Keeps what the inputs of a starting operation do meanwhile: keys only, or, where one of them is a blink table, whole
 /// changes with their rows.
@@ -107,9 +107,9 @@ mod tests {
     use graph::env::{ManualTime, TimeSource};
 
     use super::*;
-    use crate::attach::attach;
+    use crate::driver::attach::attach;
+    use crate::driver::operation::{Input, Operation, Request, Start};
     use crate::error::Error;
-    use crate::operation::{Input, Operation, Request, Start};
     use crate::ops::Aggregation;
     use crate::sources::BlinkTable;
 

@@ -1,6 +1,6 @@
 //! What an operation is: a request, an initialisation from a snapshot, and a reaction to change.
 //!
-//! The driver ([`crate::attach`]) does all plumbing: snapshots, registration, panics, timing,
+//! The driver ([`crate::driver::attach`]) does all plumbing: snapshots, registration, panics, timing,
 //! memoisation and the checks of the update law. An operation never sees a lock.
 
 use std::cell::RefCell;

@@ -3,10 +3,10 @@
 
 use graph::{Moment, Moved, Step};
 
+use crate::driver::node::TableNode;
 use crate::table::handle::Table;
 use crate::table::update::{Merged, TableUpdate};
 use crate::table::view::{Change, View};
-use crate::table_node::TableNode;
 
 /// What such a table keeps until it has caught up.
 pub(crate) struct Interrupted {
