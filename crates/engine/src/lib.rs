@@ -3,13 +3,12 @@
 //! `engine` knows no Python and no socket. An operation is two functions that never see a lock
 //! ([`operation`]); the driver ([`attach()`]) does all plumbing.
 
-mod arrays;
 mod companion;
 pub mod counters;
 pub mod driver;
 pub mod error;
+pub mod eval;
 pub mod events;
-pub mod expression;
 pub mod faults;
 mod guess;
 pub mod key_rows;
@@ -18,12 +17,10 @@ pub mod late;
 pub mod listen;
 pub mod ops;
 pub mod performance;
-pub mod reach;
 mod sizes;
 pub mod sources;
 pub mod table;
 pub mod threads;
-pub mod turns;
 pub mod waiting;
 
 #[cfg(any(test, feature = "testing"))]
@@ -33,6 +30,7 @@ pub use driver::attach::{attach, attach_in_step};
 pub use driver::operation::{Input, Live, Operation, Parts, Request, Start};
 pub use driver::{budget, failpoints, operation};
 pub use error::{Error, Failure};
+pub use eval::{affected as reach, evaluator as expression, schedule as turns};
 pub use faults::OnError;
 pub use listen::{Delivered, Listener, Part, Subscription};
 pub use table::handle::{Attributes, Table, WeakTable, snapshot};

@@ -11,7 +11,7 @@ use column::ColumnSource;
 use graph::Step;
 
 use crate::error::Error;
-use crate::expression::Evaluator;
+use crate::eval::evaluator::Evaluator;
 use crate::faults::{Faults, OnError};
 use crate::table::handle::{Attributes, Table};
 use crate::table::rows::LiveRows;

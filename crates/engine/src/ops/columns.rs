@@ -7,7 +7,7 @@ use super::over::{one_row, planned, without_hidden};
 use super::{ComputedView, Filter, LazyUpdate, Neighbours, Project, Select};
 use crate::driver::attach::attach;
 use crate::error::Error;
-use crate::expression::Turn;
+use crate::eval::evaluator::Turn;
 use crate::faults::{Faults, OnError};
 use crate::table::handle::Table;
 

@@ -14,7 +14,7 @@ use rowset::{Before, RowSet, Shifts};
 
 use crate::driver::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::error::Error;
-use crate::expression::{Evaluator, Turn, plan_in_turns};
+use crate::eval::evaluator::{Evaluator, Turn, plan_in_turns};
 use crate::faults::{Faults, OnError};
 use crate::table::handle::{Attributes, Table};
 use crate::table::rows::LiveRows;
@@ -111,7 +111,7 @@ impl Operation for Filter {
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let Input { table, view } = &inputs[0];
-        crate::expression::own_row_only(&self.request.name, &self.predicates)?;
+        crate::eval::evaluator::own_row_only(&self.request.name, &self.predicates)?;
         let kept = matching(&self.predicates, view, view.rows())?;
         let rows = Arc::new(LiveRows::new(kept, at));
         let kept = table.attributes();

@@ -23,7 +23,7 @@ use super::select::{Output, Select};
 use super::view::take_by;
 use crate::driver::operation::{Input, Live, Operation, Request, Start};
 use crate::error::Error;
-use crate::expression::Evaluator;
+use crate::eval::evaluator::Evaluator;
 use crate::sizes::{LAZY_BATCH, LAZY_CHUNKS, LAZY_KEPT};
 use crate::table::handle::Table;
 use crate::table::rows::LiveRows;

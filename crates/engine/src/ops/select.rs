@@ -18,7 +18,7 @@ use rowset::RowSet;
 
 use crate::driver::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::error::Error;
-use crate::expression::{Evaluator, Turn, evaluate_all, pieces_of_all, plan_in_turns};
+use crate::eval::evaluator::{Evaluator, Turn, evaluate_all, pieces_of_all, plan_in_turns};
 use crate::faults::{Faults, OnError};
 use crate::sizes::TOGETHER_ROWS;
 use crate::table::handle::{Attributes, Table};
@@ -181,7 +181,7 @@ impl Operation for Select {
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let Input { table, view } = &inputs[0];
-        crate::expression::own_row_only(&self.request.name, &self.computed)?;
+        crate::eval::evaluator::own_row_only(&self.request.name, &self.computed)?;
         let (sources, columns) = self.start(table, view, at)?;
         let parts = self.parts(table, &sources);
         let owned = columns.as_ref().map(Columns::owned).unwrap_or_default();

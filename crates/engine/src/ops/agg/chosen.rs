@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, UInt64Array};
 use rowset::RowSet;
 
 use crate::error::Error;
-use crate::expression::Evaluator;
+use crate::eval::evaluator::Evaluator;
 use crate::key_rows::KeyRows;
 use crate::table::view::View;
 

@@ -14,7 +14,7 @@ use super::chosen::{Chosen, picked};
 use super::loading::{Loading, Placed};
 use super::state::{add_counts, state_of};
 use crate::error::Error;
-use crate::expression::{Evaluator, evaluate_all};
+use crate::eval::evaluator::{Evaluator, evaluate_all};
 use crate::key_rows::KeyRows;
 use crate::sizes::{GROUP_ALONE_ROWS, GROUP_BATCH_ROWS, GROUP_PART_ROWS, TOGETHER_ROWS};
 use crate::table::update::ColumnSet;

@@ -50,7 +50,7 @@ pub(crate) use self::state::{floats, integers};
 use self::vectors::Vector;
 use crate::driver::operation::{Input, Operation, Parts, Request, Start};
 use crate::error::Error;
-use crate::expression::{Evaluator, plan};
+use crate::eval::evaluator::{Evaluator, plan};
 use crate::faults::Faults;
 use crate::keys::Touched;
 use crate::table::handle::{Attributes, Table};
@@ -114,7 +114,7 @@ impl Aggregation {
         let text = aggregates.iter().map(Expr::to_python).collect::<Vec<_>>().join(", ");
         let request = Request::new(operation, serde_json::json!([keys, plan(aggregates), whole])).with_text(text);
         let inputs: Vec<Evaluator> = inputs.into_iter().map(|(_, evaluator)| evaluator).collect();
-        crate::expression::own_row_only(operation, &inputs)?;
+        crate::eval::evaluator::own_row_only(operation, &inputs)?;
         Ok(Aggregation { request, keys: columns, outputs, inputs: inputs.into(), whole })
     }
 

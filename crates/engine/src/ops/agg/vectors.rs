@@ -11,7 +11,7 @@ use formula::{Aggregate, Bound, Expr, Function, List};
 
 use super::chosen::picked;
 use crate::error::Error;
-use crate::expression::Evaluator;
+use crate::eval::evaluator::Evaluator;
 use crate::key_rows::KeyRows;
 use crate::table::view::View;
 
@@ -61,7 +61,7 @@ impl Vector {
         {
             cells = arrow_cast::cast(&cells, field.data_type())?;
         }
-        let list = crate::arrays::list_of(&Arc::clone(&cells), lengths)?;
+        let list = crate::eval::lists::list_of(&Arc::clone(&cells), lengths)?;
         match &self.function {
             None => Ok(list),
             Some(function) => function

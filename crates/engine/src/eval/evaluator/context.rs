@@ -90,7 +90,7 @@ impl Evaluator {
             }
             Beside::Whole { column, of } => {
                 let cells = view.read(*column, view.rows())?;
-                let list = crate::arrays::list_of(&cells, [cells.len()])?;
+                let list = crate::eval::lists::list_of(&cells, [cells.len()])?;
                 let whole = of.evaluate(&[list], 1);
                 Ok(repeated(
                     &whole.map_err(|error| Error::data(&self.operation, format!("{error} in {}", self.text)))?,
@@ -100,7 +100,7 @@ impl Evaluator {
             Beside::Part { column, from, length } => {
                 let [from, length] =
                     [from, length].map(|of| Chunk::joined(self.pieces_of(of, &self.cells(of, view, rows)?, rows)?));
-                crate::arrays::parts(view, *column, &from?, &length?)
+                crate::eval::lists::parts(view, *column, &from?, &length?)
             }
             Beside::Clock(part) => Ok(repeated(&self.clock(part, self.now.load(Ordering::Relaxed))?, len)?),
             Beside::Now => Err(Error::internal(&self.operation, "now() outside what hangs on the clock alone")),

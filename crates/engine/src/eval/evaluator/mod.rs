@@ -1,7 +1,7 @@
 //! An expression bound to a table's columns, evaluated over rows of a view: each column is read
 //! once, big work is split over the cores, a failing value is named with its row.
 
-mod beside;
+mod context;
 mod piece;
 
 use std::collections::{BTreeSet, HashMap};
@@ -94,7 +94,7 @@ impl Evaluator {
 
     fn unnamed(operation: &str, bound: Bound, expression: &Expr, table: &Table) -> Result<Evaluator, Error> {
         let reach = bound.reach();
-        crate::reach::check(operation, &reach, table)?;
+        crate::eval::affected::check(operation, &reach, table)?;
         Ok(Evaluator {
             bound,
             name: String::new(),
@@ -397,7 +397,7 @@ pub fn pieces_of_all(evaluators: &[&Evaluator], view: &View, rows: &RowSet) -> R
         }
         evaluator.pieces_of(&evaluator.bound, &cells, rows)
     };
-    crate::turns::in_turns(evaluators, run)
+    crate::eval::schedule::in_turns(evaluators, run)
 }
 
 /// The plan of an expression, for memo keys and serialised plans.

@@ -9,7 +9,7 @@
 use std::collections::HashSet;
 
 use crate::error::Error;
-use crate::expression::{Evaluator, Turn};
+use crate::eval::evaluator::{Evaluator, Turn};
 use crate::threads::parallel;
 
 /// Runs each expression when those it must wait for are done; results in the order given.
