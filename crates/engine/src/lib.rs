@@ -10,8 +10,6 @@ pub mod error;
 pub mod eval;
 pub mod events;
 pub mod faults;
-mod guess;
-pub mod key_rows;
 pub mod keys;
 pub mod late;
 pub mod listen;

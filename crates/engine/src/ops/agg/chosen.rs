@@ -7,7 +7,7 @@ use rowset::RowSet;
 
 use crate::error::Error;
 use crate::eval::evaluator::Evaluator;
-use crate::key_rows::KeyRows;
+use crate::keys::rows::KeyRows;
 use crate::table::view::View;
 
 /// Some groups, and their first and last rows once an output asks for them.

@@ -15,7 +15,7 @@ use super::loading::{Loading, Placed};
 use super::state::{add_counts, state_of};
 use crate::error::Error;
 use crate::eval::evaluator::{Evaluator, evaluate_all};
-use crate::key_rows::KeyRows;
+use crate::keys::rows::KeyRows;
 use crate::sizes::{GROUP_ALONE_ROWS, GROUP_BATCH_ROWS, GROUP_PART_ROWS, TOGETHER_ROWS};
 use crate::table::update::ColumnSet;
 use crate::table::view::View;

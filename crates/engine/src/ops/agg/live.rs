@@ -14,7 +14,7 @@ use super::groups::{Cells, Groups, Maker};
 use super::reading::{Readings, Wanted};
 use crate::driver::operation::Live;
 use crate::error::Error;
-use crate::keys::Touched;
+use crate::keys::touched::Touched;
 use crate::sizes::GROUP_SPLIT_CELLS;
 use crate::table::store::{Difference, Store, Writes};
 use crate::table::update::TableUpdate;

@@ -52,7 +52,7 @@ use crate::driver::operation::{Input, Operation, Parts, Request, Start};
 use crate::error::Error;
 use crate::eval::evaluator::{Evaluator, plan};
 use crate::faults::Faults;
-use crate::keys::Touched;
+use crate::keys::touched::Touched;
 use crate::table::handle::{Attributes, Table};
 use crate::table::store::Store;
 

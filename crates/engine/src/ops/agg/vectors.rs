@@ -12,7 +12,7 @@ use formula::{Aggregate, Bound, Expr, Function, List};
 use super::chosen::picked;
 use crate::error::Error;
 use crate::eval::evaluator::Evaluator;
-use crate::key_rows::KeyRows;
+use crate::keys::rows::KeyRows;
 use crate::table::view::View;
 
 /// What is made of the list of a group's cells.

@@ -25,8 +25,8 @@ use super::on::{On, Side, added_columns, joined_schema, joined_update, match_now
 use crate::driver::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::error::Error;
 use crate::faults::{Faults, OnError};
-use crate::key_rows::KeyRows;
-use crate::keys::Touched;
+use crate::keys::rows::KeyRows;
+use crate::keys::touched::Touched;
 use crate::table::handle::{Attributes, Table};
 use crate::table::store::{Columns, Writes};
 use crate::table::update::TableUpdate;

@@ -5,7 +5,7 @@ mod room;
 use rowset::ask;
 
 use super::entry::{Entry, Key, source_of, with_source};
-use crate::guess;
+use crate::keys::search;
 
 /// The key an entry had before the step: none, it is new.
 pub(super) const NEW: u64 = u64::MAX;
@@ -99,7 +99,7 @@ impl<K: Key> Page<K> {
 
     /// The first slot whose entry, own or repeated, is not less; `near` is a guess.
     fn search(&self, entry: &Entry<K>, near: usize) -> usize {
-        guess::first_not(self.size(), near, |slot| self.is_less(slot, entry))
+        search::first_not(self.size(), near, |slot| self.is_less(slot, entry))
     }
 
     /// A better guess where a word is: from what stands at a first one, on by the page's mean step.

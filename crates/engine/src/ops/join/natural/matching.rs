@@ -9,7 +9,7 @@ use rowset::RowSet;
 
 use super::{Matches, NaturalLive};
 use crate::error::Error;
-use crate::keys::{Touched, joinable};
+use crate::keys::touched::{Touched, joinable};
 use crate::ops::join::on::Side;
 use crate::sizes::{LARGE_PROBE_ROWS, PROBE_BATCH_ROWS, PROBE_ROWS};
 use crate::table::update::ColumnSet;

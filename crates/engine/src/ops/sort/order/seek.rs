@@ -2,7 +2,7 @@
 //! before it looks, so that loads that miss the cache do not wait for each other.
 
 use super::Order;
-use crate::guess::guess;
+use crate::keys::search::guess;
 use crate::ops::sort::entry::{Entry, Key};
 
 /// Searches of a batch.

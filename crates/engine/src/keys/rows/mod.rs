@@ -10,7 +10,7 @@ mod lists;
 use column::NO_ROW;
 use rowset::{Before, RowSet, Shifts, ask, ask_for};
 
-use crate::guess::{guess, lower_bound};
+use crate::keys::search::{guess, lower_bound};
 use crate::sizes::LISTED_ROWS;
 use lists::{Lists, SIZES, capacity};
 
