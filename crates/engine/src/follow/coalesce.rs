@@ -13,7 +13,7 @@ use column::Chunk;
 use rowset::RowSet;
 
 use crate::error::Error;
-use crate::listen::{Cells, Delivered, Detached, Part, compact};
+use crate::follow::listener::{Cells, Delivered, Detached, Part, compact};
 use crate::table::update::{Merged, TableUpdate};
 
 /// Where the cells of a part come from, row by row: of which change, which part, which position.
@@ -104,7 +104,7 @@ mod tests {
 
     use super::*;
     use crate::error::Failure;
-    use crate::listen::Listener;
+    use crate::follow::listener::Listener;
     use crate::testing::check::Drawn;
     use crate::testing::explore::{count_step, explore};
     use crate::testing::feeds::Source;
@@ -132,7 +132,7 @@ mod tests {
     fn play(plain: &mut Plain, delivered: &Delivered) -> Result<(), String> {
         let columns: Vec<usize> = (0..plain.schema.fields().len()).collect();
         let mut rows = std::mem::take(&mut plain.rows).into_iter().collect();
-        crate::waiting::tests::play(&mut rows, delivered, &columns)?;
+        crate::follow::queue::tests::play(&mut rows, delivered, &columns)?;
         plain.rows = rows.into_iter().collect();
         Ok(())
     }

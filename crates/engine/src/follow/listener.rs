@@ -2,7 +2,7 @@
 //!
 //! A change that waits pins its step only until the next one opens; then it is turned into rows
 //! ([`Delivered::detach`]), so that a late listener costs memory in proportion to the changes and
-//! never makes the engine copy blocks. What waits for late ones is kept by [`crate::waiting`].
+//! never makes the engine copy blocks. What waits for late ones is kept by [`crate::follow::queue`].
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 

@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Weak};
 
 use crate::error::Failure;
-use crate::listen::Delivered;
+use crate::follow::listener::Delivered;
 
 use line::{Line, Place};
 

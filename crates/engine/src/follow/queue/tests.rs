@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use super::{Follows, Shared, Waiting, Word};
 use crate::error::Failure;
-use crate::listen::{Delivered, Listener, Part, Subscription};
+use crate::follow::listener::{Delivered, Listener, Part, Subscription};
 use crate::table::handle::Table;
 use crate::testing::explore::{count_step, explore};
 use crate::testing::feeds::Source;

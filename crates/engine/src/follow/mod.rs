@@ -1,0 +1,5 @@
+//! Who follows a table: listeners, what waits for a slow one, and how changes that wait become one.
+
+pub mod coalesce;
+pub mod listener;
+pub mod queue;
