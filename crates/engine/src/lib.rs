@@ -3,17 +3,13 @@
 //! `engine` knows no Python and no socket. An operation is two functions that never see a lock
 //! ([`operation`]); the driver ([`attach()`]) does all plumbing.
 
-mod companion;
-pub mod counters;
 pub mod driver;
 pub mod error;
 pub mod eval;
-pub mod events;
-pub mod faults;
 pub mod follow;
 pub mod keys;
+pub mod observe;
 pub mod ops;
-pub mod performance;
 mod sizes;
 pub mod sources;
 pub mod table;
@@ -27,11 +23,12 @@ pub use driver::operation::{Input, Live, Operation, Parts, Request, Start};
 pub use driver::{budget, failpoints, operation};
 pub use error::{Error, Failure};
 pub use eval::{affected as reach, evaluator as expression, schedule as turns};
-pub use faults::OnError;
 pub use follow::listener::{Delivered, Listener, Part, Subscription};
+pub use follow::queue as waiting;
+pub use observe::errors::OnError;
+pub use observe::{counters, errors as faults, events, performance};
 pub use table::handle::{Attributes, Table, WeakTable, snapshot};
 pub use table::update::{ColumnSet, TableUpdate};
 pub use table::view::{Change, View};
-pub use follow::queue as waiting;
 pub use table::{categories, export};
 pub use threads::{interrupt, parallel as par};

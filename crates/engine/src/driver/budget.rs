@@ -10,9 +10,9 @@ use column::StorageCounters;
 use graph::UpdateGraph;
 use limits::{Exhausted, Whose};
 
-use crate::companion;
-use crate::counters;
 use crate::error::Error;
+use crate::observe::companion;
+use crate::observe::counters;
 use crate::sources;
 
 /// The limit of one graph, for as long as somebody holds it.

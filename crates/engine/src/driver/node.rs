@@ -14,7 +14,7 @@ use crate::driver::interrupted::Interrupted;
 use crate::driver::operation::{Live, Request, Settle, Start};
 use crate::driver::recorder::Recorded;
 use crate::error::{Error, Failure};
-use crate::events::{self, Level};
+use crate::observe::events::{self, Level};
 use crate::sizes::FULL_CHECK_ROWS;
 use crate::table::handle::Table;
 use crate::table::rows::LiveRows;

@@ -12,7 +12,7 @@ use graph::Step;
 
 use crate::error::Error;
 use crate::eval::evaluator::Evaluator;
-use crate::faults::{Faults, OnError};
+use crate::observe::errors::{Faults, OnError};
 use crate::table::handle::{Attributes, Table};
 use crate::table::rows::LiveRows;
 use crate::table::update::TableUpdate;

@@ -8,7 +8,7 @@ use super::{ComputedView, Filter, LazyUpdate, Neighbours, Project, Select};
 use crate::driver::attach::attach;
 use crate::error::Error;
 use crate::eval::evaluator::Turn;
-use crate::faults::{Faults, OnError};
+use crate::observe::errors::{Faults, OnError};
 use crate::table::handle::Table;
 
 /// What becomes of the values.

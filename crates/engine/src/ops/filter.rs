@@ -15,7 +15,7 @@ use rowset::{Before, RowSet, Shifts};
 use crate::driver::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::error::Error;
 use crate::eval::evaluator::{Evaluator, Turn, plan_in_turns};
-use crate::faults::{Faults, OnError};
+use crate::observe::errors::{Faults, OnError};
 use crate::table::handle::{Attributes, Table};
 use crate::table::rows::LiveRows;
 use crate::table::update::TableUpdate;

@@ -17,7 +17,7 @@ use super::sets::{answer, tested};
 use super::{Matches, NaturalJoin, Project, Sort, SortBy};
 use crate::driver::attach::attach;
 use crate::error::Error;
-use crate::faults::OnError;
+use crate::observe::errors::OnError;
 use crate::table::handle::Table;
 
 /// Aggregates of the same groups.

@@ -11,7 +11,7 @@ use graph::{Moment, Step};
 
 use crate::driver::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::error::Error;
-use crate::faults::Faults;
+use crate::observe::errors::Faults;
 use crate::table::handle::{Attributes, Table};
 use crate::table::update::{ColumnSet, TableUpdate};
 use crate::table::view::Change;

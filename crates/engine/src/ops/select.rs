@@ -19,7 +19,7 @@ use rowset::RowSet;
 use crate::driver::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::error::Error;
 use crate::eval::evaluator::{Evaluator, Turn, evaluate_all, pieces_of_all, plan_in_turns};
-use crate::faults::{Faults, OnError};
+use crate::observe::errors::{Faults, OnError};
 use crate::sizes::TOGETHER_ROWS;
 use crate::table::handle::{Attributes, Table};
 use crate::table::store::{Columns, Writes};
@@ -236,7 +236,7 @@ impl Select {
                 .map(|column| Field::new(column.name(), column.data_type().clone(), true))
                 .collect::<Vec<_>>(),
         );
-        let counters = table.graph().map(crate::counters::storage).unwrap_or_default();
+        let counters = table.graph().map(crate::observe::counters::storage).unwrap_or_default();
         let mut cells = Vec::new();
         for pieces in pieces {
             let mut start = 0;

@@ -11,7 +11,7 @@ use super::columns::{How, Kept, columns};
 use super::{Matches, Member, NaturalJoin, WhereIn};
 use crate::driver::attach::attach;
 use crate::error::Error;
-use crate::faults::{Faults, OnError};
+use crate::observe::errors::{Faults, OnError};
 use crate::table::handle::Table;
 
 /// What stands behind a [`LiveSet`]: a table and its column.
@@ -165,7 +165,7 @@ mod tests {
     use model::ops::where_in;
 
     use super::*;
-    use crate::faults::OnError;
+    use crate::observe::errors::OnError;
     use crate::ops::Project;
     use crate::ops::columns::filtered;
     use crate::testing::{check_law_of_two, table_of};

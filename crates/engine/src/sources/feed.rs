@@ -10,10 +10,10 @@ use arrow_array::Array;
 use column::Chunk;
 use graph::{NodeId, Step, UpdateGraph};
 
-use crate::companion;
 use crate::driver::budget::Budget;
 use crate::driver::node::Fed;
 use crate::error::{Error, Failure};
+use crate::observe::companion;
 use crate::sources::transaction::{self, Draft};
 
 /// A promise: the step in which a call becomes visible.

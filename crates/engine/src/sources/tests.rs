@@ -392,7 +392,7 @@ fn without_readers_no_block_is_ever_copied() {
     .unwrap();
     let sum = Expr::aggregate(formula::Aggregate::Sum { min_count: 0 }, Some(Expr::column("w"))).unwrap();
     let totals = crate::ops::aggregate("group_by", &wide, &[Expr::column("v")], &[sum], crate::OnError::Fail).unwrap();
-    let counters = crate::counters::storage(&graph);
+    let counters = crate::observe::counters::storage(&graph);
     for round in 0..1_000usize {
         let some: Vec<(&str, i64)> =
             (0..20).map(|at| (names[(round * 7919 + at * 997) % 20_000].as_str(), round as i64)).collect();

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use formula::HostFailure;
 use graph::UpdateGraph;
 
-use crate::companion;
 use crate::error::{Error, External};
+use crate::observe::companion;
 
 /// Payload of the error of a user's function that was interrupted, or that asks for the end of the program. It is the
 /// caller's, and fails no table: inside is what the embedding language wants back.

@@ -15,7 +15,7 @@ use rowset::RowSet;
 
 use self::piece::Piece;
 use crate::error::Error;
-use crate::faults::Faults;
+use crate::observe::errors::Faults;
 use crate::sizes::{HOST_ARRAY_ROWS, HOST_ROWS, LARGE_SLICE_ROWS, SLICE_ROWS};
 use crate::table::handle::Table;
 use crate::table::view::View;

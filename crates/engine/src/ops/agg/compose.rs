@@ -8,7 +8,7 @@ use formula::Expr;
 use super::Aggregation;
 use crate::driver::attach::attach;
 use crate::error::Error;
-use crate::faults::OnError;
+use crate::observe::errors::OnError;
 use crate::ops::columns::{Beside, How, beside, columns};
 use crate::table::handle::Table;
 

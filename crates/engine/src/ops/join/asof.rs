@@ -176,7 +176,7 @@ impl Operation for AsofJoin {
         let counters = [left, right]
             .iter()
             .find_map(|input| input.table.graph())
-            .map(crate::counters::storage)
+            .map(crate::observe::counters::storage)
             .unwrap_or_default();
         let schema = Schema::new(vec![Field::new("index", DataType::UInt64, true)]);
         let columns = Columns::filled(&schema, at, &counters, &[matched])?;

@@ -24,9 +24,9 @@ use self::matching::RightChange;
 use super::on::{On, Side, added_columns, joined_schema, joined_update, match_now};
 use crate::driver::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::error::Error;
-use crate::faults::{Faults, OnError};
 use crate::keys::rows::KeyRows;
 use crate::keys::touched::Touched;
+use crate::observe::errors::{Faults, OnError};
 use crate::table::handle::{Attributes, Table};
 use crate::table::store::{Columns, Writes};
 use crate::table::update::TableUpdate;
@@ -128,7 +128,7 @@ impl Operation for NaturalJoin {
         let counters = [left, right]
             .iter()
             .find_map(|input| input.table.graph())
-            .map(crate::counters::storage)
+            .map(crate::observe::counters::storage)
             .unwrap_or_default();
         let still = !left.table.is_live() && !right.table.is_live() && left.view.rows().is_flat();
         let (index, columns): (Arc<dyn ColumnSource>, _) = if still && !matched.is_empty() {

@@ -12,7 +12,7 @@ use formula::{Aggregate, Expr, Function};
 use super::{Matches, NaturalJoin};
 use crate::driver::attach::attach;
 use crate::error::Error;
-use crate::faults::{Faults, OnError};
+use crate::observe::errors::{Faults, OnError};
 use crate::ops::{Aggregation, Filter, Project};
 use crate::table::handle::Table;
 

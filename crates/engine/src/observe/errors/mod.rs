@@ -16,11 +16,11 @@ use arrow_schema::{DataType, Field, Schema};
 use formula::{Expr, Function};
 use graph::{Moment, NodeId, Step, UpdateGraph, WeakGraph};
 
-use crate::companion;
 use crate::driver::attach::attach;
 use crate::driver::operation::{Input, Live, Operation, Request, Settle, Start};
 use crate::error::Error;
-use crate::events::{self, Level};
+use crate::observe::companion;
+use crate::observe::events::{self, Level};
 use crate::ops::{Filter, Project};
 use crate::sources::append::next_keys;
 use crate::sources::conform::conform;

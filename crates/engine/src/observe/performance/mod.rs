@@ -13,9 +13,9 @@ use arrow_schema::{DataType, Field, Schema};
 use graph::{HookId, NodeId, Report, Step, UpdateGraph, WeakGraph};
 use rowset::{Before, RowSet};
 
-use crate::companion;
 use crate::driver::operation::Live;
 use crate::error::Error;
+use crate::observe::companion;
 use crate::sources::append::{fed_table, next_keys};
 use crate::sources::conform::conform;
 use crate::sources::feed::Queue;

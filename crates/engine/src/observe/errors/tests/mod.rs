@@ -8,7 +8,7 @@ use formula::Expr;
 use super::errors;
 use crate::driver::attach::attach;
 use crate::error::Error;
-use crate::faults::OnError;
+use crate::observe::errors::OnError;
 use crate::ops::{Filter, How, columns};
 use crate::table::handle::Table;
 use crate::testing::{Cell, Drawn, Found, Plain, Watch, any_table, run_law, still_graph};
