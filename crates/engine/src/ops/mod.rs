@@ -4,7 +4,6 @@ pub mod agg;
 pub mod columns;
 pub mod concat;
 pub mod distinct;
-mod ends;
 pub mod filter;
 pub mod join;
 pub mod lazy_update;

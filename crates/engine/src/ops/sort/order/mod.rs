@@ -169,5 +169,4 @@ impl<K: Key> Order<K> {
 }
 
 #[cfg(test)]
-#[path = "order_tests.rs"]
 mod tests;

@@ -6,12 +6,14 @@
 //! Rows own, columns shared. A negative offset counts from the end; arithmetic saturates.
 //! Cost of an update: the change and the rows that cross the edges of the window.
 
+mod blink;
+
 use std::sync::Arc;
 
 use graph::{Moment, Step};
 use rowset::{Before, RowSet};
 
-use super::ends::End;
+use self::blink::End;
 use crate::driver::operation::{Input, Live, Operation, Parts, Request, Start};
 use crate::error::Error;
 use crate::table::handle::Attributes;
@@ -91,7 +93,7 @@ impl Operation for Slice {
         let Input { table, view } = &inputs[0];
         if table.attributes().blink {
             let (end, most) = self.window.end().ok_or_else(|| Error::invalid(&self.request.name, NO_SLICE))?;
-            return super::ends::start(end, most, &inputs[0], at);
+            return blink::start(end, most, &inputs[0], at);
         }
         let rows = Arc::new(LiveRows::new(self.window.of(view.rows()), at));
         let old = table.attributes();
