@@ -10,6 +10,7 @@ pub mod follow;
 pub mod keys;
 pub mod observe;
 pub mod ops;
+pub mod plan;
 mod sizes;
 pub mod sources;
 pub mod table;

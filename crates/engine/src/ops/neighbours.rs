@@ -50,7 +50,7 @@ impl Neighbours {
     }
 
     /// Cells without a value are null, and noted.
-    pub(super) fn passing_over(self, on_error: OnError, faults: &Faults) -> Neighbours {
+    pub(crate) fn passing_over(self, on_error: OnError, faults: &Faults) -> Neighbours {
         Neighbours { select: self.select.passing_over(on_error, faults) }
     }
 }
@@ -237,7 +237,7 @@ pub(super) mod tests {
     use model::{Arith, Compare, Comparison, ModelExpr};
 
     use super::*;
-    use crate::ops::columns::{How, Kept, columns, filtered};
+    use crate::plan::{How, Kept, columns, filtered};
     use crate::testing::{any_table, check_law, check_steps};
 
     pub(in crate::ops) fn shift(expr: Expr, by: i64) -> Expr {

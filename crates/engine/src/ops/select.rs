@@ -101,7 +101,7 @@ impl Select {
     }
 
     /// Cells without a value are null, and noted.
-    pub(super) fn passing_over(mut self, on_error: OnError, faults: &Faults) -> Select {
+    pub(crate) fn passing_over(mut self, on_error: OnError, faults: &Faults) -> Select {
         for column in Arc::get_mut(&mut self.computed).into_iter().flatten() {
             column.passing_over(faults);
         }
@@ -110,7 +110,7 @@ impl Select {
     }
 
     /// One of the two: after the table's own columns if `all`, else only these.
-    pub(super) fn in_turns(
+    pub(crate) fn in_turns(
         operation: &str,
         table: &Table,
         expressions: &[Expr],

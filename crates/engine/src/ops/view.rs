@@ -64,7 +64,7 @@ impl ComputedView {
 }
 
 /// Order has no meaning where columns are computed on read.
-pub(super) fn refuse_turns(operation: &str, turns: &[Turn]) -> Result<(), Error> {
+pub(crate) fn refuse_turns(operation: &str, turns: &[Turn]) -> Result<(), Error> {
     let controlled = |turn: &Turn| turn.serial || !turn.declares.is_empty() || !turn.respects.is_empty();
     if turns.iter().any(controlled) {
         let message = "a serial column or a barrier has no meaning where columns are computed on read: use update";
@@ -220,7 +220,7 @@ mod tests {
     use model::{Arith, Compare, ModelExpr};
 
     use super::*;
-    use crate::ops::columns::{How, Kept, columns};
+    use crate::plan::{How, Kept, columns};
     use crate::testing::{any_table, check_law, check_steps};
 
     fn call(function: Function, args: Vec<Expr>) -> Expr {

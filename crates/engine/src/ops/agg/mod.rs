@@ -11,7 +11,6 @@
 
 mod board;
 mod chosen;
-mod compose;
 mod count;
 mod exact;
 mod extreme;
@@ -41,8 +40,6 @@ use formula::{Aggregate, Expr};
 use graph::Moment;
 use rowset::RowSet;
 
-pub use self::compose::aggregate;
-pub(crate) use self::compose::totals;
 pub(crate) use self::extreme::{from_order_key, order_key};
 use self::groups::Maker;
 use self::live::AggregationLive;
@@ -89,7 +86,7 @@ impl Aggregation {
     }
 
     /// The same; `keys`: columns, and what they are called in the result. `whole`: one row, of an empty table too.
-    pub(super) fn named(
+    pub(crate) fn named(
         operation: &str,
         table: &Table,
         keys: &[(String, String)],
@@ -119,7 +116,7 @@ impl Aggregation {
     }
 
     /// Where the rows that it aggregates were passed over before it.
-    fn noting(mut self, faults: Option<&Faults>) -> Aggregation {
+    pub(crate) fn noting(mut self, faults: Option<&Faults>) -> Aggregation {
         self.request.faults = faults.map(Faults::beside);
         self
     }

@@ -76,22 +76,22 @@ impl NaturalJoin {
     }
 
     /// A left row that meets several right rows where one was asked for meets none, and is noted.
-    pub(super) fn passing_over(mut self, on_error: OnError, faults: &Faults) -> NaturalJoin {
+    pub(crate) fn passing_over(mut self, on_error: OnError, faults: &Faults) -> NaturalJoin {
         self.request = self.request.passing_over(on_error, faults);
         self.faults = Some(faults.clone());
         self
     }
 
     /// Whether a left row may meet several right rows.
-    pub(super) fn asks_for_one(&self) -> bool {
+    pub(crate) fn asks_for_one(&self) -> bool {
         self.matches == Matches::Error
     }
 
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.request.name
     }
 
-    pub(super) fn nulls_equal(&self) -> bool {
+    pub(crate) fn nulls_equal(&self) -> bool {
         self.nulls_equal
     }
 }

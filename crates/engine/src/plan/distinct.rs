@@ -8,9 +8,9 @@
 
 use formula::{Aggregate, Expr};
 
-use super::{Aggregation, Project};
 use crate::driver::attach::attach;
 use crate::error::Error;
+use crate::ops::{Aggregation, Project};
 use crate::table::handle::Table;
 
 /// Which row of a key is kept.

@@ -5,39 +5,23 @@ use std::sync::Arc;
 
 use formula::Expr;
 
-use super::Aggregation;
+use super::beside::{Beside, beside};
+use super::computed::{Columns, How};
 use crate::driver::attach::attach;
 use crate::error::Error;
 use crate::observe::errors::OnError;
-use crate::ops::columns::{Beside, How, beside, columns};
+use crate::ops::Aggregation;
 use crate::table::handle::Table;
 
-/// One row a group: keys, then each expression over aggregates.
-///
-/// Keys that are computed are columns first; so is what is aggregated if it reads beside its row or another table (`over`, a
-/// live set), or if rows that cannot be computed are passed over: they are null, or left out, before they come to a group.
-pub fn aggregate(
-    operation: &str,
-    table: &Table,
-    keys: &[Expr],
-    expressions: &[Expr],
-    on_error: OnError,
-) -> Result<Table, Error> {
-    composed(operation, table, keys, expressions, on_error, false)
-}
-
-/// One row for the whole table, of an empty one too: sums and counts are 0 there, everything else has no value.
-pub(crate) fn totals(operation: &str, table: &Table, expressions: &[Expr], on_error: OnError) -> Result<Table, Error> {
-    composed(operation, table, &[], expressions, on_error, true)
-}
-
-fn composed(
+/// One row a group: keys, then each expression over aggregates. `whole`: one row for the whole table.
+pub(super) fn composed(
     operation: &str,
     table: &Table,
     keys: &[Expr],
     expressions: &[Expr],
     on_error: OnError,
     whole: bool,
+    columns: Columns,
 ) -> Result<Table, Error> {
     let names = keys.iter().map(Expr::output_name).collect::<Result<Vec<String>, _>>()?;
     let Parts { mut parts, over } = Parts::of(operation, &names, expressions)?;
@@ -56,7 +40,7 @@ fn composed(
     };
     let read: Vec<Beside> = keys.iter().zip(&names).map(of_key).chain(parts.iter().filter_map(of_part)).collect();
     let stored = read.iter().any(|one| one.stored);
-    let (wide, read) = beside(operation, table, &read, How { on_error, ..How::STORED })?;
+    let (wide, read) = beside(operation, table, &read, How { on_error, ..How::STORED }, columns)?;
     let faults = wide.request().faults.as_ref().filter(|_| stored);
     let mut read = read.into_iter();
     let mut columns_of_keys = Vec::with_capacity(names.len());
@@ -147,6 +131,7 @@ mod tests {
     use formula::{Aggregate, Function};
 
     use super::*;
+    use crate::plan::aggregate;
     use crate::testing::check_steps;
 
     fn sum(name: &str) -> Expr {

@@ -12,12 +12,13 @@ use std::sync::Arc;
 
 use formula::{Aggregate, Expr, Window};
 
-use super::columns::{How, Kept, columns};
+use super::aggregate::composed;
+use super::computed::{Columns, How, Kept};
 use super::sets::{answer, tested};
-use super::{Matches, NaturalJoin, Project, Sort, SortBy};
 use crate::driver::attach::attach;
 use crate::error::Error;
 use crate::observe::errors::OnError;
+use crate::ops::{Matches, NaturalJoin, Project, Sort, SortBy};
 use crate::table::handle::Table;
 
 /// Aggregates of the same groups.
@@ -44,6 +45,7 @@ pub(super) fn planned(
     table: &Table,
     expressions: &[Expr],
     on_error: OnError,
+    columns: Columns,
 ) -> Result<Option<(Table, Vec<Expr>)>, Error> {
     if !expressions.iter().any(Expr::reads_groups) {
         return Ok(None);
@@ -56,11 +58,11 @@ pub(super) fn planned(
     while over.iter().any(Expr::reads_groups) {
         over = over.iter().map(|one| lifted(one, &mut wanted)).collect();
         for group in std::mem::take(&mut wanted.groups) {
-            wide = joined(operation, &wide, &group, &mut wanted.made)?;
+            wide = joined(operation, &wide, &group, &mut wanted.made, columns)?;
         }
         for (test, name) in std::mem::take(&mut wanted.sets) {
             if let Expr::InSet { input, set, nulls_equal } = &test {
-                wide = tested(operation, &wide, input, set, *nulls_equal, &name)?;
+                wide = tested(operation, &wide, input, set, *nulls_equal, &name, columns)?;
             }
         }
     }
@@ -183,7 +185,7 @@ fn aggregated(expression: &Expr, window: &Window, wanted: &mut Wanted) -> Expr {
 }
 
 /// The table with the aggregates of these groups beside its rows.
-fn joined(operation: &str, table: &Table, groups: &Groups, made: &mut usize) -> Result<Table, Error> {
+fn joined(operation: &str, table: &Table, groups: &Groups, made: &mut usize, columns: Columns) -> Result<Table, Error> {
     let Groups { window, parts } = groups;
     let mut hidden: Vec<Expr> = Vec::new();
     let mut named = |expression: &Expr| match expression.unaliased() {
@@ -221,7 +223,7 @@ fn joined(operation: &str, table: &Table, groups: &Groups, made: &mut usize) -> 
         attach(&Sort::new(&wide, &by)?, std::slice::from_ref(&wide))?
     };
     let by: Vec<Expr> = keys.iter().map(|key| Expr::column(key.as_str())).collect();
-    let grouped = super::aggregate(operation, &sorted, &by, parts, OnError::Fail)?;
+    let grouped = composed(operation, &sorted, &by, parts, OnError::Fail, false, columns)?;
     let on: Vec<(String, String)> = keys.into_iter().map(|key| (key.clone(), key)).collect();
     let joins: Vec<(String, String)> = parts
         .iter()
@@ -238,7 +240,7 @@ mod tests {
     use model::ops::{Aggregate as Wanted, Aggregator, over};
 
     use super::*;
-    use crate::ops::columns::filtered;
+    use crate::plan::{columns, filtered};
     use crate::testing::{any_table, check_law, check_steps, still_graph, table_of};
 
     fn of(kind: Aggregate, name: &str) -> Expr {

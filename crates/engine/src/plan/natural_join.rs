@@ -9,11 +9,10 @@
 
 use formula::{Aggregate, Expr, Function};
 
-use super::{Matches, NaturalJoin};
 use crate::driver::attach::attach;
 use crate::error::Error;
 use crate::observe::errors::{Faults, OnError};
-use crate::ops::{Aggregation, Filter, Project};
+use crate::ops::{Aggregation, Filter, Matches, NaturalJoin, Project};
 use crate::table::handle::Table;
 
 /// The table of a join; `on` as it was made with.

@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use formula::{Expr, Function, LiveSet, Payload};
 
-use super::columns::{How, Kept, columns};
-use super::{Matches, Member, NaturalJoin, WhereIn};
+use super::aggregate::composed;
+use super::computed::{Columns, How, Kept};
 use crate::driver::attach::attach;
 use crate::error::Error;
 use crate::observe::errors::{Faults, OnError};
+use crate::ops::{Matches, Member, NaturalJoin, WhereIn};
 use crate::table::handle::Table;
 
 /// What stands behind a [`LiveSet`]: a table and its column.
@@ -117,6 +118,7 @@ pub(super) fn tested(
     set: &LiveSet,
     nulls_equal: bool,
     name: &str,
+    columns: Columns,
 ) -> Result<Table, Error> {
     let SetColumn(of, column) = column_of(operation, set)?;
     if of.attributes().blink {
@@ -136,7 +138,7 @@ pub(super) fn tested(
             hidden
         }
     };
-    let distinct = super::aggregate(operation, of, &[Expr::column(column.as_str())], &[], OnError::Fail)?;
+    let distinct = composed(operation, of, &[Expr::column(column.as_str())], &[], OnError::Fail, false, columns)?;
     let there = [Expr::literal(true).alias(name)];
     let distinct = columns(operation, &distinct, &there, How { kept: Kept::OnRead, ..How::STORED })?;
     let both = [wide, distinct];
@@ -167,7 +169,7 @@ mod tests {
     use super::*;
     use crate::observe::errors::OnError;
     use crate::ops::Project;
-    use crate::ops::columns::filtered;
+    use crate::plan::filtered;
     use crate::testing::{check_law_of_two, table_of};
 
     fn in_set(input: Expr, set: &Table) -> Result<Expr, Error> {
