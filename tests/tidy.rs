@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+mod circles;
+
 /// Each crate, the crates of ours it may use, and the names from outside. Arrow's data crates are
 /// open to every floor from `column` up.
 const FLOORS: &[(&str, &[&str], &[&str])] = &[
