@@ -1,7 +1,7 @@
 //! The operations, one function each: take typed arguments, build the request, attach it without the GIL.
 
-use engine::expression::Turn;
-use engine::operation::Location;
+use engine::Location;
+use engine::Turn;
 use engine::ops::{
     AsofJoin, AsofOptions, Concat, How, Keep, Kept, Matches, Member, NaturalJoin, Project, Slice, Sort, SortBy,
     Strategy, Tolerance, WhereIn, distinct,
@@ -30,7 +30,7 @@ fn one<O: Operation>(
 
 /// Tells the engine which line of the user's own code asks, so that a failure later can name it.
 pub(crate) fn tell_location(py: Python<'_>) {
-    engine::operation::set_location(location(py).ok().flatten());
+    engine::set_location(location(py).ok().flatten());
 }
 
 /// Frames of the user's own that are kept, the innermost ones.

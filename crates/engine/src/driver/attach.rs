@@ -14,11 +14,12 @@ use crate::driver::budget::Budget;
 use crate::driver::failpoints::{Point, strike};
 use crate::driver::memo::{self, Found};
 use crate::driver::node::{TableNode, guarded};
-use crate::driver::operation::{Input, Operation, Request};
+use crate::driver::operation::{Input, Operation};
 use crate::driver::recorder::{Recorded, Recorder};
 use crate::error::Error;
 use crate::sizes::OPTIMISTIC_ROUNDS;
 use crate::table::handle::{Table, common_graph, views};
+use crate::table::request::Request;
 use crate::threads::parallel::{self, Phase};
 
 /// Starts an operation over its inputs: a live table if one of them is live, else a static one.
@@ -79,9 +80,9 @@ fn attach_live(operation: &dyn Operation, inputs: &[Table], graph: &UpdateGraph)
         };
         let start = guarded(operation.request(), init)?;
         budget.ask_since(graph, held).map_err(|error| error.in_operation(&operation.request().name))?;
-        let table = TableNode::table(&Request::of(operation, inputs), graph, inputs, start);
-        if let Some(registration) = join(&table, inputs, graph, at, started, recorder.as_ref())? {
-            join_live(&table, registration);
+        let (table, node) = TableNode::table(&Request::of(operation, inputs), graph, inputs, start);
+        if let Some(registration) = join(&node, inputs, graph, at, started, recorder.as_ref())? {
+            join_live(&table, &node, registration);
             for input in inputs {
                 input.alive()?;
             }
@@ -97,14 +98,13 @@ fn attach_live(operation: &dyn Operation, inputs: &[Table], graph: &UpdateGraph)
 
 /// Registers the node, catching up if steps have passed. None: there is no record, start again.
 fn join(
-    table: &Table,
+    node: &Arc<TableNode>,
     inputs: &[Table],
     graph: &UpdateGraph,
     mut at: Moment,
     started: Vec<Input>,
     recorder: Option<&Recorded>,
 ) -> Result<Option<Registration>, Error> {
-    let node = table.node().expect("a live table has a node");
     let parents: Vec<NodeId> = inputs.iter().filter_map(Table::node_id).collect();
     let door: Arc<dyn Node> = node.clone();
     let mut before: Vec<_> = started.into_iter().map(|input| input.view).collect();
@@ -141,13 +141,13 @@ pub fn attach_in_step(operation: &dyn Operation, inputs: &[Table], step: Step) -
     let init = || operation.init(&inputs_of(inputs, views), step.now());
     let start = guarded(operation.request(), || parallel::inside(Some(&graph), Phase::Update, init))?;
     budget.ask_since(&graph, held).map_err(|error| error.in_operation(&operation.request().name))?;
-    let table = TableNode::table(&Request::of(operation, inputs), &graph, inputs, start);
+    let (table, node) = TableNode::table(&Request::of(operation, inputs), &graph, inputs, start);
     let parents: Vec<NodeId> = inputs.iter().filter_map(Table::node_id).collect();
-    let node: Arc<dyn Node> = table.node().expect("a live table has a node").clone();
+    let door: Arc<dyn Node> = node.clone();
     let registration = graph
-        .join_in_step(&node, &parents, step)
+        .join_in_step(&door, &parents, step)
         .map_err(|Moved| Error::internal(&operation.request().name, "attached in a step that is not running"))?;
-    join_live(&table, registration);
+    join_live(&table, &node, registration);
     if let Some(faults) = &operation.request().faults {
         faults.told_by(&graph, table.node_id());
         faults.publish(step.number(), Some((&graph, Some(step))));
@@ -155,12 +155,10 @@ pub fn attach_in_step(operation: &dyn Operation, inputs: &[Table], step: Step) -
     Ok(table)
 }
 
-fn join_live(table: &Table, registration: Registration) {
+fn join_live(table: &Table, node: &TableNode, registration: Registration) {
     let id = registration.id();
     table.registered(registration);
-    if let Some(node) = table.node() {
-        node.joined(id);
-    }
+    node.joined(id);
 }
 
 fn inputs_of(tables: &[Table], views: Vec<crate::table::view::View>) -> Vec<Input> {

@@ -60,7 +60,7 @@ mod armed {
     pub fn arm(table: &Table, point: Point, fail: Fail) {
         let node = table.node().expect("a live table has a node");
         let mut all = all();
-        all.insert(std::sync::Arc::as_ptr(node) as usize, (point, fail));
+        all.insert(std::sync::Arc::as_ptr(node).cast::<u8>() as usize, (point, fail));
         MANY.store(all.len(), Ordering::Release);
     }
 
@@ -68,7 +68,7 @@ mod armed {
     pub fn disarm(table: &Table) {
         if let Some(node) = table.node() {
             let mut all = all();
-            all.remove(&(std::sync::Arc::as_ptr(node) as usize));
+            all.remove(&(std::sync::Arc::as_ptr(node).cast::<u8>() as usize));
             MANY.store(all.len(), Ordering::Release);
         }
     }

@@ -3,10 +3,10 @@
 
 use graph::{Moment, Moved, Step};
 
-use crate::driver::node::TableNode;
+use crate::table::change::Change;
 use crate::table::handle::Table;
 use crate::table::update::{Merged, TableUpdate};
-use crate::table::view::{Change, View};
+use crate::table::view::View;
 
 /// What such a table keeps until it has caught up.
 pub(crate) struct Interrupted {
@@ -67,12 +67,5 @@ impl Interrupted {
 
     pub(crate) fn caught_up(&self) -> Option<Step> {
         self.caught_up
-    }
-}
-
-impl TableNode {
-    /// Whether the table shows a state before `step`, though its inputs may have gone on.
-    pub(crate) fn is_interrupted_in(&self, step: Step) -> bool {
-        self.look_at_interrupted(|kept| kept.caught_up != Some(step)).unwrap_or(false)
     }
 }

@@ -136,9 +136,10 @@ mod tests {
 
     use super::*;
     use crate::driver::attach::attach;
-    use crate::driver::operation::{Input, Operation, Request, Start};
+    use crate::driver::operation::{Input, Operation, Start};
     use crate::ops::Select;
     use crate::sources::InputTable;
+    use crate::table::request::Request;
 
     type Hook = Box<dyn Fn() -> Result<(), Error> + Send + Sync>;
 

@@ -4,23 +4,28 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use column::ColumnSource;
 use graph::{Moment, Moved, Node, NodeId, Outcome, Size, Step, UpdateGraph, Volume};
 
 use crate::driver::failpoints::{Point, strike};
 use crate::driver::interrupted::Interrupted;
-use crate::driver::operation::{Live, Request, Settle, Start};
+use crate::driver::operation::{Live, Start};
 use crate::driver::recorder::Recorded;
 use crate::error::{Error, Failure};
 use crate::observe::events::{self, Level};
 use crate::sizes::FULL_CHECK_ROWS;
-use crate::table::handle::Table;
+use crate::table::change::Change;
+use crate::table::handle::{Table, TableDriver};
+use crate::table::parts::Parts;
+use crate::table::request::Request;
 use crate::table::rows::LiveRows;
+use crate::table::settle::Settle;
 use crate::table::update::TableUpdate;
-use crate::table::view::{Change, View};
+use crate::table::view::View;
 use crate::threads::interrupt::{self, ToTheEnd};
+use crate::threads::lock;
 use crate::threads::parallel::{self, Phase};
 
 /// Runs an operation's code; a panic becomes an error.
@@ -70,9 +75,15 @@ pub(crate) struct TableNode {
 }
 
 impl TableNode {
-    pub(crate) fn table(request: &Request, graph: &UpdateGraph, inputs: &[Table], start: Start) -> Table {
+    /// The table of an operation, and its node, which has not joined the graph yet.
+    pub(crate) fn table(
+        request: &Request,
+        graph: &UpdateGraph,
+        inputs: &[Table],
+        start: Start,
+    ) -> (Table, Arc<TableNode>) {
         let node = TableNode::new(request, graph, inputs.to_vec(), &start.parts, start.live, start.owned, None);
-        Table::live(start.parts, request.clone(), graph.clone(), node)
+        (Table::live(start.parts, request.clone(), graph.clone(), node.clone()), node)
     }
 
     /// The table of a source: a node without inputs, whose queue is closed as each step opens.
@@ -88,7 +99,7 @@ impl TableNode {
         request: &Request,
         graph: &UpdateGraph,
         inputs: Vec<Table>,
-        parts: &crate::driver::operation::Parts,
+        parts: &Parts,
         live: Box<dyn Live>,
         owned: Vec<Arc<dyn Settle>>,
         fed: Option<Arc<dyn Fed>>,
@@ -119,28 +130,8 @@ impl TableNode {
     /// Whether an input changed in this step. A source has none, and what hangs on the clock needs none: they run
     /// when they were activated.
     fn is_concerned(&self, step: Step) -> bool {
-        let changed = |input: &Table| {
-            input.node().is_some_and(|node| lock(&node.feed).as_ref().is_some_and(|(at, _)| *at == step))
-        };
+        let changed = |input: &Table| input.node().is_some_and(|node| node.has_changed_in(step));
         self.request.timed || self.inputs.is_empty() || self.inputs.iter().any(changed)
-    }
-
-    pub(crate) fn inputs(&self) -> &[Table] {
-        &self.inputs
-    }
-
-    pub(crate) fn failure(&self) -> Option<Arc<Failure>> {
-        self.failure.get().cloned()
-    }
-
-    pub(crate) fn last_step(&self) -> u64 {
-        self.last_step.load(Ordering::Acquire)
-    }
-
-    /// What this table did in `step`, none if it was quiet.
-    pub(crate) fn update_in(&self, step: Step) -> Option<Arc<TableUpdate>> {
-        let feed = lock(&self.feed);
-        feed.as_ref().filter(|(at, _)| *at == step).map(|(_, update)| update.clone())
     }
 
     /// It stands in the graph under this name.
@@ -154,10 +145,10 @@ impl TableNode {
         &self,
         recorder: &Recorded,
         at: Moment,
-        before: Vec<crate::table::view::View>,
+        before: Vec<View>,
         to: Moment,
-        now: Vec<crate::table::view::View>,
-    ) -> Result<Vec<crate::table::view::View>, Error> {
+        now: Vec<View>,
+    ) -> Result<Vec<View>, Error> {
         if let Some(steps) = recorder.steps(at, to) {
             let mut live = lock(&self.live);
             for (step, changes) in &steps {
@@ -180,16 +171,11 @@ impl TableNode {
     }
 
     /// What is kept since the table was interrupted.
-    pub(crate) fn look_at_interrupted<R>(&self, look: impl FnOnce(&Interrupted) -> R) -> Option<R> {
+    fn look_at_interrupted<R>(&self, look: impl FnOnce(&Interrupted) -> R) -> Option<R> {
         if !self.is_interrupted.load(Ordering::Acquire) {
             return None;
         }
         lock(&self.interrupted).as_ref().map(look)
-    }
-
-    /// The state that an interrupted table shows at `moment`.
-    pub(crate) fn last_state(&self, moment: Moment) -> Option<View> {
-        self.look_at_interrupted(|kept| kept.view(moment)).flatten()
     }
 
     /// The table keeps the state before `step` until the next step; false if that cannot be.
@@ -359,6 +345,45 @@ impl TableNode {
     }
 }
 
+impl TableDriver for TableNode {
+    fn inputs(&self) -> &[Table] {
+        &self.inputs
+    }
+
+    fn failure(&self) -> Option<Arc<Failure>> {
+        self.failure.get().cloned()
+    }
+
+    fn last_step(&self) -> u64 {
+        self.last_step.load(Ordering::Acquire)
+    }
+
+    fn update_in(&self, step: Step) -> Option<Arc<TableUpdate>> {
+        let feed = lock(&self.feed);
+        feed.as_ref().filter(|(at, _)| *at == step).map(|(_, update)| update.clone())
+    }
+
+    fn has_changed_in(&self, step: Step) -> bool {
+        lock(&self.feed).as_ref().is_some_and(|(at, _)| *at == step)
+    }
+
+    fn last_state(&self, moment: Moment) -> Option<View> {
+        self.look_at_interrupted(|kept| kept.view(moment)).flatten()
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.look_at_interrupted(|kept| kept.caught_up().is_none()).unwrap_or(false)
+    }
+
+    fn is_interrupted_in(&self, step: Step) -> bool {
+        self.look_at_interrupted(|kept| kept.caught_up() != Some(step)).unwrap_or(false)
+    }
+
+    fn is_awaited_from_now(&self) -> bool {
+        self.is_awaited.swap(true, Ordering::Relaxed)
+    }
+}
+
 impl Node for TableNode {
     fn seal(&self) {
         if let Some(fed) = &self.fed {
@@ -414,8 +439,8 @@ impl Node for TableNode {
     }
 
     fn volume(&self, step: Step) -> Volume {
-        let rows = |node: &TableNode| node.update_in(step).map_or(0, |update| update.size());
-        let taken = self.inputs.iter().filter_map(Table::node).map(|node| rows(node)).sum();
+        let rows = |node: &dyn TableDriver| node.update_in(step).map_or(0, |update| update.size());
+        let taken = self.inputs.iter().filter_map(Table::node).map(|node| rows(&**node)).sum();
         Volume { taken, given: rows(self) }
     }
 
@@ -437,14 +462,8 @@ impl Drop for TableNode {
 fn await_all(tables: &[Table]) {
     let mut above: Vec<&Table> = tables.iter().collect();
     while let Some(table) = above.pop() {
-        if let Some(node) = table.node().filter(|node| !node.is_awaited.swap(true, Ordering::Relaxed)) {
-            above.extend(&node.inputs);
+        if let Some(node) = table.node().filter(|node| !node.is_awaited_from_now()) {
+            above.extend(node.inputs());
         }
     }
-}
-
-/// A panic is caught before it can leave a lock poisoned in a half-made state that matters: the
-/// node that panicked has failed and never runs again.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,10 +4,11 @@ use std::sync::{Arc, Mutex};
 
 use graph::{Moment, Moved, Node, NodeId, Outcome, Registration, Step, UpdateGraph};
 
-use crate::driver::node::lock;
+use crate::table::change::Change;
 use crate::table::handle::Table;
 use crate::table::update::{Merged, TableUpdate};
-use crate::table::view::{Change, View};
+use crate::table::view::View;
+use crate::threads::lock;
 
 /// Keeps what the inputs of a starting operation do meanwhile: keys only, or, where one of them is a blink table, whole
 /// changes with their rows.
@@ -108,10 +109,11 @@ mod tests {
 
     use super::*;
     use crate::driver::attach::attach;
-    use crate::driver::operation::{Input, Operation, Request, Start};
+    use crate::driver::operation::{Input, Operation, Start};
     use crate::error::Error;
     use crate::ops::Aggregation;
     use crate::sources::BlinkTable;
+    use crate::table::request::Request;
 
     /// Steps run while it starts, on another thread: as beside a slow function.
     struct Slow {

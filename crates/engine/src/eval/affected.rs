@@ -8,8 +8,8 @@ use formula::Reach;
 use rowset::{Positions, RowSet, Span};
 
 use crate::error::Error;
+use crate::table::change::Change;
 use crate::table::handle::Table;
-use crate::table::view::Change;
 
 /// Rows (after) that stay and whose value may have changed.
 pub(crate) fn reached(reach: &Reach, change: &Change) -> RowSet {

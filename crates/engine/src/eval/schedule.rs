@@ -9,13 +9,37 @@
 use std::collections::HashSet;
 
 use crate::error::Error;
-use crate::eval::evaluator::{Evaluator, Turn};
 use crate::threads::parallel;
 
+/// Who may run beside whom: how one expression stands to the others of its operation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Turn {
+    /// Rows in order, on one thread.
+    pub serial: bool,
+    /// Whether a function that does not say so keeps no state.
+    pub stateless: bool,
+    /// Whether it may run beside others whose rows are in order too.
+    pub overlaps: bool,
+    /// Barriers that it opens when all its rows are done.
+    pub declares: Vec<u64>,
+    /// Barriers that it waits for.
+    pub respects: Vec<u64>,
+}
+
+/// What has a turn among the expressions of its operation.
+pub(crate) trait InTurn: Sync {
+    /// How it stands to the others.
+    fn turn(&self) -> &Turn;
+    /// Whether it runs beside no other such expression.
+    fn is_exclusive(&self) -> bool;
+    /// Whether a function of the user stands in it.
+    fn calls_host(&self) -> bool;
+}
+
 /// Runs each expression when those it must wait for are done; results in the order given.
-pub(crate) fn in_turns<R: Send>(
-    evaluators: &[&Evaluator],
-    run: impl Fn(&Evaluator) -> Result<R, Error> + Sync,
+pub(crate) fn in_turns<E: InTurn, R: Send>(
+    evaluators: &[&E],
+    run: impl Fn(&E) -> Result<R, Error> + Sync,
 ) -> Result<Vec<R>, Error> {
     if evaluators.iter().all(|evaluator| !evaluator.calls_host()) {
         // Native ones split their rows over the cores themselves.
@@ -34,7 +58,7 @@ pub(crate) fn in_turns<R: Send>(
 }
 
 /// Expressions of one level run side by side; a level begins when those before it are done.
-fn levels(evaluators: &[&Evaluator]) -> Vec<usize> {
+fn levels<E: InTurn>(evaluators: &[&E]) -> Vec<usize> {
     let mut levels: Vec<usize> = Vec::with_capacity(evaluators.len());
     for (at, evaluator) in evaluators.iter().enumerate() {
         let waits_for = |earlier: &usize| {

@@ -4,7 +4,7 @@
 //! ([`Delivered::detach`]), so that a late listener costs memory in proportion to the changes and
 //! never makes the engine copy blocks. What waits for late ones is kept by [`crate::follow::queue`].
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
@@ -15,9 +15,10 @@ use graph::{Moved, Node, NodeId, Outcome, Registration, Step, UpdateGraph, Volum
 use rowset::RowSet;
 
 use crate::error::{Error, Failure};
+use crate::table::change::Change;
 use crate::table::handle::Table;
 use crate::table::update::TableUpdate;
-use crate::table::view::Change;
+use crate::threads::lock;
 
 /// Who follows a table. Called on the thread that runs the cycle, after the step has settled and
 /// with no engine lock held; it must not take long, and hands long work on.
@@ -357,8 +358,4 @@ impl Node for ListenerNode {
         let update = self.table.node().and_then(|node| node.update_in(step));
         Volume { taken: update.map_or(0, |update| update.size()), given: 0 }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

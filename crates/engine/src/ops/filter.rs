@@ -12,14 +12,19 @@ use formula::Expr;
 use graph::{Moment, Step};
 use rowset::{Before, RowSet, Shifts};
 
-use crate::driver::operation::{Input, Live, Operation, Parts, Request, Start};
+use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
-use crate::eval::evaluator::{Evaluator, Turn, plan_in_turns};
-use crate::observe::errors::{Faults, OnError};
-use crate::table::handle::{Attributes, Table};
+use crate::eval::evaluator::{Evaluator, plan_in_turns};
+use crate::eval::schedule::Turn;
+use crate::row_errors::{Faults, OnError};
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::parts::Parts;
+use crate::table::request::Request;
 use crate::table::rows::LiveRows;
 use crate::table::update::TableUpdate;
-use crate::table::view::{Change, View};
+use crate::table::view::View;
 
 /// Keep the rows that match every predicate.
 pub struct Filter {

@@ -21,14 +21,16 @@ use rowset::RowSet;
 
 use super::select::{Output, Select};
 use super::view::take_by;
-use crate::driver::operation::{Input, Live, Operation, Request, Start};
+use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::eval::evaluator::Evaluator;
 use crate::sizes::{LAZY_BATCH, LAZY_CHUNKS, LAZY_KEPT};
+use crate::table::change::Change;
 use crate::table::handle::Table;
+use crate::table::request::Request;
 use crate::table::rows::LiveRows;
 use crate::table::update::TableUpdate;
-use crate::table::view::{Change, View};
+use crate::table::view::View;
 
 /// Values kept for each row of the table.
 const KEPT_A_ROW: usize = 4;

@@ -18,15 +18,18 @@ use graph::{Moment, NodeId, Step, UpdateGraph};
 use rowset::RowSet;
 
 use super::select::{Output, Select};
-use crate::driver::operation::{Input, Live, Operation, Request, Start};
+use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::eval::affected::reached;
-use crate::eval::evaluator::{Evaluator, Turn, evaluate_all};
-use crate::observe::errors::{Faults, OnError};
-use crate::table::handle::{Attributes, Table};
+use crate::eval::evaluator::{Evaluator, evaluate_all};
+use crate::eval::schedule::Turn;
+use crate::row_errors::{Faults, OnError};
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::request::Request;
 use crate::table::store::{Columns, Writes};
 use crate::table::update::{ColumnSet, TableUpdate};
-use crate::table::view::Change;
 
 /// Stored columns that hang on more than their own row.
 pub struct Neighbours {

@@ -9,12 +9,15 @@ use std::sync::Arc;
 use arrow_schema::{Field, Schema};
 use graph::{Moment, Step};
 
-use crate::driver::operation::{Input, Live, Operation, Parts, Request, Start};
+use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
-use crate::observe::errors::Faults;
-use crate::table::handle::{Attributes, Table};
+use crate::row_errors::Faults;
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::parts::Parts;
+use crate::table::request::Request;
 use crate::table::update::{ColumnSet, TableUpdate};
-use crate::table::view::Change;
 
 /// Some columns of a table under these names, in this order.
 pub struct Project {

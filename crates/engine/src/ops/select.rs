@@ -16,15 +16,19 @@ use formula::Expr;
 use graph::{Moment, Step};
 use rowset::RowSet;
 
-use crate::driver::operation::{Input, Live, Operation, Parts, Request, Start};
+use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
-use crate::eval::evaluator::{Evaluator, Turn, evaluate_all, pieces_of_all, plan_in_turns};
-use crate::observe::errors::{Faults, OnError};
+use crate::eval::evaluator::{Evaluator, evaluate_all, pieces_of_all, plan_in_turns};
+use crate::eval::schedule::Turn;
+use crate::row_errors::{Faults, OnError};
 use crate::sizes::TOGETHER_ROWS;
-use crate::table::handle::{Attributes, Table};
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::parts::Parts;
+use crate::table::request::Request;
 use crate::table::store::{Columns, Writes};
 use crate::table::update::{ColumnSet, TableUpdate};
-use crate::table::view::Change;
 use crate::threads::parallel::both;
 
 /// Columns of the result: shared ones and computed ones.

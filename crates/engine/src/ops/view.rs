@@ -20,15 +20,18 @@ use rowset::RowSet;
 
 use super::neighbours::{attributes, told};
 use super::select::{Output, Select};
-use crate::driver::operation::{Input, Live, Operation, Request, Start};
+use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::eval::affected::reached;
-use crate::eval::evaluator::{Evaluator, Turn};
+use crate::eval::evaluator::Evaluator;
+use crate::eval::schedule::Turn;
 use crate::sizes::DEEPEST_VIEW;
+use crate::table::change::Change;
 use crate::table::handle::Table;
+use crate::table::request::Request;
 use crate::table::rows::LiveRows;
 use crate::table::update::TableUpdate;
-use crate::table::view::{Change, View};
+use crate::table::view::View;
 
 /// Columns computed on read.
 pub struct ComputedView {

@@ -9,8 +9,8 @@ use super::beside::{Beside, beside};
 use super::computed::{Columns, How};
 use crate::driver::attach::attach;
 use crate::error::Error;
-use crate::observe::errors::OnError;
 use crate::ops::Aggregation;
+use crate::row_errors::OnError;
 use crate::table::handle::Table;
 
 /// One row a group: keys, then each expression over aggregates. `whole`: one row for the whole table.

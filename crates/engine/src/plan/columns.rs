@@ -10,9 +10,9 @@ use super::over::{one_row, planned, without_hidden};
 use super::sets::members;
 use crate::driver::attach::attach;
 use crate::error::Error;
-use crate::eval::evaluator::Turn;
-use crate::observe::errors::OnError;
+use crate::eval::schedule::Turn;
 use crate::ops::{Filter, Project};
+use crate::row_errors::OnError;
 use crate::table::handle::Table;
 
 /// New columns: after those of the table, or only these.

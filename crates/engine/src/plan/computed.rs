@@ -5,10 +5,10 @@ use formula::Expr;
 
 use crate::driver::attach::attach;
 use crate::error::Error;
-use crate::eval::evaluator::Turn;
-use crate::observe::errors::{Faults, OnError};
+use crate::eval::schedule::Turn;
 use crate::ops::view::{is_deep, refuse_turns};
 use crate::ops::{ComputedView, Filter, LazyUpdate, Neighbours, Select};
+use crate::row_errors::{Faults, OnError};
 use crate::table::handle::Table;
 
 /// What becomes of the values.

@@ -11,8 +11,8 @@ use formula::{Aggregate, Expr, Function};
 
 use crate::driver::attach::attach;
 use crate::error::Error;
-use crate::observe::errors::{Faults, OnError};
 use crate::ops::{Aggregation, Filter, Matches, NaturalJoin, Project};
+use crate::row_errors::{Faults, OnError};
 use crate::table::handle::Table;
 
 /// The table of a join; `on` as it was made with.

@@ -17,8 +17,8 @@ use super::computed::{Columns, How, Kept};
 use super::sets::{answer, tested};
 use crate::driver::attach::attach;
 use crate::error::Error;
-use crate::observe::errors::OnError;
 use crate::ops::{Matches, NaturalJoin, Project, Sort, SortBy};
+use crate::row_errors::OnError;
 use crate::table::handle::Table;
 
 /// Aggregates of the same groups.

@@ -11,8 +11,8 @@ use super::aggregate::composed;
 use super::computed::{Columns, How, Kept};
 use crate::driver::attach::attach;
 use crate::error::Error;
-use crate::observe::errors::{Faults, OnError};
 use crate::ops::{Matches, Member, NaturalJoin, WhereIn};
+use crate::row_errors::{Faults, OnError};
 use crate::table::handle::Table;
 
 /// What stands behind a [`LiveSet`]: a table and its column.
@@ -167,9 +167,9 @@ mod tests {
     use model::ops::where_in;
 
     use super::*;
-    use crate::observe::errors::OnError;
     use crate::ops::Project;
     use crate::plan::filtered;
+    use crate::row_errors::OnError;
     use crate::testing::{check_law_of_two, table_of};
 
     fn in_set(input: Expr, set: &Table) -> Result<Expr, Error> {

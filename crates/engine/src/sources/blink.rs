@@ -16,13 +16,14 @@ use rowset::Before;
 
 use crate::driver::operation::Live;
 use crate::error::Error;
-use crate::sources::append::{fed_table, next_keys};
 use crate::sources::conform::conform;
+use crate::sources::fed::{fed_table, next_keys};
 use crate::sources::feed::{Queue, Token};
-use crate::table::handle::{Attributes, Table};
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
 use crate::table::store::{Store, Writes};
 use crate::table::update::TableUpdate;
-use crate::table::view::Change;
 
 /// A live table of which each row is there for one step.
 #[derive(Clone)]

@@ -18,16 +18,17 @@ use rowset::{Before, RowSet, Shift, Shifts};
 
 use crate::driver::operation::Live;
 use crate::error::Error;
-use crate::sources::append::judged_table;
 use crate::sources::conform::{conform, conform_some};
 use crate::sources::expected::{Expected, Sight};
+use crate::sources::fed::judged_table;
 use crate::sources::feed::{Judge, Queue, Token, Weighed};
 use crate::sources::layered::{Given, layered};
-use crate::table::handle::{Attributes, Table};
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
 use crate::table::rows::LiveRows;
 use crate::table::store::{Store, Writes};
 use crate::table::update::{ColumnSet, TableUpdate};
-use crate::table::view::Change;
 
 /// What one call of `apply` is given.
 #[derive(Default)]

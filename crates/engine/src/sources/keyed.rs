@@ -21,13 +21,14 @@ use rowset::{Before, RowSet};
 
 use crate::driver::operation::Live;
 use crate::error::Error;
-use crate::sources::append::fed_table;
 use crate::sources::conform::{conform, conform_some};
+use crate::sources::fed::fed_table;
 use crate::sources::feed::{Queue, Token, Weighed};
-use crate::table::handle::{Attributes, Table};
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
 use crate::table::store::{Difference, Store, Writes};
 use crate::table::update::TableUpdate;
-use crate::table::view::Change;
 
 /// A live table of one row a key.
 #[derive(Clone)]

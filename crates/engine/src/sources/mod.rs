@@ -4,6 +4,7 @@ pub mod append;
 pub mod blink;
 pub mod conform;
 mod expected;
+pub(crate) mod fed;
 pub mod feed;
 pub mod fixed;
 pub mod input;

@@ -14,12 +14,15 @@ use graph::{NodeId, Step, UpdateGraph};
 use rowset::{Before, RowSet};
 
 use crate::driver::node::TableNode;
-use crate::driver::operation::{Live, Parts, Request, Start};
+use crate::driver::operation::{Live, Start};
 use crate::error::Error;
-use crate::table::handle::{Attributes, Table};
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::parts::Parts;
+use crate::table::request::Request;
 use crate::table::store::{Store, Writes};
 use crate::table::update::TableUpdate;
-use crate::table::view::Change;
 
 /// Most rows one step adds; a start far in the past fills over several steps.
 const ROWS_A_STEP: i64 = 1 << 22;

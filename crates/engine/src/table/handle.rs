@@ -5,30 +5,36 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use arrow_schema::{DataType, Field, Schema};
 use column::ColumnSource;
-use graph::{Moment, Moved, Node, NodeId, Registration, Size, UpdateGraph};
+use graph::{Moment, Moved, Node, NodeId, Registration, Size, Step, UpdateGraph};
 use rowset::RowSet;
 
 use crate::driver::memo::Slot;
-use crate::driver::node::TableNode;
-use crate::driver::operation::{Parts, Request};
 use crate::error::{Error, Failure};
+use crate::table::parts::{Attributes, Parts};
+use crate::table::request::Request;
+use crate::table::update::TableUpdate;
 use crate::table::view::View;
 
-/// Contracts a table keeps. What does not hold is false or none.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Attributes {
-    /// Rows are only added, each above all that were there.
-    pub append_only: bool,
-    /// Rows are only added, anywhere.
-    pub add_only: bool,
-    /// A row lives for one step.
-    pub blink: bool,
-    /// Keys are 0, 1, 2 … at every moment.
-    pub flat: bool,
-    /// The columns a keyed table is keyed by.
-    pub key: Vec<String>,
-    /// Columns the rows are sorted by, each with whether it descends.
-    pub sorted_by: Vec<(String, bool)>,
+/// What keeps a live table true: the node of its operation or of its source.
+pub(crate) trait TableDriver: Node {
+    /// The tables it stands on.
+    fn inputs(&self) -> &[Table];
+    /// Why it failed.
+    fn failure(&self) -> Option<Arc<Failure>>;
+    /// The last step in which the table changed; 0 if it never did.
+    fn last_step(&self) -> u64;
+    /// Whether the table changed in `step`.
+    fn has_changed_in(&self, step: Step) -> bool;
+    /// What the table did in `step`, none if it was quiet.
+    fn update_in(&self, step: Step) -> Option<Arc<TableUpdate>>;
+    /// The state that an interrupted table shows at `moment`.
+    fn last_state(&self, moment: Moment) -> Option<View>;
+    /// Whether the table was interrupted and has not caught up.
+    fn is_interrupted(&self) -> bool;
+    /// Whether the table shows a state before `step`, though its inputs may have gone on.
+    fn is_interrupted_in(&self, step: Step) -> bool;
+    /// From now on a table below waits for it in each step; whether one did before.
+    fn is_awaited_from_now(&self) -> bool;
 }
 
 /// A static or live table. A handle: cloning shares it, dropping the last one frees its branch.
@@ -46,7 +52,7 @@ struct Inner {
 
 struct LiveParts {
     graph: UpdateGraph,
-    node: Arc<TableNode>,
+    node: Arc<dyn TableDriver>,
     registration: OnceLock<Registration>,
 }
 
@@ -68,7 +74,7 @@ impl Table {
     }
 
     /// A live table whose node is not registered yet.
-    pub(crate) fn live(parts: Parts, request: Request, graph: UpdateGraph, node: Arc<TableNode>) -> Table {
+    pub(crate) fn live(parts: Parts, request: Request, graph: UpdateGraph, node: Arc<dyn TableDriver>) -> Table {
         Table::build(parts, request, Some(LiveParts { graph, node, registration: OnceLock::new() }))
     }
 
@@ -165,7 +171,7 @@ impl Table {
         &self.0.parts
     }
 
-    pub(crate) fn node(&self) -> Option<&Arc<TableNode>> {
+    pub(crate) fn node(&self) -> Option<&Arc<dyn TableDriver>> {
         self.0.live.as_ref().map(|live| &live.node)
     }
 
@@ -199,7 +205,7 @@ impl Table {
     /// Whether the last step by hand was interrupted in it or above it: it shows its state before, and the next step
     /// brings it up.
     pub fn is_interrupted(&self) -> bool {
-        self.node().is_some_and(|node| node.look_at_interrupted(|kept| kept.caught_up().is_none()).unwrap_or(false))
+        self.node().is_some_and(|node| node.is_interrupted())
     }
 
     /// The rows at a moment, or `Moved` if it is gone.
@@ -217,7 +223,7 @@ impl Table {
     }
 
     /// An error if it had failed by this moment: what it holds stands still since.
-    fn alive_at(&self, moment: Moment) -> Result<(), Error> {
+    pub(super) fn alive_at(&self, moment: Moment) -> Result<(), Error> {
         match self.failure().filter(|failure| failure.step <= moment.number()) {
             Some(failure) => Err(Error::TableFailed(failure)),
             None => Ok(()),
@@ -238,25 +244,6 @@ impl Table {
         self.alive_at(moment)?;
         Ok(views.pop().expect("one table, one view"))
     }
-
-    /// A static copy of the settled moment; shares all blocks.
-    pub fn snapshot(&self) -> Result<Table, Error> {
-        if !self.is_live() {
-            return Ok(self.clone());
-        }
-        Ok(snapshot(std::slice::from_ref(self))?.pop().expect("one table, one snapshot"))
-    }
-}
-
-/// Static copies of several tables of one graph, all of one step.
-pub fn snapshot(tables: &[Table]) -> Result<Vec<Table>, Error> {
-    common_graph("snapshot", tables)?;
-    let (moment, views) = views(tables);
-    // Asked afterwards: a table may fail while others are pinned, and what it held then is that of an earlier step.
-    for table in tables {
-        table.alive_at(moment)?;
-    }
-    tables.iter().zip(views).map(|(table, view)| crate::sources::fixed::from_view(table, &view)).collect()
 }
 
 /// Pinned views of several tables at one settled moment.

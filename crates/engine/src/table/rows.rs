@@ -10,8 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use graph::{Moment, Moved, Step};
 use rowset::{Before, RowSet, Shifts};
 
-use crate::driver::operation::Settle;
 use crate::error::Error;
+use crate::table::settle::Settle;
 use crate::table::update::TableUpdate;
 
 /// A row set with one memory.

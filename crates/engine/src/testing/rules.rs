@@ -1,6 +1,6 @@
 //! The rules of updates that speak of keys alone: U1 to U4, U6 and U7.
 
-use crate::table::handle::Attributes;
+use crate::table::parts::Attributes;
 use crate::table::update::TableUpdate;
 
 /// U1–U4 and U6; the survivors' keys after and before, ascending.

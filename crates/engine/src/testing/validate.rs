@@ -16,12 +16,16 @@ use super::mirror::RawStep;
 use super::plain::{Cell, Plain};
 use super::rules::{check_attributes, check_keys};
 use crate::driver::attach::attach;
-use crate::driver::operation::{Input, Live, Operation, Parts, Request, Start};
+use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::{Error, Failure};
-use crate::table::handle::{Attributes, Table};
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::parts::Parts;
+use crate::table::request::Request;
 use crate::table::rows::LiveRows;
 use crate::table::update::TableUpdate;
-use crate::table::view::{Change, View};
+use crate::table::view::View;
 
 /// Follows a table and checks every one of its updates.
 pub struct Watch {

@@ -2,13 +2,14 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use formula::HostFailure;
 use graph::UpdateGraph;
 
 use crate::error::{Error, External};
 use crate::observe::companion;
+use crate::threads::lock;
 
 /// Payload of the error of a user's function that was interrupted, or that asks for the end of the program. It is the
 /// caller's, and fails no table: inside is what the embedding language wants back.
@@ -140,7 +141,3 @@ pub fn take(graph: &UpdateGraph) -> Option<Error> {
 
 /// Those that have something to tell: a companion lives as long as somebody holds it.
 static KEPT: Mutex<Vec<Arc<Noted>>> = Mutex::new(Vec::new());
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}

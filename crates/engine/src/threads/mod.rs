@@ -2,5 +2,8 @@
 //! way, and whether it may be interrupted.
 
 pub mod interrupt;
+mod lock;
 pub mod parallel;
 pub(crate) mod starting;
+
+pub(crate) use lock::lock;

@@ -5,6 +5,7 @@ mod context;
 mod piece;
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
 use arrow_buffer::BooleanBuffer;
@@ -15,9 +16,11 @@ use rowset::RowSet;
 
 use self::piece::Piece;
 use crate::error::Error;
-use crate::observe::errors::Faults;
+use crate::eval::schedule::{InTurn, Turn, in_turns};
+use crate::row_errors::Faults;
 use crate::sizes::{HOST_ARRAY_ROWS, HOST_ROWS, LARGE_SLICE_ROWS, SLICE_ROWS};
 use crate::table::handle::Table;
+use crate::table::request::Explain;
 use crate::table::view::View;
 use crate::threads::interrupt::Interrupt;
 
@@ -45,21 +48,6 @@ impl std::fmt::Debug for Evaluator {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "Evaluator({})", self.text)
     }
-}
-
-/// Who may run beside whom: how one expression stands to the others of its operation.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Turn {
-    /// Rows in order, on one thread.
-    pub serial: bool,
-    /// Whether a function that does not say so keeps no state.
-    pub stateless: bool,
-    /// Whether it may run beside others whose rows are in order too.
-    pub overlaps: bool,
-    /// Barriers that it opens when all its rows are done.
-    pub declares: Vec<u64>,
-    /// Barriers that it waits for.
-    pub respects: Vec<u64>,
 }
 
 impl Evaluator {
@@ -191,19 +179,14 @@ impl Evaluator {
         Evaluator { turn, ..self }
     }
 
-    /// How it stands to the others of the operation.
-    pub fn turn(&self) -> &Turn {
-        &self.turn
-    }
-
     /// Whether its rows are evaluated in order, on one thread.
     pub fn is_ordered(&self) -> bool {
         self.turn.serial || self.bound.is_ordered() || (self.bound.leaves_order_open() && !self.turn.stateless)
     }
 
-    /// Whether it runs beside no other such expression.
-    pub fn is_exclusive(&self) -> bool {
-        self.is_ordered() && !self.turn.overlaps
+    /// How it stands to the others of the operation.
+    pub fn turn(&self) -> &Turn {
+        &self.turn
     }
 
     /// Whether a function of the user stands in it.
@@ -361,6 +344,26 @@ impl Evaluator {
     }
 }
 
+impl InTurn for Evaluator {
+    fn turn(&self) -> &Turn {
+        &self.turn
+    }
+
+    fn is_exclusive(&self) -> bool {
+        self.is_ordered() && !self.turn.overlaps
+    }
+
+    fn calls_host(&self) -> bool {
+        self.calls_host()
+    }
+}
+
+impl Explain for Arc<[Evaluator]> {
+    fn explain(&self) -> Vec<String> {
+        self.iter().filter(|one| one.as_column().is_none()).map(Evaluator::explain).collect()
+    }
+}
+
 /// An unknown column is told with those there are.
 fn wrong(operation: &str, table: &Table, error: formula::Error) -> Error {
     match error {
@@ -397,7 +400,7 @@ pub fn pieces_of_all(evaluators: &[&Evaluator], view: &View, rows: &RowSet) -> R
         }
         evaluator.pieces_of(&evaluator.bound, &cells, rows)
     };
-    crate::eval::schedule::in_turns(evaluators, run)
+    in_turns(evaluators, run)
 }
 
 /// The plan of an expression, for memo keys and serialised plans.

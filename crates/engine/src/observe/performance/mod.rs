@@ -6,7 +6,7 @@
 //! as each cycle would make more of them. While nobody holds the table, nothing is recorded. The oldest rows go when
 //! there are more than the bound.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
@@ -16,13 +16,15 @@ use rowset::{Before, RowSet};
 use crate::driver::operation::Live;
 use crate::error::Error;
 use crate::observe::companion;
-use crate::sources::append::{fed_table, next_keys};
 use crate::sources::conform::conform;
+use crate::sources::fed::{fed_table, next_keys};
 use crate::sources::feed::Queue;
-use crate::table::handle::{Attributes, Table, WeakTable};
+use crate::table::change::Change;
+use crate::table::handle::{Table, WeakTable};
+use crate::table::parts::Attributes;
 use crate::table::store::{Store, Writes};
 use crate::table::update::TableUpdate;
-use crate::table::view::Change;
+use crate::threads::lock;
 
 /// Rows the table keeps.
 pub const MOST_ROWS: u64 = 100_000;
@@ -167,10 +169,6 @@ fn batch(figures: &[Figures]) -> Result<RecordBatch, Error> {
         numbers(|row| Some(row.nanos)),
     ];
     Ok(RecordBatch::try_new(schema(), columns)?)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -16,9 +16,10 @@ use crate::driver::operation::Live;
 use crate::error::Error;
 use crate::keys::touched::Touched;
 use crate::sizes::GROUP_SPLIT_CELLS;
+use crate::table::change::Change;
 use crate::table::store::{Difference, Store, Writes};
 use crate::table::update::TableUpdate;
-use crate::table::view::{Change, View};
+use crate::table::view::View;
 
 /// As many of them cost as much as one that is told from what is kept for a group.
 const KEPT: u64 = 8;

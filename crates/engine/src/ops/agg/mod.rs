@@ -25,6 +25,7 @@ mod product;
 mod ranked;
 mod reading;
 mod state;
+mod states;
 mod sum;
 #[cfg(test)]
 mod tests;
@@ -45,12 +46,15 @@ use self::groups::Maker;
 use self::live::AggregationLive;
 pub(crate) use self::state::{floats, integers};
 use self::vectors::Vector;
-use crate::driver::operation::{Input, Operation, Parts, Request, Start};
+use crate::driver::operation::{Input, Operation, Start};
 use crate::error::Error;
 use crate::eval::evaluator::{Evaluator, plan};
 use crate::keys::touched::Touched;
-use crate::observe::errors::Faults;
-use crate::table::handle::{Attributes, Table};
+use crate::row_errors::Faults;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::parts::Parts;
+use crate::table::request::Request;
 use crate::table::store::Store;
 
 /// One row a group.

@@ -16,16 +16,20 @@ use graph::{Moment, Step};
 use rowset::{Before, RowSet, Shifts};
 
 use super::on::{On, Side};
-use crate::driver::operation::{Input, Live, Operation, Parts, Request, Start};
+use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::keys::rows::KeyRows;
 use crate::keys::touched::{Touched, joinable};
-use crate::observe::errors::Faults;
+use crate::row_errors::Faults;
 use crate::sizes::WHERE_IN_PROBE_ROWS;
-use crate::table::handle::{Attributes, Table};
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::parts::Parts;
+use crate::table::request::Request;
 use crate::table::rows::LiveRows;
 use crate::table::update::TableUpdate;
-use crate::table::view::{Change, View};
+use crate::table::view::View;
 
 /// Which rows stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -114,7 +118,7 @@ impl Operation for WhereIn {
             schema: rows.table.schema().clone(),
             attributes,
         };
-        let owned: Vec<Arc<dyn crate::driver::operation::Settle>> = vec![live.rows.clone()];
+        let owned: Vec<Arc<dyn crate::table::settle::Settle>> = vec![live.rows.clone()];
         Ok(Start { parts, live: Box::new(live), owned })
     }
 }

@@ -10,13 +10,15 @@
 use graph::{Moment, Step};
 use rowset::{Before, RowSet};
 
-use crate::driver::operation::{Input, Live, Parts, Start};
+use crate::driver::operation::{Input, Live, Start};
 use crate::error::Error;
-use crate::sources::append::next_keys;
-use crate::table::handle::Attributes;
+use crate::sources::fed::next_keys;
+use crate::table::change::Change;
+use crate::table::parts::Attributes;
+use crate::table::parts::Parts;
 use crate::table::store::{Store, Writes};
 use crate::table::update::TableUpdate;
-use crate::table::view::{Change, View};
+use crate::table::view::View;
 
 /// Which rows of all that come are kept.
 #[derive(Clone, Copy, PartialEq, Eq)]

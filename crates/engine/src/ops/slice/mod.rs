@@ -14,12 +14,14 @@ use graph::{Moment, Step};
 use rowset::{Before, RowSet};
 
 use self::blink::End;
-use crate::driver::operation::{Input, Live, Operation, Parts, Request, Start};
+use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
-use crate::table::handle::Attributes;
+use crate::table::change::Change;
+use crate::table::parts::Attributes;
+use crate::table::parts::Parts;
+use crate::table::request::Request;
 use crate::table::rows::LiveRows;
 use crate::table::update::TableUpdate;
-use crate::table::view::Change;
 
 /// Said of other windows over rows that live for one step.
 const NO_SLICE: &str = "the rows of a blink table live for one step, and no position in it lasts; head and tail keep the \

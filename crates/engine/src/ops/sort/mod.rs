@@ -32,14 +32,19 @@ use by::{Bytes, SortKey, Sorting};
 use entry::Entry;
 use order::{Edits, Order, OrderChange};
 
-use crate::driver::operation::{Input, Live, Operation, Parts, Request, Settle, Start};
+use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::sizes::SORT_SWEEP;
-use crate::table::handle::{Attributes, Table};
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::parts::Parts;
+use crate::table::request::Request;
 use crate::table::rows::LiveRows;
+use crate::table::settle::Settle;
 use crate::table::store::{Columns, Writes};
 use crate::table::update::TableUpdate;
-use crate::table::view::{Change, View};
+use crate::table::view::View;
 
 /// The rows of a table in another order.
 pub struct Sort {

@@ -9,10 +9,10 @@ use column::{BlockColumn, Chunk, ColumnSource, Dead, Edit, Move, StorageCounters
 use graph::{Moment, Step};
 use rowset::{Before, RowSet, Shifts};
 
-use crate::driver::operation::Settle;
 use crate::error::Error;
 use crate::sizes::{NEAR_ROWS, PARALLEL_CELLS};
 use crate::table::rows::LiveRows;
+use crate::table::settle::Settle;
 use crate::table::update::{ColumnSet, TableUpdate};
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::driver::attach::attach;
 use crate::error::Error;
 use crate::ops::Select;
 use crate::sources::AppendTable;
-use crate::table::handle::snapshot;
+use crate::table::snapshot::snapshot;
 use crate::testing::still_graph;
 
 /// Bytes of a text that is stored, and twice of which is not, where a buffer is as small as it is drawn.

@@ -6,8 +6,8 @@ use arrow_schema::DataType;
 use formula::{Aggregate, Expr};
 
 use crate::error::Error;
-use crate::observe::errors::OnError;
 use crate::ops::{How, Kept, Matches, NaturalJoin, aggregate, columns, natural_join};
+use crate::row_errors::OnError;
 use crate::table::handle::Table;
 use crate::testing::{Cell, Drawn, Found, Plain, any_table, run_law, still_graph, table_of};
 

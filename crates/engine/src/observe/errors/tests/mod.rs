@@ -8,8 +8,8 @@ use formula::Expr;
 use super::errors;
 use crate::driver::attach::attach;
 use crate::error::Error;
-use crate::observe::errors::OnError;
 use crate::ops::{Filter, How, columns};
+use crate::row_errors::OnError;
 use crate::table::handle::Table;
 use crate::testing::{Cell, Drawn, Found, Plain, Watch, any_table, run_law, still_graph};
 

@@ -9,8 +9,9 @@ use crate::error::Error;
 use crate::ops::join::on::Side;
 use crate::ops::join::timeline::{Entry, Place};
 use crate::sizes::{ASOF_BATCH, TOGETHER_ROWS};
+use crate::table::change::Change;
 use crate::table::update::ColumnSet;
-use crate::table::view::{Change, View};
+use crate::table::view::View;
 
 /// What the right side's step means for left rows that were there.
 #[derive(Default)]

@@ -12,8 +12,9 @@ use crate::error::Error;
 use crate::keys::touched::{Touched, joinable};
 use crate::ops::join::on::Side;
 use crate::sizes::{LARGE_PROBE_ROWS, PROBE_BATCH_ROWS, PROBE_ROWS};
+use crate::table::change::Change;
 use crate::table::update::ColumnSet;
-use crate::table::view::{Change, View};
+use crate::table::view::View;
 
 /// In place of a match: there are several, and one was asked for.
 const SEVERAL: u64 = NO_ROW - 1;

@@ -22,15 +22,18 @@ use rowset::RowSet;
 
 use self::matching::RightChange;
 use super::on::{On, Side, added_columns, joined_schema, joined_update, match_now};
-use crate::driver::operation::{Input, Live, Operation, Parts, Request, Start};
+use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::keys::rows::KeyRows;
 use crate::keys::touched::Touched;
-use crate::observe::errors::{Faults, OnError};
-use crate::table::handle::{Attributes, Table};
+use crate::row_errors::{Faults, OnError};
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::parts::Parts;
+use crate::table::request::Request;
 use crate::table::store::{Columns, Writes};
 use crate::table::update::TableUpdate;
-use crate::table::view::Change;
 
 /// What to do where a left row meets several right rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
