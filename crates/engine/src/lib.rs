@@ -27,7 +27,7 @@ pub use error::{Error, Failure, Location};
 pub use eval::schedule::Turn;
 pub use eval::{affected as reach, evaluator as expression, schedule as turns};
 pub use follow::listener::{Delivered, Listener, Part, Subscription};
-pub use follow::queue as waiting;
+pub use follow::{next_change, queue, waiting};
 pub use observe::{counters, errors as faults, events, performance};
 pub use row_errors::OnError;
 pub use table::change::Change;

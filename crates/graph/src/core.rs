@@ -8,11 +8,11 @@ use crate::executor::{Crew, WORTH_A_WAKE_NANOS};
 use crate::gate::Gate;
 use crate::graph::{HookId, Schedule};
 use crate::intake::Intake;
-use crate::marks::{self, Mark};
 use crate::node::NodeId;
-use crate::patience::Patience;
 use crate::pools::Pools;
 use crate::report::Tally;
+use crate::role::{self, ThreadRole};
+use crate::spin::SpinWait;
 use crate::sync::{Arc, AtomicU64, Condvar, Mutex};
 use crate::thread::CycleThread;
 use crate::topology::Topology;
@@ -47,7 +47,7 @@ pub(crate) struct Core {
     /// When whoever sleeps until a step has settled was called last.
     pub(crate) progress: Mutex<Option<Instant>>,
     pub(crate) progressed: Condvar,
-    pub(crate) patience: Patience,
+    pub(crate) spin: SpinWait,
     pub(crate) hooks_made: AtomicU64,
     /// Whether the step that runs was asked for by hand. Not an atomic of the checkers: the gate orders it.
     pub(crate) by_hand: std::sync::atomic::AtomicBool,
@@ -63,10 +63,10 @@ impl Core {
     /// Whether this thread may take the shared lock.
     pub(crate) fn may_share(&self) -> Result<(), GraphError> {
         self.here()?;
-        match marks::innermost(self.id) {
-            Some(Mark::Step) => return Err(GraphError::InsideStep),
-            Some(Mark::Callback) => return Err(GraphError::InsideCallback),
-            Some(Mark::Intake) => return Err(GraphError::InsideTransaction),
+        match role::innermost(self.id) {
+            Some(ThreadRole::Step) => return Err(GraphError::InsideStep),
+            Some(ThreadRole::Callback) => return Err(GraphError::InsideCallback),
+            Some(ThreadRole::Intake) => return Err(GraphError::InsideTransaction),
             None => {}
         }
         if self.gate.standing().functions > 0 { Err(GraphError::InsideStep) } else { Ok(()) }

@@ -5,12 +5,12 @@ use crate::core::Core;
 use crate::error::GraphError;
 use crate::executor::{self, Buffers};
 use crate::failpoints::Point;
-use crate::marks::{self, Mark};
 use crate::node::{Cell, NodeId, Outcome, panic_message};
 use crate::report::{NodeRun, Report, trouble};
+use crate::role::{self, ThreadRole};
 use crate::sync::{Arc, Ordering};
 use crate::topology::Joined;
-use crate::walk::{Fate, Walk};
+use crate::walk::{NodeState, Walk};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
@@ -49,12 +49,12 @@ pub(crate) fn run(core: &Arc<Core>, asked: Asked, abandon: &dyn Fn() -> bool) ->
     }
     core.by_hand.store(asked == Asked::ByHand, Ordering::Relaxed);
     let mut cycle = Cycle::open(core, started);
-    let inside = marks::enter(core.id, Mark::Step);
+    let inside = role::enter(core.id, ThreadRole::Step);
     cycle.run_nodes();
     cycle.close();
     cycle.insist("settling", Cycle::settle_nodes);
     drop(inside);
-    let inside = marks::enter(core.id, Mark::Callback);
+    let inside = role::enter(core.id, ThreadRole::Callback);
     cycle.insist("telling", Cycle::notify);
     let done = cycle.done();
     drop(inside);
@@ -139,11 +139,11 @@ impl<'a> Cycle<'a> {
             self.scratch.active.drain(..).for_each(|source| self.core.intake.activate(source, true));
             return;
         };
-        let open: Vec<u32> = (0..walk.cells.len() as u32).filter(|index| !walk.fate(*index).settled()).collect();
+        let open: Vec<u32> = (0..walk.cells.len() as u32).filter(|index| !walk.node_state(*index).settled()).collect();
         let message = self.broken.clone().unwrap_or_default();
         for &index in &open {
             let there = walk.cells[index as usize].abandon(self.step, &message);
-            walk.settle(index, if there { Fate::Failed } else { Fate::Gone });
+            walk.settle(index, if there { NodeState::Failed } else { NodeState::Gone });
         }
         open.iter().for_each(|index| walk.cells[*index as usize].abandoned(self.step));
     }
@@ -166,7 +166,7 @@ impl<'a> Cycle<'a> {
         if let Some(walk) = &self.walk {
             for &root in &walk.roots {
                 if !walk.cells[root as usize].seal(self.step) {
-                    walk.doom(root);
+                    walk.fail_early(root);
                 }
             }
         }
@@ -262,7 +262,7 @@ impl<'a> Cycle<'a> {
             self.observe_nodes(walk);
         }
         for (index, cell) in walk.map_or(&[][..], |walk| &walk.cells).iter().enumerate() {
-            let outcome = walk.and_then(|walk| walk.fate(index as u32).outcome());
+            let outcome = walk.and_then(|walk| walk.node_state(index as u32).outcome());
             if let Some(outcome) = outcome {
                 self.settle_node(cell, outcome);
             }
@@ -279,7 +279,7 @@ impl<'a> Cycle<'a> {
     /// For those who look on: before anything is dropped, since a node's volume is told by its parents, too.
     fn observe_nodes(&mut self, walk: Option<&Walk>) {
         let cells = walk.map_or(&[][..], |walk| &walk.cells).iter().enumerate();
-        let walked = cells.filter_map(|(index, cell)| Some((cell, walk?.fate(index as u32).outcome()?)));
+        let walked = cells.filter_map(|(index, cell)| Some((cell, walk?.node_state(index as u32).outcome()?)));
         let joined = self.scratch.late.iter().map(|(cell, outcome)| (cell, *outcome));
         let runs: Vec<NodeRun> =
             walked.chain(joined).filter_map(|(cell, outcome)| cell.seen(self.step, outcome)).collect();

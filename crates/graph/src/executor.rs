@@ -3,11 +3,11 @@
 use crate::clock::Step;
 use crate::env;
 use crate::failpoints::Point;
-use crate::hearing;
 use crate::node::{Cell, Outcome, panic_message};
 use crate::pools::Pools;
+use crate::signals;
 use crate::sync::{Arc, Guard, Ordering};
-use crate::walk::{Fate, Ready, Walk};
+use crate::walk::{NodeState, Ready, Walk};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
@@ -74,18 +74,18 @@ fn run_walk(walk: &Arc<Walk>, crew: &Crew, step: Step, buffers: &mut Buffers) ->
             }
             assert!(ready.helpers > 0, "nodes of {step:?} wait for each other: the graph has a loop");
             ready.leader_waits = true;
-            let Some(ear) = hearing::ear() else {
+            let Some(poll) = signals::poll() else {
                 ready = walk.bell.wait(ready);
                 ready.leader_waits = false;
                 continue;
             };
-            ready = walk.bell.wait_timeout(ready, hearing::EVERY);
+            ready = walk.bell.wait_timeout(ready, signals::POLL_EVERY);
             ready.leader_waits = false;
             // Whoever is woken for work takes it at once: to listen may mean to wait for the embedding program.
             let woken = !ready.queue.is_empty() || ready.broken.is_some();
             if !woken && walk.unsettled.load(Ordering::Acquire) != 0 {
                 drop(ready);
-                ear();
+                poll();
                 ready = walk.ready.lock();
             }
         }
@@ -195,23 +195,23 @@ impl<'a> Worker<'a> {
         Some(index)
     }
 
-    fn run(&mut self, index: u32) -> Fate {
+    fn run(&mut self, index: u32) -> NodeState {
         let cell = &self.walk.cells[index as usize];
-        if self.walk.fate(index) == Fate::Doomed {
+        if self.walk.node_state(index) == NodeState::FailEarly {
             cell.record(self.step, Outcome::Failed, 0);
-            return Fate::Failed;
+            return NodeState::Failed;
         }
         let outcome = run_cell(cell, self.step, &mut self.last);
         self.recent = cell.last_nanos();
-        outcome.map_or(Fate::Gone, Fate::from)
+        outcome.map_or(NodeState::Gone, NodeState::from)
     }
 
     /// Settles a node and, in one sweep, everybody below who is left with nothing to do.
-    fn settle(&mut self, index: u32, fate: Fate) {
+    fn settle(&mut self, index: u32, fate: NodeState) {
         let before = self.settled;
         self.settle_one(index, fate);
         while let Some((quiet, _)) = self.buffers.wave.pop() {
-            self.settle_one(quiet, Fate::Still);
+            self.settle_one(quiet, NodeState::Unchanged);
         }
         if self.settled - before + self.walk.children(index).len() > MANY {
             // A long sweep is nobody's running time; a short one is not worth a look at the clock.
@@ -219,7 +219,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn settle_one(&mut self, index: u32, fate: Fate) {
+    fn settle_one(&mut self, index: u32, fate: NodeState) {
         self.walk.settle(index, fate);
         self.settled += 1;
         let walk = self.walk;
@@ -232,8 +232,8 @@ impl<'a> Worker<'a> {
     }
 
     #[inline]
-    fn satisfy(&mut self, child: u32, fate: Fate) {
-        match self.walk.satisfy(child, fate.noted()) {
+    fn satisfy(&mut self, child: u32, fate: NodeState) {
+        match self.walk.satisfy(child, fate.has_changed()) {
             Some(true) => self.push(child),
             Some(false) => self.buffers.wave.push((child, false)),
             None => {}

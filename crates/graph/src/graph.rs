@@ -9,9 +9,9 @@ use crate::error::GraphError;
 use crate::gate::Gate;
 use crate::intake::Intake;
 use crate::node::{Cell, NodeId};
-use crate::patience::Patience;
 use crate::pools::Pools;
 use crate::report::{Counters, NodeTiming, Observer, Report, Tally};
+use crate::spin::SpinWait;
 use crate::sync::{Arc, AtomicU64, Condvar, Mutex, Ordering, Rank, Weak};
 use crate::thread::CycleThread;
 use crate::topology::Topology;
@@ -129,7 +129,7 @@ impl UpdateGraph {
             thread: CycleThread::new(),
             progress: Mutex::ranked(Rank::Leaf, None),
             progressed: Condvar::new(),
-            patience: Patience::new(),
+            spin: SpinWait::new(),
             hooks_made: AtomicU64::new(0),
             by_hand: false.into(),
         });

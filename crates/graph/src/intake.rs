@@ -2,7 +2,7 @@
 
 use crate::env;
 use crate::node::NodeId;
-use crate::patience::Patience;
+use crate::spin::SpinWait;
 use crate::sync::{Condvar, Guard, Mutex, Ordering, Rank};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,9 +15,9 @@ pub(crate) struct Intake {
     pending: Mutex<Pending>,
     /// Rung when something becomes pending, or a cycle thread should look around.
     bell: Condvar,
-    /// How often it was rung, asleep or not: a cycle thread that has not gone to sleep yet looks at this alone.
-    rung: AtomicU64,
-    patience: Patience,
+    /// How often the cycle thread was called, asleep or not: a cycle thread that has not gone to sleep yet looks at this alone.
+    wakeups: AtomicU64,
+    spin: SpinWait,
 }
 
 #[derive(Default)]
@@ -29,7 +29,7 @@ struct Pending {
     timers_made: u64,
     last_start: Option<Instant>,
     /// When a sleeping cycle thread was called.
-    called: Option<Instant>,
+    woken_at: Option<Instant>,
 }
 
 /// When the next automatic cycle may start.
@@ -72,8 +72,8 @@ impl Intake {
             taking: Mutex::ranked(Rank::Intake, ()),
             pending: Mutex::ranked(Rank::Pending, Pending::default()),
             bell: Condvar::new(),
-            rung: AtomicU64::new(0),
-            patience: Patience::new(),
+            wakeups: AtomicU64::new(0),
+            spin: SpinWait::new(),
         }
     }
 
@@ -110,9 +110,9 @@ impl Intake {
 
     /// There is something to hear: who looks around sees it, who sleeps is woken.
     fn call(&self, mut pending: Guard<'_, Pending>) {
-        self.rung.fetch_add(1, Ordering::Release);
+        self.wakeups.fetch_add(1, Ordering::Release);
         if self.bell.is_awaited() {
-            pending.called.get_or_insert_with(env::now);
+            pending.woken_at.get_or_insert_with(env::now);
         }
         drop(pending);
         self.bell.notify_all();
@@ -168,21 +168,21 @@ impl Intake {
 
     /// Stays awake for a little while without the lock, if that has paid lately.
     fn look<'a>(&'a self, pending: Guard<'a, Pending>) -> Guard<'a, Pending> {
-        let rung = self.rung.load(Ordering::Relaxed);
+        let wakeups = self.wakeups.load(Ordering::Relaxed);
         drop(pending);
-        self.patience.look(|| self.rung.load(Ordering::Acquire) != rung);
+        self.spin.spin(|| self.wakeups.load(Ordering::Acquire) != wakeups);
         self.pending.lock()
     }
 
     fn sleep<'a>(&'a self, mut pending: Guard<'a, Pending>, longest: Option<Duration>) -> Guard<'a, Pending> {
         let asleep = env::now();
-        pending.called = None;
+        pending.woken_at = None;
         let mut pending = match longest {
             Some(duration) => self.bell.wait_timeout(pending, duration),
             None => self.bell.wait(pending),
         };
-        if let Some(called) = pending.called.take() {
-            self.patience.slept(called.saturating_duration_since(asleep));
+        if let Some(woken_at) = pending.woken_at.take() {
+            self.spin.woke_after(woken_at.saturating_duration_since(asleep));
         }
         pending
     }

@@ -4,8 +4,8 @@ use crate::clock::{Moment, Moved, Step};
 use crate::core::Core;
 use crate::error::GraphError;
 use crate::graph::UpdateGraph;
-use crate::marks::{self, Mark};
 use crate::node::{Cell, Node, NodeId, Registration};
+use crate::role::{self, ThreadRole};
 use crate::sync::{Arc, Guard};
 use crate::topology::{Joined, Topology};
 use std::time::Instant;
@@ -123,7 +123,7 @@ impl UpdateGraph {
         let core = self.core();
         if core.here().is_ok() {
             // Under the intake lock a cycle thread would wake only to wait for it: it is rung when the lock is let go.
-            core.intake.activate(source, !marks::has(core.id, Mark::Intake));
+            core.intake.activate(source, !role::has(core.id, ThreadRole::Intake));
         }
     }
 
@@ -138,11 +138,11 @@ impl UpdateGraph {
     /// Queues to several sources so that one step takes all of it. A call inside another joins it.
     pub fn intake<R>(&self, queue: impl FnOnce() -> R) -> R {
         let core = self.core();
-        if marks::has(core.id, Mark::Intake) || core.here().is_err() {
+        if role::has(core.id, ThreadRole::Intake) || core.here().is_err() {
             return queue();
         }
         let taking = core.intake.taking.lock();
-        let mark = marks::enter(core.id, Mark::Intake);
+        let mark = role::enter(core.id, ThreadRole::Intake);
         let ring = RingAfter { core };
         let result = queue();
         drop(mark);

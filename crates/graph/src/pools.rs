@@ -2,10 +2,10 @@
 
 use crate::env;
 use crate::failpoints::{Point, Strikes};
-use crate::hearing;
-use crate::marks::{self, Mark};
 use crate::node::panic_message;
 use crate::report::trouble;
+use crate::role::{self, ThreadRole};
+use crate::signals;
 use crate::sync::{CHECKED, OnceLock};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -50,12 +50,12 @@ impl Pools {
     /// Hands a task to the update pool; false if there is none. A checker has no pool of its own: there each task is a
     /// thread.
     pub(crate) fn spawn_update(&self, task: impl FnOnce() + Send + 'static) -> bool {
-        let (scope, call) = (limits::Scope::current(), hearing::call());
-        let task = move || hearing::for_call(call, || scope.enter(task));
+        let (scope, call) = (limits::Scope::current(), signals::call());
+        let task = move || signals::for_call(call, || scope.enter(task));
         if CHECKED {
             let graph = self.graph;
             let body = move || {
-                marks::stay(graph, Mark::Step);
+                role::stay(graph, ThreadRole::Step);
                 task();
             };
             drop(env::spawn("helper".to_owned(), body).expect("a checker refuses no thread"));
@@ -100,7 +100,7 @@ fn build(graph: u64, kind: &'static str, threads: usize) -> Result<ThreadPool, S
         ThreadPoolBuilder::new()
             .num_threads(threads)
             .thread_name(move |number| format!("tf-{kind}-{graph}-{number}"))
-            .start_handler(move |_| marks::stay(graph, Mark::Step))
+            .start_handler(move |_| role::stay(graph, ThreadRole::Step))
             .panic_handler(move |payload| {
                 trouble(&format!("a task of graph {graph} panicked: {}", panic_message(payload)));
             })

@@ -135,9 +135,9 @@ pub struct Size {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Volume {
     /// Items of its parents that changed.
-    pub taken: u64,
+    pub items_in: u64,
     /// Items of its own that changed.
-    pub given: u64,
+    pub items_out: u64,
 }
 
 /// Called after each cycle, on the thread that ran it.

@@ -79,7 +79,7 @@ impl UpdateGraph {
         let begun = env::now();
         let deadline = timeout.and_then(|timeout| begun.checked_add(timeout));
         let mut polled = begun;
-        if over() || core.patience.look(over) {
+        if over() || core.spin.spin(over) {
             return Ok(());
         }
         let mut slept = false;
@@ -88,7 +88,7 @@ impl UpdateGraph {
             let settled = core.clock.settled();
             if settled >= step.now() {
                 let called = guard.filter(|_| slept).and_then(|called| called.checked_duration_since(begun));
-                called.into_iter().for_each(|waited| core.patience.slept(waited));
+                called.into_iter().for_each(|waited| core.spin.woke_after(waited));
                 return Ok(());
             }
             if core.thread.has_ended() {

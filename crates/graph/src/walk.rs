@@ -45,17 +45,17 @@ pub(crate) struct Ready {
 }
 
 /// One parent noted something (or the node is active itself).
-pub(crate) const NOTED: u64 = 1 << 32;
+pub(crate) const CHANGED: u64 = 1 << 32;
 
 /// What has become of a node in the running step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub(crate) enum Fate {
+pub(crate) enum NodeState {
     Open = 0,
     /// `seal` panicked: it fails without running.
-    Doomed = 1,
+    FailEarly = 1,
     /// Nothing noted above: it settled without running.
-    Still = 2,
+    Unchanged = 2,
     /// Its last handle is gone.
     Gone = 3,
     Quiet = 4,
@@ -63,45 +63,45 @@ pub(crate) enum Fate {
     Failed = 6,
 }
 
-impl Fate {
-    fn of(byte: u8) -> Fate {
+impl NodeState {
+    fn of(byte: u8) -> NodeState {
         match byte {
-            0 => Fate::Open,
-            1 => Fate::Doomed,
-            2 => Fate::Still,
-            3 => Fate::Gone,
-            4 => Fate::Quiet,
-            5 => Fate::Changed,
-            _ => Fate::Failed,
+            0 => NodeState::Open,
+            1 => NodeState::FailEarly,
+            2 => NodeState::Unchanged,
+            3 => NodeState::Gone,
+            4 => NodeState::Quiet,
+            5 => NodeState::Changed,
+            _ => NodeState::Failed,
         }
     }
 
     /// Whether the children have to run.
-    pub(crate) fn noted(self) -> bool {
-        matches!(self, Fate::Changed | Fate::Failed)
+    pub(crate) fn has_changed(self) -> bool {
+        matches!(self, NodeState::Changed | NodeState::Failed)
     }
 
     /// What became of it, if it ran.
     pub(crate) fn outcome(self) -> Option<Outcome> {
         match self {
-            Fate::Quiet => Some(Outcome::Quiet),
-            Fate::Changed => Some(Outcome::Changed),
-            Fate::Failed => Some(Outcome::Failed),
-            Fate::Open | Fate::Doomed | Fate::Still | Fate::Gone => None,
+            NodeState::Quiet => Some(Outcome::Quiet),
+            NodeState::Changed => Some(Outcome::Changed),
+            NodeState::Failed => Some(Outcome::Failed),
+            NodeState::Open | NodeState::FailEarly | NodeState::Unchanged | NodeState::Gone => None,
         }
     }
 
     pub(crate) fn settled(self) -> bool {
-        !matches!(self, Fate::Open | Fate::Doomed)
+        !matches!(self, NodeState::Open | NodeState::FailEarly)
     }
 }
 
-impl From<Outcome> for Fate {
-    fn from(outcome: Outcome) -> Fate {
+impl From<Outcome> for NodeState {
+    fn from(outcome: Outcome) -> NodeState {
         match outcome {
-            Outcome::Changed => Fate::Changed,
-            Outcome::Quiet => Fate::Quiet,
-            Outcome::Failed => Fate::Failed,
+            Outcome::Changed => NodeState::Changed,
+            Outcome::Quiet => NodeState::Quiet,
+            Outcome::Failed => NodeState::Failed,
         }
     }
 }
@@ -113,7 +113,7 @@ impl Walk {
             state.store(*initial, Ordering::Relaxed);
         }
         for fate in &self.fate {
-            fate.store(Fate::Open as u8, Ordering::Relaxed);
+            fate.store(NodeState::Open as u8, Ordering::Relaxed);
         }
         self.unsettled.store(self.cells.len(), Ordering::Relaxed);
         if self.late_edges.swap(false, Ordering::Relaxed) {
@@ -130,16 +130,16 @@ impl Walk {
         self.state[root as usize].load(Ordering::Acquire) as u32 == 0
     }
 
-    pub(crate) fn fate(&self, index: u32) -> Fate {
-        Fate::of(self.fate[index as usize].load(Ordering::Acquire))
+    pub(crate) fn node_state(&self, index: u32) -> NodeState {
+        NodeState::of(self.fate[index as usize].load(Ordering::Acquire))
     }
 
-    pub(crate) fn doom(&self, index: u32) {
-        self.fate[index as usize].store(Fate::Doomed as u8, Ordering::Relaxed);
+    pub(crate) fn fail_early(&self, index: u32) {
+        self.fate[index as usize].store(NodeState::FailEarly as u8, Ordering::Relaxed);
     }
 
     /// Writes down what became of a node. Sequentially consistent against `add_late_edge`: one of the two sees the other.
-    pub(crate) fn settle(&self, index: u32, fate: Fate) {
+    pub(crate) fn settle(&self, index: u32, fate: NodeState) {
         self.fate[index as usize].store(fate as u8, Ordering::SeqCst);
     }
 
@@ -159,26 +159,26 @@ impl Walk {
     /// Tells a child that a parent has settled; true if it was the last one, with whether any noted something.
     #[inline]
     pub(crate) fn satisfy(&self, child: u32, noted: bool) -> Option<bool> {
-        let change = if noted { NOTED } else { 0 }.wrapping_sub(1);
+        let change = if noted { CHANGED } else { 0 }.wrapping_sub(1);
         let old = self.state[child as usize].fetch_add(change, Ordering::AcqRel);
         let new = old.wrapping_add(change);
-        (new as u32 == 0).then_some(new >= NOTED)
+        (new as u32 == 0).then_some(new >= CHANGED)
     }
 
     /// Makes `child` wait for `parent` in the step that runs; false if the child may have started. The caller runs
     /// inside a parent of `child`, so that it cannot start meanwhile.
     pub(crate) fn add_late_edge(&self, parent: u32, child: u32) -> bool {
         let mut late = self.late.lock();
-        if self.fate(child).settled() || self.state[child as usize].load(Ordering::Acquire) as u32 == 0 {
+        if self.node_state(child).settled() || self.state[child as usize].load(Ordering::Acquire) as u32 == 0 {
             return false;
         }
         self.late_edges.store(true, Ordering::SeqCst);
-        let fate = Fate::of(self.fate[parent as usize].load(Ordering::SeqCst));
+        let fate = NodeState::of(self.fate[parent as usize].load(Ordering::SeqCst));
         if !fate.settled() {
             self.state[child as usize].fetch_add(1, Ordering::AcqRel);
             late.entry(parent).or_default().push(child);
-        } else if fate.noted() {
-            self.state[child as usize].fetch_add(NOTED, Ordering::AcqRel);
+        } else if fate.has_changed() {
+            self.state[child as usize].fetch_add(CHANGED, Ordering::AcqRel);
         }
         true
     }
@@ -227,7 +227,7 @@ impl WalkPlan {
 
     pub(crate) fn activate_last(&mut self) {
         let last = self.cells.len() - 1;
-        self.initial[last] += NOTED;
+        self.initial[last] += CHANGED;
         self.roots.push(last as u32);
     }
 

@@ -23,8 +23,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple, PyType};
 
 use crate::cells;
-use crate::error::{self, DataError, ResourceError};
-use crate::outside::outside;
+use crate::error::{self, DataError, unsound as refused};
+use crate::gil::without_gil;
 
 pub use sharing::Sharing;
 
@@ -68,11 +68,6 @@ fn relaxed(columns: &Fields, table: &Field) -> Schema {
     let none = std::iter::empty::<&ArrayRef>();
     let noted = |field: &FieldRef| order::noted(field.as_ref().clone().with_nullable(true), none.clone());
     Schema::new_with_metadata(columns.iter().map(noted).collect::<Vec<Field>>(), table.metadata().clone())
-}
-
-fn refused(operation: &str, unsound: &Unsound) -> PyErr {
-    let text = format!("{operation}: {unsound}");
-    if unsound.exhausted { ResourceError::new_err(text) } else { DataError::new_err(text) }
 }
 
 /// What came through a capsule: chunks of one column, or of a struct whose fields are columns.
@@ -166,11 +161,11 @@ fn import(operation: &str, source: &Bound<'_, PyAny>, sharing: Sharing) -> PyRes
     let read = if source.hasattr("__arrow_c_stream__")? {
         let capsule = source.call_method0("__arrow_c_stream__")?;
         let stream = take_stream(&capsule, operation, source)?;
-        outside(py, move || from_stream(stream, memory))?
+        without_gil(py, move || from_stream(stream, memory))?
     } else {
         let pair = source.call_method0("__arrow_c_array__")?;
         let (field, array) = take_pair(operation, &pair, source)?;
-        outside(py, move || Ok(Imported { chunks: vec![chunk(array, &field, memory)?], field }))?
+        without_gil(py, move || Ok(Imported { chunks: vec![chunk(array, &field, memory)?], field }))?
     };
     read.map_err(|unsound| refused(operation, &unsound))
 }
@@ -288,7 +283,7 @@ pub fn stream_capsule<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let requested = requested.filter(|asked| !asked.is_none()).map(|asked| schema_in(asked, "requested_schema", asked));
     let (schema, batches) = match requested.transpose()? {
-        Some(asked) => outside(py, || in_schema(&schema, batches, asked))??,
+        Some(asked) => without_gil(py, || in_schema(&schema, batches, asked))??,
         None => (schema, batches),
     };
     let schema = match order::leaving(&schema) {
@@ -312,7 +307,7 @@ fn in_schema(schema: &Schema, batches: Vec<RecordBatch>, asked: Schema) -> PyRes
     let mut made = Vec::with_capacity(batches.len());
     for whole in batches {
         let one = |error: ::column::Error| error::ResourceError::new_err(format!("requested_schema: {error}"));
-        for (from, rows) in ::column::kind::stretches(whole.columns(), &types).map_err(one)? {
+        for (from, rows) in ::column::types::stretches(whole.columns(), &types).map_err(one)? {
             // A batch without columns has rows too.
             let batch = if whole.num_columns() == 0 { whole.clone() } else { whole.slice(from, rows) };
             let cast = |(column, field): (&ArrayRef, &FieldRef)| {
@@ -320,7 +315,7 @@ fn in_schema(schema: &Schema, batches: Vec<RecordBatch>, asked: Schema) -> PyRes
                     let (name, error) = (field.name(), error.later(start));
                     error::DataError::new_err(format!("requested_schema: column {name:?}: {error}"))
                 };
-                ::column::kind::cast(column, field.data_type()).map_err(told)
+                ::column::types::cast(column, field.data_type()).map_err(told)
             };
             let columns = batch.columns().iter().zip(asked.fields()).map(cast).collect::<PyResult<Vec<_>>>()?;
             let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));

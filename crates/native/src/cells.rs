@@ -22,6 +22,7 @@ use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDate, PyDateTime, PyDelta, PyF
 use crate::dtype::name_of;
 use crate::error::{self, DataError, ResourceError, TypeMismatchError};
 use decimals::decimals;
+pub(crate) use decimals::unscaled;
 use nested::{fixed_lists, lists, structs};
 use times::{day, instants};
 

@@ -175,7 +175,7 @@ fn fit(operation: &str, array: &ArrayRef, field: &Field) -> PyResult<ArrayRef> {
     if *given == DataType::Null {
         return Ok(new_null_array(wanted, array.len()));
     }
-    if !::column::widens(given, wanted) {
+    if !::column::types::widens(given, wanted) {
         return Err(TypeMismatchError::new_err(format!(
             "{operation}: column {:?} is {}, but the data holds {}; cast the data to {} first",
             field.name(),
@@ -192,7 +192,7 @@ fn fit(operation: &str, array: &ArrayRef, field: &Field) -> PyResult<ArrayRef> {
             shown_bytes(array)
         )));
     }
-    ::column::kind::cast(array, wanted).map_err(|why| {
+    ::column::types::cast(array, wanted).map_err(|why| {
         error::DataError::new_err(format!("{operation}: column {:?} is {}: {why}", field.name(), name_of(wanted)))
     })
 }
@@ -209,5 +209,5 @@ fn shown_bytes(array: &ArrayRef) -> u64 {
 
 /// What a bound refuses, with the operation.
 fn checked(operation: &str, judged: Result<(), Unsound>) -> PyResult<()> {
-    judged.map_err(|unsound| error::DataError::new_err(format!("{operation}: {unsound}")))
+    judged.map_err(|unsound| error::unsound(operation, &unsound))
 }

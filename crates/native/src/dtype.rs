@@ -1,63 +1,15 @@
 //! Types as nested tuples, the form in which the Python classes of `tickframe.dtypes` speak of them.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
-use ::column::sound::{self, Tally, Unsound};
-use arrow_schema::{DataType, Field, FieldRef, Fields, IntervalUnit, Schema, SchemaRef, TimeUnit};
+use ::column::sound::Tally;
+use arrow_schema::{DataType, Field, FieldRef, Fields, IntervalUnit, TimeUnit};
 use formula::unit_name;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::arrow;
-use crate::error::DataError;
-
-/// The names and types of columns, in order; a value.
-#[pyclass(frozen, name = "Schema", module = "tickframe._native")]
-pub struct PySchema(pub SchemaRef);
-
-#[pymethods]
-impl PySchema {
-    #[new]
-    fn new(columns: Vec<(String, Bound<'_, PyTuple>)>) -> PyResult<PySchema> {
-        checked(Tally::columns(columns.len()))?;
-        let fields = columns
-            .into_iter()
-            .map(|(name, spec)| Ok(Field::new(name, from_spec(&spec)?, true)))
-            .collect::<PyResult<Vec<Field>>>()?;
-        PySchema::checked(Schema::new(fields))
-    }
-
-    /// From anything with `__arrow_c_schema__`.
-    #[staticmethod]
-    fn from_arrow(source: &Bound<'_, PyAny>) -> PyResult<PySchema> {
-        PySchema::checked(arrow::import_schema(source)?)
-    }
-
-    fn specs<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyTuple>)>> {
-        self.0.fields().iter().map(|field| Ok((field.name().clone(), to_spec(py, field.data_type())?))).collect()
-    }
-
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        arrow::schema_capsule(py, &self.0)
-    }
-}
-
-impl PySchema {
-    fn checked(schema: Schema) -> PyResult<PySchema> {
-        checked(sound::schema(&schema))?;
-        let mut known = HashSet::new();
-        if let Some(twice) = schema.fields().iter().find(|field| !known.insert(field.name())) {
-            return Err(crate::error::duplicate("schema", twice.name()));
-        }
-        Ok(PySchema(Arc::new(schema)))
-    }
-}
-
-fn checked(judged: Result<(), Unsound>) -> PyResult<()> {
-    judged.map_err(|unsound| DataError::new_err(format!("schema: {unsound}")))
-}
+use crate::error::unsound;
 
 /// A short name of a type, as the Python side prints it.
 pub fn name_of(data_type: &DataType) -> String {
@@ -160,7 +112,7 @@ pub fn from_spec(spec: &Bound<'_, PyTuple>) -> PyResult<DataType> {
 }
 
 fn at_depth(spec: &Bound<'_, PyTuple>, depth: usize) -> PyResult<DataType> {
-    checked(Tally::nested(depth))?;
+    Tally::nested(depth).map_err(|wrong| unsound("schema", &wrong))?;
     let name: String = spec.get_item(0)?.extract()?;
     if let Some(plain) = plain_type(&name) {
         return Ok(plain);

@@ -94,7 +94,7 @@ impl Function {
     pub fn runs(py: Python<'_>, name: &str) -> PyResult<Function> {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let (name, thread, call) = (name.to_owned(), ident(py)?, graph::hearing::call());
+        let (name, thread, call) = (name.to_owned(), ident(py)?, graph::signals::call());
         lock(&FUNCTIONS).push(Running { number, name, thread, call, interrupted: false });
         Ok(Function(number))
     }
@@ -116,7 +116,7 @@ impl Drop for Function {
 /// Whoever called is interrupted while it waits: so are the functions that other threads run for it, between two steps of
 /// their own.
 pub fn interrupt_others(py: Python<'_>) {
-    let (call, own) = (graph::hearing::call(), ident(py).unwrap_or_default());
+    let (call, own) = (graph::signals::call(), ident(py).unwrap_or_default());
     lock(&INTERRUPTED).push(call);
     ANY_INTERRUPTED.store(true, Ordering::SeqCst);
     let theirs = |running: &&mut Running| running.call == call && running.thread != own;
@@ -130,13 +130,13 @@ pub fn interrupt_others(py: Python<'_>) {
 
 /// Whether the call for which this thread works was interrupted: then no function need begin for it.
 pub fn is_interrupted() -> bool {
-    ANY_INTERRUPTED.load(Ordering::SeqCst) && lock(&INTERRUPTED).contains(&graph::hearing::call())
+    ANY_INTERRUPTED.load(Ordering::SeqCst) && lock(&INTERRUPTED).contains(&graph::signals::call())
 }
 
 /// The call for which this thread works is over.
 pub fn is_over() {
     if ANY_INTERRUPTED.load(Ordering::SeqCst) {
-        let (call, mut interrupted) = (graph::hearing::call(), lock(&INTERRUPTED));
+        let (call, mut interrupted) = (graph::signals::call(), lock(&INTERRUPTED));
         interrupted.retain(|other| *other != call);
         ANY_INTERRUPTED.store(!interrupted.is_empty(), Ordering::SeqCst);
     }

@@ -123,6 +123,12 @@ pub fn formula_text(operation: &str, wrong: &formula::FormulaError) -> PyErr {
     })
 }
 
+/// Data from outside that is not what it says it is, or for a copy of which there is no memory.
+pub fn unsound(of: &str, unsound: &::column::sound::Unsound) -> PyErr {
+    let text = format!("{of}: {unsound}");
+    if unsound.exhausted { ResourceError::new_err(text) } else { DataError::new_err(text) }
+}
+
 /// An operation, a column of it perhaps, that finds no memory.
 pub fn exhausted(of: &str, why: &limits::Exhausted) -> PyErr {
     ResourceError::new_err(format!("{of}: {why}"))
@@ -178,11 +184,11 @@ pub fn table_failed(failure: &engine::Failure) -> PyErr {
 
 fn external(message: String, payload: Option<engine::error::External>) -> PyErr {
     let interrupt = payload.as_ref().and_then(|payload| payload.downcast_ref::<engine::interrupt::Interrupt>());
-    if let Some(crate::udf::Fault(raised)) = interrupt.and_then(|interrupt| interrupt.0.downcast_ref()) {
+    if let Some(crate::raised::Fault(raised)) = interrupt.and_then(|interrupt| interrupt.0.downcast_ref()) {
         return Python::attach(|py| PyErr::from_value(raised.bind(py).clone()));
     }
-    let fault = payload.as_ref().and_then(|payload| payload.downcast_ref::<crate::udf::Fault>());
-    if let Some(crate::udf::Fault(cause)) = fault {
+    let fault = payload.as_ref().and_then(|payload| payload.downcast_ref::<crate::raised::Fault>());
+    if let Some(crate::raised::Fault(cause)) = fault {
         let error = UdfError::new_err(message);
         Python::attach(|py| error.set_cause(py, Some(PyErr::from_value(cause.bind(py).clone()))));
         return error;

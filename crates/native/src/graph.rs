@@ -1,72 +1,29 @@
-//! The update graph as Python sees it, and what hangs on it: the inbox of its listeners.
+//! The update graph as Python sees it.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use engine::budget::Budget;
-use engine::waiting::Shared as _;
 use graph::{Drawing, Settings, SharedLock, UpdateGraph};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::delivery::{self, POLL, PyInbox};
 use crate::ending::detached;
 use crate::error::{self, InvalidOperationError};
-use crate::inbox::{Inbox, PyInbox};
-use crate::outside::{asked, stepped};
+use crate::gil::{call_engine, lock, run_step};
+use crate::shared::{self, Shared};
 use crate::table::PyTable;
 use crate::transaction::{self, PyTransaction};
 use crate::wait;
-
-/// A graph with its listeners' inbox; one for each graph of the process.
-pub struct Shared {
-    pub graph: UpdateGraph,
-    pub inbox: Arc<Inbox>,
-    budget: Arc<Budget>,
-}
-
-static ALL: Mutex<Option<HashMap<u64, Weak<Shared>>>> = Mutex::new(None);
-
-pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Shared {
-    /// The one companion of this graph.
-    pub fn of(graph: &UpdateGraph) -> Arc<Shared> {
-        let mut all = lock(&ALL);
-        let known = all.get_or_insert_default();
-        known.retain(|_, shared| shared.strong_count() > 0);
-        if let Some(shared) = known.get(&graph.id()).and_then(Weak::upgrade) {
-            return shared;
-        }
-        let inbox = Inbox::new();
-        let weak = Arc::downgrade(&inbox);
-        graph.before_step(Arc::new(move |_| {
-            if let Some(inbox) = weak.upgrade() {
-                inbox.own_rows();
-            }
-        }));
-        let shared = Arc::new(Shared { graph: graph.clone(), inbox, budget: Budget::of(graph) });
-        known.insert(graph.id(), Arc::downgrade(&shared));
-        shared
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        self.inbox.close();
-    }
-}
 
 /// Stops every graph, and waits so many seconds at most until their threads have ended; listeners' threads end. For the end
 /// of the process.
 #[pyfunction]
 pub fn stop_all(py: Python<'_>, seconds: f64) {
-    let all: Vec<Arc<Shared>> = lock(&ALL).iter().flatten().filter_map(|(_, shared)| shared.upgrade()).collect();
+    let all = shared::all();
     crate::ending::stop(py, seconds);
-    py.detach(move || all.iter().for_each(|shared| shared.inbox.close()));
+    py.detach(move || all.iter().for_each(|shared| shared.queue.close()));
 }
 
 /// Waits for what the log should tell: (level of Python's logging, text), all there is; None at the end.
@@ -123,9 +80,9 @@ impl PyGraph {
         let step = || {
             (transaction::within(current.as_deref(), || shared.graph.step()), engine::interrupt::take(&shared.graph))
         };
-        let (stepped, interrupt) = stepped(py, step)?;
+        let (stepped, interrupt) = run_step(py, step)?;
         let step = stepped.map_err(|refused| error::graph(&refused))?.number();
-        crate::inbox::wait_heard(py, &self.0.inbox, &self.0.graph)?;
+        delivery::wait_delivered(py, &self.0.queue, &self.0.graph)?;
         match interrupt {
             Some(interrupt) => Err(error::raise(interrupt)),
             None => Ok(step),
@@ -168,7 +125,7 @@ impl PyGraph {
             let message = format!("snapshot: table {:?} lives in another graph", other.request().name);
             return Err(InvalidOperationError::new_err(message));
         }
-        let taken = asked(py, || engine::snapshot(&tables))?;
+        let taken = call_engine(py, || engine::snapshot(&tables))?;
         Ok(taken.into_iter().map(PyTable::new).collect())
     }
 
@@ -177,14 +134,14 @@ impl PyGraph {
         let (counts, storage) = detached(py, || (graph.counters(), engine::counters::storage(graph)));
         let dict = PyDict::new(py);
         dict.set_item("nodes", counts.nodes)?;
-        dict.set_item("listeners", self.0.inbox.listeners())?;
+        dict.set_item("listeners", self.0.queue.listeners())?;
         dict.set_item("cycles", counts.cycles)?;
         dict.set_item("blocks_copied", storage.blocks_copied())?;
         dict.set_item("bytes_held", storage.bytes_held())?;
         dict.set_item("undo_bytes", storage.undo_bytes())?;
-        dict.set_item("queue_bytes", self.0.inbox.bytes())?;
+        dict.set_item("queue_bytes", self.0.queue.bytes())?;
         dict.set_item("source_bytes", engine::sources::waiting_bytes(graph))?;
-        dict.set_item("updates_merged", self.0.inbox.merged())?;
+        dict.set_item("updates_merged", self.0.queue.merged())?;
         dict.set_item("failed_nodes", counts.failed_nodes)?;
         dict.set_item("pending", counts.pending)?;
         dict.set_item("timers", counts.timers)?;
@@ -223,13 +180,13 @@ impl PyGraph {
     /// The live table of row errors.
     fn errors(&self, py: Python<'_>) -> PyResult<PyTable> {
         self.0.graph.check_process().map_err(|refused| error::graph(&refused))?;
-        asked(py, || engine::faults::errors(&self.0.graph)).map(PyTable::new)
+        call_engine(py, || engine::faults::errors(&self.0.graph)).map(PyTable::new)
     }
 
     /// The live table of what each node did in each cycle.
     fn performance(&self, py: Python<'_>) -> PyResult<PyTable> {
         self.0.graph.check_process().map_err(|refused| error::graph(&refused))?;
-        asked(py, || engine::performance::performance(&self.0.graph)).map(PyTable::new)
+        call_engine(py, || engine::performance::performance(&self.0.graph)).map(PyTable::new)
     }
 
     /// The graph as text for Graphviz, or for Mermaid.
@@ -239,7 +196,7 @@ impl PyGraph {
     }
 
     fn inbox(&self) -> PyInbox {
-        PyInbox(self.0.inbox.clone(), self.0.graph.clone())
+        PyInbox(self.0.queue.clone(), self.0.graph.clone())
     }
 }
 
@@ -271,5 +228,5 @@ pub fn wait_for_change(py: Python<'_>, table: &engine::Table, seconds: Option<f6
     };
     let current = transaction::current(py, &graph)?;
     transaction::within(current.as_deref(), || graph.may_wait()).map_err(|refused| error::graph(&refused))?;
-    wait::detached(py, &graph, |poll| crate::inbox::next_change(table, &graph, timeout, poll))
+    wait::detached(py, &graph, |poll| engine::next_change::next_change(table, &graph, timeout, POLL, poll))
 }

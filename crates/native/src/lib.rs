@@ -11,22 +11,27 @@ mod arrow;
 mod cells;
 mod chain;
 mod data;
+mod delivery;
 mod dtype;
 mod ending;
 mod error;
 mod expr;
 mod formula;
+mod gil;
 mod graph;
-mod inbox;
 mod literal;
 mod log;
 mod memory;
 mod numpy;
 mod ops;
-mod outside;
+mod panics;
+mod raised;
 mod rowset;
+mod schema;
+mod shared;
 mod source;
 mod table;
+mod table_column;
 mod transaction;
 mod udf;
 mod update;
@@ -36,12 +41,12 @@ mod wait;
 use pyo3::prelude::*;
 
 #[global_allocator]
-static ALLOCATOR: column::LargePages = column::LargePages;
+static ALLOCATOR: ::memory::LargePages = ::memory::LargePages;
 
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use crate::dtype::PySchema;
+    use crate::delivery::{PyInbox, PyServer, PySubscription, next_subscription_id};
     #[pymodule_export]
     use crate::ending::end_functions;
     #[pymodule_export]
@@ -50,8 +55,6 @@ mod _native {
     use crate::formula::{PyFormula, formula_functions};
     #[pymodule_export]
     use crate::graph::{PyGraph, end_events, stop_all, take_events};
-    #[pymodule_export]
-    use crate::inbox::{PyInbox, PyServer, PySubscription, next_subscription_id};
     #[pymodule_export]
     use crate::log::PyLog;
     #[pymodule_export]
@@ -62,13 +65,17 @@ mod _native {
         natural_join, rename, slice, sort, tail, unique, where_in,
     };
     #[pymodule_export]
-    use crate::outside::panic_here;
+    use crate::panics::panic_here;
     #[pymodule_export]
     use crate::rowset::PyRowSet;
     #[pymodule_export]
+    use crate::schema::PySchema;
+    #[pymodule_export]
     use crate::source::{PySource, PyToken, time_table};
     #[pymodule_export]
-    use crate::table::{PyColumn, PyTable, empty_table, table};
+    use crate::table::{PyTable, empty_table, table};
+    #[pymodule_export]
+    use crate::table_column::PyColumn;
     #[pymodule_export]
     use crate::udf::PyUdf;
     #[pymodule_export]
@@ -78,7 +85,7 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        crate::outside::panics_are_internal_errors(module)?;
+        crate::panics::panics_are_internal_errors(module)?;
         engine::events::log_graphs();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         // A build with checks is many times slower: importing it says so.

@@ -348,7 +348,7 @@ fn decimal(operation: &str, value: &Bound<'_, PyAny>) -> PyResult<Literal> {
     let text: String = value.call_method1("__format__", ("f",))?.extract()?;
     let scale = text.split_once('.').map_or(0, |(_, fraction)| fraction.len());
     let fits = i8::try_from(scale).ok().filter(|scale| *scale <= 38);
-    let made = fits.and_then(|scale| Some((column::unscaled(&text, scale)?, scale)));
+    let made = fits.and_then(|scale| Some((crate::cells::unscaled(&text, scale)?, scale)));
     let (value, scale) = made.ok_or_else(unfit)?;
     Ok(Literal::Decimal { value, precision: 38, scale })
 }

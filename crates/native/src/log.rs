@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::error::{CheckpointError, InvalidOperationError, StorageError};
-use crate::graph::lock;
-use crate::outside::outside;
+use crate::gil::lock;
+use crate::gil::without_gil;
 
 fn raise(py: Python<'_>, error: Error) -> PyErr {
     let text = format!("log: {error}");
@@ -31,7 +31,7 @@ pub struct PyLog(Mutex<Option<Log>>);
 impl PyLog {
     /// Runs without the GIL: the disk is waited for.
     fn with<R: Send>(&self, py: Python<'_>, run: impl FnOnce(&mut Log) -> Result<R, Error> + Send) -> PyResult<R> {
-        let answer = outside(py, || lock(&self.0).as_mut().map(run))?;
+        let answer = without_gil(py, || lock(&self.0).as_mut().map(run))?;
         let answer = answer.ok_or_else(|| InvalidOperationError::new_err("log: it was closed"))?;
         answer.map_err(|error| raise(py, error))
     }
@@ -41,7 +41,7 @@ impl PyLog {
 impl PyLog {
     #[new]
     fn new(py: Python<'_>, path: PathBuf) -> PyResult<PyLog> {
-        let opened = outside(py, || Log::open(&path))?;
+        let opened = without_gil(py, || Log::open(&path))?;
         Ok(PyLog(Mutex::new(Some(opened.map_err(|error| raise(py, error))?))))
     }
 
@@ -89,7 +89,7 @@ impl PyLog {
 
     /// Lets the folder go. Closing twice does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        outside(py, || drop(lock(&self.0).take()))
+        without_gil(py, || drop(lock(&self.0).take()))
     }
 }
 
@@ -104,7 +104,7 @@ impl PyRecords {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<(u64, &'static str, String, Bound<'py, PyBytes>)>> {
-        let Some(record) = outside(py, || lock(&self.0).next())? else { return Ok(None) };
+        let Some(record) = without_gil(py, || lock(&self.0).next())? else { return Ok(None) };
         let Record { number, kind, note, body } = record.map_err(|error| raise(py, error))?;
         let kind = match kind {
             Kind::Change => "change",

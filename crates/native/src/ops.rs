@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 
 use crate::error;
 use crate::expr::PyExpr;
-use crate::outside::asked;
+use crate::gil::call_engine;
 use crate::table::PyTable;
 
 fn trees(expressions: &[Bound<'_, PyExpr>]) -> Vec<Expr> {
@@ -61,7 +61,7 @@ fn several<O: Operation>(
     request: impl FnOnce(&[Table]) -> Result<O, engine::Error> + Send,
 ) -> PyResult<PyTable> {
     tell_location(py);
-    asked(py, move || engine::attach(&request(&inputs)?, &inputs)).map(PyTable::new)
+    call_engine(py, move || engine::attach(&request(&inputs)?, &inputs)).map(PyTable::new)
 }
 
 fn on_error_of(operation: &str, word: &str) -> PyResult<OnError> {
@@ -92,7 +92,7 @@ fn made(
 ) -> PyResult<PyTable> {
     let input = table.get().usable()?.clone();
     tell_location(py);
-    asked(py, move || make(&input)).map(PyTable::new)
+    call_engine(py, move || make(&input)).map(PyTable::new)
 }
 
 /// The rows for which every predicate is true. `operation` is the method the user called.
@@ -280,7 +280,7 @@ pub fn natural_join(
         let join = NaturalJoin::new(operation, left, right, &on, joins, suffix, matches, nulls_equal)?;
         engine::ops::natural_join(join, left, right, &on, on_error)
     };
-    asked(left.py(), join).map(PyTable::new)
+    call_engine(left.py(), join).map(PyTable::new)
 }
 
 /// The rows whose key is in the set, or those whose key is not. `on`: names of the rows and of the set.

@@ -13,12 +13,12 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use rowset::{MAX_KEY, RowSet, Shift};
 
 use crate::data::{self, Data};
-use crate::dtype::PySchema;
 use crate::error::{self, DataError, Raised, SchemaError};
+use crate::gil::{call_engine, drop_without_gil};
 use crate::graph::PyGraph;
-use crate::outside::asked;
 use crate::rowset::to_rowset;
-use crate::table::{PyTable, let_go};
+use crate::schema::PySchema;
+use crate::table::PyTable;
 use crate::transaction;
 use crate::wait;
 
@@ -76,7 +76,7 @@ pub struct PySource {
 
 impl Drop for PySource {
     fn drop(&mut self) {
-        let_go((crate::graph::lock(&self.door).take(), self.graph.clone()));
+        drop_without_gil((crate::gil::lock(&self.door).take(), self.graph.clone()));
     }
 }
 
@@ -87,7 +87,7 @@ impl PySource {
 
     fn door(&self) -> PyResult<Arc<Door>> {
         self.graph.check_process().map_err(|refused| error::graph(&refused))?;
-        crate::graph::lock(&self.door).clone().ok_or_else(|| error::InternalError::new_err("the source was let go"))
+        crate::gil::lock(&self.door).clone().ok_or_else(|| error::InternalError::new_err("the source was let go"))
     }
 
     /// Queues without the GIL: the queue's lock is taken, and large strings may be copied.
@@ -98,7 +98,7 @@ impl PySource {
     ) -> PyResult<PyToken> {
         let door = self.door()?;
         let current = transaction::current(py, &self.graph)?;
-        let token = asked(py, || transaction::within(current.as_deref(), || call(&door)))?;
+        let token = call_engine(py, || transaction::within(current.as_deref(), || call(&door)))?;
         Ok(PyToken::new(token, &self.graph))
     }
 
@@ -113,7 +113,7 @@ impl PySource {
     fn append_table(py: Python<'_>, graph: &Bound<'_, PyGraph>, schema: &Bound<'_, PySchema>) -> PyResult<PySource> {
         let (graph, schema) = (graph.get(), schema.get());
         crate::ops::tell_location(py);
-        let made = asked(py, || AppendTable::new(&graph.0.graph, schema.0.clone()))?;
+        let made = call_engine(py, || AppendTable::new(&graph.0.graph, schema.0.clone()))?;
         Ok(PySource::new(Door::Append(made), graph, schema, None))
     }
 
@@ -121,7 +121,7 @@ impl PySource {
     fn blink_table(py: Python<'_>, graph: &Bound<'_, PyGraph>, schema: &Bound<'_, PySchema>) -> PyResult<PySource> {
         let (graph, schema) = (graph.get(), schema.get());
         crate::ops::tell_location(py);
-        let made = asked(py, || BlinkTable::new(&graph.0.graph, schema.0.clone()))?;
+        let made = call_engine(py, || BlinkTable::new(&graph.0.graph, schema.0.clone()))?;
         Ok(PySource::new(Door::Blink(made), graph, schema, None))
     }
 
@@ -134,7 +134,7 @@ impl PySource {
     ) -> PyResult<PySource> {
         let (graph, schema) = (graph.get(), schema.get());
         crate::ops::tell_location(py);
-        let made = asked(py, || KeyedTable::new(&graph.0.graph, schema.0.clone(), &key))?;
+        let made = call_engine(py, || KeyedTable::new(&graph.0.graph, schema.0.clone(), &key))?;
         Ok(PySource::new(Door::Keyed(made), graph, schema, Some(key)))
     }
 
@@ -142,7 +142,7 @@ impl PySource {
     fn input_table(py: Python<'_>, graph: &Bound<'_, PyGraph>, schema: &Bound<'_, PySchema>) -> PyResult<PySource> {
         let (graph, schema) = (graph.get(), schema.get());
         crate::ops::tell_location(py);
-        let made = asked(py, || InputTable::new(&graph.0.graph, schema.0.clone()))?;
+        let made = call_engine(py, || InputTable::new(&graph.0.graph, schema.0.clone()))?;
         Ok(PySource::new(Door::Input(made), graph, schema, None))
     }
 

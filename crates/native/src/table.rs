@@ -1,7 +1,5 @@
 //! A table as Python sees it: what it is, its cells out as Arrow or as Python values.
 
-mod taken;
-
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
@@ -15,15 +13,15 @@ use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 
 use crate::arrow::{self, Sharing};
 use crate::data::{self, Data};
-use crate::dtype::PySchema;
+use crate::delivery::{self, PySubscription};
 use crate::error;
-use crate::graph::{PyGraph, Shared};
-use crate::inbox::{self, PySubscription};
-use crate::outside::asked;
+use crate::gil::{call_engine, drop_without_gil};
+use crate::graph::PyGraph;
 use crate::rowset::PyRowSet;
+use crate::schema::PySchema;
+use crate::shared::Shared;
+use crate::table_column::PyColumn;
 use crate::values::{self, Finer, Reader};
-
-pub use taken::PyColumn;
 
 /// A static or live table.
 #[pyclass(frozen, weakref, name = "Table", module = "tickframe._native")]
@@ -32,21 +30,10 @@ pub struct PyTable {
     shared: Option<Arc<Shared>>,
 }
 
-/// Drops without the GIL: a last handle takes the graph's lock, which a thread that wants the GIL may hold.
-pub fn let_go<T: Send>(held: T) {
-    let mut held = Some(held);
-    Python::try_attach(|py| {
-        let held = held.take();
-        crate::ending::detached(py, move || drop(held));
-    });
-    // Without an interpreter there is no GIL to wait for.
-    drop(held);
-}
-
 impl Drop for PyTable {
     fn drop(&mut self) {
         if self.shared.is_some() {
-            let_go((self.table.take(), self.shared.take()));
+            drop_without_gil((self.table.take(), self.shared.take()));
         }
     }
 }
@@ -83,7 +70,7 @@ impl PyTable {
 
     pub fn batches(&self, py: Python<'_>, views: bool) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
         let table = self.usable()?;
-        let batches = asked(py, || {
+        let batches = call_engine(py, || {
             let view = table.view()?;
             engine::export::batches(table, &view, !views)
         })?;
@@ -102,7 +89,7 @@ fn python_values(batches: &[RecordBatch]) -> PyResult<()> {
 pub fn fixed(py: Python<'_>, data: Data) -> PyResult<PyTable> {
     let rows = data.rows();
     let Data { schema, batches } = data;
-    let made = asked(py, || {
+    let made = call_engine(py, || {
         let columns: Vec<Vec<ArrayRef>> = (0..schema.fields().len())
             .map(|index| {
                 batches.iter().map(|batch| batch.column(index).clone()).filter(|chunk| !chunk.is_empty()).collect()
@@ -124,7 +111,7 @@ pub fn table(
     copy: Option<bool>,
 ) -> PyResult<PyTable> {
     let schema = schema.map(|schema| schema.get().0.clone());
-    fixed(py, data::import_as(operation, data, schema.as_ref(), Sharing::asked(copy))?)
+    fixed(py, data::import_as(operation, data, schema.as_ref(), Sharing::call_engine(copy))?)
 }
 
 /// A static table of so many rows and no columns.
@@ -182,7 +169,7 @@ impl PyTable {
     /// The rows that it could not compute.
     fn errors(&self, py: Python<'_>) -> PyResult<PyTable> {
         let table = self.engine();
-        asked(py, || table.errors()).map(PyTable::new)
+        call_engine(py, || table.errors()).map(PyTable::new)
     }
 
     /// Equal for tables of equal plans.
@@ -234,7 +221,7 @@ impl PyTable {
 
     fn row_set(&self, py: Python<'_>) -> PyResult<PyRowSet> {
         let table = self.usable()?;
-        asked(py, || table.rows()).map(PyRowSet)
+        call_engine(py, || table.rows()).map(PyRowSet)
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
@@ -244,7 +231,7 @@ impl PyTable {
 
     fn snapshot(&self, py: Python<'_>) -> PyResult<PyTable> {
         let table = self.usable()?;
-        asked(py, || table.snapshot()).map(PyTable::new)
+        call_engine(py, || table.snapshot()).map(PyTable::new)
     }
 
     /// The Arrow stream of the settled moment; with `views` in the layout cells have inside.
@@ -306,7 +293,7 @@ impl PyTable {
         last: u64,
     ) -> PyResult<(u64, Bound<'py, PyList>)> {
         let table = self.usable()?;
-        let (size, batches) = asked(py, || {
+        let (size, batches) = call_engine(py, || {
             let view = table.view()?;
             let rows = view.rows();
             let size = rows.len();
@@ -337,7 +324,7 @@ impl PyTable {
     fn column(&self, py: Python<'_>, name: &str) -> PyResult<PyColumn> {
         let table = self.usable()?;
         let index = table.column_index(&format!("t[{name:?}]"), name).map_err(error::raise)?;
-        let batches = asked(py, || {
+        let batches = call_engine(py, || {
             let view = table.view()?;
             engine::export::batches_of(table, &view, view.rows(), &[index], true)
         })?;
@@ -359,7 +346,7 @@ impl PyTable {
         let Some(shared) = &self.shared else {
             return Err(error::InvalidOperationError::new_err("subscribe: the table is static; it will never change"));
         };
-        inbox::subscribe(py, table, &shared.inbox, id, initial, columns)
+        delivery::subscribe(py, table, &shared.queue, id, initial, columns)
     }
 
     #[pyo3(signature = (timeout))]

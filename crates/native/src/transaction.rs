@@ -15,8 +15,8 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 
 use crate::error::InvalidOperationError;
-use crate::outside::asked;
-use crate::table::let_go;
+use crate::gil::call_engine;
+use crate::gil::drop_without_gil;
 
 /// Transactions that there are: without any, no call looks for one.
 static KEPT: AtomicUsize = AtomicUsize::new(0);
@@ -106,7 +106,7 @@ pub struct PyTransaction(Mutex<Option<Arc<Kept>>>);
 
 impl Drop for PyTransaction {
     fn drop(&mut self) {
-        let_go(crate::graph::lock(&self.0).take());
+        drop_without_gil(crate::gil::lock(&self.0).take());
     }
 }
 
@@ -132,12 +132,12 @@ impl PyTransaction {
 impl PyTransaction {
     /// Queues everything, or raises and queues nothing. May be called on any thread.
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
-        let kept = crate::graph::lock(&self.0).take();
-        asked(py, || kept.map_or(Ok(()), |kept| kept.transaction.commit()))
+        let kept = crate::gil::lock(&self.0).take();
+        call_engine(py, || kept.map_or(Ok(()), |kept| kept.transaction.commit()))
     }
 
     fn rollback(&self, py: Python<'_>) {
-        let kept = crate::graph::lock(&self.0).take();
+        let kept = crate::gil::lock(&self.0).take();
         py.detach(|| kept.into_iter().for_each(|kept| kept.transaction.rollback()));
     }
 }

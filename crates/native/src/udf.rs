@@ -11,7 +11,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field, Schema};
 use engine::interrupt::Interrupt;
 use formula::{Host, HostFailure, HostId, Payload};
-use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyRuntimeError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -20,11 +20,9 @@ use crate::dtype::{from_spec, to_spec};
 use crate::ending::{self, Inside};
 use crate::error;
 use crate::expr::PyExpr;
-use crate::table::PyColumn;
-use crate::{data, numpy, outside};
-
-/// The exception of a user's function, kept to be raised as the cause.
-pub struct Fault(pub Py<PyAny>);
+use crate::raised::{Fault, is_interrupt};
+use crate::table_column::PyColumn;
+use crate::{data, gil, numpy};
 
 /// A registered function.
 ///
@@ -140,7 +138,7 @@ impl Host for PythonFunction {
                 .map_err(|raised: PyErr| {
                     let text = raised.to_string();
                     if Python::attach(|py| is_interrupt(py, &raised)) {
-                        outside::interrupted(raised);
+                        gil::interrupted(raised);
                     }
                     text
                 })
@@ -162,7 +160,7 @@ impl Host for PythonFunction {
         let called = |py: Python<'_>| {
             // Between two chunks a signal is heard, whatever the function does, and whatever it raises is the caller's.
             py.check_signals().map_err(|raised| self.interrupted(py, &raised))?;
-            if ending::is_interrupted() && !engine::interrupt::goes_to_the_end() {
+            if ending::is_interrupted() && !engine::interrupt::is_uninterrupted() {
                 let raised = PyKeyboardInterrupt::new_err("whoever called was interrupted");
                 return Err(self.interrupted(py, &raised));
             }
@@ -244,18 +242,6 @@ fn exported(array: &ArrayRef) -> PyResult<PyColumn> {
     Ok(PyColumn::of(Field::new("argument", plain, true), array))
 }
 
-/// Whether it is no error of the function, but ends what called it: Ctrl-C, `sys.exit`, a cancelled task.
-fn is_interrupt(py: Python<'_>, raised: &PyErr) -> bool {
-    !raised.is_instance_of::<PyException>(py)
-}
-
-/// The exception as the engine hands it to whoever called.
-pub fn interrupt(py: Python<'_>, raised: &PyErr) -> engine::Error {
-    let fault: engine::error::External = Arc::new(Fault(raised.value(py).clone().into_any().unbind()));
-    let payload: engine::error::External = Arc::new(Interrupt(fault));
-    engine::Error::External { message: raised.to_string(), payload: Some(payload) }
-}
-
 impl PythonFunction {
     /// What the Python wrapper raised: a `UdfError` that knows the row, from the user's own exception.
     fn failure(&self, py: Python<'_>, raised: &PyErr) -> HostFailure {
@@ -273,7 +259,7 @@ impl PythonFunction {
 
     /// What ends the call that the function works for.
     fn interrupted(&self, py: Python<'_>, raised: &PyErr) -> HostFailure {
-        outside::interrupts_others(py, raised.clone_ref(py));
+        gil::interrupts_others(py, raised.clone_ref(py));
         let fault: engine::error::External = Arc::new(Fault(raised.value(py).clone().into_any().unbind()));
         let message = format!("{} was ended by {raised}", self.name);
         HostFailure { row: None, message, payload: Payload(Arc::new(Interrupt(fault))) }

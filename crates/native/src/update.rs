@@ -8,10 +8,9 @@ use engine::{Delivered, Part};
 use pyo3::prelude::*;
 
 use crate::error::{self, InvalidOperationError};
-use crate::graph::lock;
-use crate::outside::asked;
+use crate::gil::{call_engine, drop_without_gil, lock};
 use crate::rowset::PyRowSet;
-use crate::table::{PyTable, let_go};
+use crate::table::PyTable;
 
 /// What a step did to a table.
 #[pyclass(frozen, weakref, name = "Update", module = "tickframe._native")]
@@ -62,7 +61,7 @@ impl PyUpdate {
             let cells = cells.into_iter().map(|chunk| vec![chunk]).collect();
             engine::sources::from_chunks(Arc::new(schema), cells, delivered.rows_in(part))
         };
-        asked(py, read).map(PyTable::new)
+        call_engine(py, read).map(PyTable::new)
     }
 }
 
@@ -123,6 +122,6 @@ impl PyUpdate {
 
 impl Drop for PyUpdate {
     fn drop(&mut self) {
-        let_go((self.table.take(), lock(&self.delivered).take()));
+        drop_without_gil((self.table.take(), lock(&self.delivered).take()));
     }
 }

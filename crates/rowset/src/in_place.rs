@@ -34,7 +34,7 @@ impl RowSet {
             &blocks,
             Edits {
                 key: |block: &Cow<'_, Block>| block.number << 16,
-                ask: |entry: &Block, block: &Cow<'_, Block>| entry.keys.ask_for_edit(&block.keys),
+                prefetch: |entry: &Block, block: &Cow<'_, Block>| entry.keys.prefetch_edit(&block.keys),
                 edit: |entry: &mut Block, block: &Cow<'_, Block>| {
                     let keys = block.keys.listed().filter(|_| entry.number == block.number);
                     if !keys.is_some_and(|keys| entry.keys.edit_bits(keys, op == Op::Union)) {

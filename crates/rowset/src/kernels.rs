@@ -64,38 +64,39 @@ pub(crate) fn load_few_ints(keys: &[u32]) -> std::arch::x86_64::__m512i {
     unsafe { _mm512_mask_loadu_epi32(_mm512_set1_epi32(-1), there, keys.as_ptr().cast()) }
 }
 
-/// Asks for the word of a key.
+/// Fetches the word of a key.
 #[inline]
-pub(crate) fn ask_for_word(bitmap: &Bitmap, key: u16) {
-    ask(&bitmap.words[key as usize / 64]);
+pub(crate) fn prefetch_word(bitmap: &Bitmap, key: u16) {
+    prefetch(&bitmap.words[key as usize / 64]);
 }
 
-/// Asks for all that an edit of these keys will touch.
+/// Fetches all that an edit of these keys will touch.
 #[inline]
-pub(crate) fn ask_for_edit(bitmap: &Bitmap, keys: &[u16]) {
+pub(crate) fn prefetch_edit(bitmap: &Bitmap, keys: &[u16]) {
     // So many words of a block are looked at together anyway.
     if keys.len() < STRIDE * STRIDE {
-        keys.iter().for_each(|key| ask_for_word(bitmap, *key));
+        keys.iter().for_each(|key| prefetch_word(bitmap, *key));
     }
-    ask_for(&bitmap.before);
-    ask(&bitmap.len);
+    prefetch_slice(&bitmap.before);
+    prefetch(&bitmap.len);
     // In front of the words lies who holds them.
-    ask(&bitmap.words[0]);
+    prefetch(&bitmap.words[0]);
 }
 
-/// Asks for the memory of a list that will be looked at soon. Unlike a load nothing waits for it: as much
-/// memory as the processor can fetch at a time is on its way at once.
+/// Fetches the memory of a list that will be looked at soon. Unlike a load nothing waits for it: as much memory as the
+/// processor can fetch at a time is on its way at once. Columns have their own, in `column::kernels`: they stand above
+/// row sets, whose door is no place for it, and row sets can use nothing of theirs.
 #[inline]
-pub fn ask_for<T>(list: &[T]) {
+pub(crate) fn prefetch_slice<T>(list: &[T]) {
     const LINE: usize = 64;
-    list.chunks((LINE / size_of::<T>().max(1)).max(1)).for_each(|line| ask(&line[0]));
+    list.chunks((LINE / size_of::<T>().max(1)).max(1)).for_each(|line| prefetch(&line[0]));
 }
 
-/// The same for one value, or the start of a large one.
+/// Fetches the memory of one value, or the start of a large one.
 #[inline(always)]
-pub fn ask<T>(memory: &T) {
+pub(crate) fn prefetch<T>(memory: &T) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: asking for memory reads none, and this is that of a value.
+    // SAFETY: the instruction reads nothing that could be seen, and this is the memory of a value.
     unsafe {
         std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(std::ptr::from_ref(memory).cast());
     }

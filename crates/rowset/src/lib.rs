@@ -51,7 +51,6 @@ mod laws;
 
 pub use exchange::RoaringError;
 pub use iter::{Keys, Spans, Stretch};
-pub use kernels::{ask, ask_for};
 pub use rowset::{MAX_KEY, RowSet, Span, Statistics};
 pub use shift::{Shift, ShiftError, Shifts};
 pub use space::{Before, Positions};

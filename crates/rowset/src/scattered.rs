@@ -40,7 +40,7 @@ pub(crate) fn filtered(keys: &[u64], tree: &Tree<Block>, present: bool) -> Vec<u
         while let Some((number, own)) = leading(keys) {
             let entry = tree.find(number << 16).filter(|(entry, _)| number < entry.end());
             let block = entry.map(|(entry, _)| &entry.keys);
-            block.inspect(|block| own.iter().for_each(|key| block.ask_for(low_of(*key))));
+            block.inspect(|block| own.iter().for_each(|key| block.prefetch(low_of(*key))));
             found.push((own, block));
             keys = &keys[own.len()..];
         }

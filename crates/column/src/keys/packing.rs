@@ -7,9 +7,9 @@ use arrow_data::ArrayData;
 use arrow_schema::DataType;
 
 use super::{live_nulls, words_of};
-use crate::Error;
+use crate::error::Error;
 use crate::kernels::words::{from_words, have_words, word_bits};
-use crate::kind::{Kind, canonical};
+use crate::types::kind::{Kind, canonical};
 
 const WORD: usize = size_of::<u64>();
 /// The widest cell that is kept as words, in bytes.

@@ -19,8 +19,8 @@ pub(super) trait Store<Cells: ?Sized> {
             *same &= self.is(if *same { *slot } else { slots[any] }, cells, start + at);
         }
     }
-    /// Asks for what [`Store::is`] will look at in `slot`, if that is one.
-    fn ask(&self, slot: u32);
+    /// Fetches what [`Store::is`] will look at in `slot`, if that is one.
+    fn prefetch(&self, slot: u32);
     /// Slots are dense: one past the end is the next one.
     fn keep(&mut self, slot: u32, cells: &Cells, row: usize);
     /// What is kept for null is never looked at.

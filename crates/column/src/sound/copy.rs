@@ -9,7 +9,7 @@ use arrow_data::{ArrayData, ByteView};
 use arrow_schema::{ArrowError, DataType, UnionMode};
 use limits::Exhausted;
 
-use crate::Error;
+use crate::error::Error;
 
 fn torn(what: &str) -> Error {
     ArrowError::InvalidArgumentError(format!("{what} lie outside of their memory")).into()

@@ -24,7 +24,7 @@ use crate::table::rows::LiveRows;
 use crate::table::settle::Settle;
 use crate::table::update::TableUpdate;
 use crate::table::view::View;
-use crate::threads::interrupt::{self, ToTheEnd};
+use crate::threads::interrupt::{self, Uninterrupted};
 use crate::threads::lock;
 use crate::threads::parallel::{self, Phase};
 
@@ -304,7 +304,7 @@ impl TableNode {
             && !self.is_awaited.load(Ordering::Relaxed)
             && !self.inputs.iter().any(|input| input.attributes().blink);
         let mut run = || parallel::inside(Some(&self.graph), Phase::Update, || live.update(changes, step));
-        if waits || !self.graph.is_by_hand() { run() } else { ToTheEnd::of(&self.graph).enter(run) }
+        if waits || !self.graph.is_by_hand() { run() } else { Uninterrupted::of(&self.graph).enter(run) }
     }
 
     fn check(&self, update: &TableUpdate, step: Step) -> Result<(), Error> {
@@ -440,8 +440,8 @@ impl Node for TableNode {
 
     fn volume(&self, step: Step) -> Volume {
         let rows = |node: &dyn TableDriver| node.update_in(step).map_or(0, |update| update.size());
-        let taken = self.inputs.iter().filter_map(Table::node).map(|node| rows(&**node)).sum();
-        Volume { taken, given: rows(self) }
+        let items_in = self.inputs.iter().filter_map(Table::node).map(|node| rows(&**node)).sum();
+        Volume { items_in, items_out: rows(self) }
     }
 
     fn size(&self) -> Size {

@@ -132,7 +132,7 @@ mod tests {
     fn play(plain: &mut Plain, delivered: &Delivered) -> Result<(), String> {
         let columns: Vec<usize> = (0..plain.schema.fields().len()).collect();
         let mut rows = std::mem::take(&mut plain.rows).into_iter().collect();
-        crate::follow::queue::tests::play(&mut rows, delivered, &columns)?;
+        crate::follow::waiting::tests::play(&mut rows, delivered, &columns)?;
         plain.rows = rows.into_iter().collect();
         Ok(())
     }

@@ -2,7 +2,7 @@
 //!
 //! A change that waits pins its step only until the next one opens; then it is turned into rows
 //! ([`Delivered::detach`]), so that a late listener costs memory in proportion to the changes and
-//! never makes the engine copy blocks. What waits for late ones is kept by [`crate::follow::queue`].
+//! never makes the engine copy blocks. What waits for late ones is kept by [`crate::follow::waiting`].
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -356,6 +356,6 @@ impl Node for ListenerNode {
 
     fn volume(&self, step: Step) -> Volume {
         let update = self.table.node().and_then(|node| node.update_in(step));
-        Volume { taken: update.map_or(0, |update| update.size()), given: 0 }
+        Volume { items_in: update.map_or(0, |update| update.size()), items_out: 0 }
     }
 }

@@ -2,4 +2,6 @@
 
 pub mod coalesce;
 pub mod listener;
+pub mod next_change;
 pub mod queue;
+pub mod waiting;

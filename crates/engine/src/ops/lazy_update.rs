@@ -52,7 +52,7 @@ impl LazyUpdate {
         }
         let select = Select::with_in_turns(operation, table, expressions, &[])?;
         let read = select.computed.iter().flat_map(Evaluator::inputs);
-        if let Some(input) = read.copied().find(|input| !column::keys::can_be_key(table.column_type(*input))) {
+        if let Some(input) = read.copied().find(|input| !column::types::can_be_key(table.column_type(*input))) {
             return Err(Error::unkeyable(operation, table.schema().field(input).name(), table.column_type(input)));
         }
         Ok(LazyUpdate { select })

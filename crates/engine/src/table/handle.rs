@@ -280,7 +280,7 @@ pub(crate) fn common_graph(operation: &str, tables: &[Table]) -> Result<Option<U
 
 pub(crate) fn canonical_schema(declared: &Schema) -> Schema {
     let fields = declared.fields().iter().map(|field| {
-        let canonical = Field::new(field.name(), column::kind::canonical(field.data_type()), true);
+        let canonical = Field::new(field.name(), column::types::canonical(field.data_type()), true);
         // Of an order of categories all that is known goes with them.
         match field.dict_is_ordered() {
             Some(true) => canonical.with_dict_is_ordered(true).with_metadata(field.metadata().clone()),

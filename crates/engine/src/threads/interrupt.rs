@@ -46,40 +46,40 @@ const AGAIN: usize = 2;
 
 /// The graph of whose step this thread does a part that must come to its end.
 #[derive(Clone, Default)]
-pub(crate) struct ToTheEnd(Option<UpdateGraph>);
+pub(crate) struct Uninterrupted(Option<UpdateGraph>);
 
 thread_local! {
-    static TO_THE_END: RefCell<ToTheEnd> = RefCell::default();
+    static UNINTERRUPTED: RefCell<Uninterrupted> = RefCell::default();
 }
 
-impl ToTheEnd {
+impl Uninterrupted {
     /// In a step of `graph`.
-    pub(crate) fn of(graph: &UpdateGraph) -> ToTheEnd {
-        ToTheEnd(Some(graph.clone()))
+    pub(crate) fn of(graph: &UpdateGraph) -> Uninterrupted {
+        Uninterrupted(Some(graph.clone()))
     }
 
     /// What is in force on this thread.
-    pub(crate) fn current() -> ToTheEnd {
-        TO_THE_END.with_borrow(Clone::clone)
+    pub(crate) fn current() -> Uninterrupted {
+        UNINTERRUPTED.with_borrow(Clone::clone)
     }
 
     /// Runs `work`, in which functions that are interrupted are called again.
     pub(crate) fn enter<R>(&self, work: impl FnOnce() -> R) -> R {
         /// Puts back what was there, also when `work` panics.
-        struct Back(ToTheEnd);
+        struct Back(Uninterrupted);
         impl Drop for Back {
             fn drop(&mut self) {
-                TO_THE_END.set(std::mem::take(&mut self.0));
+                UNINTERRUPTED.set(std::mem::take(&mut self.0));
             }
         }
-        let _back = Back(TO_THE_END.replace(self.clone()));
+        let _back = Back(UNINTERRUPTED.replace(self.clone()));
         work()
     }
 }
 
 /// Whether what this thread does must come to its end, though it is interrupted.
-pub fn goes_to_the_end() -> bool {
-    TO_THE_END.with_borrow(|to_the_end| to_the_end.0.is_some())
+pub fn is_uninterrupted() -> bool {
+    UNINTERRUPTED.with_borrow(|uninterrupted| uninterrupted.0.is_some())
 }
 
 /// Calls a function of the user. Where its operation has begun to change what it keeps, or reads rows that are gone with
@@ -89,7 +89,7 @@ pub fn call<R>(mut function: impl FnMut() -> Result<R, HostFailure>) -> Result<R
     let mut outcome = function();
     for _ in 0..AGAIN {
         let Err(failure) = &outcome else { break };
-        let ToTheEnd(Some(graph)) = ToTheEnd::current() else { break };
+        let Uninterrupted(Some(graph)) = Uninterrupted::current() else { break };
         if !failure.payload.0.is::<Interrupt>() {
             break;
         }

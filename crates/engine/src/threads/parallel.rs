@@ -9,10 +9,10 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use graph::{FunctionScope, UpdateGraph, hearing};
+use graph::{FunctionScope, UpdateGraph, signals};
 use rowset::RowSet;
 
-use crate::threads::interrupt::ToTheEnd;
+use crate::threads::interrupt::Uninterrupted;
 use crate::threads::starting::Starting;
 
 /// Which of a graph's two pools.
@@ -73,14 +73,15 @@ fn with_helpers<W: Fn() + Sync>(helpers: usize, work: &W) {
         work: &'scope W,
         others: &'scope Others,
     ) {
-        let (sizes, starting, to_the_end) = (limits::Scope::current(), Starting::current(), ToTheEnd::current());
-        let call = hearing::call();
+        let (sizes, starting, uninterrupted) =
+            (limits::Scope::current(), Starting::current(), Uninterrupted::current());
+        let call = signals::call();
         for _ in 0..helpers {
-            let (starting, to_the_end) = (starting.clone(), to_the_end.clone());
-            let work = move || sizes.enter(|| starting.enter(|| to_the_end.enter(work)));
+            let (starting, uninterrupted) = (starting.clone(), uninterrupted.clone());
+            let work = move || sizes.enter(|| starting.enter(|| uninterrupted.enter(work)));
             scope.spawn(move |_| {
                 let _gone = others.begin();
-                hearing::for_call(call, work);
+                signals::for_call(call, work);
             });
         }
         work();
@@ -124,27 +125,27 @@ impl Others {
 
     /// Waits until all are done, where this thread listens; one of a pool may be the one who must do the work.
     fn wait(&self) {
-        let Some(ear) = hearing::ear().filter(|_| rayon::current_thread_index().is_none()) else { return };
+        let Some(poll) = signals::poll().filter(|_| rayon::current_thread_index().is_none()) else { return };
         let none_left = || self.left.load(Ordering::Acquire) == 0;
         if !spun(SPINS, none_left) {
-            self.sleep(ear, none_left);
+            self.sleep(poll, none_left);
         }
         // Rayon waits for the same threads next; it sleeps at once where they have not told it yet.
         spun(SPINS_AFTER, || false);
     }
 
     #[cold]
-    fn sleep(&self, ear: hearing::Ear, none_left: impl Fn() -> bool) {
+    fn sleep(&self, poll: signals::SignalPoll, none_left: impl Fn() -> bool) {
         let lock = || self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
         let mut asleep = lock();
         while !none_left() {
             *asleep = true;
-            let waited = self.gone.wait_timeout(asleep, hearing::EVERY).unwrap_or_else(PoisonError::into_inner);
+            let waited = self.gone.wait_timeout(asleep, signals::POLL_EVERY).unwrap_or_else(PoisonError::into_inner);
             asleep = waited.0;
             *asleep = false;
             if waited.1.timed_out() {
                 drop(asleep);
-                ear();
+                poll();
                 asleep = lock();
             }
         }

@@ -19,7 +19,7 @@ pub enum Sharing {
 
 impl Sharing {
     /// From `copy=None | True | False`.
-    pub fn asked(copy: Option<bool>) -> Sharing {
+    pub fn call_engine(copy: Option<bool>) -> Sharing {
         match copy {
             None => Sharing::ByProducer,
             Some(true) => Sharing::Copied,

@@ -16,7 +16,7 @@ use super::{Data, batch_of, checked, in_schema, of_arrow};
 use crate::arrow::Sharing;
 use crate::cells::Place;
 use crate::error::{TypeMismatchError, exhausted};
-use crate::{numpy, outside::outside};
+use crate::{gil::without_gil, numpy};
 
 /// Whether this is a frame or a series of pandas.
 pub(super) fn is_frame(data: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -69,7 +69,7 @@ fn number(of: &str, cells: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     let array = numpy::import(of, cells)?
         .ok_or_else(|| TypeMismatchError::new_err(format!("{of}: {} is no column of numbers", cells.get_type())))?;
     limits::ask(array.len() as u64 / 8).map_err(|why| exhausted(of, &why))?;
-    outside(cells.py(), move || match array.data_type() {
+    without_gil(cells.py(), move || match array.data_type() {
         DataType::Float32 => present::<Float32Type>(&array, f32::is_nan),
         DataType::Float64 => present::<Float64Type>(&array, f64::is_nan),
         _ => array,

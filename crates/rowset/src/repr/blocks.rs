@@ -317,7 +317,7 @@ impl<'a> Iterator for BlockStream<'a> {
             BlockStream::Tree(entries) => {
                 let block = entries.next().map(Cow::Borrowed);
                 if let Some(Block { keys: Container::Array(keys), .. }) = entries.peek() {
-                    kernels::ask_for(keys);
+                    kernels::prefetch_slice(keys);
                 }
                 block
             }

@@ -359,16 +359,16 @@ impl Container {
 
     /// Asks for what tells whether a key is there, if it is a bit.
     #[inline]
-    pub(crate) fn ask_for(&self, key: u16) {
+    pub(crate) fn prefetch(&self, key: u16) {
         if let Container::Bitmap(bits) = self {
-            kernels::ask_for_word(bits, key);
+            kernels::prefetch_word(bits, key);
         }
     }
 
     /// Asks for what taking these keys in or out will touch.
-    pub(crate) fn ask_for_edit(&self, by: &Container) {
+    pub(crate) fn prefetch_edit(&self, by: &Container) {
         if let (Container::Bitmap(bits), Some(keys)) = (self, by.listed()) {
-            kernels::ask_for_edit(bits, keys);
+            kernels::prefetch_edit(bits, keys);
         }
     }
 

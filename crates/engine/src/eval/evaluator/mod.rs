@@ -214,7 +214,7 @@ impl Evaluator {
             return Ok(vec![cells.clone()]);
         }
         let total = rows.len() as usize;
-        limits::ask_rows(rows.len(), column::kind::width(bound.data_type()))?;
+        limits::ask_rows(rows.len(), column::types::width(bound.data_type()))?;
         let large = total >= 8 * LARGE_SLICE_ROWS.get() && bound.is_one_pass();
         let slice = if large { LARGE_SLICE_ROWS.get() } else { self.slice(total) };
         self.split(cells, rows, (slice, bound.data_type()), |cells, len| bound.evaluate(cells, len))

@@ -35,8 +35,8 @@ struct Figures {
     /// None for the cycle itself.
     node: Option<u64>,
     operation: String,
-    taken: u64,
-    given: u64,
+    rows_in: u64,
+    rows_out: u64,
     nanos: u64,
 }
 
@@ -87,17 +87,24 @@ impl Recorder {
         let whole = report
             .nodes
             .iter()
-            .fold((0, 0), |(taken, given), run| (taken + run.volume.taken, given + run.volume.given));
+            .fold((0, 0), |(rows_in, rows_out), run| (rows_in + run.volume.items_in, rows_out + run.volume.items_out));
         pending.extend(report.nodes.iter().map(|run| Figures {
             step,
             node: Some(run.id.number()),
             operation: run.label.clone(),
-            taken: run.volume.taken,
-            given: run.volume.given,
+            rows_in: run.volume.items_in,
+            rows_out: run.volume.items_out,
             nanos: run.nanos,
         }));
         let nanos = report.until_done.as_nanos() as u64;
-        pending.push(Figures { step, node: None, operation: "cycle".into(), taken: whole.0, given: whole.1, nanos });
+        pending.push(Figures {
+            step,
+            node: None,
+            operation: "cycle".into(),
+            rows_in: whole.0,
+            rows_out: whole.1,
+            nanos,
+        });
         let surplus = pending.len().saturating_sub(MOST_ROWS as usize);
         pending.drain(..surplus);
     }
@@ -164,8 +171,8 @@ fn batch(figures: &[Figures]) -> Result<RecordBatch, Error> {
         numbers(|row| Some(row.step)),
         numbers(|row| row.node),
         Arc::new(operations) as ArrayRef,
-        numbers(|row| Some(row.taken)),
-        numbers(|row| Some(row.given)),
+        numbers(|row| Some(row.rows_in)),
+        numbers(|row| Some(row.rows_out)),
         numbers(|row| Some(row.nanos)),
     ];
     Ok(RecordBatch::try_new(schema(), columns)?)

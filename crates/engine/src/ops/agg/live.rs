@@ -4,10 +4,11 @@
 use std::collections::HashMap;
 
 use column::NO_ROW;
-use column::kernels::radix::{self, Entry};
+use column::kernels::prefetch;
+use column::kernels::{RadixEntry as Entry, radix_sort};
 use formula::Aggregate;
 use graph::Step;
-use rowset::{Before, RowSet, ask};
+use rowset::{Before, RowSet};
 
 use super::chosen::Chosen;
 use super::groups::{Cells, Groups, Maker};
@@ -181,7 +182,7 @@ impl AggregationLive {
         for (at, slot) in touched.iter().enumerate() {
             if let Some(later) = touched.get(at + AHEAD) {
                 self.groups.ask(*later);
-                ask(&self.rows[*later as usize]);
+                prefetch(&self.rows[*later as usize]);
             }
             let slot = *slot;
             if self.groups.is_present(slot) && !self.groups.has_rows(slot) {
@@ -201,7 +202,7 @@ impl AggregationLive {
         }
         let mut writes = Writes { removed: Before(RowSet::from_keys(gone)), ..Writes::default() };
         if !known.is_empty() {
-            radix::sort(&mut known);
+            radix_sort(&mut known);
             writes.differing(self.differences(now, step, &known)?);
         }
         if !fresh.is_empty() {

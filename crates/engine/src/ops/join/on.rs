@@ -44,7 +44,7 @@ impl On {
                     ),
                 )
             })?;
-            if !column::keys::can_be_key(&meet) {
+            if !column::types::can_be_key(&meet) {
                 return Err(Error::unkeyable(operation, left_name, &meet));
             }
             Ok((l, r, meet))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
-use column::kernels::sort::{OrderBytes, order_words};
+use column::kernels::{OrderBytes, order_words};
 
 use super::entry::{Entry, Key};
 use crate::error::Error;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{Array, BooleanArray};
 use arrow_schema::Schema;
-use column::kernels::compare::equal_cells;
+use column::kernels::equal_cells;
 use column::{BlockColumn, Chunk, ColumnSource, Dead, Edit, Move, StorageCounters};
 use graph::{Moment, Step};
 use rowset::{Before, RowSet, Shifts};
@@ -165,7 +165,7 @@ impl Columns {
     ) -> Result<(), Error> {
         let added = added_rows(writes);
         limits::ask(self.columns.iter().fold(0, |sum: u64, column| {
-            sum.saturating_add(added.len().saturating_mul(column::kind::width(column.data_type())))
+            sum.saturating_add(added.len().saturating_mul(column::types::width(column.data_type())))
         }))?;
         let moving = (!writes.shifts.is_empty()).then(|| Moving::new(before(), writes));
         let moves = moving.as_ref().map_or(&[][..], |moving| &moving.moves);
@@ -206,7 +206,7 @@ impl Columns {
 /// Bytes that cells of these columns take, so many in each.
 fn stored(fields: &arrow_schema::Fields, rows: impl Fn(usize) -> u64) -> u64 {
     let of = |(at, field): (usize, &Arc<arrow_schema::Field>)| {
-        rows(at).saturating_mul(column::kind::width(field.data_type()))
+        rows(at).saturating_mul(column::types::width(field.data_type()))
     };
     fields.iter().enumerate().fold(0, |sum, column| sum.saturating_add(of(column)))
 }

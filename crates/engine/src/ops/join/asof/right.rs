@@ -1,7 +1,8 @@
 //! What a step of the right side means for left rows that were there.
 
 use column::NO_ROW;
-use rowset::{RowSet, ask};
+use column::kernels::prefetch;
+use rowset::RowSet;
 
 use super::rows::{AHEAD, ask_places, ask_searched};
 use super::{AsofLive, Strategy};
@@ -179,7 +180,7 @@ impl AsofLive {
             let next =
                 |at: usize| rows.get(at).map(|row| row.0 as usize).filter(|slot| *slot != rows[at - 1].0 as usize);
             if let Some(slot) = next(at + 3 * AHEAD) {
-                ask(&left[slot]);
+                prefetch(&left[slot]);
             }
             if let Some(slot) = next(at + 2 * AHEAD) {
                 left[slot].ask_chunks();

@@ -1,0 +1,14 @@
+//! What to compute, as a value: expressions, their functions, literals and types, and how they read as Python.
+
+pub(crate) mod aggregate;
+pub(crate) mod expr;
+pub(crate) mod function;
+pub(crate) mod host;
+pub(crate) mod literal;
+pub(crate) mod namespaces;
+pub(crate) mod own_order;
+pub(crate) mod repr;
+pub(crate) mod set;
+pub(crate) mod stand_in;
+pub(crate) mod types;
+pub(crate) mod values;

@@ -1,0 +1,127 @@
+//! Spinning before sleeping, where the awaited event has lately come at once.
+//!
+//! Waking a thread costs more than a short cycle, most of all where its core has gone to sleep with it. A thread that is about to
+//! block spins first, for at most [`MOST`], and yields its core between checks. The limit adapts: each spin in vain halves
+//! the next, until there is none; a sleep that turns out to have been shorter than a spin restores the limit. An idle graph, a
+//! graph with pauses between its rows and a machine with one core never spin.
+//!
+//! Nothing rests on it. After a spin in vain a thread takes the lock and sleeps as if it had not spun, so no wake-up is
+//! lost. Model checkers run without it.
+
+use crate::env;
+use crate::sync::CHECKED;
+// Not those of `sync`: a model checker need not know of a hint.
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// The longest look. Two threads that answer each other over one short cycle come back within it; it is a fiftieth of
+/// a time slice.
+const MOST: Duration = Duration::from_micros(50);
+/// A look that is shorter than this is none.
+const LEAST: Duration = Duration::from_micros(4);
+/// Looks between two offers of the core: about half a microsecond.
+const LOOKS: usize = 16;
+
+/// How long one kind of waiting looks around before it sleeps.
+#[derive(Debug, Default)]
+pub struct SpinWait(AtomicU32);
+
+impl SpinWait {
+    /// None, until a sleep has been short.
+    pub const fn new() -> SpinWait {
+        SpinWait(AtomicU32::new(0))
+    }
+
+    /// Looks, for as long as it has paid lately, whether it is `ready`. False is no answer: look again under the lock.
+    pub fn spin(&self, ready: impl Fn() -> bool) -> bool {
+        let nanos = self.0.load(Ordering::Relaxed);
+        if CHECKED || nanos == 0 {
+            return false;
+        }
+        let (begun, longest) = (env::now(), Duration::from_nanos(u64::from(nanos)));
+        let found = loop {
+            if (0..LOOKS).any(|_| ready() || relax()) {
+                break true;
+            }
+            if begun.elapsed() >= longest {
+                break false;
+            }
+            env::yield_now();
+        };
+        // What came while somebody else had the core for long would have come as soon to a thread that sleeps.
+        self.note(found && begun.elapsed() <= MOST, nanos);
+        found
+    }
+
+    /// It slept, and so long after was called.
+    pub fn woke_after(&self, before_the_call: Duration) {
+        if before_the_call <= MOST && several_cores() {
+            self.note(true, 0);
+        }
+    }
+
+    fn note(&self, paid: bool, nanos: u32) {
+        let next = match paid {
+            true => MOST.as_nanos() as u32,
+            false if nanos / 2 < LEAST.as_nanos() as u32 => 0,
+            false => nanos / 2,
+        };
+        if next != nanos {
+            self.0.store(next, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A moment's rest for the core; says no, for the sake of whoever asks.
+fn relax() -> bool {
+    std::hint::spin_loop();
+    false
+}
+
+/// With one core, whoever stays awake keeps what it waits for from coming.
+fn several_cores() -> bool {
+    static SEVERAL: OnceLock<bool> = OnceLock::new();
+    *SEVERAL.get_or_init(|| env::cores() > 1)
+}
+
+#[cfg(all(test, not(any(feature = "loom", feature = "shuttle"))))]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    fn looked(spin: &SpinWait) -> bool {
+        let looks = Cell::new(0);
+        assert!(!spin.spin(|| {
+            looks.set(looks.get() + 1);
+            false
+        }));
+        looks.get() > 0
+    }
+
+    #[test]
+    fn who_never_slept_for_a_moment_does_not_look() {
+        let spin = SpinWait::new();
+        assert!(!looked(&spin));
+        spin.woke_after(MOST * 2);
+        assert!(!looked(&spin), "such a sleep is longer than any look");
+    }
+
+    #[test]
+    fn looks_in_vain_become_shorter_until_there_is_none() {
+        let spin = SpinWait(AtomicU32::new(MOST.as_nanos() as u32));
+        let looks = std::iter::repeat_with(|| looked(&spin)).take_while(|looked| *looked).count();
+        assert_eq!(looks, 4, "50, 25, 12 and 6 µs");
+    }
+
+    #[test]
+    fn a_short_sleep_and_a_look_that_pays_bring_the_longest_look() {
+        let spin = SpinWait::new();
+        spin.woke_after(LEAST);
+        let longest = if several_cores() { MOST.as_nanos() as u32 } else { 0 };
+        assert_eq!(spin.0.load(Ordering::Relaxed), longest);
+        let spin = SpinWait(AtomicU32::new(LEAST.as_nanos() as u32));
+        assert!(spin.spin(|| true));
+        assert_eq!(spin.0.load(Ordering::Relaxed), MOST.as_nanos() as u32);
+    }
+}

@@ -1,0 +1,177 @@
+//! Deliveries to Python: the receiving end of a graph's queue, for the one thread that calls its listeners, and the handle of a
+//! subscription.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use engine::queue::{DeliveryQueue, Follower, Following, Waited};
+use engine::waiting::Word;
+use graph::UpdateGraph;
+use pyo3::prelude::*;
+
+use crate::error;
+use crate::gil::{call_engine, drop_without_gil, lock};
+use crate::update::PyUpdate;
+
+/// How often a wait looks at signals.
+pub const POLL: Duration = Duration::from_millis(50);
+
+/// The queue of a graph, as Python sees it.
+#[pyclass(frozen, module = "tickframe._native", name = "Inbox")]
+pub struct PyInbox(pub Arc<DeliveryQueue>, pub UpdateGraph);
+
+#[pymethods]
+impl PyInbox {
+    /// The right to serve, unless somebody has it. Whoever drops it serves no more.
+    fn claim(&self) -> Option<PyServer> {
+        let number = self.0.claim()?;
+        Some(PyServer { queue: self.0.clone(), graph: self.1.clone(), number, scope: Mutex::default() })
+    }
+
+    /// The graph's number.
+    #[getter]
+    fn graph_id(&self) -> u64 {
+        self.1.id()
+    }
+}
+
+/// The right to serve the listeners of a graph.
+#[pyclass(frozen, module = "tickframe._native", name = "Server")]
+pub struct PyServer {
+    queue: Arc<DeliveryQueue>,
+    graph: UpdateGraph,
+    number: u64,
+    scope: Mutex<Option<graph::CallbackScope>>,
+}
+
+#[pymethods]
+impl PyServer {
+    /// Marks the calling thread as a listener's, until [`PyServer::leave`].
+    fn enter(&self) {
+        *lock(&self.scope) = Some(self.graph.callback_scope());
+    }
+
+    /// Waits for the next thing to hear: (subscription, update or error); None at the end.
+    fn take(&self, py: Python<'_>) -> PyResult<Option<(u64, Py<PyAny>)>> {
+        let Some((to, word)) = py.detach(|| self.queue.take(self.number)) else { return Ok(None) };
+        let word = match word {
+            Word::Update(delivered) => {
+                let update = PyUpdate::new(to.table(), delivered, to.columns());
+                Bound::new(py, update)?.into_any().unbind()
+            }
+            Word::Failure(failure) => error::table_failed(&failure).into_value(py).into_any(),
+        };
+        Ok(Some((to.id(), word)))
+    }
+
+    /// The last thing taken has been listened to.
+    fn done(&self) {
+        self.queue.finish(self.number);
+    }
+
+    /// Waiting changes that were made one with a neighbour because a listener is late, ever.
+    #[getter]
+    fn merged(&self) -> u64 {
+        self.queue.merged()
+    }
+
+    /// Serves no more.
+    fn leave(&self) {
+        lock(&self.scope).take();
+        self.queue.leave(self.number);
+    }
+}
+
+impl Drop for PyServer {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+/// A subscription's handle: dropping it ends the following.
+#[pyclass(frozen, module = "tickframe._native", name = "Subscription")]
+pub struct PySubscription {
+    follower: Arc<Follower>,
+    queue: Arc<DeliveryQueue>,
+    held: Mutex<Option<Following>>,
+}
+
+static IDS: AtomicU64 = AtomicU64::new(1);
+
+/// Follows a table; what it says arrives in the graph's queue under the subscription's id.
+pub fn subscribe(
+    py: Python<'_>,
+    table: &engine::Table,
+    queue: &Arc<DeliveryQueue>,
+    id: u64,
+    initial: bool,
+    columns: Option<Vec<usize>>,
+) -> PyResult<PySubscription> {
+    let held = call_engine(py, || queue.follow(table, id, initial, columns))?;
+    Ok(PySubscription { follower: held.follower().clone(), queue: queue.clone(), held: Mutex::new(Some(held)) })
+}
+
+/// A number no other subscription has.
+#[pyfunction]
+pub fn next_subscription_id() -> u64 {
+    IDS.fetch_add(1, Ordering::Relaxed)
+}
+
+#[pymethods]
+impl PySubscription {
+    fn cancel(&self, py: Python<'_>) {
+        let held = lock(&self.held).take();
+        py.detach(|| drop(held));
+    }
+
+    #[getter]
+    fn is_cancelled(&self) -> bool {
+        self.follower.is_cancelled()
+    }
+
+    /// Waits until what was delivered so far has been listened to.
+    fn wait_heard(&self, py: Python<'_>) -> PyResult<()> {
+        match self.follower.table().and_then(|table| table.graph().cloned()) {
+            Some(graph) => wait_delivered(py, &self.queue, &graph),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for PySubscription {
+    fn drop(&mut self) {
+        if let Some(held) = lock(&self.held).take() {
+            drop_without_gil(held);
+        }
+    }
+}
+
+/// Waits until the listeners of a graph were called for everything so far. If nobody serves them a new thread is started; if
+/// that cannot be, nobody waits for them.
+pub fn wait_delivered(py: Python<'_>, queue: &Arc<DeliveryQueue>, graph: &UpdateGraph) -> PyResult<()> {
+    loop {
+        let mut interrupted = None;
+        let mut poll = || match Python::attach(|py| py.check_signals()) {
+            Ok(()) => true,
+            Err(raised) => {
+                interrupted = Some(raised);
+                false
+            }
+        };
+        let waited = match queue.is_delivered() {
+            true => Some(Waited::Delivered),
+            false => py.detach(|| queue.wait_delivered(POLL, &mut poll)),
+        };
+        match waited {
+            Some(Waited::Delivered) => return Ok(()),
+            None => return Err(interrupted.expect("a wait ends early where it was interrupted")),
+            Some(Waited::Unserved) => {}
+        }
+        let door = Bound::new(py, PyInbox(queue.clone(), graph.clone()))?;
+        let serves = py.import("tickframe.listener")?.call_method1("served", (door,))?;
+        if !serves.extract::<bool>()? {
+            return Ok(());
+        }
+    }
+}
