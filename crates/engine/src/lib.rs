@@ -1,41 +1,40 @@
 //! Tables that keep themselves true: updates, operations, sources, listeners.
 //!
-//! `engine` knows no Python and no socket. An operation is two functions that never see a lock
-//! ([`operation`]); the driver ([`attach()`]) does all plumbing.
+//! `engine` knows no Python and no socket. An operation is two functions that never see a lock ([`Operation`], [`Live`]);
+//! the driver ([`attach()`]) does all plumbing.
 
-pub mod driver;
-pub mod error;
-pub mod eval;
+mod driver;
+mod error;
+mod eval;
 pub mod follow;
-pub mod keys;
+mod keys;
 pub mod observe;
 pub mod ops;
 pub mod plan;
 mod row_errors;
 mod sizes;
 pub mod sources;
-pub mod table;
-pub mod threads;
+mod table;
+mod threads;
 
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
 pub use driver::attach::{attach, attach_in_step};
+pub use driver::budget::Budget;
+pub use driver::failpoints;
 pub use driver::operation::{Input, Live, Operation, Start};
-pub use driver::{budget, failpoints, operation};
-pub use error::{Error, Failure, Location};
-pub use eval::schedule::Turn;
-pub use eval::{affected as reach, evaluator as expression, schedule as turns};
+pub use error::{Error, External, Failure, Location};
+pub use eval::affected::refresh_safe;
+pub use eval::schedule::{Turn, check_barriers};
 pub use follow::listener::{Delivered, Listener, Part, Subscription};
-pub use follow::{next_change, queue, waiting};
-pub use observe::{counters, errors as faults, events, performance};
 pub use row_errors::OnError;
 pub use table::change::Change;
 pub use table::handle::{Table, WeakTable};
-pub use table::parts::{Attributes, Parts};
+pub use table::parts::Parts;
 pub use table::request::{Request, set_location};
 pub use table::snapshot::snapshot;
-pub use table::update::{ColumnSet, TableUpdate};
-pub use table::view::View;
+pub use table::update::TableUpdate;
 pub use table::{categories, export};
-pub use threads::{interrupt, parallel as par};
+pub use threads::interrupt;
+pub use threads::parallel::function_scope;

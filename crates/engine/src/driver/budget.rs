@@ -11,11 +11,10 @@ use graph::UpdateGraph;
 use limits::{Exhausted, Whose};
 
 use crate::error::Error;
-use crate::observe::companion;
-use crate::observe::counters;
+use crate::observe::storage;
 use crate::sources;
 
-/// The limit of one graph, for as long as somebody holds it.
+/// The limit of one graph.
 pub struct Budget {
     /// `u64::MAX` where nothing was set.
     limit: AtomicU64,
@@ -25,8 +24,8 @@ pub struct Budget {
 impl Budget {
     /// The one of this graph.
     pub fn of(graph: &UpdateGraph) -> Arc<Budget> {
-        let held = counters::storage(graph);
-        companion::of(graph, || Budget { limit: AtomicU64::new(u64::MAX), held })
+        let held = storage(graph);
+        graph.extension(|| Budget { limit: AtomicU64::new(u64::MAX), held })
     }
 
     /// From now on so many bytes, or as many as the process may hold.

@@ -1,7 +1,7 @@
 //! Expressions over the rows of a table: their evaluation, what they read beside a row, which rows a change reaches, and
 //! who may run beside whom.
 
-pub mod affected;
-pub mod evaluator;
+pub(crate) mod affected;
+pub(crate) mod evaluator;
 pub(crate) mod lists;
-pub mod schedule;
+pub(crate) mod schedule;

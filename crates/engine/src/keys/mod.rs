@@ -1,5 +1,5 @@
 //! Keys of groups and joins: which of them a change touches, the rows of each, and the search in what is nearly even.
 
-pub mod rows;
+pub(crate) mod rows;
 pub(crate) mod search;
-pub mod touched;
+pub(crate) mod touched;

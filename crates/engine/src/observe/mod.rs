@@ -1,7 +1,10 @@
 //! What a graph tells of itself: what each node did, what went wrong, which rows were passed over, what the storage did.
 
-pub(crate) mod companion;
-pub mod counters;
-pub mod errors;
+mod counters;
+mod errors;
 pub mod events;
-pub mod performance;
+mod performance;
+
+pub use counters::storage;
+pub use errors::{error_count, errors};
+pub use performance::performance;

@@ -1,18 +1,17 @@
 //! The operations, one file each: a request, a start from a snapshot, a reaction to change.
 
-pub mod agg;
-pub mod concat;
-pub mod filter;
-pub mod join;
-pub mod lazy_update;
-pub mod neighbours;
-pub mod project;
-pub mod select;
-pub mod slice;
-pub mod sort;
-pub mod view;
+pub(crate) mod agg;
+pub(crate) mod concat;
+pub(crate) mod filter;
+pub(crate) mod join;
+pub(crate) mod lazy_update;
+pub(crate) mod neighbours;
+pub(crate) mod project;
+pub(crate) mod select;
+pub(crate) mod slice;
+pub(crate) mod sort;
+pub(crate) mod view;
 
-pub use crate::plan::{How, Keep, Kept, aggregate, columns, distinct, filtered, live_set, natural_join};
 pub use agg::Aggregation;
 pub use concat::Concat;
 pub use filter::Filter;

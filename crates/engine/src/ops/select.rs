@@ -240,7 +240,7 @@ impl Select {
                 .map(|column| Field::new(column.name(), column.data_type().clone(), true))
                 .collect::<Vec<_>>(),
         );
-        let counters = table.graph().map(crate::observe::counters::storage).unwrap_or_default();
+        let counters = table.graph().map(crate::observe::storage).unwrap_or_default();
         let mut cells = Vec::new();
         for pieces in pieces {
             let mut start = 0;

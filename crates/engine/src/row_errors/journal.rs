@@ -10,7 +10,6 @@ use graph::{NodeId, Step, UpdateGraph, WeakGraph};
 use super::sink::{Fault, Faults, Home};
 use crate::driver::operation::Live;
 use crate::error::Error;
-use crate::observe::companion;
 use crate::sources::conform::conform;
 use crate::sources::fed::{fed_table, next_keys};
 use crate::sources::feed::Queue;
@@ -92,7 +91,7 @@ pub(crate) struct Journal {
 
 impl Journal {
     pub(crate) fn of(graph: &UpdateGraph) -> Arc<Journal> {
-        companion::of(graph, || Journal {
+        graph.extension(|| Journal {
             graph: graph.downgrade(),
             pending: Mutex::default(),
             table: Mutex::default(),

@@ -38,7 +38,7 @@ pub(crate) fn judged_table<C: Weighed + Send + 'static, L: Live + 'static>(
     live: impl FnOnce(Arc<Queue<C>>, Store) -> L,
 ) -> Result<(Table, Arc<Queue<C>>), Error> {
     super::fixed::unique_names(name, &schema)?;
-    let store = Store::new(&canonical_schema(&schema), graph.settled(), &crate::observe::counters::storage(graph));
+    let store = Store::new(&canonical_schema(&schema), graph.settled(), &crate::observe::storage(graph));
     let queue = Queue::new(graph, judge(store.rows()));
     let parts = Parts { rows: store.rows().clone(), columns: store.columns().sources(), schema, attributes };
     let owned = store.owned();

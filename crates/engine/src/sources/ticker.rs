@@ -42,7 +42,7 @@ impl TimeTable {
             DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
             false,
         )]));
-        let store = Store::new(&schema, graph.settled(), &crate::observe::counters::storage(graph));
+        let store = Store::new(&schema, graph.settled(), &crate::observe::storage(graph));
         let attributes =
             Attributes { append_only: !blink, add_only: !blink, blink, flat: !blink, ..Attributes::default() };
         let parts = Parts { rows: store.rows().clone(), columns: store.columns().sources(), schema, attributes };

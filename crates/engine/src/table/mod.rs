@@ -2,14 +2,14 @@
 //! out as Arrow data.
 
 pub mod categories;
-pub mod change;
+pub(crate) mod change;
 pub mod export;
-pub mod handle;
-pub mod parts;
-pub mod request;
-pub mod rows;
-pub mod settle;
-pub mod snapshot;
-pub mod store;
-pub mod update;
-pub mod view;
+pub(crate) mod handle;
+pub(crate) mod parts;
+pub(crate) mod request;
+pub(crate) mod rows;
+pub(crate) mod settle;
+pub(crate) mod snapshot;
+pub(crate) mod store;
+pub(crate) mod update;
+pub(crate) mod view;

@@ -2,13 +2,12 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use formula::HostFailure;
 use graph::UpdateGraph;
 
 use crate::error::{Error, External};
-use crate::observe::companion;
 use crate::threads::lock;
 
 /// Payload of the error of a user's function that was interrupted, or that asks for the end of the program. It is the
@@ -124,20 +123,10 @@ struct Noted(Mutex<Option<Error>>);
 
 /// The step that runs was interrupted; the first interrupt counts.
 pub(crate) fn note(graph: &UpdateGraph, error: Error) {
-    let noted = companion::of(graph, Noted::default);
-    lock(&KEPT).push(noted.clone());
-    lock(&noted.0).get_or_insert(error);
+    lock(&graph.extension(Noted::default).0).get_or_insert(error);
 }
 
 /// What interrupted the last step, once.
 pub fn take(graph: &UpdateGraph) -> Option<Error> {
-    if lock(&KEPT).is_empty() {
-        return None;
-    }
-    let noted = companion::of(graph, Noted::default);
-    lock(&KEPT).retain(|kept| !Arc::ptr_eq(kept, &noted));
-    lock(&noted.0).take()
+    lock(&graph.extension(Noted::default).0).take()
 }
-
-/// Those that have something to tell: a companion lives as long as somebody holds it.
-static KEPT: Mutex<Vec<Arc<Noted>>> = Mutex::new(Vec::new());

@@ -3,7 +3,7 @@
 
 pub mod interrupt;
 mod lock;
-pub mod parallel;
+pub(crate) mod parallel;
 pub(crate) mod starting;
 
 pub(crate) use lock::lock;

@@ -27,6 +27,7 @@ impl Line {
         self.came += 1;
     }
 
+    #[cfg(test)]
     pub fn len(&self) -> usize {
         self.places.len()
     }

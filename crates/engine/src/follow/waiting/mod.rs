@@ -242,6 +242,7 @@ impl<F: Follows> Waiting<F> {
     }
 
     /// Nothing waits.
+    #[cfg(test)]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -376,6 +377,7 @@ impl<F: Follows> Waiting<F> {
     }
 
     /// How many changes of a table wait.
+    #[cfg(test)]
     pub fn changes_of(&self, table: usize) -> usize {
         self.lines.get(&table).map_or(0, Line::len)
     }

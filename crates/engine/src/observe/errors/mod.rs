@@ -68,7 +68,7 @@ pub fn errors(graph: &UpdateGraph) -> Result<Table, Error> {
 }
 
 /// Faults of a graph since its first table with `on_error` was made, those beyond the bound of the table included.
-pub fn count(graph: &UpdateGraph) -> u64 {
+pub fn error_count(graph: &UpdateGraph) -> u64 {
     Journal::of(graph).total.load(Ordering::Relaxed)
 }
 

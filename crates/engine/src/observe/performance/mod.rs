@@ -15,7 +15,6 @@ use rowset::{Before, RowSet};
 
 use crate::driver::operation::Live;
 use crate::error::Error;
-use crate::observe::companion;
 use crate::sources::conform::conform;
 use crate::sources::fed::{fed_table, next_keys};
 use crate::sources::feed::Queue;
@@ -47,7 +46,7 @@ struct Known(Mutex<WeakTable>);
 /// What each node did in each cycle: `step`, `node` (null in the row of the whole cycle), `operation`, `rows_in`,
 /// `rows_out`, `ns`.
 pub fn performance(graph: &UpdateGraph) -> Result<Table, Error> {
-    let known = companion::of(graph, Known::default);
+    let known = graph.extension(Known::default);
     let mut table = lock(&known.0);
     if let Some(table) = table.upgrade() {
         return Ok(table);
@@ -57,9 +56,8 @@ pub fn performance(graph: &UpdateGraph) -> Result<Table, Error> {
     let observer = graph.observe(Arc::new(move |report| observed.take(report)));
     let weak = graph.downgrade();
     let hook = graph.before_step(Arc::new(move |_| hooked.join_step(&weak)));
-    let keep = known.clone();
     let places = Places { graph: graph.downgrade(), observer, hook };
-    let live = |_: Arc<Queue<()>>, store| PerformanceLive { recorder: recorder.clone(), store, next: 0, places, keep };
+    let live = |_: Arc<Queue<()>>, store| PerformanceLive { recorder: recorder.clone(), store, next: 0, places };
     let (made, _) = fed_table("performance", graph, schema(), Attributes::default(), live)?;
     let _ = recorder.node.set(made.node_id().expect("a source is registered as it is made"));
     *table = made.downgrade();
@@ -142,7 +140,6 @@ struct PerformanceLive {
     store: Store,
     next: u64,
     places: Places,
-    keep: Arc<Known>,
 }
 
 impl Live for PerformanceLive {

@@ -276,7 +276,7 @@ impl Operation for Aggregation {
         let flat = RowSet::flat(slots.len() as u64);
         let cells = groups.cells(&maker, view, &slots)?;
         let cells: Vec<Vec<(RowSet, Chunk)>> = cells.into_iter().map(|cells| vec![(flat.clone(), cells)]).collect();
-        let counters = table.graph().map(crate::observe::counters::storage).unwrap_or_default();
+        let counters = table.graph().map(crate::observe::storage).unwrap_or_default();
         let next = slots.len() as u64;
         let store = Store::filled(&canonical, at, &counters, flat, &cells)?;
         let first_only = !self.whole && self.outputs.iter().all(|output| output.kind == Aggregate::First);

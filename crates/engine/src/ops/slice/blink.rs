@@ -32,7 +32,7 @@ pub(super) enum End {
 /// The first or last `most` rows of a blink table, from those that are there on.
 pub(super) fn start(end: End, most: u64, input: &Input, at: Moment) -> Result<Start, Error> {
     let Input { table, view } = input;
-    let counters = table.graph().map(crate::observe::counters::storage).unwrap_or_default();
+    let counters = table.graph().map(crate::observe::storage).unwrap_or_default();
     let none = vec![Vec::new(); table.width()];
     let store = Store::filled(table.canonical(), at, &counters, RowSet::new(), &none)?;
     let taken = end.of(view.rows(), most, 0);

@@ -114,7 +114,7 @@ impl Sort {
         at: Moment,
         flat: bool,
     ) -> Result<(Parts, Columns), Error> {
-        let counters = table.graph().map(crate::observe::counters::storage).unwrap_or_default();
+        let counters = table.graph().map(crate::observe::storage).unwrap_or_default();
         let schema = Schema::new(vec![Field::new("index", DataType::UInt64, false)]);
         let index = Columns::filled(&schema, at, &counters, &[vec![(rows.clone(), index)]])?;
         let through = |column: &Arc<dyn ColumnSource>| {

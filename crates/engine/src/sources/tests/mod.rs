@@ -359,7 +359,7 @@ fn an_aggregation_over_a_blink_table_accumulates() {
         of(Aggregate::Max, "m"),
     ];
     let totals =
-        crate::ops::aggregate("group_by", source.table(), &[Expr::column("k")], &list, crate::OnError::Fail).unwrap();
+        crate::plan::aggregate("group_by", source.table(), &[Expr::column("k")], &list, crate::OnError::Fail).unwrap();
     let watch = Watch::attach(&totals).unwrap();
     let drawn = |rows: &[(&str, i64)]| {
         source.append(&batch(rows)).unwrap();
@@ -391,8 +391,8 @@ fn without_readers_no_block_is_ever_copied() {
     )
     .unwrap();
     let sum = Expr::aggregate(formula::Aggregate::Sum { min_count: 0 }, Some(Expr::column("w"))).unwrap();
-    let totals = crate::ops::aggregate("group_by", &wide, &[Expr::column("v")], &[sum], crate::OnError::Fail).unwrap();
-    let counters = crate::observe::counters::storage(&graph);
+    let totals = crate::plan::aggregate("group_by", &wide, &[Expr::column("v")], &[sum], crate::OnError::Fail).unwrap();
+    let counters = crate::observe::storage(&graph);
     for round in 0..1_000usize {
         let some: Vec<(&str, i64)> =
             (0..20).map(|at| (names[(round * 7919 + at * 997) % 20_000].as_str(), round as i64)).collect();

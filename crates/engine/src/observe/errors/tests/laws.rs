@@ -6,7 +6,8 @@ use arrow_schema::DataType;
 use formula::{Aggregate, Expr};
 
 use crate::error::Error;
-use crate::ops::{How, Kept, Matches, NaturalJoin, aggregate, columns, natural_join};
+use crate::ops::{Matches, NaturalJoin};
+use crate::plan::{How, Kept, aggregate, columns, natural_join};
 use crate::row_errors::OnError;
 use crate::table::handle::Table;
 use crate::testing::{Cell, Drawn, Found, Plain, any_table, run_law, still_graph, table_of};

@@ -8,7 +8,8 @@ use formula::Expr;
 use super::errors;
 use crate::driver::attach::attach;
 use crate::error::Error;
-use crate::ops::{Filter, How, columns};
+use crate::ops::Filter;
+use crate::plan::{How, columns};
 use crate::row_errors::OnError;
 use crate::table::handle::Table;
 use crate::testing::{Cell, Drawn, Found, Plain, Watch, any_table, run_law, still_graph};
@@ -134,7 +135,7 @@ fn errors_of_the_errors_are_counted_only() {
         graph.step().expect("the cycle runs");
     }
     assert_eq!((rows_of(&all).len(), rows_of(&over).len()), (1, 1));
-    assert_eq!(super::count(&graph), 2);
+    assert_eq!(super::error_count(&graph), 2);
     drop(table);
 }
 

@@ -177,11 +177,8 @@ impl Operation for AsofJoin {
         rows.each(|slot, stamp, key| live.right[slot as usize].insert(Entry { stamp, key, tag: () }));
         let matched = live.start(&left.view)?;
         live.free_emptied();
-        let counters = [left, right]
-            .iter()
-            .find_map(|input| input.table.graph())
-            .map(crate::observe::counters::storage)
-            .unwrap_or_default();
+        let counters =
+            [left, right].iter().find_map(|input| input.table.graph()).map(crate::observe::storage).unwrap_or_default();
         let schema = Schema::new(vec![Field::new("index", DataType::UInt64, true)]);
         let columns = Columns::filled(&schema, at, &counters, &[matched])?;
         let sources = redirected(&left.table, &right.table, &self.added, columns.column(0).clone());

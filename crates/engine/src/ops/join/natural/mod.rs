@@ -128,11 +128,8 @@ impl Operation for NaturalJoin {
         live.settle_right();
         let matched = live.start(&left.view)?;
         live.check(&(0..live.right.slots() as u32).collect::<Vec<_>>())?;
-        let counters = [left, right]
-            .iter()
-            .find_map(|input| input.table.graph())
-            .map(crate::observe::counters::storage)
-            .unwrap_or_default();
+        let counters =
+            [left, right].iter().find_map(|input| input.table.graph()).map(crate::observe::storage).unwrap_or_default();
         let still = !left.table.is_live() && !right.table.is_live() && left.view.rows().is_flat();
         let (index, columns): (Arc<dyn ColumnSource>, _) = if still && !matched.is_empty() {
             // Nothing will ever change: the matches stay as they were found.
