@@ -41,22 +41,24 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use error::{Error, RowError, unknown_column};
+pub use error::{Error, RowError};
 pub use eval::beside::{Beside, Reach};
 pub use eval::bind::bind;
 pub use eval::bound::Bound;
+pub use eval::cache::{Counted, counted, told};
 pub use eval::functions::civil::days_to;
-pub use language::cache::{Counted, counted, told};
+
 pub use language::formula::{Formula, FormulaError};
 pub use language::library::names as function_names;
-pub use language::lower::Names;
-pub use language::parse::{MAX_TEXT, Purpose};
+pub use language::names::Names;
+pub use language::parse::Purpose;
 pub use tree::aggregate::{Aggregate, Interpolation, Part};
 pub use tree::expr::{Expr, MAX_DEPTH, MAX_NODES, Window, split_conjunction};
 pub use tree::function::{Bytes, Closed, Function, List, Random, Struct, Text, Time};
-pub use tree::host::{Host, HostFailure, HostId, Payload};
+pub use tree::host::{Host, HostFailure, HostId};
 pub use tree::literal::{Literal, MANY};
 pub use tree::own_order::{CATEGORIES, categories, has_own_order, refuse_own_order};
+pub use tree::payload::Payload;
 pub use tree::set::{LiveSet, NamedSet};
 pub use tree::stand_in::{shown_name, stand_in, told_name};
 pub use tree::types::{promote, type_name, unit_name};

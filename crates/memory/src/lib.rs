@@ -59,7 +59,7 @@ mod large {
         kept_for(bytes).unwrap_or_else(|| map(bytes))
     }
 
-    /// The same, zeroed.
+    /// As [`alloc`], but every byte is zero.
     pub(super) fn alloc_zeroed(bytes: usize) -> *mut u8 {
         match kept_for(bytes) {
             Some(start) => {

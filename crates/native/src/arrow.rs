@@ -1,7 +1,7 @@
 //! The border: the Arrow PyCapsule protocol, in and out, over the C data interface.
 //!
-//! What comes in is owned by its capsule until it is moved out; a capsule that was read is left
-//! released, as the protocol asks. What goes out carries no Python object, so any thread may drop it.
+//! Imported data is owned by its capsule until it is moved out; a capsule that was read is left released, as the
+//! protocol requires. Exported data holds no Python object, so any thread may drop it.
 #![allow(unsafe_code, reason = "the C data interface is raw pointers in capsules")]
 
 mod order;
@@ -137,7 +137,7 @@ pub fn import_chunks(operation: &str, source: &Bound<'_, PyAny>, sharing: Sharin
     import_column(operation, source, sharing).map(|(_, chunks)| chunks)
 }
 
-/// The same, with what its producer says of it.
+/// As [`import_chunks`], together with the field (name, type, metadata) that the producer gives.
 pub fn import_column(operation: &str, source: &Bound<'_, PyAny>, sharing: Sharing) -> PyResult<(Field, Vec<ArrayRef>)> {
     let Imported { field, chunks } = import(operation, source, sharing)?;
     let DataType::Struct(fields) = field.data_type() else {

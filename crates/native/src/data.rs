@@ -1,5 +1,5 @@
-//! What a user may hand over as rows, made into record batches: a dict of columns, one dict of
-//! scalars, a list of dicts, or anything that speaks the Arrow capsule protocol.
+//! Conversion of a user's rows to record batches: from a dict of columns, one dict of scalars, a list of dicts, or any
+//! object with the Arrow capsule protocol.
 //!
 //! With a schema, columns are matched by name, all needed and none extra, and widened only where no
 //! value can be lost. Whatever does not fit raises before anything is applied.
@@ -50,7 +50,7 @@ pub fn import(operation: &str, data: &Bound<'_, PyAny>, schema: Option<&SchemaRe
     import_as(operation, data, schema, Sharing::ByProducer)
 }
 
-/// The same, with what the caller has said of their memory.
+/// As [`import`], but the caller says whether the memory may be shared.
 pub fn import_as(
     operation: &str,
     data: &Bound<'_, PyAny>,
@@ -133,7 +133,8 @@ fn check_names<'a>(operation: &str, given: impl Iterator<Item = &'a str>, wanted
     Err(SchemaError::new_err(format!("{operation}: {}; the columns are {names:?}", faults.join(" and "))))
 }
 
-/// The same rows in the declared types, their columns by name.
+/// Converts batches to the schema `wanted`: columns are matched by name and cast to their declared types. Fails if a
+/// column is missing or extra, or if a value does not fit.
 pub fn in_schema(operation: &str, batches: Vec<RecordBatch>, found: &SchemaRef, wanted: &SchemaRef) -> PyResult<Data> {
     check_names(operation, found.fields().iter().map(|field| field.name().as_str()), wanted)?;
     let places: HashMap<&str, usize> =

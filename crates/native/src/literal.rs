@@ -1,7 +1,7 @@
-//! What a Python value means in an expression, and which values mean nothing there.
+//! Conversion of a Python value to a literal of an expression.
 //!
-//! A value is read once, without trust in what it says of itself: no length is believed, no list is read further than
-//! [`MOST_VALUES`], none inside another. What is no value of an expression is refused with its type.
+//! A value is read once and not trusted: its length is not believed, a list is read up to [`MOST_VALUES`] values, and a
+//! list inside a list is refused. A value that cannot be a literal is refused with its type.
 
 use arrow_array::builder::StringViewBuilder;
 use arrow_array::{Array, ArrayRef};

@@ -1,15 +1,16 @@
-//! `|=` and `-=` where the keys lie: a set of blocks takes in, or loses, a set that is small beside
-//! it, and only the blocks that are met are touched: bits of many blocks at once, the rest one by one.
-//! What another handle holds is copied first.
+//! `|=` and `-=` in place: a set of blocks gains or loses the keys of a much smaller set, and only the blocks with such
+//! keys are touched: bits of many blocks at once, the others one by one. A block that another handle holds is copied
+//! first.
 
 use std::borrow::Cow;
 
+use crate::edit;
 use crate::kernels::Op;
 use crate::repr::Repr;
 use crate::repr::blocks::Block;
-use crate::repr::container_ops::combine;
+use crate::repr::container::ops::combine;
 use crate::repr::tree::{Edit, Edits};
-use crate::{RowSet, edit};
+use crate::rowset::RowSet;
 
 impl RowSet {
     /// Edits block by block; false, with nothing done, where making the set anew is the better way.
@@ -82,7 +83,8 @@ fn edit_entry(op: Op, entry: &mut Block, with: &Block) -> (bool, Edit<Block>) {
 mod tests {
     use std::collections::BTreeSet;
 
-    use crate::{RowSet, Span};
+    use crate::key::Span;
+    use crate::rowset::RowSet;
 
     struct Dice(u64);
 

@@ -1,4 +1,4 @@
-//! Which slot a key has: what keys of every shape share.
+//! Key-to-slot lookup: the part of the hash table that keys of every shape share.
 
 use arrow_buffer::NullBuffer;
 

@@ -37,7 +37,7 @@ impl Unsound {
         Unsound { column: None, why: why.into(), exhausted: false }
     }
 
-    /// The same, of this column.
+    /// Names the column in which the fault was found.
     #[must_use]
     pub fn of(self, column: &str) -> Unsound {
         Unsound { column: Some(shortened(column)), ..self }

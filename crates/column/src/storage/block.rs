@@ -138,7 +138,7 @@ impl Block {
         self.region().map_or(0, |region| region.index() * MOST_TEXTS as u32)
     }
 
-    /// The same cells, owned by nobody else.
+    /// A copy to write to: plain cells are duplicated, arrays and text buffers stay shared by reference count.
     pub(crate) fn copy(&self, shape: &Shape, pool: &mut Pool) -> Block {
         let body = match &self.body {
             Body::Dense(region) => {

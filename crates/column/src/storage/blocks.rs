@@ -77,7 +77,8 @@ impl BlockColumn {
         BlockColumn::new(data_type, at).filled(rows, chunk)
     }
 
-    /// The same column with these cells; for one that nobody reads yet.
+    /// Writes these cells at these rows into a column that nobody reads yet. Fails if the chunk's type or length is
+    /// another than the column's and the rows'.
     pub fn filled(self, rows: &RowSet, chunk: &Chunk) -> Result<BlockColumn, Error> {
         self.shape.check(rows.len(), chunk)?;
         self.write(&mut self.writer(), rows, &Source::of(&self.shape, chunk))?;
@@ -319,7 +320,8 @@ impl BlockColumn {
         }
     }
 
-    /// The same of plain cells at keys that mostly stand apart: all that a leaf's will touch is asked for before.
+    /// Writes plain cells at keys that are mostly not consecutive. The cells that the keys of a leaf will touch are
+    /// prefetched a window ahead, so that their cache misses overlap.
     fn write_listed(&self, writer: &mut Writer, keys: &[u64], cells: &Cells) -> Result<(), Error> {
         let mut at = 0;
         let (slice, window) = (SLICE_CELLS.get(), WINDOW.get());

@@ -1,4 +1,4 @@
-//! What storage costs: bytes held, blocks copied because someone held them, bytes of undo.
+//! Storage counters: bytes held, blocks copied on write because a reader held them, bytes of undo log.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

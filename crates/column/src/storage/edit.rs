@@ -1,4 +1,4 @@
-//! What one step does to the rows of a table, said once for all of its columns.
+//! An edit: the change of a table's rows in one step (removed, moved, added), built once and applied to every column.
 
 use graph::Step;
 use rowset::{Before, RowSet, Shift, Shifts};
@@ -11,7 +11,7 @@ use crate::sizes::{MERGED_ROWS, SINGLE_SHIFTS};
 pub struct Move {
     /// The rows that move, by their keys before.
     pub rows: RowSet,
-    /// The same rows, by their keys after.
+    /// The keys after the move, in the order of `rows`.
     pub to: RowSet,
     /// What is added to each key, if it is one number: only then may the move be made piece by piece.
     pub delta: Option<i64>,

@@ -359,7 +359,7 @@ mod tests {
         Pool::new(256, 1024, counters.clone())
     }
 
-    /// The same cells in vectors of their own: what regions, lent buffers and texts must agree with.
+    /// Regions, lent buffers and texts against an oracle that keeps every cell in a plain vector.
     #[test]
     fn regions_agree_with_vectors() {
         let counters = StorageCounters::under(None);

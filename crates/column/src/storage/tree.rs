@@ -1,4 +1,4 @@
-//! Which block holds a key: a path-compressed radix tree whose leaves hold up to 64 neighbouring blocks.
+//! The index from keys to blocks: a path-compressed radix tree whose leaves hold up to 64 neighbouring blocks.
 //!
 //! Cloning a tree clones one `Arc`. An edit copies the nodes on its path that another clone still holds.
 

@@ -1,4 +1,4 @@
-//! What storage promises beyond right answers: nothing copied unasked, nothing kept, nothing torn.
+//! Tests of what storage promises beyond right answers: no needless copy, no leak, no torn read.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -130,7 +130,7 @@ pub fn canonical(data_type: &DataType) -> DataType {
     }
 }
 
-/// The same cells in their canonical type; what does not fit is an error, never cut.
+/// Converts cells to their canonical type. A value that does not fit is an error; nothing is truncated.
 pub fn to_canonical(array: &ArrayRef) -> Result<ArrayRef, Error> {
     let wanted = canonical(array.data_type());
     if let DataType::Date64 = array.data_type() {
@@ -166,8 +166,8 @@ pub fn check_canonical(array: &ArrayRef) -> Result<(), Error> {
     }
 }
 
-/// The same cells in the type the schema declares; a loss of precision is an error, and so are more bytes of texts than
-/// one array of that type holds.
+/// Converts cells to the type the schema declares. Fails if a value loses precision, and if the texts take more bytes
+/// than one array of that type can hold.
 pub fn to_declared(array: &ArrayRef, declared: &DataType) -> Result<ArrayRef, Error> {
     if array.data_type() == declared {
         return Ok(array.clone());
@@ -182,7 +182,7 @@ pub fn to_declared(array: &ArrayRef, declared: &DataType) -> Result<ArrayRef, Er
     Ok(narrowed)
 }
 
-/// The same cells in the declared type, where texts that are more than its offsets reach are several arrays.
+/// Converts cells to the declared type. Texts that take more bytes than its offsets can address become several arrays.
 pub(crate) fn to_declared_pieces(pieces: Vec<ArrayRef>, declared: &DataType) -> Result<Vec<ArrayRef>, Error> {
     let mut converted = Vec::with_capacity(pieces.len());
     for piece in &pieces {
@@ -249,8 +249,8 @@ pub fn stretches(columns: &[ArrayRef], declared: &[&DataType]) -> Result<Vec<(us
     Ok(stretches)
 }
 
-/// The same cells in another type; one that does not fit is told with its row, and more bytes of texts than one array
-/// of that type holds are told with their number.
+/// Casts cells to another type. A value that does not fit is an error with its row; texts that take more bytes than one
+/// array of that type can hold are an error with the number of bytes.
 pub fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, Error> {
     if array.data_type() == to {
         return Ok(array.clone());

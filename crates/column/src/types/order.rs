@@ -1,4 +1,4 @@
-//! Which types have an order, and which can be keys.
+//! The types that have an order, and the types that can be keys.
 
 use arrow_schema::DataType;
 

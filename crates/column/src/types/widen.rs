@@ -1,4 +1,4 @@
-//! Which types take every value of another: what data may be given for a declared column without a cast.
+//! Lossless widening: the types whose data is accepted for a declared column without a cast.
 
 use std::sync::Arc;
 

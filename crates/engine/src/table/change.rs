@@ -9,7 +9,7 @@ use super::handle::Table;
 use super::update::TableUpdate;
 use super::view::View;
 
-/// What a step, or a run of steps while catching up, did to one input.
+/// The change of one input in a step, or in a run of steps while an operation catches up.
 pub struct Change {
     input: Table,
     from: Moment,
@@ -34,12 +34,12 @@ impl Change {
         &self.input
     }
 
-    /// What changed. Empty if this input was quiet.
+    /// The update of the input; empty if the input did not change.
     pub fn update(&self) -> &TableUpdate {
         &self.update
     }
 
-    /// The same, shared.
+    /// The update, by reference count.
     pub fn shared_update(&self) -> Arc<TableUpdate> {
         self.update.clone()
     }
@@ -54,8 +54,9 @@ impl Change {
         self.now.get_or_init(|| self.input.view_at(self.to))
     }
 
-    /// The rows (keys before) that leave where they were kept, the modified ones among them if what they are kept by
-    /// changed, and of the others those that take another key.
+    /// Splits the previous rows of this change for an index on the input: rows to delete from the index (removed rows,
+    /// plus modified ones if `rekeyed`, that is if the indexed value changed), and remaining rows whose row key
+    /// shifted. Both in before-keys.
     pub fn leaving(&self, rekeyed: bool) -> (Before, Before) {
         let back = if rekeyed { self.update.shifts.back(&self.update.modified) } else { Before::default() };
         let gone = &self.update.removed | &back;

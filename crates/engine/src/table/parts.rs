@@ -7,7 +7,7 @@ use column::ColumnSource;
 
 use super::rows::LiveRows;
 
-/// Contracts a table keeps. What does not hold is false or none.
+/// Contracts that a table keeps in every step. A contract that does not hold is false, or empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attributes {
     /// Rows are only added, each above all that were there.
@@ -27,7 +27,7 @@ pub struct Attributes {
 /// The outside of a table: rows, columns, schema. Shared by cloning, never copied.
 #[derive(Clone)]
 pub struct Parts {
-    /// The row set through time.
+    /// The row set over time.
     pub rows: Arc<LiveRows>,
     /// The columns through time, in the order of the schema.
     pub columns: Vec<Arc<dyn ColumnSource>>,

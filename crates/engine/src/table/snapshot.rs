@@ -14,7 +14,7 @@ use super::view::View;
 use crate::error::Error;
 
 impl Table {
-    /// A static copy of the settled moment; shares all blocks.
+    /// A static copy of the table at the last settled moment. It shares all blocks with the live table.
     pub fn snapshot(&self) -> Result<Table, Error> {
         if !self.is_live() {
             return Ok(self.clone());
@@ -27,7 +27,8 @@ impl Table {
 pub fn snapshot(tables: &[Table]) -> Result<Vec<Table>, Error> {
     common_graph("snapshot", tables)?;
     let (moment, views) = views(tables);
-    // Asked afterwards: a table may fail while others are pinned, and what it held then is that of an earlier step.
+    // Checked after pinning: a table may fail while the others are pinned, and its pinned content is then of an earlier
+    // step.
     for table in tables {
         table.alive_at(moment)?;
     }

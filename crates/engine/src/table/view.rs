@@ -29,7 +29,7 @@ impl View {
         View { moment, live, rows: OnceLock::new(), sources, pinned }
     }
 
-    /// The same columns with no rows: what was there before anything was.
+    /// An empty view over the columns of `other`: the previous rows of a table that has just started.
     pub(crate) fn empty_like(other: &View) -> View {
         let view = View::new(other.live.clone(), other.moment, other.sources.clone());
         view.rows.get_or_init(RowSet::new);
@@ -73,7 +73,7 @@ impl View {
         crate::threads::parallel::try_map(scattered, columns, |_, column| self.read(*column, rows))
     }
 
-    /// Pins these columns, so that they may be read when the step is over.
+    /// Pins these columns, so that they may be read after the step.
     pub(crate) fn pin<'a>(&self, columns: impl IntoIterator<Item = &'a usize>) -> Result<(), Moved> {
         for index in columns {
             if self.pinned[*index].get().is_none() {

@@ -1,5 +1,5 @@
-//! What an expression reads beside the columns of its own row: rows at a fixed distance, the place of
-//! the row, whole columns, the clock. The engine knows rows and time; here it is said what is wanted.
+//! Inputs of an expression besides the columns of its own row: rows at a fixed distance, the row's position, whole
+//! columns, the clock. This module only names them; the engine, which knows rows and time, provides the values.
 
 use arrow_array::ArrayRef;
 

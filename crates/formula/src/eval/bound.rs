@@ -11,7 +11,7 @@ use crate::eval::beside::Beside;
 use crate::eval::lanes::{Lane, Leaf, Output, Program, Values, words_of};
 use crate::eval::node::{Argument, Node, Op, repeat};
 use crate::eval::plan::{Plan, Step};
-use crate::tree::host::Payload;
+use crate::tree::payload::Payload;
 
 /// An expression bound to a schema.
 #[derive(Clone, Debug)]

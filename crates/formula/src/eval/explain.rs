@@ -1,4 +1,4 @@
-//! How an expression is computed, in words: for whoever asks why it is slow.
+//! A description in words of how an expression is computed, to find out why it is slow.
 
 use crate::eval::bound::Bound;
 use crate::eval::node::Op;

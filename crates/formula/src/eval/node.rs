@@ -1,13 +1,13 @@
-//! What binding makes of an expression: a list of typed nodes in which equal parts are one node.
+//! The bound form of an expression: a list of typed nodes in which equal parts are one node.
 
 use std::fmt;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Datum, Scalar};
-use arrow_schema::DataType;
+use arrow_schema::{ArrowError, DataType};
 
 use crate::eval::lanes::LaneOp;
-use crate::tree::host::Payload;
+use crate::tree::payload::Payload;
 
 /// One step of the computation. Arguments come before it in the list.
 #[derive(Clone, Debug)]
@@ -56,6 +56,11 @@ pub(crate) struct Failure {
     pub(crate) message: String,
     /// What a function of the host wants back.
     pub(crate) payload: Option<Payload>,
+}
+
+/// A kernel of Arrow that failed, for no row in particular.
+pub(crate) fn failure(error: ArrowError) -> Failure {
+    Failure { row: 0, message: error.to_string(), payload: None }
 }
 
 /// What a kernel over whole chunks reads.

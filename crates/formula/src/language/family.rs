@@ -1,9 +1,9 @@
-//! What is known of a value's type before it is bound: enough for `+` in a formula, which casts to
-//! text beside a text, and whole numbers to durations beside an instant.
+//! The family of a value's type, known before binding. It decides what `+` means in a formula: beside a text the other
+//! side is cast to text, and beside an instant a whole number is cast to a duration.
 
 use arrow_schema::DataType;
 
-use crate::language::lower::Names;
+use crate::language::names::Names;
 use crate::tree::expr::Expr;
 use crate::tree::function::{Function, List, Struct, Text, Time};
 use crate::tree::literal::Literal;

@@ -13,11 +13,13 @@ use arrow_schema::Schema;
 use crate::error::Error;
 use crate::eval::bind::bind;
 use crate::eval::bound::Bound;
+use crate::eval::cache;
 use crate::language::ast::{Ast, Kind};
-use crate::language::cache;
+use crate::language::cache as texts;
 use crate::language::lex::Span;
 use crate::language::library;
-use crate::language::lower::{Names, Trouble, lower};
+use crate::language::lower::lower;
+use crate::language::names::{Names, Trouble};
 use crate::language::parse::{Parsed, Purpose, parse};
 use crate::tree::expr::Expr;
 
@@ -39,7 +41,7 @@ pub struct FormulaError {
 impl Formula {
     /// Parses a text of at most 64 KiB that nests at most 128 deep.
     pub fn parse(text: &str, purpose: Purpose) -> Result<Formula, FormulaError> {
-        match cache::text(text, purpose, || parse(text, purpose)) {
+        match texts::text(text, purpose, || parse(text, purpose)) {
             Ok(parsed) => Ok(Formula { text: text.into(), parsed }),
             Err(mistake) => {
                 let error = Error::Formula { message: mistake.message };

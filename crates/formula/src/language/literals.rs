@@ -1,11 +1,9 @@
-//! What stands between single quotes: a character, a date, a time, an instant, a duration, a zone.
-
-use std::sync::Arc;
+//! Literals in single quotes: a character, a date, a time, an instant, a duration, a zone.
 
 use jiff::civil;
 
-use crate::eval::functions::civil::DAY;
-use crate::eval::functions::zone::zone_of;
+use crate::eval::functions::period::{Length, length};
+use crate::eval::functions::zone::{zone_name, zone_of};
 use crate::tree::literal::Literal;
 
 /// What a quoted word means.
@@ -13,38 +11,6 @@ pub(crate) enum Meaning {
     Literal(Literal),
     /// Calendar time, as [`crate::eval::functions::period::Period`] reads it.
     Period(String),
-}
-
-/// Short names of zones, as they are used on trading floors.
-const ALIASES: &[(&str, &str)] = &[
-    ("ET", "America/New_York"),
-    ("EST", "America/New_York"),
-    ("EDT", "America/New_York"),
-    ("NY", "America/New_York"),
-    ("CT", "America/Chicago"),
-    ("CST", "America/Chicago"),
-    ("MT", "America/Denver"),
-    ("MST", "America/Denver"),
-    ("PT", "America/Los_Angeles"),
-    ("PST", "America/Los_Angeles"),
-    ("LON", "Europe/London"),
-    ("BT", "Europe/London"),
-    ("CE", "Europe/Berlin"),
-    ("CET", "Europe/Berlin"),
-    ("JP", "Asia/Tokyo"),
-    ("KR", "Asia/Seoul"),
-    ("HK", "Asia/Hong_Kong"),
-    ("SG", "Asia/Singapore"),
-    ("IN", "Asia/Kolkata"),
-    ("SY", "Australia/Sydney"),
-    ("UTC", "UTC"),
-    ("GMT", "UTC"),
-    ("Z", "UTC"),
-];
-
-/// The zone's full name.
-pub(crate) fn zone_name(name: &str) -> Arc<str> {
-    ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, zone)| zone).into()
 }
 
 /// Reads a quoted word; an error says what it might be.
@@ -62,7 +28,10 @@ pub(crate) fn meaning(text: &str) -> Result<Meaning, String> {
     } else if let Some(time) = time(text) {
         Some(time)
     } else if text.strip_prefix('-').unwrap_or(text).starts_with('P') && text.len() > 2 && text != "PST" {
-        return length(text);
+        return Ok(match length(text)? {
+            Length::Exact(ns) => Meaning::Literal(Literal::Duration(ns)),
+            Length::Calendar(period) => Meaning::Period(period),
+        });
     } else {
         let zone = zone_name(text);
         zone_of(Some(&zone)).is_ok().then_some(Literal::Str(zone))
@@ -109,111 +78,6 @@ fn instant(text: &str) -> Result<Literal, String> {
     let ns = i64::try_from(instant.as_nanosecond())
         .map_err(|_| format!("'{text}' is outside the range of instants, 1677-09-21 to 2262-04-11"))?;
     Ok(Literal::Timestamp { ns, zone: Some("UTC".into()) })
-}
-
-/// An ISO 8601 duration: exact with hours, minutes, seconds; calendar time with years, months, weeks, days alone.
-pub(crate) fn length(text: &str) -> Result<Meaning, String> {
-    let wrong = || format!("'{text}' is no duration; write it as 'PT5H2M1.2S' or 'P1Y4M5D'");
-    let (sign, rest) = match text.strip_prefix('-') {
-        Some(rest) => ("-", rest),
-        None => ("", text),
-    };
-    let rest = rest.strip_prefix('P').ok_or_else(wrong)?;
-    let (date, clock) = match rest.split_once('T') {
-        Some((date, clock)) if !clock.is_empty() => (date, clock),
-        None if !rest.is_empty() => (rest, ""),
-        _ => return Err(wrong()),
-    };
-    if !clock.is_empty() {
-        let ns = exact(date, clock).ok_or_else(wrong)?;
-        return Ok(Meaning::Literal(Literal::Duration(if sign.is_empty() {
-            ns
-        } else {
-            ns.checked_neg().ok_or_else(wrong)?
-        })));
-    }
-    let mut period = String::from(sign);
-    for (count, unit) in fields(date).ok_or_else(wrong)? {
-        let unit = match unit {
-            'Y' | 'y' => "y",
-            'M' | 'm' => "mo",
-            'W' | 'w' => "w",
-            'D' | 'd' => "d",
-            _ => return Err(wrong()),
-        };
-        period.push_str(&format!("{count}{unit}"));
-    }
-    crate::eval::functions::period::Period::parse(&period).map_err(|_| wrong())?;
-    Ok(Meaning::Period(period))
-}
-
-/// A duration as text has it: `PT5H2M1.2S`, `P1DT1H`, `P2D`, or `1h30m`.
-pub(crate) fn duration(text: &str) -> Option<i64> {
-    let (negative, rest) = match text.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, text),
-    };
-    let ns = match rest.strip_prefix('P') {
-        Some(rest) => {
-            let (date, clock) = rest.split_once('T').unwrap_or((rest, ""));
-            if date.is_empty() && clock.is_empty() {
-                return None;
-            }
-            exact(date, clock)?
-        }
-        None if rest.starts_with('-') => return None,
-        None => match crate::eval::functions::period::Period::parse(rest).ok()? {
-            crate::eval::functions::period::Period { months: 0, days, ns } => days.checked_mul(DAY)?.checked_add(ns)?,
-            _ => return None,
-        },
-    };
-    if negative { ns.checked_neg() } else { Some(ns) }
-}
-
-fn fields(text: &str) -> Option<Vec<(&str, char)>> {
-    let mut fields = Vec::new();
-    let mut rest = text;
-    while !rest.is_empty() {
-        let end = rest.find(|character: char| !character.is_ascii_digit() && character != '.')?;
-        if end == 0 {
-            return None;
-        }
-        let unit = rest[end..].chars().next()?;
-        fields.push((&rest[..end], unit));
-        rest = &rest[end + unit.len_utf8()..];
-    }
-    Some(fields)
-}
-
-/// Days of 24 hours, hours, minutes and seconds with a fraction, as nanoseconds.
-fn exact(date: &str, clock: &str) -> Option<i64> {
-    let mut total: i64 = 0;
-    for (count, unit) in fields(date)? {
-        let length = match unit {
-            'D' | 'd' => DAY,
-            'W' | 'w' => 7 * DAY,
-            _ => return None,
-        };
-        total = total.checked_add(count.parse::<i64>().ok()?.checked_mul(length)?)?;
-    }
-    for (count, unit) in fields(clock)? {
-        let length = match unit {
-            'H' | 'h' => 3_600_000_000_000,
-            'M' | 'm' => 60_000_000_000,
-            'S' | 's' => 1_000_000_000,
-            _ => return None,
-        };
-        let (whole, fraction) = count.split_once('.').unwrap_or((count, ""));
-        if !fraction.is_empty() && !matches!(unit, 'S' | 's') || fraction.len() > 9 {
-            return None;
-        }
-        total = total.checked_add(whole.parse::<i64>().ok()?.checked_mul(length)?)?;
-        if !fraction.is_empty() {
-            let ns: i64 = format!("{fraction:0<9}").parse().ok()?;
-            total = total.checked_add(ns)?;
-        }
-    }
-    Some(total)
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! From a formula as it was written to the tree that expression objects make too: names are looked
 //! up as columns, constants, and variables of the caller, in that order.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Schema};
@@ -12,38 +11,12 @@ use crate::language::constants;
 use crate::language::family::Family;
 use crate::language::lex::Span;
 use crate::language::library;
+use crate::language::names::{Lowered, Names, Trouble, one, wrong};
 use crate::tree::expr::Expr;
 use crate::tree::function::{Function, Struct, Text, Time};
-use crate::tree::host::HostId;
 use crate::tree::literal::Literal;
-use crate::tree::set::{LiveSet, NamedSet};
+use crate::tree::set::LiveSet;
 use crate::tree::types::type_name;
-
-/// What the names in a formula can mean.
-#[derive(Clone, Copy, Debug)]
-pub struct Names<'a> {
-    /// The columns of the table, where it is known.
-    pub columns: Option<&'a Schema>,
-    /// Variables of the caller.
-    pub values: &'a HashMap<String, Literal>,
-    /// Functions of the caller; those of the language stand before them.
-    pub functions: &'a HashMap<String, HostId>,
-    /// Tables of the caller, for `in`.
-    pub sets: &'a HashMap<String, NamedSet>,
-}
-
-/// What is wrong, and where.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Trouble {
-    pub(crate) span: Span,
-    pub(crate) error: Error,
-}
-
-pub(crate) type Lowered = Result<Expr, Trouble>;
-
-pub(crate) fn wrong(span: Span, message: impl Into<String>) -> Trouble {
-    Trouble { span, error: Error::Formula { message: message.into() } }
-}
 
 pub(crate) fn lower(ast: &Ast, names: &Names<'_>) -> Lowered {
     match &ast.kind {
@@ -88,10 +61,6 @@ fn cast(input: Expr, to: DataType) -> Expr {
     Expr::Cast { input: Arc::new(input), to, strict: true }
 }
 
-pub(crate) fn one(function: Function, arg: Expr) -> Expr {
-    Expr::Call { function, args: vec![arg] }
-}
-
 /// Whether its values are true or false, whatever its columns are.
 fn is_test(value: &Expr) -> bool {
     use Function::{
@@ -122,10 +91,6 @@ fn is_test(value: &Expr) -> bool {
 }
 
 impl Names<'_> {
-    pub(crate) fn is_column(&self, name: &str) -> bool {
-        self.columns.is_some_and(|schema| schema.fields().iter().any(|field| field.name() == name))
-    }
-
     fn name(&self, name: &Arc<str>, span: Span) -> Lowered {
         if self.is_column(name) {
             return Ok(Expr::Column(Arc::clone(name)));

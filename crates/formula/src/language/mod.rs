@@ -11,5 +11,6 @@ pub(crate) mod library;
 pub(crate) mod list_functions;
 pub(crate) mod literals;
 pub(crate) mod lower;
+pub(crate) mod names;
 pub(crate) mod parse;
 pub(crate) mod random;

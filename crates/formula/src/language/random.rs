@@ -2,30 +2,14 @@
 
 use std::sync::Arc;
 
-use arrow_schema::DataType;
-
 use crate::language::ast::{Ast, Kind};
 use crate::language::lex::Span;
-use crate::language::lower::{Names, Trouble, lower, wrong};
+use crate::language::library::random::DRAWS;
+use crate::language::lower::lower;
+use crate::language::names::{Names, Trouble, wrong};
 use crate::tree::expr::Expr;
 use crate::tree::function::{Function, Random};
 use crate::tree::literal::Literal;
-
-/// Name, what is drawn, how many bounds are given, and the type of the result where it is another.
-const DRAWS: &[(&str, Random, usize, Option<DataType>)] = &[
-    ("random", Random::Float, 0, None),
-    ("randomDouble", Random::Float, 2, None),
-    ("randomFloat", Random::Float, 2, Some(DataType::Float32)),
-    ("randomInt", Random::Int, 2, Some(DataType::Int32)),
-    ("randomLong", Random::Int, 2, None),
-    ("randomBool", Random::Bool, 0, None),
-    ("randomGaussian", Random::Gaussian, 2, None),
-];
-
-/// Names of the random functions.
-pub(crate) fn names<'a>() -> impl Iterator<Item = &'a str> {
-    DRAWS.iter().map(|(name, ..)| -> &'a str { name })
-}
 
 impl Names<'_> {
     /// The call of a random function, if this is one.

@@ -7,7 +7,7 @@ use arrow_schema::{Field, Schema};
 
 use crate::error::Error;
 use crate::language::formula::Formula;
-use crate::language::lower::Names;
+use crate::language::names::Names;
 use crate::language::parse::Purpose;
 use crate::testing::*;
 
@@ -90,9 +90,9 @@ fn a_text_that_is_no_duration_names_its_row() {
     let lenient = col("D").cast(crate::tree::types::DURATION, false).unwrap();
     assert_eq!(run(&lenient, &over).null_count(), 1);
     for text in ["PT1S", "-PT1.5S", "P1D", "1d2h", "-1s", "PT0.000000001S"] {
-        assert!(crate::language::literals::duration(text).is_some(), "{text}");
+        assert!(crate::eval::functions::period::duration(text).is_some(), "{text}");
     }
     for text in ["", "P", "PT", "P1Y", "1mo", "--1s", "PT1.0000000001S", "1", "-", "P1.5D", "9999999999999h"] {
-        assert_eq!(crate::language::literals::duration(text), None, "{text}");
+        assert_eq!(crate::eval::functions::period::duration(text), None, "{text}");
     }
 }

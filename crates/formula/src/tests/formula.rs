@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use crate::error::Error;
 use crate::eval::bind::bind;
 use crate::language::formula::{Formula, FormulaError};
-use crate::language::lower::Names;
+use crate::language::names::Names;
 use crate::language::parse::Purpose;
 use crate::testing::{call, col, ints, lit, run, shown, texts};
 use crate::tree::expr::Expr;

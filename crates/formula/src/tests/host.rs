@@ -10,7 +10,8 @@ use arrow_schema::DataType;
 use crate::error::RowError;
 use crate::testing::*;
 use crate::tree::expr::Expr;
-use crate::tree::host::{Host, HostFailure, HostId, Payload};
+use crate::tree::host::{Host, HostFailure, HostId};
+use crate::tree::payload::Payload;
 
 type Body = fn(&[ArrayRef], usize) -> Result<ArrayRef, HostFailure>;
 

@@ -1,4 +1,4 @@
-//! What every function gives for nulls, NaN, zeros, infinities and the ends of its type's range.
+//! Tests of every function over nulls, NaN, zeros, infinities and the ends of its type's range.
 
 mod arithmetic;
 mod cast;

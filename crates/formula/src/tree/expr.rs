@@ -30,7 +30,7 @@ pub enum Expr {
     Column(Arc<str>),
     /// A value that stands in every row.
     Literal(Literal),
-    /// The same values under another name.
+    /// The values of an expression under another name.
     Alias(Arc<Expr>, Arc<str>),
     /// A function of rows. Left-associative operators take two or more arguments and fold from the left.
     Call {
@@ -213,7 +213,7 @@ impl Expr {
         }
     }
 
-    /// The same expression over other expressions in place of those directly below it.
+    /// Rebuilds the expression with each direct child replaced by `map(child)`.
     pub fn map_children(&self, map: &mut impl FnMut(&Expr) -> Expr) -> Expr {
         match self {
             Expr::Column(_) | Expr::Literal(_) => self.clone(),

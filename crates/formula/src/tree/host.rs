@@ -8,7 +8,6 @@
 //!
 //! Nothing here drops a function under a lock: its last holder may run foreign code as it lets go.
 
-use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -20,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::tree::expr::Expr;
+use crate::tree::payload::Payload;
 
 /// A function of the user.
 pub trait Host: Send + Sync {
@@ -51,16 +51,6 @@ pub struct HostFailure {
     pub message: String,
     /// The host's own exception.
     pub payload: Payload,
-}
-
-/// Something the host wants back unchanged.
-#[derive(Clone)]
-pub struct Payload(pub Arc<dyn Any + Send + Sync>);
-
-impl fmt::Debug for Payload {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Payload")
-    }
 }
 
 impl PartialEq for Payload {
@@ -127,25 +117,17 @@ impl HostId {
         self.number
     }
 
+    /// The same number and name, without the function.
+    pub(crate) fn detached(&self) -> HostId {
+        HostId { number: self.number, name: Arc::clone(&self.name), host: None }
+    }
+
     pub(crate) fn host(&self) -> Option<&Arc<dyn Host>> {
         self.host.as_ref()
     }
 
     pub(crate) fn name(&self) -> &str {
         &self.name
-    }
-}
-
-impl Expr {
-    /// The same expression, which holds none of the functions that it names.
-    pub(crate) fn without_hosts(&self) -> Expr {
-        match self {
-            Expr::Host { function: HostId { number, name, .. }, args } => Expr::Host {
-                function: HostId { number: *number, name: Arc::clone(name), host: None },
-                args: args.iter().map(Expr::without_hosts).collect(),
-            },
-            other => other.map_children(&mut Expr::without_hosts),
-        }
     }
 }
 

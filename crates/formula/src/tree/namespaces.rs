@@ -49,7 +49,7 @@ pub enum List {
     Quantile,
     /// How many distinct elements, null being one of them.
     NUnique,
-    /// The same without null.
+    /// How many distinct elements, nulls not counted.
     CountDistinct,
     /// The place of the least element.
     ArgMin,
@@ -62,7 +62,7 @@ pub enum List {
 pub enum Random {
     /// A number from the first bound to before the second.
     Float,
-    /// The same, whole.
+    /// A whole number from the first bound to before the second.
     Int,
     /// True or false, alike often.
     Bool,

@@ -123,7 +123,7 @@ fn of_whole(function: Function, args: &[Expr]) -> Option<String> {
         (List::DropNulls, []) if list.starts_with("distinct(") => Some(list),
         (List::Unique, []) => Some(format!("distinct({list})")),
         _ => {
-            let (name, last) = crate::language::list_functions::written(of)?;
+            let (name, last) = crate::tree::list_names::written(of)?;
             let rest = rest.iter().map(number).collect::<Option<Vec<_>>>()?;
             let all = if last { [rest, vec![list]].concat() } else { [vec![list], rest].concat() };
             Some(format!("{name}({})", all.join(", ")))

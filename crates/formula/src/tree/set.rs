@@ -7,9 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::tree::expr::Expr;
-use crate::tree::function::Function;
-use crate::tree::host::Payload;
+use crate::tree::payload::Payload;
 
 /// A set by what the engine knows it by.
 #[derive(Clone, Debug)]
@@ -40,16 +38,5 @@ impl Serialize for LiveSet {
 impl<'de> Deserialize<'de> for LiveSet {
     fn deserialize<D: Deserializer<'de>>(_: D) -> Result<LiveSet, D::Error> {
         Err(serde::de::Error::custom("a live set is a table of one process; an expression with it is not written down"))
-    }
-}
-
-impl Expr {
-    /// The same with a test that reads the same columns in place of each live set: of the same type, and bound as it is.
-    pub(crate) fn without_sets(&self) -> Expr {
-        match self {
-            Expr::InSet { input, .. } => Expr::Call { function: Function::IsNull, args: vec![input.without_sets()] },
-            other if other.reads_tables() => other.map_children(&mut Expr::without_sets),
-            other => other.clone(),
-        }
     }
 }

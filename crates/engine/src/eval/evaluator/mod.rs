@@ -65,7 +65,7 @@ impl Evaluator {
         Ok(Evaluator { name, plain, ..unnamed })
     }
 
-    /// The same, for a filter: the expression must be Boolean.
+    /// As [`Evaluator::new`], for the predicate of a filter: fails unless the expression is Boolean.
     pub fn predicate(operation: &str, expression: &Expr, table: &Table) -> Result<Evaluator, Error> {
         let told = formula::told(table.canonical(), expression);
         let bound = formula::bind(expression, table.canonical()).map_err(|error| wrong(operation, table, error))?;
@@ -174,7 +174,7 @@ impl Evaluator {
         &self.reach
     }
 
-    /// The same, in its turn among the others of the operation.
+    /// Sets the turn: the evaluator's place in the execution order of the operation's expressions.
     pub fn in_turn(self, turn: Turn) -> Evaluator {
         Evaluator { turn, ..self }
     }
@@ -388,7 +388,7 @@ pub fn evaluate_all(evaluators: &[&Evaluator], view: &View, rows: &RowSet) -> Re
     pieces.into_iter().map(Chunk::joined).collect()
 }
 
-/// The same, in consecutive chunks.
+/// As [`evaluate_all`], but each expression gives consecutive chunks that are not joined.
 pub fn pieces_of_all(evaluators: &[&Evaluator], view: &View, rows: &RowSet) -> Result<Vec<Vec<Chunk>>, Error> {
     let columns: BTreeSet<usize> = evaluators.iter().flat_map(|evaluator| evaluator.inputs()).copied().collect();
     let columns: Vec<usize> = columns.into_iter().collect();
@@ -409,7 +409,7 @@ pub fn plan(expressions: &[Expr]) -> serde_json::Value {
     serde_json::to_value(digested).unwrap_or_default()
 }
 
-/// The same for expressions in turns: what differs in who may run beside whom is another plan.
+/// The plan of expressions with their turns. Two plans that differ only in their turns are different plans.
 pub fn plan_in_turns(expressions: &[Expr], turns: &[Turn]) -> serde_json::Value {
     if turns.iter().all(|turn| *turn == Turn::default()) {
         return plan(expressions);

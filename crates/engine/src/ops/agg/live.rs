@@ -1,5 +1,5 @@
-//! What an update does to the groups: cells are read, all together; rows leave, move, change and enter;
-//! what became of the touched groups is written.
+//! The update of an aggregation: first all cells are read; then rows leave, move, change and enter their groups; last
+//! the results of the touched groups are written.
 
 use std::collections::HashMap;
 

@@ -123,7 +123,7 @@ impl<T: Copy> Timeline<T> {
         }
     }
 
-    /// The same for an insert, which at the end looks at the last entry.
+    /// Prefetches what an insert at this stamp will read. An insert at the end reads only the last entry.
     #[inline]
     pub(super) fn ask_around(&self, stamp: u64) {
         match self.chunks.last().filter(|_| self.ends_before(stamp)) {
@@ -243,7 +243,7 @@ impl<T: Copy> Timeline<T> {
         self.chunks.get(chunk).map_or(0, |found| found.lower(from, self.ends[chunk], at))
     }
 
-    /// The same, starting near a place known from an earlier search: cheap when searches ascend.
+    /// As [`lower`](Self::lower), but starts at the place of an earlier search: cheap when stamps ascend.
     pub(super) fn lower_from(&self, hint: Place, at: (u64, u64)) -> Place {
         let Some(chunk) = self.chunks.get(hint.chunk) else { return self.lower(at) };
         let first = chunk.get(0).is_some_and(|first| first.at() < at);

@@ -1,4 +1,4 @@
-//! What a sort goes by: columns and directions, and the keys that its order keeps of them.
+//! Sort keys: columns and directions, and the comparable form in which the order stores them.
 
 use std::sync::Arc;
 

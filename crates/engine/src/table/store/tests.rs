@@ -1,4 +1,4 @@
-//! What is left standing when a step's cells cannot be stored.
+//! Tests of a store whose cells cannot be written in a step: the state that is left is the one before the step.
 
 use std::sync::Arc;
 

@@ -252,7 +252,7 @@ fn listed(function: &str, items: &[Literal], column: &DataType) -> Result<(Array
     Ok((joined.map_err(wrong)?, met))
 }
 
-/// The same of values of one type.
+/// Values of one Arrow type as cells of the type in which they are compared with the column, and that type.
 fn members_of(function: &str, values: &Values, column: &DataType) -> Result<(ArrayRef, DataType), Error> {
     let own = values.array().data_type();
     let absent = column.is_integer() && own.is_integer();

@@ -8,7 +8,8 @@ use super::{Binder, Term};
 use crate::error::Error;
 use crate::eval::node::{Failure, Op, Whole};
 use crate::tree::expr::Expr;
-use crate::tree::host::{HostFailure, HostId, Payload};
+use crate::tree::host::{HostFailure, HostId};
+use crate::tree::payload::Payload;
 use crate::tree::types::{canonical, type_name};
 
 impl Binder<'_> {

@@ -269,7 +269,7 @@ impl Binder<'_> {
 /// A null struct has no fields.
 fn field_of(at: usize, to: DataType) -> Whole {
     Arc::new(move |args, _| {
-        let failed = crate::eval::functions::order_failure;
+        let failed = crate::eval::node::failure;
         let array = args[0].array();
         let structs = array.as_any().downcast_ref::<StructArray>().expect("binding checked that it is a struct");
         let mut field = Arc::clone(structs.column(at));
@@ -284,7 +284,7 @@ fn field_of(at: usize, to: DataType) -> Whole {
 /// The value that a map has for a key; null without one.
 fn value_of(key: String, to: DataType) -> Whole {
     Arc::new(move |args, rows| {
-        let failed = crate::eval::functions::order_failure;
+        let failed = crate::eval::node::failure;
         let array = args[0].expanded(rows);
         let map = array.as_any().downcast_ref::<MapArray>().expect("binding checked that it is a map");
         let keys = arrow_cast::cast(map.keys(), &DataType::Utf8View).map_err(failed)?;
@@ -305,6 +305,6 @@ fn renamed_fields(fields: Fields) -> Whole {
         let array = args[0].array();
         let structs = array.as_any().downcast_ref::<StructArray>().expect("binding checked that it is a struct");
         let made = StructArray::try_new(fields.clone(), structs.columns().to_vec(), structs.nulls().cloned());
-        Ok(Arc::new(made.map_err(crate::eval::functions::order_failure)?))
+        Ok(Arc::new(made.map_err(crate::eval::node::failure)?))
     })
 }

@@ -173,7 +173,7 @@ impl Binder<'_> {
         let wrong = |message| Error::Parameter { function: name.to_owned(), message };
         let to = match zone {
             Term::Literal(Literal::Null) => None,
-            term => Some(crate::language::literals::zone_name(&self.known_text(name, term, "the zone")?)),
+            term => Some(crate::eval::functions::zone::zone_name(&self.known_text(name, term, "the zone")?)),
         };
         let zone = zone_of(to.as_ref()).map_err(wrong)?;
         let output = time::timestamp(to);

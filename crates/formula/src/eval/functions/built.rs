@@ -6,9 +6,9 @@ use arrow_array::{Array, ArrayRef, StringArray, StringViewArray};
 use arrow_buffer::{Buffer, NullBufferBuilder, OffsetBuffer};
 use limits::{Exhausted, Whose};
 
-use super::order::failure;
 use crate::eval::node::Failure;
-use crate::tree::host::Payload;
+use crate::eval::node::failure;
+use crate::tree::payload::Payload;
 
 /// Builds strings row by row; `None` is null. What is written is added to the text so far.
 pub(crate) fn build(rows: usize, mut write: impl FnMut(usize, &mut Out) -> Option<()>) -> Result<ArrayRef, Failure> {
@@ -66,7 +66,7 @@ impl Out {
         }
     }
 
-    /// The same character so many times.
+    /// Appends a character `times` times.
     pub(crate) fn fill(&mut self, character: char, times: u64) {
         let bytes = times.saturating_mul(character.len_utf8() as u64).min(isize::MAX as u64);
         if self.room(bytes as usize) {

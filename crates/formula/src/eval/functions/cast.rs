@@ -7,7 +7,7 @@ use arrow_cast::display::FormatOptions;
 use arrow_cast::{CastOptions, can_cast_types, cast_with_options};
 use arrow_schema::DataType;
 
-use super::order::failure;
+use crate::eval::node::failure;
 use crate::eval::node::{Failure, Whole};
 use crate::tree::types::{DURATION, type_name};
 

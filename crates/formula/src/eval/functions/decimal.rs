@@ -10,8 +10,8 @@ use arrow_buffer::{NullBuffer, i256};
 use arrow_schema::DataType;
 
 use super::list::Lists;
-use super::order::failure;
 use crate::eval::lanes::Unary;
+use crate::eval::node::failure;
 use crate::eval::node::{Argument, Failure, Whole};
 use crate::tree::function::{Function, List};
 use crate::tree::types::{decimal_of, type_name};

@@ -8,8 +8,8 @@ use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field};
 
 use super::list::Lists;
-use super::order::failure;
 use crate::eval::bound::Bound;
+use crate::eval::node::failure;
 use crate::eval::node::{Argument, Failure, Whole};
 
 /// What an argument is: lists, or one value for all elements of a row's list.

@@ -9,8 +9,8 @@ use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_ord::ord::make_comparator;
 use arrow_schema::{DataType, Field, SortOptions};
 
-use super::order::failure;
 use super::text::build;
+use crate::eval::node::failure;
 use crate::eval::node::{Argument, Failure, Whole};
 use crate::tree::types::canonical;
 

@@ -10,8 +10,8 @@ use arrow_array::{Array, ArrayRef, BooleanArray, Scalar};
 use arrow_buffer::{BooleanBuffer, i256};
 use arrow_schema::DataType;
 
-use super::order::failure;
 use crate::eval::lanes::{Kind, Values};
+use crate::eval::node::failure;
 use crate::eval::node::{Failure, Whole};
 
 /// A list this short is compared value by value.

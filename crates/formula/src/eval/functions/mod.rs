@@ -20,5 +20,3 @@ pub(crate) mod search;
 pub(crate) mod text;
 pub(crate) mod time;
 pub(crate) mod zone;
-
-pub(crate) use order::failure as order_failure;

@@ -9,7 +9,7 @@ use arrow_ord::ord::make_comparator;
 use arrow_schema::{ArrowError, SortOptions};
 
 use super::list::comparable;
-use crate::eval::node::{Argument, Failure, Whole};
+use crate::eval::node::{Argument, Failure, Whole, failure};
 use crate::tree::function::Function;
 
 /// The kernel of a comparison; both sides have one type.
@@ -102,8 +102,4 @@ fn zip(condition: &BooleanArray, a: &Argument, b: &Argument) -> Result<ArrayRef,
 
 pub(crate) fn array(result: Result<BooleanArray, ArrowError>) -> Result<ArrayRef, Failure> {
     result.map(|array| Arc::new(array) as ArrayRef).map_err(failure)
-}
-
-pub(crate) fn failure(error: ArrowError) -> Failure {
-    Failure { row: 0, message: error.to_string(), payload: None }
 }

@@ -70,7 +70,7 @@ pub(crate) fn duration(strict: bool) -> Whole {
         let mut values = Vec::with_capacity(rows);
         for row in 0..rows {
             let text = texts.get(row);
-            let value = text.and_then(crate::language::literals::duration);
+            let value = text.and_then(crate::eval::functions::period::duration);
             if strict && text.is_some() && value.is_none() {
                 let message =
                     "the text is no duration such as PT5H2M1.2S or 1h30m; cast with strict=False for null instead";

@@ -24,17 +24,10 @@ impl Period {
         };
         let mut period = Period::default();
         if rest.starts_with('P') {
-            let iso = if sign < 0 {
-                crate::language::literals::length(text)
-            } else {
-                crate::language::literals::length(rest)
-            };
+            let iso = if sign < 0 { length(text) } else { length(rest) };
             return match iso.map_err(|_| wrong())? {
-                crate::language::literals::Meaning::Period(period) => Period::parse(&period),
-                crate::language::literals::Meaning::Literal(crate::tree::literal::Literal::Duration(ns)) => {
-                    Ok(Period { ns, ..Period::default() })
-                }
-                crate::language::literals::Meaning::Literal(_) => Err(wrong()),
+                Length::Calendar(period) => Period::parse(&period),
+                Length::Exact(ns) => Ok(Period { ns, ..Period::default() }),
             };
         }
         if rest.is_empty() {
@@ -97,6 +90,115 @@ impl Step {
     pub(crate) fn is_short(self) -> bool {
         matches!(self, Step::Nanoseconds { length, .. } if length <= 3_600_000_000_000)
     }
+}
+
+/// What an ISO 8601 duration says.
+pub(crate) enum Length {
+    /// Nanoseconds.
+    Exact(i64),
+    /// Calendar time, as [`Period`] reads it.
+    Calendar(String),
+}
+
+/// An ISO 8601 duration: exact with hours, minutes, seconds; calendar time with years, months, weeks, days alone.
+pub(crate) fn length(text: &str) -> Result<Length, String> {
+    let wrong = || format!("'{text}' is no duration; write it as 'PT5H2M1.2S' or 'P1Y4M5D'");
+    let (sign, rest) = match text.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", text),
+    };
+    let rest = rest.strip_prefix('P').ok_or_else(wrong)?;
+    let (date, clock) = match rest.split_once('T') {
+        Some((date, clock)) if !clock.is_empty() => (date, clock),
+        None if !rest.is_empty() => (rest, ""),
+        _ => return Err(wrong()),
+    };
+    if !clock.is_empty() {
+        let ns = exact(date, clock).ok_or_else(wrong)?;
+        return Ok(Length::Exact(if sign.is_empty() { ns } else { ns.checked_neg().ok_or_else(wrong)? }));
+    }
+    let mut period = String::from(sign);
+    for (count, unit) in fields(date).ok_or_else(wrong)? {
+        let unit = match unit {
+            'Y' | 'y' => "y",
+            'M' | 'm' => "mo",
+            'W' | 'w' => "w",
+            'D' | 'd' => "d",
+            _ => return Err(wrong()),
+        };
+        period.push_str(&format!("{count}{unit}"));
+    }
+    Period::parse(&period).map_err(|_| wrong())?;
+    Ok(Length::Calendar(period))
+}
+
+/// A duration as text has it: `PT5H2M1.2S`, `P1DT1H`, `P2D`, or `1h30m`.
+pub(crate) fn duration(text: &str) -> Option<i64> {
+    let (negative, rest) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let ns = match rest.strip_prefix('P') {
+        Some(rest) => {
+            let (date, clock) = rest.split_once('T').unwrap_or((rest, ""));
+            if date.is_empty() && clock.is_empty() {
+                return None;
+            }
+            exact(date, clock)?
+        }
+        None if rest.starts_with('-') => return None,
+        None => match Period::parse(rest).ok()? {
+            Period { months: 0, days, ns } => days.checked_mul(DAY)?.checked_add(ns)?,
+            _ => return None,
+        },
+    };
+    if negative { ns.checked_neg() } else { Some(ns) }
+}
+
+fn fields(text: &str) -> Option<Vec<(&str, char)>> {
+    let mut fields = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = rest.find(|character: char| !character.is_ascii_digit() && character != '.')?;
+        if end == 0 {
+            return None;
+        }
+        let unit = rest[end..].chars().next()?;
+        fields.push((&rest[..end], unit));
+        rest = &rest[end + unit.len_utf8()..];
+    }
+    Some(fields)
+}
+
+/// Days of 24 hours, hours, minutes and seconds with a fraction, as nanoseconds.
+fn exact(date: &str, clock: &str) -> Option<i64> {
+    let mut total: i64 = 0;
+    for (count, unit) in fields(date)? {
+        let length = match unit {
+            'D' | 'd' => DAY,
+            'W' | 'w' => 7 * DAY,
+            _ => return None,
+        };
+        total = total.checked_add(count.parse::<i64>().ok()?.checked_mul(length)?)?;
+    }
+    for (count, unit) in fields(clock)? {
+        let length = match unit {
+            'H' | 'h' => 3_600_000_000_000,
+            'M' | 'm' => 60_000_000_000,
+            'S' | 's' => 1_000_000_000,
+            _ => return None,
+        };
+        let (whole, fraction) = count.split_once('.').unwrap_or((count, ""));
+        if !fraction.is_empty() && !matches!(unit, 'S' | 's') || fraction.len() > 9 {
+            return None;
+        }
+        total = total.checked_add(whole.parse::<i64>().ok()?.checked_mul(length)?)?;
+        if !fraction.is_empty() {
+            let ns: i64 = format!("{fraction:0<9}").parse().ok()?;
+            total = total.checked_add(ns)?;
+        }
+    }
+    Some(total)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use arrow_ord::ord::make_comparator;
 use arrow_schema::{DataType, SortOptions};
 
 use super::list::{Lists, comparable, is_nan};
-use super::order::failure;
+use crate::eval::node::failure;
 use crate::eval::node::{Argument, Failure, Whole};
 
 /// How many elements are not null.

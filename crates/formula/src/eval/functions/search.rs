@@ -11,7 +11,7 @@ use regex::Regex;
 use super::built::{LONGEST, SMALL};
 use super::text::{Pattern, Strings, build};
 use crate::eval::node::{Failure, Whole};
-use crate::tree::host::Payload;
+use crate::tree::payload::Payload;
 
 /// Counts a row at a time; null where there is no answer.
 fn counted(rows: usize, count: impl FnMut(usize) -> Option<i64>) -> ArrayRef {

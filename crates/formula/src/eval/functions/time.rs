@@ -315,7 +315,7 @@ pub(crate) fn by_interval(clock: Clock, earlier: bool) -> Whole {
             return Ok(moved);
         }
         let gone = BooleanArray::from_iter((0..rows).map(|row| Some(by.is_null(row))));
-        arrow_select::nullif::nullif(&moved, &gone).map_err(super::order::failure)
+        arrow_select::nullif::nullif(&moved, &gone).map_err(crate::eval::node::failure)
     })
 }
 

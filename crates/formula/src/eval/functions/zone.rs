@@ -8,6 +8,38 @@ use jiff::{SignedDuration, Timestamp, civil};
 
 use super::civil::DAY;
 
+/// Short names of zones, as they are used on trading floors.
+const ALIASES: &[(&str, &str)] = &[
+    ("ET", "America/New_York"),
+    ("EST", "America/New_York"),
+    ("EDT", "America/New_York"),
+    ("NY", "America/New_York"),
+    ("CT", "America/Chicago"),
+    ("CST", "America/Chicago"),
+    ("MT", "America/Denver"),
+    ("MST", "America/Denver"),
+    ("PT", "America/Los_Angeles"),
+    ("PST", "America/Los_Angeles"),
+    ("LON", "Europe/London"),
+    ("BT", "Europe/London"),
+    ("CE", "Europe/Berlin"),
+    ("CET", "Europe/Berlin"),
+    ("JP", "Asia/Tokyo"),
+    ("KR", "Asia/Seoul"),
+    ("HK", "Asia/Hong_Kong"),
+    ("SG", "Asia/Singapore"),
+    ("IN", "Asia/Kolkata"),
+    ("SY", "Australia/Sydney"),
+    ("UTC", "UTC"),
+    ("GMT", "UTC"),
+    ("Z", "UTC"),
+];
+
+/// The zone's full name.
+pub(crate) fn zone_name(name: &str) -> Arc<str> {
+    ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, zone)| zone).into()
+}
+
 /// A zone by its IANA name or as a fixed offset such as `+05:30`; none is wall-clock time.
 pub(crate) fn zone_of(name: Option<&Arc<str>>) -> Result<TimeZone, String> {
     let Some(name) = name else { return Ok(TimeZone::UTC) };

@@ -15,7 +15,7 @@ pub(crate) enum Comparison {
 }
 
 impl Comparison {
-    /// The same comparison with its sides exchanged.
+    /// The comparison with its sides exchanged: `a < b` becomes `b > a`.
     pub(crate) fn mirrored(self) -> Comparison {
         match self {
             Comparison::Less => Comparison::Greater,

@@ -9,7 +9,7 @@ use super::{BLOCK, Kind, LaneMut, Native, Operand, bits_mut, map, test, test2, z
 /// One instruction: what it does and the kind of value it does it to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum LaneOp {
-    /// The same values under another type.
+    /// Reinterprets the values as another type; the bits stay.
     Same(Kind),
     Arithmetic(Arithmetic, Kind),
     /// Int64 arithmetic that may not leave its range: instants and durations.
@@ -112,107 +112,35 @@ pub(crate) enum Ran {
     Failed { row: usize },
 }
 
+/// The code for each of these kinds, with its Rust type; binding gives an operation no other.
+macro_rules! by_kind {
+    ($kind:expr, $native:ident => $body:expr, $only:literal: $($variant:ident $type:ty)*) => {
+        match $kind {
+            $(Kind::$variant => {
+                type $native = $type;
+                $body
+            })*
+            _ => unreachable!(concat!("binding gives this operation only ", $only)),
+        }
+    };
+}
+
 macro_rules! numbers {
     ($kind:expr, $native:ident => $body:expr) => {
-        match $kind {
-            Kind::I8 => {
-                type $native = i8;
-                $body
-            }
-            Kind::I16 => {
-                type $native = i16;
-                $body
-            }
-            Kind::I32 => {
-                type $native = i32;
-                $body
-            }
-            Kind::I64 => {
-                type $native = i64;
-                $body
-            }
-            Kind::U8 => {
-                type $native = u8;
-                $body
-            }
-            Kind::U16 => {
-                type $native = u16;
-                $body
-            }
-            Kind::U32 => {
-                type $native = u32;
-                $body
-            }
-            Kind::U64 => {
-                type $native = u64;
-                $body
-            }
-            Kind::F32 => {
-                type $native = f32;
-                $body
-            }
-            Kind::F64 => {
-                type $native = f64;
-                $body
-            }
-            Kind::Bits | Kind::Opaque => unreachable!("binding gives arithmetic only numbers"),
-        }
+        by_kind!($kind, $native => $body, "numbers":
+            I8 i8 I16 i16 I32 i32 I64 i64 U8 u8 U16 u16 U32 u32 U64 u64 F32 f32 F64 f64)
     };
 }
 
 macro_rules! integers {
     ($kind:expr, $native:ident => $body:expr) => {
-        match $kind {
-            Kind::I8 => {
-                type $native = i8;
-                $body
-            }
-            Kind::I16 => {
-                type $native = i16;
-                $body
-            }
-            Kind::I32 => {
-                type $native = i32;
-                $body
-            }
-            Kind::I64 => {
-                type $native = i64;
-                $body
-            }
-            Kind::U8 => {
-                type $native = u8;
-                $body
-            }
-            Kind::U16 => {
-                type $native = u16;
-                $body
-            }
-            Kind::U32 => {
-                type $native = u32;
-                $body
-            }
-            Kind::U64 => {
-                type $native = u64;
-                $body
-            }
-            _ => unreachable!("binding gives bitwise operators only integers"),
-        }
+        by_kind!($kind, $native => $body, "integers": I8 i8 I16 i16 I32 i32 I64 i64 U8 u8 U16 u16 U32 u32 U64 u64)
     };
 }
 
 macro_rules! floats {
     ($kind:expr, $native:ident => $body:expr) => {
-        match $kind {
-            Kind::F32 => {
-                type $native = f32;
-                $body
-            }
-            Kind::F64 => {
-                type $native = f64;
-                $body
-            }
-            _ => unreachable!("binding gives functions of floats only floats"),
-        }
+        by_kind!($kind, $native => $body, "floats": F32 f32 F64 f64)
     };
 }
 

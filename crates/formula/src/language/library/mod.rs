@@ -3,14 +3,15 @@
 //! `x.f(a)` is `f(x, a)`. A function either is one of [`Function`], or is written out in terms of them.
 
 mod number;
+pub(crate) mod random;
 mod text;
 mod time;
 
 use arrow_schema::DataType;
 
-use crate::language::{list_functions, random};
 use crate::tree::expr::Expr;
 use crate::tree::function::Function;
+use crate::tree::list_names;
 
 /// All functions, by subject.
 const ENTRIES: [&[Entry]; 3] = [number::ENTRIES, text::ENTRIES, time::ENTRIES];
@@ -73,7 +74,7 @@ pub fn names<'a>() -> impl Iterator<Item = &'a str> {
         .copied()
         .flatten()
         .map(|entry| -> &'a str { entry.name })
-        .chain(list_functions::names())
+        .chain(list_names::names())
         .chain(random::names())
         .chain(["cast", "col", "nullValueFor"])
 }

@@ -4,8 +4,8 @@ use arrow_schema::{DataType, TimeUnit};
 
 use super::Make::{Call, Write};
 use super::{Entry, call, cast, entry, int, one, same, take, two, with};
+use crate::eval::functions::zone::zone_name;
 use crate::eval::functions::zone::zone_of;
-use crate::language::literals::zone_name;
 use crate::tree::expr::Expr;
 use crate::tree::function::{Closed, Function, Time};
 use crate::tree::literal::Literal;
@@ -45,7 +45,7 @@ fn difference(args: Vec<Expr>, unit: Time) -> Expr {
     one(Function::Time(unit), two(Function::Subtract, to, from))
 }
 
-/// The same as a Float64 of a unit of so many nanoseconds.
+/// The time from the first instant to the second as a Float64, in a unit of `unit` nanoseconds.
 fn fraction(args: Vec<Expr>, unit: f64) -> Result<Expr, String> {
     Ok(two(Function::Divide, difference(args, Time::TotalNanoseconds), Expr::literal(unit)))
 }

@@ -20,7 +20,7 @@ use crate::language::lex::{Mistake, Span, Token, words};
 use crate::tree::function::Function;
 
 /// The longest formula, in bytes.
-pub const MAX_TEXT: usize = 64 * 1024;
+pub(crate) const MAX_TEXT: usize = 64 * 1024;
 
 /// A whole formula.
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! What a step of the right side means for left rows that were there.
+//! Effects of a change of the right side on left rows that were there before the step.
 
 use column::NO_ROW;
 use column::kernels::prefetch;
@@ -19,7 +19,7 @@ use crate::table::view::View;
 pub(super) struct RightChange {
     /// Left row and its right row now: another one than before.
     pub(super) rematched: Vec<(u64, u64)>,
-    /// The same right row at another key.
+    /// Left row and the new key of its right row, for matches whose right row only moved.
     pub(super) moved: Vec<(u64, u64)>,
     /// Left rows whose right row has other cells.
     pub(super) modified: Vec<u64>,

@@ -3,10 +3,12 @@
 mod extract;
 
 use crate::build::Builder;
+use crate::key::{MAX_KEY, Span};
 use crate::repr::Repr;
 use crate::repr::span::meet;
 use crate::repr::tree::{Entries, Entry, Tree};
-use crate::{MAX_KEY, Positions, RowSet, Span};
+use crate::rowset::RowSet;
+use crate::space::Positions;
 
 impl RowSet {
     /// The position of a key, if it is in the set.

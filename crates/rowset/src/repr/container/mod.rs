@@ -1,6 +1,8 @@
 //! The keys of one block of 2^16, in the form that takes the least room.
 
 mod bitmap;
+pub(crate) mod ops;
+mod runs;
 
 use std::sync::Arc;
 
@@ -160,7 +162,7 @@ impl Container {
             return Some(Container::Array(Arc::from(keys)));
         }
         let mut words = [0; WORDS];
-        runs.iter().for_each(|run| crate::mask::set_bits(&mut words, run.first as u64, run.last as u64));
+        runs.iter().for_each(|run| kernels::set_bits(&mut words, run.first as u64, run.last as u64));
         Container::from_words(&words)
     }
 
@@ -278,11 +280,11 @@ impl Container {
     pub(crate) fn write_words(&self, words: &mut Words) {
         match self {
             Container::Full => words.fill(u64::MAX),
-            Container::Range(first, last) => crate::mask::set_bits(words, *first as u64, *last as u64),
+            Container::Range(first, last) => kernels::set_bits(words, *first as u64, *last as u64),
             Container::Few(few) => few.keys().iter().for_each(|key| words[*key as usize / 64] |= 1 << (key % 64)),
             Container::Array(keys) => keys.iter().for_each(|key| words[*key as usize / 64] |= 1 << (key % 64)),
             Container::Runs(runs) => {
-                runs.iter().for_each(|run| crate::mask::set_bits(words, run.first as u64, run.last as u64));
+                runs.iter().for_each(|run| kernels::set_bits(words, run.first as u64, run.last as u64));
             }
             Container::Bitmap(bitmap) => words.copy_from_slice(&bitmap.words),
         }
@@ -333,7 +335,7 @@ impl Container {
 
     /// Adds a key where the form may no longer be the best: chosen anew.
     fn insert_anew(&mut self, key: u16) {
-        if let Some(with) = super::container_ops::combine(kernels::Op::Union, self, &Container::Range(key, key)) {
+        if let Some(with) = ops::combine(kernels::Op::Union, self, &Container::Range(key, key)) {
             *self = with;
         }
     }
@@ -349,7 +351,7 @@ impl Container {
             Container::Runs(runs) if runs.len() < RUNS_MAX && counted(runs) as usize > 3 * (runs.len() + 2) => {
                 *self = without_run_key(runs, key);
             }
-            _ => match super::container_ops::combine(kernels::Op::Difference, self, &Container::Range(key, key)) {
+            _ => match ops::combine(kernels::Op::Difference, self, &Container::Range(key, key)) {
                 Some(without) => *self = without,
                 None => return false,
             },
@@ -378,7 +380,7 @@ impl Container {
         let listed = with.listed_in(&mut room);
         self.loosen(listed);
         if !listed.is_some_and(|keys| self.edit_bits(keys, true))
-            && let Some(with) = super::container_ops::combine(kernels::Op::Union, self, with)
+            && let Some(with) = ops::combine(kernels::Op::Union, self, with)
         {
             *self = with;
         }
@@ -392,7 +394,7 @@ impl Container {
         if listed.is_some_and(|keys| self.edit_bits(keys, false)) {
             return true;
         }
-        match super::container_ops::combine(kernels::Op::Difference, self, keys) {
+        match ops::combine(kernels::Op::Difference, self, keys) {
             Some(left) => *self = left,
             None => return false,
         }

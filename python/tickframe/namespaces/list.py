@@ -1,4 +1,4 @@
-"""Functions of lists, structs and bytes: ``col("x").list``, ``.struct``, ``.bin``.
+"""Functions of lists: ``col("x").list``.
 
 >>> import tickframe as tf
 >>> t = tf.table({"s": ["b,a,b", None], "p": [{"x": 1, "y": 2.5}, {"x": 3, "y": None}]})
@@ -17,15 +17,19 @@ Arithmetic goes element by element, of lists of equal length and of a list and a
 
 from __future__ import annotations
 
-from tickframe import _native
-from tickframe.arguments import check_all, text
-from tickframe.expr import Expr, _Namespace
+from typing import TYPE_CHECKING
 
-__all__ = ["BinaryNamespace", "ListNamespace", "StructNamespace"]
+from tickframe.arguments import check_all
+from tickframe.namespaces import Namespace
+
+if TYPE_CHECKING:
+    from tickframe.expr import Expr
+
+__all__ = ["ListNamespace"]
 
 
 @check_all
-class ListNamespace(_Namespace):
+class ListNamespace(Namespace):
     """Functions of lists: ``col("x").list``. A null list stays null; reductions leave null elements out."""
 
     __slots__ = ()
@@ -152,45 +156,3 @@ class ListNamespace(_Namespace):
     def arg_max(self) -> Expr:
         """The place of the greatest element, the first of equal ones; null of nothing."""
         return self._call("arg_max")
-
-
-@check_all
-class StructNamespace(_Namespace):
-    """Functions of structs: ``col("x").struct``."""
-
-    __slots__ = ()
-    _PREFIX = "struct"
-
-    def field(self, name: str) -> Expr:
-        """One field, under its own name; null where the struct is null."""
-        return self._call("field", name)
-
-    def rename_fields(self, names: list[str]) -> Expr:
-        """The same with other names, one for each field."""
-        for name in names:
-            text(name, "rename_fields", "a field's name")
-        return self._call("rename_fields", Expr(_native.Expr.values(names, "rename_fields")))
-
-
-@check_all
-class BinaryNamespace(_Namespace):
-    """Functions of bytes: ``col("x").bin``."""
-
-    __slots__ = ()
-    _PREFIX = "bin"
-
-    def size(self) -> Expr:
-        """How many bytes."""
-        return self._call("size")
-
-    def contains(self, literal: object) -> Expr:
-        """Whether these bytes stand somewhere in it."""
-        return self._call("contains", literal)
-
-    def starts_with(self, prefix: object) -> Expr:
-        """Whether it begins so."""
-        return self._call("starts_with", prefix)
-
-    def ends_with(self, suffix: object) -> Expr:
-        """Whether it ends so."""
-        return self._call("ends_with", suffix)

@@ -1,16 +1,17 @@
 //! Words of 2^16 bits and lists of keys at a time: wider instructions where there are any. What they do is
 //! said in `plain`, their oracle.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "instructions that are there only on some processors")]
 
+mod eights;
+#[cfg(target_arch = "x86_64")]
+mod lanes;
+pub(crate) mod lists;
 mod plain;
 #[cfg(target_arch = "x86_64")]
 mod wide;
 
 use std::mem::MaybeUninit;
 use std::sync::Arc;
-
-#[cfg(target_arch = "x86_64")]
-use crate::{eights, lanes};
 
 pub(crate) use self::plain::*;
 
@@ -53,7 +54,7 @@ pub(crate) fn load_few_shorts(keys: &[u16]) -> std::arch::x86_64::__m512i {
     unsafe { _mm512_mask_loadu_epi16(_mm512_set1_epi16(-1), there, keys.as_ptr().cast()) }
 }
 
-/// The same for keys of 32 bits.
+/// As [`load_few_shorts`], but for up to 16 keys of 32 bits.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx512f,bmi2")]
@@ -64,35 +65,34 @@ pub(crate) fn load_few_ints(keys: &[u32]) -> std::arch::x86_64::__m512i {
     unsafe { _mm512_mask_loadu_epi32(_mm512_set1_epi32(-1), there, keys.as_ptr().cast()) }
 }
 
-/// Fetches the word of a key.
+/// Prefetches the word of a key.
 #[inline]
 pub(crate) fn prefetch_word(bitmap: &Bitmap, key: u16) {
     prefetch(&bitmap.words[key as usize / 64]);
 }
 
-/// Fetches all that an edit of these keys will touch.
+/// Prefetches everything that an edit of these keys will touch.
 #[inline]
 pub(crate) fn prefetch_edit(bitmap: &Bitmap, keys: &[u16]) {
-    // So many words of a block are looked at together anyway.
+    // An edit of more keys than this scans the words of the block in order, which the hardware prefetches.
     if keys.len() < STRIDE * STRIDE {
         keys.iter().for_each(|key| prefetch_word(bitmap, *key));
     }
     prefetch_slice(&bitmap.before);
     prefetch(&bitmap.len);
-    // In front of the words lies who holds them.
+    // The reference count is in front of the words.
     prefetch(&bitmap.words[0]);
 }
 
-/// Fetches the memory of a list that will be looked at soon. Unlike a load nothing waits for it: as much memory as the
-/// processor can fetch at a time is on its way at once. Columns have their own, in `column::kernels`: they stand above
-/// row sets, whose door is no place for it, and row sets can use nothing of theirs.
+/// Prefetches the cache lines of a slice that will be read soon. A prefetch does not stall; several misses overlap.
+/// `column::kernels` has its own copy: this crate is below `column` and exports row sets alone.
 #[inline]
 pub(crate) fn prefetch_slice<T>(list: &[T]) {
     const LINE: usize = 64;
     list.chunks((LINE / size_of::<T>().max(1)).max(1)).for_each(|line| prefetch(&line[0]));
 }
 
-/// Fetches the memory of one value, or the start of a large one.
+/// Prefetches the cache line where a value starts.
 #[inline(always)]
 pub(crate) fn prefetch<T>(memory: &T) {
     #[cfg(target_arch = "x86_64")]
@@ -113,7 +113,7 @@ pub(crate) fn append_shorts(keys: &[u16], bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(unsafe { std::slice::from_raw_parts(keys.as_ptr().cast(), size_of_val(keys)) });
 }
 
-/// The same for the words of a block.
+/// Appends the words of a block in little-endian order.
 pub(crate) fn append_words(words: &Words, bytes: &mut Vec<u8>) {
     if cfg!(target_endian = "big") {
         return bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
@@ -147,7 +147,7 @@ pub(crate) fn merge_shorts(op: Op, left: &[u16], right: &[u16], out: &mut Vec<u1
     merge_shorts_by(true, op, left, right, out)
 }
 
-/// The same, by lanes only if they are asked for.
+/// As [`merge_shorts`]; the 512-bit kernels are used only if `by_lanes`, so that tests reach the others too.
 #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
 fn merge_shorts_by(by_lanes: bool, op: Op, left: &[u16], right: &[u16], out: &mut Vec<u16>) -> usize {
     #[cfg(target_arch = "x86_64")]
@@ -159,7 +159,7 @@ fn merge_shorts_by(by_lanes: bool, op: Op, left: &[u16], right: &[u16], out: &mu
         // SAFETY: the instructions it is compiled for were just found to be there.
         return unsafe { merge_by_eights(op, left, right, out) };
     }
-    crate::repr::lists::merge(op, left, right, out)
+    lists::merge(op, left, right, out)
 }
 
 /// One part for the result, one for the keys in either, one for those in both.
@@ -188,7 +188,7 @@ pub(crate) fn merge_ints(op: Op, left: &[u32], right: &[u32], out: &mut Vec<u32>
         // SAFETY: the instructions it is compiled for were just found to be there.
         return unsafe { lanes::merge_ints(op, left, right, out, spare) };
     }
-    crate::repr::lists::merge(op, left, right, out)
+    lists::merge(op, left, right, out)
 }
 
 /// Room for a bitmap that may never have been written.

@@ -2,8 +2,8 @@
 
 use std::cell::RefCell;
 
-use super::container::{Container, Run};
 use crate::kernels::{Op, merge_shorts};
+use crate::repr::container::{Container, Run};
 
 /// `left op right`, each with a gap between its runs, and so the result, to the front of `out`; how many runs.
 pub(crate) fn merge(op: Op, left: &[Run], right: &[Run], out: &mut Vec<Run>) -> usize {

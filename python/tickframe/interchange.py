@@ -1,4 +1,4 @@
-"""Frames and memory of others on their way into a table."""
+"""Frames and memory of other libraries on their way into a table."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from tickframe.errors import TypeMismatchError
 
 _PLAIN = {"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"}
 
-__all__ = ["Kept", "arrow_of_categories", "arrow_of_pandas", "split_pandas"]
+__all__ = ["Unshared", "arrow_of_categories", "arrow_of_pandas", "plain_columns"]
 
 
-class Kept:
+class Unshared:
     """Arrow data that nobody else holds, so that nobody writes to it and it need not be copied.
 
     Args:
@@ -58,7 +58,7 @@ def _pyarrow(operation: str, what: str) -> Any:
     return pyarrow
 
 
-def split_pandas(frame: Any) -> tuple[dict[str, Any], Any]:
+def plain_columns(frame: Any) -> tuple[dict[str, Any], Any]:
     """The columns of a pandas frame that NumPy holds as plain numbers, and a frame of all others.
 
     A plain column is copied once, straight from the memory that pandas holds; pyarrow would make a second pass over it.

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use self::ranges::{at_or_after, insert_into_spans, length, remove_from_spans};
 pub(crate) use self::walk::ChunkWalk;
 
-use super::lists::{gallop, guess};
 use super::part::Part;
 use super::tree::Entry;
-use crate::Span;
+use crate::kernels::lists::{gallop, guess};
+use crate::key::Span;
 
 /// Pieces of a new chunk.
 pub(crate) const CHUNK: usize = 1024;

@@ -3,8 +3,8 @@
 
 use std::arch::x86_64::*;
 
+use crate::kernels::lists::gallop;
 use crate::kernels::{self, Op, STRIDE, Words};
-use crate::repr::lists::gallop;
 
 /// Room that a result needs beyond both lists: whole vectors are written.
 pub(crate) const SLACK: usize = 128;
@@ -38,7 +38,7 @@ pub(crate) fn merge_shorts(op: Op, left: &[u16], right: &[u16], out: &mut [u16],
     with_top(op, top, other_top, u16::MAX, out, len)
 }
 
-/// The same for keys of 32 bits.
+/// As [`merge_shorts`], but for keys of 32 bits.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt,bmi1,bmi2")]
 pub(crate) fn merge_ints(op: Op, left: &[u32], right: &[u32], out: &mut [u32], spare: &mut [u32]) -> usize {
     let ((left, top), (right, other_top)) = (without_top(left, u32::MAX), without_top(right, u32::MAX));

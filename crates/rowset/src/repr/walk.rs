@@ -1,29 +1,25 @@
-//! Walking a row set: by range, by key and by chunks of keys, from both ends.
+//! Walking what a set is made of, range by range, from both ends.
 //!
 //! Forward, keys and ranges come out of a small buffer that is filled from one container at a time.
 
-mod keys;
-mod stretches;
-
-pub use self::keys::Keys;
-pub use self::stretches::Stretch;
-use crate::repr::Repr;
-use crate::repr::blocks::Block;
-use crate::repr::part::Part;
-use crate::repr::spans::Chunk;
-use crate::repr::tree::{Entries, Entry, Tree};
-use crate::{RowSet, Span};
+use super::Repr;
+use super::blocks::Block;
+use super::part::Part;
+use super::span::meet;
+use super::spans::Chunk;
+use super::tree::{Entries, Entry, Tree};
+use crate::key::Span;
 
 /// Ranges taken at a time.
 const SPANS: usize = 32;
 /// Taken the first time: whoever asks for a few does not pay for many.
-const AT_FIRST: usize = 8;
+pub(crate) const AT_FIRST: usize = 8;
 
 /// The way forward, entry by entry.
 #[derive(Clone)]
-struct Front<'a> {
+pub(crate) struct Front<'a> {
     entries: Way<'a>,
-    part: Part<'a>,
+    pub(crate) part: Part<'a>,
 }
 
 #[derive(Clone)]
@@ -34,8 +30,8 @@ enum Way<'a> {
 }
 
 impl<'a> Front<'a> {
-    fn new(rows: &'a RowSet) -> Front<'a> {
-        match &rows.0 {
+    pub(crate) fn new(repr: &'a Repr) -> Front<'a> {
+        match repr {
             Repr::Empty => Front { entries: Way::Done, part: Part::NONE },
             Repr::Span(span) => Front { entries: Way::Done, part: Part::One(Some(*span)) },
             Repr::Spans(tree) => Front { entries: Way::Chunks(tree.iter()), part: Part::NONE },
@@ -44,8 +40,8 @@ impl<'a> Front<'a> {
     }
 
     /// From the run that holds `first`, or the next one, on.
-    fn from(rows: &'a RowSet, first: u64) -> Front<'a> {
-        match &rows.0 {
+    pub(crate) fn from(repr: &'a Repr, first: u64) -> Front<'a> {
+        match repr {
             Repr::Spans(tree) => {
                 let mut entries = tree.iter_from(first);
                 let part = entries.next().map_or(Part::NONE, |chunk| chunk.part_from(first));
@@ -57,12 +53,12 @@ impl<'a> Front<'a> {
                 Front { entries: Way::Blocks(entries), part }
             }
             Repr::Span(span) if span.last < first => Front { entries: Way::Done, part: Part::NONE },
-            _ => Front::new(rows),
+            _ => Front::new(repr),
         }
     }
 
     /// Goes on to the next entry, if there is one.
-    fn step(&mut self) -> bool {
+    pub(crate) fn step(&mut self) -> bool {
         let next = match &mut self.entries {
             Way::Done => None,
             Way::Chunks(entries) => entries.next().map(Entry::part),
@@ -106,7 +102,31 @@ enum Source<'a> {
     Blocks(&'a Tree<Block>),
 }
 
+impl<'a> Source<'a> {
+    fn of(repr: &'a Repr) -> Source<'a> {
+        match repr {
+            Repr::Empty => Source::One(None),
+            Repr::Span(span) => Source::One(Some(*span)),
+            Repr::Spans(tree) => Source::Chunks(tree),
+            Repr::Blocks(tree) => Source::Blocks(tree),
+        }
+    }
+}
+
 impl<'a> Spans<'a> {
+    /// All of them.
+    pub(crate) fn of(repr: &'a Repr) -> Spans<'a> {
+        Spans::over(Front::new(repr), Source::of(repr), 0, u64::MAX)
+    }
+
+    /// Those of the keys within `first ..= last`.
+    pub(crate) fn between(repr: &'a Repr, first: u64, last: u64) -> Spans<'a> {
+        if first > last {
+            return Spans::over(Front { entries: Way::Done, part: Part::NONE }, Source::One(None), 0, 0);
+        }
+        Spans::over(Front::from(repr, first), Source::of(repr), first, last.saturating_add(1))
+    }
+
     fn over(way: Front<'a>, source: Source<'a>, start: u64, end: u64) -> Spans<'a> {
         let buffer = [Span { first: 0, last: 0 }; SPANS];
         Spans { way, buffer, at: 0, ready: 0, filled: 0, room: AT_FIRST, start, end, source, back: None }
@@ -243,7 +263,7 @@ impl<'a> Back<'a> {
         let Some(last) = end.checked_sub(1).filter(|&last| start <= last) else { return empty };
         let within = Span { first: start, last };
         let runs = match source {
-            Source::One(one) => BackRuns::One(one.and_then(|one| crate::repr::span::meet(one, within))),
+            Source::One(one) => BackRuns::One(one.and_then(|one| meet(one, within))),
             Source::Chunks(tree) => BackRuns::Chunks(Flat::new(tree, within)),
             Source::Blocks(tree) => BackRuns::Blocks(Flat::new(tree, within)),
         };
@@ -269,69 +289,4 @@ impl<'a> Back<'a> {
         }
         Some(span)
     }
-}
-
-impl RowSet {
-    /// The maximal ranges, ascending.
-    pub fn spans(&self) -> Spans<'_> {
-        Spans::over(Front::new(self), self.source(), 0, u64::MAX)
-    }
-
-    /// The maximal ranges of the keys within `first ..= last`, without making a set of them.
-    pub fn spans_between(&self, first: u64, last: u64) -> Spans<'_> {
-        if first > last {
-            return Spans::over(Front { entries: Way::Done, part: Part::NONE }, Source::One(None), 0, 0);
-        }
-        Spans::over(Front::from(self, first), self.source(), first, last.saturating_add(1))
-    }
-
-    fn source(&self) -> Source<'_> {
-        match &self.0 {
-            Repr::Empty => Source::One(None),
-            Repr::Span(span) => Source::One(Some(*span)),
-            Repr::Spans(tree) => Source::Chunks(tree),
-            Repr::Blocks(tree) => Source::Blocks(tree),
-        }
-    }
-
-    /// The keys, ascending.
-    pub fn iter(&self) -> Keys<'_> {
-        Keys::new(self)
-    }
-
-    /// The keys as a vector.
-    pub fn to_vec(&self) -> Vec<u64> {
-        let mut keys = Vec::new();
-        self.write_keys(&mut keys);
-        keys
-    }
-
-    /// Appends the keys to a buffer.
-    pub fn write_keys(&self, into: &mut Vec<u64>) {
-        into.reserve(usize::try_from(self.len()).expect("the keys fit in memory"));
-        match &self.0 {
-            Repr::Empty => {}
-            Repr::Span(span) => into.extend(span.first..=span.last),
-            Repr::Spans(tree) => tree.iter().for_each(|chunk| chunk.write_keys(into)),
-            Repr::Blocks(tree) => tree.iter().for_each(|block| block.write_keys(into)),
-        }
-    }
-
-    /// The first keys of up to `parts` parts of about equal size: where parallel work may be cut.
-    pub fn split_points(&self, parts: usize) -> Vec<u64> {
-        let parts = (parts.max(1) as u64).min(self.len());
-        (0..parts).filter_map(|part| self.key_at(share(self.len(), part, parts))).collect()
-    }
-
-    /// Up to `parts` sets of about equal size, in order, that make up this one.
-    pub fn split(&self, parts: usize) -> Vec<RowSet> {
-        let parts = (parts.max(1) as u64).min(self.len());
-        let cut = |part: u64| share(self.len(), part, parts);
-        (0..parts).map(|part| self.slice(cut(part), cut(part + 1) - cut(part))).collect()
-    }
-}
-
-/// Where the `part`-th of `parts` begins, in 128 bits: a set may hold 2^63 keys.
-fn share(len: u64, part: u64, parts: u64) -> u64 {
-    (len as u128 * part as u128 / parts as u128) as u64
 }

@@ -2,9 +2,10 @@
 
 use std::cell::RefCell;
 
-use super::container::{Container, FEW_IN_ROW, Run, TOP};
-use super::{lists, runs};
+use super::runs;
+use crate::kernels::lists;
 use crate::kernels::{self, Op, WORDS, Words};
+use crate::repr::container::{Container, FEW_IN_ROW, Run, TOP};
 use crate::sizes::{LOPSIDED, RUNS_AT_MOST};
 
 /// `left op right`; nothing if no key is left.
@@ -277,10 +278,10 @@ impl<'a> Walk<'a> {
 }
 
 impl Iterator for Walk<'_> {
-    type Item = crate::Span;
+    type Item = crate::key::Span;
 
     #[inline]
-    fn next(&mut self) -> Option<crate::Span> {
+    fn next(&mut self) -> Option<crate::key::Span> {
         let (first, last) = match &mut self.kind {
             Kind::One(one) => one.take()?,
             Kind::Keys(keys) => keys.next().map(|&key| (key as u64, key as u64))?,
@@ -292,12 +293,12 @@ impl Iterator for Walk<'_> {
                 (first as u64, last as u64)
             }
         };
-        Some(crate::Span { first: self.base + first, last: self.base + last })
+        Some(crate::key::Span { first: self.base + first, last: self.base + last })
     }
 }
 
 impl DoubleEndedIterator for Walk<'_> {
-    fn next_back(&mut self) -> Option<crate::Span> {
+    fn next_back(&mut self) -> Option<crate::key::Span> {
         let (first, last) = match &mut self.kind {
             Kind::One(one) => one.take()?,
             Kind::Keys(keys) => keys.next_back().map(|&key| (key as u64, key as u64))?,
@@ -313,7 +314,7 @@ impl DoubleEndedIterator for Walk<'_> {
                 (first as u64, last as u64)
             }
         };
-        Some(crate::Span { first: self.base + first, last: self.base + last })
+        Some(crate::key::Span { first: self.base + first, last: self.base + last })
     }
 }
 

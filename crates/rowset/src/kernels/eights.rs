@@ -7,8 +7,8 @@ pub(crate) use wide::*;
 mod wide {
     use std::arch::x86_64::*;
 
+    use crate::kernels::lists::gallop;
     use crate::kernels::{load, store};
-    use crate::repr::lists::gallop;
 
     /// Keys in a vector.
     const LANES: usize = 8;

@@ -14,7 +14,7 @@ pub(crate) use self::edit::Edits;
 use self::edit::{edit_kept, edit_node, kept_below, kept_from, push_back, push_front};
 pub(crate) use self::entries::Entries;
 use super::part::Part;
-use crate::Span;
+use crate::key::Span;
 
 /// What a tree is made of: some keys of an interval that no other entry's interval meets.
 pub(crate) trait Entry: Clone {
@@ -49,13 +49,13 @@ pub(crate) trait Entry: Clone {
     fn keys_at(&self, positions: &[u64], before: u64, out: &mut Vec<u64>) {
         out.extend(positions.iter().map(|&pos| self.at(pos - before)));
     }
-    /// The way forward through its keys.
+    /// A forward cursor over the entry's keys.
     fn part(&self) -> Part<'_>;
-    /// The same from the run that holds `first`, or the next one, on.
+    /// A forward cursor that starts at the run that holds `first`, or else at the next run.
     fn part_from(&self, first: u64) -> Part<'_>;
     /// Its runs, which may touch.
     fn walk(&self) -> Self::Walk<'_>;
-    /// The same for the keys of `first ..= last`.
+    /// The runs of the keys within `first ..= last`, which may touch.
     fn walk_between(&self, first: u64, last: u64) -> Self::Walk<'_>;
     /// Its keys within `first ..= last`, as none, one or a few entries.
     fn clip(&self, first: u64, last: u64) -> Vec<Self>;

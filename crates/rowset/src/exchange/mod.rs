@@ -5,11 +5,12 @@ mod write;
 use self::write::Writer;
 use crate::build::Builder;
 use crate::kernels::{self, STRIDE};
+use crate::key::MAX_KEY;
 use crate::repr::Repr;
 use crate::repr::blocks::{Block, number_of};
 use crate::repr::container::Container;
+use crate::rowset::RowSet;
 use crate::sizes::ONE_BY_ONE;
-use crate::{MAX_KEY, RowSet};
 
 /// Why bytes are not a row set in 64-bit Roaring portable form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
