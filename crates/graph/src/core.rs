@@ -5,6 +5,7 @@ use crate::cycle::Scratch;
 use crate::env::{self, TimeSource, Wake};
 use crate::error::GraphError;
 use crate::executor::{Crew, WORTH_A_WAKE_NANOS};
+use crate::extension::Extensions;
 use crate::gate::Gate;
 use crate::graph::{HookId, Schedule};
 use crate::intake::Intake;
@@ -48,6 +49,7 @@ pub(crate) struct Core {
     pub(crate) progress: Mutex<Option<Instant>>,
     pub(crate) progressed: Condvar,
     pub(crate) spin: SpinWait,
+    pub(crate) extensions: Extensions,
     pub(crate) hooks_made: AtomicU64,
     /// Whether the running step was started by `step()`. Not an atomic of the model checkers: the gate orders it.
     pub(crate) by_hand: std::sync::atomic::AtomicBool,

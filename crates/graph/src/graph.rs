@@ -6,6 +6,7 @@ use crate::cycle::Scratch;
 use crate::drawing::{Drawing, draw};
 use crate::env::{self, TimeSource, Wake};
 use crate::error::GraphError;
+use crate::extension::Extensions;
 use crate::gate::Gate;
 use crate::intake::Intake;
 use crate::node::{Cell, NodeId};
@@ -131,6 +132,7 @@ impl UpdateGraph {
             progress: Mutex::ranked(Rank::Leaf, None),
             progressed: Condvar::new(),
             spin: SpinWait::new(),
+            extensions: Extensions::new(),
             hooks_made: AtomicU64::new(0),
             by_hand: false.into(),
         });

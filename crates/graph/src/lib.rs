@@ -11,6 +11,7 @@ mod drawing;
 pub mod env;
 mod error;
 mod executor;
+mod extension;
 mod failpoints;
 mod gate;
 mod graph;

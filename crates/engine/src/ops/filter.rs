@@ -12,14 +12,19 @@ use formula::Expr;
 use graph::{Moment, Step};
 use rowset::{Before, RowSet, Shifts};
 
+use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
-use crate::expression::{Evaluator, Turn, plan_in_turns};
-use crate::faults::{Faults, OnError};
-use crate::live_rows::LiveRows;
-use crate::operation::{Input, Live, Operation, Parts, Request, Start};
-use crate::table::{Attributes, Table};
-use crate::update::TableUpdate;
-use crate::view::{Change, View};
+use crate::eval::evaluator::{Evaluator, plan_in_turns};
+use crate::eval::schedule::Turn;
+use crate::row_errors::{Faults, OnError};
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::parts::Parts;
+use crate::table::request::Request;
+use crate::table::rows::LiveRows;
+use crate::table::update::TableUpdate;
+use crate::table::view::View;
 
 /// Keep the rows that match every predicate.
 pub struct Filter {
@@ -111,7 +116,7 @@ impl Operation for Filter {
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let Input { table, view } = &inputs[0];
-        crate::expression::own_row_only(&self.request.name, &self.predicates)?;
+        crate::eval::evaluator::own_row_only(&self.request.name, &self.predicates)?;
         let kept = matching(&self.predicates, view, view.rows())?;
         let rows = Arc::new(LiveRows::new(kept, at));
         let kept = table.attributes();
@@ -213,7 +218,7 @@ mod tests {
     use model::{Compare, Comparison, ModelExpr};
 
     use super::*;
-    use crate::attach::attach;
+    use crate::driver::attach::attach;
     use crate::testing::{any_table, check_law, check_steps};
 
     fn over(table: &Table, column: &str, limit: i64) -> Result<Table, Error> {

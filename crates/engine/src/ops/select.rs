@@ -5,8 +5,8 @@
 //!   in   ~ 1 X 3    out   ~ 1 X 3 y 6    K {X, y}
 //!   in   ~ 1 Z 9    out   ~ 1 Z 9        K {Z}: y does not read Z and is not computed
 //!
-//! Rows and unchanged columns are shared with the input. Cost of an update: added rows are computed in all new columns,
-//! modified rows in those columns that read a modified one; shifts move stored cells.
+//! Passed columns are shared, rows too. Cost of an update: added rows are computed in all new
+//! columns, modified ones in the columns that read a changed one; shifts move stored cells.
 
 use std::sync::Arc;
 
@@ -16,18 +16,22 @@ use formula::Expr;
 use graph::{Moment, Step};
 use rowset::RowSet;
 
+use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
-use crate::expression::{Evaluator, Turn, evaluate_all, pieces_of_all, plan_in_turns};
-use crate::faults::{Faults, OnError};
-use crate::operation::{Input, Live, Operation, Parts, Request, Start};
-use crate::par::both;
+use crate::eval::evaluator::{Evaluator, evaluate_all, pieces_of_all, plan_in_turns};
+use crate::eval::schedule::Turn;
+use crate::row_errors::{Faults, OnError};
 use crate::sizes::TOGETHER_ROWS;
-use crate::store::{Columns, Writes};
-use crate::table::{Attributes, Table};
-use crate::update::{ColumnSet, TableUpdate};
-use crate::view::Change;
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::parts::Parts;
+use crate::table::request::Request;
+use crate::table::store::{Columns, Writes};
+use crate::table::update::{ColumnSet, TableUpdate};
+use crate::threads::parallel::both;
 
-/// `select` and `with_columns`: shared and computed columns over the rows of the input.
+/// Columns of the result: shared ones and computed ones.
 pub struct Select {
     pub(super) request: Request,
     pub(super) outputs: Vec<Output>,
@@ -100,8 +104,8 @@ impl Select {
         select.finish(operation, computed)
     }
 
-    /// Sets `on_error`: cells that cannot be computed are null, and are reported.
-    pub(super) fn passing_over(mut self, on_error: OnError, faults: &Faults) -> Select {
+    /// Cells without a value are null, and noted.
+    pub(crate) fn passing_over(mut self, on_error: OnError, faults: &Faults) -> Select {
         for column in Arc::get_mut(&mut self.computed).into_iter().flatten() {
             column.passing_over(faults);
         }
@@ -109,8 +113,8 @@ impl Select {
         self
     }
 
-    /// Makes `with_columns` if `all` (the table's own columns come first), otherwise `select`.
-    pub(super) fn in_turns(
+    /// One of the two: after the table's own columns if `all`, else only these.
+    pub(crate) fn in_turns(
         operation: &str,
         table: &Table,
         expressions: &[Expr],
@@ -181,7 +185,7 @@ impl Operation for Select {
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let Input { table, view } = &inputs[0];
-        crate::expression::own_row_only(&self.request.name, &self.computed)?;
+        crate::eval::evaluator::own_row_only(&self.request.name, &self.computed)?;
         let (sources, columns) = self.start(table, view, at)?;
         let parts = self.parts(table, &sources);
         let owned = columns.as_ref().map(Columns::owned).unwrap_or_default();
@@ -191,7 +195,7 @@ impl Operation for Select {
 }
 
 impl Select {
-    /// The rows, columns and schema of the result; `sources` are the computed columns.
+    /// The outside of the result, over a source for each computed column.
     pub(super) fn parts(&self, table: &Table, sources: &[Arc<dyn ColumnSource>]) -> Parts {
         let mut fields = Vec::with_capacity(self.outputs.len());
         let mut result: Vec<Arc<dyn ColumnSource>> = Vec::with_capacity(self.outputs.len());
@@ -216,7 +220,7 @@ impl Select {
     pub(super) fn start(
         &self,
         table: &Table,
-        view: &crate::view::View,
+        view: &crate::table::view::View,
         at: Moment,
     ) -> Result<(Vec<Arc<dyn ColumnSource>>, Option<Columns>), Error> {
         let rows = view.rows();
@@ -236,7 +240,7 @@ impl Select {
                 .map(|column| Field::new(column.name(), column.data_type().clone(), true))
                 .collect::<Vec<_>>(),
         );
-        let counters = table.graph().map(crate::counters::storage).unwrap_or_default();
+        let counters = table.graph().map(crate::observe::storage).unwrap_or_default();
         let mut cells = Vec::new();
         for pieces in pieces {
             let mut start = 0;
@@ -273,7 +277,7 @@ struct SelectLive {
 }
 
 impl Live for SelectLive {
-    // All cells are computed before any is written.
+    // All is computed before anything is written.
     fn resumes(&self) -> bool {
         true
     }
@@ -309,7 +313,7 @@ impl SelectLive {
             (0..self.computed.len()).filter(|at| update.columns.contains_any(self.computed[*at].inputs())).collect();
         if !dirty.is_empty() && !update.modified.is_empty() {
             let evaluators: Vec<&Evaluator> = dirty.iter().map(|at| &self.computed[*at]).collect();
-            // Stored cells and input cells both miss the cache: two threads overlap these misses.
+            // What is stored is far in memory, as are the inputs: one thread waits for each.
             let together = update.shifts.is_empty()
                 && update.modified.len() >= 2 * TOGETHER_ROWS.rows()
                 && update.modified.as_span().is_none()
@@ -338,7 +342,7 @@ mod tests {
     use model::{Arith, Compare, ModelExpr};
 
     use super::*;
-    use crate::attach::attach;
+    use crate::driver::attach::attach;
     use crate::testing::{any_table, check_law, check_steps};
 
     fn doubled(column: &str) -> Result<Expr, formula::Error> {

@@ -10,12 +10,13 @@
 //! and edited until the queue is empty.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use graph::Moment;
 use rowset::{Before, RowSet, Shifts};
 
-use crate::live_rows::LiveRows;
+use crate::table::rows::LiveRows;
+use crate::threads::lock;
 
 /// The rows that a new call will be applied to.
 pub(super) struct Expected {
@@ -204,17 +205,13 @@ fn moved(mut rows: RowSet, removed: &Before, shifts: &Shifts, added: &RowSet) ->
     rows
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
 mod tests {
     use graph::Step;
     use rowset::Shift;
 
     use super::*;
-    use crate::operation::Settle;
+    use crate::table::settle::Settle;
 
     struct Dice(u64);
 

@@ -10,11 +10,10 @@ use arrow_array::Array;
 use column::Chunk;
 use graph::{NodeId, Step, UpdateGraph};
 
-use crate::budget::Budget;
-use crate::companion;
+use crate::driver::budget::Budget;
+use crate::driver::node::Fed;
 use crate::error::{Error, Failure};
 use crate::sources::transaction::{self, Draft};
-use crate::table_node::Fed;
 
 /// The token of a call: a promise of the step in which its rows become visible.
 #[derive(Clone)]
@@ -101,7 +100,7 @@ struct Waiting(AtomicU64);
 
 /// Bytes of calls that wait in the sources of this graph for a step.
 pub fn waiting_bytes(graph: &UpdateGraph) -> u64 {
-    companion::of(graph, Waiting::default).0.load(Ordering::Relaxed)
+    graph.extension(Waiting::default).0.load(Ordering::Relaxed)
 }
 
 /// Validation of a call against the table as it will be after the calls queued before.
@@ -207,7 +206,7 @@ impl<C: Weighed + Send + 'static> Queue<C> {
     pub(crate) fn new(graph: &UpdateGraph, judge: Arc<dyn Judge<C>>) -> Arc<Queue<C>> {
         let (waiting, taken) = (VecDeque::new(), VecDeque::new());
         let state = QueueState { waiting, taken, landing: Vec::new(), failed: None };
-        let all = companion::of(graph, Waiting::default);
+        let all = graph.extension(Waiting::default);
         Arc::new(Queue {
             graph: graph.clone(),
             id: OnceLock::new(),

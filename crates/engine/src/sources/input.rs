@@ -15,18 +15,19 @@ use arrow_schema::Schema;
 use graph::{Step, UpdateGraph};
 use rowset::{Before, RowSet, Shift, Shifts};
 
+use crate::driver::operation::Live;
 use crate::error::Error;
-use crate::live_rows::LiveRows;
-use crate::operation::Live;
-use crate::sources::append::judged_table;
 use crate::sources::conform::{conform, conform_some};
 use crate::sources::expected::{Expected, Sight};
+use crate::sources::fed::judged_table;
 use crate::sources::feed::{Judge, Queue, Token, Weighed};
 use crate::sources::layered::{Given, layered};
-use crate::store::{Store, Writes};
-use crate::table::{Attributes, Table};
-use crate::update::{ColumnSet, TableUpdate};
-use crate::view::Change;
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::rows::LiveRows;
+use crate::table::store::{Store, Writes};
+use crate::table::update::{ColumnSet, TableUpdate};
 
 /// The arguments of `apply`.
 #[derive(Default)]

@@ -12,13 +12,14 @@ use rowset::{RowSet, Shifts};
 use super::Output;
 use super::chosen::{Chosen, picked};
 use super::loading::{Loading, Placed};
-use super::state::{add_counts, state_of};
+use super::state::add_counts;
+use super::states::state_of;
 use crate::error::Error;
-use crate::expression::{Evaluator, evaluate_all};
-use crate::key_rows::KeyRows;
+use crate::eval::evaluator::{Evaluator, evaluate_all};
+use crate::keys::rows::KeyRows;
 use crate::sizes::{GROUP_ALONE_ROWS, GROUP_BATCH_ROWS, GROUP_PART_ROWS, TOGETHER_ROWS};
-use crate::update::ColumnSet;
-use crate::view::View;
+use crate::table::update::ColumnSet;
+use crate::table::view::View;
 
 /// The definition of an aggregation: keys, inputs and outputs.
 pub(crate) struct Maker {
@@ -70,7 +71,8 @@ impl Maker {
     /// The groups of all present rows. Large tables are loaded in parts, one per thread, which are merged in row order.
     pub(crate) fn start(&self, view: &View) -> Result<Groups, Error> {
         let rows = view.rows();
-        let shares = rows.split(if rows.len() > GROUP_ALONE_ROWS.rows() { crate::par::threads() } else { 1 });
+        let shares =
+            rows.split(if rows.len() > GROUP_ALONE_ROWS.rows() { crate::threads::parallel::threads() } else { 1 });
         let share = |_: usize, share: &RowSet| {
             let mut groups = Groups { shares: shares.len() as u64, ..self.empty()? };
             groups.load();
@@ -81,7 +83,7 @@ impl Maker {
             groups.settle();
             Ok::<Groups, Error>(groups)
         };
-        let mut groups = crate::par::try_map(true, &shares, share)?.into_iter();
+        let mut groups = crate::threads::parallel::try_map(true, &shares, share)?.into_iter();
         let Some(mut first) = groups.next() else { return self.empty() };
         groups.try_for_each(|groups| first.merge(groups))?;
         first.shares = 1;

@@ -13,13 +13,14 @@ use rowset::{Before, RowSet};
 use super::chosen::Chosen;
 use super::groups::{Cells, Groups, Maker};
 use super::reading::{Readings, Wanted};
+use crate::driver::operation::Live;
 use crate::error::Error;
-use crate::keys::Touched;
-use crate::operation::Live;
+use crate::keys::touched::Touched;
 use crate::sizes::GROUP_SPLIT_CELLS;
-use crate::store::{Difference, Store, Writes};
-use crate::update::TableUpdate;
-use crate::view::{Change, View};
+use crate::table::change::Change;
+use crate::table::store::{Difference, Store, Writes};
+use crate::table::update::TableUpdate;
+use crate::table::view::View;
 
 /// The number of kept values that cost as much to read as one value that is computed from a group's state.
 const KEPT: u64 = 8;
@@ -227,7 +228,7 @@ impl AggregationLive {
         let keys = self.maker.keys.len();
         let dear = self.maker.outputs().iter().map(|output| if output.is_kept() { KEPT } else { 1 }).sum::<u64>();
         let worth_it = rows.len() * dear >= GROUP_SPLIT_CELLS.rows() && self.maker.is_split(rows.len());
-        let differing = crate::par::try_map(worth_it, self.maker.outputs(), |at, output| {
+        let differing = crate::threads::parallel::try_map(worth_it, self.maker.outputs(), |at, output| {
             if self.blink && output.kind == Aggregate::First {
                 return Ok(None);
             }

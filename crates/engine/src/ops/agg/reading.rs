@@ -7,7 +7,7 @@ use rowset::RowSet;
 
 use super::groups::{Cells, Maker};
 use crate::error::Error;
-use crate::view::View;
+use crate::table::view::View;
 
 /// A read request: cells of some rows.
 pub(super) enum Wanted<'a> {
@@ -34,7 +34,7 @@ impl Readings {
         let rows: u64 = wanted.iter().map(Wanted::rows).sum();
         let most = wanted.iter().map(Wanted::rows).max().unwrap_or_default();
         let worth_it = most < rows && maker.is_split(rows);
-        Ok(Readings(crate::par::try_map(worth_it, wanted, |_, wanted| wanted.read(maker))?.into_iter()))
+        Ok(Readings(crate::threads::parallel::try_map(worth_it, wanted, |_, wanted| wanted.read(maker))?.into_iter()))
     }
 
     pub(super) fn cells(&mut self) -> Result<Cells, Error> {

@@ -1,22 +1,16 @@
-//! The state an aggregator keeps for each group, and the table of aggregators.
+//! What an aggregator keeps for each group.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, Int64Array};
 use arrow_schema::DataType;
 use column::Chunk;
-use formula::Aggregate;
 
 use super::board::{BATCH, Lane};
-use super::count::Count;
-use super::extreme;
-use super::moments::{Mean, Spread};
-use super::unique::Distinct;
-use super::{product, ranked, sum};
 use crate::error::Error;
 
-/// The state of one aggregator, one entry per group slot. Values are added and removed; a removal restores the exact
-/// state without the value. Several threads may read it at once.
+/// State of one aggregator, one entry for each group's slot. Values are added and taken away; what
+/// a removal restores is exact. Several are read at once.
 pub(crate) trait State: Send + Sync {
     /// Room for this many slots.
     fn grow(&mut self, slots: usize);
@@ -24,16 +18,16 @@ pub(crate) trait State: Send + Sync {
     fn add(&mut self, slots: &[u32], cells: &Chunk);
     /// Cell `i` leaves group `slots[i]`.
     fn remove(&mut self, slots: &[u32], cells: &Chunk);
-    /// Clears a group that no longer exists.
+    /// The group is gone.
     fn reset(&mut self, slot: u32);
     /// The result of each of these groups.
     fn values(&self, slots: &[u32]) -> Result<ArrayRef, Error>;
-    /// Bytes of allocations too small for the allocator to count, after `more` further values.
+    /// Bytes that it keeps in pieces too small to be counted, with so many values more than there are.
     fn held(&self, _more: usize) -> u64 {
         0
     }
-    /// The initial words of a group on a [`Board`](super::board::Board), for bulk loading. None if the state does not
-    /// support it: bulk loads then use `add`.
+    /// The words of a group on a [`Board`](super::board::Board), as they are at first, by which this
+    /// state takes in many rows fast. None: it takes no part, and adds as ever.
     fn words(&self) -> Option<Vec<u64>> {
         None
     }
@@ -41,26 +35,26 @@ pub(crate) trait State: Send + Sync {
     fn plain(&self, cells: &Chunk) -> Chunk {
         cells.clone()
     }
-    /// As `add`, but on the state's words of the board. The board counts the rows for all states.
+    /// As `add`, on the state's words of the board; rows are counted there for all states together.
     fn add_on(&mut self, _lane: &mut Lane<'_>, _batch: &Batch<'_>) {}
-    /// Takes over the words of the board; `rows` are the rows that each slot received.
+    /// Takes over what stands on the board; so many rows came to each slot.
     fn settle(&mut self, _lane: &mut Lane<'_>, _rows: &[i64]) {}
-    /// Merges another state of the same kind: its slot `i` is this state's `slots[i]`.
+    /// Takes in another state of the same kind: its slot `i` is this one's `slots[i]`.
     fn merge(&mut self, other: Box<dyn State>, slots: &[u32]);
     /// For `merge`.
     fn into_any(self: Box<Self>) -> Box<dyn std::any::Any>;
 }
 
-/// A batch of entering cells, in the form that the state's `plain` returned.
+/// A batch of cells that enter, in the form a state asked for.
 pub(crate) struct Batch<'a> {
     pub(crate) slots: &'a [u32],
     pub(crate) cells: &'a Chunk,
-    /// The position of the batch's first cell.
+    /// Which of the cells.
     pub(crate) from: usize,
 }
 
 impl<'a> Batch<'a> {
-    /// The raw values, including those of null cells.
+    /// The cells as they lie in memory, those that are null too.
     pub(crate) fn values<T: ArrowPrimitiveType>(&self) -> &'a [T::Native] {
         &self.cells.as_primitive::<T>().values()[self.from..self.from + self.slots.len()]
     }
@@ -110,37 +104,7 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// The state of an aggregator over cells of this type. `retractable`: whether cells may leave.
-pub(crate) fn state_of(kind: &Aggregate, input: &DataType, retractable: bool) -> Result<Box<dyn State>, Error> {
-    let output = kind.output_type(input)?;
-    Ok(match kind {
-        Aggregate::Count => Box::new(Count::default()),
-        Aggregate::Sum { min_count } => sum::state(input, &output, *min_count),
-        Aggregate::Mean if matches!(input, DataType::Decimal128(..) | DataType::Decimal256(..)) => {
-            super::sum::mean_of_decimals(input, &output)
-        }
-        Aggregate::Mean => Box::new(Mean::new(input, &output)),
-        Aggregate::Std { ddof } => Box::new(Spread::new(*ddof, true)),
-        Aggregate::Var { ddof } => Box::new(Spread::new(*ddof, false)),
-        Aggregate::Min | Aggregate::Max | Aggregate::NanMin | Aggregate::NanMax => {
-            extreme::state(kind, input, retractable)?
-        }
-        Aggregate::NUnique | Aggregate::CountDistinct => Box::new(Distinct::new(input, *kind == Aggregate::NUnique)),
-        Aggregate::Median => ranked::median(input, &output),
-        Aggregate::Quantile { part, interpolation } => ranked::state(input, &output, *part, *interpolation),
-        Aggregate::Product => product::state(&output),
-        Aggregate::Len
-        | Aggregate::First
-        | Aggregate::Last
-        | Aggregate::Implode
-        | Aggregate::ArgMin
-        | Aggregate::ArgMax => {
-            return Err(Error::internal("group_by", format!("{} has no state of its own", kind.name())));
-        }
-    })
-}
-
-/// Downcasts a state that is to be merged into one of its own type.
+/// Takes the other state apart for a merge of equals.
 pub(crate) fn same<S: 'static>(other: Box<dyn State>) -> Box<S> {
     other.into_any().downcast().expect("states of one aggregator are of one kind")
 }
@@ -159,7 +123,7 @@ pub(crate) fn valid_cells(slots: &[u32], cells: &dyn Array, mut each: impl FnMut
     }
 }
 
-/// Numbers of any type as `f64`.
+/// Numbers as `f64`, whatever they are stored as.
 pub(crate) fn floats(cells: &Chunk) -> arrow_array::Float64Array {
     if let Some(floats) = cells.as_primitive_opt::<Float64Type>() {
         return floats.clone();

@@ -5,9 +5,9 @@ use column::{Chunk, NO_ROW};
 use formula::{shown_name, type_name};
 
 use crate::error::Error;
-use crate::table::Table;
-use crate::update::{ColumnSet, TableUpdate};
-use crate::view::View;
+use crate::table::handle::Table;
+use crate::table::update::{ColumnSet, TableUpdate};
+use crate::table::view::View;
 use rowset::RowSet;
 
 /// Key columns of both sides, compared in a common type.

@@ -16,16 +16,20 @@ use graph::{Moment, Step};
 use rowset::{Before, RowSet, Shifts};
 
 use super::on::{On, Side};
+use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
-use crate::faults::Faults;
-use crate::key_rows::KeyRows;
-use crate::keys::{Touched, joinable};
-use crate::live_rows::LiveRows;
-use crate::operation::{Input, Live, Operation, Parts, Request, Start};
+use crate::keys::rows::KeyRows;
+use crate::keys::touched::{Touched, joinable};
+use crate::row_errors::Faults;
 use crate::sizes::WHERE_IN_PROBE_ROWS;
-use crate::table::{Attributes, Table};
-use crate::update::TableUpdate;
-use crate::view::{Change, View};
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::parts::Parts;
+use crate::table::request::Request;
+use crate::table::rows::LiveRows;
+use crate::table::update::TableUpdate;
+use crate::table::view::View;
 
 /// The rows to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -94,7 +98,7 @@ impl Operation for WhereIn {
             touched: Touched::default(),
             rows: Arc::new(LiveRows::new(RowSet::new(), at)),
         };
-        for part in crate::par::parts(set.view.rows(), WHERE_IN_PROBE_ROWS.rows()) {
+        for part in crate::threads::parallel::parts(set.view.rows(), WHERE_IN_PROBE_ROWS.rows()) {
             live.count(&set.view, &part, 1, &mut Vec::new())?;
         }
         let kept = live.start(&rows.view)?;
@@ -114,7 +118,7 @@ impl Operation for WhereIn {
             schema: rows.table.schema().clone(),
             attributes,
         };
-        let owned: Vec<Arc<dyn crate::operation::Settle>> = vec![live.rows.clone()];
+        let owned: Vec<Arc<dyn crate::table::settle::Settle>> = vec![live.rows.clone()];
         Ok(Start { parts, live: Box::new(live), owned })
     }
 }
@@ -264,10 +268,10 @@ impl WhereInLive {
 
     /// The initial result: the rows that pass. Over a static set the rows are only looked up and not entered.
     fn start(&mut self, view: &View) -> Result<RowSet, Error> {
-        let parts = crate::par::parts(view.rows(), WHERE_IN_PROBE_ROWS.rows());
+        let parts = crate::threads::parallel::parts(view.rows(), WHERE_IN_PROBE_ROWS.rows());
         let passing: Vec<RowSet> = match self.sources {
             Some(_) => parts.iter().map(|part| self.enter(view, part)).collect::<Result<_, Error>>()?,
-            None => crate::par::try_map(parts.len() > 2, &parts, |_, part| self.look_up(view, part))?,
+            None => crate::threads::parallel::try_map(parts.len() > 2, &parts, |_, part| self.look_up(view, part))?,
         };
         Ok(RowSet::union_all(passing.iter()))
     }
@@ -333,7 +337,7 @@ mod tests {
     use model::ops::where_in;
 
     use super::*;
-    use crate::attach::attach;
+    use crate::driver::attach::attach;
     use crate::testing::check::check_steps_of_two;
     use crate::testing::{check_law_of_two, table_of};
 

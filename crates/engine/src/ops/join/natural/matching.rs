@@ -9,11 +9,12 @@ use rowset::RowSet;
 
 use super::{Matches, NaturalLive};
 use crate::error::Error;
-use crate::keys::{Touched, joinable};
+use crate::keys::touched::{Touched, joinable};
 use crate::ops::join::on::Side;
 use crate::sizes::{LARGE_PROBE_ROWS, PROBE_BATCH_ROWS, PROBE_ROWS};
-use crate::update::ColumnSet;
-use crate::view::{Change, View};
+use crate::table::change::Change;
+use crate::table::update::ColumnSet;
+use crate::table::view::View;
 
 /// A marker in place of a match: there are several matches, and at most one is allowed.
 const SEVERAL: u64 = NO_ROW - 1;
@@ -88,7 +89,7 @@ impl NaturalLive {
     pub(super) fn start(&mut self, view: &View) -> Result<Vec<(RowSet, Chunk)>, Error> {
         let rows = view.rows();
         let size = if rows.len() >= 8 * LARGE_PROBE_ROWS.rows() { LARGE_PROBE_ROWS.rows() } else { PROBE_ROWS.rows() };
-        let parts = crate::par::parts(rows, size);
+        let parts = crate::threads::parallel::parts(rows, size);
         if self.left.is_some() {
             return parts
                 .into_iter()
@@ -99,7 +100,7 @@ impl NaturalLive {
                 })
                 .collect();
         }
-        crate::par::try_map(rows.len() > 2 * PROBE_ROWS.rows(), &parts, |_, part| {
+        crate::threads::parallel::try_map(rows.len() > 2 * PROBE_ROWS.rows(), &parts, |_, part| {
             let cells: ArrayRef = Arc::new(UInt64Array::from(self.look_up(view, part)?));
             Ok((part.clone(), cells))
         })
