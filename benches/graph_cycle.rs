@@ -1,4 +1,4 @@
-//! What a cycle costs when the nodes do nothing: the graph's own share of every step.
+//! Cost of a cycle whose nodes do nothing: the graph's own share of every step.
 //!
 //! Each line shows the least and the median of many runs; on a busy machine read the least.
 

@@ -6,7 +6,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use roaring::RoaringTreemap;
 use rowset::{Before, Positions, RowSet, Shift, Shifts, Span};
 
-/// The same generator everywhere, so that every run sees the same keys.
+/// A xorshift generator with a fixed seed: every run sees the same keys.
 struct Random(u64);
 
 impl Random {

@@ -23,7 +23,7 @@ export CARGO_PROFILE_CI_DEBUG=none CARGO_PROFILE_CI_INCREMENTAL=false
 case $kind in
 memory)
     export RUSTFLAGS=-Zsanitizer=address ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1
-    cargo test --locked --profile ci --target "$host" --lib -p tickframe-column -p tickframe-rowset \
+    cargo test --locked --profile ci --target "$host" --lib -p tickframe-memory -p tickframe-column -p tickframe-rowset \
         -p tickframe-formula -- "$@"
     ;;
 python)
@@ -46,7 +46,7 @@ threads)
     if [ $# -gt 0 ]; then
         cargo test --locked --profile ci --target "$host" --lib -p tickframe-column -p tickframe-engine -- "$@"
     else
-        cargo test --locked --profile ci --target "$host" --lib -p tickframe-column -- promises concurrent readers
+        cargo test --locked --profile ci --target "$host" --lib -p tickframe-column -- tests::storage concurrent readers
         cargo test --locked --profile ci --target "$host" --lib -p tickframe-engine -- sources listen late par attach
         # Laws over whole graphs wait at locks of std, which is not instrumented where it waits: each wait looks like a race.
     fi

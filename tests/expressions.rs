@@ -62,8 +62,8 @@ pub struct Expressions<'a> {
     pub columns: &'a [(String, Kind)],
     /// Whether neighbours of rows are looked at.
     pub far: bool,
-    /// Whether the sign of a zero may matter. It may not above grouped tables: −0.0 and 0.0 are one key, of which the
-    /// first that was seen is shown, and a change from one to the other is none (decision 46).
+    /// Whether the sign of a zero may matter. It may not above grouped tables: −0.0 and 0.0 are one key, the group
+    /// shows whichever came first, and a change from one to the other is no change.
     pub signed_zeros: bool,
 }
 

@@ -67,7 +67,7 @@ static OPERATORS: LazyLock<[(Function, HostId); 3]> = LazyLock::new(|| {
     operators.map(|operator| (operator.function, HostId::register(Arc::new(operator))))
 });
 
-/// The same expression, where functions of the user stand for some of its operators.
+/// Replaces some operators of an expression, drawn from the tape, by user functions that compute the same.
 fn with_functions(tape: &mut Tape, expr: &Expr) -> Expr {
     match expr {
         Expr::Call { function, args } => {

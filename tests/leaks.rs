@@ -1,4 +1,4 @@
-//! What comes and goes leaves nothing: pipelines, rows, failed starts.
+//! Leak tests: pipelines, rows and failed starts leave nothing behind.
 
 use std::time::Duration;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array, StringViewArray};
 use arrow_schema::{Field, Schema};
-use column::kind;
+use column::types;
 use formula::{Expr, Function, bind};
 
 use super::reader::Reader;
@@ -24,7 +24,7 @@ pub fn casts(bytes: &[u8]) {
         }
     };
     for to in TYPES.iter() {
-        if let Ok(cast) = kind::cast(&cells, to) {
+        if let Ok(cast) = types::cast(&cells, to) {
             sound(&cast, cells.len());
         }
         for strict in [false, true] {

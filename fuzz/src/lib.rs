@@ -1,7 +1,7 @@
-//! What is fuzzed: one function a target. `fuzz/run` gives them the bytes that a coverage-guided search comes
-//! upon, the tests of every landing the corpus and each of its files disturbed (`tests/fuzzed.rs`).
+//! The fuzz targets, one function each. `fuzz/run` feeds them inputs from a coverage-guided search; the ordinary tests
+//! feed them the corpus, and mutations of each of its files (`tests/fuzzed.rs`).
 //!
-//! A target panics where something is wrong: it never looks at the clock, the machine or another case.
+//! A target panics if something is wrong. It depends on nothing but its input: no clock, no machine, no other case.
 
 pub mod calls;
 pub mod casts;

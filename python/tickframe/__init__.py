@@ -19,7 +19,18 @@ from tickframe import _native, agg, errors
 from tickframe import hints as _hints
 from tickframe import logs as _logs
 from tickframe._native import RowSet
+from tickframe.column import Column
 from tickframe.config import Config
+from tickframe.constructors import (
+    concat,
+    empty_table,
+    from_arrow,
+    from_dicts,
+    from_pandas,
+    from_polars,
+    merge,
+    table,
+)
 from tickframe.control import Barrier, Filter, Selectable
 from tickframe.dtypes import (
     Array,
@@ -53,8 +64,9 @@ from tickframe.dtypes import (
     UInt64,
     dtype,
 )
-from tickframe.expr import (
-    Expr,
+from tickframe.expr import Expr
+from tickframe.formulas import formula
+from tickframe.functions import (
     arctan2,
     coalesce,
     col,
@@ -69,10 +81,9 @@ from tickframe.expr import (
     random_gaussian,
     random_int,
     variable,
-    when,
 )
-from tickframe.formulas import formula
 from tickframe.graph import Graph, default_graph
+from tickframe.group_by import GroupBy
 from tickframe.listener import Subscription, Update
 from tickframe.schema import Schema
 from tickframe.sources import (
@@ -87,20 +98,9 @@ from tickframe.sources import (
     keyed_table,
     time_table,
 )
-from tickframe.table import (
-    Column,
-    GroupBy,
-    Table,
-    concat,
-    empty_table,
-    from_arrow,
-    from_dicts,
-    from_pandas,
-    from_polars,
-    merge,
-    table,
-)
-from tickframe.udfs import Udf, udf
+from tickframe.table import Table
+from tickframe.udf.api import Udf, udf
+from tickframe.when import when
 
 if _TYPE_CHECKING:
     from tickframe import spark

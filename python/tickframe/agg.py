@@ -13,10 +13,13 @@ import sys
 from typing import TYPE_CHECKING
 
 from tickframe.arguments import text
-from tickframe.expr import Columns, Expr, col, flatten, lit, when
-from tickframe.expr import len as len_
-from tickframe.foreign import named, short
+from tickframe.describe import named
+from tickframe.expr import Expr, flatten
 from tickframe.formulas import Formula
+from tickframe.functions import Columns, col, lit
+from tickframe.functions import len as len_
+from tickframe.names import pair
+from tickframe.when import when
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,15 +47,6 @@ __all__ = [
     "weighted_avg",
     "weighted_sum",
 ]
-
-
-def pair(text: str) -> tuple[str, str]:
-    """``"New = Old"`` as (new, old); a plain name is both."""
-    new, equals, old = text.partition("=")
-    new, old = new.strip(), old.strip()
-    if not new or (equals and not old):
-        raise ValueError(f'{short(text)} is no "New = Old" and no name')
-    return new, old if equals else new
 
 
 def _each(columns: tuple[str | list[str], ...], aggregate: Callable[[Expr], Expr]) -> Columns:

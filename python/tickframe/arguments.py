@@ -12,14 +12,14 @@ import functools
 import inspect
 import re
 import types
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
-from tickframe.foreign import named, short
+from tickframe.describe import named, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["check_all", "checked", "choice", "encodable", "flag", "instance", "rows", "text", "whole"]
+__all__ = ["check_all", "checked", "choice", "count", "encodable", "flag", "instance", "rows", "text", "whole"]
 
 _F = TypeVar("_F", bound="Callable[..., Any]")
 _T = TypeVar("_T")
@@ -27,6 +27,9 @@ _T = TypeVar("_T")
 _MOST_WHOLE = 2**63 - 1
 _MOST_ROWS = 1 << 27
 _LONGEST_CHOICE = 60
+
+PrecisionLoss: TypeAlias = Literal["error", "truncate"]
+OnError: TypeAlias = Literal["fail", "null", "drop"]
 
 ON_ERROR = ("fail", "null", "drop")
 """What `on_error` may be."""
@@ -69,6 +72,18 @@ def whole(value: object, operation: str, parameter: str) -> None:
         raise ValueError(f"{operation}: {parameter} must be at most {_MOST_WHOLE}, not {short(number)}")
     if number < -_MOST_WHOLE - 1:
         raise ValueError(f"{operation}: {parameter} must be at least {-_MOST_WHOLE - 1}, not {short(number)}")
+
+
+def count(n: int, what: str) -> int:
+    """A count of rows as an int, or an error that says what it is."""
+    if isinstance(n, bool) or not hasattr(n, "__index__"):
+        raise TypeError(f"{what} must be an int, not {type(n).__name__}")
+    number = n.__index__()
+    if number < 0:
+        raise ValueError(f"{what} must be 0 or more, not {number}")
+    if number > _MOST_WHOLE:
+        raise ValueError(f"{what} must be at most {_MOST_WHOLE}, not {number}")
+    return number
 
 
 def choice(value: object, operation: str, parameter: str, options: tuple[str, ...]) -> None:
@@ -127,16 +142,16 @@ def _checks(function: types.FunctionType) -> list[tuple[int, str, bool, Callable
     return found
 
 
-def _tell_stranger(function: types.FunctionType, given: dict[str, Any]) -> None:
+def _refuse_unknown_parameter(function: types.FunctionType, given: dict[str, Any]) -> None:
     """Refuse a keyword that the function has not, with the one that was meant."""
     code = function.__code__
     known = [name for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if name != "self"]
-    stranger = next((name for name in given if name not in known), None)
-    if stranger is None or code.co_flags & inspect.CO_VARKEYWORDS:
+    unknown = next((name for name in given if name not in known), None)
+    if unknown is None or code.co_flags & inspect.CO_VARKEYWORDS:
         return
-    near = difflib.get_close_matches(stranger, known, 1, 0.6) if len(stranger) <= _LONGEST_CHOICE else []
+    near = difflib.get_close_matches(unknown, known, 1, 0.6) if len(unknown) <= _LONGEST_CHOICE else []
     hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
-    raise TypeError(f"{function.__name__}: there is no parameter {short(stranger)}; {hint}") from None
+    raise TypeError(f"{function.__name__}: there is no parameter {short(unknown)}; {hint}") from None
 
 
 def checked(function: _F) -> _F:
@@ -151,7 +166,7 @@ def checked(function: _F) -> _F:
     if not checks and not plain.__defaults__ and not plain.__kwdefaults__:
         return function
     operation, size = plain.__name__, len
-    tell_stranger = functools.partial(_tell_stranger, plain)
+    refuse_unknown = functools.partial(_refuse_unknown_parameter, plain)
 
     def call(*args: Any, **given: Any) -> Any:
         for place, name, optional, check, more in checks:
@@ -166,7 +181,7 @@ def checked(function: _F) -> _F:
         try:
             return plain(*args, **given)
         except TypeError:
-            tell_stranger(given)
+            refuse_unknown(given)
             raise
 
     # It stands in the function's own module, where its examples are looked for.

@@ -1,4 +1,4 @@
-"""Who may run beside whom: `Filter`, `Selectable` and `Barrier` for functions with order or side effects.
+"""Execution order of user functions: `Filter`, `Selectable` and `Barrier` for functions with order or side effects.
 
 Native expressions keep no state and always run in parallel. A Python function is taken to keep state unless it says
 otherwise, or the settings ``stateless_select`` and ``stateless_filters`` do; then it sees its rows in order, on one
@@ -30,6 +30,7 @@ from tickframe import _native
 from tickframe.config import setting
 from tickframe.errors import InvalidOperationError
 from tickframe.expr import Expr, into_expr
+from tickframe.formulas import Formula
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Barrier", "Filter", "Selectable"]
 
-Turn: TypeAlias = tuple[bool, bool, bool, list[int], list[int]]
+Order: TypeAlias = tuple[bool, bool, bool, list[int], list[int]]
 
 _numbers = itertools.count()
 
@@ -70,8 +71,6 @@ class _Controlled:
         self._respects: tuple[Barrier, ...] = ()
 
     def _read(self, item: object, frame: FrameType) -> Expr:
-        from tickframe.formulas import Formula
-
         if isinstance(item, _Controlled):
             raise InvalidOperationError(
                 f"{type(self).__name__} of a {type(item).__name__}: serial and barriers are said once"
@@ -82,7 +81,7 @@ class _Controlled:
             else into_expr(item, type(self).__name__)
         )
 
-    def _but(self, **changed: object) -> Self:
+    def _replace(self, **changed: object) -> Self:
         made = object.__new__(type(self))
         for name in _Controlled.__slots__:
             setattr(made, name, changed.get(name, getattr(self, name)))
@@ -90,7 +89,7 @@ class _Controlled:
 
     def with_serial(self) -> Self:
         """Rows in position order, on one thread; a filter also keeps its place among the others."""
-        return self._but(_serial=True)
+        return self._replace(_serial=True)
 
     def with_declared_barriers(self, *barriers: Barrier | Sequence[Barrier]) -> Self:
         """It opens these barriers when it has finished all rows.
@@ -98,7 +97,7 @@ class _Controlled:
         Raises:
             InvalidOperationError: what is no `Barrier`, or one that it respects itself.
         """
-        return self._but(_declares=self._declares + self._checked(barriers, self._respects))
+        return self._replace(_declares=self._declares + self._checked(barriers, self._respects))
 
     def with_respected_barriers(self, *barriers: Barrier | Sequence[Barrier]) -> Self:
         """It starts when these barriers are open.
@@ -106,7 +105,7 @@ class _Controlled:
         Raises:
             InvalidOperationError: what is no `Barrier`, or one that it declares itself.
         """
-        return self._but(_respects=self._respects + self._checked(barriers, self._declares))
+        return self._replace(_respects=self._respects + self._checked(barriers, self._declares))
 
     def _checked(
         self, barriers: tuple[Barrier | Sequence[Barrier], ...], others: tuple[Barrier, ...]
@@ -153,7 +152,7 @@ class Selectable(_Controlled):
     __slots__ = ()
 
 
-def taken(
+def unwrapped(
     items: list[object], kind: type[_Controlled], operation: str
 ) -> tuple[list[object], list[_Controlled | None]]:
     """The expressions of an operation's arguments, and what is said about the order of each.
@@ -187,15 +186,17 @@ def _numbers_of(barriers: tuple[Barrier, ...]) -> list[int]:
     return [barrier._number for barrier in barriers]
 
 
-def turns(made: list[_native.Expr], controls: Sequence[_Controlled | None], *, filters: bool) -> list[Turn] | None:
-    """For each expression who may run beside it; None where nothing asks."""
+def execution_order(
+    made: list[_native.Expr], controls: Sequence[_Controlled | None], *, filters: bool
+) -> list[Order] | None:
+    """How each expression stands to the others; None where none needs an order."""
     if not any(controls) and not any(expression.calls_host() for expression in made):
         return None
     select = bool(setting("stateless_select"))
     stateless = bool(setting("stateless_filters")) if filters else select
     implicit = setting("serial_implicit_barriers")
     overlaps = select if implicit is None else not implicit
-    told = [*controls, *[None] * (len(made) - len(controls))]
+    every = [*controls, *[None] * (len(made) - len(controls))]
     return [
         (
             control is not None and control._serial,
@@ -204,5 +205,5 @@ def turns(made: list[_native.Expr], controls: Sequence[_Controlled | None], *, f
             _numbers_of(control._declares if control else ()),
             _numbers_of(control._respects if control else ()),
         )
-        for control in told
+        for control in every
     ]

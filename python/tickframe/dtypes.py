@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from tickframe import _native
 from tickframe.arguments import text, whole
+from tickframe.describe import named, short
 from tickframe.errors import DataError
-from tickframe.foreign import named, short
 
 if TYPE_CHECKING:
     import types

@@ -7,69 +7,19 @@ half-finished choices and the like are told by name instead of becoming a value 
 from __future__ import annotations
 
 import datetime as _dt
-import reprlib
 import types
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from tickframe.describe import named, short
 from tickframe.errors import TypeMismatchError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["array_like", "mask_of", "named", "of_rows", "operand", "short"]
+__all__ = ["array_like", "mask_of", "of_rows", "operand"]
 
 _PLAIN = frozenset({type(None), bool, int, float, str, bytes, _dt.datetime, _dt.date, _dt.time, _dt.timedelta})
-
-_LIBRARIES = {"polars": "polars", "pandas": "pandas", "pyarrow": "pyarrow", "numpy": "NumPy", "pyspark": "Spark"}
-
-
-def named(value: object) -> str:
-    """What the object is, in words: ``a pandas Series``, ``a function``, ``a list``."""
-    kind = type(value)
-    if isinstance(value, type):
-        return f"the type {value.__name__}"
-    if isinstance(value, types.ModuleType):
-        return f"the module {value.__name__}"
-    if isinstance(value, types.GeneratorType):
-        return "a generator"
-    if isinstance(value, types.FunctionType):
-        name = value.__name__
-        return "a lambda" if name == "<lambda>" else f"the function {name}"
-    library = _LIBRARIES.get(kind.__module__.partition(".")[0])
-    if kind.__name__ == "ndarray":
-        return "a NumPy array"
-    if library is not None:
-        return f"a {library} {'expression' if kind.__name__ == 'Expr' else kind.__name__}"
-    if kind.__module__.partition(".")[0] == "tickframe":
-        return f"a tickframe {kind.__name__}"
-    return f"{'an' if kind.__name__[:1].lower() in 'aeiou' else 'a'} {kind.__name__}"
-
-
-class _Bounded(reprlib.Repr):
-    """A `repr` of a bounded part of what containers hold, however deep or long they are, without addresses."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.maxlevel = 5
-        self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = self.maxdict = self.maxarray = 20
-        self.maxstring = self.maxlong = self.maxother = 1 << 10
-
-    def repr_instance(self, x: Any, level: int) -> str:
-        text = super().repr_instance(x, level)
-        return named(x) if "\n" in text or " at 0x" in text or "..." in text or text.startswith("<") else text
-
-
-def short(item: object, longest: int = 60) -> str:
-    """The `repr` of anything, cut, for a message; what has none of one line is told by its type."""
-    try:
-        shown = (item[: longest + 8] if len(item) > longest + 8 else item) if isinstance(item, (str, bytes)) else item
-        text = _Bounded().repr(shown)
-    except Exception:  # noqa: BLE001  # a class of the user may raise anything
-        return f"a {type(item).__name__}"
-    if "\n" in text or " at 0x" in text:
-        return named(item)
-    return text if len(text) <= longest else text[:longest] + "…"
 
 
 def array_like(value: object) -> bool:
@@ -87,12 +37,13 @@ def _is_frame(value: object) -> bool:
     return type(value).__name__ in frames or (hasattr(value, "__arrow_c_stream__") and not array_like(value))
 
 
-def operand(value: object, where: str) -> object:
+def operand(value: object, where: str, *, methods: type) -> object:
     """The value as it stands in an expression.
 
     Args:
         value: what was given.
         where: the method or operator, for the message.
+        methods: the class of expressions: a dict with the name of one of its methods meant that.
 
     Raises:
         TypeError: what cannot be meant as one value; the message says what it is and what to write.
@@ -112,12 +63,12 @@ def operand(value: object, where: str) -> object:
         raise TypeError(
             f"{where}: {what} is {library}'s to compute; write it with tf.col, tf.lit and tf.when, which have polars' methods"
         )
-    if kind.__name__ == "When" and kind.__module__ in {"tickframe.expr", "polars.expr.whenthen"}:
+    if kind.__name__ == "When" and kind.__module__ in {"tickframe.when", "polars.expr.whenthen"}:
         raise TypeError(
             f"{where}: this when(...) has no value yet: end it with .then(value) and, if you like, .otherwise(value)"
         )
     if isinstance(value, Mapping):
-        raise TypeError(f"{where}: {_of_mapping(value, where)}")
+        raise TypeError(f"{where}: {_of_mapping(value, where, methods)}")
     if isinstance(value, type):
         raise TypeError(f"{where}: {what} is no value; .cast({value.__name__}) makes values of a type")
     if isinstance(value, types.ModuleType):
@@ -143,17 +94,15 @@ def operand(value: object, where: str) -> object:
     return value
 
 
-def _of_mapping(item: Mapping[Any, Any], where: str) -> str:
+def _of_mapping(item: Mapping[Any, Any], where: str, methods: type) -> str:
     """Why a dict is no expression, and what to write instead."""
-    from tickframe.expr import Expr
-
     name: object = None
     value: object = None
     if type(item) is dict:
         name, value = next(iter(item.items()), (None, None))
     column = f"tf.col({name!r})" if isinstance(name, str) and short(name) == repr(name) else 'tf.col("x")'
     if where in {"agg", "agg_by"}:
-        known = isinstance(value, str) and value.isidentifier() and hasattr(Expr, value)
+        known = isinstance(value, str) and value.isidentifier() and hasattr(methods, value)
         instead = f"{column}.{value if known else 'sum'}()"
     elif where in {"select", "with_columns", "update", "view", "update_view", "lazy_update"}:
         given = isinstance(value, str) and short(value) == repr(value)

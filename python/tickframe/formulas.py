@@ -17,12 +17,11 @@ import sys
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from tickframe import _native, control
-from tickframe.arguments import ON_ERROR, choice
+from tickframe import _native
 from tickframe.arguments import text as _text
 from tickframe.errors import ColumnNotFoundError, FormulaError
-from tickframe.expr import Expr, flatten, into_expr
-from tickframe.udfs import recognised
+from tickframe.expr import Expr
+from tickframe.udf.api import recognised
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,7 +55,7 @@ class Formula(Expr):
         self._native = self._lower(self._operation, None)
         return self._native
 
-    def _over(self, table: _native.Table, operation: str) -> _native.Expr:
+    def _bind(self, table: _native.Table, operation: str) -> _native.Expr:
         return self._lower(operation, table)
 
     def _lower(self, operation: str, table: _native.Table | None) -> _native.Expr:
@@ -65,14 +64,14 @@ class Formula(Expr):
         except (ColumnNotFoundError, FormulaError) as error:
             first, line, rest = str(error).partition("\n")
             hint = next(
-                (_hint(name, self._no_values.get(name)) for name in self._parsed.names() if _names(first, name)), ""
+                (_hint(name, self._no_values.get(name)) for name in self._parsed.names() if _mentions(first, name)), ""
             )
             if hint:
                 error.args = (f"{first}; {hint}{line}{rest}",)
             raise
 
 
-def _names(message: str, name: str) -> bool:
+def _mentions(message: str, name: str) -> bool:
     return f'no column "{name}"' in message or f"no function {name}" in message
 
 
@@ -118,79 +117,6 @@ def _scope(names: Iterable[str], frame: FrameType) -> dict[str, object]:
     return {name: space[name] for name in names for space in reversed(spaces) if name in space}
 
 
-_MOST_STEPS = 1 << 12
-
-
-def over(item: Expr, table: _native.Table, operation: str) -> _native.Expr:
+def bind(item: Expr, table: _native.Table, operation: str) -> _native.Expr:
     """An argument of a table's method: a formula is read for the table's columns."""
-    return item._over(table, operation) if isinstance(item, Formula) else item._native
-
-
-def where(
-    table: _native.Table,
-    filters: Iterable[object],
-    frame: FrameType,
-    operation: str = "where",
-    on_error: str = "fail",
-) -> _native.Table:
-    """`Table.where`, whose strings are formulas."""
-    choice(on_error, operation, "on_error", ON_ERROR)
-    plain, controls = control.taken(flatten(filters), control.Filter, operation)
-    made = []
-    for item in plain:
-        predicate = (
-            Formula(item, frame, operation, filter=True) if isinstance(item, str) else into_expr(item, operation)
-        )
-        made.append(over(predicate, table, operation))
-    if not made:
-        return table
-    return _native.filter(operation, table, made, control.turns(made, controls, filters=True), on_error)
-
-
-def update(
-    table: _native.Table,
-    formulas: Iterable[object],
-    frame: FrameType,
-    operation: str,
-    kept: str = "stored",
-    on_error: str = "fail",
-) -> tuple[_native.Table, list[str]]:
-    """`Table.update`: each formula sees the columns of the table and those to its left. Gives the new names too."""
-    batch: dict[str, tuple[_native.Expr, Any]] = {}
-    names: list[str] = []
-    first, steps = table, 0
-    choice(on_error, operation, "on_error", ON_ERROR)
-    plain, controls = control.taken(flatten(formulas), control.Selectable, operation)
-
-    def computed() -> _native.Table:
-        made = [expression for expression, _ in batch.values()]
-        turns = control.turns(made, [told for _, told in batch.values()], filters=False)
-        # What the steps on the way pass over is told by the result.
-        return _native.columns(operation, table, made, turns, kept, True, on_error, table is not first)
-
-    for item, told in zip(plain, controls, strict=True):
-        if isinstance(item, str):
-            made: Expr = Formula(item, frame, operation)
-        else:
-            made = into_expr(item, operation)
-        if isinstance(made, Formula):
-            given = made._parsed.output_name()
-            if given is None:
-                made._native  # noqa: B018  # a mistake in the formula itself is told first
-                error = FormulaError(f"{operation}: a new column needs a name: New = {item}\n  {item}\n  ^")
-                error.text, error.span = str(item), (0, 1)
-                raise error
-            name, reads = given, made._parsed.names()
-        else:
-            name, reads = made._native.output_name(), made._native.columns()
-        if name in batch or not batch.keys().isdisjoint(reads):
-            steps += 1
-            if steps > _MOST_STEPS:
-                raise ValueError(
-                    f"{operation}: more than {_MOST_STEPS} formulas that each read or replace what one before them made; "
-                    "give them in several calls"
-                )
-            table, batch = computed(), {}
-        batch[name] = (over(made, table, operation), told)
-        names.append(name)
-    return (computed() if batch else table), names
+    return item._bind(table, operation) if isinstance(item, Formula) else item._native

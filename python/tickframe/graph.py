@@ -20,9 +20,10 @@ from weakref import WeakValueDictionary
 
 from tickframe import _native
 from tickframe.config import memory_bytes, setting
+from tickframe.describe import short
 from tickframe.display import figures
 from tickframe.errors import InvalidOperationError
-from tickframe.foreign import short
+from tickframe.handles import is_table, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -173,12 +174,10 @@ class Graph:
 
     def snapshot(self, *tables: Table) -> list[Table]:
         """Static copies of several tables, all of one step. It shares their blocks and never waits for a cycle."""
-        from tickframe.table import Table as TableClass
-
         for table in tables:
-            if not isinstance(table, TableClass):
+            if not is_table(table):
                 raise TypeError(f"snapshot: takes tables, one by one, not {type(table).__name__}: snapshot(a, b)")
-        return [TableClass(taken) for taken in self._native.snapshot([table._native for table in tables])]
+        return [table_of(taken) for taken in self._native.snapshot([table._native for table in tables])]
 
     def counters(self) -> dict[str, int]:
         """What the graph counts.
@@ -210,9 +209,7 @@ class Graph:
         >>> g.errors.select("operation", "column", "row_key", "step").to_dicts()
         [{'operation': 'with_columns', 'column': 'n', 'row_key': 1, 'step': 1}]
         """
-        from tickframe.table import Table as TableClass
-
-        return TableClass(self._native.errors())
+        return table_of(self._native.errors())
 
     @property
     def performance(self) -> Table:
@@ -231,9 +228,7 @@ class Graph:
         >>> p.select("step", "operation", "rows_out").head(1).to_dicts()
         [{'step': 1, 'operation': 'append_table', 'rows_out': 2}]
         """
-        from tickframe.table import Table as TableClass
-
-        return TableClass(self._native.performance())
+        return table_of(self._native.performance())
 
     def describe(self) -> str:
         """The graph as a tree: each node with its rows, the bytes it owns, its last step, its runs and its time.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["EXPRESSIONS", "MODULE", "TABLES", "nearest", "no_arithmetic"]
+__all__ = ["EXPRESSIONS", "MODULE", "TABLES", "nearest"]
 
 TABLES = {
     "agg": "group_by(...).agg(...), or agg_by(...) for one row",
@@ -106,44 +106,3 @@ def nearest(name: str, known: Iterable[str]) -> str:
     near = [each for each in names if len(name) > 2 and each.startswith(name)]
     near = near or difflib.get_close_matches(name, names, 1, 0.75)
     return f"; did you mean {near[0]!r}?" if near else ""
-
-
-_SIGNS = {
-    "lt": "<",
-    "le": "<=",
-    "gt": ">",
-    "ge": ">=",
-    "eq": "==",
-    "ne": "!=",
-    "and": "&",
-    "or": "|",
-    "xor": "^",
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "truediv": "/",
-    "floordiv": "//",
-    "mod": "%",
-    "pow": "**",
-}
-_REVERSED = ("and", "or", "xor", "add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
-
-
-def no_arithmetic(kind: type, name: str = "name") -> None:
-    """Let every operator of the class, whose objects have a name, say that it is one of expressions."""
-
-    def refusing(sign: str) -> object:
-        def refused(self: object, other: object) -> NoReturn:
-            del other
-            shown = repr(getattr(self, name))
-            raise TypeError(
-                f"{sign}: t[{shown}] are the values of a column, taken out; in filter, with_columns and the like write "
-                f"the expression tf.col({shown}) {sign} ..., and for values now t[{shown}].to_numpy() {sign} ..."
-            )
-
-        return refused
-
-    for word, sign in _SIGNS.items():
-        setattr(kind, f"__{word}__", refusing(sign))
-    for word in _REVERSED:
-        setattr(kind, f"__r{word}__", refusing(_SIGNS[word]))

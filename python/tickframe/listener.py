@@ -7,7 +7,6 @@ cycle. A listener that raises is reported, and detached after three times, or at
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import logging
 import os
@@ -16,14 +15,15 @@ import warnings
 import weakref
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Self, SupportsFloat
+from typing import TYPE_CHECKING, Any, Self
 
 from tickframe import _native
 from tickframe.arguments import text
+from tickframe.describe import short
 from tickframe.errors import InvalidOperationError, TableFailedError
 from tickframe.expr import flatten
-from tickframe.foreign import short
 from tickframe.graph import serving_threads
+from tickframe.handles import table_of
 from tickframe.logs import described, named, report
 
 if TYPE_CHECKING:
@@ -82,9 +82,7 @@ class Update:
         return self._native.shifts
 
     def _rows(self, rows: _native.Table) -> Table:
-        from tickframe.table import Table as TableClass
-
-        return TableClass(rows)
+        return table_of(rows)
 
     def added_rows(self, columns: str | Sequence[str] | None = None) -> Table:
         """The rows that came, in key order."""
@@ -159,12 +157,12 @@ class Subscription:
             )
             self.cancel()
 
-    def _hear(self, word: _native.Update | BaseException) -> None:
-        if isinstance(word, BaseException):
-            self._failed(word)
+    def _dispatch(self, message: _native.Update | BaseException) -> None:
+        if isinstance(message, BaseException):
+            self._failed(message)
             return
         try:
-            self._fn(Update(word))
+            self._fn(Update(message))
         except Exception as raised:  # noqa: BLE001 - a listener may raise anything
             self._strikes += 1
             self._raised(raised, detached=self._strikes >= _STRIKES)
@@ -179,14 +177,14 @@ class Subscription:
             text += " and was detached; its table lives"
         if self._on_error is None or detached:
             report(logging.ERROR, text, raised if self._on_error is None else None)
-        self._tell(raised)
+        self._notify(raised)
 
     def _failed(self, failure: BaseException) -> None:
         """The table failed, which the log was told by the table."""
         self.cancel()
-        self._tell(failure)
+        self._notify(failure)
 
-    def _tell(self, raised: BaseException) -> None:
+    def _notify(self, raised: BaseException) -> None:
         if self._on_error is None:
             return
         try:
@@ -199,15 +197,15 @@ class Subscription:
             report(logging.ERROR, f"{text}; it was detached; its table lives", again)
 
 
-class _Late:
+class _LateWarning:
     """Says once that a listener is late."""
 
     def __init__(self) -> None:
-        self._told = False
+        self._warned = False
 
-    def look(self, server: _native.Server) -> None:
-        if not self._told and server.merged:
-            self._told = True
+    def check(self, server: _native.Server) -> None:
+        if not self._warned and server.merged:
+            self._warned = True
             report(
                 logging.WARNING,
                 "a listener is late: more than 1,024 updates of its table, or more than 256 MiB of rows, wait for it; "
@@ -217,7 +215,7 @@ class _Late:
 
 def _serve(inbox: _native.Inbox, server: _native.Server) -> None:
     """The body of a graph's one listener thread. Nothing that a listener does ends it."""
-    process, late, mishaps = os.getpid(), _Late(), 0
+    process, late, mishaps = os.getpid(), _LateWarning(), 0
     ended = False
     try:
         server.enter()
@@ -240,18 +238,18 @@ def _serve(inbox: _native.Inbox, server: _native.Server) -> None:
             served(inbox)
 
 
-def _serve_one(server: _native.Server, late: _Late) -> bool:
+def _serve_one(server: _native.Server, late: _LateWarning) -> bool:
     taken = server.take()
     if taken is None:
         return False
-    number, word = taken
+    number, message = taken
     try:
-        late.look(server)
+        late.check(server)
         subscription = _subscriptions.get(number)
         if subscription is not None:
-            subscription._hear(word)
+            subscription._dispatch(message)
     finally:
-        del word, taken
+        del message, taken
         subscription = None
         server.done()
     return True
@@ -298,20 +296,6 @@ def _checked(fn: object, name: str, takes: str) -> None:
         raise TypeError(f"subscribe: {name} is called with {takes}, but is {named(fn)}{signature}") from None
 
 
-_MOST_SECONDS = 2**33
-
-
-def seconds(timeout: object, operation: str) -> float | None:
-    """A timeout as it was given, or an error that says what it is."""
-    if timeout is None:
-        return None
-    if isinstance(timeout, SupportsFloat) and not isinstance(timeout, bool):
-        if float(timeout) > _MOST_SECONDS:
-            raise ValueError(f"{operation}: timeout is at most {_MOST_SECONDS} seconds; None waits for ever")
-        return float(timeout)
-    raise TypeError(f"{operation}: timeout is a number of seconds, or None, not {short(timeout)}")
-
-
 def follow(
     table: Table,
     fn: Callable[[Update], object],
@@ -324,14 +308,14 @@ def follow(
     _checked(fn, "fn", "one Update")
     if on_error is not None:
         _checked(on_error, "on_error", "one exception")
-    graph = table._native.graph()
+    graph = _native.graph_of(table._native)
     if graph is None:
         raise InvalidOperationError("subscribe: the table is static; it will never change")
     _start(graph.inbox())
     subscription = Subscription(fn, on_error, table._native.label)
     _subscriptions[subscription.id] = subscription
     try:
-        subscription._native = table._native.subscribe(subscription.id, initial, _names(columns))
+        subscription._native = _native.subscribe(table._native, subscription.id, initial, _names(columns))
         if initial and threading.current_thread() not in serving_threads:
             subscription._native.wait_heard()
     except BaseException:
@@ -348,6 +332,9 @@ class Updates(AsyncIterator[Update]):
             raise ValueError(f'mode must be "every" or "latest", not {short(mode)}')
         if max_pending < 1:
             raise ValueError(f"max_pending must be 1 or more, not {max_pending}")
+        # Who follows without a loop does not wait for its import.
+        import asyncio
+
         self._loop = asyncio.get_running_loop()
         # The listeners' thread adds to it and the loop takes from it: what waits is bounded also while the loop is blocked.
         self._pending: deque[Update] = deque()
@@ -359,12 +346,12 @@ class Updates(AsyncIterator[Update]):
         self._woken = asyncio.Event()
         self._table = table
         self._subscription: Subscription | None = None
-        heard, failed = _weakly(self, Updates._heard), _weakly(self, Updates._failed)
-        self._subscription = follow(table, heard, initial=False, on_error=failed, columns=None)
+        on_update, on_failure = _weakly(self, Updates._on_update), _weakly(self, Updates._failed)
+        self._subscription = follow(table, on_update, initial=False, on_error=on_failure, columns=None)
         if self._has_failed():
             self._cancel()
 
-    def _heard(self, update: Update) -> None:
+    def _on_update(self, update: Update) -> None:
         with self._lock:
             if len(self._pending) < self._most:
                 self._pending.append(update)

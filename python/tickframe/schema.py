@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from tickframe import _native
+from tickframe.describe import short
 from tickframe.dtypes import DataType, DataTypeLike, dtype, from_spec
-from tickframe.foreign import short
 
 __all__ = ["Schema", "SchemaLike"]
 

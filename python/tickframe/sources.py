@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from tickframe import _native
 from tickframe.arguments import checked, rows
+from tickframe.describe import named, short
+from tickframe.durations import nanoseconds, seconds
 from tickframe.errors import TickframeError
-from tickframe.foreign import named, short
 from tickframe.graph import Graph, graph_for_source
-from tickframe.listener import seconds
+from tickframe.names import names_of
 from tickframe.schema import Schema, SchemaLike
-from tickframe.table import Names, Table, names_of, nanoseconds
+from tickframe.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from tickframe.names import Names
 
 __all__ = [
     "AppendTable",
@@ -73,7 +76,7 @@ class Token:
         return self._native.wait(seconds(timeout, "wait"))
 
 
-class _Fed(Table):
+class _SourceTable(Table):
     """A table with a source behind it."""
 
     __slots__ = ("_source",)
@@ -89,7 +92,7 @@ class _Fed(Table):
         self._source.fail(error)
 
 
-class AppendTable(_Fed):
+class AppendTable(_SourceTable):
     """A live table to which rows are appended."""
 
     __slots__ = ()
@@ -99,7 +102,7 @@ class AppendTable(_Fed):
         return Token(self._source.append(data), self._graph)
 
 
-class BlinkTable(_Fed):
+class BlinkTable(_SourceTable):
     """A live table whose rows live for one step."""
 
     __slots__ = ()
@@ -109,7 +112,7 @@ class BlinkTable(_Fed):
         return Token(self._source.append(data), self._graph)
 
 
-class KeyedTable(_Fed):
+class KeyedTable(_SourceTable):
     """A live table of one row a key."""
 
     __slots__ = ()
@@ -131,7 +134,7 @@ class KeyedTable(_Fed):
         return Token(self._source.replace(data), self._graph)
 
 
-class InputTable(_Fed):
+class InputTable(_SourceTable):
     """A live table that is changed by row key: the update model by hand."""
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-//! Which operations a random graph has, and what each stands on.
+//! The plan of a random graph: its operations, and the inputs of each.
 
 use engine::testing::Tape;
 use model::Compare;

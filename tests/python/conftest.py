@@ -53,6 +53,15 @@ def g() -> tf.Graph:
 
 
 @pytest.fixture
+def running() -> Iterator[tf.Graph]:
+    """A graph that runs by itself and at once."""
+    graph = tf.Graph(period=0)
+    graph.start()
+    yield graph
+    graph.stop()
+
+
+@pytest.fixture
 def t(g: tf.Graph) -> tf.AppendTable:
     """A live table of one column."""
     return tf.append_table({"x": int}, graph=g)

@@ -17,7 +17,7 @@ import pytest
 
 import tickframe as tf
 from tickframe.errors import DataError, ResourceError, TypeMismatchError
-from tickframe.frames import Kept
+from tickframe.interchange import Unshared
 
 ROWS = 5
 
@@ -313,7 +313,7 @@ def test_what_is_never_written_to_is_shared() -> None:
         assert place(t["x"]) == place(ours["x"])
     assert tf.table(live.snapshot()).to_dict() == ours.to_dict()
     given = over(np.arange(1000))
-    assert place(tf.table(Kept(given))["x"]) == place(given["x"])
+    assert place(tf.table(Unshared(given))["x"]) == place(given["x"])
     assert tf.table(duckdb.sql("select 1 as x")).to_dict() == {"x": [1]}
 
 

@@ -9,9 +9,9 @@ import pytest
 import tickframe as tf
 
 MODULES = [
-    f"tickframe.{module.name}"
-    for module in pkgutil.iter_modules(tf.__path__)
-    if module.name not in {"_native", "spark"}
+    module.name
+    for module in pkgutil.walk_packages(tf.__path__, "tickframe.")
+    if not module.name.startswith(("tickframe._native", "tickframe.spark"))
 ]
 
 

@@ -136,6 +136,51 @@ def test_a_program_ends_with_its_own_code_whatever_runs(name: str) -> None:
         assert "the end of the program waited" not in done.stderr
 
 
+LEAVING = {
+    "idle": "",
+    "a function that is inside": """
+def slow(x: int) -> int:
+    time.sleep(0.05); return x
+s = t.update("y = slow(x)")
+for i in range(100): t.append({"x": i})
+""",
+    "a listener that is late": """
+t.subscribe(lambda update: time.sleep(0.05))
+for i in range(100): t.append({"x": i})
+""",
+    "a thread that waits": """
+import threading
+started = threading.Event()
+def waits():
+    started.set()
+    try: t.filter(tf.col("x") > 10**9).wait()
+    except BaseException: pass
+threading.Thread(target=waits, daemon=True).start(); started.wait()
+""",
+    "the shared lock held": "lock = g.frozen(); lock.__enter__(); t.append({'x': 1})",
+    "an exception": "t.append({'x': 1}); raise SystemExit(0)",
+    "a failing table": """
+bad = t.select(y=tf.col("x").cast(tf.Int8))
+t.append({"x": 1000})
+""",
+}
+
+
+@pytest.mark.parametrize("what", LEAVING)
+def test_the_interpreter_leaves_a_live_graph_cleanly(what: str) -> None:
+    code = """
+logging.disable(logging.NOTSET)
+g = tf.Graph(period=0); g.start()
+t = tf.append_table({"x": int}, graph=g)
+t.append({"x": 0}).wait(30)
+print("up", flush=True)
+"""
+    done = child(code + LEAVING[what])
+    assert (done.returncode, done.stdout.strip()) == (0, "up"), done.stderr
+    assert "panicked" not in done.stderr
+    assert "Fatal" not in done.stderr
+
+
 @pytest.mark.parametrize("body", ["while True: pass", "time.sleep(1000)", "while True: time.sleep(0.001)"])
 def test_a_function_that_never_returns_is_named_and_the_program_ends(body: str) -> None:
     source = f"""
@@ -392,7 +437,7 @@ def beep():
 def later(number, frame):
     # An error of the program's own, which is no interrupt, is raised where the engine waits, not inside the function.
     while frame is not None:
-        if frame.f_code.co_filename.endswith("udfs.py"):
+        if frame.f_code.co_filename.endswith("adapters.py"):
             signal.setitimer(signal.ITIMER_REAL, 0.01)
             return
         frame = frame.f_back

@@ -138,3 +138,10 @@ def test_membership_in_what_holds_values() -> None:
     assert len(t.filter(tf.col("x").is_in(pl.Series([2, None]), nulls_equal=True))) == 2
     wanted = [1, 2]  # noqa: F841 (the formula reads it)
     assert len(t.where("x in wanted")) == 2
+
+
+def test_an_expression_that_was_pickled_before_is_read() -> None:
+    made = (col("x") * 2).alias("y")
+    # What a pickle names has to stay where it is.
+    pickled = b"ctickframe.expr\n_from_json\n(V" + made._native.to_json().encode() + b"\ntR."
+    assert pickle.loads(pickled).meta_eq(made)

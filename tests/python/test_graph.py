@@ -11,14 +11,6 @@ import tickframe as tf
 from tickframe import col
 
 
-@pytest.fixture
-def running():
-    graph = tf.Graph(period=0)
-    graph.start()
-    yield graph
-    graph.stop()
-
-
 def test_steps_are_counted_and_run_even_if_nothing_is_pending(g):
     assert [g.step(), g.step(), g.settled] == [1, 2, 2]
     assert g.counters()["cycles"] == 2

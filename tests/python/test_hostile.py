@@ -467,7 +467,9 @@ def doors() -> dict[str, Callable[[World], Callable[..., Any]]]:
 
     def walk(prefix: str, kind: type, bound: Callable[[World], Any]) -> None:
         for base in kind.__mro__:
-            if base.__module__.partition(".")[0] != "tickframe" or (base is tf.Table and kind is not tf.Table):
+            if base.__module__.partition(".")[0] != "tickframe" or (
+                kind is not tf.Table and issubclass(tf.Table, base)
+            ):
                 continue
             for name, member in vars(base).items():
                 plain = member.__func__ if isinstance(member, (staticmethod, classmethod)) else member

@@ -26,7 +26,8 @@ def public() -> set[str]:
     """What a user can call to get a table."""
     found = set()
     for kind in (tf.Table, tf.GroupBy):
-        for name, member in vars(kind).items():
+        for name in dir(kind):
+            member = inspect.getattr_static(kind, name)
             function = member.fget if isinstance(member, property) else member
             if not name.startswith("_") and inspect.isfunction(function) and gives_a_table(function):
                 found.add(f"{kind.__name__}.{name}")

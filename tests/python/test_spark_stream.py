@@ -17,12 +17,8 @@ WAIT = 60  # seconds; a deadline for a machine that is busy, never a measure
 
 
 @pytest.fixture
-def graph():
-    """A graph that runs by itself and at once."""
-    graph = tf.Graph(period=0)
-    graph.start()
-    yield graph
-    graph.stop()
+def graph(running):
+    return running
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
-//! The registry of operations: what each is called, how its parameters are drawn, how its result may be compared.
+//! The registry of operations: the name of each, how its parameters are drawn, how its result may be compared.
 //!
-//! What engine and model make of a stage stands in `stages/build.rs`. `registry.txt` says which public names each spec
-//! stands for; a test here walks the engine, and `python/test_registry.py` the Python package.
+//! `stages/build.rs` builds a stage in the engine and in the model. `registry.txt` lists the public names of each spec;
+//! a test here walks the engine, and `python/test_registry.py` walks the Python package.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! What engine and model make of a stage.
+//! Building a stage in the engine and in the model.
 
 use engine::ops::{
     Aggregation, AsofJoin, AsofOptions, ComputedView, Concat, Filter, How, Keep, LazyUpdate, Matches, Member,

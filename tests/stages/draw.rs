@@ -1,4 +1,4 @@
-//! Which stages can come next, and their parameters.
+//! Drawing the next stage and its parameters.
 
 use std::collections::BTreeSet;
 

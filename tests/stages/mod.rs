@@ -1,8 +1,8 @@
 //! One operation of a random graph: its parameters, drawn where its result is defined, and what engine and model make
 //! of it.
 //!
-//! What goes by row order is not put above a grouped result (whose order depends on history), and no float sum (exact
-//! only within bounds) is compared, sorted by or grouped by.
+//! A stage that depends on row order is not put above a grouped result (whose order depends on history), and no float
+//! sum (exact only within bounds) is compared, sorted by or grouped by.
 
 pub mod amid;
 mod build;
@@ -22,9 +22,9 @@ use crate::expressions::{Both, Expressions, Kind};
 pub enum Stage {
     Filter(Both),
     WithColumns(String, Both),
-    /// The same of an expression that may read other rows.
+    /// `with_columns` of an expression that may read other rows.
     Neighbours(String, Both),
-    /// The same, computed on read; once for each distinct input if so.
+    /// A column that is computed on read: by `update_view`, or by `lazy_update` (once for each distinct input) if true.
     View(String, Both, bool),
     /// Names and expressions of all columns of the result.
     Select(Vec<(String, Both)>),
@@ -40,7 +40,7 @@ pub enum Stage {
     Stack,
     /// Key columns; name, function and column of each output.
     Group(Vec<String>, Vec<(String, ops::Aggregator, String)>),
-    /// The same, beside the rows of each group.
+    /// Aggregates as in `Group`, as columns beside the rows of each group.
     Over(Vec<String>, Vec<(String, ops::Aggregator, String)>),
     /// All distinct rows.
     Unique,

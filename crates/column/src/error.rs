@@ -1,4 +1,4 @@
-//! What can go wrong with cells: a wrong type, a wrong count, a value that does not fit.
+//! Errors of cells: a wrong type, a wrong number of cells, a value that does not fit.
 
 use std::sync::Arc;
 
@@ -83,7 +83,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The same of a chunk that starts at row `by`.
+    /// Adds `by` to the error's row number, for an error of a chunk that starts at row `by` of the whole.
     pub fn later(self, by: usize) -> Error {
         match self {
             Error::PrecisionLoss { row, value, to } => Error::PrecisionLoss { row: row + by, value, to },

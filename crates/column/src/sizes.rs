@@ -2,7 +2,9 @@
 
 use limits::Size;
 
-use crate::tree::BLOCK;
+/// Keys a block spans.
+pub(crate) const BLOCK: usize = 1 << BLOCK_BITS;
+pub(crate) const BLOCK_BITS: u32 = 12;
 
 /// Bytes of one buffer of texts: a view's offset is a 32-bit number with a sign. A longer text is refused: laws
 /// of other crates draw it so large that their texts fit.

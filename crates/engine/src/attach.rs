@@ -1,10 +1,9 @@
-//! The driver: how an operation joins a moving graph; how its node runs stands in [`crate::table_node`].
-//!
-//! The two are the only code that snapshots, registers, catches panics, memoises and validates updates.
-//! The protocol of joining is argued in `crates/graph/README.md`; in short: pin a settled moment,
-//! initialise without a lock, register only while that moment is still the settled one, otherwise
-//! catch up by one ordinary update from a recorder and try again. Over a blink table, whose rows are gone after their step,
-//! the recorder keeps each step's change with its rows, and the operation catches up step by step.
+//! The driver, first half: how an operation joins a running graph. [`crate::table_node`] runs its node afterwards.
+//! These two modules are the only code that takes snapshots, registers nodes, catches panics, memoises and validates
+//! updates. The protocol of joining is argued in `crates/graph/README.md`. In short: pin a settled moment; initialise
+//! without a lock; register only if that moment is still the settled one; otherwise catch up by one ordinary update
+//! from a recorder, and try again. The rows of a blink table are gone after their step, so over a blink table the
+//! recorder keeps the change of each step with its rows, and the operation catches up step by step.
 
 use std::sync::Arc;
 
@@ -21,8 +20,8 @@ use crate::sizes::OPTIMISTIC_ROUNDS;
 use crate::table::{Table, common_graph, views};
 use crate::table_node::{TableNode, guarded};
 
-/// Starts an operation over its inputs: a live table if one of them is live, else a static one.
-/// Equal requests on the same live inputs give the same table.
+/// Starts an operation over its inputs. The result is live if an input is live, otherwise static. Equal requests on the
+/// same live inputs return the same table. Fails if an input has failed or the initialisation fails.
 pub fn attach(operation: &dyn Operation, inputs: &[Table]) -> Result<Table, Error> {
     let request = operation.request();
     for input in inputs {
@@ -95,7 +94,8 @@ fn attach_live(operation: &dyn Operation, inputs: &[Table], graph: &UpdateGraph)
     }
 }
 
-/// Registers the node, catching up if steps have passed. None: there is no record, start again.
+/// Registers the node, after catching up if steps have passed. None if the recorder has no record of them: the
+/// operation must be initialised again.
 fn join(
     table: &Table,
     inputs: &[Table],
@@ -124,11 +124,11 @@ fn join(
     unreachable!("the shared lock holds the settled moment still")
 }
 
-/// Starts an operation inside a running step, over inputs that have settled in it: the result is
-/// as of the end of the step and first runs in the next one.
+/// Starts an operation inside a running step, over inputs that have settled in it. The result is as of the end of the
+/// step; its node first runs in the next step.
 pub fn attach_in_step(operation: &dyn Operation, inputs: &[Table], step: Step) -> Result<Table, Error> {
     let Some(graph) = common_graph(&operation.request().name, inputs)? else { return attach_static(operation, inputs) };
-    // Between steps no view of one can be had.
+    // A view of a step exists only while the step runs.
     if graph.running_step() != Some(step) {
         return Err(Error::internal(&operation.request().name, "attached in a step that is not running"));
     }

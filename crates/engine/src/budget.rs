@@ -1,7 +1,7 @@
-//! What a graph may hold: bytes of its tables, and of the calls that wait in its sources.
+//! A graph's memory limit: bytes of its tables and of the calls queued in its sources.
 //!
-//! A call that brings rows is asked before it is queued, and an operation once it has read its inputs: either is refused
-//! whole. What a step computes is not asked: it follows from rows that were taken in.
+//! The limit is checked before a call with rows is queued, and when a starting operation has read its inputs; either is
+//! refused as a whole. The results of a step are not checked: they follow from rows that were accepted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

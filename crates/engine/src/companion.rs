@@ -1,4 +1,4 @@
-//! What a graph has one of: found by the graph's number, kept alive by those who use it.
+//! Per-graph singletons, looked up by graph id and type. They are held weakly: each lives as long as a user does.
 
 use std::any::{Any, TypeId};
 use std::sync::{Arc, Mutex, PoisonError, Weak};

@@ -1,4 +1,4 @@
-//! What can go wrong, with the data a caller needs to mend it.
+//! The engine's errors, each with the data that a caller needs to mend the cause.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
-//! What somebody should read in a log: a table failed, rows were passed over for the first time.
+//! Events for the program's log: a table failed, a table skipped rows for the first time.
 //!
-//! Whoever notes an event never waits for whoever writes the log: events wait in a bounded list, and one thread of the
-//! embedding program takes them in batches ([`take`]).
+//! Recording an event never waits for the log: events are kept in a bounded list, and one thread of the embedding
+//! program takes them in batches ([`take`]).
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 

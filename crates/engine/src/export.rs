@@ -78,5 +78,5 @@ fn align(columns: &[Vec<Chunk>], rows: usize) -> Vec<(Vec<ArrayRef>, usize)> {
 /// The cells of one chunk as the declared type of a column.
 pub fn declared(table: &Table, column: usize, chunk: &Chunk) -> Result<ArrayRef, Error> {
     let field = table.schema().field(column);
-    in_order(field, column::kind::to_declared(chunk, field.data_type())?)
+    in_order(field, column::types::to_declared(chunk, field.data_type())?)
 }

@@ -77,7 +77,7 @@ impl Evaluator {
         Ok(Evaluator { name, plain, ..unnamed })
     }
 
-    /// The same, for a filter: the expression must be Boolean.
+    /// As [`Evaluator::new`], for the predicate of a filter: fails unless the expression is Boolean.
     pub fn predicate(operation: &str, expression: &Expr, table: &Table) -> Result<Evaluator, Error> {
         let told = formula::told(table.canonical(), expression);
         let bound = formula::bind(expression, table.canonical()).map_err(|error| wrong(operation, table, error))?;
@@ -186,7 +186,7 @@ impl Evaluator {
         &self.reach
     }
 
-    /// The same, in its turn among the others of the operation.
+    /// Sets the turn: the evaluator's place in the execution order of the operation's expressions.
     pub fn in_turn(self, turn: Turn) -> Evaluator {
         Evaluator { turn, ..self }
     }
@@ -231,7 +231,7 @@ impl Evaluator {
             return Ok(vec![cells.clone()]);
         }
         let total = rows.len() as usize;
-        limits::ask_rows(rows.len(), column::kind::width(bound.data_type()))?;
+        limits::ask_rows(rows.len(), column::types::width(bound.data_type()))?;
         let large = total >= 8 * LARGE_SLICE_ROWS.get() && bound.is_one_pass();
         let slice = if large { LARGE_SLICE_ROWS.get() } else { self.slice(total) };
         self.split(cells, rows, (slice, bound.data_type()), |cells, len| bound.evaluate(cells, len))
@@ -383,7 +383,7 @@ pub fn evaluate_all(evaluators: &[&Evaluator], view: &View, rows: &RowSet) -> Re
     pieces.into_iter().map(Chunk::joined).collect()
 }
 
-/// The same, in consecutive chunks.
+/// As [`evaluate_all`], but each expression gives consecutive chunks that are not joined.
 pub fn pieces_of_all(evaluators: &[&Evaluator], view: &View, rows: &RowSet) -> Result<Vec<Vec<Chunk>>, Error> {
     let columns: BTreeSet<usize> = evaluators.iter().flat_map(|evaluator| evaluator.inputs()).copied().collect();
     let columns: Vec<usize> = columns.into_iter().collect();
@@ -404,7 +404,7 @@ pub fn plan(expressions: &[Expr]) -> serde_json::Value {
     serde_json::to_value(digested).unwrap_or_default()
 }
 
-/// The same for expressions in turns: what differs in who may run beside whom is another plan.
+/// The plan of expressions with their turns. Two plans that differ only in their turns are different plans.
 pub fn plan_in_turns(expressions: &[Expr], turns: &[Turn]) -> serde_json::Value {
     if turns.iter().all(|turn| *turn == Turn::default()) {
         return plan(expressions);

@@ -223,7 +223,8 @@ impl Table {
     }
 }
 
-/// The same for all tables of a graph. It lives as long as it, or a table made with `on_error`, is held.
+/// The row errors of all tables of a graph, as a live table. Rows are kept while this table, or any table made with
+/// `on_error`, is held.
 pub fn errors(graph: &UpdateGraph) -> Result<Table, Error> {
     shown(&Journal::of(graph).table(graph)?)
 }

@@ -8,7 +8,8 @@
 mod lists;
 
 use column::NO_ROW;
-use rowset::{Before, RowSet, Shifts, ask, ask_for};
+use column::kernels::{prefetch, prefetch_slice};
+use rowset::{Before, RowSet, Shifts};
 
 use crate::guess::{guess, lower_bound};
 use crate::sizes::LISTED_ROWS;
@@ -212,7 +213,7 @@ impl KeyRows {
     /// Asks for what tells of a slot's first and last row.
     #[inline]
     pub fn ask(&self, slot: u32) {
-        ask(&self.heads[slot as usize]);
+        prefetch(&self.heads[slot as usize]);
     }
 
     /// Asks for the heads of a batch, and gives it back.
@@ -231,7 +232,7 @@ impl KeyRows {
                 let (size, len) = (size as usize, head.len as usize);
                 let wanted = if len + TAIL > capacity(size) { 0..len } else { len..len + TAIL };
                 let start = head.place as usize * capacity(size);
-                ask_for(&self.lists[size].cells[start + wanted.start..start + wanted.end]);
+                prefetch_slice(&self.lists[size].cells[start + wanted.start..start + wanted.end]);
             }
         }
     }
@@ -246,8 +247,8 @@ impl KeyRows {
             {
                 let list = self.lists[size as usize].list(size as usize, head);
                 let at = guess(list.len(), head.first, head.last, *row);
-                ask_for(&list[at..]);
-                ask(&list[0]);
+                prefetch_slice(&list[at..]);
+                prefetch(&list[0]);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What joins and aggregations have in common about keys: the slots a step touches, keys that may match.
+//! Key handling shared by joins and aggregations: the slots a step touches, and the rows whose keys may match.
 
 use arrow_array::BooleanArray;
 use column::Chunk;
@@ -39,8 +39,8 @@ impl Touched {
         slots
     }
 
-    /// The same where their order does not matter: many come ascending, so that what is kept by slot is walked through
-    /// rather than jumped about in.
+    /// As [`take`](Self::take), but in any order. Many slots come in ascending order, so that arrays indexed by slot
+    /// are scanned instead of accessed at random.
     pub fn take_in_any_order(&mut self) -> Vec<u32> {
         if self.marks.len() > self.slots.len() * WALKED_WORDS.get() {
             return self.take();

@@ -1,8 +1,8 @@
-//! Following a table: a listener is told of each change once the step has settled.
+//! Listeners: a listener receives each change of its table, once the step has settled.
 //!
-//! A change that waits pins its step only until the next one opens; then it is turned into rows
-//! ([`Delivered::detach`]), so that a late listener costs memory in proportion to the changes and
-//! never makes the engine copy blocks. What waits for late ones is kept by [`crate::waiting`].
+//! A change that waits for a slow listener pins the blocks of its step until the next step opens. Then it is
+//! materialized ([`Delivered::detach`]): its rows are copied. So a slow listener costs memory in proportion to the
+//! changes, and never forces the engine to copy blocks. [`crate::waiting`] keeps the waiting changes.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -19,20 +19,20 @@ use crate::table::Table;
 use crate::update::TableUpdate;
 use crate::view::Change;
 
-/// Who follows a table. Called on the thread that runs the cycle, after the step has settled and
-/// with no engine lock held; it must not take long, and hands long work on.
+/// A listener of a table. It is called on the thread that runs the cycle, after the step has settled and without an
+/// engine lock. It must return quickly and hand long work to another thread.
 pub trait Listener: Send + Sync {
     /// The table changed.
     fn on_update(&self, delivered: Arc<Delivered>);
-    /// The table failed; nothing more will come.
+    /// The table failed; this is the last call.
     fn on_failure(&self, failure: Arc<Failure>);
 }
 
-/// One change of one table, to be read at leisure.
+/// One change of one table, which may be read after its step.
 pub struct Delivered {
     step: u64,
     update: Arc<TableUpdate>,
-    /// The rows before the change, kept only where rows move: merging asks for them.
+    /// The rows before the change, kept only if rows move: coalescing needs them.
     before: Option<RowSet>,
     rows: Mutex<Rows>,
 }
@@ -42,10 +42,10 @@ enum Rows {
     Detached(Arc<Detached>),
 }
 
-/// The cells of one column of one part: none if nobody asked for it, why if it could not be read.
+/// The cells of one column of one part: none if no listener requested the column, an error if it could not be read.
 pub(crate) type Cells = Option<Result<Chunk, Error>>;
 
-/// The cells of a change, by column, for the columns that were asked for.
+/// A materialized change: the cells of the requested columns.
 pub(crate) struct Detached {
     added: Vec<Cells>,
     removed: Vec<Cells>,
@@ -53,7 +53,7 @@ pub(crate) struct Detached {
     modified_before: Vec<Cells>,
 }
 
-/// Which cells of a change.
+/// A part of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Rows that came, after the step.
@@ -62,7 +62,7 @@ pub enum Part {
     Removed,
     /// Rows that changed, after the step.
     Modified,
-    /// The same rows before it, pair by pair.
+    /// Rows that changed, before the step: row n here is row n of `Modified`.
     ModifiedBefore,
 }
 
@@ -76,7 +76,7 @@ impl Delivered {
         Delivered { step, update: change.shared_update(), before, rows: Mutex::new(Rows::Pinned(change)) }
     }
 
-    /// A change that owns its rows from the start.
+    /// A change that is materialized from the start.
     pub(crate) fn owned(step: u64, update: TableUpdate, before: Option<RowSet>, owned: Detached) -> Delivered {
         Delivered { step, update: Arc::new(update), before, rows: Mutex::new(Rows::Detached(Arc::new(owned))) }
     }
@@ -85,7 +85,7 @@ impl Delivered {
         self.before.as_ref()
     }
 
-    /// What it owns, if it has left its step.
+    /// The materialized cells; none while the change still pins its step.
     pub(crate) fn detached(&self) -> Option<Arc<Detached>> {
         match &*lock(&self.rows) {
             Rows::Pinned(_) => None,
@@ -112,8 +112,7 @@ impl Delivered {
         }
     }
 
-    /// The cells of one column of one part, in key order; an error if the change was turned into
-    /// rows without this column.
+    /// The cells of one column of one part, in key order. Fails if the change was materialized without this column.
     pub fn read(&self, part: Part, column: usize) -> Result<Chunk, Error> {
         match &*lock(&self.rows) {
             Rows::Pinned(change) => read(change, part, column),
@@ -126,8 +125,8 @@ impl Delivered {
         }
     }
 
-    /// Lets the step's pins go: from here on the change owns its rows. `columns` limits them. A column that cannot be
-    /// read tells its reader why.
+    /// Materializes the change: copies its rows, of all columns or of `columns`, and releases the pins on its step. If
+    /// a column cannot be read, its error is kept and returned to whoever reads it.
     pub fn detach(&self, columns: Option<&[usize]>) {
         let mut rows = lock(&self.rows);
         let Rows::Pinned(change) = &*rows else { return };
@@ -139,11 +138,11 @@ impl Delivered {
         let parts = [Part::Added, Part::Removed, Part::Modified, Part::ModifiedBefore].map(gather);
         let left = std::mem::replace(&mut *rows, Rows::Detached(Arc::new(Detached::new(parts))));
         drop(rows);
-        // It may be the last to hold its table.
+        // The pins may be the last handle of the table; dropping a table takes time and locks.
         drop(left);
     }
 
-    /// Bytes of the rows that it owns; none while its step's pins stand for them.
+    /// Bytes of the materialized rows; 0 while the change still pins its step.
     pub fn bytes(&self) -> u64 {
         let Some(owned) = self.detached() else { return 0 };
         let read = owned.parts().into_iter().flatten().flatten().flatten();
@@ -162,7 +161,7 @@ impl Detached {
         self.added.len()
     }
 
-    /// The cells of one column, if it was asked for.
+    /// The cells of one column, if a listener requested it.
     pub(crate) fn column(&self, part: Part, column: usize) -> Cells {
         self.of(part).get(column).cloned().flatten()
     }
@@ -191,7 +190,7 @@ fn read(change: &Change, part: Part, column: usize) -> Result<Chunk, Error> {
     }
 }
 
-/// A chunk that shares no block: a slice without a copy would pin it.
+/// A copy of a chunk that shares no memory with a block. A slice would keep the whole block alive.
 fn owned(chunk: &Chunk) -> Result<Chunk, Error> {
     if chunk.is_empty() {
         return Ok(arrow_array::new_empty_array(chunk.data_type()));
@@ -202,7 +201,8 @@ fn owned(chunk: &Chunk) -> Result<Chunk, Error> {
     Ok(compact(&arrow_array::make_array(copy.freeze())))
 }
 
-/// The same cells with the bytes of their texts and no others: a view leads into whole buffers of whoever wrote it.
+/// Compacts string and binary views: the result holds only the bytes it shows. A view otherwise keeps the whole buffers
+/// of its writer alive.
 pub(crate) fn compact(chunk: &Chunk) -> Chunk {
     match chunk.data_type() {
         DataType::Utf8View => Arc::new(chunk.as_string_view().gc()),
@@ -224,22 +224,22 @@ pub(crate) fn compact(chunk: &Chunk) -> Chunk {
     }
 }
 
-/// A listener in the graph; dropping it ends the following.
+/// The registration of a listener; dropping it unsubscribes.
 pub struct Subscription {
     node: Arc<ListenerNode>,
     _registration: Registration,
 }
 
 impl Subscription {
-    /// Nothing more is delivered, not even what is under way.
+    /// Unsubscribes: nothing more is delivered, not even changes that are under way.
     pub fn cancel(&self) {
         lock(&self.node.gate).cancelled = true;
     }
 }
 
 impl Table {
-    /// Follows the table. With `initial`, everything present at one settled step comes first, as
-    /// added rows, before this returns; no change is lost or doubled after it.
+    /// Subscribes a listener. With `initial`, the listener first receives all rows of one settled step as added rows,
+    /// before this returns; after that it receives every change exactly once.
     pub fn subscribe(&self, listener: Arc<dyn Listener>, initial: bool) -> Result<Subscription, Error> {
         self.alive()?;
         let Some(graph) = self.graph().cloned() else {
@@ -285,7 +285,7 @@ struct ListenerNode {
     me: OnceLock<std::sync::Weak<ListenerNode>>,
 }
 
-/// Holds deliveries back until the initial one has been made.
+/// Holds deliveries back until the initial delivery has been made.
 struct Gate {
     opened: bool,
     cancelled: bool,
@@ -345,7 +345,7 @@ impl Node for ListenerNode {
     }
 
     fn abandoned(&self, step: Step) {
-        // The table has failed, unless it had run; then its change is told as ever.
+        // If the table ran before it failed, its change of this step is still delivered.
         let _ = self.run(step);
     }
 

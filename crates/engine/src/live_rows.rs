@@ -1,9 +1,7 @@
-//! The row set of a table through time: as it is now, and, while the step that wrote it runs, as it
-//! was before.
-//!
-//! Rows are edited where they lie. The moment before is not kept but can be told, from what the step
-//! did: who asks pays for it, and nobody pays when nobody asks. A row set that was handed out stays
-//! as it is; the next edit copies the blocks that it and the edit have in common.
+//! The row set of a table over time: the current rows and, while the step that wrote them runs, the previous rows.
+//! Rows are edited in place. The previous row set is not stored: it is computed from the step's edit when it is first
+//! read, so a step that nobody reads back pays nothing for it. A row set that was handed out is immutable; the next
+//! edit copies the blocks that both share.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -14,7 +12,7 @@ use crate::error::Error;
 use crate::operation::Settle;
 use crate::update::TableUpdate;
 
-/// A row set with one memory.
+/// A row set that remembers its previous state.
 pub struct LiveRows {
     slot: Mutex<Slot>,
 }
@@ -25,11 +23,11 @@ struct Slot {
     undo: Option<Undo>,
 }
 
-/// What the step that wrote last did.
+/// The undo record of the last step that wrote.
 struct Undo {
-    /// Rows there were before.
+    /// The number of rows before the step.
     len: u64,
-    /// None if the set was put in whole: then `before` is known.
+    /// The edit of the step; none if the whole set was replaced, in which case `before` is set.
     done: Option<Done>,
     before: Option<RowSet>,
 }
@@ -41,12 +39,12 @@ struct Done {
 }
 
 impl LiveRows {
-    /// These rows, as they stand since `at`.
+    /// A row set that has not changed since `at`.
     pub fn new(rows: RowSet, at: Moment) -> LiveRows {
         LiveRows { slot: Mutex::new(Slot { now: rows, written: at, undo: None }) }
     }
 
-    /// The rows at `moment`, if it is still known.
+    /// The rows at `moment`. `Moved` unless this is the current state, or the previous one while its step runs.
     pub fn at(&self, moment: Moment) -> Result<RowSet, Moved> {
         let mut slot = self.lock();
         if slot.written <= moment {
@@ -63,7 +61,7 @@ impl LiveRows {
         self.lock().now.clone()
     }
 
-    /// The same, and when that was.
+    /// The rows as last written, with the moment of that write.
     pub(crate) fn latest_written(&self) -> (RowSet, Moment) {
         let slot = self.lock();
         (slot.now.clone(), slot.written)
@@ -74,8 +72,8 @@ impl LiveRows {
         self.lock().written
     }
 
-    /// What the step does: rows go, move and come. An error names the law that this breaks; the rows
-    /// are then of no use any more.
+    /// Applies a step: removes rows, shifts the survivors, adds rows. Fails with the rule of the update law that is
+    /// broken; the row set must not be used after that.
     pub fn apply(&self, step: Step, removed: &Before, shifts: &Shifts, added: &RowSet) -> Result<(), Error> {
         let broken = |law| Err(Error::internal("a table's rows", law));
         if removed.0.is_empty() && shifts.is_empty() && added.is_empty() {
@@ -100,18 +98,18 @@ impl LiveRows {
         Ok(())
     }
 
-    /// Puts other rows in the place of these.
+    /// Replaces all rows.
     pub fn publish(&self, step: Step, rows: RowSet) {
         let mut slot = self.lock();
-        // What is dropped may be large: it is dropped after the lock.
+        // The old undo record may be large: it is dropped after the lock is released.
         let dropped = slot.open(step, None);
         let old = std::mem::replace(&mut slot.now, rows);
         drop(slot);
         drop((dropped, old));
     }
 
-    /// Checks in O(1) that `update` says what `step` did to these rows: that the parts are the very
-    /// ones that were applied, or, where the set was put in whole, that the sizes add up.
+    /// Checks in O(1) that `update` describes the edit of `step`: its parts are the very sets that were applied or, if
+    /// the whole set was replaced, its sizes add up.
     pub(crate) fn check(&self, update: &TableUpdate, step: Step) -> Result<(), String> {
         let broken = |what: &str| Err(format!("{what}: {update:?}"));
         let slot = self.lock();
@@ -140,8 +138,8 @@ impl LiveRows {
 }
 
 impl Slot {
-    /// Before a write of `step`, which does `done` or puts in another set; gives what may be dropped.
-    /// A second write of a step keeps the first one's moment before.
+    /// Opens a write of `step`: an edit `done`, or a replacement. Returns the old undo record, to be dropped. A second
+    /// write in the same step keeps the previous rows of the first.
     fn open(&mut self, step: Step, done: Option<Done>) -> Option<Undo> {
         debug_assert!(self.written <= step.now(), "written at {:?}, which is after {step:?}", self.written);
         if self.written == step.now() {
@@ -156,7 +154,8 @@ impl Slot {
         self.undo.replace(Undo { len: self.now.len(), done, before })
     }
 
-    /// The rows before the step that wrote last, told once.
+    /// The rows before the last step that wrote. They are computed once and cached: undo the additions, the shifts and
+    /// the removals, in this order.
     fn before(&mut self) -> Option<RowSet> {
         let undo = self.undo.as_mut()?;
         if undo.before.is_none() {

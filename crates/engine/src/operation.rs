@@ -1,4 +1,4 @@
-//! What an operation is: a request, an initialisation from a snapshot, and a reaction to change.
+//! The operation interface: a request, an initialisation from a snapshot, and an update for each change of the inputs.
 //!
 //! The driver ([`crate::attach`]) does all plumbing: snapshots, registration, panics, timing,
 //! memoisation and the checks of the update law. An operation never sees a lock.

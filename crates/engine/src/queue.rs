@@ -1,12 +1,12 @@
-//! The delivery queue of a graph: what its listeners have yet to hear. The cycle's thread pushes changes and never waits; one
-//! thread takes them, in step order, and calls the listeners.
+//! The delivery queue of a graph: changes that its listeners have not received yet. The cycle thread pushes changes and
+//! never waits; one serving thread takes them in step order and calls the listeners.
 //!
-//! A change pins its step only until the next one opens: then what is still in the queue is materialized, and where too much
-//! waits neighbours are merged ([`crate::waiting`]), so that a slow listener never makes the engine copy blocks and costs
-//! bounded memory.
+//! A change pins its step only until the next step opens. Then changes that are still queued are materialized, and if
+//! too many wait, neighbours are coalesced ([`crate::waiting`]). So a slow listener never makes the engine copy blocks,
+//! and costs bounded memory.
 //!
-//! The thread that serves holds a claim. When it leaves, however the thread ended, nobody serves: whoever waits for the
-//! listeners starts another thread, or goes on without them.
+//! The serving thread holds a claim. When that thread ends, for whatever reason, the claim is free: a thread that waits
+//! for the listeners then starts another serving thread, or goes on without them.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -24,10 +24,10 @@ use crate::waiting::{Follows, Shared, Waiting, Word};
 struct State {
     waiting: Waiting<Follower>,
     closed: bool,
-    /// Who serves; each who claims it has a number of his own.
+    /// The claim of the serving thread; every claim has a new number.
     served: Option<u64>,
     claims: u64,
-    /// When the serving thread was woken_at out of its sleep.
+    /// The time at which the serving thread was last woken from sleep.
     woken_at: Option<Instant>,
 }
 
@@ -35,12 +35,12 @@ struct State {
 pub struct DeliveryQueue {
     state: Mutex<State>,
     arrived: Condvar,
-    /// How often the serving thread was woken_at, asleep or not.
+    /// The number of wake-ups sent to the serving thread, asleep or not.
     wakeups: AtomicU64,
     spin: SpinWait,
     finished: Condvar,
     listeners: AtomicU64,
-    /// The process it was made in: in a fork of that the lock may be held by a thread that is not there.
+    /// The process that made the queue. In a fork of it, the lock may be held by a thread that does not exist there.
     process: u32,
 }
 
@@ -50,11 +50,11 @@ impl Shared<Follower> for DeliveryQueue {
     }
 }
 
-/// What became of a wait for the listeners.
+/// The result of waiting for the listeners.
 pub enum Waited {
-    /// They were called for everything.
+    /// The listeners were called for every change pushed so far.
     Delivered,
-    /// Something waits, and nobody serves.
+    /// Changes are queued, but there is no serving thread.
     Unserved,
 }
 
@@ -79,7 +79,8 @@ impl DeliveryQueue {
         queue
     }
 
-    /// Follows a table: what it sends waits here under the follower's id, first everything that is there if `initial`.
+    /// Subscribes to a table: its changes are queued here under the follower's id. With `initial`, all present rows are
+    /// queued first.
     pub fn follow(
         self: &Arc<DeliveryQueue>,
         table: &Table,
@@ -104,7 +105,7 @@ impl DeliveryQueue {
         Ok(Following { follower, queue: self.clone(), held: Some(held) })
     }
 
-    /// Something for a follower, unless he hears nothing more.
+    /// Queues a change for a follower, unless the follower is cancelled.
     fn push(&self, to: &Arc<Follower>, enter: impl FnOnce(&mut Waiting<Follower>)) {
         let mut state = self.state.lock();
         if state.closed || to.cancelled.load(Ordering::Acquire) {
@@ -114,7 +115,7 @@ impl DeliveryQueue {
         self.call(state);
     }
 
-    /// A follower hears nothing more, not even what waits.
+    /// Cancels a follower and drops the changes queued for it.
     fn forget(&self, follower: &Arc<Follower>) {
         follower.cancelled.store(true, Ordering::Release);
         if std::process::id() != self.process {
@@ -127,7 +128,7 @@ impl DeliveryQueue {
         drop(gone);
     }
 
-    /// There is something to hear: who looks around sees it, who sleeps is woken.
+    /// Notifies the serving thread: it sees the change if it spins, and is woken if it sleeps.
     fn call(&self, mut state: Guard<'_, State>) {
         self.wakeups.fetch_add(1, Ordering::Release);
         if self.arrived.is_awaited() {
@@ -137,12 +138,12 @@ impl DeliveryQueue {
         self.arrived.notify_one();
     }
 
-    /// Neighbours that were merged because a listener is late, ever.
+    /// The number of changes that were coalesced because a listener was slow, since the queue was made.
     pub fn merged(&self) -> u64 {
         self.with(|waiting| waiting.merged())
     }
 
-    /// The next thing to hear; none at the end, and for one who serves no more.
+    /// Blocks until there is a next delivery. None once the queue is closed, and for a claim that no longer serves.
     pub fn take(&self, server: u64) -> Option<(Arc<Follower>, Word)> {
         let mut state = self.state.lock();
         let mut spins = true;
@@ -157,7 +158,7 @@ impl DeliveryQueue {
         }
     }
 
-    /// Stays awake for a little while without the lock, if that has paid lately.
+    /// Spins for a short time without the lock, if spinning has paid off lately.
     fn spin<'a>(&'a self, state: Guard<'a, State>) -> Guard<'a, State> {
         let wakeups = self.wakeups.load(Ordering::Relaxed);
         drop(state);
@@ -175,7 +176,7 @@ impl DeliveryQueue {
         state
     }
 
-    /// What was taken last has been listened to.
+    /// Marks the delivery that was taken last as done.
     pub fn finish(&self, server: u64) {
         if std::process::id() != self.process {
             return;
@@ -188,7 +189,7 @@ impl DeliveryQueue {
         self.finished.notify_all();
     }
 
-    /// The number of who serves from now on, unless somebody does.
+    /// Claims the queue for the calling thread: the number of the claim, or none if another thread serves.
     pub fn claim(&self) -> Option<u64> {
         let mut state = self.state.lock();
         if state.closed || state.served.is_some() {
@@ -199,7 +200,7 @@ impl DeliveryQueue {
         state.served
     }
 
-    /// Who served does so no more; what he had taken counts as heard.
+    /// Releases a claim. The delivery that its thread had taken counts as done.
     pub fn leave(&self, server: u64) {
         if std::process::id() != self.process {
             return;
@@ -214,7 +215,7 @@ impl DeliveryQueue {
         self.arrived.notify_all();
     }
 
-    /// No more is taken in; the serving thread ends.
+    /// Closes the queue: later changes are dropped, and the serving thread ends.
     pub fn close(&self) {
         let mut state = self.state.lock();
         state.closed = true;
@@ -229,7 +230,7 @@ impl DeliveryQueue {
         self.listeners.load(Ordering::Relaxed)
     }
 
-    /// Bytes of the rows that waiting changes which have left their step hold on to.
+    /// Bytes of the rows of materialized changes in the queue.
     pub fn bytes(&self) -> u64 {
         self.with(|waiting| waiting.bytes())
     }
@@ -240,8 +241,8 @@ impl DeliveryQueue {
         state.closed || state.waiting.is_heard(state.waiting.last())
     }
 
-    /// Waits until everything pushed so far has been listened to, or nobody serves. `poll` is asked every so often whether to go
-    /// on waiting; None if it said no.
+    /// Waits until the listeners were called for everything pushed so far, or until there is no serving thread. `poll`
+    /// is called at the interval `every`; if it returns false, the wait ends with None.
     pub fn wait_delivered(&self, every: Duration, poll: &mut dyn FnMut() -> bool) -> Option<Waited> {
         let mut state = self.state.lock();
         let wanted = state.waiting.last();
@@ -269,12 +270,13 @@ impl DeliveryQueue {
     }
 }
 
-/// One who follows a table through the queue. It holds nothing of the embedding program, so that any thread may drop it.
+/// A follower: one subscription to a table through the queue. It holds nothing of the embedding program (no Python
+/// object), so any thread may drop it.
 pub struct Follower {
     id: u64,
     queue: Weak<DeliveryQueue>,
     table: OnceLock<WeakTable>,
-    /// Which table's line its changes stand in.
+    /// The identity of the table, which selects the line of changes that may be coalesced.
     line: usize,
     columns: Option<Arc<[usize]>>,
     cancelled: AtomicBool,
@@ -283,22 +285,22 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// The number that it was given.
+    /// The id that the subscriber chose.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// Whether it hears no more.
+    /// Whether the follower is cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Acquire)
     }
 
-    /// The columns whose rows it wants; all without.
+    /// The columns that the follower requested; none means all.
     pub fn columns(&self) -> Option<Arc<[usize]>> {
         self.columns.clone()
     }
 
-    /// The table, while somebody holds it.
+    /// The table, if it is still alive.
     pub fn table(&self) -> Option<Table> {
         self.table.get().and_then(WeakTable::upgrade)
     }
@@ -317,7 +319,7 @@ impl Follows for Follower {
 impl Listener for Follower {
     fn on_update(&self, delivered: Arc<Delivered>) {
         let Some((queue, me)) = self.doors() else { return };
-        // The first, initial one is all that is there: its rows stay pinned, at the listener's cost.
+        // The initial delivery is the whole table. It stays pinned until the listener has received it.
         if self.started.swap(true, Ordering::AcqRel) {
             queue.push(&me, |waiting| waiting.change(self.line, me.clone(), delivered));
         } else {
@@ -331,9 +333,9 @@ impl Listener for Follower {
     }
 }
 
-/// The right to be called: cancelled, or dropped, the follower hears no more, not even what waits.
+/// The guard of a subscription. Cancelling or dropping it cancels the follower, and drops the changes queued for it.
 ///
-/// Both take the graph's lock; call them where no thread waits for what is held.
+/// Both take the graph's lock: do not call them while holding a lock that another thread waits for.
 pub struct Following {
     follower: Arc<Follower>,
     queue: Arc<DeliveryQueue>,
@@ -341,12 +343,12 @@ pub struct Following {
 }
 
 impl Following {
-    /// Who follows.
+    /// The follower of this subscription.
     pub fn follower(&self) -> &Arc<Follower> {
         &self.follower
     }
 
-    /// The follower hears no more.
+    /// Cancels the follower.
     pub fn cancel(&mut self) {
         if let Some(held) = self.held.take() {
             held.cancel();

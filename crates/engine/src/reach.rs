@@ -1,8 +1,8 @@
-//! Which rows a change reaches, for a value that hangs on rows at a fixed distance.
+//! Affected rows of an expression that reads neighbours at a fixed distance: from a change, the rows to compute again.
 //!
-//! A row that comes or goes changes the neighbours of as many rows around it as the value looks far;
-//! a row that is modified changes those at exactly the distance. A pure shift changes nobody's neighbours.
-//! Cost: proportional to the change and the distance, and a search for each run of rows.
+//! An added or removed row changes the neighbours of all rows within the distance. A modified row affects only the rows
+//! at exactly the distance. A pure shift changes no neighbours. Cost: proportional to the change and the distance, plus
+//! one search for each run of rows.
 
 use formula::Reach;
 use rowset::{Positions, RowSet, Span};
@@ -90,7 +90,9 @@ fn joined(mut spans: Vec<Span>) -> RowSet {
     RowSet::from_spans(merged)
 }
 
-/// Refuses what would have to be computed anew for most rows at most changes (decision 17).
+/// Refuses an expression whose values would have to be computed again for most rows at most changes: a position or a
+/// whole column of a live table. An update must cost in proportion to the change. Neighbours at a fixed distance are
+/// allowed, and so is everything over static and blink tables.
 pub fn refresh_safe(reach: &Reach, table: &Table) -> Result<(), formula::Error> {
     let kept = table.attributes();
     let refused = |what: &str, needs: &str| {
@@ -116,7 +118,7 @@ pub fn refresh_safe(reach: &Reach, table: &Table) -> Result<(), formula::Error> 
     Ok(())
 }
 
-/// The same for an operation.
+/// Checks an expression of `operation` over `table` as [`refresh_safe`] does; the error names the operation.
 pub(crate) fn check(operation: &str, reach: &Reach, table: &Table) -> Result<(), Error> {
     refresh_safe(reach, table).map_err(|error| Error::Formula { operation: operation.into(), error })
 }

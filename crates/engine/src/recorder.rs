@@ -1,4 +1,5 @@
-//! What the inputs of a starting operation do meanwhile, so that it can catch up by one ordinary update.
+//! The recorder of a starting operation: it collects the updates that the inputs send during the initialisation, so
+//! that the operation can catch up by one ordinary update.
 
 use std::sync::{Arc, Mutex};
 

@@ -11,14 +11,14 @@ pub static SCATTERED_ROWS: Size = Size::new("engine.SCATTERED_ROWS", 1 << 13);
 
 /// Rows a thread evaluates at once: large enough to be worth a task, small enough to stay in cache.
 pub static SLICE_ROWS: Size = Size::new("engine.SLICE_ROWS", 1 << 16);
-/// The same of many rows that run through one pass that stays in cache by itself: eight-byte values
+/// Rows a thread evaluates at once when there are many of them and one pass stays in cache by itself: eight-byte values
 /// of a slice fill two large pages.
 pub static LARGE_SLICE_ROWS: Size = Size::new("engine.LARGE_SLICE_ROWS", 1 << 19);
-/// The same where a function of the user stands in the expression.
+/// Rows a thread evaluates at once when the expression calls a user function.
 pub static HOST_ROWS: Size = Size::new("engine.HOST_ROWS", 1 << 18);
-/// The same of one that takes arrays, on one thread: there is nothing to share out. The function makes the result itself,
-/// and where a result is asked for in pieces of two megabytes, the system's allocator gives them back when they are
-/// free, and clears them anew for the next call.
+/// Rows evaluated at once when the user function takes arrays and one thread runs it. The slice is large because the
+/// function allocates its own result: the system's allocator returns free pieces of about two megabytes to the kernel,
+/// which must zero them again for the next call.
 pub static HOST_ARRAY_ROWS: Size = Size::new("engine.HOST_ARRAY_ROWS", 1 << 20);
 
 /// Writes of fewer cells than this are not worth a second thread.
@@ -62,13 +62,13 @@ pub static FIXED_CHANGES: Size = Size::new("engine.FIXED_CHANGES", 16);
 
 /// Left rows that look for their match at once.
 pub static PROBE_ROWS: Size = Size::new("engine.PROBE_ROWS", 1 << 16);
-/// The same of many rows.
+/// Left rows that look for their match at once when there are many of them.
 pub static LARGE_PROBE_ROWS: Size = Size::new("engine.LARGE_PROBE_ROWS", 1 << 19);
 /// Rows looked up at once among keys that are settled.
 pub static PROBE_BATCH_ROWS: Size = Size::new("engine.PROBE_BATCH_ROWS", 1 << 12);
 /// Left rows that look for their match in time at once.
 pub static ASOF_PROBE_ROWS: Size = Size::new("engine.ASOF_PROBE_ROWS", 1 << 16);
-/// Searches in time whose memory is asked for together.
+/// Searches in time that are prefetched together.
 pub static ASOF_BATCH: Size = Size::new("engine.ASOF_BATCH", 64);
 /// Entries that a chunk of a timeline holds before it is split.
 pub static TIMELINE_CHUNK: Size = Size::at_least("engine.TIMELINE_CHUNK", 128, 2);
@@ -80,8 +80,9 @@ pub static SORT_PAGE: Size = Size::at_least("engine.SORT_PAGE", 1 << 13, 16);
 /// An upstream shift of more rows than one in so many sweeps through the whole order.
 pub static SORT_SWEEP: Size = Size::new("engine.SORT_SWEEP", 32);
 
-/// With more changes of one table waiting for late followers than this, neighbours are merged.
+/// Neighbouring changes of a table are coalesced once more than this many wait for slow listeners.
 pub static WAITING: Size = Size::new("engine.WAITING", 1024);
 
-/// The same with more bytes in the rows that all waiting changes of a graph own.
+/// Neighbouring changes are also coalesced once the rows owned by all waiting changes of a graph take more bytes than
+/// this.
 pub static WAITING_BYTES: Size = Size::new("engine.WAITING_BYTES", 1 << 28);

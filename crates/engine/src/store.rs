@@ -1,10 +1,10 @@
-//! Rows and columns that one node owns: sources and operations that materialise write here.
+//! The stored rows and columns of one node: sources and materializing operations write here.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{Array, BooleanArray};
 use arrow_schema::Schema;
-use column::kernels::compare::equal_cells;
+use column::kernels::equal_cells;
 use column::{BlockColumn, Chunk, ColumnSource, Dead, Edit, Move, StorageCounters};
 use graph::{Moment, Step};
 use rowset::{Before, RowSet, Shifts};
@@ -19,35 +19,36 @@ use crate::update::{ColumnSet, TableUpdate};
 #[cfg(debug_assertions)]
 mod tests;
 
-/// A cell that is changed where it lies costs as many that are appended: its old value is read, and
-/// both miss the cache.
+/// The cost of changing one scattered cell in place, in appended cells: the old value is read as well, and both
+/// accesses miss the cache.
 const SCATTERED: u64 = 32;
 
-/// What a step does to stored cells.
+/// The changes of one step to stored cells.
 #[derive(Default)]
 pub struct Writes {
-    /// Keys (before) that go.
+    /// Removed keys (before-keys).
     pub removed: Before,
-    /// How the others move.
+    /// Shifts of the surviving rows.
     pub shifts: Shifts,
-    /// New keys and their cells: pieces with disjoint keys, each with one chunk a column.
+    /// New keys and their cells: pieces with disjoint keys, each with one chunk per column.
     pub added: Vec<(RowSet, Vec<Chunk>)>,
-    /// For each column the keys (after) whose cells change, and the cells.
+    /// For each column, the keys (after-keys) whose cells change, and the new cells.
     pub modified: Vec<Option<(RowSet, Chunk)>>,
-    /// For each column what stands at the keys whose cells change, where that is known.
+    /// For each column, the old cells at the keys whose cells change, if they are known already.
     pub old: Vec<Option<Chunk>>,
 }
 
-/// Cells that are not what is stored.
+/// New cells that differ from the stored ones.
 pub struct Difference {
     rows: RowSet,
     cells: Chunk,
-    /// What is stored, unless it was lent: held cells would be copied as they are overwritten.
+    /// The old cells, unless they are a view into a block: a view held during the write would force a copy of the
+    /// block.
     old: Option<Chunk>,
 }
 
 impl Writes {
-    /// For each column the rows that stay and differ.
+    /// Sets, for each column, the surviving rows whose cells differ.
     pub fn differing(&mut self, differences: impl IntoIterator<Item = Option<Difference>>) {
         for difference in differences {
             let (rows, cells, old) =
@@ -64,14 +65,14 @@ pub struct Columns {
     lost: Arc<Mutex<Lost>>,
 }
 
-/// Keys that a step vacated, and the rows it left: cells die when the step is over.
+/// Keys vacated by a step, and the rows that remain: the vacated cells are freed when the step is over.
 #[derive(Default)]
 struct Lost {
     vacated: RowSet,
     left: RowSet,
 }
 
-/// Columns that settle together: what died is found once for all of them.
+/// Columns that settle together: the dead cells are found once for all of them.
 struct SettleColumns {
     columns: Arc<[Arc<BlockColumn>]>,
     lost: Arc<Mutex<Lost>>,
@@ -101,7 +102,7 @@ impl Columns {
         Columns { columns: canonical.fields().iter().map(make).collect(), lost: Arc::default() }
     }
 
-    /// Columns of these canonical types that start with cells: for each column consecutive pieces.
+    /// Columns of these canonical types with initial cells: for each column, consecutive pieces.
     pub fn filled(
         canonical: &Schema,
         at: Moment,
@@ -126,7 +127,7 @@ impl Columns {
         self.columns.iter().map(|column| column.clone() as Arc<dyn ColumnSource>).collect()
     }
 
-    /// What settles after a step.
+    /// The parts that must settle after each step.
     pub fn owned(&self) -> Vec<Arc<dyn Settle>> {
         vec![Arc::new(SettleColumns { columns: self.columns.clone(), lost: self.lost.clone() })]
     }
@@ -153,9 +154,9 @@ impl Columns {
         self.columns.is_empty()
     }
 
-    /// Stores a step's cells. `before` tells the keys that held live cells before the step, at least those that
-    /// move, are moved onto or are written, and is asked only where rows move; `after` are those that
-    /// hold them after it.
+    /// Stores the cells of a step. `before` returns the keys with live cells before the step (at least those that move,
+    /// are moved onto or are written); it is called only if rows move. `after` are the keys with live cells after the
+    /// step.
     pub fn write(
         &self,
         step: Step,
@@ -165,11 +166,12 @@ impl Columns {
     ) -> Result<(), Error> {
         let added = added_rows(writes);
         limits::ask(self.columns.iter().fold(0, |sum: u64, column| {
-            sum.saturating_add(added.len().saturating_mul(column::kind::width(column.data_type())))
+            sum.saturating_add(added.len().saturating_mul(column::types::width(column.data_type())))
         }))?;
         let moving = (!writes.shifts.is_empty()).then(|| Moving::new(before(), writes));
         let moves = moving.as_ref().map_or(&[][..], |moving| &moving.moves);
-        // Added keys overwrite a live cell only where a key was freed, or moved away, and taken again.
+        // The undo log needs old cells only. An added key overwrites a live cell only if its key was removed, or moved
+        // away, in the same step.
         let undo_added = match &moving {
             Some(moving) => column::undo_rows(&moving.before, &added, moves),
             None => &writes.removed.0 & &added,
@@ -194,22 +196,22 @@ impl Columns {
         let scattered: u64 = writes.modified.iter().flatten().map(|(keys, _)| keys.len()).sum();
         let cells = (added.len() + writes.removed.0.len()) * self.columns.len() as u64 + scattered * dear;
         crate::par::try_each(cells >= PARALLEL_CELLS.rows(), &self.columns, |index, column| write(index, column))?;
-        // Only now: where a column could not be written, what was to die is what stands.
+        // Set last: if a column could not be written, the vacated cells are still in use and must not be freed.
         *self.lost.lock().unwrap_or_else(PoisonError::into_inner) =
             Lost { vacated: column::vacated(&writes.removed.0, moves, &added), left: after };
         Ok(())
     }
 }
 
-/// Bytes that cells of these columns take, so many in each.
+/// Bytes of the cells of these columns; `rows` gives the number of cells of each column.
 fn stored(fields: &arrow_schema::Fields, rows: impl Fn(usize) -> u64) -> u64 {
     let of = |(at, field): (usize, &Arc<arrow_schema::Field>)| {
-        rows(at).saturating_mul(column::kind::width(field.data_type()))
+        rows(at).saturating_mul(column::types::width(field.data_type()))
     };
     fields.iter().enumerate().fold(0, |sum, column| sum.saturating_add(of(column)))
 }
 
-/// What is known of rows that move, said once for all columns.
+/// The moves of a step, computed once for all columns.
 struct Moving {
     before: RowSet,
     moves: Vec<Move>,
@@ -228,7 +230,7 @@ fn added_rows(writes: &Writes) -> RowSet {
     added
 }
 
-/// Rows and columns of one table, written by one node.
+/// The rows and columns of one table, written by one node.
 pub struct Store {
     rows: Arc<LiveRows>,
     columns: Columns,
@@ -240,7 +242,7 @@ impl Store {
         Store { rows: Arc::new(LiveRows::new(RowSet::new(), at)), columns: Columns::new(canonical, at, counters) }
     }
 
-    /// A table that starts with rows, and for each column consecutive pieces of cells.
+    /// A store with initial rows and, for each column, consecutive pieces of cells.
     pub fn filled(
         canonical: &Schema,
         at: Moment,
@@ -252,7 +254,7 @@ impl Store {
         Ok(Store { rows: Arc::new(LiveRows::new(rows, at)), columns })
     }
 
-    /// The row set through time.
+    /// The row set over time.
     pub fn rows(&self) -> &Arc<LiveRows> {
         &self.rows
     }
@@ -262,7 +264,7 @@ impl Store {
         &self.columns
     }
 
-    /// Of these rows (keys before the step) those whose cell is not the given one.
+    /// The rows (before-keys) whose stored cell differs from the given one.
     pub fn differing(
         &self,
         step: Step,
@@ -286,14 +288,14 @@ impl Store {
         Ok(Some(Difference { rows, cells: kept(given)?, old: old.as_ref().map(kept).transpose()? }))
     }
 
-    /// Everything that settles after a step.
+    /// All parts that must settle after each step.
     pub fn owned(&self) -> Vec<Arc<dyn Settle>> {
         let mut owned = self.columns.owned();
         owned.push(self.rows.clone());
         owned
     }
 
-    /// Stores a step's rows and cells and says what changed.
+    /// Stores the rows and cells of a step and returns the table's update.
     pub fn write(&self, step: Step, writes: Writes) -> Result<TableUpdate, Error> {
         let added = added_rows(&writes);
         let before = (!writes.shifts.is_empty()).then(|| self.rows.latest());
@@ -303,7 +305,8 @@ impl Store {
         let mut columns = ColumnSet::new();
         for (index, cells) in writes.modified.iter().enumerate() {
             if let Some((keys, _)) = cells.as_ref().filter(|(keys, _)| !keys.is_empty()) {
-                // Mostly all columns change in the same rows: the set stays the very same one, and is known again.
+                // Mostly all columns change in the same rows. The first set is then kept as it is, so that downstream
+                // nodes recognise it by identity.
                 if modified.is_empty() {
                     modified = keys.clone();
                 } else if modified != *keys {

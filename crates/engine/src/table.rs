@@ -1,4 +1,4 @@
-//! A table: rows, columns and a schema through time, and the node that keeps them true.
+//! A table: a row set, columns and a schema over time, and the graph node that maintains them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -14,7 +14,7 @@ use crate::operation::{Parts, Request};
 use crate::table_node::TableNode;
 use crate::view::View;
 
-/// Contracts a table keeps. What does not hold is false or none.
+/// Contracts that a table keeps in every step. A contract that does not hold is false, or empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attributes {
     /// Rows are only added, each above all that were there.
@@ -31,7 +31,8 @@ pub struct Attributes {
     pub sorted_by: Vec<(String, bool)>,
 }
 
-/// A static or live table. A handle: cloning shares it, dropping the last one frees its branch.
+/// A handle of a static or live table. Cloning shares the table; dropping the last handle removes its node, and frees
+/// the inputs that nothing else uses.
 #[derive(Clone)]
 pub struct Table(Arc<Inner>);
 
@@ -50,7 +51,7 @@ struct LiveParts {
     registration: OnceLock<Registration>,
 }
 
-/// A table that may be gone.
+/// A weak handle of a table, which does not keep it alive.
 #[derive(Clone, Default)]
 pub struct WeakTable(Weak<Inner>);
 
@@ -80,7 +81,7 @@ impl Table {
 
     pub(crate) fn registered(&self, registration: Registration) {
         if let Some(live) = &self.0.live {
-            // A second registration would be a bug of the driver; the first one stands.
+            // A second registration would be a bug of the driver; the first one is kept.
             let _ = live.registration.set(registration);
         }
     }
@@ -117,42 +118,42 @@ impl Table {
         &self.0.parts.attributes
     }
 
-    /// What made it.
+    /// The request that made the table: its operation and arguments.
     pub fn request(&self) -> &Request {
         &self.0.request
     }
 
-    /// The inputs it was made from; none for sources and static tables.
+    /// The input tables; none for sources and static tables.
     pub fn inputs(&self) -> &[Table] {
         self.0.live.as_ref().map(|live| live.node.inputs()).unwrap_or_default()
     }
 
-    /// Whether it may change.
+    /// Whether the table may change.
     pub fn is_live(&self) -> bool {
         self.0.live.is_some()
     }
 
-    /// The graph it lives in, if it is live.
+    /// The graph of a live table; none for a static one.
     pub fn graph(&self) -> Option<&UpdateGraph> {
         self.0.live.as_ref().map(|live| &live.graph)
     }
 
-    /// Why it failed, if it did.
+    /// The cause of failure, if the table has failed.
     pub fn failure(&self) -> Option<Arc<Failure>> {
         self.0.live.as_ref().and_then(|live| live.node.failure())
     }
 
-    /// An error if it failed: every use of a failed table raises with the root cause.
+    /// Fails with the root cause if the table has failed; every use of a failed table does.
     pub fn alive(&self) -> Result<(), Error> {
         self.failure().map_or(Ok(()), |failure| Err(Error::TableFailed(failure)))
     }
 
-    /// The last step in which it changed; 0 if it never did.
+    /// The number of the last step in which the table changed; 0 if there was none.
     pub fn last_step(&self) -> u64 {
         self.0.live.as_ref().map_or(0, |live| live.node.last_step())
     }
 
-    /// Rows, the bytes it owns, and the entries of state that its operation keeps.
+    /// The table's size: rows, bytes it owns, and entries of state in its operation.
     pub fn size(&self) -> Size {
         match self.node() {
             Some(node) => node.size(),
@@ -173,7 +174,7 @@ impl Table {
         self.0.live.as_ref().and_then(|live| live.registration.get()).map(Registration::id)
     }
 
-    /// Whether two handles are one table.
+    /// Whether two handles refer to the same table.
     pub fn same(&self, other: &Table) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -196,13 +197,13 @@ impl Table {
         memo.entry(key.to_owned()).or_default().clone()
     }
 
-    /// Whether the last step by hand was interrupted in it or above it: it shows its state before, and the next step
-    /// brings it up.
+    /// Whether a signal interrupted the last step by hand at this table or at one of its inputs. Such a table still
+    /// shows its previous state; the next step brings it up to date.
     pub fn is_interrupted(&self) -> bool {
         self.node().is_some_and(|node| node.look_at_interrupted(|kept| kept.caught_up().is_none()).unwrap_or(false))
     }
 
-    /// The rows at a moment, or `Moved` if it is gone.
+    /// The row set at a moment; `Moved` if the table no longer knows that moment.
     pub fn rows_at(&self, moment: Moment) -> Result<RowSet, Moved> {
         match self.node().and_then(|node| node.last_state(moment)) {
             Some(view) => Ok(view.rows().clone()),
@@ -210,13 +211,13 @@ impl Table {
         }
     }
 
-    /// The table at a moment: nothing is pinned yet.
+    /// A view of the table at a moment. It pins rows and columns on first use.
     pub(crate) fn view_at(&self, moment: Moment) -> View {
         let kept = self.node().and_then(|node| node.last_state(moment));
         kept.unwrap_or_else(|| View::new(self.0.parts.rows.clone(), moment, self.0.sources.clone()))
     }
 
-    /// An error if it had failed by this moment: what it holds stands still since.
+    /// Fails if the table had failed by this moment: its content has not changed since, and is out of date.
     fn alive_at(&self, moment: Moment) -> Result<(), Error> {
         match self.failure().filter(|failure| failure.step <= moment.number()) {
             Some(failure) => Err(Error::TableFailed(failure)),
@@ -224,7 +225,7 @@ impl Table {
         }
     }
 
-    /// The rows at the settled moment.
+    /// The row set at the last settled moment.
     pub fn rows(&self) -> Result<RowSet, Error> {
         let Some(graph) = self.graph() else { return Ok(self.0.parts.rows.latest()) };
         let (moment, rows) = graph.snapshot(|moment| Ok::<_, Moved>((moment, self.rows_at(moment)?)));
@@ -232,14 +233,14 @@ impl Table {
         Ok(rows)
     }
 
-    /// The whole table at the settled moment, pinned.
+    /// A view of the table at the last settled moment, with rows and all columns pinned.
     pub fn view(&self) -> Result<View, Error> {
         let (moment, mut views) = views(std::slice::from_ref(self));
         self.alive_at(moment)?;
         Ok(views.pop().expect("one table, one view"))
     }
 
-    /// A static copy of the settled moment; shares all blocks.
+    /// A static copy of the table at the last settled moment. It shares all blocks with the live table.
     pub fn snapshot(&self) -> Result<Table, Error> {
         if !self.is_live() {
             return Ok(self.clone());
@@ -252,7 +253,8 @@ impl Table {
 pub fn snapshot(tables: &[Table]) -> Result<Vec<Table>, Error> {
     common_graph("snapshot", tables)?;
     let (moment, views) = views(tables);
-    // Asked afterwards: a table may fail while others are pinned, and what it held then is that of an earlier step.
+    // Checked after pinning: a table may fail while the others are pinned, and its pinned content is then of an earlier
+    // step.
     for table in tables {
         table.alive_at(moment)?;
     }
@@ -293,8 +295,8 @@ pub(crate) fn common_graph(operation: &str, tables: &[Table]) -> Result<Option<U
 
 pub(crate) fn canonical_schema(declared: &Schema) -> Schema {
     let fields = declared.fields().iter().map(|field| {
-        let canonical = Field::new(field.name(), column::kind::canonical(field.data_type()), true);
-        // Of an order of categories all that is known goes with them.
+        let canonical = Field::new(field.name(), column::types::canonical(field.data_type()), true);
+        // The order of ordered categories is part of the field, so it is copied with it.
         match field.dict_is_ordered() {
             Some(true) => canonical.with_dict_is_ordered(true).with_metadata(field.metadata().clone()),
             _ => canonical,
@@ -305,7 +307,7 @@ pub(crate) fn canonical_schema(declared: &Schema) -> Schema {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // A chain of tables of any length goes without recursion.
+        // Dropped through the graph's queue: a long chain of tables would otherwise recurse once for each table.
         graph::release(self.live.take());
     }
 }

@@ -1,6 +1,7 @@
-//! The node of one table: how its operation runs in a step, how it fails, what it tells of itself.
+//! The driver, second half: the node of one table. It runs the operation in a step, validates the update, and handles
+//! failure, interruption and metrics.
 //!
-//! With [`crate::attach`] it is the driver: the only code that catches panics and validates updates.
+//! Only [`crate::attach`] and this module catch panics and validate updates.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -23,7 +24,7 @@ use crate::table::Table;
 use crate::update::TableUpdate;
 use crate::view::{Change, View};
 
-/// Runs an operation's code; a panic becomes an error.
+/// Runs an operation's code, and returns a panic as an error.
 pub(crate) fn guarded<R>(request: &Request, run: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(result) => result.map_err(|error| error.in_operation(&request.name)),
@@ -37,13 +38,13 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
         .unwrap_or_else(|| "a panic without text".into())
 }
 
-/// What the node of a source tells its queue.
+/// Notifications from a source's node to its queue.
 pub(crate) trait Fed: Send + Sync {
-    /// A step opens: what waits belongs to it.
+    /// A step opens; the calls that are queued now belong to it.
     fn seal(&self);
-    /// The rows that the step took are in.
+    /// The step has stored the rows that it took from the queue.
     fn landed(&self, step: Step);
-    /// The table has failed: what was queued is lost.
+    /// The table has failed; the queued calls are dropped.
     fn failed(&self, failure: &Arc<Failure>);
 }
 
@@ -63,9 +64,10 @@ pub(crate) struct TableNode {
     sources: Arc<[Arc<dyn ColumnSource>]>,
     id: OnceLock<NodeId>,
     interrupted: Mutex<Option<Interrupted>>,
-    /// Whether there is one: all who read look at this alone.
+    /// Whether `interrupted` holds a state. Readers test this flag without taking the lock.
     is_interrupted: AtomicBool,
-    /// Whether a table below takes in blink rows too: it cannot wait for this one, for they are gone with their step.
+    /// Whether a table downstream also reads a blink table. Such a table cannot wait for this one, because blink rows
+    /// are gone after their step; so this node must not be interrupted.
     is_awaited: AtomicBool,
 }
 
@@ -75,7 +77,7 @@ impl TableNode {
         Table::live(start.parts, request.clone(), graph.clone(), node)
     }
 
-    /// The table of a source: a node without inputs, whose queue is closed as each step opens.
+    /// The table of a source: its node has no inputs, and its queue is sealed when a step opens.
     pub(crate) fn source(request: &Request, graph: &UpdateGraph, start: Start, fed: Option<Arc<dyn Fed>>) -> Table {
         let node = TableNode::new(request, graph, Vec::new(), &start.parts, start.live, start.owned, fed);
         let table = Table::live(start.parts, request.clone(), graph.clone(), node.clone());
@@ -116,8 +118,8 @@ impl TableNode {
         })
     }
 
-    /// Whether an input changed in this step. A source has none, and what hangs on the clock needs none: they run
-    /// when they were activated.
+    /// Whether the operation must run in this step: an input changed, or the node was activated and is a source or
+    /// depends on the clock.
     fn is_concerned(&self, step: Step) -> bool {
         let changed = |input: &Table| {
             input.node().is_some_and(|node| lock(&node.feed).as_ref().is_some_and(|(at, _)| *at == step))
@@ -137,13 +139,13 @@ impl TableNode {
         self.last_step.load(Ordering::Acquire)
     }
 
-    /// What this table did in `step`, none if it was quiet.
+    /// The table's update in `step`; none if the table did not change.
     pub(crate) fn update_in(&self, step: Step) -> Option<Arc<TableUpdate>> {
         let feed = lock(&self.feed);
         feed.as_ref().filter(|(at, _)| *at == step).map(|(_, update)| update.clone())
     }
 
-    /// It stands in the graph under this name.
+    /// Notes the node's id in the graph.
     pub(crate) fn joined(&self, id: NodeId) {
         let _ = self.id.set(id);
         lock(&self.live).joined(id);
@@ -179,7 +181,7 @@ impl TableNode {
         Ok(changes.into_iter().map(Change::into_now).collect())
     }
 
-    /// What is kept since the table was interrupted.
+    /// Calls `look` with the state kept since the table was interrupted; none if it is not interrupted.
     pub(crate) fn look_at_interrupted<R>(&self, look: impl FnOnce(&Interrupted) -> R) -> Option<R> {
         if !self.is_interrupted.load(Ordering::Acquire) {
             return None;
@@ -192,9 +194,10 @@ impl TableNode {
         self.look_at_interrupted(|kept| kept.view(moment)).flatten()
     }
 
-    /// The table keeps the state before `step` until the next step; false if that cannot be.
+    /// Interrupts the table in `step`: it keeps showing its previous state until a later step resumes it. False if that
+    /// is impossible.
     fn interrupt(&self, step: Step) -> bool {
-        // Rows of a blink table are gone by then.
+        // The rows of a blink table would be gone when the table resumes.
         if self.inputs.iter().any(|input| input.attributes().blink) {
             return false;
         }
@@ -213,7 +216,7 @@ impl TableNode {
         }
     }
 
-    /// Brings an interrupted table up by one merged change, unless it or one above is interrupted again.
+    /// Resumes an interrupted table by one coalesced change, unless the table or an input is interrupted again.
     fn resume(&self, step: Step) -> Outcome {
         let changes = {
             let mut kept = lock(&self.interrupted);
@@ -226,7 +229,7 @@ impl TableNode {
             kept.changes(&self.inputs, step)
         };
         let mut live = lock(&self.live);
-        // What came and went meanwhile is no change.
+        // Rows that came and went while the table was interrupted cancel out.
         let quiet = !self.request.timed && changes.iter().all(|change| change.update().is_empty());
         let run = || self.updated(&mut **live, &changes, step);
         let update = if quiet { Ok(TableUpdate::default()) } else { guarded(&self.request, run) };
@@ -255,12 +258,13 @@ impl TableNode {
         }
     }
 
-    /// What a step did to the table, for those below.
+    /// Publishes the table's update in `step` to downstream nodes.
     fn told(&self, step: Step, update: TableUpdate) -> Outcome {
         let faults = self.request.faults.as_ref();
         let told = faults.is_some_and(|faults| faults.publish(step.number(), Some((&self.graph, Some(step)))));
         if update.is_empty() {
-            // The table of errors hangs below it and has something to take; everybody else there stays quiet.
+            // The table of row errors is downstream and has rows to take. All other downstream nodes find no update
+            // here and stay quiet.
             return if told { Outcome::Changed } else { Outcome::Quiet };
         }
         *lock(&self.feed) = Some((step, Arc::new(update)));
@@ -268,7 +272,9 @@ impl TableNode {
         Outcome::Changed
     }
 
-    /// An interrupt is for whoever asked for the step; where nobody did, or the table cannot wait, it is its error.
+    /// Handles an operation that stopped with `cause`. An interrupt of a step by hand is returned to the caller of that
+    /// step, and the table waits for the next step. In a step of the cycle thread, or if the table cannot wait, the
+    /// table fails.
     fn stopped(&self, step: Step, cause: Error) -> Outcome {
         if cause.is_interrupt() && self.graph.is_by_hand() {
             interrupt::note(&self.graph, cause.clone());
@@ -311,8 +317,8 @@ impl TableNode {
         Ok(update)
     }
 
-    /// What the operation makes of the step. One that could not be run again later runs to its end, though functions
-    /// are interrupted meanwhile.
+    /// Runs the operation's update. An operation that cannot resume in a later step runs to its end, even if user
+    /// functions are interrupted meanwhile.
     fn updated(&self, live: &mut dyn Live, changes: &[Change], step: Step) -> Result<TableUpdate, Error> {
         let waits = live.resumes()
             && !self.is_awaited.load(Ordering::Relaxed)
@@ -420,7 +426,7 @@ impl Node for TableNode {
     }
 
     fn size(&self) -> Size {
-        // A node that runs now is not waited for.
+        // The node may be running; metrics do not wait for it.
         let entries = self.live.try_lock().map_or(0, |live| live.entries());
         let bytes = self.owned.iter().map(|owned| owned.bytes()).sum();
         Size { items: self.rows.latest().len(), bytes, entries }
@@ -433,7 +439,7 @@ impl Drop for TableNode {
     }
 }
 
-/// These tables and all above them are awaited in each step.
+/// Marks these tables and all their inputs as awaited: a downstream table needs them in every step.
 fn await_all(tables: &[Table]) {
     let mut above: Vec<&Table> = tables.iter().collect();
     while let Some(table) = above.pop() {
@@ -443,8 +449,8 @@ fn await_all(tables: &[Table]) {
     }
 }
 
-/// A panic is caught before it can leave a lock poisoned in a half-made state that matters: the
-/// node that panicked has failed and never runs again.
+/// Locks a mutex and ignores poisoning: a node that panicked has failed and never runs again, so nobody reads the state
+/// that it left half made.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,10 +1,9 @@
-//! Who may run beside whom: the expressions of one operation in the order that serial columns,
-//! barriers and functions with state ask for, and side by side where nothing asks.
+//! Execution order of the expressions of one operation: serial columns, barriers and stateful functions run in order,
+//! all others in parallel.
 //!
-//! A stateful or serial expression sees its rows in order on one thread. Among themselves they never
-//! overlap, the first has seen all its rows before the next begins, unless the setting
-//! `serial_implicit_barriers` is off.
-//! Native expressions keep no state, and stand outside all this.
+//! A stateful or serial expression sees its rows in order on one thread. Two such expressions never overlap: the first
+//! has seen all its rows before the next begins, unless the setting `serial_implicit_barriers` is off. Native
+//! expressions keep no state and are not ordered.
 
 use std::collections::HashSet;
 

@@ -1,7 +1,6 @@
-//! What a step did to a table: rows added, removed, modified and moved.
+//! The update of a table in one step: rows added, removed, modified and shifted.
 //!
-//! Key spaces are types: `removed` speaks of the keys before the step's shifts, `added` and
-//! `modified` of the keys after them.
+//! Key spaces are types: `removed` holds keys before the step's shifts, `added` and `modified` hold keys after them.
 
 use rowset::{Before, RowSet, Shifts};
 
@@ -68,7 +67,8 @@ impl ColumnSet {
         columns.iter().any(|column| self.contains(*column))
     }
 
-    /// This set, or none if there are no modified rows: M and K are empty together (U4).
+    /// This set, or the empty set if there are no modified rows: modified rows and modified columns are empty together
+    /// (U4).
     pub fn unless_empty(&self, modified: &RowSet) -> ColumnSet {
         if modified.is_empty() { ColumnSet::new() } else { self.clone() }
     }
@@ -85,40 +85,40 @@ impl FromIterator<usize> for ColumnSet {
 /// One step's change of one table. `rows(now) = shifts(rows(before) − removed) ∪ added`.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct TableUpdate {
-    /// Keys (after) that were not there.
+    /// New rows, in after-keys.
     pub added: RowSet,
-    /// Keys (before) that are gone.
+    /// Removed rows, in before-keys.
     pub removed: Before,
-    /// Keys (after) of rows that stayed and of which some cell in `columns` changed.
+    /// Surviving rows of which some cell in `columns` changed, in after-keys.
     pub modified: RowSet,
     /// Columns in which some cell of `modified` changed.
     pub columns: ColumnSet,
-    /// How the rows that stayed moved.
+    /// Shifts of the surviving rows: ranges of before-keys, each with a delta.
     pub shifts: Shifts,
 }
 
 impl TableUpdate {
-    /// Rows that appeared, and nothing else.
+    /// An update that only adds rows.
     pub fn of_added(added: RowSet) -> TableUpdate {
         TableUpdate { added, ..TableUpdate::default() }
     }
 
-    /// Whether nothing changed. Such an update is never sent.
+    /// Whether nothing changed. An empty update is never sent (U6).
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.0.is_empty() && self.modified.is_empty() && self.shifts.is_empty()
     }
 
-    /// Whether rows only appeared.
+    /// Whether the update only adds rows.
     pub fn is_add_only(&self) -> bool {
         self.removed.0.is_empty() && self.modified.is_empty() && self.shifts.is_empty()
     }
 
-    /// Rows in the parts together: the size of the change.
+    /// The size of the change: rows added, removed and modified.
     pub fn size(&self) -> u64 {
         self.added.len() + self.removed.0.len() + self.modified.len()
     }
 
-    /// Checks what an update must be whatever the rows are, in O(1): U4.
+    /// Checks, in O(1), the part of the update law that does not depend on the rows (U4).
     pub fn check(&self, columns: usize) -> Result<(), String> {
         let broken = |what: &str| Err(format!("{what}: {self:?}"));
         if self.modified.is_empty() != self.columns.is_empty() {

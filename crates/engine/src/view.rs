@@ -31,7 +31,7 @@ impl View {
         View { moment, live, rows: OnceLock::new(), sources, pinned }
     }
 
-    /// The same columns with no rows: what was there before anything was.
+    /// An empty view over the columns of `other`: the previous rows of a table that has just started.
     pub(crate) fn empty_like(other: &View) -> View {
         let view = View::new(other.live.clone(), other.moment, other.sources.clone());
         view.rows.get_or_init(RowSet::new);
@@ -75,7 +75,7 @@ impl View {
         crate::par::try_map(scattered, columns, |_, column| self.read(*column, rows))
     }
 
-    /// Pins these columns, so that they may be read when the step is over.
+    /// Pins these columns, so that they may be read after the step.
     pub(crate) fn pin<'a>(&self, columns: impl IntoIterator<Item = &'a usize>) -> Result<(), Moved> {
         for index in columns {
             if self.pinned[*index].get().is_none() {
@@ -113,7 +113,7 @@ impl View {
     }
 }
 
-/// What a step, or a run of steps while catching up, did to one input.
+/// The change of one input in a step, or in a run of steps while an operation catches up.
 pub struct Change {
     input: Table,
     from: Moment,
@@ -138,12 +138,12 @@ impl Change {
         &self.input
     }
 
-    /// What changed. Empty if this input was quiet.
+    /// The update of the input; empty if the input did not change.
     pub fn update(&self) -> &TableUpdate {
         &self.update
     }
 
-    /// The same, shared.
+    /// The update, by reference count.
     pub fn shared_update(&self) -> Arc<TableUpdate> {
         self.update.clone()
     }
@@ -158,8 +158,9 @@ impl Change {
         self.now.get_or_init(|| self.input.view_at(self.to))
     }
 
-    /// The rows (keys before) that leave where they were kept, the modified ones among them if what they are kept by
-    /// changed, and of the others those that take another key.
+    /// Splits the previous rows of this change for an index on the input: rows to delete from the index (removed rows,
+    /// plus modified ones if `rekeyed`, that is if the indexed value changed), and remaining rows whose row key
+    /// shifted. Both in before-keys.
     pub fn leaving(&self, rekeyed: bool) -> (Before, Before) {
         let back = if rekeyed { self.update.shifts.back(&self.update.modified) } else { Before::default() };
         let gone = &self.update.removed | &back;
@@ -167,7 +168,7 @@ impl Change {
         (gone, moving)
     }
 
-    /// The rows (keys before) that stay, are not in `gone`, and take another key.
+    /// The surviving rows outside `gone` whose row key shifts, in before-keys.
     pub fn moving(&self, gone: &Before) -> Before {
         if self.update.shifts.is_empty() {
             return Before::default();

@@ -1,19 +1,19 @@
-//! What the followers of a graph's tables have not heard yet, each in his own time.
+//! The queue of changes that listeners have not received yet; each listener reads at its own pace.
 //!
-//! Changes wait in the order of their steps. A change of a table waits once, for all who have yet to hear it, and owns
-//! its rows once, in the columns that any of them asked for. Where too many changes of a table wait, or too many bytes,
-//! neighbours become one equivalent change ([`Delivered::merge`]): two changes of a table, one behind the other, that
-//! the same followers have yet to hear.
+//! Changes wait in the order of their steps. A change of a table is queued once for all listeners that have yet to
+//! receive it, and owns its rows once, in the columns that any of them requested. When too many changes of a table
+//! wait, or too many bytes, neighbours are coalesced into one equivalent change ([`Delivered::merge`]): two consecutive
+//! changes of a table that the same listeners have yet to receive.
 //!
 //! ```text
-//!   changes of t   1 2 3 4 5 6      late: a, from the first; b, who came after 3
-//!   heard by       a a a ab ab ab   one may become of 2 3, and of 4 5 6; the oldest is with its reader at any moment
+//!   changes of t   1 2 3 4 5 6      listeners: a, from change 1; b, from change 4; neither has received anything
+//!   wait for       a a a ab ab ab   2 3 may be coalesced, and 4 5 6; not 1, which its listener may be reading
 //! ```
 //!
-//! However many followers there are and however late: a table's changes are no more than the bound, one for each follower who
-//! came meanwhile, and two. Of all neighbours those with the fewest bytes are merged, as many pairs as changes came in:
-//! so a row is copied once for each time that what it lies in doubles, and changes that touch the same rows take no
-//! more room than these.
+//! However many listeners there are and however slow they are, a table has at most `WAITING` changes in the queue, plus
+//! one for each listener that registered meanwhile, plus two. The neighbours with the fewest bytes are coalesced first,
+//! as many pairs as changes came in. So a row is copied once for each doubling of the change that holds it, and changes
+//! that touch the same rows take no more room than those rows.
 
 mod line;
 #[cfg(test)]
@@ -27,13 +27,13 @@ use crate::listen::Delivered;
 
 use line::{Line, Place};
 
-/// Somebody who hears of a table.
+/// A listener of a table, as the queue sees it.
 pub trait Follows: Send + Sync {
-    /// The columns whose rows he wants; all without.
+    /// The requested columns; none means all.
     fn columns(&self) -> Option<&[usize]>;
 }
 
-/// What is heard.
+/// An event to deliver.
 #[derive(Clone)]
 pub enum Word {
     /// The table changed.
@@ -42,13 +42,13 @@ pub enum Word {
     Failure(Arc<Failure>),
 }
 
-/// A [`Waiting`] behind its lock.
+/// A [`Waiting`] behind a lock.
 pub trait Shared<F: Follows> {
     /// Runs under the lock.
     fn with<R>(&self, run: impl FnOnce(&mut Waiting<F>) -> R) -> R;
 
-    /// As a step opens: changes of the step before that somebody still has own their rows from now on, and where too
-    /// much waits neighbours are merged. Cells are copied without the lock.
+    /// Called as a step opens: materializes the changes of the previous step that are still held, and coalesces
+    /// neighbours if too much waits. Cells are copied without the lock.
     fn own_rows(&self) {
         for fresh in self.with(Waiting::open) {
             if let Some(bytes) = fresh.own() {
@@ -56,7 +56,7 @@ pub trait Shared<F: Follows> {
             }
         }
         while let Some(pair) = self.with(Waiting::pair) {
-            // What cannot be merged stays as it is.
+            // A pair that cannot be coalesced stays as it is.
             if let Ok(Some(merged)) = pair.first.merge(&pair.next) {
                 drop(self.with(|waiting| waiting.merge(&pair, merged)));
             }
@@ -64,23 +64,23 @@ pub trait Shared<F: Follows> {
     }
 }
 
-/// What waits for the followers of one graph. The lock around it is the caller's: nothing here takes long, and what it
-/// gives back is dropped outside.
+/// The changes that wait for the followers of one graph. The caller provides the lock. Every method is short, and
+/// returns what it removes, so that the caller drops it after unlocking.
 pub struct Waiting<F> {
     entries: BTreeMap<u64, Entry<F>>,
-    /// The first number of each entry: an entry made of several stands for all of them.
+    /// The first number of each entry. A coalesced entry covers the numbers of all changes that it was made of.
     firsts: BTreeSet<u64>,
-    /// Changes that may be merged, by table.
+    /// Changes that may be coalesced, by table.
     lines: HashMap<usize, Line>,
     /// Changes that came since the last step opened.
     fresh: Vec<Fresh>,
     /// Steps that opened.
     opened: u64,
-    /// Tables of which changes came, and how many pairs of each may be merged for it.
+    /// Tables with new changes, each with the number of pairs that may be coalesced in return.
     due: Vec<(usize, usize)>,
-    /// The number of what came last.
+    /// The number of the newest entry.
     last: u64,
-    /// The first number of what is being listened to.
+    /// The first number of the delivery that is being made.
     heard_now: Option<u64>,
     bytes: u64,
     merged: u64,
@@ -89,22 +89,22 @@ pub struct Waiting<F> {
 struct Entry<F> {
     word: Word,
     to: VecDeque<Arc<F>>,
-    /// The first number it stands for.
+    /// The first number that the entry covers.
     first: u64,
-    /// The table whose line it stands in.
+    /// The table whose line contains the entry.
     table: Option<usize>,
-    /// Where among the fresh ones of which opening its columns are noted.
+    /// The step opening and the index in `fresh` under which its requested columns are noted.
     fresh: Option<(u64, usize)>,
 }
 
-/// A change that came since the last step opened, and the columns that its followers want.
+/// A change that came since the last step opened, and the columns that its followers requested.
 struct Fresh {
     at: u64,
     delivered: Weak<Delivered>,
     columns: Option<Vec<usize>>,
 }
 
-/// Two neighbours that may become one.
+/// Two neighbours that may be coalesced.
 struct Pair {
     table: usize,
     older: u64,
@@ -113,7 +113,7 @@ struct Pair {
     next: Arc<Delivered>,
 }
 
-/// What has left. It may be the last to hold a table, so it is dropped without a lock.
+/// Removed entries. An entry may hold the last handle of a table, so it must be dropped without a lock.
 #[must_use = "drop it where no lock is held"]
 pub struct Gone {
     _words: Vec<Word>,
@@ -137,7 +137,7 @@ impl<F> Default for Waiting<F> {
 }
 
 impl Fresh {
-    /// Lets the change own its rows; its bytes, unless nobody has it any more.
+    /// Materializes the change and returns its bytes; none if it was dropped already.
     fn own(&self) -> Option<u64> {
         let delivered = self.delivered.upgrade()?;
         delivered.detach(self.columns.as_deref());
@@ -153,7 +153,7 @@ impl Fresh {
 }
 
 impl<F: Follows> Waiting<F> {
-    /// A table changed. Followers of one table share the change of a step.
+    /// Queues a change of a table. Followers of one table share the change of a step.
     pub fn change(&mut self, table: usize, to: Arc<F>, delivered: Arc<Delivered>) {
         if self.joined(table, &to, &delivered) {
             return;
@@ -173,13 +173,13 @@ impl<F: Follows> Waiting<F> {
         });
     }
 
-    /// Everything that is there, for one who has just come: its rows stay pinned, and it is merged with nothing.
+    /// Queues the initial delivery of a new follower. Its rows stay pinned, and it is never coalesced.
     pub fn initial(&mut self, to: Arc<F>, delivered: Arc<Delivered>) {
         let (word, first) = (Word::Update(delivered), self.last + 1);
         self.enter(Entry { word, to: VecDeque::from([to]), first, table: None, fresh: None });
     }
 
-    /// A table failed.
+    /// Queues the failure of a table.
     pub fn failure(&mut self, to: Arc<F>, failure: Arc<Failure>) {
         let (word, first) = (Word::Failure(failure), self.last + 1);
         self.enter(Entry { word, to: VecDeque::from([to]), first, table: None, fresh: None });
@@ -191,7 +191,7 @@ impl<F: Follows> Waiting<F> {
         self.entries.insert(self.last, entry);
     }
 
-    /// Whether the change waits already, for another follower of the table.
+    /// Adds a follower to a change that waits already for another follower of the table; false if there is none.
     fn joined(&mut self, table: usize, to: &Arc<F>, delivered: &Arc<Delivered>) -> bool {
         let Some(place) = self.lines.get_mut(&table).and_then(Line::newest) else { return false };
         let Some(entry) = self.entries.get_mut(&place.at) else { return false };
@@ -207,7 +207,7 @@ impl<F: Follows> Waiting<F> {
         true
     }
 
-    /// The next thing to hear, and who hears it. It counts as heard with [`Waiting::heard`].
+    /// The next event and its follower. The delivery counts as done after [`Waiting::heard`].
     pub fn take(&mut self) -> Option<(Arc<F>, Word)> {
         let mut first = self.entries.first_entry()?;
         let entry = first.get_mut();
@@ -219,34 +219,34 @@ impl<F: Follows> Waiting<F> {
         let word = entry.word.clone();
         if entry.to.is_empty() {
             let at = *first.key();
-            // The word has a second holder, so nothing is dropped here.
+            // The caller holds the event as well, so nothing is dropped here.
             drop(self.leave(at));
         }
         Some((to, word))
     }
 
-    /// What was taken last has been listened to.
+    /// Marks the delivery that was taken last as done.
     pub fn heard(&mut self) {
         self.heard_now = None;
     }
 
-    /// The number of what came last.
+    /// The number of the newest entry.
     pub fn last(&self) -> u64 {
         self.last
     }
 
-    /// Whether everything up to a number has been listened to.
+    /// Whether everything up to a number has been delivered.
     pub fn is_heard(&self, number: u64) -> bool {
         let waits = self.firsts.first().into_iter().chain(&self.heard_now).any(|first| *first <= number);
         !waits
     }
 
-    /// Nothing waits.
+    /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Somebody hears nothing more.
+    /// Removes a follower and everything that waits for it alone.
     pub fn forget(&mut self, follower: &Arc<F>) -> Gone {
         let mark = mark(follower);
         let mut empty = Vec::new();
@@ -265,7 +265,7 @@ impl<F: Follows> Waiting<F> {
         Gone { _words: empty.into_iter().filter_map(|at| self.leave(at)).collect() }
     }
 
-    /// Everything, when nobody will hear it.
+    /// Removes everything, when there will be no more deliveries.
     pub fn clear(&mut self) -> Gone {
         let words = std::mem::take(&mut self.entries).into_values().map(|entry| entry.word).collect();
         self.firsts.clear();
@@ -289,8 +289,8 @@ impl<F: Follows> Waiting<F> {
         Some(entry.word)
     }
 
-    /// A step opens: what came since the last one is to own its rows, and then as
-    /// many neighbours may be merged as came in, and again as many.
+    /// Called as a step opens: returns the changes to materialize. Afterwards up to two pairs may be coalesced for each
+    /// of them.
     fn open(&mut self) -> Vec<Fresh> {
         self.opened += 1;
         self.due.clear();
@@ -303,7 +303,7 @@ impl<F: Follows> Waiting<F> {
         std::mem::take(&mut self.fresh)
     }
 
-    /// A change owns its rows from now on, in so many bytes.
+    /// Notes that a change is materialized and how many bytes its rows take.
     fn owns(&mut self, fresh: &Fresh, bytes: u64) {
         let table = self.entries.get(&fresh.at).and_then(|entry| entry.table);
         if let Some(place) = table.and_then(|table| self.lines.get_mut(&table)).and_then(|line| line.place(fresh.at)) {
@@ -312,7 +312,7 @@ impl<F: Follows> Waiting<F> {
         }
     }
 
-    /// Two neighbours to merge, if too much waits.
+    /// The next two neighbours to coalesce, if too much waits.
     fn pair(&mut self) -> Option<Pair> {
         while let Some((table, budget)) = self.due.last_mut() {
             let heavy = self.bytes > crate::sizes::WAITING_BYTES.get() as u64;
@@ -329,7 +329,8 @@ impl<F: Follows> Waiting<F> {
         None
     }
 
-    /// Puts the merged change where the newer one was, unless one of the two was taken or changed meanwhile.
+    /// Replaces the pair by its coalesced change, at the place of the newer one, unless either was taken or changed
+    /// meanwhile.
     fn merge(&mut self, pair: &Pair, merged: Delivered) -> Gone {
         let bytes = merged.bytes();
         let mut word = Word::Update(Arc::new(merged));
@@ -350,7 +351,7 @@ impl<F: Follows> Waiting<F> {
         Gone { _words: older.into_iter().chain([word]).collect() }
     }
 
-    /// Whether both still wait, for the same followers, as they were when they were chosen.
+    /// Whether both changes still wait, unchanged and for the same followers.
     fn same_audience(&self, pair: &Pair) -> bool {
         let (Some(older), Some(newer)) = (self.entries.get(&pair.older), self.entries.get(&pair.newer)) else {
             return false;
@@ -365,12 +366,12 @@ impl<F: Follows> Waiting<F> {
         is(&older.word, &pair.first) && is(&newer.word, &pair.next) && sorted(older) == sorted(newer)
     }
 
-    /// Bytes of the rows that waiting changes own.
+    /// Bytes of the rows of materialized changes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Neighbours that were merged, ever.
+    /// The number of changes that were coalesced since the queue was made.
     pub fn merged(&self) -> u64 {
         self.merged
     }
@@ -381,7 +382,7 @@ impl<F: Follows> Waiting<F> {
     }
 }
 
-/// What a follower adds to the mark of those who hear the same.
+/// The follower's summand in the mark of an audience.
 fn mark<F>(follower: &Arc<F>) -> u64 {
     let mixed = (Arc::as_ptr(follower).cast::<u8>() as usize as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed ^ (mixed >> 29)

@@ -1,8 +1,8 @@
-//! What can be wrong with an expression, and with one row of its evaluation.
+//! Errors of an expression, and of one row of its evaluation.
 
 use thiserror::Error;
 
-use crate::host::Payload;
+use crate::tree::payload::Payload;
 
 /// An expression that cannot be bound to a table's columns.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -145,11 +145,11 @@ fn listed(names: &[String]) -> String {
 }
 
 /// The error of a name that is none of `valid`, which it lists nearest first.
-pub fn unknown_column<'a>(name: &str, valid: impl Iterator<Item = &'a str>) -> Error {
+pub(crate) fn unknown_column<'a>(name: &str, valid: impl Iterator<Item = &'a str>) -> Error {
     // A name beyond any that was meant is not compared: it costs time and has no neighbour.
     let distance = |other: &str| if name.len().max(other.len()) > 256 { usize::MAX } else { edits(name, other) };
     // Columns that an operation made for itself are nobody's to name.
-    let valid = valid.filter(|other| crate::stand_in::told_text(other).is_none());
+    let valid = valid.filter(|other| crate::tree::stand_in::told_text(other).is_none());
     let mut ranked: Vec<(usize, &str)> = valid.map(|other| (distance(other), other)).collect();
     ranked.sort_by_key(|(distance, _)| *distance);
     let close = tolerated(name);

@@ -31,63 +31,35 @@
 //! # Ok::<(), formula::FormulaError>(())
 //! ```
 
-mod aggregate;
-mod arrays;
-mod ast;
-mod beside;
-mod bind;
-mod bound;
-mod chance;
 mod error;
-mod explain;
-mod expr;
-mod family;
-mod formula;
-mod function;
-mod functions;
-mod host;
-mod lanes;
-mod lex;
-mod library;
-mod literal;
-mod lower;
-mod node;
-mod own_order;
-mod parse;
-mod plan;
-mod planned;
-mod quoted;
-mod repr;
-mod set;
-mod spaces;
-mod stand_in;
-mod types;
-mod values;
-mod vectors;
-mod vocabulary;
+mod eval;
+mod language;
+mod tree;
 
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use aggregate::{Aggregate, Interpolation, Part};
-pub use beside::{Beside, Reach};
-pub use bind::bind;
-pub use bound::Bound;
-pub use error::{Error, RowError, unknown_column};
-pub use expr::{Expr, MAX_DEPTH, MAX_NODES, Window, split_conjunction};
-pub use formula::{Formula, FormulaError};
-pub use function::{Bytes, Closed, Function, List, Random, Struct, Text, Time};
-pub use functions::civil::days_to;
-pub use host::{Host, HostFailure, HostId, Payload};
-pub use library::names as function_names;
-pub use literal::{Literal, MANY};
-pub use lower::Names;
-pub use own_order::{CATEGORIES, categories, has_own_order, refuse_own_order};
-pub use parse::{MAX_TEXT, Purpose};
-pub use planned::{Counted, counted, told};
-pub use set::{LiveSet, NamedSet};
-pub use stand_in::{shown_name, stand_in, told_name};
-pub use types::{promote, type_name, unit_name};
-pub use values::Values;
+pub use error::{Error, RowError};
+pub use eval::beside::{Beside, Reach};
+pub use eval::bind::bind;
+pub use eval::bound::Bound;
+pub use eval::cache::{Counted, counted, told};
+pub use eval::functions::civil::days_to;
+
+pub use language::formula::{Formula, FormulaError};
+pub use language::library::names as function_names;
+pub use language::names::Names;
+pub use language::parse::Purpose;
+pub use tree::aggregate::{Aggregate, Interpolation, Part};
+pub use tree::expr::{Expr, MAX_DEPTH, MAX_NODES, Window, split_conjunction};
+pub use tree::function::{Bytes, Closed, Function, List, Random, Struct, Text, Time};
+pub use tree::host::{Host, HostFailure, HostId};
+pub use tree::literal::{Literal, MANY};
+pub use tree::own_order::{CATEGORIES, categories, has_own_order, refuse_own_order};
+pub use tree::payload::Payload;
+pub use tree::set::{LiveSet, NamedSet};
+pub use tree::stand_in::{shown_name, stand_in, told_name};
+pub use tree::types::{promote, type_name, unit_name};
+pub use tree::values::Values;

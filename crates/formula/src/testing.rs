@@ -5,13 +5,17 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, StringViewArray};
 use arrow_schema::{Field, Schema};
 
-use crate::{Bound, Error, Expr, Function, RowError, bind};
+use crate::error::{Error, RowError};
+use crate::eval::bind::bind;
+use crate::eval::bound::Bound;
+use crate::tree::expr::Expr;
+use crate::tree::function::Function;
 
 pub(crate) fn col(name: &str) -> Expr {
     Expr::column(name)
 }
 
-pub(crate) fn lit(value: impl Into<crate::Literal>) -> Expr {
+pub(crate) fn lit(value: impl Into<crate::tree::literal::Literal>) -> Expr {
     Expr::literal(value)
 }
 

@@ -1,4 +1,4 @@
-//! What a graph is made of, behind every handle.
+//! The state of a graph that all of its handles share.
 
 use crate::clock::{Clock, Step};
 use crate::cycle::Scratch;

@@ -1,4 +1,4 @@
-//! What can go wrong when somebody asks the graph to run or to wait, and what to do about it.
+//! Errors of running a graph and of waiting for it, each with its remedy.
 
 use crate::clock::{Moment, Step};
 use std::time::Duration;

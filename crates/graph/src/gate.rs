@@ -1,4 +1,5 @@
-//! Who holds the graph: one cycle, or readers who keep cycles from running. And what each thread must not do meanwhile.
+//! The graph's lock: held by one cycle, or shared by readers, who keep cycles from running. It also refuses what a
+//! thread must not do while it holds the lock.
 
 use crate::core::Core;
 use crate::sync::thread::{self, ThreadId};

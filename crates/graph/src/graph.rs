@@ -44,7 +44,7 @@ pub enum Schedule {
     Eager,
     /// Any, at random from this seed, on the thread that runs the cycle.
     Inline {
-        /// The same seed gives the same order.
+        /// The seed of the order: equal seeds give equal orders.
         seed: u64,
     },
 }

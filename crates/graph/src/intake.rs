@@ -1,4 +1,5 @@
-//! What waits for the next step: active sources and timers; and the lock under which a step takes it all at once.
+//! The intake: active sources and timers that wait for the next step, and the lock under which a step takes all of them
+//! at once.
 
 use crate::env;
 use crate::node::NodeId;

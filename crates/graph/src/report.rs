@@ -1,4 +1,4 @@
-//! What a cycle did, for those who look: counters, timings, the report of the last step.
+//! Reports of a cycle: counters, timings, the report of the last step.
 
 use crate::clock::{Moment, Step};
 use crate::graph::HookId;

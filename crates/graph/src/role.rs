@@ -1,4 +1,4 @@
-//! What a thread is doing for a graph: inside a step, in a listener, in a pool, queueing.
+//! Thread roles: what the current thread does for a graph (runs a step, runs a listener, works in a pool, queues rows).
 
 use crate::sync::local;
 use std::cell::RefCell;

@@ -1,4 +1,5 @@
-//! Who runs in a step, after whom: a plan that is reused while the active sources and the topology stay the same.
+//! The walk of a step: which nodes run, and in which order. The plan is reused while the active sources and the
+//! topology stay the same.
 
 use crate::clock::Step;
 use crate::node::{Cell, NodeId, Outcome};

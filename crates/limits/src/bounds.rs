@@ -1,4 +1,4 @@
-//! What a table has at most, whoever sends it: beyond it, types and data are refused in words.
+//! Upper bounds of a table from any sender. Types and data beyond them are refused with an error that names the bound.
 
 /// Types within types: a list of structs of numbers nests two deep.
 pub const NESTING: usize = 64;

@@ -1,9 +1,9 @@
-//! How much memory the process may take, and whether so much more fits.
+//! The memory budget of the process.
 //!
-//! An allocation that fails ends the process, so whatever a number of rows, a length, a formula or a peer decides is
-//! asked for here first. What is held is counted by the allocator ([`took`], [`gave`]) where it is large; what is asked
-//! for is compared with what is left of the limit: what was set, else four fifths of what the machine and the control
-//! group have. A limit on addresses counts too, where much is asked for.
+//! An allocation that fails aborts the process. So an allocation whose size depends on a number of rows, a length, a
+//! formula or a peer is checked against the budget first. The allocator counts large allocations ([`took`], [`gave`]);
+//! a request is compared with the rest of the limit: the limit that was set, else four fifths of the memory of the
+//! machine and the control group. Large requests are also compared with the limit on address space.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! How much of anything: the budget of memory, and the sizes at which code takes another path.
+//! Limits: the memory budget, and the sizes at which code takes another path.
 #![forbid(unsafe_code)]
 
 pub mod bounds;

@@ -1,4 +1,4 @@
-//! What can go wrong with a log, with the file and the place in it.
+//! Errors of a log, each with the file and the offset in it.
 
 use std::io;
 use std::path::{Path, PathBuf};

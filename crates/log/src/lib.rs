@@ -17,7 +17,7 @@
 //! # }
 //! ```
 //!
-//! What is promised, and how it is laid out, stands in the README beside this crate.
+//! The guarantees and the file layout are in the README beside this crate.
 #![forbid(unsafe_code)]
 
 mod error;

@@ -1,7 +1,7 @@
 //! The border: the Arrow PyCapsule protocol, in and out, over the C data interface.
 //!
-//! What comes in is owned by its capsule until it is moved out; a capsule that was read is left
-//! released, as the protocol asks. What goes out carries no Python object, so any thread may drop it.
+//! Imported data is owned by its capsule until it is moved out; a capsule that was read is left released, as the
+//! protocol requires. Exported data holds no Python object, so any thread may drop it.
 #![allow(unsafe_code, reason = "the C data interface is raw pointers in capsules")]
 
 mod order;
@@ -137,7 +137,7 @@ pub fn import_chunks(operation: &str, source: &Bound<'_, PyAny>, sharing: Sharin
     import_column(operation, source, sharing).map(|(_, chunks)| chunks)
 }
 
-/// The same, with what its producer says of it.
+/// As [`import_chunks`], together with the field (name, type, metadata) that the producer gives.
 pub fn import_column(operation: &str, source: &Bound<'_, PyAny>, sharing: Sharing) -> PyResult<(Field, Vec<ArrayRef>)> {
     let Imported { field, chunks } = import(operation, source, sharing)?;
     let DataType::Struct(fields) = field.data_type() else {
@@ -307,7 +307,7 @@ fn in_schema(schema: &Schema, batches: Vec<RecordBatch>, asked: Schema) -> PyRes
     let mut made = Vec::with_capacity(batches.len());
     for whole in batches {
         let one = |error: ::column::Error| error::ResourceError::new_err(format!("requested_schema: {error}"));
-        for (from, rows) in ::column::kind::stretches(whole.columns(), &types).map_err(one)? {
+        for (from, rows) in ::column::types::stretches(whole.columns(), &types).map_err(one)? {
             // A batch without columns has rows too.
             let batch = if whole.num_columns() == 0 { whole.clone() } else { whole.slice(from, rows) };
             let cast = |(column, field): (&ArrayRef, &FieldRef)| {
@@ -315,7 +315,7 @@ fn in_schema(schema: &Schema, batches: Vec<RecordBatch>, asked: Schema) -> PyRes
                     let (name, error) = (field.name(), error.later(start));
                     error::DataError::new_err(format!("requested_schema: column {name:?}: {error}"))
                 };
-                ::column::kind::cast(column, field.data_type()).map_err(told)
+                ::column::types::cast(column, field.data_type()).map_err(told)
             };
             let columns = batch.columns().iter().zip(asked.fields()).map(cast).collect::<PyResult<Vec<_>>>()?;
             let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));

@@ -22,6 +22,7 @@ use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDate, PyDateTime, PyDelta, PyF
 use crate::dtype::name_of;
 use crate::error::{self, DataError, ResourceError, TypeMismatchError};
 use decimals::decimals;
+pub(crate) use decimals::unscaled;
 use nested::{fixed_lists, lists, structs};
 use times::{day, instants};
 
@@ -51,7 +52,8 @@ pub fn collected<'py>(operation: &str, values: &Bound<'py, PyAny>) -> PyResult<V
     Ok(some(found))
 }
 
-/// The same values, None where pandas says that there is none: NaT is no time, NA is nothing at all.
+/// Replaces the missing values of pandas (`NaT`, `NA`) by None; all other values stay. Does nothing unless pandas is
+/// loaded.
 pub fn some<'py>(mut values: Vec<Bound<'py, PyAny>>) -> Vec<Bound<'py, PyAny>> {
     let Some(py) = values.first().map(Bound::py) else { return values };
     let loaded = || py.import("sys")?.getattr("modules")?.get_item("pandas");
@@ -110,8 +112,7 @@ pub fn named(value: &Bound<'_, PyAny>) -> String {
 }
 
 fn in_words(value: &Bound<'_, PyAny>, how: &str) -> String {
-    let told =
-        value.py().import("tickframe.foreign").and_then(|foreign| foreign.call_method1(how, (value,))?.extract());
+    let told = value.py().import("tickframe.describe").and_then(|words| words.call_method1(how, (value,))?.extract());
     told.unwrap_or_else(|_| "a value".into())
 }
 

@@ -1,5 +1,5 @@
-//! What a user may hand over as rows, made into record batches: a dict of columns, one dict of
-//! scalars, a list of dicts, or anything that speaks the Arrow capsule protocol.
+//! Conversion of a user's rows to record batches: from a dict of columns, one dict of scalars, a list of dicts, or any
+//! object with the Arrow capsule protocol.
 //!
 //! With a schema, columns are matched by name, all needed and none extra, and widened only where no
 //! value can be lost. Whatever does not fit raises before anything is applied.
@@ -50,7 +50,7 @@ pub fn import(operation: &str, data: &Bound<'_, PyAny>, schema: Option<&SchemaRe
     import_as(operation, data, schema, Sharing::ByProducer)
 }
 
-/// The same, with what the caller has said of their memory.
+/// As [`import`], but the caller says whether the memory may be shared.
 pub fn import_as(
     operation: &str,
     data: &Bound<'_, PyAny>,
@@ -133,7 +133,8 @@ fn check_names<'a>(operation: &str, given: impl Iterator<Item = &'a str>, wanted
     Err(SchemaError::new_err(format!("{operation}: {}; the columns are {names:?}", faults.join(" and "))))
 }
 
-/// The same rows in the declared types, their columns by name.
+/// Converts batches to the schema `wanted`: columns are matched by name and cast to their declared types. Fails if a
+/// column is missing or extra, or if a value does not fit.
 pub fn in_schema(operation: &str, batches: Vec<RecordBatch>, found: &SchemaRef, wanted: &SchemaRef) -> PyResult<Data> {
     check_names(operation, found.fields().iter().map(|field| field.name().as_str()), wanted)?;
     let places: HashMap<&str, usize> =
@@ -175,7 +176,7 @@ fn fit(operation: &str, array: &ArrayRef, field: &Field) -> PyResult<ArrayRef> {
     if *given == DataType::Null {
         return Ok(new_null_array(wanted, array.len()));
     }
-    if !::column::widens(given, wanted) {
+    if !::column::types::widens(given, wanted) {
         return Err(TypeMismatchError::new_err(format!(
             "{operation}: column {:?} is {}, but the data holds {}; cast the data to {} first",
             field.name(),
@@ -192,7 +193,7 @@ fn fit(operation: &str, array: &ArrayRef, field: &Field) -> PyResult<ArrayRef> {
             shown_bytes(array)
         )));
     }
-    ::column::kind::cast(array, wanted).map_err(|why| {
+    ::column::types::cast(array, wanted).map_err(|why| {
         error::DataError::new_err(format!("{operation}: column {:?} is {}: {why}", field.name(), name_of(wanted)))
     })
 }

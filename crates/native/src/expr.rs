@@ -95,7 +95,7 @@ impl PyExpr {
             (DataType::Decimal128(precision, scale), _) if value.is_instance_of::<PyString>() => {
                 let number = value.py().import("decimal")?.getattr("Decimal")?.call1((value,))?;
                 let text: String = number.call_method1("__format__", ("f",))?.extract()?;
-                column::unscaled(&text, *scale).map(|value| Literal::Decimal {
+                crate::cells::unscaled(&text, *scale).map(|value| Literal::Decimal {
                     value,
                     precision: *precision,
                     scale: *scale,

@@ -1,4 +1,4 @@
-//! What runs without the GIL: calls of the engine, and drops of what may be the last handle.
+//! Work without the GIL: calls of the engine, and drops of values that may be the last handle.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -23,7 +23,7 @@ pub fn without_gil<R: Send>(py: Python<'_>, run: impl FnOnce() -> R + Send) -> P
     })
 }
 
-/// The same for what the engine is asked. Where it waits, signals are looked at.
+/// Calls the engine without the GIL and raises its error as a Python exception. Signals are polled while it waits.
 pub fn call_engine<R: Send>(py: Python<'_>, run: impl FnOnce() -> Result<R, engine::Error> + Send) -> PyResult<R> {
     heard(py, || interrupt::polled(Rc::new(signals), run))?.map_err(error::raise)
 }

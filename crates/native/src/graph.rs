@@ -220,8 +220,17 @@ impl PyFrozen {
     }
 }
 
+/// The graph of a table; None of a static one.
+#[pyfunction]
+pub fn graph_of(table: &PyTable) -> Option<PyGraph> {
+    table.shared().cloned().map(PyGraph)
+}
+
 /// Waits for the next change of a table; its step.
-pub fn wait_for_change(py: Python<'_>, table: &engine::Table, seconds: Option<f64>) -> PyResult<u64> {
+#[pyfunction]
+#[pyo3(signature = (table, seconds))]
+pub fn wait_for_change(py: Python<'_>, table: &PyTable, seconds: Option<f64>) -> PyResult<u64> {
+    let table = table.usable()?;
     let timeout = wait::timeout(seconds)?;
     let Some(graph) = table.graph().cloned() else {
         return Err(InvalidOperationError::new_err("wait: the table is static; it will never change"));

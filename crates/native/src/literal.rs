@@ -1,7 +1,7 @@
-//! What a Python value means in an expression, and which values mean nothing there.
+//! Conversion of a Python value to a literal of an expression.
 //!
-//! A value is read once, without trust in what it says of itself: no length is believed, no list is read further than
-//! [`MOST_VALUES`], none inside another. What is no value of an expression is refused with its type.
+//! A value is read once and not trusted: its length is not believed, a list is read up to [`MOST_VALUES`] values, and a
+//! list inside a list is refused. A value that cannot be a literal is refused with its type.
 
 use arrow_array::builder::StringViewBuilder;
 use arrow_array::{Array, ArrayRef};
@@ -348,7 +348,7 @@ fn decimal(operation: &str, value: &Bound<'_, PyAny>) -> PyResult<Literal> {
     let text: String = value.call_method1("__format__", ("f",))?.extract()?;
     let scale = text.split_once('.').map_or(0, |(_, fraction)| fraction.len());
     let fits = i8::try_from(scale).ok().filter(|scale| *scale <= 38);
-    let made = fits.and_then(|scale| Some((column::unscaled(&text, scale)?, scale)));
+    let made = fits.and_then(|scale| Some((crate::cells::unscaled(&text, scale)?, scale)));
     let (value, scale) = made.ok_or_else(unfit)?;
     Ok(Literal::Decimal { value, precision: 38, scale })
 }

@@ -1,4 +1,4 @@
-//! What a graph has one of, for Python.
+//! The Python objects that exist once per graph.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};

@@ -27,7 +27,7 @@ impl PyColumn {
     }
 
     fn whole(&self) -> PyResult<ArrayRef> {
-        ::column::kind::one_array(&self.chunks, self.field.data_type()).map_err(|why| {
+        ::column::kernels::one_array(&self.chunks, self.field.data_type()).map_err(|why| {
             error::raise(engine::Error::from(why).in_operation(&format!("column {:?}", self.field.name())))
         })
     }
@@ -72,7 +72,7 @@ impl PyColumn {
         Ok(self.memory()?.map(|memory| pyo3::types::PyByteArray::new(py, memory.0.as_slice())))
     }
 
-    /// The same where they lie, to be read only.
+    /// The bytes of the cells of a primitive column, nulls or not, as a read-only view without a copy.
     fn memory(&self) -> PyResult<Option<PyMemory>> {
         let whole = self.whole()?;
         let Some(width) = whole.data_type().primitive_width() else { return Ok(None) };

@@ -1,7 +1,7 @@
 //! Arrow cells as Python's own values: int, float, str, datetime, Decimal, list, dict.
 //!
-//! A value finer than a microsecond has no Python datetime: it is an error, or cut on request
-//! (decision 13: nanoseconds are never cut silently at a border).
+//! Python's datetime ends at microseconds. A finer value is an error, or is truncated on request: nanoseconds are never
+//! truncated silently.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -81,7 +81,7 @@ impl<'a, 'py: 'a> Reader<'a, 'py> {
     }
 }
 
-/// The same cells in a type the reader knows.
+/// Casts cells to one of the types that the reader of Python values handles (nanoseconds, string views, …).
 fn plain(array: &ArrayRef) -> PyResult<ArrayRef> {
     let wanted = match array.data_type() {
         DataType::Timestamp(TimeUnit::Nanosecond, _) | DataType::Duration(TimeUnit::Nanosecond) => {

@@ -1,13 +1,14 @@
 //! Making row sets piece by piece, in order.
 
 use crate::kernels::Op;
+use crate::key::{MAX_KEY, Span};
 use crate::repr::blocks::{Block, low_of, number_of};
+use crate::repr::container::ops::combine;
 use crate::repr::container::{Container, Run, TOP};
-use crate::repr::container_ops::combine;
 use crate::repr::spans::{CHUNK, Chunk};
 use crate::repr::tree::{Entry, Tree};
 use crate::repr::{ALWAYS_SPANS, BLOCKS_FROM, BLOCKS_FROM_WHOLE, Repr, SPANS_BELOW};
-use crate::{MAX_KEY, RowSet, Span};
+use crate::rowset::RowSet;
 
 /// Takes ascending pieces, which may touch, and makes a row set of them, in the form they deserve.
 pub(crate) struct Builder {
@@ -96,7 +97,7 @@ impl Builder {
         self.reconsider();
     }
 
-    /// The same for keys counted from `base`.
+    /// Appends the keys `base + offset`; the offsets ascend.
     pub(crate) fn push_offsets(&mut self, base: u64, keys: &[u32]) {
         if keys.len() >= BULK
             && let Form::Spans(_) = &self.form

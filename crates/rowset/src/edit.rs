@@ -1,14 +1,16 @@
 //! Edits in place: what nobody else holds is changed, what is held is copied first.
 
 use crate::build::Builder;
+use crate::key::{MAX_KEY, Span};
 use crate::repr::blocks::{Block, low_of, number_of};
 use crate::repr::container::Container;
 use crate::repr::spans::Chunk;
 use crate::repr::tree::{Edit, Entry, Tree};
 use crate::repr::{BLOCKS_FROM, Repr, SPANS_BELOW, blocks_of, pieces_of};
+use crate::rowset::RowSet;
+use crate::shift::Shifts;
 use crate::shift::relocate;
 use crate::sizes::SHIFT_FEW;
-use crate::{MAX_KEY, RowSet, Shifts, Span};
 
 impl RowSet {
     /// Adds a key; whether it was absent.

@@ -1,9 +1,11 @@
 //! Row sets out of keys and spans.
 
 use crate::build::Builder;
+use crate::key::{MAX_KEY, Span};
+use crate::radix;
 use crate::repr::blocks::{BlockStream, number_of};
 use crate::repr::{ALWAYS_SPANS, BLOCKS_FROM, Repr};
-use crate::{MAX_KEY, RowSet, Span, radix};
+use crate::rowset::RowSet;
 
 /// Keys in any order are set in a mask where that takes no more than four bytes for each.
 const DENSE: u64 = 32;

@@ -1,15 +1,16 @@
-//! `|=` and `-=` where the keys lie: a set of blocks takes in, or loses, a set that is small beside
-//! it, and only the blocks that are met are touched: bits of many blocks at once, the rest one by one.
-//! What another handle holds is copied first.
+//! `|=` and `-=` in place: a set of blocks gains or loses the keys of a much smaller set, and only the blocks with such
+//! keys are touched: bits of many blocks at once, the others one by one. A block that another handle holds is copied
+//! first.
 
 use std::borrow::Cow;
 
+use crate::edit;
 use crate::kernels::Op;
 use crate::repr::Repr;
 use crate::repr::blocks::Block;
-use crate::repr::container_ops::combine;
+use crate::repr::container::ops::combine;
 use crate::repr::tree::{Edit, Edits};
-use crate::{RowSet, edit};
+use crate::rowset::RowSet;
 
 impl RowSet {
     /// Edits block by block; false, with nothing done, where making the set anew is the better way.
@@ -34,7 +35,7 @@ impl RowSet {
             &blocks,
             Edits {
                 key: |block: &Cow<'_, Block>| block.number << 16,
-                ask: |entry: &Block, block: &Cow<'_, Block>| entry.keys.ask_for_edit(&block.keys),
+                prefetch: |entry: &Block, block: &Cow<'_, Block>| entry.keys.prefetch_edit(&block.keys),
                 edit: |entry: &mut Block, block: &Cow<'_, Block>| {
                     let keys = block.keys.listed().filter(|_| entry.number == block.number);
                     if !keys.is_some_and(|keys| entry.keys.edit_bits(keys, op == Op::Union)) {
@@ -82,7 +83,8 @@ fn edit_entry(op: Op, entry: &mut Block, with: &Block) -> (bool, Edit<Block>) {
 mod tests {
     use std::collections::BTreeSet;
 
-    use crate::{RowSet, Span};
+    use crate::key::Span;
+    use crate::rowset::RowSet;
 
     struct Dice(u64);
 

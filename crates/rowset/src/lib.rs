@@ -26,14 +26,12 @@
 
 mod build;
 mod edit;
-mod eights;
 mod exchange;
 mod from;
 mod in_place;
 mod iter;
 mod kernels;
-#[cfg(target_arch = "x86_64")]
-mod lanes;
+mod key;
 mod mask;
 mod merge;
 mod ops;
@@ -51,7 +49,7 @@ mod laws;
 
 pub use exchange::RoaringError;
 pub use iter::{Keys, Spans, Stretch};
-pub use kernels::{ask, ask_for};
-pub use rowset::{MAX_KEY, RowSet, Span, Statistics};
+pub use key::{MAX_KEY, Span};
+pub use rowset::{RowSet, Statistics};
 pub use shift::{Shift, ShiftError, Shifts};
 pub use space::{Before, Positions};

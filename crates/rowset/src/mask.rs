@@ -2,11 +2,12 @@
 
 use crate::build::Builder;
 use crate::kernels::{self, Filled, Room, STRIDE, WORDS};
+use crate::key::{MAX_KEY, Span};
 use crate::repr::Repr;
 use crate::repr::blocks::{Block, number_of};
 use crate::repr::container::Container;
 use crate::repr::tree::Entry;
-use crate::{MAX_KEY, RowSet, Span};
+use crate::rowset::RowSet;
 
 /// Bits of a byte slice from a bit offset on, 64 at a time; bits past the end are 0.
 #[derive(Clone, Copy)]
@@ -195,7 +196,7 @@ impl RowSet {
             return words;
         }
         for span in self.spans_between(within.first, within.last.min(MAX_KEY)) {
-            set_bits(&mut words, span.first - within.first, span.last - within.first);
+            kernels::set_bits(&mut words, span.first - within.first, span.last - within.first);
         }
         words
     }
@@ -213,7 +214,7 @@ fn copy_block(block: &Block, within: Span, words: &mut [u64]) {
     }
     let Container::Bitmap(bitmap) = &block.keys else {
         block.walk_between(within.first, within.last).for_each(|span| {
-            set_bits(words, span.first - within.first, span.last - within.first);
+            kernels::set_bits(words, span.first - within.first, span.last - within.first);
         });
         return;
     };
@@ -266,18 +267,5 @@ fn select_spans(spans: impl Iterator<Item = Span>, bits: &Bits<'_>, mut from: us
     for span in spans {
         bits.write(span.first, from, span.len(), builder);
         from += span.len() as usize;
-    }
-}
-
-/// Sets bits `first ..= last`.
-pub(crate) fn set_bits(words: &mut [u64], first: u64, last: u64) {
-    let (low, high) = ((first / 64) as usize, (last / 64) as usize);
-    let (head, tail) = (u64::MAX << (first % 64), u64::MAX >> (63 - last % 64));
-    if low == high {
-        words[low] |= head & tail;
-    } else {
-        words[low] |= head;
-        words[low + 1..high].fill(u64::MAX);
-        words[high] |= tail;
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::build::Builder;
 use crate::kernels::{Op, merge_ints};
+use crate::key::{MAX_KEY, Span};
 use crate::repr::spans::Chunk;
 use crate::repr::tree::{Entries, Entry, Tree};
-use crate::{MAX_KEY, RowSet, Span};
+use crate::rowset::RowSet;
 
 /// The chunks of one side from the first key on that has not been taken.
 struct Side<'a> {

@@ -5,15 +5,17 @@ use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, BitXorAssign, S
 
 use crate::build::Builder;
 use crate::kernels::Op;
+use crate::key::Span;
 use crate::merge::{merge_pieces, sweep};
 use crate::position::Cursor;
 use crate::repr::blocks::Block;
-use crate::repr::container_ops::{combine, is_subset, overlaps};
+use crate::repr::container::ops::{combine, is_subset, overlaps};
 use crate::repr::spans::Chunk;
 use crate::repr::tree::{Entry, Tree};
 use crate::repr::{Repr, blocks_of, pieces_of};
+use crate::rowset::RowSet;
+use crate::scattered;
 use crate::sizes::{CUT_FROM, OUTSIDE, PROBE};
-use crate::{RowSet, Span, scattered};
 
 impl RowSet {
     /// Keys in either.

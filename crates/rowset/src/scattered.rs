@@ -1,11 +1,11 @@
 //! Keys that stand apart against blocks: each is looked up where it lies, and the words of many are asked
 //! for before the first is looked at, so that their cache misses do not wait for each other.
 
-use crate::RowSet;
 use crate::repr::Repr;
-use crate::repr::blocks::{Block, low_of, number_of};
+use crate::repr::blocks::{Block, leading, low_of};
 use crate::repr::container::Container;
 use crate::repr::tree::Tree;
+use crate::rowset::RowSet;
 use crate::sizes::SCATTERED_MOST;
 
 /// Keys asked for at once: their words fit in the nearest caches.
@@ -23,13 +23,6 @@ impl RowSet {
     }
 }
 
-/// The keys that lie in the block of the first one, and that block's number.
-pub(crate) fn leading(keys: &[u64]) -> Option<(u64, &[u64])> {
-    let number = number_of(*keys.first()?);
-    let count = keys.iter().take_while(|key| number_of(**key) == number).count();
-    Some((number, &keys[..count]))
-}
-
 /// The keys that are in the tree, or those that are not.
 pub(crate) fn filtered(keys: &[u64], tree: &Tree<Block>, present: bool) -> Vec<u64> {
     let mut kept = vec![0; keys.len()];
@@ -40,7 +33,7 @@ pub(crate) fn filtered(keys: &[u64], tree: &Tree<Block>, present: bool) -> Vec<u
         while let Some((number, own)) = leading(keys) {
             let entry = tree.find(number << 16).filter(|(entry, _)| number < entry.end());
             let block = entry.map(|(entry, _)| &entry.keys);
-            block.inspect(|block| own.iter().for_each(|key| block.ask_for(low_of(*key))));
+            block.inspect(|block| own.iter().for_each(|key| block.prefetch(low_of(*key))));
             found.push((own, block));
             keys = &keys[own.len()..];
         }
@@ -57,7 +50,7 @@ pub(crate) fn filtered(keys: &[u64], tree: &Tree<Block>, present: bool) -> Vec<u
 
 #[cfg(test)]
 mod tests {
-    use crate::RowSet;
+    use crate::rowset::RowSet;
 
     /// Bits, full blocks, lists and gaps, in several nodes.
     fn blocks(count: u64) -> RowSet {

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use crate::build::Builder;
+use crate::key::{MAX_KEY, Span};
+use crate::rowset::RowSet;
 use crate::sizes::{PER_MOVE, SHIFT_FEW};
-use crate::{Before, MAX_KEY, RowSet, Span};
+use crate::space::Before;
 
 /// The rows of `first ..= last` move by `delta`: the hull of consecutive survivors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -225,7 +227,7 @@ impl Shifts {
         }
     }
 
-    /// The same moves when only these rows survive: hulls drawn anew.
+    /// Restricts the shifts to these survivors: each range shrinks to the first and last survivor it moves.
     pub fn restrict(&self, survivors: &Before) -> Shifts {
         Shifts::from_moves(survivors, self.iter().map(|shift| (shift.origin(), shift.delta)))
     }

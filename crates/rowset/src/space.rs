@@ -2,7 +2,7 @@
 
 use std::ops::{BitAnd, BitOr, BitXor, Sub};
 
-use crate::RowSet;
+use crate::rowset::RowSet;
 
 /// Row keys as they stood before this step's shifts. A bare [`RowSet`] holds keys of now, and the two
 /// do not mix:

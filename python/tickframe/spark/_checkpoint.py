@@ -49,13 +49,13 @@ def source_of(spark: Any, path: str, batch: int) -> str:
     if planned is None:
         return ""
     # A version and what Spark notes of the run, the time among it, come first.
-    told = planned.decode().splitlines()[2:]
-    for number, offset in enumerate(told):
+    lines = planned.decode().splitlines()[2:]
+    for number, offset in enumerate(lines):
         entry = _entry(offset)
         if entry is not None:
             listed = folder.read(f"sources/{number}/{entry}") or folder.read(f"sources/{number}/{entry}.compact")
-            told[number] += " " + hashlib.sha256(listed or b"").hexdigest()
-    return "\n".join(told)
+            lines[number] += " " + hashlib.sha256(listed or b"").hexdigest()
+    return "\n".join(lines)
 
 
 def _entry(offset: str) -> int | None:

@@ -9,7 +9,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tickframe import errors
-from tickframe.frames import Kept
+from tickframe.interchange import Unshared
 from tickframe.spark._types import pyarrow
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Append:
             self.table = ring_table(self.source, ring)
 
     def apply(self, rows: pa.Table) -> Token | None:
-        return self.source.append(Kept(rows)) if rows.num_rows else None
+        return self.source.append(Unshared(rows)) if rows.num_rows else None
 
     def restored(self, batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
         return batches  # rows are kept as they came; writing them again would only cost
@@ -136,7 +136,7 @@ class Update:
             if gone.num_rows:
                 token = self.source.delete(gone.select(self._key))
             if kept.num_rows:
-                token = self.source.upsert(Kept(kept))
+                token = self.source.upsert(Unshared(kept))
         return token
 
     def restored(self, batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
@@ -175,7 +175,7 @@ class Complete:
         self.table: Table = self.source
 
     def apply(self, rows: pa.Table) -> Token | None:
-        return self.source.replace(Kept(rows))
+        return self.source.replace(Unshared(rows))
 
     def restored(self, batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
         return batches  # the last one alone is kept

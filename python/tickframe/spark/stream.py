@@ -349,13 +349,13 @@ class SparkFeed:
 
     def _refuse_another_plan(self, df: Any, batch_id: int) -> None:
         """A loss of power may take files of Spark's that are not on disk yet; then it plans a batch anew."""
-        kept = None if self._log is None else self._log.source_of(batch_id)
-        if kept is None or self._log is None:
+        logged = None if self._log is None else self._log.source_of(batch_id)
+        if logged is None or self._log is None:
             return
         now = source_of(df.sparkSession, self._checkpoint, batch_id)
-        if now != kept:
+        if now != logged:
             message = (
-                f"from_spark_stream: {self._log.path} holds batch {batch_id} as it was read from {kept!r}, and Spark sends "
+                f"from_spark_stream: {self._log.path} holds batch {batch_id} as it was read from {logged!r}, and Spark sends "
                 f"it again read from {now!r}: rows would be lost. Start over with a fresh checkpoint and a fresh folder"
             )
             raise errors.CheckpointError(message)

@@ -1,4 +1,4 @@
-//! What is compared, behind one trait.
+//! The libraries that are compared, behind one trait.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -7,7 +7,7 @@ pub struct Shape {
     pub right: Vec<u64>,
 }
 
-/// The same generator everywhere, so that every run sees the same keys.
+/// A xorshift generator with a fixed seed: every run and every peer sees the same keys.
 pub struct Random(u64);
 
 impl Random {

@@ -12,11 +12,11 @@ use arrow_ord::ord::make_comparator;
 use arrow_schema::SortOptions;
 
 use super::words::{cells, normalised, words};
-use crate::Error;
-use crate::kind::{Kind, canonical};
+use crate::error::Error;
+use crate::types::kind::{Kind, canonical};
 
 /// Compares a cell of one array, by position, with a cell of another.
-pub type Comparator = Box<dyn Fn(usize, usize) -> Ordering + Send + Sync>;
+pub(crate) type Comparator = Box<dyn Fn(usize, usize) -> Ordering + Send + Sync>;
 
 /// Bytes of a string that its view holds by itself.
 const INLINE: u32 = 12;
@@ -24,7 +24,7 @@ const INLINE: u32 = 12;
 /// The comparator of two arrays of one type; made once for a pair of chunks.
 ///
 /// Nulls stand first, or last if `nulls_last`, in both directions.
-pub fn comparator(a: &ArrayRef, b: &ArrayRef, descending: bool, nulls_last: bool) -> Result<Comparator, Error> {
+pub(crate) fn comparator(a: &ArrayRef, b: &ArrayRef, descending: bool, nulls_last: bool) -> Result<Comparator, Error> {
     if let (Some(left), Some(right)) = (words(a), words(b)) {
         return Ok(word_comparator(left, a.nulls().cloned(), right, b.nulls().cloned(), descending, nulls_last));
     }
@@ -57,7 +57,8 @@ fn word_comparator(
 }
 
 /// One comparator over several pairs of columns, the first that differs decides.
-pub fn comparator_of_rows(
+#[cfg(test)]
+pub(crate) fn comparator_of_rows(
     a: &[ArrayRef],
     b: &[ArrayRef],
     descending: &[bool],

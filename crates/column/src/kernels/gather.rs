@@ -10,10 +10,11 @@ use arrow_select::take::take;
 use rowset::{RowSet, Stretch};
 
 use super::masked;
-use crate::bits::{Bits, word_at};
-use crate::cells::{Cells, Gathered, Shape, with_width};
-use crate::kind::Kind;
-use crate::{Chunk, Error, NO_ROW};
+use crate::column::{Chunk, NO_ROW};
+use crate::error::Error;
+use crate::kernels::bits::{Bits, word_at};
+use crate::kernels::cells::{Cells, Gathered, Shape, with_width};
+use crate::types::kind::Kind;
 
 /// One cell of `chunk` per position, in the order given; positions may repeat, [`NO_ROW`] gives null.
 ///
@@ -164,7 +165,7 @@ fn by_arrow(chunk: &ArrayRef, positions: &[u64]) -> Result<Chunk, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::laws::{Dice, chunk, every_type};
+    use crate::tests::model::{Dice, chunk, every_type};
 
     #[test]
     fn every_type_is_picked_by_rows_of_every_form() {

@@ -1,9 +1,12 @@
-//! Chunks put together and thinned out.
+//! Chunks put together.
 
-use arrow_array::{Array, BooleanArray, new_empty_array};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, new_empty_array};
 use arrow_schema::DataType;
 
-use crate::{Chunk, Error};
+use crate::column::Chunk;
+use crate::error::Error;
+use crate::sizes::OFFSETS;
 
 /// The cells of all chunks, one after the other. One chunk is itself, without a copy.
 pub fn concat(data_type: &DataType, chunks: &[Chunk]) -> Result<Chunk, Error> {
@@ -17,12 +20,23 @@ pub fn concat(data_type: &DataType, chunks: &[Chunk]) -> Result<Chunk, Error> {
     }
 }
 
-/// The cells where `keep` is true; null counts as false.
-pub fn chunk_filter(chunk: &Chunk, keep: &BooleanArray) -> Result<Chunk, Error> {
-    if keep.null_count() == 0 && keep.true_count() == chunk.len() {
-        return Ok(chunk.clone());
+/// Arrays of one type as one.
+///
+/// # Errors
+/// [`Error::OneArray`] if their texts are more than the offsets of the type reach.
+pub fn one_array(arrays: &[Chunk], data_type: &DataType) -> Result<Chunk, Error> {
+    let between =
+        |offsets: &[i32]| offsets.last().zip(offsets.first()).map_or(0, |(last, first)| (last - first) as usize);
+    let reach = |array: &Chunk| match data_type {
+        DataType::Utf8 => between(array.as_string::<i32>().value_offsets()),
+        DataType::Binary => between(array.as_binary::<i32>().value_offsets()),
+        _ => 0,
+    };
+    let bytes: usize = if arrays.len() > 1 { arrays.iter().map(reach).sum() } else { 0 };
+    if bytes > OFFSETS.get() {
+        return Err(Error::OneArray { bytes, to: data_type.clone() });
     }
-    Ok(arrow_select::filter::filter(chunk, keep)?)
+    concat(data_type, arrays)
 }
 
 #[cfg(test)]
@@ -32,7 +46,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn chunks_join_and_thin_out() {
+    fn chunks_join() {
         let one: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None]));
         let two: ArrayRef = Arc::new(Int64Array::from(vec![3]));
         let joined = concat(&DataType::Int64, &[one.clone(), two]).unwrap();
@@ -41,8 +55,5 @@ mod tests {
         assert!(Arc::ptr_eq(&concat(&DataType::Int64, std::slice::from_ref(&one)).unwrap(), &one));
         assert_eq!(concat(&DataType::Int64, &[]).unwrap().len(), 0);
         assert!(matches!(concat(&DataType::Int8, &[one]), Err(Error::Type { .. })));
-        let kept = chunk_filter(&joined, &BooleanArray::from(vec![Some(true), None, Some(true)])).unwrap();
-        let wanted: ArrayRef = Arc::new(Int64Array::from(vec![1, 3]));
-        assert_eq!(&kept, &wanted);
     }
 }

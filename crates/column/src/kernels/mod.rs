@@ -1,14 +1,22 @@
 //! The inner loops: cells by position, by width, never by type.
 
 pub(crate) mod assemble;
-pub mod compare;
+pub(crate) mod bits;
+pub(crate) mod cells;
+pub(crate) mod compare;
 mod gather;
 pub(crate) mod hash;
 mod join;
 pub(crate) mod masked;
-pub mod radix;
-pub mod sort;
+mod prefetch;
+pub(crate) mod radix;
+pub(crate) mod rows;
+pub(crate) mod sort;
 pub(crate) mod words;
 
+pub use compare::equal_cells;
 pub use gather::{gather, gather_rows};
-pub use join::{chunk_filter, concat};
+pub use join::{concat, one_array};
+pub use prefetch::{prefetch, prefetch_slice};
+pub use radix::{Entry as RadixEntry, sort as radix_sort};
+pub use sort::{OrderBytes, order_words, sort_to_positions};

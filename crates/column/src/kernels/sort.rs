@@ -17,9 +17,9 @@ use rayon::prelude::*;
 
 use super::radix::{self, Entry};
 use super::words::{cells, have_words, normalised, words};
-use crate::Error;
-use crate::keys::can_be_key;
+use crate::error::Error;
 use crate::sizes::{SORT_FEW, SORT_MANY};
+use crate::types::can_be_key;
 
 /// The positions of the rows in order. Rows that are equal in all columns keep their order, whatever the
 /// direction. Nulls stand first, or last where `nulls_last`, in both directions.

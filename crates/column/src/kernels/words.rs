@@ -9,8 +9,8 @@ use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, ScalarBuf
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
 
-use crate::Error;
-use crate::kind::{Kind, canonical};
+use crate::error::Error;
+use crate::types::kind::{Kind, canonical};
 
 const SIGN: u64 = 1 << 63;
 

@@ -9,7 +9,7 @@ use arrow_array::builder::BinaryViewBuilder;
 use arrow_schema::DataType;
 
 use super::texts::Texts;
-use crate::Error;
+use crate::error::Error;
 
 /// Bytes that a view holds itself.
 const INLINE: usize = 12;

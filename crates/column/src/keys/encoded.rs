@@ -10,9 +10,10 @@ use arrow_schema::{DataType, Field, FieldRef};
 
 use super::arena::view_of;
 use super::texts::{Long, Texts};
-use super::{can_be_key, unkeyable};
-use crate::Error;
+use super::unkeyable;
+use crate::error::Error;
 use crate::kernels::words::normalised;
+use crate::types::can_be_key;
 
 /// How cells of some types become bytes, and come back.
 pub(super) struct Codec {

@@ -1,6 +1,6 @@
 //! Open addressing from hashes to slots, a block of rows at a time.
 
-use rowset::ask;
+use crate::kernels::prefetch;
 
 use super::NO_SLOT;
 use super::places::{Rows, Slots, Store};
@@ -118,8 +118,8 @@ impl Index {
         block
     }
 
-    /// The hashes of a block of rows, behind those of the block before. Their places are asked
-    /// for, if they are far, and those after them: a quarter of the keys stand behind their place.
+    /// The hashes of a block of rows, behind those of the block before. Their places are fetched
+    /// ahead, if they are far, and those after them: a quarter of the keys stand behind their place.
     #[inline(always)]
     fn hash<Cells: ?Sized>(&self, store: &impl Store<Cells>, rows: &Rows<Cells>, start: usize, block: &mut Block) {
         let near = self.entries.len() <= KEYS_NEAR.get();
@@ -127,8 +127,8 @@ impl Index {
             *hash = store.hash(rows.cells, row);
             if !near {
                 let place = (*hash >> self.shift) as usize;
-                ask(&self.entries[place]);
-                ask(&self.entries[(place + 1) & (self.entries.len() - 1)]);
+                prefetch(&self.entries[place]);
+                prefetch(&self.entries[(place + 1) & (self.entries.len() - 1)]);
             }
         }
     }
@@ -153,7 +153,7 @@ impl Index {
             *slot = entry.slot;
             *same = (entry.hash == *hash) & (entry.slot != NO_SLOT);
             if far {
-                store.ask(entry.slot);
+                store.prefetch(entry.slot);
             }
         }
         let same = &mut same[..count];

@@ -1,5 +1,5 @@
-//! Where several columns stand in a row of words: each a bit for "there", then its cell, in the first word
-//! that has room; a wide cell takes several. Of text only the bit is here.
+//! Layout of a key of several columns as a row of words: each column takes a validity bit, then its cell, in the first
+//! word that has room. A wide cell takes several words. Of a text only the validity bit is stored here.
 
 use arrow_array::{Array, ArrayRef, make_array};
 use arrow_buffer::{BooleanBuffer, MutableBuffer, NullBuffer};
@@ -7,9 +7,9 @@ use arrow_data::ArrayData;
 use arrow_schema::DataType;
 
 use super::{live_nulls, words_of};
-use crate::Error;
+use crate::error::Error;
 use crate::kernels::words::{from_words, have_words, word_bits};
-use crate::kind::{Kind, canonical};
+use crate::types::kind::{Kind, canonical};
 
 const WORD: usize = size_of::<u64>();
 /// The widest cell that is kept as words, in bytes.

@@ -1,4 +1,4 @@
-//! Which slot a key has: what keys of every shape share.
+//! Key-to-slot lookup: the part of the hash table that keys of every shape share.
 
 use arrow_buffer::NullBuffer;
 
@@ -19,8 +19,8 @@ pub(super) trait Store<Cells: ?Sized> {
             *same &= self.is(if *same { *slot } else { slots[any] }, cells, start + at);
         }
     }
-    /// Asks for what [`Store::is`] will look at in `slot`, if that is one.
-    fn ask(&self, slot: u32);
+    /// Fetches what [`Store::is`] will look at in `slot`, if that is one.
+    fn prefetch(&self, slot: u32);
     /// Slots are dense: one past the end is the next one.
     fn keep(&mut self, slot: u32, cells: &Cells, row: usize);
     /// What is kept for null is never looked at.

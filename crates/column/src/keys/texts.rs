@@ -2,17 +2,17 @@
 
 use std::borrow::Cow;
 
+use crate::kernels::prefetch;
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use arrow_buffer::{Buffer, NullBuffer};
 use arrow_data::ByteView;
 use arrow_schema::DataType;
-use rowset::ask;
 
 use super::arena::Arena;
 use super::live_nulls;
 use super::places::{Rows, Store};
-use crate::Error;
+use crate::error::Error;
 use crate::kernels::hash::Secret;
 
 /// Texts of a chunk: their views, and where the bytes of long ones are.
@@ -127,8 +127,8 @@ impl Store<Texts<'_>> for TextKeys {
     }
 
     #[inline(always)]
-    fn ask(&self, slot: u32) {
-        self.views.get(slot as usize).into_iter().for_each(ask);
+    fn prefetch(&self, slot: u32) {
+        self.views.get(slot as usize).into_iter().for_each(prefetch);
     }
 
     fn keep(&mut self, slot: u32, texts: &Texts<'_>, row: usize) {

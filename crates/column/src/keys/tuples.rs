@@ -2,16 +2,16 @@
 
 use std::borrow::Cow;
 
+use crate::kernels::prefetch;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
-use rowset::ask;
 
 use super::arena::Arena;
 use super::index::BLOCK;
 use super::packing::Packing;
 use super::places::{Rows, Store};
 use super::texts::{Texts, plain_views};
-use crate::Error;
+use crate::error::Error;
 use crate::kernels::hash::Secret;
 
 /// Words of a view.
@@ -171,8 +171,8 @@ impl Store<Cells<'_>> for Tuples {
     }
 
     #[inline(always)]
-    fn ask(&self, slot: u32) {
-        self.rows.get(slot as usize * self.width()).into_iter().for_each(ask);
+    fn prefetch(&self, slot: u32) {
+        self.rows.get(slot as usize * self.width()).into_iter().for_each(prefetch);
     }
 
     fn keep(&mut self, slot: u32, cells: &Cells<'_>, row: usize) {

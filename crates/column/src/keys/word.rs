@@ -39,7 +39,7 @@ impl Store<[u64]> for Words {
     fn confirm(&self, _: &[u32], _: &[u64], _: usize, _: &mut [bool]) {}
 
     #[inline(always)]
-    fn ask(&self, _: u32) {}
+    fn prefetch(&self, _: u32) {}
 
     #[inline(always)]
     fn keep(&mut self, slot: u32, words: &[u64], row: usize) {

@@ -9,7 +9,7 @@ use arrow_data::{ArrayData, ByteView};
 use arrow_schema::{ArrowError, DataType, UnionMode};
 use limits::Exhausted;
 
-use crate::Error;
+use crate::error::Error;
 
 fn torn(what: &str) -> Error {
     ArrowError::InvalidArgumentError(format!("{what} lie outside of their memory")).into()
@@ -75,7 +75,7 @@ fn part(data: &ArrayData, start: usize, count: usize) -> Result<ArrayData, Error
 
 type Parts = (Vec<Buffer>, Vec<ArrayData>);
 
-/// The same cells in memory of our own; not judged yet.
+/// Copies the cells into memory that the engine owns. The copy is not validated yet.
 pub(super) fn copied(data: &ArrayData) -> Result<ArrayData, Error> {
     let (start, count) = (data.offset(), data.len());
     let children = || data.child_data().iter().map(copied).collect::<Result<Vec<_>, _>>();

@@ -1,4 +1,4 @@
-//! What an expression reads besides the cells of its rows: neighbours, positions, whole columns, the clock.
+//! Inputs of an expression besides the cells of its own row: neighbours, positions, whole columns, the clock.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! What an evaluation gives, slice by slice: values, or which rows are true.
+//! The result of an evaluation, slice by slice: values, or the rows where a predicate is true.
 
 use arrow_array::{Array, new_null_array};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};

@@ -34,13 +34,13 @@ impl Filter {
         Filter::named("filter", table, predicates)
     }
 
-    /// The same, for a method of another name.
+    /// As [`Filter::new`], with the name of the method that the user called, for error messages.
     pub fn named(operation: &str, table: &Table, predicates: &[Expr]) -> Result<Filter, Error> {
         Filter::in_turns(operation, table, predicates, &[])
     }
 
-    /// The same; `turns` says for each predicate who may run beside it. A predicate sees what passed those
-    /// before it, so every barrier is kept; cheap ones go before functions of the user, over no barrier.
+    /// As [`Filter::named`], with a turn (execution order) for each predicate. A predicate sees only the rows that
+    /// passed the earlier ones. Cheap predicates run before user functions, but no predicate is moved across a barrier.
     pub fn in_turns(operation: &str, table: &Table, predicates: &[Expr], turns: &[Turn]) -> Result<Filter, Error> {
         let (mut bound, mut told): (Vec<Evaluator>, Vec<String>) = Default::default();
         for (at, predicate) in predicates.iter().enumerate() {

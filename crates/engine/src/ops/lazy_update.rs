@@ -3,9 +3,9 @@
 //!   in   + 0 X 1    + 1 X 1    + 2 X 2        lazy_update y = f(X): f is called for 1 and for 2
 //!   in   ~ 0 X 2    y of row 0 is known; f is not called
 //!
-//! What was computed is kept by the bits of what it was computed from, up to a few times as many
-//! values as the table has rows; beyond that it is forgotten, and computed again when it is asked for.
-//! Cost of an update: none but the names of columns. Cost of a read: a lookup a row.
+//! Results are cached by the bits of their inputs, up to a few times as many values as the table has rows. Beyond that
+//! the cache is dropped, and values are computed again when they are read. Cost of an update: only the names of the
+//! modified columns. Cost of a read: one lookup per row.
 
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -50,7 +50,7 @@ impl LazyUpdate {
         }
         let select = Select::with_in_turns(operation, table, expressions, &[])?;
         let read = select.computed.iter().flat_map(Evaluator::inputs);
-        if let Some(input) = read.copied().find(|input| !column::keys::can_be_key(table.column_type(*input))) {
+        if let Some(input) = read.copied().find(|input| !column::types::can_be_key(table.column_type(*input))) {
             return Err(Error::unkeyable(operation, table.schema().field(input).name(), table.column_type(input)));
         }
         Ok(LazyUpdate { select })

@@ -217,7 +217,7 @@ impl NeighboursLive {
         let stored: Arc<dyn Column> = column::ColumnSource::at(&**columns.column(at), step.before())
             .map_err(|_| Error::internal("neighbours", "the cells before the running step are gone"))?;
         let old = stored.read(&change.update().shifts.back(rows).0)?;
-        let differs = !&column::kernels::compare::equal_cells(&cells, &old);
+        let differs = !&column::kernels::equal_cells(&cells, &old);
         if differs.count_set_bits() == differs.len() {
             return Ok(Some((rows.clone(), cells)));
         }

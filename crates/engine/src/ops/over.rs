@@ -145,7 +145,7 @@ fn lifted(expression: &Expr, wanted: &mut Wanted) -> Expr {
     }
 }
 
-/// The same, but for aggregates that stand alone: their groups are those of what is around them.
+/// As [`lifted`], except that an aggregate without `.over()` stays: it belongs to the groups of the enclosing window.
 fn tables_lifted(expression: &Expr, wanted: &mut Wanted) -> Expr {
     expression.map_children(&mut |child| match child {
         Expr::Over { .. } | Expr::InSet { .. } => lifted(child, wanted),

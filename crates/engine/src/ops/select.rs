@@ -48,12 +48,12 @@ impl Select {
         Select::named("select", table, expressions)
     }
 
-    /// The same, for a method of another name.
+    /// As [`Select::only`], with the name of the method that the user called, for error messages.
     pub fn named(operation: &str, table: &Table, expressions: &[Expr]) -> Result<Select, Error> {
         Select::only_in_turns(operation, table, expressions, &[])
     }
 
-    /// The same; `turns` says for each expression who may run beside it (none: all as they are).
+    /// As [`Select::named`], with a turn (execution order) for each expression; empty means no constraints.
     pub fn only_in_turns(
         operation: &str,
         table: &Table,
@@ -74,7 +74,7 @@ impl Select {
         Select::with_in_turns("with_columns", table, expressions, &[])
     }
 
-    /// The same, for a method of another name, each expression in its turn.
+    /// As [`Select::with`], with the name of the method that the user called and a turn for each expression.
     pub fn with_in_turns(
         operation: &str,
         table: &Table,
@@ -256,7 +256,8 @@ impl Select {
     }
 }
 
-/// What a computed column is called outside: strings leave as plain `utf8` (decision 44).
+/// The declared type of a computed column. Strings are stored as views but declared as plain `utf8` (and binary values
+/// as plain `binary`), because every Arrow consumer reads the plain types.
 pub(crate) fn declared_type(canonical: &arrow_schema::DataType) -> arrow_schema::DataType {
     match canonical {
         arrow_schema::DataType::Utf8View => arrow_schema::DataType::Utf8,

@@ -1,4 +1,4 @@
-//! What the table of performance says, and that looking on costs nothing when nobody does.
+//! Tests of the performance table: its values, and that nothing is recorded while nobody holds it.
 
 use super::{MOST_ROWS, performance};
 use crate::attach::attach;

@@ -55,8 +55,8 @@ pub fn conform_some(operation: &str, schema: &Schema, batch: &RecordBatch) -> Re
 /// One column's cells as the declared type, in its canonical form.
 fn fit(operation: &str, name: &str, cells: &Chunk, wanted: &DataType) -> Result<Chunk, Error> {
     let given = cells.data_type();
-    let canonical = column::kind::canonical(wanted);
-    if given != wanted && column::kind::canonical(given) != canonical && !column::widens(given, &canonical) {
+    let canonical = column::types::canonical(wanted);
+    if given != wanted && column::types::canonical(given) != canonical && !column::types::widens(given, &canonical) {
         let (wanted, given) = (formula::type_name(wanted), formula::type_name(given));
         return Err(Error::types(
             operation,
@@ -64,11 +64,11 @@ fn fit(operation: &str, name: &str, cells: &Chunk, wanted: &DataType) -> Result<
         ));
     }
     let wrong = |error: column::Error| Error::data(operation, format!("column {name:?}: {error}"));
-    let mut cells = column::kind::to_canonical(cells).map_err(wrong)?;
+    let mut cells = column::types::to_canonical(cells).map_err(wrong)?;
     if cells.data_type() != &canonical {
-        cells = column::kind::cast(&cells, &canonical).map_err(wrong)?;
+        cells = column::types::cast(&cells, &canonical).map_err(wrong)?;
     }
-    column::fits(&cells).map_err(|error| Error::Resource {
+    column::types::fits(&cells).map_err(|error| Error::Resource {
         operation: operation.into(),
         message: format!(
             "column {name:?}: {error}; cut it, or keep it elsewhere and its name here (nothing was applied)"

@@ -140,7 +140,8 @@ impl Expected {
         Ok(shifts)
     }
 
-    /// The same for a call of a transaction, above its earlier ones.
+    /// Judges a call of a transaction against the queued rows plus the transaction's earlier calls, and notes its
+    /// effect in the transaction's draft.
     pub(super) fn draft<E>(
         &self,
         transaction: u64,

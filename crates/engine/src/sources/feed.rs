@@ -1,5 +1,5 @@
-//! What all fed sources share: calls queue and return, a step takes what is queued, and a token
-//! tells in which step a call became visible: when its rows are in, or that they never will be.
+//! The queue of fed sources: calls queue and return, and the next step takes everything that is queued. A token says in
+//! which step the rows of a call became visible, or that they never will be.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -108,7 +108,7 @@ pub fn waiting_bytes(graph: &UpdateGraph) -> u64 {
 pub(crate) trait Judge<C>: Send + Sync {
     /// Judges a call that is queued now, and notes it; what was found out may go into the call.
     fn take(&self, call: &mut C) -> Result<(), Error>;
-    /// The same for a call of a transaction, on top of the transaction's earlier calls.
+    /// Judges a call of a transaction, as if the transaction's earlier calls were queued already, and notes it.
     fn draft(&self, transaction: u64, call: &mut C) -> Result<(), Error>;
     /// The calls of a transaction are queued as they were judged last: nothing was queued since.
     fn adopt(&self, transaction: u64);

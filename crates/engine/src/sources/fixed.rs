@@ -30,7 +30,7 @@ pub fn from_chunks(schema: Arc<Schema>, columns: Vec<Vec<ArrayRef>>, rows: u64) 
         let mut start = 0;
         for chunk in &chunks {
             let told = |error: column::Error| format!("column {:?}: {}", field.name(), error.later(start));
-            column::kind::check_canonical(chunk).map_err(|error| Error::data("table", told(error)))?;
+            column::types::check_canonical(chunk).map_err(|error| Error::data("table", told(error)))?;
             start += chunk.len();
         }
         sources.push(Arc::new(FlatColumn::new(chunks)?));

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch, UInt64Array};
 use arrow_schema::Schema;
-use column::kernels::radix::{self, Entry};
+use column::kernels::{RadixEntry as Entry, radix_sort};
 use column::keys::{KeyTable, NO_SLOT};
 use column::{Chunk, NO_ROW};
 use graph::{Step, UpdateGraph};
@@ -67,7 +67,7 @@ impl KeyedTable {
             let index = schema.index_of(name).map_err(|_| {
                 Error::no_column("keyed_table", name, schema.fields().iter().map(|field| field.name().as_str()))
             })?;
-            if !column::keys::can_be_key(schema.field(index).data_type()) {
+            if !column::types::can_be_key(schema.field(index).data_type()) {
                 return Err(Error::unkeyable("keyed_table", name, schema.field(index).data_type()));
             }
             columns.push(index);
@@ -76,7 +76,7 @@ impl KeyedTable {
         let by = columns.clone();
         let (table, queue) = fed_table("keyed_table", graph, schema.clone(), attributes, |queue, store| {
             let types: Vec<_> =
-                by.iter().map(|index| column::kind::canonical(schema.field(*index).data_type())).collect();
+                by.iter().map(|index| column::types::canonical(schema.field(*index).data_type())).collect();
             KeyedLive {
                 queue,
                 store,
@@ -237,7 +237,7 @@ impl KeyedLive {
     ) -> Result<Vec<Option<Difference>>, Error> {
         let entry = |(at, (row, _)): (usize, &(u64, _))| Entry { word: *row, position: at as u32 };
         let mut order: Vec<Entry> = known.iter().enumerate().map(entry).collect();
-        radix::sort(&mut order);
+        radix_sort(&mut order);
         let keys: Vec<u64> = order.iter().map(|entry| entry.word).collect();
         let places: Vec<(u32, u32)> = order.iter().map(|entry| known[entry.position as usize].1).collect();
         let rows = RowSet::from_sorted_keys(&keys);

@@ -1,4 +1,4 @@
-//! Where rows come from: static data, and live tables that are fed from outside the graph.
+//! Sources of rows: static data, and live tables that are fed from outside the graph.
 
 pub mod append;
 pub mod blink;

@@ -1,4 +1,4 @@
-//! What is left standing when a step's cells cannot be stored.
+//! Tests of a store whose cells cannot be written in a step: the state that is left is the one before the step.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ fn batch(lengths: &[usize]) -> RecordBatch {
 
 /// Runs `work` where buffers of texts are small.
 fn with_small_buffers(work: impl FnOnce()) {
-    let holds = |length| column::fits(&column::kind::to_canonical(batch(&[length]).column(1)).unwrap()).is_ok();
+    let holds = |length| column::types::fits(&column::types::to_canonical(batch(&[length]).column(1)).unwrap()).is_ok();
     let small = |scope: &Scope| scope.enter(|| holds(LONG) && !holds(2 * LONG));
     (1..).map(Scope::drawn).find(small).expect("some seed draws it").enter(work);
 }

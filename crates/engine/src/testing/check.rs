@@ -43,7 +43,7 @@ pub fn run_law(
     run_drawn_law(specs, runs, |_| (), |(), tables| build(tables), judge);
 }
 
-/// The same for an operation whose parameters are drawn from the tape as well.
+/// Runs the law of an operation whose parameters are drawn from the tape as well.
 pub fn run_drawn_law<P>(
     specs: &[TableSpec],
     runs: u64,
@@ -54,7 +54,7 @@ pub fn run_drawn_law<P>(
     run_planned_law(runs, |tape| (draw(tape), specs.to_vec()), build, judge);
 }
 
-/// The same for an operation that says with its parameters how many inputs it takes, and which.
+/// Runs the law of an operation whose drawn parameters also determine the number and kinds of its inputs.
 pub fn run_planned_law<P>(
     runs: u64,
     draw: impl Fn(&mut Tape) -> (P, Vec<TableSpec>),
@@ -389,7 +389,7 @@ pub fn check_steps(build: impl Fn(&Table) -> Result<Table, Error>, start: &str, 
     }
 }
 
-/// The same with two inputs: `(("+ 1 A", ""), "+ 1 A null")`.
+/// As [`check_steps`], but with two inputs: `(("+ 1 A", ""), "+ 1 A null")`.
 pub fn check_steps_of_two(
     build: impl Fn(&Table, &Table) -> Result<Table, Error>,
     starts: (&str, &str),

@@ -68,7 +68,7 @@ pub fn explore(runs: u64, run: impl Fn(&mut Tape) -> Result<(), String>) {
     explore_and_replay(runs, run, |_| Err("this law reads no cases, only tapes".into()));
 }
 
-/// The same for a law whose cases are told as text (see `story.rs`), which `replay` reads.
+/// As [`explore`], for a law whose cases can be written as text (see `story.rs`); `replay` runs such a text.
 pub(super) fn explore_and_replay(
     runs: u64,
     run: impl Fn(&mut Tape) -> Result<(), String>,

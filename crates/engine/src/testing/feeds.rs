@@ -1,4 +1,4 @@
-//! Where the rows of random tables come from: every kind of live source, driven by the steps of a case, and static tables.
+//! Sources of random tables: every kind of live source, driven by the steps of a case, and static tables.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ impl Source {
         Ok((Source::of(graph, &case)?, case))
     }
 
-    /// The same, or now and then a static table.
+    /// As [`Source::draw`], but now and then a static table instead of a live source.
     pub fn draw_any(graph: &UpdateGraph, spec: &TableSpec, tape: &mut Tape) -> Result<(Source, Case), Error> {
         let kind = match Source::draw_kind(spec, tape) {
             Kind::Append if tape.chance(100) => Kind::Static,

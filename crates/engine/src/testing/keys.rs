@@ -1,4 +1,4 @@
-//! Where row keys lie: dense, sparse, across block edges, at the ends of integers, at the top.
+//! Layouts of row keys in random tables: dense, sparse, across block edges, at the ends of integers, at the top.
 
 use std::collections::BTreeSet;
 

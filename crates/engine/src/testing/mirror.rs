@@ -20,7 +20,7 @@ pub struct RawStep {
     pub added: (RowSet, Vec<ArrayRef>),
     /// Keys after, and the columns that change, in key order.
     pub modified: (RowSet, Vec<(usize, ArrayRef)>),
-    /// The same as a keyed table takes it.
+    /// The step in the form that a keyed table takes: by the cells of its key column.
     pub keyed: Option<KeyedStep>,
 }
 

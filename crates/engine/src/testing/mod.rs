@@ -1,5 +1,5 @@
-//! What laws are tested with: random tables and steps from one byte tape, drawings, the checker of
-//! updates, and the law itself.
+//! The harness of laws: random tables and steps from one byte tape, drawings, the checker of updates, and the law
+//! itself.
 //!
 //! Nothing here knows the oracle; `oracle.rs` is the bridge to it and exists in tests alone.
 

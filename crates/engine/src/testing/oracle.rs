@@ -42,7 +42,7 @@ pub fn check_law<A: Answer>(
     );
 }
 
-/// The same over two inputs.
+/// As [`check_law`], but over two inputs.
 pub fn check_law_of_two<A: Answer>(
     specs: (&TableSpec, &TableSpec),
     runs: u64,

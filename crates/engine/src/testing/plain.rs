@@ -141,7 +141,7 @@ impl Plain {
         self.difference(other, true)
     }
 
-    /// The same, row by row whatever the keys.
+    /// As [`first_difference`](Self::first_difference), but compares row by row and ignores the keys.
     pub fn first_difference_in_order(&self, other: &Plain) -> Option<String> {
         self.difference(other, false)
     }

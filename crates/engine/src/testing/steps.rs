@@ -91,7 +91,7 @@ impl StepMaker {
         StepMaker { layout, profiles, values, most_rows, fixed: None }
     }
 
-    /// The same, but for a column whose cells stay as they came.
+    /// Excludes a column from changes: its cells stay as they were added.
     pub fn fixing(mut self, column: Option<usize>) -> StepMaker {
         self.fixed = column;
         self

@@ -120,7 +120,7 @@ impl Watch {
         lock(&self.seen).now.clone()
     }
 
-    /// The same, looked at where it is.
+    /// Calls `look` with the table as the updates made it, without a copy.
     pub fn with_now<R>(&self, look: impl FnOnce(&Plain) -> R) -> R {
         look(&lock(&self.seen).now)
     }

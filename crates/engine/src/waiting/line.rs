@@ -1,23 +1,24 @@
-//! The changes of one table that wait, oldest first, with what is asked of each when neighbours are chosen.
+//! The waiting changes of one table, oldest first, with the data by which neighbours are chosen for coalescing.
 
 use std::collections::VecDeque;
 
 use crate::sizes::WAITING;
 
-/// One change in its line.
+/// One change in the line of its table.
 pub(super) struct Place {
     pub at: u64,
-    /// The marks of those who have yet to hear it, added up: equal for equal audiences, whatever their order.
+    /// The sum of the marks of all followers that have yet to receive the change: equal for equal audiences, in any
+    /// order.
     pub audience: u64,
     pub bytes: u64,
-    /// Whether it owns its rows: only then it can be merged.
+    /// Whether the change is materialized; only then it can be coalesced.
     pub owned: bool,
 }
 
 #[derive(Default)]
 pub(super) struct Line {
     places: VecDeque<Place>,
-    /// How many came since that was asked.
+    /// How many changes came since the last call of `came`.
     came: usize,
 }
 
@@ -48,7 +49,7 @@ impl Line {
         self.places.get_mut(index)
     }
 
-    /// Takes one out; the bytes it owned.
+    /// Removes a change and returns the bytes of its rows.
     pub fn remove(&mut self, at: u64) -> u64 {
         let index = self.places.binary_search_by_key(&at, |place| place.at).ok();
         index.and_then(|index| self.places.remove(index)).map_or(0, |place| place.bytes)
@@ -58,10 +59,10 @@ impl Line {
         std::mem::take(&mut self.came)
     }
 
-    /// The two neighbours with the fewest bytes, if there are too many, or too many bytes (`heavy`). The older one is to
-    /// have no more than twice the bytes of the newer: so what is copied stays in proportion to what came. Where there are
-    /// too many of which none is so, any two do. The oldest change stays as it is: it may be with its reader, and it is
-    /// reached in the end.
+    /// The two neighbours with the fewest bytes, if there are too many changes or too many bytes (`heavy`). The older
+    /// one may have at most twice the bytes of the newer, so that the bytes copied stay in proportion to the bytes that
+    /// came. If there are too many changes and no pair meets this, any pair will do. The oldest change is never
+    /// coalesced: its listener may be reading it.
     pub fn neighbours(&self, heavy: bool) -> Option<(u64, u64)> {
         let crowded = self.places.len() > WAITING.get();
         if !crowded && !heavy {

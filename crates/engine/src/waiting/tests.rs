@@ -1,5 +1,5 @@
-//! The law of late followers: however slow each is, what he has heard is the table as it was at that step, and what waits
-//! for all of them is bounded.
+//! The law of slow followers: the changes that a follower has received give the table as it was at that step, and the
+//! changes that wait for all followers are bounded.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -17,7 +17,7 @@ use crate::testing::{Drawn, any_table, still_graph};
 /// Cells by row key, of some columns.
 pub(crate) type Rows = BTreeMap<u64, Vec<Cell>>;
 
-/// Plays a change over rows, and says where the two do not fit.
+/// Applies a change to rows; fails if the change does not fit them.
 pub(crate) fn play(rows: &mut Rows, delivered: &Delivered, columns: &[usize]) -> Result<(), String> {
     let update = delivered.update();
     let part = |part: Part| -> Result<Vec<Vec<Cell>>, String> {
@@ -54,7 +54,7 @@ pub(crate) fn play(rows: &mut Rows, delivered: &Delivered, columns: &[usize]) ->
 /// One who follows a table, in some of its columns.
 struct Hearer {
     columns: Vec<usize>,
-    /// What he was told so far.
+    /// The rows as of the last change received.
     rows: Mutex<Rows>,
 }
 
@@ -72,7 +72,7 @@ impl Shared<Hearer> for Hall {
     }
 }
 
-/// What the engine calls for a hearer.
+/// The listener that the engine calls on behalf of a hearer.
 struct Ear {
     hall: Arc<Hall>,
     hearer: Arc<Hearer>,
@@ -107,7 +107,7 @@ fn same_rows(one: &Rows, two: &Rows) -> bool {
     one.len() == two.len() && one.iter().zip(two).all(same)
 }
 
-/// Tells the hearers as many of the waiting changes, and looks whether each sees the table of that step.
+/// Delivers up to `most` of the waiting changes, and checks that each hearer sees the table of that step.
 fn hear(hall: &Hall, most: usize, past: &BTreeMap<u64, Rows>) -> Result<(), String> {
     for _ in 0..most {
         let Some((hearer, word)) = hall.with(Waiting::take) else { return Ok(()) };
@@ -184,7 +184,7 @@ fn law() {
     explore(400, run);
 }
 
-/// A table of 50 rows, each of which is written in each step, and followers who hear nothing.
+/// A table of 50 rows, all written in each step, and followers that receive nothing.
 fn written(followers: usize, steps: u64, text: impl Fn(u64) -> String) -> (Arc<Hall>, Vec<Subscription>, usize) {
     let graph = still_graph();
     let drawing: Vec<String> = (0..50).map(|row| format!("{row} A {row}")).collect();
@@ -224,7 +224,8 @@ fn many_late_followers_cost_what_one_does() {
     });
 }
 
-/// The neighbours with the fewest bytes come first, so what is copied grows with the logarithm of what came.
+/// The neighbours with the fewest bytes are coalesced first, so the bytes copied per change grow with the logarithm of
+/// the number of changes.
 #[test]
 fn what_is_copied_is_in_proportion_to_what_came() {
     use super::line::{Line, Place};

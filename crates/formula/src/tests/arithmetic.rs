@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float16Array, Float32Array, Int8Array, Int16Array, UInt8Array, UInt64Array};
 use arrow_schema::DataType;
 
-use crate::Expr;
 use crate::testing::*;
+use crate::tree::expr::Expr;
 
 fn pair() -> Vec<(&'static str, ArrayRef)> {
     vec![
@@ -116,7 +116,7 @@ fn types_meet_as_in_the_table() {
         ("u", Arc::new(UInt64Array::from(vec![u64::MAX, 1]))),
         ("i", ints([Some(-1), Some(1)])),
     ];
-    let of = |expr: &crate::Expr| bound(expr, &columns).map(|bound| bound.data_type().clone());
+    let of = |expr: &crate::tree::expr::Expr| bound(expr, &columns).map(|bound| bound.data_type().clone());
     assert_eq!(of(&call("+", [col("h"), lit(1_i64)])).unwrap(), DataType::Float16);
     assert_eq!(of(&call("+", [col("f"), col("s")])).unwrap(), DataType::Float32);
     assert_eq!(of(&call("+", [col("f"), col("i")])).unwrap(), DataType::Float64);
@@ -182,25 +182,27 @@ fn what_stands_beside_the_row_is_an_input_of_its_own() {
     let n = [("n", ints([Some(1)])), ("k", ints([Some(5)]))];
     let shifted = bound(&call("shift", [call("+", [col("n"), col("k")])]), &n).unwrap();
     assert!(shifted.inputs().is_empty());
-    assert!(matches!(shifted.besides(), [crate::Beside::Neighbour { by: 1, of }] if of.inputs() == [0, 1]));
+    assert!(
+        matches!(shifted.besides(), [crate::eval::beside::Beside::Neighbour { by: 1, of }] if of.inputs() == [0, 1])
+    );
     assert_eq!(shifted.reach().reads, [(1, 0), (1, 1)]);
     assert_eq!((shifted.reach().back, shifted.reach().ahead), (1, 0));
-    let position = Expr::call(crate::Function::Position, vec![]).unwrap();
+    let position = Expr::call(crate::tree::function::Function::Position, vec![]).unwrap();
     let both = bound(&call("+", [call("*", [position.clone(), col("n")]), position]), &n).unwrap();
     assert_eq!((both.inputs(), both.besides().len(), both.reach().position), (&[0][..], 1, true));
-    let key = Expr::call(crate::Function::RowKey, vec![]).unwrap();
+    let key = Expr::call(crate::tree::function::Function::RowKey, vec![]).unwrap();
     check(&key, &n, "5");
 }
 
 #[test]
 fn what_hangs_on_the_clock_alone_is_one_value() {
-    let now = Expr::call(crate::Function::Now, vec![]).unwrap();
+    let now = Expr::call(crate::tree::function::Function::Now, vec![]).unwrap();
     let n = [("n", ints([Some(1)]))];
     let hour = call("dt.hour", [now]);
     let expr = bound(&call("+", [hour.clone(), call("*", [hour, col("n")])]), &n).unwrap();
-    let [crate::Beside::Clock(part)] = expr.besides() else { panic!("{:?}", expr.besides()) };
+    let [crate::eval::beside::Beside::Clock(part)] = expr.besides() else { panic!("{:?}", expr.besides()) };
     let at: ArrayRef =
         std::sync::Arc::new(arrow_array::TimestampNanosecondArray::from(vec![7_200_000_000_000]).with_timezone("UTC"));
-    assert_eq!(crate::bound::text_of(&part.at_time(&at).unwrap()), "2");
+    assert_eq!(crate::eval::bound::text_of(&part.at_time(&at).unwrap()), "2");
     assert!(expr.reach().clock);
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Decimal128Array};
 use arrow_schema::{DataType, TimeUnit};
 
-use crate::Expr;
 use crate::testing::*;
+use crate::tree::expr::Expr;
 
 fn cast(to: DataType, strict: bool) -> Expr {
     col("x").cast(to, strict).unwrap()

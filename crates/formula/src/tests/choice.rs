@@ -1,7 +1,8 @@
 //! Conditionals, replacement of null and NaN, the least and greatest of several.
 
 use crate::testing::*;
-use crate::{Expr, Literal};
+use crate::tree::expr::Expr;
+use crate::tree::literal::Literal;
 
 #[test]
 fn the_first_true_branch_gives_the_value() {

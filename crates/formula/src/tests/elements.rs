@@ -5,7 +5,8 @@ use arrow_schema::DataType;
 
 use super::nested::{floats as float_lists, integers};
 use crate::testing::*;
-use crate::{Expr, Literal};
+use crate::tree::expr::Expr;
+use crate::tree::literal::Literal;
 
 fn lists() -> [(&'static str, ArrayRef); 5] {
     [
@@ -84,5 +85,5 @@ fn what_has_no_arithmetic_is_told_as_lists() {
     let error = bound(&call("*", [col("a"), col("s")]), &over).unwrap_err().to_string();
     assert!(error.contains("List(Int64)") && error.contains("element by element"), "{error}");
     let sum = bound(&call("+", [col("a"), col("x")]), &over).unwrap();
-    assert_eq!(*sum.data_type(), crate::types::list_of(&DataType::Int64));
+    assert_eq!(*sum.data_type(), crate::tree::types::list_of(&DataType::Int64));
 }

@@ -3,7 +3,8 @@
 use arrow_array::{Array, ArrayRef};
 
 use crate::testing::*;
-use crate::{Expr, Literal};
+use crate::tree::expr::Expr;
+use crate::tree::literal::Literal;
 
 const INTS: [i64; 8] = [i64::MIN, -7, -1, 0, 1, 2, 63, i64::MAX];
 const FLOATS: [f64; 9] = [f64::NEG_INFINITY, -2.5, -0.0, 0.0, 0.5, 2.5, f64::MAX, f64::INFINITY, f64::NAN];

@@ -5,8 +5,11 @@ use std::collections::HashMap;
 use arrow_array::ArrayRef;
 use arrow_schema::{Field, Schema};
 
+use crate::error::Error;
+use crate::language::formula::Formula;
+use crate::language::names::Names;
+use crate::language::parse::Purpose;
 use crate::testing::*;
-use crate::{Error, Formula, Names, Purpose};
 
 /// What a formula gives over these columns, one word a row.
 fn of(text: &str, columns: &[(&str, ArrayRef)]) -> String {
@@ -81,15 +84,15 @@ fn formulas_read_and_write_values() {
 #[test]
 fn a_text_that_is_no_duration_names_its_row() {
     let over = [("D", texts([Some("PT1S"), Some("1 hour")]))];
-    let read = col("D").cast(crate::types::DURATION, true).unwrap();
+    let read = col("D").cast(crate::tree::types::DURATION, true).unwrap();
     let error = try_run(&read, &over).unwrap_err();
     assert!(error.row == 1 && error.message.contains("PT5H2M1.2S"), "{error}");
-    let lenient = col("D").cast(crate::types::DURATION, false).unwrap();
+    let lenient = col("D").cast(crate::tree::types::DURATION, false).unwrap();
     assert_eq!(run(&lenient, &over).null_count(), 1);
     for text in ["PT1S", "-PT1.5S", "P1D", "1d2h", "-1s", "PT0.000000001S"] {
-        assert!(crate::quoted::duration(text).is_some(), "{text}");
+        assert!(crate::eval::functions::period::duration(text).is_some(), "{text}");
     }
     for text in ["", "P", "PT", "P1Y", "1mo", "--1s", "PT1.0000000001S", "1", "-", "P1.5D", "9999999999999h"] {
-        assert_eq!(crate::quoted::duration(text), None, "{text}");
+        assert_eq!(crate::eval::functions::period::duration(text), None, "{text}");
     }
 }

@@ -6,8 +6,15 @@ use std::time::{Duration, Instant};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use proptest::prelude::*;
 
+use crate::error::Error;
+use crate::eval::bind::bind;
+use crate::language::formula::{Formula, FormulaError};
+use crate::language::names::Names;
+use crate::language::parse::Purpose;
 use crate::testing::{call, col, ints, lit, run, shown, texts};
-use crate::{Closed, Error, Expr, Formula, FormulaError, Function, Literal, Names, Purpose, Text, bind};
+use crate::tree::expr::Expr;
+use crate::tree::function::{Closed, Function, Text};
+use crate::tree::literal::Literal;
 
 fn values() -> HashMap<String, Literal> {
     HashMap::from([

@@ -7,8 +7,11 @@ use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, Int64Array, StringArray, types::Int64Type};
 use arrow_schema::DataType;
 
+use crate::error::RowError;
 use crate::testing::*;
-use crate::{Expr, Host, HostFailure, HostId, Payload, RowError};
+use crate::tree::expr::Expr;
+use crate::tree::host::{Host, HostFailure, HostId};
+use crate::tree::payload::Payload;
 
 type Body = fn(&[ArrayRef], usize) -> Result<ArrayRef, HostFailure>;
 

@@ -9,7 +9,8 @@ use arrow_schema::{DataType, Field};
 
 use super::nested::{floats, integers};
 use crate::testing::*;
-use crate::{Expr, Literal};
+use crate::tree::expr::Expr;
+use crate::tree::literal::Literal;
 
 /// Lists of one element each.
 fn singles(elements: ArrayRef) -> ArrayRef {

@@ -3,7 +3,9 @@
 use arrow_array::ArrayRef;
 
 use crate::testing::*;
-use crate::{Closed, Expr, Function, Literal};
+use crate::tree::expr::Expr;
+use crate::tree::function::{Closed, Function};
+use crate::tree::literal::Literal;
 
 fn extremes() -> Vec<(&'static str, ArrayRef)> {
     let values = [

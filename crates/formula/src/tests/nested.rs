@@ -7,9 +7,10 @@ use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{ArrayRef, BinaryViewArray, Int64Array, StructArray};
 use arrow_schema::{DataType, Field};
 
-use crate::function::{Function, List};
 use crate::testing::*;
-use crate::{Expr, Literal};
+use crate::tree::expr::Expr;
+use crate::tree::function::{Function, List};
+use crate::tree::literal::Literal;
 
 pub(super) fn integers(lists: &[Option<&[Option<i64>]>]) -> ArrayRef {
     let mut made = ListBuilder::new(PrimitiveBuilder::<Int64Type>::new());

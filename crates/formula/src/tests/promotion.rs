@@ -2,7 +2,7 @@
 
 use arrow_schema::DataType;
 
-use crate::types::{promote, type_name};
+use crate::tree::types::{promote, type_name};
 
 fn type_of(name: &str) -> DataType {
     use DataType::*;

@@ -4,9 +4,11 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef};
 
-use crate::function::{Function, Random};
+use crate::eval::beside::Beside;
+use crate::eval::bound::Bound;
 use crate::testing::*;
-use crate::{Beside, Bound, Expr};
+use crate::tree::expr::Expr;
+use crate::tree::function::{Function, Random};
 
 fn drawn(kind: Random, seed: Option<i64>, bounds: Vec<Expr>) -> Bound {
     let made = Expr::call(Function::Random { kind, seed }, bounds).unwrap();

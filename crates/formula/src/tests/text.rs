@@ -3,7 +3,9 @@
 use arrow_array::ArrayRef;
 
 use crate::testing::*;
-use crate::{Expr, Function, Literal, Text};
+use crate::tree::expr::Expr;
+use crate::tree::function::{Function, Text};
+use crate::tree::literal::Literal;
 
 fn words() -> Vec<(&'static str, ArrayRef)> {
     vec![("s", texts([Some("Ünïcödé and more than twelve"), Some(""), None, Some("  ab "), Some("日本語")]))]

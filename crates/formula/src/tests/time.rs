@@ -10,7 +10,8 @@ use arrow_array::{
 use arrow_schema::DataType;
 
 use crate::testing::*;
-use crate::{Expr, Literal};
+use crate::tree::expr::Expr;
+use crate::tree::literal::Literal;
 
 const SECOND: i64 = 1_000_000_000;
 const HOUR: i64 = 3_600 * SECOND;
@@ -232,20 +233,19 @@ fn dates_and_times_of_day() {
 #[test]
 fn a_year_of_hours_agrees_with_jiff_in_every_zone() {
     for name in ["America/New_York", "Europe/London", "Australia/Lord_Howe", "Asia/Kathmandu", "UTC", "-03:30"] {
-        let zone = crate::functions::zone::zone_of(Some(&name.into())).unwrap();
+        let zone = crate::eval::functions::zone::zone_of(Some(&name.into())).unwrap();
         let start = 1_356_998_400;
         let values: Vec<i64> = (0..9_000).map(|hour| (start + hour * 1_801 * 2) * SECOND).collect();
         let array: ArrayRef = Arc::new(TimestampNanosecondArray::from(values.clone()).with_timezone(name));
         let columns = [("t", array)];
         let parts: Vec<ArrayRef> =
             ["dt.day", "dt.hour", "dt.minute"].iter().map(|part| run(&t(part, []), &columns)).collect();
-        let expected = |part: fn(&jiff::Zoned) -> i8| -> ArrayRef {
-            ints(
-                values
-                    .iter()
-                    .map(|ns| Some(i64::from(part(&crate::functions::zone::instant(*ns).to_zoned(zone.clone()))))),
-            )
-        };
+        let expected =
+            |part: fn(&jiff::Zoned) -> i8| -> ArrayRef {
+                ints(values.iter().map(|ns| {
+                    Some(i64::from(part(&crate::eval::functions::zone::instant(*ns).to_zoned(zone.clone()))))
+                }))
+            };
         assert_eq!(&parts[0], &expected(|zoned| zoned.day()), "{name}");
         assert_eq!(&parts[1], &expected(|zoned| zoned.hour()), "{name}");
         assert_eq!(&parts[2], &expected(|zoned| zoned.minute()), "{name}");

@@ -1,6 +1,7 @@
-//! What the machine, the control group and the limits of the process leave it, as the kernel tells in its files.
+//! The memory that the machine, the control group and the resource limits leave to the process, read from the kernel's
+//! files.
 //!
-//! Where there are no such files nothing is known, and nothing is refused.
+//! On a system without these files the limit is unknown, and nothing is refused.
 
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};

@@ -9,7 +9,7 @@ pub fn over(input: &Table, columns: &[(Vec<String>, Vec<Aggregate>)]) -> Result<
     over_sorted(input, input, columns)
 }
 
-/// The same, where the groups' rows are taken in the order of `sorted`.
+/// As [`over`], but the rows of each group are taken in the order of `sorted`.
 pub fn over_sorted(input: &Table, sorted: &Table, columns: &[(Vec<String>, Vec<Aggregate>)]) -> Result<Table, Fault> {
     let mut result = input.clone();
     for (by, aggregates) in columns {

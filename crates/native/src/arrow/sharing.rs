@@ -1,7 +1,8 @@
-//! Who made the memory decides whether it is shared.
+//! Sharing of imported memory, decided by its producer.
 //!
-//! polars, DuckDB and this package never write to what they have lent. NumPy, pandas and pyarrow over either let anybody
-//! write, and of an unknown producer nothing is known: what they lend is copied, unless the caller promises otherwise.
+//! polars, DuckDB and this package never write to memory that they have exported, so it is shared. Memory of NumPy, of
+//! pandas, of pyarrow over either, and of unknown producers may be written to later: it is copied, unless the caller
+//! promises otherwise.
 
 use ::column::sound::Memory;
 use pyo3::prelude::*;
@@ -19,7 +20,7 @@ pub enum Sharing {
 
 impl Sharing {
     /// From `copy=None | True | False`.
-    pub fn call_engine(copy: Option<bool>) -> Sharing {
+    pub fn of(copy: Option<bool>) -> Sharing {
         match copy {
             None => Sharing::ByProducer,
             Some(true) => Sharing::Copied,

@@ -67,8 +67,10 @@ impl Given<'_> {
                 .is_ok_and(|kind| kind.get_type().name().is_ok_and(|name| name == "CategoricalDtype"))
         {
             // As an array its categories and their order would be lost.
-            let cells =
-                value.py().import("tickframe.frames")?.call_method1("arrow_of_categories", (place.operation, value))?;
+            let cells = value
+                .py()
+                .import("tickframe.interchange")?
+                .call_method1("arrow_of_categories", (place.operation, value))?;
             return Given::of(place, &cells, sharing);
         }
         if value.hasattr("__array__")? && value.hasattr("tolist")? && value.hasattr("__len__")? {

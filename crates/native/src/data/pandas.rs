@@ -36,7 +36,7 @@ pub(super) fn of_frame(
     if sharing == Sharing::Promised {
         return of_arrow(operation, &by_arrow(operation, frame)?, schema, sharing);
     }
-    let split = frame.py().import("tickframe.frames")?.call_method1("split_pandas", (frame,))?;
+    let split = frame.py().import("tickframe.interchange")?.call_method1("plain_columns", (frame,))?;
     let (plain, others) = split.extract::<(Bound<'_, PyDict>, Bound<'_, PyAny>)>()?;
     if plain.is_empty() {
         return of_arrow(operation, &by_arrow(operation, frame)?, schema, sharing);
@@ -62,7 +62,7 @@ pub(super) fn of_frame(
 
 /// The frame as pyarrow has it.
 fn by_arrow<'py>(operation: &str, frame: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    frame.py().import("tickframe.frames")?.call_method1("arrow_of_pandas", (operation, frame))
+    frame.py().import("tickframe.interchange")?.call_method1("arrow_of_pandas", (operation, frame))
 }
 
 fn number(of: &str, cells: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
@@ -76,7 +76,7 @@ fn number(of: &str, cells: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     })
 }
 
-/// The same floats, null where they are NaN.
+/// Replaces NaN by null.
 fn present<T: ArrowPrimitiveType>(array: &ArrayRef, is_nan: impl Fn(T::Native) -> bool) -> ArrayRef {
     let cells = array.as_primitive::<T>().values();
     // Chunk by chunk without a branch: a frame without NaN, the most of them, is read at the speed of memory.

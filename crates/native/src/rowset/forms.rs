@@ -1,4 +1,4 @@
-//! What a `RowSet` is made of: ints, pairs, ranges, NumPy and Arrow arrays, other sets.
+//! Conversion to a `RowSet`: from ints, pairs, ranges, NumPy and Arrow arrays, other sets.
 
 use arrow_array::{Array, ArrayRef};
 use column::{KeysError, rows_of_keys};

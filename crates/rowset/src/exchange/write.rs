@@ -1,11 +1,11 @@
 //! Row sets as 64-bit Roaring portable bytes: each container once, straight to where it stays.
 
 use super::{COOKIE, COOKIE_WITH_RUNS, LISTED_TO, NO_OFFSETS_BELOW, is_smaller_as_runs};
-use crate::Span;
 use crate::kernels::{self, WORDS};
+use crate::key::Span;
 use crate::repr::blocks::{Block, low_of, number_of};
+use crate::repr::container::ops::Walk;
 use crate::repr::container::{Container, Run, TOP};
-use crate::repr::container_ops::Walk;
 
 /// Bytes so far, and the containers of the map of 32 bits that is being filled.
 pub(super) struct Writer<'a> {
@@ -197,7 +197,7 @@ fn write_plain(runs: &[Run], bytes: &mut Vec<u8>) {
         return keys.for_each(|key| bytes.extend_from_slice(&key.to_le_bytes()));
     }
     let mut words = [0; WORDS];
-    runs.iter().for_each(|run| crate::mask::set_bits(&mut words, run.first as u64, run.last as u64));
+    runs.iter().for_each(|run| kernels::set_bits(&mut words, run.first as u64, run.last as u64));
     kernels::append_words(&words, bytes);
 }
 

@@ -1,7 +1,8 @@
 //! Walking by key, and by chunks of keys.
 
-use super::{AT_FIRST, Front, Spans};
-use crate::{RowSet, Span};
+use crate::key::Span;
+use crate::repr::walk::{AT_FIRST, Front, Spans};
+use crate::rowset::RowSet;
 
 /// Keys taken at a time.
 const KEYS: usize = 64;
@@ -33,7 +34,7 @@ impl<'a> Keys<'a> {
     pub(super) fn new(rows: &'a RowSet) -> Keys<'a> {
         Keys {
             rows,
-            way: Front::new(rows),
+            way: Front::new(&rows.0),
             open: None,
             buffer: [0; KEYS],
             at: 0,
@@ -60,7 +61,7 @@ impl<'a> Keys<'a> {
         }
         (self.at, self.filled, self.open) = (0, 0, None);
         self.next = rank.min(self.end);
-        self.way = Front::from(self.rows, key);
+        self.way = Front::from(&self.rows.0, key);
         self.way.part.cut(key, &mut self.open);
     }
 

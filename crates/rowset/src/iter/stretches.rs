@@ -1,10 +1,11 @@
 //! Walking a row set in the forms it is kept in: ranges, words of bits, and keys that stand apart.
 
+use crate::key::Span;
 use crate::repr::Repr;
 use crate::repr::container::Container;
 use crate::repr::part::Part;
 use crate::repr::tree::Entry;
-use crate::{RowSet, Span};
+use crate::rowset::RowSet;
 
 /// Keys that stand apart are handed over so many at a time: what they lead to can be asked for at once.
 const KEYS: usize = 512;

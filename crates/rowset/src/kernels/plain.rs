@@ -1,4 +1,4 @@
-//! What the kernels do, said plainly: the oracle of the wide ones, and what runs where these cannot.
+//! The kernels in portable code: the oracle of the vectorised kernels, and the fallback on processors without them.
 
 /// Words of a block's bitmap.
 pub(crate) const WORDS: usize = 1024;
@@ -268,4 +268,17 @@ pub(super) fn list_some(words: &[u64], numbers: &[u16], out: &mut [u16]) -> usiz
         }
     }
     len
+}
+
+/// Sets bits `first ..= last`.
+pub(crate) fn set_bits(words: &mut [u64], first: u64, last: u64) {
+    let (low, high) = ((first / 64) as usize, (last / 64) as usize);
+    let (head, tail) = (u64::MAX << (first % 64), u64::MAX >> (63 - last % 64));
+    if low == high {
+        words[low] |= head & tail;
+    } else {
+        words[low] |= head;
+        words[low + 1..high].fill(u64::MAX);
+        words[high] |= tail;
+    }
 }

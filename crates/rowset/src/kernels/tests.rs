@@ -130,12 +130,12 @@ fn vectors_and_ones_agree() {
         let [left, right] = lists::<u16>(&mut random, round, u16::MAX as u64);
         let [wide_left, wide_right] = lists::<u32>(&mut random, round, u32::MAX as u64);
         for op in Op::ALL {
-            let plain_len = crate::repr::lists::merge(op, &left, &right, &mut plain);
+            let plain_len = crate::kernels::lists::merge(op, &left, &right, &mut plain);
             let len = merge_shorts(op, &left, &right, &mut out);
             assert_eq!(out[..len], plain[..plain_len], "{op:?} of {left:?} and {right:?}");
             let len = merge_shorts_by(false, op, &left, &right, &mut out);
             assert_eq!(out[..len], plain[..plain_len], "{op:?} of {left:?} and {right:?}, by eights");
-            let plain_len = crate::repr::lists::merge(op, &wide_left, &wide_right, &mut plain_ints);
+            let plain_len = crate::kernels::lists::merge(op, &wide_left, &wide_right, &mut plain_ints);
             let len = merge_ints(op, &wide_left, &wide_right, &mut ints);
             assert_eq!(ints[..len], plain_ints[..plain_len], "{op:?} of {wide_left:?} and {wide_right:?}");
         }

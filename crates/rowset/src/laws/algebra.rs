@@ -6,7 +6,9 @@ use std::hash::{BuildHasher, RandomState};
 use proptest::prelude::*;
 
 use super::worlds::*;
-use crate::{MAX_KEY, RowSet, Span, Stretch};
+use crate::iter::Stretch;
+use crate::key::{MAX_KEY, Span};
+use crate::rowset::RowSet;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
@@ -288,7 +290,7 @@ proptest! {
     #[test]
     fn masks_are_membership(rows in rows(), seed in any::<u64>(), offset in 0usize..70) {
         let first = rows.first().unwrap_or(3);
-        let within = Span { first, last: (first + 150_000).min(crate::MAX_KEY) };
+        let within = Span { first, last: (first + 150_000).min(crate::key::MAX_KEY) };
         let part = rows.between(within.first, within.last);
         let words = rows.to_mask(within);
         let bit = |at: u64| words[(at / 64) as usize] >> (at % 64) & 1 == 1;

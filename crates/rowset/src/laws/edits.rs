@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use super::worlds::*;
-use crate::{MAX_KEY, RowSet, Span};
+use crate::key::{MAX_KEY, Span};
+use crate::rowset::RowSet;
 
 #[derive(Clone, Debug)]
 enum Edit {

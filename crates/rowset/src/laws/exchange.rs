@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use roaring::RoaringTreemap;
 
 use super::worlds::*;
-use crate::RowSet;
+use crate::rowset::RowSet;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
@@ -44,5 +44,5 @@ fn the_size_is_known_beforehand() {
     let wide = RowSet::range(5, 1 << 36);
     let bytes = wide.to_roaring().len() as u64;
     assert!(bytes <= wide.roaring_bytes_at_most() && wide.roaring_bytes_at_most() < 2 * bytes);
-    assert!(RowSet::range(0, crate::MAX_KEY).roaring_bytes_at_most() > 1 << 50);
+    assert!(RowSet::range(0, crate::key::MAX_KEY).roaring_bytes_at_most() > 1 << 50);
 }

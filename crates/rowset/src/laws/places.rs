@@ -1,6 +1,7 @@
 //! Exhaustive: all pairs of subsets of ten keys, at the places where arithmetic goes wrong.
 
-use crate::{MAX_KEY, RowSet, Span};
+use crate::key::{MAX_KEY, Span};
+use crate::rowset::RowSet;
 
 const WIDTH: u32 = 10;
 

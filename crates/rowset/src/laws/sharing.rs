@@ -1,10 +1,11 @@
-//! What an edit of a held set copies, with ten million keys of every shape.
+//! Tests of copy-on-write: the bytes that an edit of a shared set copies, with ten million keys of every shape.
 
 use std::collections::HashSet;
 
 use super::worlds::Random;
+use crate::key::Span;
 use crate::repr::Repr;
-use crate::{RowSet, Span};
+use crate::rowset::RowSet;
 
 const KEYS: u64 = 10_000_000;
 /// Nothing that is copied, and no piece of a set, is larger.

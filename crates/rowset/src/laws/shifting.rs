@@ -3,7 +3,10 @@
 use proptest::prelude::*;
 
 use super::worlds::*;
-use crate::{Before, MAX_KEY, RowSet, Shift, ShiftError, Shifts, Span};
+use crate::key::{MAX_KEY, Span};
+use crate::rowset::RowSet;
+use crate::shift::{Shift, ShiftError, Shifts};
+use crate::space::Before;
 
 fn shift(first: u64, last: u64, delta: i64) -> Shift {
     Shift { first, last, delta }

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use crate::{MAX_KEY, RowSet, Span};
+use crate::key::{MAX_KEY, Span};
+use crate::rowset::RowSet;
 
 pub(super) type Plain = BTreeSet<u64>;
 

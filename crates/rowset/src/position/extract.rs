@@ -1,13 +1,13 @@
 //! Positions of many keys of a block at once: the bits of the keys where the set has ones, moved together.
 
 use super::Cursor;
-use crate::RowSet;
 use crate::build::Builder;
 use crate::kernels::{self, WORDS, Words};
 use crate::repr::Repr;
 use crate::repr::blocks::{Block, low_of, number_of};
 use crate::repr::container::Container;
 use crate::repr::tree::{Entry, Tree};
+use crate::rowset::RowSet;
 use crate::sizes::EXTRACT_FROM;
 
 /// The positions of keys that are all in the set; none where keys are few a block, or lie in long ranges.
@@ -122,7 +122,8 @@ impl Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Positions, Span};
+    use crate::key::Span;
+    use crate::space::Positions;
 
     fn random(seed: u64, keys: std::ops::Range<u64>, one_in: u64) -> RowSet {
         let mut state = seed;

@@ -3,14 +3,13 @@
 use std::borrow::Cow;
 
 use super::container::{Container, Run, TOP};
-use super::container_ops::{self, Walk, combine};
-use super::lists::gallop;
 use super::part::Part;
 use super::tree::{Entries, Entry};
-use crate::Span;
-use crate::iter::Spans;
+use super::walk::Spans;
+use crate::kernels::lists::gallop;
 use crate::kernels::{self, Op};
-use crate::scattered::leading;
+use crate::key::Span;
+use crate::repr::container::ops::{self, Walk, combine};
 
 /// One block with at least one key, or a run of full blocks.
 #[derive(Clone)]
@@ -28,6 +27,13 @@ pub(crate) fn number_of(key: u64) -> u64 {
 
 pub(crate) fn low_of(key: u64) -> u16 {
     key as u16
+}
+
+/// The keys that lie in the block of the first one, and that block's number.
+pub(crate) fn leading(keys: &[u64]) -> Option<(u64, &[u64])> {
+    let number = number_of(*keys.first()?);
+    let count = keys.iter().take_while(|key| number_of(**key) == number).count();
+    Some((number, &keys[..count]))
 }
 
 impl Block {
@@ -98,7 +104,7 @@ impl Block {
             return Block::of_span(Span { first: to(self.base()), last: to(self.last()) });
         }
         let (blocks, up) = (delta >> 16, delta as u16);
-        let (low, high) = container_ops::shift_up(&self.keys, up);
+        let (low, high) = ops::shift_up(&self.keys, up);
         let low = low.map(|keys| Block::one(self.number.wrapping_add_signed(blocks), keys));
         let high = high.map(|keys| Block::one(self.number.wrapping_add_signed(blocks + 1), keys));
         low.into_iter().chain(high).collect()
@@ -219,7 +225,7 @@ impl Entry for Block {
         if self.is_full() {
             return Block::of_span(Span { first, last });
         }
-        container_ops::clip(&self.keys, low_of(first), low_of(last))
+        ops::clip(&self.keys, low_of(first), low_of(last))
             .map(|keys| Block::one(self.number, keys))
             .into_iter()
             .collect()
@@ -317,7 +323,7 @@ impl<'a> Iterator for BlockStream<'a> {
             BlockStream::Tree(entries) => {
                 let block = entries.next().map(Cow::Borrowed);
                 if let Some(Block { keys: Container::Array(keys), .. }) = entries.peek() {
-                    kernels::ask_for(keys);
+                    kernels::prefetch_slice(keys);
                 }
                 block
             }

@@ -1,33 +1,32 @@
-//! How a row set is kept: nothing, one range, sorted pieces, or blocks of 2^16.
+//! Representations of a row set: empty, one range, sorted pieces, or blocks of 2^16 keys.
 //!
-//! One range takes no memory. Pieces are for few of them, or for keys far apart; blocks for all
-//! else. `Builder` chooses by how many pieces there are to a block, with room between going up and
-//! going down, so that edits near the edge do not turn a set over and over.
+//! One range takes no heap memory. Pieces are used when there are few of them or when keys are far apart, blocks
+//! otherwise. `Builder` chooses by the number of pieces per block, with hysteresis, so that edits near the threshold do
+//! not convert a set again and again.
 
 pub(crate) mod blocks;
 pub(crate) mod container;
-pub(crate) mod container_ops;
-pub(crate) mod lists;
 pub(crate) mod part;
-pub(crate) mod runs;
 pub(crate) mod span;
 pub(crate) mod spans;
 pub(crate) mod tree;
+pub(crate) mod walk;
 
 use std::borrow::Cow;
 
-use crate::Span;
+use crate::key::Span;
 use blocks::Block;
 use spans::Chunk;
 use tree::Tree;
+use walk::Spans;
 
-/// This many pieces to a block, and blocks are worth it.
+/// A growing set changes from spans to blocks at this many pieces per block.
 pub(crate) const BLOCKS_FROM: u64 = 32;
-/// The same when a set is whole and will not grow further.
+/// A finished set, which will not grow further, is kept in blocks from this many pieces per block on.
 pub(crate) const BLOCKS_FROM_WHOLE: u64 = 16;
-/// Fewer pieces to a block than this, and blocks are not worth it.
+/// A set changes back from blocks to spans below this many pieces per block.
 pub(crate) const SPANS_BELOW: u64 = 8;
-/// So few pieces are never kept in blocks.
+/// A set of at most this many pieces is never kept in blocks.
 pub(crate) const ALWAYS_SPANS: u64 = 64;
 
 #[derive(Clone, Default)]
@@ -78,11 +77,11 @@ impl Repr {
 
 /// Blocks as pieces.
 pub(crate) fn pieces_of(tree: &Tree<Block>) -> Tree<Chunk> {
-    let spans: Vec<Span> = crate::iter::Spans::of_blocks(tree).collect();
+    let spans: Vec<Span> = Spans::of_blocks(tree).collect();
     Tree::build(Chunk::from_spans(&spans))
 }
 
 /// Pieces as blocks.
 pub(crate) fn blocks_of(tree: &Tree<Chunk>) -> Tree<Block> {
-    Tree::build(blocks::BlockStream::gathered(crate::iter::Spans::of_pieces(tree)).map(Cow::into_owned).collect())
+    Tree::build(blocks::BlockStream::gathered(Spans::of_pieces(tree)).map(Cow::into_owned).collect())
 }

@@ -1,8 +1,8 @@
 //! The way forward through one entry, many keys or runs at a time, the inner loops over plain slices.
 
 use super::container::{Container, Run};
-use crate::Span;
 use crate::kernels::{self, Words};
+use crate::key::Span;
 
 /// What is left of an entry, as it is kept.
 #[derive(Clone)]
@@ -162,7 +162,7 @@ impl<'a> Part<'a> {
         len
     }
 
-    /// The same keys without those below `first`, which lie in the first run at most.
+    /// Drops the keys below `first`. They may only be in the first run of the part.
     pub(crate) fn cut(&mut self, first: u64, open: &mut Option<Span>) {
         if let Part::One(_) | Part::Runs { .. } | Part::Ranges { .. } = self {
             let mut run = [Span { first: 0, last: 0 }];

@@ -2,7 +2,7 @@
 
 use super::Repr;
 use super::tree::{Entry, Tree};
-use crate::Span;
+use crate::key::Span;
 
 /// Nothing or one range, if that is what the tree holds.
 pub(crate) fn single<E: Entry>(tree: &Tree<E>) -> Option<Repr> {

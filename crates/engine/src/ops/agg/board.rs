@@ -1,11 +1,11 @@
-//! What the states of a group keep while many rows enter at once: words that lie side by side, so
-//! that a row touches one place in memory and not one for each state.
+//! Row-major accumulators for bulk loading: all aggregates of a group share one or two cache lines, so an input row
+//! causes one cache miss instead of one per aggregate.
 //!
 //!   group 0 | rows | sum of v: high, low | least v | … |      one or two cache lines
 //!   group 1 | rows | …
 //!
-//! The words are plain sums, least and greatest numbers. When all rows are in, each state takes its
-//! words over into what it keeps for updates ([`super::state::State::settle`]).
+//! The words hold plain sums, minima and maxima. When all rows are loaded, each state converts its words into the form
+//! that it maintains on updates ([`super::state::State::settle`]).
 
 /// Rows whose words stay in the first cache from the first state to the last.
 pub(crate) const BATCH: usize = 256;

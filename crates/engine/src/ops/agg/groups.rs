@@ -361,7 +361,7 @@ impl Groups {
     pub(crate) fn ask(&self, slot: u32) {
         match (&self.picks, &self.counts) {
             (Some(picks), _) => picks.ask(slot),
-            (None, Some(counts)) => rowset::ask(&counts[slot as usize]),
+            (None, Some(counts)) => column::kernels::prefetch(&counts[slot as usize]),
             (None, None) => {}
         }
     }
@@ -434,7 +434,7 @@ impl Groups {
         if cells.data_type() == &output.data_type {
             Ok(cells)
         } else {
-            Ok(column::kind::cast(&cells, &output.data_type)?)
+            Ok(column::types::cast(&cells, &output.data_type)?)
         }
     }
 }

@@ -1,13 +1,14 @@
-//! What an update does to the groups: cells are read, all together; rows leave, move, change and enter;
-//! what became of the touched groups is written.
+//! The update of an aggregation: first all cells are read; then rows leave, move, change and enter their groups; last
+//! the results of the touched groups are written.
 
 use std::collections::HashMap;
 
 use column::NO_ROW;
-use column::kernels::radix::{self, Entry};
+use column::kernels::prefetch;
+use column::kernels::{RadixEntry as Entry, radix_sort};
 use formula::Aggregate;
 use graph::Step;
-use rowset::{Before, RowSet, ask};
+use rowset::{Before, RowSet};
 
 use super::chosen::Chosen;
 use super::groups::{Cells, Groups, Maker};
@@ -180,7 +181,7 @@ impl AggregationLive {
         for (at, slot) in touched.iter().enumerate() {
             if let Some(later) = touched.get(at + AHEAD) {
                 self.groups.ask(*later);
-                ask(&self.rows[*later as usize]);
+                prefetch(&self.rows[*later as usize]);
             }
             let slot = *slot;
             if self.groups.is_present(slot) && !self.groups.has_rows(slot) {
@@ -200,7 +201,7 @@ impl AggregationLive {
         }
         let mut writes = Writes { removed: Before(RowSet::from_keys(gone)), ..Writes::default() };
         if !known.is_empty() {
-            radix::sort(&mut known);
+            radix_sort(&mut known);
             writes.differing(self.differences(now, step, &known)?);
         }
         if !fresh.is_empty() {

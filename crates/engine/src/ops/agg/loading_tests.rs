@@ -1,4 +1,4 @@
-//! What is loaded at once is, to the bit, what rows that come one batch after the other make.
+//! Tests: a bulk load gives, bit for bit, the results of the same rows added batch by batch.
 
 use std::sync::Arc;
 

@@ -35,7 +35,7 @@ mod vectors;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema};
-use column::keys::can_be_key;
+use column::types::can_be_key;
 use column::{Chunk, NO_ROW};
 use formula::{Aggregate, Expr};
 use graph::Moment;
@@ -88,7 +88,8 @@ impl Aggregation {
         Aggregation::named(operation, table, &named, aggregates, false)
     }
 
-    /// The same; `keys`: columns, and what they are called in the result. `whole`: one row, of an empty table too.
+    /// As [`Aggregation::new`]; `keys` are pairs of a column and its name in the result. With `whole` the result always
+    /// has one row, even over an empty table.
     pub(super) fn named(
         operation: &str,
         table: &Table,
@@ -203,7 +204,7 @@ fn output_of(
     );
     let coded = |kind: &DataType| matches!(kind, DataType::Dictionary(..) | DataType::RunEndEncoded(..));
     let kept = source.map(Field::data_type);
-    let kept = kept.filter(|kind| passed && !coded(kind) && column::kind::canonical(kind) == data_type);
+    let kept = kept.filter(|kind| passed && !coded(kind) && column::types::canonical(kind) == data_type);
     let declared = Field::new(&name, kept.cloned().unwrap_or_else(|| super::select::declared_type(&data_type)), true);
     // Picked cells keep the order of their categories too.
     let declared = match source {
@@ -265,7 +266,7 @@ impl Operation for Aggregation {
         let listed = self.outputs.iter().filter(|output| output.vector.is_some()).filter_map(|output| output.input);
         for input in listed {
             // The key of each row, and its cell.
-            limits::ask_rows(view.rows().len(), 8 + column::kind::width(self.inputs[input].data_type()))?;
+            limits::ask_rows(view.rows().len(), 8 + column::types::width(self.inputs[input].data_type()))?;
         }
         let groups = maker.start(view)?;
         let (declared, canonical) = self.schema(table);

@@ -200,7 +200,7 @@ pub(crate) struct Spread {
     root: bool,
 }
 
-/// The same for values of which the squares are too large.
+/// The sums of values whose squares overflow, scaled down before they are squared.
 #[derive(Default)]
 struct Scaled {
     sums: ExactSums,

@@ -1,4 +1,4 @@
-//! What an aggregator keeps for each group, and the table of aggregators.
+//! The state an aggregator keeps for each group, and the table of aggregators.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};

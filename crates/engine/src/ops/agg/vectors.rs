@@ -54,7 +54,7 @@ impl Vector {
             rows.for_each(*slot, |row| keys.push(row));
             lengths.push(keys.len() - before);
         }
-        limits::ask_rows(keys.len() as u64, column::kind::width(input.data_type()))?;
+        limits::ask_rows(keys.len() as u64, column::types::width(input.data_type()))?;
         let mut cells = picked(input, now, &keys)?;
         if let DataType::List(field) = &self.list
             && field.data_type() != cells.data_type()

@@ -48,7 +48,7 @@ pub enum Strategy {
     Backward,
     /// The least right stamp that is not earlier; of equal ones the first row.
     Forward,
-    /// The same, but of equal ones the last row.
+    /// The least right stamp that is not earlier; of equal ones the last row.
     ForwardLast,
     /// The stamp at the smaller distance, at equal distance the later; of equal ones the last row.
     Nearest,

@@ -1,5 +1,4 @@
-//! What all joins ask first: which columns match, in which common type, and what the result's
-//! columns are called.
+//! The key columns of a join: which columns match, in which common type, and the names of the result's columns.
 
 use arrow_schema::{DataType, Field, Schema};
 use column::{Chunk, NO_ROW};
@@ -44,7 +43,7 @@ impl On {
                     ),
                 )
             })?;
-            if !column::keys::can_be_key(&meet) {
+            if !column::types::can_be_key(&meet) {
                 return Err(Error::unkeyable(operation, left_name, &meet));
             }
             Ok((l, r, meet))

@@ -5,7 +5,7 @@
 //! guesses where its stamp should be between the ends: mostly one cache line tells. Shifts rewrite
 //! keys in place: they never change the order.
 
-use rowset::{ask, ask_for};
+use column::kernels::{prefetch, prefetch_slice};
 
 use crate::guess::{guess, lower_bound};
 use crate::sizes::TIMELINE_CHUNK;
@@ -87,7 +87,7 @@ impl<T: Copy> Chunk<T> {
     /// Asks for the stamps about a place.
     #[inline]
     fn ask_stamps(&self, at: usize) {
-        ask_for(&self.stamps[at.saturating_sub(STRAY)..(at + STRAY + 1).min(self.stamps.len())]);
+        prefetch_slice(&self.stamps[at.saturating_sub(STRAY)..(at + STRAY + 1).min(self.stamps.len())]);
     }
 
     /// The first entry at or after (stamp, key), of a chunk whose stamps lie in `from ..= to`.
@@ -119,18 +119,18 @@ impl<T: Copy> Timeline<T> {
             && let Some((chunk, at)) = self.guessed(stamp)
         {
             chunk.ask_stamps(at);
-            ask(&chunk.rows[at]);
+            prefetch(&chunk.rows[at]);
         }
     }
 
-    /// The same for an insert, which at the end looks at the last entry.
+    /// Prefetches what an insert at this stamp will read. An insert at the end reads only the last entry.
     #[inline]
     pub(super) fn ask_around(&self, stamp: u64) {
         match self.chunks.last().filter(|_| self.ends_before(stamp)) {
             Some(chunk) => {
                 let at = chunk.stamps.len() - 1;
-                ask(&chunk.stamps[at]);
-                ask(&chunk.rows[at]);
+                prefetch(&chunk.stamps[at]);
+                prefetch(&chunk.rows[at]);
             }
             None => self.ask(stamp),
         }
@@ -156,15 +156,15 @@ impl<T: Copy> Timeline<T> {
     /// Asks for what says where chunks are.
     #[inline]
     pub(super) fn ask_chunks(&self) {
-        ask_for(&self.ends);
-        ask_for(&self.chunks);
+        prefetch_slice(&self.ends);
+        prefetch_slice(&self.chunks);
     }
 
     /// Asks for the entry at a place.
     #[inline]
     pub(super) fn ask_at(&self, place: Place) {
         if let Some(row) = self.chunks.get(place.chunk).and_then(|chunk| chunk.rows.get(place.at)) {
-            ask(row);
+            prefetch(row);
         }
     }
 
@@ -243,7 +243,7 @@ impl<T: Copy> Timeline<T> {
         self.chunks.get(chunk).map_or(0, |found| found.lower(from, self.ends[chunk], at))
     }
 
-    /// The same, starting near a place known from an earlier search: cheap when searches ascend.
+    /// As [`lower`](Self::lower), but starts at the place of an earlier search: cheap when stamps ascend.
     pub(super) fn lower_from(&self, hint: Place, at: (u64, u64)) -> Place {
         let Some(chunk) = self.chunks.get(hint.chunk) else { return self.lower(at) };
         let first = chunk.get(0).is_some_and(|first| first.at() < at);

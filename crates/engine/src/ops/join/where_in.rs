@@ -68,7 +68,7 @@ impl WhereIn {
         self
     }
 
-    /// The same under the text that the user wrote.
+    /// Sets the text that errors and `explain` show: what the user wrote.
     pub(crate) fn written(mut self, text: String) -> WhereIn {
         self.request = self.request.with_text(text);
         self
@@ -200,7 +200,8 @@ impl WhereInLive {
         Ok((rows, slots))
     }
 
-    /// The same, where a key that was not there gets a slot.
+    /// As [`find`](Self::find), but a new key gets a new slot. Returns the rows that may match (those with a null key
+    /// only if nulls are equal) and their slots.
     fn insert(&mut self, side: Side, view: &View, rows: &RowSet) -> Result<(RowSet, Vec<u32>), Error> {
         if rows.is_empty() {
             return Ok((RowSet::new(), Vec::new()));

@@ -1,10 +1,10 @@
-//! What a sort goes by: columns and directions, and the keys that its order keeps of them.
+//! Sort keys: columns and directions, and the comparable form in which the order stores them.
 
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
-use column::kernels::sort::{OrderBytes, order_words};
+use column::kernels::{OrderBytes, order_words};
 
 use super::entry::{Entry, Key};
 use crate::error::Error;

@@ -1,4 +1,4 @@
-//! What an order is made of: a sort key and a source row.
+//! An entry of an order: a sort key and a source row.
 
 /// A row's place in the order: its sort key, then its source row key.
 ///

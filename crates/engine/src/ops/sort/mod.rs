@@ -20,8 +20,7 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, UInt64Array};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::{DataType, Field, Schema};
-use column::kernels::compare::equal_cells;
-use column::kernels::sort::{order_words, sort_to_positions};
+use column::kernels::{equal_cells, order_words, sort_to_positions};
 use column::{Chunk, ColumnSource, RedirectColumn};
 use formula::Expr;
 use graph::{Moment, Step};
@@ -56,7 +55,7 @@ impl Sort {
         }
         let columns = by.iter().map(|by| table.column_index("sort", &by.column)).collect::<Result<Vec<_>, Error>>()?;
         let types: Vec<DataType> = columns.iter().map(|column| table.column_type(*column).clone()).collect();
-        let unordered = by.iter().zip(&types).find(|(_, data_type)| !column::keys::has_order(data_type));
+        let unordered = by.iter().zip(&types).find(|(_, data_type)| !column::types::has_order(data_type));
         if let Some((by, data_type)) = unordered {
             return Err(Error::unordered("sort", &by.column, data_type));
         }

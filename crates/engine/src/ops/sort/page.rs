@@ -2,7 +2,7 @@
 
 mod room;
 
-use rowset::ask;
+use column::kernels::prefetch;
 
 use super::entry::{Entry, Key, source_of, with_source};
 use crate::guess;
@@ -112,9 +112,9 @@ impl<K: Key> Page<K> {
 
     /// Asks for what a search near this slot will look at.
     pub(super) fn ask(&self, slot: usize) {
-        ask(&self.keys[slot]);
-        ask(&self.ties[slot]);
-        ask(&self.taken[slot / 64]);
+        prefetch(&self.keys[slot]);
+        prefetch(&self.ties[slot]);
+        prefetch(&self.taken[slot / 64]);
     }
 
     pub(super) fn last_word(&self) -> u64 {

@@ -20,7 +20,7 @@ fn long(rows: &[Row]) -> RecordBatch {
 
 /// Whether texts of this length are stored, told by the column itself.
 fn stored(length: usize) -> bool {
-    column::fits(&(Arc::new(arrow_array::StringViewArray::from(vec!["x".repeat(length)])) as ArrayRef)).is_ok()
+    column::types::fits(&(Arc::new(arrow_array::StringViewArray::from(vec!["x".repeat(length)])) as ArrayRef)).is_ok()
 }
 
 fn draw(tape: &mut Tape, most: u64) -> Vec<Row> {

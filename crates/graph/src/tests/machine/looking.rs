@@ -1,4 +1,4 @@
-//! What can be seen of a graph: timings, pictures, and counters that are where they were.
+//! Tests of a graph's diagnostics: timings, drawings, and counters that return to their values.
 
 use super::support::{Bench, Held};
 use crate::{Drawing, Moment, Outcome};

@@ -1,4 +1,4 @@
-//! Who runs, and after whom.
+//! Tests of which nodes run in a step, and in which order.
 
 use super::support::Bench;
 use crate::{Moment, Outcome, Step};

@@ -112,7 +112,7 @@ fn made_inside_a_step_it_is_waited_for_from_then_on() {
     });
 }
 
-/// The same edge when nothing else would make the child run: the parent's word is enough.
+/// A parent that is added during the step makes its child run by its own change, when no other parent changed.
 #[test]
 fn a_late_parent_that_changed_makes_the_child_run() {
     explore(|| {

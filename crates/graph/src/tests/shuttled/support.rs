@@ -1,4 +1,4 @@
-//! What the schedules have in common: exploring them, and nodes that write down what they see.
+//! Helpers of the tests that explore schedules, and nodes that record what they read.
 
 use crate::sync::{Arc, AtomicU64, Ordering};
 use crate::{Moment, Node, NodeId, Outcome, Pinned, Registration, Schedule, Settings, Step, UpdateGraph};

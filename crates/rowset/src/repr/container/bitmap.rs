@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{ARRAY_MAX, Container, Few, INLINE, RUNS_MAX, Run, TOP};
 pub(crate) use crate::kernels::Bitmap;
 use crate::kernels::{self, Counts, Filled, Room, STRIDE, STRIDES, Tally, WORDS, Words};
-use crate::repr::container_ops::{first_bit_from, last_bit_to};
+use crate::repr::container::ops::{first_bit_from, last_bit_to};
 
 impl Bitmap {
     pub(super) fn has(&self, key: u16) -> bool {
@@ -27,7 +27,7 @@ impl Bitmap {
         let mut stride = 0;
         out.extend(positions.iter().map(|&pos| {
             let pos = (pos - before) as u32;
-            stride = crate::repr::lists::gallop(&self.before, stride, pos as u16);
+            stride = crate::kernels::lists::gallop(&self.before, stride, pos as u16);
             // What is found is the first that is not below: it is the one, or the one in front is.
             stride -= usize::from(stride == STRIDES || self.before[stride] as u32 > pos);
             base + kernels::select_from(&self.words, &self.before, stride, pos) as u64

@@ -2,7 +2,7 @@
 
 use super::Pieces;
 use super::ranges::length;
-use crate::Span;
+use crate::key::Span;
 
 /// The pieces of a chunk, from both ends.
 #[derive(Clone)]

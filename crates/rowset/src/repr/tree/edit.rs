@@ -59,7 +59,7 @@ pub(crate) struct Edits<K, A, F> {
     /// The key by which an item's entry is found; items ascend by it.
     pub(crate) key: K,
     /// Sees the entries of a node before the first of them is edited.
-    pub(crate) ask: A,
+    pub(crate) prefetch: A,
     /// Keeps the entry in its interval, and not empty.
     pub(crate) edit: F,
 }
@@ -82,7 +82,7 @@ pub(super) fn edit_kept<E: Entry, T>(
     match kids {
         Kids::Entries(entries) => {
             let places: Vec<usize> = items.iter().map(|item| kid_for((edits.key)(item))).collect();
-            items.iter().zip(&places).for_each(|(item, &at)| (edits.ask)(&entries[at], item));
+            items.iter().zip(&places).for_each(|(item, &at)| (edits.prefetch)(&entries[at], item));
             for (item, at) in items.iter().zip(places) {
                 let was = entries[at].len();
                 (edits.edit)(&mut entries[at], item);

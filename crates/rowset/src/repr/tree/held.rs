@@ -1,4 +1,4 @@
-//! What of a tree lies on the heap, piece by piece: for tests of what is shared.
+//! The heap allocations of a tree, one by one, for tests of structural sharing.
 
 use super::{Entry, Kids, Node, Tree};
 

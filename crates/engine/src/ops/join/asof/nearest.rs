@@ -1,4 +1,4 @@
-//! Which right row matches a stamp, and which left stamps a right row can concern.
+//! As-of matching: the right row that matches a left stamp, and the range of left stamps that a right row can match.
 
 use column::NO_ROW;
 

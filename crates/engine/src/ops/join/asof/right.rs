@@ -1,7 +1,8 @@
-//! What a step of the right side means for left rows that were there.
+//! Effects of a change of the right side on left rows that were there before the step.
 
 use column::NO_ROW;
-use rowset::{RowSet, ask};
+use column::kernels::prefetch;
+use rowset::RowSet;
 
 use super::rows::{AHEAD, ask_places, ask_searched};
 use super::{AsofLive, Strategy};
@@ -17,7 +18,7 @@ use crate::view::{Change, View};
 pub(super) struct RightChange {
     /// Left row and its right row now: another one than before.
     pub(super) rematched: Vec<(u64, u64)>,
-    /// The same right row at another key.
+    /// Left row and the new key of its right row, for matches whose right row only moved.
     pub(super) moved: Vec<(u64, u64)>,
     /// Left rows whose right row has other cells.
     pub(super) modified: Vec<u64>,
@@ -177,7 +178,7 @@ impl AsofLive {
             let next =
                 |at: usize| rows.get(at).map(|row| row.0 as usize).filter(|slot| *slot != rows[at - 1].0 as usize);
             if let Some(slot) = next(at + 3 * AHEAD) {
-                ask(&left[slot]);
+                prefetch(&left[slot]);
             }
             if let Some(slot) = next(at + 2 * AHEAD) {
                 left[slot].ask_chunks();

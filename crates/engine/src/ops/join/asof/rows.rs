@@ -149,16 +149,16 @@ impl AsofLive {
     }
 }
 
-/// How many searches before its own the memory of a search is asked for.
+/// Prefetch distance: the memory of a search is prefetched this many searches ahead.
 pub(super) const AHEAD: usize = 32;
 
-/// Asks for what the searches of a batch will look at, so that their cache misses overlap.
+/// Prefetches what the searches of a batch will read, so that their cache misses overlap.
 #[inline]
 pub(super) fn ask_searched<T: Copy>(lines: &[Timeline<T>], batch: &[(u32, u64, u64)]) {
     batch.iter().for_each(|(slot, stamp, _)| lines[*slot as usize].ask(*stamp));
 }
 
-/// The same for inserts.
+/// Prefetches the insert positions of a batch, so that their cache misses overlap.
 #[inline]
 pub(super) fn ask_places<T: Copy>(lines: &[Timeline<T>], batch: &[(u32, u64, u64)]) {
     batch.iter().for_each(|(slot, stamp, _)| lines[*slot as usize].ask_around(*stamp));

@@ -1,4 +1,4 @@
-//! How far apart two stamps may be: what the caller gives, and what it means for stamps of a type.
+//! The tolerance of an as-of join: as the caller gives it, and as a distance between stamps of a type.
 
 use arrow_schema::{DataType, TimeUnit};
 use formula::type_name;
@@ -13,7 +13,7 @@ pub enum Tolerance {
     Span(u64),
     /// Seconds between times, units between numbers.
     Whole(u64),
-    /// The same, with a fraction.
+    /// Seconds between times, units between numbers, with a fraction.
     Number(f64),
 }
 

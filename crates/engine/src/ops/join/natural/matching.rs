@@ -1,4 +1,4 @@
-//! Who meets whom: the rows of both sides by key, and what a step of a side means for them.
+//! The hash tables of a natural join: the rows of both sides by key, and the matches that a change of a side affects.
 
 use std::sync::Arc;
 
@@ -137,7 +137,8 @@ impl NaturalLive {
         self.settled = Some((0..self.right.slots() as u32).map(pick).collect());
     }
 
-    /// The same without entering.
+    /// Looks up the match of each left row without storing the rows on the left side. Used when the right side never
+    /// changes: no later step needs to find these rows.
     pub(super) fn look_up(&self, view: &View, rows: &RowSet) -> Result<Vec<u64>, Error> {
         let (keys, entered) = joinable(self.on.read(Side::Left, view, rows)?, rows, self.nulls_equal)?;
         let mut slots = Vec::new();

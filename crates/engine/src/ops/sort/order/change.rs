@@ -1,4 +1,4 @@
-//! What a step does to an order, and what that does to the output.
+//! The update of an order by a step, and the change of the output that follows.
 
 use rowset::{Shift, Shifts};
 

@@ -1,4 +1,4 @@
-//! Where pages lie in the key space.
+//! The output keys of pages: how the pages of an order are laid out in the key space.
 
 use rowset::MAX_KEY;
 

@@ -1,5 +1,5 @@
-//! Where entries stand, or would. A search guesses; a batch of them asks for what it will look at
-//! before it looks, so that loads that miss the cache do not wait for each other.
+//! Search in an order: the position of an entry, or of its insertion. Searches interpolate, and a batch of searches
+//! prefetches what it will read, so that cache misses overlap.
 
 use super::Order;
 use crate::guess::guess;
@@ -25,7 +25,7 @@ impl<K: Key> Order<K> {
         (page < self.pages.len()).then_some(page)
     }
 
-    /// The same, where it is likely to be this one.
+    /// As [`page_of`](Self::page_of), but tries the page `page` first.
     pub(super) fn page_near(&self, entry: &Entry<K>, page: usize) -> Option<usize> {
         let begins = self.firsts.get(page).is_some_and(|first| first <= entry) && self.pages[page].len > 0;
         let ends = self.firsts.get(page + 1).is_none_or(|next| entry < next);

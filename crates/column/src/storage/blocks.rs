@@ -1,0 +1,480 @@
+//! A column that lives: a tree of blocks edited in place, an undo for the step that runs.
+//!
+//! One short lock guards tree, undo and step together. Readers take it to clone the root, never to read;
+//! the one writer takes it for at most 64 blocks at a time.
+
+use std::any::Any;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arrow_schema::DataType;
+use graph::{Moment, Moved, Step};
+use rowset::RowSet;
+
+use crate::column::{Chunk, Column, ColumnSource};
+use crate::error::Error;
+use crate::kernels::cells::{Cells, Shape, with_width};
+use crate::sizes::BLOCK;
+use crate::sizes::{MOVE_ROWS, PACKED_BELOW, RETRY_STEPS, SLAB_BYTES, SLICE_CELLS, WINDOW};
+use crate::storage::block::Block;
+use crate::storage::counters::{ColumnCounters, StorageCounters};
+use crate::storage::dead::{Dead, Losses};
+use crate::storage::edit::{Edit, Move};
+use crate::storage::failpoints::{Point, strike};
+use crate::storage::reading::prefetch_cells;
+use crate::storage::runs::{Run, leading_block, listed, locate, runs, runs_of};
+use crate::storage::slab::Pool;
+use crate::storage::tree::{FAN, Leaf, Tree, leaf_of};
+use crate::storage::undo::Undo;
+use crate::storage::view::BlockView;
+
+/// Cells by row key in blocks, with the moment before while a step runs.
+pub struct BlockColumn {
+    shape: Arc<Shape>,
+    counters: Arc<StorageCounters>,
+    shared: Mutex<Shared>,
+    /// What only the column's one writing node touches.
+    writer: Mutex<Writer>,
+}
+
+struct Shared {
+    tree: Tree,
+    written: Moment,
+    undo: Option<Arc<Undo>>,
+    /// What the step that runs was given to store: whoever asks for just these rows gets it back.
+    fresh: Arc<[(RowSet, Chunk)]>,
+    /// Between the first and the last slice of an edit: nobody may read `written` yet.
+    editing: bool,
+    /// The edit was given up: every moment is the one before it, told by the undo, until the next edit.
+    failed: bool,
+}
+
+struct Writer {
+    pool: Pool,
+    /// Blocks of closed slabs could not move yet, because somebody held them.
+    stragglers: bool,
+    settled: u32,
+}
+
+/// Cells to store, in the form the kind wants.
+enum Source<'a> {
+    Plain(Cells),
+    Opaque(&'a Chunk),
+}
+
+impl BlockColumn {
+    /// An empty column, in the canonical form of `data_type`.
+    pub fn new(data_type: DataType, at: Moment) -> BlockColumn {
+        BlockColumn::build(&data_type, at, None)
+    }
+
+    /// An empty column whose costs are counted in `total` too.
+    pub fn with_counters(data_type: DataType, at: Moment, total: Arc<StorageCounters>) -> BlockColumn {
+        BlockColumn::build(&data_type, at, Some(total))
+    }
+
+    /// A column with these cells at these rows.
+    pub fn with_rows(data_type: DataType, at: Moment, rows: &RowSet, chunk: &Chunk) -> Result<BlockColumn, Error> {
+        BlockColumn::new(data_type, at).filled(rows, chunk)
+    }
+
+    /// Writes these cells at these rows into a column that nobody reads yet. Fails if the chunk's type or length is
+    /// another than the column's and the rows'.
+    pub fn filled(self, rows: &RowSet, chunk: &Chunk) -> Result<BlockColumn, Error> {
+        self.shape.check(rows.len(), chunk)?;
+        self.write(&mut self.writer(), rows, &Source::of(&self.shape, chunk))?;
+        Ok(self)
+    }
+
+    fn build(data_type: &DataType, at: Moment, total: Option<Arc<StorageCounters>>) -> BlockColumn {
+        let shape = Arc::new(Shape::new(data_type));
+        let counters = StorageCounters::under(total);
+        let pool = Pool::new(BLOCK * shape.width, SLAB_BYTES.get(), counters.clone());
+        let shared = Shared {
+            tree: Tree::default(),
+            written: at,
+            undo: None,
+            fresh: Arc::new([]),
+            editing: false,
+            failed: false,
+        };
+        let writer = Writer { pool, stragglers: false, settled: 0 };
+        BlockColumn { shape, counters, shared: Mutex::new(shared), writer: Mutex::new(writer) }
+    }
+
+    /// Carries one step out. While it runs, and until [`BlockColumn::settle`], the moment before stays
+    /// readable. A column is written once a step.
+    ///
+    /// # Errors
+    /// For cells of another type or count, texts that do not fit, and what Arrow refuses. The column then reads as
+    /// before the step, at every moment since, and the next edit starts from there.
+    pub fn apply(&self, edit: &Edit) -> Result<(), Error> {
+        for (rows, chunk) in edit.writes {
+            self.shape.check(rows.len(), chunk)?;
+        }
+        let mut writer = self.writer();
+        self.recover(edit.step, &mut writer)?;
+        let undo = match edit.old {
+            Some(chunk) => {
+                self.shape.check(edit.undo.len(), chunk)?;
+                Undo::Cells { rows: edit.undo.clone(), chunk: chunk.clone() }
+            }
+            None => self.gather_undo(edit.undo)?,
+        };
+        self.publish(edit.step, undo)?;
+        let attempt = Attempt(self);
+        for shift in edit.moves {
+            self.carry(&mut writer, shift)?;
+        }
+        for (rows, chunk) in edit.writes {
+            self.write(&mut writer, rows, &Source::of(&self.shape, chunk))?;
+        }
+        attempt.succeed(edit.writes.into());
+        Ok(())
+    }
+
+    /// Replaces every cell; the moment before keeps the old ones whole until [`BlockColumn::settle`].
+    pub fn replace(&self, step: Step, rows: &RowSet, chunk: &Chunk) -> Result<(), Error> {
+        self.shape.check(rows.len(), chunk)?;
+        let mut writer = self.writer();
+        self.recover(step, &mut writer)?;
+        let old = self.shared().tree.clone();
+        self.publish(step, Undo::Whole(old))?;
+        let attempt = Attempt(self);
+        self.shared().tree = Tree::default();
+        self.write(&mut writer, rows, &Source::of(&self.shape, chunk))?;
+        attempt.succeed(Arc::new([]));
+        Ok(())
+    }
+
+    /// Puts the cells that the last edit overwrote back into the tree, if it was given up.
+    fn recover(&self, step: Step, writer: &mut Writer) -> Result<(), Error> {
+        let undo = {
+            let shared = self.shared();
+            if !shared.failed {
+                return Ok(());
+            }
+            if shared.written >= step.now() {
+                return Err(Error::AlreadyWritten { step });
+            }
+            shared.undo.clone()
+        };
+        match undo.as_deref() {
+            Some(Undo::Cells { rows, chunk }) => self.write(writer, rows, &Source::of(&self.shape, chunk))?,
+            Some(Undo::Whole(tree)) => self.shared().tree = tree.clone(),
+            None => {}
+        }
+        let mut shared = self.shared();
+        shared.failed = false;
+        let told = shared.undo.take();
+        drop(shared);
+        self.counters.drop_undo(told.map_or(0, |undo| undo.bytes()));
+        Ok(())
+    }
+
+    /// The end of a step: the moment before is gone. If the step's edit was given up, it is all there is.
+    pub fn settle(&self) {
+        let mut writer = self.writer();
+        let (undo, fresh) = {
+            let mut shared = self.shared();
+            if shared.failed {
+                return;
+            }
+            (shared.undo.take(), std::mem::replace(&mut shared.fresh, Arc::new([])))
+        };
+        drop(fresh);
+        if let Some(undo) = &undo {
+            self.counters.drop_undo(undo.bytes());
+        }
+        let rebuilt = matches!(undo.as_deref(), Some(Undo::Whole(_)));
+        drop(undo);
+        if rebuilt {
+            writer.pool.trim();
+        }
+        self.tidy_slabs(&mut writer);
+    }
+
+    /// Empties slabs that hold few blocks: those of a released snapshot, or around scattered survivors.
+    fn tidy_slabs(&self, writer: &mut Writer) {
+        let mut closed = false;
+        if writer.pool.is_wasteful() {
+            writer.pool.trim();
+            closed = writer.pool.is_wasteful() && writer.pool.retire();
+        }
+        writer.settled = writer.settled.wrapping_add(1);
+        let retry = writer.stragglers && writer.settled.is_multiple_of(RETRY_STEPS.get() as u32);
+        if !closed && !retry {
+            return;
+        }
+        writer.stragglers = false;
+        let mut shared = self.shared();
+        let moving = |leaf: &&Leaf| leaf.iter().any(|(_, block)| block.should_move());
+        let leaves: Vec<u64> = shared.tree.leaves().into_iter().filter(moving).map(Leaf::number).collect();
+        for number in leaves {
+            for block in shared.tree.leaf_mut(number).blocks_mut().filter(|block| block.should_move()) {
+                match Arc::get_mut(block) {
+                    Some(_) => *block = Arc::new(block.copy(&self.shape, &mut writer.pool)),
+                    None => writer.stragglers = true,
+                }
+            }
+        }
+    }
+
+    /// What this column costs now.
+    pub fn counters(&self) -> ColumnCounters {
+        let tree = self.shared().tree.clone();
+        ColumnCounters {
+            blocks_copied: self.counters.blocks_copied(),
+            bytes_held: self.counters.bytes_held(),
+            undo_bytes: self.counters.undo_bytes(),
+            blocks: tree.leaves().iter().map(|leaf| leaf.iter().count() as u64).sum(),
+        }
+    }
+
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The old cells of these keys, gathered while readers go on.
+    fn gather_undo(&self, rows: &RowSet) -> Result<Undo, Error> {
+        let chunk = self.cells_of(rows)?;
+        Ok(Undo::Cells { rows: rows.clone(), chunk })
+    }
+
+    fn cells_of(&self, rows: &RowSet) -> Result<Chunk, Error> {
+        let tree = self.shared().tree.clone();
+        BlockView { shape: self.shape.clone(), tree, undo: None, fresh: Arc::new([]) }.copied(rows)
+    }
+
+    fn publish(&self, step: Step, undo: Undo) -> Result<(), Error> {
+        let mut shared = self.shared();
+        if shared.written >= step.now() {
+            return Err(Error::AlreadyWritten { step });
+        }
+        if let Some(old) = &shared.undo {
+            self.counters.drop_undo(old.bytes());
+        }
+        self.counters.keep_undo(undo.bytes());
+        let old = (shared.undo.replace(Arc::new(undo)), std::mem::replace(&mut shared.fresh, Arc::new([])));
+        (shared.written, shared.editing) = (step.now(), true);
+        drop(shared);
+        drop(old);
+        Ok(())
+    }
+
+    /// Moves rows batch by batch, starting at the end towards which they move; rows that move by
+    /// different distances are all read before the first is written.
+    fn carry(&self, writer: &mut Writer, shift: &Move) -> Result<(), Error> {
+        let Some(delta) = shift.delta else {
+            let chunk = self.cells_of(&shift.rows)?;
+            return self.write(writer, &shift.to, &Source::of(&self.shape, &chunk));
+        };
+        let size = MOVE_ROWS.rows();
+        let batches = shift.rows.len().div_ceil(size);
+        for batch in 0..batches {
+            let batch = if delta > 0 { batches - 1 - batch } else { batch };
+            let rows = shift.rows.slice(batch * size, size);
+            let chunk = self.cells_of(&rows)?;
+            self.write(writer, &rows.moved(delta), &Source::of(&self.shape, &chunk))?;
+        }
+        Ok(())
+    }
+
+    /// Stores cells leaf by leaf, under the lock for one leaf at a time.
+    fn write(&self, writer: &mut Writer, rows: &RowSet, source: &Source) -> Result<(), Error> {
+        strike(Point::Write)?;
+        if let Some(cells) = self.scattered(source)
+            && let Some(keys) = listed(rows)
+        {
+            return self.write_listed(writer, &keys, cells);
+        }
+        let mut runs = runs(rows).peekable();
+        let (mut at, mut batch) = (0, Vec::new());
+        let slice = SLICE_CELLS.get();
+        while let Some(first) = runs.peek().copied() {
+            strike(Point::Leaf)?;
+            let (mut shared, from) = (self.shared(), at);
+            let leaf = shared.tree.leaf_mut(leaf_of(first.block));
+            while let Some(block) =
+                runs.peek().filter(|run| leaf_of(run.block) == leaf_of(first.block)).map(|run| run.block)
+                && at - from < slice
+            {
+                batch.clear();
+                while let Some(run) = runs.next_if(|run| run.block == block) {
+                    batch.push(run);
+                }
+                at += self.write_block(leaf, &mut writer.pool, &batch, source, at)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The cells to store, if they may be written one by one without looking at them.
+    fn scattered<'a>(&self, source: &'a Source) -> Option<&'a Cells> {
+        match source {
+            Source::Plain(cells) if cells.nulls.is_none() && self.shape.is_plain() => Some(cells),
+            _ => None,
+        }
+    }
+
+    /// Writes plain cells at keys that are mostly not consecutive. The cells that the keys of a leaf will touch are
+    /// prefetched a window ahead, so that their cache misses overlap.
+    fn write_listed(&self, writer: &mut Writer, keys: &[u64], cells: &Cells) -> Result<(), Error> {
+        let mut at = 0;
+        let (slice, window) = (SLICE_CELLS.get(), WINDOW.get());
+        while let Some(first) = keys.get(at).map(|key| leaf_of(locate(*key).0)) {
+            strike(Point::Leaf)?;
+            let (mut shared, from) = (self.shared(), at);
+            let leaf = shared.tree.leaf_mut(first);
+            let ahead = &keys[at..keys.len().min(at + window)];
+            let ahead = &ahead[..ahead.partition_point(|key| leaf_of(locate(*key).0) == first)];
+            with_width!(self.shape, T, stride => prefetch_cells::<T>(|block| leaf.block(block), ahead, stride, &mut Vec::with_capacity(FAN as usize)));
+            while let Some((number, count)) = leading_block(&keys[at..]).filter(|(block, _)| leaf_of(*block) == first)
+                && at - from < slice
+            {
+                let own = &keys[at..at + count];
+                let block = leaf.block_or_insert(number, || Arc::new(Block::new(&self.shape, count, &mut writer.pool)));
+                let block = writable(block, &self.shape, &mut writer.pool);
+                let stored = with_width!(self.shape, T, _stride => {
+                    block.scatter::<T>(own, &cells.values.typed_data::<T>()[at..at + count])
+                });
+                if !stored {
+                    let runs: Vec<Run> = runs_of(own).collect();
+                    block.write(&self.shape, &runs, cells, at, &mut writer.pool)?;
+                }
+                at += count;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_block(
+        &self,
+        leaf: &mut Leaf,
+        pool: &mut Pool,
+        batch: &[Run],
+        source: &Source,
+        at: usize,
+    ) -> Result<usize, Error> {
+        let cells = batch.iter().map(|run| run.len).sum();
+        let block = leaf.block_or_insert(batch[0].block, || Arc::new(Block::new(&self.shape, cells, pool)));
+        let block = writable(block, &self.shape, pool);
+        match source {
+            Source::Plain(source) => block.write(&self.shape, batch, source, at, pool)?,
+            Source::Opaque(chunk) => block.write_opaque(batch, chunk, at)?,
+        }
+        Ok(cells)
+    }
+
+    /// Dead cells give their memory back: an empty block goes, a sparse one is packed. For settled columns; where the
+    /// last edit was given up nothing has died.
+    pub fn bury(&self, dead: &Dead) {
+        if self.shared().failed {
+            return;
+        }
+        let plain = !self.shape.has_views() && !self.shape.is_opaque();
+        let mut blocks = (if plain { dead.thin() } else { dead.blocks() }).iter().peekable();
+        if blocks.peek().is_none() {
+            return;
+        }
+        let mut writer = self.writer();
+        while let Some(first) = blocks.peek().map(|losses| leaf_of(losses.block)) {
+            let mut shared = self.shared();
+            let leaf = shared.tree.leaf_mut(first);
+            while let Some(losses) = blocks.next_if(|losses| leaf_of(losses.block) == first) {
+                self.bury_in_block(leaf, &mut writer.pool, dead, losses);
+            }
+            shared.tree.prune(first);
+        }
+        writer.pool.trim();
+    }
+
+    fn bury_in_block(&self, leaf: &mut Leaf, pool: &mut Pool, dead: &Dead, losses: &Losses) {
+        let Some(block) = leaf.block_mut(losses.block) else { return };
+        if losses.alive == 0 {
+            leaf.remove(losses.block);
+        } else if sparse(block, losses.alive) {
+            // Arrow may refuse to pick cells of a type it knows little of: then the block stays as it is, with all its
+            // cells, and is asked again when it loses more.
+            if let Ok(packed) = block.packed(&self.shape, dead.offsets(losses), pool) {
+                *block = Arc::new(packed);
+            }
+        } else if !block.texts().is_empty() {
+            writable(block, &self.shape, pool).clear(dead.runs(losses), pool);
+        }
+    }
+}
+
+/// An edit that was begun: given up, unless it says that it succeeded.
+struct Attempt<'a>(&'a BlockColumn);
+
+impl Attempt<'_> {
+    fn succeed(self, fresh: Arc<[(RowSet, Chunk)]>) {
+        let mut shared = self.0.shared();
+        shared.fresh = fresh;
+        shared.editing = false;
+    }
+}
+
+impl Drop for Attempt<'_> {
+    fn drop(&mut self) {
+        let mut shared = self.0.shared();
+        shared.failed = std::mem::take(&mut shared.editing);
+    }
+}
+
+impl<'a> Source<'a> {
+    fn of(shape: &Shape, chunk: &'a Chunk) -> Source<'a> {
+        if shape.is_opaque() { Source::Opaque(chunk) } else { Source::Plain(Cells::of(shape, chunk)) }
+    }
+}
+
+/// The block to edit: itself if nobody else holds it, else a copy.
+fn writable<'a>(block: &'a mut Arc<Block>, shape: &Shape, pool: &mut Pool) -> &'a mut Block {
+    // Nobody holds blocks weakly. Two looks that lock the bus would be dearer than a count and one.
+    if Arc::strong_count(block) > 1 {
+        pool.counters().block_copied();
+        *block = Arc::new(block.copy(shape, pool));
+    }
+    Arc::get_mut(block).expect("nobody else has seen the copy")
+}
+
+/// Whether a block has few rows for the room it takes, or more dead cells than rows.
+fn sparse(block: &Block, alive: usize) -> bool {
+    let slots = block.slots();
+    if slots == BLOCK { alive < PACKED_BELOW.get() } else { alive * 2 < slots }
+}
+
+impl ColumnSource for BlockColumn {
+    fn data_type(&self) -> &DataType {
+        &self.shape.data_type
+    }
+
+    fn at(&self, moment: Moment) -> Result<Arc<dyn Column>, Moved> {
+        let shared = self.shared();
+        let undo = if shared.failed && shared.written.number() <= moment.number() + 1 {
+            shared.undo.clone()
+        } else if shared.written <= moment && !shared.editing && !shared.failed {
+            None
+        } else if shared.written.number() == moment.number() + 1 && shared.undo.is_some() {
+            shared.undo.clone()
+        } else {
+            return Err(Moved);
+        };
+        let tree = shared.tree.clone();
+        let fresh = if undo.is_none() { shared.fresh.clone() } else { Arc::new([]) };
+        drop(shared);
+        Ok(Arc::new(BlockView { shape: self.shape.clone(), tree, undo, fresh }))
+    }
+
+    fn bytes(&self) -> u64 {
+        self.counters.bytes_held()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

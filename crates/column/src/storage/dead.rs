@@ -1,0 +1,96 @@
+//! Rows that left a table: which blocks lost cells, and how many each still has. Found once for all columns.
+
+use std::ops::Range;
+
+use rowset::RowSet;
+
+use crate::sizes::BLOCK;
+use crate::sizes::SPREAD_FROM;
+use crate::storage::runs::{Run, runs};
+
+/// The keys that a step vacated, by block.
+pub struct Dead {
+    runs: Vec<Run>,
+    blocks: Vec<Losses>,
+    /// Those of the blocks in which so few rows live that cells may not lie dead.
+    thin: Vec<Losses>,
+    /// The rows that are left.
+    left: RowSet,
+}
+
+/// What one block lost.
+#[derive(Clone)]
+pub(crate) struct Losses {
+    /// Number of the block.
+    pub block: u64,
+    /// Cells of it that are still rows.
+    pub alive: usize,
+    /// Its place in the runs.
+    runs: Range<usize>,
+}
+
+impl Losses {
+    fn first(&self) -> u64 {
+        self.block * BLOCK as u64
+    }
+}
+
+impl Dead {
+    /// `vacated`: keys that held a row before the step and hold none after it; `left`: the rows after it.
+    pub fn new(vacated: &RowSet, left: &RowSet) -> Dead {
+        let runs: Vec<Run> = runs(vacated).collect();
+        let mut blocks: Vec<Losses> = Vec::new();
+        for (at, run) in runs.iter().enumerate() {
+            match blocks.last_mut() {
+                Some(last) if last.block == run.block => last.runs.end = at + 1,
+                _ => blocks.push(Losses { block: run.block, alive: 0, runs: at..at + 1 }),
+            }
+        }
+        let ends: Vec<u64> = blocks.iter().flat_map(|losses| [losses.first(), losses.first() + BLOCK as u64]).collect();
+        for (losses, ranks) in blocks.iter_mut().zip(left.ranks(&ends).chunks_exact(2)) {
+            losses.alive = (ranks[1] - ranks[0]) as usize;
+        }
+        let spread = SPREAD_FROM.get();
+        let thin = blocks.iter().filter(|losses| losses.alive < spread).cloned().collect();
+        Dead { runs, blocks, thin, left: left.clone() }
+    }
+
+    /// The blocks that lost cells, ascending.
+    pub(crate) fn blocks(&self) -> &[Losses] {
+        &self.blocks
+    }
+
+    /// Those in which few rows are left: plain cells may lie dead where most others live.
+    pub(crate) fn thin(&self) -> &[Losses] {
+        &self.thin
+    }
+
+    /// The dead cells of a block.
+    pub(crate) fn runs(&self, losses: &Losses) -> &[Run] {
+        &self.runs[losses.runs.clone()]
+    }
+
+    /// The offsets of a block that are rows.
+    pub(crate) fn offsets(&self, losses: &Losses) -> Vec<u16> {
+        let first = losses.first();
+        self.left.between(first, first + (BLOCK as u64 - 1)).iter().map(|key| (key - first) as u16).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_knows_what_it_lost_and_what_it_has() {
+        let block = BLOCK as u64;
+        let left = RowSet::from_sorted_keys(&[0, 5, block + 7, 3 * block - 1]);
+        let vacated = RowSet::from_sorted_keys(&[1, 2, 9, block, 4 * block, rowset::MAX_KEY]);
+        let dead = Dead::new(&vacated, &left);
+        let found: Vec<_> = dead.blocks().iter().map(|losses| (losses.block, losses.alive)).collect();
+        assert_eq!(found, [(0, 2), (1, 1), (4, 0), (rowset::MAX_KEY / block, 0)]);
+        assert_eq!(dead.offsets(&dead.blocks()[0]), [0, 5]);
+        let runs: Vec<_> = dead.runs(&dead.blocks()[0]).iter().map(|run| (run.offset, run.len)).collect();
+        assert_eq!(runs, [(1, 2), (9, 1)]);
+    }
+}

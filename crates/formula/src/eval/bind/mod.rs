@@ -1,0 +1,308 @@
+//! Binding: names become columns, types are checked and promoted, equal parts become one node,
+//! constant parts are computed by the very kernels that would compute them row by row.
+
+mod beside;
+mod bin;
+mod cast;
+mod choice;
+mod compare;
+mod elementwise;
+mod format;
+mod host;
+mod lists;
+mod literal;
+mod nested;
+mod nodes;
+mod number;
+mod random;
+mod text;
+mod time;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::new_null_array;
+use arrow_schema::{DataType, Schema};
+
+use crate::error::{Error, unknown_column};
+use crate::eval::beside::Beside;
+use crate::eval::bound::Bound;
+use crate::eval::cache;
+use crate::eval::lanes::{Check, Kind, LaneOp};
+use crate::eval::node::{Node, Op};
+use crate::eval::plan::Plan;
+use crate::tree::expr::Expr;
+use crate::tree::function::Function;
+use crate::tree::literal::Literal;
+use crate::tree::own_order;
+use crate::tree::types::{canonical, promote, type_name};
+
+use beside::{BESIDE, is_of_clock};
+pub(crate) use cast::to_type;
+use nodes::Key;
+
+/// Checks an expression against the columns of a schema (of canonical types) and prepares it to run.
+pub fn bind(expr: &Expr, schema: &Schema) -> Result<Bound, Error> {
+    if let Some(bound) = cache::take(schema, expr) {
+        return Ok(bound);
+    }
+    expr.check_limits()?;
+    cache::count_planned();
+    bind_part(expr, schema, expr.reads_clock(), false)
+}
+
+/// Binds what is known to be within the limits. `clocked`: `now()` may stand in it; `of_clock`: nothing else does.
+fn bind_part(expr: &Expr, schema: &Schema, clocked: bool, of_clock: bool) -> Result<Bound, Error> {
+    let mut binder = Binder {
+        schema,
+        nodes: Vec::new(),
+        known: HashMap::default(),
+        inputs: Vec::new(),
+        besides: Vec::new(),
+        clocked,
+        of_clock,
+        ordered: false,
+        unsaid: false,
+        by_row: false,
+        draws: 0,
+    };
+    let term = binder.expr(expr)?;
+    let root = binder.settled(term)?;
+    let columns = binder.inputs.len();
+    for node in &mut binder.nodes {
+        if let Op::Input(ordinal) = &mut node.op
+            && *ordinal >= BESIDE
+        {
+            *ordinal = *ordinal - BESIDE + columns;
+        }
+    }
+    let plan = Plan::new(&binder.nodes, root);
+    Ok(Bound {
+        name: expr.output_name()?,
+        nodes: binder.nodes.into(),
+        inputs: binder.inputs,
+        besides: binder.besides.into(),
+        plan,
+        ordered: binder.ordered,
+        unsaid: binder.unsaid,
+        by_row: binder.by_row,
+        daily: false,
+    })
+}
+
+/// A bound part: a node, or a literal that has not met the operand that gives it its type.
+#[derive(Clone, Debug)]
+pub(crate) enum Term {
+    Node(usize),
+    Literal(Literal),
+}
+
+pub(crate) struct Binder<'a> {
+    schema: &'a Schema,
+    nodes: Vec<Node>,
+    known: HashMap<(Key, DataType, Vec<usize>), usize, foldhash::fast::RandomState>,
+    inputs: Vec<usize>,
+    besides: Vec<Beside>,
+    clocked: bool,
+    of_clock: bool,
+    /// Whether a function keeps state.
+    ordered: bool,
+    /// Whether a function does not say if it keeps state.
+    unsaid: bool,
+    /// Whether a function does its work row by row.
+    by_row: bool,
+    /// Random numbers so far: each call draws its own.
+    draws: u64,
+}
+
+impl Binder<'_> {
+    fn expr(&mut self, expr: &Expr) -> Result<Term, Error> {
+        if self.clocked && !self.of_clock && is_of_clock(expr) {
+            return self.clock_alone(expr.unaliased());
+        }
+        match expr {
+            Expr::Column(name) => self.column(name).map(Term::Node),
+            Expr::Literal(literal) => self.literal(literal),
+            Expr::Alias(input, _) => self.expr(input),
+            Expr::Host { function, args } => self.host(function, args, &|| expr.to_python().into()),
+            Expr::Call { function, args } => self.call(*function, args, expr),
+            Expr::Cast { input, to, strict } => self.cast_expr(input, to, *strict, expr).map(Term::Node),
+            Expr::When { branches, otherwise } => self.when(branches, otherwise.as_deref()),
+            Expr::Aggregate { kind, .. } => Err(Error::UnexpectedAggregate { name: kind.name() }),
+            Expr::Over { .. } | Expr::InSet { .. } => Err(Error::Unsupported {
+                what: expr.to_python(),
+                advice: "make a column of it with with_columns first",
+            }),
+        }
+    }
+
+    fn column(&mut self, name: &str) -> Result<usize, Error> {
+        let found = self.schema.fields().iter().position(|field| field.name() == name);
+        let index = found
+            .ok_or_else(|| unknown_column(name, self.schema.fields().iter().map(|field| field.name().as_str())))?;
+        let known = self.inputs.iter().position(|input| *input == index);
+        let ordinal = known.unwrap_or_else(|| {
+            self.inputs.push(index);
+            self.inputs.len() - 1
+        });
+        let data_type = canonical(self.schema.field(index).data_type());
+        let node = self.keyed(Key::Column(index), Op::Input(ordinal), vec![], data_type.clone(), "")?;
+        // Codes are a matter of storage: expressions see the values.
+        let values = match data_type {
+            DataType::Dictionary(_, values) => canonical(&values),
+            DataType::RunEndEncoded(_, values) => canonical(values.data_type()),
+            _ => return Ok(node),
+        };
+        self.whole("decode", to_type(values.clone(), true), vec![node], values, "")
+    }
+
+    fn call(&mut self, function: Function, args: &[Expr], whole: &Expr) -> Result<Term, Error> {
+        use Function::*;
+        if own_order::compares(function) {
+            args.iter().try_for_each(|arg| own_order::refuse_own_order(&function.name(), arg, self.schema))?;
+        }
+        // A chain of thousands of operands is one call, whose text they share.
+        let known = std::cell::OnceCell::new();
+        let text = || Arc::clone(known.get_or_init(|| whole.to_python().into()));
+        match function {
+            Add | Subtract | Multiply | Divide | FloorDivide | Modulo | Power => self.arithmetic(function, args, &text),
+            Negate => self.negate(args, &text),
+            Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual | EqualMissing | NotEqualMissing => {
+                self.comparison(function, args)
+            }
+            And | Or | Xor | Not => self.logic(function, args),
+            ShiftLeft | ShiftRight => self.shift(function, args),
+            IsNull | IsNotNull | IsNan | IsNotNan | IsFinite | IsInfinite => self.test(function, args),
+            FillNull | Coalesce => self.coalesce(function, args),
+            FillNan => self.fill_nan(args),
+            IsIn { nulls_equal } => self.is_in(args, nulls_equal),
+            IsBetween { closed } => self.is_between(args, closed),
+            MinHorizontal | MaxHorizontal => self.extreme(function, args),
+            Clip => self.clip(args),
+            Abs | Sign | Sqrt | Cbrt | Exp | Log | Log10 | Log1p | Round | Floor | Ceil | Sin | Cos | Tan | Arcsin
+            | Arccos | Arctan | Arctan2 | Sinh | Cosh | Tanh | Degrees | Radians => self.math(function, args),
+            Bin { upper } => self.bin(args, upper),
+            Variable => self.variable(args),
+            Shift { by } => self.neighbour(by, args, &text),
+            Element => self.element(args, &text),
+            Array => self.array(args),
+            Rows => self.rows(),
+            Now => self.now(),
+            Random { kind, seed } => self.random(kind, seed, args, &text),
+            Position | RowKey => self.row_number(function),
+            Text(text_function) => self.text(text_function, args, &text),
+            List(function) => self.list(function, args),
+            Struct(function) => self.structs(function, args),
+            Bytes(function) => self.bytes(function, args),
+            Time(time_function) => self.time(time_function, args, &text),
+        }
+    }
+
+    /// A name of a formula that was read without a table: a column if there is one, else a value.
+    fn variable(&mut self, args: &[Expr]) -> Result<Term, Error> {
+        match args {
+            [Expr::Column(name), value] => {
+                if self.schema.fields().iter().any(|field| field.name() == &**name) {
+                    return self.column(name).map(Term::Node);
+                }
+                match self.expr(value)? {
+                    list @ Term::Literal(Literal::List(_) | Literal::Values(_) | Literal::Null) => Ok(list),
+                    term => self.settled(term).map(Term::Node),
+                }
+            }
+            _ => Err(Error::Arguments {
+                function: "variable".to_owned(),
+                takes: "a name and a value",
+                given: args.len(),
+            }),
+        }
+    }
+
+    fn terms(&mut self, args: &[Expr]) -> Result<Vec<Term>, Error> {
+        args.iter().map(|arg| self.expr(arg)).collect()
+    }
+
+    fn terms_of<const N: usize>(
+        &mut self,
+        function: Function,
+        args: &[Expr],
+        takes: &'static str,
+    ) -> Result<[Term; N], Error> {
+        let given = args.len();
+        self.terms(args)?.try_into().map_err(|_| Error::Arguments { function: function.name(), takes, given })
+    }
+
+    /// The node of a term, a literal having the type it has by itself.
+    fn settled(&mut self, term: Term) -> Result<usize, Error> {
+        match term {
+            Term::Node(node) => Ok(node),
+            Term::Literal(literal) => self.constant_of(&literal, &literal::own_type(&literal)),
+        }
+    }
+
+    /// Nodes of one common type: literals take the others' type where their value fits.
+    fn meet(&mut self, terms: &[Term]) -> Result<(Vec<usize>, DataType), Error> {
+        let met = self.common_type(terms)?;
+        let nodes = terms.iter().map(|term| self.as_type(term, &met)).collect::<Result<_, _>>()?;
+        Ok((nodes, met))
+    }
+
+    fn common_type(&self, terms: &[Term]) -> Result<DataType, Error> {
+        let mut met = DataType::Null;
+        for term in terms {
+            if let Term::Node(node) = term {
+                met = promote(&met, self.type_of(*node))?;
+            }
+        }
+        for term in terms {
+            if let Term::Literal(literal) = term
+                && !literal::fits(literal, &met)
+            {
+                met = promote(&met, &literal::own_type(literal))?;
+            }
+        }
+        Ok(met)
+    }
+
+    fn as_type(&mut self, term: &Term, data_type: &DataType) -> Result<usize, Error> {
+        match term {
+            Term::Node(node) => self.promoted(*node, data_type),
+            Term::Literal(literal) if literal::fits(literal, data_type) => self.constant_of(literal, data_type),
+            Term::Literal(literal) => {
+                let node = self.constant_of(literal, &literal::own_type(literal))?;
+                self.promoted(node, data_type)
+            }
+        }
+    }
+
+    /// The node's values as a type that promotion gave, which holds them all.
+    fn promoted(&mut self, node: usize, to: &DataType) -> Result<usize, Error> {
+        let from = self.type_of(node).clone();
+        if from == *to {
+            return Ok(node);
+        }
+        if from == DataType::Null {
+            return self.constant(new_null_array(to, 1), &format!("null {to}"));
+        }
+        match (Kind::of(&from), Kind::of(to)) {
+            (Some(from), Some(kind)) if from == kind => self.lane(LaneOp::Same(kind), vec![node], to.clone()),
+            (Some(from), Some(kind)) => {
+                self.lane(LaneOp::Convert { from, to: kind, check: Check::Never }, vec![node], to.clone())
+            }
+            _ => self.whole(&format!("as {to}"), to_type(to.clone(), true), vec![node], to.clone(), ""),
+        }
+    }
+
+    fn type_of(&self, node: usize) -> &DataType {
+        &self.nodes[node].data_type
+    }
+}
+
+/// The error of a function that does not take these types.
+fn type_error(function: &str, types: &[&DataType], advice: impl Into<String>) -> Error {
+    Error::Type {
+        function: function.to_owned(),
+        types: types.iter().map(|data_type| type_name(data_type)).collect(),
+        advice: advice.into(),
+    }
+}

@@ -1,0 +1,43 @@
+//! Functions of bytes.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array};
+
+use crate::eval::node::{Argument, Whole};
+use crate::tree::function::Bytes;
+
+struct Cells<'a>(&'a Argument);
+
+impl Cells<'_> {
+    fn get(&self, row: usize) -> Option<&[u8]> {
+        let row = if matches!(self.0, Argument::One(_)) { 0 } else { row };
+        let cells = self.0.array().as_binary_view();
+        cells.is_valid(row).then(|| cells.value(row))
+    }
+}
+
+/// How many bytes.
+pub(crate) fn size() -> Whole {
+    Arc::new(|args, rows| {
+        let cells = Cells(&args[0]);
+        Ok(Arc::new((0..rows).map(|row| Some(cells.get(row)?.len() as i64)).collect::<Int64Array>()))
+    })
+}
+
+/// Whether the second argument stands in the first, at its start, at its end.
+pub(crate) fn test(function: Bytes) -> Whole {
+    Arc::new(move |args, rows| {
+        let (cells, parts) = (Cells(&args[0]), Cells(&args[1]));
+        let test = |row: usize| {
+            let (cell, part) = (cells.get(row)?, parts.get(row)?);
+            Some(match function {
+                Bytes::StartsWith => cell.starts_with(part),
+                Bytes::EndsWith => cell.ends_with(part),
+                _ => part.is_empty() || cell.windows(part.len()).any(|window| window == part),
+            })
+        };
+        Ok(Arc::new((0..rows).map(test).collect::<BooleanArray>()) as ArrayRef)
+    })
+}

@@ -1,0 +1,355 @@
+//! Functions of lists: elements are picked by their place among all elements, and taken at once.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type, Int64Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, BooleanArray, Float32Array, Float64Array, Int64Array, ListArray, UInt64Array};
+use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_ord::ord::make_comparator;
+use arrow_schema::{DataType, Field, SortOptions};
+
+use super::text::build;
+use crate::eval::node::failure;
+use crate::eval::node::{Argument, Failure, Whole};
+use crate::tree::types::canonical;
+
+/// The lists of an argument, row by row.
+pub(super) struct Lists {
+    array: ArrayRef,
+    one: bool,
+}
+
+impl Lists {
+    pub(super) fn of(argument: &Argument) -> Lists {
+        Lists { array: Arc::clone(argument.array()), one: matches!(argument, Argument::One(_)) }
+    }
+
+    fn list(&self) -> &ListArray {
+        self.array.as_list()
+    }
+
+    /// The places of a row's elements; none for a null list.
+    pub(super) fn get(&self, row: usize) -> Option<std::ops::Range<usize>> {
+        let (list, row) = (self.list(), if self.one { 0 } else { row });
+        let offsets = list.value_offsets();
+        list.is_valid(row).then(|| offsets[row] as usize..offsets[row + 1] as usize)
+    }
+
+    pub(super) fn values(&self) -> &ArrayRef {
+        self.list().values()
+    }
+}
+
+/// Whole numbers, row by row.
+struct Numbers<'a>(&'a Argument);
+
+impl Numbers<'_> {
+    fn get(&self, row: usize) -> Option<i64> {
+        let row = if matches!(self.0, Argument::One(_)) { 0 } else { row };
+        let numbers = self.0.array().as_primitive::<Int64Type>();
+        numbers.is_valid(row).then(|| numbers.value(row))
+    }
+}
+
+/// A place counted from the end if negative.
+fn place(at: i64, len: usize) -> Option<usize> {
+    let at = if at < 0 { at.checked_add(i64::try_from(len).ok()?)? } else { at };
+    usize::try_from(at).ok().filter(|at| *at < len)
+}
+
+fn picked(
+    lists: &Lists,
+    rows: usize,
+    pick: impl Fn(usize, std::ops::Range<usize>) -> Option<usize>,
+) -> Result<ArrayRef, Failure> {
+    let places: UInt64Array = (0..rows).map(|row| Some(pick(row, lists.get(row)?)? as u64)).collect();
+    let taken = arrow_select::take::take(lists.values(), &places, None).map_err(failure)?;
+    let wanted = canonical(taken.data_type());
+    if *taken.data_type() == wanted { Ok(taken) } else { arrow_cast::cast(&taken, &wanted).map_err(failure) }
+}
+
+/// Lists of other elements: for each row the places that it has, none for null.
+fn rebuilt(
+    lists: &Lists,
+    rows: usize,
+    places: impl Fn(usize, std::ops::Range<usize>) -> Option<Vec<usize>>,
+) -> Result<ArrayRef, Failure> {
+    let (mut all, mut lengths, mut valid) = (Vec::new(), Vec::with_capacity(rows), Vec::with_capacity(rows));
+    for row in 0..rows {
+        let found = lists.get(row).and_then(|range| places(row, range));
+        valid.push(found.is_some());
+        let found = found.unwrap_or_default();
+        lengths.push(found.len());
+        all.extend(found.into_iter().map(|place| place as u64));
+    }
+    let values = arrow_select::take::take(lists.values(), &UInt64Array::from(all), None).map_err(failure)?;
+    let field = Arc::new(Field::new_list_field(values.data_type().clone(), true));
+    let nulls = Some(NullBuffer::from(valid)).filter(|nulls| nulls.null_count() > 0);
+    let made = ListArray::try_new(field, OffsetBuffer::from_lengths(lengths), values, nulls);
+    Ok(Arc::new(made.map_err(failure)?))
+}
+
+pub(crate) fn len() -> Whole {
+    Arc::new(|args, rows| {
+        let lists = Lists::of(&args[0]);
+        Ok(Arc::new((0..rows).map(|row| Some(lists.get(row)?.len() as i64)).collect::<Int64Array>()))
+    })
+}
+
+/// The element at a place; null outside the list.
+pub(crate) fn get() -> Whole {
+    Arc::new(|args, rows| {
+        let (lists, at) = (Lists::of(&args[0]), Numbers(&args[1]));
+        picked(&lists, rows, |row, range| Some(range.start + place(at.get(row)?, range.len())?))
+    })
+}
+
+pub(crate) fn end(last: bool) -> Whole {
+    Arc::new(move |args, rows| {
+        picked(&Lists::of(&args[0]), rows, |_, range| if last { range.last() } else { range.into_iter().next() })
+    })
+}
+
+/// Elements from an offset (negative: from the end), a length of them or all.
+pub(crate) fn slice() -> Whole {
+    Arc::new(|args, rows| {
+        let (lists, offset) = (Lists::of(&args[0]), Numbers(&args[1]));
+        let length = args.get(2).map(Numbers);
+        rebuilt(&lists, rows, |row, range| {
+            let len = i64::try_from(range.len()).ok()?;
+            let offset = offset.get(row)?;
+            let from = if offset < 0 { offset.saturating_add(len) } else { offset };
+            let to = match &length {
+                // As in polars a negative length is none at all.
+                Some(length) => Some(length.get(row)?)
+                    .filter(|length| *length >= 0)
+                    .map_or(len, |length| from.saturating_add(length)),
+                None => len,
+            };
+            let (from, to) = (from.clamp(0, len), to.clamp(0, len));
+            Some((range.start + from as usize..range.start + to.max(from) as usize).collect())
+        })
+    })
+}
+
+/// The first (or last) so many elements. As in polars a negative count is all of the first, and of the last all but so
+/// many at the start.
+pub(crate) fn head(tail: bool) -> Whole {
+    Arc::new(move |args, rows| {
+        let (lists, count) = (Lists::of(&args[0]), Numbers(&args[1]));
+        rebuilt(&lists, rows, |row, range| {
+            let count = count.get(row)?;
+            let size = usize::try_from(count.unsigned_abs()).ok()?.min(range.len());
+            Some(
+                match (tail, count < 0) {
+                    (false, true) => range,
+                    (false, false) => range.start..range.start + size,
+                    (true, true) => range.start + size..range.end,
+                    (true, false) => range.end - size..range.end,
+                }
+                .collect(),
+            )
+        })
+    })
+}
+
+pub(crate) fn drop_nulls() -> Whole {
+    Arc::new(|args, rows| {
+        let lists = Lists::of(&args[0]);
+        rebuilt(&lists, rows, |_, range| Some(range.filter(|place| lists.values().is_valid(*place)).collect()))
+    })
+}
+
+pub(crate) fn reverse() -> Whole {
+    Arc::new(|args, rows| rebuilt(&Lists::of(&args[0]), rows, |_, range| Some(range.rev().collect())))
+}
+
+/// The sum of what is not null; of nothing, 0.
+pub(crate) fn sum(to: DataType) -> Whole {
+    Arc::new(move |args, rows| {
+        let lists = Lists::of(&args[0]);
+        let wide = match to {
+            DataType::Float32 => &DataType::Float64,
+            ref other => other,
+        };
+        let values = arrow_cast::cast(lists.values(), wide).map_err(failure)?;
+        macro_rules! summed {
+            ($type:ident, $zero:expr, $add:expr) => {{
+                let values = values.as_primitive::<$type>();
+                (0..rows).map(|row| {
+                    let present = lists.get(row)?.filter(|place| values.is_valid(*place));
+                    Some(present.fold($zero, |sum, place| $add(sum, values.value(place))))
+                })
+            }};
+        }
+        Ok(match to {
+            DataType::Int64 => Arc::new(summed!(Int64Type, 0, i64::wrapping_add).collect::<Int64Array>()) as ArrayRef,
+            DataType::UInt64 => Arc::new(summed!(UInt64Type, 0, u64::wrapping_add).collect::<UInt64Array>()),
+            DataType::Float32 => {
+                let sums = summed!(Float64Type, 0.0, |sum: f64, value: f64| sum + value);
+                Arc::new(sums.map(|sum| sum.map(|sum| sum as f32)).collect::<Float32Array>())
+            }
+            _ => Arc::new(summed!(Float64Type, 0.0, |sum: f64, value: f64| sum + value).collect::<Float64Array>()),
+        })
+    })
+}
+
+/// The mean of what is not null; of nothing, null.
+pub(crate) fn mean() -> Whole {
+    Arc::new(|args, rows| {
+        let lists = Lists::of(&args[0]);
+        let values = arrow_cast::cast(lists.values(), &DataType::Float64).map_err(failure)?;
+        let values = values.as_primitive::<Float64Type>();
+        let mean = |row: usize| {
+            let (mut sum, mut count) = (0.0, 0_u32);
+            for place in lists.get(row)?.filter(|place| values.is_valid(*place)) {
+                sum += values.value(place);
+                count += 1;
+            }
+            (count > 0).then(|| sum / f64::from(count))
+        };
+        Ok(Arc::new((0..rows).map(mean).collect::<Float64Array>()))
+    })
+}
+
+/// Elements as the total order compares them: one zero, one NaN.
+pub(super) fn comparable(values: &ArrayRef) -> ArrayRef {
+    match values.data_type() {
+        DataType::Float32 => {
+            let one = |value: f32| if value.is_nan() { f32::NAN } else { value + 0.0 };
+            Arc::new(values.as_primitive::<Float32Type>().unary::<_, Float32Type>(one))
+        }
+        DataType::Float64 => {
+            let one = |value: f64| if value.is_nan() { f64::NAN } else { value + 0.0 };
+            Arc::new(values.as_primitive::<Float64Type>().unary::<_, Float64Type>(one))
+        }
+        DataType::List(_) => {
+            let (field, offsets, elements, nulls) = values.as_list::<i32>().clone().into_parts();
+            Arc::new(ListArray::new(field, offsets, comparable(&elements), nulls))
+        }
+        _ => Arc::clone(values),
+    }
+}
+
+pub(super) fn is_nan(values: &ArrayRef, place: usize) -> bool {
+    match values.data_type() {
+        DataType::Float32 => values.as_primitive::<Float32Type>().value(place).is_nan(),
+        DataType::Float64 => values.as_primitive::<Float64Type>().value(place).is_nan(),
+        _ => false,
+    }
+}
+
+/// The least or the greatest; NaN only where nothing else is.
+pub(crate) fn extreme(greatest: bool) -> Whole {
+    Arc::new(move |args, rows| {
+        let lists = Lists::of(&args[0]);
+        let values = comparable(lists.values());
+        let compare = make_comparator(&values, &values, SortOptions::default()).map_err(failure)?;
+        picked(&lists, rows, |_, range| {
+            let mut best: Option<usize> = None;
+            for place in range.filter(|place| values.is_valid(*place)) {
+                let wins = best.is_none_or(|best| match (is_nan(&values, best), is_nan(&values, place)) {
+                    (was, is) if was != is => was,
+                    _ if greatest => compare(place, best).is_gt(),
+                    _ => compare(place, best).is_lt(),
+                });
+                if wins {
+                    best = Some(place);
+                }
+            }
+            best
+        })
+    })
+}
+
+/// Whether the second argument, of the type of the elements, is one of them.
+pub(crate) fn contains() -> Whole {
+    Arc::new(|args, rows| {
+        let lists = Lists::of(&args[0]);
+        let wanted = args[1].expanded(rows);
+        let compare = make_comparator(&comparable(lists.values()), &comparable(&wanted), SortOptions::default());
+        let compare = compare.map_err(failure)?;
+        let found = |row: usize| {
+            let range = lists.get(row).filter(|_| wanted.is_valid(row))?;
+            Some(range.into_iter().any(|place| lists.values().is_valid(place) && compare(place, row).is_eq()))
+        };
+        Ok(Arc::new((0..rows).map(found).collect::<BooleanArray>()))
+    })
+}
+
+/// The strings of a list with the second argument between them; nulls are left out.
+pub(crate) fn join() -> Whole {
+    Arc::new(|args, rows| {
+        let lists = Lists::of(&args[0]);
+        let texts = arrow_cast::cast(lists.values(), &DataType::Utf8View).map_err(failure)?;
+        let (texts, between) = (texts.as_string_view(), args[1].expanded(rows));
+        let between = between.as_string_view();
+        build(rows, |row, out| {
+            let range = lists.get(row).filter(|_| between.is_valid(row))?;
+            for (at, part) in range.filter(|place| texts.is_valid(*place)).map(|at| texts.value(at)).enumerate() {
+                if at > 0 {
+                    out.push_str(between.value(row));
+                }
+                out.push_str(part);
+            }
+            Some(())
+        })
+    })
+}
+
+pub(crate) fn sort(descending: bool, nulls_last: bool) -> Whole {
+    Arc::new(move |args, rows| {
+        let lists = Lists::of(&args[0]);
+        let values = comparable(lists.values());
+        let options = SortOptions { descending, nulls_first: !nulls_last };
+        let compare = make_comparator(&values, &values, options).map_err(failure)?;
+        rebuilt(&lists, rows, |_, range| {
+            let mut places: Vec<usize> = range.collect();
+            places.sort_by(|a, b| compare(*a, *b));
+            Some(places)
+        })
+    })
+}
+
+/// The places of the elements in order; equal ones as they stand.
+pub(crate) fn arg_sort(descending: bool, nulls_last: bool) -> Whole {
+    Arc::new(move |args, rows| {
+        let lists = Lists::of(&args[0]);
+        let values = comparable(lists.values());
+        let options = SortOptions { descending, nulls_first: !nulls_last };
+        let compare = make_comparator(&values, &values, options).map_err(failure)?;
+        let (mut all, mut lengths, mut valid) = (Vec::new(), Vec::with_capacity(rows), Vec::with_capacity(rows));
+        for row in 0..rows {
+            let range = lists.get(row);
+            valid.push(range.is_some());
+            let range = range.unwrap_or(0..0);
+            let mut places: Vec<usize> = range.clone().collect();
+            places.sort_by(|a, b| compare(*a, *b));
+            lengths.push(places.len());
+            all.extend(places.into_iter().map(|place| (place - range.start) as i64));
+        }
+        let field = Arc::new(Field::new_list_field(DataType::Int64, true));
+        let nulls = Some(NullBuffer::from(valid)).filter(|nulls| nulls.null_count() > 0);
+        let values = Arc::new(Int64Array::from(all));
+        let made = ListArray::try_new(field, OffsetBuffer::from_lengths(lengths), values, nulls);
+        Ok(Arc::new(made.map_err(failure)?))
+    })
+}
+
+/// Each distinct element once, where it first stands; null is one of them.
+pub(crate) fn unique() -> Whole {
+    Arc::new(|args, rows| {
+        let lists = Lists::of(&args[0]);
+        let values = comparable(lists.values());
+        let compare = make_comparator(&values, &values, SortOptions::default()).map_err(failure)?;
+        rebuilt(&lists, rows, |_, range| {
+            let mut places: Vec<usize> = range.collect();
+            // Stable: of equal ones the first comes first, and is kept.
+            places.sort_by(|a, b| compare(*a, *b));
+            places.dedup_by(|later, kept| compare(*later, *kept).is_eq());
+            places.sort_unstable();
+            Some(places)
+        })
+    })
+}

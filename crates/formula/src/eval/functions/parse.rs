@@ -1,0 +1,110 @@
+//! Text to dates and instants.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Date32Array, DurationNanosecondArray, TimestampNanosecondArray};
+use jiff::civil;
+use jiff::fmt::strtime::BrokenDownTime;
+use jiff::tz::TimeZone;
+
+use super::text::Strings;
+use crate::eval::node::{Failure, Whole};
+
+/// Whether a format reads an offset or a zone, so that it reads instants.
+pub(crate) fn names_offset(format: &str) -> bool {
+    ["%z", "%:z", "%Z", "%Q", "%:Q", "%s"].iter().any(|directive| format.contains(directive))
+}
+
+/// Dates by a strptime format, or as ISO 8601 writes them.
+pub(crate) fn date(format: Option<&str>, strict: bool) -> Whole {
+    let format = format.map(str::to_owned);
+    Arc::new(move |args, rows| {
+        let texts = Strings::of(&args[0]);
+        let read = |text: &str| -> Option<i32> {
+            let date: civil::Date = match &format {
+                Some(format) => BrokenDownTime::parse(format, text).ok()?.to_date().ok()?,
+                None => text.parse().ok()?,
+            };
+            civil::date(1970, 1, 1).until(date).ok().map(|span| span.get_days())
+        };
+        let form = format
+            .as_deref()
+            .map_or_else(|| "as in 2025-01-31".to_owned(), |format| format!("of the format {format:?}"));
+        let values = each(&texts, rows, strict, &format!("date {form}"), read)?;
+        Ok(Arc::new(values.into_iter().collect::<Date32Array>()) as ArrayRef)
+    })
+}
+
+/// Instants by a strptime format, or as ISO 8601 writes them; without an offset, wall-clock time.
+pub(crate) fn datetime(format: Option<&str>, strict: bool, zoned: bool) -> Whole {
+    let format = format.map(str::to_owned);
+    Arc::new(move |args, rows| {
+        let texts = Strings::of(&args[0]);
+        let read = |text: &str| -> Option<i64> {
+            let instant = match &format {
+                Some(format) => {
+                    let parsed = BrokenDownTime::parse(format, text).ok()?;
+                    if zoned {
+                        parsed.to_timestamp().ok()?
+                    } else {
+                        wall_clock(parsed.to_datetime().or_else(|_| parsed.to_date().map(civil::DateTime::from)).ok()?)?
+                    }
+                }
+                None => text.parse::<civil::DateTime>().ok().and_then(wall_clock)?,
+            };
+            i64::try_from(instant.as_nanosecond()).ok()
+        };
+        let form = format
+            .as_deref()
+            .map_or_else(|| "as in 2025-01-31T14:30:00".to_owned(), |format| format!("of the format {format:?}"));
+        let values = each(&texts, rows, strict, &format!("instant {form}"), read)?;
+        let array = values.into_iter().collect::<TimestampNanosecondArray>();
+        Ok(Arc::new(array.with_timezone_opt(zoned.then_some("UTC"))) as ArrayRef)
+    })
+}
+
+/// Durations as ISO 8601 writes them, or as `1h30m`.
+pub(crate) fn duration(strict: bool) -> Whole {
+    Arc::new(move |args, rows| {
+        let texts = Strings::of(&args[0]);
+        let mut values = Vec::with_capacity(rows);
+        for row in 0..rows {
+            let text = texts.get(row);
+            let value = text.and_then(crate::eval::functions::period::duration);
+            if strict && text.is_some() && value.is_none() {
+                let message =
+                    "the text is no duration such as PT5H2M1.2S or 1h30m; cast with strict=False for null instead";
+                return Err(Failure { row, payload: None, message: message.to_owned() });
+            }
+            values.push(value);
+        }
+        Ok(Arc::new(DurationNanosecondArray::from(values)) as ArrayRef)
+    })
+}
+
+fn wall_clock(datetime: civil::DateTime) -> Option<jiff::Timestamp> {
+    TimeZone::UTC.to_timestamp(datetime).ok()
+}
+
+fn each<T>(
+    texts: &Strings<'_>,
+    rows: usize,
+    strict: bool,
+    what: &str,
+    read: impl Fn(&str) -> Option<T>,
+) -> Result<Vec<Option<T>>, Failure> {
+    let mut values = Vec::with_capacity(rows);
+    for row in 0..rows {
+        let text = texts.get(row);
+        let value = text.and_then(&read);
+        if strict && text.is_some() && value.is_none() {
+            return Err(Failure {
+                row,
+                payload: None,
+                message: format!("the text is no {what}; use strict=False for null instead"),
+            });
+        }
+        values.push(value);
+    }
+    Ok(values)
+}

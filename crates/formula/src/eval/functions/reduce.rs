@@ -1,0 +1,149 @@
+//! Kernels that make one number of a list: counts, spreads, ranks. Nulls are left out.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, UInt64Array};
+use arrow_ord::ord::make_comparator;
+use arrow_schema::{DataType, SortOptions};
+
+use super::list::{Lists, comparable, is_nan};
+use crate::eval::node::failure;
+use crate::eval::node::{Argument, Failure, Whole};
+
+/// How many elements are not null.
+pub(crate) fn count() -> Whole {
+    Arc::new(|args, rows| {
+        let lists = Lists::of(&args[0]);
+        let count = |row| Some(lists.get(row)?.filter(|place| lists.values().is_valid(*place)).count() as i64);
+        Ok(Arc::new((0..rows).map(count).collect::<Int64Array>()))
+    })
+}
+
+/// How many distinct elements there are; null is one of them, or is left out.
+pub(crate) fn distinct(nulls: bool) -> Whole {
+    Arc::new(move |args, rows| {
+        let lists = Lists::of(&args[0]);
+        let values = comparable(lists.values());
+        let compare = make_comparator(&values, &values, SortOptions::default()).map_err(failure)?;
+        let count = |row| {
+            let mut places: Vec<usize> = lists.get(row)?.filter(|place| nulls || values.is_valid(*place)).collect();
+            places.sort_by(|a, b| compare(*a, *b));
+            places.dedup_by(|a, b| compare(*a, *b).is_eq());
+            Some(places.len() as i64)
+        };
+        Ok(Arc::new((0..rows).map(count).collect::<Int64Array>()))
+    })
+}
+
+/// The product of integers, which wraps, or of floats; of nothing, null.
+pub(crate) fn product(to: DataType) -> Whole {
+    Arc::new(move |args, rows| {
+        let lists = Lists::of(&args[0]);
+        let values = arrow_cast::cast(lists.values(), &to).map_err(failure)?;
+        macro_rules! multiplied {
+            ($type:ident, $multiply:expr) => {{
+                let values = values.as_primitive::<$type>();
+                (0..rows).map(|row| {
+                    let present = lists.get(row)?.filter(|place| values.is_valid(*place));
+                    present.map(|place| values.value(place)).reduce($multiply)
+                })
+            }};
+        }
+        Ok(match to {
+            DataType::Int64 => Arc::new(multiplied!(Int64Type, i64::wrapping_mul).collect::<Int64Array>()) as ArrayRef,
+            DataType::UInt64 => Arc::new(multiplied!(UInt64Type, u64::wrapping_mul).collect::<UInt64Array>()),
+            _ => Arc::new(multiplied!(Float64Type, |a: f64, b: f64| a * b).collect::<Float64Array>()),
+        })
+    })
+}
+
+/// The elements that are not null as doubles, row by row.
+fn of_floats(args: &[Argument], rows: usize, of: impl Fn(usize, Vec<f64>) -> Option<f64>) -> Result<ArrayRef, Failure> {
+    let lists = Lists::of(&args[0]);
+    let values = arrow_cast::cast(lists.values(), &DataType::Float64).map_err(failure)?;
+    let values = values.as_primitive::<Float64Type>();
+    let one = |row| {
+        let present: Range<usize> = lists.get(row)?;
+        of(row, present.filter(|place| values.is_valid(*place)).map(|place| values.value(place)).collect())
+    };
+    Ok(Arc::new((0..rows).map(one).collect::<Float64Array>()))
+}
+
+/// The variance, or its root; null of no more values than `ddof`. In two passes: the mean is taken away first.
+pub(crate) fn spread(ddof: u8, root: bool) -> Whole {
+    Arc::new(move |args, rows| {
+        of_floats(args, rows, |_, values| {
+            let freedom = values.len().checked_sub(usize::from(ddof)).filter(|freedom| *freedom > 0)?;
+            // From the first value on: values that are all the same have no spread at all.
+            let first = values[0];
+            let mean = values.iter().map(|value| value - first).sum::<f64>() / values.len() as f64;
+            let squares: f64 = values.iter().map(|value| (value - first - mean) * (value - first - mean)).sum();
+            let variance = squares / freedom as f64;
+            Some(if root { variance.sqrt() } else { variance })
+        })
+    })
+}
+
+/// The mean of the elements without their signs; of nothing, null.
+pub(crate) fn abs_mean() -> Whole {
+    Arc::new(|args, rows| {
+        of_floats(args, rows, |_, values| {
+            let sum: f64 = values.iter().map(|value| value.abs()).sum();
+            (!values.is_empty()).then(|| sum / values.len() as f64)
+        })
+    })
+}
+
+/// The value in the middle, or the mean of the two; NaN is the greatest.
+pub(crate) fn median() -> Whole {
+    Arc::new(|args, rows| {
+        of_floats(args, rows, |_, mut values| {
+            values.sort_by(by_order);
+            let middle = values.len().checked_sub(1)? / 2;
+            Some(if values.len() % 2 == 1 { values[middle] } else { values[middle] / 2.0 + values[middle + 1] / 2.0 })
+        })
+    })
+}
+
+/// The value at a part of the way from the least to the greatest, the nearest there is, of two the later.
+pub(crate) fn quantile() -> Whole {
+    Arc::new(|args, rows| {
+        let parts = args[1].expanded(rows);
+        let parts = parts.as_primitive::<Float64Type>();
+        of_floats(args, rows, |row, mut values| {
+            let part = Some(parts.value(row)).filter(|part| parts.is_valid(row) && (0.0..=1.0).contains(part))?;
+            values.sort_by(by_order);
+            let last = values.len().checked_sub(1)?;
+            values.get((part * last as f64 + 0.5).floor() as usize).copied()
+        })
+    })
+}
+
+fn by_order(a: &f64, b: &f64) -> std::cmp::Ordering {
+    a.partial_cmp(b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+}
+
+/// The place of the least element, or the greatest: the first of equals; NaN only where nothing else is.
+pub(crate) fn place_of(greatest: bool) -> Whole {
+    Arc::new(move |args, rows| {
+        let lists = Lists::of(&args[0]);
+        let values = comparable(lists.values());
+        let compare = make_comparator(&values, &values, SortOptions::default()).map_err(failure)?;
+        let place = |row| {
+            let range = lists.get(row)?;
+            let start = range.start;
+            let better = |best: usize, place: usize| match (is_nan(&values, best), is_nan(&values, place)) {
+                (was, is) if was != is => was,
+                _ if greatest => compare(place, best).is_gt(),
+                _ => compare(place, best).is_lt(),
+            };
+            let present = range.filter(|place| values.is_valid(*place));
+            let best = present.reduce(|best, place| if better(best, place) { place } else { best })?;
+            Some((best - start) as i64)
+        };
+        Ok(Arc::new((0..rows).map(place).collect::<Int64Array>()))
+    })
+}

@@ -1,0 +1,37 @@
+//! Expressions without what they hold on to: functions of the host, live sets, the values of long lists.
+
+use crate::tree::expr::Expr;
+use crate::tree::function::Function;
+use crate::tree::literal::Literal;
+
+impl Expr {
+    /// Replaces user functions by their names alone, so that the expression keeps no function alive.
+    pub(crate) fn without_hosts(&self) -> Expr {
+        match self {
+            Expr::Host { function, args } => {
+                Expr::Host { function: function.detached(), args: args.iter().map(Expr::without_hosts).collect() }
+            }
+            other => other.map_children(&mut Expr::without_hosts),
+        }
+    }
+
+    /// Replaces each membership test of a live set by `is_null` of its input: a Boolean that reads the same columns, so
+    /// that the expression can be bound without the set's table.
+    pub(crate) fn without_sets(&self) -> Expr {
+        match self {
+            Expr::InSet { input, .. } => Expr::Call { function: Function::IsNull, args: vec![input.without_sets()] },
+            other if other.reads_tables() => other.map_children(&mut Expr::without_sets),
+            other => other.clone(),
+        }
+    }
+
+    /// Replaces the values of long lists by a 128-bit digest, which keeps memo keys small and still tells plans apart.
+    pub fn digested(&self) -> Expr {
+        match self {
+            Expr::Literal(Literal::Values(values)) => {
+                Expr::literal(format!("values {:032x}", values.digest()).as_str())
+            }
+            other => other.map_children(&mut Expr::digested),
+        }
+    }
+}

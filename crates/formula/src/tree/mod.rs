@@ -1,0 +1,17 @@
+//! The expression tree: expressions, their functions, literals and types, and their text as Python.
+
+pub(crate) mod aggregate;
+pub(crate) mod detached;
+pub(crate) mod expr;
+pub(crate) mod function;
+pub(crate) mod host;
+pub(crate) mod list_names;
+pub(crate) mod literal;
+pub(crate) mod namespaces;
+pub(crate) mod own_order;
+pub(crate) mod payload;
+pub(crate) mod repr;
+pub(crate) mod set;
+pub(crate) mod stand_in;
+pub(crate) mod types;
+pub(crate) mod values;

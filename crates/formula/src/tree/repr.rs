@@ -1,0 +1,321 @@
+//! Expressions as the Python that makes them, with names as after `from tickframe import *`.
+
+use arrow_schema::DataType;
+
+use crate::tree::aggregate::{Aggregate, Interpolation};
+use crate::tree::expr::{Expr, Window};
+use crate::tree::function::{Closed, Function, List, Text, Written};
+use crate::tree::literal::Literal;
+use crate::tree::stand_in::told_text;
+use crate::tree::types::type_name;
+
+impl Expr {
+    /// Python that reads back as this expression: `(col("x") * 2)`.
+    pub fn to_python(&self) -> String {
+        match self {
+            Expr::Column(name) => told_text(name).map_or_else(|| format!("col({})", quoted(name)), str::to_owned),
+            Expr::Literal(literal) => format!("lit({})", arguments(literal)),
+            Expr::Alias(input, name) if told_text(name).is_some() => input.to_python(),
+            Expr::Alias(input, name) => format!("{}.alias({})", input.to_python(), quoted(name)),
+            Expr::Cast { input, to, strict } => {
+                let strict = if *strict { "" } else { ", strict=False" };
+                format!("{}.cast({}{strict})", input.to_python(), type_name(to))
+            }
+            Expr::When { branches, otherwise } => {
+                let mut text = String::new();
+                for (index, (condition, value)) in branches.iter().enumerate() {
+                    let dot = if index == 0 { "" } else { "." };
+                    text.push_str(&format!("{dot}when({}).then({})", condition.to_python(), value.to_python()));
+                }
+                if let Some(otherwise) = otherwise {
+                    text.push_str(&format!(".otherwise({})", otherwise.to_python()));
+                }
+                text
+            }
+            Expr::Aggregate { kind, input } => aggregate(kind, input.as_deref()),
+            Expr::InSet { input, set, nulls_equal } => {
+                let nulls_equal = if *nulls_equal { ", nulls_equal=True" } else { "" };
+                format!("{}.is_in({}{nulls_equal})", input.to_python(), set.text)
+            }
+            Expr::Over { input, window } => format!("{}.over({})", input.to_python(), over(window)),
+            Expr::Host { function, args } => format!("{}({})", function.name(), joined(args, Expr::to_python)),
+            Expr::Call { function, args } => call(*function, args),
+        }
+    }
+}
+
+fn over(window: &Window) -> String {
+    let mut given: Vec<String> = window.by.iter().map(Expr::to_python).collect();
+    if !window.order.is_empty() {
+        given.push(format!("order_by=[{}]", joined(&window.order, Expr::to_python)));
+    }
+    let flags = [("descending", window.descending), ("nulls_last", window.nulls_last)];
+    given.extend(flags.into_iter().filter(|(_, set)| *set).map(|(name, _)| format!("{name}=True")));
+    given.join(", ")
+}
+
+fn call(function: Function, args: &[Expr]) -> String {
+    match (function, args) {
+        (Function::Variable, [Expr::Column(name), value]) => {
+            return format!("variable({}, {})", quoted(name), argument(value));
+        }
+        (Function::Random { seed, .. }, _) => {
+            let mut given: Vec<String> = args.iter().map(argument).collect();
+            given.extend(seed.map(|seed| format!("seed={seed}")));
+            return format!("{}({})", function.name(), given.join(", "));
+        }
+        (Function::Text(Text::Format), [Expr::Literal(Literal::Str(template)), values @ ..]) => {
+            let given = std::iter::once(quoted(template)).chain(values.iter().map(Expr::to_python));
+            return format!("format({})", given.collect::<Vec<_>>().join(", "));
+        }
+        (Function::Position, []) => return "formula(\"i\")".to_owned(),
+        (Function::RowKey, []) => return "formula(\"k\")".to_owned(),
+        (Function::Now, []) => return "formula(\"now()\")".to_owned(),
+        (Function::Array, [Expr::Column(name)]) => return format!("formula(\"{name}_\")"),
+        (Function::List(_), _) => {
+            if let Some(text) = of_whole(function, args) {
+                return format!("formula(\"{text}\")");
+            }
+        }
+        (Function::Rows, [Expr::Column(name)]) => return format!("formula(\"{name}_.size()\")"),
+        _ => {}
+    }
+    match function.written() {
+        Written::Infix(symbol) => {
+            let mut text = args.first().map_or_else(String::new, Expr::to_python);
+            for operand in args.iter().skip(1) {
+                text.push_str(&format!(" {symbol} {}", argument(operand)));
+            }
+            format!("({text})")
+        }
+        Written::Prefix(symbol) => format!("({symbol}{})", joined(args, Expr::to_python)),
+        Written::Free(name) => format!("{name}({})", joined(args, Expr::to_python)),
+        Written::Method(name) => {
+            let Some((subject, rest)) = args.split_first() else { return format!("{name}()") };
+            let mut given: Vec<String> =
+                rest.iter().map(|arg| if is_bare(function) { argument(arg) } else { arg.to_python() }).collect();
+            given.extend(options(function));
+            format!("{}.{name}({})", subject.to_python(), given.join(", "))
+        }
+    }
+}
+
+/// A function of a whole column as a formula writes it.
+fn of_whole(function: Function, args: &[Expr]) -> Option<String> {
+    let (Function::List(of), Some((list, rest))) = (function, args.split_first()) else { return None };
+    let list = match list {
+        Expr::Call { function: Function::Array, args } => match args.as_slice() {
+            [Expr::Column(name)] => format!("{name}_"),
+            _ => return None,
+        },
+        Expr::Call { function, args } => of_whole(*function, args)?,
+        _ => return None,
+    };
+    let number = |expr: &Expr| match expr {
+        Expr::Literal(literal @ (Literal::Int(_) | Literal::Float(_))) => Some(arguments(literal)),
+        _ => None,
+    };
+    match (of, rest) {
+        (List::Slice, [Expr::Literal(Literal::Int(from)), Expr::Literal(Literal::Int(length))]) => {
+            Some(format!("{list}.subVector({from}, {})", from.saturating_add(*length)))
+        }
+        // Distinct elements that are not null are one function there.
+        (List::DropNulls, []) if list.starts_with("distinct(") => Some(list),
+        (List::Unique, []) => Some(format!("distinct({list})")),
+        _ => {
+            let (name, last) = crate::tree::list_names::written(of)?;
+            let rest = rest.iter().map(number).collect::<Option<Vec<_>>>()?;
+            let all = if last { [rest, vec![list]].concat() } else { [vec![list], rest].concat() };
+            Some(format!("{name}({})", all.join(", ")))
+        }
+    }
+}
+
+fn joined(args: &[Expr], text: impl Fn(&Expr) -> String) -> String {
+    args.iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether a bare string among the method's arguments is a value, not a column's name.
+fn is_bare(function: Function) -> bool {
+    !matches!(function, Function::IsBetween { .. } | Function::Clip)
+}
+
+fn options(function: Function) -> Option<String> {
+    let option = match function {
+        Function::IsIn { nulls_equal: true } => "nulls_equal=True",
+        Function::IsBetween { closed: Closed::Left } => "closed=\"left\"",
+        Function::IsBetween { closed: Closed::Right } => "closed=\"right\"",
+        Function::IsBetween { closed: Closed::None } => "closed=\"none\"",
+        Function::List(List::Sort { descending, nulls_last } | List::ArgSort { descending, nulls_last }) => {
+            let flag = |name: &str, set: bool| set.then(|| format!("{name}=True"));
+            let flags: Vec<String> =
+                [flag("descending", descending), flag("nulls_last", nulls_last)].into_iter().flatten().collect();
+            return (!flags.is_empty()).then(|| flags.join(", "));
+        }
+        Function::List(List::Std { ddof } | List::Var { ddof }) if ddof != 1 => return Some(ddof.to_string()),
+        Function::Shift { by } => return Some(by.to_string()),
+        Function::Text(Text::Extract { group }) if group != 1 => return Some(group.to_string()),
+        Function::Text(
+            Text::Find { literal: true }
+            | Text::CountMatches { literal: true }
+            | Text::Contains { literal: true }
+            | Text::Replace { literal: true }
+            | Text::ReplaceAll { literal: true },
+        ) => "literal=True",
+        Function::Text(Text::ToDate { strict: false } | Text::ToDatetime { strict: false }) => "strict=False",
+        _ => return None,
+    };
+    Some(option.to_owned())
+}
+
+/// An argument beside an expression: plain values need no `lit`.
+fn argument(expr: &Expr) -> String {
+    match expr {
+        Expr::Literal(
+            literal @ (Literal::Null
+            | Literal::Bool(_)
+            | Literal::Int(_)
+            | Literal::UInt(_)
+            | Literal::Float(_)
+            | Literal::Str(_)
+            | Literal::Binary(_)
+            | Literal::List(_)
+            | Literal::Values(_)),
+        ) => arguments(literal),
+        other => other.to_python(),
+    }
+}
+
+/// What stands between the brackets of `lit(...)`.
+fn arguments(literal: &Literal) -> String {
+    match literal {
+        Literal::Null => "None".to_owned(),
+        Literal::TypedNull(data_type) => format!("None, {}", type_name(data_type)),
+        Literal::Bool(true) => "True".to_owned(),
+        Literal::Bool(false) => "False".to_owned(),
+        Literal::Int(value) => value.to_string(),
+        Literal::UInt(value) => value.to_string(),
+        Literal::Float(value) => float(*value),
+        Literal::Str(value) => quoted(value),
+        Literal::Binary(bytes) => format!("b\"{}\"", bytes.escape_ascii()),
+        Literal::Timestamp { ns, zone } => {
+            format!("{ns}, {}", type_name(&DataType::Timestamp(arrow_schema::TimeUnit::Nanosecond, zone.clone())))
+        }
+        Literal::Date(days) => format!("{days}, Date"),
+        Literal::Time(ns) => format!("{ns}, Time"),
+        Literal::Duration(ns) => format!("{ns}, Duration(\"ns\")"),
+        Literal::Decimal { value, precision, scale } => {
+            format!("\"{value}e{}\", Decimal({precision}, {scale})", -i32::from(*scale))
+        }
+        Literal::List(items) => list(items, items.len()),
+        Literal::Values(values) => list(&values.literals(SHOWN), values.len()),
+    }
+}
+
+/// So many values of a long list are shown.
+const SHOWN: usize = 64;
+
+/// A list of so many values, of which these are the first ones.
+fn list(items: &[Literal], all: usize) -> String {
+    let shown = &items[..items.len().min(SHOWN)];
+    let mut text = joined_literals(shown);
+    if shown.len() < all {
+        text.push_str(&format!(", … ({all} in all)"));
+    }
+    format!("[{text}]")
+}
+
+fn joined_literals(items: &[Literal]) -> String {
+    items.iter().map(|item| argument(&Expr::Literal(item.clone()))).collect::<Vec<_>>().join(", ")
+}
+
+fn float(value: f64) -> String {
+    if value.is_nan() {
+        "float(\"nan\")".to_owned()
+    } else if value.is_infinite() {
+        format!("float(\"{}inf\")", if value < 0.0 { "-" } else { "" })
+    } else {
+        format!("{value:?}")
+    }
+}
+
+/// A string as Python writes it.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            control if control.is_control() => quoted.push_str(&format!("\\U{:08x}", control as u32)),
+            other => quoted.push(other),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+fn aggregate(kind: &Aggregate, input: Option<&Expr>) -> String {
+    let options = match kind {
+        Aggregate::Sum { min_count } if *min_count != 0 => format!("min_count={min_count}"),
+        Aggregate::Std { ddof } | Aggregate::Var { ddof } if *ddof != 1 => format!("ddof={ddof}"),
+        Aggregate::Quantile { part, interpolation: Interpolation::Nearest } => float(part.get()),
+        Aggregate::Quantile { part, interpolation } => {
+            format!("{}, {}", float(part.get()), quoted(interpolation.name()))
+        }
+        _ => String::new(),
+    };
+    match input {
+        Some(input) => format!("{}.{}({options})", input.to_python(), kind.name()),
+        None => format!("{}({options})", kind.name()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expressions_read_as_python() {
+        let col = |name: &str| Expr::column(name);
+        let call = |function, args| Expr::call(function, args).unwrap();
+        let cases = [
+            (call(Function::Multiply, vec![col("x"), Expr::literal(2_i64)]), "(col(\"x\") * 2)"),
+            (call(Function::Less, vec![Expr::literal(2_i64), col("x")]), "(lit(2) < col(\"x\"))"),
+            (call(Function::Not, vec![call(Function::IsNull, vec![col("x")])]), "(~col(\"x\").is_null())"),
+            (call(Function::Equal, vec![col("a\"b"), Expr::literal("it's\n")]), "(col(\"a\\\"b\") == \"it's\\n\")"),
+            (call(Function::FillNull, vec![col("x"), Expr::literal(f64::NAN)]), "col(\"x\").fill_null(float(\"nan\"))"),
+            (
+                call(
+                    Function::IsIn { nulls_equal: true },
+                    vec![col("x"), Expr::Literal(Literal::List(vec![Literal::Int(1), Literal::Null]))],
+                ),
+                "col(\"x\").is_in([1, None], nulls_equal=True)",
+            ),
+            (
+                Expr::when(vec![(col("c"), Expr::literal(1_i64)), (col("d"), Expr::literal("a"))], Some(col("x")))
+                    .unwrap()
+                    .alias("z"),
+                "when(col(\"c\")).then(lit(1)).when(col(\"d\")).then(lit(\"a\")).otherwise(col(\"x\")).alias(\"z\")",
+            ),
+            (
+                col("x")
+                    .cast(DataType::Timestamp(arrow_schema::TimeUnit::Nanosecond, Some("UTC".into())), false)
+                    .unwrap(),
+                "col(\"x\").cast(Datetime(\"ns\", \"UTC\"), strict=False)",
+            ),
+            (Expr::aggregate(Aggregate::Sum { min_count: 1 }, Some(col("x"))).unwrap(), "col(\"x\").sum(min_count=1)"),
+            (Expr::aggregate(Aggregate::Len, None).unwrap(), "len()"),
+            (
+                call(Function::Text(Text::Contains { literal: true }), vec![col("s"), Expr::literal("a")]),
+                "col(\"s\").str.contains(\"a\", literal=True)",
+            ),
+            (call(Function::Coalesce, vec![col("a"), Expr::literal("b")]), "coalesce(col(\"a\"), lit(\"b\"))"),
+        ];
+        for (expr, python) in cases {
+            assert_eq!(expr.to_python(), python);
+        }
+    }
+}

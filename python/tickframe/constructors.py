@@ -1,0 +1,140 @@
+"""Static tables of data: Python's, Arrow's, frames of other libraries, several tables one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from tickframe import _native
+from tickframe.arguments import checked, count, instance
+from tickframe.arguments import rows as check_rows
+from tickframe.describe import short
+from tickframe.expr import flatten
+from tickframe.optional import is_of_spark, spark
+from tickframe.schema import Schema, SchemaLike
+from tickframe.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pandas  # type: ignore[import-untyped]
+    import polars
+
+__all__ = [
+    "concat",
+    "empty_table",
+    "from_arrow",
+    "from_dicts",
+    "from_pandas",
+    "from_polars",
+    "merge",
+    "table",
+]
+
+
+@checked
+def table(data: object, schema: SchemaLike | None = None, *, copy: bool | None = None) -> Table:
+    """A static table.
+
+    Args:
+        data: a dict of lists or arrays, a list of rows (dicts, dataclasses, named tuples), an iterator of either, or
+            anything with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (pyarrow, polars, pandas, duckdb, another
+            Table). The index of a pandas frame is left out: ``frame.reset_index()`` makes columns of it.
+        schema: the types wanted; only widening that loses nothing is done.
+        copy: whether memory is copied. None lets its maker decide: what polars, DuckDB and this package hold is never
+            written to and stays where it is; NumPy, pandas, pyarrow and unknown makers let others write, so that is
+            copied. True copies all. False copies no Arrow memory and no contiguous NumPy array of numbers: you promise
+            that nobody writes to it as long as the table, or anything made of it, is in use; who does changes the table,
+            makes results wrong, or ends the process.
+
+    Raises:
+        SchemaError: columns of unequal length, missing or extra ones.
+        TypeMismatchError: a value that is not of its column's type.
+        DataError: more than 100,000 columns, types nested more than 64 deep, names of more than 64 KB, Arrow data that
+            is not what its type says.
+    """
+    if isinstance(data, Table) and schema is None and copy is not True:
+        return data.snapshot()
+    if is_of_spark(data):
+        made: Table = spark().from_spark(data)
+        return made if schema is None else table(made, schema)
+    return Table(_native.table("table", data, None if schema is None else Schema(schema)._native, copy))
+
+
+def from_dicts(rows: Iterable[object], schema: SchemaLike | None = None) -> Table:
+    """A static table of rows: dicts, dataclasses or named tuples; a missing key is null."""
+    check_rows(rows, "from_dicts")
+    wanted = None if schema is None else Schema(schema)._native
+    return Table(_native.table("from_dicts", list(rows), wanted))
+
+
+@checked
+def from_arrow(data: object, *, copy: bool | None = None) -> Table:
+    """A static table of anything that speaks the Arrow capsule protocol.
+
+    Args:
+        data: has ``__arrow_c_stream__`` or ``__arrow_c_array__``.
+        copy: as for `table`: None copies what others may write to, so also what pyarrow holds.
+    """
+    if is_of_spark(data):
+        made: Table = spark().from_spark(data)
+        return made
+    if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__"):
+        raise TypeError(f"from_arrow: {type(data).__name__} has neither __arrow_c_stream__ nor __arrow_c_array__")
+    return Table(_native.table("from_arrow", data, None, copy))
+
+
+def from_polars(frame: polars.DataFrame | polars.Series) -> Table:
+    """A static table of a polars frame, or of a series that has a name; a lazy frame has to be collected first.
+
+    Its memory is not copied.
+    """
+    if not hasattr(frame, "__arrow_c_stream__"):
+        raise TypeError(f"from_polars: {type(frame).__name__} is no DataFrame; a LazyFrame has to be collected first")
+    return Table(_native.table("from_polars", frame, None))
+
+
+@checked
+def from_pandas(frame: pandas.DataFrame | pandas.Series[Any], *, copy: bool | None = None) -> Table:
+    """A static table of a pandas frame, or of a series that has a name. Needs pyarrow.
+
+    NaN in a column of NumPy floats is null, as pandas means it. The index is left out: ``frame.reset_index()`` makes
+    columns of it.
+
+    Args:
+        frame: the frame or series.
+        copy: as for `table`; only False leaves its memory where it is.
+    """
+    if type(frame).__name__ not in {"DataFrame", "Series"}:
+        raise TypeError(f"from_pandas: {type(frame).__name__} is no pandas DataFrame or Series")
+    return Table(_native.table("from_pandas", frame, None, copy))
+
+
+@checked
+def empty_table(n: int) -> Table:
+    """A static table of `n` rows and no columns."""
+    return Table(_native.empty_table(count(n, "empty_table: n")))
+
+
+@checked
+def concat(tables: Iterable[Table], how: Literal["vertical"] = "vertical") -> Table:
+    """The rows of several tables of one schema, one table after the other."""
+    if isinstance(tables, Table):
+        raise TypeError("concat: give a list of tables, concat([a, b]), or merge(a, b)")
+    given: object = how
+    if not (isinstance(given, str) and given == "vertical"):
+        raise ValueError(f'concat: how must be "vertical", not {short(how)}')
+    natives = []
+    for each in tables:
+        instance(each, "concat", "each of the tables", "Table", "a table")
+        natives.append(each._native)
+    if not natives:
+        raise ValueError("concat: give at least one table")
+    return Table(_native.concat(natives))
+
+
+def merge(*tables: Table | Iterable[Table]) -> Table:
+    """`concat`, by Deephaven's name."""
+    flat: list[Any] = flatten(tables)
+    for each in flat:
+        instance(each, "merge", "each argument", "Table", "a table")
+    return concat(flat)

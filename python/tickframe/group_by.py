@@ -1,0 +1,134 @@
+"""Groups of a table, on their way to aggregates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from tickframe import _native, formulas
+from tickframe.arguments import check_all
+from tickframe.describe import short
+from tickframe.errors import ColumnNotFoundError
+from tickframe.expr import Expr, expressions, flatten
+from tickframe.functions import col
+from tickframe.functions import len as len_
+from tickframe.handles import table_of
+from tickframe.hints import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from tickframe.arguments import OnError
+    from tickframe.expr import IntoExpr
+    from tickframe.table import Table
+
+__all__ = ["GroupBy"]
+
+
+@check_all
+class GroupBy:
+    """Groups of a table, as `Table.group_by` gives them."""
+
+    __slots__ = ("_keys", "_on_error", "_table")
+
+    def __init__(self, table: Table, keys: list[Expr], on_error: OnError) -> None:
+        self._table = table
+        self._keys = keys
+        self._on_error: OnError = on_error
+
+    def __repr__(self) -> str:
+        keys = ", ".join(str(key) for key in self._keys)
+        return f"GroupBy({keys}): say what to compute of each group, .agg(tf.col(name).sum()), .len() …"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            raise AttributeError(
+                f"groups have no {name!r}{nearest(name, dir(type(self)))}; say what to compute of each group, "
+                ".agg(tf.col(name).sum()), .len() …: that is a table",
+                name=name,
+                obj=self,
+            )
+
+        def __getitem__(self, name: object) -> object:
+            column = short(name) if isinstance(name, str) else "name"
+            raise TypeError(f"groups are not indexed: aggregates of a column are .agg(tf.col({column}).sum())")
+
+        def __iter__(self) -> object:
+            raise TypeError(
+                "groups are not gone through: .agg(...) makes a table of them, .agg(tf.col(name).implode()) of lists"
+            )
+
+    def agg(self, *aggs: IntoExpr | Iterable[IntoExpr], **named: IntoExpr) -> Table:
+        """One row a group, with these aggregates: ``col("x").sum().alias("total")`` or ``total=col("x").sum()``."""
+        native = self._table._native
+        keys = [formulas.bind(key, native, "group_by") for key in self._keys]
+        made = aggregates("agg", self._table, aggs, named)
+        return table_of(_native.aggregate("group_by", native, keys, made, self._on_error))
+
+    def _all(self, aggregate: Callable[[Expr], Expr]) -> Table:
+        keys = {key._native.output_name() for key in self._keys}
+        return self.agg(*(aggregate(col(name)) for name in self._table.columns if name not in keys))
+
+    def len(self, name: str = "len") -> Table:
+        """How many rows each group has."""
+        return self.agg(len_().alias(name))
+
+    def count(self) -> Table:
+        """How many values of each other column are not null."""
+        return self._all(Expr.count)
+
+    def sum(self) -> Table:
+        """The sum of each other column."""
+        return self._all(Expr.sum)
+
+    def mean(self) -> Table:
+        """The mean of each other column."""
+        return self._all(Expr.mean)
+
+    def min(self) -> Table:
+        """The least value of each other column."""
+        return self._all(Expr.min)
+
+    def max(self) -> Table:
+        """The greatest value of each other column."""
+        return self._all(Expr.max)
+
+    def median(self) -> Table:
+        """The value in the middle of each other column."""
+        return self._all(Expr.median)
+
+    def quantile(
+        self,
+        quantile: float,
+        interpolation: Literal["nearest", "lower", "higher", "midpoint", "linear"] = "nearest",
+    ) -> Table:
+        """The value of each other column at a part of the way from the least to the greatest."""
+        return self._all(lambda of: of.quantile(quantile, interpolation))
+
+    def n_unique(self) -> Table:
+        """How many distinct values each other column has; null counts as one."""
+        return self._all(Expr.n_unique)
+
+    def first(self) -> Table:
+        """The first value of each other column."""
+        return self._all(Expr.first)
+
+    def last(self) -> Table:
+        """The last value of each other column."""
+        return self._all(Expr.last)
+
+
+def aggregates(
+    operation: str, table: Table, items: Iterable[object], named: Mapping[str, object]
+) -> list[_native.Expr]:
+    """The aggregates given to `agg`; what pandas would take is told."""
+    flat = flatten(items)
+    for name, item in named.items():
+        if isinstance(item, str) and item not in table.columns and hasattr(Expr, item):
+            error = ColumnNotFoundError(
+                f"{operation}: {name}={item!r} is the column {item!r}, which the table has not; write "
+                f"{name}=tf.col({name!r}).{item}()"
+            )
+            error.column, error.columns = item, table.columns
+            raise error
+    return expressions(flat, named, operation)

@@ -1,0 +1,30 @@
+"""The class of tables, for modules on which tables stand: graphs and listeners give tables out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
+
+    from tickframe import _native
+    from tickframe.table import Table
+
+__all__: list[str] = []
+
+_classes: list[type[Table]] = []
+
+
+def register(kind: type[Table]) -> None:
+    """What `table_of` makes; said once, by the module of the class."""
+    _classes.append(kind)
+
+
+def table_of(native: _native.Table) -> Table:
+    """The table that stands for a native one."""
+    return _classes[0](native)
+
+
+def is_table(value: object) -> TypeGuard[Table]:
+    """Whether it is a table of this package."""
+    return isinstance(value, _classes[0])

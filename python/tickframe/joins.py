@@ -1,0 +1,208 @@
+"""Joins: the columns of another table, or the rows that have a match in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from tickframe import _native
+from tickframe.arguments import check_all
+from tickframe.describe import named, short
+from tickframe.durations import distance
+from tickframe.foreign import array_like
+from tickframe.handles import is_table, table_of
+from tickframe.names import names_of, pair, pairs
+from tickframe.optional import is_of_spark, spark
+
+if TYPE_CHECKING:
+    import datetime as _dt
+
+    from tickframe._native import Table as NativeTable
+    from tickframe.arguments import OnError
+    from tickframe.names import Names
+    from tickframe.table import Table
+
+__all__: list[str] = []
+
+
+class Frame(Protocol):
+    """A frame of another library: polars, pandas, pyarrow, DuckDB."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+
+@check_all
+class Joins:
+    """What `Table` has of joins."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        _native: NativeTable
+
+    def natural_join(
+        self,
+        other: Table | Frame,
+        on: Names,
+        joins: Names | None = None,
+        *,
+        suffix: str | None = None,
+        multiple: Literal["error", "first", "last"] = "error",
+        nulls_equal: bool = False,
+        on_error: OnError = "fail",
+    ) -> Table:
+        """All rows of this table, each with the columns of the one row of `other` that has its key, or nulls.
+
+        Args:
+            other: the right table.
+            on: key columns, ``"K"`` or ``"Left = Right"``.
+            joins: right columns, ``"C"`` or ``"New = Old"``; all but the keys without it.
+            suffix: appended to a right name that this table has too; without it such a name is an error.
+            multiple: what to do where a row meets several right rows: the table fails and names the key, or the
+                first or last of them is taken.
+            nulls_equal: whether a null key matches a null key.
+            on_error: with ``multiple="error"``, what becomes of a row that meets several right rows: ``"fail"`` the
+                table, the right columns are ``"null"``, or the row is left out (``"drop"``) as long as there are several.
+                Both are told in `errors`.
+
+        Raises:
+            ColumnNotFoundError: an unknown column.
+            TypeMismatchError: keys that do not compare.
+            MatchError: a row meets several right rows. Of a live table it is the cause of its failure.
+        """
+        right = _right("natural_join", other)
+        if multiple not in {"error", "first", "last"}:
+            raise ValueError(f'natural_join: multiple must be "error", "first" or "last", not {short(multiple)}')
+        added = None if joins is None else pairs(joins, "natural_join")
+        return table_of(
+            _native.natural_join(
+                "natural_join",
+                self._native,
+                right._native,
+                pairs(on, "natural_join"),
+                added,
+                suffix,
+                multiple,
+                nulls_equal,
+                on_error,
+            )
+        )
+
+    def where_in(self, set_table: Table | Frame, cols: Names, *, nulls_equal: bool = False) -> Table:
+        """The rows whose key is among the keys of `set_table`, as both change.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "b", None], "x": [1, 2, 3]})
+        >>> watched = tf.table({"name": ["b", "c"]})
+        >>> t.where_in(watched, "k = name").to_dicts()
+        [{'k': 'b', 'x': 2}]
+        >>> t.where_not_in(watched, "k = name").to_dict()["x"]
+        [1, 3]
+
+        Args:
+            set_table: the table of keys; how often it has one does not matter.
+            cols: the key columns, ``"K"`` or ``"Left = Right"``.
+            nulls_equal: whether a null key is among keys that have null; without it null is in no set.
+
+        Raises:
+            ColumnNotFoundError: an unknown column, of this table or of `set_table`.
+            TypeMismatchError: keys of types that do not compare.
+        """
+        return self._member("where_in", set_table, cols, inside=True, nulls_equal=nulls_equal)
+
+    def where_not_in(self, set_table: Table | Frame, cols: Names, *, nulls_equal: bool = False) -> Table:
+        """The rows that `where_in` leaves out. A null key has no match, so its row stays; ``~is_in`` drops it.
+
+        Args:
+            set_table: as in `where_in`.
+            cols: as in `where_in`.
+            nulls_equal: as in `where_in`.
+        """
+        return self._member("where_not_in", set_table, cols, inside=False, nulls_equal=nulls_equal)
+
+    def _member(self, operation: str, set_table: object, cols: Names, *, inside: bool, nulls_equal: bool) -> Table:
+        if isinstance(set_table, (str, list, tuple, set, frozenset, range)) or array_like(set_table):
+            raise TypeError(f"{operation}: the set is a table, not {named(set_table)}; a list goes to is_in")
+        others = _right(operation, set_table)
+        keys = pairs(cols, operation)
+        return table_of(_native.where_in(operation, self._native, others._native, keys, inside, nulls_equal))
+
+    def join_asof(
+        self,
+        other: Table | Frame,
+        on: str | None = None,
+        *,
+        left_on: str | None = None,
+        right_on: str | None = None,
+        by: Names | None = None,
+        by_left: Names | None = None,
+        by_right: Names | None = None,
+        strategy: Literal["backward", "forward", "nearest"] = "backward",
+        tolerance: float | str | _dt.timedelta | None = None,
+        allow_exact_matches: bool = True,
+        joins: Names | None = None,
+        suffix: str = "_right",
+    ) -> Table:
+        """All rows of this table, each with the right row nearest in order.
+
+        Args:
+            other: the right table.
+            on: the ordered column of both sides; or `left_on` and `right_on`.
+            left_on: the ordered column of this table.
+            right_on: the ordered column of `other`.
+            by: columns that must be equal; ``"K"`` or ``"Left = Right"``.
+            by_left: the same, with `by_right`, as two lists.
+            by_right: see `by_left`.
+            strategy: ``"backward"`` takes the last right row at or before, ``"forward"`` the first at or after,
+                ``"nearest"`` the nearer, at equal distance the later.
+            tolerance: greatest distance, inclusive. Of times a timedelta, a text such as ``"2h"``, or a number of seconds;
+                of dates it is of whole days (``"2d"``); of numbers a number.
+            allow_exact_matches: whether an equal value matches.
+            joins: right columns, ``"C"`` or ``"New = Old"``; all but the keys without it.
+            suffix: appended to a right name that this table has too.
+
+        Raises:
+            ColumnNotFoundError: an unknown column.
+            TypeMismatchError: stamps or keys that do not compare; a tolerance that is no distance between such stamps.
+            ValueError: a tolerance below 0, or one that is not finite.
+        """
+        right = _right("join_asof", other)
+        if on is not None:
+            if left_on is not None or right_on is not None:
+                raise TypeError("join_asof: give on, or left_on and right_on, not both")
+            stamp = pair(*names_of([on], "join_asof"))
+        elif left_on is not None and right_on is not None:
+            stamp = (left_on, right_on)
+        else:
+            raise TypeError("join_asof: give on, or left_on and right_on")
+        if strategy not in {"backward", "forward", "nearest"}:
+            raise ValueError(f'join_asof: strategy must be "backward", "forward" or "nearest", not {short(strategy)}')
+        keys = [] if by is None else pairs(by, "join_asof")
+        if by_left is not None and by_right is not None:
+            keys.extend(zip(names_of([by_left], "join_asof"), names_of([by_right], "join_asof"), strict=True))
+        added = None if joins is None else pairs(joins, "join_asof")
+        far, is_span = (None, False) if tolerance is None else distance(tolerance)
+        return table_of(
+            _native.join_asof(
+                "join_asof",
+                self._native,
+                right._native,
+                stamp,
+                keys,
+                strategy,
+                far,
+                is_span,
+                allow_exact_matches,
+                added,
+                suffix,
+            )
+        )
+
+
+def _right(operation: str, other: object) -> Table:
+    """The other table of a join; a frame of another library becomes one."""
+    if is_table(other):
+        return other
+    given = is_of_spark(other) or isinstance(other, (dict, list))
+    if (given or hasattr(other, "__arrow_c_stream__")) and not array_like(other):
+        return spark().from_spark(other) if is_of_spark(other) else table_of(_native.table("table", other, None))
+    raise TypeError(f"{operation}: the other side is a table or a frame, not {named(other)}")

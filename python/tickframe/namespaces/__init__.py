@@ -1,0 +1,23 @@
+"""Functions of one kind of values, behind a property of expressions: ``col("x").str``, ``.dt``, ``.list`` ..."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tickframe.expr import Expr
+
+__all__: list[str] = []
+
+
+class Namespace:
+    """An expression, whose methods call functions of one prefix."""
+
+    __slots__ = ("_expr",)
+    _PREFIX = ""
+
+    def __init__(self, expr: Expr) -> None:
+        self._expr = expr
+
+    def _call(self, name: str, *args: object, **options: object) -> Expr:
+        return self._expr._call(f"{self._PREFIX}.{name}", *args, **options)

@@ -1,0 +1,158 @@
+"""Functions of lists: ``col("x").list``.
+
+>>> import tickframe as tf
+>>> t = tf.table({"s": ["b,a,b", None], "p": [{"x": 1, "y": 2.5}, {"x": 3, "y": None}]})
+>>> parts = tf.col("s").str.split(",")
+>>> t.select(n=parts.list.len(), all=parts.list.unique().list.sort().list.join("+")).to_dicts()
+[{'n': 3, 'all': 'a+b'}, {'n': None, 'all': None}]
+>>> t.select(tf.col("p").struct.field("y").alias("y")).to_dict()
+{'y': [2.5, None]}
+
+Arithmetic goes element by element, of lists of equal length and of a list and a value:
+
+>>> v = tf.table({"a": [[1, 2], [3]], "b": [[10, 20], [30]], "n": [2, 3]})
+>>> v.select(c=tf.col("a") + tf.col("b"), d=tf.col("a") * tf.col("n")).to_dicts()
+[{'c': [11, 22], 'd': [2, 4]}, {'c': [33], 'd': [9]}]
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tickframe.arguments import check_all
+from tickframe.namespaces import Namespace
+
+if TYPE_CHECKING:
+    from tickframe.expr import Expr
+
+__all__ = ["ListNamespace"]
+
+
+@check_all
+class ListNamespace(Namespace):
+    """Functions of lists: ``col("x").list``. A null list stays null; reductions leave null elements out."""
+
+    __slots__ = ()
+    _PREFIX = "list"
+
+    def len(self) -> Expr:
+        """How many elements, nulls counted."""
+        return self._call("len")
+
+    def get(self, index: object) -> Expr:
+        """The element at a place, from the end if negative; null outside the list."""
+        return self._call("get", index)
+
+    def first(self) -> Expr:
+        """The first element."""
+        return self._call("first")
+
+    def last(self) -> Expr:
+        """The last element."""
+        return self._call("last")
+
+    def slice(self, offset: object, length: object = None) -> Expr:
+        """`length` elements from `offset`, which counts from the end if negative; the rest without a length, or a negative one."""
+        return self._call("slice", offset) if length is None else self._call("slice", offset, length)
+
+    def head(self, n: object = 5) -> Expr:
+        """The first `n` elements; all of them if `n` is negative, as in polars."""
+        return self._call("head", n)
+
+    def tail(self, n: object = 5) -> Expr:
+        """The last `n` elements; if `n` is negative all but the first so many."""
+        return self._call("tail", n)
+
+    def sum(self) -> Expr:
+        """The sum; of nothing, 0."""
+        return self._call("sum")
+
+    def mean(self) -> Expr:
+        """The mean; of nothing, null."""
+        return self._call("mean")
+
+    def min(self) -> Expr:
+        """The least element; NaN only where nothing else is."""
+        return self._call("min")
+
+    def max(self) -> Expr:
+        """The greatest element; NaN only where nothing else is."""
+        return self._call("max")
+
+    def contains(self, item: object) -> Expr:
+        """Whether `item` is one of the elements; null is in nothing."""
+        return self._call("contains", item)
+
+    def join(self, separator: object) -> Expr:
+        """The strings with `separator` between them; nulls are left out."""
+        return self._call("join", separator)
+
+    def sort(self, *, descending: bool = False, nulls_last: bool = False) -> Expr:
+        """The elements in order."""
+        return self._call("sort", descending=descending, nulls_last=nulls_last)
+
+    def arg_sort(self, *, descending: bool = False, nulls_last: bool = False) -> Expr:
+        """The places of the elements in order, from 0; equal ones as they stand."""
+        return self._call("arg_sort", descending=descending, nulls_last=nulls_last)
+
+    def unique(self) -> Expr:
+        """Each distinct element once, where it first stands."""
+        return self._call("unique")
+
+    def reverse(self) -> Expr:
+        """The elements in the opposite order."""
+        return self._call("reverse")
+
+    def drop_nulls(self) -> Expr:
+        """The elements that are not null."""
+        return self._call("drop_nulls")
+
+    def count(self) -> Expr:
+        """How many elements are not null."""
+        return self._call("count")
+
+    def n_unique(self) -> Expr:
+        """How many distinct elements there are; null counts as one."""
+        return self._call("n_unique")
+
+    def count_distinct(self) -> Expr:
+        """How many distinct elements there are, without null."""
+        return self._call("count_distinct")
+
+    def abs_mean(self) -> Expr:
+        """The mean of the elements without their signs; of nothing, null."""
+        return self._call("abs_mean")
+
+    def product(self) -> Expr:
+        """The product; of nothing, null. Integers wrap."""
+        return self._call("product")
+
+    def median(self) -> Expr:
+        """The element in the middle, or the mean of the two; of nothing, null."""
+        return self._call("median")
+
+    def quantile(self, q: object) -> Expr:
+        """The element at a part of the way from the least to the greatest, the nearest there is.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"v": [[1, 2, 3, 4], []]})
+        >>> t.select(q=tf.col("v").list.quantile(0.9), m=tf.col("v").list.median(), s=tf.col("v").list.var()).to_dict()
+        {'q': [4.0, None], 'm': [2.5, None], 's': [1.6666666666666667, None]}
+        """
+        return self._call("quantile", q)
+
+    def std(self, ddof: int = 1) -> Expr:
+        """The standard deviation; null of one element with ``ddof=1``."""
+        return self._call("std", ddof=ddof)
+
+    def var(self, ddof: int = 1) -> Expr:
+        """The variance; null of one element with ``ddof=1``."""
+        return self._call("var", ddof=ddof)
+
+    def arg_min(self) -> Expr:
+        """The place of the least element, the first of equal ones; null of nothing."""
+        return self._call("arg_min")
+
+    def arg_max(self) -> Expr:
+        """The place of the greatest element, the first of equal ones; null of nothing."""
+        return self._call("arg_max")
