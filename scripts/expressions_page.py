@@ -53,7 +53,7 @@ col("k") == "a"
 SUBJECTS: tuple[tuple[str, str, str, str], ...] = (
     (
         "Values",
-        "A bare string is text here, not a column: write `tf.col`.",
+        'Beside an operator a string is text: `col("k") == "a"`. Bounds, weights and orders take names of columns.',
         "Expr",
         """
 eq_missing | col("x").eq_missing(None)
