@@ -105,11 +105,11 @@ impl Select {
     }
 
     /// Cells without a value are null, and noted.
-    pub(crate) fn passing_over(mut self, on_error: OnError, faults: &Faults) -> Select {
+    pub(crate) fn with_on_error(mut self, on_error: OnError, faults: &Faults) -> Select {
         for column in Arc::get_mut(&mut self.computed).into_iter().flatten() {
-            column.passing_over(faults);
+            column.with_on_error(faults);
         }
-        self.request = self.request.passing_over(on_error, faults);
+        self.request = self.request.with_on_error(on_error, faults);
         self
     }
 

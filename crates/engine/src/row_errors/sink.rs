@@ -70,7 +70,7 @@ impl Faults {
     }
 
     /// For another operation that makes the same table: what the two note, and forget, is their own.
-    pub(crate) fn beside(&self) -> Faults {
+    pub(crate) fn sibling(&self) -> Faults {
         Faults { sink: self.sink.clone(), noted: Arc::default() }
     }
 
@@ -107,7 +107,7 @@ impl Faults {
 
     /// The table of errors waits for this node from now on. Where it cannot, because the node stands on the errors
     /// themselves, its faults are counted only: each would make another.
-    pub(crate) fn told_by(&self, graph: &UpdateGraph, node: Option<NodeId>) {
+    pub(crate) fn watch_node(&self, graph: &UpdateGraph, node: Option<NodeId>) {
         let Some(home) = self.sink.home.get() else { return };
         if let (Some(child), Some(parent)) = (home.node_id(), node)
             && graph.depend(child, parent).is_err()

@@ -32,7 +32,7 @@ pub struct Request {
     /// What it computes, for whoever asks how.
     pub computed: Option<Arc<dyn Explain>>,
     /// Equal for equal plans: the operation, its arguments and those of its inputs. A source has its own.
-    pub print: u128,
+    pub fingerprint: u128,
 }
 
 impl Request {
@@ -48,7 +48,7 @@ impl Request {
             faults: None,
             timed: false,
             computed: None,
-            print: next_print(),
+            fingerprint: next_fingerprint(),
         }
     }
 
@@ -59,7 +59,7 @@ impl Request {
     }
 
     /// With a place for the rows that it is told to pass over; part of what makes requests equal.
-    pub fn passing_over(mut self, on_error: OnError, faults: &Faults) -> Request {
+    pub fn with_on_error(mut self, on_error: OnError, faults: &Faults) -> Request {
         self.arguments = serde_json::json!([self.arguments, on_error.name()]);
         self.faults = Some(faults.clone());
         self
@@ -75,7 +75,7 @@ impl Request {
             inputs.iter().for_each(|input| input.hash(&mut hasher));
             u128::from(hasher.finish())
         };
-        Request { print: half(0) << 64 | half(1), ..self.clone() }
+        Request { fingerprint: half(0) << 64 | half(1), ..self.clone() }
     }
 
     /// `name(arguments)`: how errors and timings call this node.
@@ -92,7 +92,7 @@ impl Request {
 }
 
 /// A number that no other source has.
-fn next_print() -> u128 {
+fn next_fingerprint() -> u128 {
     static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
     u128::from(NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
 }

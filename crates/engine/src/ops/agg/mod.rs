@@ -42,7 +42,7 @@ use graph::Moment;
 use rowset::RowSet;
 
 pub(crate) use self::extreme::{from_order_key, order_key};
-use self::groups::Maker;
+use self::groups::AggregationSpec;
 use self::live::AggregationLive;
 pub(crate) use self::state::{floats, integers};
 use self::vectors::Vector;
@@ -120,8 +120,8 @@ impl Aggregation {
     }
 
     /// Where the rows that it aggregates were passed over before it.
-    pub(crate) fn noting(mut self, faults: Option<&Faults>) -> Aggregation {
-        self.request.faults = faults.map(Faults::beside);
+    pub(crate) fn reporting_to(mut self, faults: Option<&Faults>) -> Aggregation {
+        self.request.faults = faults.map(Faults::sibling);
         self
     }
 
@@ -250,7 +250,7 @@ impl Operation for Aggregation {
         let Input { table, view } = &inputs[0];
         let attributes = table.attributes();
         let retractable = table.is_live() && !attributes.add_only && !attributes.blink;
-        let maker = Maker {
+        let maker = AggregationSpec {
             operation: self.request.name.clone(),
             names: self.keys.iter().map(|(_, name)| name.clone()).collect(),
             keys: self.keys.iter().map(|(index, _)| (*index, table.column_type(*index).clone())).collect(),

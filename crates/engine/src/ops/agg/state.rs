@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, Int64Array};
 use arrow_schema::DataType;
 use column::Chunk;
 
-use super::board::{BATCH, Lane};
+use super::board::{BATCH, BulkColumn};
 use crate::error::Error;
 
 /// State of one aggregator, one entry for each group's slot. Values are added and taken away; what
@@ -26,19 +26,19 @@ pub(crate) trait State: Send + Sync {
     fn held(&self, _more: usize) -> u64 {
         0
     }
-    /// The words of a group on a [`Board`](super::board::Board), as they are at first, by which this
+    /// The words of a group on a [`BulkTable`](super::board::BulkTable), as they are at first, by which this
     /// state takes in many rows fast. None: it takes no part, and adds as ever.
     fn words(&self) -> Option<Vec<u64>> {
         None
     }
-    /// The cells in the form that `add_on` reads.
+    /// The cells in the form that `bulk_add` reads.
     fn plain(&self, cells: &Chunk) -> Chunk {
         cells.clone()
     }
     /// As `add`, on the state's words of the board; rows are counted there for all states together.
-    fn add_on(&mut self, _lane: &mut Lane<'_>, _batch: &Batch<'_>) {}
+    fn bulk_add(&mut self, _lane: &mut BulkColumn<'_>, _batch: &Batch<'_>) {}
     /// Takes over what stands on the board; so many rows came to each slot.
-    fn settle(&mut self, _lane: &mut Lane<'_>, _rows: &[i64]) {}
+    fn flush(&mut self, _lane: &mut BulkColumn<'_>, _rows: &[i64]) {}
     /// Takes in another state of the same kind: its slot `i` is this one's `slots[i]`.
     fn merge(&mut self, other: Box<dyn State>, slots: &[u32]);
     /// For `merge`.

@@ -79,8 +79,8 @@ impl NaturalJoin {
     }
 
     /// A left row that meets several right rows where one was asked for meets none, and is noted.
-    pub(crate) fn passing_over(mut self, on_error: OnError, faults: &Faults) -> NaturalJoin {
-        self.request = self.request.passing_over(on_error, faults);
+    pub(crate) fn with_on_error(mut self, on_error: OnError, faults: &Faults) -> NaturalJoin {
+        self.request = self.request.with_on_error(on_error, faults);
         self.faults = Some(faults.clone());
         self
     }
