@@ -376,7 +376,7 @@ impl Groups {
     }
 
     /// The groups whose first or last row is among these rows.
-    pub(crate) fn gather_at(&self, slots: &[u32], rows: &RowSet) -> Vec<u32> {
+    pub(crate) fn ends_among(&self, slots: &[u32], rows: &RowSet) -> Vec<u32> {
         let Some(picks) = &self.picks else { return Vec::new() };
         let is_end = |slot: u32, row: u64| picks.first(slot) == row || picks.last(slot) == row;
         slots.iter().zip(rows.iter()).filter(|(slot, row)| is_end(**slot, *row)).map(|(slot, _)| *slot).collect()

@@ -117,7 +117,7 @@ impl AggregationLive {
                 self.groups.revalue(*input, &slots, &read.input()?, &read.input()?);
             }
             let touched =
-                if summed.is_empty() && !whole { self.groups.gather_at(&slots, &update.modified) } else { slots };
+                if summed.is_empty() && !whole { self.groups.ends_among(&slots, &update.modified) } else { slots };
             self.touched.add(&touched, self.groups.slots());
         }
         let added = self.enter(&entering, &update.added)?;
