@@ -29,7 +29,7 @@ PROFILE := --locked --profile ci
 QUIETLY := 2>&1 | { grep -v -e '^Ignoring ' -e '^Looking in ' || true; }
 
 .PHONY: help demo test check bench wheel lint venv clean \
-	tidy lint-python lint-rust floors rust schedules canaries prove laws large turn deep develop release wheel-test test-python test-spark test-examples benches
+	tidy lint-python lint-rust docs floors rust schedules canaries prove laws large turn deep develop release wheel-test test-python test-spark test-examples benches
 
 help:
 	@echo 'make demo    run the flights of 2013 through Spark and tickframe, and prove the result (ARGS="--days 14")'
@@ -43,6 +43,7 @@ help:
 	@echo 'make deep    all that takes turns, and every canary: hours'
 	@echo 'make bench   the figures of benches/RESULTS.md'
 	@echo 'make wheel   the wheel for Python 3.11 and newer, into dist/'
+	@echo 'make docs    the documentation site, into out/site; its code is run by the Python tests'
 	@echo 'make lint    ruff, mypy, rustfmt, clippy'
 	@echo 'make venv    .venv with everything the above need'
 	@echo 'make clean   what the above made, but no compiled crates outside target/'
@@ -58,6 +59,7 @@ demo: venv
 test: venv
 	@$(STAGE) 'format and tidy' $(MAKE) --no-print-directory tidy
 	@$(STAGE) 'ruff and mypy' $(MAKE) --no-print-directory lint-python
+	@$(STAGE) 'documentation site' $(MAKE) --no-print-directory docs
 	@$(STAGE) 'clippy' $(MAKE) --no-print-directory lint-rust
 	@$(STAGE) 'floors 0 to 3' $(MAKE) --no-print-directory floors
 	@$(STAGE) 'Rust, the rest' $(MAKE) --no-print-directory rust
@@ -86,6 +88,11 @@ lint-python: venv
 
 lint-rust: venv
 	cargo clippy $(PROFILE) --workspace --all-targets -- -D warnings
+
+# Built without the extension and without a network; a link that leads nowhere is an error.
+docs: venv
+	@NO_MKDOCS_2_WARNING=1 $(RUN)mkdocs build --quiet
+	@echo 'out/site/index.html'
 
 # Few seeds of each law: `make laws` runs them all for longer.
 floors rust: export TICKFRAME_SEEDS ?= 20

@@ -308,14 +308,14 @@ def follow(
     _checked(fn, "fn", "one Update")
     if on_error is not None:
         _checked(on_error, "on_error", "one exception")
-    graph = table._native.graph()
+    graph = _native.graph_of(table._native)
     if graph is None:
         raise InvalidOperationError("subscribe: the table is static; it will never change")
     _start(graph.inbox())
     subscription = Subscription(fn, on_error, table._native.label)
     _subscriptions[subscription.id] = subscription
     try:
-        subscription._native = table._native.subscribe(subscription.id, initial, _names(columns))
+        subscription._native = _native.subscribe(table._native, subscription.id, initial, _names(columns))
         if initial and threading.current_thread() not in serving_threads:
             subscription._native.wait_heard()
     except BaseException:

@@ -73,7 +73,7 @@ class Table(Joins, Export):
         if not isinstance(native, _native.Table):
             raise TypeError(f"tf.Table is the type of tables; tf.table(data) makes one of {named(native)}")
         self._native = native
-        graph = native.graph()
+        graph = _native.graph_of(native)
         self._graph = None if graph is None else Graph._of(graph)
         self._subscriptions: list[Subscription] = []
 
@@ -663,7 +663,7 @@ class Table(Joins, Export):
             TableFailedError: the table failed.
             InvalidOperationError: in a listener, under ``frozen()`` or inside ``transaction()``.
         """
-        return self._native.wait(seconds(timeout, "wait"))
+        return _native.wait_for_change(self._native, seconds(timeout, "wait"))
 
 
 def _flags(given: bool | Sequence[bool], names: list[str], what: str) -> list[bool]:

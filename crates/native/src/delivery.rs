@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use engine::queue::{DeliveryQueue, Follower, Following, Waited};
-use engine::waiting::Word;
+use engine::follow::Word;
+use engine::follow::{DeliveryQueue, Follower, Following, Waited};
 use graph::UpdateGraph;
 use pyo3::prelude::*;
 
 use crate::error;
 use crate::gil::{call_engine, drop_without_gil, lock};
+use crate::table::PyTable;
 use crate::update::PyUpdate;
 
 /// How often a wait looks at signals.
@@ -99,17 +100,25 @@ pub struct PySubscription {
 
 static IDS: AtomicU64 = AtomicU64::new(1);
 
-/// Follows a table; what it says arrives in the graph's queue under the subscription's id.
+/// Follows a table; what it sends arrives in the graph's queue under the subscription's id.
+#[pyfunction]
+#[pyo3(signature = (table, id, initial, columns))]
 pub fn subscribe(
     py: Python<'_>,
-    table: &engine::Table,
-    queue: &Arc<DeliveryQueue>,
+    table: &PyTable,
     id: u64,
     initial: bool,
-    columns: Option<Vec<usize>>,
+    columns: Option<Vec<String>>,
 ) -> PyResult<PySubscription> {
-    let held = call_engine(py, || queue.follow(table, id, initial, columns))?;
-    Ok(PySubscription { follower: held.follower().clone(), queue: queue.clone(), held: Mutex::new(Some(held)) })
+    let followed = table.usable()?;
+    let index = |name: &String| followed.column_index("subscribe", name).map_err(error::raise);
+    let columns = columns.map(|names| names.iter().map(index).collect::<PyResult<Vec<_>>>()).transpose()?;
+    let Some(shared) = table.shared() else {
+        return Err(error::InvalidOperationError::new_err("subscribe: the table is static; it will never change"));
+    };
+    let queue = shared.queue.clone();
+    let held = call_engine(py, || queue.follow(followed, id, initial, columns))?;
+    Ok(PySubscription { follower: held.follower().clone(), queue, held: Mutex::new(Some(held)) })
 }
 
 /// A number no other subscription has.

@@ -10,8 +10,10 @@
 mod arrow;
 mod cells;
 mod chain;
+mod constructors;
 mod data;
 mod delivery;
+mod display;
 mod dtype;
 mod ending;
 mod error;
@@ -46,7 +48,9 @@ static ALLOCATOR: ::memory::LargePages = ::memory::LargePages;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use crate::delivery::{PyInbox, PyServer, PySubscription, next_subscription_id};
+    use crate::constructors::{empty_table, table};
+    #[pymodule_export]
+    use crate::delivery::{PyInbox, PyServer, PySubscription, next_subscription_id, subscribe};
     #[pymodule_export]
     use crate::ending::end_functions;
     #[pymodule_export]
@@ -54,7 +58,7 @@ mod _native {
     #[pymodule_export]
     use crate::formula::{PyFormula, formula_functions};
     #[pymodule_export]
-    use crate::graph::{PyGraph, end_events, stop_all, take_events};
+    use crate::graph::{PyGraph, end_events, graph_of, stop_all, take_events, wait_for_change};
     #[pymodule_export]
     use crate::log::PyLog;
     #[pymodule_export]
@@ -73,7 +77,7 @@ mod _native {
     #[pymodule_export]
     use crate::source::{PySource, PyToken, time_table};
     #[pymodule_export]
-    use crate::table::{PyTable, empty_table, table};
+    use crate::table::PyTable;
     #[pymodule_export]
     use crate::table_column::PyColumn;
     #[pymodule_export]
@@ -86,7 +90,7 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::panics::panics_are_internal_errors(module)?;
-        engine::events::log_graphs();
+        engine::observe::events::log_graphs();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         // A build with checks is many times slower: importing it says so.
         module.add("CHECKED", cfg!(debug_assertions))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
 use engine::Table;
 use pyo3::exceptions::PyOverflowError;
@@ -11,12 +11,10 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 
-use crate::arrow::{self, Sharing};
-use crate::data::{self, Data};
-use crate::delivery::{self, PySubscription};
+use crate::arrow;
+use crate::display::{duration_cells, text_cells};
 use crate::error;
 use crate::gil::{call_engine, drop_without_gil};
-use crate::graph::PyGraph;
 use crate::rowset::PyRowSet;
 use crate::schema::PySchema;
 use crate::shared::Shared;
@@ -46,6 +44,11 @@ impl PyTable {
 
     pub fn engine(&self) -> &Table {
         self.table.as_ref().expect("a table is only taken out as it is dropped")
+    }
+
+    /// What its graph has one of; None of a static table.
+    pub fn shared(&self) -> Option<&Arc<Shared>> {
+        self.shared.as_ref()
     }
 
     /// The table, unless it failed or this is the child of a fork.
@@ -83,41 +86,6 @@ impl PyTable {
 fn python_values(batches: &[RecordBatch]) -> PyResult<()> {
     let cells: u64 = batches.iter().map(|batch| (batch.num_rows() * batch.num_columns()) as u64).sum();
     limits::ask_rows(cells, 40).map_err(|why| error::ResourceError::new_err(format!("to_dict: {why}")))
-}
-
-/// A static table of these rows; their memory is kept as it came.
-pub fn fixed(py: Python<'_>, data: Data) -> PyResult<PyTable> {
-    let rows = data.rows();
-    let Data { schema, batches } = data;
-    let made = call_engine(py, || {
-        let columns: Vec<Vec<ArrayRef>> = (0..schema.fields().len())
-            .map(|index| {
-                batches.iter().map(|batch| batch.column(index).clone()).filter(|chunk| !chunk.is_empty()).collect()
-            })
-            .collect();
-        engine::sources::from_chunks(schema, columns, rows as u64)
-    });
-    made.map(PyTable::new)
-}
-
-/// A static table of anything that holds rows.
-#[pyfunction]
-#[pyo3(signature = (operation, data, schema = None, copy = None))]
-pub fn table(
-    py: Python<'_>,
-    operation: &str,
-    data: &Bound<'_, PyAny>,
-    schema: Option<&Bound<'_, PySchema>>,
-    copy: Option<bool>,
-) -> PyResult<PyTable> {
-    let schema = schema.map(|schema| schema.get().0.clone());
-    fixed(py, data::import_as(operation, data, schema.as_ref(), Sharing::call_engine(copy))?)
-}
-
-/// A static table of so many rows and no columns.
-#[pyfunction]
-pub fn empty_table(rows: u64) -> PyResult<PyTable> {
-    engine::sources::empty(rows).map(PyTable::new).map_err(error::raise)
 }
 
 #[pymethods]
@@ -162,9 +130,8 @@ impl PyTable {
 
     /// How each expression of the operation is computed, and with what it changes.
     fn expressions(&self) -> Vec<String> {
-        let known = self.engine().request().expressions.as_ref();
-        let computed = known.into_iter().flat_map(|all| all.iter()).filter(|one| one.as_column().is_none());
-        computed.map(engine::expression::Evaluator::explain).collect()
+        let known = self.engine().request().computed.as_ref();
+        known.map(|computed| computed.explain()).unwrap_or_default()
     }
 
     /// The rows that it could not compute.
@@ -192,10 +159,6 @@ impl PyTable {
     /// Why it failed, as the error that any use of it raises; None while it lives.
     fn failure(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         self.engine().failure().map(|failure| error::table_failed(&failure).into_value(py).into_any())
-    }
-
-    fn graph(&self) -> Option<PyGraph> {
-        self.shared.clone().map(PyGraph)
     }
 
     fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -331,82 +294,5 @@ impl PyTable {
         })?;
         let chunks = batches.iter().map(|batch| batch.column(0).clone()).collect();
         Ok(PyColumn { field: Arc::new(table.schema().field(index).clone()), chunks })
-    }
-
-    #[pyo3(signature = (id, initial, columns))]
-    fn subscribe(
-        &self,
-        py: Python<'_>,
-        id: u64,
-        initial: bool,
-        columns: Option<Vec<String>>,
-    ) -> PyResult<PySubscription> {
-        let table = self.usable()?;
-        let index = |name: &String| table.column_index("subscribe", name).map_err(error::raise);
-        let columns = columns.map(|names| names.iter().map(index).collect::<PyResult<Vec<_>>>()).transpose()?;
-        let Some(shared) = &self.shared else {
-            return Err(error::InvalidOperationError::new_err("subscribe: the table is static; it will never change"));
-        };
-        delivery::subscribe(py, table, &shared.queue, id, initial, columns)
-    }
-
-    #[pyo3(signature = (timeout))]
-    fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<u64> {
-        crate::graph::wait_for_change(py, self.usable()?, timeout)
-    }
-}
-
-/// Cells as Arrow prints them: nothing is cut.
-/// Lengths of time as they are read aloud: `3d 2h`, `1.5s`.
-fn duration_cells(list: &Bound<'_, PyList>, array: &ArrayRef, unit: arrow_schema::TimeUnit) -> PyResult<()> {
-    use arrow_schema::TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
-    let factor: i128 = match unit {
-        Second => 1_000_000_000,
-        Millisecond => 1_000_000,
-        Microsecond => 1_000,
-        Nanosecond => 1,
-    };
-    let counts = arrow_cast::cast(array, &DataType::Int64).map_err(|why| error::DataError::new_err(why.to_string()))?;
-    let counts = arrow_array::cast::AsArray::as_primitive::<arrow_array::types::Int64Type>(&counts);
-    counts.iter().try_for_each(|count| list.append(count.map(|count| duration_text(i128::from(count) * factor))))
-}
-
-fn duration_text(ns: i128) -> String {
-    let (sign, ns) = if ns < 0 { ("-", -ns) } else { ("", ns) };
-    let (seconds, fraction) = (ns / 1_000_000_000, ns % 1_000_000_000);
-    let (days, hours, minutes, seconds) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60);
-    let mut parts: Vec<String> = [(days, "d"), (hours, "h"), (minutes, "m")]
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, unit)| format!("{count}{unit}"))
-        .collect();
-    if fraction > 0 {
-        parts.push(format!("{}s", format!("{seconds}.{fraction:09}").trim_end_matches('0')));
-    } else if seconds > 0 || parts.is_empty() {
-        parts.push(format!("{seconds}s"));
-    }
-    format!("{sign}{}", parts.join(" "))
-}
-
-fn text_cells(list: &Bound<'_, PyList>, array: &ArrayRef) -> PyResult<()> {
-    let options = arrow_cast::display::FormatOptions::default();
-    let shown = arrow_cast::display::ArrayFormatter::try_new(array.as_ref(), &options).map_err(error::arrow)?;
-    for row in 0..array.len() {
-        match array.is_null(row) {
-            true => list.append(list.py().None())?,
-            false => list.append(PlainText(shown.value(row).to_string()))?,
-        }
-    }
-    Ok(())
-}
-
-/// A cell that is text already, so that it is not put in quotes.
-#[pyclass(frozen, module = "tickframe._native")]
-pub struct PlainText(String);
-
-#[pymethods]
-impl PlainText {
-    fn __str__(&self) -> &str {
-        &self.0
     }
 }

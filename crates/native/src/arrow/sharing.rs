@@ -20,7 +20,7 @@ pub enum Sharing {
 
 impl Sharing {
     /// From `copy=None | True | False`.
-    pub fn call_engine(copy: Option<bool>) -> Sharing {
+    pub fn of(copy: Option<bool>) -> Sharing {
         match copy {
             None => Sharing::ByProducer,
             Some(true) => Sharing::Copied,

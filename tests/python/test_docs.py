@@ -1,0 +1,191 @@
+"""The documentation is true: every block of Python on every page runs, and prints what the page says it prints.
+
+The blocks of a page run in order, in one namespace and a folder of their own. What a block prints stands in the block
+of text after it, under a first line ``# output``. A page that names a SparkSession needs a running Spark.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import inspect
+import io
+import re
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import tickframe as tf
+import tickframe.spark
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = {str(page.relative_to(DOCS)): page.read_text(encoding="utf-8") for page in sorted(DOCS.rglob("*.md"))}
+FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+OUTPUT = "# output\n"
+
+
+@dataclass
+class Block:
+    """Python of a page, what it shall print, and the line where it begins."""
+
+    line: int
+    code: str
+    prints: str
+
+
+def blocks(page: str) -> list[Block]:
+    """The Python of a page; a text that begins with ``# output`` belongs to the block before it."""
+    found: list[Block] = []
+    for fence in FENCE.finditer(page):
+        language, body = fence[2], textwrap.dedent(fence[3])
+        if language == "python":
+            found.append(Block(page[: fence.start()].count("\n") + 2, body, ""))
+        elif body.startswith(OUTPUT):
+            found[-1].prints = body.removeprefix(OUTPUT)
+    return found
+
+
+def run(name: str, found: list[Block]) -> None:
+    """Run them one after the other, and compare what each prints.
+
+    Raises:
+        AssertionError: one prints something else.
+    """
+    namespace: dict[str, object] = {"__name__": "page"}
+    for block in found:
+        code = compile("\n" * (block.line - 1) + block.code, f"docs/{name}", "exec", dont_inherit=True)
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(code, namespace)
+        assert printed.getvalue().rstrip() == block.prints.rstrip(), f"docs/{name}, line {block.line}"
+
+
+def marked(name: str) -> object:
+    """A page as a parameter."""
+    needs = [pytest.mark.spark] if "SparkSession" in PAGES[name] else []
+    return pytest.param(name, marks=needs, id=name)
+
+
+WITH_CODE = [name for name, page in PAGES.items() if blocks(page)]
+
+
+@pytest.mark.parametrize("name", [marked(name) for name in WITH_CODE])
+def test_the_code_of_a_page_runs_and_prints_what_it_says(name, tmp_path, monkeypatch, request):
+    if request.node.get_closest_marker("spark"):
+        request.getfixturevalue("spark")
+    monkeypatch.chdir(tmp_path)
+    run(name, blocks(PAGES[name]))
+
+
+@pytest.mark.parametrize(
+    ("page", "told"),
+    [
+        ("```python\nx = 1\n```\n\n```python\nx +\n```\n", SyntaxError),
+        ("```python\nx = 1 / 0\n```\n", ZeroDivisionError),
+        ("```python\nprint(1)\n```\n", AssertionError),
+        ("```python\nprint(1)\n```\n\n```text\n# output\n2\n```\n", AssertionError),
+    ],
+)
+def test_a_page_with_a_mistake_is_found(page, told):
+    with pytest.raises(told):
+        run("a page", blocks(page))
+
+
+@pytest.mark.parametrize("name", ["functions", "expressions"])
+def test_a_written_page_is_what_its_script_writes(name, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    script = importlib.import_module(f"{name}_page")
+    assert PAGES[f"{name}.md"] == script.page(), f"run: python scripts/{name}_page.py"
+
+
+# What is public is documented ----------------------------------------------------------------------------------------
+
+DIRECTIVE = re.compile(r"^::: tickframe\.(\S+)((?:\n {4}.*)*)", re.MULTILINE)
+SPACES = ("str", "dt", "list", "struct", "bin")
+
+
+def members(kind: object) -> set[str]:
+    """The public members of a class that this package defines, its bases' too."""
+    bases = [base for base in getattr(kind, "__mro__", ()) if base.__module__.partition(".")[0] == "tickframe"]
+    return {name for base in bases for name in vars(base) if not name.startswith("_")}
+
+
+def public() -> dict[str, object]:
+    """Every public name, and what it is."""
+    found: dict[str, object] = {}
+    for prefix, module in {"": tf, "agg.": tf.agg, "errors.": tf.errors, "spark.": tf.spark}.items():
+        for name in module.__all__:
+            if not name.startswith("_") and not inspect.ismodule(getattr(module, name)):
+                found[prefix + name] = getattr(module, name)
+    return found | {f"Expr.{name}": type(getattr(tf.col("x"), name)) for name in SPACES}
+
+
+def directives() -> dict[str, str]:
+    """What the reference has the docstrings of, with the options."""
+    return {found[1]: found[2] for page in PAGES.values() for found in DIRECTIVE.finditer(page)}
+
+
+def in_words() -> set[str]:
+    """Names that stand as code somewhere: `tf.Int64`, `rows.ranges()`."""
+    code = [span for page in PAGES.values() for span in re.findall(r"`([^`\n]+)`", page)]
+    return {name for span in code for name in re.findall(r"[A-Za-z_][\w.]*", span)}
+
+
+def shown(name: str, kind: object) -> set[str]:
+    """The members of a class that the reference shows, with it or with a public class that it is made of."""
+    told = directives()
+    names = {kind: name, **{base: base.__name__ for base in getattr(kind, "__mro__", ()) if hasattr(tf, base.__name__)}}
+    found: set[str] = set()
+    for each, called in names.items():
+        if called in told and inspect.isclass(each):
+            whole = "inherited_members" in told[called] or called.startswith("Expr.")
+            found |= members(each) if whole else set(vars(each))
+    return found
+
+
+def test_every_public_member_stands_in_the_reference():
+    told, words = directives(), in_words()
+    for name, member in public().items():
+        if name.partition(".")[0] in {"agg", "errors"} & set(told):
+            continue  # modules whose members are shown, all of them
+        assert name in told or f"tf.{name}" in words, f"no page of docs/ tells of tf.{name}"
+        for each in members(member) - shown(name, member):
+            assert f"{name}.{each}" in words, f"no page of docs/ tells of {name}.{each}"
+
+
+def test_what_the_reference_names_is_there():
+    known = public()
+    for name in directives():
+        assert name in known or name in {"agg", "errors"}, f"::: tickframe.{name} is nothing public"
+
+
+# Links --------------------------------------------------------------------------------------------------------------
+
+LINK = re.compile(r"(?<!!)\[[^\]\n]+\]\(([^)\s]+)\)")
+
+
+def anchors(page: str) -> set[str]:
+    """What a heading of a page is called in a link."""
+    headings = re.findall(r"^#+ (.+)$", FENCE.sub("", page), re.MULTILINE)
+    return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", heading).strip().lower()) for heading in headings}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_links_lead_somewhere(name):
+    for target in LINK.findall(FENCE.sub("", PAGES[name])):
+        if ":" in target:
+            continue
+        path, _, anchor = target.partition("#")
+        aim = (DOCS / name).parent / path if path else DOCS / name
+        assert aim.is_file(), f"docs/{name}: {target}"
+        if anchor and aim.suffix == ".md":
+            assert anchor in anchors(aim.read_text(encoding="utf-8")), f"docs/{name}: {target}"
+
+
+def test_every_page_stands_in_the_navigation():
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for name in PAGES:
+        assert name in navigation or name.startswith("decisions/0"), f"docs/{name} is in no menu of mkdocs.yml"
