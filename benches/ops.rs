@@ -9,9 +9,10 @@ use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use engine::ops::{
-    Aggregation, AsofJoin, AsofOptions, Concat, Filter, How, Keep, Matches, Member, NaturalJoin, Project, Select,
-    Slice, Sort, SortBy, Strategy, WhereIn, columns, distinct,
+    Aggregation, AsofJoin, AsofOptions, Concat, Filter, Matches, Member, NaturalJoin, Project, Select, Slice, Sort,
+    SortBy, Strategy, WhereIn,
 };
+use engine::plan::{How, Keep, columns, distinct};
 use engine::sources::{Apply, InputTable};
 use engine::{Error, Table, attach};
 use formula::{Aggregate, Expr, Function, Window};

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use engine::operation::{Input, Live, Operation, Parts, Request, Start};
 use engine::ops::Filter;
 use engine::testing::{Watch, any_table, explore, feeds::Source};
 use engine::{Change, Error, Table, TableUpdate, attach, attach_in_step};
+use engine::{Input, Live, Operation, Parts, Request, Start};
 use formula::{Expr, Function};
 use graph::{Moment, Settings, Step, UpdateGraph};
 

@@ -9,7 +9,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, ArrayRef, Float64Array, Int64Array};
 use arrow_schema::DataType;
-use engine::ops::{How, columns, filtered};
+use engine::plan::{How, columns, filtered};
 use engine::testing::{Plain, Source, Tape, Watch, any_table, count_step, explore, run_planned_law};
 use engine::{Error, OnError, Table};
 use formula::{Expr, Function, Host, HostFailure, HostId};

@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use engine::failpoints::{Fail, arm_start};
-use engine::ops::{How, Matches, NaturalJoin, natural_join};
+use engine::observe::storage;
+use engine::ops::{Matches, NaturalJoin};
+use engine::plan::{How, natural_join};
 use engine::sources::{Apply, InputTable};
 use engine::testing::{Tape, Watch, explore};
-use engine::{OnError, Table, counters::storage};
+use engine::{OnError, Table};
 use formula::Expr;
 use graph::{Settings, UpdateGraph};
 
@@ -184,12 +186,12 @@ fn tables_of_errors_come_and_go() {
         let on_error = if round % 2 == 0 { OnError::Null } else { OnError::Drop };
         let [left, right] = bed.tables();
         let made = match round / 2 % 3 {
-            0 => engine::ops::columns("with_columns", left, &[narrow], How { on_error, ..How::STORED }),
+            0 => engine::plan::columns("with_columns", left, &[narrow], How { on_error, ..How::STORED }),
             1 => {
                 let most =
                     Expr::aggregate(formula::Aggregate::Max, Some(Expr::column("v"))).expect("no aggregate within");
                 let most = most.cast(arrow_schema::DataType::Int8, true).expect("a small tree").alias("most");
-                engine::ops::aggregate("group_by", left, &[narrow], &[most], on_error)
+                engine::plan::aggregate("group_by", left, &[narrow], &[most], on_error)
             }
             _ => {
                 let on = [("k".to_owned(), "k".to_owned())];

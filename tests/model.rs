@@ -3,7 +3,8 @@
 
 use std::collections::HashMap;
 
-use engine::ops::{Concat, How, Kept, Project, columns as computed, filtered};
+use engine::ops::{Concat, Project};
+use engine::plan::{How, Kept, columns as computed, filtered};
 use engine::testing::{Found, Plain, any_table, run_drawn_law};
 use engine::{Error, OnError, Table, attach};
 use formula::{Expr, Formula, Function, Names, Purpose};

@@ -4,8 +4,8 @@
 
 use std::cell::RefCell;
 
-use engine::operation::{Input, Live, Operation, Request, Start};
 use engine::{Change, Error, Table, TableUpdate, attach};
+use engine::{Input, Live, Operation, Request, Start};
 use graph::{Moment, Step};
 
 type Happening = Box<dyn FnMut()>;

@@ -1,9 +1,10 @@
 //! Building a stage in the engine and in the model.
 
 use engine::ops::{
-    Aggregation, AsofJoin, AsofOptions, ComputedView, Concat, Filter, How, Keep, LazyUpdate, Matches, Member,
-    NaturalJoin, Neighbours, Project, Select, Slice, Sort, SortBy, Strategy, Tolerance, WhereIn, columns, distinct,
+    Aggregation, AsofJoin, AsofOptions, ComputedView, Concat, Filter, LazyUpdate, Matches, Member, NaturalJoin,
+    Neighbours, Project, Select, Slice, Sort, SortBy, Strategy, Tolerance, WhereIn,
 };
+use engine::plan::{How, Keep, columns, distinct};
 use engine::{Error, Table};
 use formula::{Aggregate, Expr, Interpolation, Part, Window};
 use model::{Fault, ops};

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use engine::ops::{Keep, Matches, Strategy};
+use engine::ops::{Matches, Strategy};
+use engine::plan::Keep;
 use engine::testing::Tape;
 use model::ops;
 

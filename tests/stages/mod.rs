@@ -10,7 +10,8 @@ pub mod draw;
 
 use std::collections::BTreeSet;
 
-use engine::ops::{Keep, Matches, Strategy};
+use engine::ops::{Matches, Strategy};
+use engine::plan::Keep;
 use engine::testing::random::KINDS;
 use engine::testing::{TableSpec, Tape, table_of};
 use model::{Compare, ops};

@@ -1,4 +1,4 @@
-//! The door to cells: a source lives through time, a column is its immutable value at one moment.
+//! The column interface: a source changes from step to step, a column is its immutable value at one moment.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -14,37 +14,36 @@ use crate::types::kind;
 /// Cells as an Arrow array of canonical type.
 pub type Chunk = ArrayRef;
 
-/// The key that stands for "no row": [`Column::take`] answers it with null.
+/// The row key that means "no row": [`Column::take`] returns null for it.
 pub const NO_ROW: u64 = u64::MAX;
 
-/// Cells by row key, through time.
+/// A column of cells by row key that changes from step to step.
 pub trait ColumnSource: Send + Sync {
     /// The canonical type of every chunk this source gives.
     fn data_type(&self) -> &DataType;
-    /// The cells as they stood at `moment`: an immutable value that no later step changes.
+    /// The column at `moment`, an immutable value that no later step changes; `Moved` if that moment is gone.
     fn at(&self, moment: Moment) -> Result<Arc<dyn Column>, Moved>;
     /// Bytes of memory this source keeps for its cells.
     fn bytes(&self) -> u64;
-    /// The concrete source, for those who know it.
+    /// The concrete source, for a downcast.
     fn as_any(&self) -> &dyn Any;
 }
 
 /// The cells of a source at one moment.
 ///
-/// Only rows of the table at that moment may be asked for; a key that was never stored reads as null
-/// or as whatever stood there before, never as a fault.
+/// Only rows of the table at that moment have defined cells. Any other key reads as null or as an old cell, and is
+/// never a fault.
 pub trait Column: Send + Sync {
     /// The canonical type of every chunk.
     fn data_type(&self) -> &DataType;
-    /// One cell per key, in key order. Contiguous keys over memory that lies together are a slice
-    /// without a copy.
+    /// One cell per key, in key order. Contiguous keys over contiguous memory give a slice without a copy.
     fn read(&self, rows: &RowSet) -> Result<Chunk, Error>;
     /// One cell per key in the order given; keys may repeat, [`NO_ROW`] gives null.
     fn take(&self, keys: &[u64]) -> Result<Chunk, Error>;
     /// The cells of `rows` in key order, in as few pieces without a copy as memory allows.
     fn pieces(&self, rows: &RowSet) -> Result<Vec<Chunk>, Error>;
-    /// As [`Column::pieces`], in the declared type: storage already in that type leaves as it is. Texts that are
-    /// more than one array of that type holds leave as several.
+    /// As [`Column::pieces`], in the declared type. Cells stored in that type are not copied. Texts that take more
+    /// bytes than one array of that type can hold become several arrays.
     fn export(&self, rows: &RowSet, declared: &DataType) -> Result<Vec<Chunk>, Error> {
         kind::to_declared_pieces(self.pieces(rows)?, declared)
     }

@@ -1,7 +1,6 @@
-//! Cells by row key: Arrow chunks, blocks, undo, kernels.
-//!
-//! A [`ColumnSource`] lives through time; `at(moment)` gives a [`Column`], a plain immutable value
-//! that hands out cells as Arrow arrays in one canonical type per family ([`types`]).
+//! Columns of cells by row key: Arrow chunks, blocks, undo log, kernels.  A [`ColumnSource`] changes from step to step.
+//! `at(moment)` returns a [`Column`], an immutable value whose cells are read as Arrow arrays, in one canonical type
+//! per family ([`types`]).
 
 mod column;
 mod error;

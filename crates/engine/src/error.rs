@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::operation::Location;
-
 /// An error of a call, or the reason a table failed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the message beside each variant says what its fields are")]
@@ -70,6 +68,15 @@ impl std::fmt::Display for Failure {
         }
         write!(f, ": {}", self.cause)
     }
+}
+
+/// A place in the user's code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// File and line.
+    pub line: String,
+    /// How the program came there, as the embedding language prints it, outermost call first.
+    pub trace: String,
 }
 
 /// Names of so many bytes are not compared with others.

@@ -1,55 +1,40 @@
 //! Tables that keep themselves true: updates, operations, sources, listeners.
 //!
-//! `engine` knows no Python and no socket. An operation is two functions that never see a lock
-//! ([`operation`]); the driver ([`attach()`]) does all plumbing.
+//! `engine` knows no Python and no socket. An operation is two functions that never see a lock ([`Operation`], [`Live`]);
+//! the driver ([`attach()`]) does all plumbing.
 
-mod arrays;
-pub mod attach;
-pub mod budget;
-pub mod categories;
-mod companion;
-pub mod counters;
-pub mod error;
-pub mod events;
-pub mod export;
-pub mod expression;
-pub mod failpoints;
-pub mod faults;
-mod guess;
-pub mod interrupt;
-mod interrupted;
-pub mod key_rows;
-pub mod keys;
-pub mod late;
-pub mod listen;
-pub mod live_rows;
-mod memo;
-pub mod next_change;
-pub mod operation;
+mod driver;
+mod error;
+mod eval;
+pub mod follow;
+mod keys;
+pub mod observe;
 pub mod ops;
-pub mod par;
-pub mod performance;
-pub mod queue;
-pub mod reach;
-mod recorder;
+pub mod plan;
+mod row_errors;
 mod sizes;
 pub mod sources;
-pub mod store;
-pub mod table;
-mod table_node;
-pub mod turns;
-pub mod update;
-pub mod view;
-pub mod waiting;
+mod table;
+mod threads;
 
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-pub use attach::{attach, attach_in_step};
-pub use error::{Error, Failure};
-pub use faults::OnError;
-pub use listen::{Delivered, Listener, Part, Subscription};
-pub use operation::{Input, Live, Operation, Parts, Request, Start};
-pub use table::{Attributes, Table, snapshot};
-pub use update::{ColumnSet, TableUpdate};
-pub use view::{Change, View};
+pub use driver::attach::{attach, attach_in_step};
+pub use driver::budget::Budget;
+pub use driver::failpoints;
+pub use driver::operation::{Input, Live, Operation, Start};
+pub use error::{Error, External, Failure, Location};
+pub use eval::affected::refresh_safe;
+pub use eval::schedule::{Turn, check_barriers};
+pub use follow::listener::{Delivered, Listener, Part, Subscription};
+pub use row_errors::OnError;
+pub use table::change::Change;
+pub use table::handle::{Table, WeakTable};
+pub use table::parts::Parts;
+pub use table::request::{Request, set_location};
+pub use table::snapshot::snapshot;
+pub use table::update::TableUpdate;
+pub use table::{categories, export};
+pub use threads::interrupt;
+pub use threads::parallel::function_scope;

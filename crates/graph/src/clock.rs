@@ -61,7 +61,7 @@ impl Step {
     }
 }
 
-/// Not an error: that moment is gone. Start again with a new one.
+/// The requested moment is gone. This is not an error: read again at a new moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Moved;
 
@@ -90,7 +90,7 @@ impl Clock {
         Step((word >> 1) + 1)
     }
 
-    /// Moves `settled()` to the end of the step. Only under the topology lock: joining looks at it there.
+    /// Moves `settled()` to the end of the step. Call it under the topology lock, under which joining reads it.
     pub(crate) fn close(&self, step: Step) {
         self.0.store(step.0 << 1, Ordering::Release);
     }

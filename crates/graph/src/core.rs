@@ -5,6 +5,7 @@ use crate::cycle::Scratch;
 use crate::env::{self, TimeSource, Wake};
 use crate::error::GraphError;
 use crate::executor::{Crew, WORTH_A_WAKE_NANOS};
+use crate::extension::Extensions;
 use crate::gate::Gate;
 use crate::graph::{HookId, Schedule};
 use crate::intake::Intake;
@@ -44,12 +45,13 @@ pub(crate) struct Core {
     pub(crate) schedule: Mutex<Schedule>,
     pub(crate) pools: Arc<Pools>,
     pub(crate) thread: CycleThread,
-    /// When whoever sleeps until a step has settled was called last.
+    /// The time at which the waiters for a step were last notified.
     pub(crate) progress: Mutex<Option<Instant>>,
     pub(crate) progressed: Condvar,
     pub(crate) spin: SpinWait,
+    pub(crate) extensions: Extensions,
     pub(crate) hooks_made: AtomicU64,
-    /// Whether the step that runs was asked for by hand. Not an atomic of the checkers: the gate orders it.
+    /// Whether the running step was started by `step()`. Not an atomic of the model checkers: the gate orders it.
     pub(crate) by_hand: std::sync::atomic::AtomicBool,
 }
 
@@ -105,9 +107,9 @@ impl Core {
         }
     }
 
-    /// `settled()` has moved: whoever waits for it looks again.
+    /// Notifies waiters that `settled()` has moved.
     pub(crate) fn announce(&self) {
-        // Between looking and sleeping a waiter holds the lock: it cannot miss this.
+        // A waiter holds this lock from its check until it sleeps, so it cannot miss the notification.
         let mut called = self.progress.lock();
         if self.progressed.is_awaited() {
             *called = Some(env::now());

@@ -15,19 +15,19 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-/// Walks kept for the sets of active sources that come back.
+/// Cached walks, for sets of active sources that recur.
 const WALKS_KEPT: usize = 8;
 
-/// Who wants the cycle.
+/// The caller of a cycle.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asked {
-    /// The cycle thread: a cycle that would find nothing does not run.
+    /// The cycle thread: the cycle does not run if nothing is active.
     Automatically,
-    /// `step()`: it runs in any case.
+    /// `step()`: the cycle runs in any case.
     ByHand,
 }
 
-/// What one cycle leaves for the next, so that a steady graph allocates nothing.
+/// Buffers that one cycle leaves for the next, so that a steady graph allocates nothing.
 #[derive(Default)]
 pub(crate) struct Scratch {
     walks: Vec<Arc<Walk>>,
@@ -39,8 +39,8 @@ pub(crate) struct Scratch {
     callbacks: VecDeque<Box<dyn FnOnce(Step) + Send>>,
 }
 
-/// Runs one cycle; `None` if there was nothing to do, or it was abandoned before its turn. The error is a panic of the
-/// cycle itself: the step is closed all the same.
+/// Runs one cycle. `None` if nothing was active, or if `abandon` returned true while the cycle waited for the gate. An
+/// error is a panic of the cycle's own code; the step is closed even then.
 pub(crate) fn run(core: &Arc<Core>, asked: Asked, abandon: &dyn Fn() -> bool) -> Result<Option<Step>, GraphError> {
     let Some(gate) = core.gate.exclusive(abandon) else { return Ok(None) };
     let started = core.time.now();
@@ -68,10 +68,10 @@ struct Cycle<'a> {
     start: Instant,
     observed: bool,
     report: Report,
-    /// Only the holder of the gate touches it; it is moved out so that no lock is held while nodes run.
+    /// Used by the holder of the gate alone. It is moved out of the core, so that no lock is held while nodes run.
     scratch: Scratch,
     walk: Option<Arc<Walk>>,
-    /// The first panic that was nobody's but the cycle's.
+    /// The first panic of the cycle's own code.
     broken: Option<String>,
 }
 
@@ -101,13 +101,13 @@ impl<'a> Cycle<'a> {
         Cycle { core, step, start: crate::env::now(), observed, report, scratch, walk: None, broken: None }
     }
 
-    /// The panic is the cycle's own: whatever happens, the step goes to its end.
+    /// Notes a panic of the cycle's own code. The step still runs to its end.
     fn broke(&mut self, message: String) {
         self.report.troubles.push(format!("the cycle itself panicked: {message}"));
         self.broken.get_or_insert(message);
     }
 
-    /// A part of the cycle that can be begun again: twice, if it panics.
+    /// Runs a part of the cycle that is safe to restart, and runs it once more if it panics.
     fn insist(&mut self, what: &str, part: fn(&mut Self)) {
         for _ in 0..2 {
             match catch_unwind(AssertUnwindSafe(|| part(self))) {
@@ -133,7 +133,8 @@ impl<'a> Cycle<'a> {
         *self.core.walk.lock() = None;
     }
 
-    /// What the walk had not come to fails; what had been taken without a walk is for the next step.
+    /// Abandons the step: the nodes of the walk that had not run fail. Sources that were taken before there was a walk
+    /// are active again in the next step.
     fn give_up(&mut self) {
         let Some(walk) = self.walk.clone() else {
             self.scratch.active.drain(..).for_each(|source| self.core.intake.activate(source, true));
@@ -155,7 +156,7 @@ impl<'a> Cycle<'a> {
         }
     }
 
-    /// Takes what is active and seals it, while no writer queues; takes or makes the walk below it.
+    /// Takes the active sources and seals them under the intake lock, then takes a cached walk or makes one.
     fn seal(&mut self) {
         let core = self.core;
         let taking = core.intake.taking.lock();
@@ -173,7 +174,7 @@ impl<'a> Cycle<'a> {
         drop(taking);
     }
 
-    /// From here on, who joins runs last in this step instead of in the walk.
+    /// Takes the walk. A node that joins from here on runs last in this step instead of in the walk.
     fn take_walk(&mut self) {
         let core = self.core;
         let scratch = &mut self.scratch;
@@ -181,7 +182,7 @@ impl<'a> Cycle<'a> {
         let mut topology = core.topology.lock();
         topology.walking = Some(self.step);
         if scratch.version != topology.version() {
-            // Also what keeps a node that is gone from leaving its memory behind.
+            // Dropping the cached walks also frees the memory of nodes that are gone.
             scratch.version = topology.version();
             dropped = std::mem::take(&mut scratch.walks);
         }
@@ -210,7 +211,7 @@ impl<'a> Cycle<'a> {
         self.walk = Some(walk);
     }
 
-    /// The step settles, whatever happens on the way.
+    /// Settles the step, even after a panic.
     fn close(&mut self) {
         self.insist("closing", Cycle::run_joined);
         if self.core.clock.running() == Some(self.step) {
@@ -225,8 +226,8 @@ impl<'a> Cycle<'a> {
         self.report.until_settled = self.start.elapsed();
     }
 
-    /// Runs the nodes that joined meanwhile, in order, until none is left; in that instant the step settles. In a step
-    /// that broke off they fail instead, as those above them have.
+    /// Runs the nodes that joined during the step, in order of joining, until the list is empty; at that instant the
+    /// clock moves. In an abandoned step these nodes fail instead, as their inputs have.
     fn run_joined(&mut self) {
         self.core.pools.strikes.pass(Point::Close);
         loop {
@@ -252,8 +253,9 @@ impl<'a> Cycle<'a> {
         }
     }
 
-    /// Lets every node that ran drop what only this step needed. After `settled()` moved: a reader that pinned the old
-    /// moment finds it gone and starts again at the new one; before, it would find it gone and the new one not there.
+    /// Calls `settle` of every node that ran, which drops its previous values. The clock has moved before that: a
+    /// reader that pinned the old moment finds it gone, and the new moment is there to start again. In the other order
+    /// the reader would find the old moment gone and the new one not there yet.
     fn settle_nodes(&mut self) {
         (self.report.ran, self.report.changed, self.report.failed) = (0, 0, 0);
         let walk = self.walk.clone();
@@ -276,7 +278,8 @@ impl<'a> Cycle<'a> {
         self.scratch.late.clear();
     }
 
-    /// For those who look on: before anything is dropped, since a node's volume is told by its parents, too.
+    /// Collects metrics for the observers. This runs before any node settles, because a node's volume is read from the
+    /// updates of its parents.
     fn observe_nodes(&mut self, walk: Option<&Walk>) {
         let cells = walk.map_or(&[][..], |walk| &walk.cells).iter().enumerate();
         let walked = cells.filter_map(|(index, cell)| Some((cell, walk?.node_state(index as u32).outcome()?)));
@@ -298,7 +301,7 @@ impl<'a> Cycle<'a> {
         }
     }
 
-    /// Terminal notifications.
+    /// Calls the terminal notifications.
     fn notify(&mut self) {
         let asked = std::mem::take(&mut *self.core.after.lock());
         self.scratch.callbacks.extend(asked);
@@ -309,7 +312,7 @@ impl<'a> Cycle<'a> {
         self.report.until_done = self.start.elapsed();
     }
 
-    /// Files the report, and tells those who look on.
+    /// Stores the report and calls the observers.
     fn done(self) -> Result<Step, GraphError> {
         let Cycle { core, step, report, scratch, broken, .. } = self;
         core.tally.file(&report);
@@ -327,12 +330,12 @@ impl<'a> Cycle<'a> {
                 *core.scratch.lock() = scratch;
                 Ok(step)
             }
-            // What it kept may be half made: the next step begins anew.
+            // The buffers may be half made: the next step starts with new ones.
             Some(message) => Err(GraphError::Broken { step, message }),
         }
     }
 
-    /// Foreign code that has no node to fail.
+    /// Runs foreign code that belongs to no node; a panic is noted in the report.
     fn guard(&mut self, what: &str, body: impl FnOnce(Step)) {
         let step = self.step;
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| body(step))) {

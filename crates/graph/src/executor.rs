@@ -1,4 +1,4 @@
-//! Runs the nodes of a walk: inline while one is ready, with the pool's help when several are.
+//! The executor runs the nodes of a walk: on one thread while only one node is ready, with the pool when several are.
 
 use crate::clock::Step;
 use crate::env;
@@ -11,26 +11,27 @@ use crate::walk::{NodeState, Ready, Walk};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-/// Below this much expected work, waking another thread costs more than it saves.
+/// Expected work, in nanoseconds, below which waking another thread costs more than it saves.
 pub(crate) const WORTH_A_WAKE_NANOS: u64 = 30_000;
 
-/// Settling more than so many children takes longer than asking for the time.
+/// Settling more children than this takes longer than reading the clock.
 const MANY: usize = 8;
 
-/// Who may work on a walk, and in which order.
+/// The threads that may work on a walk, and their order of work.
 #[derive(Clone)]
 pub(crate) struct Crew {
     pub(crate) pools: Arc<Pools>,
     /// Pool tasks beside the leader.
     pub(crate) helpers: usize,
-    /// The least expected work that is handed out.
+    /// The least expected work that is handed to helpers, in nanoseconds.
     pub(crate) worth: u64,
-    /// Picks any ready node at random, from this seed, instead of the newest.
+    /// A seed for picking ready nodes at random; without it the newest ready node runs first.
     pub(crate) seed: Option<u64>,
 }
 
-/// Runs every node of the walk; returns when all have settled. `buffers` keeps its memory from step to step. The error is
-/// a panic that is no node's: then nobody works on the walk any more, and some of it has not run.
+/// Runs every node of the walk and returns when all have settled. `buffers` keeps its memory from step to step. An
+/// error is a panic outside the nodes' code: then no thread works on the walk any more, and some of its nodes have not
+/// run.
 pub(crate) fn lead(walk: &Arc<Walk>, crew: &Crew, step: Step, buffers: &mut Buffers) -> Result<(), String> {
     let led = catch_unwind(AssertUnwindSafe(|| run_walk(walk, crew, step, buffers)));
     let Some(message) = led.map_or_else(|payload| Some(panic_message(payload)), Result::err) else {
@@ -81,7 +82,8 @@ fn run_walk(walk: &Arc<Walk>, crew: &Crew, step: Step, buffers: &mut Buffers) ->
             };
             ready = walk.bell.wait_timeout(ready, signals::POLL_EVERY);
             ready.leader_waits = false;
-            // Whoever is woken for work takes it at once: to listen may mean to wait for the embedding program.
+            // A leader that is woken for work takes it at once. Polling for signals first could block on the embedding
+            // program's own lock.
             let woken = !ready.queue.is_empty() || ready.broken.is_some();
             if !woken && walk.unsettled.load(Ordering::Acquire) != 0 {
                 drop(ready);
@@ -90,12 +92,12 @@ fn run_walk(walk: &Arc<Walk>, crew: &Crew, step: Step, buffers: &mut Buffers) ->
             }
         }
         drop(ready);
-        // What it slept is nobody's running time.
+        // The time that the leader slept is not counted as a node's running time.
         worker.last = env::now();
     }
 }
 
-/// A pool task: takes ready nodes until there are none, and goes home. It never waits.
+/// A helper (pool task): takes ready nodes until there are none, then returns. It never waits.
 fn help(walk: &Arc<Walk>, crew: &Crew) {
     let Err(payload) = catch_unwind(AssertUnwindSafe(|| help_out(walk, crew))) else {
         return;
@@ -106,7 +108,7 @@ fn help(walk: &Arc<Walk>, crew: &Crew) {
     go_home(walk, ready);
 }
 
-/// One helper less; a leader that waits for the last one is told.
+/// Counts a helper out, and wakes a leader that waits for the last one.
 fn go_home(walk: &Walk, mut ready: Guard<'_, Ready>) {
     ready.helpers -= 1;
     if ready.broken.is_some() && std::mem::take(&mut ready.leader_waits) {
@@ -136,10 +138,10 @@ fn help_out(walk: &Arc<Walk>, crew: &Crew) {
     }
 }
 
-/// Lists that keep their memory.
+/// Lists whose memory is reused from step to step.
 #[derive(Default)]
 pub(crate) struct Buffers {
-    /// With what each is expected to take, in nanoseconds.
+    /// Ready nodes, each with its expected running time in nanoseconds.
     ready: Vec<(u32, u64)>,
     wave: Vec<(u32, bool)>,
 }
@@ -149,12 +151,12 @@ struct Worker<'a> {
     crew: &'a Crew,
     step: Step,
     buffers: Buffers,
-    /// Nodes it has settled and not yet reported.
+    /// The number of nodes that this worker has settled and not reported yet.
     settled: usize,
     last: Instant,
-    /// How long its last node took: in a step with much to do, the next is likely to take as long.
+    /// The running time of the last node: in a step with much to do, the next node is likely to take as long.
     recent: u64,
-    /// What all nodes in its list are expected to take.
+    /// The sum of the expected running times in the ready list.
     promised: u64,
     random: u64,
 }
@@ -165,7 +167,7 @@ impl<'a> Worker<'a> {
         Worker { walk, crew, step, buffers, settled: 0, last: env::now(), recent: 0, promised: 0, random }
     }
 
-    /// Runs what is ready here, and what becomes ready by it.
+    /// Runs the ready nodes of this worker, and the nodes that become ready by them.
     fn work(&mut self) {
         self.share();
         while let Some(index) = self.take() {
@@ -206,7 +208,7 @@ impl<'a> Worker<'a> {
         outcome.map_or(NodeState::Gone, NodeState::from)
     }
 
-    /// Settles a node and, in one sweep, everybody below who is left with nothing to do.
+    /// Settles a node and, in the same sweep, all downstream nodes that have nothing to do.
     fn settle(&mut self, index: u32, fate: NodeState) {
         let before = self.settled;
         self.settle_one(index, fate);
@@ -214,7 +216,7 @@ impl<'a> Worker<'a> {
             self.settle_one(quiet, NodeState::Unchanged);
         }
         if self.settled - before + self.walk.children(index).len() > MANY {
-            // A long sweep is nobody's running time; a short one is not worth a look at the clock.
+            // A long sweep is not counted as a node's running time; for a short one, reading the clock would cost more.
             self.last = env::now();
         }
     }
@@ -240,7 +242,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Keeps one ready node and lets others have the rest, if there are others and the rest is worth it.
+    /// Keeps one ready node and hands the rest to helpers, if there are helpers and the rest is worth a wake-up.
     fn share(&mut self) {
         let ready = &mut self.buffers.ready;
         if ready.len() < 2 || self.crew.helpers == 0 {
@@ -259,7 +261,7 @@ impl<'a> Worker<'a> {
         shared.queue.extend(ready.drain(..surplus).map(|(index, _)| index));
         self.promised = kept_nanos;
         debug_assert_eq!(ready[..], [(kept, kept_nanos)]);
-        // Whoever rings takes the sign down, so that one sleeper is counted once.
+        // The thread that wakes the leader clears the flag, so that a sleeping leader is counted once.
         let for_leader = usize::from(std::mem::take(&mut shared.leader_waits));
         let wanted = (surplus - for_leader).min(self.crew.helpers.saturating_sub(shared.helpers));
         shared.helpers += wanted;
@@ -273,12 +275,13 @@ impl<'a> Worker<'a> {
         };
         let refused = (0..wanted).filter(send).count();
         if refused > 0 {
-            // The machine has no thread for them: whoever handed out looks into the queue itself.
+            // The pool has no thread for these helpers: this worker empties the queue itself.
             self.walk.ready.lock().helpers -= refused;
         }
     }
 
-    /// Takes what it settled off the count; whoever brings it to zero wakes the leader.
+    /// Subtracts the settled nodes from the count of unsettled ones; the thread that brings it to zero wakes the
+    /// leader.
     fn report_settled(&mut self) {
         let settled = std::mem::take(&mut self.settled);
         if settled > 0 && self.walk.unsettled.fetch_sub(settled, Ordering::AcqRel) == settled {
@@ -290,7 +293,8 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// Runs one node and writes down how long it took: from the end of the last one on this thread, one look at the clock.
+/// Runs one node and records its running time, measured from the end of the last node on this thread: one clock read
+/// per node.
 pub(crate) fn run_cell(cell: &Cell, step: Step, last: &mut Instant) -> Option<Outcome> {
     let outcome = cell.run(step)?;
     let now = env::now();
@@ -308,7 +312,7 @@ fn mix(state: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// What the node took last time; one that never ran may take long.
+/// The running time of the node's last run; a node that never ran counts as long.
 fn expected_nanos(cell: &Cell) -> u64 {
     if cell.runs() == 0 { WORTH_A_WAKE_NANOS } else { cell.last_nanos() }
 }

@@ -7,14 +7,16 @@ use crate::sync::{Arc, Condvar, Mutex, Rank};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// How long a new reader lets a waiting cycle go first, doubled each time all who held the lock have gone and others hold
-/// it. Bounded: who holds it may be waiting for this reader.
+/// How long a new reader lets a waiting cycle go first. The time doubles with every turn: each time all readers of the
+/// last turn have left and others hold the lock. It is bounded, because a reader that holds the lock may itself be
+/// waiting for this new reader.
 const COURTESY: Duration = Duration::from_millis(50);
 
-/// More than an hour: nobody holds the lock for longer and is waited for.
+/// The most doublings: with them the time is more than an hour.
 const MOST_TURNS: u32 = 17;
 
-/// The exclusive lock of a cycle and the shared lock of readers. A cycle that only waits delays readers, and blocks none.
+/// The exclusive lock of a cycle and the shared lock of readers. A waiting cycle delays new readers and never blocks
+/// them.
 pub(crate) struct Gate {
     state: Mutex<State>,
     changed: Condvar,
@@ -24,35 +26,35 @@ pub(crate) struct Gate {
 struct State {
     cycle: bool,
     waiting_cycles: usize,
-    /// Shared locks.
+    /// The number of shared locks held.
     shared: usize,
-    /// Threads that hold at least one.
+    /// The number of threads that hold at least one shared lock.
     readers: usize,
     threads: HashMap<ThreadId, Standing>,
-    /// How often, since a cycle waits, all who held the shared lock have let go of it while others had taken it.
+    /// The number of turns since a cycle waits: a turn ends when all readers of the last turn have left.
     turns: u32,
-    /// Readers of the last turn that still hold it.
+    /// The number of readers of the last turn that still hold the lock.
     old: usize,
-    /// Turns ever: who has taken the lock before it was raised is old.
+    /// The number of turns since the graph was made. A reader that took the lock in an earlier epoch is of the last
+    /// turn.
     epoch: u64,
 }
 
-/// What a reader that wants in is told.
+/// The answer to a reader that wants the shared lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Entry {
     Now,
-    /// Behind the cycle that runs.
+    /// After the running cycle.
     AfterTheCycle,
-    /// Behind the cycle that waits, for so long at most.
+    /// After the waiting cycle, but after this time at the latest.
     Within(Duration),
 }
 
 impl State {
-    /// Whether a reader that has waited so long behind a cycle may enter.
-    ///
-    /// A cycle cannot run while a reader is inside, and a reader inside may be waiting for one outside: so none is refused
-    /// for ever. But with each turn that has gone by, others wait twice as long. So readers that relieve each other wait
-    /// longer than they stay after a few turns, and the cycle gets in.
+    /// Whether a reader may enter that has waited for `waited` behind a cycle.  A cycle cannot run while a reader holds
+    /// the lock, and that reader may be waiting for another one that wants it. So no reader is refused for ever. But
+    /// the waiting time doubles with each turn. So readers that relieve each other soon wait longer than they hold the
+    /// lock, and the cycle gets in.
     fn entry(&self, thread: ThreadId, waited: Duration) -> Entry {
         if self.threads.get(&thread).is_some_and(|standing| standing.shared > 0) {
             return Entry::Now;
@@ -74,7 +76,7 @@ impl State {
         }
     }
 
-    /// A cycle waits; those who are inside now are old.
+    /// Notes that a cycle waits. The readers that hold the lock now are of the last turn.
     fn ask(&mut self) {
         self.waiting_cycles += 1;
         if self.waiting_cycles == 1 {
@@ -88,7 +90,7 @@ impl State {
         self.old = self.readers;
     }
 
-    /// A cycle has got in, or has given up.
+    /// Notes that a cycle has entered or has given up.
     fn unask(&mut self) {
         self.waiting_cycles -= 1;
         self.turns = 0;
@@ -117,18 +119,18 @@ impl State {
     }
 }
 
-/// What a thread holds, each any number of times.
+/// The locks and scopes that a thread holds, each any number of times.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Standing {
     pub(crate) shared: usize,
     pub(crate) transactions: usize,
     pub(crate) callbacks: usize,
     pub(crate) functions: usize,
-    /// The turn in which it took the shared lock.
+    /// The epoch in which the thread took the shared lock.
     since: u64,
 }
 
-/// One of the things a thread can hold.
+/// A lock or scope that a thread can hold.
 #[derive(Clone, Copy)]
 pub(crate) enum Hold {
     Shared,
@@ -157,7 +159,7 @@ impl Gate {
         Gate { state: Mutex::ranked(Rank::Gate, State::default()), changed: Condvar::new() }
     }
 
-    /// Takes the exclusive lock; `None` if `abandon` says so before its turn came.
+    /// Takes the exclusive lock; `None` if `abandon` returns true while waiting.
     pub(crate) fn exclusive(&self, abandon: &dyn Fn() -> bool) -> Option<Exclusive<'_>> {
         let mut state = self.state.lock();
         state.ask();
@@ -175,7 +177,7 @@ impl Gate {
         Some(Exclusive { gate: self })
     }
 
-    /// Makes waiting cycles ask again whether to give up.
+    /// Makes waiting cycles call `abandon` again.
     pub(crate) fn nudge(&self) {
         drop(self.state.lock());
         self.changed.notify_all();
@@ -194,7 +196,7 @@ impl Gate {
         self.state.lock().threads.get(&me).copied().unwrap_or_default()
     }
 
-    /// Cycles that wait for their turn.
+    /// The number of waiting cycles.
     #[cfg(all(test, not(any(feature = "loom", feature = "shuttle"))))]
     pub(crate) fn waiting_cycles(&self) -> usize {
         self.state.lock().waiting_cycles
@@ -204,7 +206,7 @@ impl Gate {
     pub(crate) fn share(&self, now: &dyn Fn() -> Instant) -> ThreadId {
         let me = thread::current().id();
         let mut state = self.state.lock();
-        // From when on it waits behind a cycle that waits.
+        // The time since which this reader waits behind a waiting cycle.
         let mut asked = None;
         loop {
             let waited = asked.map_or(Duration::ZERO, |asked| now().saturating_duration_since(asked));
@@ -253,7 +255,7 @@ impl Drop for Exclusive<'_> {
     }
 }
 
-/// What keeps a thread's standing until dropped, on whichever thread.
+/// The guard of an entry in a thread's standing. It may be dropped on another thread.
 struct Scope {
     core: Arc<Core>,
     thread: ThreadId,
@@ -268,23 +270,23 @@ impl Scope {
 
 impl Drop for Scope {
     fn drop(&mut self) {
-        // In the child of a fork the lock may be held by a thread that does not exist here.
+        // In the child of a fork the lock may be held by a thread that does not exist in it.
         if self.core.here().is_ok() {
             self.core.gate.let_go(self.thread, self.hold);
         }
     }
 }
 
-/// No step runs while it lives. May be dropped on any thread.
+/// The shared lock: no step runs while it is held. It may be dropped on any thread.
 pub struct SharedLock(#[allow(dead_code, reason = "held for its drop")] Scope);
 
-/// This thread runs a listener while it lives.
+/// Marks this thread as running a listener, until dropped.
 pub struct CallbackScope(#[allow(dead_code, reason = "held for its drop")] Scope);
 
-/// This thread has an open transaction while it lives.
+/// Marks this thread as having an open transaction, until dropped.
 pub struct TransactionScope(#[allow(dead_code, reason = "held for its drop")] Scope);
 
-/// This thread runs a user's function while it lives.
+/// Marks this thread as running a user function, until dropped.
 pub struct FunctionScope(#[allow(dead_code, reason = "held for its drop")] Scope);
 
 impl SharedLock {
@@ -316,19 +318,20 @@ impl FunctionScope {
 mod tests {
     use super::*;
 
-    /// Threads that exist only as names.
+    /// Ids of threads that do not exist.
     fn names(count: usize) -> Vec<ThreadId> {
         (0..count).map(|_| std::thread::spawn(|| thread::current().id()).join().expect("a name")).collect()
     }
 
-    /// Readers of whom one is always inside before another leaves, each for `stay`: how many turns until none is.
+    /// Simulates readers that relieve each other, each holding the lock for `stay`: the number of turns until the lock
+    /// is free.
     fn relieved(stay: Duration, readers: usize) -> Option<u32> {
         let (threads, mut state) = (names(readers), State::default());
         state.enter(threads[0]);
         state.ask();
         for turn in 0..100 {
             let (inside, outside) = (threads[turn % readers], threads[(turn + 1) % readers]);
-            // The next one asks as the first one enters, and is looked at once more as the first one leaves.
+            // The next reader asks as the first one enters, and once more as the first one leaves.
             let relieved = match state.entry(outside, Duration::ZERO) {
                 Entry::Within(left) => left <= stay && state.entry(outside, stay) == Entry::Now,
                 entry => panic!("{entry:?} while a cycle waits"),
@@ -360,7 +363,7 @@ mod tests {
         state.enter(threads[0]);
         state.ask();
         for pair in threads.windows(2) {
-            // The one inside goes only when the next one is in.
+            // The reader inside leaves only when the next one has entered.
             assert!(matches!(state.entry(pair[1], Duration::ZERO), Entry::Within(_)));
             assert_eq!(state.entry(pair[1], COURTESY * (1 << MOST_TURNS)), Entry::Now);
             state.enter(pair[1]);

@@ -1,4 +1,4 @@
-//! The update graph: what everybody else holds. Its doors to nodes are in `join.rs`, those to steps in `waiting.rs`.
+//! The update graph's handle. Its methods on nodes are in `join.rs`, those on steps in `waiting.rs`.
 
 use crate::clock::{Clock, Moment, Step};
 use crate::core::Core;
@@ -6,6 +6,7 @@ use crate::cycle::Scratch;
 use crate::drawing::{Drawing, draw};
 use crate::env::{self, TimeSource, Wake};
 use crate::error::GraphError;
+use crate::extension::Extensions;
 use crate::gate::Gate;
 use crate::intake::Intake;
 use crate::node::{Cell, NodeId};
@@ -17,7 +18,7 @@ use crate::thread::CycleThread;
 use crate::topology::Topology;
 use std::time::Duration;
 
-/// How a graph runs.
+/// The settings of a graph.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The least time between the starts of two automatic cycles; zero is at once.
@@ -34,7 +35,7 @@ impl Default for Settings {
     }
 }
 
-/// Which ready node runs next, on which thread.
+/// The order in which ready nodes run, and their threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Schedule {
     /// The newest, with the help of the pool.
@@ -49,15 +50,16 @@ pub enum Schedule {
     },
 }
 
-/// The place of a hook or an observer, to take it out again.
+/// The id of a hook or an observer, by which it is removed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct HookId(pub(crate) u64);
 
-/// Nodes, their order, and one integer of time. Cloning it clones a handle; the last handle stops the cycle thread.
+/// A handle of an update graph: nodes, their order, and a logical clock. Cloning shares the graph; dropping the last
+/// handle stops the cycle thread.
 #[derive(Clone)]
 pub struct UpdateGraph(Arc<Handle>);
 
-/// A handle that keeps no graph running: for hooks, and for what the graph itself owns.
+/// A weak handle, which does not keep the graph running: for hooks, and for values that the graph itself owns.
 #[derive(Clone)]
 pub struct WeakGraph(Weak<Handle>);
 
@@ -66,7 +68,7 @@ struct Handle(Arc<Core>);
 impl Drop for Handle {
     fn drop(&mut self) {
         if self.0.here().is_ok() {
-            // Not joined: whoever drops the last handle may hold what the last cycle is waiting for.
+            // The thread is not joined: the dropping thread may hold something that the last cycle waits for.
             drop(self.0.thread.tell_stop(&self.0));
         }
     }
@@ -130,6 +132,7 @@ impl UpdateGraph {
             progress: Mutex::ranked(Rank::Leaf, None),
             progressed: Condvar::new(),
             spin: SpinWait::new(),
+            extensions: Extensions::new(),
             hooks_made: AtomicU64::new(0),
             by_hand: false.into(),
         });
@@ -154,7 +157,7 @@ impl UpdateGraph {
         WeakGraph(Arc::downgrade(&self.0))
     }
 
-    /// Refuses the child of a fork: for doors whose calls cannot fail otherwise.
+    /// Fails in the child of a fork, where the graph's threads do not exist.
     pub fn check_process(&self) -> Result<(), GraphError> {
         self.core().here()
     }
@@ -169,12 +172,13 @@ impl UpdateGraph {
         self.core().clock.running()
     }
 
-    /// Where the graph takes its time from.
+    /// The graph's source of time.
     pub fn time(&self) -> &TimeSource {
         &self.core().time
     }
 
-    /// When the running step started, or else the last one: the one value of `now()` in a step.
+    /// The start of the running step, or else of the last one, in nanoseconds since 1970: the value of `now()` in a
+    /// step.
     pub fn step_nanos(&self) -> i64 {
         self.core().step_nanos.load(Ordering::Relaxed) as i64
     }
@@ -187,8 +191,8 @@ impl UpdateGraph {
 
 /// Around a step.
 impl UpdateGraph {
-    /// A terminal notification: once, after every node of the running step and after `settled()` has moved. Outside a
-    /// step: at the end of the next one.
+    /// Registers a terminal notification. It is called once, after all nodes of the running step, when `settled()` has
+    /// moved; if no step runs, at the end of the next one.
     pub fn after_step(&self, callback: Box<dyn FnOnce(Step) + Send>) {
         self.core().after.lock().push(callback);
     }
@@ -230,7 +234,7 @@ impl UpdateGraph {
         self.core().pools.init_threads
     }
 
-    /// The cycle itself panics at `point`, once, after it has been passed `after` times; `None` takes that back.
+    /// Makes the cycle's own code panic at `point`, once, after it has been passed `after` times; `None` cancels it.
     #[cfg(debug_assertions)]
     pub fn strike(&self, armed: Option<(crate::Point, usize)>) {
         self.core().pools.strikes.arm(armed);
@@ -241,7 +245,7 @@ impl UpdateGraph {
         self.core().by_hand.load(Ordering::Relaxed)
     }
 
-    /// Chooses who runs next; from the next step on.
+    /// Sets the schedule, from the next step on.
     pub fn set_schedule(&self, schedule: Schedule) {
         *self.core().schedule.lock() = schedule;
     }
@@ -261,12 +265,12 @@ impl UpdateGraph {
         counters
     }
 
-    /// Every node with what it took.
+    /// The running times of every node.
     pub fn timings(&self) -> Vec<NodeTiming> {
         let topology = self.core().topology.lock();
         let known: Vec<_> = topology.cells().map(|cell| (cell.clone(), topology.parents_of(cell.id))).collect();
         drop(topology);
-        // A label is foreign code: no lock is held.
+        // A label is foreign code, so no lock is held while it is made.
         let timing = |(cell, parents): (Arc<Cell>, Vec<NodeId>)| {
             let node = cell.node()?;
             let (label, size) = (node.label(), node.size());
@@ -286,7 +290,7 @@ impl UpdateGraph {
         known.into_iter().filter_map(timing).collect()
     }
 
-    /// The nodes and who waits for whom, as text that other programs turn into a picture.
+    /// The nodes and edges as text for Graphviz or Mermaid.
     pub fn draw(&self, drawing: Drawing) -> String {
         draw(&self.timings(), drawing)
     }
@@ -308,7 +312,7 @@ impl UpdateGraph {
         drop(dropped);
     }
 
-    /// What the last cycle did.
+    /// The report of the last cycle.
     pub fn last_report(&self) -> Option<Report> {
         self.core().tally.latest.lock().clone()
     }

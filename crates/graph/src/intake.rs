@@ -10,13 +10,13 @@ use std::collections::BinaryHeap;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
-/// Writers queue into sources under `taking`; the cycle seals them under the same lock.
+/// The intake of a graph. Writers queue into sources under `taking`; the cycle seals the sources under the same lock.
 pub(crate) struct Intake {
     pub(crate) taking: Mutex<()>,
     pending: Mutex<Pending>,
-    /// Rung when something becomes pending, or a cycle thread should look around.
+    /// Notified when something becomes pending, or when a cycle thread should check its condition.
     bell: Condvar,
-    /// How often the cycle thread was called, asleep or not: a cycle thread that has not gone to sleep yet looks at this alone.
+    /// The number of notifications, whether the cycle thread slept or not. A spinning cycle thread reads only this.
     wakeups: AtomicU64,
     spin: SpinWait,
 }
@@ -24,16 +24,16 @@ pub(crate) struct Intake {
 #[derive(Default)]
 struct Pending {
     active: Vec<NodeId>,
-    /// By slot: the generation for which it stands in `active`, or 0.
+    /// By node slot: the generation of the node that is in `active`, or 0.
     flagged: Vec<u32>,
     timers: BinaryHeap<Reverse<(Instant, u64, NodeId)>>,
     timers_made: u64,
     last_start: Option<Instant>,
-    /// When a sleeping cycle thread was called.
+    /// The time at which a sleeping cycle thread was notified.
     woken_at: Option<Instant>,
 }
 
-/// When the next automatic cycle may start.
+/// The time at which the next automatic cycle may start.
 enum Due {
     Now,
     At(Instant),
@@ -41,7 +41,7 @@ enum Due {
 }
 
 impl Pending {
-    /// True if it was not active already.
+    /// Adds a source to the active ones; true if it was not active already.
     fn activate(&mut self, id: NodeId) -> bool {
         let slot = id.slot as usize;
         if slot >= self.flagged.len() {
@@ -78,7 +78,7 @@ impl Intake {
         }
     }
 
-    /// The source has something for the next step. Wakes a sleeping cycle thread, if `ring`.
+    /// Activates a source for the next step. Wakes the cycle thread if `ring`.
     pub(crate) fn activate(&self, id: NodeId, ring: bool) {
         let mut pending = self.pending.lock();
         if pending.activate(id) && ring {
@@ -86,7 +86,7 @@ impl Intake {
         }
     }
 
-    /// The source has something for the first step at or after `when`.
+    /// Activates a source for the first step at or after `when`.
     pub(crate) fn activate_at(&self, id: NodeId, when: Instant) {
         let mut pending = self.pending.lock();
         pending.timers_made += 1;
@@ -95,13 +95,13 @@ impl Intake {
         self.call(pending);
     }
 
-    /// Makes every sleeping cycle thread look again, at something that is not kept here. The lock is taken so that none
-    /// is between looking and sleeping.
+    /// Makes every sleeping cycle thread check its condition again, after a change outside the intake. The lock is
+    /// taken so that no thread is between its check and its sleep, where it would miss the notification.
     pub(crate) fn ring(&self) {
         self.call(self.pending.lock());
     }
 
-    /// As [`Intake::ring`], if there is something to hear.
+    /// As [`Intake::ring`], if something is pending.
     pub(crate) fn ring_if_pending(&self) {
         let pending = self.pending.lock();
         if !pending.active.is_empty() {
@@ -109,7 +109,7 @@ impl Intake {
         }
     }
 
-    /// There is something to hear: who looks around sees it, who sleeps is woken.
+    /// Notifies the cycle thread: it sees the counter if it spins, and is woken if it sleeps.
     fn call(&self, mut pending: Guard<'_, Pending>) {
         self.wakeups.fetch_add(1, Ordering::Release);
         if self.bell.is_awaited() {
@@ -119,7 +119,7 @@ impl Intake {
         self.bell.notify_all();
     }
 
-    /// A node that is gone is not active and has no timers.
+    /// Removes a node that is gone: it is no longer active and has no timers.
     pub(crate) fn forget(&self, id: NodeId) {
         let mut pending = self.pending.lock();
         let slot = id.slot as usize;
@@ -132,14 +132,14 @@ impl Intake {
         }
     }
 
-    /// Whether an automatic cycle would find something at `now`, whatever the period.
+    /// Whether an automatic cycle would have work at `now`, regardless of the period.
     pub(crate) fn has_work(&self, now: Instant) -> bool {
         let pending = self.pending.lock();
         !pending.active.is_empty() || pending.timers.peek().is_some_and(|Reverse((when, _, _))| *when <= now)
     }
 
-    /// Sleeps until a cycle is due; false if `stop` says so first. `sleep_until` turns a time into how long to sleep,
-    /// `None` for as long as nobody rings.
+    /// Sleeps until a cycle is due; false if `stop` returns true first. `sleep_until` turns a time into a duration to
+    /// sleep; `None` means until the next notification.
     pub(crate) fn wait_due(
         &self,
         period: Duration,
@@ -148,7 +148,7 @@ impl Intake {
         stop: &dyn Fn() -> bool,
     ) -> bool {
         let mut pending = self.pending.lock();
-        // With a period, what comes next waits for it: there is nothing to be early for.
+        // With a period, the next cycle waits for the period anyway: spinning would gain nothing.
         let mut looks = period.is_zero();
         loop {
             if stop() {
@@ -167,7 +167,7 @@ impl Intake {
         }
     }
 
-    /// Stays awake for a little while without the lock, if that has paid lately.
+    /// Spins for a short time without the lock, if spinning has paid off lately.
     fn look<'a>(&'a self, pending: Guard<'a, Pending>) -> Guard<'a, Pending> {
         let wakeups = self.wakeups.load(Ordering::Relaxed);
         drop(pending);
@@ -188,7 +188,7 @@ impl Intake {
         pending
     }
 
-    /// A step starts: takes every active source, and every timer that is due, in order of id.
+    /// Takes every active source and every due timer for the step that starts, in order of id.
     pub(crate) fn take(&self, started: Instant, _under: &Guard<'_, ()>, active: &mut Vec<NodeId>) {
         active.clear();
         let mut pending = self.pending.lock();

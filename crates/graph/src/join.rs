@@ -1,4 +1,4 @@
-//! Doors to nodes: taking them in, edges between them, and what they have for the next step.
+//! Registration of nodes, edges between them, and activation for the next step.
 
 use crate::clock::{Moment, Moved, Step};
 use crate::core::Core;
@@ -12,14 +12,16 @@ use std::time::Instant;
 
 /// Nodes.
 impl UpdateGraph {
-    /// Takes in a node without parents. The graph holds it weakly: it is in the graph until the registration is dropped.
+    /// Registers a node without parents. The graph holds it weakly; it is in the graph until the registration is
+    /// dropped.
     pub fn source(&self, node: &Arc<dyn Node>) -> Registration {
         let cell = self.core().topology.lock().insert(Arc::downgrade(node), &[]);
         Registration::new(cell.id, self.core().clone())
     }
 
-    /// Takes in a node that was initialised at `pinned`, if that is still the settled moment. Idle: it runs from the
-    /// next step. While step `pinned + 1` runs: it runs last in that step if a parent noted something, in order of joining.
+    /// Registers a node that was initialised at `pinned`; `Moved` unless that is still the settled moment. If no step
+    /// runs, the node runs from the next step on. While step `pinned + 1` runs, the node runs at the end of that step,
+    /// in order of joining, if a parent changed or failed in it.
     pub fn join(&self, node: &Arc<dyn Node>, parents: &[NodeId], pinned: Moment) -> Result<Registration, Moved> {
         let core = self.core();
         core.here().map_err(|_| Moved)?;
@@ -38,8 +40,8 @@ impl UpdateGraph {
         Ok(Registration::new(id, core.clone()))
     }
 
-    /// Takes in a node that was initialised at `step.now()` from inputs that have settled in that step, while it runs.
-    /// It runs from the next step on.
+    /// Registers, while `step` runs, a node that was initialised at `step.now()` from inputs that have settled in that
+    /// step. The node runs from the next step on.
     pub fn join_in_step(&self, node: &Arc<dyn Node>, parents: &[NodeId], step: Step) -> Result<Registration, Moved> {
         let core = self.core();
         core.here().map_err(|_| Moved)?;
@@ -52,7 +54,7 @@ impl UpdateGraph {
         Ok(Registration::new(cell.id, core.clone()))
     }
 
-    /// Makes `child` wait for `parent`, too, from the next step on. Refused if `parent` waits for `child`.
+    /// Adds an edge from the next step on: `child` also waits for `parent`. Refused if this would close a loop.
     pub fn depend(&self, child: NodeId, parent: NodeId) -> Result<(), GraphError> {
         self.core().here()?;
         let mut topology = self.core().topology.lock();
@@ -63,9 +65,9 @@ impl UpdateGraph {
         Ok(())
     }
 
-    /// Makes `child` wait for `parent`, too, from the running step on. Only from inside the run of a node that `child`
-    /// waits for: so it cannot have started. `Moved` if `step` does not run, `child` has started, or `parent` joined
-    /// this step and runs after all others.
+    /// Adds an edge from the running step on: `child` also waits for `parent`. Call it from inside the run of a node
+    /// that `child` waits for, so that `child` cannot have started. `Moved` if `step` does not run, if `child` has
+    /// started, or if `parent` joined in this step and runs after all others.
     pub fn depend_in_step(&self, child: NodeId, parent: NodeId, step: Step) -> Result<Result<(), Moved>, GraphError> {
         self.core().here()?;
         let mut topology = self.core().topology.lock();
@@ -88,12 +90,12 @@ impl UpdateGraph {
                 return Ok(Err(Moved));
             }
         }
-        // A parent that is not reached has settled; a child that is not joined this step and runs last.
+        // A parent outside the walk has settled. A child outside the walk joined in this step, and runs last.
         topology.connect(parent, child);
         Ok(Ok(()))
     }
 
-    /// `child` no longer waits for `parent`, from the next step on.
+    /// Removes an edge from the next step on: `child` no longer waits for `parent`.
     pub fn independ(&self, child: NodeId, parent: NodeId) {
         if self.core().here().is_ok() {
             self.core().topology.lock().disconnect(parent, child);
@@ -108,7 +110,7 @@ impl UpdateGraph {
 
 fn loop_error(topology: Guard<'_, Topology>, child: NodeId, parent: NodeId) -> GraphError {
     let (child, parent) = (topology.get(child).cloned(), topology.get(parent).cloned());
-    // A label is foreign code: no lock is held.
+    // A label is foreign code, so no lock is held while it is made.
     drop(topology);
     let label = |cell: Option<Arc<Cell>>| {
         cell.and_then(|cell| cell.node()).map_or_else(|| "a node that is gone".to_owned(), |node| node.label())
@@ -116,18 +118,18 @@ fn loop_error(topology: Guard<'_, Topology>, child: NodeId, parent: NodeId) -> G
     GraphError::Loop { child: label(child), parent: label(parent) }
 }
 
-/// What waits for the next step.
+/// Activation: work for the next step.
 impl UpdateGraph {
-    /// The source has something for the next step. From any thread, from inside a step as well.
+    /// Activates a source for the next step. May be called from any thread, also from inside a step.
     pub fn activate(&self, source: NodeId) {
         let core = self.core();
         if core.here().is_ok() {
-            // Under the intake lock a cycle thread would wake only to wait for it: it is rung when the lock is let go.
+            // Under the intake lock, a woken cycle thread would only wait for that lock: it is woken after the release.
             core.intake.activate(source, !role::has(core.id, ThreadRole::Intake));
         }
     }
 
-    /// The source becomes active in the first step that starts at or after `when`.
+    /// Activates a source for the first step that starts at or after `when`.
     pub fn activate_at(&self, source: NodeId, when: Instant) {
         let core = self.core();
         if core.here().is_ok() {
@@ -135,7 +137,8 @@ impl UpdateGraph {
         }
     }
 
-    /// Queues to several sources so that one step takes all of it. A call inside another joins it.
+    /// Runs `queue`, which queues to several sources, so that one step takes all of it. A nested call joins the outer
+    /// one.
     pub fn intake<R>(&self, queue: impl FnOnce() -> R) -> R {
         let core = self.core();
         if role::has(core.id, ThreadRole::Intake) || core.here().is_err() {
@@ -152,7 +155,7 @@ impl UpdateGraph {
     }
 }
 
-/// Rings for what was queued, even if the closure panicked: what it had queued by then is pending.
+/// Wakes the cycle thread on drop, even if the closure panicked: the calls that it queued before are pending.
 struct RingAfter<'a> {
     core: &'a Core,
 }

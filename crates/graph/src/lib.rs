@@ -1,7 +1,7 @@
 //! Time and order: clock, nodes, locks, snapshots.
 //!
-//! The graph knows no rows. It says *when* a node runs, *which* moment a reader sees, and who has to wait for
-//! whom. The protocol is written down in `README.md` beside this crate.
+//! The graph knows no rows. It decides *when* a node runs, *which* moment a reader sees, and which threads wait. The
+//! protocol is described in `README.md` beside this crate.
 #![forbid(unsafe_code)]
 
 mod clock;
@@ -11,6 +11,7 @@ mod drawing;
 pub mod env;
 mod error;
 mod executor;
+mod extension;
 mod failpoints;
 mod gate;
 mod graph;

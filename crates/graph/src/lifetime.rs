@@ -1,17 +1,17 @@
-//! Letting go of long chains without recursion.
+//! Dropping long chains of values without recursion.
 
 use crate::sync::local;
 use std::any::Any;
 use std::cell::RefCell;
 
 local! {
-    /// `Some` while this thread is letting go of things: what they own in turn lines up here.
+    /// `Some` while this thread drops a value by `release`: values released by that drop are queued here.
     static LINE: RefCell<Option<Vec<Box<dyn Any>>>> = RefCell::new(None);
 }
 
-/// Drops `value`; whatever its drop hands to `release` in turn is dropped afterwards, not inside.
+/// Drops `value`. Values that its drop passes to `release` in turn are queued and dropped afterwards, not nested.
 ///
-/// A chain in which every link releases the next is so dropped with a flat stack, whatever its length.
+/// So a chain in which every link releases the next is dropped with a flat stack, whatever its length.
 pub fn release<T: 'static>(value: T) {
     let mut boxed: Option<Box<dyn Any>> = Some(Box::new(value));
     let leads = LINE.try_with(|line| match &mut *line.borrow_mut() {
@@ -32,7 +32,7 @@ pub fn release<T: 'static>(value: T) {
 }
 
 fn drop_in_line(first: Option<Box<dyn Any>>) {
-    /// Ends the line even when a drop panics; what is left is dropped by the unwinding.
+    /// Ends the queue even if a drop panics; unwinding drops the rest.
     struct End;
     impl Drop for End {
         fn drop(&mut self) {

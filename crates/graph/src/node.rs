@@ -1,4 +1,5 @@
-//! A node: what runs once a step, after its parents; and its place in the graph, held by a registration.
+//! Nodes: the trait, whose `run` is called at most once per step after all parents, and the registration that holds a
+//! node's place in the graph.
 
 use crate::clock::Step;
 use crate::core::Core;
@@ -8,52 +9,51 @@ use crate::sync::{Arc, AtomicBool, AtomicU64, Ordering, Weak};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What became of a node in a step.
+/// The outcome of a node in a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Outcome {
-    /// It published something: its children run.
+    /// The node published a change: its children run.
     Changed,
-    /// It ran and has nothing to say.
+    /// The node ran and nothing changed.
     Quiet,
-    /// It failed: its children run, and find out.
+    /// The node failed: its children run, and find it failed.
     Failed,
 }
 
-/// Something that runs at most once a step, after all of its parents have settled.
+/// A node of the graph. It runs at most once per step, after all of its parents have settled.
 pub trait Node: Send + Sync {
-    /// Sources: called under the intake lock as a step opens. What is queued now belongs to this step; what is queued
-    /// later to the next. An O(1) swap, nothing else.
+    /// Seals the queue of a source. Called under the intake lock as a step opens: calls queued before belong to this
+    /// step, later ones to the next. Must be an O(1) swap.
     fn seal(&self) {}
 
     /// Does the work of the step. A panic counts as [`Outcome::Failed`], after [`Node::panicked`].
     fn run(&self, step: Step) -> Outcome;
 
-    /// The panic that ended `run` or `seal`, or the cycle before it came to this node.
+    /// Called with the message of a panic that ended `run` or `seal`, or that ended the cycle before this node ran.
     fn panicked(&self, _step: Step, _message: String) {}
 
-    /// The cycle broke off before it came to this node; all that it had not come to has been told by
-    /// [`Node::panicked`] by now.
+    /// Called if the cycle was abandoned before this node ran, after [`Node::panicked`] was called on all such nodes.
     fn abandoned(&self, _step: Step) {}
 
-    /// After the step has settled, for every node that ran: drop overlays and pins.
+    /// Drops previous values and pins. Called after the step has settled, on every node that ran.
     fn settle(&self, _step: Step) {}
 
-    /// What to call it in errors and timings.
+    /// The node's label in errors and timings.
     fn label(&self) -> String;
 
-    /// How much passed through it in this step; asked after the step, before [`Node::settle`], and only if somebody
-    /// looks on.
+    /// Items in and out of the node in this step. Called after the step, before [`Node::settle`], and only if the graph
+    /// has an observer.
     fn volume(&self, _step: Step) -> Volume {
         Volume::default()
     }
 
-    /// How much it holds, as of now.
+    /// The node's current size.
     fn size(&self) -> Size {
         Size::default()
     }
 }
 
-/// A node's place in its graph. A place that is taken again has another id.
+/// The id of a node in its graph: a slot and its generation. A slot that is reused gives another id.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct NodeId {
     pub(crate) slot: u32,
@@ -61,13 +61,14 @@ pub struct NodeId {
 }
 
 impl NodeId {
-    /// One number for it, to show and to sort by.
+    /// The id as one number, to show and to sort by.
     pub fn number(self) -> u64 {
         u64::from(self.generation) << 32 | u64::from(self.slot)
     }
 }
 
-/// A node in the graph, until dropped. It also keeps alive what the node leans on, and lets go of it without recursion.
+/// The registration of a node: the node is in the graph until this is dropped. It also keeps the node's inputs alive,
+/// and drops them without recursion.
 pub struct Registration {
     id: NodeId,
     core: Arc<Core>,
@@ -79,12 +80,12 @@ impl Registration {
         Registration { id, core, kept: Vec::new() }
     }
 
-    /// The node's place.
+    /// The node's id.
     pub fn id(&self) -> NodeId {
         self.id
     }
 
-    /// Keeps `thing` (a parent table) for as long as the node is in the graph; afterwards it goes through [`release`].
+    /// Keeps `thing` (a parent table) alive while the node is in the graph, and then drops it by [`release`].
     pub fn keep(&mut self, thing: impl Any + Send + Sync) {
         self.kept.push(Box::new(thing));
     }
@@ -99,23 +100,23 @@ impl Drop for Registration {
     }
 }
 
-/// What the cycle knows of a node; it outlives the node by a step at most.
+/// The cycle's record of a node. It outlives the node by at most one step.
 pub(crate) struct Cell {
     pub(crate) id: NodeId,
     node: Weak<dyn Node>,
-    /// The last step in which it changed or failed.
+    /// The last step in which the node changed or failed.
     noted: AtomicU64,
-    /// The last step in which it ran.
+    /// The last step in which the node ran.
     ran: AtomicU64,
     runs: AtomicU64,
     last_nanos: AtomicU64,
     total_nanos: AtomicU64,
     failed: AtomicBool,
-    /// The step that it joined and in which it runs last.
+    /// The step in which the node joined, and runs at the end.
     joined: AtomicU64,
 }
 
-/// What a message of a panic says.
+/// The text of a panic's payload.
 pub(crate) fn panic_message(payload: Box<dyn Any + Send>) -> String {
     match payload.downcast::<String>() {
         Ok(text) => *text,
@@ -155,12 +156,12 @@ impl Cell {
                 Outcome::Failed
             }
         };
-        // It may be the last handle, and then somebody's `Drop` runs here.
+        // This may be the last handle; then foreign `Drop` code runs here.
         let _ = catch_unwind(AssertUnwindSafe(move || drop(node)));
         Some(outcome)
     }
 
-    /// Tells a source that what is queued now belongs to this step; false when that panicked.
+    /// Seals a source; false if `seal` panicked.
     pub(crate) fn seal(&self, step: Step) -> bool {
         let Some(node) = self.node.upgrade() else {
             return true;
@@ -174,7 +175,7 @@ impl Cell {
         }
     }
 
-    /// Tells the node that the cycle broke off before it came to it; false when its last handle is gone.
+    /// Calls `panicked` on a node that the abandoned cycle did not reach; false if its last handle is gone.
     pub(crate) fn abandon(&self, step: Step, message: &str) -> bool {
         let Some(node) = self.node.upgrade() else {
             return false;
@@ -184,14 +185,14 @@ impl Cell {
         true
     }
 
-    /// Tells the node that all have been told.
+    /// Calls `abandoned`, after `panicked` was called on all nodes concerned.
     pub(crate) fn abandoned(&self, step: Step) {
         if let Some(node) = self.node.upgrade() {
             let _ = catch_unwind(AssertUnwindSafe(|| node.abandoned(step)));
         }
     }
 
-    /// The run as those see it who look on; `None` when the node is gone, or panics when asked.
+    /// The run as reported to observers; `None` if the node is gone, or panics while it is read.
     pub(crate) fn seen(&self, step: Step, outcome: Outcome) -> Option<NodeRun> {
         let node = self.node.upgrade()?;
         let (id, nanos) = (self.id, self.last_nanos());
@@ -199,7 +200,7 @@ impl Cell {
         catch_unwind(AssertUnwindSafe(ask)).ok()
     }
 
-    /// Tells the node that the step has settled; the message, when that panicked.
+    /// Calls `settle`; an error is the message of its panic.
     pub(crate) fn settle(&self, step: Step) -> Result<(), String> {
         let Some(node) = self.node.upgrade() else {
             return Ok(());
@@ -207,7 +208,7 @@ impl Cell {
         catch_unwind(AssertUnwindSafe(move || node.settle(step))).map_err(panic_message)
     }
 
-    /// Writes down what became of it. Relaxed: whoever reads it has synchronised through the state of the walk.
+    /// Records the outcome. Relaxed ordering suffices: readers have synchronised through the state of the walk.
     pub(crate) fn record(&self, step: Step, outcome: Outcome, nanos: u64) {
         self.ran.store(step.number(), Ordering::Relaxed);
         self.runs.store(self.runs.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
@@ -221,22 +222,22 @@ impl Cell {
         }
     }
 
-    /// Whether it changed or failed in this step.
+    /// Whether the node changed or failed in this step.
     pub(crate) fn noted_in(&self, step: Step) -> bool {
         self.noted.load(Ordering::Relaxed) == step.number()
     }
 
-    /// It joined this step while it ran.
+    /// Notes that the node joined while this step ran.
     pub(crate) fn note_joined(&self, step: Step) {
         self.joined.store(step.number(), Ordering::Relaxed);
     }
 
-    /// Whether it joined this step while it ran.
+    /// Whether the node joined while this step ran.
     pub(crate) fn joined_in(&self, step: Step) -> bool {
         self.joined.load(Ordering::Relaxed) == step.number()
     }
 
-    /// Whether it has ever failed.
+    /// Whether the node has failed.
     pub(crate) fn failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
     }
@@ -263,6 +264,6 @@ impl Cell {
 }
 
 fn tell_panic(node: &dyn Node, step: Step, message: String) {
-    // A node that panics while it is told of its panic has nobody left to tell.
+    // A panic of `panicked` itself is dropped: there is nothing left to notify.
     let _ = catch_unwind(AssertUnwindSafe(|| node.panicked(step, message)));
 }

@@ -1,9 +1,9 @@
-//! A value that lives through time: current, before, and the step of the last write, swapped together.
+//! A versioned value: current value, previous value and the step of the last write, which change together.
 
 use crate::clock::{Moment, Moved, Step};
 use crate::sync::Mutex;
 
-/// A value with one memory: while the step that wrote it runs, the value before is still there.
+/// A value that keeps one previous version: while the step that wrote it runs, the previous value can be read.
 ///
 /// `T` is cloned for every reader, under a short lock: let it be an `Arc` or a value whose clone is as cheap.
 pub struct Pinned<T: Clone> {
@@ -17,12 +17,12 @@ struct Slot<T> {
 }
 
 impl<T: Clone> Pinned<T> {
-    /// `value`, as it stands since `at`.
+    /// A value that has not changed since `at`.
     pub fn new(value: T, at: Moment) -> Pinned<T> {
         Pinned { slot: Mutex::new(Slot { current: value, before: None, written: at }) }
     }
 
-    /// The value at `moment`, if it is still known.
+    /// The value at `moment`; `Moved` if it is neither the current nor the kept previous value.
     pub fn at(&self, moment: Moment) -> Result<T, Moved> {
         let slot = self.slot.lock();
         if slot.written <= moment {
@@ -44,7 +44,7 @@ impl<T: Clone> Pinned<T> {
         let mut slot = self.slot.lock();
         let old = std::mem::replace(&mut slot.current, value);
         let first = slot.begin(step);
-        // What is dropped may be large: it is dropped after the lock.
+        // The old value may be large: it is dropped after the lock is released.
         let dropped = if first { slot.before.replace(old) } else { Some(old) };
         drop(slot);
         drop(dropped);
@@ -63,7 +63,7 @@ impl<T: Clone> Pinned<T> {
         drop(dropped);
     }
 
-    /// Forgets the value before: the step that wrote it has settled.
+    /// Drops the previous value: the step that wrote has settled.
     pub fn settle(&self) {
         let dropped = self.slot.lock().before.take();
         drop(dropped);

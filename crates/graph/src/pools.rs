@@ -11,8 +11,8 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 
-/// Built when first asked for: a graph that runs on one thread never starts another. Where the machine has no thread to
-/// give there is no pool, and whoever asked works alone.
+/// The pools, each built on first use: a graph that runs on one thread never starts another. If the machine has no
+/// thread to give there is no pool, and the caller works alone.
 pub(crate) struct Pools {
     graph: u64,
     pub(crate) update_threads: usize,
@@ -47,7 +47,7 @@ impl Pools {
         self.get(&self.init, "init", self.init_threads)
     }
 
-    /// Hands a task to the update pool; false if there is none. A checker has no pool of its own: there each task is a
+    /// Starts a task on the update pool; false if there is no pool. Model checkers have no pool: there each task is a
     /// thread.
     pub(crate) fn spawn_update(&self, task: impl FnOnce() + Send + 'static) -> bool {
         let (scope, call) = (limits::Scope::current(), signals::call());
@@ -93,7 +93,7 @@ impl Pools {
     }
 }
 
-/// As many threads as asked for, or half, or a quarter: a graph that is slow is better than none.
+/// Builds a pool of `threads` threads, or of half as many, and so on: a slow graph is better than none.
 fn build(graph: u64, kind: &'static str, threads: usize) -> Result<ThreadPool, String> {
     // Tasks of a pool never wait for the graph: a cycle may be waiting for them.
     let builder = |threads| {

@@ -6,16 +6,16 @@ use crate::node::{NodeId, Outcome};
 use crate::sync::{Arc, AtomicU64, Mutex, OnceLock, Ordering, Rank};
 use std::time::{Duration, Instant};
 
-/// Where troubles are told, once somebody has said where.
+/// The log of troubles, once it is set.
 static LOG: OnceLock<fn(&str)> = OnceLock::new();
 
-/// Tells `log` what goes wrong in the graphs of this process and has no node to fail: a cycle that broke off, a thread
-/// that ended, a panic of a hook. The first one stays.
+/// Sets the log for troubles of all graphs of this process that belong to no node: an abandoned cycle, a thread that
+/// ended, a panic of a hook. Only the first call has an effect.
 pub fn log_troubles(log: fn(&str)) {
     let _ = LOG.set(log);
 }
 
-/// Something went wrong that has no node to fail.
+/// Logs a trouble that belongs to no node.
 pub(crate) fn trouble(text: &str) {
     if let Some(log) = LOG.get() {
         log(text);

@@ -3,14 +3,14 @@
 use crate::sync::local;
 use std::cell::RefCell;
 
-/// Why a thread must not wait for a graph.
+/// A role of a thread, in which it must not wait for the graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ThreadRole {
-    /// It runs nodes, or a user's function.
+    /// The thread runs nodes, or a user function.
     Step,
-    /// It runs terminal notifications.
+    /// The thread runs terminal notifications.
     Callback,
-    /// It holds the intake lock.
+    /// The thread holds the intake lock.
     Intake,
 }
 
@@ -18,30 +18,30 @@ local! {
     static MARKS: RefCell<Vec<(u64, ThreadRole)>> = RefCell::new(Vec::new());
 }
 
-/// A mark on this thread, until dropped (there).
+/// The guard of a role; it must be dropped on the same thread.
 pub(crate) struct RoleScope {
     graph: u64,
     mark: ThreadRole,
     _here: std::marker::PhantomData<*const ()>,
 }
 
-/// Marks this thread.
+/// Gives this thread a role, until the guard is dropped.
 pub(crate) fn enter(graph: u64, mark: ThreadRole) -> RoleScope {
     stay(graph, mark);
     RoleScope { graph, mark, _here: std::marker::PhantomData }
 }
 
-/// Marks this thread for as long as it lives: the threads of a pool.
+/// Gives this thread a role for its whole life, as for the threads of a pool.
 pub(crate) fn stay(graph: u64, mark: ThreadRole) {
     let _ = MARKS.try_with(|marks| marks.borrow_mut().push((graph, mark)));
 }
 
-/// What this thread does for the graph, the innermost first.
+/// The innermost role of this thread for the graph.
 pub(crate) fn innermost(graph: u64) -> Option<ThreadRole> {
     MARKS.try_with(|marks| marks.borrow().iter().rev().find(|(id, _)| *id == graph).map(|(_, mark)| *mark)).ok()?
 }
 
-/// Whether this thread carries that mark for the graph.
+/// Whether this thread has that role for the graph.
 pub(crate) fn has(graph: u64, mark: ThreadRole) -> bool {
     MARKS.try_with(|marks| marks.borrow().contains(&(graph, mark))).unwrap_or(false)
 }

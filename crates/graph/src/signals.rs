@@ -1,7 +1,6 @@
-//! Signals while a thread waits for others. A signal of the embedding program comes to one thread alone, and that thread may
-//! wait for a function that threads of a pool run for it.
-//!
-//! Work that a thread hands to others carries the number of the call for which it is done.
+//! Polling signals while a thread waits for other threads. The embedding program delivers a signal to one thread only,
+//! and that thread may be waiting for a user function that pool threads run on its behalf.  Work that is handed to
+//! other threads carries the id of the call for which it is done.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,7 +24,7 @@ local! {
     static CALL: Cell<u64> = Cell::new(0);
 }
 
-/// Does `work` as a call of its own, in which this thread calls `poll` while it waits for other threads.
+/// Runs `work` as a call with an id of its own; this thread calls `poll` while it waits for other threads.
 pub fn polling<R>(poll: SignalPoll, work: impl FnOnce() -> R) -> R {
     static CALLS: AtomicU64 = AtomicU64::new(1);
     /// Puts back what was there, also when `work` panics.
@@ -49,7 +48,7 @@ pub fn call() -> u64 {
     CALL.with(Cell::get)
 }
 
-/// Does `work` for this call.
+/// Runs `work` on behalf of this call.
 pub fn for_call<R>(call: u64, work: impl FnOnce() -> R) -> R {
     /// Puts back what was there, also when `work` panics.
     struct Back(u64);

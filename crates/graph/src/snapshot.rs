@@ -6,14 +6,14 @@ use crate::env;
 use crate::gate::SharedLock;
 use crate::sync::{Arc, Ordering};
 
-/// Optimistic tries before the shared lock. One where `loom` looks at every interleaving: it has to reach the lock
-/// within a few cycles.
+/// Optimistic reads before the shared lock is taken. Only one under `loom`, which explores every interleaving and has
+/// to reach the lock within a few cycles.
 const TRIES: usize = if cfg!(feature = "loom") { 1 } else { 8 };
 
-/// Tries where the shared lock cannot be had: inside a step nothing moves under the reader, so the first one succeeds.
+/// Optimistic reads where the shared lock is refused. Inside a step no moment moves, so the first read succeeds.
 const PATIENCE: usize = 10_000;
 
-/// Reads at a settled moment: again while it moved, up to eight times, then while no step runs.
+/// Reads at one settled moment: up to eight times without a lock while the moment moves, then under the shared lock.
 pub(crate) fn read<R>(core: &Arc<Core>, mut read: impl FnMut(Moment) -> Result<R, Moved>) -> R {
     let restart = || _ = core.tally.restarts.fetch_add(1, Ordering::Relaxed);
     if let Some(found) = optimistic(&core.clock, &mut read, restart) {

@@ -5,8 +5,8 @@
 //! the next, until there is none; a sleep that turns out to have been shorter than a spin restores the limit. An idle graph, a
 //! graph with pauses between its rows and a machine with one core never spin.
 //!
-//! Nothing rests on it. After a spin in vain a thread takes the lock and sleeps as if it had not spun, so no wake-up is
-//! lost. Model checkers run without it.
+//! Correctness does not depend on spinning. After a spin in vain a thread takes the lock and sleeps as if it had not
+//! spun, so no wake-up is lost. Under the model checkers no thread spins.
 
 use crate::env;
 use crate::sync::CHECKED;
@@ -15,25 +15,25 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// The longest look. Two threads that answer each other over one short cycle come back within it; it is a fiftieth of
-/// a time slice.
+/// The longest spin. Two threads that answer each other over one short cycle meet within it; it is a fiftieth of a time
+/// slice.
 const MOST: Duration = Duration::from_micros(50);
-/// A look that is shorter than this is none.
+/// The shortest spin; a shorter limit means no spin.
 const LEAST: Duration = Duration::from_micros(4);
-/// Looks between two offers of the core: about half a microsecond.
+/// Checks between two yields of the core: about half a microsecond.
 const LOOKS: usize = 16;
 
-/// How long one kind of waiting looks around before it sleeps.
+/// The adaptive spin limit of one kind of wait, in nanoseconds.
 #[derive(Debug, Default)]
 pub struct SpinWait(AtomicU32);
 
 impl SpinWait {
-    /// None, until a sleep has been short.
+    /// No spinning, until a sleep has been short.
     pub const fn new() -> SpinWait {
         SpinWait(AtomicU32::new(0))
     }
 
-    /// Looks, for as long as it has paid lately, whether it is `ready`. False is no answer: look again under the lock.
+    /// Spins until `ready` returns true, within the current limit. False means nothing: check again under the lock.
     pub fn spin(&self, ready: impl Fn() -> bool) -> bool {
         let nanos = self.0.load(Ordering::Relaxed);
         if CHECKED || nanos == 0 {
@@ -49,12 +49,12 @@ impl SpinWait {
             }
             env::yield_now();
         };
-        // What came while somebody else had the core for long would have come as soon to a thread that sleeps.
+        // An event that came while another thread had the core for long would have reached a sleeping thread as soon.
         self.note(found && begun.elapsed() <= MOST, nanos);
         found
     }
 
-    /// It slept, and so long after was called.
+    /// Notes that the thread slept, and that the wake-up came this long after.
     pub fn woke_after(&self, before_the_call: Duration) {
         if before_the_call <= MOST && several_cores() {
             self.note(true, 0);
@@ -73,13 +73,13 @@ impl SpinWait {
     }
 }
 
-/// A moment's rest for the core; says no, for the sake of whoever asks.
+/// A spin-loop hint to the core. Returns false, so that it can stand in a condition.
 fn relax() -> bool {
     std::hint::spin_loop();
     false
 }
 
-/// With one core, whoever stays awake keeps what it waits for from coming.
+/// Whether there are several cores. With one core, a spinning thread delays the very event it waits for.
 fn several_cores() -> bool {
     static SEVERAL: OnceLock<bool> = OnceLock::new();
     *SEVERAL.get_or_init(|| env::cores() > 1)

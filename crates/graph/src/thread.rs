@@ -55,14 +55,15 @@ impl Drop for Listed {
 /// The cycle thread of a graph, if it is started.
 pub(crate) struct CycleThread {
     state: Mutex<State>,
-    /// Whether it ended by itself; read under other locks. Not an atomic of the checkers: `announce` orders it.
+    /// Whether the thread ended by itself; read under other locks. Not an atomic of the model checkers: `announce`
+    /// orders it.
     ended: std::sync::atomic::AtomicBool,
 }
 
 #[derive(Default)]
 struct State {
     running: Option<Running>,
-    /// Why the last one ended, if nobody had told it to.
+    /// The cause, if the last thread ended without being told to stop.
     cause: Option<String>,
 }
 
@@ -80,25 +81,25 @@ impl CycleThread {
         self.state.lock().running.is_some()
     }
 
-    /// Whether it ended by itself, and nobody has run a step or started it since.
+    /// Whether the thread ended by itself, and no step was run and no thread started since.
     pub(crate) fn has_ended(&self) -> bool {
         self.ended.load(Ordering::Acquire)
     }
 
-    /// Why it ended by itself.
+    /// The cause of the thread's end.
     pub(crate) fn cause(&self) -> String {
         self.state.lock().cause.clone().unwrap_or_default()
     }
 
-    /// Somebody else runs steps.
+    /// Forgets that the thread ended: steps are run by hand now.
     pub(crate) fn forget_end(&self) {
         if self.has_ended() {
             self.ended.store(false, Ordering::Release);
         }
     }
 
-    /// Starts the thread unless it runs. A thread that was told to stop may still be finishing its last cycle: the
-    /// gate keeps the two apart.
+    /// Starts the thread unless it runs. A thread that was told to stop may still be finishing its last cycle; the gate
+    /// orders the two.
     pub(crate) fn start(&self, core: &Arc<Core>) -> Result<(), GraphError> {
         let mut state = self.state.lock();
         if state.running.is_some() {
@@ -117,7 +118,7 @@ impl CycleThread {
                 self.ended.store(false, Ordering::Release);
                 Ok(())
             }
-            // The graph stays stopped, and every wait says so.
+            // The graph stays stopped, and every wait fails with the cause.
             Err(why) => {
                 state.cause = Some(why.to_string());
                 self.ended.store(true, Ordering::Release);
@@ -126,7 +127,7 @@ impl CycleThread {
         }
     }
 
-    /// Tells the thread to stop; the handle, to join where that is allowed.
+    /// Tells the thread to stop, and returns its handle, to be joined where waiting is allowed.
     pub(crate) fn tell_stop(&self, core: &Core) -> Option<JoinHandle<()>> {
         let mut running = self.state.lock().running.take()?;
         running.stop.store(true, Ordering::SeqCst);
@@ -135,11 +136,12 @@ impl CycleThread {
         running.handle.take()
     }
 
-    /// The thread with this sign ends by itself: it no longer counts as started, and whoever waits is told why.
+    /// Notes that the thread with this stop flag ends by itself: it no longer counts as started, and waiters get the
+    /// cause.
     fn end(&self, core: &Core, stop: &Arc<AtomicBool>, cause: String) {
         let mut state = self.state.lock();
         if !state.running.as_ref().is_some_and(|running| Arc::ptr_eq(&running.stop, stop)) {
-            // Somebody has stopped it meanwhile.
+            // The thread was stopped meanwhile.
             return;
         }
         trouble(&format!("the thread of graph {} has ended, call start() to go on: {cause}", core.id));
@@ -159,8 +161,8 @@ fn run(core: &Arc<Core>, stop: &Arc<AtomicBool>) {
     }
 }
 
-/// Runs cycles until told to stop. Why it gave up, if two in a row broke off: what breaks each cycle would break cycles
-/// without end.
+/// Runs cycles until told to stop. Returns the cause if two cycles in a row were abandoned: going on could fail for
+/// ever.
 fn run_cycles(core: &Arc<Core>, stop: &AtomicBool) -> Option<String> {
     let stopped = || stop.load(Ordering::SeqCst);
     let now = || core.time.now();

@@ -14,13 +14,13 @@ pub(crate) struct Topology {
     version: u64,
     cuts: u64,
     stamp: u64,
-    /// The step whose walk has been taken: who joins now runs last in it.
+    /// The step whose walk has been taken: a node that joins now runs at the end of it.
     pub(crate) walking: Option<Step>,
-    /// Nodes that joined while that step runs, in order.
+    /// Nodes that joined while that step runs, in order of joining.
     pub(crate) joined: Vec<Joined>,
 }
 
-/// A node that joined a running step, and whom it listens to.
+/// A node that joined a running step, and its parents.
 pub(crate) struct Joined {
     pub(crate) cell: Arc<Cell>,
     pub(crate) parents: Vec<Arc<Cell>>,
@@ -36,8 +36,8 @@ struct Slot {
     index: u32,
 }
 
-/// One end of an edge: the node at the other end, and where in *its* list this edge stands, so that an edge is taken
-/// out in O(1) from both sides.
+/// One end of an edge: the node at the other end, and the position of the edge in that node's list, so that an edge is
+/// removed from both lists in O(1).
 #[derive(Clone, Copy)]
 struct Edge {
     slot: u32,
@@ -45,7 +45,7 @@ struct Edge {
 }
 
 impl Topology {
-    /// Takes a node in, below the parents that are still there.
+    /// Inserts a node as a child of those parents that still exist.
     pub(crate) fn insert(&mut self, node: Weak<dyn Node>, parents: &[NodeId]) -> Arc<Cell> {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot::default());
@@ -64,7 +64,7 @@ impl Topology {
         cell
     }
 
-    /// Takes a node out, with its edges. The caller drops the cell after the lock.
+    /// Removes a node and its edges. The caller drops the cell after releasing the lock.
     pub(crate) fn remove(&mut self, id: NodeId) -> Option<Arc<Cell>> {
         self.get(id)?;
         while let Some(edge) = self.slots[id.slot as usize].parents.last().copied() {
@@ -81,7 +81,7 @@ impl Topology {
         self.slots[id.slot as usize].cell.take()
     }
 
-    /// Makes `child` wait for `parent`; false if it did already or one of them is gone.
+    /// Adds an edge; false if it exists already, or if one of the nodes is gone.
     pub(crate) fn connect(&mut self, parent: NodeId, child: NodeId) -> bool {
         let (up, down) = (parent.slot as usize, child.slot as usize);
         if self.get(parent).is_none() || self.get(child).is_none() || up == down {
@@ -98,7 +98,7 @@ impl Topology {
         true
     }
 
-    /// Takes the edge out again; false if there was none.
+    /// Removes an edge; false if there was none.
     pub(crate) fn disconnect(&mut self, parent: NodeId, child: NodeId) -> bool {
         if self.get(parent).is_none() || self.get(child).is_none() {
             return false;
@@ -134,7 +134,7 @@ impl Topology {
         false
     }
 
-    /// Takes out the edge that stands at `at` among the parents of `child`.
+    /// Removes the edge at position `at` of the parents of `child`.
     fn cut(&mut self, child: u32, at: usize, edge: Edge) {
         self.cuts += 1;
         self.slots[child as usize].parents.swap_remove(at);
@@ -148,7 +148,7 @@ impl Topology {
         }
     }
 
-    /// The node at a place, if it is still there.
+    /// The node with this id, if it is still in the graph.
     pub(crate) fn get(&self, id: NodeId) -> Option<&Arc<Cell>> {
         let slot = self.slots.get(id.slot as usize)?;
         if slot.generation == id.generation { slot.cell.as_ref() } else { None }
@@ -176,12 +176,13 @@ impl Topology {
         self.version
     }
 
-    /// Edges that have been taken out, in all.
+    /// The number of edges removed since the graph was made.
     pub(crate) fn cuts(&self) -> u64 {
         self.cuts
     }
 
-    /// Walks forward once from the active nodes: who is reached, and by how many reached parents. O(reached).
+    /// Makes a walk by one forward traversal from the active nodes: the reached nodes, with the number of reached
+    /// parents of each. O(reached).
     pub(crate) fn walk(&mut self, active: &[NodeId]) -> Walk {
         self.stamp += 1;
         let mut plan = WalkPlan::default();
@@ -204,7 +205,7 @@ impl Topology {
         plan.finish(self.cuts, active.to_vec())
     }
 
-    /// Gives the slot its number in the walk; true the first time.
+    /// Assigns the slot an index in the walk; true the first time.
     fn reach(&mut self, slot: u32, order: &mut Vec<u32>, plan: &mut WalkPlan) -> bool {
         let entry = &mut self.slots[slot as usize];
         if entry.stamp == self.stamp {

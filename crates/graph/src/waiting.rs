@@ -1,4 +1,4 @@
-//! Doors to steps: running them, waiting for them, keeping them from running.
+//! The graph's methods on steps: running a step, waiting for one, and keeping steps from running.
 
 use crate::clock::{Moment, Moved, Step};
 use crate::cycle::{self, Asked};
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// Running and waiting.
 impl UpdateGraph {
-    /// Runs one cycle now, with whatever is pending; returns after its terminal notifications.
+    /// Runs one cycle now, with everything that is pending. Returns after its terminal notifications.
     pub fn step(&self) -> Result<Step, GraphError> {
         self.core().may_wait()?;
         let step = cycle::run(self.core(), Asked::ByHand, &|| false)?;
@@ -19,20 +19,20 @@ impl UpdateGraph {
         Ok(step.expect("a cycle by hand is never abandoned"))
     }
 
-    /// Starts the cycle thread, unless it runs. Where the machine gives no thread the graph stays stopped, and every wait
-    /// says so.
+    /// Starts the cycle thread, unless it runs. If no thread can be created, the graph stays stopped, and every wait
+    /// fails with the cause.
     pub fn start(&self) {
         let _ = self.try_start();
     }
 
-    /// As [`UpdateGraph::start`]; the error says why not.
+    /// As [`UpdateGraph::start`], but fails if no thread can be created.
     pub fn try_start(&self) -> Result<(), GraphError> {
         self.core().here()?;
         self.core().thread.start(self.core())
     }
 
-    /// Stops the cycle thread and returns when the graph is idle; where waiting would hang (in a listener, inside a step,
-    /// under the shared lock) it returns at once, and no further automatic cycle starts.
+    /// Stops the cycle thread and returns when the graph is idle. Where waiting would deadlock (in a listener, inside a
+    /// step, under the shared lock) this returns at once; no further automatic cycle starts.
     pub fn stop(&self) {
         let core = self.core();
         if core.here().is_err() {
@@ -54,18 +54,20 @@ impl UpdateGraph {
         self.core().here().is_ok() && self.core().thread.is_started()
     }
 
-    /// Reads at one settled moment: again while it moved, up to eight times, then while no step runs.
+    /// Reads at one settled moment. `read` is called again if the moment moved, up to eight times without a lock, and
+    /// then under the shared lock.
     pub fn snapshot<R>(&self, read: impl FnMut(Moment) -> Result<R, Moved>) -> R {
         snapshot::read(self.core(), read)
     }
 
-    /// Keeps steps from running while it is held. Re-entrant per thread, several holders, dropped on any thread.
+    /// Takes the shared lock: no step runs while it is held. It is re-entrant per thread, may have several holders, and
+    /// may be dropped on any thread.
     pub fn shared_lock(&self) -> Result<SharedLock, GraphError> {
         self.core().may_share()?;
         Ok(SharedLock::take(self.core()))
     }
 
-    /// Waits until `step` has settled. `poll` is asked at least every 50 ms; when it says false the wait ends.
+    /// Waits until `step` has settled. `poll` is called at least every 50 ms; if it returns false the wait ends.
     pub fn wait_until(
         &self,
         step: Step,
@@ -120,7 +122,7 @@ impl UpdateGraph {
         }
     }
 
-    /// Whether this thread may wait for the graph; the error says why not.
+    /// Checks whether this thread may wait for the graph; the error says why not.
     pub fn may_wait(&self) -> Result<(), GraphError> {
         self.core().may_wait()
     }

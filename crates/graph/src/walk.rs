@@ -6,13 +6,15 @@ use crate::node::{Cell, NodeId, Outcome};
 use crate::sync::{Arc, AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Condvar, Mutex, OnceLock, Ordering, Rank};
 use std::collections::{HashMap, VecDeque};
 
-/// The nodes reached from a set of active sources, and how far each has come in the running step.
+/// The nodes reached from a set of active sources, and the state of each in the running step.
 pub(crate) struct Walk {
     pub(crate) active: Vec<NodeId>,
-    /// Edges that had been taken out when it was made, in all: more now means that it may know edges that are gone.
+    /// The topology's count of removed edges when the walk was made. If the count is higher now, the walk may contain
+    /// edges that were removed since.
     cuts: u64,
     pub(crate) cells: Vec<Arc<Cell>>,
-    /// Per node: reached parents in the low half, one in the high half if it is active itself.
+    /// Per node, the initial `state`: reached parents in the low half, one in the high half if the node is active
+    /// itself.
     initial: Vec<u64>,
     /// Children of node i: `children[first_child[i]..first_child[i + 1]]`, as indices into `cells`.
     first_child: Vec<u32>,
@@ -26,38 +28,38 @@ pub(crate) struct Walk {
     pub(crate) unsettled: AtomicUsize,
     pub(crate) ready: Mutex<Ready>,
     pub(crate) bell: Condvar,
-    /// Edges made while the step runs; consulted only if there are any.
+    /// Whether edges were added while the step runs; only then the list of late edges is read.
     late_edges: AtomicBool,
     late: Mutex<HashMap<u32, Vec<u32>>>,
-    /// Where each node stands; made when an edge is made inside a step.
+    /// The index of each node. It is made when the first edge is added inside a step.
     places: OnceLock<HashMap<NodeId, u32>>,
 }
 
-/// Nodes that are ready to run and that nobody has taken, and who looks after them.
+/// The queue of ready nodes, the number of helpers, and whether the leader sleeps.
 pub(crate) struct Ready {
     pub(crate) step: Option<Step>,
     pub(crate) queue: VecDeque<u32>,
-    /// Pool tasks that have been sent and have not gone home.
+    /// Pool tasks that were started and have not ended.
     pub(crate) helpers: usize,
-    /// Whether the leader sleeps at the bell.
+    /// Whether the leader sleeps on the condition variable.
     pub(crate) leader_waits: bool,
-    /// A panic of the one who ran nodes, not of a node: nobody takes another.
+    /// A panic of the executor itself, not of a node: no thread takes another node.
     pub(crate) broken: Option<String>,
 }
 
 /// One parent noted something (or the node is active itself).
 pub(crate) const CHANGED: u64 = 1 << 32;
 
-/// What has become of a node in the running step.
+/// The state of a node in the running step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum NodeState {
     Open = 0,
-    /// `seal` panicked: it fails without running.
+    /// `seal` panicked: the node fails without running.
     FailEarly = 1,
-    /// Nothing noted above: it settled without running.
+    /// No parent noted anything: the node settled without running.
     Unchanged = 2,
-    /// Its last handle is gone.
+    /// The node's last handle is gone.
     Gone = 3,
     Quiet = 4,
     Changed = 5,
@@ -82,7 +84,7 @@ impl NodeState {
         matches!(self, NodeState::Changed | NodeState::Failed)
     }
 
-    /// What became of it, if it ran.
+    /// The outcome, if the node ran.
     pub(crate) fn outcome(self) -> Option<Outcome> {
         match self {
             NodeState::Quiet => Some(Outcome::Quiet),
@@ -108,7 +110,7 @@ impl From<Outcome> for NodeState {
 }
 
 impl Walk {
-    /// Back to the start, for `step`.
+    /// Resets the walk for `step`.
     pub(crate) fn reset(&self, step: Step) {
         for (state, initial) in self.state.iter().zip(&self.initial) {
             state.store(*initial, Ordering::Relaxed);
@@ -120,7 +122,7 @@ impl Walk {
         if self.late_edges.swap(false, Ordering::Relaxed) {
             self.late.lock().clear();
         }
-        // The lock publishes the stores above to whoever takes a node out of the queue.
+        // The lock publishes the stores above to every thread that takes a node from the queue.
         let mut ready = self.ready.lock();
         ready.step = Some(step);
         ready.broken = None;
@@ -139,7 +141,8 @@ impl Walk {
         self.fate[index as usize].store(NodeState::FailEarly as u8, Ordering::Relaxed);
     }
 
-    /// Writes down what became of a node. Sequentially consistent against `add_late_edge`: one of the two sees the other.
+    /// Stores the state of a node that has settled. Sequentially consistent with `add_late_edge`: at least one sees the
+    /// other.
     pub(crate) fn settle(&self, index: u32, fate: NodeState) {
         self.fate[index as usize].store(fate as u8, Ordering::SeqCst);
     }
@@ -149,7 +152,7 @@ impl Walk {
         &self.children[self.first_child[at] as usize..self.first_child[at + 1] as usize]
     }
 
-    /// Children that were put below the node while the step runs.
+    /// Children that were added to the node while the step runs.
     pub(crate) fn late_children(&self, index: u32) -> Option<Vec<u32>> {
         if !self.late_edges.load(Ordering::SeqCst) {
             return None;
@@ -157,7 +160,8 @@ impl Walk {
         self.late.lock().remove(&index)
     }
 
-    /// Tells a child that a parent has settled; true if it was the last one, with whether any noted something.
+    /// Counts a settled parent at a child. Returns true if it was the last parent, and whether any parent noted
+    /// something.
     #[inline]
     pub(crate) fn satisfy(&self, child: u32, noted: bool) -> Option<bool> {
         let change = if noted { CHANGED } else { 0 }.wrapping_sub(1);
@@ -166,8 +170,8 @@ impl Walk {
         (new as u32 == 0).then_some(new >= CHANGED)
     }
 
-    /// Makes `child` wait for `parent` in the step that runs; false if the child may have started. The caller runs
-    /// inside a parent of `child`, so that it cannot start meanwhile.
+    /// Adds an edge in the running step: `child` also waits for `parent`. False if the child may have started. The
+    /// caller runs inside a parent of `child`, so the child cannot start meanwhile.
     pub(crate) fn add_late_edge(&self, parent: u32, child: u32) -> bool {
         let mut late = self.late.lock();
         if self.node_state(child).settled() || self.state[child as usize].load(Ordering::Acquire) as u32 == 0 {
@@ -184,13 +188,14 @@ impl Walk {
         true
     }
 
-    /// Where a node stands in the walk.
+    /// The index of a node in the walk.
     pub(crate) fn index_of(&self, id: NodeId) -> Option<u32> {
         let places = || self.cells.iter().enumerate().map(|(at, cell)| (cell.id, at as u32)).collect();
         self.places.get_or_init(places).get(&id).copied()
     }
 
-    /// Whether in this step `below` waits for `above` by an edge the topology may have lost since; `cuts` is its count now.
+    /// Whether `below` waits for `above` in this step, possibly by edges removed from the topology since; `cuts` is the
+    /// topology's current count of removed edges.
     pub(crate) fn reaches(&self, above: u32, below: u32, cuts: u64) -> bool {
         if cuts == self.cuts {
             return false;
@@ -210,7 +215,7 @@ impl Walk {
     }
 }
 
-/// A walk in the making.
+/// The buffers in which a walk is built.
 #[derive(Default)]
 pub(crate) struct WalkPlan {
     cells: Vec<Arc<Cell>>,

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use engine::queue::{DeliveryQueue, Follower, Following, Waited};
-use engine::waiting::Word;
+use engine::follow::Word;
+use engine::follow::{DeliveryQueue, Follower, Following, Waited};
 use graph::UpdateGraph;
 use pyo3::prelude::*;
 

@@ -182,7 +182,7 @@ pub fn table_failed(failure: &engine::Failure) -> PyErr {
     error
 }
 
-fn external(message: String, payload: Option<engine::error::External>) -> PyErr {
+fn external(message: String, payload: Option<engine::External>) -> PyErr {
     let interrupt = payload.as_ref().and_then(|payload| payload.downcast_ref::<engine::interrupt::Interrupt>());
     if let Some(crate::raised::Fault(raised)) = interrupt.and_then(|interrupt| interrupt.0.downcast_ref()) {
         return Python::attach(|py| PyErr::from_value(raised.bind(py).clone()));

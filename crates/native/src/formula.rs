@@ -60,7 +60,7 @@ impl PyFormula {
                 continue;
             }
             if let Ok(table) = value.getattr("_native").and_then(|native| Ok(native.cast_into::<PyTable>()?)) {
-                let set = engine::ops::live_set(operation, table.get().usable()?).map_err(|wrong| match wrong {
+                let set = engine::plan::live_set(operation, table.get().usable()?).map_err(|wrong| match wrong {
                     engine::Error::InvalidOperation { message, .. } => message,
                     other => other.to_string(),
                 });
@@ -81,7 +81,7 @@ impl PyFormula {
         let (expr, bound) =
             self.formula.check(&names, schema).map_err(|wrong| error::formula_text(operation, &wrong))?;
         let safe = match table {
-            Some(table) => engine::reach::refresh_safe(&bound.reach(), table.get().usable()?),
+            Some(table) => engine::refresh_safe(&bound.reach(), table.get().usable()?),
             None => Ok(()),
         };
         safe.map_err(|wrong| error::formula_text(operation, &self.formula.wrong(wrong)))?;

@@ -29,7 +29,7 @@ pub fn stop_all(py: Python<'_>, seconds: f64) {
 /// Waits for what the log should tell: (level of Python's logging, text), all there is; None at the end.
 #[pyfunction]
 pub fn take_events(py: Python<'_>) -> Option<Vec<(u32, String)>> {
-    use engine::events::{Level, take};
+    use engine::observe::events::{Level, take};
     let level = |level: Level| match level {
         Level::Warning => 30,
         Level::Error => 40,
@@ -41,7 +41,7 @@ pub fn take_events(py: Python<'_>) -> Option<Vec<(u32, String)>> {
 /// Whoever waits for events gets none any more; `false` takes that back.
 #[pyfunction]
 pub fn end_events(py: Python<'_>, ended: bool) {
-    py.detach(|| engine::events::end(ended));
+    py.detach(|| engine::observe::events::end(ended));
 }
 
 /// Nodes, their order, and one integer of time.
@@ -131,7 +131,7 @@ impl PyGraph {
 
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let graph = &self.0.graph;
-        let (counts, storage) = detached(py, || (graph.counters(), engine::counters::storage(graph)));
+        let (counts, storage) = detached(py, || (graph.counters(), engine::observe::storage(graph)));
         let dict = PyDict::new(py);
         dict.set_item("nodes", counts.nodes)?;
         dict.set_item("listeners", self.0.queue.listeners())?;
@@ -149,7 +149,7 @@ impl PyGraph {
         dict.set_item("node_runs", counts.node_runs)?;
         dict.set_item("snapshot_restarts", counts.snapshot_restarts)?;
         dict.set_item("troubles", counts.troubles)?;
-        dict.set_item("row_errors", engine::faults::count(graph))?;
+        dict.set_item("row_errors", engine::observe::error_count(graph))?;
         let formula::Counted { read, planned } = formula::counted();
         dict.set_item("formulas_read", read)?;
         dict.set_item("expressions_planned", planned)?;
@@ -180,13 +180,13 @@ impl PyGraph {
     /// The live table of row errors.
     fn errors(&self, py: Python<'_>) -> PyResult<PyTable> {
         self.0.graph.check_process().map_err(|refused| error::graph(&refused))?;
-        call_engine(py, || engine::faults::errors(&self.0.graph)).map(PyTable::new)
+        call_engine(py, || engine::observe::errors(&self.0.graph)).map(PyTable::new)
     }
 
     /// The live table of what each node did in each cycle.
     fn performance(&self, py: Python<'_>) -> PyResult<PyTable> {
         self.0.graph.check_process().map_err(|refused| error::graph(&refused))?;
-        call_engine(py, || engine::performance::performance(&self.0.graph)).map(PyTable::new)
+        call_engine(py, || engine::observe::performance(&self.0.graph)).map(PyTable::new)
     }
 
     /// The graph as text for Graphviz, or for Mermaid.
@@ -237,5 +237,5 @@ pub fn wait_for_change(py: Python<'_>, table: &PyTable, seconds: Option<f64>) ->
     };
     let current = transaction::current(py, &graph)?;
     transaction::within(current.as_deref(), || graph.may_wait()).map_err(|refused| error::graph(&refused))?;
-    wait::detached(py, &graph, |poll| engine::next_change::next_change(table, &graph, timeout, POLL, poll))
+    wait::detached(py, &graph, |poll| engine::follow::next_change(table, &graph, timeout, POLL, poll))
 }

@@ -90,7 +90,7 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::panics::panics_are_internal_errors(module)?;
-        engine::events::log_graphs();
+        engine::observe::events::log_graphs();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         // A build with checks is many times slower: importing it says so.
         module.add("CHECKED", cfg!(debug_assertions))

@@ -1,11 +1,12 @@
 //! The operations, one function each: take typed arguments, build the request, attach it without the GIL.
 
-use engine::expression::Turn;
-use engine::operation::Location;
+use engine::Location;
+use engine::Turn;
 use engine::ops::{
-    AsofJoin, AsofOptions, Concat, How, Keep, Kept, Matches, Member, NaturalJoin, Project, Slice, Sort, SortBy,
-    Strategy, Tolerance, WhereIn, distinct,
+    AsofJoin, AsofOptions, Concat, Matches, Member, NaturalJoin, Project, Slice, Sort, SortBy, Strategy, Tolerance,
+    WhereIn,
 };
+use engine::plan::{How, Keep, Kept, distinct};
 use engine::{OnError, Operation, Table};
 use formula::Expr;
 use pyo3::exceptions::PyValueError;
@@ -30,7 +31,7 @@ fn one<O: Operation>(
 
 /// Tells the engine which line of the user's own code asks, so that a failure later can name it.
 pub(crate) fn tell_location(py: Python<'_>) {
-    engine::operation::set_location(location(py).ok().flatten());
+    engine::set_location(location(py).ok().flatten());
 }
 
 /// Frames of the user's own that are kept, the innermost ones.
@@ -108,7 +109,7 @@ pub fn filter(
 ) -> PyResult<PyTable> {
     let on_error = on_error_of(operation, on_error)?;
     let (predicates, turns) = (trees(&predicates), turns(turns_given));
-    made(py, table, move |input| engine::ops::filtered(operation, input, &predicates, &turns, on_error))
+    made(py, table, move |input| engine::plan::filtered(operation, input, &predicates, &turns, on_error))
 }
 
 /// The rows of a static table whose byte in the mask is not 0.
@@ -146,7 +147,7 @@ pub fn columns(
     made(py, table, move |input| {
         let how =
             How { turns: &turns, kept, all, on_error, faults: input.request().faults.as_ref().filter(|_| continues) };
-        engine::ops::columns(operation, input, &expressions, how)
+        engine::plan::columns(operation, input, &expressions, how)
     })
 }
 
@@ -155,7 +156,7 @@ pub fn columns(
 pub fn check_barriers(operation: &str, declares: Vec<Vec<u64>>, respects: Vec<Vec<u64>>) -> PyResult<()> {
     let turn = |(declares, respects)| Turn { declares, respects, ..Turn::default() };
     let turns: Vec<Turn> = declares.into_iter().zip(respects).map(turn).collect();
-    engine::turns::check_barriers(operation, &turns).map_err(error::raise)
+    engine::check_barriers(operation, &turns).map_err(error::raise)
 }
 
 /// Some columns. `continues`: the table is a step on the way, whose faults are the result's.
@@ -221,7 +222,7 @@ pub fn aggregate(
 ) -> PyResult<PyTable> {
     let on_error = on_error_of(operation, on_error)?;
     let (keys, aggregates) = (trees(&keys), trees(&aggregates));
-    made(table.py(), table, move |input| engine::ops::aggregate(operation, input, &keys, &aggregates, on_error))
+    made(table.py(), table, move |input| engine::plan::aggregate(operation, input, &keys, &aggregates, on_error))
 }
 
 fn kept(operation: &'static str, table: &Bound<'_, PyTable>, keys: &[String], keep: Keep) -> PyResult<PyTable> {
@@ -278,7 +279,7 @@ pub fn natural_join(
         let [left, right] = &inputs[..] else { unreachable!("a join has two inputs") };
         let (joins, suffix) = (joins.as_deref(), suffix.as_deref());
         let join = NaturalJoin::new(operation, left, right, &on, joins, suffix, matches, nulls_equal)?;
-        engine::ops::natural_join(join, left, right, &on, on_error)
+        engine::plan::natural_join(join, left, right, &on, on_error)
     };
     call_engine(left.py(), join).map(PyTable::new)
 }

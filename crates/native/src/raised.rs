@@ -16,7 +16,7 @@ pub fn is_interrupt(py: Python<'_>, raised: &PyErr) -> bool {
 
 /// The exception as the engine hands it to whoever called.
 pub fn interrupt(py: Python<'_>, raised: &PyErr) -> engine::Error {
-    let fault: engine::error::External = Arc::new(Fault(raised.value(py).clone().into_any().unbind()));
-    let payload: engine::error::External = Arc::new(Interrupt(fault));
+    let fault: engine::External = Arc::new(Fault(raised.value(py).clone().into_any().unbind()));
+    let payload: engine::External = Arc::new(Interrupt(fault));
     engine::Error::External { message: raised.to_string(), payload: Some(payload) }
 }

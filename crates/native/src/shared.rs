@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
-use engine::budget::Budget;
-use engine::queue::DeliveryQueue;
+use engine::Budget;
+use engine::follow::DeliveryQueue;
 use graph::UpdateGraph;
 
 use crate::gil::lock;

@@ -218,7 +218,7 @@ impl PySource {
     fn fail(&self, py: Python<'_>, exception: &Bound<'_, PyAny>) -> PyResult<()> {
         let kind = exception.get_type().name()?.to_string();
         let message = format!("{kind}: {}", exception.str()?);
-        let payload: engine::error::External = Arc::new(Raised(exception.clone().unbind()));
+        let payload: engine::External = Arc::new(Raised(exception.clone().unbind()));
         let failure = engine::Error::External { message, payload: Some(payload) };
         let door = self.door()?;
         crate::ending::detached(py, || match door.as_ref() {

@@ -130,9 +130,8 @@ impl PyTable {
 
     /// How each expression of the operation is computed, and with what it changes.
     fn expressions(&self) -> Vec<String> {
-        let known = self.engine().request().expressions.as_ref();
-        let computed = known.into_iter().flat_map(|all| all.iter()).filter(|one| one.as_column().is_none());
-        computed.map(engine::expression::Evaluator::explain).collect()
+        let known = self.engine().request().computed.as_ref();
+        known.map(|computed| computed.explain()).unwrap_or_default()
     }
 
     /// The rows that it could not compute.

@@ -155,7 +155,7 @@ impl Host for PythonFunction {
     }
 
     fn call(&self, args: &[ArrayRef], rows: usize) -> Result<ArrayRef, HostFailure> {
-        let _scope = engine::par::function_scope();
+        let _scope = engine::function_scope();
         let _inside = Inside::enter();
         let called = |py: Python<'_>| {
             // Between two chunks a signal is heard, whatever the function does, and whatever it raises is the caller's.
@@ -260,7 +260,7 @@ impl PythonFunction {
     /// What ends the call that the function works for.
     fn interrupted(&self, py: Python<'_>, raised: &PyErr) -> HostFailure {
         gil::interrupts_others(py, raised.clone_ref(py));
-        let fault: engine::error::External = Arc::new(Fault(raised.value(py).clone().into_any().unbind()));
+        let fault: engine::External = Arc::new(Fault(raised.value(py).clone().into_any().unbind()));
         let message = format!("{} was ended by {raised}", self.name);
         HostFailure { row: None, message, payload: Payload(Arc::new(Interrupt(fault))) }
     }

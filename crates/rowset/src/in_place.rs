@@ -13,13 +13,13 @@ use crate::repr::tree::{Edit, Edits};
 use crate::rowset::RowSet;
 
 impl RowSet {
-    /// Edits block by block; false, with nothing done, where making the set anew is the better way.
+    /// Edits block by block. Returns false, and changes nothing, if building a new set is better.
     pub(crate) fn edit_blocks(&mut self, op: Op, other: &RowSet) -> bool {
         let Repr::Blocks(tree) = &mut self.0 else { return false };
         if !matches!(op, Op::Union | Op::Difference) || other.is_empty() {
             return false;
         }
-        // A range may have many blocks that are full: they are not edited one by one.
+        // A long range would touch one full block after the other: merging whole sets is faster.
         if other.as_span().is_some_and(|span| span.len() > 1 << 16) {
             return false;
         }
@@ -30,6 +30,9 @@ impl RowSet {
         if blocks.iter().any(|block| block.blocks > 1) {
             return false;
         }
+        // First pass: blocks kept as bits take listed keys directly. Such an edit neither adds nor removes an entry, so
+        // one walk of the tree does all of them, with prefetches ahead and the counts of each node updated once. Blocks
+        // that may become empty, divide or change their form are collected for the second pass.
         let mut others: Vec<Block> = Vec::new();
         tree.edit_kept(
             &blocks,
@@ -44,6 +47,7 @@ impl RowSet {
                 },
             },
         );
+        // Second pass, one descent per block: entries may come and go.
         let mut divided = false;
         for block in &others {
             let edited = tree.edit(block.number << 16, |entry| edit_entry(op, entry, block));
@@ -54,7 +58,7 @@ impl RowSet {
     }
 }
 
-/// Whether entries came or went.
+/// Edits one entry of the tree; true if the number of entries may have changed.
 fn edit_entry(op: Op, entry: &mut Block, with: &Block) -> (bool, Edit<Block>) {
     let within = entry.number <= with.number && with.number < entry.end();
     match op {

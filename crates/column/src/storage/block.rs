@@ -1,4 +1,4 @@
-//! A block: the cells of 4,096 neighbouring keys, side by side in a slab, or packed when few are there.
+//! A block: the cells of 4,096 neighbouring keys, in a region of a slab, or packed if there are few.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ use crate::storage::slab::{Lender, Pool, Region};
 use crate::storage::texts::{MOST_TEXTS, Texts};
 use crate::types::views::{is_long, length};
 
-/// The cells of one block. What a read of cells wants comes first and is small: scattered keys touch thousands
-/// of blocks, and with the counts of its `Arc` it is one line of the cache or two.
+/// The cells of one block. The fields that a read needs come first: scattered keys touch thousands of blocks, and with
+/// the counts of the `Arc` these fields take one cache line.
 #[repr(C)]
 pub(crate) struct Block {
     body: Body,
@@ -30,7 +30,7 @@ pub(crate) struct Block {
     texts: Texts,
 }
 
-/// Two words of every `Arc` come before.
+// An `Arc` puts two words of counts in front.
 const _: () = assert!(std::mem::offset_of!(Block, texts) + 2 * size_of::<usize>() <= 64);
 
 enum Body {
@@ -46,7 +46,7 @@ struct Packed {
     cells: Counted,
 }
 
-/// As packed, in an array of its own.
+/// Packed cells of a type without plain storage, in an Arrow array.
 struct Opaque {
     offsets: Vec<u16>,
     array: ArrayRef,
@@ -169,7 +169,7 @@ impl Block {
         }
     }
 
-    /// Whether the block keeps alive a slab that should go.
+    /// Whether the block is in a retired slab, which it keeps alive.
     pub(crate) fn should_move(&self) -> bool {
         self.region().is_some_and(Region::is_retired)
     }
@@ -180,7 +180,7 @@ impl Block {
         prefetch(&self.valid);
     }
 
-    /// Every cell as units of `T`, when they lie each in its place.
+    /// All cells as units of `T`, if the block is dense.
     pub(crate) fn dense<T: ArrowNativeType>(&self) -> Option<&[T]> {
         self.region().map(Region::cells)
     }
@@ -253,7 +253,7 @@ impl Block {
         Ok(())
     }
 
-    /// Sees that every cell of the runs has a slot.
+    /// Makes a slot for every cell of the runs.
     fn make_room(&mut self, shape: &Shape, runs: &[Run], pool: &mut Pool) {
         let Body::Packed(packed) = &self.body else { return };
         let offsets = &packed.offsets;
@@ -286,7 +286,7 @@ impl Block {
         cells.recount();
     }
 
-    /// From packed to dense.
+    /// Converts the block from packed to dense.
     fn spread(&mut self, shape: &Shape, pool: &mut Pool) {
         let Body::Packed(packed) = &self.body else { return };
         let Packed { offsets, cells } = &**packed;
@@ -395,7 +395,7 @@ impl Block {
         }
     }
 
-    /// Stores texts. An error comes before anything is touched.
+    /// Stores texts. On an error nothing has been changed.
     fn write_views(&mut self, runs: &[Run], cells: &Cells, from: usize, pool: &mut Pool) -> Result<(), Error> {
         let source = cells.values.typed_data::<u128>();
         let counters = pool.counters().clone();
@@ -443,7 +443,7 @@ impl Block {
         }
     }
 
-    /// Stores opaque cells: the block's array is put together anew.
+    /// Stores opaque cells by building a new array for the block.
     pub(crate) fn write_opaque(&mut self, runs: &[Run], chunk: &ArrayRef, from: usize) -> Result<(), Error> {
         strike(Point::Block)?;
         let Body::Opaque(opaque) = &mut self.body else { return Ok(()) };
@@ -471,7 +471,7 @@ impl Block {
         Ok(())
     }
 
-    /// Forgets cells that are rows no longer, where they keep memory of their own.
+    /// Frees the memory of cells whose rows are gone, if such cells own memory (texts).
     pub(crate) fn clear(&mut self, runs: &[Run], pool: &Pool) {
         let places: Vec<_> = match &self.body {
             Body::Packed(packed) => runs.iter().map(|run| slots(&packed.offsets, run.offset, run.len)).collect(),
@@ -483,7 +483,7 @@ impl Block {
     }
 }
 
-/// Those of the wanted offsets that have a slot, and their slots.
+/// The wanted offsets that have a slot, with their slots.
 fn stored(have: &[u16], wanted: Vec<u16>) -> (Vec<u16>, Vec<usize>) {
     wanted.into_iter().filter_map(|offset| Some((offset, have.binary_search(&offset).ok()?))).unzip()
 }
@@ -495,7 +495,7 @@ fn slots(offsets: &[u16], offset: usize, len: usize) -> std::ops::Range<usize> {
     first..end
 }
 
-/// Moves what lies behind `at` up by `bytes`, leaving zeros.
+/// Moves the bytes from `at` on up by `bytes`, and zeroes the gap.
 fn open_gap(buffer: &mut MutableBuffer, at: usize, bytes: usize) {
     let end = buffer.len();
     buffer.resize(end + bytes, 0);

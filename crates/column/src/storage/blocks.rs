@@ -1,7 +1,7 @@
-//! A column that lives: a tree of blocks edited in place, an undo for the step that runs.
+//! A stored column: a tree of blocks that is edited in place, and an undo log of the running step.
 //!
-//! One short lock guards tree, undo and step together. Readers take it to clone the root, never to read;
-//! the one writer takes it for at most 64 blocks at a time.
+//! One lock guards tree, undo log and step together, for short times. Readers take it only to clone the root of the
+//! tree; the single writer takes it for at most 64 blocks at a time.
 
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,12 +27,12 @@ use crate::storage::tree::{FAN, Leaf, Tree, leaf_of};
 use crate::storage::undo::Undo;
 use crate::storage::view::BlockView;
 
-/// Cells by row key in blocks, with the moment before while a step runs.
+/// A column of cells by row key, stored in blocks. While a step runs, its previous state stays readable.
 pub struct BlockColumn {
     shape: Arc<Shape>,
     counters: Arc<StorageCounters>,
     shared: Mutex<Shared>,
-    /// What only the column's one writing node touches.
+    /// State of the single node that writes the column.
     writer: Mutex<Writer>,
 }
 
@@ -40,22 +40,23 @@ struct Shared {
     tree: Tree,
     written: Moment,
     undo: Option<Arc<Undo>>,
-    /// What the step that runs was given to store: whoever asks for just these rows gets it back.
+    /// The chunks that the running step stored. A read of exactly these rows returns the chunk without a gather.
     fresh: Arc<[(RowSet, Chunk)]>,
-    /// Between the first and the last slice of an edit: nobody may read `written` yet.
+    /// True between the first and the last slice of an edit, while the state of `written` must not be read.
     editing: bool,
-    /// The edit was given up: every moment is the one before it, told by the undo, until the next edit.
+    /// Whether the last edit failed half way. Until the next edit, reads at every moment give the state before it, by
+    /// the undo log.
     failed: bool,
 }
 
 struct Writer {
     pool: Pool,
-    /// Blocks of closed slabs could not move yet, because somebody held them.
+    /// Whether blocks of closed slabs could not be moved yet, because a reader held them.
     stragglers: bool,
     settled: u32,
 }
 
-/// Cells to store, in the form the kind wants.
+/// Cells to store, in the form that the column's storage kind takes.
 enum Source<'a> {
     Plain(Cells),
     Opaque(&'a Chunk),
@@ -67,7 +68,7 @@ impl BlockColumn {
         BlockColumn::build(&data_type, at, None)
     }
 
-    /// An empty column whose costs are counted in `total` too.
+    /// An empty column whose counters are also added to `total`.
     pub fn with_counters(data_type: DataType, at: Moment, total: Arc<StorageCounters>) -> BlockColumn {
         BlockColumn::build(&data_type, at, Some(total))
     }
@@ -101,12 +102,12 @@ impl BlockColumn {
         BlockColumn { shape, counters, shared: Mutex::new(shared), writer: Mutex::new(writer) }
     }
 
-    /// Carries one step out. While it runs, and until [`BlockColumn::settle`], the moment before stays
-    /// readable. A column is written once a step.
+    /// Applies the edit of one step. During it, and until [`BlockColumn::settle`], the previous moment stays readable.
+    /// A column is written at most once per step.
     ///
     /// # Errors
-    /// For cells of another type or count, texts that do not fit, and what Arrow refuses. The column then reads as
-    /// before the step, at every moment since, and the next edit starts from there.
+    /// Fails for cells of another type or count, for texts that do not fit, and if Arrow refuses an operation. The
+    /// column then reads as before the step, at every later moment, and the next edit starts from that state.
     pub fn apply(&self, edit: &Edit) -> Result<(), Error> {
         for (rows, chunk) in edit.writes {
             self.shape.check(rows.len(), chunk)?;
@@ -132,7 +133,7 @@ impl BlockColumn {
         Ok(())
     }
 
-    /// Replaces every cell; the moment before keeps the old ones whole until [`BlockColumn::settle`].
+    /// Replaces every cell. The old tree is kept for the previous moment until [`BlockColumn::settle`].
     pub fn replace(&self, step: Step, rows: &RowSet, chunk: &Chunk) -> Result<(), Error> {
         self.shape.check(rows.len(), chunk)?;
         let mut writer = self.writer();
@@ -146,7 +147,7 @@ impl BlockColumn {
         Ok(())
     }
 
-    /// Puts the cells that the last edit overwrote back into the tree, if it was given up.
+    /// Rolls back the last edit if it failed: writes the cells of the undo log back into the tree.
     fn recover(&self, step: Step, writer: &mut Writer) -> Result<(), Error> {
         let undo = {
             let shared = self.shared();
@@ -171,7 +172,8 @@ impl BlockColumn {
         Ok(())
     }
 
-    /// The end of a step: the moment before is gone. If the step's edit was given up, it is all there is.
+    /// Ends the step: drops the undo log. If the step's edit failed, the undo log is kept, since the previous state is
+    /// the only valid one.
     pub fn settle(&self) {
         let mut writer = self.writer();
         let (undo, fresh) = {
@@ -193,7 +195,7 @@ impl BlockColumn {
         self.tidy_slabs(&mut writer);
     }
 
-    /// Empties slabs that hold few blocks: those of a released snapshot, or around scattered survivors.
+    /// Evacuates slabs that hold few blocks, as after the release of a snapshot or the removal of most rows.
     fn tidy_slabs(&self, writer: &mut Writer) {
         let mut closed = false;
         if writer.pool.is_wasteful() {
@@ -219,7 +221,7 @@ impl BlockColumn {
         }
     }
 
-    /// What this column costs now.
+    /// The column's storage counters.
     pub fn counters(&self) -> ColumnCounters {
         let tree = self.shared().tree.clone();
         ColumnCounters {
@@ -238,7 +240,7 @@ impl BlockColumn {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The old cells of these keys, gathered while readers go on.
+    /// Gathers the old cells of these keys for the undo log. Readers are not blocked.
     fn gather_undo(&self, rows: &RowSet) -> Result<Undo, Error> {
         let chunk = self.cells_of(rows)?;
         Ok(Undo::Cells { rows: rows.clone(), chunk })
@@ -265,8 +267,8 @@ impl BlockColumn {
         Ok(())
     }
 
-    /// Moves rows batch by batch, starting at the end towards which they move; rows that move by
-    /// different distances are all read before the first is written.
+    /// Moves rows in batches, starting at the end towards which they move, so that no row is overwritten before it is
+    /// read. Rows that move by different distances are all read before the first is written.
     fn carry(&self, writer: &mut Writer, shift: &Move) -> Result<(), Error> {
         let Some(delta) = shift.delta else {
             let chunk = self.cells_of(&shift.rows)?;
@@ -283,7 +285,7 @@ impl BlockColumn {
         Ok(())
     }
 
-    /// Stores cells leaf by leaf, under the lock for one leaf at a time.
+    /// Stores cells leaf by leaf; the lock is taken for one leaf at a time.
     fn write(&self, writer: &mut Writer, rows: &RowSet, source: &Source) -> Result<(), Error> {
         strike(Point::Write)?;
         if let Some(cells) = self.scattered(source)
@@ -312,7 +314,7 @@ impl BlockColumn {
         Ok(())
     }
 
-    /// The cells to store, if they may be written one by one without looking at them.
+    /// The cells to store, if they are plain values without nulls, which can be written one by one.
     fn scattered<'a>(&self, source: &'a Source) -> Option<&'a Cells> {
         match source {
             Source::Plain(cells) if cells.nulls.is_none() && self.shape.is_plain() => Some(cells),
@@ -369,8 +371,8 @@ impl BlockColumn {
         Ok(cells)
     }
 
-    /// Dead cells give their memory back: an empty block goes, a sparse one is packed. For settled columns; where the
-    /// last edit was given up nothing has died.
+    /// Frees the memory of dead cells: removes empty blocks and packs sparse ones. Call it on settled columns only.
+    /// Does nothing if the last edit failed, because its dead cells are still in use.
     pub fn bury(&self, dead: &Dead) {
         if self.shared().failed {
             return;
@@ -397,8 +399,8 @@ impl BlockColumn {
         if losses.alive == 0 {
             leaf.remove(losses.block);
         } else if sparse(block, losses.alive) {
-            // Arrow may refuse to pick cells of a type it knows little of: then the block stays as it is, with all its
-            // cells, and is asked again when it loses more.
+            // Arrow may fail to select cells of an unusual type. The block then keeps all its cells, and packing is
+            // tried again when it loses more.
             if let Ok(packed) = block.packed(&self.shape, dead.offsets(losses), pool) {
                 *block = Arc::new(packed);
             }
@@ -408,7 +410,7 @@ impl BlockColumn {
     }
 }
 
-/// An edit that was begun: given up, unless it says that it succeeded.
+/// The guard of an edit: dropping it marks the edit as failed, unless it was marked as successful.
 struct Attempt<'a>(&'a BlockColumn);
 
 impl Attempt<'_> {
@@ -432,9 +434,10 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The block to edit: itself if nobody else holds it, else a copy.
+/// Copy-on-write: the block itself if no reader holds it, otherwise a copy.
 fn writable<'a>(block: &'a mut Arc<Block>, shape: &Shape, pool: &mut Pool) -> &'a mut Block {
-    // Nobody holds blocks weakly. Two looks that lock the bus would be dearer than a count and one.
+    // There are no weak references to blocks, so a plain load of the strong count decides. Testing with `Arc::get_mut`
+    // and calling it again for the block would cost two atomic read-modify-writes instead of one.
     if Arc::strong_count(block) > 1 {
         pool.counters().block_copied();
         *block = Arc::new(block.copy(shape, pool));
@@ -442,7 +445,7 @@ fn writable<'a>(block: &'a mut Arc<Block>, shape: &Shape, pool: &mut Pool) -> &'
     Arc::get_mut(block).expect("nobody else has seen the copy")
 }
 
-/// Whether a block has few rows for the room it takes, or more dead cells than rows.
+/// Whether a block has few rows for its size, or more dead cells than rows.
 fn sparse(block: &Block, alive: usize) -> bool {
     let slots = block.slots();
     if slots == BLOCK { alive < PACKED_BELOW.get() } else { alive * 2 < slots }

@@ -1,4 +1,4 @@
-//! Rows that left a table: which blocks lost cells, and how many each still has. Found once for all columns.
+//! Dead cells after a step: the blocks that lost rows, and the rows that each still has. Found once for all columns.
 
 use std::ops::Range;
 
@@ -8,24 +8,24 @@ use crate::sizes::BLOCK;
 use crate::sizes::SPREAD_FROM;
 use crate::storage::runs::{Run, runs};
 
-/// The keys that a step vacated, by block.
+/// The keys vacated by a step, by block.
 pub struct Dead {
     runs: Vec<Run>,
     blocks: Vec<Losses>,
-    /// Those of the blocks in which so few rows live that cells may not lie dead.
+    /// The blocks with so few live rows that their dead cells must be reclaimed now.
     thin: Vec<Losses>,
-    /// The rows that are left.
+    /// The remaining rows.
     left: RowSet,
 }
 
-/// What one block lost.
+/// The losses of one block.
 #[derive(Clone)]
 pub(crate) struct Losses {
     /// Number of the block.
     pub block: u64,
-    /// Cells of it that are still rows.
+    /// The number of cells that are still rows.
     pub alive: usize,
-    /// Its place in the runs.
+    /// The block's range in `runs`.
     runs: Range<usize>,
 }
 
@@ -36,7 +36,7 @@ impl Losses {
 }
 
 impl Dead {
-    /// `vacated`: keys that held a row before the step and hold none after it; `left`: the rows after it.
+    /// `vacated` are the keys with a row before the step and none after it; `left` are the rows after it.
     pub fn new(vacated: &RowSet, left: &RowSet) -> Dead {
         let runs: Vec<Run> = runs(vacated).collect();
         let mut blocks: Vec<Losses> = Vec::new();
@@ -60,7 +60,7 @@ impl Dead {
         &self.blocks
     }
 
-    /// Those in which few rows are left: plain cells may lie dead where most others live.
+    /// The blocks with few rows left. In the other blocks dead plain cells stay in place until the block gets sparse.
     pub(crate) fn thin(&self) -> &[Losses] {
         &self.thin
     }
@@ -70,7 +70,7 @@ impl Dead {
         &self.runs[losses.runs.clone()]
     }
 
-    /// The offsets of a block that are rows.
+    /// The offsets within a block that are rows.
     pub(crate) fn offsets(&self, losses: &Losses) -> Vec<u16> {
         let first = losses.first();
         self.left.between(first, first + (BLOCK as u64 - 1)).iter().map(|key| (key - first) as u16).collect()

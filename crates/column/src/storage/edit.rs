@@ -6,29 +6,29 @@ use rowset::{Before, RowSet, Shift, Shifts};
 use crate::column::Chunk;
 use crate::sizes::{MERGED_ROWS, SINGLE_SHIFTS};
 
-/// Survivors that change their keys and keep their order.
+/// A move of survivors to new keys, which keeps their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// The rows that move, by their keys before.
+    /// The rows that move, in before-keys.
     pub rows: RowSet,
     /// The keys after the move, in the order of `rows`.
     pub to: RowSet,
-    /// What is added to each key, if it is one number: only then may the move be made piece by piece.
+    /// The common delta of all keys, if there is one: only then may the move be made in batches.
     pub delta: Option<i64>,
 }
 
-/// What one step does to the rows of a table. Made once a table, applied to each of its columns.
+/// The edit of a table's rows by one step. It is built once per table and applied to each of its columns.
 #[derive(Clone, Copy, Debug)]
 pub struct Edit<'a> {
     /// The step that runs.
     pub step: Step,
-    /// Keys before whose stored cell this step overwrites or moves over: see [`undo_rows`].
+    /// The before-keys whose stored cells this step overwrites, by a write or by a move: see [`undo_rows`].
     pub undo: &'a RowSet,
-    /// The cells of those keys, where they are known.
+    /// The old cells of those keys, if they are known already; otherwise they are gathered.
     pub old: Option<&'a Chunk>,
-    /// Rows that move, in an order in which none lands on one that has yet to move: see [`moves`].
+    /// The moves, in an order in which none overwrites a row that has yet to move: see [`moves`].
     pub moves: &'a [Move],
-    /// Cells to store at keys after, in key order; the row sets are disjoint.
+    /// Cells to store, by after-keys, in key order; the row sets are disjoint.
     pub writes: &'a [(RowSet, Chunk)],
 }
 
@@ -42,12 +42,12 @@ pub fn vacated(removed: &RowSet, moves: &[Move], added: &RowSet) -> RowSet {
     &left - &taken
 }
 
-/// The keys before whose stored cells a step loses: rows before that are written or moved onto.
+/// The before-keys whose stored cells a step overwrites: previous rows that are written or moved onto.
 pub fn undo_rows(rows_before: &RowSet, writes: &RowSet, moves: &[Move]) -> RowSet {
     rows_before & &RowSet::union_all(moves.iter().map(|shift| &shift.to).chain([writes]))
 }
 
-/// The moves of a step's survivors, in safe order.
+/// The moves of a step's survivors, in an order that overwrites no row that has yet to move.
 pub fn moves(shifts: &Shifts, survivors: &Before) -> Vec<Move> {
     if shifts.len() > SINGLE_SHIFTS.get() {
         let rows = shifts.moved(survivors);

@@ -1,4 +1,4 @@
-//! Cells in blocks that are edited in place: a tree of blocks, the memory behind them, and the moment before a step.
+//! Column storage: blocks edited in place, the tree that indexes them, their memory, and the undo log of a step.
 
 pub(crate) mod block;
 pub(crate) mod blocks;

@@ -1,4 +1,5 @@
-//! Cells out of a tree of blocks: lent where they lie together, or taken in any order of keys.
+//! Reading cells from a tree of blocks: as slices without a copy where memory is contiguous, or gathered in any key
+//! order.
 
 use std::sync::Arc;
 

@@ -1,11 +1,8 @@
-//! The bytes behind a block's string views: buffers, each with its live bytes counted. There are at most four, or as
-//! many as the bytes need: whatever cells a block has, their texts fit it, if each of them fits a buffer.
-//!
-//! A block owns its bytes: what is stored is copied in, so one live string never pins the batch it came
-//! with, and what is overwritten is squeezed out as soon as more than half is dead.
-//!
-//! A write is planned before anything is touched: a plan that cannot be made leaves all as it was, and one that
-//! could be made is carried out without a way to fail, so that no view is ever without its bytes.
+//! The text buffers behind a block's string views, each with a count of its live bytes. There are at most four, or as
+//! many as the bytes need; so the texts of any block fit, if each text fits a buffer.  A block owns its bytes: texts
+//! are copied in, so that a live string never pins the batch it came with. The buffers are compacted once more than
+//! half of their bytes are dead.  A write is planned before anything changes. If the plan cannot be made, nothing has
+//! changed; a plan that was made is carried out without a step that can fail. So no view ever lacks its bytes.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,7 +23,7 @@ pub(crate) const MOST_TEXTS: usize = 4;
 /// Buffers a block may have: one for each of its cells.
 const MOST_BUFFERS: usize = BLOCK;
 
-/// Where bytes that arrive will lie.
+/// The plan of a write: the buffers for the new bytes.
 pub(crate) struct Plan {
     /// Whether the live bytes move into new buffers first.
     compact: bool,
@@ -90,7 +87,7 @@ impl Texts {
         &slot.text.bytes(slot.used)[offset as usize..][..length(view)]
     }
 
-    /// Notes that the views at these places of the block are gone, and makes them empty.
+    /// Uncounts the bytes of the views at these places of the block, and makes the views empty.
     pub(crate) fn forget(&mut self, views: &mut [u128], places: &[Range<usize>]) {
         for range in places {
             for view in &mut views[range.clone()] {
@@ -102,7 +99,7 @@ impl Texts {
         }
     }
 
-    /// Counts the live bytes again from the views that are left.
+    /// Recounts the live bytes from the remaining views.
     pub(crate) fn recount(&mut self, views: &[u128]) {
         self.slots.iter_mut().for_each(|slot| slot.live = 0);
         for &view in views.iter().filter(|view| is_long(**view)) {
@@ -167,7 +164,7 @@ impl Texts {
         filling
     }
 
-    /// Squeezes dead bytes out when they outweigh the live ones.
+    /// Compacts the buffers if there are more dead bytes than live ones.
     pub(crate) fn tidy(&mut self, views: &mut [u128], counters: &Arc<StorageCounters>) {
         let used: usize = self.slots.iter().map(|slot| slot.used).sum();
         let live: usize = self.slots.iter().map(|slot| slot.live).sum();
@@ -184,7 +181,7 @@ impl Texts {
 }
 
 impl Plan {
-    /// The plan, if there is memory for it.
+    /// Checks that the memory budget has room for the plan.
     fn affordable(self) -> Result<Plan, Error> {
         limits::ask(self.buffers.iter().map(|bytes| *bytes as u64).sum())?;
         Ok(self)
@@ -192,7 +189,7 @@ impl Plan {
 }
 
 impl Filling<'_> {
-    /// Stores the bytes of a long view and gives the view over them.
+    /// Stores the bytes of a long view and returns the view over the stored bytes.
     pub(crate) fn store(&mut self, view: u128, bytes: &[u8]) -> u128 {
         let texts = &mut *self.texts;
         loop {
@@ -209,7 +206,7 @@ impl Filling<'_> {
         }
     }
 
-    /// Copies what the views stand for out of `old`.
+    /// Copies the bytes of the views from `old`.
     fn refill(&mut self, old: &Texts, views: &mut [u128]) {
         for view in views.iter_mut().filter(|view| is_long(**view)) {
             *view = self.store(*view, old.bytes(*view));

@@ -27,7 +27,7 @@ pub(crate) struct Leaf {
 struct Inner {
     /// Bits of the leaf number below the ones this node branches on.
     shift: u32,
-    /// Leaf number without the bits from this node down.
+    /// The leaf number without the bits that this node and the nodes below it branch on.
     prefix: u64,
     present: u64,
     children: Vec<Arc<Node>>,
@@ -116,7 +116,7 @@ impl Node {
         }
     }
 
-    /// Any leaf number below this node: enough to see where it parts from another.
+    /// Any leaf number below this node: enough to find the bit at which its path differs from another.
     fn some_leaf(&self) -> u64 {
         match self {
             Node::Leaf(leaf) => leaf.number,
@@ -160,7 +160,7 @@ impl Tree {
         descend(root, number)
     }
 
-    /// Takes away the leaf of this number if it is empty.
+    /// Removes the leaf of this number if it is empty.
     pub(crate) fn prune(&mut self, number: u64) {
         if self.root.as_mut().is_some_and(|root| prune(root, number)) {
             self.root = None;
@@ -222,7 +222,7 @@ fn prune(slot: &mut Arc<Node>, number: u64) -> bool {
     inner.children.is_empty()
 }
 
-/// Looks blocks up one after the other, staying in a leaf as long as it serves.
+/// Looks up blocks one after the other; consecutive blocks of one leaf need no descent.
 pub(crate) struct Cursor<'a> {
     tree: &'a Tree,
     number: u64,

@@ -1,4 +1,4 @@
-//! Before-values of the step that runs: a few cells, or a whole older tree.
+//! The undo log of the running step: the old values of a few cells, or a whole older tree.
 
 use arrow_array::{Array, ArrayRef};
 use rowset::RowSet;
@@ -7,11 +7,11 @@ use crate::kernels::cells::{Cells, Gathered, Shape};
 use crate::storage::reading::patch;
 use crate::storage::tree::Tree;
 
-/// What a column still knows of the moment before the step.
+/// The previous values of a column.
 pub(crate) enum Undo {
-    /// The old cells of these keys; all others are still in the tree.
+    /// The old cells of these keys; all other cells are unchanged in the tree.
     Cells { rows: RowSet, chunk: ArrayRef },
-    /// Everything: the column was written anew.
+    /// The whole old tree: the step replaced the column.
     Whole(Tree),
 }
 
@@ -25,7 +25,7 @@ impl Undo {
     }
 }
 
-/// Puts old cells over those gathered for `asked`.
+/// Overwrites the cells gathered for the rows `asked` with the old cells of the undo log.
 pub(crate) fn restore(gathered: &mut Gathered, shape: &Shape, asked: &RowSet, rows: &RowSet, chunk: &ArrayRef) {
     let hits = asked & rows;
     if hits.is_empty() {
@@ -36,7 +36,7 @@ pub(crate) fn restore(gathered: &mut Gathered, shape: &Shape, asked: &RowSet, ro
     patch(gathered, shape, &Cells::of(shape, chunk), places);
 }
 
-/// Puts old cells over those taken for `keys`.
+/// Overwrites the cells taken for `keys` (in any order) with the old cells of the undo log.
 pub(crate) fn restore_taken(gathered: &mut Gathered, shape: &Shape, keys: &[u64], rows: &RowSet, chunk: &ArrayRef) {
     let hits: Vec<(usize, usize)> =
         keys.iter().enumerate().filter_map(|(at, &key)| rows.position_of(key).map(|pos| (at, pos as usize))).collect();

@@ -15,12 +15,16 @@ use column::{Chunk, Column, ColumnSource, NO_ROW};
 use graph::{Moment, Moved, Pinned, Step};
 use rowset::{Before, RowSet, Shifts, Span};
 
+use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
-use crate::live_rows::LiveRows;
-use crate::operation::{Input, Live, Operation, Parts, Request, Settle, Start};
-use crate::table::{Attributes, Table};
-use crate::update::TableUpdate;
-use crate::view::Change;
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::parts::Parts;
+use crate::table::request::Request;
+use crate::table::rows::LiveRows;
+use crate::table::settle::Settle;
+use crate::table::update::TableUpdate;
 
 /// Slots start and end at multiples of this, so that whole blocks of row sets move by renumbering.
 const ALIGNMENT: u64 = 1 << 16;
@@ -347,7 +351,7 @@ mod tests {
     use model::Compare;
 
     use super::*;
-    use crate::attach::attach;
+    use crate::driver::attach::attach;
     use crate::testing::check::check_steps_of_two;
     use crate::testing::{any_table, check_law_of_two};
 

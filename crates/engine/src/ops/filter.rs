@@ -12,14 +12,19 @@ use formula::Expr;
 use graph::{Moment, Step};
 use rowset::{Before, RowSet, Shifts};
 
+use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
-use crate::expression::{Evaluator, Turn, plan_in_turns};
-use crate::faults::{Faults, OnError};
-use crate::live_rows::LiveRows;
-use crate::operation::{Input, Live, Operation, Parts, Request, Start};
-use crate::table::{Attributes, Table};
-use crate::update::TableUpdate;
-use crate::view::{Change, View};
+use crate::eval::evaluator::{Evaluator, plan_in_turns};
+use crate::eval::schedule::Turn;
+use crate::row_errors::{Faults, OnError};
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::parts::Parts;
+use crate::table::request::Request;
+use crate::table::rows::LiveRows;
+use crate::table::update::TableUpdate;
+use crate::table::view::View;
 
 /// Keep the rows that match every predicate.
 pub struct Filter {
@@ -45,7 +50,7 @@ impl Filter {
         let (mut bound, mut told): (Vec<Evaluator>, Vec<String>) = Default::default();
         for (at, predicate) in predicates.iter().enumerate() {
             let turn = turns.get(at).cloned().unwrap_or_default();
-            // Judged whole first: the error should show the user's text, not a part of it.
+            // Bound as a whole first, so that an error shows the user's text and not a part of it.
             let whole = Evaluator::predicate(operation, predicate, table)?;
             told.push(whole.told().to_owned());
             match formula::split_conjunction(predicate).as_slice() {
@@ -64,7 +69,7 @@ impl Filter {
         })
     }
 
-    /// Rows whose predicate fails do not pass, and are noted.
+    /// Sets `on_error`: rows whose predicate cannot be computed do not pass, and are reported.
     pub fn passing_over(mut self, on_error: OnError) -> Filter {
         if on_error == OnError::Fail {
             return self;
@@ -77,7 +82,7 @@ impl Filter {
         self
     }
 
-    /// The rows for which every expression has a value; the others are noted.
+    /// A filter that keeps the rows for which every expression can be computed; the others are reported.
     pub(crate) fn computable(
         operation: &str,
         table: &Table,
@@ -111,7 +116,7 @@ impl Operation for Filter {
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let Input { table, view } = &inputs[0];
-        crate::expression::own_row_only(&self.request.name, &self.predicates)?;
+        crate::eval::evaluator::own_row_only(&self.request.name, &self.predicates)?;
         let kept = matching(&self.predicates, view, view.rows())?;
         let rows = Arc::new(LiveRows::new(kept, at));
         let kept = table.attributes();
@@ -133,7 +138,7 @@ struct FilterLive {
 }
 
 impl Live for FilterLive {
-    // All is judged before a row is taken in or out.
+    // All predicates are evaluated before a row is added or removed.
     fn resumes(&self) -> bool {
         true
     }
@@ -149,7 +154,7 @@ impl Live for FilterLive {
         }
         let gone = &kept & &update.removed.0;
         let (removed, entered, modified, shifts) = if update.shifts.is_empty() {
-            // Nothing moves: what is modified stayed, and only the change is looked at.
+            // Without shifts only the changed rows are tested; modified rows kept their keys.
             let (left, entered, modified) = self.judge(update, now, &kept)?;
             (Before(&gone | &left), entered, modified, Shifts::none())
         } else {
@@ -160,7 +165,7 @@ impl Live for FilterLive {
             (Before(&gone | &left.0), entered, modified, shifts)
         };
         let added = &arriving | &entered;
-        // Rows that nobody holds are edited where they lie.
+        // Dropped first, so that the row set has no other holder and is edited in place.
         drop(kept);
         self.rows.apply(step, &removed, &shifts, &added)?;
         Ok(TableUpdate { columns: update.columns.unless_empty(&modified), added, removed, modified, shifts })
@@ -168,7 +173,8 @@ impl Live for FilterLive {
 }
 
 impl FilterLive {
-    /// Of the modified rows: those that fail now, those that pass now and did not, those that stay.
+    /// Splits the modified rows into those that fail now, those that pass now and did not before, and those that pass
+    /// as before.
     fn judge(&self, update: &TableUpdate, now: &View, survivors: &RowSet) -> Result<(RowSet, RowSet, RowSet), Error> {
         let inside = &update.modified & survivors;
         if !self.predicates.iter().any(|predicate| update.columns.contains_any(predicate.inputs())) {
@@ -180,8 +186,8 @@ impl FilterLive {
     }
 }
 
-/// Native predicates before functions of the user that are stateless; what is in order keeps its place,
-/// and nothing moves over it.
+/// Sorts native predicates before stateless user functions. An ordered predicate (serial, stateful or behind a barrier)
+/// keeps its place, and no predicate is moved across it.
 fn cheapest_first(predicates: Vec<Evaluator>) -> Vec<Evaluator> {
     let held = |one: &Evaluator| one.is_ordered() || !one.turn().declares.is_empty() || !one.turn().respects.is_empty();
     let mut sorted: Vec<Evaluator> = Vec::with_capacity(predicates.len());
@@ -200,7 +206,7 @@ fn cheapest_first(predicates: Vec<Evaluator>) -> Vec<Evaluator> {
     sorted
 }
 
-/// The rows that pass all predicates; each sees only what passed the ones before it.
+/// The rows that pass all predicates. Each predicate is evaluated only for the rows that passed the earlier ones.
 fn matching(predicates: &[Evaluator], view: &View, rows: &RowSet) -> Result<RowSet, Error> {
     predicates.iter().try_fold(rows.clone(), |rows, predicate| predicate.matching(view, &rows))
 }
@@ -212,7 +218,7 @@ mod tests {
     use model::{Compare, Comparison, ModelExpr};
 
     use super::*;
-    use crate::attach::attach;
+    use crate::driver::attach::attach;
     use crate::testing::{any_table, check_law, check_steps};
 
     fn over(table: &Table, column: &str, limit: i64) -> Result<Table, Error> {

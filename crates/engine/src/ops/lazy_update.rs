@@ -21,14 +21,16 @@ use rowset::RowSet;
 
 use super::select::{Output, Select};
 use super::view::take_by;
+use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
-use crate::expression::Evaluator;
-use crate::live_rows::LiveRows;
-use crate::operation::{Input, Live, Operation, Request, Start};
+use crate::eval::evaluator::Evaluator;
 use crate::sizes::{LAZY_BATCH, LAZY_CHUNKS, LAZY_KEPT};
-use crate::table::Table;
-use crate::update::TableUpdate;
-use crate::view::{Change, View};
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::request::Request;
+use crate::table::rows::LiveRows;
+use crate::table::update::TableUpdate;
+use crate::table::view::View;
 
 /// Values kept for each row of the table.
 const KEPT_A_ROW: usize = 4;
@@ -265,7 +267,7 @@ mod tests {
     use model::{Arith, Compare, ModelExpr};
 
     use super::*;
-    use crate::attach::attach;
+    use crate::driver::attach::attach;
     use crate::testing::{any_table, check_law, check_steps};
 
     /// Doubles, and counts the values it was given.

@@ -18,15 +18,18 @@ use graph::{Moment, NodeId, Step, UpdateGraph};
 use rowset::RowSet;
 
 use super::select::{Output, Select};
+use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
-use crate::expression::{Evaluator, Turn, evaluate_all};
-use crate::faults::{Faults, OnError};
-use crate::operation::{Input, Live, Operation, Request, Start};
-use crate::reach::reached;
-use crate::store::{Columns, Writes};
-use crate::table::{Attributes, Table};
-use crate::update::{ColumnSet, TableUpdate};
-use crate::view::Change;
+use crate::eval::affected::reached;
+use crate::eval::evaluator::{Evaluator, evaluate_all};
+use crate::eval::schedule::Turn;
+use crate::row_errors::{Faults, OnError};
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::request::Request;
+use crate::table::store::{Columns, Writes};
+use crate::table::update::{ColumnSet, TableUpdate};
 
 /// Stored columns that hang on more than their own row.
 pub struct Neighbours {
@@ -50,7 +53,7 @@ impl Neighbours {
     }
 
     /// Cells without a value are null, and noted.
-    pub(super) fn passing_over(self, on_error: OnError, faults: &Faults) -> Neighbours {
+    pub(crate) fn passing_over(self, on_error: OnError, faults: &Faults) -> Neighbours {
         Neighbours { select: self.select.passing_over(on_error, faults) }
     }
 }
@@ -237,7 +240,7 @@ pub(super) mod tests {
     use model::{Arith, Compare, Comparison, ModelExpr};
 
     use super::*;
-    use crate::ops::columns::{How, Kept, columns, filtered};
+    use crate::plan::{How, Kept, columns, filtered};
     use crate::testing::{any_table, check_law, check_steps};
 
     pub(in crate::ops) fn shift(expr: Expr, by: i64) -> Expr {

@@ -9,12 +9,15 @@ use std::sync::Arc;
 use arrow_schema::{Field, Schema};
 use graph::{Moment, Step};
 
+use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
-use crate::faults::Faults;
-use crate::operation::{Input, Live, Operation, Parts, Request, Start};
-use crate::table::{Attributes, Table};
-use crate::update::{ColumnSet, TableUpdate};
-use crate::view::Change;
+use crate::row_errors::Faults;
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::parts::Parts;
+use crate::table::request::Request;
+use crate::table::update::{ColumnSet, TableUpdate};
 
 /// Some columns of a table under these names, in this order.
 pub struct Project {
@@ -121,7 +124,7 @@ mod tests {
     use model::Compare;
 
     use super::*;
-    use crate::attach::attach;
+    use crate::driver::attach::attach;
     use crate::testing::{any_table, check_law, check_steps};
 
     fn names(names: &[&str]) -> Vec<String> {

@@ -16,16 +16,20 @@ use formula::Expr;
 use graph::{Moment, Step};
 use rowset::RowSet;
 
+use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
-use crate::expression::{Evaluator, Turn, evaluate_all, pieces_of_all, plan_in_turns};
-use crate::faults::{Faults, OnError};
-use crate::operation::{Input, Live, Operation, Parts, Request, Start};
-use crate::par::both;
+use crate::eval::evaluator::{Evaluator, evaluate_all, pieces_of_all, plan_in_turns};
+use crate::eval::schedule::Turn;
+use crate::row_errors::{Faults, OnError};
 use crate::sizes::TOGETHER_ROWS;
-use crate::store::{Columns, Writes};
-use crate::table::{Attributes, Table};
-use crate::update::{ColumnSet, TableUpdate};
-use crate::view::Change;
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::parts::Parts;
+use crate::table::request::Request;
+use crate::table::store::{Columns, Writes};
+use crate::table::update::{ColumnSet, TableUpdate};
+use crate::threads::parallel::both;
 
 /// Columns of the result: shared ones and computed ones.
 pub struct Select {
@@ -101,7 +105,7 @@ impl Select {
     }
 
     /// Cells without a value are null, and noted.
-    pub(super) fn passing_over(mut self, on_error: OnError, faults: &Faults) -> Select {
+    pub(crate) fn passing_over(mut self, on_error: OnError, faults: &Faults) -> Select {
         for column in Arc::get_mut(&mut self.computed).into_iter().flatten() {
             column.passing_over(faults);
         }
@@ -110,7 +114,7 @@ impl Select {
     }
 
     /// One of the two: after the table's own columns if `all`, else only these.
-    pub(super) fn in_turns(
+    pub(crate) fn in_turns(
         operation: &str,
         table: &Table,
         expressions: &[Expr],
@@ -181,7 +185,7 @@ impl Operation for Select {
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let Input { table, view } = &inputs[0];
-        crate::expression::own_row_only(&self.request.name, &self.computed)?;
+        crate::eval::evaluator::own_row_only(&self.request.name, &self.computed)?;
         let (sources, columns) = self.start(table, view, at)?;
         let parts = self.parts(table, &sources);
         let owned = columns.as_ref().map(Columns::owned).unwrap_or_default();
@@ -216,7 +220,7 @@ impl Select {
     pub(super) fn start(
         &self,
         table: &Table,
-        view: &crate::view::View,
+        view: &crate::table::view::View,
         at: Moment,
     ) -> Result<(Vec<Arc<dyn ColumnSource>>, Option<Columns>), Error> {
         let rows = view.rows();
@@ -236,7 +240,7 @@ impl Select {
                 .map(|column| Field::new(column.name(), column.data_type().clone(), true))
                 .collect::<Vec<_>>(),
         );
-        let counters = table.graph().map(crate::counters::storage).unwrap_or_default();
+        let counters = table.graph().map(crate::observe::storage).unwrap_or_default();
         let mut cells = Vec::new();
         for pieces in pieces {
             let mut start = 0;
@@ -338,7 +342,7 @@ mod tests {
     use model::{Arith, Compare, ModelExpr};
 
     use super::*;
-    use crate::attach::attach;
+    use crate::driver::attach::attach;
     use crate::testing::{any_table, check_law, check_steps};
 
     fn doubled(column: &str) -> Result<Expr, formula::Error> {

@@ -20,15 +20,18 @@ use rowset::RowSet;
 
 use super::neighbours::{attributes, told};
 use super::select::{Output, Select};
+use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
-use crate::expression::{Evaluator, Turn};
-use crate::live_rows::LiveRows;
-use crate::operation::{Input, Live, Operation, Request, Start};
-use crate::reach::reached;
+use crate::eval::affected::reached;
+use crate::eval::evaluator::Evaluator;
+use crate::eval::schedule::Turn;
 use crate::sizes::DEEPEST_VIEW;
-use crate::table::Table;
-use crate::update::TableUpdate;
-use crate::view::{Change, View};
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::request::Request;
+use crate::table::rows::LiveRows;
+use crate::table::update::TableUpdate;
+use crate::table::view::View;
 
 /// Columns computed on read.
 pub struct ComputedView {
@@ -64,7 +67,7 @@ impl ComputedView {
 }
 
 /// Order has no meaning where columns are computed on read.
-pub(super) fn refuse_turns(operation: &str, turns: &[Turn]) -> Result<(), Error> {
+pub(crate) fn refuse_turns(operation: &str, turns: &[Turn]) -> Result<(), Error> {
     let controlled = |turn: &Turn| turn.serial || !turn.declares.is_empty() || !turn.respects.is_empty();
     if turns.iter().any(controlled) {
         let message = "a serial column or a barrier has no meaning where columns are computed on read: use update";
@@ -220,7 +223,7 @@ mod tests {
     use model::{Arith, Compare, ModelExpr};
 
     use super::*;
-    use crate::ops::columns::{How, Kept, columns};
+    use crate::plan::{How, Kept, columns};
     use crate::testing::{any_table, check_law, check_steps};
 
     fn call(function: Function, args: Vec<Expr>) -> Expr {

@@ -11,18 +11,17 @@ use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 use column::Chunk;
 use graph::{Step, UpdateGraph};
-use rowset::RowSet;
 
+use crate::driver::operation::Live;
 use crate::error::Error;
-use crate::live_rows::LiveRows;
-use crate::operation::{Live, Parts, Request, Start};
 use crate::sources::conform::conform;
-use crate::sources::feed::{AllFits, Judge, Queue, Token, Weighed};
-use crate::store::{Store, Writes};
-use crate::table::{Attributes, Table, canonical_schema};
-use crate::table_node::TableNode;
-use crate::update::TableUpdate;
-use crate::view::Change;
+use crate::sources::fed::{fed_table, next_keys};
+use crate::sources::feed::{Queue, Token};
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::store::{Store, Writes};
+use crate::table::update::TableUpdate;
 
 /// A live table to which rows are appended.
 #[derive(Clone)]
@@ -52,7 +51,7 @@ impl AppendTable {
         self.queue.push("append", chunks)
     }
 
-    /// Calls that wait for a step.
+    /// The number of calls that wait for a step.
     pub fn waiting(&self) -> usize {
         self.queue.waiting()
     }
@@ -61,39 +60,6 @@ impl AppendTable {
     pub fn fail(&self, error: Error) {
         self.queue.fail(error);
     }
-}
-
-/// A source with a store and a queue: the plumbing that append and blink tables share.
-pub(crate) fn fed_table<C: Weighed + Send + 'static, L: Live + 'static>(
-    name: &str,
-    graph: &UpdateGraph,
-    schema: Arc<Schema>,
-    attributes: Attributes,
-    live: impl FnOnce(Arc<Queue<C>>, Store) -> L,
-) -> Result<(Table, Arc<Queue<C>>), Error> {
-    judged_table(name, graph, schema, attributes, |_| Arc::new(AllFits), live)
-}
-
-/// As [`fed_table`], with a judge that decides which calls are accepted; it may read the table's rows.
-pub(crate) fn judged_table<C: Weighed + Send + 'static, L: Live + 'static>(
-    name: &str,
-    graph: &UpdateGraph,
-    schema: Arc<Schema>,
-    attributes: Attributes,
-    judge: impl FnOnce(&Arc<LiveRows>) -> Arc<dyn Judge<C>>,
-    live: impl FnOnce(Arc<Queue<C>>, Store) -> L,
-) -> Result<(Table, Arc<Queue<C>>), Error> {
-    super::fixed::unique_names(name, &schema)?;
-    let store = Store::new(&canonical_schema(&schema), graph.settled(), &crate::counters::storage(graph));
-    let queue = Queue::new(graph, judge(store.rows()));
-    let parts = Parts { rows: store.rows().clone(), columns: store.columns().sources(), schema, attributes };
-    let owned = store.owned();
-    let mut request = Request::new(name, serde_json::Value::Null);
-    request.shareable = false;
-    let start = Start { parts, live: Box::new(live(queue.clone(), store)), owned };
-    let table = TableNode::source(&request, graph, start, Some(queue.clone()));
-    queue.registered(table.node_id().expect("a source is registered as it is made"));
-    Ok((table, queue))
 }
 
 struct AppendLive {
@@ -112,19 +78,4 @@ impl Live for AppendLive {
         }
         self.store.write(step, writes)
     }
-}
-
-/// The keys of rows that arrive at the end, none for no rows.
-pub(crate) fn next_keys(next: &mut u64, chunks: &[Chunk]) -> Result<Option<RowSet>, Error> {
-    let rows = chunks.first().map_or(0, |chunk| chunk.len()) as u64;
-    if rows == 0 {
-        return Ok(None);
-    }
-    let last = next.checked_add(rows - 1).filter(|last| *last <= rowset::MAX_KEY).ok_or_else(|| Error::Resource {
-        operation: "append".into(),
-        message: "the key space of the table is used up (2^63 rows were added)".into(),
-    })?;
-    let keys = RowSet::range(*next, last);
-    *next = last + 1;
-    Ok(Some(keys))
 }

@@ -14,15 +14,16 @@ use column::Chunk;
 use graph::{Step, UpdateGraph};
 use rowset::Before;
 
+use crate::driver::operation::Live;
 use crate::error::Error;
-use crate::operation::Live;
-use crate::sources::append::{fed_table, next_keys};
 use crate::sources::conform::conform;
+use crate::sources::fed::{fed_table, next_keys};
 use crate::sources::feed::{Queue, Token};
-use crate::store::{Store, Writes};
-use crate::table::{Attributes, Table};
-use crate::update::TableUpdate;
-use crate::view::Change;
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::store::{Store, Writes};
+use crate::table::update::TableUpdate;
 
 /// A live table of which each row is there for one step.
 #[derive(Clone)]

@@ -1,23 +1,24 @@
-//! The rows of a source as they will be after the calls already queued: a new call is judged
-//! against them. They are not kept: the table's own rows are, and what waits above them.
+//! The expected rows of a source: its rows after all calls already queued, against which a new call is validated. They
+//! are not stored as a set, but as the table's own rows and layers of queued edits above them.
 //!
 //!   rows of the table    {0..=9}
 //!   taken by a step      removed {3}
 //!   waiting              removed {5}, added {3, 12}
 //!   expected             {0..=4, 6..=9, 12}
 //!
-//! Cost of a call: what it was given. Where something moves while calls wait, the whole set is told once
-//! and edited until nothing waits any more.
+//! Cost of a call: proportional to its arguments. If rows shift while calls are queued, the whole set is computed once
+//! and edited until the queue is empty.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use graph::Moment;
 use rowset::{Before, RowSet, Shifts};
 
-use crate::live_rows::LiveRows;
+use crate::table::rows::LiveRows;
+use crate::threads::lock;
 
-/// The rows that a call will meet.
+/// The rows that a new call will be applied to.
 pub(super) struct Expected {
     rows: Arc<LiveRows>,
     queued: Mutex<Queued>,
@@ -26,17 +27,17 @@ pub(super) struct Expected {
 
 #[derive(Default)]
 struct Queued {
-    /// What a step has taken, and when the rows were written last before it: as soon as they were
-    /// written again they have it.
+    /// The edits taken by a step, and the moment of the last write before it: once the rows were written again, they
+    /// contain these edits.
     taken: Option<(Moment, Layer)>,
     waiting: Layer,
 }
 
-/// What some calls in a row do to the rows beneath.
+/// The effect of consecutive calls on the rows beneath.
 enum Layer {
-    /// Rows of those beneath that go; then rows that come.
+    /// Rows to remove from those beneath, and then rows to add.
     Edits { removed: RowSet, added: RowSet },
-    /// The rows that are there then, whatever lies beneath.
+    /// All rows after the calls; the rows beneath do not matter.
     Whole(RowSet),
 }
 
@@ -51,7 +52,7 @@ impl Layer {
         matches!(self, Layer::Edits { removed, added } if removed.is_empty() && added.is_empty())
     }
 
-    /// One call more, without shifts.
+    /// Adds a call without shifts.
     fn push(&mut self, gone: &RowSet, come: &RowSet) {
         match self {
             Layer::Whole(rows) => rows.apply(gone, &Shifts::none(), come),
@@ -68,14 +69,14 @@ impl Layer {
     }
 }
 
-/// The rows expected by one thread at one time.
+/// The expected rows as one thread sees them: the table's rows and the layers above.
 pub(super) struct Sight<'a> {
     rows: RowSet,
     layers: Vec<&'a Layer>,
 }
 
 impl Sight<'_> {
-    /// Those of `keys` that are not there.
+    /// The keys that are not expected rows.
     pub(super) fn missing(&self, keys: &RowSet) -> RowSet {
         if self.layers.is_empty() && keys.is_subset(&self.rows) {
             return RowSet::new();
@@ -83,7 +84,7 @@ impl Sight<'_> {
         keys - &self.present(keys)
     }
 
-    /// Those of `keys` that are there.
+    /// The keys that are expected rows.
     pub(super) fn present(&self, keys: &RowSet) -> RowSet {
         let mut present = match self.layers.is_empty() && !keys.overlaps(&self.rows) {
             true => RowSet::new(),
@@ -98,7 +99,7 @@ impl Sight<'_> {
         present
     }
 
-    /// All that are there.
+    /// All expected rows.
     pub(super) fn whole(&self) -> RowSet {
         let mut whole = self.rows.clone();
         for layer in &self.layers {
@@ -112,13 +113,13 @@ impl Sight<'_> {
 }
 
 impl Expected {
-    /// Of a source with these rows, when nothing is queued.
+    /// The expected rows of a source with an empty queue.
     pub(super) fn new(rows: Arc<LiveRows>) -> Expected {
         Expected { rows, queued: Mutex::default(), drafts: Mutex::default() }
     }
 
-    /// Judges a call that is queued now, and notes what it does: the rows that go and come, and how
-    /// others move, which the judge tells.
+    /// Validates a call that is queued now, and notes its effect: rows removed, rows added, and the shifts that `judge`
+    /// returns.
     pub(super) fn queue<E>(
         &self,
         removed: &Before,
@@ -140,7 +141,7 @@ impl Expected {
         Ok(shifts)
     }
 
-    /// Judges a call of a transaction against the queued rows plus the transaction's earlier calls, and notes its
+    /// Validates a call of a transaction against the queued rows plus the transaction's earlier calls, and notes its
     /// effect in the transaction's draft.
     pub(super) fn draft<E>(
         &self,
@@ -164,7 +165,7 @@ impl Expected {
         Ok(shifts)
     }
 
-    /// The calls of a transaction are queued now. Nothing was since they were judged.
+    /// Moves a transaction's draft to the queued edits. No other call was queued since it was validated.
     pub(super) fn adopt(&self, transaction: u64) {
         let Some(draft) = lock(&self.drafts).remove(&transaction) else { return };
         let mut queued = lock(&self.queued);
@@ -174,17 +175,17 @@ impl Expected {
         }
     }
 
-    /// A transaction is over, or judged anew.
+    /// Discards the draft of a transaction that is over or will be validated again.
     pub(super) fn forget(&self, transaction: u64) {
         let draft = lock(&self.drafts).remove(&transaction);
         drop(draft);
     }
 
-    /// As a step opens: what waits belongs to it.
+    /// Called as a step opens: the queued edits belong to it.
     pub(super) fn seal(&self) {
         let mut queued = lock(&self.queued);
         let waiting = std::mem::take(&mut queued.waiting);
-        // What the step before took is written, or came to nothing.
+        // The edits of the previous step were written, or were discarded with the step.
         queued.taken = (!waiting.is_empty()).then(|| (self.rows.written(), waiting));
     }
 
@@ -204,17 +205,13 @@ fn moved(mut rows: RowSet, removed: &Before, shifts: &Shifts, added: &RowSet) ->
     rows
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
 mod tests {
     use graph::Step;
     use rowset::Shift;
 
     use super::*;
-    use crate::operation::Settle;
+    use crate::table::settle::Settle;
 
     struct Dice(u64);
 

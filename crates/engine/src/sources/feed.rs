@@ -10,13 +10,12 @@ use arrow_array::Array;
 use column::Chunk;
 use graph::{NodeId, Step, UpdateGraph};
 
-use crate::budget::Budget;
-use crate::companion;
+use crate::driver::budget::Budget;
+use crate::driver::node::Fed;
 use crate::error::{Error, Failure};
 use crate::sources::transaction::{self, Draft};
-use crate::table_node::Fed;
 
-/// A promise: the step in which a call becomes visible.
+/// The token of a call: a promise of the step in which its rows become visible.
 #[derive(Clone)]
 pub struct Token {
     graph: UpdateGraph,
@@ -33,7 +32,7 @@ impl Token {
         Token { graph: graph.clone(), state: Arc::default() }
     }
 
-    /// The step, once the data is visible.
+    /// The step, once the rows are visible; an error if they never will be; none while the call is queued.
     pub fn landed(&self) -> Option<Result<u64, Error>> {
         let landed = self.state.landed.get()?;
         match landed {
@@ -42,8 +41,8 @@ impl Token {
         }
     }
 
-    /// Waits until the data is visible and returns the step. `poll` is asked now and then whether
-    /// to go on.
+    /// Waits until the rows are visible and returns the step. `poll` is called at intervals; if it returns false, the
+    /// wait ends.
     pub fn wait(&self, timeout: Option<Duration>, poll: &mut dyn FnMut() -> bool) -> Result<u64, Error> {
         self.graph.may_wait()?;
         let deadline = timeout.map(|timeout| graph::env::now() + timeout);
@@ -56,28 +55,28 @@ impl Token {
                 _ => Step::new(self.graph.settled().number() + 1),
             };
             let left = deadline.map(|deadline| deadline.saturating_duration_since(graph::env::now()));
-            // No step comes that tells of a call whose source was let go.
+            // No step notifies the waiters of a call whose source was dropped.
             let lost = || matches!(self.state.landed.get(), Some(Err(_)));
             match self.graph.wait_until(step, left, &mut || !lost() && poll()) {
                 Ok(()) => {}
-                // It may have landed in the very instant the time was up.
+                // The call may have landed at the very instant of the timeout.
                 Err(error) => return self.landed().unwrap_or(Err(error.into())),
             }
         }
     }
 
     fn land(&self, outcome: Result<u64, Error>) {
-        // The first word stands.
+        // Only the first outcome counts.
         let _ = self.state.landed.set(outcome);
     }
 }
 
-/// How much memory a call holds while it waits.
+/// The memory that a call holds while it is queued.
 pub(crate) trait Weighed {
-    /// Its bytes, as far as its cells are its own.
+    /// Bytes of the cells that the call owns.
     fn bytes(&self) -> u64;
 
-    /// Whether it brings rows or cells; what only takes some away is never refused for want of memory.
+    /// Whether the call brings rows or cells. A call that only removes rows is never refused for lack of memory.
     fn brings(&self) -> bool {
         self.bytes() > 0
     }
@@ -95,30 +94,32 @@ impl Weighed for Vec<Chunk> {
     }
 }
 
-/// Bytes of what waits in the sources of a graph.
+/// Bytes of the calls queued in the sources of a graph.
 #[derive(Default)]
 struct Waiting(AtomicU64);
 
 /// Bytes of calls that wait in the sources of this graph for a step.
 pub fn waiting_bytes(graph: &UpdateGraph) -> u64 {
-    companion::of(graph, Waiting::default).0.load(Ordering::Relaxed)
+    graph.extension(Waiting::default).0.load(Ordering::Relaxed)
 }
 
-/// Whether a call fits what is queued before it.
+/// Validation of a call against the table as it will be after the calls queued before.
 pub(crate) trait Judge<C>: Send + Sync {
-    /// Judges a call that is queued now, and notes it; what was found out may go into the call.
+    /// Validates a call that is queued now, and notes its effect. Results of the validation may be stored in the call.
     fn take(&self, call: &mut C) -> Result<(), Error>;
-    /// Judges a call of a transaction, as if the transaction's earlier calls were queued already, and notes it.
+    /// Validates a call of a transaction, as if the transaction's earlier calls were queued already, and notes its
+    /// effect.
     fn draft(&self, transaction: u64, call: &mut C) -> Result<(), Error>;
-    /// The calls of a transaction are queued as they were judged last: nothing was queued since.
+    /// Takes over the noted effect of a transaction whose calls are queued now. No other call was queued since they
+    /// were validated.
     fn adopt(&self, transaction: u64);
-    /// Forgets what was noted of a transaction.
+    /// Discards the noted effect of a transaction.
     fn forget(&self, transaction: u64);
-    /// A step opens: what is queued belongs to it.
+    /// Called as a step opens: the calls queued now belong to it.
     fn seal(&self);
 }
 
-/// Calls that need not fit anything: rows are appended, keys are looked up.
+/// The judge of sources whose calls are always valid: rows are appended, or keys are looked up.
 pub(crate) struct AllFits;
 
 impl<C> Judge<C> for AllFits {
@@ -144,7 +145,7 @@ pub(crate) struct Queued<C> {
     weight: Weight,
 }
 
-/// What a call adds to the bytes that wait, until it is dropped.
+/// A call's share of the graph's waiting bytes, until dropped.
 struct Weight {
     bytes: u64,
     waiting: Arc<Waiting>,
@@ -163,7 +164,7 @@ impl Drop for Weight {
     }
 }
 
-/// Calls that wait for a step, and those the running step has taken.
+/// The queue of a source: calls that wait for a step, and calls taken by the running step.
 pub(crate) struct Queue<C> {
     graph: UpdateGraph,
     id: OnceLock<NodeId>,
@@ -175,15 +176,15 @@ pub(crate) struct Queue<C> {
 
 struct QueueState<C> {
     waiting: VecDeque<Queued<C>>,
-    /// What the running step has taken, until its node asks for it.
+    /// The calls of the running step, until the source's node takes them.
     taken: VecDeque<Queued<C>>,
-    /// Of what its node is writing: they land when that is done.
+    /// The tokens of the calls that the node is writing; they land when it has written them.
     landing: Vec<Token>,
     failed: Option<Error>,
 }
 
 impl<C> QueueState<C> {
-    /// Nothing that was queued will land. What is dropped may be large: that is left to the caller.
+    /// Fails all queued calls. Returns them, because they may be large and must be dropped outside the lock.
     fn refuse(&mut self, error: &Error) -> VecDeque<Queued<C>> {
         self.landing.drain(..).for_each(|token| token.land(Err(error.clone())));
         let mut queued = std::mem::take(&mut self.taken);
@@ -194,7 +195,7 @@ impl<C> QueueState<C> {
 }
 
 impl<C> Drop for Queue<C> {
-    /// Nobody can see any more what waits for a step that nobody will run.
+    /// Fails the tokens of the remaining calls: no step will take them any more.
     fn drop(&mut self) {
         let gone = Error::Cancelled("the table was let go before the step that would have taken this in".into());
         self.state.get_mut().unwrap_or_else(PoisonError::into_inner).refuse(&gone);
@@ -205,7 +206,7 @@ impl<C: Weighed + Send + 'static> Queue<C> {
     pub(crate) fn new(graph: &UpdateGraph, judge: Arc<dyn Judge<C>>) -> Arc<Queue<C>> {
         let (waiting, taken) = (VecDeque::new(), VecDeque::new());
         let state = QueueState { waiting, taken, landing: Vec::new(), failed: None };
-        let all = companion::of(graph, Waiting::default);
+        let all = graph.extension(Waiting::default);
         Arc::new(Queue {
             graph: graph.clone(),
             id: OnceLock::new(),
@@ -216,7 +217,7 @@ impl<C: Weighed + Send + 'static> Queue<C> {
         })
     }
 
-    /// Tells the queue which node drains it.
+    /// Sets the node that drains the queue.
     pub(crate) fn registered(&self, id: NodeId) {
         let _ = self.id.set(id);
     }
@@ -225,8 +226,8 @@ impl<C: Weighed + Send + 'static> Queue<C> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a call for the next step; inside a transaction, for its end. It is judged at once, and again when
-    /// the transaction ends, since others may have queued calls meanwhile.
+    /// Queues a call for the next step, or, inside a transaction, for the transaction's end. The call is validated at
+    /// once, and again when the transaction ends, because other threads may have queued calls meanwhile.
     pub(crate) fn push(self: &Arc<Self>, operation: &str, mut call: C) -> Result<Token, Error> {
         let token = Token::new(&self.graph);
         if let Some(error) = self.refusal() {
@@ -266,7 +267,7 @@ impl<C: Weighed + Send + 'static> Queue<C> {
         self.activate();
     }
 
-    /// There is something for the next step.
+    /// Activates the source for the next step.
     pub(crate) fn activate(&self) {
         if let Some(id) = self.id.get() {
             self.graph.activate(*id);

@@ -3,16 +3,18 @@
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
-use arrow_schema::{DataType, Schema};
-use column::{Column, ColumnSource, FlatColumn};
-use graph::{Moment, Moved};
+use arrow_schema::Schema;
+use column::{ColumnSource, FlatColumn};
+use graph::Moment;
 use rowset::{Positions, RowSet};
 
 use crate::error::Error;
-use crate::live_rows::LiveRows;
-use crate::operation::{Parts, Request};
-use crate::table::{Attributes, Table};
-use crate::view::View;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::parts::Parts;
+use crate::table::request::Request;
+use crate::table::rows::LiveRows;
+use crate::table::snapshot::StillColumn;
 
 /// A table of these columns, each given as consecutive arrays of its declared type.
 pub fn from_chunks(schema: Arc<Schema>, columns: Vec<Vec<ArrayRef>>, rows: u64) -> Result<Table, Error> {
@@ -81,41 +83,4 @@ pub fn selected(operation: &str, table: &Table, positions: RowSet) -> Result<Tab
         attributes: Attributes { flat: false, ..table.attributes().clone() },
     };
     Ok(Table::fixed(parts, Request::new(operation, serde_json::Value::Null)))
-}
-
-/// The static copy of a pinned view: shares its blocks.
-pub(crate) fn from_view(table: &Table, view: &View) -> Result<Table, Error> {
-    let mut columns: Vec<Arc<dyn ColumnSource>> = Vec::with_capacity(view.width());
-    for index in 0..view.width() {
-        columns.push(Arc::new(StillColumn(view.column(index)?.clone())));
-    }
-    let attributes = Attributes { blink: false, append_only: false, add_only: false, ..table.attributes().clone() };
-    let parts = Parts {
-        rows: Arc::new(LiveRows::new(view.rows().clone(), Moment::new(0))),
-        columns,
-        schema: table.schema().clone(),
-        attributes,
-    };
-    Ok(Table::fixed(parts, Request::new("snapshot", serde_json::Value::Null)))
-}
-
-/// A pinned column as a source that is the same at every moment.
-struct StillColumn(Arc<dyn Column>);
-
-impl ColumnSource for StillColumn {
-    fn data_type(&self) -> &DataType {
-        self.0.data_type()
-    }
-
-    fn at(&self, _: Moment) -> Result<Arc<dyn Column>, Moved> {
-        Ok(self.0.clone())
-    }
-
-    fn bytes(&self) -> u64 {
-        0
-    }
-
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
-    }
 }

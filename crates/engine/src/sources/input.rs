@@ -1,13 +1,12 @@
-//! `input_table`: rows addressed by row key; the update model by hand. The raw door for tests and
-//! bridges.
+//! `input_table`: a source whose rows are addressed by row key; each call is an update in the engine's own form. For
+//! tests and bridges.
 //!
 //!   apply(removed [1], shifted (2..3, −1), added {3: e}, modified {2: D})
 //!   before   0 a    1 b    2 c    3 d
 //!   after    0 a    1 c    2 D    3 e
 //!
-//! One call means: removed (keys before), then shifted, then modified and added (keys after).
-//! Whatever breaks the update law raises at the call and applies nothing.
-//! Cost of an update: what was given.
+//! One call is applied in this order: remove (before-keys), shift, modify and add (after-keys). A call that breaks the
+//! update law fails at once and applies nothing. Cost of an update: proportional to the call.
 
 use std::sync::Arc;
 
@@ -16,29 +15,30 @@ use arrow_schema::Schema;
 use graph::{Step, UpdateGraph};
 use rowset::{Before, RowSet, Shift, Shifts};
 
+use crate::driver::operation::Live;
 use crate::error::Error;
-use crate::live_rows::LiveRows;
-use crate::operation::Live;
-use crate::sources::append::judged_table;
 use crate::sources::conform::{conform, conform_some};
 use crate::sources::expected::{Expected, Sight};
+use crate::sources::fed::judged_table;
 use crate::sources::feed::{Judge, Queue, Token, Weighed};
 use crate::sources::layered::{Given, layered};
-use crate::store::{Store, Writes};
-use crate::table::{Attributes, Table};
-use crate::update::{ColumnSet, TableUpdate};
-use crate::view::Change;
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::rows::LiveRows;
+use crate::table::store::{Store, Writes};
+use crate::table::update::{ColumnSet, TableUpdate};
 
-/// What one call of `apply` is given.
+/// The arguments of `apply`.
 #[derive(Default)]
 pub struct Apply {
     /// New keys and their rows, in key order; all columns.
     pub added: Option<(RowSet, RecordBatch)>,
-    /// Keys that go.
+    /// Removed keys.
     pub removed: RowSet,
-    /// Keys whose cells change and the cells, in key order; the columns that change.
+    /// Modified keys and their new cells, in key order; only the columns that change.
     pub modified: Option<(RowSet, RecordBatch)>,
-    /// Ranges of keys that move.
+    /// Ranges of keys that shift.
     pub shifted: Vec<Shift>,
 }
 
@@ -49,7 +49,7 @@ pub struct InputTable {
     queue: Arc<Queue<Call>>,
 }
 
-/// Judges calls by the update law.
+/// The judge that validates calls by the update law.
 struct Law {
     expected: Expected,
 }
@@ -80,7 +80,7 @@ impl Judge<Call> for Law {
     }
 }
 
-/// A judged call.
+/// A validated call.
 struct Call {
     given: Given,
     shifted: Vec<Shift>,
@@ -108,8 +108,7 @@ impl InputTable {
         &self.table
     }
 
-    /// Queues a change. It is judged at once, against the table as it will be after the calls
-    /// already queued.
+    /// Queues a change. It is validated at once, against the table as it will be after the calls already queued.
     pub fn apply(&self, apply: Apply) -> Result<Token, Error> {
         self.table.alive()?;
         let call = self.call(apply)?;
@@ -158,7 +157,7 @@ fn same_length(part: &str, keys: &RowSet, batch: &RecordBatch) -> Result<(), Err
     Err(Error::schema("apply", format!("{part}: {} keys, but {} rows of data", keys.len(), batch.num_rows())))
 }
 
-/// What is wrong with a shift whatever the rows are.
+/// Checks the rules for shifts that do not depend on the rows.
 fn check_shifts(shifted: &[Shift]) -> Result<(), Error> {
     if let Some(bad) = shifted.iter().find(|shift| shift.first > shift.last || shift.delta == 0) {
         return Err(Error::data(
@@ -169,7 +168,7 @@ fn check_shifts(shifted: &[Shift]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Checks U1–U4 of a call against the rows it will meet, and gives its shifts as the law wants them:
+/// Checks U1–U4 of a call against the rows it will be applied to. Returns its shifts in the form the law requires:
 /// trimmed to the rows that move.
 fn judge(sight: &Sight, call: &Call) -> Result<Shifts, Error> {
     let TableUpdate { added, removed, modified, .. } = &call.given.update;
@@ -181,7 +180,7 @@ fn judge(sight: &Sight, call: &Call) -> Result<Shifts, Error> {
     };
     broken("removed rows that are not there", &sight.missing(&removed.0))?;
     let (clash, unknown, shifts) = if call.shifted.is_empty() {
-        // Nothing moves: only the change is looked at.
+        // Without shifts only the changed rows are checked.
         let unknown = &sight.missing(modified) | &(modified & &removed.0);
         (&sight.present(added) - &removed.0, unknown, Shifts::none())
     } else {

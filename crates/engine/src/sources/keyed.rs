@@ -19,15 +19,16 @@ use column::{Chunk, NO_ROW};
 use graph::{Step, UpdateGraph};
 use rowset::{Before, RowSet};
 
+use crate::driver::operation::Live;
 use crate::error::Error;
-use crate::operation::Live;
-use crate::sources::append::fed_table;
 use crate::sources::conform::{conform, conform_some};
+use crate::sources::fed::fed_table;
 use crate::sources::feed::{Queue, Token, Weighed};
-use crate::store::{Difference, Store, Writes};
-use crate::table::{Attributes, Table};
-use crate::update::TableUpdate;
-use crate::view::Change;
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::store::{Difference, Store, Writes};
+use crate::table::update::TableUpdate;
 
 /// A live table of one row a key.
 #[derive(Clone)]

@@ -18,8 +18,8 @@ use limits::Size;
 use rowset::{Positions, RowSet, Shifts};
 
 use crate::error::Error;
-use crate::store::Writes;
-use crate::update::{ColumnSet, Merged, TableUpdate};
+use crate::table::store::Writes;
+use crate::table::update::{ColumnSet, Merged, TableUpdate};
 
 /// Runs that are as long on average leave as slices.
 static SLICED_RUN: Size = Size::new("engine.SLICED_RUN", 32);

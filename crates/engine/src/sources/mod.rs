@@ -1,15 +1,16 @@
 //! Sources of rows: static data, and live tables that are fed from outside the graph.
 
-pub mod append;
-pub mod blink;
-pub mod conform;
+pub(crate) mod append;
+pub(crate) mod blink;
+pub(crate) mod conform;
 mod expected;
-pub mod feed;
-pub mod fixed;
-pub mod input;
-pub mod keyed;
+pub(crate) mod fed;
+pub(crate) mod feed;
+pub(crate) mod fixed;
+pub(crate) mod input;
+pub(crate) mod keyed;
 mod layered;
-pub mod ticker;
+pub(crate) mod ticker;
 mod transaction;
 
 #[cfg(test)]

@@ -13,13 +13,16 @@ use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use graph::{NodeId, Step, UpdateGraph};
 use rowset::{Before, RowSet};
 
+use crate::driver::node::TableNode;
+use crate::driver::operation::{Live, Start};
 use crate::error::Error;
-use crate::operation::{Live, Parts, Request, Start};
-use crate::store::{Store, Writes};
-use crate::table::{Attributes, Table};
-use crate::table_node::TableNode;
-use crate::update::TableUpdate;
-use crate::view::Change;
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::parts::Parts;
+use crate::table::request::Request;
+use crate::table::store::{Store, Writes};
+use crate::table::update::TableUpdate;
 
 /// Most rows one step adds; a start far in the past fills over several steps.
 const ROWS_A_STEP: i64 = 1 << 22;
@@ -39,7 +42,7 @@ impl TimeTable {
             DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
             false,
         )]));
-        let store = Store::new(&schema, graph.settled(), &crate::counters::storage(graph));
+        let store = Store::new(&schema, graph.settled(), &crate::observe::storage(graph));
         let attributes =
             Attributes { append_only: !blink, add_only: !blink, blink, flat: !blink, ..Attributes::default() };
         let parts = Parts { rows: store.rows().clone(), columns: store.columns().sources(), schema, attributes };

@@ -21,7 +21,7 @@ use super::tape::{Tape, to_hex};
 use super::validate::Watch;
 use crate::error::{Error, Failure};
 use crate::sources::InputTable;
-use crate::table::Table;
+use crate::table::handle::Table;
 
 /// What an operation's table is after a step.
 pub enum Found<'a> {

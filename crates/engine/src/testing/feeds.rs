@@ -12,7 +12,7 @@ use super::random::{Case, Kind, TableSpec};
 use super::tape::Tape;
 use crate::error::Error;
 use crate::sources::{AppendTable, Apply, BlinkTable, InputTable, KeyedTable, Token, from_chunks};
-use crate::table::Table;
+use crate::table::handle::Table;
 
 /// A random table's source.
 pub enum Source {

@@ -21,7 +21,7 @@ pub mod validate;
 pub mod values;
 
 pub use crate::error::Error;
-pub use crate::table::Table;
+pub use crate::table::handle::Table;
 pub use check::{Drawn, Found, check_steps, check_steps_of_two, run_drawn_law, run_law, run_planned_law, still_graph};
 pub use explore::{count_step, explore};
 pub use feeds::Source;

@@ -1,7 +1,7 @@
 //! The rules of updates that speak of keys alone: U1 to U4, U6 and U7.
 
-use crate::table::Attributes;
-use crate::update::TableUpdate;
+use crate::table::parts::Attributes;
+use crate::table::update::TableUpdate;
 
 /// U1–U4 and U6; the survivors' keys after and before, ascending.
 pub fn check_keys(before: &[u64], now: &[u64], update: &TableUpdate, width: usize) -> Result<Vec<(u64, u64)>, String> {

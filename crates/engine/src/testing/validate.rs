@@ -15,13 +15,17 @@ use super::draw::draw_step;
 use super::mirror::RawStep;
 use super::plain::{Cell, Plain};
 use super::rules::{check_attributes, check_keys};
-use crate::attach::attach;
+use crate::driver::attach::attach;
+use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::{Error, Failure};
-use crate::live_rows::LiveRows;
-use crate::operation::{Input, Live, Operation, Parts, Request, Start};
-use crate::table::{Attributes, Table};
-use crate::update::TableUpdate;
-use crate::view::{Change, View};
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::parts::Parts;
+use crate::table::request::Request;
+use crate::table::rows::LiveRows;
+use crate::table::update::TableUpdate;
+use crate::table::view::View;
 
 /// Follows a table and checks every one of its updates.
 pub struct Watch {

@@ -1,4 +1,4 @@
-//! What the names in a formula can mean, and what may be wrong with them.
+//! Name resolution in a formula: the meanings a name can have, and its errors.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What passes through unchanged: an exception of the host, a set that the engine knows.
+//! Opaque payloads that this crate passes through unchanged: an exception of the host, a live set of the engine.
 
 use std::any::Any;
 use std::fmt;

@@ -7,24 +7,25 @@
 //! The words hold plain sums, minima and maxima. When all rows are loaded, each state converts its words into the form
 //! that it maintains on updates ([`super::state::State::settle`]).
 
-/// Rows whose words stay in the first cache from the first state to the last.
+/// Rows per batch: few enough that the words of their groups stay in the first-level cache while all states are
+/// updated.
 pub(crate) const BATCH: usize = 256;
 /// Words in a cache line.
 const LINE: usize = 8;
 
-/// Rows of words, one for each slot.
+/// The accumulators of all groups: one row of words per group slot, aligned to cache lines.
 pub(crate) struct Board {
     words: Vec<u64>,
-    /// The first word that stands at the start of a cache line.
+    /// The index of the first word at a cache line boundary.
     start: usize,
-    /// What the words of a group are at first.
+    /// The initial words of a group.
     fresh: Vec<u64>,
     slots: usize,
-    /// Where the groups of a batch have their words.
+    /// For each row of the current batch, the offset of its group's words.
     bases: Vec<usize>,
 }
 
-/// The words of one state in every group, and the groups of a batch of rows.
+/// One state's words in every group, together with the groups of the current batch.
 pub(crate) struct Lane<'a> {
     words: &'a mut [u64],
     bases: &'a [usize],
@@ -33,8 +34,8 @@ pub(crate) struct Lane<'a> {
 }
 
 impl Board {
-    /// No groups; a group's words begin as these. They are followed by unused ones up to a size that
-    /// fits into cache lines.
+    /// An empty board; `fresh` are the initial words of a group. They are padded, so that no group straddles more cache
+    /// lines than it needs.
     pub(crate) fn new(mut fresh: Vec<u64>) -> Board {
         let stride =
             if fresh.len() <= LINE { fresh.len().next_power_of_two() } else { fresh.len().next_multiple_of(LINE) };
@@ -42,7 +43,7 @@ impl Board {
         Board { words: Vec::new(), start: 0, fresh, slots: 0, bases: Vec::new() }
     }
 
-    /// Sees that there are this many slots.
+    /// Grows to at least this many slots.
     pub(crate) fn grow(&mut self, slots: usize) {
         let stride = self.fresh.len();
         if slots > (self.words.len() - self.start) / stride {
@@ -58,18 +59,18 @@ impl Board {
         self.slots = self.slots.max(slots);
     }
 
-    /// A batch of rows comes, one to each of these slots.
+    /// Starts a batch of rows: row n belongs to the group `slots[n]`.
     pub(crate) fn turn_to(&mut self, slots: &[u32]) {
         let stride = self.fresh.len();
         if self.slots == 1 {
-            // There was never another: each base is nought.
+            // With a single group every base is 0, and always has been.
             return self.bases.resize(slots.len(), 0);
         }
         self.bases.clear();
         self.bases.extend(slots.iter().map(|slot| *slot as usize * stride));
     }
 
-    /// The words from place `at` on.
+    /// The lane of the state whose words start at `at` within a group.
     pub(crate) fn lane(&mut self, at: usize) -> Lane<'_> {
         let stride = self.fresh.len();
         let words = &mut self.words[self.start..self.start + self.slots * stride];
@@ -78,7 +79,7 @@ impl Board {
 }
 
 impl Lane<'_> {
-    /// How many groups there are.
+    /// The number of groups.
     pub(crate) fn slots(&self) -> usize {
         self.words.len() / self.stride
     }
@@ -87,7 +88,8 @@ impl Lane<'_> {
     #[inline]
     pub(crate) fn add(&mut self, values: &[i64]) {
         if self.words.len() == self.stride {
-            // One group: a row need not wait for the row before it.
+            // One group: summing in a register first avoids a chain of loads and stores to one word, each of which
+            // would wait for the one before.
             let total = values.iter().fold(0, |total: i64, value| total.wrapping_add(*value));
             self.words[self.at] = self.words[self.at].wrapping_add(total as u64);
             return;
@@ -127,7 +129,7 @@ impl Lane<'_> {
         }
     }
 
-    /// The lesser, or greater, of each word and a number.
+    /// Replaces each word by the minimum, or maximum, of the word and a number.
     #[inline]
     pub(crate) fn extreme(&mut self, values: &[u64], greatest: bool) {
         if greatest { self.each(values, u64::max) } else { self.each(values, u64::min) }
@@ -152,7 +154,7 @@ impl Lane<'_> {
         }
     }
 
-    /// A group's words from this lane's place on; they may be set anew.
+    /// A group's words from this lane's offset on, to be read or reset.
     #[inline]
     pub(crate) fn of(&mut self, slot: usize) -> &mut [u64] {
         &mut self.words[slot * self.stride + self.at..(slot + 1) * self.stride]

@@ -6,9 +6,9 @@ use arrow_array::{ArrayRef, UInt64Array};
 use rowset::RowSet;
 
 use crate::error::Error;
-use crate::expression::Evaluator;
-use crate::key_rows::KeyRows;
-use crate::view::View;
+use crate::eval::evaluator::Evaluator;
+use crate::keys::rows::KeyRows;
+use crate::table::view::View;
 
 /// Some groups, and their first and last rows once an output asks for them.
 pub(crate) struct Chosen<'a> {

@@ -1,4 +1,4 @@
-//! The groups of an aggregation: which there are, how many rows each has, what is kept for each.
+//! The groups of an aggregation: their keys, row counts and aggregator states.
 
 use std::sync::Arc;
 
@@ -12,30 +12,31 @@ use rowset::{RowSet, Shifts};
 use super::Output;
 use super::chosen::{Chosen, picked};
 use super::loading::{Loading, Placed};
-use super::state::{add_counts, state_of};
+use super::state::add_counts;
+use super::states::state_of;
 use crate::error::Error;
-use crate::expression::{Evaluator, evaluate_all};
-use crate::key_rows::KeyRows;
+use crate::eval::evaluator::{Evaluator, evaluate_all};
+use crate::keys::rows::KeyRows;
 use crate::sizes::{GROUP_ALONE_ROWS, GROUP_BATCH_ROWS, GROUP_PART_ROWS, TOGETHER_ROWS};
-use crate::update::ColumnSet;
-use crate::view::View;
+use crate::table::update::ColumnSet;
+use crate::table::view::View;
 
-/// What an aggregation is made of.
+/// The definition of an aggregation: keys, inputs and outputs.
 pub(crate) struct Maker {
     /// The method that the user called.
     pub(crate) operation: String,
     pub(crate) keys: Vec<(usize, DataType)>,
-    /// What the keys are called.
+    /// The names of the key columns in the result.
     pub(crate) names: Vec<String>,
     pub(crate) outputs: Vec<Output>,
     pub(crate) inputs: Arc<[Evaluator]>,
     /// Whether rows may leave.
     pub(crate) retractable: bool,
-    /// Whether all rows are one group even where there is none.
+    /// Whether the result always has one row, even without input rows.
     pub(crate) whole: bool,
 }
 
-/// Cells of some rows: keys, and for each input its cells if a state wants them.
+/// The cells of some rows: keys, and those inputs that a state maintains.
 #[derive(Default)]
 pub(crate) struct Cells {
     keys: Vec<Chunk>,
@@ -43,33 +44,35 @@ pub(crate) struct Cells {
     rows: usize,
 }
 
-/// The groups and what is kept for each.
+/// The groups, with a row count and states for each.
 pub(crate) struct Groups {
-    /// None if there is no key: all rows are one group.
+    /// The key table; none without key columns, when all rows are one group.
     table: Option<KeyTable>,
     slots: usize,
-    /// How many rows each group has, unless its first and last row tell all that is asked: that there are any.
+    /// The row count of each group. None if `picks` is kept and no output is a count: then a group exists if it has a
+    /// first row.
     counts: Option<Vec<i64>>,
-    /// For each output the place of its input and its state; `len` and the picks have none.
+    /// For each output, the position of its input and its state; `len`, first and last have none.
     states: Vec<Option<Placed>>,
-    /// Which rows each group has, if an output asks for its first or last one.
+    /// The rows of each group, if an output needs its first or last row.
     picks: Option<KeyRows>,
-    /// While many rows enter at once: what states keep meanwhile.
+    /// The accumulators of a bulk load, while it runs.
     loading: Option<Loading>,
-    /// Whether the one group of all rows is there without a row too.
+    /// Whether the one group of all rows exists even without rows.
     whole: bool,
-    /// How many such take in rows side by side.
+    /// How many parts of a bulk load run in parallel.
     shares: u64,
 }
 
-/// What states keep is worth a question from so many bytes on.
+/// The growth of states, in bytes, from which on the memory budget is checked.
 const ASK_FROM: u64 = 1 << 20;
 
 impl Maker {
-    /// The groups of what is there now; big tables in parts, one a thread, merged in row order.
+    /// The groups of all present rows. Large tables are loaded in parts, one per thread, which are merged in row order.
     pub(crate) fn start(&self, view: &View) -> Result<Groups, Error> {
         let rows = view.rows();
-        let shares = rows.split(if rows.len() > GROUP_ALONE_ROWS.rows() { crate::par::threads() } else { 1 });
+        let shares =
+            rows.split(if rows.len() > GROUP_ALONE_ROWS.rows() { crate::threads::parallel::threads() } else { 1 });
         let share = |_: usize, share: &RowSet| {
             let mut groups = Groups { shares: shares.len() as u64, ..self.empty()? };
             groups.load();
@@ -80,7 +83,7 @@ impl Maker {
             groups.settle();
             Ok::<Groups, Error>(groups)
         };
-        let mut groups = crate::par::try_map(true, &shares, share)?.into_iter();
+        let mut groups = crate::threads::parallel::try_map(true, &shares, share)?.into_iter();
         let Some(mut first) = groups.next() else { return self.empty() };
         groups.try_for_each(|groups| first.merge(groups))?;
         first.shares = 1;
@@ -143,22 +146,22 @@ impl Maker {
         &self.inputs[input]
     }
 
-    /// Whether a state keeps values of this input, rather than a pick reading them.
+    /// Whether a state maintains values of this input. First and last do not: they read the picked row.
     pub(crate) fn is_summed(&self, input: usize) -> bool {
         self.outputs.iter().any(|output| output.input == Some(input) && output.is_kept())
     }
 
-    /// Whether so many rows are worth two threads; what calls a user's function stays on one.
+    /// Whether this many rows are worth two threads. Inputs that call a user function stay on one thread.
     pub(super) fn is_split(&self, rows: u64) -> bool {
         rows >= TOGETHER_ROWS.rows() && !self.inputs.iter().any(Evaluator::calls_host)
     }
 
-    /// Whether an output is made of all cells of this input.
+    /// Whether an output is recomputed from all cells of this input in the group.
     pub(crate) fn is_whole(&self, input: usize) -> bool {
         self.outputs.iter().any(|output| output.input == Some(input) && output.vector.is_some())
     }
 
-    /// Whether an output is made of all rows of a group.
+    /// Whether an output is recomputed from all rows of a group.
     pub(crate) fn reads_groups(&self) -> bool {
         self.outputs.iter().any(|output| output.vector.is_some())
     }
@@ -173,7 +176,7 @@ impl Maker {
         self.keys.iter().map(|(index, _)| view.read(*index, rows)).collect()
     }
 
-    /// The key cells of some rows, and the inputs' that states keep.
+    /// The key cells of some rows, and the cells of the inputs that states maintain.
     pub(crate) fn cells(&self, view: &View, rows: &RowSet) -> Result<Cells, Error> {
         let summed: Vec<usize> = (0..self.inputs.len()).filter(|input| self.is_summed(*input)).collect();
         let evaluators: Vec<&Evaluator> = summed.iter().map(|input| &self.inputs[*input]).collect();
@@ -194,8 +197,8 @@ impl Cells {
 }
 
 impl Groups {
-    /// Rows enter; `slots` says which group each is in, `created` which rows, by position, brought a new group. What is
-    /// loaded enters by [`Loading::enter`].
+    /// Enters rows. Fills `slots` with the group of each row, and `created` with the positions of the rows that made a
+    /// new group. During a bulk load, states are fed by [`Loading::enter`].
     pub(crate) fn enter(
         &mut self,
         cells: &Cells,
@@ -231,7 +234,8 @@ impl Groups {
         Ok(())
     }
 
-    /// Whether there is memory for what states keep with so many rows more, as far as it is not counted.
+    /// Checks the memory budget for the states after `rows` more rows, for memory in pieces too small for the allocator
+    /// to count.
     fn room(&self, rows: usize) -> Result<(), Error> {
         let held = self.states.iter().flatten().fold(0_u64, |sum, (_, state)| sum.saturating_add(state.held(rows)));
         if held >= ASK_FROM {
@@ -240,7 +244,7 @@ impl Groups {
         Ok(())
     }
 
-    /// From here on many rows enter, until [`Groups::settle`].
+    /// Starts a bulk load, until [`Groups::settle`].
     fn load(&mut self) {
         let mut loading = Loading::new(&self.states);
         loading.grow(self.slots);
@@ -254,7 +258,7 @@ impl Groups {
         }
     }
 
-    /// Rows leave; says which group each was in.
+    /// Removes rows and returns the group of each.
     pub(crate) fn leave(&mut self, cells: &Cells, rows: &RowSet) -> Result<Vec<u32>, Error> {
         let slots = self.find(&cells.keys, cells.rows)?;
         if let Some(counts) = &mut self.counts {
@@ -271,7 +275,7 @@ impl Groups {
         Ok(slots)
     }
 
-    /// Cells of one input change within their groups.
+    /// Replaces old cells of one input by new ones; the rows stay in their groups.
     pub(crate) fn revalue(&mut self, input: usize, slots: &[u32], old: &Chunk, new: &Chunk) {
         for (_, state) in self.states.iter_mut().flatten().filter(|(of, _)| *of == input) {
             state.remove(slots, old);
@@ -279,7 +283,7 @@ impl Groups {
         }
     }
 
-    /// Rows move: those with these keys are in groups that must know it.
+    /// Shifts the row keys kept in the groups of these rows.
     pub(crate) fn shift(&mut self, keys: &[Chunk], rows: usize, shifts: &Shifts) -> Result<(), Error> {
         let slots = self.find(keys, rows)?;
         if let Some(picks) = &mut self.picks {
@@ -340,7 +344,7 @@ impl Groups {
         self.slots
     }
 
-    /// The slots that have rows.
+    /// The slots of groups that exist.
     pub(crate) fn present(&self) -> impl Iterator<Item = u32> + '_ {
         (0..self.slots as u32).filter(|slot| self.is_present(*slot))
     }
@@ -349,7 +353,7 @@ impl Groups {
         self.whole || self.has_rows(slot)
     }
 
-    /// Whether a slot has rows: the group of all rows is there without them too.
+    /// Whether a group has rows. The group of all rows may exist without any.
     pub(crate) fn has_rows(&self, slot: u32) -> bool {
         match (&self.picks, &self.counts) {
             (Some(picks), _) => !picks.is_empty(slot),
@@ -366,12 +370,12 @@ impl Groups {
         }
     }
 
-    /// Whether it keeps which rows are in which group.
+    /// Whether the rows of each group are kept.
     pub(crate) fn knows_rows(&self) -> bool {
         self.picks.is_some()
     }
 
-    /// Of the groups of these rows those whose first or last row is among them.
+    /// The groups whose first or last row is among these rows.
     pub(crate) fn picked(&self, slots: &[u32], rows: &RowSet) -> Vec<u32> {
         let Some(picks) = &self.picks else { return Vec::new() };
         let is_end = |slot: u32, row: u64| picks.first(slot) == row || picks.last(slot) == row;
@@ -383,7 +387,7 @@ impl Groups {
         self.table.as_ref().map_or(0, |table| table.len() as u64)
     }
 
-    /// A group that emptied is forgotten: its state and its key are freed.
+    /// Frees the state and the key of a group that became empty.
     pub(crate) fn forget(&mut self, slot: u32) {
         self.states.iter_mut().flatten().for_each(|(_, state)| state.reset(slot));
         if let Some(picks) = &mut self.picks {
@@ -430,7 +434,7 @@ impl Groups {
             return Ok(arrow_array::new_null_array(&output.data_type, 1));
         }
         let cells = picked(maker.input(input), now, keys)?;
-        // Codes are a matter of storage: what is picked are their values.
+        // Dictionary codes are a matter of storage; the picked cells are returned as values.
         if cells.data_type() == &output.data_type {
             Ok(cells)
         } else {
@@ -440,7 +444,7 @@ impl Groups {
 }
 
 impl Groups {
-    /// An error of one output, with the group in which it is.
+    /// Adds to an error of one output the group in which it occurred.
     fn told(&self, maker: &Maker, output: &Output, slot: u32, error: Error) -> Error {
         let Error::Data { message, .. } = error else { return error };
         let text = |cell: &ArrayRef| arrow_cast::display::array_value_to_string(cell, 0).unwrap_or_default();

@@ -13,28 +13,29 @@ use rowset::{Before, RowSet};
 use super::chosen::Chosen;
 use super::groups::{Cells, Groups, Maker};
 use super::reading::{Readings, Wanted};
+use crate::driver::operation::Live;
 use crate::error::Error;
-use crate::keys::Touched;
-use crate::operation::Live;
+use crate::keys::touched::Touched;
 use crate::sizes::GROUP_SPLIT_CELLS;
-use crate::store::{Difference, Store, Writes};
-use crate::update::TableUpdate;
-use crate::view::{Change, View};
+use crate::table::change::Change;
+use crate::table::store::{Difference, Store, Writes};
+use crate::table::update::TableUpdate;
+use crate::table::view::View;
 
-/// As many of them cost as much as one that is told from what is kept for a group.
+/// The number of kept values that cost as much to read as one value that is computed from a group's state.
 const KEPT: u64 = 8;
-/// So many groups before its turn a group's memory is asked for.
+/// Prefetch distance: the memory of a group is prefetched this many groups ahead.
 const AHEAD: usize = 32;
 
 pub(super) struct AggregationLive {
     pub(super) maker: Maker,
     pub(super) groups: Groups,
-    /// The result's row of each slot, `NO_ROW` if it has none.
+    /// The result row of each group slot, `NO_ROW` if it has none.
     pub(super) rows: Vec<u64>,
     pub(super) next: u64,
     pub(super) store: Store,
     pub(super) touched: Touched,
-    /// Groups that the step brought, in the order in which they came.
+    /// New groups of the step, in order of their first rows.
     pub(super) created: Vec<u32>,
     pub(super) blink: bool,
 }
@@ -58,7 +59,8 @@ impl Live for AggregationLive {
 }
 
 impl AggregationLive {
-    /// Everything is read before a group changes, so that it can be read at once.
+    /// Applies a change of the input to the groups. All cells are read before any group changes: reading can then run
+    /// on several cores, and a failed read leaves the groups as they were.
     fn take_in(&mut self, change: &Change) -> Result<(), Error> {
         let update = change.update();
         let (before, now) = (change.before(), change.now());
@@ -67,8 +69,8 @@ impl AggregationLive {
         let modified_before =
             if key_changed || !changed.is_empty() { update.shifts.back(&update.modified) } else { Before::default() };
         let moving = self.moving(change, if key_changed { Some(&modified_before) } else { None });
-        // Values change within their groups: those of the inputs that a state keeps. What reads whole groups reads them
-        // again; a first or last cell is another one only if the row it comes from changed.
+        // If no key changed, modified rows stay in their groups. States replace old values by new ones. Outputs over
+        // whole groups are recomputed. First and last change only if the picked row itself was modified.
         let revalued = !key_changed && !changed.is_empty() && !update.modified.is_empty();
         let whole = changed.iter().any(|input| self.maker.is_whole(*input));
         let summed: Vec<usize> = changed.into_iter().filter(|input| self.maker.is_summed(*input)).collect();
@@ -101,6 +103,8 @@ impl AggregationLive {
         if !moving.0.is_empty() {
             self.groups.shift(&read.keys()?, moving.0.len() as usize, &update.shifts)?;
         }
+        // Rows enter in two batches (rekeyed, then added). If both may create groups, these are sorted by first row
+        // afterwards, as if all rows had come at once; otherwise the order of the result would depend on the batches.
         let known = self.created.len();
         let rekeyed = match &rekeyed {
             Some((_, entering)) => self.enter(entering, &update.modified)?,
@@ -123,7 +127,7 @@ impl AggregationLive {
         Ok(())
     }
 
-    /// Groups made by several sets of rows stand in the order of their first rows, as if all had come at once.
+    /// Sorts the new groups by their first rows, as if all rows had come in one batch.
     fn order_created(&mut self, from: usize, entered: &[(&RowSet, &[u32])]) {
         let mut first: HashMap<u32, u64> = self.created[from..].iter().map(|slot| (*slot, NO_ROW)).collect();
         for (rows, slots) in entered {
@@ -136,7 +140,7 @@ impl AggregationLive {
         self.created[from..].sort_by_key(|slot| first[slot]);
     }
 
-    /// The rows, by their keys before, whose groups must know that they moved.
+    /// The shifted rows, in before-keys, whose groups keep row keys.
     fn moving(&self, change: &Change, rekeyed: Option<&Before>) -> Before {
         let update = change.update();
         if !self.groups.knows_rows() || update.shifts.is_empty() {
@@ -149,7 +153,7 @@ impl AggregationLive {
         }
     }
 
-    /// The groups that these rows enter, one a row.
+    /// Enters rows and returns the group of each.
     fn enter(&mut self, cells: &Cells, rows: &RowSet) -> Result<Vec<u32>, Error> {
         if rows.is_empty() {
             return Ok(Vec::new());
@@ -170,7 +174,7 @@ impl AggregationLive {
         Ok(())
     }
 
-    /// Turns the touched groups into a change of the result.
+    /// Writes the results of the touched groups and returns the update of the result.
     fn commit(&mut self, now: &View, step: Step) -> Result<TableUpdate, Error> {
         self.rows.resize(self.groups.slots().max(self.rows.len()), NO_ROW);
         let touched = self.touched.take_in_any_order();
@@ -215,7 +219,7 @@ impl AggregationLive {
         self.store.write(step, writes)
     }
 
-    /// For each column the known groups whose result is not what is stored.
+    /// For each column, the groups of `known` whose result differs from the stored one.
     fn differences(&self, now: &View, step: Step, known: &[Entry]) -> Result<Vec<Option<Difference>>, Error> {
         let keys: Vec<u64> = known.iter().map(|entry| entry.word).collect();
         let slots: Vec<u32> = known.iter().map(|entry| entry.position).collect();
@@ -224,7 +228,7 @@ impl AggregationLive {
         let keys = self.maker.keys.len();
         let dear = self.maker.outputs().iter().map(|output| if output.is_kept() { KEPT } else { 1 }).sum::<u64>();
         let worth_it = rows.len() * dear >= GROUP_SPLIT_CELLS.rows() && self.maker.is_split(rows.len());
-        let differing = crate::par::try_map(worth_it, self.maker.outputs(), |at, output| {
+        let differing = crate::threads::parallel::try_map(worth_it, self.maker.outputs(), |at, output| {
             if self.blink && output.kind == Aggregate::First {
                 return Ok(None);
             }

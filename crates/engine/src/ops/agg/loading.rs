@@ -1,18 +1,18 @@
-//! Many rows enter at once, as when a big table is grouped: the states that can keep words on a
-//! board meanwhile, batch by batch, all states of a batch before the next.
+//! Bulk loading of groups, as when an aggregation starts over a large table. States that support it accumulate in a
+//! shared row-major board, batch by batch: all states take a batch before the next one, while its groups are in cache.
 
 use column::Chunk;
 
 use super::board::{BATCH, Board};
 use super::state::{Batch, State};
 
-/// A state and the place of its input.
+/// The position of an input, and the state that reads it.
 pub(crate) type Placed = (usize, Box<dyn State>);
 
-/// The board of some states; its first word counts rows.
+/// The board of the states that take part. The first word of a group counts its rows.
 pub(crate) struct Loading {
     board: Board,
-    /// For each state the place of its words, if it takes part.
+    /// For each state, the offset of its words within a group, if it takes part.
     lanes: Vec<Option<usize>>,
 }
 
@@ -35,7 +35,7 @@ impl Loading {
         self.lanes[state].is_some()
     }
 
-    /// The cells of the inputs as the states on the board read them.
+    /// The cells of the inputs in the form in which the states of the board read them.
     pub(crate) fn plain(&self, states: &[Option<Placed>], inputs: &[Option<Chunk>]) -> Vec<Option<Chunk>> {
         let plain = |(state, lane): (&Option<Placed>, &Option<usize>)| {
             let (input, state) = state.as_ref().filter(|_| lane.is_some())?;
@@ -44,7 +44,7 @@ impl Loading {
         states.iter().zip(&self.lanes).map(plain).collect()
     }
 
-    /// Rows enter these slots; their cells begin at `from`.
+    /// Adds rows to these slots; their cells begin at `from`.
     pub(crate) fn enter(&mut self, states: &mut [Option<Placed>], cells: &[Option<Chunk>], from: usize, slots: &[u32]) {
         for (at, slots) in slots.chunks(BATCH).enumerate() {
             self.board.turn_to(slots);
@@ -58,12 +58,12 @@ impl Loading {
         }
     }
 
-    /// Sees that there are this many slots.
+    /// Grows to at least this many slots.
     pub(crate) fn grow(&mut self, slots: usize) {
         self.board.grow(slots);
     }
 
-    /// The states take over what stands on the board. How many rows came to each slot.
+    /// Ends the bulk load: each state takes over its words. Returns the number of rows that each slot received.
     pub(crate) fn settle(mut self, states: &mut [Option<Placed>]) -> Vec<i64> {
         let mut counter = self.board.lane(0);
         let rows: Vec<i64> = (0..counter.slots()).map(|slot| counter.of(slot)[0] as i64).collect();

@@ -8,9 +8,9 @@ use arrow_array::{
 use formula::{Aggregate, Expr};
 
 use super::Aggregation;
-use crate::attach::attach;
+use crate::driver::attach::attach;
 use crate::sources::{AppendTable, from_chunks};
-use crate::table::Table;
+use crate::table::handle::Table;
 use crate::testing::plain::cells_of;
 use crate::testing::still_graph;
 

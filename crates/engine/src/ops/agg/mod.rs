@@ -11,7 +11,6 @@
 
 mod board;
 mod chosen;
-mod compose;
 mod count;
 mod exact;
 mod extreme;
@@ -26,6 +25,7 @@ mod product;
 mod ranked;
 mod reading;
 mod state;
+mod states;
 mod sum;
 #[cfg(test)]
 mod tests;
@@ -41,20 +41,21 @@ use formula::{Aggregate, Expr};
 use graph::Moment;
 use rowset::RowSet;
 
-pub use self::compose::aggregate;
-pub(crate) use self::compose::totals;
 pub(crate) use self::extreme::{from_order_key, order_key};
 use self::groups::Maker;
 use self::live::AggregationLive;
 pub(crate) use self::state::{floats, integers};
 use self::vectors::Vector;
+use crate::driver::operation::{Input, Operation, Start};
 use crate::error::Error;
-use crate::expression::{Evaluator, plan};
-use crate::faults::Faults;
-use crate::keys::Touched;
-use crate::operation::{Input, Operation, Parts, Request, Start};
-use crate::store::Store;
-use crate::table::{Attributes, Table};
+use crate::eval::evaluator::{Evaluator, plan};
+use crate::keys::touched::Touched;
+use crate::row_errors::Faults;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::parts::Parts;
+use crate::table::request::Request;
+use crate::table::store::Store;
 
 /// One row a group.
 pub struct Aggregation {
@@ -88,9 +89,8 @@ impl Aggregation {
         Aggregation::named(operation, table, &named, aggregates, false)
     }
 
-    /// As [`Aggregation::new`]; `keys` are pairs of a column and its name in the result. With `whole` the result always
-    /// has one row, even over an empty table.
-    pub(super) fn named(
+    /// The same; `keys`: columns, and what they are called in the result. `whole`: one row, of an empty table too.
+    pub(crate) fn named(
         operation: &str,
         table: &Table,
         keys: &[(String, String)],
@@ -115,12 +115,12 @@ impl Aggregation {
         let text = aggregates.iter().map(Expr::to_python).collect::<Vec<_>>().join(", ");
         let request = Request::new(operation, serde_json::json!([keys, plan(aggregates), whole])).with_text(text);
         let inputs: Vec<Evaluator> = inputs.into_iter().map(|(_, evaluator)| evaluator).collect();
-        crate::expression::own_row_only(operation, &inputs)?;
+        crate::eval::evaluator::own_row_only(operation, &inputs)?;
         Ok(Aggregation { request, keys: columns, outputs, inputs: inputs.into(), whole })
     }
 
     /// Where the rows that it aggregates were passed over before it.
-    fn noting(mut self, faults: Option<&Faults>) -> Aggregation {
+    pub(crate) fn noting(mut self, faults: Option<&Faults>) -> Aggregation {
         self.request.faults = faults.map(Faults::beside);
         self
     }
@@ -276,7 +276,7 @@ impl Operation for Aggregation {
         let flat = RowSet::flat(slots.len() as u64);
         let cells = groups.cells(&maker, view, &slots)?;
         let cells: Vec<Vec<(RowSet, Chunk)>> = cells.into_iter().map(|cells| vec![(flat.clone(), cells)]).collect();
-        let counters = table.graph().map(crate::counters::storage).unwrap_or_default();
+        let counters = table.graph().map(crate::observe::storage).unwrap_or_default();
         let next = slots.len() as u64;
         let store = Store::filled(&canonical, at, &counters, flat, &cells)?;
         let first_only = !self.whole && self.outputs.iter().all(|output| output.kind == Aggregate::First);

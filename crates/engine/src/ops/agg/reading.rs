@@ -1,4 +1,4 @@
-//! The cells that an update needs, read at once on the cores of the graph.
+//! Reading the cells that an update of an aggregation needs, in parallel on the graph's threads.
 
 use std::vec::IntoIter;
 
@@ -7,9 +7,9 @@ use rowset::RowSet;
 
 use super::groups::{Cells, Maker};
 use crate::error::Error;
-use crate::view::View;
+use crate::table::view::View;
 
-/// What is to be read of which rows.
+/// A read request: cells of some rows.
 pub(super) enum Wanted<'a> {
     /// Keys, and the inputs that states keep.
     Cells(&'a View, &'a RowSet),
@@ -18,23 +18,23 @@ pub(super) enum Wanted<'a> {
     Input(usize, &'a View, &'a RowSet),
 }
 
-/// What was read.
+/// The result of one read request.
 enum Reading {
     Cells(Cells),
     Keys(Vec<Chunk>),
     Input(Chunk),
 }
 
-/// What was read, in the order it was wanted.
+/// The results, in the order of the requests.
 pub(super) struct Readings(IntoIter<Reading>);
 
 impl Readings {
-    /// Reads all of it, side by side unless there is little or a function of the user takes part.
+    /// Reads everything; in parallel, unless there is little to read or an input calls a user function.
     pub(super) fn of(maker: &Maker, wanted: &[Wanted<'_>]) -> Result<Readings, Error> {
         let rows: u64 = wanted.iter().map(Wanted::rows).sum();
         let most = wanted.iter().map(Wanted::rows).max().unwrap_or_default();
         let worth_it = most < rows && maker.is_split(rows);
-        Ok(Readings(crate::par::try_map(worth_it, wanted, |_, wanted| wanted.read(maker))?.into_iter()))
+        Ok(Readings(crate::threads::parallel::try_map(worth_it, wanted, |_, wanted| wanted.read(maker))?.into_iter()))
     }
 
     pub(super) fn cells(&mut self) -> Result<Cells, Error> {
@@ -72,7 +72,7 @@ impl Wanted<'_> {
 
     fn read(&self, maker: &Maker) -> Result<Reading, Error> {
         Ok(match self {
-            // No function of the user is called for nothing.
+            // A user function is not called for zero rows.
             Wanted::Cells(_, rows) if rows.is_empty() => Reading::Cells(Cells::default()),
             Wanted::Cells(view, rows) => Reading::Cells(maker.cells(view, rows)?),
             Wanted::Keys(view, rows) => Reading::Keys(maker.keys(view, rows)?),

@@ -1,18 +1,12 @@
-//! The state an aggregator keeps for each group, and the table of aggregators.
+//! What an aggregator keeps for each group.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, Int64Array};
 use arrow_schema::DataType;
 use column::Chunk;
-use formula::Aggregate;
 
 use super::board::{BATCH, Lane};
-use super::count::Count;
-use super::extreme;
-use super::moments::{Mean, Spread};
-use super::unique::Distinct;
-use super::{product, ranked, sum};
 use crate::error::Error;
 
 /// State of one aggregator, one entry for each group's slot. Values are added and taken away; what
@@ -108,36 +102,6 @@ impl<'a> Batch<'a> {
     pub(crate) fn has_nulls(&self) -> bool {
         self.cells.null_count() > 0
     }
-}
-
-/// The state of an aggregator over cells of this type. `retractable`: whether cells may leave.
-pub(crate) fn state_of(kind: &Aggregate, input: &DataType, retractable: bool) -> Result<Box<dyn State>, Error> {
-    let output = kind.output_type(input)?;
-    Ok(match kind {
-        Aggregate::Count => Box::new(Count::default()),
-        Aggregate::Sum { min_count } => sum::state(input, &output, *min_count),
-        Aggregate::Mean if matches!(input, DataType::Decimal128(..) | DataType::Decimal256(..)) => {
-            super::sum::mean_of_decimals(input, &output)
-        }
-        Aggregate::Mean => Box::new(Mean::new(input, &output)),
-        Aggregate::Std { ddof } => Box::new(Spread::new(*ddof, true)),
-        Aggregate::Var { ddof } => Box::new(Spread::new(*ddof, false)),
-        Aggregate::Min | Aggregate::Max | Aggregate::NanMin | Aggregate::NanMax => {
-            extreme::state(kind, input, retractable)?
-        }
-        Aggregate::NUnique | Aggregate::CountDistinct => Box::new(Distinct::new(input, *kind == Aggregate::NUnique)),
-        Aggregate::Median => ranked::median(input, &output),
-        Aggregate::Quantile { part, interpolation } => ranked::state(input, &output, *part, *interpolation),
-        Aggregate::Product => product::state(&output),
-        Aggregate::Len
-        | Aggregate::First
-        | Aggregate::Last
-        | Aggregate::Implode
-        | Aggregate::ArgMin
-        | Aggregate::ArgMax => {
-            return Err(Error::internal("group_by", format!("{} has no state of its own", kind.name())));
-        }
-    })
 }
 
 /// Takes the other state apart for a merge of equals.

@@ -11,9 +11,9 @@ use formula::{Aggregate, Bound, Expr, Function, List};
 
 use super::chosen::picked;
 use crate::error::Error;
-use crate::expression::Evaluator;
-use crate::key_rows::KeyRows;
-use crate::view::View;
+use crate::eval::evaluator::Evaluator;
+use crate::keys::rows::KeyRows;
+use crate::table::view::View;
 
 /// What is made of the list of a group's cells.
 #[derive(Clone, Debug)]
@@ -61,7 +61,7 @@ impl Vector {
         {
             cells = arrow_cast::cast(&cells, field.data_type())?;
         }
-        let list = crate::arrays::list_of(&Arc::clone(&cells), lengths)?;
+        let list = crate::eval::lists::list_of(&Arc::clone(&cells), lengths)?;
         match &self.function {
             None => Ok(list),
             Some(function) => function

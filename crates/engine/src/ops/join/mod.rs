@@ -4,11 +4,9 @@
 pub mod asof;
 pub mod natural;
 pub mod on;
-mod passing;
 mod timeline;
 pub mod where_in;
 
 pub use asof::{AsofJoin, AsofOptions, Strategy, Tolerance};
 pub use natural::{Matches, NaturalJoin};
-pub use passing::natural_join;
 pub use where_in::{Member, WhereIn};

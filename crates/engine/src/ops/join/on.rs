@@ -5,14 +5,14 @@ use column::{Chunk, NO_ROW};
 use formula::{shown_name, type_name};
 
 use crate::error::Error;
-use crate::table::Table;
-use crate::update::{ColumnSet, TableUpdate};
-use crate::view::View;
+use crate::table::handle::Table;
+use crate::table::update::{ColumnSet, TableUpdate};
+use crate::table::view::View;
 use rowset::RowSet;
 
 /// Key columns of both sides, compared in a common type.
 pub struct On {
-    /// Left and right column, and the type they meet in.
+    /// Left and right column, and their common type.
     pub pairs: Vec<(usize, usize, DataType)>,
 }
 
@@ -26,7 +26,7 @@ pub enum Side {
 }
 
 impl On {
-    /// Checks names and types: integers meet integers, floats floats, anything else its own type.
+    /// Checks names and types: integers match integers, floats match floats, any other type matches itself.
     pub fn new(operation: &str, left: &Table, right: &Table, pairs: &[(String, String)]) -> Result<On, Error> {
         let pair = |(left_name, right_name): &(String, String)| {
             let (l, r) = (left.column_index(operation, left_name)?, right.column_index(operation, right_name)?);
@@ -60,7 +60,7 @@ impl On {
         pairs.iter().map(named).collect::<Vec<_>>().join(", ")
     }
 
-    /// The types keys meet in.
+    /// The common types of the keys.
     pub fn types(&self) -> Vec<DataType> {
         self.pairs.iter().map(|(_, _, meet)| meet.clone()).collect()
     }
@@ -80,12 +80,12 @@ impl On {
     }
 }
 
-/// Cells in the type keys meet in.
+/// Cells cast to the common type of the keys.
 pub fn cells_as(cells: Chunk, meet: &DataType) -> Result<Chunk, Error> {
     if cells.data_type() == meet { Ok(cells) } else { Ok(arrow_cast::cast(&cells, meet)?) }
 }
 
-/// The type two key columns are compared in, if they compare without loss.
+/// The common type of two key columns; none if they cannot be compared without loss.
 pub fn meeting_type(left: &DataType, right: &DataType) -> Option<DataType> {
     use DataType::*;
     let family = |data_type: &DataType| match data_type {
@@ -95,20 +95,20 @@ pub fn meeting_type(left: &DataType, right: &DataType) -> Option<DataType> {
     };
     match (left, right) {
         (left, right) if left == right => Some(left.clone()),
-        // Instants are instants whatever zone they are shown in; a stamp without a zone is none.
+        // Timestamps with a zone are instants, whatever the zone; a timestamp without a zone is not an instant.
         (Timestamp(_, Some(_)), Timestamp(_, Some(_))) => Some(left.clone()),
         (left, right) if family(left) != 0 && family(left) == family(right) => formula::promote(left, right).ok(),
         _ => None,
     }
 }
 
-/// The key now of a right row that a left row matched before the step; none if the row is gone.
+/// The after-key of a right row that was matched before the step; none if that row was removed.
 pub fn match_now(old: u64, right: &TableUpdate) -> Option<u64> {
     (old != NO_ROW && !right.removed.0.contains(old)).then(|| right.shifts.forward_key(old))
 }
 
-/// The update of a join's result: the left side's, and the rows that were there whose match is another
-/// (`rematched`) or has other cells (`modified`, in `columns`). `added`: the columns the join adds.
+/// The update of a join's result: the left side's update, plus the surviving rows whose match is another row
+/// (`rematched`) or whose match has modified cells (`modified`, in `columns`). `added` are the columns the join adds.
 pub fn joined_update(
     left: &TableUpdate,
     added: std::ops::Range<usize>,

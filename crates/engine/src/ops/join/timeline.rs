@@ -7,7 +7,7 @@
 
 use column::kernels::{prefetch, prefetch_slice};
 
-use crate::guess::{guess, lower_bound};
+use crate::keys::search::{guess, lower_bound};
 use crate::sizes::TIMELINE_CHUNK;
 
 /// How far from its guess a search mostly ends: a cache line of stamps.

@@ -16,27 +16,31 @@ use graph::{Moment, Step};
 use rowset::{Before, RowSet, Shifts};
 
 use super::on::{On, Side};
+use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
-use crate::faults::Faults;
-use crate::key_rows::KeyRows;
-use crate::keys::{Touched, joinable};
-use crate::live_rows::LiveRows;
-use crate::operation::{Input, Live, Operation, Parts, Request, Start};
+use crate::keys::rows::KeyRows;
+use crate::keys::touched::{Touched, joinable};
+use crate::row_errors::Faults;
 use crate::sizes::WHERE_IN_PROBE_ROWS;
-use crate::table::{Attributes, Table};
-use crate::update::TableUpdate;
-use crate::view::{Change, View};
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::parts::Parts;
+use crate::table::request::Request;
+use crate::table::rows::LiveRows;
+use crate::table::update::TableUpdate;
+use crate::table::view::View;
 
-/// Which rows stay.
+/// The rows to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub enum Member {
-    /// Those whose key is in the set.
+    /// Rows whose key is in the set.
     In,
-    /// Those whose key is not.
+    /// Rows whose key is not in the set.
     NotIn,
 }
 
-/// Rows by whether their key is in a set.
+/// `where_in` and `where_not_in`: a filter by membership of the row's key in a set table.
 pub struct WhereIn {
     request: Request,
     on: Arc<On>,
@@ -62,7 +66,7 @@ impl WhereIn {
         Ok(WhereIn { request, on: Arc::new(keys), member, nulls_equal })
     }
 
-    /// Where the rows that it is given were passed over before it.
+    /// Sets the recorder of rows that an operation before this one skipped, for `errors()` of the result.
     pub(crate) fn noting(mut self, faults: Option<Faults>) -> WhereIn {
         self.request.faults = faults;
         self
@@ -89,12 +93,12 @@ impl Operation for WhereIn {
             nulls_equal: self.nulls_equal,
             keys: KeyTable::new(&self.on.types()),
             counts: Vec::new(),
-            // Rows of a key are asked for when the key comes to the set or leaves it.
+            // The rows of a key are needed when the key enters or leaves the set, which a static set never sees.
             sources: set.table.is_live().then(|| KeyRows::new(true)),
             touched: Touched::default(),
             rows: Arc::new(LiveRows::new(RowSet::new(), at)),
         };
-        for part in crate::par::parts(set.view.rows(), WHERE_IN_PROBE_ROWS.rows()) {
+        for part in crate::threads::parallel::parts(set.view.rows(), WHERE_IN_PROBE_ROWS.rows()) {
             live.count(&set.view, &part, 1, &mut Vec::new())?;
         }
         let kept = live.start(&rows.view)?;
@@ -114,7 +118,7 @@ impl Operation for WhereIn {
             schema: rows.table.schema().clone(),
             attributes,
         };
-        let owned: Vec<Arc<dyn crate::operation::Settle>> = vec![live.rows.clone()];
+        let owned: Vec<Arc<dyn crate::table::settle::Settle>> = vec![live.rows.clone()];
         Ok(Start { parts, live: Box::new(live), owned })
     }
 }
@@ -124,9 +128,9 @@ struct WhereInLive {
     member: Member,
     nulls_equal: bool,
     keys: KeyTable,
-    /// How many rows of the set have the key of each slot.
+    /// For each key slot, the number of rows of the set with that key.
     counts: Vec<u64>,
-    /// The rows of each slot, in the result or not; none if the set never changes.
+    /// The rows of each key slot, in the result or not; none if the set never changes.
     sources: Option<KeyRows>,
     touched: Touched,
     rows: Arc<LiveRows>,
@@ -150,7 +154,8 @@ impl Live for WhereInLive {
         let arriving = self.enter(source.now(), &update.added)?;
         let (mut tested, mut passing) = self.of_flipped(&flipped, &update.added);
         if rekeyed {
-            // They are not among those of keys that flipped: they left the key they had, and come to the one they have.
+            // Rekeyed rows are not among the rows of flipped keys: they have left their old key's slot, and enter their
+            // new one only here.
             passing |= &self.enter(source.now(), &update.modified)?;
             tested |= &update.modified;
         }
@@ -166,7 +171,7 @@ impl Live for WhereInLive {
             (left.0, shifts)
         };
         let removed = Before(&gone | &left);
-        // Rows that nobody holds are edited where they lie.
+        // Dropped first, so that the row set has no other holder and is edited in place.
         drop((kept, before));
         self.rows.apply(step, &removed, &shifts, &added)?;
         Ok(TableUpdate { columns: update.columns.unless_empty(&modified), added, removed, modified, shifts })
@@ -214,7 +219,8 @@ impl WhereInLive {
         Ok((rows, slots))
     }
 
-    /// Rows come to the set (`by` is 1) or leave it (-1). `was` takes whether a slot was in the set at its first touch.
+    /// Counts rows that enter the set (`by` is 1) or leave it (-1). Notes in `was`, for each touch, whether the slot's
+    /// key was in the set before.
     fn count(&mut self, view: &View, rows: &RowSet, by: i64, was: &mut Vec<(u32, bool)>) -> Result<(), Error> {
         let (_, slots) =
             if by > 0 { self.insert(Side::Right, view, rows)? } else { self.find(Side::Right, view, rows)? };
@@ -227,7 +233,7 @@ impl WhereInLive {
         Ok(())
     }
 
-    /// Takes the set's change over; says which keys are in it now and were not, or the other way round.
+    /// Applies the set's change. Returns the slots whose membership flipped.
     fn take_set(&mut self, set: &Change) -> Result<Vec<u32>, Error> {
         let update = set.update();
         let rekeyed = update.columns.contains_any(&self.on.columns(Side::Right));
@@ -237,14 +243,14 @@ impl WhereInLive {
         let mut was: Vec<(u32, bool)> = Vec::new();
         self.count(set.before(), &gone.0, -1, &mut was)?;
         self.count(set.now(), &come, 1, &mut was)?;
-        // Stable: of several touches the first one says what was.
+        // A stable sort: of several touches of a slot, the first one holds the membership before the step.
         was.sort_by_key(|(slot, _)| *slot);
         was.dedup_by_key(|(slot, _)| *slot);
         was.retain(|(slot, was)| (self.counts[*slot as usize] > 0) != *was);
         Ok(was.into_iter().map(|(slot, _)| slot).collect())
     }
 
-    /// Takes the rows' change over, but for those that come, or come to another key.
+    /// Applies the change of the filtered table, except for added and rekeyed rows, which enter later.
     fn move_sources(&mut self, source: &Change, rekeyed: bool) -> Result<(), Error> {
         if self.sources.is_none() {
             return Ok(());
@@ -260,17 +266,17 @@ impl WhereInLive {
         Ok(())
     }
 
-    /// Of these rows those that pass, of all there are. A set that never changes needs no more than a look.
+    /// The initial result: the rows that pass. Over a static set the rows are only looked up and not entered.
     fn start(&mut self, view: &View) -> Result<RowSet, Error> {
-        let parts = crate::par::parts(view.rows(), WHERE_IN_PROBE_ROWS.rows());
+        let parts = crate::threads::parallel::parts(view.rows(), WHERE_IN_PROBE_ROWS.rows());
         let passing: Vec<RowSet> = match self.sources {
             Some(_) => parts.iter().map(|part| self.enter(view, part)).collect::<Result<_, Error>>()?,
-            None => crate::par::try_map(parts.len() > 2, &parts, |_, part| self.look_up(view, part))?,
+            None => crate::threads::parallel::try_map(parts.len() > 2, &parts, |_, part| self.look_up(view, part))?,
         };
         Ok(RowSet::union_all(passing.iter()))
     }
 
-    /// Of these rows those that pass; they are known from here on.
+    /// Enters rows under their keys and returns those that pass.
     fn enter(&mut self, view: &View, rows: &RowSet) -> Result<RowSet, Error> {
         if rows.is_empty() {
             return Ok(RowSet::new());
@@ -290,7 +296,7 @@ impl WhereInLive {
         Ok(self.passing(rows, &entered, &slots))
     }
 
-    /// Those of `rows` that pass; `entered` have slots, the others have a null that is in no set.
+    /// The rows that pass. `entered` have slots; the other rows have a null key, which is in no set.
     fn passing(&self, rows: &RowSet, entered: &RowSet, slots: &[u32]) -> RowSet {
         let keys: Vec<u64> =
             entered.iter().zip(slots).filter(|(_, slot)| self.passes(**slot)).map(|(row, _)| row).collect();
@@ -298,7 +304,7 @@ impl WhereInLive {
         if self.member == Member::NotIn && entered.len() < rows.len() { &passing | &(rows - entered) } else { passing }
     }
 
-    /// The rows of keys that came to the set or left it, without new ones; and those of them that pass now.
+    /// The rows of keys whose membership flipped, without `fresh` ones; and those of them that pass now.
     fn of_flipped(&self, flipped: &[u32], fresh: &RowSet) -> (RowSet, RowSet) {
         let Some(sources) = &self.sources else { return Default::default() };
         let (mut all, mut passing) = (Vec::new(), Vec::new());
@@ -314,7 +320,7 @@ impl WhereInLive {
         (&RowSet::from_keys(all) - fresh, &RowSet::from_keys(passing) - fresh)
     }
 
-    /// Keys that neither side has any more are forgotten.
+    /// Frees the slots of keys that neither side has any more.
     fn free(&mut self) {
         let Some(sources) = &self.sources else { return };
         for slot in self.touched.take() {
@@ -331,7 +337,7 @@ mod tests {
     use model::ops::where_in;
 
     use super::*;
-    use crate::attach::attach;
+    use crate::driver::attach::attach;
     use crate::testing::check::check_steps_of_two;
     use crate::testing::{check_law_of_two, table_of};
 

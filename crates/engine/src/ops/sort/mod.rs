@@ -31,14 +31,19 @@ use by::{Bytes, SortKey, Sorting};
 use entry::Entry;
 use order::{Edits, Order, OrderChange};
 
+use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
-use crate::live_rows::LiveRows;
-use crate::operation::{Input, Live, Operation, Parts, Request, Settle, Start};
 use crate::sizes::SORT_SWEEP;
-use crate::store::{Columns, Writes};
-use crate::table::{Attributes, Table};
-use crate::update::TableUpdate;
-use crate::view::{Change, View};
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::parts::Parts;
+use crate::table::request::Request;
+use crate::table::rows::LiveRows;
+use crate::table::settle::Settle;
+use crate::table::store::{Columns, Writes};
+use crate::table::update::TableUpdate;
+use crate::table::view::View;
 
 /// The rows of a table in another order.
 pub struct Sort {
@@ -109,7 +114,7 @@ impl Sort {
         at: Moment,
         flat: bool,
     ) -> Result<(Parts, Columns), Error> {
-        let counters = table.graph().map(crate::counters::storage).unwrap_or_default();
+        let counters = table.graph().map(crate::observe::storage).unwrap_or_default();
         let schema = Schema::new(vec![Field::new("index", DataType::UInt64, false)]);
         let index = Columns::filled(&schema, at, &counters, &[vec![(rows.clone(), index)]])?;
         let through = |column: &Arc<dyn ColumnSource>| {

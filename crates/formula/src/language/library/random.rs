@@ -1,4 +1,4 @@
-//! What is drawn at random.
+//! Random values: the functions of a formula that draw them.
 
 use arrow_schema::DataType;
 

@@ -64,7 +64,8 @@ pub(crate) struct Edits<K, A, F> {
     pub(crate) edit: F,
 }
 
-/// Edits the entries that `find` gives, or the first one: counts are carried on once a node.
+/// Edits, for each item, the entry whose interval holds the item's key (keys below the first entry go to the first).
+/// `ends` are running counts of keys: their growth is carried along and written once per node.
 pub(super) fn edit_kept<E: Entry, T>(
     node: &mut Arc<Node<E>>,
     items: &[T],
@@ -73,7 +74,7 @@ pub(super) fn edit_kept<E: Entry, T>(
     let Node { firsts, ends, kids, .. } = Arc::make_mut(node);
     let width = ends.len();
     let kid_for = |key: u64| firsts.partition_point(|&first| first <= key).saturating_sub(1);
-    // Kids up to here end where they should.
+    // The counts of the children before `done` are up to date; later ones still lack `grown`.
     let (mut done, mut grown) = (0, 0u64);
     let mut carry = |to: usize, more: u64| {
         ends[done..to].iter_mut().for_each(|end| *end = end.wrapping_add(grown));

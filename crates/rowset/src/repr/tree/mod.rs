@@ -259,7 +259,7 @@ impl<E: Entry> Tree<E> {
         Some(result)
     }
 
-    /// Edits many entries where they lie; none comes or goes.
+    /// Edits many entries in place; no entry is added or removed.
     pub(crate) fn edit_kept<T>(
         &mut self,
         items: &[T],

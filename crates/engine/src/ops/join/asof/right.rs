@@ -10,8 +10,9 @@ use crate::error::Error;
 use crate::ops::join::on::Side;
 use crate::ops::join::timeline::{Entry, Place};
 use crate::sizes::{ASOF_BATCH, TOGETHER_ROWS};
-use crate::update::ColumnSet;
-use crate::view::{Change, View};
+use crate::table::change::Change;
+use crate::table::update::ColumnSet;
+use crate::table::view::View;
 
 /// What the right side's step means for left rows that were there.
 #[derive(Default)]
@@ -158,9 +159,10 @@ impl AsofLive {
         // The searches only read: each thread takes a part of the rows.
         let rows = &update.modified;
         let worth_it = rows.len() >= TOGETHER_ROWS.rows();
-        let threads = if worth_it { crate::par::threads() as u64 } else { 1 };
-        let parts = crate::par::parts(rows, rows.len().div_ceil(threads).max(1));
-        let matched = crate::par::try_map(worth_it, &parts, |_, rows| self.matched_by(change.now(), rows))?;
+        let threads = if worth_it { crate::threads::parallel::threads() as u64 } else { 1 };
+        let parts = crate::threads::parallel::parts(rows, rows.len().div_ceil(threads).max(1));
+        let matched =
+            crate::threads::parallel::try_map(worth_it, &parts, |_, rows| self.matched_by(change.now(), rows))?;
         result.modified = matched.concat();
         result.columns = changed.into_iter().map(|at| self.left_width + at).collect();
         Ok(())

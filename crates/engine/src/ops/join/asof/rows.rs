@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::ops::join::on::{Side, cells_as};
 use crate::ops::join::timeline::{Place, Timeline};
 use crate::sizes::ASOF_BATCH;
-use crate::view::View;
+use crate::table::view::View;
 
 /// Rows of one side with their groups and stamps; rows without a stamp or with a null key are out.
 pub(super) struct Rows {

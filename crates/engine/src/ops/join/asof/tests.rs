@@ -5,7 +5,7 @@ use model::Value;
 use model::ops::{Asof, Strategy as AsofStrategy, join_asof};
 
 use super::*;
-use crate::attach::attach;
+use crate::driver::attach::attach;
 use crate::testing::check::check_steps_of_two;
 use crate::testing::{check_law_of_two, table_of};
 

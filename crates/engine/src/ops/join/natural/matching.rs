@@ -9,41 +9,42 @@ use rowset::RowSet;
 
 use super::{Matches, NaturalLive};
 use crate::error::Error;
-use crate::keys::{Touched, joinable};
+use crate::keys::touched::{Touched, joinable};
 use crate::ops::join::on::Side;
 use crate::sizes::{LARGE_PROBE_ROWS, PROBE_BATCH_ROWS, PROBE_ROWS};
-use crate::update::ColumnSet;
-use crate::view::{Change, View};
+use crate::table::change::Change;
+use crate::table::update::ColumnSet;
+use crate::table::view::View;
 
-/// In place of a match: there are several, and one was asked for.
+/// A marker in place of a match: there are several matches, and at most one is allowed.
 const SEVERAL: u64 = NO_ROW - 1;
 
-/// What a key matched before a step of the right side.
+/// The match of a key before a step of the right side.
 pub(super) struct Was {
     pub(super) slot: u32,
-    /// The row, at its key after the step; none if it had none or lost it.
+    /// The old match in after-keys; `NO_ROW` if the key had no match, or its match was removed.
     pub(super) row: u64,
-    /// Whether it had one.
+    /// Whether the key had a match.
     pub(super) had: bool,
-    /// Whether it had several, which was passed over.
+    /// Whether the key had several matches and was skipped under `on_error`.
     pub(super) passed_over: bool,
 }
 
-/// What a step of the right side means for the left rows.
+/// The effect of a step of the right side on left rows.
 #[derive(Default)]
 pub(super) struct RightChange {
-    /// Left rows (keys after) that have another right row now.
+    /// Left rows (after-keys) that have another right row now.
     pub(super) rematched: Vec<u64>,
-    /// Left rows whose right row moved: the index is rewritten, nobody is told.
+    /// Left rows whose right row only shifted: their index cells are rewritten, but their values are unmodified.
     pub(super) moved: Vec<u64>,
-    /// Left rows whose right row has other cells.
+    /// Left rows whose right row has modified cells.
     pub(super) modified: Vec<u64>,
     /// Result columns of those cells.
     pub(super) columns: ColumnSet,
 }
 
 impl NaturalLive {
-    /// The match of a key. Where one was asked for, there are several and that is passed over, there is none.
+    /// The match of a key, or `NO_ROW`. A key that is skipped under `on_error` has no match.
     pub(super) fn pick(&self, slot: u32) -> u64 {
         if self.passes_over(slot) {
             return NO_ROW;
@@ -51,12 +52,12 @@ impl NaturalLive {
         if self.matches == Matches::Last { self.right.last(slot) } else { self.right.first(slot) }
     }
 
-    /// Whether left rows of this key are told of, and have no match.
+    /// Whether the left rows of this key are skipped under `on_error`: reported, and without a match.
     pub(super) fn passes_over(&self, slot: u32) -> bool {
         self.faults.is_some() && self.matches == Matches::Error && self.right.is_several(slot)
     }
 
-    /// Tells of a left row that meets several right rows.
+    /// Reports a left row with several matches.
     pub(super) fn note(&self, slot: u32, key: u64) {
         if let Some(faults) = &self.faults {
             faults.note(None, key, self.several(slot));
@@ -71,7 +72,7 @@ impl NaturalLive {
         }
     }
 
-    /// Enters right rows and says which slots they are in.
+    /// Enters right rows under their keys and returns their slots.
     pub(super) fn enter_right(&mut self, view: &View, rows: &RowSet) -> Result<Vec<u32>, Error> {
         if rows.is_empty() {
             return Ok(Vec::new());
@@ -84,11 +85,11 @@ impl NaturalLive {
         Ok(slots)
     }
 
-    /// The index of everything there is.
+    /// The initial index: the matches of all left rows, in pieces.
     pub(super) fn start(&mut self, view: &View) -> Result<Vec<(RowSet, Chunk)>, Error> {
         let rows = view.rows();
         let size = if rows.len() >= 8 * LARGE_PROBE_ROWS.rows() { LARGE_PROBE_ROWS.rows() } else { PROBE_ROWS.rows() };
-        let parts = crate::par::parts(rows, size);
+        let parts = crate::threads::parallel::parts(rows, size);
         if self.left.is_some() {
             return parts
                 .into_iter()
@@ -99,13 +100,13 @@ impl NaturalLive {
                 })
                 .collect();
         }
-        crate::par::try_map(rows.len() > 2 * PROBE_ROWS.rows(), &parts, |_, part| {
+        crate::threads::parallel::try_map(rows.len() > 2 * PROBE_ROWS.rows(), &parts, |_, part| {
             let cells: ArrayRef = Arc::new(UInt64Array::from(self.look_up(view, part)?));
             Ok((part.clone(), cells))
         })
     }
 
-    /// The right row of each left row, in order; the left rows are entered.
+    /// Enters left rows under their keys and returns the match of each, in row order.
     pub(super) fn probe(&mut self, view: &View, rows: &RowSet) -> Result<Vec<u64>, Error> {
         if self.left.is_none() {
             return self.look_up(view, rows);
@@ -124,8 +125,8 @@ impl NaturalLive {
         Ok(spread(rows, &entered, slots.iter().map(|slot| self.pick(*slot))))
     }
 
-    /// If the right side never changes, what each slot matches is settled now, in a fraction of the
-    /// memory that its rows take.
+    /// Precomputes the match of each key slot if the right side never changes. A lookup then reads one word per slot
+    /// instead of the slot's rows.
     pub(super) fn settle_right(&mut self) {
         if self.left.is_some() {
             return;
@@ -189,7 +190,7 @@ impl NaturalLive {
         )
     }
 
-    /// Takes the right side's rows over and returns the match each touched slot had, in keys after.
+    /// Updates the right side and returns the old match of each touched slot, in after-keys.
     pub(super) fn note_right(&mut self, right: &Change) -> Result<Vec<Was>, Error> {
         let update = right.update();
         if update.is_empty() {
@@ -217,6 +218,8 @@ impl NaturalLive {
         }
         self.right.leave(&gone_slots.1, &gone_slots.0);
         self.right.shift(moving_slots.1, &update.shifts);
+        // The slots of new right rows are noted before the rows enter, and after removals and shifts: so the old match
+        // of a slot that nothing left or shifted is still there, and is already in after-keys.
         let known: std::collections::HashSet<u32> = old.iter().map(|was| was.slot).collect();
         old.extend(self.before_entering(right.now(), &fresh, &known)?);
         let slots = self.enter_right(right.now(), &fresh)?;
@@ -225,7 +228,7 @@ impl NaturalLive {
         Ok(old)
     }
 
-    /// The rows of one side that may match, and their slots.
+    /// The rows of one side that may match (those with a null key only if nulls are equal), and their slots.
     pub(super) fn find(&self, side: Side, view: &View, rows: &RowSet) -> Result<(RowSet, Vec<u32>), Error> {
         if rows.is_empty() {
             return Ok((RowSet::new(), Vec::new()));
@@ -236,7 +239,7 @@ impl NaturalLive {
         Ok((rows, slots))
     }
 
-    /// The matches that slots have before new right rows enter them.
+    /// The match of each slot that new right rows will enter, before they do. Slots in `known` are left out.
     pub(super) fn before_entering(
         &mut self,
         view: &View,
@@ -259,7 +262,7 @@ impl NaturalLive {
         Ok(slots.into_iter().filter(|slot| !known.contains(slot)).map(was).collect())
     }
 
-    /// Takes the left side's rows over, but for the new ones.
+    /// Updates the left side for removed, rekeyed and shifted rows. New rows enter when they probe.
     pub(super) fn move_left(&mut self, left: &Change, rekeyed: bool) -> Result<(), Error> {
         if self.left.is_none() {
             return Ok(());
@@ -275,7 +278,7 @@ impl NaturalLive {
         Ok(())
     }
 
-    /// What the right side's change means for left rows that were there.
+    /// The effect of the right side's change on left rows that were there before the step.
     pub(super) fn judge_right(&self, right: &Change, old: &[Was]) -> Result<RightChange, Error> {
         let update = right.update();
         let mut change = RightChange::default();
@@ -305,7 +308,7 @@ impl NaturalLive {
     }
 }
 
-/// Matches of the rows that were looked up, among all rows: the others have none.
+/// Spreads the matches of the rows in `entered` over all of `rows`; the others (null keys) have no match.
 fn spread(rows: &RowSet, entered: &RowSet, matched: impl Iterator<Item = u64>) -> Vec<u64> {
     if rows.len() == entered.len() {
         return matched.collect();

@@ -2,7 +2,7 @@
 //! prefetches what it will read, so that cache misses overlap.
 
 use super::Order;
-use crate::guess::guess;
+use crate::keys::search::guess;
 use crate::ops::sort::entry::{Entry, Key};
 
 /// Searches of a batch.

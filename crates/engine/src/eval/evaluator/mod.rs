@@ -1,0 +1,418 @@
+//! An expression bound to a table's columns, evaluated over rows of a view: each column is read
+//! once, big work is split over the cores, a failing value is named with its row.
+
+mod context;
+mod piece;
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
+
+use arrow_buffer::BooleanBuffer;
+use arrow_schema::DataType;
+use column::Chunk;
+use formula::{Bound, Expr, Reach};
+use rowset::RowSet;
+
+use self::piece::Piece;
+use crate::error::Error;
+use crate::eval::schedule::{InTurn, Turn, in_turns};
+use crate::row_errors::Faults;
+use crate::sizes::{HOST_ARRAY_ROWS, HOST_ROWS, LARGE_SLICE_ROWS, SLICE_ROWS};
+use crate::table::handle::Table;
+use crate::table::request::Explain;
+use crate::table::view::View;
+use crate::threads::interrupt::Interrupt;
+
+/// An expression bound to the columns of one table.
+pub struct Evaluator {
+    bound: Bound,
+    name: String,
+    text: String,
+    /// As its user wrote it: a formula, or the same as `text`.
+    told: String,
+    /// The columns that it reads, as its user wrote them.
+    reads: Vec<String>,
+    operation: String,
+    plain: Option<usize>,
+    faults: Option<Faults>,
+    /// As a predicate it asks whether there is a value at all.
+    computes: bool,
+    reach: Reach,
+    turn: Turn,
+    /// The start of the step, for what hangs on the clock.
+    now: AtomicI64,
+}
+
+impl std::fmt::Debug for Evaluator {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Evaluator({})", self.text)
+    }
+}
+
+impl Evaluator {
+    /// Checks names and types. `operation` is the method the user called.
+    pub fn new(operation: &str, expression: &Expr, table: &Table) -> Result<Evaluator, Error> {
+        let wrong = |error| wrong(operation, table, error);
+        let told = formula::told(table.canonical(), expression);
+        let bound = formula::bind(expression, table.canonical()).map_err(wrong)?;
+        let name = expression.output_name().map_err(wrong)?;
+        let unnamed = Evaluator { told, ..Evaluator::unnamed(operation, bound, expression, table)? };
+        let plain = match expression.unaliased() {
+            Expr::Column(column) => Some(table.column_index(operation, column)?),
+            _ => None,
+        };
+        Ok(Evaluator { name, plain, ..unnamed })
+    }
+
+    /// As [`Evaluator::new`], for the predicate of a filter: fails unless the expression is Boolean.
+    pub fn predicate(operation: &str, expression: &Expr, table: &Table) -> Result<Evaluator, Error> {
+        let told = formula::told(table.canonical(), expression);
+        let bound = formula::bind(expression, table.canonical()).map_err(|error| wrong(operation, table, error))?;
+        let text = expression.to_python();
+        if !matches!(bound.data_type(), DataType::Boolean | DataType::Null) {
+            let message = format!(
+                "a filter must be Boolean, {text} is {}; compare it with something, or cast it",
+                formula::type_name(bound.data_type())
+            );
+            return Err(Error::types(operation, message));
+        }
+        Ok(Evaluator { told, ..Evaluator::unnamed(operation, bound, expression, table)? })
+    }
+
+    fn unnamed(operation: &str, bound: Bound, expression: &Expr, table: &Table) -> Result<Evaluator, Error> {
+        let reach = bound.reach();
+        crate::eval::affected::check(operation, &reach, table)?;
+        Ok(Evaluator {
+            bound,
+            name: String::new(),
+            text: expression.to_python(),
+            told: expression.to_python(),
+            reads: expression.columns().into_iter().map(|name| Expr::column(name).to_python()).collect(),
+            operation: operation.into(),
+            plain: None,
+            faults: None,
+            computes: false,
+            reach,
+            turn: Turn::default(),
+            now: AtomicI64::new(0),
+        })
+    }
+
+    /// A predicate that is true where the expression has a value, null or not.
+    pub fn computable(operation: &str, expression: &Expr, table: &Table) -> Result<Evaluator, Error> {
+        Ok(Evaluator { computes: true, ..Evaluator::new(operation, expression, table)? })
+    }
+
+    /// Passes over rows that cannot be computed: they are null, and noted. Functions that keep state may be called
+    /// for such rows, and their neighbours, more than once.
+    pub fn passing_over(&mut self, faults: &Faults) {
+        self.faults = Some(faults.clone());
+    }
+
+    /// The name of the column it makes.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// As its user wrote it: a formula as it is, an expression as Python.
+    pub fn told(&self) -> &str {
+        &self.told
+    }
+
+    /// The expression as Python.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// How it is computed, and what makes it be computed again.
+    pub fn explain(&self) -> String {
+        let mut how = self.bound.steps().join(", ");
+        if self.is_ordered() {
+            how.push_str(", rows in order on one thread");
+        }
+        if self.faults.is_some() {
+            how.push_str(", passing over rows that fail");
+        }
+        let reach = &self.reach;
+        let mut with = self.reads.clone();
+        let beside = [
+            (reach.back > 0, format!("up to {} rows earlier", reach.back)),
+            (reach.ahead > 0, format!("up to {} rows later", reach.ahead)),
+            (reach.clock, "the clock".to_owned()),
+            (reach.position, "the row's position".to_owned()),
+            (reach.key, "the row's key".to_owned()),
+            (reach.whole, "any row".to_owned()),
+        ];
+        with.extend(beside.into_iter().filter_map(|(reaches, what)| reaches.then_some(what)));
+        let with = if with.is_empty() { "nothing".to_owned() } else { with.join(", ") };
+        format!("{}: {how}; changes with {with}", self.text)
+    }
+
+    /// The type of the column it makes.
+    pub fn data_type(&self) -> &DataType {
+        self.bound.data_type()
+    }
+
+    /// The columns it reads.
+    pub fn inputs(&self) -> &[usize] {
+        self.bound.inputs()
+    }
+
+    /// The column it is, if it is nothing but a column.
+    pub fn as_column(&self) -> Option<usize> {
+        self.plain
+    }
+
+    /// Whether it reads more than its own row.
+    pub fn reads_beside(&self) -> bool {
+        !self.bound.besides().is_empty()
+    }
+
+    /// The rows and columns its value hangs on.
+    pub fn reach(&self) -> &Reach {
+        &self.reach
+    }
+
+    /// Sets the turn: the evaluator's place in the execution order of the operation's expressions.
+    pub fn in_turn(self, turn: Turn) -> Evaluator {
+        Evaluator { turn, ..self }
+    }
+
+    /// Whether its rows are evaluated in order, on one thread.
+    pub fn is_ordered(&self) -> bool {
+        self.turn.serial || self.bound.is_ordered() || (self.bound.leaves_order_open() && !self.turn.stateless)
+    }
+
+    /// How it stands to the others of the operation.
+    pub fn turn(&self) -> &Turn {
+        &self.turn
+    }
+
+    /// Whether a function of the user stands in it.
+    pub fn calls_host(&self) -> bool {
+        self.bound.calls_host()
+    }
+
+    /// One value a row, in key order.
+    pub fn evaluate(&self, view: &View, rows: &RowSet) -> Result<Chunk, Error> {
+        Chunk::joined(self.pieces(view, rows)?)
+    }
+
+    /// One value a row, in consecutive chunks.
+    pub fn pieces(&self, view: &View, rows: &RowSet) -> Result<Vec<Chunk>, Error> {
+        self.pieces_of(&self.bound, &self.cells(&self.bound, view, rows)?, rows)
+    }
+
+    fn pieces_of(&self, bound: &Bound, cells: &[Chunk], rows: &RowSet) -> Result<Vec<Chunk>, Error> {
+        // One column as it is: nothing is to be evaluated, nothing cut.
+        // Codes of a dictionary are a matter of storage: whoever evaluates sees the values.
+        let whole = std::ptr::eq(bound, &self.bound);
+        if let (Some(_), [cells], true) = (self.plain, cells, whole)
+            && cells.data_type() == bound.data_type()
+        {
+            return Ok(vec![cells.clone()]);
+        }
+        let total = rows.len() as usize;
+        limits::ask_rows(rows.len(), column::types::width(bound.data_type()))?;
+        let large = total >= 8 * LARGE_SLICE_ROWS.get() && bound.is_one_pass();
+        let slice = if large { LARGE_SLICE_ROWS.get() } else { self.slice(total) };
+        self.split(cells, rows, (slice, bound.data_type()), |cells, len| bound.evaluate(cells, len))
+    }
+
+    /// One value a row of a batch of rows that is no part of a table, on this thread; `keys` name them.
+    pub(crate) fn on_batch(&self, cells: &[Chunk], keys: &RowSet) -> Result<Chunk, Error> {
+        self.bound.evaluate(cells, keys.len() as usize).map_err(|error| self.at_row(keys, 0, error))
+    }
+
+    /// The rows for which it is true; null counts as false.
+    pub fn matching(&self, view: &View, rows: &RowSet) -> Result<RowSet, Error> {
+        if rows.is_empty() {
+            return Ok(RowSet::new());
+        }
+        let cells = self.cells(&self.bound, view, rows)?;
+        // A bit a row, and what stands beside it.
+        limits::ask_rows(rows.len(), 1)?;
+        let slice = self.slice(rows.len() as usize);
+        let masks = self.split(&cells, rows, (slice, self.data_type()), |cells, len| match self.computes {
+            false => self.bound.evaluate_mask(cells, len),
+            true => self.bound.evaluate(cells, len).map(|_| BooleanBuffer::new_set(len)),
+        })?;
+        if let [mask] = masks.as_slice() {
+            return Ok(column::matching(rows, mask));
+        }
+        let starts: Vec<u64> = masks
+            .iter()
+            .scan(0, |start, mask| {
+                let this = *start;
+                *start += mask.len() as u64;
+                Some(this)
+            })
+            .collect();
+        let parts = crate::threads::parallel::try_map(true, &masks, |at, mask| {
+            let part = rows.slice(starts[at], mask.len() as u64);
+            Ok::<RowSet, Error>(column::matching(&part, mask))
+        })?;
+        Ok(RowSet::union_all(parts.iter()))
+    }
+
+    fn split<R: Piece + Send>(
+        &self,
+        cells: &[Chunk],
+        rows: &RowSet,
+        (slice, kind): (usize, &DataType),
+        run: impl Fn(&[Chunk], usize) -> Result<R, formula::RowError> + Sync,
+    ) -> Result<Vec<R>, Error> {
+        let total = rows.len() as usize;
+        if total <= SLICE_ROWS.get() || total < 2 * slice {
+            return Ok(vec![self.run(cells, rows, (0, total), kind, &run)?]);
+        }
+        // The last slice takes the rest: none is shorter than the others.
+        let starts: Vec<usize> = (0..total / slice).map(|at| at * slice).collect();
+        // A function that keeps state sees its rows in order.
+        crate::threads::parallel::try_map(!self.is_ordered(), &starts, |at, start| {
+            let len = starts.get(at + 1).map_or(total, |next| *next) - start;
+            let cells: Vec<Chunk> = cells.iter().map(|chunk| chunk.slice(*start, len)).collect();
+            self.run(&cells, rows, (*start, len), kind, &run)
+        })
+    }
+
+    /// Evaluates `len` rows from row `start` on. Where rows are passed over, those that fail are found by halves.
+    fn run<R: Piece>(
+        &self,
+        cells: &[Chunk],
+        rows: &RowSet,
+        (start, len): (usize, usize),
+        kind: &DataType,
+        run: &impl Fn(&[Chunk], usize) -> Result<R, formula::RowError>,
+    ) -> Result<R, Error> {
+        let error = match run(cells, len) {
+            Ok(piece) => return Ok(piece),
+            Err(error) => error,
+        };
+        let interrupted = error.payload.as_ref().is_some_and(|payload| payload.0.is::<Interrupt>());
+        let Some(faults) = self.faults.as_ref().filter(|_| !interrupted) else {
+            return Err(self.at_row(rows, start, error));
+        };
+        if len == 1 {
+            faults.note(
+                formula::told_name(&self.name),
+                rows.key_at(start as u64).unwrap_or_default(),
+                error.to_string(),
+            );
+            return Ok(R::absent(kind));
+        }
+        let half = |from: usize, len: usize| {
+            let part: Vec<Chunk> = cells.iter().map(|chunk| chunk.slice(from, len)).collect();
+            self.run(&part, rows, (start + from, len), kind, run)
+        };
+        R::joined(vec![half(0, len / 2)?, half(len / 2, len - len / 2)?])
+    }
+
+    /// Rows of a slice. A call of a function of the user costs as much as thousands of rows.
+    fn slice(&self, total: usize) -> usize {
+        match (self.calls_host(), self.is_ordered()) {
+            (false, _) => SLICE_ROWS.get(),
+            (true, true) if self.bound.is_by_row() => HOST_ROWS.get(),
+            (true, true) => HOST_ARRAY_ROWS.get(),
+            (true, false) => {
+                (total / crate::threads::parallel::threads().max(1)).min(HOST_ROWS.get()).max(SLICE_ROWS.get())
+            }
+        }
+    }
+
+    fn at_row(&self, rows: &RowSet, start: usize, mut error: formula::RowError) -> Error {
+        let key = rows.key_at((start + error.row) as u64);
+        let place = key.map(|key| format!("row {key}")).unwrap_or_else(|| "a row".into());
+        if let Some(why) = error.payload.as_ref().and_then(|payload| payload.0.downcast_ref::<limits::Exhausted>()) {
+            return Error::Resource {
+                operation: self.operation.clone(),
+                message: format!("{place}: {why}, in {}", self.told),
+            };
+        }
+        if let Some(payload) = &error.payload {
+            let made = formula::told_name(&self.name).map(|name| format!(" (making column {name:?})"));
+            let message = format!("{}: {place}: {}{}", self.operation, error.message, made.unwrap_or_default());
+            return Error::External { message, payload: Some(payload.0.clone()) };
+        }
+        let named = self.told.strip_prefix(&*error.expression).is_some_and(|rest| rest.starts_with(".alias("));
+        if named || self.told == error.expression {
+            error.expression.clone_from(&self.told);
+            return Error::data(&self.operation, format!("{place}: {error}"));
+        }
+        Error::data(&self.operation, format!("{place}: {error} in {}", self.told))
+    }
+}
+
+impl InTurn for Evaluator {
+    fn turn(&self) -> &Turn {
+        &self.turn
+    }
+
+    fn is_exclusive(&self) -> bool {
+        self.is_ordered() && !self.turn.overlaps
+    }
+
+    fn calls_host(&self) -> bool {
+        self.calls_host()
+    }
+}
+
+impl Explain for Arc<[Evaluator]> {
+    fn explain(&self) -> Vec<String> {
+        self.iter().filter(|one| one.as_column().is_none()).map(Evaluator::explain).collect()
+    }
+}
+
+/// An unknown column is told with those there are.
+fn wrong(operation: &str, table: &Table, error: formula::Error) -> Error {
+    match error {
+        formula::Error::UnknownColumn { name, .. } => {
+            Error::no_column(operation, &name, table.schema().fields().iter().map(|field| field.name().as_str()))
+        }
+        error => Error::Formula { operation: operation.into(), error },
+    }
+}
+
+/// Refuses what an operation that looks at modified rows alone would not keep true.
+pub(crate) fn own_row_only(operation: &str, evaluators: &[Evaluator]) -> Result<(), Error> {
+    match evaluators.iter().find(|evaluator| evaluator.reads_beside()) {
+        Some(far) => Err(Error::internal(operation, format!("{} reads beside its row", far.text))),
+        None => Ok(()),
+    }
+}
+
+/// Several expressions over the same rows: each column is read once, and each expression is in its turn.
+pub fn evaluate_all(evaluators: &[&Evaluator], view: &View, rows: &RowSet) -> Result<Vec<Chunk>, Error> {
+    let pieces = pieces_of_all(evaluators, view, rows)?;
+    pieces.into_iter().map(Chunk::joined).collect()
+}
+
+/// As [`evaluate_all`], but each expression gives consecutive chunks that are not joined.
+pub fn pieces_of_all(evaluators: &[&Evaluator], view: &View, rows: &RowSet) -> Result<Vec<Vec<Chunk>>, Error> {
+    let columns: BTreeSet<usize> = evaluators.iter().flat_map(|evaluator| evaluator.inputs()).copied().collect();
+    let columns: Vec<usize> = columns.into_iter().collect();
+    let read: HashMap<usize, Chunk> = columns.iter().copied().zip(view.read_columns(&columns, rows)?).collect();
+    let run = |evaluator: &Evaluator| {
+        let mut cells: Vec<Chunk> = evaluator.inputs().iter().map(|column| read[column].clone()).collect();
+        for beside in evaluator.bound.besides() {
+            cells.push(evaluator.beside(beside, view, rows)?);
+        }
+        evaluator.pieces_of(&evaluator.bound, &cells, rows)
+    };
+    in_turns(evaluators, run)
+}
+
+/// The plan of an expression, for memo keys and serialised plans.
+pub fn plan(expressions: &[Expr]) -> serde_json::Value {
+    let digested: Vec<Expr> = expressions.iter().map(Expr::digested).collect();
+    serde_json::to_value(digested).unwrap_or_default()
+}
+
+/// The plan of expressions with their turns. Two plans that differ only in their turns are different plans.
+pub fn plan_in_turns(expressions: &[Expr], turns: &[Turn]) -> serde_json::Value {
+    if turns.iter().all(|turn| *turn == Turn::default()) {
+        return plan(expressions);
+    }
+    serde_json::json!([plan(expressions), turns])
+}

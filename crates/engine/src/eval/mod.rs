@@ -1,0 +1,7 @@
+//! Expressions over the rows of a table: their evaluation, what they read beside a row, which rows a change reaches, and
+//! who may run beside whom.
+
+pub(crate) mod affected;
+pub(crate) mod evaluator;
+pub(crate) mod lists;
+pub(crate) mod schedule;

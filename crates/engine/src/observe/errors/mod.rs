@@ -1,0 +1,87 @@
+//! The rows that operations passed over, as tables: of one table, and of a whole graph.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use formula::{Expr, Function};
+use graph::{Moment, UpdateGraph};
+
+use crate::driver::attach::attach;
+use crate::driver::operation::{Input, Operation, Start};
+use crate::error::Error;
+use crate::ops::{Filter, Project};
+use crate::row_errors::{Fault, Faults, Journal, ORIGIN, SHOWN, batch, schema};
+use crate::table::handle::Table;
+use crate::table::request::Request;
+use crate::table::settle::Settle;
+
+/// What went wrong in this one table.
+fn told_of(faults: &Faults, table: &Table) -> Result<Table, Error> {
+    let Some(graph) = table.graph().filter(|_| faults.is_live()) else { return fixed(&faults.kept()) };
+    let errors = Journal::of(graph).table(graph)?;
+    let mine = Expr::call(Function::Equal, vec![Expr::column(ORIGIN), Expr::literal(faults.origin() as i64)])?;
+    let part = Part { filter: Filter::named("errors", &errors, &[mine])?, of: table.clone() };
+    shown(&attach(&part, std::slice::from_ref(&errors))?)
+}
+
+/// The errors of one table. They keep it, without standing on it: they can be read when it has failed.
+struct Part {
+    filter: Filter,
+    of: Table,
+}
+
+struct Kept {
+    _table: Table,
+}
+
+impl Settle for Kept {
+    fn settle(&self) {}
+
+    fn bytes(&self) -> u64 {
+        0
+    }
+}
+
+impl Operation for Part {
+    fn request(&self) -> &Request {
+        self.filter.request()
+    }
+
+    fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
+        let mut start = self.filter.init(inputs, at)?;
+        start.owned.push(Arc::new(Kept { _table: self.of.clone() }));
+        Ok(start)
+    }
+}
+
+impl Table {
+    /// The rows that this table could not compute: operation, column, row key, step, message. Live as it is; empty
+    /// for a table that was not told to pass over errors.
+    pub fn errors(&self) -> Result<Table, Error> {
+        self.request().faults.as_ref().map_or_else(|| fixed(&[]), |faults| told_of(faults, self))
+    }
+}
+
+/// The same for all tables of a graph. It lives as long as it, or a table made with `on_error`, is held.
+pub fn errors(graph: &UpdateGraph) -> Result<Table, Error> {
+    shown(&Journal::of(graph).table(graph)?)
+}
+
+/// Faults of a graph since its first table with `on_error` was made, those beyond the bound of the table included.
+pub fn error_count(graph: &UpdateGraph) -> u64 {
+    Journal::of(graph).total.load(Ordering::Relaxed)
+}
+
+fn shown(table: &Table) -> Result<Table, Error> {
+    let names: Vec<(usize, String)> = SHOWN.iter().enumerate().map(|(at, name)| (at, (*name).to_owned())).collect();
+    attach(&Project::of("errors", names)?, std::slice::from_ref(table))
+}
+
+fn fixed(faults: &[Fault]) -> Result<Table, Error> {
+    let batch = batch(faults)?;
+    let columns = batch.columns().iter().map(|column| vec![column.clone()]).collect();
+    shown(&crate::sources::from_chunks(schema(), columns, faults.len() as u64)?)
+}
+
+#[cfg(test)]
+mod tests;

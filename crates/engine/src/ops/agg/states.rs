@@ -1,0 +1,42 @@
+//! The table of aggregators: which state each has.
+
+use arrow_schema::DataType;
+use formula::Aggregate;
+
+use super::count::Count;
+use super::extreme;
+use super::moments::{Mean, Spread};
+use super::state::State;
+use super::unique::Distinct;
+use super::{product, ranked, sum};
+use crate::error::Error;
+
+/// The state of an aggregator over cells of this type. `retractable`: whether cells may leave.
+pub(crate) fn state_of(kind: &Aggregate, input: &DataType, retractable: bool) -> Result<Box<dyn State>, Error> {
+    let output = kind.output_type(input)?;
+    Ok(match kind {
+        Aggregate::Count => Box::new(Count::default()),
+        Aggregate::Sum { min_count } => sum::state(input, &output, *min_count),
+        Aggregate::Mean if matches!(input, DataType::Decimal128(..) | DataType::Decimal256(..)) => {
+            sum::mean_of_decimals(input, &output)
+        }
+        Aggregate::Mean => Box::new(Mean::new(input, &output)),
+        Aggregate::Std { ddof } => Box::new(Spread::new(*ddof, true)),
+        Aggregate::Var { ddof } => Box::new(Spread::new(*ddof, false)),
+        Aggregate::Min | Aggregate::Max | Aggregate::NanMin | Aggregate::NanMax => {
+            extreme::state(kind, input, retractable)?
+        }
+        Aggregate::NUnique | Aggregate::CountDistinct => Box::new(Distinct::new(input, *kind == Aggregate::NUnique)),
+        Aggregate::Median => ranked::median(input, &output),
+        Aggregate::Quantile { part, interpolation } => ranked::state(input, &output, *part, *interpolation),
+        Aggregate::Product => product::state(&output),
+        Aggregate::Len
+        | Aggregate::First
+        | Aggregate::Last
+        | Aggregate::Implode
+        | Aggregate::ArgMin
+        | Aggregate::ArgMax => {
+            return Err(Error::internal("group_by", format!("{} has no state of its own", kind.name())));
+        }
+    })
+}

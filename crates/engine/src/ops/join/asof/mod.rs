@@ -1,0 +1,386 @@
+//! `join_asof`: every left row, with the columns of the right row nearest in time, or nulls.
+//!
+//!   right  0 A 10:00 1.0    1 A 10:05 1.1
+//!   left   0 A 10:03                          out   0 A 10:03 1.0        backward
+//!   right  + 2 A 10:02 1.2                    out   ~ 0 A 10:03 1.2      K {bid}
+//!
+//! Left rows and columns are shared; right columns are read through a redirection index. `backward` takes the last of
+//! equal right stamps, `forward` the first; a null or NaN stamp matches nothing. Cost of an update: one search per
+//! changed row; an added right row affects only the left rows of its group from its stamp to the next right stamp.
+
+mod nearest;
+mod right;
+mod rows;
+mod tolerance;
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
+use arrow_array::{ArrayRef, UInt64Array};
+use arrow_schema::{DataType, Field, Schema};
+use column::keys::KeyTable;
+use column::{Chunk, NO_ROW};
+use formula::type_name;
+use graph::{Moment, Step};
+use rowset::RowSet;
+
+use super::natural::redirected;
+use super::on::{On, Side, added_columns, joined_schema, joined_update, match_now, meeting_type};
+use super::timeline::{Entry, Timeline};
+use crate::driver::operation::{Input, Live, Operation, Start};
+use crate::error::Error;
+use crate::sizes::{ASOF_BATCH, ASOF_PROBE_ROWS};
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::parts::Parts;
+use crate::table::request::Request;
+use crate::table::store::{Columns, Writes};
+use crate::table::update::TableUpdate;
+use crate::table::view::View;
+use right::RightChange;
+use rows::ask_places;
+use tolerance::Reach;
+pub use tolerance::Tolerance;
+
+/// The strategy: which right row is the match of a left stamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub enum Strategy {
+    /// The greatest right stamp that is not later; of equal ones the last row.
+    Backward,
+    /// The least right stamp that is not earlier; of equal ones the first row.
+    Forward,
+    /// The least right stamp that is not earlier; of equal ones the last row.
+    ForwardLast,
+    /// The stamp at the smaller distance, at equal distance the later; of equal ones the last row.
+    Nearest,
+}
+
+/// `join_asof`: left rows with the right row nearest in time.
+pub struct AsofJoin {
+    request: Request,
+    how: Arc<How>,
+    added: Vec<(usize, String)>,
+}
+
+/// The matching rules: keys, stamps, strategy and tolerance.
+struct How {
+    operation: String,
+    by: On,
+    left_stamp: usize,
+    right_stamp: usize,
+    meet: DataType,
+    strategy: Strategy,
+    exact: bool,
+    reach: Reach,
+}
+
+/// The options of an as-of join.
+#[derive(Clone, Debug)]
+pub struct AsofOptions {
+    /// Left and right stamp column.
+    pub on: (String, String),
+    /// Left and right key columns.
+    pub by: Vec<(String, String)>,
+    /// Which right row is the match.
+    pub strategy: Strategy,
+    /// Greatest distance, inclusive.
+    pub tolerance: Option<Tolerance>,
+    /// Whether equal stamps match.
+    pub allow_exact_matches: bool,
+    /// New and old names of right columns; all but the keys (and the stamp of equal name) without it.
+    pub joins: Option<Vec<(String, String)>>,
+    /// What is appended to a right name that the left table has too.
+    pub suffix: Option<String>,
+}
+
+impl AsofJoin {
+    /// Checks names and types.
+    pub fn new(operation: &str, left: &Table, right: &Table, options: &AsofOptions) -> Result<AsofJoin, Error> {
+        let by = On::new(operation, left, right, &options.by)?;
+        let (left_name, right_name) = &options.on;
+        let (left_stamp, right_stamp) =
+            (left.column_index(operation, left_name)?, right.column_index(operation, right_name)?);
+        let (a, b) = (left.column_type(left_stamp), right.column_type(right_stamp));
+        let meet = meeting_type(a, b).filter(is_stamp).ok_or_else(|| {
+            let (a, b) = (type_name(a), type_name(b));
+            Error::types(
+                operation,
+                format!(
+                    "the stamps {left_name:?} ({a}) and {right_name:?} ({b}) do not compare as times or numbers; cast \
+                     one of them"
+                ),
+            )
+        })?;
+        let reach = Reach::of(operation, options.tolerance, &meet)?;
+        let mut without = by.columns(Side::Right);
+        if left_name == right_name {
+            without.push(right_stamp);
+        }
+        let added =
+            added_columns(operation, left, right, options.joins.as_deref(), &without, options.suffix.as_deref())?;
+        let arguments = serde_json::json!([
+            options.on,
+            options.by,
+            options.strategy,
+            options.tolerance,
+            options.allow_exact_matches,
+            added
+        ]);
+        let request = Request::new(operation, arguments).with_text(if left_name == right_name {
+            left_name.clone()
+        } else {
+            format!("{left_name}, {right_name}")
+        });
+        let how = How {
+            operation: operation.into(),
+            by,
+            left_stamp,
+            right_stamp,
+            meet,
+            strategy: options.strategy,
+            exact: options.allow_exact_matches,
+            reach,
+        };
+        Ok(AsofJoin { request, how: Arc::new(how), added })
+    }
+}
+
+fn is_stamp(data_type: &DataType) -> bool {
+    use DataType::*;
+    matches!(data_type, Timestamp(..) | Date32 | Time64(_) | Duration(_) | Float16 | Float32 | Float64)
+        || data_type.is_integer()
+}
+
+impl Operation for AsofJoin {
+    fn request(&self) -> &Request {
+        &self.request
+    }
+
+    fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
+        let [left, right] = inputs else { unreachable!("a join has two inputs") };
+        // The join keeps for each row its key and its row key.
+        limits::ask_rows(left.view.rows().len().saturating_add(right.view.rows().len()), 16)?;
+        let mut live = AsofLive {
+            how: self.how.clone(),
+            keys: (!self.how.by.pairs.is_empty()).then(|| KeyTable::new(&self.how.by.types())),
+            right: Vec::new(),
+            left: right.table.is_live().then(Vec::new),
+            left_width: left.table.width(),
+            added: self.added.iter().map(|(column, _)| *column).collect(),
+            emptied: Vec::new(),
+            index: None,
+        };
+        let rows = live.rows_of(Side::Right, &right.view, right.view.rows(), true)?;
+        rows.each(|slot, stamp, key| live.right[slot as usize].insert(Entry { stamp, key, tag: () }));
+        let matched = live.start(&left.view)?;
+        live.free_emptied();
+        let counters =
+            [left, right].iter().find_map(|input| input.table.graph()).map(crate::observe::storage).unwrap_or_default();
+        let schema = Schema::new(vec![Field::new("index", DataType::UInt64, true)]);
+        let columns = Columns::filled(&schema, at, &counters, &[matched])?;
+        let sources = redirected(&left.table, &right.table, &self.added, columns.column(0).clone());
+        let ticking = right.table.is_live();
+        let old = left.table.attributes();
+        let attributes =
+            Attributes { append_only: old.append_only && !ticking, add_only: old.add_only && !ticking, ..old.clone() };
+        let schema = Arc::new(joined_schema(&left.table, &right.table, &self.added));
+        let parts = Parts { rows: left.table.parts().rows.clone(), columns: sources, schema, attributes };
+        let owned = columns.owned();
+        live.index = Some(columns);
+        Ok(Start { parts, live: Box::new(live), owned })
+    }
+}
+
+struct AsofLive {
+    how: Arc<How>,
+    keys: Option<KeyTable>,
+    right: Vec<Timeline<()>>,
+    /// The left rows of each group with their matches; none if the right side never changes.
+    left: Option<Vec<Timeline<u64>>>,
+    left_width: usize,
+    added: Vec<usize>,
+    /// Groups that lost the last row of a side, or have no row yet.
+    emptied: Vec<u32>,
+    index: Option<Columns>,
+}
+
+impl Live for AsofLive {
+    fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
+        let (left, right) = (&inputs[0], &inputs[1]);
+        let update = left.update();
+        let mut read = self.how.by.columns(Side::Left);
+        read.push(self.how.left_stamp);
+        let restamped = update.columns.contains_any(&read) && !update.modified.is_empty();
+        self.move_left(left, restamped)?;
+        let mut changes = self.move_right(right)?;
+        let mut probe = update.added.clone();
+        if restamped {
+            probe |= &update.modified;
+        }
+        let fresh = self.probe(left.now(), &probe)?;
+        self.modified_right(right, &mut changes)?;
+        let mut rematched = changes.rematched();
+        if restamped {
+            let stayed = &probe - &update.added;
+            rematched |= &self.differing(left, right, &stayed, &probe, &fresh)?;
+        }
+        self.write(left, step, &probe, fresh, &changes)?;
+        self.free_emptied();
+        let added = self.left_width..self.left_width + self.added.len();
+        Ok(joined_update(update, added, &rematched, changes.modified, &changes.columns))
+    }
+
+    fn entries(&self) -> u64 {
+        self.keys.as_ref().map_or(0, |keys| keys.len() as u64)
+    }
+}
+
+impl AsofLive {
+    fn index(&self) -> &Columns {
+        self.index.as_ref().expect("the index is made as the join starts")
+    }
+
+    /// Frees the slots of keys that neither side has any more. This waits for the end of the step, which still refers
+    /// to keys by their slots.
+    fn free_emptied(&mut self) {
+        let emptied = std::mem::take(&mut self.emptied);
+        let Some(keys) = &mut self.keys else { return };
+        let has_left = |slot: u32| self.left.as_ref().is_some_and(|left| !left[slot as usize].is_empty());
+        for slot in emptied {
+            if self.right[slot as usize].is_empty() && !has_left(slot) {
+                keys.free(slot);
+            }
+        }
+    }
+
+    /// The initial index: the matches of all left rows, in pieces.
+    fn start(&mut self, view: &View) -> Result<Vec<(RowSet, Chunk)>, Error> {
+        let rows = view.rows();
+        let parts = crate::threads::parallel::parts(rows, ASOF_PROBE_ROWS.rows());
+        let cells = |matched: Vec<u64>| Arc::new(UInt64Array::from(matched)) as ArrayRef;
+        if self.left.is_some() {
+            return parts.into_iter().map(|part| Ok((part.clone(), cells(self.probe(view, &part)?)))).collect();
+        }
+        crate::threads::parallel::try_map(rows.len() > 2 * ASOF_PROBE_ROWS.rows(), &parts, |_, part| {
+            Ok((part.clone(), cells(self.look_up(&self.rows_found(Side::Left, view, part)?))))
+        })
+    }
+
+    /// The right row of each of these left rows, which are entered.
+    fn probe(&mut self, view: &View, rows: &RowSet) -> Result<Vec<u64>, Error> {
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        if self.left.is_none() {
+            return Ok(self.look_up(&self.rows_found(Side::Left, view, rows)?));
+        }
+        let rows = self.rows_of(Side::Left, view, rows, true)?;
+        let matched = self.look_up(&rows);
+        if let Some(left) = &mut self.left {
+            let keys = rows.keys.to_vec();
+            for batch in rows.placed().chunks(ASOF_BATCH.get()) {
+                ask_places(left, batch);
+                for &(slot, stamp, position) in batch {
+                    let (key, tag) = (keys[position as usize], matched[position as usize]);
+                    left[slot as usize].insert(Entry { stamp, key, tag });
+                }
+            }
+        }
+        Ok(matched)
+    }
+
+    /// Left rows that go or take another stamp leave, those that move are renamed.
+    fn move_left(&mut self, change: &Change, restamped: bool) -> Result<(), Error> {
+        if self.left.is_none() {
+            return Ok(());
+        }
+        let (gone, moving) = change.leaving(restamped);
+        let leaving =
+            (!gone.0.is_empty()).then(|| self.rows_found(Side::Left, change.before(), &gone.0)).transpose()?;
+        let moving =
+            (!moving.0.is_empty()).then(|| self.rows_found(Side::Left, change.before(), &moving.0)).transpose()?;
+        let Some(left) = &mut self.left else { return Ok(()) };
+        if let Some(rows) = leaving {
+            rows.each(|slot, stamp, key| {
+                left[slot as usize].remove(stamp, key);
+                if left[slot as usize].is_empty() {
+                    self.emptied.push(slot);
+                }
+            });
+        }
+        if let Some(rows) = moving {
+            let shifts = &change.update().shifts;
+            rows.groups().into_iter().for_each(|slot| left[slot as usize].rekey(|key| shifts.forward_key(key)));
+        }
+        Ok(())
+    }
+
+    /// Rows that took another stamp and have another match than before.
+    fn differing(
+        &self,
+        left: &Change,
+        right: &Change,
+        stayed: &RowSet,
+        probe: &RowSet,
+        fresh: &[u64],
+    ) -> Result<RowSet, Error> {
+        let index = self.index().column(0);
+        let index = column::ColumnSource::at(index.as_ref(), left.before().moment());
+        let index = index.map_err(|_| Error::internal(&self.how.operation, "its own index before the step is gone"))?;
+        let before = left.update().shifts.back(stayed);
+        let old = index.take(&before.0.to_vec())?;
+        let old = old.as_primitive::<UInt64Type>();
+        let places = probe.positions_of(stayed);
+        let same = |was: u64, now: u64| {
+            if now == NO_ROW { was == NO_ROW } else { match_now(was, right.update()) == Some(now) }
+        };
+        let differs = stayed
+            .iter()
+            .zip(places.0.iter())
+            .enumerate()
+            .filter(|(at, (_, place))| !same(old.value(*at), fresh[*place as usize]));
+        Ok(differs.map(|(_, (key, _))| key).collect())
+    }
+
+    fn write(
+        &self,
+        left: &Change,
+        step: Step,
+        probe: &RowSet,
+        fresh: Vec<u64>,
+        right: &RightChange,
+    ) -> Result<(), Error> {
+        let update = left.update();
+        let mut cells: Vec<(u64, u64)> = right.moved.iter().chain(&right.rematched).copied().collect();
+        // A row may have moved its match and then lost it: the last word counts.
+        cells.reverse();
+        cells.sort_by_key(|(key, _)| *key);
+        cells.dedup_by_key(|(key, _)| *key);
+        let mut writes = Writes { removed: update.removed.clone(), shifts: update.shifts.clone(), ..Writes::default() };
+        if probe == &update.added {
+            if !probe.is_empty() {
+                writes.added.push((probe.clone(), vec![Arc::new(UInt64Array::from(fresh))]));
+            }
+        } else {
+            let (added, other): (Vec<(u64, u64)>, Vec<(u64, u64)>) =
+                probe.iter().zip(fresh).partition(|(key, _)| update.added.contains(*key));
+            if !added.is_empty() {
+                let rows: UInt64Array = added.iter().map(|(_, row)| *row).collect::<Vec<_>>().into();
+                writes.added.push((update.added.clone(), vec![Arc::new(rows)]));
+            }
+            cells.extend(other);
+            cells.sort_by_key(|(key, _)| *key);
+        }
+        if !cells.is_empty() {
+            let (keys, rows): (Vec<u64>, Vec<u64>) = cells.into_iter().unzip();
+            writes.modified =
+                vec![Some((RowSet::from_sorted_keys(&keys), Arc::new(UInt64Array::from(rows)) as ArrayRef))];
+        }
+        self.index().write(step, || left.before().rows().clone(), left.now().rows().clone(), &writes)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,412 @@
+//! `natural_join`: every left row, with the columns of its one right match, or nulls.
+//!
+//!   left  0 A    1 B    right  0 A 1           out  0 A 1    1 B –
+//!   right + 1 B 2                              out  ~ 1 B 2    K {V}
+//!   right ~ 0 A 9                              out  ~ 0 A 9    K {V}
+//!
+//! Left rows and columns are shared; right columns are read through an index. Null matches null
+//! only with `nulls_equal`. A second right row of a key is an error only where a left row meets it,
+//! judged at the end of the step. Cost of an update: one probe a changed row, and the left rows of
+//! the keys whose match changed.
+
+mod matching;
+
+use std::sync::Arc;
+
+use arrow_array::UInt64Array;
+use arrow_schema::{DataType, Field, Schema};
+use column::keys::KeyTable;
+use column::{Chunk, ColumnSource, FlatColumn, NO_ROW, RedirectColumn};
+use graph::{Moment, Step};
+use rowset::RowSet;
+
+use self::matching::RightChange;
+use super::on::{On, Side, added_columns, joined_schema, joined_update, match_now};
+use crate::driver::operation::{Input, Live, Operation, Start};
+use crate::error::Error;
+use crate::keys::rows::KeyRows;
+use crate::keys::touched::Touched;
+use crate::row_errors::{Faults, OnError};
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::parts::Parts;
+use crate::table::request::Request;
+use crate::table::store::{Columns, Writes};
+use crate::table::update::TableUpdate;
+
+/// What to do where a left row meets several right rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub enum Matches {
+    /// The table fails and names the key.
+    Error,
+    /// The first right row.
+    First,
+    /// The last right row.
+    Last,
+}
+
+/// Left rows with their one match.
+pub struct NaturalJoin {
+    request: Request,
+    on: Arc<On>,
+    added: Vec<(usize, String)>,
+    matches: Matches,
+    nulls_equal: bool,
+    faults: Option<Faults>,
+}
+
+impl NaturalJoin {
+    /// `on`: left and right names; `joins`: new and old names of right columns, all but the keys without it.
+    pub fn new(
+        operation: &str,
+        left: &Table,
+        right: &Table,
+        on: &[(String, String)],
+        joins: Option<&[(String, String)]>,
+        suffix: Option<&str>,
+        matches: Matches,
+        nulls_equal: bool,
+    ) -> Result<NaturalJoin, Error> {
+        if on.is_empty() {
+            return Err(Error::schema(operation, "at least one key column is needed (on=)"));
+        }
+        let keys = On::new(operation, left, right, on)?;
+        let added = added_columns(operation, left, right, joins, &keys.columns(Side::Right), suffix)?;
+        let arguments = serde_json::json!([on, added, matches, nulls_equal]);
+        let request = Request::new(operation, arguments).with_text(On::text(on));
+        Ok(NaturalJoin { request, on: Arc::new(keys), added, matches, nulls_equal, faults: None })
+    }
+
+    /// A left row that meets several right rows where one was asked for meets none, and is noted.
+    pub(crate) fn passing_over(mut self, on_error: OnError, faults: &Faults) -> NaturalJoin {
+        self.request = self.request.passing_over(on_error, faults);
+        self.faults = Some(faults.clone());
+        self
+    }
+
+    /// Whether a left row may meet several right rows.
+    pub(crate) fn asks_for_one(&self) -> bool {
+        self.matches == Matches::Error
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.request.name
+    }
+
+    pub(crate) fn nulls_equal(&self) -> bool {
+        self.nulls_equal
+    }
+}
+
+impl Operation for NaturalJoin {
+    fn request(&self) -> &Request {
+        &self.request
+    }
+
+    fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
+        let [left, right] = inputs else { unreachable!("a join has two inputs") };
+        // What is kept of each row: its key, and where it stands.
+        limits::ask_rows(left.view.rows().len().saturating_add(right.view.rows().len()), 16)?;
+        let mut live = NaturalLive {
+            on: self.on.clone(),
+            matches: self.matches,
+            nulls_equal: self.nulls_equal,
+            operation: self.request.name.clone(),
+            faults: self.faults.clone(),
+            keys: KeyTable::new(&self.on.types()),
+            right: KeyRows::new(true),
+            // Left rows of a key are asked for when the right side changes, or for the end of a key.
+            left: right.table.is_live().then(|| KeyRows::new(true)),
+            left_width: left.table.width(),
+            added: self.added.iter().map(|(column, _)| *column).collect(),
+            touched: Touched::default(),
+            settled: None,
+            index: None,
+        };
+        live.enter_right(&right.view, right.view.rows())?;
+        live.settle_right();
+        let matched = live.start(&left.view)?;
+        live.check(&(0..live.right.slots() as u32).collect::<Vec<_>>())?;
+        let counters =
+            [left, right].iter().find_map(|input| input.table.graph()).map(crate::observe::storage).unwrap_or_default();
+        let still = !left.table.is_live() && !right.table.is_live() && left.view.rows().is_flat();
+        let (index, columns): (Arc<dyn ColumnSource>, _) = if still && !matched.is_empty() {
+            // Nothing will ever change: the matches stay as they were found.
+            (Arc::new(FlatColumn::new(matched.into_iter().map(|(_, cells)| cells).collect())?), None)
+        } else {
+            let schema = Schema::new(vec![Field::new("index", DataType::UInt64, true)]);
+            let columns = Columns::filled(&schema, at, &counters, &[matched])?;
+            (columns.column(0).clone(), Some(columns))
+        };
+        let sources = redirected(&left.table, &right.table, &self.added, index);
+        let attributes = left.table.attributes().clone();
+        let attributes = if right.table.is_live() {
+            Attributes { append_only: false, add_only: false, ..attributes }
+        } else {
+            attributes
+        };
+        let schema = Arc::new(joined_schema(&left.table, &right.table, &self.added));
+        let parts = Parts { rows: left.table.parts().rows.clone(), columns: sources, schema, attributes };
+        let owned = columns.as_ref().map(Columns::owned).unwrap_or_default();
+        live.index = columns;
+        Ok(Start { parts, live: Box::new(live), owned })
+    }
+}
+
+/// The left table's columns, and the right ones behind an index.
+pub(super) fn redirected(
+    left: &Table,
+    right: &Table,
+    added: &[(usize, String)],
+    index: Arc<dyn ColumnSource>,
+) -> Vec<Arc<dyn ColumnSource>> {
+    let own = left.parts().columns.iter().cloned();
+    let joined = added.iter().map(|(column, _)| {
+        Arc::new(RedirectColumn::new(right.parts().columns[*column].clone(), index.clone())) as Arc<dyn ColumnSource>
+    });
+    own.chain(joined).collect()
+}
+
+struct NaturalLive {
+    on: Arc<On>,
+    matches: Matches,
+    nulls_equal: bool,
+    operation: String,
+    faults: Option<Faults>,
+    keys: KeyTable,
+    /// Right rows of each slot.
+    right: KeyRows,
+    /// Left rows of each slot; none if the right side never changes.
+    left: Option<KeyRows>,
+    left_width: usize,
+    added: Vec<usize>,
+    touched: Touched,
+    /// The match of each slot, if the right side never changes.
+    settled: Option<Vec<u64>>,
+    index: Option<Columns>,
+}
+
+impl Live for NaturalLive {
+    fn entries(&self) -> u64 {
+        self.keys.len() as u64
+    }
+
+    fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
+        let (left, right) = (&inputs[0], &inputs[1]);
+        let update = left.update();
+        let rekeyed = update.columns.contains_any(&self.on.columns(Side::Left)) && !update.modified.is_empty();
+        let old = self.note_right(right)?;
+        self.move_left(left, rekeyed)?;
+        let mut right_change = self.judge_right(right, &old)?;
+        let mut probe = update.added.clone();
+        if rekeyed {
+            probe |= &update.modified;
+        }
+        let (index, rematched) = self.indexed(left, right, &probe, &mut right_change)?;
+        self.check_and_free()?;
+        let writes = Writes {
+            removed: update.removed.clone(),
+            shifts: update.shifts.clone(),
+            added: pieces(&index, &update.added)?,
+            modified: vec![rest(&index, &update.added)?],
+            ..Writes::default()
+        };
+        self.index().write(step, || left.before().rows().clone(), left.now().rows().clone(), &writes)?;
+        let added = self.left_width..self.left_width + self.added.len();
+        Ok(joined_update(update, added, &rematched, right_change.modified, &right_change.columns))
+    }
+}
+
+impl NaturalLive {
+    fn index(&self) -> &Columns {
+        self.index.as_ref().expect("the index is made as the join starts")
+    }
+
+    /// New index cells: (key, right row) ascending by key; and the rows that stayed whose match is
+    /// another now.
+    fn indexed(
+        &mut self,
+        left: &Change,
+        right_side: &Change,
+        probe: &RowSet,
+        right: &mut RightChange,
+    ) -> Result<(Vec<(u64, u64)>, RowSet), Error> {
+        let update = left.update();
+        let mut rematched = RowSet::from_keys(right.rematched.clone());
+        let mut again = &rematched | &RowSet::from_keys(right.moved.clone());
+        let mut cells: Vec<(u64, u64)> = Vec::new();
+        if !probe.is_empty() {
+            let matched = self.probe(left.now(), probe)?;
+            cells.extend(probe.iter().zip(matched));
+            again = &again - probe;
+        }
+        if !again.is_empty() {
+            let found = self.look_up(left.now(), &again)?;
+            cells.extend(again.iter().zip(found));
+            cells.sort_unstable();
+        }
+        // A row that took another key counts as rematched only if its right row is another one.
+        let stayed = probe - &update.added;
+        if !stayed.is_empty() {
+            let before = update.shifts.back(&stayed);
+            let index = self.index().column(0).at(left.before().moment());
+            let index = index.map_err(|_| Error::internal(&self.operation, "its own index before the step is gone"))?;
+            let old = index.take(&before.0.to_vec())?;
+            let old = arrow_array::cast::AsArray::as_primitive::<arrow_array::types::UInt64Type>(&old);
+            let changed = right_side.update();
+            let mut other = Vec::new();
+            for (at, key) in stayed.iter().enumerate() {
+                let now = cells[cells.partition_point(|(known, _)| *known < key)].1;
+                let same = if now == NO_ROW {
+                    old.value(at) == NO_ROW
+                } else {
+                    match_now(old.value(at), changed) == Some(now)
+                };
+                if !same {
+                    other.push(key);
+                } else if now != NO_ROW && changed.modified.contains(now) {
+                    right.modified.push(key);
+                }
+            }
+            rematched |= &RowSet::from_sorted_keys(&other);
+        }
+        rematched = &rematched - &update.added;
+        Ok((cells, rematched))
+    }
+
+    /// Duplicates are judged, and keys that neither side has any more are freed.
+    fn check_and_free(&mut self) -> Result<(), Error> {
+        let touched = self.touched.take();
+        self.check(&touched)?;
+        for slot in touched {
+            let unused = self.right.is_empty(slot) && self.left.as_ref().is_none_or(|left| left.is_empty(slot));
+            if unused && self.left.is_some() {
+                self.keys.free(slot);
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&self, slots: &[u32]) -> Result<(), Error> {
+        let judged = self.matches == Matches::Error && self.faults.is_none();
+        let Some(left) = self.left.as_ref().filter(|_| judged) else { return Ok(()) };
+        let met = slots.iter().find(|slot| self.right.is_several(**slot) && !left.is_empty(**slot));
+        met.map_or(Ok(()), |slot| Err(self.second_match(*slot)))
+    }
+}
+
+/// The cells of added rows as one piece.
+fn pieces(cells: &[(u64, u64)], added: &RowSet) -> Result<Vec<(RowSet, Vec<Chunk>)>, Error> {
+    if added.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rows: UInt64Array = if cells.len() as u64 == added.len() {
+        cells.iter().map(|(_, row)| *row).collect::<Vec<_>>().into()
+    } else {
+        cells.iter().filter(|(key, _)| added.contains(*key)).map(|(_, row)| *row).collect::<Vec<_>>().into()
+    };
+    Ok(vec![(added.clone(), vec![Arc::new(rows)])])
+}
+
+/// The cells of rows that were there.
+fn rest(cells: &[(u64, u64)], added: &RowSet) -> Result<Option<(RowSet, Chunk)>, Error> {
+    if cells.len() as u64 == added.len() {
+        return Ok(None);
+    }
+    let (keys, rows): (Vec<u64>, Vec<u64>) = cells.iter().filter(|(key, _)| !added.contains(*key)).copied().unzip();
+    Ok(Some((RowSet::from_sorted_keys(&keys), Arc::new(UInt64Array::from(rows)))))
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::ArrayRef;
+    use model::Compare;
+    use model::ops::{NaturalJoin as Wanted, SecondMatch, natural_join};
+
+    use super::*;
+    use crate::driver::attach::attach;
+    use crate::testing::check::check_steps_of_two;
+    use crate::testing::{check_law_of_two, table_of};
+
+    fn joined(left: &Table, right: &Table, keys: &[&str], matches: Matches, nulls_equal: bool) -> Result<Table, Error> {
+        let on: Vec<(String, String)> = keys.iter().map(|key| ((*key).to_owned(), (*key).to_owned())).collect();
+        let join = NaturalJoin::new("natural_join", left, right, &on, None, None, matches, nulls_equal)?;
+        attach(&join, &[left.clone(), right.clone()])
+    }
+
+    #[test]
+    fn matches_come_change_and_go() {
+        check_steps_of_two(
+            |left, right| joined(left, right, &["k"], Matches::Error, false),
+            ("k:str l:int: 0 A 1 | 1 B 2 | 2 A 3", "k:str r:int: 0 A 10"),
+            &[
+                (("", "+ 1 B 20"), "~ 1 . . 20"),
+                (("", "~ 0 . 11"), "~ 0 . . 11 | ~ 2 . . 11"),
+                (("~ 0 B .", ""), "~ 0 B . 20"),
+                (("+ 3 C 4", ""), "+ 3 C 4 null"),
+                (("", "- 1"), "~ 0 . . null | ~ 1 . . null"),
+                (("", "- 0 | + 5 A 12"), "~ 2 . . 12"),
+                (("", "> [5..5]+4"), ""),
+                (("", "+ 7 Z 1 | + 8 Z 2"), ""),
+                (("+ 9 Z 1", ""), "! the key (Z) has several rows"),
+            ],
+        );
+    }
+
+    /// Tables that stand still are matched in batches, and their index is kept as it was found.
+    #[test]
+    fn tables_that_stand_still() -> Result<(), Error> {
+        let numbers = |cells: Vec<Option<i64>>| -> ArrayRef { Arc::new(arrow_array::Int64Array::from(cells)) };
+        let table = |columns: [(&str, Vec<Option<i64>>); 2]| {
+            let fields: Vec<Field> = columns.iter().map(|(name, _)| Field::new(*name, DataType::Int64, true)).collect();
+            let rows = columns[0].1.len() as u64;
+            let columns = columns.map(|(_, cells)| vec![numbers(cells)]);
+            crate::sources::from_chunks(Arc::new(Schema::new(fields)), columns.to_vec(), rows)
+        };
+        let keys = |row: i64| (row % 10 != 7).then_some(row % 300);
+        let left = table([("k", (0..9000).map(keys).collect()), ("l", (0..9000).map(Some).collect())])?;
+        let right_keys = (0..100).map(Some).chain([Some(40), None]).collect();
+        let right = table([("k", right_keys), ("r", (1000..1102).map(Some).collect())])?;
+        for (matches, of_40, nulls_equal) in [(Matches::First, 1040, false), (Matches::Last, 1100, true)] {
+            let joined = joined(&left, &right, &["k"], matches, nulls_equal)?;
+            let wanted = (0..9000).map(|row| match keys(row) {
+                None => nulls_equal.then_some(1101),
+                Some(40) => Some(of_40),
+                Some(key) => (key < 100).then_some(1000 + key),
+            });
+            let view = joined.view()?;
+            assert_eq!(&view.read(2, view.rows())?, &numbers(wanted.collect()));
+        }
+        let error = joined(&left, &right, &["k"], Matches::Error, false).err().expect("40 has two rows");
+        assert!(error.to_string().contains("the key (40) has several rows"), "{error}");
+        let others = table([("k", vec![Some(39), None, Some(500)]), ("l", vec![Some(1); 3])])?;
+        let view = joined(&others, &right, &["k"], Matches::Error, false)?.view()?;
+        assert_eq!(&view.read(2, view.rows())?, &numbers(vec![Some(1039), None, None]));
+        Ok(())
+    }
+
+    #[test]
+    fn law() {
+        let (left, right) = (table_of("k:str v:int"), table_of("k:str w:int").rows(6));
+        let wanted = Wanted::new(&["k"], &["w"]);
+        let build = |left: &Table, right: &Table| joined(left, right, &["k"], Matches::Error, false);
+        check_law_of_two((&left, &right), 300, Compare::ByPosition, build, |left, right| {
+            natural_join(left, right, &wanted)
+        });
+    }
+
+    #[test]
+    fn law_of_first_and_last() {
+        let (left, right) = (table_of("g:int x:float v:int"), table_of("g:int x:float w:str"));
+        for (matches, second, nulls_equal) in
+            [(Matches::First, SecondMatch::First, true), (Matches::Last, SecondMatch::Last, false)]
+        {
+            let wanted = Wanted { second, nulls_equal, ..Wanted::new(&["g", "x"], &["w"]) };
+            let build = |left: &Table, right: &Table| joined(left, right, &["g", "x"], matches, nulls_equal);
+            check_law_of_two((&left, &right), 200, Compare::ByPosition, build, |left, right| {
+                natural_join(left, right, &wanted)
+            });
+        }
+    }
+}

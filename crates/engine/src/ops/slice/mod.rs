@@ -1,0 +1,197 @@
+//! `head`, `tail`, `slice`: rows by position.
+//!
+//!   in   0 A    1 B    2 C        head(2)    out   0 A    1 B
+//!   in   - 0                      out   - 0    + 2 C
+//!
+//! Rows own, columns shared. A negative offset counts from the end; arithmetic saturates.
+//! Cost of an update: the change and the rows that cross the edges of the window.
+
+mod blink;
+
+use std::sync::Arc;
+
+use graph::{Moment, Step};
+use rowset::{Before, RowSet};
+
+use self::blink::End;
+use crate::driver::operation::{Input, Live, Operation, Start};
+use crate::error::Error;
+use crate::table::change::Change;
+use crate::table::parts::Attributes;
+use crate::table::parts::Parts;
+use crate::table::request::Request;
+use crate::table::rows::LiveRows;
+use crate::table::update::TableUpdate;
+
+/// Said of other windows over rows that live for one step.
+const NO_SLICE: &str = "the rows of a blink table live for one step, and no position in it lasts; head and tail keep the \
+                        first or last rows that ever were";
+
+/// A window of positions.
+pub struct Slice {
+    request: Request,
+    window: Window,
+}
+
+#[derive(Clone, Copy)]
+struct Window {
+    offset: i64,
+    length: Option<u64>,
+}
+
+impl Slice {
+    /// The first `n` rows.
+    pub fn head(n: u64) -> Slice {
+        Slice::named("head", Window { offset: 0, length: Some(n) })
+    }
+
+    /// The last `n` rows.
+    pub fn tail(n: u64) -> Slice {
+        Slice::named("tail", Window { offset: i64::try_from(n).map_or(i64::MIN, |n| -n), length: Some(n) })
+    }
+
+    /// `length` rows from `offset`, which counts from the end if negative; to the end without a length.
+    pub fn new(offset: i64, length: Option<u64>) -> Slice {
+        Slice::named("slice", Window { offset, length })
+    }
+
+    fn named(operation: &str, window: Window) -> Slice {
+        let request = Request::new(operation, serde_json::json!([window.offset, window.length]));
+        Slice { request, window }
+    }
+}
+
+impl Window {
+    fn of(self, rows: &RowSet) -> RowSet {
+        let size = rows.len();
+        let back = self.offset.unsigned_abs();
+        // A window that starts before the first row loses what lies there.
+        let (from, lost) =
+            if self.offset >= 0 { (back.min(size), 0) } else { (size.saturating_sub(back), back.saturating_sub(size)) };
+        let length = self.length.map_or(u64::MAX, |length| length.saturating_sub(lost));
+        rows.slice(from, length.min(size - from))
+    }
+
+    fn is_head(self) -> bool {
+        self.offset == 0
+    }
+
+    /// As the first or the last so many rows, if it is that.
+    fn end(self) -> Option<(End, u64)> {
+        match (self.offset, self.length) {
+            (0, Some(most)) => Some((End::Head, most)),
+            (offset, Some(most)) if offset < 0 && offset.unsigned_abs() == most => Some((End::Tail, most)),
+            _ => None,
+        }
+    }
+}
+
+impl Operation for Slice {
+    fn request(&self) -> &Request {
+        &self.request
+    }
+
+    fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
+        let Input { table, view } = &inputs[0];
+        if table.attributes().blink {
+            let (end, most) = self.window.end().ok_or_else(|| Error::invalid(&self.request.name, NO_SLICE))?;
+            return blink::start(end, most, &inputs[0], at);
+        }
+        let rows = Arc::new(LiveRows::new(self.window.of(view.rows()), at));
+        let old = table.attributes();
+        let head = self.window.is_head();
+        let attributes = Attributes {
+            append_only: head && old.append_only,
+            add_only: head && old.append_only,
+            flat: head && old.flat,
+            ..old.clone()
+        };
+        let parts = Parts {
+            rows: rows.clone(),
+            columns: table.parts().columns.clone(),
+            schema: table.schema().clone(),
+            attributes,
+        };
+        let live = SliceLive { window: self.window, rows: rows.clone() };
+        Ok(Start { parts, live: Box::new(live), owned: vec![rows] })
+    }
+}
+
+struct SliceLive {
+    window: Window,
+    rows: Arc<LiveRows>,
+}
+
+impl Live for SliceLive {
+    fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
+        let update = inputs[0].update();
+        let old = self.rows.latest();
+        let new = self.window.of(inputs[0].now().rows());
+        let gone = &old & &update.removed.0;
+        let before = Before(&old - &gone);
+        let survivors = update.shifts.forward(&before);
+        let left = update.shifts.back(&(&survivors - &new));
+        let stay = &survivors & &new;
+        let modified = &update.modified & &stay;
+        let result = TableUpdate {
+            added: &new - &stay,
+            removed: Before(&gone | &left.0),
+            columns: update.columns.unless_empty(&modified),
+            modified,
+            shifts: update.shifts.restrict(&(&before - &left)),
+        };
+        if !(result.added.is_empty() && result.removed.0.is_empty() && result.shifts.is_empty()) {
+            self.rows.publish(step, new);
+        }
+        Ok(result)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Compare;
+
+    use super::*;
+    use crate::driver::attach::attach;
+    use crate::table::handle::Table;
+    use crate::testing::{any_table, check_law, check_steps};
+
+    fn head(table: &Table, n: u64) -> Result<Table, Error> {
+        attach(&Slice::head(n), std::slice::from_ref(table))
+    }
+
+    fn tail(table: &Table, n: u64) -> Result<Table, Error> {
+        attach(&Slice::tail(n), std::slice::from_ref(table))
+    }
+
+    #[test]
+    fn rows_cross_the_edge_of_the_window() {
+        check_steps(
+            |table| head(table, 2),
+            "0 A | 1 B | 2 C",
+            &[("- 0", "- 0 | + 2 C"), ("~ 2 D", "~ 2 D"), ("+ 0 E", "- 2 | + 0 E")],
+        );
+        check_steps(|table| tail(table, 2), "0 A | 1 B | 2 C", &[("+ 3 D", "- 1 | + 3 D"), ("- 2", "- 2 | + 1 B")]);
+    }
+
+    #[test]
+    fn law() {
+        check_law(&any_table(), 200, Compare::ByPosition, |table| head(table, 7), |input| model::ops::head(input, 7));
+    }
+
+    #[test]
+    fn law_of_tail() {
+        check_law(&any_table(), 200, Compare::ByPosition, |table| tail(table, 5), |input| model::ops::tail(input, 5));
+    }
+
+    #[test]
+    fn windows_saturate() {
+        let rows = RowSet::flat(5);
+        let of = |offset, length| Window { offset, length }.of(&rows);
+        assert_eq!(of(-3, Some(2)), RowSet::range(2, 3));
+        assert_eq!(of(-9, Some(5)), RowSet::key(0));
+        assert_eq!(of(9, None), RowSet::new());
+        assert_eq!(of(i64::MIN, None), rows);
+        assert_eq!(of(1, Some(u64::MAX)), RowSet::range(1, 4));
+    }
+}

@@ -1,0 +1,162 @@
+//! Expressions over aggregates: `col("x").sum() / len()` is the aggregation of its parts, and the
+//! expression over the result.
+
+use std::sync::Arc;
+
+use formula::Expr;
+
+use super::beside::{Beside, beside};
+use super::computed::{Columns, How};
+use crate::driver::attach::attach;
+use crate::error::Error;
+use crate::ops::Aggregation;
+use crate::row_errors::OnError;
+use crate::table::handle::Table;
+
+/// One row a group: keys, then each expression over aggregates. `whole`: one row for the whole table.
+pub(super) fn composed(
+    operation: &str,
+    table: &Table,
+    keys: &[Expr],
+    expressions: &[Expr],
+    on_error: OnError,
+    whole: bool,
+    columns: Columns,
+) -> Result<Table, Error> {
+    let names = keys.iter().map(Expr::output_name).collect::<Result<Vec<String>, _>>()?;
+    let Parts { mut parts, over } = Parts::of(operation, &names, expressions)?;
+    let is_column = |expression: &Expr| matches!(expression.unaliased(), Expr::Column(_));
+    let of_key = |(key, name): (&Expr, &String)| Beside {
+        becomes: name.clone(),
+        expression: key.unaliased().clone(),
+        stored: !is_column(key),
+    };
+    let of_part = |(name, part): &(String, Expr)| {
+        let input = input_of(part)?;
+        let read_elsewhere = input.reads_beside() || input.reads_tables();
+        let stored = read_elsewhere || on_error != OnError::Fail && !is_column(input);
+        let becomes = formula::told_name(name).unwrap_or_default().to_owned();
+        Some(Beside { becomes, expression: input.clone(), stored })
+    };
+    let read: Vec<Beside> = keys.iter().zip(&names).map(of_key).chain(parts.iter().filter_map(of_part)).collect();
+    let stored = read.iter().any(|one| one.stored);
+    let (wide, read) = beside(operation, table, &read, How { on_error, ..How::STORED }, columns)?;
+    let faults = wide.request().faults.as_ref().filter(|_| stored);
+    let mut read = read.into_iter();
+    let mut columns_of_keys = Vec::with_capacity(names.len());
+    for (name, key) in names.into_iter().zip(&mut read) {
+        columns_of_keys.push((key.output_name()?, name));
+    }
+    let keys = columns_of_keys;
+    for (_, part) in &mut parts {
+        if let Expr::Aggregate { input: input @ Some(_), .. } = part {
+            *input = read.next().map(Arc::new);
+        }
+    }
+    let named: Vec<Expr> = parts.into_iter().map(|(name, part)| part.alias(name)).collect();
+    let grouped = Aggregation::named(operation, &wide, &keys, &named, whole)?.noting(faults);
+    let grouped = attach(&grouped, std::slice::from_ref(&wide))?;
+    if over.is_empty() {
+        return Ok(grouped);
+    }
+    let over: Vec<Expr> = keys.into_iter().map(|(_, name)| Expr::column(name.as_str())).chain(over).collect();
+    columns(operation, &grouped, &over, How { all: false, on_error, faults, ..How::STORED })
+}
+
+/// Aggregates, and what is made of them.
+struct Parts {
+    /// Aggregates and the columns they are.
+    parts: Vec<(String, Expr)>,
+    /// Expressions over those columns and the keys; none if the aggregates are all that is asked for.
+    over: Vec<Expr>,
+}
+
+impl Parts {
+    fn of(operation: &str, keys: &[String], expressions: &[Expr]) -> Result<Parts, Error> {
+        let mut parts = Vec::new();
+        if expressions.iter().all(|expression| matches!(expression.unaliased(), Expr::Aggregate { .. })) {
+            for expression in expressions {
+                parts.push((expression.output_name()?, expression.unaliased().clone()));
+            }
+            return Ok(Parts { parts, over: Vec::new() });
+        }
+        let mut over = Vec::new();
+        for expression in expressions {
+            let name = expression.output_name()?;
+            let made = taken_apart(expression.unaliased(), &name, &mut parts);
+            if !expression.is_aggregate() || made.reads_tables() {
+                let text = expression.to_python();
+                let message = format!("{text} has one value a row, not one a group; aggregate it (sum, mean, first …)");
+                return Err(Error::invalid(operation, message));
+            }
+            let known = |column: &str| keys.iter().chain(parts.iter().map(|(part, _)| part)).any(|name| name == column);
+            if let Some(loose) = made.columns().into_iter().find(|column| !known(column)) {
+                let message = format!(
+                    "{} reads {loose:?} outside an aggregate; it has one value a row, not one a group",
+                    expression.to_python()
+                );
+                return Err(Error::invalid(operation, message));
+            }
+            over.push(made.alias(name));
+        }
+        Ok(Parts { parts, over })
+    }
+}
+
+fn input_of(aggregate: &Expr) -> Option<&Expr> {
+    match aggregate {
+        Expr::Aggregate { input, .. } => input.as_deref(),
+        _ => None,
+    }
+}
+
+/// The expression with a column in place of each aggregate; equal aggregates are one part.
+fn taken_apart(expression: &Expr, becomes: &str, parts: &mut Vec<(String, Expr)>) -> Expr {
+    match expression {
+        Expr::Aggregate { .. } => {
+            let at = parts.iter().position(|(_, part)| part == expression).unwrap_or_else(|| {
+                let name = formula::stand_in(parts.len(), becomes, &expression.to_python());
+                parts.push((name, expression.clone()));
+                parts.len() - 1
+            });
+            Expr::column(parts[at].0.as_str())
+        }
+        Expr::Alias(input, _) => taken_apart(input, becomes, parts),
+        other => other.map_children(&mut |inner: &Expr| taken_apart(inner, becomes, parts)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use formula::{Aggregate, Function};
+
+    use super::*;
+    use crate::plan::aggregate;
+    use crate::testing::check_steps;
+
+    fn sum(name: &str) -> Expr {
+        Expr::aggregate(Aggregate::Sum { min_count: 0 }, Some(Expr::column(name))).expect("an aggregate")
+    }
+
+    #[test]
+    fn a_ratio_of_aggregates_follows_both() {
+        let ratio = || {
+            let count = Expr::aggregate(Aggregate::Len, None)?;
+            Ok::<_, Error>(Expr::call(Function::Divide, vec![sum("V"), count])?.alias("r"))
+        };
+        check_steps(
+            |table| aggregate("group_by", table, &[Expr::column("K")], &[ratio()?, sum("V").alias("s")], OnError::Fail),
+            "0 A 1 | 1 B 2 | 2 A 2",
+            &[("+ 3 A 3", "~ 0 . 2.0 6"), ("+ 4 B 2", "~ 1 . 2.0 4")],
+        );
+    }
+
+    #[test]
+    fn a_column_outside_an_aggregate_is_refused() {
+        let drawn = crate::testing::Drawn::new(&crate::testing::still_graph(), "0 A 1");
+        let mixed = Expr::call(Function::Add, vec![sum("V"), Expr::column("V")]).expect("a call");
+        let error = aggregate("group_by", drawn.table(), &[Expr::column("K")], &[mixed], OnError::Fail);
+        let error = error.err().expect("V has one value a row");
+        assert!(error.to_string().contains("outside an aggregate"), "{error}");
+    }
+}

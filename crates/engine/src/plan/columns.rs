@@ -1,0 +1,85 @@
+//! Which operation computes an expression: `select`, `with_columns`, `update`, `view`, `filter` … by what it reads,
+//! and by what becomes of rows that cannot be computed.
+
+use formula::Expr;
+
+use super::aggregate::composed;
+use super::beside::{Beside, beside};
+use super::computed::{How, Kept, computed};
+use super::over::{one_row, planned, without_hidden};
+use super::sets::members;
+use crate::driver::attach::attach;
+use crate::error::Error;
+use crate::eval::schedule::Turn;
+use crate::ops::{Filter, Project};
+use crate::row_errors::OnError;
+use crate::table::handle::Table;
+
+/// New columns: after those of the table, or only these.
+///
+/// To leave rows without a value out is a filter that asks whether each column has one, and the columns over what
+/// passes it. Columns whose failures are passed over are stored: a failure is told once, not at every read.
+pub fn columns(operation: &str, table: &Table, expressions: &[Expr], how: How<'_>) -> Result<Table, Error> {
+    let How { kept, all, on_error, .. } = how;
+    if kept == Kept::Stored && !all && one_row(expressions) && !table.attributes().blink {
+        // One row for the whole table, of an empty one too: sums and counts are 0 there, everything else has no value.
+        return composed(operation, table, &[], expressions, on_error, true, columns);
+    }
+    if let Some((wide, read)) = planned(operation, table, expressions, on_error, columns)? {
+        let made = columns(operation, &wide, &read, how)?;
+        return if all { without_hidden(table, &made, expressions) } else { Ok(made) };
+    }
+    computed(operation, table, expressions, how)
+}
+
+/// The rows for which every predicate is true. One that reads beside its row is a column first.
+pub fn filtered(
+    operation: &str,
+    table: &Table,
+    predicates: &[Expr],
+    turns: &[Turn],
+    on_error: OnError,
+) -> Result<Table, Error> {
+    let rest = |rest: &[Expr]| {
+        let nothing =
+            rest.iter().all(|one| *one == Expr::literal(true)) && turns.iter().all(|turn| *turn == Turn::default());
+        if nothing { Ok(table.clone()) } else { filtered(operation, table, rest, turns, on_error) }
+    };
+    if let Some(kept) = members(operation, predicates, rest)? {
+        return Ok(kept);
+    }
+    if let Some((wide, read)) = planned(operation, table, predicates, on_error, columns)? {
+        return without_hidden(table, &filtered(operation, &wide, &read, turns, on_error)?, &[]);
+    }
+    let own = Filter::in_turns(operation, table, predicates, turns)?;
+    if !predicates.iter().any(Expr::reads_beside) {
+        return attach(&own.passing_over(on_error), std::slice::from_ref(table));
+    }
+    // The filter was judged all the same: an error names the predicate, not the column that it becomes. A predicate
+    // that fails is null there, and null does not pass.
+    let on_error = if on_error == OnError::Fail { OnError::Fail } else { OnError::Null };
+    let read: Vec<Beside> = predicates
+        .iter()
+        .map(|one| Beside { becomes: String::new(), expression: one.clone(), stored: one.reads_beside() })
+        .collect();
+    let (wide, read) = beside(operation, table, &read, How { on_error, ..How::STORED }, columns)?;
+    let filter = Filter::in_turns(operation, &wide, &read, turns)?.passing_over(on_error);
+    let kept = attach(&filter, std::slice::from_ref(&wide))?;
+    let names: Vec<String> = table.schema().fields().iter().map(|field| field.name().clone()).collect();
+    let project = Project::choose(&kept, &names)?.noting(wide.request().faults.as_ref());
+    attach(&project, std::slice::from_ref(&kept))
+}
+
+/// One row a group: keys, then each expression over aggregates.
+///
+/// Keys that are computed are columns first; so is what is aggregated if it reads beside its row or another table (`over`, a
+/// live set), or if rows that cannot be computed are passed over: they are null, or left out, before they come to a group.
+pub fn aggregate(
+    operation: &str,
+    table: &Table,
+    keys: &[Expr],
+    expressions: &[Expr],
+    on_error: OnError,
+) -> Result<Table, Error> {
+    composed(operation, table, keys, expressions, on_error, false, columns)
+}

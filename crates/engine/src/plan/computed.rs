@@ -1,0 +1,105 @@
+//! Columns of expressions that read no other table and no group: which operation computes them, by what they read beside
+//! their row and by what becomes of the values.
+
+use formula::Expr;
+
+use crate::driver::attach::attach;
+use crate::error::Error;
+use crate::eval::schedule::Turn;
+use crate::ops::view::{is_deep, refuse_turns};
+use crate::ops::{ComputedView, Filter, LazyUpdate, Neighbours, Select};
+use crate::row_errors::{Faults, OnError};
+use crate::table::handle::Table;
+
+/// What becomes of the values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// Stored, and kept true.
+    Stored,
+    /// Computed when they are read.
+    OnRead,
+    /// Computed when they are read, once for each distinct input.
+    OncePerInput,
+}
+
+/// What is asked of new columns, besides their expressions.
+#[derive(Clone, Copy, Debug)]
+pub struct How<'a> {
+    /// Who may run beside whom: one for each expression, or none.
+    pub turns: &'a [Turn],
+    /// What becomes of the values.
+    pub kept: Kept,
+    /// After the table's own columns; else only these.
+    pub all: bool,
+    /// What becomes of rows that cannot be computed.
+    pub on_error: OnError,
+    /// Whose rows they are, if the table is a step on the way to another.
+    pub faults: Option<&'a Faults>,
+}
+
+impl How<'_> {
+    /// Stored, after the table's own columns; a row that cannot be computed fails the table.
+    pub const STORED: How<'static> =
+        How { turns: &[], kept: Kept::Stored, all: true, on_error: OnError::Fail, faults: None };
+}
+
+/// The planner of columns: what stands below it is handed it.
+pub(super) type Columns = fn(&str, &Table, &[Expr], How<'_>) -> Result<Table, Error>;
+
+/// New columns of such expressions.
+pub(super) fn computed(operation: &str, table: &Table, expressions: &[Expr], how: How<'_>) -> Result<Table, Error> {
+    let How { turns, kept, all, on_error, .. } = how;
+    let input = std::slice::from_ref(table);
+    match kept {
+        Kept::Stored => stored(operation, table, expressions, how),
+        Kept::OnRead if on_error == OnError::Fail && !is_deep(table) => {
+            attach(&ComputedView::new(operation, table, expressions, turns, all)?, input)
+        }
+        Kept::OnRead => {
+            // Refused what a view refuses, and then stored: reads do not go through ever more views.
+            ComputedView::new(operation, table, expressions, turns, all)?;
+            stored(operation, table, expressions, how)
+        }
+        Kept::OncePerInput => {
+            refuse_turns(operation, turns)?;
+            let lazy = LazyUpdate::new(operation, table, expressions)?;
+            if on_error == OnError::Fail { attach(&lazy, input) } else { stored(operation, table, expressions, how) }
+        }
+    }
+}
+
+fn stored(operation: &str, table: &Table, expressions: &[Expr], how: How<'_>) -> Result<Table, Error> {
+    let How { turns, all, on_error, .. } = how;
+    let beside = expressions.iter().any(Expr::reads_beside);
+    let start = |over: &Table, faults: Option<&Faults>| {
+        let over = std::slice::from_ref(over);
+        if beside {
+            let columns = Neighbours::new(operation, &over[0], expressions, turns, all)?;
+            return attach(&faults.into_iter().fold(columns, |made, faults| made.passing_over(on_error, faults)), over);
+        }
+        let columns = Select::in_turns(operation, &over[0], expressions, turns, all)?;
+        attach(&faults.into_iter().fold(columns, |made, faults| made.passing_over(on_error, faults)), over)
+    };
+    if on_error == OnError::Fail {
+        return start(table, None);
+    }
+    if expressions.iter().all(|one| matches!(one.unaliased(), Expr::Column(_))) {
+        return start(table, how.faults.map(Faults::beside).as_ref());
+    }
+    let faults = how.faults.map_or_else(|| Faults::of(operation), Faults::beside);
+    if on_error == OnError::Null {
+        return start(table, Some(&faults));
+    }
+    if beside {
+        return Err(Error::invalid(
+            operation,
+            "on_error=\"drop\" with an expression that reads other rows (shift, X_[i-1], i): to leave a row out would \
+             change what the others read; use on_error=\"null\"",
+        ));
+    }
+    let computable = Filter::computable(operation, table, expressions, &faults)?;
+    let over = attach(&computable, std::slice::from_ref(table))?;
+    // Equal requests share that node, and then its faults.
+    let faults = over.request().faults.as_ref().unwrap_or(&faults).beside();
+    start(&over, Some(&faults))
+}

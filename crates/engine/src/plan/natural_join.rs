@@ -1,0 +1,60 @@
+//! `natural_join` that passes over left rows that meet several right rows: `on_error`.
+//!
+//!   left  0 A    1 B    right  0 A 1    1 B 2    2 B 3        out, null   0 A 1    1 B –
+//!                                                             out, drop   0 A 1
+//!   right - 2                                                 out, drop   + 1 B 2
+//!
+//! With `null` such a row has no match. To leave it out, too, the rows of each key are counted: what has several is
+//! filtered. Cost: that of the join, and for `drop` of an aggregation by the keys and a join with it.
+
+use formula::{Aggregate, Expr, Function};
+
+use crate::driver::attach::attach;
+use crate::error::Error;
+use crate::ops::{Aggregation, Filter, Matches, NaturalJoin, Project};
+use crate::row_errors::{Faults, OnError};
+use crate::table::handle::Table;
+
+/// The table of a join; `on` as it was made with.
+pub fn natural_join(
+    join: NaturalJoin,
+    left: &Table,
+    right: &Table,
+    on: &[(String, String)],
+    on_error: OnError,
+) -> Result<Table, Error> {
+    let both = [left.clone(), right.clone()];
+    if on_error == OnError::Fail || !join.asks_for_one() {
+        return attach(&join, &both);
+    }
+    let operation = join.name().to_owned();
+    if on_error == OnError::Drop && right.attributes().blink {
+        let message =
+            "on_error=\"drop\" with a blink table on the right, whose rows of a key cannot be counted; use \"null\"";
+        return Err(Error::invalid(&operation, message));
+    }
+    let nulls_equal = join.nulls_equal();
+    let joined = attach(&join.passing_over(on_error, &Faults::of(&operation)), &both)?;
+    if on_error == OnError::Null {
+        return Ok(joined);
+    }
+    let many = formula::stand_in(0, "", "len()");
+    let mut keys: Vec<String> = Vec::new();
+    for (_, key) in on {
+        if !keys.contains(key) {
+            keys.push(key.clone());
+        }
+    }
+    let len = Expr::aggregate(Aggregate::Len, None)?.alias(many.as_str());
+    let counts = attach(&Aggregation::new(&operation, right, &keys, &[len])?, std::slice::from_ref(right))?;
+    let added = [(many.clone(), many.clone())];
+    let counted = NaturalJoin::new(&operation, &joined, &counts, on, Some(&added), None, Matches::First, nulls_equal)?;
+    let counted = attach(&counted, &[joined.clone(), counts])?;
+    let none = Expr::call(Function::IsNull, vec![Expr::column(many.as_str())])?;
+    let one = Expr::call(Function::Equal, vec![Expr::column(many.as_str()), Expr::literal(1)])?;
+    let few = Filter::named(&operation, &counted, &[Expr::call(Function::Or, vec![none, one])?])?;
+    let kept = attach(&few, std::slice::from_ref(&counted))?;
+    let names: Vec<String> = joined.schema().fields().iter().map(|field| field.name().clone()).collect();
+    let project = Project::choose(&kept, &names)?.noting(joined.request().faults.as_ref());
+    attach(&project, std::slice::from_ref(&kept))
+}

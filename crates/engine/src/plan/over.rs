@@ -1,0 +1,401 @@
+//! Aggregates beside the rows they are of: `col("x").sum().over("k")`, `col("x") - col("x").mean()`.
+//!
+//!   in    + 0 A 1    + 1 B 2    + 2 A 3       with_columns s = V.sum().over(K)
+//!   out   + 0 A 1 4  + 1 B 2 2  + 2 A 3 4
+//!   in    + 3 B 5    out   + 3 B 5 7    ~ 1 B 2 7    K {s}
+//!
+//! No operation of its own: each set of groups is one aggregation by its keys, joined back on them (null is a
+//! group), and the expression reads the joined columns. Without keys all rows are one group. Cost of an update: one
+//! probe a changed row in both, and the rows of the groups whose value changed.
+
+use std::sync::Arc;
+
+use formula::{Aggregate, Expr, Window};
+
+use super::aggregate::composed;
+use super::computed::{Columns, How, Kept};
+use super::sets::{answer, tested};
+use crate::driver::attach::attach;
+use crate::error::Error;
+use crate::ops::{Matches, NaturalJoin, Project, Sort, SortBy};
+use crate::row_errors::OnError;
+use crate::table::handle::Table;
+
+/// Aggregates of the same groups.
+struct Groups {
+    window: Window,
+    /// Each with the name of the column that stands for it.
+    parts: Vec<Expr>,
+}
+
+/// What is to be joined to a table before its expressions can be computed.
+#[derive(Default)]
+struct Wanted {
+    groups: Vec<Groups>,
+    /// Tests for membership, each with the name of the column that stands for it.
+    sets: Vec<(Expr, String)>,
+    /// Hidden columns so far.
+    made: usize,
+}
+
+/// The table with a hidden column for each aggregate over groups, or over all rows, and for each test for membership in
+/// a live set, and the expressions over it; none if nothing of the kind is asked.
+pub(super) fn planned(
+    operation: &str,
+    table: &Table,
+    expressions: &[Expr],
+    on_error: OnError,
+    columns: Columns,
+) -> Result<Option<(Table, Vec<Expr>)>, Error> {
+    if !expressions.iter().any(Expr::reads_groups) {
+        return Ok(None);
+    }
+    refuse(operation, table, expressions, on_error)?;
+    let mut wide = table.clone();
+    let mut over: Vec<Expr> = expressions.iter().map(|one| one.unaliased().clone()).collect();
+    let mut wanted = Wanted::default();
+    // The innermost first: what stands inside an aggregate must be a column before.
+    while over.iter().any(Expr::reads_groups) {
+        over = over.iter().map(|one| lifted(one, &mut wanted)).collect();
+        for group in std::mem::take(&mut wanted.groups) {
+            wide = joined(operation, &wide, &group, &mut wanted.made, columns)?;
+        }
+        for (test, name) in std::mem::take(&mut wanted.sets) {
+            if let Expr::InSet { input, set, nulls_equal } = &test {
+                wide = tested(operation, &wide, input, set, *nulls_equal, &name, columns)?;
+            }
+        }
+    }
+    let named = over.into_iter().zip(expressions).map(|(over, given)| Ok(over.alias(given.output_name()?)));
+    Ok(Some((wide, named.collect::<Result<_, Error>>()?)))
+}
+
+/// Only what the table had and the new columns, without those in between.
+pub(super) fn without_hidden(table: &Table, made: &Table, expressions: &[Expr]) -> Result<Table, Error> {
+    let mut names: Vec<String> = table.schema().fields().iter().map(|field| field.name().clone()).collect();
+    for expression in expressions {
+        let name = expression.output_name()?;
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let project = Project::choose(made, &names)?.noting(made.request().faults.as_ref());
+    attach(&project, std::slice::from_ref(made))
+}
+
+/// Whether every expression is one value of all rows: `select` of them has one row.
+pub(super) fn one_row(expressions: &[Expr]) -> bool {
+    fn loose(expression: &Expr) -> bool {
+        match expression {
+            Expr::Aggregate { .. } => false,
+            Expr::Column(_) | Expr::Over { .. } => true,
+            other => other.children().any(loose),
+        }
+    }
+    !expressions.is_empty() && expressions.iter().all(|one| one.is_aggregate() && !loose(one))
+}
+
+fn refuse(operation: &str, table: &Table, expressions: &[Expr], on_error: OnError) -> Result<(), Error> {
+    let aggregates = |expression: &Expr| matches!(expression, Expr::Aggregate { .. });
+    if table.attributes().blink && expressions.iter().any(|one| any(one, &aggregates)) {
+        return Err(Error::invalid(
+            operation,
+            "aggregates beside the rows of a blink table: its rows live for one step and an aggregation accumulates; \
+             aggregate it with agg_by, and natural_join the result",
+        ));
+    }
+    let fails = |expression: &Expr| match expression {
+        Expr::Aggregate { input, .. } => input.as_ref().is_some_and(|input| !is_column(input)),
+        Expr::Over { window, .. } => window.by.iter().chain(&window.order).any(|one| !is_column(one)),
+        _ => false,
+    };
+    if on_error != OnError::Fail && expressions.iter().any(|one| any(one, &fails)) {
+        return Err(Error::invalid(
+            operation,
+            "on_error with an aggregate of an expression: a row without a value would be missing in its group; make \
+             the expression a column first, with its own on_error, and aggregate that",
+        ));
+    }
+    Ok(())
+}
+
+fn any(expression: &Expr, is: &impl Fn(&Expr) -> bool) -> bool {
+    is(expression) || expression.children().any(|child| any(child, is))
+}
+
+fn is_column(expression: &Expr) -> bool {
+    matches!(expression.unaliased(), Expr::Column(_))
+}
+
+/// The expression with a column in place of each aggregate whose groups are columns already, and of each test for
+/// membership of what is one.
+fn lifted(expression: &Expr, wanted: &mut Wanted) -> Expr {
+    let waits = expression.children().any(Expr::reads_tables);
+    match expression {
+        Expr::Over { input, window } if !waits => aggregated(input, window, wanted),
+        Expr::Aggregate { .. } if !waits => aggregated(expression, &Window::default(), wanted),
+        Expr::InSet { input, nulls_equal, .. } if !input.reads_groups() => {
+            wanted.made += 1;
+            let name = expression.hidden_name(wanted.made);
+            let answer = answer(input, *nulls_equal, &name);
+            wanted.sets.push((expression.clone(), name));
+            answer
+        }
+        // What is over groups, or aggregates over groups, waits for what it reads.
+        Expr::Over { .. } | Expr::Aggregate { .. } => tables_lifted(expression, wanted),
+        other => other.map_children(&mut |child| lifted(child, wanted)),
+    }
+}
+
+/// As [`lifted`], except that an aggregate without `.over()` stays: it belongs to the groups of the enclosing window.
+fn tables_lifted(expression: &Expr, wanted: &mut Wanted) -> Expr {
+    expression.map_children(&mut |child| match child {
+        Expr::Over { .. } | Expr::InSet { .. } => lifted(child, wanted),
+        other if other.reads_tables() => tables_lifted(other, wanted),
+        other => other.clone(),
+    })
+}
+
+/// The expression with a column in place of each aggregate of these groups; equal ones are one column.
+fn aggregated(expression: &Expr, window: &Window, wanted: &mut Wanted) -> Expr {
+    let Expr::Aggregate { kind, .. } = expression else {
+        return expression.map_children(&mut |child| aggregated(child, window, wanted));
+    };
+    // Only some ask which row comes before which.
+    let asks =
+        matches!(kind, Aggregate::First | Aggregate::Last | Aggregate::Implode | Aggregate::ArgMin | Aggregate::ArgMax);
+    let ordered = asks && !window.order.is_empty();
+    let window = if ordered { window.clone() } else { Window { by: window.by.clone(), ..Window::default() } };
+    let place = wanted.groups.iter().position(|known| known.window == window).unwrap_or_else(|| {
+        wanted.groups.push(Groups { window: window.clone(), parts: Vec::new() });
+        wanted.groups.len() - 1
+    });
+    let parts = &mut wanted.groups[place].parts;
+    if let Some(Expr::Alias(_, name)) = parts.iter().find(|part| part.unaliased() == expression) {
+        return Expr::column(Arc::clone(name));
+    }
+    wanted.made += 1;
+    let shown = match window == Window::default() {
+        true => expression.clone(),
+        false => Expr::Over { input: expression.clone().into(), window: window.into() },
+    };
+    let name = shown.hidden_name(wanted.made);
+    parts.push(expression.clone().alias(name.as_str()));
+    Expr::column(name)
+}
+
+/// The table with the aggregates of these groups beside its rows.
+fn joined(operation: &str, table: &Table, groups: &Groups, made: &mut usize, columns: Columns) -> Result<Table, Error> {
+    let Groups { window, parts } = groups;
+    let mut hidden: Vec<Expr> = Vec::new();
+    let mut named = |expression: &Expr| match expression.unaliased() {
+        Expr::Column(name) => name.to_string(),
+        other => {
+            *made += 1;
+            let name = other.hidden_name(*made);
+            hidden.push(other.clone().alias(name.as_str()));
+            name
+        }
+    };
+    let mut keys: Vec<String> = Vec::new();
+    for by in &window.by {
+        let key = named(by);
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    let order: Vec<String> = window.order.iter().map(&mut named).collect();
+    let mut wide = table.clone();
+    if !hidden.is_empty() {
+        wide = columns(operation, &wide, &hidden, How::STORED)?;
+    }
+    if keys.is_empty() {
+        let one = Expr::literal(true);
+        keys.push(one.hidden_name(0));
+        let all = one.alias(keys[0].as_str());
+        wide = columns(operation, &wide, &[all], How { kept: Kept::OnRead, ..How::STORED })?;
+    }
+    let sorted = if order.is_empty() {
+        wide.clone()
+    } else {
+        let (descending, nulls_last) = (window.descending, window.nulls_last);
+        let by: Vec<SortBy> = order.into_iter().map(|column| SortBy { column, descending, nulls_last }).collect();
+        attach(&Sort::new(&wide, &by)?, std::slice::from_ref(&wide))?
+    };
+    let by: Vec<Expr> = keys.iter().map(|key| Expr::column(key.as_str())).collect();
+    let grouped = composed(operation, &sorted, &by, parts, OnError::Fail, false, columns)?;
+    let on: Vec<(String, String)> = keys.into_iter().map(|key| (key.clone(), key)).collect();
+    let joins: Vec<(String, String)> = parts
+        .iter()
+        .map(|part| Ok(part.output_name().map(|name| (name.clone(), name))?))
+        .collect::<Result<_, Error>>()?;
+    let both = [wide, grouped];
+    attach(&NaturalJoin::new(operation, &both[0], &both[1], &on, Some(&joins), None, Matches::First, true)?, &both)
+}
+
+#[cfg(test)]
+mod tests {
+    use formula::Function;
+    use model::Compare;
+    use model::ops::{Aggregate as Wanted, Aggregator, over};
+
+    use super::*;
+    use crate::plan::{columns, filtered};
+    use crate::testing::{any_table, check_law, check_steps, still_graph, table_of};
+
+    fn of(kind: Aggregate, name: &str) -> Expr {
+        let input = (!name.is_empty()).then(|| Expr::column(name));
+        Expr::aggregate(kind, input).expect("an aggregate")
+    }
+
+    fn sum(name: &str) -> Expr {
+        of(Aggregate::Sum { min_count: 0 }, name)
+    }
+
+    fn by(expression: Expr, keys: &[&str]) -> Expr {
+        let by = keys.iter().map(|key| Expr::column(*key)).collect();
+        expression.over(Window { by, ..Window::default() }).expect("over groups")
+    }
+
+    fn call(function: Function, args: Vec<Expr>) -> Expr {
+        Expr::call(function, args).expect("a call")
+    }
+
+    fn with(table: &Table, expressions: &[Expr]) -> Result<Table, Error> {
+        columns("with_columns", table, expressions, How::STORED)
+    }
+
+    #[test]
+    fn rows_of_a_changed_group_are_told_and_no_others() {
+        check_steps(
+            |table| with(table, &[by(sum("V"), &["K"]).alias("s")]),
+            "0 A 1 | 1 B 2 | 2 A 3",
+            &[
+                ("+ 3 B 5", "+ 3 B 5 7 | ~ 1 . . 7"),
+                ("~ 0 . 2", "~ 0 . 2 5 | ~ 2 . 3 5"),
+                ("~ 2 B .", "~ 2 B . 10 | ~ 0 A . 2 | ~ 1 B . 10 | ~ 3 B . 10"),
+                ("- 1", "- 1 | ~ 2 . . 8 | ~ 3 . . 8"),
+                ("- 0", "- 0"),
+                ("+ 9 null 4", "+ 9 null 4 4"),
+                ("+ 8 null 1", "+ 8 null 1 5 | ~ 9 . . 5"),
+            ],
+        );
+    }
+
+    #[test]
+    fn without_groups_all_rows_are_one() {
+        let share = call(Function::Subtract, vec![Expr::column("V"), of(Aggregate::Max, "V")]);
+        check_steps(
+            |table| with(table, &[share.clone().alias("d")]),
+            "0 A 1 | 1 B 2",
+            &[("+ 3 A 5", "+ 3 A 5 0 | ~ 0 . . -4 | ~ 1 . . -3"), ("+ 4 A 4", "+ 4 A 4 -1")],
+        );
+        check_steps(
+            |table| columns("select", table, &[sum("V").alias("s")], How { all: false, ..How::STORED }),
+            "0 A 1 | 1 B 2",
+            &[("+ 3 A 5", "~ 0 8")],
+        );
+    }
+
+    #[test]
+    fn a_group_of_a_group() {
+        // The greatest sum of a K among all rows: what is inside is a column first.
+        let most = of(Aggregate::Max, "V");
+        let Expr::Aggregate { kind, .. } = most else { unreachable!("it is an aggregate") };
+        let most = Expr::aggregate(kind, Some(by(sum("V"), &["K"]))).expect("an aggregate");
+        check_steps(
+            |table| with(table, &[most.clone().alias("m")]),
+            "0 A 1 | 1 B 2 | 2 A 3",
+            &[("~ 1 . 9", "~ 1 . 9 9 | ~ 0 . 1 9 | ~ 2 . 3 9")],
+        );
+    }
+
+    #[test]
+    fn law() {
+        let made = [
+            by(sum("v"), &["k"]).alias("sum"),
+            by(of(Aggregate::Max, "x"), &["k"]).alias("max"),
+            by(of(Aggregate::Len, ""), &["g", "b"]).alias("len"),
+            by(of(Aggregate::First, "v"), &["g"]).alias("first"),
+            of(Aggregate::Count, "v").alias("all"),
+        ];
+        let wanted = |keys: &[&str], output: &str, kind: Aggregator, input: &str| {
+            (keys.iter().map(|key| (*key).to_owned()).collect(), vec![Wanted::new(output, kind, input)])
+        };
+        check_law(
+            &any_table(),
+            300,
+            Compare::ByPosition,
+            |table| with(table, &made),
+            |input| {
+                over(
+                    input,
+                    &[
+                        wanted(&["k"], "sum", Aggregator::Sum(0), "v"),
+                        wanted(&["k"], "max", Aggregator::Max, "x"),
+                        wanted(&["g", "b"], "len", Aggregator::Len, ""),
+                        wanted(&["g"], "first", Aggregator::First, "v"),
+                        wanted(&[], "all", Aggregator::Count, "v"),
+                    ],
+                )
+                .expect("sums of integers wrap")
+            },
+        );
+    }
+
+    /// The first of a group in another order than the table's; rows that compare equal keep theirs.
+    #[test]
+    fn law_of_first_in_an_order() {
+        let window =
+            Window { by: vec![Expr::column("k")], order: vec![Expr::column("g")], descending: true, nulls_last: true };
+        let first = of(Aggregate::First, "v").over(window).expect("over groups").alias("first");
+        check_law(
+            &table_of("k:str g:int v:int"),
+            300,
+            Compare::ByPosition,
+            |table| with(table, std::slice::from_ref(&first)),
+            |input| {
+                let by = model::ops::SortBy { column: "g".into(), descending: true, nulls_last: true };
+                let sorted = model::ops::sort(input, &[by]);
+                let wanted = [(vec!["k".to_owned()], vec![Wanted::new("first", Aggregator::First, "v")])];
+                model::ops::over_sorted(input, &sorted, &wanted).expect("first has a value")
+            },
+        );
+    }
+
+    #[test]
+    fn law_of_a_filter() {
+        let above = call(Function::Greater, vec![Expr::column("v"), by(of(Aggregate::Min, "v"), &["k"])]);
+        let build = |table: &Table| filtered("filter", table, std::slice::from_ref(&above), &[], OnError::Fail);
+        check_law(&any_table(), 300, Compare::ByPosition, build, |input| {
+            let least = [(vec!["k".to_owned()], vec![Wanted::new("least", Aggregator::Min, "v")])];
+            let wide = over(input, &least).expect("min has a value");
+            let column = |name: &str| Box::new(model::ModelExpr::column(name));
+            let above = model::ModelExpr::Compare(model::Comparison::Greater, column("v"), column("least"));
+            model::ops::drop(&model::ops::filter(&wide, &[above]), &["least"])
+        });
+    }
+
+    #[test]
+    fn what_cannot_be_is_told() {
+        let graph = still_graph();
+        let drawn = crate::testing::Drawn::new(&graph, "0 A 1");
+        let refused = |expressions: &[Expr]| with(drawn.table(), expressions).err().expect("refused").to_string();
+        let wrong = call(Function::Add, vec![Expr::column("K"), by(sum("V"), &["K"])]);
+        let text = refused(&[wrong.alias("w")]);
+        assert!(text.contains("String and Int64") && !text.contains('\0'), "{text}");
+        let text = refused(&[call(Function::Add, vec![Expr::column("W"), by(sum("V"), &["K"])]).alias("w")]);
+        assert!(text.contains("\"W\"") && !text.contains('\0'), "{text}");
+        let text = refused(&[by(sum("V"), &["Q"])]);
+        assert!(text.contains("\"Q\"") && !text.contains('\0'), "{text}");
+        let cast = sum("V").cast(arrow_schema::DataType::Int8, true).expect("a cast");
+        let inside = Expr::aggregate(Aggregate::Max, Some(cast)).expect("an aggregate");
+        let text = refused(&[inside]);
+        assert!(text.contains("sum() aggregates many rows"), "{text}");
+        let how = How { on_error: OnError::Null, ..How::STORED };
+        let twice = call(Function::Multiply, vec![Expr::column("V"), Expr::literal(2_i64)]);
+        let of_twice = Expr::aggregate(Aggregate::Max, Some(twice)).expect("an aggregate").alias("m");
+        let text = columns("with_columns", drawn.table(), &[of_twice], how).err().expect("refused").to_string();
+        assert!(text.contains("make the expression a column first"), "{text}");
+    }
+}

@@ -1,0 +1,24 @@
+//! What becomes of rows that cannot be computed: `on_error`.
+
+/// What becomes of a row that an operation cannot compute.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnError {
+    /// The table fails.
+    #[default]
+    Fail,
+    /// The cell is null; in a filter the row does not pass.
+    Null,
+    /// The row is left out, until a change makes it computable.
+    Drop,
+}
+
+impl OnError {
+    /// What requests and their memo keys call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            OnError::Fail => "fail",
+            OnError::Null => "null",
+            OnError::Drop => "drop",
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Where an operation notes the rows that it passes over.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use graph::{NodeId, Step, UpdateGraph};
+
+use crate::observe::events::{self, Level};
+use crate::threads::lock;
+
+/// One row that an operation could not compute.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Fault {
+    pub(crate) step: u64,
+    pub(crate) origin: u64,
+    pub(crate) column: Option<String>,
+    pub(crate) row_key: u64,
+    pub(crate) operation: String,
+    pub(crate) message: String,
+}
+
+/// What takes the faults of a live table.
+pub(super) trait Home: Send + Sync {
+    /// Takes these; `counted_only` if they are to be no rows.
+    fn take(&self, fresh: Vec<Fault>, counted_only: bool);
+    /// What waits is work for the next step.
+    fn wake(&self);
+    /// The node that shows them.
+    fn node_id(&self) -> Option<NodeId>;
+}
+
+/// Where one operation notes its faults. Several that make one table note each for itself, and all tell of that table.
+#[derive(Clone)]
+pub struct Faults {
+    sink: Arc<Sink>,
+    noted: Arc<Mutex<Vec<Fault>>>,
+}
+
+struct Sink {
+    origin: u64,
+    operation: String,
+    /// Where the table is live: what takes its faults, for as long as this lives.
+    home: OnceLock<Arc<dyn Home>>,
+    /// Where it is static: all there will ever be.
+    kept: Mutex<Vec<Fault>>,
+    counted_only: AtomicBool,
+    /// Whether the log has heard of it.
+    told: AtomicBool,
+}
+
+impl std::fmt::Debug for Faults {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Faults({})", self.sink.origin)
+    }
+}
+
+impl Faults {
+    /// For one request of this operation.
+    pub fn of(operation: &str) -> Faults {
+        static MADE: AtomicU64 = AtomicU64::new(1);
+        let sink = Sink {
+            origin: MADE.fetch_add(1, Ordering::Relaxed),
+            operation: operation.into(),
+            home: OnceLock::new(),
+            kept: Mutex::default(),
+            counted_only: AtomicBool::new(false),
+            told: AtomicBool::new(false),
+        };
+        Faults { sink: Arc::new(sink), noted: Arc::default() }
+    }
+
+    /// For another operation that makes the same table: what the two note, and forget, is their own.
+    pub(crate) fn beside(&self) -> Faults {
+        Faults { sink: self.sink.clone(), noted: Arc::default() }
+    }
+
+    /// A cell that has no value; no column for a filter's predicate.
+    pub fn note(&self, column: Option<&str>, row_key: u64, message: String) {
+        let (origin, operation) = (self.sink.origin, self.sink.operation.clone());
+        lock(&self.noted).push(Fault { step: 0, origin, column: column.map(Into::into), row_key, operation, message });
+    }
+
+    /// Forgets what was noted by work that is done again, or came to nothing.
+    pub(crate) fn forget(&self) {
+        lock(&self.noted).clear();
+    }
+
+    /// Whether they are shown by a live table.
+    pub(crate) fn is_live(&self) -> bool {
+        self.sink.home.get().is_some()
+    }
+
+    /// They are shown there from now on; whoever was first has said the same.
+    pub(super) fn live_at(&self, home: Arc<dyn Home>) {
+        let _ = self.sink.home.set(home);
+    }
+
+    /// Tells the faults of this table from others.
+    pub(crate) fn origin(&self) -> u64 {
+        self.sink.origin
+    }
+
+    /// Of a static table: all there will ever be.
+    pub(crate) fn kept(&self) -> Vec<Fault> {
+        lock(&self.sink.kept).clone()
+    }
+
+    /// The table of errors waits for this node from now on. Where it cannot, because the node stands on the errors
+    /// themselves, its faults are counted only: each would make another.
+    pub(crate) fn told_by(&self, graph: &UpdateGraph, node: Option<NodeId>) {
+        let Some(home) = self.sink.home.get() else { return };
+        if let (Some(child), Some(parent)) = (home.node_id(), node)
+            && graph.depend(child, parent).is_err()
+        {
+            self.sink.counted_only.store(true, Ordering::Release);
+        }
+    }
+
+    /// Hands on what was noted, as of this step; whether there was anything.
+    pub(crate) fn publish(&self, step: u64, graph: Option<(&UpdateGraph, Option<Step>)>) -> bool {
+        let mut fresh = std::mem::take(&mut *lock(&self.noted));
+        if fresh.is_empty() {
+            return false;
+        }
+        if !self.sink.told.swap(true, Ordering::Relaxed) {
+            let Fault { operation, row_key, message, .. } = &fresh[0];
+            let text =
+                format!("{operation}: row {row_key} was passed over: {message}; others like it are only in `errors`");
+            events::note(Level::Warning, text);
+        }
+        fresh.iter_mut().for_each(|fault| fault.step = step);
+        match (self.sink.home.get(), graph) {
+            (Some(home), Some((graph, running))) => {
+                home.take(fresh, self.sink.counted_only.load(Ordering::Acquire));
+                let home = home.clone();
+                match running {
+                    // Most are drained in this very step; what is not waits for the next one.
+                    Some(_) => graph.after_step(Box::new(move |_| home.wake())),
+                    None => home.wake(),
+                }
+            }
+            _ => lock(&self.sink.kept).append(&mut fresh),
+        }
+        true
+    }
+}

@@ -1,0 +1,299 @@
+//! A table: a row set, columns and a schema over time, and the graph node that maintains them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+use arrow_schema::{DataType, Field, Schema};
+use column::ColumnSource;
+use graph::{Moment, Moved, Node, NodeId, Registration, Size, Step, UpdateGraph};
+use rowset::RowSet;
+
+use crate::driver::memo::Slot;
+use crate::error::{Error, Failure};
+use crate::table::parts::{Attributes, Parts};
+use crate::table::request::Request;
+use crate::table::update::TableUpdate;
+use crate::table::view::View;
+
+/// What keeps a live table true: the node of its operation or of its source.
+pub(crate) trait TableDriver: Node {
+    /// The tables it stands on.
+    fn inputs(&self) -> &[Table];
+    /// Why it failed.
+    fn failure(&self) -> Option<Arc<Failure>>;
+    /// The last step in which the table changed; 0 if it never did.
+    fn last_step(&self) -> u64;
+    /// Whether the table changed in `step`.
+    fn has_changed_in(&self, step: Step) -> bool;
+    /// The update of the table in `step`; none if the table did not change.
+    fn update_in(&self, step: Step) -> Option<Arc<TableUpdate>>;
+    /// The state that an interrupted table shows at `moment`.
+    fn last_state(&self, moment: Moment) -> Option<View>;
+    /// Whether the table was interrupted and has not caught up.
+    fn is_interrupted(&self) -> bool;
+    /// Whether the table shows a state before `step`, though its inputs may have gone on.
+    fn is_interrupted_in(&self, step: Step) -> bool;
+    /// From now on a table below waits for it in each step; whether one did before.
+    fn is_awaited_from_now(&self) -> bool;
+}
+
+/// A handle of a static or live table. Cloning shares the table; dropping the last handle removes its node, and frees
+/// the inputs that nothing else uses.
+#[derive(Clone)]
+pub struct Table(Arc<Inner>);
+
+struct Inner {
+    parts: Parts,
+    canonical: Arc<Schema>,
+    sources: Arc<[Arc<dyn ColumnSource>]>,
+    request: Request,
+    live: Option<LiveParts>,
+    memo: Mutex<HashMap<String, Arc<Slot>>>,
+}
+
+struct LiveParts {
+    graph: UpdateGraph,
+    node: Arc<dyn TableDriver>,
+    registration: OnceLock<Registration>,
+}
+
+/// A weak handle of a table, which does not keep it alive.
+#[derive(Clone, Default)]
+pub struct WeakTable(Weak<Inner>);
+
+impl WeakTable {
+    /// The table, if a handle still lives.
+    pub fn upgrade(&self) -> Option<Table> {
+        self.0.upgrade().map(Table)
+    }
+}
+
+impl Table {
+    /// A table that never changes.
+    pub(crate) fn fixed(parts: Parts, request: Request) -> Table {
+        Table::build(parts, request, None)
+    }
+
+    /// A live table whose node is not registered yet.
+    pub(crate) fn live(parts: Parts, request: Request, graph: UpdateGraph, node: Arc<dyn TableDriver>) -> Table {
+        Table::build(parts, request, Some(LiveParts { graph, node, registration: OnceLock::new() }))
+    }
+
+    fn build(parts: Parts, request: Request, live: Option<LiveParts>) -> Table {
+        let canonical = Arc::new(canonical_schema(&parts.schema));
+        let sources: Arc<[Arc<dyn ColumnSource>]> = parts.columns.clone().into();
+        Table(Arc::new(Inner { parts, canonical, sources, request, live, memo: Mutex::default() }))
+    }
+
+    pub(crate) fn registered(&self, registration: Registration) {
+        if let Some(live) = &self.0.live {
+            // A second registration would be a bug of the driver; the first one is kept.
+            let _ = live.registration.set(registration);
+        }
+    }
+
+    /// Names and declared types.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.0.parts.schema
+    }
+
+    /// Names and the types that expressions see.
+    pub fn canonical(&self) -> &Arc<Schema> {
+        &self.0.canonical
+    }
+
+    /// How many columns there are.
+    pub fn width(&self) -> usize {
+        self.0.sources.len()
+    }
+
+    /// The position of a column, or an error that names `operation` and the nearest column.
+    pub fn column_index(&self, operation: &str, name: &str) -> Result<usize, Error> {
+        let fields = self.schema().fields();
+        let found = fields.iter().position(|field| field.name() == name);
+        found.ok_or_else(|| Error::no_column(operation, name, fields.iter().map(|field| field.name().as_str())))
+    }
+
+    /// The canonical type of a column.
+    pub fn column_type(&self, index: usize) -> &DataType {
+        self.0.canonical.field(index).data_type()
+    }
+
+    /// The contracts this table keeps.
+    pub fn attributes(&self) -> &Attributes {
+        &self.0.parts.attributes
+    }
+
+    /// The request that made the table: its operation and arguments.
+    pub fn request(&self) -> &Request {
+        &self.0.request
+    }
+
+    /// The input tables; none for sources and static tables.
+    pub fn inputs(&self) -> &[Table] {
+        self.0.live.as_ref().map(|live| live.node.inputs()).unwrap_or_default()
+    }
+
+    /// Whether the table may change.
+    pub fn is_live(&self) -> bool {
+        self.0.live.is_some()
+    }
+
+    /// The graph of a live table; none for a static one.
+    pub fn graph(&self) -> Option<&UpdateGraph> {
+        self.0.live.as_ref().map(|live| &live.graph)
+    }
+
+    /// The cause of failure, if the table has failed.
+    pub fn failure(&self) -> Option<Arc<Failure>> {
+        self.0.live.as_ref().and_then(|live| live.node.failure())
+    }
+
+    /// Fails with the root cause if the table has failed; every use of a failed table does.
+    pub fn alive(&self) -> Result<(), Error> {
+        self.failure().map_or(Ok(()), |failure| Err(Error::TableFailed(failure)))
+    }
+
+    /// The number of the last step in which the table changed; 0 if there was none.
+    pub fn last_step(&self) -> u64 {
+        self.0.live.as_ref().map_or(0, |live| live.node.last_step())
+    }
+
+    /// The table's size: rows, bytes it owns, and entries of state in its operation.
+    pub fn size(&self) -> Size {
+        match self.node() {
+            Some(node) => node.size(),
+            None => Size { items: self.0.parts.rows.latest().len(), ..Size::default() },
+        }
+    }
+
+    /// Rows, columns, schema.
+    pub fn parts(&self) -> &Parts {
+        &self.0.parts
+    }
+
+    pub(crate) fn node(&self) -> Option<&Arc<dyn TableDriver>> {
+        self.0.live.as_ref().map(|live| &live.node)
+    }
+
+    pub(crate) fn node_id(&self) -> Option<NodeId> {
+        self.0.live.as_ref().and_then(|live| live.registration.get()).map(Registration::id)
+    }
+
+    /// Whether two handles refer to the same table.
+    pub fn same(&self, other: &Table) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// A number that no other living table has.
+    pub fn identity(&self) -> usize {
+        Arc::as_ptr(&self.0).cast::<u8>() as usize
+    }
+
+    /// A handle that keeps nothing alive.
+    pub fn downgrade(&self) -> WeakTable {
+        WeakTable(Arc::downgrade(&self.0))
+    }
+
+    pub(crate) fn memo_slot(&self, key: &str) -> Arc<Slot> {
+        let mut memo = self.0.memo.lock().unwrap_or_else(PoisonError::into_inner);
+        if memo.len() >= crate::sizes::SWEEP_AT.get() {
+            memo.retain(|_, slot| Arc::strong_count(slot) > 1 || !slot.is_idle());
+        }
+        memo.entry(key.to_owned()).or_default().clone()
+    }
+
+    /// Whether a signal interrupted the last step by hand at this table or at one of its inputs. Such a table still
+    /// shows its previous state; the next step brings it up to date.
+    pub fn is_interrupted(&self) -> bool {
+        self.node().is_some_and(|node| node.is_interrupted())
+    }
+
+    /// The row set at a moment; `Moved` if the table no longer knows that moment.
+    pub fn rows_at(&self, moment: Moment) -> Result<RowSet, Moved> {
+        match self.node().and_then(|node| node.last_state(moment)) {
+            Some(view) => Ok(view.rows().clone()),
+            None => self.0.parts.rows.at(moment),
+        }
+    }
+
+    /// A view of the table at a moment. It pins rows and columns on first use.
+    pub(crate) fn view_at(&self, moment: Moment) -> View {
+        let kept = self.node().and_then(|node| node.last_state(moment));
+        kept.unwrap_or_else(|| View::new(self.0.parts.rows.clone(), moment, self.0.sources.clone()))
+    }
+
+    /// Fails if the table had failed by this moment: its content has not changed since, and is out of date.
+    pub(super) fn alive_at(&self, moment: Moment) -> Result<(), Error> {
+        match self.failure().filter(|failure| failure.step <= moment.number()) {
+            Some(failure) => Err(Error::TableFailed(failure)),
+            None => Ok(()),
+        }
+    }
+
+    /// The row set at the last settled moment.
+    pub fn rows(&self) -> Result<RowSet, Error> {
+        let Some(graph) = self.graph() else { return Ok(self.0.parts.rows.latest()) };
+        let (moment, rows) = graph.snapshot(|moment| Ok::<_, Moved>((moment, self.rows_at(moment)?)));
+        self.alive_at(moment)?;
+        Ok(rows)
+    }
+
+    /// A view of the table at the last settled moment, with rows and all columns pinned.
+    pub fn view(&self) -> Result<View, Error> {
+        let (moment, mut views) = views(std::slice::from_ref(self));
+        self.alive_at(moment)?;
+        Ok(views.pop().expect("one table, one view"))
+    }
+}
+
+/// Pinned views of several tables at one settled moment.
+pub(crate) fn views(tables: &[Table]) -> (Moment, Vec<View>) {
+    let pin = |moment: Moment| {
+        let views: Result<Vec<View>, Moved> = tables
+            .iter()
+            .map(|table| {
+                let view = table.view_at(moment);
+                view.pin_all()?;
+                Ok(view)
+            })
+            .collect();
+        views.map(|views| (moment, views))
+    };
+    match tables.iter().find_map(Table::graph) {
+        Some(graph) => graph.snapshot(pin),
+        None => pin(Moment::new(0)).unwrap_or_else(|Moved| unreachable!("a static table has every moment")),
+    }
+}
+
+/// The one graph of the live tables among these, none if all are static.
+pub(crate) fn common_graph(operation: &str, tables: &[Table]) -> Result<Option<UpdateGraph>, Error> {
+    let mut graphs = tables.iter().filter_map(Table::graph);
+    let Some(first) = graphs.next() else { return Ok(None) };
+    if graphs.any(|other| other != first) {
+        return Err(Error::invalid(
+            operation,
+            "the inputs live in two graphs; a table can only join tables of its own graph or static ones (take a snapshot of one of them)",
+        ));
+    }
+    Ok(Some(first.clone()))
+}
+
+pub(crate) fn canonical_schema(declared: &Schema) -> Schema {
+    let fields = declared.fields().iter().map(|field| {
+        let canonical = Field::new(field.name(), column::types::canonical(field.data_type()), true);
+        // The order of ordered categories is part of the field, so it is copied with it.
+        match field.dict_is_ordered() {
+            Some(true) => canonical.with_dict_is_ordered(true).with_metadata(field.metadata().clone()),
+            _ => canonical,
+        }
+    });
+    Schema::new(fields.collect::<Vec<_>>())
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // A chain of tables of any length goes without recursion.
+        graph::release(self.live.take());
+    }
+}

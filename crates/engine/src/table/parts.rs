@@ -1,0 +1,38 @@
+//! What a table is made of, and what it promises.
+
+use std::sync::Arc;
+
+use arrow_schema::Schema;
+use column::ColumnSource;
+
+use super::rows::LiveRows;
+
+/// Contracts that a table keeps in every step. A contract that does not hold is false, or empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attributes {
+    /// Rows are only added, each above all that were there.
+    pub append_only: bool,
+    /// Rows are only added, anywhere.
+    pub add_only: bool,
+    /// A row lives for one step.
+    pub blink: bool,
+    /// Keys are 0, 1, 2 … at every moment.
+    pub flat: bool,
+    /// The columns a keyed table is keyed by.
+    pub key: Vec<String>,
+    /// Columns the rows are sorted by, each with whether it descends.
+    pub sorted_by: Vec<(String, bool)>,
+}
+
+/// The outside of a table: rows, columns, schema. Shared by cloning, never copied.
+#[derive(Clone)]
+pub struct Parts {
+    /// The row set over time.
+    pub rows: Arc<LiveRows>,
+    /// The columns through time, in the order of the schema.
+    pub columns: Vec<Arc<dyn ColumnSource>>,
+    /// Names and declared types.
+    pub schema: Arc<Schema>,
+    /// Contracts the table keeps.
+    pub attributes: Attributes,
+}
