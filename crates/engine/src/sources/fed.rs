@@ -28,7 +28,7 @@ pub(crate) fn fed_table<C: Weighed + Send + 'static, L: Live + 'static>(
     judged_table(name, graph, schema, attributes, |_| Arc::new(AllFits), live)
 }
 
-/// The same where a judge, who may look at the rows, says which calls fit.
+/// A source whose judge, who may look at the rows, says which calls fit.
 pub(crate) fn judged_table<C: Weighed + Send + 'static, L: Live + 'static>(
     name: &str,
     graph: &UpdateGraph,

@@ -62,7 +62,8 @@ impl Table {
     }
 }
 
-/// The same for all tables of a graph. It lives as long as it, or a table made with `on_error`, is held.
+/// The rows that the tables of a graph could not compute. The result lives for as long as somebody holds it, or holds a
+/// table made with `on_error`.
 pub fn errors(graph: &UpdateGraph) -> Result<Table, Error> {
     shown(&Journal::of(graph).table(graph)?)
 }

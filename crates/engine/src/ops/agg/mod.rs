@@ -89,7 +89,8 @@ impl Aggregation {
         Aggregation::named(operation, table, &named, aggregates, false)
     }
 
-    /// The same; `keys`: columns, and what they are called in the result. `whole`: one row, of an empty table too.
+    /// An aggregation whose keys have names of their own. `keys`: columns, and what they are called in the result. `whole`:
+    /// one row, of an empty table too.
     pub(crate) fn named(
         operation: &str,
         table: &Table,
