@@ -17,17 +17,17 @@ _DEEPEST_INDENT = 64
 class Plan:
     """What a table was asked to be. Two are equal if they ask the same of the same sources."""
 
-    __slots__ = ("_print", "_text")
+    __slots__ = ("_fingerprint", "_text")
 
     def __init__(self, native: _native.Table) -> None:
-        self._print = native.print
+        self._fingerprint = native.fingerprint
         self._text = native.label
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Plan) and self._print == other._print
+        return isinstance(other, Plan) and self._fingerprint == other._fingerprint
 
     def __hash__(self) -> int:
-        return hash(self._print)
+        return hash(self._fingerprint)
 
     def __repr__(self) -> str:
         return f"<Plan {self._text}>"
