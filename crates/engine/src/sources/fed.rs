@@ -28,7 +28,7 @@ pub(crate) fn fed_table<C: Weighed + Send + 'static, L: Live + 'static>(
     judged_table(name, graph, schema, attributes, |_| Arc::new(AllFits), live)
 }
 
-/// The same where a judge, who may look at the rows, says which calls fit.
+/// As [`fed_table`], with a judge that decides which calls are accepted; it may read the table's rows.
 pub(crate) fn judged_table<C: Weighed + Send + 'static, L: Live + 'static>(
     name: &str,
     graph: &UpdateGraph,

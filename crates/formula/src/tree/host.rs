@@ -117,7 +117,7 @@ impl HostId {
         self.number
     }
 
-    /// The same number and name, without the function.
+    /// A copy of number and name that does not keep the function alive.
     pub(crate) fn detached(&self) -> HostId {
         HostId { number: self.number, name: Arc::clone(&self.name), host: None }
     }

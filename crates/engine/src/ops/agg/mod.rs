@@ -89,7 +89,8 @@ impl Aggregation {
         Aggregation::named(operation, table, &named, aggregates, false)
     }
 
-    /// The same; `keys`: columns, and what they are called in the result. `whole`: one row, of an empty table too.
+    /// As [`Aggregation::new`]; `keys` are pairs of a column and its name in the result. With `whole` the result always
+    /// has one row, even over an empty table.
     pub(crate) fn named(
         operation: &str,
         table: &Table,
