@@ -12,7 +12,7 @@ use engine::ops::{
     Aggregation, AsofJoin, AsofOptions, Concat, Filter, Matches, Member, NaturalJoin, Project, Select, Slice, Sort,
     SortBy, Strategy, WhereIn,
 };
-use engine::plan::{How, Keep, columns, distinct};
+use engine::plan::{ColumnOptions, Keep, columns, distinct};
 use engine::sources::{Apply, InputTable};
 use engine::{Error, Table, attach};
 use formula::{Aggregate, Expr, Function, Window};
@@ -126,7 +126,7 @@ fn operations() -> Vec<(&'static str, Box<dyn Fn(&Table) -> Result<Table, Error>
                     Function::Divide,
                     vec![Expr::column("v"), sum.over(Window { by, ..Window::default() })?],
                 )?;
-                columns("with_columns", t, &[share.alias("share")], How::STORED)
+                columns("with_columns", t, &[share.alias("share")], ColumnOptions::STORED)
             }),
         ),
         (

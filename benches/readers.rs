@@ -15,7 +15,7 @@ use arrow_array::{Float64Array, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use engine::ops::Select;
 use engine::sources::{AppendTable, Apply, InputTable};
-use engine::{Delivered, Failure, Listener, Table, attach, snapshot};
+use engine::{Failure, Listener, Table, UpdateEvent, attach, snapshot};
 use formula::{Expr, Function};
 use graph::{Settings, UpdateGraph};
 use rowset::RowSet;
@@ -259,7 +259,7 @@ impl Bell {
 }
 
 impl Listener for Bell {
-    fn on_update(&self, delivered: Arc<Delivered>) {
+    fn on_update(&self, delivered: Arc<UpdateEvent>) {
         black_box(delivered.update().added.len());
         self.ring();
     }

@@ -19,7 +19,7 @@ wheel)
     maturin build --release --zig --compatibility manylinux_2_28 --locked --quiet --out "$scratch/dist"
     ;;
 sdist)
-    maturin sdist --quiet --out "$scratch/sdist"
+    maturin sdist --out "$scratch/sdist" >"$scratch/sdist.log" 2>&1 || { cat "$scratch/sdist.log" >&2; exit 1; }
     # As pip would, with the tools that are here: outside of the project, from the archive alone.
     tar -xzf "$scratch"/sdist/*.tar.gz -C "$scratch"
     (cd "$scratch"/tickframe-*/ && maturin build --release --locked --compatibility linux --quiet --out "$scratch/dist")

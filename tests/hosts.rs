@@ -9,7 +9,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, ArrayRef, Float64Array, Int64Array};
 use arrow_schema::DataType;
-use engine::plan::{How, columns, filtered};
+use engine::plan::{ColumnOptions, columns, filtered};
 use engine::testing::{Plain, Source, Tape, Watch, any_table, count_step, explore, run_planned_law};
 use engine::{Error, OnError, Table};
 use formula::{Expr, Function, Host, HostFailure, HostId};
@@ -176,7 +176,7 @@ fn told(tape: &mut Tape, threads: usize) -> Result<Vec<String>, String> {
     let made = |table: &Table| {
         let host = HostId::register(Arc::new(Running::default()));
         let two = [call(&host, "v")?.alias("p"), call(&host, "g")?.alias("q")];
-        columns("with_columns", table, &two, How::STORED)
+        columns("with_columns", table, &two, ColumnOptions::STORED)
     };
     let kept = |table: &Table| {
         let host = HostId::register(Arc::new(Running::default()));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use engine::failpoints::{Fail, arm_start};
 use engine::observe::storage;
 use engine::ops::{Matches, NaturalJoin};
-use engine::plan::{How, natural_join};
+use engine::plan::{ColumnOptions, natural_join};
 use engine::sources::{Apply, InputTable};
 use engine::testing::{Tape, Watch, explore};
 use engine::{OnError, Table};
@@ -186,7 +186,12 @@ fn tables_of_errors_come_and_go() {
         let on_error = if round % 2 == 0 { OnError::Null } else { OnError::Drop };
         let [left, right] = bed.tables();
         let made = match round / 2 % 3 {
-            0 => engine::plan::columns("with_columns", left, &[narrow], How { on_error, ..How::STORED }),
+            0 => engine::plan::columns(
+                "with_columns",
+                left,
+                &[narrow],
+                ColumnOptions { on_error, ..ColumnOptions::STORED },
+            ),
             1 => {
                 let most =
                     Expr::aggregate(formula::Aggregate::Max, Some(Expr::column("v"))).expect("no aggregate within");

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use engine::ops::{Concat, Project};
-use engine::plan::{How, Kept, columns as computed, filtered};
+use engine::plan::{ColumnOptions, Materialization, columns as computed, filtered};
 use engine::testing::{Found, Plain, any_table, run_drawn_law};
 use engine::{Error, OnError, Table, attach};
 use formula::{Expr, Formula, Function, Names, Purpose};
@@ -36,20 +36,20 @@ fn read(at: usize, both: &Both, table: &Table) -> Expr {
 
 #[test]
 fn expressions_equal_the_model() {
-    law_of(false, Kept::Stored);
+    law_of(false, Materialization::Stored);
 }
 
 #[test]
 fn expressions_of_neighbours_equal_the_model() {
-    law_of(true, Kept::Stored);
+    law_of(true, Materialization::Stored);
 }
 
 #[test]
 fn expressions_computed_on_read_equal_the_model() {
-    law_of(true, Kept::OnRead);
+    law_of(true, Materialization::Lazy);
 }
 
-fn law_of(far: bool, kept: Kept) {
+fn law_of(far: bool, kept: Materialization) {
     let columns = columns();
     let expressions = Expressions { columns: &columns, far, signed_zeros: true };
     run_drawn_law(
@@ -59,7 +59,7 @@ fn law_of(far: bool, kept: Kept) {
         |made: &[Both; 4], tables: &[Table]| {
             // Evaluated as it is read from a formula, which is the tree that was drawn.
             let named: Vec<_> = made.iter().enumerate().map(|(at, both)| read(at, both, &tables[0])).collect();
-            computed("select", &tables[0], &named, How { kept, all: false, ..How::STORED })
+            computed("select", &tables[0], &named, ColumnOptions { kept, all: false, ..ColumnOptions::STORED })
         },
         |made, inputs, found| {
             let named: Vec<_> = made
@@ -119,7 +119,7 @@ fn a_predicate_parts_its_table_in_three() {
 #[test]
 fn a_filter_is_the_column_that_says_so() {
     let build = |made: &Expr, table: &Table| {
-        let told = computed("update", table, &[made.clone().alias("told")], How::STORED)?;
+        let told = computed("update", table, &[made.clone().alias("told")], ColumnOptions::STORED)?;
         let kept = kept(&told, &Expr::column("told"))?;
         attach(&Project::drop(&kept, &["told".to_owned()])?, std::slice::from_ref(&kept))
     };

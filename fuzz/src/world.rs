@@ -66,7 +66,7 @@ fn columns() -> Vec<(&'static str, ArrayRef)> {
 /// Evaluates over the table: a result has a cell a row, in the type it was bound to, and is sound. What reads
 /// other rows is evaluated by operations alone.
 pub fn evaluate(bound: &Bound) {
-    if !bound.besides().is_empty() {
+    if !bound.context_inputs().is_empty() {
         return;
     }
     let inputs: Vec<ArrayRef> = bound.inputs().iter().map(|at| COLUMNS[*at].1.clone()).collect();

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::failpoints::{Fail, POINTS, Point, TEXT, arm, disarm};
 use engine::testing::Tape;
-use engine::{Delivered, Error, Failure, Listener, Subscription, Table};
+use engine::{Error, Failure, Listener, Subscription, Table, UpdateEvent};
 
 /// A table that is to fail once it has something to do.
 pub struct Struck {
     table: Table,
     /// Itself and what stood on it.
-    ears: Vec<(Table, Arc<Ear>, Subscription)>,
+    ears: Vec<(Table, Arc<CountingListener>, Subscription)>,
 }
 
 impl Drop for Struck {
@@ -22,10 +22,10 @@ impl Drop for Struck {
 
 /// Counts the failures it is told of.
 #[derive(Default)]
-struct Ear(AtomicU64);
+struct CountingListener(AtomicU64);
 
-impl Listener for Ear {
-    fn on_update(&self, _: Arc<Delivered>) {}
+impl Listener for CountingListener {
+    fn on_update(&self, _: Arc<UpdateEvent>) {}
 
     fn on_failure(&self, _: Arc<Failure>) {
         self.0.fetch_add(1, Ordering::SeqCst);
@@ -40,7 +40,7 @@ impl Struck {
         arm(&table, point, *tape.choose(&[Fail::Error, Fail::Panic]));
         let mut struck = Struck { table, ears: Vec::new() };
         for table in below {
-            let ear = Arc::new(Ear::default());
+            let ear = Arc::new(CountingListener::default());
             let following = table.subscribe(ear.clone(), false)?;
             struck.ears.push((table, ear, following));
         }

@@ -7,7 +7,7 @@ of text after it, under a first line ``# output``. A page that names a SparkSess
 from __future__ import annotations
 
 import contextlib
-import importlib.util
+import importlib
 import inspect
 import io
 import re
@@ -94,12 +94,11 @@ def test_a_page_with_a_mistake_is_found(page, told):
         run("a page", blocks(page))
 
 
-def test_the_page_of_functions_is_what_its_script_writes():
-    path = ROOT / "scripts" / "functions_page.py"
-    spec = importlib.util.spec_from_file_location("functions_page", path)
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    assert PAGES["functions.md"] == script.page(), "run: python scripts/functions_page.py"
+@pytest.mark.parametrize("name", ["functions", "expressions"])
+def test_a_written_page_is_what_its_script_writes(name, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    script = importlib.import_module(f"{name}_page")
+    assert PAGES[f"{name}.md"] == script.page(), f"run: python scripts/{name}_page.py"
 
 
 # What is public is documented ----------------------------------------------------------------------------------------

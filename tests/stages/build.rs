@@ -4,7 +4,7 @@ use engine::ops::{
     Aggregation, AsofJoin, AsofOptions, ComputedView, Concat, Filter, LazyUpdate, Matches, Member, NaturalJoin,
     Neighbours, Project, Select, Slice, Sort, SortBy, Strategy, Tolerance, WhereIn,
 };
-use engine::plan::{How, Keep, columns, distinct};
+use engine::plan::{ColumnOptions, Keep, columns, distinct};
 use engine::{Error, Table};
 use formula::{Aggregate, Expr, Interpolation, Part, Window};
 use model::{Fault, ops};
@@ -127,7 +127,7 @@ impl Stage {
                     Ok(aggregate.over(Window { by, ..Window::default() })?.alias(output.0.as_str()))
                 };
                 let made: Result<Vec<Expr>, Error> = outputs.iter().map(over).collect();
-                columns("with_columns", table, &made?, How::STORED)
+                columns("with_columns", table, &made?, ColumnOptions::STORED)
             }
             Stage::Unique => distinct("unique", table, &[], Keep::First),
             Stage::Pick(by, keep) => distinct("unique", table, by, *keep),

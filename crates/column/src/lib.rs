@@ -21,5 +21,5 @@ pub use kernels::rows::{KeysError, keys_of_rows, matching, rows_of_keys};
 pub use sources::{FlatColumn, RedirectColumn};
 pub use storage::blocks::BlockColumn;
 pub use storage::counters::{ColumnCounters, StorageCounters};
-pub use storage::dead::Dead;
-pub use storage::edit::{Edit, Move, moves, undo_rows, vacated};
+pub use storage::dead::FreedCells;
+pub use storage::edit::{Edit, Move, freed_keys, moves, undo_rows};

@@ -27,7 +27,7 @@ pub use driver::operation::{Input, Live, Operation, Start};
 pub use error::{Error, External, Failure, Location};
 pub use eval::affected::refresh_safe;
 pub use eval::schedule::{Turn, check_barriers};
-pub use follow::listener::{Delivered, Listener, Part, Subscription};
+pub use follow::listener::{Listener, Part, Subscription, UpdateEvent};
 pub use row_errors::OnError;
 pub use table::change::Change;
 pub use table::handle::{Table, WeakTable};

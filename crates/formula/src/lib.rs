@@ -42,7 +42,7 @@ mod testing;
 mod tests;
 
 pub use error::{Error, RowError};
-pub use eval::beside::{Beside, Reach};
+pub use eval::beside::{ContextInput, Dependencies};
 pub use eval::bind::bind;
 pub use eval::bound::Bound;
 pub use eval::cache::{Counted, counted, told};

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use engine::follow::Word;
+use engine::follow::Message;
 use engine::follow::{DeliveryQueue, Follower, Following, Waited};
 use graph::UpdateGraph;
 use pyo3::prelude::*;
@@ -57,11 +57,11 @@ impl PyServer {
     fn take(&self, py: Python<'_>) -> PyResult<Option<(u64, Py<PyAny>)>> {
         let Some((to, word)) = py.detach(|| self.queue.take(self.number)) else { return Ok(None) };
         let word = match word {
-            Word::Update(delivered) => {
+            Message::Update(delivered) => {
                 let update = PyUpdate::new(to.table(), delivered, to.columns());
                 Bound::new(py, update)?.into_any().unbind()
             }
-            Word::Failure(failure) => error::table_failed(&failure).into_value(py).into_any(),
+            Message::Failure(failure) => error::table_failed(&failure).into_value(py).into_any(),
         };
         Ok(Some((to.id(), word)))
     }

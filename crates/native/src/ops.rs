@@ -6,7 +6,7 @@ use engine::ops::{
     AsofJoin, AsofOptions, Concat, Matches, Member, NaturalJoin, Project, Slice, Sort, SortBy, Strategy, Tolerance,
     WhereIn,
 };
-use engine::plan::{How, Keep, Kept, distinct};
+use engine::plan::{ColumnOptions, Keep, Materialization, distinct};
 use engine::{OnError, Operation, Table};
 use formula::Expr;
 use pyo3::exceptions::PyValueError;
@@ -137,16 +137,21 @@ pub fn columns(
     continues: bool,
 ) -> PyResult<PyTable> {
     let kept = match kept {
-        "stored" => Kept::Stored,
-        "on read" => Kept::OnRead,
-        "once per input" => Kept::OncePerInput,
+        "stored" => Materialization::Stored,
+        "on read" => Materialization::Lazy,
+        "once per input" => Materialization::Memoized,
         other => return Err(PyValueError::new_err(format!("kept: {other:?}"))),
     };
     let on_error = on_error_of(operation, on_error)?;
     let (expressions, turns) = (trees(&expressions), turns(turns_given));
     made(py, table, move |input| {
-        let how =
-            How { turns: &turns, kept, all, on_error, faults: input.request().faults.as_ref().filter(|_| continues) };
+        let how = ColumnOptions {
+            turns: &turns,
+            kept,
+            all,
+            on_error,
+            faults: input.request().faults.as_ref().filter(|_| continues),
+        };
         engine::plan::columns(operation, input, &expressions, how)
     })
 }
@@ -163,10 +168,9 @@ pub fn check_barriers(operation: &str, declares: Vec<Vec<u64>>, respects: Vec<Ve
 #[pyfunction]
 #[pyo3(signature = (table, names, continues = false))]
 pub fn choose(table: &Bound<'_, PyTable>, names: Vec<String>, continues: bool) -> PyResult<PyTable> {
-    one(
-        table,
-        |input| Ok(Project::choose(input, &names)?.noting(input.request().faults.as_ref().filter(|_| continues))),
-    )
+    one(table, |input| {
+        Ok(Project::choose(input, &names)?.reporting_to(input.request().faults.as_ref().filter(|_| continues)))
+    })
 }
 
 #[pyfunction]

@@ -142,8 +142,8 @@ impl PyTable {
 
     /// Equal for tables of equal plans.
     #[getter]
-    fn print(&self) -> u128 {
-        self.engine().request().print
+    fn fingerprint(&self) -> u128 {
+        self.engine().request().fingerprint
     }
 
     fn inputs(&self) -> Vec<PyTable> {

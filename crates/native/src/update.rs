@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use arrow_array::ArrayRef;
 use arrow_schema::Schema;
-use engine::{Delivered, Part};
+use engine::{Part, UpdateEvent};
 use pyo3::prelude::*;
 
 use crate::error::{self, InvalidOperationError};
@@ -16,16 +16,16 @@ use crate::table::PyTable;
 #[pyclass(frozen, weakref, name = "Update", module = "tickframe._native")]
 pub struct PyUpdate {
     table: Option<engine::Table>,
-    delivered: Mutex<Option<Arc<Delivered>>>,
+    delivered: Mutex<Option<Arc<UpdateEvent>>>,
     columns: Option<Arc<[usize]>>,
 }
 
 impl PyUpdate {
-    pub fn new(table: Option<engine::Table>, delivered: Arc<Delivered>, columns: Option<Arc<[usize]>>) -> PyUpdate {
+    pub fn new(table: Option<engine::Table>, delivered: Arc<UpdateEvent>, columns: Option<Arc<[usize]>>) -> PyUpdate {
         PyUpdate { table, delivered: Mutex::new(Some(delivered)), columns }
     }
 
-    fn delivered(&self) -> PyResult<Arc<Delivered>> {
+    fn delivered(&self) -> PyResult<Arc<UpdateEvent>> {
         lock(&self.delivered).clone().ok_or_else(|| error::InternalError::new_err("the update was let go"))
     }
 

@@ -48,7 +48,7 @@ mod space;
 mod laws;
 
 pub use exchange::RoaringError;
-pub use iter::{Keys, Spans, Stretch};
+pub use iter::{Keys, Segment, Spans};
 pub use key::{MAX_KEY, Span};
 pub use rowset::{RowSet, Statistics};
 pub use shift::{Shift, ShiftError, Shifts};

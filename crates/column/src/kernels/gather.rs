@@ -7,7 +7,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, UInt64Array};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer};
 use arrow_select::take::take;
-use rowset::{RowSet, Stretch};
+use rowset::{RowSet, Segment};
 
 use super::masked;
 use crate::column::{Chunk, NO_ROW};
@@ -95,26 +95,26 @@ pub fn gather_rows(chunk: &Chunk, first: u64, rows: &RowSet) -> Result<Chunk, Er
 
 fn pick_rows<T: ArrowNativeType>(out: &mut [T], source: &[T], stride: usize, first: u64, rows: &RowSet) {
     let mut at = 0;
-    rows.stretches(|stretch| {
+    rows.segments(|stretch| {
         let out = &mut out[at * stride..];
         at += match stretch {
-            Stretch::Span(span) => {
+            Segment::Span(span) => {
                 let len = span.len() as usize;
                 let from = (span.first - first) as usize * stride;
                 out[..len * stride].copy_from_slice(&source[from..from + len * stride]);
                 len
             }
-            Stretch::Keys(keys) if stride == 1 => {
+            Segment::Keys(keys) if stride == 1 => {
                 out.iter_mut().zip(keys).for_each(|(to, key)| *to = source[(key - first) as usize]);
                 keys.len()
             }
-            Stretch::Keys(keys) => {
+            Segment::Keys(keys) => {
                 for (to, key) in out.chunks_exact_mut(stride.max(1)).zip(keys) {
                     to.copy_from_slice(&source[(key - first) as usize * stride..][..stride]);
                 }
                 keys.len()
             }
-            Stretch::Words { first: base, words } => {
+            Segment::Words { first: base, words } => {
                 let (from, words) = words_from(base, words, first);
                 masked::pick(&source[from * stride..], &words, stride, out)
             }
@@ -126,19 +126,19 @@ fn pick_rows<T: ArrowNativeType>(out: &mut [T], source: &[T], stride: usize, fir
 fn pick_bits(source: &BooleanBuffer, first: u64, rows: &RowSet) -> Bits {
     let mut bits = Bits::filled(rows.len() as usize, true);
     let mut at = 0;
-    rows.stretches(|stretch| {
+    rows.segments(|stretch| {
         at += match stretch {
-            Stretch::Span(span) => {
+            Segment::Span(span) => {
                 let len = span.len() as usize;
                 bits.copy_buffer(at, source, (span.first - first) as usize, len);
                 len
             }
-            Stretch::Keys(keys) => {
+            Segment::Keys(keys) => {
                 let place = |key: &u64| (key - first) as usize;
                 (at..).zip(keys).for_each(|(at, key)| bits.set(at, source.value(place(key))));
                 keys.len()
             }
-            Stretch::Words { first: base, words } => {
+            Segment::Words { first: base, words } => {
                 let (from, words) = words_from(base, words, first);
                 let source = source.slice(from, (words.len() * 64).min(source.len() - from));
                 bits.pick(at, source.bit_chunks().iter_padded(), &words)

@@ -17,7 +17,7 @@ use crate::sizes::BLOCK;
 use crate::sizes::{MOVE_ROWS, PACKED_BELOW, RETRY_STEPS, SLAB_BYTES, SLICE_CELLS, WINDOW};
 use crate::storage::block::Block;
 use crate::storage::counters::{ColumnCounters, StorageCounters};
-use crate::storage::dead::{Dead, Losses};
+use crate::storage::dead::{BlockFreed, FreedCells};
 use crate::storage::edit::{Edit, Move};
 use crate::storage::failpoints::{Point, strike};
 use crate::storage::reading::prefetch_cells;
@@ -373,7 +373,7 @@ impl BlockColumn {
 
     /// Frees the memory of dead cells: removes empty blocks and packs sparse ones. Call it on settled columns only.
     /// Does nothing if the last edit failed, because its dead cells are still in use.
-    pub fn bury(&self, dead: &Dead) {
+    pub fn reclaim(&self, dead: &FreedCells) {
         if self.shared().failed {
             return;
         }
@@ -387,14 +387,14 @@ impl BlockColumn {
             let mut shared = self.shared();
             let leaf = shared.tree.leaf_mut(first);
             while let Some(losses) = blocks.next_if(|losses| leaf_of(losses.block) == first) {
-                self.bury_in_block(leaf, &mut writer.pool, dead, losses);
+                self.reclaim_in_block(leaf, &mut writer.pool, dead, losses);
             }
             shared.tree.prune(first);
         }
         writer.pool.trim();
     }
 
-    fn bury_in_block(&self, leaf: &mut Leaf, pool: &mut Pool, dead: &Dead, losses: &Losses) {
+    fn reclaim_in_block(&self, leaf: &mut Leaf, pool: &mut Pool, dead: &FreedCells, losses: &BlockFreed) {
         let Some(block) = leaf.block_mut(losses.block) else { return };
         if losses.alive == 0 {
             leaf.remove(losses.block);

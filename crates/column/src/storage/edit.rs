@@ -33,7 +33,7 @@ pub struct Edit<'a> {
 }
 
 /// The keys that held a row before the step and hold none after it.
-pub fn vacated(removed: &RowSet, moves: &[Move], added: &RowSet) -> RowSet {
+pub fn freed_keys(removed: &RowSet, moves: &[Move], added: &RowSet) -> RowSet {
     if removed.is_empty() && moves.is_empty() {
         return RowSet::new();
     }

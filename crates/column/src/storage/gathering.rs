@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use arrow_buffer::ArrowNativeType;
-use rowset::{RowSet, Span, Stretch};
+use rowset::{RowSet, Segment, Span};
 
 use crate::kernels::bits::Bits;
 use crate::kernels::cells::{Gathered, Shape, with_width};
@@ -22,10 +22,10 @@ pub(crate) fn gather(tree: &Tree, shape: &Shape, rows: &RowSet) -> Gathered {
     let mut segments = Segments::new(shape, (0, 0));
     with_width!(shape, T, stride => {
         let mut gathering = Gathering::<T>::new(tree, stride, &mut gathered, &mut segments);
-        rows.stretches(|stretch| match stretch {
-            Stretch::Span(span) => gathering.span(span),
-            Stretch::Keys(keys) => gathering.keys(keys),
-            Stretch::Words { first, words } => gathering.words(first, words),
+        rows.segments(|stretch| match stretch {
+            Segment::Span(span) => gathering.span(span),
+            Segment::Keys(keys) => gathering.keys(keys),
+            Segment::Words { first, words } => gathering.words(first, words),
         });
         gathering.batch.flush(gathering.out);
     });

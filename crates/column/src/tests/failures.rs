@@ -90,7 +90,7 @@ fn run(data_type: &DataType, seed: u64, steps: u64, size: u64) -> Ends {
         }
         column.settle();
         // What was to die lives on if the step was given up.
-        column.bury(&dead);
+        column.reclaim(&dead);
         check(&mut dice, &*column.at(step.now()).unwrap(), data_type, &rows);
         held.retain(|_| dice.roll(4) > 0);
         for (view, then) in &held {
@@ -258,7 +258,7 @@ fn rows_of_several_columns_of_texts_are_cut_so_that_each_fits() {
             let (columns, lengths): (Vec<ArrayRef>, Vec<Vec<usize>>) = (0..3).map(|_| column()).unzip();
             // The last column may be as long as it likes.
             let declared = [&DataType::Utf8, &DataType::Utf8, &DataType::LargeUtf8];
-            let stretches = types::stretches(&columns, &declared).unwrap();
+            let stretches = types::segments(&columns, &declared).unwrap();
             let mut next = 0;
             for &(from, len) in &stretches {
                 assert_eq!(from, next);
@@ -275,9 +275,9 @@ fn rows_of_several_columns_of_texts_are_cut_so_that_each_fits() {
             assert_eq!(next, rows);
         }
         let long: ArrayRef = types::cast(&texts([1, 65].into_iter()), &DataType::LargeUtf8).unwrap();
-        let refused = types::stretches(std::slice::from_ref(&long), &[&DataType::Utf8]);
+        let refused = types::segments(std::slice::from_ref(&long), &[&DataType::Utf8]);
         assert!(matches!(refused, Err(Error::OneArray { bytes: 65, .. })));
-        assert_eq!(types::stretches(&[long], &[&DataType::LargeUtf8]).unwrap(), [(0, 2)]);
+        assert_eq!(types::segments(&[long], &[&DataType::LargeUtf8]).unwrap(), [(0, 2)]);
     });
 }
 
@@ -334,7 +334,7 @@ fn readers_beside_a_writer_see_whole_moments_of_many_blocks() {
                 let (undo, writes) = (drawn.undo(&rows), drawn.chunks(data_type));
                 column.apply(&Edit { step, undo: &undo, old: None, moves: &drawn.moves, writes: &writes }).unwrap();
                 column.settle();
-                column.bury(&drawn.dead());
+                column.reclaim(&drawn.dead());
                 rows = drawn.after;
                 let cells = expected(data_type, &rows);
                 *settled.lock().unwrap() = Arc::new(Settled { moment: step.now(), rows: keys(&rows), cells });
@@ -363,7 +363,7 @@ fn a_window_that_moves_on_holds_little_beside_its_rows() {
         let none = RowSet::new();
         column.apply(&Edit { step: Step::new(number), undo: &none, old: None, moves: &[], writes: &writes }).unwrap();
         column.settle();
-        column.bury(&Dead::new(&removed, &left));
+        column.reclaim(&FreedCells::new(&removed, &left));
         most = most.max(column.counters().bytes_held);
         let read = column.at(Moment::new(number)).unwrap().read(&left).unwrap();
         assert_eq!(read.as_primitive::<arrow_array::types::Float64Type>().len() as u64, left.len());

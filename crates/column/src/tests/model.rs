@@ -136,8 +136,8 @@ impl Drawn {
     }
 
     /// What died, when the step is over.
-    pub(crate) fn dead(&self) -> Dead {
-        Dead::new(&vacated(&self.removed, &self.moves, &self.added), &keys(&self.after))
+    pub(crate) fn dead(&self) -> FreedCells {
+        FreedCells::new(&freed_keys(&self.removed, &self.moves, &self.added), &keys(&self.after))
     }
 }
 
@@ -277,7 +277,7 @@ fn run(data_type: &DataType, seed: u64, steps: u64, size: u64) {
         let dead = drawn.dead();
         rows = drawn.after;
         column.settle();
-        column.bury(&dead);
+        column.reclaim(&dead);
         assert_eq!(column.counters().undo_bytes, 0);
         assert!(column.at(step.before()).is_err());
         check(&mut dice, &*column.at(step.now()).unwrap(), data_type, &rows);
@@ -295,7 +295,7 @@ fn run(data_type: &DataType, seed: u64, steps: u64, size: u64) {
     let none = RowSet::new();
     column.apply(&Edit { step: Step::new(steps + 1), undo: &none, old: None, moves: &[], writes: &[] }).unwrap();
     column.settle();
-    column.bury(&Dead::new(&everything, &none));
+    column.reclaim(&FreedCells::new(&everything, &none));
     let counters = column.counters();
     assert_eq!((counters.blocks, counters.undo_bytes), (0, 0));
     drop(column);

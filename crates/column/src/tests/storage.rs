@@ -46,7 +46,7 @@ fn remove(column: &BlockColumn, step: u64, rows: &RowSet, left: &RowSet) {
     let edit = Edit { step: Step::new(step), undo: &RowSet::new(), old: None, moves: &[], writes: &[] };
     column.apply(&edit).unwrap();
     column.settle();
-    column.bury(&Dead::new(rows, left));
+    column.reclaim(&FreedCells::new(rows, left));
 }
 
 fn at(column: &BlockColumn, moment: u64) -> Arc<dyn Column> {
@@ -204,7 +204,7 @@ fn keys_that_only_grow_do_not_grow_memory() {
         column.apply(&edit).unwrap();
         column.settle();
         left = &(&left - &removed) | &added;
-        column.bury(&Dead::new(&removed, &left));
+        column.reclaim(&FreedCells::new(&removed, &left));
         most = if step < 60 { most.max(column.bytes()) } else { most };
         assert!(step < 60 || column.bytes() <= most, "{step}: {} > {most}", column.bytes());
     }

@@ -221,32 +221,32 @@ fn lengths_to_count(array: &ArrayRef, declared: &DataType) -> Option<Vec<usize>>
 
 /// Stretches of an array, by start and length, whose texts each fit one array of the declared type.
 fn within_offsets(array: &ArrayRef, declared: &DataType) -> Result<Vec<(usize, usize)>, Error> {
-    stretches(std::slice::from_ref(array), &[declared])
+    segments(std::slice::from_ref(array), &[declared])
 }
 
 /// Stretches of rows, by start and length, in which the texts of each column fit one array of the type declared for it.
 ///
 /// # Errors
 /// [`Error::OneArray`] if a single text does not.
-pub fn stretches(columns: &[ArrayRef], declared: &[&DataType]) -> Result<Vec<(usize, usize)>, Error> {
+pub fn segments(columns: &[ArrayRef], declared: &[&DataType]) -> Result<Vec<(usize, usize)>, Error> {
     let rows = columns.first().map_or(0, |column| column.len());
     let counted = columns.iter().zip(declared).filter_map(|(column, to)| Some((lengths_to_count(column, to)?, *to)));
     let counted: Vec<(Vec<usize>, &DataType)> = counted.collect();
     let limit = OFFSETS.get();
-    let (mut stretches, mut from, mut bytes) = (Vec::new(), 0, vec![0; counted.len()]);
+    let (mut segments, mut from, mut bytes) = (Vec::new(), 0, vec![0; counted.len()]);
     for row in 0..if counted.is_empty() { 0 } else { rows } {
         if let Some((lengths, to)) = counted.iter().find(|(lengths, _)| lengths[row] > limit) {
             return Err(Error::OneArray { bytes: lengths[row], to: DataType::clone(to) });
         }
         if counted.iter().zip(&bytes).any(|((lengths, _), bytes)| bytes + lengths[row] > limit) {
-            stretches.push((from, row - from));
+            segments.push((from, row - from));
             from = row;
             bytes.fill(0);
         }
         counted.iter().zip(&mut bytes).for_each(|((lengths, _), bytes)| *bytes += lengths[row]);
     }
-    stretches.push((from, rows - from));
-    Ok(stretches)
+    segments.push((from, rows - from));
+    Ok(segments)
 }
 
 /// Casts cells to another type. A value that does not fit is an error with its row; texts that take more bytes than one

@@ -7,6 +7,6 @@ pub(crate) mod views;
 mod widen;
 
 pub use fits::fits;
-pub use kind::{canonical, cast, check_canonical, stretches, to_canonical, to_declared, width};
+pub use kind::{canonical, cast, check_canonical, segments, to_canonical, to_declared, width};
 pub use order::{can_be_key, has_order};
 pub use widen::widens;

@@ -86,7 +86,7 @@ fn attach_live(operation: &dyn Operation, inputs: &[Table], graph: &UpdateGraph)
                 input.alive()?;
             }
             if let Some(faults) = &operation.request().faults {
-                faults.told_by(graph, table.node_id());
+                faults.watch_node(graph, table.node_id());
                 faults.publish(at.number(), Some((graph, None)));
             }
             return Ok(table);
@@ -149,7 +149,7 @@ pub fn attach_in_step(operation: &dyn Operation, inputs: &[Table], step: Step) -
         .map_err(|Moved| Error::internal(&operation.request().name, "attached in a step that is not running"))?;
     join_live(&table, &node, registration);
     if let Some(faults) = &operation.request().faults {
-        faults.told_by(&graph, table.node_id());
+        faults.watch_node(&graph, table.node_id());
         faults.publish(step.number(), Some((&graph, Some(step))));
     }
     Ok(table)

@@ -21,7 +21,7 @@ impl Request {
     /// The request of an operation over these inputs, with its fingerprint.
     pub(crate) fn of(operation: &dyn Operation, inputs: &[Table]) -> Request {
         let computed = operation.expressions().map(|computed| Arc::new(computed) as Arc<dyn Explain>);
-        let prints = inputs.iter().map(|input| input.request().print);
+        let prints = inputs.iter().map(|input| input.request().fingerprint);
         Request { computed, ..operation.request().over(prints) }
     }
 }

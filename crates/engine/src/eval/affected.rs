@@ -4,7 +4,7 @@
 //! at exactly the distance. A pure shift changes no neighbours. Cost: proportional to the change and the distance, plus
 //! one search for each run of rows.
 
-use formula::Reach;
+use formula::Dependencies;
 use rowset::{Positions, RowSet, Span};
 
 use crate::error::Error;
@@ -12,7 +12,7 @@ use crate::table::change::Change;
 use crate::table::handle::Table;
 
 /// The surviving rows whose value may have changed, in after-keys.
-pub(crate) fn reached(reach: &Reach, change: &Change) -> RowSet {
+pub(crate) fn affected_rows(reach: &Dependencies, change: &Change) -> RowSet {
     let update = change.update();
     let mut rows = RowSet::new();
     if reach.reads.iter().any(|(by, column)| *by == 0 && update.columns.contains(*column)) {
@@ -65,7 +65,7 @@ fn moved(span: Span, by: i64, len: u64) -> Option<Span> {
 
 /// The positions around a gap between `last` and `first` whose neighbours are across the gap: rows after it that look
 /// back, and rows before it that look ahead. `u64::MAX` for `last` is the place before the first row.
-fn around(last: Option<u64>, first: Option<u64>, reach: &Reach, len: u64) -> impl Iterator<Item = Span> + use<> {
+fn around(last: Option<u64>, first: Option<u64>, reach: &Dependencies, len: u64) -> impl Iterator<Item = Span> + use<> {
     let (back, ahead) = (reach.back, reach.ahead);
     let behind = last.filter(|_| back > 0).and_then(|last| {
         let start = last.wrapping_add(1);
@@ -93,7 +93,7 @@ fn joined(mut spans: Vec<Span>) -> RowSet {
 /// Refuses an expression whose values would have to be computed again for most rows at most changes: a position or a
 /// whole column of a live table. An update must cost in proportion to the change. Neighbours at a fixed distance are
 /// allowed, and so is everything over static and blink tables.
-pub fn refresh_safe(reach: &Reach, table: &Table) -> Result<(), formula::Error> {
+pub fn refresh_safe(reach: &Dependencies, table: &Table) -> Result<(), formula::Error> {
     let kept = table.attributes();
     let refused = |what: &str, needs: &str| {
         Err(formula::Error::Formula {
@@ -119,7 +119,7 @@ pub fn refresh_safe(reach: &Reach, table: &Table) -> Result<(), formula::Error> 
 }
 
 /// Checks an expression of `operation` over `table` as [`refresh_safe`] does; the error names the operation.
-pub(crate) fn check(operation: &str, reach: &Reach, table: &Table) -> Result<(), Error> {
+pub(crate) fn check(operation: &str, reach: &Dependencies, table: &Table) -> Result<(), Error> {
     refresh_safe(reach, table).map_err(|error| Error::Formula { operation: operation.into(), error })
 }
 

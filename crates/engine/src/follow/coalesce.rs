@@ -13,7 +13,7 @@ use column::Chunk;
 use rowset::RowSet;
 
 use crate::error::Error;
-use crate::follow::listener::{Cells, Delivered, Detached, Part, compact};
+use crate::follow::listener::{Cells, Materialized, Part, UpdateEvent, compact};
 use crate::table::update::{Merged, TableUpdate};
 
 /// The origin of the cells of a part, row by row: part (of either change) and position.
@@ -22,10 +22,10 @@ type Places = Vec<(usize, usize)>;
 /// The parts of a change, in the order in which `Places` counts them.
 const PARTS: [Part; 4] = [Part::Added, Part::Removed, Part::Modified, Part::ModifiedBefore];
 
-impl Delivered {
+impl UpdateEvent {
     /// Coalesces this change and the next one of the same table. None if either still pins its step. A column that
     /// either could not read cannot be read from the result.
-    pub fn merge(&self, next: &Delivered) -> Result<Option<Delivered>, Error> {
+    pub fn merge(&self, next: &UpdateEvent) -> Result<Option<UpdateEvent>, Error> {
         let (Some(one), Some(two)) = (self.detached(), next.detached()) else { return Ok(None) };
         let (first, second) = (self.update(), next.update());
         // The previous rows are needed only if rows move.
@@ -48,8 +48,8 @@ impl Delivered {
                 Ok(compact(&interleave(&arrays, &places[part])?))
             }))
         };
-        let owned = Detached::new([0, 1, 2, 3].map(|part| (0..one.width()).map(|at| column(part, at)).collect()));
-        Ok(Some(Delivered::owned(next.step(), update, known.then_some(base), owned)))
+        let owned = Materialized::new([0, 1, 2, 3].map(|part| (0..one.width()).map(|at| column(part, at)).collect()));
+        Ok(Some(UpdateEvent::owned(next.step(), update, known.then_some(base), owned)))
     }
 }
 
@@ -115,11 +115,11 @@ mod tests {
 
     /// Keeps what it is told, as owned rows.
     #[derive(Default)]
-    struct Kept(Mutex<Vec<Arc<Delivered>>>);
+    struct Kept(Mutex<Vec<Arc<UpdateEvent>>>);
 
     impl Listener for Kept {
-        fn on_update(&self, delivered: Arc<Delivered>) {
-            delivered.detach(None);
+        fn on_update(&self, delivered: Arc<UpdateEvent>) {
+            delivered.materialize(None);
             self.0.lock().unwrap().push(delivered);
         }
 
@@ -129,7 +129,7 @@ mod tests {
     }
 
     /// Plays a change over a plain table, and says where the two do not fit.
-    fn play(plain: &mut Plain, delivered: &Delivered) -> Result<(), String> {
+    fn play(plain: &mut Plain, delivered: &UpdateEvent) -> Result<(), String> {
         let columns: Vec<usize> = (0..plain.schema.fields().len()).collect();
         let mut rows = std::mem::take(&mut plain.rows).into_iter().collect();
         crate::follow::waiting::tests::play(&mut rows, delivered, &columns)?;

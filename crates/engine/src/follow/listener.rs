@@ -1,7 +1,7 @@
 //! Listeners: a listener receives each change of its table, once the step has settled.
 //!
 //! A change that waits for a slow listener pins the blocks of its step until the next step opens. Then it is
-//! materialized ([`Delivered::detach`]): its rows are copied. So a slow listener costs memory in proportion to the
+//! materialized ([`UpdateEvent::detach`]): its rows are copied. So a slow listener costs memory in proportion to the
 //! changes, and never forces the engine to copy blocks. [`crate::follow::waiting`] keeps the waiting changes.
 
 use std::sync::{Arc, Mutex, OnceLock};
@@ -24,13 +24,13 @@ use crate::threads::lock;
 /// engine lock. It must return quickly and hand long work to another thread.
 pub trait Listener: Send + Sync {
     /// The table changed.
-    fn on_update(&self, delivered: Arc<Delivered>);
+    fn on_update(&self, delivered: Arc<UpdateEvent>);
     /// The table failed; this is the last call.
     fn on_failure(&self, failure: Arc<Failure>);
 }
 
 /// One change of one table, which may be read after its step.
-pub struct Delivered {
+pub struct UpdateEvent {
     step: u64,
     update: Arc<TableUpdate>,
     /// The rows before the change, kept only if rows move: coalescing needs them.
@@ -40,14 +40,14 @@ pub struct Delivered {
 
 enum Rows {
     Pinned(Change),
-    Detached(Arc<Detached>),
+    Materialized(Arc<Materialized>),
 }
 
 /// The cells of one column of one part: none if no listener requested the column, an error if it could not be read.
 pub(crate) type Cells = Option<Result<Chunk, Error>>;
 
 /// A materialized change: the cells of the requested columns.
-pub(crate) struct Detached {
+pub(crate) struct Materialized {
     added: Vec<Cells>,
     removed: Vec<Cells>,
     modified: Vec<Cells>,
@@ -67,19 +67,19 @@ pub enum Part {
     ModifiedBefore,
 }
 
-impl Delivered {
-    fn new(step: Step, change: Change) -> Delivered {
+impl UpdateEvent {
+    fn new(step: Step, change: Change) -> UpdateEvent {
         let before = (!change.update().shifts.is_empty()).then(|| change.before().rows().clone());
-        Delivered::pinned(step.number(), change, before)
+        UpdateEvent::pinned(step.number(), change, before)
     }
 
-    fn pinned(step: u64, change: Change, before: Option<RowSet>) -> Delivered {
-        Delivered { step, update: change.shared_update(), before, rows: Mutex::new(Rows::Pinned(change)) }
+    fn pinned(step: u64, change: Change, before: Option<RowSet>) -> UpdateEvent {
+        UpdateEvent { step, update: change.shared_update(), before, rows: Mutex::new(Rows::Pinned(change)) }
     }
 
     /// A change that is materialized from the start.
-    pub(crate) fn owned(step: u64, update: TableUpdate, before: Option<RowSet>, owned: Detached) -> Delivered {
-        Delivered { step, update: Arc::new(update), before, rows: Mutex::new(Rows::Detached(Arc::new(owned))) }
+    pub(crate) fn owned(step: u64, update: TableUpdate, before: Option<RowSet>, owned: Materialized) -> UpdateEvent {
+        UpdateEvent { step, update: Arc::new(update), before, rows: Mutex::new(Rows::Materialized(Arc::new(owned))) }
     }
 
     pub(crate) fn before(&self) -> Option<&RowSet> {
@@ -87,10 +87,10 @@ impl Delivered {
     }
 
     /// The materialized cells; none while the change still pins its step.
-    pub(crate) fn detached(&self) -> Option<Arc<Detached>> {
+    pub(crate) fn detached(&self) -> Option<Arc<Materialized>> {
         match &*lock(&self.rows) {
             Rows::Pinned(_) => None,
-            Rows::Detached(owned) => Some(owned.clone()),
+            Rows::Materialized(owned) => Some(owned.clone()),
         }
     }
 
@@ -117,7 +117,7 @@ impl Delivered {
     pub fn read(&self, part: Part, column: usize) -> Result<Chunk, Error> {
         match &*lock(&self.rows) {
             Rows::Pinned(change) => read(change, part, column),
-            Rows::Detached(detached) => detached.column(part, column).unwrap_or_else(|| {
+            Rows::Materialized(detached) => detached.column(part, column).unwrap_or_else(|| {
                 Err(Error::invalid(
                     "update",
                     format!("column {column} was not subscribed to (columns=), and the change has left its step"),
@@ -128,7 +128,7 @@ impl Delivered {
 
     /// Materializes the change: copies its rows, of all columns or of `columns`, and releases the pins on its step. If
     /// a column cannot be read, its error is kept and returned to whoever reads it.
-    pub fn detach(&self, columns: Option<&[usize]>) {
+    pub fn materialize(&self, columns: Option<&[usize]>) {
         let mut rows = lock(&self.rows);
         let Rows::Pinned(change) = &*rows else { return };
         let wanted = |column: usize| columns.is_none_or(|columns| columns.contains(&column));
@@ -137,7 +137,7 @@ impl Delivered {
             (0..change.table().width()).map(cells).collect()
         };
         let parts = [Part::Added, Part::Removed, Part::Modified, Part::ModifiedBefore].map(gather);
-        let left = std::mem::replace(&mut *rows, Rows::Detached(Arc::new(Detached::new(parts))));
+        let left = std::mem::replace(&mut *rows, Rows::Materialized(Arc::new(Materialized::new(parts))));
         drop(rows);
         // The pins may be the last handle of the table; dropping a table takes time and locks.
         drop(left);
@@ -151,10 +151,10 @@ impl Delivered {
     }
 }
 
-impl Detached {
+impl Materialized {
     /// The cells of the rows added, removed, modified, and of the modified ones before, by column.
-    pub(crate) fn new([added, removed, modified, modified_before]: [Vec<Cells>; 4]) -> Detached {
-        Detached { added, removed, modified, modified_before }
+    pub(crate) fn new([added, removed, modified, modified_before]: [Vec<Cells>; 4]) -> Materialized {
+        Materialized { added, removed, modified, modified_before }
     }
 
     /// How many columns the table has.
@@ -271,7 +271,7 @@ impl Table {
             let nothing = crate::table::view::View::empty_like(&view);
             let step = view.moment().number();
             let change = Change::between(self.clone(), nothing, view, update);
-            node.open(Arc::new(Delivered::pinned(step, change, None)));
+            node.open(Arc::new(UpdateEvent::pinned(step, change, None)));
         }
         Ok(Subscription { node, _registration: registration })
     }
@@ -290,11 +290,11 @@ struct ListenerNode {
 struct Gate {
     opened: bool,
     cancelled: bool,
-    waiting: Vec<Arc<Delivered>>,
+    waiting: Vec<Arc<UpdateEvent>>,
 }
 
 impl ListenerNode {
-    fn open(&self, first: Arc<Delivered>) {
+    fn open(&self, first: Arc<UpdateEvent>) {
         self.listener.on_update(first);
         loop {
             let waiting = {
@@ -310,7 +310,7 @@ impl ListenerNode {
         }
     }
 
-    fn deliver(&self, delivered: Arc<Delivered>) {
+    fn deliver(&self, delivered: Arc<UpdateEvent>) {
         {
             let mut gate = lock(&self.gate);
             if gate.cancelled {
@@ -340,7 +340,7 @@ impl Node for ListenerNode {
             return Outcome::Failed;
         }
         let Some(me) = self.me.get().and_then(std::sync::Weak::upgrade) else { return Outcome::Quiet };
-        let delivered = Arc::new(Delivered::new(step, change));
+        let delivered = Arc::new(UpdateEvent::new(step, change));
         self.graph.after_step(Box::new(move |_| me.deliver(delivered)));
         Outcome::Quiet
     }

@@ -8,4 +8,4 @@ pub(crate) mod waiting;
 
 pub use next_change::next_change;
 pub use queue::{DeliveryQueue, Follower, Following, Waited};
-pub use waiting::Word;
+pub use waiting::Message;

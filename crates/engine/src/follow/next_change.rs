@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use graph::{Step, UpdateGraph};
 
 use crate::error::{Error, Failure};
-use crate::follow::listener::{Delivered, Listener};
+use crate::follow::listener::{Listener, UpdateEvent};
 use crate::table::handle::Table;
 
 type Answer = Option<Result<u64, Arc<Failure>>>;
@@ -25,7 +25,7 @@ impl Once {
 }
 
 impl Listener for Once {
-    fn on_update(&self, delivered: Arc<Delivered>) {
+    fn on_update(&self, delivered: Arc<UpdateEvent>) {
         self.lock().get_or_insert(Ok(delivered.step()));
         self.told.notify_all();
     }

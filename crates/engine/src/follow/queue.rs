@@ -16,8 +16,8 @@ use graph::sync::{Condvar, Guard, Mutex};
 use graph::{SpinWait, UpdateGraph};
 
 use crate::error::{Error, Failure};
-use crate::follow::listener::{Delivered, Listener, Subscription};
-use crate::follow::waiting::{Follows, Shared, Waiting, Word};
+use crate::follow::listener::{Listener, Subscription, UpdateEvent};
+use crate::follow::waiting::{Follows, Message, Shared, Waiting};
 use crate::table::handle::{Table, WeakTable};
 
 #[derive(Default)]
@@ -73,7 +73,7 @@ impl DeliveryQueue {
         let weak = Arc::downgrade(&queue);
         graph.before_step(Arc::new(move |_| {
             if let Some(queue) = weak.upgrade() {
-                queue.own_rows();
+                queue.materialize_pending();
             }
         }));
         queue
@@ -144,7 +144,7 @@ impl DeliveryQueue {
     }
 
     /// Blocks until there is a next delivery. None once the queue is closed, and for a claim that no longer serves.
-    pub fn take(&self, server: u64) -> Option<(Arc<Follower>, Word)> {
+    pub fn take(&self, server: u64) -> Option<(Arc<Follower>, Message)> {
         let mut state = self.state.lock();
         let mut spins = true;
         loop {
@@ -317,7 +317,7 @@ impl Follows for Follower {
 }
 
 impl Listener for Follower {
-    fn on_update(&self, delivered: Arc<Delivered>) {
+    fn on_update(&self, delivered: Arc<UpdateEvent>) {
         let Some((queue, me)) = self.doors() else { return };
         // The initial delivery is the whole table. It stays pinned until the listener has received it.
         if self.started.swap(true, Ordering::AcqRel) {

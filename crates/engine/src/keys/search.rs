@@ -2,18 +2,18 @@
 //! be, and mostly one cache line is all that is looked at.
 
 /// About where a word is among `len` ascending ones that lie in `from ..= to`.
-pub(crate) fn guess(len: usize, from: u64, to: u64, word: u64) -> usize {
+pub(crate) fn interpolate(len: usize, from: u64, to: u64, word: u64) -> usize {
     let part = word.saturating_sub(from) as f64 / (to - from).max(1) as f64;
     ((part * len as f64) as usize).min(len - 1)
 }
 
 /// The place of the first of these ascending words that is not less than `word`; they lie in `from ..= to`.
 pub(crate) fn lower_bound(words: &[u64], from: u64, to: u64, word: u64) -> usize {
-    first_not(words.len(), guess(words.len(), from, to, word), |at| words[at] < word)
+    gallop(words.len(), interpolate(words.len(), from, to, word), |at| words[at] < word)
 }
 
 /// The first of `len` places that is not less, `guess` being near it.
-pub(crate) fn first_not(len: usize, guess: usize, is_less: impl Fn(usize) -> bool) -> usize {
+pub(crate) fn gallop(len: usize, guess: usize, is_less: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high, mut stride) = (guess, guess, 4);
     if is_less(guess) {
         low = guess + 1;

@@ -70,15 +70,15 @@ impl Filter {
     }
 
     /// Sets `on_error`: rows whose predicate cannot be computed do not pass, and are reported.
-    pub fn passing_over(mut self, on_error: OnError) -> Filter {
+    pub fn with_on_error(mut self, on_error: OnError) -> Filter {
         if on_error == OnError::Fail {
             return self;
         }
         let faults = Faults::of(&self.request.name);
         for predicate in Arc::get_mut(&mut self.predicates).into_iter().flatten() {
-            predicate.passing_over(&faults);
+            predicate.with_on_error(&faults);
         }
-        self.request = self.request.passing_over(on_error, &faults);
+        self.request = self.request.with_on_error(on_error, &faults);
         self
     }
 
@@ -91,11 +91,11 @@ impl Filter {
     ) -> Result<Filter, Error> {
         let computable = |expression| {
             let mut predicate = Evaluator::computable(operation, expression, table)?;
-            predicate.passing_over(faults);
+            predicate.with_on_error(faults);
             Ok(predicate)
         };
         let predicates = expressions.iter().map(computable).collect::<Result<_, Error>>()?;
-        let request = request(operation, expressions, &[]).passing_over(OnError::Drop, faults);
+        let request = request(operation, expressions, &[]).with_on_error(OnError::Drop, faults);
         Ok(Filter { request, predicates })
     }
 }

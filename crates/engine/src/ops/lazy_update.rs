@@ -43,7 +43,7 @@ pub struct LazyUpdate {
 impl LazyUpdate {
     /// The table's columns, then these.
     pub fn new(operation: &str, table: &Table, expressions: &[Expr]) -> Result<LazyUpdate, Error> {
-        if let Some(beside) = expressions.iter().find(|expression| expression.reads_beside()) {
+        if let Some(beside) = expressions.iter().find(|expression| expression.needs_context()) {
             let message = format!(
                 "{} hangs on more than the columns of its row, and cannot be known by them: use update",
                 beside.to_python()

@@ -20,7 +20,7 @@ use rowset::RowSet;
 use super::select::{Output, Select};
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
-use crate::eval::affected::reached;
+use crate::eval::affected::affected_rows;
 use crate::eval::evaluator::{Evaluator, evaluate_all};
 use crate::eval::schedule::Turn;
 use crate::row_errors::{Faults, OnError};
@@ -52,9 +52,9 @@ impl Neighbours {
         Ok(Neighbours { select })
     }
 
-    /// Sets `on_error`: cells that cannot be computed are null, and are reported.
-    pub(crate) fn passing_over(self, on_error: OnError, faults: &Faults) -> Neighbours {
-        Neighbours { select: self.select.passing_over(on_error, faults) }
+    /// Cells without a value are null, and noted.
+    pub(crate) fn with_on_error(self, on_error: OnError, faults: &Faults) -> Neighbours {
+        Neighbours { select: self.select.with_on_error(on_error, faults) }
     }
 }
 
@@ -181,7 +181,7 @@ impl NeighboursLive {
         let rows = |evaluator: &Evaluator| {
             let ticked = evaluator.set_now(now)?;
             let stay = || change.now().rows() - &change.update().added;
-            Ok(if ticked { stay() } else { reached(evaluator.reach(), change) })
+            Ok(if ticked { stay() } else { affected_rows(evaluator.reach(), change) })
         };
         self.computed.iter().map(rows).collect()
     }
@@ -240,15 +240,15 @@ pub(super) mod tests {
     use model::{Arith, Compare, Comparison, ModelExpr};
 
     use super::*;
-    use crate::plan::{How, Kept, columns, filtered};
+    use crate::plan::{ColumnOptions, Materialization, columns, filtered};
     use crate::testing::{any_table, check_law, check_steps};
 
     pub(in crate::ops) fn shift(expr: Expr, by: i64) -> Expr {
         Expr::call(Function::Shift { by }, vec![expr]).expect("a call")
     }
 
-    fn made(table: &Table, expressions: &[Expr], kept: Kept) -> Result<Table, Error> {
-        columns("with_columns", table, expressions, How { kept, ..How::STORED })
+    fn made(table: &Table, expressions: &[Expr], kept: Materialization) -> Result<Table, Error> {
+        columns("with_columns", table, expressions, ColumnOptions { kept, ..ColumnOptions::STORED })
     }
 
     /// Looks one back, three back, two ahead, and through one another.
@@ -271,7 +271,7 @@ pub(super) mod tests {
     #[test]
     fn neighbours_of_what_comes_goes_and_changes_are_told() {
         check_steps(
-            |table| made(table, &[shift(Expr::column("V"), 1).alias("y")], Kept::Stored),
+            |table| made(table, &[shift(Expr::column("V"), 1).alias("y")], Materialization::Stored),
             "0 A 1 | 1 B 2 | 2 C 3 | 5 D 4",
             &[
                 ("~ 0 . 7", "~ 0 . 7 null | ~ 1 . 2 7"),
@@ -286,7 +286,7 @@ pub(super) mod tests {
 
     #[test]
     fn law() {
-        let build = |table: &Table| made(table, &wide(), Kept::Stored);
+        let build = |table: &Table| made(table, &wide(), Materialization::Stored);
         check_law(&any_table(), 400, Compare::ByPosition, build, |input| with_columns(input, &model_wide()));
     }
 
@@ -312,8 +312,8 @@ pub(super) mod tests {
         let drawn = crate::testing::Drawn::new(&graph, "0 A 1 | 1 B 2");
         let now = || Expr::call(Function::Now, vec![]).expect("a call");
         let today = Expr::call(Function::Time(formula::Time::Date), vec![now()]).expect("a call").alias("d");
-        let ticking = made(drawn.table(), &[now().alias("n")], Kept::Stored).expect("a table");
-        let daily = made(drawn.table(), &[today], Kept::Stored).expect("a table");
+        let ticking = made(drawn.table(), &[now().alias("n")], Materialization::Stored).expect("a table");
+        let daily = made(drawn.table(), &[today], Materialization::Stored).expect("a table");
         let step = |hours: u64| {
             time.advance(std::time::Duration::from_secs(3_600 * hours));
             let step = graph.step().expect("a step").number();
@@ -338,11 +338,13 @@ pub(super) mod tests {
         for (function, text) in [(Function::Position, "append-only or blink"), (Function::RowKey, "add-only or blink")]
         {
             let expr = Expr::call(function, vec![]).expect("a call").alias("y");
-            let error = made(drawn.table(), &[expr], Kept::Stored).err().expect("the input is no append-only table");
+            let error =
+                made(drawn.table(), &[expr], Materialization::Stored).err().expect("the input is no append-only table");
             assert!(error.to_string().contains(text), "{error}");
             assert!(error.to_string().contains("shift(n)") && error.to_string().contains("update_by"), "{error}");
         }
-        let error = made(drawn.table(), &[element.alias("y")], Kept::OnRead).err().expect("the input is not static");
+        let error =
+            made(drawn.table(), &[element.alias("y")], Materialization::Lazy).err().expect("the input is not static");
         assert!(error.to_string().contains("static or blink"), "{error}");
     }
 }

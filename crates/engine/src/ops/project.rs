@@ -63,8 +63,8 @@ impl Project {
     }
 
     /// Where the rows that it shows were passed over before it.
-    pub fn noting(mut self, faults: Option<&Faults>) -> Project {
-        self.request.faults = faults.map(Faults::beside);
+    pub fn reporting_to(mut self, faults: Option<&Faults>) -> Project {
+        self.request.faults = faults.map(Faults::sibling);
         self
     }
 }

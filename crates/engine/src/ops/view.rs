@@ -22,7 +22,7 @@ use super::neighbours::{attributes, told};
 use super::select::{Output, Select};
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
-use crate::eval::affected::reached;
+use crate::eval::affected::affected_rows;
 use crate::eval::evaluator::Evaluator;
 use crate::eval::schedule::Turn;
 use crate::sizes::DEEPEST_VIEW;
@@ -123,7 +123,7 @@ struct ViewLive {
 impl Live for ViewLive {
     fn update(&mut self, inputs: &[Change], _: Step) -> Result<TableUpdate, Error> {
         let change = &inputs[0];
-        let dirty: Vec<RowSet> = self.computed.iter().map(|column| reached(column.reach(), change)).collect();
+        let dirty: Vec<RowSet> = self.computed.iter().map(|column| affected_rows(column.reach(), change)).collect();
         Ok(told(&self.outputs, change.update(), |place| Some(&dirty[place])))
     }
 }
@@ -145,7 +145,7 @@ impl ColumnSource for ComputedSource {
     fn at(&self, moment: Moment) -> Result<Arc<dyn Column>, Moved> {
         let view = View::new(self.rows.clone(), moment, self.sources.clone());
         let evaluator = &self.columns[self.at];
-        if evaluator.reads_beside() {
+        if evaluator.needs_context() {
             view.pin_rows()?;
         }
         view.pin(evaluator.inputs().iter().chain(evaluator.reach().reads.iter().map(|(_, column)| column)))?;
@@ -223,7 +223,7 @@ mod tests {
     use model::{Arith, Compare, ModelExpr};
 
     use super::*;
-    use crate::plan::{How, Kept, columns};
+    use crate::plan::{ColumnOptions, Materialization, columns};
     use crate::testing::{any_table, check_law, check_steps};
 
     fn call(function: Function, args: Vec<Expr>) -> Expr {
@@ -231,7 +231,12 @@ mod tests {
     }
 
     fn view(table: &Table, expressions: &[Expr]) -> Result<Table, Error> {
-        columns("update_view", table, expressions, How { kept: Kept::OnRead, ..How::STORED })
+        columns(
+            "update_view",
+            table,
+            expressions,
+            ColumnOptions { kept: Materialization::Lazy, ..ColumnOptions::STORED },
+        )
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use formula::Expr;
 
-use super::beside::{Beside, beside};
-use super::computed::{Columns, How};
+use super::beside::{StagedExpr, stage_inputs};
+use super::computed::{ColumnOptions, Columns};
 use crate::driver::attach::attach;
 use crate::error::Error;
 use crate::ops::Aggregation;
@@ -26,21 +26,22 @@ pub(super) fn composed(
     let names = keys.iter().map(Expr::output_name).collect::<Result<Vec<String>, _>>()?;
     let Parts { mut parts, over } = Parts::of(operation, &names, expressions)?;
     let is_column = |expression: &Expr| matches!(expression.unaliased(), Expr::Column(_));
-    let of_key = |(key, name): (&Expr, &String)| Beside {
+    let of_key = |(key, name): (&Expr, &String)| StagedExpr {
         becomes: name.clone(),
         expression: key.unaliased().clone(),
         stored: !is_column(key),
     };
     let of_part = |(name, part): &(String, Expr)| {
         let input = input_of(part)?;
-        let read_elsewhere = input.reads_beside() || input.reads_tables();
+        let read_elsewhere = input.needs_context() || input.reads_tables();
         let stored = read_elsewhere || on_error != OnError::Fail && !is_column(input);
         let becomes = formula::told_name(name).unwrap_or_default().to_owned();
-        Some(Beside { becomes, expression: input.clone(), stored })
+        Some(StagedExpr { becomes, expression: input.clone(), stored })
     };
-    let read: Vec<Beside> = keys.iter().zip(&names).map(of_key).chain(parts.iter().filter_map(of_part)).collect();
+    let read: Vec<StagedExpr> = keys.iter().zip(&names).map(of_key).chain(parts.iter().filter_map(of_part)).collect();
     let stored = read.iter().any(|one| one.stored);
-    let (wide, read) = beside(operation, table, &read, How { on_error, ..How::STORED }, columns)?;
+    let (wide, read) =
+        stage_inputs(operation, table, &read, ColumnOptions { on_error, ..ColumnOptions::STORED }, columns)?;
     let faults = wide.request().faults.as_ref().filter(|_| stored);
     let mut read = read.into_iter();
     let mut columns_of_keys = Vec::with_capacity(names.len());
@@ -54,13 +55,13 @@ pub(super) fn composed(
         }
     }
     let named: Vec<Expr> = parts.into_iter().map(|(name, part)| part.alias(name)).collect();
-    let grouped = Aggregation::named(operation, &wide, &keys, &named, whole)?.noting(faults);
+    let grouped = Aggregation::named(operation, &wide, &keys, &named, whole)?.reporting_to(faults);
     let grouped = attach(&grouped, std::slice::from_ref(&wide))?;
     if over.is_empty() {
         return Ok(grouped);
     }
     let over: Vec<Expr> = keys.into_iter().map(|(_, name)| Expr::column(name.as_str())).chain(over).collect();
-    columns(operation, &grouped, &over, How { all: false, on_error, faults, ..How::STORED })
+    columns(operation, &grouped, &over, ColumnOptions { all: false, on_error, faults, ..ColumnOptions::STORED })
 }
 
 /// Aggregates, and what is made of them.

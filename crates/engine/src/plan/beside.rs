@@ -2,12 +2,12 @@
 
 use formula::Expr;
 
-use super::computed::{Columns, How};
+use super::computed::{ColumnOptions, Columns};
 use crate::error::Error;
 use crate::table::handle::Table;
 
 /// An expression that another operation reads, perhaps as a column that was stored for it.
-pub(super) struct Beside {
+pub(super) struct StagedExpr {
     /// The user's column that it becomes or goes into; empty if it has no name.
     pub(super) becomes: String,
     pub(super) expression: Expr,
@@ -16,17 +16,17 @@ pub(super) struct Beside {
 
 /// The table with a hidden column for each expression that is to be stored, equal ones sharing one, and the expressions
 /// over it.
-pub(super) fn beside(
+pub(super) fn stage_inputs(
     operation: &str,
     table: &Table,
-    expressions: &[Beside],
-    how: How<'_>,
+    expressions: &[StagedExpr],
+    how: ColumnOptions<'_>,
     columns: Columns,
 ) -> Result<(Table, Vec<Expr>), Error> {
     let mut hidden: Vec<Expr> = Vec::new();
     let mut stand_ins: Vec<(&Expr, String)> = Vec::new();
     let mut read = Vec::new();
-    for Beside { becomes, expression, stored } in expressions {
+    for StagedExpr { becomes, expression, stored } in expressions {
         let bare = expression.unaliased();
         if !stored {
             read.push(expression.clone());

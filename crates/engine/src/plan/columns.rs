@@ -4,8 +4,8 @@
 use formula::Expr;
 
 use super::aggregate::composed;
-use super::beside::{Beside, beside};
-use super::computed::{How, Kept, computed};
+use super::beside::{StagedExpr, stage_inputs};
+use super::computed::{ColumnOptions, Materialization, computed};
 use super::over::{one_row, planned, without_hidden};
 use super::sets::members;
 use crate::driver::attach::attach;
@@ -19,9 +19,9 @@ use crate::table::handle::Table;
 ///
 /// To leave rows without a value out is a filter that asks whether each column has one, and the columns over what
 /// passes it. Columns whose failures are passed over are stored: a failure is told once, not at every read.
-pub fn columns(operation: &str, table: &Table, expressions: &[Expr], how: How<'_>) -> Result<Table, Error> {
-    let How { kept, all, on_error, .. } = how;
-    if kept == Kept::Stored && !all && one_row(expressions) && !table.attributes().blink {
+pub fn columns(operation: &str, table: &Table, expressions: &[Expr], how: ColumnOptions<'_>) -> Result<Table, Error> {
+    let ColumnOptions { kept, all, on_error, .. } = how;
+    if kept == Materialization::Stored && !all && one_row(expressions) && !table.attributes().blink {
         // One row for the whole table, of an empty one too: sums and counts are 0 there, everything else has no value.
         return composed(operation, table, &[], expressions, on_error, true, columns);
     }
@@ -52,21 +52,22 @@ pub fn filtered(
         return without_hidden(table, &filtered(operation, &wide, &read, turns, on_error)?, &[]);
     }
     let own = Filter::in_turns(operation, table, predicates, turns)?;
-    if !predicates.iter().any(Expr::reads_beside) {
-        return attach(&own.passing_over(on_error), std::slice::from_ref(table));
+    if !predicates.iter().any(Expr::needs_context) {
+        return attach(&own.with_on_error(on_error), std::slice::from_ref(table));
     }
     // The filter was judged all the same: an error names the predicate, not the column that it becomes. A predicate
     // that fails is null there, and null does not pass.
     let on_error = if on_error == OnError::Fail { OnError::Fail } else { OnError::Null };
-    let read: Vec<Beside> = predicates
+    let read: Vec<StagedExpr> = predicates
         .iter()
-        .map(|one| Beside { becomes: String::new(), expression: one.clone(), stored: one.reads_beside() })
+        .map(|one| StagedExpr { becomes: String::new(), expression: one.clone(), stored: one.needs_context() })
         .collect();
-    let (wide, read) = beside(operation, table, &read, How { on_error, ..How::STORED }, columns)?;
-    let filter = Filter::in_turns(operation, &wide, &read, turns)?.passing_over(on_error);
+    let (wide, read) =
+        stage_inputs(operation, table, &read, ColumnOptions { on_error, ..ColumnOptions::STORED }, columns)?;
+    let filter = Filter::in_turns(operation, &wide, &read, turns)?.with_on_error(on_error);
     let kept = attach(&filter, std::slice::from_ref(&wide))?;
     let names: Vec<String> = table.schema().fields().iter().map(|field| field.name().clone()).collect();
-    let project = Project::choose(&kept, &names)?.noting(wide.request().faults.as_ref());
+    let project = Project::choose(&kept, &names)?.reporting_to(wide.request().faults.as_ref());
     attach(&project, std::slice::from_ref(&kept))
 }
 

@@ -13,22 +13,22 @@ use crate::table::handle::Table;
 
 /// What becomes of the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum Materialization {
     /// Stored, and kept true.
     Stored,
     /// Computed when they are read.
-    OnRead,
+    Lazy,
     /// Computed when they are read, once for each distinct input.
-    OncePerInput,
+    Memoized,
 }
 
-/// What is asked of new columns, besides their expressions.
+/// What is asked of new columns, context_inputs their expressions.
 #[derive(Clone, Copy, Debug)]
-pub struct How<'a> {
+pub struct ColumnOptions<'a> {
     /// Who may run beside whom: one for each expression, or none.
     pub turns: &'a [Turn],
     /// What becomes of the values.
-    pub kept: Kept,
+    pub kept: Materialization,
     /// After the table's own columns; else only these.
     pub all: bool,
     /// What becomes of rows that cannot be computed.
@@ -37,30 +37,35 @@ pub struct How<'a> {
     pub faults: Option<&'a Faults>,
 }
 
-impl How<'_> {
+impl ColumnOptions<'_> {
     /// Stored, after the table's own columns; a row that cannot be computed fails the table.
-    pub const STORED: How<'static> =
-        How { turns: &[], kept: Kept::Stored, all: true, on_error: OnError::Fail, faults: None };
+    pub const STORED: ColumnOptions<'static> =
+        ColumnOptions { turns: &[], kept: Materialization::Stored, all: true, on_error: OnError::Fail, faults: None };
 }
 
 /// The planner of columns: what stands below it is handed it.
-pub(super) type Columns = fn(&str, &Table, &[Expr], How<'_>) -> Result<Table, Error>;
+pub(super) type Columns = fn(&str, &Table, &[Expr], ColumnOptions<'_>) -> Result<Table, Error>;
 
 /// New columns of such expressions.
-pub(super) fn computed(operation: &str, table: &Table, expressions: &[Expr], how: How<'_>) -> Result<Table, Error> {
-    let How { turns, kept, all, on_error, .. } = how;
+pub(super) fn computed(
+    operation: &str,
+    table: &Table,
+    expressions: &[Expr],
+    how: ColumnOptions<'_>,
+) -> Result<Table, Error> {
+    let ColumnOptions { turns, kept, all, on_error, .. } = how;
     let input = std::slice::from_ref(table);
     match kept {
-        Kept::Stored => stored(operation, table, expressions, how),
-        Kept::OnRead if on_error == OnError::Fail && !is_deep(table) => {
+        Materialization::Stored => stored(operation, table, expressions, how),
+        Materialization::Lazy if on_error == OnError::Fail && !is_deep(table) => {
             attach(&ComputedView::new(operation, table, expressions, turns, all)?, input)
         }
-        Kept::OnRead => {
+        Materialization::Lazy => {
             // Refused what a view refuses, and then stored: reads do not go through ever more views.
             ComputedView::new(operation, table, expressions, turns, all)?;
             stored(operation, table, expressions, how)
         }
-        Kept::OncePerInput => {
+        Materialization::Memoized => {
             refuse_turns(operation, turns)?;
             let lazy = LazyUpdate::new(operation, table, expressions)?;
             if on_error == OnError::Fail { attach(&lazy, input) } else { stored(operation, table, expressions, how) }
@@ -68,25 +73,28 @@ pub(super) fn computed(operation: &str, table: &Table, expressions: &[Expr], how
     }
 }
 
-fn stored(operation: &str, table: &Table, expressions: &[Expr], how: How<'_>) -> Result<Table, Error> {
-    let How { turns, all, on_error, .. } = how;
-    let beside = expressions.iter().any(Expr::reads_beside);
+fn stored(operation: &str, table: &Table, expressions: &[Expr], how: ColumnOptions<'_>) -> Result<Table, Error> {
+    let ColumnOptions { turns, all, on_error, .. } = how;
+    let beside = expressions.iter().any(Expr::needs_context);
     let start = |over: &Table, faults: Option<&Faults>| {
         let over = std::slice::from_ref(over);
         if beside {
             let columns = Neighbours::new(operation, &over[0], expressions, turns, all)?;
-            return attach(&faults.into_iter().fold(columns, |made, faults| made.passing_over(on_error, faults)), over);
+            return attach(
+                &faults.into_iter().fold(columns, |made, faults| made.with_on_error(on_error, faults)),
+                over,
+            );
         }
         let columns = Select::in_turns(operation, &over[0], expressions, turns, all)?;
-        attach(&faults.into_iter().fold(columns, |made, faults| made.passing_over(on_error, faults)), over)
+        attach(&faults.into_iter().fold(columns, |made, faults| made.with_on_error(on_error, faults)), over)
     };
     if on_error == OnError::Fail {
         return start(table, None);
     }
     if expressions.iter().all(|one| matches!(one.unaliased(), Expr::Column(_))) {
-        return start(table, how.faults.map(Faults::beside).as_ref());
+        return start(table, how.faults.map(Faults::sibling).as_ref());
     }
-    let faults = how.faults.map_or_else(|| Faults::of(operation), Faults::beside);
+    let faults = how.faults.map_or_else(|| Faults::of(operation), Faults::sibling);
     if on_error == OnError::Null {
         return start(table, Some(&faults));
     }
@@ -100,6 +108,6 @@ fn stored(operation: &str, table: &Table, expressions: &[Expr], how: How<'_>) ->
     let computable = Filter::computable(operation, table, expressions, &faults)?;
     let over = attach(&computable, std::slice::from_ref(table))?;
     // Equal requests share that node, and then its faults.
-    let faults = over.request().faults.as_ref().unwrap_or(&faults).beside();
+    let faults = over.request().faults.as_ref().unwrap_or(&faults).sibling();
     start(&over, Some(&faults))
 }

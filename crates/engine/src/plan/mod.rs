@@ -14,7 +14,7 @@ mod over;
 mod sets;
 
 pub use columns::{aggregate, columns, filtered};
-pub use computed::{How, Kept};
+pub use computed::{ColumnOptions, Materialization};
 pub use distinct::{Keep, distinct};
 pub use natural_join::natural_join;
 pub use sets::live_set;

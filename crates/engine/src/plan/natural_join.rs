@@ -34,7 +34,7 @@ pub fn natural_join(
         return Err(Error::invalid(&operation, message));
     }
     let nulls_equal = join.nulls_equal();
-    let joined = attach(&join.passing_over(on_error, &Faults::of(&operation)), &both)?;
+    let joined = attach(&join.with_on_error(on_error, &Faults::of(&operation)), &both)?;
     if on_error == OnError::Null {
         return Ok(joined);
     }
@@ -55,6 +55,6 @@ pub fn natural_join(
     let few = Filter::named(&operation, &counted, &[Expr::call(Function::Or, vec![none, one])?])?;
     let kept = attach(&few, std::slice::from_ref(&counted))?;
     let names: Vec<String> = joined.schema().fields().iter().map(|field| field.name().clone()).collect();
-    let project = Project::choose(&kept, &names)?.noting(joined.request().faults.as_ref());
+    let project = Project::choose(&kept, &names)?.reporting_to(joined.request().faults.as_ref());
     attach(&project, std::slice::from_ref(&kept))
 }

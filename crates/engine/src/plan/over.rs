@@ -13,7 +13,7 @@ use std::sync::Arc;
 use formula::{Aggregate, Expr, Window};
 
 use super::aggregate::composed;
-use super::computed::{Columns, How, Kept};
+use super::computed::{ColumnOptions, Columns, Materialization};
 use super::sets::{answer, tested};
 use crate::driver::attach::attach;
 use crate::error::Error;
@@ -79,7 +79,7 @@ pub(super) fn without_hidden(table: &Table, made: &Table, expressions: &[Expr]) 
             names.push(name);
         }
     }
-    let project = Project::choose(made, &names)?.noting(made.request().faults.as_ref());
+    let project = Project::choose(made, &names)?.reporting_to(made.request().faults.as_ref());
     attach(&project, std::slice::from_ref(made))
 }
 
@@ -207,13 +207,14 @@ fn joined(operation: &str, table: &Table, groups: &Groups, made: &mut usize, col
     let order: Vec<String> = window.order.iter().map(&mut named).collect();
     let mut wide = table.clone();
     if !hidden.is_empty() {
-        wide = columns(operation, &wide, &hidden, How::STORED)?;
+        wide = columns(operation, &wide, &hidden, ColumnOptions::STORED)?;
     }
     if keys.is_empty() {
         let one = Expr::literal(true);
         keys.push(one.hidden_name(0));
         let all = one.alias(keys[0].as_str());
-        wide = columns(operation, &wide, &[all], How { kept: Kept::OnRead, ..How::STORED })?;
+        wide =
+            columns(operation, &wide, &[all], ColumnOptions { kept: Materialization::Lazy, ..ColumnOptions::STORED })?;
     }
     let sorted = if order.is_empty() {
         wide.clone()
@@ -262,7 +263,7 @@ mod tests {
     }
 
     fn with(table: &Table, expressions: &[Expr]) -> Result<Table, Error> {
-        columns("with_columns", table, expressions, How::STORED)
+        columns("with_columns", table, expressions, ColumnOptions::STORED)
     }
 
     #[test]
@@ -291,7 +292,9 @@ mod tests {
             &[("+ 3 A 5", "+ 3 A 5 0 | ~ 0 . . -4 | ~ 1 . . -3"), ("+ 4 A 4", "+ 4 A 4 -1")],
         );
         check_steps(
-            |table| columns("select", table, &[sum("V").alias("s")], How { all: false, ..How::STORED }),
+            |table| {
+                columns("select", table, &[sum("V").alias("s")], ColumnOptions { all: false, ..ColumnOptions::STORED })
+            },
             "0 A 1 | 1 B 2",
             &[("+ 3 A 5", "~ 0 8")],
         );
@@ -392,7 +395,7 @@ mod tests {
         let inside = Expr::aggregate(Aggregate::Max, Some(cast)).expect("an aggregate");
         let text = refused(&[inside]);
         assert!(text.contains("sum() aggregates many rows"), "{text}");
-        let how = How { on_error: OnError::Null, ..How::STORED };
+        let how = ColumnOptions { on_error: OnError::Null, ..ColumnOptions::STORED };
         let twice = call(Function::Multiply, vec![Expr::column("V"), Expr::literal(2_i64)]);
         let of_twice = Expr::aggregate(Aggregate::Max, Some(twice)).expect("an aggregate").alias("m");
         let text = columns("with_columns", drawn.table(), &[of_twice], how).err().expect("refused").to_string();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use formula::{Expr, Function, LiveSet, Payload};
 
 use super::aggregate::composed;
-use super::computed::{Columns, How, Kept};
+use super::computed::{ColumnOptions, Columns, Materialization};
 use crate::driver::attach::attach;
 use crate::error::Error;
 use crate::ops::{Matches, Member, NaturalJoin, WhereIn};
@@ -31,7 +31,7 @@ pub fn live_set(operation: &str, table: &Table) -> Result<LiveSet, Error> {
     };
     let name = field.name().clone();
     Ok(LiveSet {
-        id: table.request().print,
+        id: table.request().fingerprint,
         text: format!("table[{name:?}]").into(),
         payload: Payload(Arc::new(SetColumn(table.clone(), name))),
     })
@@ -86,7 +86,7 @@ pub(super) fn members(
         let both = [kept, table.clone()];
         let on = [(column, name.clone())];
         let request = WhereIn::new(operation, &both[0], &both[1], &on, member, nulls_equal)?;
-        kept = attach(&request.written(text).noting(faults.clone()), &both)?;
+        kept = attach(&request.written(text).reporting_to(faults.clone()), &both)?;
     }
     Ok(Some(kept))
 }
@@ -134,13 +134,14 @@ pub(super) fn tested(
         other => {
             let hidden = other.hidden_name(0);
             let made = [other.clone().alias(hidden.as_str())];
-            wide = columns(operation, &wide, &made, How::STORED)?;
+            wide = columns(operation, &wide, &made, ColumnOptions::STORED)?;
             hidden
         }
     };
     let distinct = composed(operation, of, &[Expr::column(column.as_str())], &[], OnError::Fail, false, columns)?;
     let there = [Expr::literal(true).alias(name)];
-    let distinct = columns(operation, &distinct, &there, How { kept: Kept::OnRead, ..How::STORED })?;
+    let distinct =
+        columns(operation, &distinct, &there, ColumnOptions { kept: Materialization::Lazy, ..ColumnOptions::STORED })?;
     let both = [wide, distinct];
     let (on, joins) = ([(key, column.clone())], [(name.to_owned(), name.to_owned())]);
     let join = NaturalJoin::new(operation, &both[0], &both[1], &on, Some(&joins), None, Matches::First, nulls_equal)?;

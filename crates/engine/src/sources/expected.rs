@@ -19,7 +19,7 @@ use crate::table::rows::LiveRows;
 use crate::threads::lock;
 
 /// The rows that a new call will be applied to.
-pub(super) struct Expected {
+pub(super) struct PendingRows {
     rows: Arc<LiveRows>,
     queued: Mutex<Queued>,
     drafts: Mutex<HashMap<u64, Layer>>,
@@ -70,12 +70,12 @@ impl Layer {
 }
 
 /// The expected rows as one thread sees them: the table's rows and the layers above.
-pub(super) struct Sight<'a> {
+pub(super) struct PendingView<'a> {
     rows: RowSet,
     layers: Vec<&'a Layer>,
 }
 
-impl Sight<'_> {
+impl PendingView<'_> {
     /// The keys that are not expected rows.
     pub(super) fn missing(&self, keys: &RowSet) -> RowSet {
         if self.layers.is_empty() && keys.is_subset(&self.rows) {
@@ -112,10 +112,10 @@ impl Sight<'_> {
     }
 }
 
-impl Expected {
+impl PendingRows {
     /// The expected rows of a source with an empty queue.
-    pub(super) fn new(rows: Arc<LiveRows>) -> Expected {
-        Expected { rows, queued: Mutex::default(), drafts: Mutex::default() }
+    pub(super) fn new(rows: Arc<LiveRows>) -> PendingRows {
+        PendingRows { rows, queued: Mutex::default(), drafts: Mutex::default() }
     }
 
     /// Validates a call that is queued now, and notes its effect: rows removed, rows added, and the shifts that `judge`
@@ -124,7 +124,7 @@ impl Expected {
         &self,
         removed: &Before,
         added: &RowSet,
-        judge: impl FnOnce(&Sight) -> Result<Shifts, E>,
+        judge: impl FnOnce(&PendingView) -> Result<Shifts, E>,
     ) -> Result<Shifts, E> {
         let mut queued = lock(&self.queued);
         let shifts = {
@@ -143,12 +143,12 @@ impl Expected {
 
     /// Validates a call of a transaction against the queued rows plus the transaction's earlier calls, and notes its
     /// effect in the transaction's draft.
-    pub(super) fn draft<E>(
+    pub(super) fn validate_in_transaction<E>(
         &self,
         transaction: u64,
         removed: &Before,
         added: &RowSet,
-        judge: impl FnOnce(&Sight) -> Result<Shifts, E>,
+        judge: impl FnOnce(&PendingView) -> Result<Shifts, E>,
     ) -> Result<Shifts, E> {
         let mut drafts = lock(&self.drafts);
         let draft = drafts.entry(transaction).or_default();
@@ -189,14 +189,14 @@ impl Expected {
         queued.taken = (!waiting.is_empty()).then(|| (self.rows.written(), waiting));
     }
 
-    fn sight<'a>(&self, queued: &'a mut Queued) -> Sight<'a> {
+    fn sight<'a>(&self, queued: &'a mut Queued) -> PendingView<'a> {
         let (rows, written) = self.rows.latest_written();
         if queued.taken.as_ref().is_some_and(|(before, _)| *before < written) {
             queued.taken = None;
         }
         let taken = queued.taken.as_ref().map(|(_, layer)| layer);
         let layers = taken.into_iter().chain([&queued.waiting]).filter(|layer| !layer.is_empty()).collect();
-        Sight { rows, layers }
+        PendingView { rows, layers }
     }
 }
 
@@ -244,14 +244,14 @@ mod tests {
         Call { removed, shifts, added }
     }
 
-    fn sees(expected: &Expected, draft: bool, rows: &RowSet, keys: &RowSet) {
-        let look = |sight: &Sight| {
+    fn sees(expected: &PendingRows, draft: bool, rows: &RowSet, keys: &RowSet) {
+        let look = |sight: &PendingView| {
             assert_eq!((&sight.whole(), sight.present(keys)), (rows, keys & rows));
             assert_eq!(sight.missing(keys), keys - rows);
             Err::<Shifts, ()>(())
         };
         match draft {
-            true => assert!(expected.draft(7, &Before::default(), &RowSet::new(), look).is_err()),
+            true => assert!(expected.validate_in_transaction(7, &Before::default(), &RowSet::new(), look).is_err()),
             false => assert!(expected.queue(&Before::default(), &RowSet::new(), look).is_err()),
         }
     }
@@ -262,7 +262,7 @@ mod tests {
         for seed in 0..300 {
             let mut dice = Dice(seed);
             let live = Arc::new(LiveRows::new(dice.keys(), Moment::new(0)));
-            let expected = Expected::new(live.clone());
+            let expected = PendingRows::new(live.clone());
             let mut plain = live.latest();
             let (mut waiting, mut taken): (Vec<Call>, Vec<Call>) = Default::default();
             for number in 1..60 {
@@ -276,7 +276,9 @@ mod tests {
                 let (mut above, mut drafted) = (plain.clone(), Vec::new());
                 for _ in 0..dice.roll(3) {
                     let one = call(&mut dice, &above);
-                    expected.draft(7, &one.removed, &one.added, |_| Ok::<_, ()>(one.shifts.clone())).unwrap();
+                    expected
+                        .validate_in_transaction(7, &one.removed, &one.added, |_| Ok::<_, ()>(one.shifts.clone()))
+                        .unwrap();
                     above = moved(above, &one.removed, &one.shifts, &one.added);
                     sees(&expected, true, &above, &dice.keys());
                     drafted.push(one);

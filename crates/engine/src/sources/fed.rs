@@ -10,7 +10,7 @@ use rowset::RowSet;
 use crate::driver::node::TableNode;
 use crate::driver::operation::{Live, Start};
 use crate::error::Error;
-use crate::sources::feed::{AllFits, Judge, Queue, Weighed};
+use crate::sources::feed::{AllFits, Queue, Validator, Weighed};
 use crate::table::handle::{Table, canonical_schema};
 use crate::table::parts::{Attributes, Parts};
 use crate::table::request::Request;
@@ -28,13 +28,13 @@ pub(crate) fn fed_table<C: Weighed + Send + 'static, L: Live + 'static>(
     judged_table(name, graph, schema, attributes, |_| Arc::new(AllFits), live)
 }
 
-/// As [`fed_table`], with a judge that decides which calls are accepted; it may read the table's rows.
+/// A source whose judge, who may look at the rows, says which calls fit.
 pub(crate) fn judged_table<C: Weighed + Send + 'static, L: Live + 'static>(
     name: &str,
     graph: &UpdateGraph,
     schema: Arc<Schema>,
     attributes: Attributes,
-    judge: impl FnOnce(&Arc<LiveRows>) -> Arc<dyn Judge<C>>,
+    judge: impl FnOnce(&Arc<LiveRows>) -> Arc<dyn Validator<C>>,
     live: impl FnOnce(Arc<Queue<C>>, Store) -> L,
 ) -> Result<(Table, Arc<Queue<C>>), Error> {
     super::fixed::unique_names(name, &schema)?;

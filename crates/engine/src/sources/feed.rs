@@ -104,12 +104,12 @@ pub fn waiting_bytes(graph: &UpdateGraph) -> u64 {
 }
 
 /// Validation of a call against the table as it will be after the calls queued before.
-pub(crate) trait Judge<C>: Send + Sync {
+pub(crate) trait Validator<C>: Send + Sync {
     /// Validates a call that is queued now, and notes its effect. Results of the validation may be stored in the call.
     fn take(&self, call: &mut C) -> Result<(), Error>;
     /// Validates a call of a transaction, as if the transaction's earlier calls were queued already, and notes its
     /// effect.
-    fn draft(&self, transaction: u64, call: &mut C) -> Result<(), Error>;
+    fn validate_in_transaction(&self, transaction: u64, call: &mut C) -> Result<(), Error>;
     /// Takes over the noted effect of a transaction whose calls are queued now. No other call was queued since they
     /// were validated.
     fn adopt(&self, transaction: u64);
@@ -122,12 +122,12 @@ pub(crate) trait Judge<C>: Send + Sync {
 /// The judge of sources whose calls are always valid: rows are appended, or keys are looked up.
 pub(crate) struct AllFits;
 
-impl<C> Judge<C> for AllFits {
+impl<C> Validator<C> for AllFits {
     fn take(&self, _: &mut C) -> Result<(), Error> {
         Ok(())
     }
 
-    fn draft(&self, _: u64, _: &mut C) -> Result<(), Error> {
+    fn validate_in_transaction(&self, _: u64, _: &mut C) -> Result<(), Error> {
         Ok(())
     }
 
@@ -168,7 +168,7 @@ impl Drop for Weight {
 pub(crate) struct Queue<C> {
     graph: UpdateGraph,
     id: OnceLock<NodeId>,
-    judge: Arc<dyn Judge<C>>,
+    judge: Arc<dyn Validator<C>>,
     waiting: Arc<Waiting>,
     budget: Arc<Budget>,
     state: Mutex<QueueState<C>>,
@@ -203,7 +203,7 @@ impl<C> Drop for Queue<C> {
 }
 
 impl<C: Weighed + Send + 'static> Queue<C> {
-    pub(crate) fn new(graph: &UpdateGraph, judge: Arc<dyn Judge<C>>) -> Arc<Queue<C>> {
+    pub(crate) fn new(graph: &UpdateGraph, judge: Arc<dyn Validator<C>>) -> Arc<Queue<C>> {
         let (waiting, taken) = (VecDeque::new(), VecDeque::new());
         let state = QueueState { waiting, taken, landing: Vec::new(), failed: None };
         let all = graph.extension(Waiting::default);
@@ -340,7 +340,7 @@ impl<C: Weighed + Send + 'static> Draft for Drafted<C> {
     fn judge(&mut self, transaction: u64) -> Result<(), Error> {
         match self.queue.refusal() {
             Some(error) => Err(error),
-            None => self.queue.judge.draft(transaction, &mut self.queued.call),
+            None => self.queue.judge.validate_in_transaction(transaction, &mut self.queued.call),
         }
     }
 

@@ -18,9 +18,9 @@ use rowset::{Before, RowSet, Shift, Shifts};
 use crate::driver::operation::Live;
 use crate::error::Error;
 use crate::sources::conform::{conform, conform_some};
-use crate::sources::expected::{Expected, Sight};
+use crate::sources::expected::{PendingRows, PendingView};
 use crate::sources::fed::judged_table;
-use crate::sources::feed::{Judge, Queue, Token, Weighed};
+use crate::sources::feed::{Queue, Token, Validator, Weighed};
 use crate::sources::layered::{Given, layered};
 use crate::table::change::Change;
 use crate::table::handle::Table;
@@ -51,19 +51,20 @@ pub struct InputTable {
 
 /// The judge that validates calls by the update law.
 struct Law {
-    expected: Expected,
+    expected: PendingRows,
 }
 
-impl Judge<Call> for Law {
+impl Validator<Call> for Law {
     fn take(&self, call: &mut Call) -> Result<(), Error> {
         let TableUpdate { removed, added, .. } = &call.given.update;
         call.given.update.shifts = self.expected.queue(removed, added, |sight| judge(sight, call))?;
         Ok(())
     }
 
-    fn draft(&self, transaction: u64, call: &mut Call) -> Result<(), Error> {
+    fn validate_in_transaction(&self, transaction: u64, call: &mut Call) -> Result<(), Error> {
         let TableUpdate { removed, added, .. } = &call.given.update;
-        call.given.update.shifts = self.expected.draft(transaction, removed, added, |sight| judge(sight, call))?;
+        call.given.update.shifts =
+            self.expected.validate_in_transaction(transaction, removed, added, |sight| judge(sight, call))?;
         Ok(())
     }
 
@@ -96,8 +97,9 @@ impl Weighed for Call {
 impl InputTable {
     /// An empty table of this schema in `graph`.
     pub fn new(graph: &UpdateGraph, schema: Arc<Schema>) -> Result<InputTable, Error> {
-        let law =
-            |rows: &Arc<LiveRows>| -> Arc<dyn Judge<Call>> { Arc::new(Law { expected: Expected::new(rows.clone()) }) };
+        let law = |rows: &Arc<LiveRows>| -> Arc<dyn Validator<Call>> {
+            Arc::new(Law { expected: PendingRows::new(rows.clone()) })
+        };
         let live = |queue, store| InputLive { queue, store };
         let (table, queue) = judged_table("input_table", graph, schema, Attributes::default(), law, live)?;
         Ok(InputTable { table, queue })
@@ -170,7 +172,7 @@ fn check_shifts(shifted: &[Shift]) -> Result<(), Error> {
 
 /// Checks U1–U4 of a call against the rows it will be applied to. Returns its shifts in the form the law requires:
 /// trimmed to the rows that move.
-fn judge(sight: &Sight, call: &Call) -> Result<Shifts, Error> {
+fn judge(sight: &PendingView, call: &Call) -> Result<Shifts, Error> {
     let TableUpdate { added, removed, modified, .. } = &call.given.update;
     let broken = |what: &str, keys: &RowSet| {
         if keys.is_empty() {

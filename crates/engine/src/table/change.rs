@@ -1,4 +1,4 @@
-//! The change of a table in a step: its update, with views of the table before and after.
+//! What a step did to a table, with the table before and after.
 
 use std::sync::{Arc, OnceLock};
 
@@ -57,15 +57,15 @@ impl Change {
     /// Splits the previous rows of this change for an index on the input: rows to delete from the index (removed rows,
     /// plus modified ones if `rekeyed`, that is if the indexed value changed), and remaining rows whose row key
     /// shifted. Both in before-keys.
-    pub fn leaving(&self, rekeyed: bool) -> (Before, Before) {
+    pub fn departing_rows(&self, rekeyed: bool) -> (Before, Before) {
         let back = if rekeyed { self.update.shifts.back(&self.update.modified) } else { Before::default() };
         let gone = &self.update.removed | &back;
-        let moving = self.moving(&gone);
+        let moving = self.rekeyed_rows(&gone);
         (gone, moving)
     }
 
-    /// The surviving rows outside `gone` whose row key shifts, in before-keys.
-    pub fn moving(&self, gone: &Before) -> Before {
+    /// The rows (keys before) that stay, are not in `gone`, and take another key.
+    pub fn rekeyed_rows(&self, gone: &Before) -> Before {
         if self.update.shifts.is_empty() {
             return Before::default();
         }

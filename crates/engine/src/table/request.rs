@@ -1,4 +1,4 @@
-//! The request of which a table was made.
+//! What was asked for, as the table that was made of it knows it.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -12,13 +12,12 @@ pub trait Explain: Send + Sync + std::fmt::Debug {
     fn explain(&self) -> Vec<String>;
 }
 
-/// A request: the operation and its arguments. It labels errors and timings, is the memo key, and is a node of the
-/// plan.
+/// What was asked for: the label of errors and timings, the memo key, and the node of a plan.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The method the user called, e.g. `with_columns`.
     pub name: String,
-    /// The arguments in serialisable form.
+    /// Its arguments, as a plan: operation and arguments make one node serialisable.
     pub arguments: serde_json::Value,
     /// The user's own text (expression or formula), for errors.
     pub text: Option<String>,
@@ -26,14 +25,14 @@ pub struct Request {
     pub location: Option<Location>,
     /// Whether two equal requests on the same live inputs may be one node.
     pub shareable: bool,
-    /// The recorder of skipped rows, if the request has `on_error`.
+    /// Where it notes rows that it passes over, if it was told to.
     pub faults: Option<Faults>,
-    /// Whether the operation depends on the clock, and so runs in every step.
+    /// Whether it runs in every step, whatever its inputs do: it hangs on the clock.
     pub timed: bool,
     /// What it computes, for whoever asks how.
     pub computed: Option<Arc<dyn Explain>>,
-    /// A 128-bit fingerprint of the plan: operation, arguments, inputs. Every source has a unique one.
-    pub print: u128,
+    /// Equal for equal plans: the operation, its arguments and those of its inputs. A source has its own.
+    pub fingerprint: u128,
 }
 
 impl Request {
@@ -49,7 +48,7 @@ impl Request {
             faults: None,
             timed: false,
             computed: None,
-            print: next_print(),
+            fingerprint: next_fingerprint(),
         }
     }
 
@@ -59,8 +58,8 @@ impl Request {
         self
     }
 
-    /// Sets `on_error` and the recorder of skipped rows. The policy is part of the memo key.
-    pub fn passing_over(mut self, on_error: OnError, faults: &Faults) -> Request {
+    /// With a place for the rows that it is told to pass over; part of what makes requests equal.
+    pub fn with_on_error(mut self, on_error: OnError, faults: &Faults) -> Request {
         self.arguments = serde_json::json!([self.arguments, on_error.name()]);
         self.faults = Some(faults.clone());
         self
@@ -76,10 +75,10 @@ impl Request {
             inputs.iter().for_each(|input| input.hash(&mut hasher));
             u128::from(hasher.finish())
         };
-        Request { print: half(0) << 64 | half(1), ..self.clone() }
+        Request { fingerprint: half(0) << 64 | half(1), ..self.clone() }
     }
 
-    /// `name(arguments)`: the node's label in errors and timings.
+    /// `name(arguments)`: how errors and timings call this node.
     pub fn label(&self) -> String {
         match &self.text {
             Some(text) => format!("{}({text})", self.name),
@@ -93,7 +92,7 @@ impl Request {
 }
 
 /// A number that no other source has.
-fn next_print() -> u128 {
+fn next_fingerprint() -> u128 {
     static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
     u128::from(NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
 }
@@ -102,7 +101,7 @@ thread_local! {
     static LOCATION: RefCell<Option<Location>> = const { RefCell::new(None) };
 }
 
-/// Sets the user's code location for the requests that this thread makes from here on.
+/// Says where the user's code stands, for the requests this thread makes from here on.
 pub fn set_location(location: Option<Location>) {
     LOCATION.set(location);
 }

@@ -1,4 +1,4 @@
-//! Inputs of an expression besides the columns of its own row: rows at a fixed distance, the row's position, whole
+//! Inputs of an expression context_inputs the columns of its own row: rows at a fixed distance, the row's position, whole
 //! columns, the clock. This module only names them; the engine, which knows rows and time, provides the values.
 
 use arrow_array::ArrayRef;
@@ -10,7 +10,7 @@ use crate::tree::function::Function;
 
 /// An input that is no column of the row itself. Its chunk stands behind those of [`Bound::inputs`].
 #[derive(Clone, Debug)]
-pub enum Beside {
+pub enum ContextInput {
     /// The value that `of` has so many rows earlier (negative: later); null where there is no such row.
     Neighbour {
         /// The distance.
@@ -51,13 +51,13 @@ pub enum Beside {
     },
     /// A value that hangs on the clock alone: one for all rows of a step.
     Clock(Box<Bound>),
-    /// The start of the step, in nanoseconds of UTC. Stands in what [`Beside::Clock`] holds, and nowhere else.
+    /// The start of the step, in nanoseconds of UTC. Stands in what [`ContextInput::Clock`] holds, and nowhere else.
     Now,
 }
 
 /// Which rows and columns a value hangs on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reach {
+pub struct Dependencies {
     /// Columns read, each with how many rows earlier (negative: later).
     pub reads: Vec<(i64, usize)>,
     /// The farthest earlier row that matters.
@@ -78,64 +78,64 @@ pub struct Reach {
 
 impl Bound {
     /// What it reads beside the columns of its own row, in the order in which `evaluate` takes it.
-    pub fn besides(&self) -> &[Beside] {
-        &self.besides
+    pub fn context_inputs(&self) -> &[ContextInput] {
+        &self.context_inputs
     }
 
     /// Which rows and columns its value hangs on.
-    pub fn reach(&self) -> Reach {
-        let mut reach = Reach::default();
+    pub fn reach(&self) -> Dependencies {
+        let mut reach = Dependencies::default();
         self.walk(0, &mut reach);
         reach
     }
 
-    fn walk(&self, by: i64, reach: &mut Reach) {
+    fn walk(&self, by: i64, reach: &mut Dependencies) {
         for column in &self.inputs {
             if !reach.reads.contains(&(by, *column)) {
                 reach.reads.push((by, *column));
             }
         }
-        for beside in self.besides.iter() {
+        for beside in self.context_inputs.iter() {
             match beside {
-                Beside::Neighbour { by: more, of } => {
+                ContextInput::Neighbour { by: more, of } => {
                     let by = by.saturating_add(*more);
                     reach.back = reach.back.max(u64::try_from(by).unwrap_or(0));
                     reach.ahead = reach.ahead.max(if by < 0 { by.unsigned_abs() } else { 0 });
                     of.walk(by, reach);
                 }
-                Beside::Position => reach.position = true,
-                Beside::RowKey => reach.key = true,
-                Beside::Draw => {}
-                Beside::Rows => reach.whole = true,
-                Beside::Element { index, .. } => {
+                ContextInput::Position => reach.position = true,
+                ContextInput::RowKey => reach.key = true,
+                ContextInput::Draw => {}
+                ContextInput::Rows => reach.whole = true,
+                ContextInput::Element { index, .. } => {
                     reach.whole = true;
                     index.walk(by, reach);
                 }
-                Beside::Whole { .. } => reach.whole = true,
-                Beside::Part { from, length, .. } => {
+                ContextInput::Whole { .. } => reach.whole = true,
+                ContextInput::Part { from, length, .. } => {
                     reach.whole = true;
                     from.walk(by, reach);
                     length.walk(by, reach);
                 }
-                Beside::Clock(part) => {
+                ContextInput::Clock(part) => {
                     reach.clock = true;
                     reach.instant |= !part.daily;
                 }
-                Beside::Now => (reach.clock, reach.instant) = (true, true),
+                ContextInput::Now => (reach.clock, reach.instant) = (true, true),
             }
         }
     }
 
     /// The value of an expression of the clock alone, at this time: an array of one row.
     pub fn at_time(&self, now: &ArrayRef) -> Result<ArrayRef, RowError> {
-        let inputs: Vec<ArrayRef> = self.besides.iter().map(|_| now.clone()).collect();
+        let inputs: Vec<ArrayRef> = self.context_inputs.iter().map(|_| now.clone()).collect();
         self.evaluate(&inputs, 1)
     }
 }
 
 impl Expr {
     /// Whether it reads anything but the columns of its own row: neighbours, positions, the clock.
-    pub fn reads_beside(&self) -> bool {
+    pub fn needs_context(&self) -> bool {
         matches!(
             self,
             Expr::Call {
@@ -149,7 +149,7 @@ impl Expr {
                     | Function::Rows,
                 ..
             }
-        ) || self.children().any(Expr::reads_beside)
+        ) || self.children().any(Expr::needs_context)
     }
 
     /// Whether a random number stands in it: two evaluations differ.

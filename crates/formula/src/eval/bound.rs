@@ -7,7 +7,7 @@ use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use arrow_schema::{DataType, TimeUnit};
 
 use crate::error::RowError;
-use crate::eval::beside::Beside;
+use crate::eval::beside::ContextInput;
 use crate::eval::lanes::{Lane, Leaf, Output, Program, Values, words_of};
 use crate::eval::node::{Argument, Node, Op, repeat};
 use crate::eval::plan::{Plan, Step};
@@ -19,7 +19,7 @@ pub struct Bound {
     pub(crate) name: String,
     pub(crate) nodes: Arc<[Node]>,
     pub(crate) inputs: Vec<usize>,
-    pub(crate) besides: Arc<[Beside]>,
+    pub(crate) context_inputs: Arc<[ContextInput]>,
     pub(crate) plan: Plan,
     pub(crate) ordered: bool,
     pub(crate) unsaid: bool,
@@ -89,9 +89,11 @@ impl Bound {
     /// Whether a function of the host stands in it.
     pub fn calls_host(&self) -> bool {
         self.nodes.iter().any(|node| matches!(node.op, Op::Host(_)))
-            || self.besides.iter().any(|beside| match beside {
-                Beside::Neighbour { of: part, .. } | Beside::Element { index: part, .. } => part.calls_host(),
-                Beside::Part { from, length, .. } => from.calls_host() || length.calls_host(),
+            || self.context_inputs.iter().any(|beside| match beside {
+                ContextInput::Neighbour { of: part, .. } | ContextInput::Element { index: part, .. } => {
+                    part.calls_host()
+                }
+                ContextInput::Part { from, length, .. } => from.calls_host() || length.calls_host(),
                 _ => false,
             })
     }
@@ -105,7 +107,7 @@ impl Bound {
     }
 
     /// Evaluates `rows` rows of the columns named by [`Bound::inputs`], one array for each, then one for each of
-    /// [`Bound::besides`].
+    /// [`Bound::context_inputs`].
     pub fn evaluate(&self, inputs: &[ArrayRef], rows: usize) -> Result<ArrayRef, RowError> {
         self.run(inputs, rows).map(|value| value.expanded(rows))
     }
@@ -128,7 +130,7 @@ impl Bound {
     }
 
     fn run(&self, inputs: &[ArrayRef], rows: usize) -> Result<Argument, RowError> {
-        debug_assert_eq!(inputs.len(), self.inputs.len() + self.besides.len());
+        debug_assert_eq!(inputs.len(), self.inputs.len() + self.context_inputs.len());
         debug_assert!(inputs.iter().all(|input| input.len() == rows));
         evaluate(&self.nodes, &self.plan, inputs, rows).map_err(|failure| self.row_error(failure, inputs))
     }

@@ -183,13 +183,13 @@ fn what_stands_beside_the_row_is_an_input_of_its_own() {
     let shifted = bound(&call("shift", [call("+", [col("n"), col("k")])]), &n).unwrap();
     assert!(shifted.inputs().is_empty());
     assert!(
-        matches!(shifted.besides(), [crate::eval::beside::Beside::Neighbour { by: 1, of }] if of.inputs() == [0, 1])
+        matches!(shifted.context_inputs(), [crate::eval::beside::ContextInput::Neighbour { by: 1, of }] if of.inputs() == [0, 1])
     );
     assert_eq!(shifted.reach().reads, [(1, 0), (1, 1)]);
     assert_eq!((shifted.reach().back, shifted.reach().ahead), (1, 0));
     let position = Expr::call(crate::tree::function::Function::Position, vec![]).unwrap();
     let both = bound(&call("+", [call("*", [position.clone(), col("n")]), position]), &n).unwrap();
-    assert_eq!((both.inputs(), both.besides().len(), both.reach().position), (&[0][..], 1, true));
+    assert_eq!((both.inputs(), both.context_inputs().len(), both.reach().position), (&[0][..], 1, true));
     let key = Expr::call(crate::tree::function::Function::RowKey, vec![]).unwrap();
     check(&key, &n, "5");
 }
@@ -200,7 +200,9 @@ fn what_hangs_on_the_clock_alone_is_one_value() {
     let n = [("n", ints([Some(1)]))];
     let hour = call("dt.hour", [now]);
     let expr = bound(&call("+", [hour.clone(), call("*", [hour, col("n")])]), &n).unwrap();
-    let [crate::eval::beside::Beside::Clock(part)] = expr.besides() else { panic!("{:?}", expr.besides()) };
+    let [crate::eval::beside::ContextInput::Clock(part)] = expr.context_inputs() else {
+        panic!("{:?}", expr.context_inputs())
+    };
     let at: ArrayRef =
         std::sync::Arc::new(arrow_array::TimestampNanosecondArray::from(vec![7_200_000_000_000]).with_timezone("UTC"));
     assert_eq!(crate::eval::bound::text_of(&part.at_time(&at).unwrap()), "2");

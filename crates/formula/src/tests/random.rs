@@ -4,7 +4,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef};
 
-use crate::eval::beside::Beside;
+use crate::eval::beside::ContextInput;
 use crate::eval::bound::Bound;
 use crate::testing::*;
 use crate::tree::expr::Expr;
@@ -12,9 +12,9 @@ use crate::tree::function::{Function, Random};
 
 fn drawn(kind: Random, seed: Option<i64>, bounds: Vec<Expr>) -> Bound {
     let made = Expr::call(Function::Random { kind, seed }, bounds).unwrap();
-    assert!(made.is_volatile() && made.reads_beside() && made.is_unseeded() == seed.is_none());
+    assert!(made.is_volatile() && made.needs_context() && made.is_unseeded() == seed.is_none());
     let bound = bound(&made, &[("x", ints([Some(1)]))]).unwrap();
-    assert!(matches!(bound.besides(), [Beside::Draw]));
+    assert!(matches!(bound.context_inputs(), [ContextInput::Draw]));
     bound
 }
 
@@ -53,7 +53,7 @@ fn each_call_draws_its_own() {
     let draw =
         || Expr::call(Function::Random { kind: Random::Float, seed: Some(1) }, vec![lit(0.0), lit(1.0)]).unwrap();
     let twice = bound(&call("-", [draw(), draw()]), &[("x", ints([Some(1)]))]).unwrap();
-    assert_eq!(twice.besides().len(), 1);
+    assert_eq!(twice.context_inputs().len(), 1);
     let zero = super::super::testing::floats([Some(0.0)]);
     assert_ne!(&numbers(&twice, 5..6), &zero);
 }

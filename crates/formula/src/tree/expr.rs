@@ -156,7 +156,7 @@ impl Expr {
     /// The expression with the aggregates of each row's group. What reads the row before in its group is refused:
     /// no operation has it.
     pub fn over(self, window: Window) -> Result<Expr, Error> {
-        if !(window.by.is_empty() && window.order.is_empty()) && self.reads_beside() {
+        if !(window.by.is_empty() && window.order.is_empty()) && self.needs_context() {
             return Err(Error::Unsupported {
                 what: format!(
                     "what reads other rows (shift, diff, a position, the clock, random numbers) over groups, as {} does,",

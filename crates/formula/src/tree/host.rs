@@ -117,7 +117,7 @@ impl HostId {
         self.number
     }
 
-    /// A copy of number and name that does not keep the function alive.
+    /// Drops the function and keeps its number and name.
     pub(crate) fn detached(&self) -> HostId {
         HostId { number: self.number, name: Arc::clone(&self.name), host: None }
     }

@@ -1,10 +1,10 @@
 //! Walking a row set: by range, by key and by chunks of keys, from both ends.
 
 mod keys;
-mod stretches;
+mod segments;
 
 pub use self::keys::Keys;
-pub use self::stretches::Stretch;
+pub use self::segments::Segment;
 use crate::repr::Repr;
 pub use crate::repr::walk::Spans;
 use crate::rowset::RowSet;

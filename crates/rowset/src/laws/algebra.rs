@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use proptest::prelude::*;
 
 use super::worlds::*;
-use crate::iter::Stretch;
+use crate::iter::Segment;
 use crate::key::{MAX_KEY, Span};
 use crate::rowset::RowSet;
 
@@ -35,10 +35,10 @@ proptest! {
                     spans.push(Span { first, last });
                 }
             };
-            rows.stretches(|stretch| match stretch {
-                Stretch::Span(span) => add(span.first, span.last),
-                Stretch::Keys(keys) => keys.iter().for_each(|key| add(*key, *key)),
-                Stretch::Words { first, words } => {
+            rows.segments(|stretch| match stretch {
+                Segment::Span(span) => add(span.first, span.last),
+                Segment::Keys(keys) => keys.iter().for_each(|key| add(*key, *key)),
+                Segment::Words { first, words } => {
                     assert_eq!((first % (1 << 16), words.len()), (0, 1 << 10));
                     let bits = (first..).zip(words.iter().flat_map(|word| (0..64).map(move |bit| word >> bit & 1)));
                     bits.filter(|(_, bit)| *bit == 1).for_each(|(key, _)| add(key, key));

@@ -1,4 +1,4 @@
-//! Inputs of an expression besides the cells of its own row: neighbours, positions, whole columns, the clock.
+//! Inputs of an expression context_inputs the cells of its own row: neighbours, positions, whole columns, the clock.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, Int64Array, TimestampNanosecondArray, new_null_array};
 use column::{Chunk, NO_ROW};
-use formula::{Beside, Bound};
+use formula::{Bound, ContextInput};
 use rowset::{Positions, RowSet, Span};
 
 use super::Evaluator;
@@ -25,13 +25,13 @@ impl Evaluator {
     }
 
     fn differs(&self, bound: &Bound, before: i64, now: i64) -> Result<bool, Error> {
-        for beside in bound.besides() {
+        for beside in bound.context_inputs() {
             let differs = match beside {
-                Beside::Clock(part) => *self.clock(part, before)? != *self.clock(part, now)?,
-                Beside::Neighbour { of: part, .. } | Beside::Element { index: part, .. } => {
+                ContextInput::Clock(part) => *self.clock(part, before)? != *self.clock(part, now)?,
+                ContextInput::Neighbour { of: part, .. } | ContextInput::Element { index: part, .. } => {
                     self.differs(part, before, now)?
                 }
-                Beside::Part { from, length, .. } => {
+                ContextInput::Part { from, length, .. } => {
                     self.differs(from, before, now)? || self.differs(length, before, now)?
                 }
                 _ => false,
@@ -66,21 +66,21 @@ impl Evaluator {
     /// What `bound` reads: the cells of columns, then what stands beside the rows.
     pub(super) fn cells(&self, bound: &Bound, view: &View, rows: &RowSet) -> Result<Vec<Chunk>, Error> {
         let mut cells = view.read_columns(bound.inputs(), rows)?;
-        for beside in bound.besides() {
+        for beside in bound.context_inputs() {
             cells.push(self.beside(beside, view, rows)?);
         }
         Ok(cells)
     }
 
-    pub(super) fn beside(&self, beside: &Beside, view: &View, rows: &RowSet) -> Result<Chunk, Error> {
+    pub(super) fn beside(&self, beside: &ContextInput, view: &View, rows: &RowSet) -> Result<Chunk, Error> {
         limits::ask_rows(rows.len(), 8)?;
         let len = rows.len() as usize;
         match beside {
-            Beside::Neighbour { by, of } => self.neighbours(*by, of, view, rows),
-            Beside::Position => Ok(numbers(view.rows().positions_of(rows).0.spans(), len)),
-            Beside::RowKey | Beside::Draw => Ok(numbers(rows.spans(), len)),
-            Beside::Rows => Ok(Arc::new(Int64Array::from_value(view.rows().len() as i64, len))),
-            Beside::Element { column, index } => {
+            ContextInput::Neighbour { by, of } => self.neighbours(*by, of, view, rows),
+            ContextInput::Position => Ok(numbers(view.rows().positions_of(rows).0.spans(), len)),
+            ContextInput::RowKey | ContextInput::Draw => Ok(numbers(rows.spans(), len)),
+            ContextInput::Rows => Ok(Arc::new(Int64Array::from_value(view.rows().len() as i64, len))),
+            ContextInput::Element { column, index } => {
                 let places = Chunk::joined(self.pieces_of(index, &self.cells(index, view, rows)?, rows)?)?;
                 let key = |place: Option<i64>| {
                     place.and_then(|place| view.rows().key_at(u64::try_from(place).ok()?)).unwrap_or(NO_ROW)
@@ -88,7 +88,7 @@ impl Evaluator {
                 let keys: Vec<u64> = places.as_primitive::<arrow_array::types::Int64Type>().iter().map(key).collect();
                 Ok(view.column(*column)?.take(&keys)?)
             }
-            Beside::Whole { column, of } => {
+            ContextInput::Whole { column, of } => {
                 let cells = view.read(*column, view.rows())?;
                 let list = crate::eval::lists::list_of(&cells, [cells.len()])?;
                 let whole = of.evaluate(&[list], 1);
@@ -97,13 +97,13 @@ impl Evaluator {
                     len,
                 )?)
             }
-            Beside::Part { column, from, length } => {
+            ContextInput::Part { column, from, length } => {
                 let [from, length] =
                     [from, length].map(|of| Chunk::joined(self.pieces_of(of, &self.cells(of, view, rows)?, rows)?));
                 crate::eval::lists::parts(view, *column, &from?, &length?)
             }
-            Beside::Clock(part) => Ok(repeated(&self.clock(part, self.now.load(Ordering::Relaxed))?, len)?),
-            Beside::Now => Err(Error::internal(&self.operation, "now() outside what hangs on the clock alone")),
+            ContextInput::Clock(part) => Ok(repeated(&self.clock(part, self.now.load(Ordering::Relaxed))?, len)?),
+            ContextInput::Now => Err(Error::internal(&self.operation, "now() outside what hangs on the clock alone")),
         }
     }
 

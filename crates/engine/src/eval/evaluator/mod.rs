@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicI64;
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
 use column::Chunk;
-use formula::{Bound, Expr, Reach};
+use formula::{Bound, Dependencies, Expr};
 use rowset::RowSet;
 
 use self::piece::Piece;
@@ -38,7 +38,7 @@ pub struct Evaluator {
     faults: Option<Faults>,
     /// As a predicate it asks whether there is a value at all.
     computes: bool,
-    reach: Reach,
+    reach: Dependencies,
     turn: Turn,
     /// The start of the step, for what hangs on the clock.
     now: AtomicI64,
@@ -106,7 +106,7 @@ impl Evaluator {
 
     /// Passes over rows that cannot be computed: they are null, and noted. Functions that keep state may be called
     /// for such rows, and their neighbours, more than once.
-    pub fn passing_over(&mut self, faults: &Faults) {
+    pub fn with_on_error(&mut self, faults: &Faults) {
         self.faults = Some(faults.clone());
     }
 
@@ -165,12 +165,12 @@ impl Evaluator {
     }
 
     /// Whether it reads more than its own row.
-    pub fn reads_beside(&self) -> bool {
-        !self.bound.besides().is_empty()
+    pub fn needs_context(&self) -> bool {
+        !self.bound.context_inputs().is_empty()
     }
 
     /// The rows and columns its value hangs on.
-    pub fn reach(&self) -> &Reach {
+    pub fn reach(&self) -> &Dependencies {
         &self.reach
     }
 
@@ -376,7 +376,7 @@ fn wrong(operation: &str, table: &Table, error: formula::Error) -> Error {
 
 /// Refuses what an operation that looks at modified rows alone would not keep true.
 pub(crate) fn own_row_only(operation: &str, evaluators: &[Evaluator]) -> Result<(), Error> {
-    match evaluators.iter().find(|evaluator| evaluator.reads_beside()) {
+    match evaluators.iter().find(|evaluator| evaluator.needs_context()) {
         Some(far) => Err(Error::internal(operation, format!("{} reads beside its row", far.text))),
         None => Ok(()),
     }
@@ -395,7 +395,7 @@ pub fn pieces_of_all(evaluators: &[&Evaluator], view: &View, rows: &RowSet) -> R
     let read: HashMap<usize, Chunk> = columns.iter().copied().zip(view.read_columns(&columns, rows)?).collect();
     let run = |evaluator: &Evaluator| {
         let mut cells: Vec<Chunk> = evaluator.inputs().iter().map(|column| read[column].clone()).collect();
-        for beside in evaluator.bound.besides() {
+        for beside in evaluator.bound.context_inputs() {
             cells.push(evaluator.beside(beside, view, rows)?);
         }
         evaluator.pieces_of(&evaluator.bound, &cells, rows)

@@ -2,7 +2,7 @@
 //!
 //! Changes wait in the order of their steps. A change of a table is queued once for all listeners that have yet to
 //! receive it, and owns its rows once, in the columns that any of them requested. When too many changes of a table
-//! wait, or too many bytes, neighbours are coalesced into one equivalent change ([`Delivered::merge`]): two consecutive
+//! wait, or too many bytes, neighbours are coalesced into one equivalent change ([`UpdateEvent::merge`]): two consecutive
 //! changes of a table that the same listeners have yet to receive.
 //!
 //! ```text
@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Weak};
 
 use crate::error::Failure;
-use crate::follow::listener::Delivered;
+use crate::follow::listener::UpdateEvent;
 
 use line::{Line, Place};
 
@@ -35,9 +35,9 @@ pub trait Follows: Send + Sync {
 
 /// An event to deliver.
 #[derive(Clone)]
-pub enum Word {
+pub enum Message {
     /// The table changed.
-    Update(Arc<Delivered>),
+    Update(Arc<UpdateEvent>),
     /// The table failed.
     Failure(Arc<Failure>),
 }
@@ -49,7 +49,7 @@ pub trait Shared<F: Follows> {
 
     /// Called as a step opens: materializes the changes of the previous step that are still held, and coalesces
     /// neighbours if too much waits. Cells are copied without the lock.
-    fn own_rows(&self) {
+    fn materialize_pending(&self) {
         for fresh in self.with(Waiting::open) {
             if let Some(bytes) = fresh.own() {
                 self.with(|waiting| waiting.owns(&fresh, bytes));
@@ -87,7 +87,7 @@ pub struct Waiting<F> {
 }
 
 struct Entry<F> {
-    word: Word,
+    word: Message,
     to: VecDeque<Arc<F>>,
     /// The first number that the entry covers.
     first: u64,
@@ -100,7 +100,7 @@ struct Entry<F> {
 /// A change that came since the last step opened, and the columns that its followers requested.
 struct Fresh {
     at: u64,
-    delivered: Weak<Delivered>,
+    delivered: Weak<UpdateEvent>,
     columns: Option<Vec<usize>>,
 }
 
@@ -109,14 +109,14 @@ struct Pair {
     table: usize,
     older: u64,
     newer: u64,
-    first: Arc<Delivered>,
-    next: Arc<Delivered>,
+    first: Arc<UpdateEvent>,
+    next: Arc<UpdateEvent>,
 }
 
 /// Removed entries. An entry may hold the last handle of a table, so it must be dropped without a lock.
 #[must_use = "drop it where no lock is held"]
 pub struct Gone {
-    _words: Vec<Word>,
+    _words: Vec<Message>,
 }
 
 impl<F> Default for Waiting<F> {
@@ -140,7 +140,7 @@ impl Fresh {
     /// Materializes the change and returns its bytes; none if it was dropped already.
     fn own(&self) -> Option<u64> {
         let delivered = self.delivered.upgrade()?;
-        delivered.detach(self.columns.as_deref());
+        delivered.materialize(self.columns.as_deref());
         Some(delivered.bytes())
     }
 
@@ -154,7 +154,7 @@ impl Fresh {
 
 impl<F: Follows> Waiting<F> {
     /// Queues a change of a table. Followers of one table share the change of a step.
-    pub fn change(&mut self, table: usize, to: Arc<F>, delivered: Arc<Delivered>) {
+    pub fn change(&mut self, table: usize, to: Arc<F>, delivered: Arc<UpdateEvent>) {
         if self.joined(table, &to, &delivered) {
             return;
         }
@@ -165,7 +165,7 @@ impl<F: Follows> Waiting<F> {
         let line = self.lines.entry(table).or_default();
         line.push(Place { at, audience: mark, bytes: 0, owned: false });
         self.enter(Entry {
-            word: Word::Update(delivered),
+            word: Message::Update(delivered),
             to: VecDeque::from([to]),
             first: at,
             table: Some(table),
@@ -174,14 +174,14 @@ impl<F: Follows> Waiting<F> {
     }
 
     /// Queues the initial delivery of a new follower. Its rows stay pinned, and it is never coalesced.
-    pub fn initial(&mut self, to: Arc<F>, delivered: Arc<Delivered>) {
-        let (word, first) = (Word::Update(delivered), self.last + 1);
+    pub fn initial(&mut self, to: Arc<F>, delivered: Arc<UpdateEvent>) {
+        let (word, first) = (Message::Update(delivered), self.last + 1);
         self.enter(Entry { word, to: VecDeque::from([to]), first, table: None, fresh: None });
     }
 
     /// Queues the failure of a table.
     pub fn failure(&mut self, to: Arc<F>, failure: Arc<Failure>) {
-        let (word, first) = (Word::Failure(failure), self.last + 1);
+        let (word, first) = (Message::Failure(failure), self.last + 1);
         self.enter(Entry { word, to: VecDeque::from([to]), first, table: None, fresh: None });
     }
 
@@ -192,11 +192,11 @@ impl<F: Follows> Waiting<F> {
     }
 
     /// Adds a follower to a change that waits already for another follower of the table; false if there is none.
-    fn joined(&mut self, table: usize, to: &Arc<F>, delivered: &Arc<Delivered>) -> bool {
+    fn joined(&mut self, table: usize, to: &Arc<F>, delivered: &Arc<UpdateEvent>) -> bool {
         let Some(place) = self.lines.get_mut(&table).and_then(Line::newest) else { return false };
         let Some(entry) = self.entries.get_mut(&place.at) else { return false };
         let Some(fresh) = entry.fresh.filter(|(opened, _)| *opened == self.opened) else { return false };
-        if !matches!(&entry.word, Word::Update(own) if std::ptr::eq(own.update(), delivered.update())) {
+        if !matches!(&entry.word, Message::Update(own) if std::ptr::eq(own.update(), delivered.update())) {
             return false;
         }
         if let Some(fresh) = self.fresh.get_mut(fresh.1) {
@@ -208,7 +208,7 @@ impl<F: Follows> Waiting<F> {
     }
 
     /// The next event and its follower. The delivery counts as done after [`Waiting::heard`].
-    pub fn take(&mut self) -> Option<(Arc<F>, Word)> {
+    pub fn take(&mut self) -> Option<(Arc<F>, Message)> {
         let mut first = self.entries.first_entry()?;
         let entry = first.get_mut();
         let to = entry.to.pop_front().expect("an entry waits for somebody");
@@ -276,7 +276,7 @@ impl<F: Follows> Waiting<F> {
         Gone { _words: words }
     }
 
-    fn leave(&mut self, at: u64) -> Option<Word> {
+    fn leave(&mut self, at: u64) -> Option<Message> {
         let entry = self.entries.remove(&at)?;
         self.firsts.remove(&entry.first);
         if let Some(table) = entry.table
@@ -319,8 +319,8 @@ impl<F: Follows> Waiting<F> {
             let heavy = self.bytes > crate::sizes::WAITING_BYTES.get() as u64;
             let chosen = self.lines.get(table).filter(|_| *budget > 0).and_then(|line| line.neighbours(heavy));
             if let Some((older, newer)) = chosen
-                && let Some(Word::Update(first)) = self.entries.get(&older).map(|entry| &entry.word)
-                && let Some(Word::Update(next)) = self.entries.get(&newer).map(|entry| &entry.word)
+                && let Some(Message::Update(first)) = self.entries.get(&older).map(|entry| &entry.word)
+                && let Some(Message::Update(next)) = self.entries.get(&newer).map(|entry| &entry.word)
             {
                 *budget -= 1;
                 return Some(Pair { table: *table, older, newer, first: first.clone(), next: next.clone() });
@@ -332,9 +332,9 @@ impl<F: Follows> Waiting<F> {
 
     /// Replaces the pair by its coalesced change, at the place of the newer one, unless either was taken or changed
     /// meanwhile.
-    fn merge(&mut self, pair: &Pair, merged: Delivered) -> Gone {
+    fn merge(&mut self, pair: &Pair, merged: UpdateEvent) -> Gone {
         let bytes = merged.bytes();
-        let mut word = Word::Update(Arc::new(merged));
+        let mut word = Message::Update(Arc::new(merged));
         let same = self.same_audience(pair);
         let Some(line) = self.lines.get_mut(&pair.table).filter(|_| same) else {
             return Gone { _words: vec![word] };
@@ -357,8 +357,7 @@ impl<F: Follows> Waiting<F> {
         let (Some(older), Some(newer)) = (self.entries.get(&pair.older), self.entries.get(&pair.newer)) else {
             return false;
         };
-        let is =
-            |word: &Word, delivered: &Arc<Delivered>| matches!(word, Word::Update(own) if Arc::ptr_eq(own, delivered));
+        let is = |word: &Message, delivered: &Arc<UpdateEvent>| matches!(word, Message::Update(own) if Arc::ptr_eq(own, delivered));
         let sorted = |entry: &Entry<F>| {
             let mut to: Vec<*const F> = entry.to.iter().map(Arc::as_ptr).collect();
             to.sort_unstable();

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use super::{Follows, Shared, Waiting, Word};
+use super::{Follows, Message, Shared, Waiting};
 use crate::error::Failure;
-use crate::follow::listener::{Delivered, Listener, Part, Subscription};
+use crate::follow::listener::{Listener, Part, Subscription, UpdateEvent};
 use crate::table::handle::Table;
 use crate::testing::explore::{count_step, explore};
 use crate::testing::feeds::Source;
@@ -18,7 +18,7 @@ use crate::testing::{Drawn, any_table, still_graph};
 pub(crate) type Rows = BTreeMap<u64, Vec<Cell>>;
 
 /// Applies a change to rows; fails if the change does not fit them.
-pub(crate) fn play(rows: &mut Rows, delivered: &Delivered, columns: &[usize]) -> Result<(), String> {
+pub(crate) fn play(rows: &mut Rows, delivered: &UpdateEvent, columns: &[usize]) -> Result<(), String> {
     let update = delivered.update();
     let part = |part: Part| -> Result<Vec<Vec<Cell>>, String> {
         let read =
@@ -80,7 +80,7 @@ struct Ear {
 }
 
 impl Listener for Ear {
-    fn on_update(&self, delivered: Arc<Delivered>) {
+    fn on_update(&self, delivered: Arc<UpdateEvent>) {
         self.hall.with(|waiting| waiting.change(self.table, self.hearer.clone(), delivered));
     }
 
@@ -111,7 +111,7 @@ fn same_rows(one: &Rows, two: &Rows) -> bool {
 fn hear(hall: &Hall, most: usize, past: &BTreeMap<u64, Rows>) -> Result<(), String> {
     for _ in 0..most {
         let Some((hearer, word)) = hall.with(Waiting::take) else { return Ok(()) };
-        let Word::Update(delivered) = word else { return Err("a failure".into()) };
+        let Message::Update(delivered) = word else { return Err("a failure".into()) };
         let mut rows = hearer.rows.lock().unwrap();
         play(&mut rows, &delivered, &hearer.columns)?;
         let pick = |row: &Vec<Cell>| hearer.columns.iter().map(|at| row[*at].clone()).collect();
@@ -158,7 +158,7 @@ fn followed(tape: &mut Tape) -> Result<(), String> {
             count_step();
             source.apply(&step, &schema).map_err(|error| error.to_string())?;
         }
-        hall.own_rows();
+        hall.materialize_pending();
         let waiting = hall.with(|waiting| waiting.changes_of(table.identity()));
         let most = crate::sizes::WAITING.get() + came + 3;
         if waiting > most {
@@ -198,12 +198,12 @@ fn written(followers: usize, steps: u64, text: impl Fn(u64) -> String) -> (Arc<H
     });
     let following: Vec<Subscription> = following.collect();
     for step in 0..steps {
-        hall.own_rows();
+        hall.materialize_pending();
         let rows: Vec<String> = (0..50).map(|row| format!("~ {row} {} {step}", text(step))).collect();
         drawn.apply(&rows.join(" | "));
         graph.step().unwrap();
     }
-    hall.own_rows();
+    hall.materialize_pending();
     (hall, following, table.identity())
 }
 

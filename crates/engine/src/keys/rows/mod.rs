@@ -10,7 +10,7 @@ use column::NO_ROW;
 use column::kernels::{prefetch, prefetch_slice};
 use rowset::{Before, RowSet, Shifts};
 
-use crate::keys::search::{guess, lower_bound};
+use crate::keys::search::{interpolate, lower_bound};
 use crate::sizes::LISTED_ROWS;
 use lists::{Lists, SIZES, capacity};
 
@@ -107,7 +107,7 @@ impl KeyRows {
         while let Some(batch) = next {
             next = self.ask_heads(batches.next());
             let leaving: Vec<u64> = rows.by_ref().take(batch.len()).collect();
-            self.ask_rows(batch, &leaving);
+            self.prefetch_rows(batch, &leaving);
             batch.iter().zip(leaving).for_each(|(slot, row)| self.leave_one(*slot, row));
         }
     }
@@ -239,14 +239,14 @@ impl KeyRows {
 
     /// Prefetches what the removal of rows will touch: their expected positions in the lists, the rows behind, which
     /// move up, and the start of each list.
-    fn ask_rows(&self, slots: &[u32], rows: &[u64]) {
+    fn prefetch_rows(&self, slots: &[u32], rows: &[u64]) {
         for (slot, row) in slots.iter().zip(rows) {
             let head = &self.heads[*slot as usize];
             if let Form::List(size) = head.form
                 && head.len > 0
             {
                 let list = self.lists[size as usize].list(size as usize, head);
-                let at = guess(list.len(), head.first, head.last, *row);
+                let at = interpolate(list.len(), head.first, head.last, *row);
                 prefetch_slice(&list[at..]);
                 prefetch(&list[0]);
             }

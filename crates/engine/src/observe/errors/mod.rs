@@ -24,8 +24,7 @@ fn told_of(faults: &Faults, table: &Table) -> Result<Table, Error> {
     shown(&attach(&part, std::slice::from_ref(&errors))?)
 }
 
-/// The table of one table's row errors. It keeps that table alive but does not depend on it, so it can be read after a
-/// failure.
+/// The errors of one table. They keep it, without standing on it: they can be read when it has failed.
 struct Part {
     filter: Filter,
     of: Table,
@@ -56,21 +55,20 @@ impl Operation for Part {
 }
 
 impl Table {
-    /// The rows that this table could not compute, with the columns operation, column, row key, step and message. Live
-    /// if the table is live; empty for a table without `on_error`.
+    /// The rows that this table could not compute: operation, column, row key, step, message. Live as it is; empty
+    /// for a table that was not told to pass over errors.
     pub fn errors(&self) -> Result<Table, Error> {
         self.request().faults.as_ref().map_or_else(|| fixed(&[]), |faults| told_of(faults, self))
     }
 }
 
-/// The row errors of all tables of a graph, as a live table. Rows are kept while this table, or any table made with
-/// `on_error`, is held.
+/// The rows that the tables of a graph could not compute. The result lives for as long as somebody holds it, or holds a
+/// table made with `on_error`.
 pub fn errors(graph: &UpdateGraph) -> Result<Table, Error> {
     shown(&Journal::of(graph).table(graph)?)
 }
 
-/// The number of row errors since the graph's first table with `on_error` was made, including those beyond the maximum
-/// number of rows.
+/// Faults of a graph since its first table with `on_error` was made, those beyond the bound of the table included.
 pub fn error_count(graph: &UpdateGraph) -> u64 {
     Journal::of(graph).total.load(Ordering::Relaxed)
 }

@@ -14,7 +14,7 @@ pub(crate) const BATCH: usize = 256;
 const LINE: usize = 8;
 
 /// The accumulators of all groups: one row of words per group slot, aligned to cache lines.
-pub(crate) struct Board {
+pub(crate) struct BulkTable {
     words: Vec<u64>,
     /// The index of the first word at a cache line boundary.
     start: usize,
@@ -26,21 +26,21 @@ pub(crate) struct Board {
 }
 
 /// One state's words in every group, together with the groups of the current batch.
-pub(crate) struct Lane<'a> {
+pub(crate) struct BulkColumn<'a> {
     words: &'a mut [u64],
     bases: &'a [usize],
     stride: usize,
     at: usize,
 }
 
-impl Board {
+impl BulkTable {
     /// An empty board; `fresh` are the initial words of a group. They are padded, so that no group straddles more cache
     /// lines than it needs.
-    pub(crate) fn new(mut fresh: Vec<u64>) -> Board {
+    pub(crate) fn new(mut fresh: Vec<u64>) -> BulkTable {
         let stride =
             if fresh.len() <= LINE { fresh.len().next_power_of_two() } else { fresh.len().next_multiple_of(LINE) };
         fresh.resize(stride, 0);
-        Board { words: Vec::new(), start: 0, fresh, slots: 0, bases: Vec::new() }
+        BulkTable { words: Vec::new(), start: 0, fresh, slots: 0, bases: Vec::new() }
     }
 
     /// Grows to at least this many slots.
@@ -71,14 +71,14 @@ impl Board {
     }
 
     /// The lane of the state whose words start at `at` within a group.
-    pub(crate) fn lane(&mut self, at: usize) -> Lane<'_> {
+    pub(crate) fn lane(&mut self, at: usize) -> BulkColumn<'_> {
         let stride = self.fresh.len();
         let words = &mut self.words[self.start..self.start + self.slots * stride];
-        Lane { words, bases: &self.bases, stride, at }
+        BulkColumn { words, bases: &self.bases, stride, at }
     }
 }
 
-impl Lane<'_> {
+impl BulkColumn<'_> {
     /// The number of groups.
     pub(crate) fn slots(&self) -> usize {
         self.words.len() / self.stride
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn groups_keep_their_words_when_there_are_more() {
-        let mut board = Board::new(vec![0, 7, u64::MAX]);
+        let mut board = BulkTable::new(vec![0, 7, u64::MAX]);
         for round in 1..=9 {
             board.grow(1 << round);
             let slots: Vec<u32> = (0..1 << round).collect();
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn wide_words_carry() {
-        let mut board = Board::new(vec![0, 0]);
+        let mut board = BulkTable::new(vec![0, 0]);
         board.grow(2);
         board.turn_to(&[0, 1, 0, 1, 0]);
         board.lane(0).add_wide(&[-1, -1, -1, 1, i64::MIN], false);
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn one_group_counts_and_adds_as_many_do() {
-        let mut board = Board::new(vec![0, 5, 0]);
+        let mut board = BulkTable::new(vec![0, 5, 0]);
         board.grow(1);
         board.turn_to(&[0; 4]);
         board.lane(0).count();

@@ -11,15 +11,15 @@ use crate::keys::rows::KeyRows;
 use crate::table::view::View;
 
 /// Some groups, and their first and last rows once an output asks for them.
-pub(crate) struct Chosen<'a> {
+pub(crate) struct FirstLast<'a> {
     pub(super) slots: &'a [u32],
     first: OnceLock<Vec<u64>>,
     last: OnceLock<Vec<u64>>,
 }
 
-impl<'a> Chosen<'a> {
-    pub(crate) fn new(slots: &'a [u32]) -> Chosen<'a> {
-        Chosen { slots, first: OnceLock::new(), last: OnceLock::new() }
+impl<'a> FirstLast<'a> {
+    pub(crate) fn new(slots: &'a [u32]) -> FirstLast<'a> {
+        FirstLast { slots, first: OnceLock::new(), last: OnceLock::new() }
     }
 
     pub(super) fn first(&self, picks: &KeyRows) -> &[u64] {
@@ -32,7 +32,7 @@ impl<'a> Chosen<'a> {
 }
 
 /// The cells at keys in any order: read once each, in key order, then put in place.
-pub(super) fn picked(input: &Evaluator, now: &View, keys: &[u64]) -> Result<ArrayRef, Error> {
+pub(super) fn gather_at(input: &Evaluator, now: &View, keys: &[u64]) -> Result<ArrayRef, Error> {
     if let Some(column) = input.as_column() {
         return Ok(now.column(column)?.take(keys)?);
     }

@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array};
 use arrow_buffer::BooleanBuffer;
 use column::Chunk;
 
-use super::board::Lane;
+use super::board::BulkColumn;
 use super::state::{Batch, State, add_counts, same, valid_cells};
 use crate::error::Error;
 
@@ -44,11 +44,11 @@ impl State for Count {
         Arc::new(BooleanArray::new(BooleanBuffer::new_unset(cells.len()), cells.logical_nulls()))
     }
 
-    fn add_on(&mut self, _: &mut Lane<'_>, batch: &Batch<'_>) {
+    fn bulk_add(&mut self, _: &mut BulkColumn<'_>, batch: &Batch<'_>) {
         batch.each_null(|slot, _| self.0[slot as usize] -= 1);
     }
 
-    fn settle(&mut self, _: &mut Lane<'_>, rows: &[i64]) {
+    fn flush(&mut self, _: &mut BulkColumn<'_>, rows: &[i64]) {
         add_counts(&mut self.0, rows);
     }
 

@@ -17,7 +17,7 @@ use arrow_schema::DataType;
 use column::Chunk;
 use formula::Aggregate;
 
-use super::board::{BATCH, Lane};
+use super::board::{BATCH, BulkColumn};
 use super::state::{Batch, State, floats, from_integers, integers, same, valid_cells};
 use crate::error::Error;
 
@@ -333,7 +333,7 @@ impl<F: Family> State for Extreme<F> {
         F::plain(cells).unwrap_or_else(|| cells.clone())
     }
 
-    fn add_on(&mut self, lane: &mut Lane<'_>, batch: &Batch<'_>) {
+    fn bulk_add(&mut self, lane: &mut BulkColumn<'_>, batch: &Batch<'_>) {
         let (none, greatest) = (self.none(), self.greatest);
         let mut words = [0; BATCH];
         let words = &mut words[..batch.slots.len()];
@@ -345,7 +345,7 @@ impl<F: Family> State for Extreme<F> {
         lane.extreme(words, greatest);
     }
 
-    fn settle(&mut self, lane: &mut Lane<'_>, rows: &[i64]) {
+    fn flush(&mut self, lane: &mut BulkColumn<'_>, rows: &[i64]) {
         let none = self.none();
         for slot in 0..rows.len() {
             let word = lane.of(slot)[0];

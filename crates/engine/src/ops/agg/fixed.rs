@@ -6,7 +6,7 @@
 //! the rest of it, and where it is too large for the large one all of it, is added as ever, by
 //! error-free additions of doubles: it is slower and as exact. The unit follows the values.
 
-use super::board::{BATCH, Lane};
+use super::board::{BATCH, BulkColumn};
 use super::exact::{ExactSums, HUGE};
 use super::state::Batch;
 use crate::sizes::{FIXED_CHANGES, FIXED_ROWS};
@@ -95,14 +95,14 @@ impl Default for Apart {
 
 impl Fixed {
     /// The cells of a batch enter their groups.
-    pub(crate) fn add_batch(&mut self, lane: &mut Lane<'_>, batch: &Batch<'_>, sums: &mut ExactSums) {
+    pub(crate) fn add_batch(&mut self, lane: &mut BulkColumn<'_>, batch: &Batch<'_>, sums: &mut ExactSums) {
         self.add(lane, batch.slots, batch.floats(&mut [0.0; BATCH]), sums);
     }
 
     /// Values enter the groups of a batch (of at most [`BATCH`] rows); what units cannot hold goes to `sums`.
-    pub(crate) fn add(&mut self, lane: &mut Lane<'_>, slots: &[u32], values: &[f64], sums: &mut ExactSums) {
+    pub(crate) fn add(&mut self, lane: &mut BulkColumn<'_>, slots: &[u32], values: &[f64], sums: &mut ExactSums) {
         if self.rows + values.len() > FIXED_ROWS.get() {
-            self.settle(lane, sums);
+            self.flush(lane, sums);
         }
         self.rows += values.len();
         let units = *self.units.get_or_insert_with(|| fitting(values));
@@ -122,14 +122,14 @@ impl Fixed {
         lane.add_two(&apart.high[..values.len()], &apart.low[..values.len()]);
         self.apart = Some(room);
         if rescale {
-            self.settle(lane, sums);
+            self.flush(lane, sums);
             self.changes += 1;
             self.units = Some(fitting(values));
         }
     }
 
     /// What stands in the words goes to `sums`; the words begin anew.
-    pub(crate) fn settle(&mut self, lane: &mut Lane<'_>, sums: &mut ExactSums) {
+    pub(crate) fn flush(&mut self, lane: &mut BulkColumn<'_>, sums: &mut ExactSums) {
         self.rows = 0;
         let Some(Units { large, small, .. }) = self.units else { return };
         for slot in 0..lane.slots() {
@@ -202,12 +202,12 @@ fn put_aside(slots: &[u32], values: &[f64], units: Units, apart: &mut Apart, sum
 
 #[cfg(test)]
 mod tests {
-    use super::super::board::Board;
+    use super::super::board::BulkTable;
     use super::*;
 
     /// The sums by units and one by one, which must be the same to the bit.
     fn both(groups: u32, values: &[f64]) -> (Vec<u64>, Vec<u64>) {
-        let (mut board, mut fixed) = (Board::new(vec![0; WORDS]), Fixed::default());
+        let (mut board, mut fixed) = (BulkTable::new(vec![0; WORDS]), Fixed::default());
         let (mut sums, mut plain) = (ExactSums::default(), ExactSums::default());
         board.grow(groups as usize);
         sums.grow(groups as usize);
@@ -217,7 +217,7 @@ mod tests {
             board.turn_to(slots);
             fixed.add(&mut board.lane(0), slots, values, &mut sums);
         }
-        fixed.settle(&mut board.lane(0), &mut sums);
+        fixed.flush(&mut board.lane(0), &mut sums);
         slots.iter().zip(values).for_each(|(slot, value)| plain.add(*slot, *value));
         let bits = |sums: &ExactSums| (0..groups).map(|slot| sums.value(slot).to_bits()).collect();
         (bits(&sums), bits(&plain))
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn words_that_are_full_begin_anew() {
-        let (mut board, mut fixed) = (Board::new(vec![0; WORDS]), Fixed::default());
+        let (mut board, mut fixed) = (BulkTable::new(vec![0; WORDS]), Fixed::default());
         let mut sums = ExactSums::default();
         board.grow(1);
         sums.grow(1);
@@ -288,7 +288,7 @@ mod tests {
         for _ in 0..FIXED_ROWS.real() / BATCH * 2 + 3 {
             fixed.add(&mut board.lane(0), &[0; BATCH], &[value; BATCH], &mut sums);
         }
-        fixed.settle(&mut board.lane(0), &mut sums);
+        fixed.flush(&mut board.lane(0), &mut sums);
         let rows = (FIXED_ROWS.real() * 2 + 3 * BATCH) as f64;
         assert_eq!(sums.value(0), rows * value);
     }

@@ -10,8 +10,8 @@ use formula::Aggregate;
 use rowset::{RowSet, Shifts};
 
 use super::Output;
-use super::chosen::{Chosen, picked};
-use super::loading::{Loading, Placed};
+use super::chosen::{FirstLast, gather_at};
+use super::loading::{BulkLoad, Placed};
 use super::state::add_counts;
 use super::states::state_of;
 use crate::error::Error;
@@ -22,7 +22,7 @@ use crate::table::update::ColumnSet;
 use crate::table::view::View;
 
 /// The definition of an aggregation: keys, inputs and outputs.
-pub(crate) struct Maker {
+pub(crate) struct AggregationSpec {
     /// The method that the user called.
     pub(crate) operation: String,
     pub(crate) keys: Vec<(usize, DataType)>,
@@ -57,7 +57,7 @@ pub(crate) struct Groups {
     /// The rows of each group, if an output needs its first or last row.
     picks: Option<KeyRows>,
     /// The accumulators of a bulk load, while it runs.
-    loading: Option<Loading>,
+    loading: Option<BulkLoad>,
     /// Whether the one group of all rows exists even without rows.
     whole: bool,
     /// How many parts of a bulk load run in parallel.
@@ -67,7 +67,7 @@ pub(crate) struct Groups {
 /// The growth of states, in bytes, from which on the memory budget is checked.
 const ASK_FROM: u64 = 1 << 20;
 
-impl Maker {
+impl AggregationSpec {
     /// The groups of all present rows. Large tables are loaded in parts, one per thread, which are merged in row order.
     pub(crate) fn start(&self, view: &View) -> Result<Groups, Error> {
         let rows = view.rows();
@@ -80,7 +80,7 @@ impl Maker {
             for from in (0..share.len()).step_by(size as usize) {
                 self.enter_part(&mut groups, view, &share.slice(from, size))?;
             }
-            groups.settle();
+            groups.flush();
             Ok::<Groups, Error>(groups)
         };
         let mut groups = crate::threads::parallel::try_map(true, &shares, share)?.into_iter();
@@ -198,7 +198,7 @@ impl Cells {
 
 impl Groups {
     /// Enters rows. Fills `slots` with the group of each row, and `created` with the positions of the rows that made a
-    /// new group. During a bulk load, states are fed by [`Loading::enter`].
+    /// new group. During a bulk load, states are fed by [`BulkLoad::enter`].
     pub(crate) fn enter(
         &mut self,
         cells: &Cells,
@@ -246,14 +246,14 @@ impl Groups {
 
     /// Starts a bulk load, until [`Groups::settle`].
     fn load(&mut self) {
-        let mut loading = Loading::new(&self.states);
+        let mut loading = BulkLoad::new(&self.states);
         loading.grow(self.slots);
         self.loading = Some(loading);
     }
 
-    fn settle(&mut self) {
+    fn flush(&mut self) {
         if let Some(loading) = self.loading.take() {
-            let rows = loading.settle(&mut self.states);
+            let rows = loading.flush(&mut self.states);
             self.counts.iter_mut().for_each(|counts| add_counts(counts, &rows));
         }
     }
@@ -376,7 +376,7 @@ impl Groups {
     }
 
     /// The groups whose first or last row is among these rows.
-    pub(crate) fn picked(&self, slots: &[u32], rows: &RowSet) -> Vec<u32> {
+    pub(crate) fn ends_among(&self, slots: &[u32], rows: &RowSet) -> Vec<u32> {
         let Some(picks) = &self.picks else { return Vec::new() };
         let is_end = |slot: u32, row: u64| picks.first(slot) == row || picks.last(slot) == row;
         slots.iter().zip(rows.iter()).filter(|(slot, row)| is_end(**slot, *row)).map(|(slot, _)| *slot).collect()
@@ -399,9 +399,9 @@ impl Groups {
     }
 
     /// The cells of whole result rows: keys, then outputs.
-    pub(crate) fn cells(&self, maker: &Maker, now: &View, slots: &[u32]) -> Result<Vec<Chunk>, Error> {
+    pub(crate) fn cells(&self, maker: &AggregationSpec, now: &View, slots: &[u32]) -> Result<Vec<Chunk>, Error> {
         let mut cells = self.table.as_ref().map(|table| table.keys_of(slots)).unwrap_or_default();
-        let chosen = Chosen::new(slots);
+        let chosen = FirstLast::new(slots);
         for at in 0..maker.outputs.len() {
             cells.push(self.output(maker, at, now, &chosen)?);
         }
@@ -409,7 +409,13 @@ impl Groups {
     }
 
     /// The cells of one output.
-    pub(crate) fn output(&self, maker: &Maker, at: usize, now: &View, chosen: &Chosen<'_>) -> Result<ArrayRef, Error> {
+    pub(crate) fn output(
+        &self,
+        maker: &AggregationSpec,
+        at: usize,
+        now: &View,
+        chosen: &FirstLast<'_>,
+    ) -> Result<ArrayRef, Error> {
         let slots = chosen.slots;
         let output = &maker.outputs[at];
         if let Some((_, state)) = &self.states[at] {
@@ -433,7 +439,7 @@ impl Groups {
         if keys == [NO_ROW] {
             return Ok(arrow_array::new_null_array(&output.data_type, 1));
         }
-        let cells = picked(maker.input(input), now, keys)?;
+        let cells = gather_at(maker.input(input), now, keys)?;
         // Dictionary codes are a matter of storage; the picked cells are returned as values.
         if cells.data_type() == &output.data_type {
             Ok(cells)
@@ -445,7 +451,7 @@ impl Groups {
 
 impl Groups {
     /// Adds to an error of one output the group in which it occurred.
-    fn told(&self, maker: &Maker, output: &Output, slot: u32, error: Error) -> Error {
+    fn told(&self, maker: &AggregationSpec, output: &Output, slot: u32, error: Error) -> Error {
         let Error::Data { message, .. } = error else { return error };
         let text = |cell: &ArrayRef| arrow_cast::display::array_value_to_string(cell, 0).unwrap_or_default();
         let keys = self.table.as_ref().map(|table| table.keys_of(&[slot])).unwrap_or_default();

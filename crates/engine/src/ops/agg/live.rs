@@ -10,9 +10,9 @@ use formula::Aggregate;
 use graph::Step;
 use rowset::{Before, RowSet};
 
-use super::chosen::Chosen;
-use super::groups::{Cells, Groups, Maker};
-use super::reading::{Readings, Wanted};
+use super::chosen::FirstLast;
+use super::groups::{AggregationSpec, Cells, Groups};
+use super::reading::{ReadRequest, ReadResults};
 use crate::driver::operation::Live;
 use crate::error::Error;
 use crate::keys::touched::Touched;
@@ -28,7 +28,7 @@ const KEPT: u64 = 8;
 const AHEAD: usize = 32;
 
 pub(super) struct AggregationLive {
-    pub(super) maker: Maker,
+    pub(super) maker: AggregationSpec,
     pub(super) groups: Groups,
     /// The result row of each group slot, `NO_ROW` if it has none.
     pub(super) rows: Vec<u64>,
@@ -49,7 +49,7 @@ impl Live for AggregationLive {
         let change = &inputs[0];
         if self.blink {
             let added = &change.update().added;
-            let mut read = Readings::of(&self.maker, &[Wanted::Cells(change.now(), added)])?;
+            let mut read = ReadResults::of(&self.maker, &[ReadRequest::Cells(change.now(), added)])?;
             self.enter(&read.cells()?, added)?;
         } else {
             self.take_in(change)?;
@@ -76,23 +76,23 @@ impl AggregationLive {
         let summed: Vec<usize> = changed.into_iter().filter(|input| self.maker.is_summed(*input)).collect();
         let summed = if revalued { summed } else { Vec::new() };
 
-        let mut wanted = vec![Wanted::Cells(before, &update.removed.0), Wanted::Cells(now, &update.added)];
+        let mut wanted = vec![ReadRequest::Cells(before, &update.removed.0), ReadRequest::Cells(now, &update.added)];
         if key_changed {
-            wanted.extend([Wanted::Cells(before, &modified_before.0), Wanted::Cells(now, &update.modified)]);
+            wanted.extend([ReadRequest::Cells(before, &modified_before.0), ReadRequest::Cells(now, &update.modified)]);
         }
         if !moving.0.is_empty() {
-            wanted.push(Wanted::Keys(before, &moving.0));
+            wanted.push(ReadRequest::Keys(before, &moving.0));
         }
         if revalued {
-            wanted.push(Wanted::Keys(now, &update.modified));
+            wanted.push(ReadRequest::Keys(now, &update.modified));
         }
         for input in &summed {
             wanted.extend([
-                Wanted::Input(*input, before, &modified_before.0),
-                Wanted::Input(*input, now, &update.modified),
+                ReadRequest::Input(*input, before, &modified_before.0),
+                ReadRequest::Input(*input, now, &update.modified),
             ]);
         }
-        let mut read = Readings::of(&self.maker, &wanted)?;
+        let mut read = ReadResults::of(&self.maker, &wanted)?;
 
         let (leaving, entering) = (read.cells()?, read.cells()?);
         self.leave(&leaving, &update.removed)?;
@@ -117,7 +117,7 @@ impl AggregationLive {
                 self.groups.revalue(*input, &slots, &read.input()?, &read.input()?);
             }
             let touched =
-                if summed.is_empty() && !whole { self.groups.picked(&slots, &update.modified) } else { slots };
+                if summed.is_empty() && !whole { self.groups.ends_among(&slots, &update.modified) } else { slots };
             self.touched.add(&touched, self.groups.slots());
         }
         let added = self.enter(&entering, &update.added)?;
@@ -146,7 +146,7 @@ impl AggregationLive {
         if !self.groups.knows_rows() || update.shifts.is_empty() {
             return Before::default();
         }
-        let moving = change.moving(&update.removed);
+        let moving = change.rekeyed_rows(&update.removed);
         match rekeyed {
             Some(rekeyed) => moving - rekeyed,
             None => moving.clone(),
@@ -224,7 +224,7 @@ impl AggregationLive {
         let keys: Vec<u64> = known.iter().map(|entry| entry.word).collect();
         let slots: Vec<u32> = known.iter().map(|entry| entry.position).collect();
         let rows = RowSet::from_sorted_keys(&keys);
-        let chosen = Chosen::new(&slots);
+        let chosen = FirstLast::new(&slots);
         let keys = self.maker.keys.len();
         let dear = self.maker.outputs().iter().map(|output| if output.is_kept() { KEPT } else { 1 }).sum::<u64>();
         let worth_it = rows.len() * dear >= GROUP_SPLIT_CELLS.rows() && self.maker.is_split(rows.len());

@@ -3,22 +3,22 @@
 
 use column::Chunk;
 
-use super::board::{BATCH, Board};
+use super::board::{BATCH, BulkTable};
 use super::state::{Batch, State};
 
 /// The position of an input, and the state that reads it.
 pub(crate) type Placed = (usize, Box<dyn State>);
 
 /// The board of the states that take part. The first word of a group counts its rows.
-pub(crate) struct Loading {
-    board: Board,
+pub(crate) struct BulkLoad {
+    board: BulkTable,
     /// For each state, the offset of its words within a group, if it takes part.
     lanes: Vec<Option<usize>>,
 }
 
-impl Loading {
+impl BulkLoad {
     /// A board for the states that take part.
-    pub(crate) fn new(states: &[Option<Placed>]) -> Loading {
+    pub(crate) fn new(states: &[Option<Placed>]) -> BulkLoad {
         let mut fresh = vec![0];
         let mut lane = |state: &Option<Placed>| {
             let words = state.as_ref()?.1.words()?;
@@ -27,7 +27,7 @@ impl Loading {
             Some(at)
         };
         let lanes = states.iter().map(&mut lane).collect();
-        Loading { board: Board::new(fresh), lanes }
+        BulkLoad { board: BulkTable::new(fresh), lanes }
     }
 
     /// Whether this state takes part.
@@ -52,7 +52,7 @@ impl Loading {
             for ((state, lane), cells) in states.iter_mut().zip(&self.lanes).zip(cells) {
                 if let (Some((_, state)), Some(lane), Some(cells)) = (state, lane, cells) {
                     let batch = Batch { slots, cells, from: from + at * BATCH };
-                    state.add_on(&mut self.board.lane(*lane), &batch);
+                    state.bulk_add(&mut self.board.lane(*lane), &batch);
                 }
             }
         }
@@ -64,12 +64,12 @@ impl Loading {
     }
 
     /// Ends the bulk load: each state takes over its words. Returns the number of rows that each slot received.
-    pub(crate) fn settle(mut self, states: &mut [Option<Placed>]) -> Vec<i64> {
+    pub(crate) fn flush(mut self, states: &mut [Option<Placed>]) -> Vec<i64> {
         let mut counter = self.board.lane(0);
         let rows: Vec<i64> = (0..counter.slots()).map(|slot| counter.of(slot)[0] as i64).collect();
         for (state, lane) in states.iter_mut().zip(&self.lanes) {
             if let (Some((_, state)), Some(lane)) = (state, lane) {
-                state.settle(&mut self.board.lane(*lane), &rows);
+                state.flush(&mut self.board.lane(*lane), &rows);
             }
         }
         rows

@@ -42,7 +42,7 @@ use graph::Moment;
 use rowset::RowSet;
 
 pub(crate) use self::extreme::{from_order_key, order_key};
-use self::groups::Maker;
+use self::groups::AggregationSpec;
 use self::live::AggregationLive;
 pub(crate) use self::state::{floats, integers};
 use self::vectors::Vector;
@@ -89,8 +89,8 @@ impl Aggregation {
         Aggregation::named(operation, table, &named, aggregates, false)
     }
 
-    /// As [`Aggregation::new`]; `keys` are pairs of a column and its name in the result. With `whole` the result always
-    /// has one row, even over an empty table.
+    /// An aggregation whose keys have names of their own. `keys`: columns, and what they are called in the result. `whole`:
+    /// one row, of an empty table too.
     pub(crate) fn named(
         operation: &str,
         table: &Table,
@@ -121,8 +121,8 @@ impl Aggregation {
     }
 
     /// Where the rows that it aggregates were passed over before it.
-    pub(crate) fn noting(mut self, faults: Option<&Faults>) -> Aggregation {
-        self.request.faults = faults.map(Faults::beside);
+    pub(crate) fn reporting_to(mut self, faults: Option<&Faults>) -> Aggregation {
+        self.request.faults = faults.map(Faults::sibling);
         self
     }
 
@@ -251,7 +251,7 @@ impl Operation for Aggregation {
         let Input { table, view } = &inputs[0];
         let attributes = table.attributes();
         let retractable = table.is_live() && !attributes.add_only && !attributes.blink;
-        let maker = Maker {
+        let maker = AggregationSpec {
             operation: self.request.name.clone(),
             names: self.keys.iter().map(|(_, name)| name.clone()).collect(),
             keys: self.keys.iter().map(|(index, _)| (*index, table.column_type(*index).clone())).collect(),

@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, Float64Array, Int64Array};
 use arrow_schema::DataType;
 use column::Chunk;
 
-use super::board::{BATCH, Lane};
+use super::board::{BATCH, BulkColumn};
 use super::exact::{ExactSums, UP, grow_expansion, rounded, two_product};
 use super::fixed::{self, Fixed};
 use super::state::{Batch, State, add_counts, floats, from_integers, integers, same, valid_cells};
@@ -124,7 +124,7 @@ impl State for Mean {
         }
     }
 
-    fn add_on(&mut self, lane: &mut Lane<'_>, batch: &Batch<'_>) {
+    fn bulk_add(&mut self, lane: &mut BulkColumn<'_>, batch: &Batch<'_>) {
         match &mut self.sums {
             Sums::Integer(_) => lane.add_wide(batch.integers(&mut [0; BATCH]), self.unsigned),
             Sums::Float(sums) => self.fixed.add_batch(lane, batch, sums),
@@ -132,7 +132,7 @@ impl State for Mean {
         batch.each_null(|slot, _| self.counts[slot as usize] -= 1);
     }
 
-    fn settle(&mut self, lane: &mut Lane<'_>, rows: &[i64]) {
+    fn flush(&mut self, lane: &mut BulkColumn<'_>, rows: &[i64]) {
         match &mut self.sums {
             Sums::Integer(sums) => {
                 for (slot, sum) in sums.iter_mut().enumerate() {
@@ -140,7 +140,7 @@ impl State for Mean {
                     *sum += i128::from(words[1] as i64) << 64 | i128::from(words[0]);
                 }
             }
-            Sums::Float(sums) => self.fixed.settle(lane, sums),
+            Sums::Float(sums) => self.fixed.flush(lane, sums),
         }
         add_counts(&mut self.counts, rows);
     }

@@ -5,12 +5,12 @@ use std::vec::IntoIter;
 use column::Chunk;
 use rowset::RowSet;
 
-use super::groups::{Cells, Maker};
+use super::groups::{AggregationSpec, Cells};
 use crate::error::Error;
 use crate::table::view::View;
 
 /// A read request: cells of some rows.
-pub(super) enum Wanted<'a> {
+pub(super) enum ReadRequest<'a> {
     /// Keys, and the inputs that states keep.
     Cells(&'a View, &'a RowSet),
     Keys(&'a View, &'a RowSet),
@@ -26,15 +26,17 @@ enum Reading {
 }
 
 /// The results, in the order of the requests.
-pub(super) struct Readings(IntoIter<Reading>);
+pub(super) struct ReadResults(IntoIter<Reading>);
 
-impl Readings {
+impl ReadResults {
     /// Reads everything; in parallel, unless there is little to read or an input calls a user function.
-    pub(super) fn of(maker: &Maker, wanted: &[Wanted<'_>]) -> Result<Readings, Error> {
-        let rows: u64 = wanted.iter().map(Wanted::rows).sum();
-        let most = wanted.iter().map(Wanted::rows).max().unwrap_or_default();
+    pub(super) fn of(maker: &AggregationSpec, wanted: &[ReadRequest<'_>]) -> Result<ReadResults, Error> {
+        let rows: u64 = wanted.iter().map(ReadRequest::rows).sum();
+        let most = wanted.iter().map(ReadRequest::rows).max().unwrap_or_default();
         let worth_it = most < rows && maker.is_split(rows);
-        Ok(Readings(crate::threads::parallel::try_map(worth_it, wanted, |_, wanted| wanted.read(maker))?.into_iter()))
+        Ok(ReadResults(
+            crate::threads::parallel::try_map(worth_it, wanted, |_, wanted| wanted.read(maker))?.into_iter(),
+        ))
     }
 
     pub(super) fn cells(&mut self) -> Result<Cells, Error> {
@@ -63,20 +65,20 @@ fn out_of_order() -> Error {
     Error::internal("group_by", "cells were taken in another order than they were read")
 }
 
-impl Wanted<'_> {
+impl ReadRequest<'_> {
     fn rows(&self) -> u64 {
         match self {
-            Wanted::Cells(_, rows) | Wanted::Keys(_, rows) | Wanted::Input(_, _, rows) => rows.len(),
+            ReadRequest::Cells(_, rows) | ReadRequest::Keys(_, rows) | ReadRequest::Input(_, _, rows) => rows.len(),
         }
     }
 
-    fn read(&self, maker: &Maker) -> Result<Reading, Error> {
+    fn read(&self, maker: &AggregationSpec) -> Result<Reading, Error> {
         Ok(match self {
             // A user function is not called for zero rows.
-            Wanted::Cells(_, rows) if rows.is_empty() => Reading::Cells(Cells::default()),
-            Wanted::Cells(view, rows) => Reading::Cells(maker.cells(view, rows)?),
-            Wanted::Keys(view, rows) => Reading::Keys(maker.keys(view, rows)?),
-            Wanted::Input(input, view, rows) => Reading::Input(maker.input(*input).evaluate(view, rows)?),
+            ReadRequest::Cells(_, rows) if rows.is_empty() => Reading::Cells(Cells::default()),
+            ReadRequest::Cells(view, rows) => Reading::Cells(maker.cells(view, rows)?),
+            ReadRequest::Keys(view, rows) => Reading::Keys(maker.keys(view, rows)?),
+            ReadRequest::Input(input, view, rows) => Reading::Input(maker.input(*input).evaluate(view, rows)?),
         })
     }
 }

@@ -1,4 +1,4 @@
-//! The state that an aggregator keeps for each group.
+//! What an aggregator keeps for each group.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
@@ -6,11 +6,11 @@ use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, Int64Array};
 use arrow_schema::DataType;
 use column::Chunk;
 
-use super::board::{BATCH, Lane};
+use super::board::{BATCH, BulkColumn};
 use crate::error::Error;
 
-/// The state of one aggregator, one entry per group slot. Values are added and removed; a removal restores the exact
-/// state without the value. Several threads may read it at once.
+/// State of one aggregator, one entry for each group's slot. Values are added and taken away; what
+/// a removal restores is exact. Several are read at once.
 pub(crate) trait State: Send + Sync {
     /// Room for this many slots.
     fn grow(&mut self, slots: usize);
@@ -18,43 +18,43 @@ pub(crate) trait State: Send + Sync {
     fn add(&mut self, slots: &[u32], cells: &Chunk);
     /// Cell `i` leaves group `slots[i]`.
     fn remove(&mut self, slots: &[u32], cells: &Chunk);
-    /// Clears a group that no longer exists.
+    /// The group is gone.
     fn reset(&mut self, slot: u32);
     /// The result of each of these groups.
     fn values(&self, slots: &[u32]) -> Result<ArrayRef, Error>;
-    /// Bytes of allocations too small for the allocator to count, after `more` further values.
+    /// Bytes that it keeps in pieces too small to be counted, with so many values more than there are.
     fn held(&self, _more: usize) -> u64 {
         0
     }
-    /// The initial words of a group on a [`Board`](super::board::Board), for bulk loading. None if the state does not
-    /// support it: bulk loads then use `add`.
+    /// The words of a group on a [`BulkTable`](super::board::BulkTable), as they are at first, by which this
+    /// state takes in many rows fast. None: it takes no part, and adds as ever.
     fn words(&self) -> Option<Vec<u64>> {
         None
     }
-    /// The cells in the form that `add_on` reads.
+    /// The cells in the form that `bulk_add` reads.
     fn plain(&self, cells: &Chunk) -> Chunk {
         cells.clone()
     }
-    /// As `add`, but on the state's words of the board. The board counts the rows for all states.
-    fn add_on(&mut self, _lane: &mut Lane<'_>, _batch: &Batch<'_>) {}
-    /// Takes over the words of the board; `rows` are the rows that each slot received.
-    fn settle(&mut self, _lane: &mut Lane<'_>, _rows: &[i64]) {}
-    /// Merges another state of the same kind: its slot `i` is this state's `slots[i]`.
+    /// As `add`, on the state's words of the board; rows are counted there for all states together.
+    fn bulk_add(&mut self, _lane: &mut BulkColumn<'_>, _batch: &Batch<'_>) {}
+    /// Takes over what stands on the board; so many rows came to each slot.
+    fn flush(&mut self, _lane: &mut BulkColumn<'_>, _rows: &[i64]) {}
+    /// Takes in another state of the same kind: its slot `i` is this one's `slots[i]`.
     fn merge(&mut self, other: Box<dyn State>, slots: &[u32]);
     /// For `merge`.
     fn into_any(self: Box<Self>) -> Box<dyn std::any::Any>;
 }
 
-/// A batch of entering cells, in the form that the state's `plain` returned.
+/// A batch of cells that enter, in the form a state asked for.
 pub(crate) struct Batch<'a> {
     pub(crate) slots: &'a [u32],
     pub(crate) cells: &'a Chunk,
-    /// The position of the batch's first cell.
+    /// Which of the cells.
     pub(crate) from: usize,
 }
 
 impl<'a> Batch<'a> {
-    /// The raw values, including those of null cells.
+    /// The cells as they lie in memory, those that are null too.
     pub(crate) fn values<T: ArrowPrimitiveType>(&self) -> &'a [T::Native] {
         &self.cells.as_primitive::<T>().values()[self.from..self.from + self.slots.len()]
     }
@@ -104,7 +104,7 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// Downcasts a state that is to be merged into one of its own type.
+/// Takes the other state apart for a merge of equals.
 pub(crate) fn same<S: 'static>(other: Box<dyn State>) -> Box<S> {
     other.into_any().downcast().expect("states of one aggregator are of one kind")
 }
@@ -123,7 +123,7 @@ pub(crate) fn valid_cells(slots: &[u32], cells: &dyn Array, mut each: impl FnMut
     }
 }
 
-/// Numbers of any type as `f64`.
+/// Numbers as `f64`, whatever they are stored as.
 pub(crate) fn floats(cells: &Chunk) -> arrow_array::Float64Array {
     if let Some(floats) = cells.as_primitive_opt::<Float64Type>() {
         return floats.clone();

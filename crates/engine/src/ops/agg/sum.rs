@@ -10,7 +10,7 @@ use arrow_buffer::i256;
 use arrow_schema::DataType;
 use column::Chunk;
 
-use super::board::{BATCH, Lane};
+use super::board::{BATCH, BulkColumn};
 use super::exact::ExactSums;
 use super::fixed::{self, Fixed};
 use super::state::{Batch, State, add_counts, floats, from_integers, integers, same, valid_cells};
@@ -112,13 +112,13 @@ impl State for FloatSum {
         Arc::new(floats(cells))
     }
 
-    fn add_on(&mut self, lane: &mut Lane<'_>, batch: &Batch<'_>) {
+    fn bulk_add(&mut self, lane: &mut BulkColumn<'_>, batch: &Batch<'_>) {
         self.fixed.add_batch(lane, batch, &mut self.sums);
         batch.each_null(|slot, _| self.counts.of[slot as usize] -= 1);
     }
 
-    fn settle(&mut self, lane: &mut Lane<'_>, rows: &[i64]) {
-        self.fixed.settle(lane, &mut self.sums);
+    fn flush(&mut self, lane: &mut BulkColumn<'_>, rows: &[i64]) {
+        self.fixed.flush(lane, &mut self.sums);
         add_counts(&mut self.counts.of, rows);
     }
 
@@ -183,12 +183,12 @@ impl State for IntegerSum {
         Arc::new(integers(cells))
     }
 
-    fn add_on(&mut self, lane: &mut Lane<'_>, batch: &Batch<'_>) {
+    fn bulk_add(&mut self, lane: &mut BulkColumn<'_>, batch: &Batch<'_>) {
         lane.add(batch.integers(&mut [0; BATCH]));
         batch.each_null(|slot, _| self.counts.of[slot as usize] -= 1);
     }
 
-    fn settle(&mut self, lane: &mut Lane<'_>, rows: &[i64]) {
+    fn flush(&mut self, lane: &mut BulkColumn<'_>, rows: &[i64]) {
         for (slot, sum) in self.sums.iter_mut().enumerate() {
             *sum = sum.wrapping_add(lane.of(slot)[0] as i64);
         }

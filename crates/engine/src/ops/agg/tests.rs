@@ -2,11 +2,11 @@
 
 use formula::{Interpolation, Part};
 use model::Compare;
-use model::ops::{Aggregate as Wanted, Aggregator, Between, aggregate, totals};
+use model::ops::{Aggregate as ReadRequest, Aggregator, Between, aggregate, totals};
 
 use super::*;
 use crate::driver::attach::attach;
-use crate::plan::{How, columns};
+use crate::plan::{ColumnOptions, columns};
 use crate::testing::{check_law, check_steps, table_of};
 
 fn aggregates(list: &[(&str, Aggregate, &str)]) -> Result<Vec<Expr>, Error> {
@@ -63,13 +63,13 @@ fn law() {
         ("mv", Aggregate::Mean, "v"),
     ];
     let wanted = [
-        Wanted::len("n"),
-        Wanted::new("c", Aggregator::Count, "x"),
-        Wanted::new("s", Aggregator::Sum(0), "x"),
-        Wanted::new("sv", Aggregator::Sum(0), "v"),
-        Wanted::new("s2", Aggregator::Sum(2), "v"),
-        Wanted::new("m", Aggregator::Mean, "x"),
-        Wanted::new("mv", Aggregator::Mean, "v"),
+        ReadRequest::len("n"),
+        ReadRequest::new("c", Aggregator::Count, "x"),
+        ReadRequest::new("s", Aggregator::Sum(0), "x"),
+        ReadRequest::new("sv", Aggregator::Sum(0), "v"),
+        ReadRequest::new("s2", Aggregator::Sum(2), "v"),
+        ReadRequest::new("m", Aggregator::Mean, "x"),
+        ReadRequest::new("mv", Aggregator::Mean, "v"),
     ];
     check_law(
         &spec,
@@ -92,12 +92,12 @@ fn law_of_extremes_and_ends() {
         ("f", Aggregate::Last, "k"),
     ];
     let wanted = [
-        Wanted::new("a", Aggregator::Min, "x"),
-        Wanted::new("b", Aggregator::Max, "x"),
-        Wanted::new("c", Aggregator::Min, "k"),
-        Wanted::new("d", Aggregator::Max, "t"),
-        Wanted::new("e", Aggregator::First, "x"),
-        Wanted::new("f", Aggregator::Last, "k"),
+        ReadRequest::new("a", Aggregator::Min, "x"),
+        ReadRequest::new("b", Aggregator::Max, "x"),
+        ReadRequest::new("c", Aggregator::Min, "k"),
+        ReadRequest::new("d", Aggregator::Max, "t"),
+        ReadRequest::new("e", Aggregator::First, "x"),
+        ReadRequest::new("f", Aggregator::Last, "k"),
     ];
     check_law(
         &spec,
@@ -129,13 +129,15 @@ fn law_of_one_row_for_the_whole_table() {
     ];
     for chosen in [&list[..], &list[..9], &list[9..11], &list[13..]] {
         let asked: Vec<_> = chosen.iter().map(|(name, kind, input, _)| (*name, kind.clone(), *input)).collect();
-        let wanted = |(name, _, input, kind): &(&str, _, &str, Aggregator)| Wanted::new(name, kind.clone(), input);
-        let wanted: Vec<Wanted> = chosen.iter().map(wanted).collect();
+        let wanted = |(name, _, input, kind): &(&str, _, &str, Aggregator)| ReadRequest::new(name, kind.clone(), input);
+        let wanted: Vec<ReadRequest> = chosen.iter().map(wanted).collect();
         check_law(
             &spec,
             150,
             Compare::ByPosition,
-            |table| columns("select", table, &aggregates(&asked)?, How { all: false, ..How::STORED }),
+            |table| {
+                columns("select", table, &aggregates(&asked)?, ColumnOptions { all: false, ..ColumnOptions::STORED })
+            },
             |input| totals(input, &wanted),
         );
     }
@@ -150,7 +152,7 @@ fn law_of_means_of_decimals() {
         Compare::by_key(&["k"]),
         |table| by(table, &["k"], &[("m", Aggregate::Mean, "n"), ("n", Aggregate::Count, "n")]),
         |input| {
-            let wanted = [Wanted::new("m", Aggregator::Mean, "n"), Wanted::new("n", Aggregator::Count, "n")];
+            let wanted = [ReadRequest::new("m", Aggregator::Mean, "n"), ReadRequest::new("n", Aggregator::Count, "n")];
             aggregate(input, &["k"], &wanted)
         },
     );
@@ -165,9 +167,9 @@ fn law_of_spread() {
         ("p", Aggregate::Var { ddof: 0 }, "v"),
     ];
     let wanted = [
-        Wanted::new("s", Aggregator::Std(1), "x"),
-        Wanted::new("v", Aggregator::Var(1), "x"),
-        Wanted::new("p", Aggregator::Var(0), "v"),
+        ReadRequest::new("s", Aggregator::Std(1), "x"),
+        ReadRequest::new("v", Aggregator::Var(1), "x"),
+        ReadRequest::new("p", Aggregator::Var(0), "v"),
     ];
     check_law(
         &spec,
@@ -189,11 +191,11 @@ fn law_of_distinct_values() {
         ("e", Aggregate::NUnique, "b"),
     ];
     let wanted = [
-        Wanted::new("a", Aggregator::NUnique, "k"),
-        Wanted::new("b", Aggregator::CountDistinct, "k"),
-        Wanted::new("c", Aggregator::NUnique, "x"),
-        Wanted::new("d", Aggregator::CountDistinct, "t"),
-        Wanted::new("e", Aggregator::NUnique, "b"),
+        ReadRequest::new("a", Aggregator::NUnique, "k"),
+        ReadRequest::new("b", Aggregator::CountDistinct, "k"),
+        ReadRequest::new("c", Aggregator::NUnique, "x"),
+        ReadRequest::new("d", Aggregator::CountDistinct, "t"),
+        ReadRequest::new("e", Aggregator::NUnique, "b"),
     ];
     check_law(
         &spec,
@@ -220,14 +222,14 @@ fn law_of_ranks() {
         ("i", quantile(1.0, Interpolation::Lower), "x"),
     ];
     let wanted = [
-        Wanted::new("a", Aggregator::Median, "x"),
-        Wanted::new("c", Aggregator::Median, "v"),
-        Wanted::new("d", Aggregator::Median, "k"),
-        Wanted::new("e", Aggregator::Quantile(0.3, Between::Nearest), "v"),
-        Wanted::new("f", Aggregator::Quantile(0.9, Between::Linear), "x"),
-        Wanted::new("g", Aggregator::Quantile(0.25, Between::Higher), "t"),
-        Wanted::new("h", Aggregator::Quantile(0.75, Between::Midpoint), "n"),
-        Wanted::new("i", Aggregator::Quantile(1.0, Between::Lower), "x"),
+        ReadRequest::new("a", Aggregator::Median, "x"),
+        ReadRequest::new("c", Aggregator::Median, "v"),
+        ReadRequest::new("d", Aggregator::Median, "k"),
+        ReadRequest::new("e", Aggregator::Quantile(0.3, Between::Nearest), "v"),
+        ReadRequest::new("f", Aggregator::Quantile(0.9, Between::Linear), "x"),
+        ReadRequest::new("g", Aggregator::Quantile(0.25, Between::Higher), "t"),
+        ReadRequest::new("h", Aggregator::Quantile(0.75, Between::Midpoint), "n"),
+        ReadRequest::new("i", Aggregator::Quantile(1.0, Between::Lower), "x"),
     ];
     check_law(
         &spec,
@@ -243,7 +245,7 @@ fn law_of_products() {
     let spec = table_of("k:str b:bool x:float v:int u:uint");
     let product = |name, of| (name, Aggregate::Product, of);
     let list = [product("p", "x"), product("q", "v"), product("r", "u"), product("s", "b")];
-    let wanted = list.clone().map(|(name, _, of)| Wanted::new(name, Aggregator::Product, of));
+    let wanted = list.clone().map(|(name, _, of)| ReadRequest::new(name, Aggregator::Product, of));
     check_law(
         &spec,
         300,
@@ -264,11 +266,11 @@ fn law_of_whole_groups() {
         ("e", Aggregate::First, "v"),
     ];
     let wanted = [
-        Wanted::new("a", Aggregator::Implode, "k"),
-        Wanted::new("b", Aggregator::Implode, "x"),
-        Wanted::new("c", Aggregator::ArgMin, "x"),
-        Wanted::new("d", Aggregator::ArgMax, "k"),
-        Wanted::new("e", Aggregator::First, "v"),
+        ReadRequest::new("a", Aggregator::Implode, "k"),
+        ReadRequest::new("b", Aggregator::Implode, "x"),
+        ReadRequest::new("c", Aggregator::ArgMin, "x"),
+        ReadRequest::new("d", Aggregator::ArgMax, "k"),
+        ReadRequest::new("e", Aggregator::First, "v"),
     ];
     check_law(
         &spec,
@@ -283,7 +285,7 @@ fn law_of_whole_groups() {
 fn law_of_wide_sums() {
     let spec = table_of("k:str n:decimal m:duration");
     let list = [("a", sum(0), "n"), ("b", sum(1), "n")];
-    let wanted = [Wanted::new("a", Aggregator::Sum(0), "n"), Wanted::new("b", Aggregator::Sum(1), "n")];
+    let wanted = [ReadRequest::new("a", Aggregator::Sum(0), "n"), ReadRequest::new("b", Aggregator::Sum(1), "n")];
     check_law(
         &spec,
         200,
@@ -324,7 +326,7 @@ fn a_sum_beyond_its_type_is_told() {
 #[test]
 fn law_without_a_key() {
     let spec = table_of("v:int");
-    let wanted = [Wanted::len("n"), Wanted::new("l", Aggregator::Last, "v")];
+    let wanted = [ReadRequest::len("n"), ReadRequest::new("l", Aggregator::Last, "v")];
     let list = [("n", Aggregate::Len, ""), ("l", Aggregate::Last, "v")];
     check_law(&spec, 200, Compare::ByPosition, |table| by(table, &[], &list), |input| aggregate(input, &[], &wanted));
 }

@@ -9,7 +9,7 @@ use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field, Schema};
 use formula::{Aggregate, Bound, Expr, Function, List};
 
-use super::chosen::picked;
+use super::chosen::gather_at;
 use crate::error::Error;
 use crate::eval::evaluator::Evaluator;
 use crate::keys::rows::KeyRows;
@@ -55,7 +55,7 @@ impl Vector {
             lengths.push(keys.len() - before);
         }
         limits::ask_rows(keys.len() as u64, column::types::width(input.data_type()))?;
-        let mut cells = picked(input, now, &keys)?;
+        let mut cells = gather_at(input, now, &keys)?;
         if let DataType::List(field) = &self.list
             && field.data_type() != cells.data_type()
         {

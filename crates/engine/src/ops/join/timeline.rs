@@ -7,7 +7,7 @@
 
 use column::kernels::{prefetch, prefetch_slice};
 
-use crate::keys::search::{guess, lower_bound};
+use crate::keys::search::{interpolate, lower_bound};
 use crate::sizes::TIMELINE_CHUNK;
 
 /// How far from its guess a search mostly ends: a cache line of stamps.
@@ -150,7 +150,7 @@ impl<T: Copy> Timeline<T> {
         let chunk = self.ends.partition_point(|end| *end < stamp).min(self.ends.len().saturating_sub(1));
         let found = self.chunks.get(chunk)?;
         let from = chunk.checked_sub(1).map_or(0, |previous| self.ends[previous]);
-        Some((found, guess(found.stamps.len(), from, self.ends[chunk], stamp)))
+        Some((found, interpolate(found.stamps.len(), from, self.ends[chunk], stamp)))
     }
 
     /// Asks for what says where chunks are.

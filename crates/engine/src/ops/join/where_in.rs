@@ -67,7 +67,7 @@ impl WhereIn {
     }
 
     /// Sets the recorder of rows that an operation before this one skipped, for `errors()` of the result.
-    pub(crate) fn noting(mut self, faults: Option<Faults>) -> WhereIn {
+    pub(crate) fn reporting_to(mut self, faults: Option<Faults>) -> WhereIn {
         self.request.faults = faults;
         self
     }
@@ -255,7 +255,7 @@ impl WhereInLive {
         if self.sources.is_none() {
             return Ok(());
         }
-        let (gone, moving) = source.leaving(rekeyed);
+        let (gone, moving) = source.departing_rows(rekeyed);
         let gone = self.find(Side::Left, source.before(), &gone.0)?;
         let moved = self.find(Side::Left, source.before(), &moving.0)?.1;
         self.touched.add(&gone.1, self.counts.len());

@@ -264,7 +264,7 @@ impl<K: SortKey> SortLive<K> {
         if update.shifts.is_empty() {
             return Ok(Some(Vec::new()));
         }
-        let moved = &change.moving(&update.removed).0 - rekeyed;
+        let moved = &change.rekeyed_rows(&update.removed).0 - rekeyed;
         if moved.len() > self.order.len() as u64 / SORT_SWEEP.rows() {
             return Ok(None);
         }

@@ -137,7 +137,7 @@ impl World {
         self.open.iter_mut().for_each(|open| open.above[table] = None);
     }
 
-    fn draft(&mut self, tape: &mut Tape, at: usize) {
+    fn validate_in_transaction(&mut self, tape: &mut Tape, at: usize) {
         let (table, open) = (tape.below(2) as usize, &mut self.open[at]);
         let first = !open.calls.iter().any(|(of, ..)| *of == table);
         let known = if first { Some(self.queued[table].clone()) } else { open.above[table].clone() };
@@ -216,7 +216,7 @@ fn law_of_writers_and_transactions() {
                         transaction.rollback();
                         all_cancelled(calls);
                     }
-                    5..=8 if !world.open.is_empty() => world.draft(tape, at),
+                    5..=8 if !world.open.is_empty() => world.validate_in_transaction(tape, at),
                     _ => world.write(tape),
                 }
             }

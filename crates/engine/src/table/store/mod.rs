@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_array::{Array, BooleanArray};
 use arrow_schema::Schema;
 use column::kernels::equal_cells;
-use column::{BlockColumn, Chunk, ColumnSource, Dead, Edit, Move, StorageCounters};
+use column::{BlockColumn, Chunk, ColumnSource, Edit, FreedCells, Move, StorageCounters};
 use graph::{Moment, Step};
 use rowset::{Before, RowSet, Shifts};
 
@@ -65,10 +65,10 @@ pub struct Columns {
     lost: Arc<Mutex<Lost>>,
 }
 
-/// Keys vacated by a step, and the rows that remain: the vacated cells are freed when the step is over.
+/// Keys freed_keys by a step, and the rows that remain: the freed_keys cells are freed when the step is over.
 #[derive(Default)]
 struct Lost {
-    vacated: RowSet,
+    freed_keys: RowSet,
     left: RowSet,
 }
 
@@ -82,9 +82,9 @@ impl Settle for SettleColumns {
     fn settle(&self) {
         self.columns.iter().for_each(|column| column.settle());
         let lost = std::mem::take(&mut *self.lost.lock().unwrap_or_else(PoisonError::into_inner));
-        if !lost.vacated.is_empty() {
-            let dead = Dead::new(&lost.vacated, &lost.left);
-            self.columns.iter().for_each(|column| column.bury(&dead));
+        if !lost.freed_keys.is_empty() {
+            let dead = FreedCells::new(&lost.freed_keys, &lost.left);
+            self.columns.iter().for_each(|column| column.reclaim(&dead));
         }
     }
 
@@ -198,9 +198,9 @@ impl Columns {
         crate::threads::parallel::try_each(cells >= PARALLEL_CELLS.rows(), &self.columns, |index, column| {
             write(index, column)
         })?;
-        // Set last: if a column could not be written, the vacated cells are still in use and must not be freed.
+        // Set last: if a column could not be written, the freed_keys cells are still in use and must not be freed.
         *self.lost.lock().unwrap_or_else(PoisonError::into_inner) =
-            Lost { vacated: column::vacated(&writes.removed.0, moves, &added), left: after };
+            Lost { freed_keys: column::freed_keys(&writes.removed.0, moves, &added), left: after };
         Ok(())
     }
 }

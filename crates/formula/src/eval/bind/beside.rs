@@ -6,7 +6,7 @@ use arrow_schema::{DataType, Field, Schema, TimeUnit};
 
 use super::{Binder, Term, bind_part};
 use crate::error::Error;
-use crate::eval::beside::Beside;
+use crate::eval::beside::ContextInput;
 use crate::eval::bound::Bound;
 use crate::eval::node::Op;
 use crate::tree::expr::Expr;
@@ -17,12 +17,12 @@ use crate::tree::types::type_name;
 pub(super) const BESIDE: usize = usize::MAX / 2;
 
 impl Binder<'_> {
-    pub(super) fn beside(&mut self, key: &str, data_type: DataType, beside: Beside) -> Result<Term, Error> {
+    pub(super) fn beside(&mut self, key: &str, data_type: DataType, beside: ContextInput) -> Result<Term, Error> {
         let before = self.nodes.len();
-        let ordinal = BESIDE + self.besides.len();
+        let ordinal = BESIDE + self.context_inputs.len();
         let node = self.node(&format!("beside {key}"), Op::Input(ordinal), vec![], data_type, "")?;
         if self.nodes.len() > before {
-            self.besides.push(beside);
+            self.context_inputs.push(beside);
         }
         Ok(Term::Node(node))
     }
@@ -51,7 +51,7 @@ impl Binder<'_> {
             return self.expr(of);
         }
         let of = Box::new(self.part(of, false)?);
-        self.beside(&text(), of.data_type().clone(), Beside::Neighbour { by, of })
+        self.beside(&text(), of.data_type().clone(), ContextInput::Neighbour { by, of })
     }
 
     /// `i`, `ii` and `k`, or columns of these names, if there are.
@@ -60,13 +60,13 @@ impl Binder<'_> {
         let column = names.iter().find(|name| self.schema.fields().iter().any(|field| field.name() == **name));
         match (column, function) {
             (Some(name), _) => self.column(name).map(Term::Node),
-            (None, Function::RowKey) => self.beside("k", DataType::Int64, Beside::RowKey),
-            (None, _) => self.beside("i", DataType::Int64, Beside::Position),
+            (None, Function::RowKey) => self.beside("k", DataType::Int64, ContextInput::RowKey),
+            (None, _) => self.beside("i", DataType::Int64, ContextInput::Position),
         }
     }
 
     pub(super) fn rows(&mut self) -> Result<Term, Error> {
-        self.beside("rows", DataType::Int64, Beside::Rows)
+        self.beside("rows", DataType::Int64, ContextInput::Rows)
     }
 
     /// The cell of a column at a position.
@@ -89,7 +89,7 @@ impl Binder<'_> {
                 advice: "cast the column first",
             });
         }
-        self.beside(&text(), data_type, Beside::Element { column, index: Box::new(index) })
+        self.beside(&text(), data_type, ContextInput::Element { column, index: Box::new(index) })
     }
 
     /// A function of all cells of a column: one value for all rows, or the part of it that each row asks for.
@@ -104,7 +104,7 @@ impl Binder<'_> {
         if whole_column(&call).is_some() {
             let schema = Schema::new(vec![Field::new(WHOLE, DataType::List(cells), true)]);
             let of = Box::new(bind_part(&over_list(&call), &schema, false, false)?);
-            return self.beside(&key, of.data_type().clone(), Beside::Whole { column, of }).map(Some);
+            return self.beside(&key, of.data_type().clone(), ContextInput::Whole { column, of }).map(Some);
         }
         let [Expr::Call { function: Function::Array, .. }, from, length] = args else {
             return Err(Error::Parameter {
@@ -114,7 +114,7 @@ impl Binder<'_> {
         };
         let mut part = |place: &Expr| Ok(Box::new(self.part(&place.clone().cast(DataType::Int64, true)?, false)?));
         let (from, length) = (part(from)?, part(length)?);
-        self.beside(&key, DataType::List(cells), Beside::Part { column, from, length }).map(Some)
+        self.beside(&key, DataType::List(cells), ContextInput::Part { column, from, length }).map(Some)
     }
 
     pub(super) fn array(&mut self, args: &[Expr]) -> Result<Term, Error> {
@@ -128,13 +128,17 @@ impl Binder<'_> {
     }
 
     pub(super) fn now(&mut self) -> Result<Term, Error> {
-        self.beside("now", DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())), Beside::Now)
+        self.beside("now", DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())), ContextInput::Now)
     }
 
     /// A part that hangs on the clock alone, as one input.
     pub(super) fn clock_alone(&mut self, expr: &Expr) -> Result<Term, Error> {
         let part = Bound { daily: is_date(expr), ..self.part(expr, true)? };
-        self.beside(&format!("clock {}", expr.to_python()), part.data_type().clone(), Beside::Clock(Box::new(part)))
+        self.beside(
+            &format!("clock {}", expr.to_python()),
+            part.data_type().clone(),
+            ContextInput::Clock(Box::new(part)),
+        )
     }
 }
 
@@ -143,7 +147,7 @@ const WHOLE: &str = "\0whole";
 
 /// The column of which an expression is a value that is the same in every row.
 fn whole_column(expr: &Expr) -> Option<&str> {
-    let same = |rest: &Expr| rest.columns().is_empty() && !rest.reads_beside() && !rest.calls_host();
+    let same = |rest: &Expr| rest.columns().is_empty() && !rest.needs_context() && !rest.calls_host();
     match expr {
         Expr::Call { function: Function::Array, args } => match args.as_slice() {
             [Expr::Column(name)] => Some(name),

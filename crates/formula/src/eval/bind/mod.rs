@@ -25,7 +25,7 @@ use arrow_array::new_null_array;
 use arrow_schema::{DataType, Schema};
 
 use crate::error::{Error, unknown_column};
-use crate::eval::beside::Beside;
+use crate::eval::beside::ContextInput;
 use crate::eval::bound::Bound;
 use crate::eval::cache;
 use crate::eval::lanes::{Check, Kind, LaneOp};
@@ -58,7 +58,7 @@ fn bind_part(expr: &Expr, schema: &Schema, clocked: bool, of_clock: bool) -> Res
         nodes: Vec::new(),
         known: HashMap::default(),
         inputs: Vec::new(),
-        besides: Vec::new(),
+        context_inputs: Vec::new(),
         clocked,
         of_clock,
         ordered: false,
@@ -81,7 +81,7 @@ fn bind_part(expr: &Expr, schema: &Schema, clocked: bool, of_clock: bool) -> Res
         name: expr.output_name()?,
         nodes: binder.nodes.into(),
         inputs: binder.inputs,
-        besides: binder.besides.into(),
+        context_inputs: binder.context_inputs.into(),
         plan,
         ordered: binder.ordered,
         unsaid: binder.unsaid,
@@ -102,7 +102,7 @@ pub(crate) struct Binder<'a> {
     nodes: Vec<Node>,
     known: HashMap<(Key, DataType, Vec<usize>), usize, foldhash::fast::RandomState>,
     inputs: Vec<usize>,
-    besides: Vec<Beside>,
+    context_inputs: Vec<ContextInput>,
     clocked: bool,
     of_clock: bool,
     /// Whether a function keeps state.

@@ -6,7 +6,7 @@ use arrow_schema::DataType;
 
 use super::{Binder, Term};
 use crate::error::Error;
-use crate::eval::beside::Beside;
+use crate::eval::beside::ContextInput;
 use crate::eval::functions::random;
 use crate::tree::expr::Expr;
 use crate::tree::function::{Function, Random};
@@ -29,7 +29,7 @@ impl Binder<'_> {
             let takes = if of.is_some() { "two bounds" } else { "no bounds" };
             return Err(Error::Arguments { function: function.name(), takes, given: args.len() });
         }
-        let keys = self.beside("draw", DataType::Int64, Beside::Draw)?;
+        let keys = self.beside("draw", DataType::Int64, ContextInput::Draw)?;
         let mut nodes = vec![self.settled(keys)?];
         for arg in args {
             let bound = self.expr(arg)?;

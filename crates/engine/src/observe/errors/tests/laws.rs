@@ -7,7 +7,7 @@ use formula::{Aggregate, Expr};
 
 use crate::error::Error;
 use crate::ops::{Matches, NaturalJoin};
-use crate::plan::{How, Kept, aggregate, columns, natural_join};
+use crate::plan::{ColumnOptions, Materialization, aggregate, columns, natural_join};
 use crate::row_errors::OnError;
 use crate::table::handle::Table;
 use crate::testing::{Cell, Drawn, Found, Plain, any_table, run_law, still_graph, table_of};
@@ -158,9 +158,10 @@ fn law_of_second_matches() {
 
 #[test]
 fn law_of_lazy_columns() {
-    let how = How { kept: Kept::OncePerInput, on_error: OnError::Null, ..How::STORED };
+    let how = ColumnOptions { kept: Materialization::Memoized, on_error: OnError::Null, ..ColumnOptions::STORED };
     let build = |tables: &[Table]| {
-        let thin = columns("select", &tables[0], &[Expr::column("v")], How { all: false, ..How::STORED })?;
+        let thin =
+            columns("select", &tables[0], &[Expr::column("v")], ColumnOptions { all: false, ..ColumnOptions::STORED })?;
         columns("lazy_update", &thin, &[narrow(Expr::column("v")).alias("n")], how)
     };
     run_law(&[any_table()], 100, build, |inputs, found| {

@@ -9,7 +9,7 @@ use super::errors;
 use crate::driver::attach::attach;
 use crate::error::Error;
 use crate::ops::Filter;
-use crate::plan::{How, columns};
+use crate::plan::{ColumnOptions, columns};
 use crate::row_errors::OnError;
 use crate::table::handle::Table;
 use crate::testing::{Cell, Drawn, Found, Plain, Watch, any_table, run_law, still_graph};
@@ -20,7 +20,7 @@ fn narrow(column: &str) -> Expr {
 }
 
 fn made(table: &Table, on_error: OnError) -> Result<Table, Error> {
-    columns("with_columns", table, &[narrow("v").alias("n")], How { on_error, ..How::STORED })
+    columns("with_columns", table, &[narrow("v").alias("n")], ColumnOptions { on_error, ..ColumnOptions::STORED })
 }
 
 fn fits(cell: &Cell) -> Option<Cell> {
@@ -40,9 +40,13 @@ fn rows_of(table: &Table) -> Vec<String> {
 fn a_cell_without_a_value_is_null_and_told_in_the_step_it_happens() {
     let graph = still_graph();
     let input = Drawn::new(&graph, "0 A 1 | 1 B 1000");
-    let table =
-        columns("update", input.table(), &[narrow("V").alias("n")], How { on_error: OnError::Null, ..How::STORED })
-            .expect("it starts");
+    let table = columns(
+        "update",
+        input.table(),
+        &[narrow("V").alias("n")],
+        ColumnOptions { on_error: OnError::Null, ..ColumnOptions::STORED },
+    )
+    .expect("it starts");
     let (all, mine) = (errors(&graph).expect("there are errors"), table.errors().expect("there are errors"));
     graph.step().expect("the cycle runs");
     let first = "update n 1 1 ";
@@ -69,7 +73,7 @@ fn a_row_that_is_left_out_comes_back_when_it_can_be_computed() {
         "with_columns",
         input.table(),
         &[narrow("V").alias("n")],
-        How { on_error: OnError::Drop, ..How::STORED },
+        ColumnOptions { on_error: OnError::Drop, ..ColumnOptions::STORED },
     )
     .expect("starts");
     let watch = Watch::attach(&table).expect("it can be watched");
@@ -95,7 +99,7 @@ fn a_predicate_without_a_value_does_not_pass() {
     let graph = still_graph();
     let input = Drawn::new(&graph, "0 A 1 | 1 B 1000 | 2 C 2");
     let above = Expr::call(formula::Function::Greater, vec![narrow("V"), Expr::literal(1)]).expect("a small tree");
-    let filter = Filter::new(input.table(), &[above]).expect("it is Boolean").passing_over(OnError::Null);
+    let filter = Filter::new(input.table(), &[above]).expect("it is Boolean").with_on_error(OnError::Null);
     let table = attach(&filter, std::slice::from_ref(input.table())).expect("it starts");
     assert_eq!(rows_of(&table), ["C 2"]);
     input.apply("~ 1 . 9");
@@ -117,8 +121,13 @@ fn a_static_table_tells_its_errors_too() {
 }
 
 fn made_of_drawing(table: &Table) -> Table {
-    columns("with_columns", table, &[narrow("V").alias("n")], How { on_error: OnError::Null, ..How::STORED })
-        .expect("it starts")
+    columns(
+        "with_columns",
+        table,
+        &[narrow("V").alias("n")],
+        ColumnOptions { on_error: OnError::Null, ..ColumnOptions::STORED },
+    )
+    .expect("it starts")
 }
 
 #[test]
@@ -129,7 +138,8 @@ fn errors_of_the_errors_are_counted_only() {
     let all = errors(&graph).expect("there are errors");
     let fails = Expr::column("message").cast(DataType::Int64, true).expect("a small tree").alias("n");
     let over =
-        columns("with_columns", &all, &[fails], How { on_error: OnError::Null, ..How::STORED }).expect("it starts");
+        columns("with_columns", &all, &[fails], ColumnOptions { on_error: OnError::Null, ..ColumnOptions::STORED })
+            .expect("it starts");
     input.apply("+ 1 B 1000");
     for _ in 0..5 {
         graph.step().expect("the cycle runs");

@@ -40,8 +40,8 @@ use crate::table::store::{Columns, Writes};
 use crate::table::update::TableUpdate;
 use crate::table::view::View;
 use right::RightChange;
-use rows::ask_places;
-use tolerance::Reach;
+use rows::prefetch_places;
+use tolerance::Dependencies;
 pub use tolerance::Tolerance;
 
 /// The strategy: which right row is the match of a left stamp.
@@ -60,12 +60,12 @@ pub enum Strategy {
 /// `join_asof`: left rows with the right row nearest in time.
 pub struct AsofJoin {
     request: Request,
-    how: Arc<How>,
+    how: Arc<AsofSpec>,
     added: Vec<(usize, String)>,
 }
 
 /// The matching rules: keys, stamps, strategy and tolerance.
-struct How {
+struct AsofSpec {
     operation: String,
     by: On,
     left_stamp: usize,
@@ -73,7 +73,7 @@ struct How {
     meet: DataType,
     strategy: Strategy,
     exact: bool,
-    reach: Reach,
+    reach: Dependencies,
 }
 
 /// The options of an as-of join.
@@ -113,7 +113,7 @@ impl AsofJoin {
                 ),
             )
         })?;
-        let reach = Reach::of(operation, options.tolerance, &meet)?;
+        let reach = Dependencies::of(operation, options.tolerance, &meet)?;
         let mut without = by.columns(Side::Right);
         if left_name == right_name {
             without.push(right_stamp);
@@ -133,7 +133,7 @@ impl AsofJoin {
         } else {
             format!("{left_name}, {right_name}")
         });
-        let how = How {
+        let how = AsofSpec {
             operation: operation.into(),
             by,
             left_stamp,
@@ -194,7 +194,7 @@ impl Operation for AsofJoin {
 }
 
 struct AsofLive {
-    how: Arc<How>,
+    how: Arc<AsofSpec>,
     keys: Option<KeyTable>,
     right: Vec<Timeline<()>>,
     /// The left rows of each group with their matches; none if the right side never changes.
@@ -281,7 +281,7 @@ impl AsofLive {
         if let Some(left) = &mut self.left {
             let keys = rows.keys.to_vec();
             for batch in rows.placed().chunks(ASOF_BATCH.get()) {
-                ask_places(left, batch);
+                prefetch_places(left, batch);
                 for &(slot, stamp, position) in batch {
                     let (key, tag) = (keys[position as usize], matched[position as usize]);
                     left[slot as usize].insert(Entry { stamp, key, tag });
@@ -296,7 +296,7 @@ impl AsofLive {
         if self.left.is_none() {
             return Ok(());
         }
-        let (gone, moving) = change.leaving(restamped);
+        let (gone, moving) = change.departing_rows(restamped);
         let leaving =
             (!gone.0.is_empty()).then(|| self.rows_found(Side::Left, change.before(), &gone.0)).transpose()?;
         let moving =

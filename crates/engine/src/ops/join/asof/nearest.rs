@@ -2,10 +2,10 @@
 
 use column::NO_ROW;
 
-use super::{How, Strategy};
+use super::{AsofSpec, Strategy};
 use crate::ops::join::timeline::{Place, Timeline};
 
-impl How {
+impl AsofSpec {
     /// The match of a left stamp. `hint` is where the last search of this group ended.
     #[inline]
     pub(super) fn find(&self, right: &Timeline<()>, stamp: u64, hint: &mut Place) -> u64 {

@@ -4,7 +4,7 @@ use column::NO_ROW;
 use column::kernels::prefetch;
 use rowset::RowSet;
 
-use super::rows::{AHEAD, ask_places, ask_searched};
+use super::rows::{AHEAD, prefetch_places, prefetch_searched};
 use super::{AsofLive, Strategy};
 use crate::error::Error;
 use crate::ops::join::on::Side;
@@ -43,13 +43,13 @@ impl AsofLive {
         let mut read = self.how.by.columns(Side::Right);
         read.push(self.how.right_stamp);
         let restamped = update.columns.contains_any(&read);
-        let (gone, moving) = change.leaving(restamped);
+        let (gone, moving) = change.departing_rows(restamped);
         let fresh = if restamped { &update.added | &update.modified } else { update.added.clone() };
         let mut dirty: Vec<(u32, u64, u64)> = Vec::new();
         if !gone.0.is_empty() {
             let rows = self.rows_found(Side::Right, change.before(), &gone.0)?;
             for batch in rows.by_group(self.right.len()).chunks(ASOF_BATCH.get()) {
-                ask_searched(&self.right, batch);
+                prefetch_searched(&self.right, batch);
                 for &(slot, stamp, key) in batch {
                     self.right[slot as usize].remove(stamp, key);
                     if self.right[slot as usize].is_empty() {
@@ -83,7 +83,7 @@ impl AsofLive {
         if !fresh.is_empty() {
             let rows = self.rows_of(Side::Right, change.now(), &fresh, true)?;
             for batch in rows.by_group(self.right.len()).chunks(ASOF_BATCH.get()) {
-                ask_places(&self.right, batch);
+                prefetch_places(&self.right, batch);
                 for &(slot, stamp, key) in batch {
                     self.right[slot as usize].insert(Entry { stamp, key, tag: () });
                     dirty.push((slot, stamp, 0));
@@ -112,8 +112,8 @@ impl AsofLive {
         dirty.dedup();
         let mut reached: Option<(u32, u64)> = None;
         for batch in dirty.chunks(ASOF_BATCH.get()) {
-            ask_searched(left, batch);
-            ask_searched(&self.right, batch);
+            prefetch_searched(left, batch);
+            prefetch_searched(&self.right, batch);
             for &(slot, stamp, _) in batch {
                 let line = &mut left[slot as usize];
                 let right = &self.right[slot as usize];

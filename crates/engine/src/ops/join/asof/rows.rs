@@ -138,7 +138,7 @@ impl AsofLive {
             Vec::new()
         };
         for batch in rows.placed().chunks(ASOF_BATCH.get()) {
-            ask_searched(&self.right, batch);
+            prefetch_searched(&self.right, batch);
             for (slot, stamp, position) in batch {
                 let mut unknown = Place::UNKNOWN;
                 let hint = hints.get_mut(*slot as usize).unwrap_or(&mut unknown);
@@ -154,13 +154,13 @@ pub(super) const AHEAD: usize = 32;
 
 /// Prefetches what the searches of a batch will read, so that their cache misses overlap.
 #[inline]
-pub(super) fn ask_searched<T: Copy>(lines: &[Timeline<T>], batch: &[(u32, u64, u64)]) {
+pub(super) fn prefetch_searched<T: Copy>(lines: &[Timeline<T>], batch: &[(u32, u64, u64)]) {
     batch.iter().for_each(|(slot, stamp, _)| lines[*slot as usize].ask(*stamp));
 }
 
 /// Prefetches the insert positions of a batch, so that their cache misses overlap.
 #[inline]
-pub(super) fn ask_places<T: Copy>(lines: &[Timeline<T>], batch: &[(u32, u64, u64)]) {
+pub(super) fn prefetch_places<T: Copy>(lines: &[Timeline<T>], batch: &[(u32, u64, u64)]) {
     batch.iter().for_each(|(slot, stamp, _)| lines[*slot as usize].ask_around(*stamp));
 }
 

@@ -20,7 +20,7 @@ use crate::table::view::View;
 const SEVERAL: u64 = NO_ROW - 1;
 
 /// The match of a key before a step of the right side.
-pub(super) struct Was {
+pub(super) struct PreviousMatch {
     pub(super) slot: u32,
     /// The old match in after-keys; `NO_ROW` if the key had no match, or its match was removed.
     pub(super) row: u64,
@@ -191,25 +191,25 @@ impl NaturalLive {
     }
 
     /// Updates the right side and returns the old match of each touched slot, in after-keys.
-    pub(super) fn note_right(&mut self, right: &Change) -> Result<Vec<Was>, Error> {
+    pub(super) fn note_right(&mut self, right: &Change) -> Result<Vec<PreviousMatch>, Error> {
         let update = right.update();
         if update.is_empty() {
             return Ok(Vec::new());
         }
         let rekeyed = update.columns.contains_any(&self.on.columns(Side::Right));
-        let (gone, moving) = right.leaving(rekeyed);
+        let (gone, moving) = right.departing_rows(rekeyed);
         let gone_slots = self.find(Side::Right, right.before(), &gone.0)?;
         let moving_slots = self.find(Side::Right, right.before(), &moving.0)?;
         let fresh = if rekeyed { &update.added | &update.modified } else { update.added.clone() };
         let mut noted = Touched::default();
-        let mut old: Vec<Was> = Vec::new();
+        let mut old: Vec<PreviousMatch> = Vec::new();
         let capacity = self.right.slots();
         noted.add(&gone_slots.1, capacity);
         noted.add(&moving_slots.1, capacity);
         for slot in noted.take() {
             let row = self.pick(slot);
             let lost = row != NO_ROW && gone.0.contains(row);
-            old.push(Was {
+            old.push(PreviousMatch {
                 slot,
                 row: if row == NO_ROW || lost { NO_ROW } else { update.shifts.forward_key(row) },
                 had: row != NO_ROW,
@@ -245,7 +245,7 @@ impl NaturalLive {
         view: &View,
         rows: &RowSet,
         known: &std::collections::HashSet<u32>,
-    ) -> Result<Vec<Was>, Error> {
+    ) -> Result<Vec<PreviousMatch>, Error> {
         if rows.is_empty() {
             return Ok(Vec::new());
         }
@@ -257,7 +257,7 @@ impl NaturalLive {
         slots.dedup();
         let was = |slot| {
             let row = self.pick(slot);
-            Was { slot, row, had: row != NO_ROW, passed_over: self.passes_over(slot) }
+            PreviousMatch { slot, row, had: row != NO_ROW, passed_over: self.passes_over(slot) }
         };
         Ok(slots.into_iter().filter(|slot| !known.contains(slot)).map(was).collect())
     }
@@ -267,7 +267,7 @@ impl NaturalLive {
         if self.left.is_none() {
             return Ok(());
         }
-        let (gone, moving) = left.leaving(rekeyed);
+        let (gone, moving) = left.departing_rows(rekeyed);
         let gone = self.find(Side::Left, left.before(), &gone.0)?;
         let moved = self.find(Side::Left, left.before(), &moving.0)?.1;
         self.touched.add(&gone.1, self.right.slots());
@@ -279,11 +279,11 @@ impl NaturalLive {
     }
 
     /// The effect of the right side's change on left rows that were there before the step.
-    pub(super) fn judge_right(&self, right: &Change, old: &[Was]) -> Result<RightChange, Error> {
+    pub(super) fn judge_right(&self, right: &Change, old: &[PreviousMatch]) -> Result<RightChange, Error> {
         let update = right.update();
         let mut change = RightChange::default();
         let Some(left) = &self.left else { return Ok(change) };
-        for Was { slot, row, had, passed_over } in old {
+        for PreviousMatch { slot, row, had, passed_over } in old {
             let now = self.pick(*slot);
             if now != *row || (*had && *row == NO_ROW) {
                 left.for_each(*slot, |key| change.rematched.push(key));

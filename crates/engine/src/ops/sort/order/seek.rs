@@ -2,7 +2,7 @@
 //! prefetches what it will read, so that cache misses overlap.
 
 use super::Order;
-use crate::keys::search::guess;
+use crate::keys::search::interpolate;
 use crate::ops::sort::entry::{Entry, Key};
 
 /// Searches of a batch.
@@ -45,7 +45,7 @@ impl<K: Key> Order<K> {
         for (hint, entry) in hints.iter_mut().zip(entries.clone()) {
             page = self.page_near(entry, page).unwrap_or(0);
             let (from, to) = self.words(page);
-            *hint = Hint { page, slot: guess(self.room.page, from, to, entry.key.word()) };
+            *hint = Hint { page, slot: interpolate(self.room.page, from, to, entry.key.word()) };
         }
         for (hint, entry) in hints.iter_mut().zip(entries.clone()) {
             let (from, to) = self.words(hint.page);

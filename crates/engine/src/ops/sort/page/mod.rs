@@ -99,7 +99,7 @@ impl<K: Key> Page<K> {
 
     /// The first slot whose entry, own or repeated, is not less; `near` is a guess.
     fn search(&self, entry: &Entry<K>, near: usize) -> usize {
-        search::first_not(self.size(), near, |slot| self.is_less(slot, entry))
+        search::gallop(self.size(), near, |slot| self.is_less(slot, entry))
     }
 
     /// A better guess where a word is: from what stands at a first one, on by the page's mean step.

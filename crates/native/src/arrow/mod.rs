@@ -307,7 +307,7 @@ fn in_schema(schema: &Schema, batches: Vec<RecordBatch>, asked: Schema) -> PyRes
     let mut made = Vec::with_capacity(batches.len());
     for whole in batches {
         let one = |error: ::column::Error| error::ResourceError::new_err(format!("requested_schema: {error}"));
-        for (from, rows) in ::column::types::stretches(whole.columns(), &types).map_err(one)? {
+        for (from, rows) in ::column::types::segments(whole.columns(), &types).map_err(one)? {
             // A batch without columns has rows too.
             let batch = if whole.num_columns() == 0 { whole.clone() } else { whole.slice(from, rows) };
             let cast = |(column, field): (&ArrayRef, &FieldRef)| {

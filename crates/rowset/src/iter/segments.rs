@@ -14,7 +14,7 @@ const SHORT_SPAN: u64 = 4;
 
 /// Some neighbours among the keys of a row set.
 #[derive(Clone, Copy, Debug)]
-pub enum Stretch<'a> {
+pub enum Segment<'a> {
     /// A range; the next one may touch it.
     Span(Span),
     /// Keys that mostly stand apart, ascending.
@@ -30,14 +30,14 @@ pub enum Stretch<'a> {
 
 impl RowSet {
     /// Hands over all keys, ascending, in the forms they are kept in.
-    pub fn stretches(&self, take: impl FnMut(Stretch<'_>)) {
+    pub fn segments(&self, take: impl FnMut(Segment<'_>)) {
         let mut walk = Walk { take, keys: [0; KEYS], len: 0 };
         match &self.0 {
             Repr::Empty => {}
             Repr::Span(span) => walk.span(*span),
             Repr::Spans(tree) => tree.iter().for_each(|chunk| walk.part(chunk.part())),
             Repr::Blocks(tree) => tree.iter().for_each(|block| match &block.keys {
-                Container::Bitmap(bits) => walk.hand_over(Stretch::Words { first: block.first(), words: &bits.words }),
+                Container::Bitmap(bits) => walk.hand_over(Segment::Words { first: block.first(), words: &bits.words }),
                 _ => walk.part(block.part()),
             }),
         }
@@ -52,7 +52,7 @@ struct Walk<F> {
     len: usize,
 }
 
-impl<F: FnMut(Stretch<'_>)> Walk<F> {
+impl<F: FnMut(Segment<'_>)> Walk<F> {
     fn part(&mut self, mut part: Part<'_>) {
         if let Part::Lows { .. } | Part::Offsets { .. } = part {
             loop {
@@ -75,7 +75,7 @@ impl<F: FnMut(Stretch<'_>)> Walk<F> {
 
     fn span(&mut self, span: Span) {
         if span.len() >= SHORT_SPAN {
-            return self.hand_over(Stretch::Span(span));
+            return self.hand_over(Segment::Span(span));
         }
         for key in span.first..=span.last {
             self.keys[self.len] = key;
@@ -86,14 +86,14 @@ impl<F: FnMut(Stretch<'_>)> Walk<F> {
         }
     }
 
-    fn hand_over(&mut self, stretch: Stretch<'_>) {
+    fn hand_over(&mut self, stretch: Segment<'_>) {
         self.flush();
         (self.take)(stretch);
     }
 
     fn flush(&mut self) {
         if self.len > 0 {
-            (self.take)(Stretch::Keys(&self.keys[..self.len]));
+            (self.take)(Segment::Keys(&self.keys[..self.len]));
             self.len = 0;
         }
     }
