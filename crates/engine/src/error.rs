@@ -75,7 +75,7 @@ impl std::fmt::Display for Failure {
 pub struct Location {
     /// File and line.
     pub line: String,
-    /// How the program came there, as the embedding language prints it, outermost call first.
+    /// The stack trace, as the embedding language prints it, outermost call first.
     pub trace: String,
 }
 

@@ -1,4 +1,4 @@
-//! What others hang on a graph: one value of a type, for as long as the graph is there.
+//! Extensions of a graph: one value per type, which lives as long as the graph.
 
 use std::any::{Any, TypeId};
 

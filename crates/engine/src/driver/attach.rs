@@ -128,7 +128,7 @@ fn join(
 /// step; its node first runs in the next step.
 pub fn attach_in_step(operation: &dyn Operation, inputs: &[Table], step: Step) -> Result<Table, Error> {
     let Some(graph) = common_graph(&operation.request().name, inputs)? else { return attach_static(operation, inputs) };
-    // Between steps no view of one can be had.
+    // A view of a step exists only while the step runs.
     if graph.running_step() != Some(step) {
         return Err(Error::internal(&operation.request().name, "attached in a step that is not running"));
     }

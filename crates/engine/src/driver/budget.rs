@@ -16,24 +16,24 @@ use crate::sources;
 
 /// The limit of one graph.
 pub struct Budget {
-    /// `u64::MAX` where nothing was set.
+    /// The limit in bytes; `u64::MAX` if none was set.
     limit: AtomicU64,
     held: Arc<StorageCounters>,
 }
 
 impl Budget {
-    /// The one of this graph.
+    /// The limit of this graph.
     pub fn of(graph: &UpdateGraph) -> Arc<Budget> {
         let held = storage(graph);
         graph.extension(|| Budget { limit: AtomicU64::new(u64::MAX), held })
     }
 
-    /// From now on so many bytes, or as many as the process may hold.
+    /// Sets the limit; none means that only the process's budget applies.
     pub fn limit(&self, bytes: Option<u64>) {
         self.limit.store(bytes.unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// Whether so many more bytes may be held.
+    /// Checks whether `bytes` more may be held.
     #[inline]
     pub(crate) fn ask(&self, graph: &UpdateGraph, need: u64) -> Result<(), Error> {
         match self.limit.load(Ordering::Relaxed) {
@@ -42,12 +42,12 @@ impl Budget {
         }
     }
 
-    /// Bytes that the tables hold now.
+    /// The bytes that the tables hold now.
     pub(crate) fn held(&self) -> u64 {
         self.held.bytes_held()
     }
 
-    /// Whether what came since the tables held so many bytes may stay.
+    /// Checks whether the growth since the tables held `before` bytes may stay.
     pub(crate) fn ask_since(&self, graph: &UpdateGraph, before: u64) -> Result<(), Error> {
         match (self.limit.load(Ordering::Relaxed), self.held().saturating_sub(before)) {
             (u64::MAX, _) | (_, 0) => Ok(()),
@@ -56,7 +56,7 @@ impl Budget {
     }
 }
 
-/// Whether so many bytes fit beside those of the tables and of the calls that wait.
+/// Checks whether so many bytes fit beside those of the tables and of the queued calls.
 #[cold]
 fn compare(graph: &UpdateGraph, tables: u64, need: u64, limit: u64) -> Result<(), Error> {
     let held = tables.saturating_add(sources::waiting_bytes(graph));

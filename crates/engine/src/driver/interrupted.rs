@@ -1,5 +1,5 @@
-//! A table whose function was interrupted in a step by hand, or that lies below such a one: it keeps its last state, also
-//! for its readers, and the next step brings it up by one merged change.
+//! Interrupted tables: a table whose user function was interrupted in a step by hand, and all tables downstream of it.
+//! Such a table keeps showing its last state, and the next step brings it up to date by one coalesced change.
 
 use graph::{Moment, Moved, Step};
 
@@ -8,18 +8,18 @@ use crate::table::handle::Table;
 use crate::table::update::{Merged, TableUpdate};
 use crate::table::view::View;
 
-/// What such a table keeps until it has caught up.
+/// The state of an interrupted table until it has caught up.
 pub(crate) struct Interrupted {
-    /// Its last state.
+    /// The table's last state.
     own: View,
-    /// Its inputs in that state, and what they have done since.
+    /// Each input at that state, and its coalesced update since.
     inputs: Vec<(View, Merged)>,
-    /// The step that brought it up; the last state answers for the moments before.
+    /// The step in which the table caught up; moments before it still read the last state.
     caught_up: Option<Step>,
 }
 
 impl Interrupted {
-    /// The table was interrupted in `step`, before it had changed anything.
+    /// Starts keeping the state of a table that was interrupted in `step`, before it had changed anything.
     pub(crate) fn begin(own: View, inputs: &[Table], step: Step) -> Result<Interrupted, Moved> {
         own.pin_all()?;
         let kept = |input: &Table| {
@@ -32,7 +32,7 @@ impl Interrupted {
         Ok(Interrupted { own, inputs, caught_up: None })
     }
 
-    /// Takes in what the inputs do in `step`.
+    /// Adds the updates of the inputs in `step`.
     pub(crate) fn push(&mut self, tables: &[Table], step: Step) {
         for ((_, merged), table) in self.inputs.iter_mut().zip(tables) {
             if let Some(update) = table.node().and_then(|node| node.update_in(step)) {
@@ -50,13 +50,13 @@ impl Interrupted {
         tables.iter().zip(&self.inputs).map(change).collect()
     }
 
-    /// The last state, where it is what `moment` shows.
+    /// The last state, if it is the state at `moment`.
     pub(crate) fn view(&self, moment: Moment) -> Option<View> {
         let until = self.caught_up.is_none_or(|step| moment < step.now());
         (moment >= self.own.moment() && until).then(|| self.own.clone())
     }
 
-    /// Its rows in the last state.
+    /// The rows of the last state.
     pub(crate) fn rows(&self) -> &rowset::RowSet {
         self.own.rows()
     }

@@ -1,8 +1,9 @@
-//! Equal requests over the same live inputs give one table: who makes it, and what the others do meanwhile.
+//! Memoisation: equal requests over the same live inputs share one table.
 //!
-//! No lock is held while an operation starts. Others wait for whoever makes the table, and ask every 50 ms whether they
-//! may go on waiting. A thread that must not wait makes its own: a user's function that asks for the operation it works
-//! for, on whatever thread of the pool, and whoever has waited for long. The table that is done first is everybody's.
+//! No lock is held while an operation starts. The first requester makes the table; the others wait for it and check for
+//! interrupts every 50 ms. A thread that must not wait makes a table of its own: a user function that requests the very
+//! operation it works for, on any thread of the pool, and a thread that has waited for long. The table that is finished
+//! first is shared by all.
 
 use std::any::Any;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -15,16 +16,17 @@ use crate::table::handle::{Table, WeakTable};
 use crate::threads::interrupt;
 use crate::threads::starting::Starting;
 
-/// How often a wait asks whether to go on.
+/// The interval at which a waiting thread checks for interrupts.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Whoever makes a table may be waiting, in a function, for the one who waits here: after so many polls he makes his own.
+/// After this many polls, a waiting thread makes a table of its own: the maker may be waiting for this very thread,
+/// inside a user function.
 const POLLS: usize = 200;
 
-/// Operations that start inside functions of operations that start.
+/// The deepest nesting of operations that start inside user functions of starting operations.
 const DEEPEST: usize = 8;
 
-/// The place of one request.
+/// The memo entry of one request.
 #[derive(Default)]
 pub(crate) struct Slot {
     state: Mutex<State>,
@@ -37,14 +39,14 @@ struct State {
     makers: usize,
 }
 
-/// What a request finds.
+/// The result of looking up a request.
 pub(crate) enum Found {
     Made(Table),
-    /// Nothing yet: the caller makes it.
+    /// There is no table yet: the caller makes it.
     Make(Making),
 }
 
-/// Somebody makes the table, until dropped.
+/// The claim of the thread that makes the table, until dropped.
 pub(crate) struct Making(Arc<Slot>);
 
 impl Drop for Making {
@@ -55,7 +57,7 @@ impl Drop for Making {
 }
 
 impl Making {
-    /// The table is made; the answer is the one that was made first.
+    /// Publishes a finished table; returns the table that was finished first.
     pub(crate) fn publish(self, table: Table) -> Table {
         let first = {
             let mut state = self.0.lock();
@@ -80,12 +82,12 @@ impl Slot {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether anybody needs the slot.
+    /// Whether no thread needs the slot any more.
     pub(crate) fn is_idle(&self) -> bool {
         self.state.try_lock().is_ok_and(|state| state.makers == 0 && state.made.upgrade().is_none())
     }
 
-    /// The table, or the task to make it.
+    /// Returns the table, or a claim to make it. Waits while another thread makes it.
     pub(crate) fn claim(self: &Arc<Self>, graph: &UpdateGraph) -> Result<Found, Error> {
         for polls in 0.. {
             let mut state = self.lock();
@@ -108,7 +110,7 @@ fn is_making(slot: &Arc<Slot>) -> bool {
     Starting::current().holds(Arc::as_ptr(slot).cast())
 }
 
-/// Starts an operation below those that start here already; refuses what would go on without end.
+/// Starts an operation, nested in those that start on this call path already; refuses endless nesting.
 pub(crate) fn start<R>(
     operation: &str,
     slot: Option<&Arc<Slot>>,

@@ -1,4 +1,4 @@
-//! What an operation is: a request, an initialisation from a snapshot, and a reaction to change.
+//! The operation interface: a request, an initialisation from a snapshot, and an update for each change of the inputs.
 //!
 //! The driver ([`crate::driver::attach`]) does all plumbing: snapshots, registration, panics, timing,
 //! memoisation and the checks of the update law. An operation never sees a lock.
@@ -18,7 +18,7 @@ use crate::table::update::TableUpdate;
 use crate::table::view::View;
 
 impl Request {
-    /// What was asked of an operation over these inputs, by which plans are told apart.
+    /// The request of an operation over these inputs, with its fingerprint.
     pub(crate) fn of(operation: &dyn Operation, inputs: &[Table]) -> Request {
         let computed = operation.expressions().map(|computed| Arc::new(computed) as Arc<dyn Explain>);
         let prints = inputs.iter().map(|input| input.request().fingerprint);
@@ -34,46 +34,46 @@ pub struct Input {
     pub view: View,
 }
 
-/// An operation that has started.
+/// A started operation.
 pub struct Start {
-    /// The result's outside.
+    /// The rows, columns and schema of the result.
     pub parts: Parts,
-    /// How it reacts to change. Dropped at once when no input is live.
+    /// The state that processes updates. It is dropped at once if no input is live.
     pub live: Box<dyn Live>,
-    /// What the operation itself writes, so that the driver can let before-values go.
+    /// The storage that the operation writes; the driver settles it after each step.
     pub owned: Vec<Arc<dyn Settle>>,
 }
 
 /// A request that can be started over its inputs.
 pub trait Operation: Send + Sync {
-    /// What was asked for.
+    /// The request.
     fn request(&self) -> &Request;
-    /// What it computes of a row, if it computes something.
+    /// The expressions that the operation computes for each row, if any.
     fn expressions(&self) -> Option<Arc<[Evaluator]>> {
         None
     }
 
-    /// From a snapshot of the inputs; the result is as of the views' moment, given by `at`.
+    /// Initialises the result from a snapshot of the inputs. `at` is the moment of the views and of the result.
     fn init(&self, inputs: &[Input], at: graph::Moment) -> Result<Start, Error>;
 }
 
-/// An operation's reaction to change. It reads through its `Change`s alone, whose `before` may be
-/// older than the last step while the operation catches up.
+/// The live half of an operation: it maintains the result. It must read its inputs through its `Change`s alone, because
+/// their `before` is older than the last step while the operation catches up.
 pub trait Live: Send {
-    /// The node has joined the graph under this name, by which it can ask for steps of its own.
+    /// Called when the node has joined the graph; the id lets the operation activate itself.
     fn joined(&mut self, _node: graph::NodeId) {}
-    /// Brings state and result from `before` to `now`; an empty update if nothing changed.
-    /// Called once a step, after all inputs have settled, if at least one of them changed.
+    /// Brings state and result from `before` to `now` and returns the update of the result, which is empty if nothing
+    /// changed. Called at most once per step, after all inputs have settled, if at least one of them changed.
     fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error>;
 
-    /// Whether an update that fails in a function of the user has changed nothing, so that it can be tried again with a
+    /// Whether an update that fails in a user function leaves the state unchanged, so that it can be tried again with a
     /// later change.
     fn resumes(&self) -> bool {
         false
     }
 
-    /// What it keeps beside the result's rows and cells: groups, keys of joins, places in an order. None is left when
-    /// its inputs are empty.
+    /// Entries of state beside the result's rows and cells: groups, keys of joins, positions in an order. Must be 0
+    /// when all inputs are empty; a law tests it.
     fn entries(&self) -> u64 {
         0
     }

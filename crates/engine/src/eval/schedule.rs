@@ -35,7 +35,7 @@ pub(crate) trait InTurn: Sync {
     fn calls_host(&self) -> bool;
 }
 
-/// Runs each expression when those it must wait for are done; results in the order given.
+/// Runs each expression after those it must wait for; returns the results in the given order.
 pub(crate) fn in_turns<E: InTurn, R: Send>(
     evaluators: &[&E],
     run: impl Fn(&E) -> Result<R, Error> + Sync,
@@ -56,7 +56,8 @@ pub(crate) fn in_turns<E: InTurn, R: Send>(
     Ok(results.into_iter().flatten().collect())
 }
 
-/// Expressions of one level run side by side; a level begins when those before it are done.
+/// The level of each expression. Expressions of one level run in parallel; a level starts when the levels before it are
+/// done.
 fn levels<E: InTurn>(evaluators: &[&E]) -> Vec<usize> {
     let mut levels: Vec<usize> = Vec::with_capacity(evaluators.len());
     for (at, evaluator) in evaluators.iter().enumerate() {
@@ -70,7 +71,7 @@ fn levels<E: InTurn>(evaluators: &[&E]) -> Vec<usize> {
     levels
 }
 
-/// A barrier is declared once, before it is respected.
+/// Checks that each barrier is declared once, and before it is used.
 pub fn check_barriers(operation: &str, turns: &[Turn]) -> Result<(), Error> {
     let mut declared: HashSet<u64> = HashSet::new();
     let all: HashSet<u64> = turns.iter().flat_map(|turn| turn.declares.iter().copied()).collect();

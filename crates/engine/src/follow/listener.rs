@@ -346,7 +346,7 @@ impl Node for ListenerNode {
     }
 
     fn abandoned(&self, step: Step) {
-        // The table has failed, unless it had run; then its change is told as ever.
+        // If the table ran before it failed, its change of this step is still delivered.
         let _ = self.run(step);
     }
 

@@ -1,5 +1,4 @@
-//! Who follows a table: listeners, the queue of what they have yet to hear, what waits for a slow one, and how changes
-//! that wait become one.
+//! Following a table: listeners, their delivery queue, the changes that wait for a slow listener, and coalescing them.
 
 pub(crate) mod coalesce;
 pub(crate) mod listener;

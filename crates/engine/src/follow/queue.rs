@@ -348,7 +348,7 @@ impl Following {
         &self.follower
     }
 
-    /// The follower hears no more.
+    /// Cancels the follower.
     pub fn cancel(&mut self) {
         if let Some(held) = self.held.take() {
             held.cancel();

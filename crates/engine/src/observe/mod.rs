@@ -1,4 +1,4 @@
-//! What a graph tells of itself: what each node did, what went wrong, which rows were passed over, what the storage did.
+//! Observability of a graph: performance of its nodes, events for the log, row errors, storage counters.
 
 mod counters;
 mod errors;

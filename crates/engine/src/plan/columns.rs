@@ -1,5 +1,5 @@
-//! Which operation computes an expression: `select`, `with_columns`, `update`, `view`, `filter` … by what it reads,
-//! and by what becomes of rows that cannot be computed.
+//! The choice of the operation that computes an expression of `select`, `with_columns`, `update`, `view`, `filter` …:
+//! by the inputs that the expression reads, and by the policy for rows that cannot be computed (`on_error`).
 
 use formula::Expr;
 

@@ -1,5 +1,5 @@
-//! What is asked of a table, as several operations: computed keys, aggregates beside rows, live sets, rows that are left
-//! out. A planner attaches the operations that it needs, and has no state and no update of its own.
+//! Planners: requests that need several operations (computed keys, aggregates beside rows, live sets, rows that are
+//! left out). A planner attaches the operations that it needs, and has no state and no update of its own.
 //!
 //! Planning is recursive: a key of a group may be an expression over aggregates. Files below [`columns`] get it as an
 //! argument.

@@ -20,15 +20,15 @@ use crate::table::store::{Store, Writes};
 use crate::table::update::TableUpdate;
 use crate::threads::lock;
 
-/// Most rows the table of errors takes; what comes after is counted only.
+/// The maximum number of rows in the table of errors; further row errors are only counted.
 const MOST_ROWS: u64 = 1_000_000;
-/// What tells tables apart in the graph's one table; no user sees it.
+/// The hidden column that identifies the table of each row in the graph's one table of errors.
 pub(crate) const ORIGIN: &str = "\u{0}origin";
 /// The columns that users see.
 pub(crate) const SHOWN: [&str; 5] = ["operation", "column", "row_key", "step", "message"];
 
 impl Faults {
-    /// The table joins a graph: its table of errors exists from here on.
+    /// Called when the table joins a graph; makes the table of errors exist from here on.
     pub(crate) fn live_in(&self, graph: &UpdateGraph) -> Result<(), Error> {
         if !self.is_live() {
             let journal = Journal::of(graph);
@@ -81,7 +81,7 @@ pub(crate) fn batch(faults: &[Fault]) -> Result<RecordBatch, Error> {
     Ok(RecordBatch::try_new(schema(), columns)?)
 }
 
-/// The faults of one graph that are not in its table yet.
+/// The row errors of one graph that are not in its table of errors yet.
 pub(crate) struct Journal {
     graph: WeakGraph,
     pending: Mutex<Vec<Fault>>,
@@ -139,7 +139,7 @@ struct ErrorsLive {
 impl Live for ErrorsLive {
     fn update(&mut self, _: &[Change], step: Step) -> Result<TableUpdate, Error> {
         let mut faults = std::mem::take(&mut *lock(&self.journal.pending));
-        // Nodes ran in any order, and so did the parts of their work.
+        // Sorted, because nodes and the parts of their work ran in any order.
         faults.sort_unstable();
         faults.truncate(MOST_ROWS.saturating_sub(self.next) as usize);
         let mut writes = Writes::default();

@@ -1,6 +1,6 @@
-//! What becomes of rows that cannot be computed: `on_error`.
+//! The policy for rows that cannot be computed: `on_error`.
 
-/// What becomes of a row that an operation cannot compute.
+/// The policy for a row that an operation cannot compute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnError {
     /// The table fails.
@@ -13,7 +13,7 @@ pub enum OnError {
 }
 
 impl OnError {
-    /// What requests and their memo keys call it.
+    /// The name in requests and memo keys.
     pub fn name(self) -> &'static str {
         match self {
             OnError::Fail => "fail",

@@ -51,7 +51,7 @@ pub fn empty(rows: u64) -> Result<Table, Error> {
     from_chunks(Arc::new(Schema::empty()), Vec::new(), rows)
 }
 
-/// No two columns of one name.
+/// Fails if two columns have one name.
 pub(crate) fn unique_names(operation: &str, schema: &Schema) -> Result<(), Error> {
     let mut seen = std::collections::HashSet::new();
     for field in schema.fields() {

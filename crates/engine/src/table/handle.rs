@@ -31,7 +31,7 @@ pub(crate) trait TableDriver: Node {
     fn last_state(&self, moment: Moment) -> Option<View>;
     /// Whether the table was interrupted and has not caught up.
     fn is_interrupted(&self) -> bool;
-    /// Whether the table shows a state before `step`, though its inputs may have gone on.
+    /// Whether the table still shows a state before `step`, while its inputs may be newer.
     fn is_interrupted_in(&self, step: Step) -> bool;
     /// From now on a table below waits for it in each step; whether one did before.
     fn is_awaited_from_now(&self) -> bool;
@@ -293,7 +293,7 @@ pub(crate) fn canonical_schema(declared: &Schema) -> Schema {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // A chain of tables of any length goes without recursion.
+        // Dropped through the graph's queue: a long chain of tables would otherwise recurse once for each table.
         graph::release(self.live.take());
     }
 }

@@ -1,4 +1,4 @@
-//! What a table is made of, and what it promises.
+//! The data of a table (rows, columns, schema) and its attributes.
 
 use std::sync::Arc;
 
@@ -24,12 +24,12 @@ pub struct Attributes {
     pub sorted_by: Vec<(String, bool)>,
 }
 
-/// The outside of a table: rows, columns, schema. Shared by cloning, never copied.
+/// The data of a table as its readers see it: rows, columns, schema. Cloning shares them.
 #[derive(Clone)]
 pub struct Parts {
     /// The row set over time.
     pub rows: Arc<LiveRows>,
-    /// The columns through time, in the order of the schema.
+    /// The columns over time, in the order of the schema.
     pub columns: Vec<Arc<dyn ColumnSource>>,
     /// Names and declared types.
     pub schema: Arc<Schema>,

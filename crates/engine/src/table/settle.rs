@@ -1,6 +1,6 @@
-//! What a step leaves behind until it has settled.
+//! Settling: the parts of a table that keep previous values until a step has settled.
 
-/// Something that holds state of the running step and lets it go once the step has settled.
+/// A part of a table that keeps previous values during a step and drops them once the step has settled.
 pub trait Settle: Send + Sync {
     /// The step is over: before-values may go.
     fn settle(&self);

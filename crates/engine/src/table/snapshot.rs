@@ -51,7 +51,7 @@ fn from_view(table: &Table, view: &View) -> Result<Table, Error> {
     Ok(Table::fixed(parts, Request::new("snapshot", serde_json::Value::Null)))
 }
 
-/// A pinned column as a source that is the same at every moment.
+/// A pinned column as a source that gives the same column at every moment.
 pub(crate) struct StillColumn(pub(crate) Arc<dyn Column>);
 
 impl ColumnSource for StillColumn {

@@ -1,4 +1,4 @@
-//! Interrupts: how a thread that waits asks whether to go on, and what an interrupted function leaves.
+//! Interrupts of waiting threads and of user functions, by a signal such as Ctrl-C.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,18 +10,18 @@ use graph::UpdateGraph;
 use crate::error::{Error, External};
 use crate::threads::lock;
 
-/// Payload of the error of a user's function that was interrupted, or that asks for the end of the program. It is the
-/// caller's, and fails no table: inside is what the embedding language wants back.
+/// The error payload of a user function that was interrupted, or that asks for the end of the program. It is returned
+/// to the caller of the step and fails no table. It holds the embedding language's own exception.
 pub struct Interrupt(pub External);
 
-/// Asks the embedding program whether this thread may go on waiting; the error is what interrupts it.
+/// The embedding program's check for signals; an error interrupts the waiting thread.
 pub type Poll = Rc<dyn Fn() -> Result<(), Error>>;
 
 thread_local! {
     static POLL: RefCell<Option<Poll>> = const { RefCell::new(None) };
 }
 
-/// Runs `work`; where it waits on this thread, `poll` is asked every 50 ms.
+/// Runs `work`; `poll` is called every 50 ms while this thread waits.
 pub fn polled<R>(poll: Poll, work: impl FnOnce() -> R) -> R {
     /// Puts back what was there, also when `work` panics.
     struct Back(Option<Poll>);
@@ -34,16 +34,16 @@ pub fn polled<R>(poll: Poll, work: impl FnOnce() -> R) -> R {
     work()
 }
 
-/// Whether this thread may go on waiting.
+/// Polls for signals; an error interrupts this thread.
 pub(crate) fn check() -> Result<(), Error> {
     let poll = POLL.with_borrow(Clone::clone);
     poll.map_or(Ok(()), |poll| poll())
 }
 
-/// So often a function that is interrupted is called again, where its operation cannot be run again later.
+/// How often an interrupted user function is called again if its operation cannot be resumed later.
 const AGAIN: usize = 2;
 
-/// The graph of whose step this thread does a part that must come to its end.
+/// The graph for whose step this thread does work that must run to its end.
 #[derive(Clone, Default)]
 pub(crate) struct Uninterrupted(Option<UpdateGraph>);
 
@@ -57,12 +57,12 @@ impl Uninterrupted {
         Uninterrupted(Some(graph.clone()))
     }
 
-    /// What is in force on this thread.
+    /// The value in force on this thread.
     pub(crate) fn current() -> Uninterrupted {
         UNINTERRUPTED.with_borrow(Clone::clone)
     }
 
-    /// Runs `work`, in which functions that are interrupted are called again.
+    /// Runs `work`; user functions that are interrupted in it are called again.
     pub(crate) fn enter<R>(&self, work: impl FnOnce() -> R) -> R {
         /// Puts back what was there, also when `work` panics.
         struct Back(Uninterrupted);
@@ -76,14 +76,14 @@ impl Uninterrupted {
     }
 }
 
-/// Whether what this thread does must come to its end, though it is interrupted.
+/// Whether this thread's work must run to its end, even if it is interrupted.
 pub fn is_uninterrupted() -> bool {
     UNINTERRUPTED.with_borrow(|uninterrupted| uninterrupted.0.is_some())
 }
 
-/// Calls a function of the user. Where its operation has begun to change what it keeps, or reads rows that are gone with
-/// the step, an interrupt is told to whoever asked for the step, and the function is called again, so that the operation
-/// comes to its end; one that is interrupted a third time fails it.
+/// Calls a user function. If its operation has begun to change its state, or reads rows that are gone after the step,
+/// an interrupt is reported to the caller of the step and the function is called again, so that the operation runs to
+/// its end. A third interrupt fails the operation.
 pub fn call<R>(mut function: impl FnMut() -> Result<R, HostFailure>) -> Result<R, HostFailure> {
     let mut outcome = function();
     for _ in 0..AGAIN {
@@ -100,12 +100,12 @@ pub fn call<R>(mut function: impl FnMut() -> Result<R, HostFailure>) -> Result<R
 }
 
 impl Error {
-    /// Whether it is an interrupt: the caller's, not the table's.
+    /// Whether the error is an interrupt, which belongs to the caller and not to the table.
     pub fn is_interrupt(&self) -> bool {
         matches!(self, Error::External { payload: Some(payload), .. } if payload.is::<Interrupt>())
     }
 
-    /// As the failure of a table: where nobody called, an interrupt is an error of the function.
+    /// The error as the failure of a table: without a caller, an interrupt is an error of the function.
     pub(crate) fn of_the_table(self) -> Error {
         match self {
             Error::External { message, payload: Some(payload) } => {
@@ -117,16 +117,16 @@ impl Error {
     }
 }
 
-/// What interrupted the running step of a graph, for whoever asked for the step.
+/// The interrupt of a graph's running step, kept for the caller of the step.
 #[derive(Default)]
 struct Noted(Mutex<Option<Error>>);
 
-/// The step that runs was interrupted; the first interrupt counts.
+/// Notes an interrupt of the running step; only the first one is kept.
 pub(crate) fn note(graph: &UpdateGraph, error: Error) {
     lock(&graph.extension(Noted::default).0).get_or_insert(error);
 }
 
-/// What interrupted the last step, once.
+/// Takes the interrupt of the last step, if there was one.
 pub fn take(graph: &UpdateGraph) -> Option<Error> {
     lock(&graph.extension(Noted::default).0).take()
 }

@@ -1,5 +1,5 @@
-//! What a thread carries while it works for a graph: the pool it may split work over, the operations that start on the
-//! way, and whether it may be interrupted.
+//! The context of a thread that works for a graph: its pool for splitting work, the operations that start on its call
+//! path, and whether it may be interrupted.
 
 pub mod interrupt;
 mod lock;

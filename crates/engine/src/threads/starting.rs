@@ -5,7 +5,7 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// The operations that start on the way to where this thread is, the innermost first; handed on to those who help.
+/// The starting operations on this thread's call path, innermost first. Pool threads that help inherit them.
 #[derive(Clone, Default)]
 pub(crate) struct Starting(Option<Arc<Link>>);
 

@@ -8,7 +8,7 @@ use crate::value::Value;
 /// One update: removed keys before the shifts, the rest after them.
 #[derive(Clone, Debug, Default)]
 pub struct InputStep {
-    /// Keys that go.
+    /// Removed keys.
     pub removed: Vec<u64>,
     /// Ranges that move: first, last, delta.
     pub shifts: Vec<(u64, u64, i64)>,

@@ -383,7 +383,7 @@ impl<F: Follows> Waiting<F> {
     }
 }
 
-/// What a follower adds to the mark of those who hear the same.
+/// The follower's summand in the mark of an audience.
 fn mark<F>(follower: &Arc<F>) -> u64 {
     let mixed = (Arc::as_ptr(follower).cast::<u8>() as usize as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed ^ (mixed >> 29)
