@@ -22,7 +22,14 @@ sdist)
     maturin sdist --out "$scratch/sdist" >"$scratch/sdist.log" 2>&1 || { cat "$scratch/sdist.log" >&2; exit 1; }
     # As pip would, with the tools that are here: outside of the project, from the archive alone.
     tar -xzf "$scratch"/sdist/*.tar.gz -C "$scratch"
-    (cd "$scratch"/tickframe-*/ && maturin build --release --locked --compatibility linux --quiet --out "$scratch/dist")
+    # The archive holds the crates of the extension, the lock file those of the whole workspace: cargo takes out what is
+    # not there, which `--locked` forbids. Every version that it builds has to be one of ours.
+    (cd "$scratch"/tickframe-*/ && maturin build --release --compatibility linux --quiet --out "$scratch/dist")
+    versions() { grep -A1 '^name = ' "$1" | grep -v -- '^--$' | paste - - | sort; }
+    if ! new=$(comm -13 <(versions Cargo.lock) <(versions "$scratch"/tickframe-*/Cargo.lock)) || [ -n "$new" ]; then
+        echo "the source distribution builds what the lock file does not name: $new" >&2
+        exit 1
+    fi
     ;;
 *)
     echo "wheel or sdist, not $kind" >&2
