@@ -52,7 +52,7 @@ impl Neighbours {
         Ok(Neighbours { select })
     }
 
-    /// Cells without a value are null, and noted.
+    /// Sets `on_error`: cells that cannot be computed are null, and are reported.
     pub(crate) fn with_on_error(self, on_error: OnError, faults: &Faults) -> Neighbours {
         Neighbours { select: self.select.with_on_error(on_error, faults) }
     }

@@ -5,8 +5,8 @@
 //!   in   ~ 1 X 3    out   ~ 1 X 3 y 6    K {X, y}
 //!   in   ~ 1 Z 9    out   ~ 1 Z 9        K {Z}: y does not read Z and is not computed
 //!
-//! Passed columns are shared, rows too. Cost of an update: added rows are computed in all new
-//! columns, modified ones in the columns that read a changed one; shifts move stored cells.
+//! Rows and unchanged columns are shared with the input. Cost of an update: added rows are computed in all new columns,
+//! modified rows in those columns that read a modified one; shifts move stored cells.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ use crate::table::store::{Columns, Writes};
 use crate::table::update::{ColumnSet, TableUpdate};
 use crate::threads::parallel::both;
 
-/// Columns of the result: shared ones and computed ones.
+/// `select` and `with_columns`: shared and computed columns over the rows of the input.
 pub struct Select {
     pub(super) request: Request,
     pub(super) outputs: Vec<Output>,
@@ -104,7 +104,7 @@ impl Select {
         select.finish(operation, computed)
     }
 
-    /// Cells without a value are null, and noted.
+    /// Sets `on_error`: cells that cannot be computed are null, and are reported.
     pub(crate) fn with_on_error(mut self, on_error: OnError, faults: &Faults) -> Select {
         for column in Arc::get_mut(&mut self.computed).into_iter().flatten() {
             column.with_on_error(faults);
@@ -113,7 +113,7 @@ impl Select {
         self
     }
 
-    /// One of the two: after the table's own columns if `all`, else only these.
+    /// Makes `with_columns` if `all` (the table's own columns come first), otherwise `select`.
     pub(crate) fn in_turns(
         operation: &str,
         table: &Table,
@@ -195,7 +195,7 @@ impl Operation for Select {
 }
 
 impl Select {
-    /// The outside of the result, over a source for each computed column.
+    /// The rows, columns and schema of the result; `sources` are the computed columns.
     pub(super) fn parts(&self, table: &Table, sources: &[Arc<dyn ColumnSource>]) -> Parts {
         let mut fields = Vec::with_capacity(self.outputs.len());
         let mut result: Vec<Arc<dyn ColumnSource>> = Vec::with_capacity(self.outputs.len());
@@ -277,7 +277,7 @@ struct SelectLive {
 }
 
 impl Live for SelectLive {
-    // All is computed before anything is written.
+    // All cells are computed before any is written.
     fn resumes(&self) -> bool {
         true
     }
@@ -313,7 +313,7 @@ impl SelectLive {
             (0..self.computed.len()).filter(|at| update.columns.contains_any(self.computed[*at].inputs())).collect();
         if !dirty.is_empty() && !update.modified.is_empty() {
             let evaluators: Vec<&Evaluator> = dirty.iter().map(|at| &self.computed[*at]).collect();
-            // What is stored is far in memory, as are the inputs: one thread waits for each.
+            // Stored cells and input cells both miss the cache: two threads overlap these misses.
             let together = update.shifts.is_empty()
                 && update.modified.len() >= 2 * TOGETHER_ROWS.rows()
                 && update.modified.as_span().is_none()

@@ -1,4 +1,4 @@
-//! Where an operation notes the rows that it passes over.
+//! The recorder of the rows that an operation skips.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -29,7 +29,8 @@ pub(super) trait Home: Send + Sync {
     fn node_id(&self) -> Option<NodeId>;
 }
 
-/// Where one operation notes its faults. Several that make one table note each for itself, and all tell of that table.
+/// The recorder of one operation's row errors. Several operations may make one table: each has its own recorder, and
+/// all report under that table.
 #[derive(Clone)]
 pub struct Faults {
     sink: Arc<Sink>,
@@ -41,7 +42,7 @@ struct Sink {
     operation: String,
     /// Where the table is live: what takes its faults, for as long as this lives.
     home: OnceLock<Arc<dyn Home>>,
-    /// Where it is static: all there will ever be.
+    /// For a static table: all row errors.
     kept: Mutex<Vec<Fault>>,
     counted_only: AtomicBool,
     /// Whether the log has heard of it.
@@ -69,18 +70,18 @@ impl Faults {
         Faults { sink: Arc::new(sink), noted: Arc::default() }
     }
 
-    /// For another operation that makes the same table: what the two note, and forget, is their own.
+    /// A second recorder for the same table. It shares the destination, but buffers (and can discard) separately.
     pub(crate) fn sibling(&self) -> Faults {
         Faults { sink: self.sink.clone(), noted: Arc::default() }
     }
 
-    /// A cell that has no value; no column for a filter's predicate.
+    /// Records a cell without a value. `column` is none for a filter's predicate.
     pub fn note(&self, column: Option<&str>, row_key: u64, message: String) {
         let (origin, operation) = (self.sink.origin, self.sink.operation.clone());
         lock(&self.noted).push(Fault { step: 0, origin, column: column.map(Into::into), row_key, operation, message });
     }
 
-    /// Forgets what was noted by work that is done again, or came to nothing.
+    /// Discards what was recorded by work that failed or will be done again.
     pub(crate) fn forget(&self) {
         lock(&self.noted).clear();
     }
@@ -105,8 +106,8 @@ impl Faults {
         lock(&self.sink.kept).clone()
     }
 
-    /// The table of errors waits for this node from now on. Where it cannot, because the node stands on the errors
-    /// themselves, its faults are counted only: each would make another.
+    /// Makes the table of errors depend on this node. If the node itself depends on the table of errors, this would be
+    /// a loop: its row errors are then only counted, since each could cause another.
     pub(crate) fn watch_node(&self, graph: &UpdateGraph, node: Option<NodeId>) {
         let Some(home) = self.sink.home.get() else { return };
         if let (Some(child), Some(parent)) = (home.node_id(), node)
@@ -116,7 +117,7 @@ impl Faults {
         }
     }
 
-    /// Hands on what was noted, as of this step; whether there was anything.
+    /// Publishes the recorded row errors as of this step; false if there were none.
     pub(crate) fn publish(&self, step: u64, graph: Option<(&UpdateGraph, Option<Step>)>) -> bool {
         let mut fresh = std::mem::take(&mut *lock(&self.noted));
         if fresh.is_empty() {
@@ -134,7 +135,7 @@ impl Faults {
                 home.take(fresh, self.sink.counted_only.load(Ordering::Acquire));
                 let home = home.clone();
                 match running {
-                    // Most are drained in this very step; what is not waits for the next one.
+                    // Most row errors are drained in this very step; the others wait for the next one.
                     Some(_) => graph.after_step(Box::new(move |_| home.wake())),
                     None => home.wake(),
                 }

@@ -1,4 +1,4 @@
-//! What a step did to a table, with the table before and after.
+//! The change of a table in a step: its update, with views of the table before and after.
 
 use std::sync::{Arc, OnceLock};
 
@@ -64,7 +64,7 @@ impl Change {
         (gone, moving)
     }
 
-    /// The rows (keys before) that stay, are not in `gone`, and take another key.
+    /// The surviving rows outside `gone` whose row key shifts, in before-keys.
     pub fn rekeyed_rows(&self, gone: &Before) -> Before {
         if self.update.shifts.is_empty() {
             return Before::default();

@@ -1,4 +1,4 @@
-//! What was asked for, as the table that was made of it knows it.
+//! The request of which a table was made.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -12,12 +12,13 @@ pub trait Explain: Send + Sync + std::fmt::Debug {
     fn explain(&self) -> Vec<String>;
 }
 
-/// What was asked for: the label of errors and timings, the memo key, and the node of a plan.
+/// A request: the operation and its arguments. It labels errors and timings, is the memo key, and is a node of the
+/// plan.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The method the user called, e.g. `with_columns`.
     pub name: String,
-    /// Its arguments, as a plan: operation and arguments make one node serialisable.
+    /// The arguments in serialisable form.
     pub arguments: serde_json::Value,
     /// The user's own text (expression or formula), for errors.
     pub text: Option<String>,
@@ -25,13 +26,13 @@ pub struct Request {
     pub location: Option<Location>,
     /// Whether two equal requests on the same live inputs may be one node.
     pub shareable: bool,
-    /// Where it notes rows that it passes over, if it was told to.
+    /// The recorder of skipped rows, if the request has `on_error`.
     pub faults: Option<Faults>,
-    /// Whether it runs in every step, whatever its inputs do: it hangs on the clock.
+    /// Whether the operation depends on the clock, and so runs in every step.
     pub timed: bool,
     /// What it computes, for whoever asks how.
     pub computed: Option<Arc<dyn Explain>>,
-    /// Equal for equal plans: the operation, its arguments and those of its inputs. A source has its own.
+    /// A 128-bit fingerprint of the plan: operation, arguments, inputs. Every source has a unique one.
     pub fingerprint: u128,
 }
 
@@ -58,7 +59,7 @@ impl Request {
         self
     }
 
-    /// With a place for the rows that it is told to pass over; part of what makes requests equal.
+    /// Sets `on_error` and the recorder of skipped rows. The policy is part of the memo key.
     pub fn with_on_error(mut self, on_error: OnError, faults: &Faults) -> Request {
         self.arguments = serde_json::json!([self.arguments, on_error.name()]);
         self.faults = Some(faults.clone());
@@ -78,7 +79,7 @@ impl Request {
         Request { fingerprint: half(0) << 64 | half(1), ..self.clone() }
     }
 
-    /// `name(arguments)`: how errors and timings call this node.
+    /// `name(arguments)`: the node's label in errors and timings.
     pub fn label(&self) -> String {
         match &self.text {
             Some(text) => format!("{}({text})", self.name),
@@ -101,7 +102,7 @@ thread_local! {
     static LOCATION: RefCell<Option<Location>> = const { RefCell::new(None) };
 }
 
-/// Says where the user's code stands, for the requests this thread makes from here on.
+/// Sets the user's code location for the requests that this thread makes from here on.
 pub fn set_location(location: Option<Location>) {
     LOCATION.set(location);
 }

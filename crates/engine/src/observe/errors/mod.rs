@@ -24,7 +24,8 @@ fn told_of(faults: &Faults, table: &Table) -> Result<Table, Error> {
     shown(&attach(&part, std::slice::from_ref(&errors))?)
 }
 
-/// The errors of one table. They keep it, without standing on it: they can be read when it has failed.
+/// The table of one table's row errors. It keeps that table alive but does not depend on it, so it can be read after a
+/// failure.
 struct Part {
     filter: Filter,
     of: Table,
@@ -55,8 +56,8 @@ impl Operation for Part {
 }
 
 impl Table {
-    /// The rows that this table could not compute: operation, column, row key, step, message. Live as it is; empty
-    /// for a table that was not told to pass over errors.
+    /// The rows that this table could not compute, with the columns operation, column, row key, step and message. Live
+    /// if the table is live; empty for a table without `on_error`.
     pub fn errors(&self) -> Result<Table, Error> {
         self.request().faults.as_ref().map_or_else(|| fixed(&[]), |faults| told_of(faults, self))
     }
@@ -68,7 +69,8 @@ pub fn errors(graph: &UpdateGraph) -> Result<Table, Error> {
     shown(&Journal::of(graph).table(graph)?)
 }
 
-/// Faults of a graph since its first table with `on_error` was made, those beyond the bound of the table included.
+/// The number of row errors since the graph's first table with `on_error` was made, including those beyond the maximum
+/// number of rows.
 pub fn error_count(graph: &UpdateGraph) -> u64 {
     Journal::of(graph).total.load(Ordering::Relaxed)
 }

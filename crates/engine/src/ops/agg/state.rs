@@ -1,4 +1,4 @@
-//! What an aggregator keeps for each group.
+//! The state that an aggregator keeps for each group.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
@@ -9,8 +9,8 @@ use column::Chunk;
 use super::board::{BATCH, BulkColumn};
 use crate::error::Error;
 
-/// State of one aggregator, one entry for each group's slot. Values are added and taken away; what
-/// a removal restores is exact. Several are read at once.
+/// The state of one aggregator, one entry per group slot. Values are added and removed; a removal restores the exact
+/// state without the value. Several threads may read it at once.
 pub(crate) trait State: Send + Sync {
     /// Room for this many slots.
     fn grow(&mut self, slots: usize);
@@ -18,11 +18,11 @@ pub(crate) trait State: Send + Sync {
     fn add(&mut self, slots: &[u32], cells: &Chunk);
     /// Cell `i` leaves group `slots[i]`.
     fn remove(&mut self, slots: &[u32], cells: &Chunk);
-    /// The group is gone.
+    /// Clears a group that no longer exists.
     fn reset(&mut self, slot: u32);
     /// The result of each of these groups.
     fn values(&self, slots: &[u32]) -> Result<ArrayRef, Error>;
-    /// Bytes that it keeps in pieces too small to be counted, with so many values more than there are.
+    /// Bytes of allocations too small for the allocator to count, after `more` further values.
     fn held(&self, _more: usize) -> u64 {
         0
     }
@@ -35,26 +35,26 @@ pub(crate) trait State: Send + Sync {
     fn plain(&self, cells: &Chunk) -> Chunk {
         cells.clone()
     }
-    /// As `add`, on the state's words of the board; rows are counted there for all states together.
+    /// As `add`, but on the state's words of the board. The board counts the rows for all states.
     fn bulk_add(&mut self, _lane: &mut BulkColumn<'_>, _batch: &Batch<'_>) {}
-    /// Takes over what stands on the board; so many rows came to each slot.
+    /// Takes over the words of the board; `rows` are the rows that each slot received.
     fn flush(&mut self, _lane: &mut BulkColumn<'_>, _rows: &[i64]) {}
-    /// Takes in another state of the same kind: its slot `i` is this one's `slots[i]`.
+    /// Merges another state of the same kind: its slot `i` is this state's `slots[i]`.
     fn merge(&mut self, other: Box<dyn State>, slots: &[u32]);
     /// For `merge`.
     fn into_any(self: Box<Self>) -> Box<dyn std::any::Any>;
 }
 
-/// A batch of cells that enter, in the form a state asked for.
+/// A batch of entering cells, in the form that the state's `plain` returned.
 pub(crate) struct Batch<'a> {
     pub(crate) slots: &'a [u32],
     pub(crate) cells: &'a Chunk,
-    /// Which of the cells.
+    /// The position of the batch's first cell.
     pub(crate) from: usize,
 }
 
 impl<'a> Batch<'a> {
-    /// The cells as they lie in memory, those that are null too.
+    /// The raw values, including those of null cells.
     pub(crate) fn values<T: ArrowPrimitiveType>(&self) -> &'a [T::Native] {
         &self.cells.as_primitive::<T>().values()[self.from..self.from + self.slots.len()]
     }
@@ -104,7 +104,7 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// Takes the other state apart for a merge of equals.
+/// Downcasts a state that is to be merged into one of its own type.
 pub(crate) fn same<S: 'static>(other: Box<dyn State>) -> Box<S> {
     other.into_any().downcast().expect("states of one aggregator are of one kind")
 }
@@ -123,7 +123,7 @@ pub(crate) fn valid_cells(slots: &[u32], cells: &dyn Array, mut each: impl FnMut
     }
 }
 
-/// Numbers as `f64`, whatever they are stored as.
+/// Numbers of any type as `f64`.
 pub(crate) fn floats(cells: &Chunk) -> arrow_array::Float64Array {
     if let Some(floats) = cells.as_primitive_opt::<Float64Type>() {
         return floats.clone();

@@ -307,8 +307,8 @@ impl Store {
         let mut columns = ColumnSet::new();
         for (index, cells) in writes.modified.iter().enumerate() {
             if let Some((keys, _)) = cells.as_ref().filter(|(keys, _)| !keys.is_empty()) {
-                // Mostly all columns change in the same rows. The first set is then kept as it is, so that later steps
-                // of the pipeline recognise it by identity.
+                // Mostly all columns change in the same rows. The first set is then kept as it is, so that downstream
+                // nodes recognise it by identity.
                 if modified.is_empty() {
                     modified = keys.clone();
                 } else if modified != *keys {

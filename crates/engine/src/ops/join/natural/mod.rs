@@ -4,10 +4,10 @@
 //!   right + 1 B 2                              out  ~ 1 B 2    K {V}
 //!   right ~ 0 A 9                              out  ~ 0 A 9    K {V}
 //!
-//! Left rows and columns are shared; right columns are read through an index. Null matches null
-//! only with `nulls_equal`. A second right row of a key is an error only where a left row meets it,
-//! judged at the end of the step. Cost of an update: one probe a changed row, and the left rows of
-//! the keys whose match changed.
+//! Left rows and columns are shared with the left table; right columns are read through a redirection index, which
+//! holds the right row key of each left row. Null matches null only with `nulls_equal`. A second right row of a key is
+//! an error only if a left row has that key at the end of the step. Cost of an update: one probe per changed row, plus
+//! the left rows of the keys whose match changed.
 
 mod matching;
 
@@ -35,7 +35,7 @@ use crate::table::request::Request;
 use crate::table::store::{Columns, Writes};
 use crate::table::update::TableUpdate;
 
-/// What to do where a left row meets several right rows.
+/// The policy for a left row whose key has several right rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub enum Matches {
     /// The table fails and names the key.
@@ -46,7 +46,7 @@ pub enum Matches {
     Last,
 }
 
-/// Left rows with their one match.
+/// `natural_join`: left rows with their one match.
 pub struct NaturalJoin {
     request: Request,
     on: Arc<On>,
@@ -78,14 +78,14 @@ impl NaturalJoin {
         Ok(NaturalJoin { request, on: Arc::new(keys), added, matches, nulls_equal, faults: None })
     }
 
-    /// A left row that meets several right rows where one was asked for meets none, and is noted.
+    /// Sets `on_error`: a left row with several matches, where at most one is allowed, gets none and is reported.
     pub(crate) fn with_on_error(mut self, on_error: OnError, faults: &Faults) -> NaturalJoin {
         self.request = self.request.with_on_error(on_error, faults);
         self.faults = Some(faults.clone());
         self
     }
 
-    /// Whether a left row may meet several right rows.
+    /// Whether several matches of a left row are an error.
     pub(crate) fn asks_for_one(&self) -> bool {
         self.matches == Matches::Error
     }
@@ -106,7 +106,7 @@ impl Operation for NaturalJoin {
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let [left, right] = inputs else { unreachable!("a join has two inputs") };
-        // What is kept of each row: its key, and where it stands.
+        // The join keeps for each row its key and its row key.
         limits::ask_rows(left.view.rows().len().saturating_add(right.view.rows().len()), 16)?;
         let mut live = NaturalLive {
             on: self.on.clone(),
@@ -116,7 +116,8 @@ impl Operation for NaturalJoin {
             faults: self.faults.clone(),
             keys: KeyTable::new(&self.on.types()),
             right: KeyRows::new(true),
-            // Left rows of a key are asked for when the right side changes, or for the end of a key.
+            // The left rows of a key are needed when its right rows change, and to free a key that no row has any more.
+            // Neither happens if the right side is static.
             left: right.table.is_live().then(|| KeyRows::new(true)),
             left_width: left.table.width(),
             added: self.added.iter().map(|(column, _)| *column).collect(),
@@ -132,7 +133,7 @@ impl Operation for NaturalJoin {
             [left, right].iter().find_map(|input| input.table.graph()).map(crate::observe::storage).unwrap_or_default();
         let still = !left.table.is_live() && !right.table.is_live() && left.view.rows().is_flat();
         let (index, columns): (Arc<dyn ColumnSource>, _) = if still && !matched.is_empty() {
-            // Nothing will ever change: the matches stay as they were found.
+            // Both sides are static, so the matches never change and need no blocks.
             (Arc::new(FlatColumn::new(matched.into_iter().map(|(_, cells)| cells).collect())?), None)
         } else {
             let schema = Schema::new(vec![Field::new("index", DataType::UInt64, true)]);
@@ -154,7 +155,7 @@ impl Operation for NaturalJoin {
     }
 }
 
-/// The left table's columns, and the right ones behind an index.
+/// The left table's columns, followed by the right columns read through `index`.
 pub(super) fn redirected(
     left: &Table,
     right: &Table,
@@ -175,14 +176,14 @@ struct NaturalLive {
     operation: String,
     faults: Option<Faults>,
     keys: KeyTable,
-    /// Right rows of each slot.
+    /// The right rows of each key slot.
     right: KeyRows,
-    /// Left rows of each slot; none if the right side never changes.
+    /// The left rows of each key slot; none if the right side never changes.
     left: Option<KeyRows>,
     left_width: usize,
     added: Vec<usize>,
     touched: Touched,
-    /// The match of each slot, if the right side never changes.
+    /// The match of each key slot, if the right side never changes.
     settled: Option<Vec<u64>>,
     index: Option<Columns>,
 }
@@ -196,6 +197,9 @@ impl Live for NaturalLive {
         let (left, right) = (&inputs[0], &inputs[1]);
         let update = left.update();
         let rekeyed = update.columns.contains_any(&self.on.columns(Side::Left)) && !update.modified.is_empty();
+        // The order matters. First the right side is updated, noting the old match of every touched key. Then left rows
+        // leave and shift. Only then the left rows of a touched key are listed, in after-keys and without the new ones.
+        // Last the new left rows are entered and probe the updated right side.
         let old = self.note_right(right)?;
         self.move_left(left, rekeyed)?;
         let mut right_change = self.judge_right(right, &old)?;
@@ -223,8 +227,8 @@ impl NaturalLive {
         self.index.as_ref().expect("the index is made as the join starts")
     }
 
-    /// New index cells: (key, right row) ascending by key; and the rows that stayed whose match is
-    /// another now.
+    /// The new cells of the index, as (left row, right row) ascending by left row; and the surviving left rows whose
+    /// match changed. `probe` are the rows whose key is new: added rows, and modified ones if a key column changed.
     fn indexed(
         &mut self,
         left: &Change,
@@ -246,7 +250,9 @@ impl NaturalLive {
             cells.extend(again.iter().zip(found));
             cells.sort_unstable();
         }
-        // A row that took another key counts as rematched only if its right row is another one.
+        // A surviving row with a new key may have the same match as before. It is reported as modified only if the
+        // right row is another one, or if that right row's cells changed; so its old match is read from the index and
+        // moved to after-keys.
         let stayed = probe - &update.added;
         if !stayed.is_empty() {
             let before = update.shifts.back(&stayed);
@@ -275,7 +281,8 @@ impl NaturalLive {
         Ok((cells, rematched))
     }
 
-    /// Duplicates are judged, and keys that neither side has any more are freed.
+    /// Checks the touched keys for second matches, and frees the slots of keys that neither side has any more. Both
+    /// wait for the end of the step: a second match may come and go within one step.
     fn check_and_free(&mut self) -> Result<(), Error> {
         let touched = self.touched.take();
         self.check(&touched)?;
@@ -296,7 +303,7 @@ impl NaturalLive {
     }
 }
 
-/// The cells of added rows as one piece.
+/// The index cells of added rows, as one piece.
 fn pieces(cells: &[(u64, u64)], added: &RowSet) -> Result<Vec<(RowSet, Vec<Chunk>)>, Error> {
     if added.is_empty() {
         return Ok(Vec::new());
@@ -309,7 +316,7 @@ fn pieces(cells: &[(u64, u64)], added: &RowSet) -> Result<Vec<(RowSet, Vec<Chunk
     Ok(vec![(added.clone(), vec![Arc::new(rows)])])
 }
 
-/// The cells of rows that were there.
+/// The index cells of surviving rows.
 fn rest(cells: &[(u64, u64)], added: &RowSet) -> Result<Option<(RowSet, Chunk)>, Error> {
     if cells.len() as u64 == added.len() {
         return Ok(None);
