@@ -587,7 +587,8 @@ class Table(Joins, Export):
     def agg_by(
         self, aggs: Expr | Iterable[Expr | Iterable[Expr]], by: Names | None = None, on_error: OnError = "fail"
     ) -> Table:
-        """One row a group: aggregates of `tf.agg` or expressions; without `by` one row for the whole table.
+        """One row a group: aggregates of `tf.agg` or expressions; without `by` one row for the whole table, none
+        while it is empty (`select` of aggregates always gives one).
 
         Over a blink table rows accumulate. A group that empties is forgotten; its key comes back at the end.
 

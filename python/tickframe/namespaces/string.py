@@ -144,7 +144,11 @@ class StringNamespace(Namespace):
         return self._parsed("to_date", format, strict)
 
     def to_datetime(self, format: str | None = None, *, strict: bool = True) -> Expr:
-        """The instant it names, by a strptime format or ISO 8601."""
+        """The instant it names, by a strptime format or ISO 8601.
+
+        Without a format it is wall-clock time, and a text with an offset or a Z is refused: `cast` it to
+        `tf.Datetime("ns", "UTC")`.
+        """
         return self._parsed("to_datetime", format, strict)
 
     def _parsed(self, name: str, format: str | None, strict: bool) -> Expr:

@@ -97,6 +97,12 @@ fn text_is_read_as_dates_and_instants() {
     assert_eq!((error.row, error.value.as_str()), (1, "\"x\""));
     let columns = [("s", texts([Some("2013-02-28 01:02:03"), Some("2013-02-28T01:02:03.5")]))];
     check(&call("str.to_datetime", [col("s")]), &columns, "2013-02-28T01:02:03 2013-02-28T01:02:03.500");
+    for zoned in
+        ["2013-02-28T01:02:03Z", "2013-02-28 01:02:03+02:00", "2013-02-28T01-05", "2013-02-28T01:02[Europe/Paris]"]
+    {
+        let error = try_run(&call("str.to_datetime", [col("s")]), &[("s", texts([Some(zoned)]))]).unwrap_err();
+        assert!(error.message.contains("offset"), "an offset is not dropped in silence: {}", error.message);
+    }
     let zoned = call("str.to_datetime", [col("s"), lit("%Y-%m-%d %H:%M:%S %z")]);
     check(&zoned, &[("s", texts([Some("2013-02-28 01:02:03 +0100")]))], "2013-02-28T00:02:03Z");
 }

@@ -50,13 +50,13 @@ pub(crate) fn datetime(format: Option<&str>, strict: bool, zoned: bool) -> Whole
                         wall_clock(parsed.to_datetime().or_else(|_| parsed.to_date().map(civil::DateTime::from)).ok()?)?
                     }
                 }
+                None if names_zone(text) => return None,
                 None => text.parse::<civil::DateTime>().ok().and_then(wall_clock)?,
             };
             i64::try_from(instant.as_nanosecond()).ok()
         };
-        let form = format
-            .as_deref()
-            .map_or_else(|| "as in 2025-01-31T14:30:00".to_owned(), |format| format!("of the format {format:?}"));
+        let form =
+            format.as_deref().map_or_else(|| WITHOUT_ZONE.to_owned(), |format| format!("of the format {format:?}"));
         let values = each(&texts, rows, strict, &format!("instant {form}"), read)?;
         let array = values.into_iter().collect::<TimestampNanosecondArray>();
         Ok(Arc::new(array.with_timezone_opt(zoned.then_some("UTC"))) as ArrayRef)
@@ -80,6 +80,15 @@ pub(crate) fn duration(strict: bool) -> Whole {
         }
         Ok(Arc::new(DurationNanosecondArray::from(values)) as ArrayRef)
     })
+}
+
+/// What a text is read as without a format, and what to do with an offset: dropped in silence it would be another instant.
+const WITHOUT_ZONE: &str =
+    "as in 2025-01-31T14:30:00 (one with an offset or a Z is read by .cast(tf.Datetime(\"ns\", \"UTC\")))";
+
+/// Whether an offset, a Z or a zone stands behind the hour.
+fn names_zone(text: &str) -> bool {
+    text.bytes().skip("2025-01-31T".len()).any(|letter| matches!(letter, b'+' | b'-' | b'Z' | b'z' | b'['))
 }
 
 fn wall_clock(datetime: civil::DateTime) -> Option<jiff::Timestamp> {
