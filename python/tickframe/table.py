@@ -587,10 +587,10 @@ class Table(Joins, Export):
     def agg_by(
         self, aggs: Expr | Iterable[Expr | Iterable[Expr]], by: Names | None = None, on_error: OnError = "fail"
     ) -> Table:
-        """One row a group: aggregates of `tf.agg` or expressions; without `by` one row for the whole table, none
-        while it is empty (`select` of aggregates always gives one).
+        """One row a group: aggregates of `tf.agg` or expressions; without `by` one row for the whole table.
 
-        Over a blink table rows accumulate. A group that empties is forgotten; its key comes back at the end.
+        An empty table gives no row; `select` of aggregates always gives one. Over a blink table rows accumulate. A group
+        that empties is forgotten; its key comes back at the end.
 
         >>> import tickframe as tf
         >>> t = tf.table({"k": ["a", "b", "a"], "x": [1, 2, 3]})
