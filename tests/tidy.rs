@@ -64,7 +64,7 @@ const FLOORS: &[(&str, &[&str], &[&str])] = &[
 
 const ARROW: &[&str] = &["arrow-array", "arrow-buffer", "arrow-cast", "arrow-data", "arrow-schema", "arrow-select"];
 
-/// What a test or a bench may use context_inputs.
+/// What a test or a bench may use besides.
 const TEST_ONLY: &[&str] = &["criterion", "proptest", "roaring"];
 
 fn root() -> PathBuf {

@@ -1,4 +1,4 @@
-//! FreedCells cells after a step: the blocks that lost rows, and the rows that each still has. Found once for all columns.
+//! Freed cells after a step: the blocks that lost rows, and the rows that each still has. Found once for all columns.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::sizes::BLOCK;
 use crate::sizes::SPREAD_FROM;
 use crate::storage::runs::{Run, runs};
 
-/// The keys freed_keys by a step, by block.
+/// The keys freed by a step, by block.
 pub struct FreedCells {
     runs: Vec<Run>,
     blocks: Vec<BlockFreed>,

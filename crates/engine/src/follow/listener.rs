@@ -1,7 +1,7 @@
 //! Listeners: a listener receives each change of its table, once the step has settled.
 //!
 //! A change that waits for a slow listener pins the blocks of its step until the next step opens. Then it is
-//! materialized ([`UpdateEvent::detach`]): its rows are copied. So a slow listener costs memory in proportion to the
+//! materialized ([`UpdateEvent::materialize`]): its rows are copied. So a slow listener costs memory in proportion to the
 //! changes, and never forces the engine to copy blocks. [`crate::follow::waiting`] keeps the waiting changes.
 
 use std::sync::{Arc, Mutex, OnceLock};

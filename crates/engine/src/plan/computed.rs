@@ -22,7 +22,7 @@ pub enum Materialization {
     Memoized,
 }
 
-/// What is asked of new columns, context_inputs their expressions.
+/// How new columns are kept, besides their expressions.
 #[derive(Clone, Copy, Debug)]
 pub struct ColumnOptions<'a> {
     /// Who may run beside whom: one for each expression, or none.

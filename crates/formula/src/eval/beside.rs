@@ -1,4 +1,4 @@
-//! Inputs of an expression context_inputs the columns of its own row: rows at a fixed distance, the row's position, whole
+//! Inputs of an expression besides the columns of its own row: rows at a fixed distance, the row's position, whole
 //! columns, the clock. This module only names them; the engine, which knows rows and time, provides the values.
 
 use arrow_array::ArrayRef;

@@ -1,4 +1,4 @@
-//! Inputs of an expression context_inputs the cells of its own row: neighbours, positions, whole columns, the clock.
+//! Inputs of an expression besides the cells of its own row: neighbours, positions, whole columns, the clock.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -65,7 +65,7 @@ pub struct Columns {
     lost: Arc<Mutex<Lost>>,
 }
 
-/// Keys freed_keys by a step, and the rows that remain: the freed_keys cells are freed when the step is over.
+/// Keys freed by a step, and the rows that remain: their cells are reclaimed when the step is over.
 #[derive(Default)]
 struct Lost {
     freed_keys: RowSet,
@@ -198,7 +198,7 @@ impl Columns {
         crate::threads::parallel::try_each(cells >= PARALLEL_CELLS.rows(), &self.columns, |index, column| {
             write(index, column)
         })?;
-        // Set last: if a column could not be written, the freed_keys cells are still in use and must not be freed.
+        // Set last: if a column could not be written, the cells of freed keys are still in use and must not be freed.
         *self.lost.lock().unwrap_or_else(PoisonError::into_inner) =
             Lost { freed_keys: column::freed_keys(&writes.removed.0, moves, &added), left: after };
         Ok(())
