@@ -47,7 +47,7 @@ threads)
         cargo test --locked --profile ci --target "$host" --lib -p tickframe-column -p tickframe-engine -- "$@"
     else
         cargo test --locked --profile ci --target "$host" --lib -p tickframe-column -- tests::storage concurrent readers
-        cargo test --locked --profile ci --target "$host" --lib -p tickframe-engine -- sources listen late par attach
+        cargo test --locked --profile ci --target "$host" --lib -p tickframe-engine -- sources coalesce late par
         # Laws over whole graphs wait at locks of std, which is not instrumented where it waits: each wait looks like a race.
     fi
     ;;
