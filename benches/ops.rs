@@ -8,10 +8,8 @@ use std::time::Duration;
 use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use engine::ops::{
-    Aggregation, AsofJoin, AsofOptions, Concat, Filter, Matches, Member, NaturalJoin, Project, Select, Slice, Sort,
-    SortBy, Strategy, WhereIn,
-};
+use engine::ops::{Aggregation, AsofJoin, Concat, Filter, NaturalJoin, Project, Select, Slice, Sort, WhereIn};
+use engine::plan::{AsofOptions, Matches, Member, SortBy, Strategy};
 use engine::plan::{ColumnOptions, Keep, columns, distinct};
 use engine::sources::{Apply, InputTable};
 use engine::{Error, Table, attach};

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use engine::failpoints::{Fail, arm_start};
 use engine::observe::storage;
-use engine::ops::{Matches, NaturalJoin};
+use engine::ops::NaturalJoin;
+use engine::plan::Matches;
 use engine::plan::{ColumnOptions, natural_join};
 use engine::sources::{Apply, InputTable};
 use engine::testing::{Tape, Watch, explore};

@@ -12,6 +12,7 @@ mod model;
 #[path = "../crates/engine/src/testing/oracle.rs"]
 #[allow(dead_code, reason = "the laws of single operations, which live beside them, use the rest of it")]
 mod oracle;
+mod plans;
 mod registry;
 mod snapshots;
 mod sources;

@@ -85,6 +85,7 @@ from tickframe.functions import (
 from tickframe.graph import Graph, default_graph
 from tickframe.group_by import GroupBy
 from tickframe.listener import Subscription, Update
+from tickframe.plan import Plan
 from tickframe.schema import Schema
 from tickframe.sources import (
     AppendTable,
@@ -168,6 +169,7 @@ __all__ = [
     "Null",
     "Object",
     "RowSet",
+    "Plan",
     "Schema",
     "Selectable",
     "String",

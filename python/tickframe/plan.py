@@ -1,13 +1,34 @@
-"""What a table was asked to be, and how it is computed."""
+"""What a table was asked to be, as a value: printed, compared, saved, and run over other tables.
+
+>>> import tickframe as tf
+>>> trades = tf.table({"sym": ["A", "B", "A"], "px": [1.5, 2.0, 2.5]})
+>>> best = trades.filter(tf.col("px") > 1.6).group_by("sym").agg(tf.col("px").max())
+>>> plan = tf.Plan.from_json(best.plan.to_json())
+>>> plan == best.plan, list(plan.inputs)
+(True, ['input_0'])
+>>> plan.run(input_0={"sym": ["C", "C"], "px": [9.0, 3.0]}).to_dicts()
+[{'sym': 'C', 'px': 9.0}]
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
+from tickframe import _native
+from tickframe.arguments import text as _text
+from tickframe.describe import named
 from tickframe.display import figures
+from tickframe.foreign import array_like
+from tickframe.handles import is_table, table_of
+from tickframe.optional import is_of_spark, spark
+from tickframe.schema import Schema
+from tickframe.udf.api import recognised
 
 if TYPE_CHECKING:
-    from tickframe import _native
+    from collections.abc import Callable, Mapping
+
+    from tickframe.table import Table
 
 __all__ = ["Plan"]
 
@@ -15,22 +36,142 @@ _DEEPEST_INDENT = 64
 
 
 class Plan:
-    """What a table was asked to be. Two are equal if they ask the same of the same sources."""
+    """What a table was asked to be: operations over inputs, without any rows.
 
-    __slots__ = ("_fingerprint", "_text")
+    A plan is `Table.plan`, or comes from text by `from_json`. It holds no table: `run` and `collect` are given one for each
+    of its inputs. Two plans are equal if they ask for one thing, under whatever names (`where` and `filter`, formulas and
+    expressions), of the same tables; an input that came from text is known by its name and its schema.
 
-    def __init__(self, native: _native.Table) -> None:
-        self._fingerprint = native.fingerprint
-        self._text = native.label
+    Inputs have the ``name=`` of their source, or ``input_0``, ``input_1``, … in order of use.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [1, 2, 3]})
+    >>> print(t.filter(tf.col("x") > 1).head(1).plan)
+    head(1)
+      filter((col("x") > 1))
+        input_0: x: Int64
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: _native.Plan) -> None:
+        if not isinstance(native, _native.Plan):
+            raise TypeError(f"a plan is t.plan of a table, or Plan.from_json(text), not {named(native)}")
+        self._native = native
+
+    @staticmethod
+    def from_json(text: str, functions: Mapping[str, Callable[..., Any]] | None = None) -> Plan:
+        """The plan that a text of `to_json` says.
+
+        Args:
+            text: the JSON.
+            functions: the functions of the user that the plan calls, by name; a plan has them by name alone.
+
+        >>> import tickframe as tf
+        >>> def double(x: int) -> int:
+        ...     return 2 * x
+        >>> text = tf.table({"x": [1]}).update("y = double(x)").plan.to_json()
+        >>> tf.Plan.from_json(text, functions={"double": double}).run(input_0={"x": [4]}).to_dict()
+        {'x': [4], 'y': [8]}
+
+        Raises:
+            DataError: a text that is no plan, one of a newer format, or a function that is not given.
+        """
+        _text(text, "Plan.from_json", "the plan")
+        known = {}
+        for name, function in (functions or {}).items():
+            made = recognised(function)
+            if made is None:
+                raise TypeError(
+                    f"Plan.from_json: functions[{name!r}] is {named(function)}, and says no type: write def f(...) -> int, or "
+                    "decorate it with @tf.udf"
+                )
+            known[name] = made._native
+        return Plan(_native.Plan.from_json(text, known))
+
+    def to_json(self) -> str:
+        """The plan as JSON, with a format number. Rows are not in it, and functions of the user are in it by name.
+
+        >>> import tickframe as tf
+        >>> print(tf.table({"x": [1]}).head(2).plan.to_json())
+        {"format":1,"nodes":[{"op":{"input":{"name":"input_0","schema":[{"name":"x","type":"Int64"}]}}},{"op":{"head":{"rows":2}},"inputs":[0]}]}
+        """
+        return self._native.to_json()
+
+    @property
+    def inputs(self) -> Mapping[str, Schema]:
+        """The inputs by name, in order of use, with the columns that are read of them.
+
+        >>> import tickframe as tf
+        >>> tf.table({"x": [1]}).head(2).plan.inputs["input_0"]
+        Schema({'x': Int64})
+        """
+        return MappingProxyType({name: Schema._of(schema) for name, schema in self._native.inputs()})
+
+    def run(self, **tables: Any) -> Table:
+        """The table that the plan makes of these: live if one of them is live.
+
+        Equal parts of a plan are computed once. A table may have more columns than its input, in any order.
+
+        >>> import tickframe as tf
+        >>> plan = tf.table({"x": [1, 2]}).filter(tf.col("x") > 1).plan
+        >>> live = tf.append_table({"x": int}, graph=tf.Graph())
+        >>> kept = plan.run(input_0=live)
+        >>> _ = live.append({"x": [1, 5]})
+        >>> _ = live.graph.step()
+        >>> kept.to_dict()
+        {'x': [5]}
+
+        Args:
+            **tables: one table, or frame of another library, for each input.
+
+        Raises:
+            SchemaError: an input that is missing, one that the plan has not, or one without the columns and types that the
+                plan was made over.
+        """
+        return table_of(self._native.run("Plan.run", _given("Plan.run", tables), still=False))
+
+    def collect(self, **tables: Any) -> Table:
+        """As `run`, over the tables as they are now, all of one step: the result is static.
+
+        >>> import tickframe as tf
+        >>> plan = tf.table({"x": [1, 2]}).head(1).plan
+        >>> plan.collect(input_0=tf.table({"x": [7, 8]})).to_dict()
+        {'x': [7]}
+
+        Args:
+            **tables: as for `run`.
+
+        Raises:
+            SchemaError: as for `run`.
+        """
+        return table_of(self._native.run("Plan.collect", _given("Plan.collect", tables), still=True))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Plan) and self._fingerprint == other._fingerprint
+        return isinstance(other, Plan) and self._native.same(other._native)
 
     def __hash__(self) -> int:
-        return hash(self._fingerprint)
+        return hash(self.to_json())
 
     def __repr__(self) -> str:
-        return f"<Plan {self._text}>"
+        return self._native.text()
+
+    def __reduce__(self) -> tuple[Callable[[str], Plan], tuple[str]]:
+        return Plan.from_json, (self.to_json(),)
+
+
+def _given(operation: str, tables: dict[str, Any]) -> list[tuple[str, _native.Table]]:
+    return [(name, _table(operation, name, value)._native) for name, value in tables.items()]
+
+
+def _table(operation: str, name: str, value: object) -> Table:
+    if is_table(value):
+        return value
+    if is_of_spark(value):
+        return spark().from_spark(value)
+    if isinstance(value, (dict, list)) or (hasattr(value, "__arrow_c_stream__") and not array_like(value)):
+        return table_of(_native.table("table", value, None))
+    raise TypeError(f"{operation}: {name} is a table or a frame, not {named(value)}")
 
 
 def explained(table: _native.Table) -> str:

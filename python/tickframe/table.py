@@ -218,7 +218,7 @@ class Table(Joins, Export):
 
     @property
     def plan(self) -> Plan:
-        """What was asked for, down to the sources; plans are compared by ``==``.
+        """What was asked for, down to the sources: a value that is compared, saved, and run over other tables.
 
         >>> import tickframe as tf
         >>> t = tf.table({"X": [1, 2]})
@@ -227,7 +227,7 @@ class Table(Joins, Export):
         >>> t.update("Y = X * 2").plan == t.update("Y = X * 3").plan
         False
         """
-        return Plan(self._native)
+        return Plan(self._native.plan())
 
     # Taking it out ----------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ use model::{Fault, differences};
 use super::plan::{INPUTS, Plan};
 use super::struck::{Struck, stands_on};
 use crate::oracle::to_model;
-use crate::stages::amid::amid;
+use engine::failpoints::amid;
 
 /// A machine that hangs is told from a slow one after so long.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -1,16 +1,11 @@
 //! Building a stage in the engine and in the model.
 
-use engine::ops::{
-    Aggregation, AsofJoin, AsofOptions, ComputedView, Concat, Filter, LazyUpdate, Matches, Member, NaturalJoin,
-    Neighbours, Project, Select, Slice, Sort, SortBy, Strategy, Tolerance, WhereIn,
-};
-use engine::plan::{ColumnOptions, Keep, columns, distinct};
-use engine::{Error, Table};
+use engine::plan::{AsofOptions, Keep, Matches, Materialization, Member, Op, SortBy, Strategy, Tolerance, apply};
+use engine::{Error, OnError, Table};
 use formula::{Aggregate, Expr, Interpolation, Part, Window};
 use model::{Fault, ops};
 
 use super::Stage;
-use super::amid::start;
 
 /// The engine's name of an aggregator.
 fn aggregate_of(aggregator: &ops::Aggregator) -> Aggregate {
@@ -78,47 +73,55 @@ fn wanted(outputs: &[(String, ops::Aggregator, String)]) -> Vec<ops::Aggregate> 
     outputs.iter().map(wanted).collect()
 }
 
+/// The table of an operation, as a user asks for it.
+fn ask(op: Op, inputs: &[Table]) -> Result<Table, Error> {
+    let method = op.method();
+    apply(op, method, inputs)
+}
+
+fn filter(predicate: &Expr) -> Op {
+    Op::Filter { predicates: vec![predicate.clone()], turns: Vec::new(), on_error: OnError::Fail }
+}
+
+/// New columns after those of the table if `keep`.
+fn columns(columns: Vec<Expr>, keep: bool, materialization: Materialization) -> Op {
+    Op::Columns { columns, keep, turns: Vec::new(), materialization, on_error: OnError::Fail, continues: false }
+}
+
 impl Stage {
     /// The engine's table over this one; joins meet `right`.
     pub fn engine(&self, table: &Table, right: &Table) -> Result<Table, Error> {
         let two = [table.clone(), right.clone()];
         let one = std::slice::from_ref(table);
+        let named = |name: &str, made: &Expr| vec![made.clone().alias(name)];
         match self {
-            Stage::Filter(predicate) => start(&Filter::new(table, std::slice::from_ref(&predicate.engine))?, one),
-            Stage::WithColumns(name, made) => {
-                start(&Select::with(table, &[made.engine.clone().alias(name.as_str())])?, one)
+            Stage::Filter(predicate) => ask(filter(&predicate.engine), one),
+            Stage::WithColumns(name, made) | Stage::Neighbours(name, made) => {
+                ask(columns(named(name, &made.engine), true, Materialization::Stored), one)
             }
-            Stage::Neighbours(name, made) => {
-                let columns = [made.engine.clone().alias(name.as_str())];
-                start(&Neighbours::new("with_columns", table, &columns, &[], true)?, one)
+            Stage::View(name, made, once) => {
+                let kept = if *once { Materialization::Memoized } else { Materialization::Lazy };
+                ask(columns(named(name, &made.engine), true, kept), one)
             }
-            Stage::View(name, made, false) => {
-                let columns = [made.engine.clone().alias(name.as_str())];
-                start(&ComputedView::new("update_view", table, &columns, &[], true)?, one)
+            Stage::Select(made) => {
+                let named = made.iter().map(|(name, made)| made.engine.clone().alias(name.as_str()));
+                ask(columns(named.collect(), false, Materialization::Stored), one)
             }
-            Stage::View(name, made, true) => {
-                let columns = [made.engine.clone().alias(name.as_str())];
-                start(&LazyUpdate::new("lazy_update", table, &columns)?, one)
-            }
-            Stage::Select(columns) => {
-                let named = columns.iter().map(|(name, made)| made.engine.clone().alias(name.as_str()));
-                start(&Select::only(table, &named.collect::<Vec<_>>())?, one)
-            }
-            Stage::Choose(names) => start(&Project::choose(table, names)?, one),
-            Stage::Drop(name) => start(&Project::drop(table, std::slice::from_ref(name))?, one),
-            Stage::Rename(old, new) => start(&Project::rename(table, &[(old.clone(), new.clone())])?, one),
-            Stage::Head(n) => start(&Slice::head(*n), one),
-            Stage::Tail(n) => start(&Slice::tail(*n), one),
-            Stage::Slice(offset, length) => start(&Slice::new(*offset, *length), one),
+            Stage::Choose(names) => ask(Op::Choose { names: names.clone(), continues: false }, one),
+            Stage::Drop(name) => ask(Op::Drop { names: vec![name.clone()] }, one),
+            Stage::Rename(old, new) => ask(Op::Rename { names: vec![(old.clone(), new.clone())] }, one),
+            Stage::Head(rows) => ask(Op::Head { rows: *rows }, one),
+            Stage::Tail(rows) => ask(Op::Tail { rows: *rows }, one),
+            Stage::Slice(offset, length) => ask(Op::Slice { offset: *offset, length: *length }, one),
             Stage::Concat(predicate) => {
-                let part = start(&Filter::new(table, std::slice::from_ref(&predicate.engine))?, one)?;
-                let two = [table.clone(), part];
-                start(&Concat::new(&two)?, &two)
+                let part = ask(filter(&predicate.engine), one)?;
+                ask(Op::Concat, &[table.clone(), part])
             }
-            Stage::Stack => start(&Concat::new(&two)?, &two),
+            Stage::Stack => ask(Op::Concat, &two),
             Stage::Group(by, outputs) => {
-                let made: Result<Vec<Expr>, Error> = outputs.iter().map(aggregated).collect();
-                start(&Aggregation::new("agg", table, by, &made?)?, one)
+                let keys = by.iter().map(|key| Expr::column(key.as_str())).collect();
+                let aggregates = outputs.iter().map(aggregated).collect::<Result<_, Error>>()?;
+                ask(Op::Aggregate { keys, aggregates, on_error: OnError::Fail }, one)
             }
             Stage::Over(by, outputs) => {
                 let over = |output: &(String, ops::Aggregator, String)| {
@@ -126,26 +129,27 @@ impl Stage {
                     let aggregate = aggregated(output)?.unaliased().clone();
                     Ok(aggregate.over(Window { by, ..Window::default() })?.alias(output.0.as_str()))
                 };
-                let made: Result<Vec<Expr>, Error> = outputs.iter().map(over).collect();
-                columns("with_columns", table, &made?, ColumnOptions::STORED)
+                let made = outputs.iter().map(over).collect::<Result<_, Error>>()?;
+                ask(columns(made, true, Materialization::Stored), one)
             }
-            Stage::Unique => distinct("unique", table, &[], Keep::First),
-            Stage::Pick(by, keep) => distinct("unique", table, by, *keep),
+            Stage::Unique => ask(Op::Distinct { keys: Vec::new(), keep: Keep::First }, one),
+            Stage::Pick(by, keep) => ask(Op::Distinct { keys: by.clone(), keep: *keep }, one),
             Stage::Sort(by) => {
                 let by = by.iter().map(|(column, descending, nulls_last)| SortBy {
                     column: column.clone(),
                     descending: *descending,
                     nulls_last: *nulls_last,
                 });
-                start(&Sort::new(table, &by.collect::<Vec<_>>())?, one)
+                ask(Op::Sort { by: by.collect() }, one)
             }
             Stage::Natural(on, name, matches) => {
-                let joins = [(name.clone(), "w".to_owned())];
-                start(&NaturalJoin::new("natural_join", table, right, on, Some(&joins), None, *matches, false)?, &two)
+                let joins = Some(vec![(name.clone(), "w".to_owned())]);
+                let (on, matches, on_error) = (on.clone(), *matches, OnError::Fail);
+                ask(Op::NaturalJoin { on, joins, suffix: None, matches, nulls_equal: false, on_error }, &two)
             }
             Stage::WhereIn(on, not, nulls_equal) => {
                 let member = if *not { Member::NotIn } else { Member::In };
-                start(&WhereIn::new("where_in", table, right, on, member, *nulls_equal)?, &two)
+                ask(Op::WhereIn { on: on.clone(), member, nulls_equal: *nulls_equal }, &two)
             }
             Stage::Asof(by, stamp, name, strategy, exact, tolerance) => {
                 let options = AsofOptions {
@@ -157,7 +161,7 @@ impl Stage {
                     joins: Some(vec![(name.clone(), "w".to_owned())]),
                     suffix: None,
                 };
-                start(&AsofJoin::new("join_asof", table, right, &options)?, &two)
+                ask(Op::AsofJoin(options), &two)
             }
         }
     }

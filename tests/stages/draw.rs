@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use engine::ops::{Matches, Strategy};
 use engine::plan::Keep;
+use engine::plan::{Matches, Strategy};
 use engine::testing::Tape;
 use model::ops;
 

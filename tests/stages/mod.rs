@@ -4,14 +4,13 @@
 //! A stage that depends on row order is not put above a grouped result (whose order depends on history), and no float
 //! sum (exact only within bounds) is compared, sorted by or grouped by.
 
-pub mod amid;
 mod build;
 pub mod draw;
 
 use std::collections::BTreeSet;
 
-use engine::ops::{Matches, Strategy};
 use engine::plan::Keep;
+use engine::plan::{Matches, Strategy};
 use engine::testing::random::KINDS;
 use engine::testing::{TableSpec, Tape, table_of};
 use model::{Compare, ops};

@@ -61,5 +61,5 @@ pub use tree::own_order::{CATEGORIES, categories, has_own_order, refuse_own_orde
 pub use tree::payload::Payload;
 pub use tree::set::{LiveSet, NamedSet};
 pub use tree::stand_in::{shown_name, stand_in, told_name};
-pub use tree::types::{promote, type_name, unit_name};
+pub use tree::types::{promote, type_name, type_text, unit_name};
 pub use tree::values::Values;

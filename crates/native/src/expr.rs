@@ -271,7 +271,13 @@ impl PyExpr {
 
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<PyExpr> {
-        serde_json::from_str(text).map(PyExpr::new).map_err(|why| error::DataError::new_err(why.to_string()))
+        let read: Expr = serde_json::from_str(text).map_err(|why| error::DataError::new_err(why.to_string()))?;
+        read.check_well_formed().map_err(raised)?;
+        if !read.live_sets().is_empty() {
+            let message = "a live set is a table of one process; an expression with it is not written down";
+            return Err(error::DataError::new_err(message));
+        }
+        Ok(PyExpr::new(read))
     }
 }
 

@@ -27,6 +27,7 @@ mod memory;
 mod numpy;
 mod ops;
 mod panics;
+mod plan;
 mod raised;
 mod rowset;
 mod schema;
@@ -70,6 +71,8 @@ mod _native {
     };
     #[pymodule_export]
     use crate::panics::panic_here;
+    #[pymodule_export]
+    use crate::plan::PyPlan;
     #[pymodule_export]
     use crate::rowset::PyRowSet;
     #[pymodule_export]

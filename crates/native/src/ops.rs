@@ -1,13 +1,9 @@
-//! The operations, one function each: take typed arguments, build the request, attach it without the GIL.
+//! The operations, one function each: typed arguments become a node of the plan, which is applied without the GIL.
 
 use engine::Location;
 use engine::Turn;
-use engine::ops::{
-    AsofJoin, AsofOptions, Concat, Matches, Member, NaturalJoin, Project, Slice, Sort, SortBy, Strategy, Tolerance,
-    WhereIn,
-};
-use engine::plan::{ColumnOptions, Keep, Materialization, distinct};
-use engine::{OnError, Operation, Table};
+use engine::plan::{AsofOptions, Keep, Matches, Materialization, Member, Op, SortBy, Strategy, Tolerance};
+use engine::{OnError, Table};
 use formula::Expr;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -21,16 +17,15 @@ fn trees(expressions: &[Bound<'_, PyExpr>]) -> Vec<Expr> {
     expressions.iter().map(|expression| expression.get().expr().clone()).collect()
 }
 
-fn one<O: Operation>(
-    table: &Bound<'_, PyTable>,
-    request: impl FnOnce(&Table) -> Result<O, engine::Error> + Send,
-) -> PyResult<PyTable> {
-    let input = table.get().usable()?.clone();
-    several(table.py(), vec![input], |inputs| request(&inputs[0]))
+/// The table of an operation over others; `method` is what the user called.
+fn made(py: Python<'_>, op: Op, method: &str, inputs: &[&Bound<'_, PyTable>]) -> PyResult<PyTable> {
+    let inputs: Vec<Table> = inputs.iter().map(|table| table.get().usable().cloned()).collect::<PyResult<_>>()?;
+    set_location(py);
+    call_engine(py, move || engine::plan::apply(op, method, &inputs)).map(PyTable::new)
 }
 
 /// Tells the engine which line of the user's own code asks, so that a failure later can name it.
-pub(crate) fn tell_location(py: Python<'_>) {
+pub(crate) fn set_location(py: Python<'_>) {
     engine::set_location(location(py).ok().flatten());
 }
 
@@ -56,15 +51,6 @@ fn location(py: Python<'_>) -> PyResult<Option<Location>> {
     Ok(frames.first().map(|(file, line, _)| Location { line: format!("{file}:{line}"), trace }))
 }
 
-fn several<O: Operation>(
-    py: Python<'_>,
-    inputs: Vec<Table>,
-    request: impl FnOnce(&[Table]) -> Result<O, engine::Error> + Send,
-) -> PyResult<PyTable> {
-    tell_location(py);
-    call_engine(py, move || engine::attach(&request(&inputs)?, &inputs)).map(PyTable::new)
-}
-
 fn on_error_of(operation: &str, word: &str) -> PyResult<OnError> {
     match word {
         "fail" => Ok(OnError::Fail),
@@ -86,16 +72,6 @@ fn turns(given: Option<Vec<PyTurn>>) -> Vec<Turn> {
     given.unwrap_or_default().into_iter().map(turn).collect()
 }
 
-fn made(
-    py: Python<'_>,
-    table: &Bound<'_, PyTable>,
-    make: impl FnOnce(&Table) -> Result<Table, engine::Error> + Send,
-) -> PyResult<PyTable> {
-    let input = table.get().usable()?.clone();
-    tell_location(py);
-    call_engine(py, move || make(&input)).map(PyTable::new)
-}
-
 /// The rows for which every predicate is true. `operation` is the method the user called.
 #[pyfunction]
 #[pyo3(signature = (operation, table, predicates, turns_given, on_error = "fail"))]
@@ -108,8 +84,8 @@ pub fn filter(
     on_error: &str,
 ) -> PyResult<PyTable> {
     let on_error = on_error_of(operation, on_error)?;
-    let (predicates, turns) = (trees(&predicates), turns(turns_given));
-    made(py, table, move |input| engine::plan::filtered(operation, input, &predicates, &turns, on_error))
+    let op = Op::Filter { predicates: trees(&predicates), turns: turns(turns_given), on_error };
+    made(py, op, operation, &[table])
 }
 
 /// The rows of a static table whose byte in the mask is not 0.
@@ -117,7 +93,8 @@ pub fn filter(
 pub fn masked(operation: &str, table: &Bound<'_, PyTable>, mask: &[u8]) -> PyResult<PyTable> {
     let positions = mask.iter().enumerate().filter(|(_, keep)| **keep != 0).map(|(at, _)| at as u64);
     let positions = rowset::RowSet::from_sorted_keys(&positions.collect::<Vec<_>>());
-    made(table.py(), table, move |input| engine::sources::selected(operation, input, positions))
+    let input = table.get().usable()?.clone();
+    call_engine(table.py(), move || engine::sources::selected(operation, &input, positions)).map(PyTable::new)
 }
 
 /// New columns, after those of the table if `all`. `kept`: "stored", "on read" or "once per input". `continues`: the
@@ -136,24 +113,15 @@ pub fn columns(
     on_error: &str,
     continues: bool,
 ) -> PyResult<PyTable> {
-    let kept = match kept {
+    let materialization = match kept {
         "stored" => Materialization::Stored,
         "on read" => Materialization::Lazy,
         "once per input" => Materialization::Memoized,
         other => return Err(PyValueError::new_err(format!("kept: {other:?}"))),
     };
     let on_error = on_error_of(operation, on_error)?;
-    let (expressions, turns) = (trees(&expressions), turns(turns_given));
-    made(py, table, move |input| {
-        let how = ColumnOptions {
-            turns: &turns,
-            kept,
-            all,
-            on_error,
-            faults: input.request().faults.as_ref().filter(|_| continues),
-        };
-        engine::plan::columns(operation, input, &expressions, how)
-    })
+    let (columns, turns) = (trees(&expressions), turns(turns_given));
+    made(py, Op::Columns { columns, keep: all, turns, materialization, on_error, continues }, operation, &[table])
 }
 
 /// Refuses barriers that are declared twice, or respected before they are declared.
@@ -168,50 +136,46 @@ pub fn check_barriers(operation: &str, declares: Vec<Vec<u64>>, respects: Vec<Ve
 #[pyfunction]
 #[pyo3(signature = (table, names, continues = false))]
 pub fn choose(table: &Bound<'_, PyTable>, names: Vec<String>, continues: bool) -> PyResult<PyTable> {
-    one(table, |input| {
-        Ok(Project::choose(input, &names)?.reporting_to(input.request().faults.as_ref().filter(|_| continues)))
-    })
+    made(table.py(), Op::Choose { names, continues }, "select", &[table])
 }
 
 #[pyfunction]
 pub fn drop(table: &Bound<'_, PyTable>, names: Vec<String>) -> PyResult<PyTable> {
-    one(table, |input| Project::drop(input, &names))
+    made(table.py(), Op::Drop { names }, "drop", &[table])
 }
 
 #[pyfunction]
 pub fn rename(table: &Bound<'_, PyTable>, names: Vec<(String, String)>) -> PyResult<PyTable> {
-    one(table, |input| Project::rename(input, &names))
+    made(table.py(), Op::Rename { names }, "rename", &[table])
 }
 
 #[pyfunction]
 pub fn head(table: &Bound<'_, PyTable>, n: u64) -> PyResult<PyTable> {
-    one(table, |_| Ok(Slice::head(n)))
+    made(table.py(), Op::Head { rows: n }, "head", &[table])
 }
 
 #[pyfunction]
 pub fn tail(table: &Bound<'_, PyTable>, n: u64) -> PyResult<PyTable> {
-    one(table, |_| Ok(Slice::tail(n)))
+    made(table.py(), Op::Tail { rows: n }, "tail", &[table])
 }
 
 #[pyfunction]
 #[pyo3(signature = (table, offset, length))]
 pub fn slice(table: &Bound<'_, PyTable>, offset: i64, length: Option<u64>) -> PyResult<PyTable> {
-    one(table, |_| Ok(Slice::new(offset, length)))
+    made(table.py(), Op::Slice { offset, length }, "slice", &[table])
 }
 
 /// By (column, descending, nulls last), the first that differs decides.
 #[pyfunction]
 pub fn sort(table: &Bound<'_, PyTable>, by: Vec<(String, bool, bool)>) -> PyResult<PyTable> {
-    let by: Vec<SortBy> =
-        by.into_iter().map(|(column, descending, nulls_last)| SortBy { column, descending, nulls_last }).collect();
-    one(table, |input| Sort::new(input, &by))
+    let by = by.into_iter().map(|(column, descending, nulls_last)| SortBy { column, descending, nulls_last }).collect();
+    made(table.py(), Op::Sort { by }, "sort", &[table])
 }
 
 /// The rows of several tables, one table after the other.
 #[pyfunction]
 pub fn concat(py: Python<'_>, tables: Vec<Bound<'_, PyTable>>) -> PyResult<PyTable> {
-    let tables: Vec<Table> = tables.iter().map(|table| table.get().usable().cloned()).collect::<PyResult<_>>()?;
-    several(py, tables, Concat::new)
+    made(py, Op::Concat, "concat", &tables.iter().collect::<Vec<_>>())
 }
 
 /// One row a group. `operation` is the method the user called.
@@ -225,35 +189,28 @@ pub fn aggregate(
     on_error: &str,
 ) -> PyResult<PyTable> {
     let on_error = on_error_of(operation, on_error)?;
-    let (keys, aggregates) = (trees(&keys), trees(&aggregates));
-    made(table.py(), table, move |input| engine::plan::aggregate(operation, input, &keys, &aggregates, on_error))
-}
-
-fn kept(operation: &'static str, table: &Bound<'_, PyTable>, keys: &[String], keep: Keep) -> PyResult<PyTable> {
-    made(table.py(), table, |input| distinct(operation, input, keys, keep))
+    let op = Op::Aggregate { keys: trees(&keys), aggregates: trees(&aggregates), on_error };
+    made(table.py(), op, operation, &[table])
 }
 
 #[pyfunction]
 #[pyo3(signature = (table, subset, last))]
 pub fn unique(table: &Bound<'_, PyTable>, subset: Option<Vec<String>>, last: bool) -> PyResult<PyTable> {
-    kept("unique", table, &subset.unwrap_or_default(), if last { Keep::Last } else { Keep::First })
+    let keep = if last { Keep::Last } else { Keep::First };
+    made(table.py(), Op::Distinct { keys: subset.unwrap_or_default(), keep }, "unique", &[table])
 }
 
 #[pyfunction]
 pub fn first_by(table: &Bound<'_, PyTable>, keys: Vec<String>) -> PyResult<PyTable> {
-    kept("first_by", table, &keys, Keep::First)
+    made(table.py(), Op::Distinct { keys, keep: Keep::First }, "first_by", &[table])
 }
 
 #[pyfunction]
 pub fn last_by(table: &Bound<'_, PyTable>, keys: Vec<String>) -> PyResult<PyTable> {
-    kept("last_by", table, &keys, Keep::Last)
+    made(table.py(), Op::Distinct { keys, keep: Keep::Last }, "last_by", &[table])
 }
 
 type Pairs = Vec<(String, String)>;
-
-fn both(left: &Bound<'_, PyTable>, right: &Bound<'_, PyTable>) -> PyResult<Vec<Table>> {
-    Ok(vec![left.get().usable()?.clone(), right.get().usable()?.clone()])
-}
 
 /// `on`: left and right names; `joins`: new and old names.
 #[pyfunction]
@@ -277,15 +234,8 @@ pub fn natural_join(
         "last" => Matches::Last,
         other => return Err(PyValueError::new_err(format!("multiple: {other:?}"))),
     };
-    let inputs = both(left, right)?;
-    tell_location(left.py());
-    let join = || {
-        let [left, right] = &inputs[..] else { unreachable!("a join has two inputs") };
-        let (joins, suffix) = (joins.as_deref(), suffix.as_deref());
-        let join = NaturalJoin::new(operation, left, right, &on, joins, suffix, matches, nulls_equal)?;
-        engine::plan::natural_join(join, left, right, &on, on_error)
-    };
-    call_engine(left.py(), join).map(PyTable::new)
+    let op = Op::NaturalJoin { on, joins, suffix, matches, nulls_equal, on_error };
+    made(left.py(), op, operation, &[left, right])
 }
 
 /// The rows whose key is in the set, or those whose key is not. `on`: names of the rows and of the set.
@@ -300,9 +250,7 @@ pub fn where_in(
     nulls_equal: bool,
 ) -> PyResult<PyTable> {
     let member = if inside { Member::In } else { Member::NotIn };
-    several(rows.py(), both(rows, set)?, |inputs| {
-        WhereIn::new(operation, &inputs[0], &inputs[1], &on, member, nulls_equal)
-    })
+    made(rows.py(), Op::WhereIn { on, member, nulls_equal }, operation, &[rows, set])
 }
 
 /// A greatest distance: a whole number, or one with a fraction.
@@ -342,5 +290,5 @@ pub fn join_asof(
         PyTolerance::Number(number) => Tolerance::Number(number),
     });
     let options = AsofOptions { on, by, strategy, tolerance, allow_exact_matches, joins, suffix };
-    several(left.py(), both(left, right)?, |inputs| AsofJoin::new(operation, &inputs[0], &inputs[1], &options))
+    made(left.py(), Op::AsofJoin(options), operation, &[left, right])
 }

@@ -112,7 +112,7 @@ impl PySource {
     #[staticmethod]
     fn append_table(py: Python<'_>, graph: &Bound<'_, PyGraph>, schema: &Bound<'_, PySchema>) -> PyResult<PySource> {
         let (graph, schema) = (graph.get(), schema.get());
-        crate::ops::tell_location(py);
+        crate::ops::set_location(py);
         let made = call_engine(py, || AppendTable::new(&graph.0.graph, schema.0.clone()))?;
         Ok(PySource::new(Door::Append(made), graph, schema, None))
     }
@@ -120,7 +120,7 @@ impl PySource {
     #[staticmethod]
     fn blink_table(py: Python<'_>, graph: &Bound<'_, PyGraph>, schema: &Bound<'_, PySchema>) -> PyResult<PySource> {
         let (graph, schema) = (graph.get(), schema.get());
-        crate::ops::tell_location(py);
+        crate::ops::set_location(py);
         let made = call_engine(py, || BlinkTable::new(&graph.0.graph, schema.0.clone()))?;
         Ok(PySource::new(Door::Blink(made), graph, schema, None))
     }
@@ -133,7 +133,7 @@ impl PySource {
         key: Vec<String>,
     ) -> PyResult<PySource> {
         let (graph, schema) = (graph.get(), schema.get());
-        crate::ops::tell_location(py);
+        crate::ops::set_location(py);
         let made = call_engine(py, || KeyedTable::new(&graph.0.graph, schema.0.clone(), &key))?;
         Ok(PySource::new(Door::Keyed(made), graph, schema, Some(key)))
     }
@@ -141,7 +141,7 @@ impl PySource {
     #[staticmethod]
     fn input_table(py: Python<'_>, graph: &Bound<'_, PyGraph>, schema: &Bound<'_, PySchema>) -> PyResult<PySource> {
         let (graph, schema) = (graph.get(), schema.get());
-        crate::ops::tell_location(py);
+        crate::ops::set_location(py);
         let made = call_engine(py, || InputTable::new(&graph.0.graph, schema.0.clone()))?;
         Ok(PySource::new(Door::Input(made), graph, schema, None))
     }
@@ -410,7 +410,7 @@ pub fn time_table(
     blink: bool,
 ) -> PyResult<PyTable> {
     let graph = graph.get();
-    crate::ops::tell_location(py);
+    crate::ops::set_location(py);
     let made = crate::ending::detached(py, || {
         TimeTable::new(&graph.0.graph, Duration::from_nanos(period_ns), start_ns, blink)
     });

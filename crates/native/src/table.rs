@@ -15,6 +15,7 @@ use crate::arrow;
 use crate::display::{duration_cells, text_cells};
 use crate::error;
 use crate::gil::{call_engine, drop_without_gil};
+use crate::plan::PyPlan;
 use crate::rowset::PyRowSet;
 use crate::schema::PySchema;
 use crate::shared::Shared;
@@ -140,10 +141,9 @@ impl PyTable {
         call_engine(py, || table.errors()).map(PyTable::new)
     }
 
-    /// Equal for tables of equal plans.
-    #[getter]
-    fn fingerprint(&self) -> u128 {
-        self.engine().request().fingerprint
+    /// What was asked for, down to the sources.
+    fn plan(&self) -> PyPlan {
+        PyPlan(self.engine().plan())
     }
 
     fn inputs(&self) -> Vec<PyTable> {

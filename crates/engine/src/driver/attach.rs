@@ -10,7 +10,7 @@ use std::sync::Arc;
 use graph::{Moment, Moved, Node, NodeId, Registration, Step, UpdateGraph};
 
 use crate::driver::budget::Budget;
-use crate::driver::failpoints::{Point, strike};
+use crate::driver::failpoints::{Point, interleave, strike};
 use crate::driver::memo::{self, Found};
 use crate::driver::node::{TableNode, guarded};
 use crate::driver::operation::{Input, Operation};
@@ -78,6 +78,7 @@ fn attach_live(operation: &dyn Operation, inputs: &[Table], graph: &UpdateGraph)
             parallel::inside(Some(graph), Phase::Start, || operation.init(&started, at))
         };
         let start = guarded(operation.request(), init)?;
+        interleave();
         budget.ask_since(graph, held).map_err(|error| error.in_operation(&operation.request().name))?;
         let (table, node) = TableNode::table(&Request::of(operation, inputs), graph, inputs, start);
         if let Some(registration) = join(&node, inputs, graph, at, started, recorder.as_ref())? {

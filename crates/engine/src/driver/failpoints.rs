@@ -1,6 +1,7 @@
 //! Failures on demand, in builds for tests: what they should leave standing is found out by making them happen.
 //!
-//! A point is armed for one table and strikes once. Elsewhere [`strike`] is nothing.
+//! A point is armed for one table and strikes once. Cycles can be made to run where only chance lets them run: between what an
+//! operation reads and its joining. Elsewhere [`strike`] and [`interleave`] are nothing.
 
 /// Where the driver can be struck. All there are: [`POINTS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,14 +30,14 @@ pub enum Fail {
 pub const TEXT: &str = "struck at a failpoint";
 
 #[cfg(any(test, feature = "testing"))]
-pub use armed::{arm, arm_start, disarm};
+pub use armed::{amid, arm, arm_start, disarm};
 
 #[cfg(any(test, feature = "testing"))]
-pub(crate) use armed::strike;
+pub(crate) use armed::{interleave, strike};
 
 #[cfg(any(test, feature = "testing"))]
 mod armed {
-    use std::cell::Cell;
+    use std::cell::{Cell, RefCell};
     use std::collections::BTreeMap;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -50,6 +51,7 @@ mod armed {
 
     thread_local! {
         static START: Cell<Option<Fail>> = const { Cell::new(None) };
+        static HAPPENING: RefCell<Option<Box<dyn FnMut()>>> = const { RefCell::new(None) };
     }
 
     fn all() -> MutexGuard<'static, BTreeMap<usize, (Point, Fail)>> {
@@ -78,6 +80,28 @@ mod armed {
         START.set(Some(fail));
     }
 
+    /// Lets `happening` happen whenever an operation that `body` attaches has read its inputs, and has not joined yet.
+    pub fn amid<R>(happening: impl FnMut() + 'static, body: impl FnOnce() -> R) -> R {
+        /// Takes it away, also when `body` panics.
+        struct Over;
+        impl Drop for Over {
+            fn drop(&mut self) {
+                HAPPENING.take();
+            }
+        }
+        let _over = Over;
+        HAPPENING.set(Some(Box::new(happening)));
+        body()
+    }
+
+    /// What is to happen amid an attach; not while it happens already, for the cycles it runs are those of other nodes.
+    pub(crate) fn interleave() {
+        if let Some(mut happening) = HAPPENING.take() {
+            happening();
+            HAPPENING.set(Some(happening));
+        }
+    }
+
     /// Fails here, if that is armed. `node` is the address of a table's node; none as an operation starts.
     pub(crate) fn strike(node: Option<usize>, point: Point) -> Result<(), Error> {
         let fail = match node {
@@ -104,3 +128,7 @@ mod armed {
 pub(crate) fn strike(_: Option<usize>, _: Point) -> Result<(), crate::error::Error> {
     Ok(())
 }
+
+#[cfg(not(any(test, feature = "testing")))]
+#[inline(always)]
+pub(crate) fn interleave() {}

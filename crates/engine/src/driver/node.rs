@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use column::ColumnSource;
 use graph::{Moment, Moved, Node, NodeId, Outcome, Size, Step, UpdateGraph, Volume};
 
-use crate::driver::failpoints::{Point, strike};
+use crate::driver::failpoints::{Point, interleave, strike};
 use crate::driver::interrupted::Interrupted;
 use crate::driver::operation::{Live, Start};
 use crate::driver::recorder::Recorded;
@@ -155,6 +155,7 @@ impl TableNode {
             let mut live = lock(&self.live);
             for (step, changes) in &steps {
                 guarded(&self.request, || live.update(changes, *step))?;
+                interleave();
                 self.owned.iter().for_each(|owned| owned.settle());
             }
             return Ok(now);
@@ -167,6 +168,7 @@ impl TableNode {
         if !quiet {
             let mut live = lock(&self.live);
             guarded(&self.request, || live.update(&changes, Step::ending(to)))?;
+            interleave();
             self.owned.iter().for_each(|owned| owned.settle());
         }
         Ok(changes.into_iter().map(Change::into_now).collect())

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::threads::parallel;
 
 /// Who may run beside whom: how one expression stands to the others of its operation.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Turn {
     /// Rows in order, on one thread.
     pub serial: bool,

@@ -1,20 +1,18 @@
-//! Planners: requests that need several operations (computed keys, aggregates beside rows, live sets, rows that are
-//! left out). A planner attaches the operations that it needs, and has no state and no update of its own.
-//!
-//! Planning is recursive: a key of a group may be an expression over aggregates. Files below [`columns`] get it as an
-//! argument.
+//! Plans: what was asked for as a value ([`Plan`], made of [`Op`]s), how it is written ([`Plan::to_json`]), and how tables are
+//! made of it ([`apply`], [`Plan::run`]). A plan knows no table and no graph; what needs several operations is in [`lower`].
 
-mod aggregate;
-mod beside;
-mod columns;
-mod computed;
-mod distinct;
-mod natural_join;
-mod over;
-mod sets;
+mod apply;
+mod document;
+pub(crate) mod input;
+mod lower;
+pub(crate) mod node;
+mod op;
+mod run;
+pub(crate) mod spec;
 
-pub use columns::{aggregate, columns, filtered};
-pub use computed::{ColumnOptions, Materialization};
-pub use distinct::{Keep, distinct};
-pub use natural_join::natural_join;
-pub use sets::live_set;
+pub use apply::apply;
+pub use input::Input;
+pub use lower::{ColumnOptions, aggregate, columns, distinct, filtered, live_set, natural_join};
+pub use node::{Listed, Nodes, Plan};
+pub use op::Op;
+pub use spec::{AsofOptions, Keep, Matches, Materialization, Member, SortBy, Strategy, Tolerance};

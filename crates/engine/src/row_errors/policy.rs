@@ -1,7 +1,8 @@
 //! The policy for rows that cannot be computed: `on_error`.
 
 /// The policy for a row that an operation cannot compute.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OnError {
     /// The table fails.
     #[default]

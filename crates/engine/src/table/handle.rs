@@ -10,6 +10,8 @@ use rowset::RowSet;
 
 use crate::driver::memo::Slot;
 use crate::error::{Error, Failure};
+use crate::plan::input::Input;
+use crate::plan::node::Plan;
 use crate::table::parts::{Attributes, Parts};
 use crate::table::request::Request;
 use crate::table::update::TableUpdate;
@@ -40,7 +42,11 @@ pub(crate) trait TableDriver: Node {
 /// A handle of a static or live table. Cloning shares the table; dropping the last handle removes its node, and frees
 /// the inputs that nothing else uses.
 #[derive(Clone)]
-pub struct Table(Arc<Inner>);
+pub struct Table {
+    inner: Arc<Inner>,
+    /// What was asked for; none for a source.
+    plan: Option<Plan>,
+}
 
 struct Inner {
     parts: Parts,
@@ -64,7 +70,7 @@ pub struct WeakTable(Weak<Inner>);
 impl WeakTable {
     /// The table, if a handle still lives.
     pub fn upgrade(&self) -> Option<Table> {
-        self.0.upgrade().map(Table)
+        self.0.upgrade().map(|inner| Table { inner, plan: None })
     }
 }
 
@@ -82,11 +88,12 @@ impl Table {
     fn build(parts: Parts, request: Request, live: Option<LiveParts>) -> Table {
         let canonical = Arc::new(canonical_schema(&parts.schema));
         let sources: Arc<[Arc<dyn ColumnSource>]> = parts.columns.clone().into();
-        Table(Arc::new(Inner { parts, canonical, sources, request, live, memo: Mutex::default() }))
+        let inner = Arc::new(Inner { parts, canonical, sources, request, live, memo: Mutex::default() });
+        Table { inner, plan: None }
     }
 
     pub(crate) fn registered(&self, registration: Registration) {
-        if let Some(live) = &self.0.live {
+        if let Some(live) = &self.inner.live {
             // A second registration would be a bug of the driver; the first one is kept.
             let _ = live.registration.set(registration);
         }
@@ -94,17 +101,17 @@ impl Table {
 
     /// Names and declared types.
     pub fn schema(&self) -> &Arc<Schema> {
-        &self.0.parts.schema
+        &self.inner.parts.schema
     }
 
     /// Names and the types that expressions see.
     pub fn canonical(&self) -> &Arc<Schema> {
-        &self.0.canonical
+        &self.inner.canonical
     }
 
     /// How many columns there are.
     pub fn width(&self) -> usize {
-        self.0.sources.len()
+        self.inner.sources.len()
     }
 
     /// The position of a column, or an error that names `operation` and the nearest column.
@@ -116,37 +123,53 @@ impl Table {
 
     /// The canonical type of a column.
     pub fn column_type(&self, index: usize) -> &DataType {
-        self.0.canonical.field(index).data_type()
+        self.inner.canonical.field(index).data_type()
     }
 
     /// The contracts this table keeps.
     pub fn attributes(&self) -> &Attributes {
-        &self.0.parts.attributes
+        &self.inner.parts.attributes
     }
 
     /// The request that made the table: its operation and arguments.
     pub fn request(&self) -> &Request {
-        &self.0.request
+        &self.inner.request
+    }
+
+    /// What was asked for, down to the sources. A source is an input.
+    pub fn plan(&self) -> Plan {
+        let source = || Input { name: None, source: Some(self.request().fingerprint), schema: self.schema().clone() };
+        self.plan.clone().unwrap_or_else(|| Plan::input(source()))
+    }
+
+    /// This table, as what a plan asked for.
+    pub(crate) fn with_plan(self, plan: Plan) -> Table {
+        Table { plan: Some(plan), ..self }
+    }
+
+    /// This table, as an input of what follows.
+    pub(crate) fn without_plan(self) -> Table {
+        Table { plan: None, ..self }
     }
 
     /// The input tables; none for sources and static tables.
     pub fn inputs(&self) -> &[Table] {
-        self.0.live.as_ref().map(|live| live.node.inputs()).unwrap_or_default()
+        self.inner.live.as_ref().map(|live| live.node.inputs()).unwrap_or_default()
     }
 
     /// Whether the table may change.
     pub fn is_live(&self) -> bool {
-        self.0.live.is_some()
+        self.inner.live.is_some()
     }
 
     /// The graph of a live table; none for a static one.
     pub fn graph(&self) -> Option<&UpdateGraph> {
-        self.0.live.as_ref().map(|live| &live.graph)
+        self.inner.live.as_ref().map(|live| &live.graph)
     }
 
     /// The cause of failure, if the table has failed.
     pub fn failure(&self) -> Option<Arc<Failure>> {
-        self.0.live.as_ref().and_then(|live| live.node.failure())
+        self.inner.live.as_ref().and_then(|live| live.node.failure())
     }
 
     /// Fails with the root cause if the table has failed; every use of a failed table does.
@@ -156,47 +179,47 @@ impl Table {
 
     /// The number of the last step in which the table changed; 0 if there was none.
     pub fn last_step(&self) -> u64 {
-        self.0.live.as_ref().map_or(0, |live| live.node.last_step())
+        self.inner.live.as_ref().map_or(0, |live| live.node.last_step())
     }
 
     /// The table's size: rows, bytes it owns, and entries of state in its operation.
     pub fn size(&self) -> Size {
         match self.node() {
             Some(node) => node.size(),
-            None => Size { items: self.0.parts.rows.latest().len(), ..Size::default() },
+            None => Size { items: self.inner.parts.rows.latest().len(), ..Size::default() },
         }
     }
 
     /// Rows, columns, schema.
     pub fn parts(&self) -> &Parts {
-        &self.0.parts
+        &self.inner.parts
     }
 
     pub(crate) fn node(&self) -> Option<&Arc<dyn TableDriver>> {
-        self.0.live.as_ref().map(|live| &live.node)
+        self.inner.live.as_ref().map(|live| &live.node)
     }
 
     pub(crate) fn node_id(&self) -> Option<NodeId> {
-        self.0.live.as_ref().and_then(|live| live.registration.get()).map(Registration::id)
+        self.inner.live.as_ref().and_then(|live| live.registration.get()).map(Registration::id)
     }
 
     /// Whether two handles refer to the same table.
     pub fn same(&self, other: &Table) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.inner, &other.inner)
     }
 
     /// A number that no other living table has.
     pub fn identity(&self) -> usize {
-        Arc::as_ptr(&self.0).cast::<u8>() as usize
+        Arc::as_ptr(&self.inner).cast::<u8>() as usize
     }
 
     /// A handle that keeps nothing alive.
     pub fn downgrade(&self) -> WeakTable {
-        WeakTable(Arc::downgrade(&self.0))
+        WeakTable(Arc::downgrade(&self.inner))
     }
 
     pub(crate) fn memo_slot(&self, key: &str) -> Arc<Slot> {
-        let mut memo = self.0.memo.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut memo = self.inner.memo.lock().unwrap_or_else(PoisonError::into_inner);
         if memo.len() >= crate::sizes::SWEEP_AT.get() {
             memo.retain(|_, slot| Arc::strong_count(slot) > 1 || !slot.is_idle());
         }
@@ -213,14 +236,14 @@ impl Table {
     pub fn rows_at(&self, moment: Moment) -> Result<RowSet, Moved> {
         match self.node().and_then(|node| node.last_state(moment)) {
             Some(view) => Ok(view.rows().clone()),
-            None => self.0.parts.rows.at(moment),
+            None => self.inner.parts.rows.at(moment),
         }
     }
 
     /// A view of the table at a moment. It pins rows and columns on first use.
     pub(crate) fn view_at(&self, moment: Moment) -> View {
         let kept = self.node().and_then(|node| node.last_state(moment));
-        kept.unwrap_or_else(|| View::new(self.0.parts.rows.clone(), moment, self.0.sources.clone()))
+        kept.unwrap_or_else(|| View::new(self.inner.parts.rows.clone(), moment, self.inner.sources.clone()))
     }
 
     /// Fails if the table had failed by this moment: its content has not changed since, and is out of date.
@@ -233,7 +256,7 @@ impl Table {
 
     /// The row set at the last settled moment.
     pub fn rows(&self) -> Result<RowSet, Error> {
-        let Some(graph) = self.graph() else { return Ok(self.0.parts.rows.latest()) };
+        let Some(graph) = self.graph() else { return Ok(self.inner.parts.rows.latest()) };
         let (moment, rows) = graph.snapshot(|moment| Ok::<_, Moved>((moment, self.rows_at(moment)?)));
         self.alive_at(moment)?;
         Ok(rows)

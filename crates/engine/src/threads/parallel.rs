@@ -263,7 +263,8 @@ mod tests {
 
     use super::*;
     use crate::driver::attach::attach;
-    use crate::ops::{Aggregation, AsofJoin, AsofOptions, Select, Strategy};
+    use crate::ops::{Aggregation, AsofJoin, Select};
+    use crate::plan::{AsofOptions, Strategy};
     use crate::sources::{Apply, InputTable};
     use crate::testing::Watch;
 

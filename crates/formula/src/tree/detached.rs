@@ -2,16 +2,22 @@
 
 use crate::tree::expr::Expr;
 use crate::tree::function::Function;
+use crate::tree::host::HostId;
 use crate::tree::literal::Literal;
 
 impl Expr {
     /// Replaces user functions by their names alone, so that the expression keeps no function alive.
     pub(crate) fn without_hosts(&self) -> Expr {
+        self.map_hosts(&mut HostId::detached)
+    }
+
+    /// Replaces each user function by another.
+    pub fn map_hosts(&self, map: &mut impl FnMut(&HostId) -> HostId) -> Expr {
         match self {
             Expr::Host { function, args } => {
-                Expr::Host { function: function.detached(), args: args.iter().map(Expr::without_hosts).collect() }
+                Expr::Host { function: map(function), args: args.iter().map(|arg| arg.map_hosts(map)).collect() }
             }
-            other => other.map_children(&mut Expr::without_hosts),
+            other => other.map_children(&mut |child| child.map_hosts(map)),
         }
     }
 

@@ -190,6 +190,28 @@ impl Expr {
         walk(self, 1, &mut 0)
     }
 
+    /// Fails where the tree is none that the constructors make: too deep, too large, a choice without a branch. What is read
+    /// from text is checked by it.
+    pub fn check_well_formed(&self) -> Result<(), Error> {
+        fn walk(expr: &Expr) -> Result<(), Error> {
+            match expr {
+                Expr::When { branches, .. } if branches.is_empty() => Err(Error::NoBranch),
+                other => other.children().try_for_each(walk),
+            }
+        }
+        self.check_limits()?;
+        walk(self)
+    }
+
+    /// The live sets in it, in order.
+    pub fn live_sets(&self) -> Vec<&LiveSet> {
+        let own = match self {
+            Expr::InSet { set, .. } => Some(set),
+            _ => None,
+        };
+        own.into_iter().chain(self.children().flat_map(Expr::live_sets)).collect()
+    }
+
     /// How deep it nests, and of how many nodes it is.
     pub fn size(&self) -> (usize, usize) {
         let add = |(depth, nodes): (usize, usize), (below, count): (usize, usize)| (depth.max(below), nodes + count);
@@ -258,7 +280,7 @@ impl Expr {
             },
             Expr::Call { function, args } => args.first().map_or_else(|| Ok(function.name()), Expr::output_name),
             Expr::Host { function, args } => {
-                args.first().map_or_else(|| Ok(function.name().to_owned()), Expr::output_name)
+                args.first().map_or_else(|| Ok(function.name().to_string()), Expr::output_name)
             }
             Expr::When { branches, .. } => {
                 let (_, value) = branches.first().ok_or(Error::NoBranch)?;

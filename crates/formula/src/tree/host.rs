@@ -107,6 +107,11 @@ impl HostId {
         Some(HostId { number, name: host.name().into(), host: Some(host) })
     }
 
+    /// A function that is known by its name alone: it cannot be called.
+    pub fn unbound(name: Arc<str>) -> HostId {
+        HostId { number: 0, name, host: None }
+    }
+
     /// The expression of its value for these arguments, within the limits of depth and size.
     pub fn call(&self, args: Vec<Expr>) -> Result<Expr, Error> {
         Expr::Host { function: self.clone(), args }.within_limits()
@@ -126,7 +131,8 @@ impl HostId {
         self.host.as_ref()
     }
 
-    pub(crate) fn name(&self) -> &str {
+    /// Its name.
+    pub fn name(&self) -> &Arc<str> {
         &self.name
     }
 }

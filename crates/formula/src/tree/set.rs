@@ -23,6 +23,13 @@ pub struct LiveSet {
 /// A table that a name of the caller means: the set that it is, or why it is none.
 pub type NamedSet = Result<LiveSet, String>;
 
+impl LiveSet {
+    /// A set that is a place among the inputs of an operation.
+    pub fn placed(at: usize) -> LiveSet {
+        LiveSet { id: at as u128, text: format!("input {at}").into(), payload: Payload(Arc::new(())) }
+    }
+}
+
 impl PartialEq for LiveSet {
     fn eq(&self, other: &LiveSet) -> bool {
         self.id == other.id
@@ -35,8 +42,11 @@ impl Serialize for LiveSet {
     }
 }
 
+/// What is read has no set behind it. Whoever reads an expression says what its sets are, or refuses it.
 impl<'de> Deserialize<'de> for LiveSet {
-    fn deserialize<D: Deserializer<'de>>(_: D) -> Result<LiveSet, D::Error> {
-        Err(serde::de::Error::custom("a live set is a table of one process; an expression with it is not written down"))
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<LiveSet, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let id = u128::from_str_radix(&text, 16).map_err(serde::de::Error::custom)?;
+        Ok(LiveSet { id, text: format!("input {id}").into(), payload: Payload(Arc::new(())) })
     }
 }

@@ -220,15 +220,17 @@ pub fn unit_name(unit: TimeUnit) -> &'static str {
     }
 }
 
-/// Types travel as Arrow's own text for them.
-pub(crate) mod type_text {
+/// Types as Arrow's own text for them: for `#[serde(with)]`.
+pub mod type_text {
     use arrow_schema::DataType;
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
+    /// Writes the text.
     pub fn serialize<S: Serializer>(data_type: &DataType, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&data_type.to_string())
     }
 
+    /// Reads the text.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<DataType, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }

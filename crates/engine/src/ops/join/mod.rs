@@ -7,6 +7,6 @@ pub mod on;
 mod timeline;
 pub mod where_in;
 
-pub use asof::{AsofJoin, AsofOptions, Strategy, Tolerance};
-pub use natural::{Matches, NaturalJoin};
-pub use where_in::{Member, WhereIn};
+pub use asof::AsofJoin;
+pub use natural::NaturalJoin;
+pub use where_in::WhereIn;

@@ -20,6 +20,7 @@ use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::keys::rows::KeyRows;
 use crate::keys::touched::{Touched, joinable};
+use crate::plan::spec::Member;
 use crate::row_errors::Faults;
 use crate::sizes::WHERE_IN_PROBE_ROWS;
 use crate::table::change::Change;
@@ -30,15 +31,6 @@ use crate::table::request::Request;
 use crate::table::rows::LiveRows;
 use crate::table::update::TableUpdate;
 use crate::table::view::View;
-
-/// The rows to keep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-pub enum Member {
-    /// Rows whose key is in the set.
-    In,
-    /// Rows whose key is not in the set.
-    NotIn,
-}
 
 /// `where_in` and `where_not_in`: a filter by membership of the row's key in a set table.
 pub struct WhereIn {

@@ -8,29 +8,7 @@ use column::kernels::{OrderBytes, order_words};
 
 use super::entry::{Entry, Key};
 use crate::error::Error;
-
-/// One column to sort by.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct SortBy {
-    /// Its name.
-    pub column: String,
-    /// Greatest first.
-    pub descending: bool,
-    /// Nulls at the end instead of at the start, in both directions.
-    pub nulls_last: bool,
-}
-
-impl SortBy {
-    /// Least first, nulls at the start.
-    pub fn ascending(column: &str) -> SortBy {
-        SortBy { column: column.into(), descending: false, nulls_last: false }
-    }
-
-    /// Greatest first, nulls at the start all the same.
-    pub fn descending(column: &str) -> SortBy {
-        SortBy { descending: true, ..SortBy::ascending(column) }
-    }
-}
+use crate::plan::spec::SortBy;
 
 /// Sort columns, resolved.
 pub(super) struct Sorting {

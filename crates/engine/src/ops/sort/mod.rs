@@ -26,13 +26,13 @@ use formula::Expr;
 use graph::{Moment, Step};
 use rowset::{Before, RowSet, Shifts};
 
-pub use by::SortBy;
 use by::{Bytes, SortKey, Sorting};
 use entry::Entry;
 use order::{Edits, Order, OrderChange};
 
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
+use crate::plan::spec::SortBy;
 use crate::sizes::SORT_SWEEP;
 use crate::table::change::Change;
 use crate::table::handle::Table;

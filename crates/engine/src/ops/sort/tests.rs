@@ -2,8 +2,9 @@
 
 use model::Compare;
 
-use super::{Sort, SortBy};
+use super::Sort;
 use crate::ops::Slice;
+use crate::plan::SortBy;
 use crate::testing::{any_table, check_law, check_steps, table_of};
 use crate::{Error, Table, attach};
 

@@ -6,7 +6,8 @@ use arrow_schema::DataType;
 use formula::{Aggregate, Expr};
 
 use crate::error::Error;
-use crate::ops::{Matches, NaturalJoin};
+use crate::ops::NaturalJoin;
+use crate::plan::Matches;
 use crate::plan::{ColumnOptions, Materialization, aggregate, columns, natural_join};
 use crate::row_errors::OnError;
 use crate::table::handle::Table;

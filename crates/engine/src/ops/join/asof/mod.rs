@@ -30,6 +30,7 @@ use super::on::{On, Side, added_columns, joined_schema, joined_update, match_now
 use super::timeline::{Entry, Timeline};
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
+use crate::plan::spec::{AsofOptions, Strategy};
 use crate::sizes::{ASOF_BATCH, ASOF_PROBE_ROWS};
 use crate::table::change::Change;
 use crate::table::handle::Table;
@@ -42,20 +43,6 @@ use crate::table::view::View;
 use right::RightChange;
 use rows::prefetch_places;
 use tolerance::Dependencies;
-pub use tolerance::Tolerance;
-
-/// The strategy: which right row is the match of a left stamp.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-pub enum Strategy {
-    /// The greatest right stamp that is not later; of equal ones the last row.
-    Backward,
-    /// The least right stamp that is not earlier; of equal ones the first row.
-    Forward,
-    /// The least right stamp that is not earlier; of equal ones the last row.
-    ForwardLast,
-    /// The stamp at the smaller distance, at equal distance the later; of equal ones the last row.
-    Nearest,
-}
 
 /// `join_asof`: left rows with the right row nearest in time.
 pub struct AsofJoin {
@@ -74,25 +61,6 @@ struct AsofSpec {
     strategy: Strategy,
     exact: bool,
     reach: Dependencies,
-}
-
-/// The options of an as-of join.
-#[derive(Clone, Debug)]
-pub struct AsofOptions {
-    /// Left and right stamp column.
-    pub on: (String, String),
-    /// Left and right key columns.
-    pub by: Vec<(String, String)>,
-    /// Which right row is the match.
-    pub strategy: Strategy,
-    /// Greatest distance, inclusive.
-    pub tolerance: Option<Tolerance>,
-    /// Whether equal stamps match.
-    pub allow_exact_matches: bool,
-    /// New and old names of right columns; all but the keys (and the stamp of equal name) without it.
-    pub joins: Option<Vec<(String, String)>>,
-    /// What is appended to a right name that the left table has too.
-    pub suffix: Option<String>,
 }
 
 impl AsofJoin {

@@ -1,5 +1,6 @@
 //! Drawings of an as-of join, and its law.
 
+use crate::plan::Tolerance;
 use model::Compare;
 use model::Value;
 use model::ops::{Asof, Strategy as AsofStrategy, join_asof};

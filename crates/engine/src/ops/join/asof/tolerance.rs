@@ -5,17 +5,7 @@ use formula::type_name;
 
 use crate::error::Error;
 use crate::ops::agg::{from_order_key as value, order_key};
-
-/// A greatest distance, inclusive.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
-pub enum Tolerance {
-    /// Nanoseconds: a span of time.
-    Span(u64),
-    /// Seconds between times, units between numbers.
-    Whole(u64),
-    /// Seconds between times, units between numbers, with a fraction.
-    Number(f64),
-}
+use crate::plan::spec::Tolerance;
 
 /// The distance in what the stamps count.
 #[derive(Clone, Copy, Debug, PartialEq)]

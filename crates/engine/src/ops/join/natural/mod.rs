@@ -26,6 +26,7 @@ use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::keys::rows::KeyRows;
 use crate::keys::touched::Touched;
+use crate::plan::spec::Matches;
 use crate::row_errors::{Faults, OnError};
 use crate::table::change::Change;
 use crate::table::handle::Table;
@@ -34,17 +35,6 @@ use crate::table::parts::Parts;
 use crate::table::request::Request;
 use crate::table::store::{Columns, Writes};
 use crate::table::update::TableUpdate;
-
-/// The policy for a left row whose key has several right rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-pub enum Matches {
-    /// The table fails and names the key.
-    Error,
-    /// The first right row.
-    First,
-    /// The last right row.
-    Last,
-}
 
 /// `natural_join`: left rows with their one match.
 pub struct NaturalJoin {

@@ -11,16 +11,8 @@ use formula::{Aggregate, Expr};
 use crate::driver::attach::attach;
 use crate::error::Error;
 use crate::ops::{Aggregation, Project};
+use crate::plan::spec::Keep;
 use crate::table::handle::Table;
-
-/// Which row of a key is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keep {
-    /// The first in row order.
-    First,
-    /// The last in row order.
-    Last,
-}
 
 /// One row for each tuple of `keys` (all columns if none are named).
 pub fn distinct(operation: &str, table: &Table, keys: &[String], keep: Keep) -> Result<Table, Error> {

@@ -11,7 +11,8 @@ use formula::{Aggregate, Expr, Function};
 
 use crate::driver::attach::attach;
 use crate::error::Error;
-use crate::ops::{Aggregation, Filter, Matches, NaturalJoin, Project};
+use crate::ops::{Aggregation, Filter, NaturalJoin, Project};
+use crate::plan::spec::Matches;
 use crate::row_errors::{Faults, OnError};
 use crate::table::handle::Table;
 

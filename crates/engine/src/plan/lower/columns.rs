@@ -5,13 +5,14 @@ use formula::Expr;
 
 use super::aggregate::composed;
 use super::beside::{StagedExpr, stage_inputs};
-use super::computed::{ColumnOptions, Materialization, computed};
+use super::computed::{ColumnOptions, computed};
 use super::over::{one_row, planned, without_hidden};
 use super::sets::members;
 use crate::driver::attach::attach;
 use crate::error::Error;
 use crate::eval::schedule::Turn;
 use crate::ops::{Filter, Project};
+use crate::plan::spec::Materialization;
 use crate::row_errors::OnError;
 use crate::table::handle::Table;
 

@@ -13,11 +13,12 @@ use std::sync::Arc;
 use formula::{Aggregate, Expr, Window};
 
 use super::aggregate::composed;
-use super::computed::{ColumnOptions, Columns, Materialization};
+use super::computed::{ColumnOptions, Columns};
 use super::sets::{answer, tested};
 use crate::driver::attach::attach;
 use crate::error::Error;
-use crate::ops::{Matches, NaturalJoin, Project, Sort, SortBy};
+use crate::ops::{NaturalJoin, Project, Sort};
+use crate::plan::spec::{Matches, Materialization, SortBy};
 use crate::row_errors::OnError;
 use crate::table::handle::Table;
 

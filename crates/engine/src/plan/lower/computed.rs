@@ -8,19 +8,9 @@ use crate::error::Error;
 use crate::eval::schedule::Turn;
 use crate::ops::view::{is_deep, refuse_turns};
 use crate::ops::{ComputedView, Filter, LazyUpdate, Neighbours, Select};
+use crate::plan::spec::Materialization;
 use crate::row_errors::{Faults, OnError};
 use crate::table::handle::Table;
-
-/// What becomes of the values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Materialization {
-    /// Stored, and kept true.
-    Stored,
-    /// Computed when they are read.
-    Lazy,
-    /// Computed when they are read, once for each distinct input.
-    Memoized,
-}
 
 /// How new columns are kept, besides their expressions.
 #[derive(Clone, Copy, Debug)]

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use formula::{Expr, Function, LiveSet, Payload};
 
 use super::aggregate::composed;
-use super::computed::{ColumnOptions, Columns, Materialization};
+use super::computed::{ColumnOptions, Columns};
 use crate::driver::attach::attach;
 use crate::error::Error;
-use crate::ops::{Matches, Member, NaturalJoin, WhereIn};
+use crate::ops::{NaturalJoin, WhereIn};
+use crate::plan::spec::{Matches, Materialization, Member};
 use crate::row_errors::{Faults, OnError};
 use crate::table::handle::Table;
 
@@ -35,6 +36,11 @@ pub fn live_set(operation: &str, table: &Table) -> Result<LiveSet, Error> {
         text: format!("table[{name:?}]").into(),
         payload: Payload(Arc::new(SetColumn(table.clone(), name))),
     })
+}
+
+/// The table behind a live set; none of one that is a place in a plan.
+pub(in crate::plan) fn table_of(set: &LiveSet) -> Option<&Table> {
+    set.payload.0.downcast_ref().map(|SetColumn(table, _)| table)
 }
 
 fn column_of<'a>(operation: &str, set: &'a LiveSet) -> Result<&'a SetColumn, Error> {

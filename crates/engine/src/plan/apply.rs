@@ -1,0 +1,85 @@
+//! From an operation of a plan to a table: what each [`Op`] attaches to the tables it stands on.
+
+use std::sync::Arc;
+
+use formula::{Expr, LiveSet};
+
+use super::lower::{self, ColumnOptions, aggregate, columns, distinct, filtered, natural_join};
+use super::node::{DEEPEST, Plan};
+use super::op::Op;
+use crate::driver::attach::attach;
+use crate::driver::operation::Operation;
+use crate::error::Error;
+use crate::ops::{AsofJoin, Concat, NaturalJoin, Project, Slice, Sort, WhereIn};
+use crate::table::handle::Table;
+
+/// The table that an operation makes of others, with the plan by which it was made. `method` is what the user called.
+pub fn apply(op: Op, method: &str, inputs: &[Table]) -> Result<Table, Error> {
+    let made = table_of(&op, method, inputs)?;
+    let mut below: Vec<Plan> = inputs.iter().map(Table::plan).collect();
+    let op = op.map_expressions(&mut |expression| with_places(expression, &mut below));
+    let plan = Plan::new(op, method.into(), below);
+    // Only a static table can be made of another without end.
+    Ok(if made.is_live() || plan.depth() <= DEEPEST { made.with_plan(plan) } else { made.without_plan() })
+}
+
+fn table_of(op: &Op, method: &str, inputs: &[Table]) -> Result<Table, Error> {
+    if op.arity().is_some_and(|arity| arity != inputs.len()) {
+        let wanted = op.arity().unwrap_or_default();
+        return Err(Error::schema(method, format!("it stands on {wanted} tables, not {}", inputs.len())));
+    }
+    match op {
+        Op::Input(_) => Err(Error::schema(method, "an input is given, not made")),
+        Op::Filter { predicates, turns, on_error } => filtered(method, &inputs[0], predicates, turns, *on_error),
+        Op::Columns { columns: expressions, keep, turns, materialization, on_error, continues } => {
+            let faults = inputs[0].request().faults.as_ref().filter(|_| *continues);
+            let how = ColumnOptions { turns, kept: *materialization, all: *keep, on_error: *on_error, faults };
+            columns(method, &inputs[0], expressions, how)
+        }
+        Op::Choose { names, continues } => {
+            let faults = inputs[0].request().faults.as_ref().filter(|_| *continues);
+            started(&Project::choose(&inputs[0], names)?.reporting_to(faults), inputs)
+        }
+        Op::Drop { names } => started(&Project::drop(&inputs[0], names)?, inputs),
+        Op::Rename { names } => started(&Project::rename(&inputs[0], names)?, inputs),
+        Op::Head { rows } => started(&Slice::head(*rows), inputs),
+        Op::Tail { rows } => started(&Slice::tail(*rows), inputs),
+        Op::Slice { offset, length } => started(&Slice::new(*offset, *length), inputs),
+        Op::Sort { by } => started(&Sort::new(&inputs[0], by)?, inputs),
+        Op::Concat => started(&Concat::new(inputs)?, inputs),
+        Op::Aggregate { keys, aggregates, on_error } => aggregate(method, &inputs[0], keys, aggregates, *on_error),
+        Op::Distinct { keys, keep } => distinct(method, &inputs[0], keys, *keep),
+        Op::NaturalJoin { on, joins, suffix, matches, nulls_equal, on_error } => {
+            let [left, right] = inputs else { unreachable!("two, as its arity says") };
+            let (joins, suffix) = (joins.as_deref(), suffix.as_deref());
+            let join = NaturalJoin::new(method, left, right, on, joins, suffix, *matches, *nulls_equal)?;
+            natural_join(join, left, right, on, *on_error)
+        }
+        Op::WhereIn { on, member, nulls_equal } => {
+            started(&WhereIn::new(method, &inputs[0], &inputs[1], on, *member, *nulls_equal)?, inputs)
+        }
+        Op::AsofJoin(how) => started(&AsofJoin::new(method, &inputs[0], &inputs[1], how)?, inputs),
+    }
+}
+
+fn started(operation: &dyn Operation, inputs: &[Table]) -> Result<Table, Error> {
+    attach(operation, inputs)
+}
+
+/// The expression with the places of its live sets among the inputs, to which their tables' plans are added.
+fn with_places(expression: &Expr, inputs: &mut Vec<Plan>) -> Expr {
+    match expression {
+        Expr::InSet { input, set, nulls_equal } => {
+            let input = Arc::new(with_places(input, inputs));
+            let Some(table) = lower::table_of(set) else { return expression.clone() };
+            let plan = table.plan();
+            let at = inputs.iter().position(|known| known.is(&plan)).unwrap_or_else(|| {
+                inputs.push(plan);
+                inputs.len() - 1
+            });
+            Expr::InSet { input, set: LiveSet::placed(at), nulls_equal: *nulls_equal }
+        }
+        other if other.reads_tables() => other.map_children(&mut |child| with_places(child, inputs)),
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,21 @@
+//! Planners: requests that need several operations (computed keys, aggregates beside rows, live sets, rows that are
+//! left out). A planner attaches the operations that it needs, and has no state and no update of its own.
+//!
+//! Planning is recursive: a key of a group may be an expression over aggregates. Files below [`columns`] get it as an
+//! argument.
+
+mod aggregate;
+mod beside;
+mod columns;
+mod computed;
+mod distinct;
+mod natural_join;
+mod over;
+mod sets;
+
+pub use columns::{aggregate, columns, filtered};
+pub use computed::ColumnOptions;
+pub use distinct::distinct;
+pub use natural_join::natural_join;
+pub use sets::live_set;
+pub(in crate::plan) use sets::table_of;

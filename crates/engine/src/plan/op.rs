@@ -1,0 +1,255 @@
+//! What a node of a plan asks for: an operation with its arguments, without its inputs.
+//!
+//! An [`Op`] is plain data: it knows no table and no graph, is compared by value and is written as JSON. Methods that ask
+//! for one thing under several names (`where` and `filter`, `update` and `with_columns`) make one op.
+
+use std::sync::Arc;
+
+use arrow_schema::Schema;
+use formula::Expr;
+use serde::{Deserialize, Serialize};
+
+use super::input::Input;
+use super::spec::{AsofOptions, Keep, Matches, Materialization, Member, SortBy};
+use crate::eval::schedule::Turn;
+use crate::row_errors::OnError;
+
+/// An operation and its arguments.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Op {
+    /// A table that is given.
+    Input(Input),
+    /// The rows for which every predicate is true.
+    Filter {
+        /// Boolean expressions.
+        predicates: Vec<Expr>,
+        /// The execution order of functions: one turn for each predicate, or none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        turns: Vec<Turn>,
+        /// What becomes of rows whose predicate fails.
+        #[serde(default, skip_serializing_if = "is_default")]
+        on_error: OnError,
+    },
+    /// New columns: after those of the input, or only these.
+    Columns {
+        /// One expression for each column.
+        columns: Vec<Expr>,
+        /// Whether the columns of the input stay.
+        keep: bool,
+        /// The execution order of functions: one turn for each column, or none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        turns: Vec<Turn>,
+        /// What becomes of the values.
+        #[serde(default, skip_serializing_if = "is_default")]
+        materialization: Materialization,
+        /// What becomes of rows whose expression fails.
+        #[serde(default, skip_serializing_if = "is_default")]
+        on_error: OnError,
+        /// Whether the input is a step of the same call, whose skipped rows are the result's.
+        #[serde(default, skip_serializing_if = "is_default")]
+        continues: bool,
+    },
+    /// Some columns, in this order.
+    Choose {
+        /// Their names.
+        names: Vec<String>,
+        /// Whether the input is a step of the same call, whose skipped rows are the result's.
+        #[serde(default, skip_serializing_if = "is_default")]
+        continues: bool,
+    },
+    /// All columns but some.
+    Drop {
+        /// The names of those.
+        names: Vec<String>,
+    },
+    /// Other names for some columns.
+    Rename {
+        /// Old and new names.
+        names: Vec<(String, String)>,
+    },
+    /// The first rows.
+    Head {
+        /// How many.
+        rows: u64,
+    },
+    /// The last rows.
+    Tail {
+        /// How many.
+        rows: u64,
+    },
+    /// Rows by position.
+    Slice {
+        /// Where they begin; from the end if negative.
+        offset: i64,
+        /// How many; all of the rest without it.
+        length: Option<u64>,
+    },
+    /// The rows in order.
+    Sort {
+        /// The columns that decide, the first that differs first.
+        by: Vec<SortBy>,
+    },
+    /// The rows of all inputs, one after another.
+    Concat,
+    /// One row a group.
+    Aggregate {
+        /// The keys.
+        keys: Vec<Expr>,
+        /// Expressions over aggregates.
+        aggregates: Vec<Expr>,
+        /// What becomes of rows that cannot be computed.
+        #[serde(default, skip_serializing_if = "is_default")]
+        on_error: OnError,
+    },
+    /// One row for each tuple of keys.
+    Distinct {
+        /// The columns that decide; all if there are none.
+        keys: Vec<String>,
+        /// Which row stays.
+        keep: Keep,
+    },
+    /// Left rows with their one match.
+    NaturalJoin {
+        /// Left and right names of the keys.
+        on: Vec<(String, String)>,
+        /// New and old names of right columns; all but the keys without it.
+        joins: Option<Vec<(String, String)>>,
+        /// What is appended to a right name that the left table has too.
+        suffix: Option<String>,
+        /// What a second match means.
+        matches: Matches,
+        /// Whether null equals null.
+        nulls_equal: bool,
+        /// What becomes of rows with several matches, where one is allowed.
+        #[serde(default, skip_serializing_if = "is_default")]
+        on_error: OnError,
+    },
+    /// The rows whose key is in the second input, or is not.
+    WhereIn {
+        /// Names of the keys: of the rows, and of the set.
+        on: Vec<(String, String)>,
+        /// Which rows stay.
+        member: Member,
+        /// Whether null equals null.
+        nulls_equal: bool,
+    },
+    /// Left rows with the right row nearest in order.
+    AsofJoin(AsofOptions),
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl Op {
+    /// The method that asks for it, where the caller's own is not known.
+    pub fn method(&self) -> &'static str {
+        match self {
+            Op::Input(_) => "input",
+            Op::Filter { .. } => "filter",
+            Op::Columns { keep: true, .. } => "with_columns",
+            Op::Columns { .. } | Op::Choose { .. } => "select",
+            Op::Drop { .. } => "drop",
+            Op::Rename { .. } => "rename",
+            Op::Head { .. } => "head",
+            Op::Tail { .. } => "tail",
+            Op::Slice { .. } => "slice",
+            Op::Sort { .. } => "sort",
+            Op::Concat => "concat",
+            Op::Aggregate { .. } => "agg",
+            Op::Distinct { .. } => "unique",
+            Op::NaturalJoin { .. } => "natural_join",
+            Op::WhereIn { member: Member::In, .. } => "where_in",
+            Op::WhereIn { .. } => "where_not_in",
+            Op::AsofJoin(_) => "join_asof",
+        }
+    }
+
+    /// How many tables it stands on, besides the sets in its expressions; none if any number does.
+    pub fn arity(&self) -> Option<usize> {
+        match self {
+            Op::Input(_) => Some(0),
+            Op::Concat => None,
+            Op::NaturalJoin { .. } | Op::WhereIn { .. } | Op::AsofJoin(_) => Some(2),
+            _ => Some(1),
+        }
+    }
+
+    /// Its expressions.
+    pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
+        let (first, second): (&[Expr], &[Expr]) = match self {
+            Op::Filter { predicates, .. } => (predicates, &[]),
+            Op::Columns { columns, .. } => (columns, &[]),
+            Op::Aggregate { keys, aggregates, .. } => (keys, aggregates),
+            _ => (&[], &[]),
+        };
+        first.iter().chain(second)
+    }
+
+    /// The same operation over other expressions, in the order of [`Op::expressions`].
+    pub fn map_expressions(mut self, map: &mut impl FnMut(&Expr) -> Expr) -> Op {
+        let mut each = |expressions: &mut Vec<Expr>| expressions.iter_mut().for_each(|one| *one = map(one));
+        match &mut self {
+            Op::Filter { predicates, .. } => each(predicates),
+            Op::Columns { columns, .. } => each(columns),
+            Op::Aggregate { keys, aggregates, .. } => {
+                each(keys);
+                each(aggregates);
+            }
+            _ => {}
+        }
+        self
+    }
+
+    /// The arguments as a reader of Python knows them.
+    pub fn text(&self) -> String {
+        let python = |all: &[Expr]| all.iter().map(Expr::to_python).collect::<Vec<_>>().join(", ");
+        let quoted = |all: &[String]| all.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+        let keys = |on: &[(String, String)]| {
+            let pair = |(left, right): &(String, String)| {
+                if left == right { format!("{left:?}") } else { format!("\"{left} = {right}\"") }
+            };
+            on.iter().map(pair).collect::<Vec<_>>().join(", ")
+        };
+        match self {
+            Op::Input(input) => input.shown_schema(),
+            Op::Filter { predicates, .. } => python(predicates),
+            Op::Columns { columns, .. } => python(columns),
+            Op::Choose { names, .. } | Op::Drop { names } => quoted(names),
+            Op::Rename { names } => {
+                names.iter().map(|(old, new)| format!("{old:?} to {new:?}")).collect::<Vec<_>>().join(", ")
+            }
+            Op::Head { rows } | Op::Tail { rows } => rows.to_string(),
+            Op::Slice { offset, length: None } => offset.to_string(),
+            Op::Slice { offset, length: Some(length) } => format!("{offset}, {length}"),
+            Op::Sort { by } => {
+                let one = |by: &SortBy| {
+                    let descending = if by.descending { " descending" } else { "" };
+                    let last = if by.nulls_last { " nulls last" } else { "" };
+                    format!("{:?}{descending}{last}", by.column)
+                };
+                by.iter().map(one).collect::<Vec<_>>().join(", ")
+            }
+            Op::Concat => String::new(),
+            Op::Aggregate { keys, aggregates, .. } => format!("[{}]: {}", python(keys), python(aggregates)),
+            Op::Distinct { keys, keep } => {
+                let keep = if *keep == Keep::First { "first" } else { "last" };
+                format!("{}{}keep {keep}", quoted(keys), if keys.is_empty() { "" } else { ", " })
+            }
+            Op::NaturalJoin { on, .. } | Op::WhereIn { on, .. } => keys(on),
+            Op::AsofJoin(how) => {
+                let by = if how.by.is_empty() { String::new() } else { format!(", by {}", keys(&how.by)) };
+                format!("{}{by}", keys(std::slice::from_ref(&how.on)))
+            }
+        }
+    }
+
+    /// The schema of an input; none of anything else.
+    pub fn schema(&self) -> Option<&Arc<Schema>> {
+        match self {
+            Op::Input(input) => Some(&input.schema),
+            _ => None,
+        }
+    }
+}

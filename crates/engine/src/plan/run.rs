@@ -1,0 +1,116 @@
+//! A plan over tables: the same operations over other inputs, static or live.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use formula::Expr;
+
+use super::apply::apply;
+use super::input::Input;
+use super::lower::live_set;
+use super::node::{Listed, Nodes, Plan};
+use super::op::Op;
+use crate::error::Error;
+use crate::ops::Project;
+use crate::table::handle::Table;
+
+impl Plan {
+    /// The table that the plan makes of these, each given by the name of the input that it is. It is live if one of them
+    /// is. Equal parts of the plan are one table.
+    pub fn run(&self, operation: &str, given: &[(String, Table)]) -> Result<Table, Error> {
+        let nodes = self.nodes();
+        let given = bindings(operation, &nodes, given)?;
+        let mut made: Vec<Table> = Vec::with_capacity(nodes.0.len());
+        for node in nodes.0 {
+            let table = match &node.op {
+                Op::Input(input) => given[input.name.as_deref().unwrap_or_default()].clone(),
+                _ => over(node, &made)?,
+            };
+            made.push(table);
+        }
+        made.pop().ok_or_else(|| Error::internal(operation, "a plan without a node"))
+    }
+}
+
+impl Plan {
+    /// As [`Plan::run`], over the tables as they are now, all of one step: the result is static.
+    pub fn collect(&self, operation: &str, given: &[(String, Table)]) -> Result<Table, Error> {
+        let tables: Vec<Table> = given.iter().map(|(_, table)| table.clone()).collect();
+        let still = crate::table::snapshot::snapshot(&tables)?;
+        let still: Vec<(String, Table)> = given.iter().map(|(name, _)| name.clone()).zip(still).collect();
+        self.run(operation, &still)
+    }
+}
+
+/// The table of a node over those of the nodes before it.
+fn over(node: Listed, made: &[Table]) -> Result<Table, Error> {
+    let inputs: Vec<Table> = node.inputs.iter().map(|at| made[*at].clone()).collect();
+    let mut refused = None;
+    let op = node.op.map_expressions(&mut |expression| {
+        with_sets(&node.method, expression, &inputs).unwrap_or_else(|error| {
+            refused.get_or_insert(error);
+            expression.clone()
+        })
+    });
+    if let Some(error) = refused {
+        return Err(error);
+    }
+    let own = op.arity().unwrap_or(inputs.len());
+    apply(op, &node.method, &inputs[..own.min(inputs.len())])
+}
+
+/// The expression with the sets that stand at places among the inputs.
+fn with_sets(method: &str, expression: &Expr, inputs: &[Table]) -> Result<Expr, Error> {
+    let mut refused = None;
+    fn walk(method: &str, expression: &Expr, inputs: &[Table], refused: &mut Option<Error>) -> Expr {
+        let below = |child: &Expr, refused: &mut Option<Error>| walk(method, child, inputs, refused);
+        match expression {
+            Expr::InSet { input, set, nulls_equal } => {
+                let input = Arc::new(below(input, refused));
+                let table = usize::try_from(set.id).ok().and_then(|at| inputs.get(at));
+                let missing = || Error::internal(method, "a live set that is no input");
+                match table.ok_or_else(missing).and_then(|table| live_set(method, table)) {
+                    Ok(set) => Expr::InSet { input, set, nulls_equal: *nulls_equal },
+                    Err(error) => {
+                        refused.get_or_insert(error);
+                        expression.clone()
+                    }
+                }
+            }
+            other if other.reads_tables() => other.map_children(&mut |child| below(child, refused)),
+            other => other.clone(),
+        }
+    }
+    let made = walk(method, expression, inputs, &mut refused);
+    refused.map_or(Ok(made), Err)
+}
+
+/// The tables by name, each with the columns of its input. Every input is given, and nothing else is.
+fn bindings(operation: &str, nodes: &Nodes, given: &[(String, Table)]) -> Result<HashMap<String, Table>, Error> {
+    let wanted: Vec<(&str, &Input)> = nodes.given().collect();
+    let names = || wanted.iter().map(|(name, _)| *name).collect::<Vec<_>>();
+    if let Some((name, _)) = given.iter().find(|(name, _)| !wanted.iter().any(|(wanted, _)| wanted == name)) {
+        return Err(Error::schema(operation, format!("the plan has no input {name:?}; its inputs are {:?}", names())));
+    }
+    let mut bound = HashMap::with_capacity(wanted.len());
+    for (name, input) in &wanted {
+        let Some((_, table)) = given.iter().find(|(given, _)| given == name) else {
+            let message = format!("the input {name:?} is missing; the plan's inputs are {:?}", names());
+            return Err(Error::schema(operation, message));
+        };
+        input
+            .fits(table.schema())
+            .map_err(|why| Error::schema(operation, format!("the input {name:?} does not fit: {why}")))?;
+        bound.insert((*name).to_owned(), with_columns_of(table, input)?);
+    }
+    Ok(bound)
+}
+
+/// The table with the columns of an input, in their order; what it has besides is left out.
+fn with_columns_of(table: &Table, input: &Input) -> Result<Table, Error> {
+    let names: Vec<String> = input.schema.fields().iter().map(|field| field.name().clone()).collect();
+    if table.schema().fields().iter().map(|field| field.name()).eq(names.iter()) {
+        return Ok(table.clone());
+    }
+    crate::driver::attach::attach(&Project::choose(table, &names)?, std::slice::from_ref(table))
+}

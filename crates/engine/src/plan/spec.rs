@@ -1,0 +1,117 @@
+//! The arguments of operations that have a form of their own.
+
+use serde::{Deserialize, Serialize};
+
+/// One column to sort by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SortBy {
+    /// Its name.
+    pub column: String,
+    /// Greatest first.
+    pub descending: bool,
+    /// Nulls at the end instead of at the start, in both directions.
+    pub nulls_last: bool,
+}
+
+impl SortBy {
+    /// Least first, nulls at the start.
+    pub fn ascending(column: &str) -> SortBy {
+        SortBy { column: column.into(), descending: false, nulls_last: false }
+    }
+
+    /// Greatest first, nulls at the start all the same.
+    pub fn descending(column: &str) -> SortBy {
+        SortBy { descending: true, ..SortBy::ascending(column) }
+    }
+}
+
+/// What becomes of the values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Materialization {
+    /// Stored, and kept true.
+    #[default]
+    Stored,
+    /// Computed when they are read.
+    Lazy,
+    /// Computed when they are read, once for each distinct input.
+    Memoized,
+}
+
+/// Which row of a key is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Keep {
+    /// The first in row order.
+    First,
+    /// The last in row order.
+    Last,
+}
+
+/// The policy for a left row whose key has several right rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Matches {
+    /// The table fails and names the key.
+    Error,
+    /// The first right row.
+    First,
+    /// The last right row.
+    Last,
+}
+
+/// The rows to keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Member {
+    /// Rows whose key is in the set.
+    In,
+    /// Rows whose key is not in the set.
+    NotIn,
+}
+
+/// The strategy: which right row is the match of a left stamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Strategy {
+    /// The greatest right stamp that is not later; of equal ones the last row.
+    Backward,
+    /// The least right stamp that is not earlier; of equal ones the first row.
+    Forward,
+    /// The least right stamp that is not earlier; of equal ones the last row.
+    ForwardLast,
+    /// The stamp at the smaller distance, at equal distance the later; of equal ones the last row.
+    Nearest,
+}
+
+/// A greatest distance, inclusive.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tolerance {
+    /// Nanoseconds: a span of time.
+    Span(u64),
+    /// Seconds between times, units between numbers.
+    Whole(u64),
+    /// Seconds between times, units between numbers, with a fraction.
+    Number(f64),
+}
+
+/// The options of an as-of join.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AsofOptions {
+    /// Left and right stamp column.
+    pub on: (String, String),
+    /// Left and right key columns.
+    pub by: Vec<(String, String)>,
+    /// Which right row is the match.
+    pub strategy: Strategy,
+    /// Greatest distance, inclusive.
+    pub tolerance: Option<Tolerance>,
+    /// Whether equal stamps match.
+    pub allow_exact_matches: bool,
+    /// New and old names of right columns; all but the keys (and the stamp of equal name) without it.
+    pub joins: Option<Vec<(String, String)>>,
+    /// What is appended to a right name that the left table has too.
+    pub suffix: Option<String>,
+}

@@ -1,0 +1,71 @@
+//! Plans as Python has them: what a table was asked to be, as a value.
+
+use std::collections::HashMap;
+
+use engine::Table;
+use engine::plan::Plan;
+use formula::HostId;
+use pyo3::prelude::*;
+
+use crate::error;
+use crate::gil::call_engine;
+use crate::ops::set_location;
+use crate::schema::PySchema;
+use crate::table::PyTable;
+use crate::udf::PyUdf;
+
+/// What a table was asked to be.
+#[pyclass(frozen, name = "Plan", module = "tickframe._native")]
+pub struct PyPlan(pub Plan);
+
+#[pymethods]
+impl PyPlan {
+    /// The operations as a tree, the result first.
+    fn text(&self, py: Python<'_>) -> String {
+        py.detach(|| self.0.nodes().to_string())
+    }
+
+    fn to_json(&self, py: Python<'_>) -> String {
+        py.detach(|| self.0.to_json())
+    }
+
+    /// `functions`: those of the user that it may call, by name.
+    #[staticmethod]
+    fn from_json(py: Python<'_>, text: &str, functions: HashMap<String, Bound<'_, PyUdf>>) -> PyResult<PyPlan> {
+        let functions: HashMap<String, HostId> =
+            functions.into_iter().map(|(name, function)| Ok((name, function.get().id()?))).collect::<PyResult<_>>()?;
+        py.detach(|| Plan::from_json(text, &functions)).map(PyPlan).map_err(error::raise)
+    }
+
+    /// The inputs by name, in order of use.
+    fn inputs(&self) -> Vec<(String, PySchema)> {
+        let nodes = self.0.nodes();
+        nodes.given().map(|(name, input)| (name.to_owned(), PySchema(input.schema.clone()))).collect()
+    }
+
+    fn same(&self, py: Python<'_>, other: &Bound<'_, PyPlan>) -> bool {
+        let other = other.get().0.clone();
+        py.detach(|| self.0 == other)
+    }
+
+    /// The table that it makes of these, by the names of its inputs. `operation` is the method the user called.
+    /// `still`: of the tables as they are now.
+    fn run(
+        &self,
+        py: Python<'_>,
+        operation: &str,
+        given: Vec<(String, Bound<'_, PyTable>)>,
+        still: bool,
+    ) -> PyResult<PyTable> {
+        let given: Vec<(String, Table)> = given
+            .into_iter()
+            .map(|(name, table)| Ok((name, table.get().usable()?.clone())))
+            .collect::<PyResult<_>>()?;
+        set_location(py);
+        let made = move || match still {
+            true => self.0.collect(operation, &given),
+            false => self.0.run(operation, &given),
+        };
+        call_engine(py, made).map(PyTable::new)
+    }
+}

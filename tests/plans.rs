@@ -1,0 +1,96 @@
+//! Plans of random pipelines: written and read back, run over tables again, and texts that are none.
+
+use std::collections::HashMap;
+
+use engine::plan::Plan;
+use engine::testing::{Plain, Tape, explore, run_planned_law};
+use engine::{Error, Table};
+
+use crate::oracle::{judge, to_model};
+use crate::stages::{Shape, Stage, Types};
+
+/// The tables by the names that the plan has for them.
+fn named(plan: &Plan, tables: &[Table]) -> Vec<(String, Table)> {
+    let nodes = plan.nodes();
+    let table = |source: Option<u128>| tables.iter().find(|table| source == Some(table.request().fingerprint)).cloned();
+    nodes.given().filter_map(|(name, input)| Some((name.to_owned(), table(input.source)?))).collect()
+}
+
+fn pipeline(stages: &[Stage], tables: &[Table]) -> Result<Table, Error> {
+    stages.iter().try_fold(tables[0].clone(), |table, stage| stage.engine(&table, &tables[1]))
+}
+
+fn draw(tape: &mut Tape) -> (Vec<Stage>, Shape, Types) {
+    let types = Types::draw(tape);
+    let mut shape = Shape::left(types);
+    let stages = (0..1 + tape.below(6)).map(|_| Stage::draw(tape, &mut shape)).collect();
+    (stages, shape, types)
+}
+
+/// The table that was made is gone when the plan, read back from its text, makes another.
+#[test]
+fn a_plan_that_was_written_makes_the_table_again() {
+    run_planned_law(
+        300,
+        |tape| {
+            let (stages, shape, types) = draw(tape);
+            ((stages, shape.compare()), types.specs().to_vec())
+        },
+        |(stages, _), tables: &[Table]| {
+            let plan = pipeline(stages, tables)?.plan();
+            let text = plan.to_json();
+            let read = Plan::from_json(&text, &HashMap::new())?;
+            assert!(read == plan && read.to_json() == text, "{text}");
+            read.run("run", &named(&plan, tables))
+        },
+        |(stages, compare), inputs: &[Plain], found| {
+            let (start, right) = (to_model(&inputs[0]), to_model(&inputs[1]));
+            let wanted = stages.iter().try_fold(start, |table, stage| stage.model(&table, &right));
+            judge(wanted, found, compare).map_err(|text| format!("{text}\n  of {stages:#?}"))
+        },
+    );
+}
+
+/// A plan over static tables of no rows: what counts is what it asks for.
+fn plan_of(tape: &mut Tape) -> Result<(Plan, Vec<Table>), Error> {
+    let (stages, _, types) = draw(tape);
+    let tables: Vec<Table> = types
+        .specs()
+        .iter()
+        .map(|spec| engine::sources::from_chunks(spec.schema(), vec![Vec::new(); spec.schema().fields().len()], 0))
+        .collect::<Result<_, Error>>()?;
+    Ok((pipeline(&stages, &tables)?.plan(), tables))
+}
+
+/// A text in which bytes were changed, left out or doubled is refused in words, or is another plan that runs or is refused in
+/// words.
+#[test]
+fn a_text_that_is_no_plan_is_refused() {
+    explore(3_000, |tape| {
+        let (plan, tables) = plan_of(tape).map_err(|error| error.to_string())?;
+        let mut bytes = plan.to_json().into_bytes();
+        for _ in 0..1 + tape.below(4) {
+            let at = tape.below(bytes.len() as u64) as usize;
+            match tape.below(4) {
+                0 => bytes[at] = *tape.choose(b"0123456789-\"{}[],:aenrtlx\\"),
+                1 => drop(bytes.remove(at)),
+                2 => bytes.insert(at, *tape.choose(b"0123456789-\"{}[],:")),
+                _ => {
+                    // A piece of it stands somewhere else as well.
+                    let from = tape.below(bytes.len() as u64) as usize;
+                    let piece = bytes[from..bytes.len().min(from + 1 + tape.below(40) as usize)].to_vec();
+                    bytes.splice(at..at, piece);
+                }
+            }
+        }
+        let Ok(text) = String::from_utf8(bytes) else { return Ok(()) };
+        match Plan::from_json(&text, &HashMap::new()) {
+            Err(Error::Data { .. }) => Ok(()),
+            Err(other) => Err(format!("{other} of {text}")),
+            Ok(read) => match read.run("run", &named(&plan, &tables)) {
+                Err(Error::Internal { message, .. }) => Err(format!("{message} of {text}")),
+                Ok(_) | Err(_) => Ok(()),
+            },
+        }
+    });
+}
