@@ -36,8 +36,8 @@ STEPS_A_GRAPH = 18
 REGISTRY_SHARE, PIPELINES_SHARE = 0.6, 0.1
 #: Long laws are cut in pieces, so that every core has work to the end.
 PIECES = 8
-#: Laws of tables that are parted, made amid steps, emptied, or made by several threads.
-OTHERS = ("model::a_", "attaching::tables_made", "leaks::an_operation", "composed::the_number")
+#: Laws of tables that are parted, made amid steps, emptied, made by several threads, or made by plans.
+OTHERS = ("model::a_", "plans::a", "attaching::tables_made", "leaks::an_operation", "composed::the_number")
 #: Seeds between two pieces.
 APART = 1 << 24
 

@@ -94,3 +94,30 @@ fn a_text_that_is_no_plan_is_refused() {
         }
     });
 }
+
+/// What the optimiser makes of a plan is the table that the plan says, with the contracts that hold of it.
+#[test]
+fn an_optimised_plan_makes_the_same_table() {
+    run_planned_law(
+        400,
+        |tape| {
+            let (stages, shape, types) = draw(tape);
+            ((stages, shape.compare()), types.specs().to_vec())
+        },
+        |(stages, _), tables: &[Table]| {
+            let written = pipeline(stages, tables)?;
+            let plan = written.plan();
+            let (better, fired) = plan.optimized();
+            let made = better.run_as_written("run", &named(&plan, tables))?;
+            assert_eq!(made.schema(), written.schema(), "{fired:?} of {}", plan.nodes());
+            let (has, had) = (made.parts().attributes.clone(), written.parts().attributes.clone());
+            assert!(has.hold_what(&had), "{fired:?}: {has:?} for {had:?} of {}", plan.nodes());
+            Ok(made)
+        },
+        |(stages, compare), inputs: &[Plain], found| {
+            let (start, right) = (to_model(&inputs[0]), to_model(&inputs[1]));
+            let wanted = stages.iter().try_fold(start, |table, stage| stage.model(&table, &right));
+            judge(wanted, found, compare).map_err(|text| format!("{text}\n  of {stages:#?}"))
+        },
+    );
+}

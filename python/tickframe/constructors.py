@@ -9,6 +9,7 @@ from tickframe.arguments import checked, count, instance
 from tickframe.arguments import rows as check_rows
 from tickframe.describe import short
 from tickframe.expr import flatten
+from tickframe.names import input_name
 from tickframe.optional import is_of_spark, spark
 from tickframe.schema import Schema, SchemaLike
 from tickframe.table import Table
@@ -32,7 +33,9 @@ __all__ = [
 
 
 @checked
-def table(data: object, schema: SchemaLike | None = None, *, copy: bool | None = None) -> Table:
+def table(
+    data: object, schema: SchemaLike | None = None, *, copy: bool | None = None, name: str | None = None
+) -> Table:
     """A static table.
 
     Args:
@@ -45,6 +48,7 @@ def table(data: object, schema: SchemaLike | None = None, *, copy: bool | None =
             copied. True copies all. False copies no Arrow memory and no contiguous NumPy array of numbers: you promise
             that nobody writes to it as long as the table, or anything made of it, is in use; who does changes the table,
             makes results wrong, or ends the process.
+        name: its name as an input of plans; see `Plan`.
 
     Raises:
         SchemaError: columns of unequal length, missing or extra ones.
@@ -53,11 +57,13 @@ def table(data: object, schema: SchemaLike | None = None, *, copy: bool | None =
             is not what its type says.
     """
     if isinstance(data, Table) and schema is None and copy is not True:
-        return data.snapshot()
-    if is_of_spark(data):
-        made: Table = spark().from_spark(data)
-        return made if schema is None else table(made, schema)
-    return Table(_native.table("table", data, None if schema is None else Schema(schema)._native, copy))
+        made = data.snapshot()._native
+    elif is_of_spark(data):
+        held: Table = spark().from_spark(data)
+        made = (held if schema is None else table(held, schema))._native
+    else:
+        made = _native.table("table", data, None if schema is None else Schema(schema)._native, copy)
+    return Table(made if name is None else made.named(input_name(name)))
 
 
 def from_dicts(rows: Iterable[object], schema: SchemaLike | None = None) -> Table:

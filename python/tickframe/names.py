@@ -36,6 +36,14 @@ def names_of(items: Iterable[object], what: str) -> list[str]:
     return names
 
 
+def input_name(name: str) -> str:
+    """The name of a source as an input of plans."""
+    encodable(name, "name")
+    if not name:
+        raise ValueError("name: the name of a source is not empty")
+    return name
+
+
 def pair(text: str) -> tuple[str, str]:
     """``"New = Old"`` as (new, old); a plain name is both."""
     new, equals, old = text.partition("=")

@@ -13,9 +13,10 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tickframe import _native
+from tickframe.arguments import choice
 from tickframe.arguments import text as _text
 from tickframe.describe import named
 from tickframe.display import figures
@@ -98,6 +99,35 @@ class Plan:
         """
         return self._native.to_json()
 
+    def explain(self, format: Literal["text", "dot", "mermaid"] = "text") -> str:
+        """How it runs: the plan as it was asked for, the rules that the optimiser applies, and the plan that comes of them.
+
+        No rule changes values, the order of rows, the attributes that hold, or which error is raised. What moves past another
+        operation is computed of one row alone and cannot fail; functions of the user stay where they are.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["A", "B"], "x": [2, 1]})
+        >>> print(t.sort("x").with_columns(y=tf.col("x") * 2).filter(tf.col("x") > 1).plan.explain())
+        filter((col("x") > 1))
+          with_columns((col("x") * 2).alias("y"))
+            sort("x")
+              input_0: k: String, x: Int64
+        <BLANKLINE>
+        rules
+        - filter below columns: filter((col("x") > 1))
+        - filter below sort: filter((col("x") > 1))
+        <BLANKLINE>
+        with_columns((col("x") * 2).alias("y"))
+          sort("x")
+            filter((col("x") > 1))
+              input_0: k: String, x: Int64
+
+        Args:
+            format: ``"text"``; or a drawing of the plan as it runs, for Graphviz (``"dot"``) or ``"mermaid"``.
+        """
+        choice(format, "Plan.explain", "format", ("text", "dot", "mermaid"))
+        return self._native.explain(format)
+
     @property
     def inputs(self) -> Mapping[str, Schema]:
         """The inputs by name, in order of use, with the columns that are read of them.
@@ -151,7 +181,7 @@ class Plan:
         return isinstance(other, Plan) and self._native.same(other._native)
 
     def __hash__(self) -> int:
-        return hash(self.to_json())
+        return hash(self._native.fingerprint())
 
     def __repr__(self) -> str:
         return self._native.text()
@@ -168,7 +198,8 @@ def _table(operation: str, name: str, value: object) -> Table:
     if is_table(value):
         return value
     if is_of_spark(value):
-        return spark().from_spark(value)
+        made: Table = spark().from_spark(value)
+        return made
     if isinstance(value, (dict, list)) or (hasattr(value, "__arrow_c_stream__") and not array_like(value)):
         return table_of(_native.table("table", value, None))
     raise TypeError(f"{operation}: {name} is a table or a frame, not {named(value)}")

@@ -15,7 +15,7 @@ from tickframe.describe import named, short
 from tickframe.durations import nanoseconds, seconds
 from tickframe.errors import TickframeError
 from tickframe.graph import Graph, graph_for_source
-from tickframe.names import names_of
+from tickframe.names import input_name, names_of
 from tickframe.schema import Schema, SchemaLike
 from tickframe.table import Table
 
@@ -81,8 +81,9 @@ class _SourceTable(Table):
 
     __slots__ = ("_source",)
 
-    def __init__(self, source: _native.Source) -> None:
-        super().__init__(source.table())
+    def __init__(self, source: _native.Source, name: str | None = None) -> None:
+        table = source.table()
+        super().__init__(table if name is None else table.named(input_name(name)))
         self._source = source
 
     def fail(self, error: BaseException) -> None:
@@ -163,12 +164,13 @@ class InputTable(_SourceTable):
 
 
 @checked
-def append_table(schema: SchemaLike, graph: Graph | None = None) -> AppendTable:
+def append_table(schema: SchemaLike, graph: Graph | None = None, *, name: str | None = None) -> AppendTable:
     """A live table to which rows are appended.
 
     Args:
         schema: a mapping from name to type, or anything with ``__arrow_c_schema__``.
         graph: where it lives; the default graph without it.
+        name: its name as an input of plans; see `Plan`.
 
     >>> import tickframe as tf
     >>> trades = tf.append_table({"sym": str, "px": float}, graph=tf.Graph())
@@ -177,18 +179,18 @@ def append_table(schema: SchemaLike, graph: Graph | None = None) -> AppendTable:
     (1, 1, [{'sym': 'A', 'px': 1.5}])
     """
     graph = graph_for_source(graph)
-    return AppendTable(_native.Source.append_table(graph._native, Schema(schema)._native))
+    return AppendTable(_native.Source.append_table(graph._native, Schema(schema)._native), name)
 
 
 @checked
-def blink_table(schema: SchemaLike, graph: Graph | None = None) -> BlinkTable:
+def blink_table(schema: SchemaLike, graph: Graph | None = None, *, name: str | None = None) -> BlinkTable:
     """A live table whose rows live for one step; see `append_table`. Aggregations over it accumulate."""
     graph = graph_for_source(graph)
-    return BlinkTable(_native.Source.blink_table(graph._native, Schema(schema)._native))
+    return BlinkTable(_native.Source.blink_table(graph._native, Schema(schema)._native), name)
 
 
 @checked
-def keyed_table(schema: SchemaLike, key: Names, graph: Graph | None = None) -> KeyedTable:
+def keyed_table(schema: SchemaLike, key: Names, graph: Graph | None = None, *, name: str | None = None) -> KeyedTable:
     """A live table of one row a key.
 
     >>> import tickframe as tf
@@ -200,14 +202,14 @@ def keyed_table(schema: SchemaLike, key: Names, graph: Graph | None = None) -> K
     """
     graph = graph_for_source(graph)
     keys = names_of([key], "keyed_table")
-    return KeyedTable(_native.Source.keyed_table(graph._native, Schema(schema)._native, keys))
+    return KeyedTable(_native.Source.keyed_table(graph._native, Schema(schema)._native, keys), name)
 
 
 @checked
-def input_table(schema: SchemaLike, graph: Graph | None = None) -> InputTable:
+def input_table(schema: SchemaLike, graph: Graph | None = None, *, name: str | None = None) -> InputTable:
     """A live table that is changed by row key: the raw door for tests and bridges; see `InputTable.apply`."""
     graph = graph_for_source(graph)
-    return InputTable(_native.Source.input_table(graph._native, Schema(schema)._native))
+    return InputTable(_native.Source.input_table(graph._native, Schema(schema)._native), name)
 
 
 @checked
@@ -216,6 +218,8 @@ def time_table(
     start: _dt.datetime | str | None = None,
     blink: bool = False,
     graph: Graph | None = None,
+    *,
+    name: str | None = None,
 ) -> Table:
     """A live table with one column ``Timestamp``: a row every `period`.
 
@@ -224,6 +228,7 @@ def time_table(
         start: the first stamp, with its zone; a start in the past fills at once. Without it, now rounded down.
         blink: whether a row lives for one step only.
         graph: where it lives; the default graph without it.
+        name: its name as an input of plans; see `Plan`.
     """
     every = nanoseconds(period, "time_table: period")
     if every <= 0:
@@ -241,4 +246,5 @@ def time_table(
             raise ValueError("time_table: start must have a zone, e.g. datetime(..., tzinfo=timezone.utc)")
         moment = nanoseconds(moment - _dt.datetime(1970, 1, 1, tzinfo=_dt.UTC))
     graph = graph_for_source(graph)
-    return Table(_native.time_table(graph._native, every, moment, blink))
+    made = _native.time_table(graph._native, every, moment, blink)
+    return Table(made if name is None else made.named(input_name(name)))

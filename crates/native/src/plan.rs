@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use engine::Table;
-use engine::plan::Plan;
+use engine::plan::{Drawing, Plan};
 use formula::HostId;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::error;
@@ -25,6 +26,20 @@ impl PyPlan {
         py.detach(|| self.0.nodes().to_string())
     }
 
+    /// The plan as it was asked for, the rules that apply, and as it runs.
+    fn explain(&self, py: Python<'_>, format: &str) -> PyResult<String> {
+        let drawing = match format {
+            "text" => Drawing::Text,
+            "dot" => Drawing::Dot,
+            "mermaid" => Drawing::Mermaid,
+            other => {
+                let message = format!("Plan.explain: format must be \"text\", \"dot\" or \"mermaid\", not {other:?}");
+                return Err(PyValueError::new_err(message));
+            }
+        };
+        Ok(py.detach(|| self.0.explain(drawing)))
+    }
+
     fn to_json(&self, py: Python<'_>) -> String {
         py.detach(|| self.0.to_json())
     }
@@ -35,6 +50,11 @@ impl PyPlan {
         let functions: HashMap<String, HostId> =
             functions.into_iter().map(|(name, function)| Ok((name, function.get().id()?))).collect::<PyResult<_>>()?;
         py.detach(|| Plan::from_json(text, &functions)).map(PyPlan).map_err(error::raise)
+    }
+
+    /// Equal for equal plans.
+    fn fingerprint(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.0.fingerprint())
     }
 
     /// The inputs by name, in order of use.

@@ -146,6 +146,11 @@ impl PyTable {
         PyPlan(self.engine().plan())
     }
 
+    /// This table, as an input of plans by this name.
+    fn named(&self, name: String) -> PyTable {
+        PyTable::new(self.engine().clone().named(name))
+    }
+
     fn inputs(&self) -> Vec<PyTable> {
         self.engine().inputs().iter().cloned().map(PyTable::new).collect()
     }

@@ -7,6 +7,7 @@
 //! ```
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use formula::{Expr, HostId};
@@ -43,12 +44,23 @@ struct Entry {
 impl Plan {
     /// The plan as JSON. Functions of the user are in it by name.
     pub fn to_json(&self) -> String {
+        self.written(true)
+    }
+
+    /// A number that is one for equal plans.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.written(false).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn written(&self, methods: bool) -> String {
         let by_name = |function: &HostId| HostId::unbound(Arc::clone(function.name()));
         let entry = |mut node: Listed| {
             if node.op.expressions().any(Expr::calls_host) {
                 node.op = node.op.map_expressions(&mut |expression| expression.map_hosts(&mut { by_name }));
             }
-            let method = (*node.method != *node.op.method()).then_some(node.method);
+            let method = (methods && *node.method != *node.op.method()).then_some(node.method);
             Entry { op: node.op, method, inputs: node.inputs }
         };
         let document = Document { format: FORMAT, nodes: self.nodes().0.into_iter().map(entry).collect() };

@@ -3,16 +3,20 @@
 
 mod apply;
 mod document;
+mod explain;
 pub(crate) mod input;
 mod lower;
 pub(crate) mod node;
 mod op;
+mod optimize;
 mod run;
 pub(crate) mod spec;
 
 pub use apply::apply;
+pub use explain::Drawing;
 pub use input::Input;
 pub use lower::{ColumnOptions, aggregate, columns, distinct, filtered, live_set, natural_join};
 pub use node::{Listed, Nodes, Plan};
 pub use op::Op;
+pub use optimize::Fired;
 pub use spec::{AsofOptions, Keep, Matches, Materialization, Member, SortBy, Strategy, Tolerance};

@@ -63,7 +63,8 @@ impl Plan {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    fn address(&self) -> usize {
+    /// Its place in memory: equal for two handles of one node.
+    pub(super) fn address(&self) -> usize {
         Arc::as_ptr(&self.0) as usize
     }
 

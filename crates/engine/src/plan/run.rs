@@ -8,7 +8,7 @@ use formula::Expr;
 use super::apply::apply;
 use super::input::Input;
 use super::lower::live_set;
-use super::node::{Listed, Nodes, Plan};
+use super::node::{DEEPEST, Listed, Nodes, Plan};
 use super::op::Op;
 use crate::error::Error;
 use crate::ops::Project;
@@ -16,19 +16,41 @@ use crate::table::handle::Table;
 
 impl Plan {
     /// The table that the plan makes of these, each given by the name of the input that it is. It is live if one of them
-    /// is. Equal parts of the plan are one table.
+    /// is. Equal parts of the plan are one table, and the optimiser's rules are applied; the table remembers this plan.
     pub fn run(&self, operation: &str, given: &[(String, Table)]) -> Result<Table, Error> {
+        let bound = bindings(operation, &self.nodes(), given)?;
+        let made = self.optimized().0.over(operation, &bound)?;
+        Ok(if made.is_live() || self.depth() <= DEEPEST { made.with_plan(self.of_tables(&bound)) } else { made })
+    }
+
+    /// As [`Plan::run`], every operation as it was asked for.
+    pub fn run_as_written(&self, operation: &str, given: &[(String, Table)]) -> Result<Table, Error> {
+        self.over(operation, &bindings(operation, &self.nodes(), given)?)
+    }
+
+    fn over(&self, operation: &str, given: &HashMap<String, Table>) -> Result<Table, Error> {
         let nodes = self.nodes();
-        let given = bindings(operation, &nodes, given)?;
         let mut made: Vec<Table> = Vec::with_capacity(nodes.0.len());
-        for node in nodes.0 {
-            let table = match &node.op {
+        for node in &nodes.0 {
+            made.push(match &node.op {
                 Op::Input(input) => given[input.name.as_deref().unwrap_or_default()].clone(),
                 _ => over(node, &made)?,
-            };
-            made.push(table);
+            });
         }
         made.pop().ok_or_else(|| Error::internal(operation, "a plan without a node"))
+    }
+
+    /// The plan over these tables: what was asked for, down to their sources.
+    fn of_tables(&self, given: &HashMap<String, Table>) -> Plan {
+        let mut made: Vec<Plan> = Vec::new();
+        for node in self.nodes().0 {
+            let inputs = node.inputs.iter().map(|at| made[*at].clone()).collect();
+            made.push(match &node.op {
+                Op::Input(input) => given[input.name.as_deref().unwrap_or_default()].plan(),
+                _ => Plan::new(node.op, node.method, inputs),
+            });
+        }
+        made.pop().unwrap_or_else(|| self.clone())
     }
 }
 
@@ -43,30 +65,19 @@ impl Plan {
 }
 
 /// The table of a node over those of the nodes before it.
-fn over(node: Listed, made: &[Table]) -> Result<Table, Error> {
+fn over(node: &Listed, made: &[Table]) -> Result<Table, Error> {
     let inputs: Vec<Table> = node.inputs.iter().map(|at| made[*at].clone()).collect();
-    let mut refused = None;
-    let op = node.op.map_expressions(&mut |expression| {
-        with_sets(&node.method, expression, &inputs).unwrap_or_else(|error| {
-            refused.get_or_insert(error);
-            expression.clone()
-        })
-    });
-    if let Some(error) = refused {
-        return Err(error);
-    }
+    let op = with_sets(&node.method, node.op.clone(), &inputs)?;
     let own = op.arity().unwrap_or(inputs.len());
     apply(op, &node.method, &inputs[..own.min(inputs.len())])
 }
 
-/// The expression with the sets that stand at places among the inputs.
-fn with_sets(method: &str, expression: &Expr, inputs: &[Table]) -> Result<Expr, Error> {
-    let mut refused = None;
+/// The operation with the live sets that stand at places among the inputs.
+pub(super) fn with_sets(method: &str, op: Op, inputs: &[Table]) -> Result<Op, Error> {
     fn walk(method: &str, expression: &Expr, inputs: &[Table], refused: &mut Option<Error>) -> Expr {
-        let below = |child: &Expr, refused: &mut Option<Error>| walk(method, child, inputs, refused);
         match expression {
             Expr::InSet { input, set, nulls_equal } => {
-                let input = Arc::new(below(input, refused));
+                let input = Arc::new(walk(method, input, inputs, refused));
                 let table = usize::try_from(set.id).ok().and_then(|at| inputs.get(at));
                 let missing = || Error::internal(method, "a live set that is no input");
                 match table.ok_or_else(missing).and_then(|table| live_set(method, table)) {
@@ -77,12 +88,13 @@ fn with_sets(method: &str, expression: &Expr, inputs: &[Table]) -> Result<Expr, 
                     }
                 }
             }
-            other if other.reads_tables() => other.map_children(&mut |child| below(child, refused)),
+            other if other.reads_tables() => other.map_children(&mut |child| walk(method, child, inputs, refused)),
             other => other.clone(),
         }
     }
-    let made = walk(method, expression, inputs, &mut refused);
-    refused.map_or(Ok(made), Err)
+    let mut refused = None;
+    let op = op.map_expressions(&mut |expression| walk(method, expression, inputs, &mut refused));
+    refused.map_or(Ok(op), Err)
 }
 
 /// The tables by name, each with the columns of its input. Every input is given, and nothing else is.

@@ -142,6 +142,12 @@ impl Table {
         self.plan.clone().unwrap_or_else(|| Plan::input(source()))
     }
 
+    /// This table, as an input of plans by this name.
+    pub fn named(self, name: String) -> Table {
+        let (source, schema) = (Some(self.request().fingerprint), self.schema().clone());
+        self.with_plan(Plan::input(Input { name: Some(name), source, schema }))
+    }
+
     /// This table, as what a plan asked for.
     pub(crate) fn with_plan(self, plan: Plan) -> Table {
         Table { plan: Some(plan), ..self }

@@ -24,6 +24,15 @@ pub struct Attributes {
     pub sorted_by: Vec<(String, bool)>,
 }
 
+impl Attributes {
+    /// Whether every contract of `other` is kept here, too.
+    pub fn hold_what(&self, other: &Attributes) -> bool {
+        let flags = |of: &Attributes| [of.append_only, of.add_only, of.blink, of.flat];
+        let flags = flags(self).into_iter().zip(flags(other)).all(|(mine, theirs)| mine || !theirs);
+        flags && (other.key.is_empty() || self.key == other.key) && self.sorted_by.starts_with(&other.sorted_by)
+    }
+}
+
 /// The data of a table as its readers see it: rows, columns, schema. Cloning shares them.
 #[derive(Clone)]
 pub struct Parts {

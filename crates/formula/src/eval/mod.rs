@@ -9,3 +9,4 @@ pub(crate) mod functions;
 pub(crate) mod lanes;
 pub(crate) mod node;
 pub(crate) mod plan;
+mod total;

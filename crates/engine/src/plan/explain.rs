@@ -1,0 +1,100 @@
+//! A plan for a reader: as it was asked for, the rules that the optimiser applied, and as it runs; as text, or as a drawing for
+//! Graphviz (DOT) or Mermaid.
+
+use std::fmt::Write;
+
+use super::node::{Listed, Nodes, Plan};
+use super::op::Op;
+
+/// How a plan is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drawing {
+    /// Lines, indented by depth.
+    Text,
+    /// A digraph of Graphviz.
+    Dot,
+    /// A flowchart of Mermaid.
+    Mermaid,
+}
+
+impl Plan {
+    /// The plan before and after the optimiser, and the rules between them. A drawing is of the plan as it runs.
+    pub fn explain(&self, drawing: Drawing) -> String {
+        let (better, fired) = self.optimized();
+        match drawing {
+            Drawing::Dot => dot(&better.nodes()),
+            Drawing::Mermaid => mermaid(&better.nodes()),
+            Drawing::Text if fired.is_empty() => format!("{}\n\nno rule applies", self.nodes()),
+            Drawing::Text => {
+                let rules: Vec<String> = fired.iter().map(|one| format!("- {}: {}", one.rule, one.operation)).collect();
+                format!("{}\n\nrules\n{}\n\n{}", self.nodes(), rules.join("\n"), better.nodes())
+            }
+        }
+    }
+}
+
+fn label(node: &Listed) -> String {
+    match &node.op {
+        Op::Input(input) => format!("{}: {}", input.name.as_deref().unwrap_or_default(), input.shown_schema()),
+        op => format!("{}({})", node.method, op.text()),
+    }
+}
+
+fn dot(nodes: &Nodes) -> String {
+    let mut text = String::from("digraph plan {\n  rankdir = BT\n  node [shape = box]\n");
+    for (at, node) in nodes.0.iter().enumerate() {
+        let shown = label(node).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        // Writing to a text cannot fail.
+        let _ = writeln!(text, "  n{at} [label = \"{shown}\"]");
+        node.inputs.iter().for_each(|input| _ = writeln!(text, "  n{input} -> n{at}"));
+    }
+    text + "}"
+}
+
+fn mermaid(nodes: &Nodes) -> String {
+    let mut text = String::from("flowchart BT");
+    for (at, node) in nodes.0.iter().enumerate() {
+        let escaped: String = label(node).chars().map(escape).collect();
+        let _ = write!(text, "\n  n{at}[\"{escaped}\"]");
+        node.inputs.iter().for_each(|input| _ = write!(text, "\n  n{input} --> n{at}"));
+    }
+    text
+}
+
+/// A character of a label as Mermaid takes it: what has a meaning there is written by its number.
+fn escape(given: char) -> String {
+    match given {
+        '"' | '#' | '<' | '>' | '&' | '`' | '\n' => format!("#{};", u32::from(given)),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use formula::{Expr, Function};
+
+    use super::*;
+    use crate::plan::apply;
+    use crate::row_errors::OnError;
+    use crate::testing::{Drawn, still_graph};
+
+    #[test]
+    fn a_plan_is_drawn() {
+        let drawn = Drawn::new(&still_graph(), "0 A 1");
+        let table = drawn.table().snapshot().expect("it stands still");
+        let is = Expr::call(Function::Equal, vec![Expr::column("K"), Expr::literal("a\"b")]).expect("a call");
+        let op = Op::Filter { predicates: vec![is], turns: Vec::new(), on_error: OnError::Fail };
+        let plan = apply(op, "where", &[table]).expect("it is made").plan();
+        assert_eq!(
+            plan.explain(Drawing::Dot),
+            "digraph plan {\n  rankdir = BT\n  node [shape = box]\n  n0 [label = \"input_0: K: String, V: Int64\"]\n  \
+             n1 [label = \"where((col(\\\"K\\\") == \\\"a\\\\\\\"b\\\"))\"]\n  n0 -> n1\n}"
+        );
+        assert_eq!(
+            plan.explain(Drawing::Mermaid),
+            "flowchart BT\n  n0[\"input_0: K: String, V: Int64\"]\n  \
+             n1[\"where((col(#34;K#34;) == #34;a\\#34;b#34;))\"]\n  n0 --> n1"
+        );
+        assert!(plan.explain(Drawing::Text).ends_with("no rule applies"));
+    }
+}

@@ -1,0 +1,228 @@
+//! Each rule fires where it is meant to, leaves alone what it must, and changes no table.
+
+use formula::{Aggregate, Expr, Function, Window};
+
+use crate::plan::{AsofOptions, Keep, Matches, Materialization, Member, Op, Plan, SortBy, Strategy, apply};
+use crate::row_errors::OnError;
+use crate::table::handle::Table;
+use crate::testing::{Drawn, still_graph};
+
+fn col(name: &str) -> Expr {
+    Expr::column(name)
+}
+
+fn call(function: Function, args: Vec<Expr>) -> Expr {
+    Expr::call(function, args).expect("a call")
+}
+
+fn above(name: &str, value: i64) -> Expr {
+    call(Function::Greater, vec![col(name), Expr::literal(value)])
+}
+
+fn filter(predicates: Vec<Expr>) -> Op {
+    Op::Filter { predicates, turns: Vec::new(), on_error: OnError::Fail }
+}
+
+fn columns(columns: Vec<Expr>, keep: bool) -> Op {
+    let (materialization, on_error) = (Materialization::Stored, OnError::Fail);
+    Op::Columns { columns, keep, turns: Vec::new(), materialization, on_error, continues: false }
+}
+
+fn twice(name: &str, becomes: &str) -> Expr {
+    call(Function::Multiply, vec![col(name), Expr::literal(2_i64)]).alias(becomes)
+}
+
+/// A table of `K` and `V`, as a snapshot.
+fn drawn() -> Table {
+    let drawn = Drawn::new(&still_graph(), "0 B 3 | 1 A 1 | 2 null 7 | 3 A 5 | 4 C null | 5 B 2");
+    drawn.table().snapshot().expect("it stands still")
+}
+
+fn chained(table: &Table, ops: Vec<Op>) -> Table {
+    ops.into_iter().fold(table.clone(), |table, op| {
+        let method = op.method();
+        apply(op, method, &[table]).expect("it is made")
+    })
+}
+
+/// The optimised plan of this table, and the rules that fired. It makes the table again, with its attributes.
+fn optimised(made: &Table, given: &[&Table]) -> (Plan, Vec<&'static str>) {
+    let plan = made.plan();
+    let (better, fired) = plan.optimized();
+    let nodes = plan.nodes();
+    let given: Vec<(String, Table)> =
+        nodes.given().zip(given).map(|((name, _), table)| (name.to_owned(), (*table).clone())).collect();
+    let again = better.run_as_written("run", &given).expect("it runs");
+    let rows = |table: &Table| {
+        let view = table.view().expect("it stands still");
+        let batches = crate::table::export::batches(table, &view, false).expect("its rows");
+        arrow_select::concat::concat_batches(table.canonical(), &batches).expect("one batch")
+    };
+    assert_eq!(rows(&again), rows(made), "{nodes}\n{}", better.nodes());
+    assert!(again.attributes().hold_what(made.attributes()), "{:?} {:?}", again.attributes(), made.attributes());
+    let run = plan.run("run", &given).expect("it runs");
+    assert!(run.plan() == plan, "a table remembers what was asked for");
+    (better, fired.into_iter().map(|fired| fired.rule).collect())
+}
+
+/// What the rules that fire on these operations are, and the plan that comes of it.
+fn of(ops: Vec<Op>) -> (Vec<&'static str>, String) {
+    let table = drawn();
+    let (better, fired) = optimised(&chained(&table, ops), &[&table]);
+    (fired, better.nodes().to_string())
+}
+
+#[test]
+fn filters_above_each_other_are_one() {
+    let (fired, plan) = of(vec![filter(vec![above("V", 1)]), filter(vec![above("V", 2)])]);
+    assert_eq!(fired, ["filters merge"]);
+    assert_eq!(plan.lines().count(), 2, "{plan}");
+}
+
+#[test]
+fn a_true_predicate_is_no_filter() {
+    let (fired, plan) = of(vec![filter(vec![Expr::literal(true)]), Op::Head { rows: 3 }]);
+    assert_eq!(fired, ["true predicates"]);
+    assert!(!plan.contains("filter"), "{plan}");
+}
+
+#[test]
+fn a_filter_goes_below_columns_by_the_terms_that_they_pass_on() {
+    let both = call(Function::And, vec![above("V", 1), above("W", 4)]);
+    let (fired, plan) = of(vec![columns(vec![twice("V", "W")], true), filter(vec![both])]);
+    assert_eq!(fired, ["filter below columns"]);
+    let order: Vec<&str> = plan.lines().map(str::trim_start).map(|line| line.split('(').next().unwrap_or("")).collect();
+    assert_eq!(order[..3], ["filter", "with_columns", "filter"], "{plan}");
+    let (fired, plan) = of(vec![
+        Op::Rename { names: vec![("V".into(), "W".into())] },
+        Op::Drop { names: vec!["K".into()] },
+        filter(vec![above("W", 2)]),
+    ]);
+    assert_eq!(fired, ["filter below columns", "filter below columns"]);
+    assert!(plan.contains("filter((col(\"V\") > 2))"), "{plan}");
+}
+
+#[test]
+fn what_can_fail_or_reads_other_rows_stays_where_it_is() {
+    let cast = col("K").cast(arrow_schema::DataType::Int64, true).expect("a cast");
+    let table = drawn();
+    let plan = |ops: Vec<Op>| chained(&table, ops).plan().optimized().1;
+    // Over no rows a strict cast is made, so the plan alone is asked: it is not run.
+    let op = |op: Op, input: Plan| Plan::new(op, "method".into(), vec![input]);
+    let failing = op(filter(vec![above("V", 1)]), op(columns(vec![cast.alias("n")], true), table.plan()));
+    assert_eq!(failing.optimized().1, []);
+    let before = call(Function::Shift { by: 1 }, vec![col("V")]).alias("before");
+    assert_eq!(plan(vec![columns(vec![before], true), filter(vec![above("V", 1)])]), []);
+    let sum = Expr::aggregate(Aggregate::Sum { min_count: 0 }, Some(col("V"))).expect("an aggregate");
+    let over = sum.over(Window { by: vec![col("K")], ..Window::default() }).expect("over groups").alias("s");
+    assert_eq!(plan(vec![columns(vec![over], true), filter(vec![above("V", 1)])]), []);
+    assert_eq!(plan(vec![Op::Head { rows: 2 }, filter(vec![above("V", 1)])]), []);
+}
+
+#[test]
+fn a_filter_goes_below_a_sort() {
+    let by = vec![SortBy::descending("V")];
+    let (fired, plan) = of(vec![Op::Sort { by }, filter(vec![above("V", 1)])]);
+    assert_eq!(fired, ["filter below sort"]);
+    assert!(plan.starts_with("sort"), "{plan}");
+}
+
+#[test]
+fn a_filter_goes_below_stacked_tables() {
+    let (one, two) = (drawn(), drawn());
+    let stacked = apply(Op::Concat, "concat", &[one.clone(), two.clone()]).expect("it is made");
+    let (better, fired) = optimised(&chained(&stacked, vec![filter(vec![above("V", 1)])]), &[&one, &two]);
+    assert_eq!(fired, ["filter below concat"]);
+    assert_eq!(better.nodes().to_string().matches("filter").count(), 2);
+}
+
+#[test]
+fn a_filter_by_keys_goes_below_groups() {
+    let sum = Expr::aggregate(Aggregate::Sum { min_count: 0 }, Some(col("V"))).expect("an aggregate").alias("s");
+    let group = Op::Aggregate { keys: vec![col("K").alias("key")], aggregates: vec![sum], on_error: OnError::Fail };
+    let is = |name: &str| call(Function::Equal, vec![col(name), Expr::literal("A")]);
+    let both = vec![is("key"), above("s", 1)];
+    let (fired, plan) = of(vec![group, filter(both)]);
+    assert_eq!(fired, ["filter below groups"]);
+    assert!(plan.contains("filter((col(\"K\") == \"A\"))"), "{plan}");
+    let (fired, _) = of(vec![Op::Distinct { keys: vec!["K".into()], keep: Keep::Last }, filter(vec![is("K")])]);
+    assert_eq!(fired, ["filter below groups"]);
+    let (fired, _) = of(vec![Op::Distinct { keys: vec!["K".into()], keep: Keep::Last }, filter(vec![above("V", 1)])]);
+    assert!(fired.is_empty(), "the last row of a key may be another of the rows that pass");
+}
+
+#[test]
+fn a_filter_by_left_columns_goes_below_a_join() {
+    let (left, right) = (drawn(), drawn());
+    let asof = Op::AsofJoin(AsofOptions {
+        on: ("V".into(), "V".into()),
+        by: vec![("K".into(), "K".into())],
+        strategy: Strategy::Backward,
+        tolerance: None,
+        allow_exact_matches: true,
+        joins: Some(vec![("W".into(), "V".into())]),
+        suffix: None,
+    });
+    let on = vec![("K".to_owned(), "K".to_owned())];
+    let joins = Some(vec![("W".to_owned(), "V".to_owned())]);
+    let natural = |matches| Op::NaturalJoin {
+        on: on.clone(),
+        joins: joins.clone(),
+        suffix: None,
+        matches,
+        nulls_equal: false,
+        on_error: OnError::Fail,
+    };
+    let within = Op::WhereIn { on: on.clone(), member: Member::In, nulls_equal: false };
+    for op in [asof, natural(Matches::First), within] {
+        let method = op.method();
+        let joined = apply(op, method, &[left.clone(), right.clone()]).expect("it is made");
+        let (_, fired) = optimised(&chained(&joined, vec![filter(vec![above("V", 1)])]), &[&left, &right]);
+        assert_eq!(fired, ["filter below join"], "{method}");
+    }
+    let one = chained(&right, vec![Op::Distinct { keys: vec!["K".into()], keep: Keep::First }]);
+    let joined = apply(natural(Matches::Error), "natural_join", &[left.clone(), one]).expect("it is made");
+    let (_, fired) = optimised(&chained(&joined, vec![filter(vec![above("V", 1)])]), &[&left, &right]);
+    assert!(fired.is_empty(), "a second match that is left out would be no error");
+}
+
+#[test]
+fn a_limit_goes_below_columns() {
+    for limit in [Op::Head { rows: 2 }, Op::Tail { rows: 2 }, Op::Slice { offset: 1, length: Some(2) }] {
+        let (fired, plan) = of(vec![columns(vec![twice("V", "W")], true), limit]);
+        assert_eq!(fired, ["limit below columns"]);
+        assert!(plan.starts_with("with_columns"), "{plan}");
+    }
+}
+
+#[test]
+fn columns_that_nobody_reads_are_not_made() {
+    let made = columns(vec![twice("V", "W"), twice("V", "X")], true);
+    let choose = Op::Choose { names: vec!["K".into(), "X".into()], continues: false };
+    let (fired, plan) = of(vec![made.clone(), Op::Sort { by: vec![SortBy::ascending("V")] }, choose]);
+    assert_eq!(fired, ["unused columns"]);
+    assert!(!plan.contains("\"W\""), "{plan}");
+    // Somebody reads them all.
+    let (fired, _) = of(vec![made, Op::Head { rows: 9 }, filter(vec![above("W", 1)])]);
+    assert!(!fired.contains(&"unused columns"));
+    let of_v = |kind: Aggregate, name: &str| Expr::aggregate(kind, Some(col("V"))).expect("an aggregate").alias(name);
+    let aggregates = vec![of_v(Aggregate::Sum { min_count: 0 }, "s"), of_v(Aggregate::Max, "m")];
+    let group = Op::Aggregate { keys: vec![col("K")], aggregates, on_error: OnError::Fail };
+    let (fired, plan) = of(vec![group, Op::Choose { names: vec!["m".into()], continues: false }]);
+    assert_eq!(fired, ["unused columns"]);
+    assert!(!plan.contains("sum"), "{plan}");
+}
+
+#[test]
+fn what_several_stand_on_is_computed_once() {
+    let table = drawn();
+    let shared = chained(&table, vec![columns(vec![twice("V", "W")], true)]);
+    let upper = chained(&shared, vec![filter(vec![above("V", 1)])]);
+    let both = apply(Op::Concat, "concat", &[shared, upper]).expect("it is made");
+    let (better, fired) = optimised(&both, &[&table]);
+    assert!(fired.is_empty(), "{}", better.nodes());
+    // Two that are equal and were asked for apart are one.
+    let apart = [0, 1].map(|_| chained(&table, vec![columns(vec![twice("V", "W")], true)]));
+    let both = apply(Op::Concat, "concat", &apart).expect("it is made");
+    assert_eq!(both.plan().nodes().0.len(), 3);
+}
