@@ -39,7 +39,7 @@ pub struct UpdateEvent {
 }
 
 enum Rows {
-    Pinned(Change),
+    Pinned(Box<Change>),
     Materialized(Arc<Materialized>),
 }
 
@@ -74,7 +74,7 @@ impl UpdateEvent {
     }
 
     fn pinned(step: u64, change: Change, before: Option<RowSet>) -> UpdateEvent {
-        UpdateEvent { step, update: change.shared_update(), before, rows: Mutex::new(Rows::Pinned(change)) }
+        UpdateEvent { step, update: change.shared_update(), before, rows: Mutex::new(Rows::Pinned(Box::new(change))) }
     }
 
     /// A change that is materialized from the start.

@@ -7,6 +7,7 @@
 //! A rule rewrites one node over inputs that are rewritten already. What it moves down is rewritten again where it arrives. The
 //! type of a node is found by running its operation over no rows, so there is no second account of what operations do.
 
+mod aggregates;
 mod concat;
 mod constants;
 mod filters;
@@ -46,7 +47,7 @@ struct Rule {
 }
 
 /// The rules for one node, in the order in which they are tried.
-const RULES: [Rule; 8] = [
+const RULES: [Rule; 9] = [
     Rule { name: "true predicates", rewrite: constants::without_true },
     Rule { name: "filters merge", rewrite: filters::merged },
     Rule { name: "filter below columns", rewrite: projections::filter_below_columns },
@@ -54,6 +55,7 @@ const RULES: [Rule; 8] = [
     Rule { name: "filter below concat", rewrite: concat::filter_below_concat },
     Rule { name: "filter below groups", rewrite: groups::filter_below_groups },
     Rule { name: "filter below join", rewrite: joins::filter_below_join },
+    Rule { name: "columns into aggregates", rewrite: aggregates::columns_into_aggregates },
     Rule { name: "limit below columns", rewrite: limits::limit_below_columns },
 ];
 
@@ -97,12 +99,15 @@ fn moved(plan: &Plan, fired: &mut Vec<Fired>) -> Option<Plan> {
 /// A node after every rule that applies to it and to what they moved below it.
 fn settled(plan: Plan, shapes: &mut Shapes, fired: &mut Vec<Fired>, depth: usize) -> Plan {
     let mut plan = plan;
-    while depth > 0 {
+    if depth == 0 {
+        return plan;
+    }
+    loop {
         let found = RULES.iter().find_map(|rule| Some((rule.name, (rule.rewrite)(&plan, shapes)?)));
-        let Some((rule, rewritten)) = found else { break };
+        let Some((rule, rewritten)) = found else { return plan };
         // A rewritten node is believed only if it is one over no rows as well.
         if shapes.of(&rewritten).is_none() {
-            break;
+            return plan;
         }
         fired.push(Fired { rule, operation: plan.label() });
         let below = plan.inputs();
@@ -112,7 +117,6 @@ fn settled(plan: Plan, shapes: &mut Shapes, fired: &mut Vec<Fired>, depth: usize
         });
         plan = Plan::new(rewritten.op().clone(), Arc::clone(rewritten.method()), inputs.collect());
     }
-    plan
 }
 
 /// A node whose inputs are those of its operation alone: no expression in it reads another table.

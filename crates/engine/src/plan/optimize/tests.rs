@@ -214,6 +214,23 @@ fn columns_that_nobody_reads_are_not_made() {
 }
 
 #[test]
+fn columns_that_only_aggregates_read_are_not_stored() {
+    let of = |kind: Aggregate, name: &str| Expr::aggregate(kind, Some(col(name))).expect("an aggregate");
+    let ratio = call(Function::Divide, vec![of(Aggregate::Sum { min_count: 0 }, "W"), of(Aggregate::Max, "V")]);
+    let aggregates = vec![of(Aggregate::Max, "W"), ratio.alias("ratio")];
+    let group = |keys: Vec<Expr>| Op::Aggregate { keys, aggregates: aggregates.clone(), on_error: OnError::Fail };
+    let (fired, plan) = self::of(vec![columns(vec![twice("V", "W")], true), group(vec![col("K")])]);
+    assert_eq!(fired, ["columns into aggregates"]);
+    assert!(plan.contains("(col(\"V\") * 2).max().alias(\"W\")") && !plan.contains("with_columns"), "{plan}");
+    let selected = columns(vec![col("K").alias("key"), twice("V", "W"), col("V")], false);
+    let (fired, plan) = self::of(vec![selected, group(vec![col("key")])]);
+    assert_eq!(fired, ["columns into aggregates"]);
+    assert!(plan.contains("col(\"K\").alias(\"key\")"), "{plan}");
+    let (fired, _) = self::of(vec![columns(vec![twice("V", "W")], true), group(vec![col("W").alias("w")])]);
+    assert!(fired.is_empty(), "a computed key is a column first");
+}
+
+#[test]
 fn what_several_stand_on_is_computed_once() {
     let table = drawn();
     let shared = chained(&table, vec![columns(vec![twice("V", "W")], true)]);
