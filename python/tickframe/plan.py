@@ -205,8 +205,45 @@ def _table(operation: str, name: str, value: object) -> Table:
     raise TypeError(f"{operation}: {name} is a table or a frame, not {named(value)}")
 
 
-def explained(table: _native.Table) -> str:
-    """The operation of a table and those below it, one a line; see `Table.explain`."""
+def explained(table: _native.Table, format: str) -> str:
+    """The operation of a table and those below it; see `Table.explain`."""
+    choice(format, "Table.explain", "format", ("text", "dot", "mermaid"))
+    if not table.is_live:
+        return _standing(table, format)
+    return _lines(table) if format == "text" else _native.draw("Table.explain", _nodes(table), format)
+
+
+def _figures(native: _native.Table) -> str:
+    failed = " · failed" if native.is_live and native.failure() is not None else ""
+    return f" · {figures(*native.figures())}{failed}"
+
+
+def _standing(table: _native.Table, format: str) -> str:
+    """A static table stands on nothing: what it was asked to be, and what became of it."""
+    plan = table.plan()
+    if format != "text":
+        return plan.explain(format)
+    first, line, below = plan.text().partition("\n")
+    how = "".join(f"\n| {how}" for how in table.expressions())
+    return f"{first}{_figures(table)}{how}{line}{below}"
+
+
+def _nodes(table: _native.Table) -> list[tuple[str, list[int]]]:
+    """The nodes of the graph below a table: what each is, and the places of those that it stands on."""
+    places = {table.identity: 0}
+    found = [table]
+    made: list[tuple[str, list[int]]] = []
+    for native in found:
+        below = native.inputs()
+        for other in below:
+            if other.identity not in places:
+                places[other.identity] = len(found)
+                found.append(other)
+        made.append((native.label + _figures(native), [places[other.identity] for other in below]))
+    return made
+
+
+def _lines(table: _native.Table) -> str:
     lines: list[str] = []
     seen: set[int] = set()
     # A list, not recursion: a chain may be thousands of operations long.
@@ -216,9 +253,7 @@ def explained(table: _native.Table) -> str:
         indent = "  " * min(depth, _DEEPEST_INDENT)
         again = native.identity in seen
         seen.add(native.identity)
-        failed = " · failed" if native.is_live and native.failure() is not None else ""
-        shown = " (above)" if again else f" · {figures(*native.figures())}{failed}"
-        lines.append(indent + native.label + shown)
+        lines.append(indent + native.label + (" (above)" if again else _figures(native)))
         if not again:
             lines.extend(f"{indent}| {how}" for how in native.expressions())
             waiting.extend((below, depth + 1) for below in reversed(native.inputs()))

@@ -198,10 +198,10 @@ class Table(Joins, Export):
         """
         return Table(self._native.errors())
 
-    def explain(self) -> str:
-        """The plan: this operation and those below it, one a line.
+    def explain(self, format: Literal["text", "dot", "mermaid"] = "text") -> str:
+        """The operation that made it and those below it, one a line.
 
-        Each line has the rows now and, if there are any, the bytes it owns and the entries of state it keeps (groups,
+        Of a live table these are the nodes of the graph; a static one stands on nothing, and shows its plan. Each node has the rows now and, if there are any, the bytes it owns and the entries of state it keeps (groups,
         keys of joins). What stands at another place already is told by "(above)". Below an operation stands how each of
         its expressions is computed (native passes, in which operations are fused; kernels over whole chunks; functions
         of the user) and which changes make it be computed again, of the rows that they touch.
@@ -213,8 +213,11 @@ class Table(Joins, Export):
           filter(((col("x") * 2) > 1)) · 0 rows
           | ((col("x") * 2) > 1): native pass of 2 operations; changes with col("x")
             append_table · 0 rows
+
+        Args:
+            format: ``"text"``; or a drawing, for Graphviz (``"dot"``) or ``"mermaid"``.
         """
-        return explained(self._native)
+        return explained(self._native, format)
 
     @property
     def plan(self) -> Plan:

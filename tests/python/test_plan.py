@@ -237,6 +237,27 @@ def test_an_unknown_column_is_told_where_it_is_read():
         tf.table({"a": [1]}).select("b")
 
 
+def test_tables_are_drawn(trades):
+    assert (
+        trades.head(2).sort("n").explain()
+        == 'sort("n") · 2 rows\n  head(2)\n    input_0: sym: String, px: Float64, n: Int64'
+    )
+    live = tf.append_table({"x": int}, graph=tf.Graph())
+    both = tf.concat([live.filter(C("x") > 1), live])
+    assert both.explain("mermaid").splitlines() == [
+        "flowchart BT",
+        '  n0["concat · 0 rows, 48 bytes"]',
+        "  n1 --> n0",
+        "  n2 --> n0",
+        '  n1["filter((col(#34;x#34;) #62; 1)) · 0 rows"]',
+        "  n2 --> n1",
+        '  n2["append_table · 0 rows"]',
+    ]
+    assert both.explain("dot").count("->") == 3
+    with pytest.raises(ValueError, match=r"Table\.explain: format must be"):
+        both.explain("svg")
+
+
 # The pipeline of the example ------------------------------------------------------------------------------
 
 

@@ -72,7 +72,7 @@ mod _native {
     #[pymodule_export]
     use crate::panics::panic_here;
     #[pymodule_export]
-    use crate::plan::PyPlan;
+    use crate::plan::{PyPlan, draw};
     #[pymodule_export]
     use crate::rowset::PyRowSet;
     #[pymodule_export]

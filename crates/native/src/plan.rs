@@ -15,6 +15,24 @@ use crate::schema::PySchema;
 use crate::table::PyTable;
 use crate::udf::PyUdf;
 
+fn drawing_of(operation: &str, format: &str) -> PyResult<Drawing> {
+    match format {
+        "text" => Ok(Drawing::Text),
+        "dot" => Ok(Drawing::Dot),
+        "mermaid" => Ok(Drawing::Mermaid),
+        other => {
+            let message = format!("{operation}: format must be \"text\", \"dot\" or \"mermaid\", not {other:?}");
+            Err(PyValueError::new_err(message))
+        }
+    }
+}
+
+/// A drawing of labels, each with the places of those that it stands on.
+#[pyfunction]
+pub fn draw(operation: &str, nodes: Vec<(String, Vec<usize>)>, format: &str) -> PyResult<String> {
+    Ok(engine::plan::draw(&nodes, drawing_of(operation, format)?))
+}
+
 /// What a table was asked to be.
 #[pyclass(frozen, name = "Plan", module = "tickframe._native")]
 pub struct PyPlan(pub Plan);
@@ -28,15 +46,7 @@ impl PyPlan {
 
     /// The plan as it was asked for, the rules that apply, and as it runs.
     fn explain(&self, py: Python<'_>, format: &str) -> PyResult<String> {
-        let drawing = match format {
-            "text" => Drawing::Text,
-            "dot" => Drawing::Dot,
-            "mermaid" => Drawing::Mermaid,
-            other => {
-                let message = format!("Plan.explain: format must be \"text\", \"dot\" or \"mermaid\", not {other:?}");
-                return Err(PyValueError::new_err(message));
-            }
-        };
+        let drawing = drawing_of("Plan.explain", format)?;
         Ok(py.detach(|| self.0.explain(drawing)))
     }
 

@@ -3,8 +3,7 @@
 
 use std::fmt::Write;
 
-use super::node::{Listed, Nodes, Plan};
-use super::op::Op;
+use super::node::{Nodes, Plan};
 
 /// How a plan is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +21,7 @@ impl Plan {
     pub fn explain(&self, drawing: Drawing) -> String {
         let (better, fired) = self.optimized();
         match drawing {
-            Drawing::Dot => dot(&better.nodes()),
-            Drawing::Mermaid => mermaid(&better.nodes()),
+            Drawing::Dot | Drawing::Mermaid => draw(&labels(better.nodes()), drawing),
             Drawing::Text if fired.is_empty() => format!("{}\n\nno rule applies", self.nodes()),
             Drawing::Text => {
                 let rules: Vec<String> = fired.iter().map(|one| format!("- {}: {}", one.rule, one.operation)).collect();
@@ -33,32 +31,28 @@ impl Plan {
     }
 }
 
-fn label(node: &Listed) -> String {
-    match &node.op {
-        Op::Input(input) => format!("{}: {}", input.name.as_deref().unwrap_or_default(), input.shown_schema()),
-        op => format!("{}({})", node.method, op.text()),
+/// A drawing of labels, each with the places of those that it stands on.
+pub fn draw(nodes: &[(String, Vec<usize>)], drawing: Drawing) -> String {
+    let mermaid = drawing == Drawing::Mermaid;
+    let head = if mermaid { "flowchart BT" } else { "digraph plan {\n  rankdir = BT\n  node [shape = box]" };
+    let mut text = String::from(head);
+    // Writing to a text cannot fail.
+    for (at, (label, inputs)) in nodes.iter().enumerate() {
+        if mermaid {
+            let shown: String = label.chars().map(escape).collect();
+            let _ = write!(text, "\n  n{at}[\"{shown}\"]");
+            inputs.iter().for_each(|input| _ = write!(text, "\n  n{input} --> n{at}"));
+        } else {
+            let shown = label.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+            let _ = write!(text, "\n  n{at} [label = \"{shown}\"]");
+            inputs.iter().for_each(|input| _ = write!(text, "\n  n{input} -> n{at}"));
+        }
     }
+    if mermaid { text } else { text + "\n}" }
 }
 
-fn dot(nodes: &Nodes) -> String {
-    let mut text = String::from("digraph plan {\n  rankdir = BT\n  node [shape = box]\n");
-    for (at, node) in nodes.0.iter().enumerate() {
-        let shown = label(node).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-        // Writing to a text cannot fail.
-        let _ = writeln!(text, "  n{at} [label = \"{shown}\"]");
-        node.inputs.iter().for_each(|input| _ = writeln!(text, "  n{input} -> n{at}"));
-    }
-    text + "}"
-}
-
-fn mermaid(nodes: &Nodes) -> String {
-    let mut text = String::from("flowchart BT");
-    for (at, node) in nodes.0.iter().enumerate() {
-        let escaped: String = label(node).chars().map(escape).collect();
-        let _ = write!(text, "\n  n{at}[\"{escaped}\"]");
-        node.inputs.iter().for_each(|input| _ = write!(text, "\n  n{input} --> n{at}"));
-    }
-    text
+fn labels(nodes: Nodes) -> Vec<(String, Vec<usize>)> {
+    nodes.0.into_iter().map(|node| (node.label(), node.inputs)).collect()
 }
 
 /// A character of a label as Mermaid takes it: what has a meaning there is written by its number.

@@ -13,7 +13,7 @@ mod run;
 pub(crate) mod spec;
 
 pub use apply::apply;
-pub use explain::Drawing;
+pub use explain::{Drawing, draw};
 pub use input::Input;
 pub use lower::{ColumnOptions, aggregate, columns, distinct, filtered, live_set, natural_join};
 pub use node::{Listed, Nodes, Plan};

@@ -112,6 +112,16 @@ pub struct Listed {
     pub inputs: Vec<usize>,
 }
 
+impl Listed {
+    /// The operation and what it asks for, on one line.
+    pub fn label(&self) -> String {
+        match &self.op {
+            Op::Input(input) => format!("{}: {}", input.name.as_deref().unwrap_or_default(), input.shown_schema()),
+            op => format!("{}({})", self.method, op.text()),
+        }
+    }
+}
+
 impl PartialEq for Listed {
     /// What is asked for, under whatever name.
     fn eq(&self, other: &Listed) -> bool {
@@ -251,12 +261,7 @@ impl std::fmt::Display for Nodes {
                 continue;
             }
             shown[place] = true;
-            match &node.op {
-                Op::Input(input) => {
-                    write!(formatter, "{}: {}", input.name.as_deref().unwrap_or_default(), input.shown_schema())?
-                }
-                op => write!(formatter, "{}({})", node.method, op.text())?,
-            }
+            write!(formatter, "{}", node.label())?;
             waiting.extend(node.inputs.iter().rev().map(|input| (*input, depth + 1)));
         }
         Ok(())

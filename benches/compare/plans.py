@@ -1,0 +1,89 @@
+"""A plan that is optimised, the same pipeline call by call, and polars' lazy form: the shapes of TPC-H's queries 1 and 6.
+
+    python benches/compare/plans.py [rows]
+
+Rows are drawn, money is Float64, tables are in memory, each result is taken as Arrow. Times are the lowest of twelve rounds in
+turns, by as many threads as there are cores; the answers are compared. Measure with a release build.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import polars as pl
+import tickframe as tf
+
+ROUNDS = 12
+LAST = dt.date(1998, 9, 2)
+YEAR = (dt.date(1994, 1, 1), dt.date(1995, 1, 1))
+
+
+def rows(many: int) -> pl.DataFrame:
+    """Lines of orders, as TPC-H has them."""
+    rng = np.random.default_rng(1)
+    days = np.datetime64("1992-01-01") + rng.integers(0, 2526, many).astype("timedelta64[D]")
+    drawn = {
+        "quantity": rng.integers(1, 51, many).astype(float),
+        "price": rng.random(many) * 1e5,
+        "discount": rng.integers(0, 11, many) / 100,
+        "tax": rng.integers(0, 9, many) / 100,
+        "flag": np.array(["A", "N", "R"])[rng.integers(0, 3, many)],
+        "status": np.array(["F", "O"])[rng.integers(0, 2, many)],
+        "shipped": days,
+    }
+    return pl.DataFrame(drawn).with_columns(pl.col("shipped").cast(pl.Date))
+
+
+def query_1(table: Any, of: Any, length: Any) -> Any:
+    """Sums and means of nearly all rows, by two texts."""
+    paid = of("price") * (1 - of("discount"))
+    priced = table.filter(of("shipped") <= LAST).with_columns(paid=paid, charge=paid * (1 + of("tax")))
+    sums = [of(name).sum().alias(f"sum_{name}") for name in ("quantity", "price", "paid", "charge")]
+    means = [of(name).mean().alias(f"mean_{name}") for name in ("quantity", "price", "discount")]
+    return priced.group_by("flag", "status").agg(*sums, *means, length.alias("n")).sort("flag", "status")
+
+
+def query_6(table: Any, of: Any, _: Any) -> Any:
+    """One sum over a fiftieth of the rows."""
+    first, last = YEAR
+    year = (of("shipped") >= first) & (of("shipped") < last)
+    few = table.filter(year & of("discount").is_between(0.05, 0.07) & (of("quantity") < 24))
+    return few.select((of("price") * of("discount")).sum().alias("revenue"))
+
+
+def main() -> None:
+    """Print the lowest times, and each as a ratio of polars'."""
+    many = int(sys.argv[1]) if len(sys.argv) > 1 else 6_000_000
+    frame = rows(many)
+    table, lazy = tf.table(frame, name="lines"), frame.lazy()
+    print(f"{many:,} rows, {os.cpu_count()} cores, tickframe {tf.__version__}, polars {pl.__version__}")
+    for query in (query_1, query_6):
+        plan = query(table, tf.col, tf.len()).plan
+        runs = {
+            "polars, lazy": lambda query=query: query(lazy, pl.col, pl.len()).collect(),
+            "call by call": lambda query=query: query(table, tf.col, tf.len()).to_polars(),
+            "plan": lambda plan=plan: plan.collect(lines=table).to_polars(),
+        }
+        best = dict.fromkeys(runs, float("inf"))
+        answers: dict[str, pl.DataFrame] = {}
+        for _ in range(ROUNDS):
+            for name, run in runs.items():
+                start = time.perf_counter()
+                answers[name] = run()
+                best[name] = min(best[name], time.perf_counter() - start)
+        wanted = answers["polars, lazy"]
+        for name, answer in answers.items():
+            pl.testing.assert_frame_equal(answer, wanted, check_dtypes=False, rel_tol=1e-9)
+            ratio = best[name] / best["polars, lazy"]
+            print(f"{query.__name__}  {name:12}  {best[name] * 1e3:8.1f} ms  {ratio:5.2f}")
+
+
+if __name__ == "__main__":
+    import polars.testing
+
+    main()
