@@ -220,7 +220,7 @@ def _figures(native: _native.Table) -> str:
 
 def _standing(table: _native.Table, format: str) -> str:
     """A static table stands on nothing: what it was asked to be, and what became of it."""
-    plan = table.plan()
+    plan = _native.plan_of(table)
     if format != "text":
         return plan.explain(format)
     first, line, below = plan.text().partition("\n")

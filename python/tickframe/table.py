@@ -230,7 +230,7 @@ class Table(Joins, Export):
         >>> t.update("Y = X * 2").plan == t.update("Y = X * 3").plan
         False
         """
-        return Plan(self._native.plan())
+        return Plan(_native.plan_of(self._native))
 
     # Taking it out ----------------------------------------------------------------------------------------
 

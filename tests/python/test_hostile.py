@@ -461,6 +461,11 @@ BASE: dict[str, Callable[[World], Any]] = {
 }
 
 
+def plan() -> tf.Plan:
+    """A plan whose input has the name by which values are tried."""
+    return tf.table({"x": [1, 2]}, name="extra").filter(tf.col("x") > 1).plan
+
+
 def doors() -> dict[str, Callable[[World], Callable[..., Any]]]:
     """Every public callable, as a function of the world."""
     found: dict[str, Callable[[World], Callable[..., Any]]] = {}
@@ -507,6 +512,7 @@ INSTANCES: dict[str, Callable[[World], Any]] = {
     "GroupBy": lambda w: w.table.select("s", "x", "y").group_by("s"),
     "InputTable": lambda w: w.input,
     "KeyedTable": lambda w: w.keyed,
+    "Plan": lambda w: plan(),
     "RowSet": lambda w: tf.RowSet([1, 2, 5]),
     "Schema": lambda w: w.table.schema,
     "Table": lambda w: w.table,
@@ -515,7 +521,7 @@ INSTANCES: dict[str, Callable[[World], Any]] = {
 }
 #: Classes whose objects the package hands out; calling them is refused in words, which the test of messages reads.
 NOT_MADE_BY_USERS = {"AppendTable", "BlinkTable", "Column", "DataType", "Expr", "GroupBy", "InputTable", "KeyedTable"}
-NOT_MADE_BY_USERS |= {"Object", "Subscription", "Table", "Token", "Udf", "Update"}
+NOT_MADE_BY_USERS |= {"Object", "Plan", "Subscription", "Table", "Token", "Udf", "Update"}
 #: Doors that need what a test of their own sets up.
 ELSEWHERE = {
     "from_spark": "tests/python/test_spark.py",
@@ -556,6 +562,7 @@ OVERRIDES: dict[tuple[str, str], Callable[[World], Any]] = {
     ("Graph.snapshot", "tables"): lambda w: w.append,
     ("KeyedTable.replace", "data"): lambda w: {"x": [1], "s": ["a"]},
     ("Map", "value"): lambda w: tf.Int64,
+    ("Plan.from_json", "text"): lambda w: plan().to_json(),
     ("RowSet.from_roaring", "data"): lambda w: tf.RowSet([1]).to_roaring(),
     ("RowSet.position_of", "key"): lambda w: 1,
     ("Table.natural_join", "joins"): lambda w: "w2 = w",

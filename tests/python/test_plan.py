@@ -206,6 +206,20 @@ def test_deep_expressions_are_read_again():
     assert again(made.plan) == made.plan
 
 
+def test_long_chains_are_plans():
+    t = tf.table({"x": [1, 2, 3]})
+    for _ in range(5_000):
+        t = t.head(2)
+    text = t.plan.to_json()
+    assert text.count('"head"') == 5_000 - 4_096, "a static table remembers so many operations and no more"
+    live = tf.append_table({"x": int}, graph=tf.Graph())
+    made = live
+    for n in range(2_000):
+        made = made.rename({"x" if n == 0 else f"x{n - 1}": f"x{n}"})
+    assert again(made.plan) == made.plan
+    assert len(str(made.plan).splitlines()) == 2_001
+
+
 # The optimiser --------------------------------------------------------------------------------------------
 
 

@@ -72,7 +72,7 @@ mod _native {
     #[pymodule_export]
     use crate::panics::panic_here;
     #[pymodule_export]
-    use crate::plan::{PyPlan, draw};
+    use crate::plan::{PyPlan, draw, plan_of};
     #[pymodule_export]
     use crate::rowset::PyRowSet;
     #[pymodule_export]

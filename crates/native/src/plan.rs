@@ -27,6 +27,12 @@ fn drawing_of(operation: &str, format: &str) -> PyResult<Drawing> {
     }
 }
 
+/// What a table was asked to be, down to the sources.
+#[pyfunction]
+pub fn plan_of(table: &Bound<'_, PyTable>) -> PyPlan {
+    PyPlan(table.get().engine().plan())
+}
+
 /// A drawing of labels, each with the places of those that it stands on.
 #[pyfunction]
 pub fn draw(operation: &str, nodes: Vec<(String, Vec<usize>)>, format: &str) -> PyResult<String> {

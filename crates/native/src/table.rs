@@ -15,7 +15,6 @@ use crate::arrow;
 use crate::display::{duration_cells, text_cells};
 use crate::error;
 use crate::gil::{call_engine, drop_without_gil};
-use crate::plan::PyPlan;
 use crate::rowset::PyRowSet;
 use crate::schema::PySchema;
 use crate::shared::Shared;
@@ -139,11 +138,6 @@ impl PyTable {
     fn errors(&self, py: Python<'_>) -> PyResult<PyTable> {
         let table = self.engine();
         call_engine(py, || table.errors()).map(PyTable::new)
-    }
-
-    /// What was asked for, down to the sources.
-    fn plan(&self) -> PyPlan {
-        PyPlan(self.engine().plan())
     }
 
     /// This table, as an input of plans by this name.

@@ -68,7 +68,7 @@ mod tests {
     use formula::{Expr, Function};
 
     use super::*;
-    use crate::plan::apply;
+    use crate::plan::{Op, apply};
     use crate::row_errors::OnError;
     use crate::testing::{Drawn, still_graph};
 

@@ -187,7 +187,7 @@ impl Op {
         first.iter().chain(second)
     }
 
-    /// The same operation over other expressions, in the order of [`Op::expressions`].
+    /// Replaces each expression, in the order of [`Op::expressions`].
     pub fn map_expressions(mut self, map: &mut impl FnMut(&Expr) -> Expr) -> Op {
         let mut each = |expressions: &mut Vec<Expr>| expressions.iter_mut().for_each(|one| *one = map(one));
         match &mut self {
