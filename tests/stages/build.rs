@@ -1,8 +1,8 @@
 //! Building a stage in the engine and in the model.
 
 use engine::ops::{
-    Aggregation, AsofJoin, AsofOptions, ComputedView, Concat, Filter, LazyUpdate, Matches, Member, NaturalJoin,
-    Neighbours, Project, Select, Slice, Sort, SortBy, Strategy, Tolerance, WhereIn,
+    Aggregation, AsofJoin, AsofOptions, ComputedView, Concat, EquiJoin, EquiOptions, Filter, How, LazyUpdate, Matches,
+    Member, NaturalJoin, Neighbours, Project, Select, Slice, Sort, SortBy, Strategy, Tolerance, Validate, WhereIn,
 };
 use engine::plan::{ColumnOptions, Keep, columns, distinct};
 use engine::{Error, Table};
@@ -78,6 +78,11 @@ fn wanted(outputs: &[(String, ops::Aggregator, String)]) -> Vec<ops::Aggregate> 
     outputs.iter().map(wanted).collect()
 }
 
+/// What a join takes of the right table: its keys and `w`.
+fn joined_names(on: &[(String, String)]) -> Vec<String> {
+    on.iter().map(|(_, right)| right.clone()).chain(["w".to_owned()]).collect()
+}
+
 impl Stage {
     /// The engine's table over this one; joins meet `right`.
     pub fn engine(&self, table: &Table, right: &Table) -> Result<Table, Error> {
@@ -142,6 +147,20 @@ impl Stage {
             Stage::Natural(on, name, matches) => {
                 let joins = [(name.clone(), "w".to_owned())];
                 start(&NaturalJoin::new("natural_join", table, right, on, Some(&joins), None, *matches, false)?, &two)
+            }
+            Stage::Join(on, name, outer, nulls_equal, validate) => {
+                let options = EquiOptions {
+                    on: on.clone(),
+                    how: if *outer { How::Left } else { How::Inner },
+                    suffix: "_right".to_owned(),
+                    nulls_equal: *nulls_equal,
+                    validate: *validate,
+                    coalesce: true,
+                };
+                let right = start(&Project::choose(right, &joined_names(on))?, &two[1..])?;
+                let renamed = Project::rename(&right, &[("w".to_owned(), name.clone())])?;
+                let right = start(&renamed, std::slice::from_ref(&right))?;
+                start(&EquiJoin::new("join", table, &right, options)?, &[table.clone(), right])
             }
             Stage::WhereIn(on, not, nulls_equal) => {
                 let member = if *not { Member::NotIn } else { Member::In };
@@ -208,6 +227,20 @@ impl Stage {
                 let second = second_of(*matches);
                 let join = ops::NaturalJoin { on: on.clone(), joins, second, exactly_one: false, nulls_equal: false };
                 ops::natural_join(table, right, &join)?
+            }
+            Stage::Join(on, name, outer, nulls_equal, validate) => {
+                let one = |side| [side, Validate::OneToOne].contains(validate);
+                let join = ops::Join {
+                    outer: *outer,
+                    nulls_equal: *nulls_equal,
+                    one_left: one(Validate::OneToMany),
+                    one_right: one(Validate::ManyToOne),
+                    on: on.clone(),
+                    ..ops::Join::new(&[])
+                };
+                let taken: Vec<_> = joined_names(on).iter().map(|name| ops::Derived::column(name)).collect();
+                let right = ops::rename(&ops::select(right, &taken), &[("w", name.as_str())]);
+                ops::join(table, &right, &join)?
             }
             Stage::WhereIn(on, not, nulls_equal) => ops::where_in(table, right, on, *not, *nulls_equal),
             Stage::Asof(by, stamp, name, strategy, exact, tolerance) => {

@@ -15,7 +15,10 @@ pub(crate) mod view;
 pub use agg::Aggregation;
 pub use concat::Concat;
 pub use filter::Filter;
-pub use join::{AsofJoin, AsofOptions, Matches, Member, NaturalJoin, Strategy, Tolerance, WhereIn};
+pub use join::{
+    AsofJoin, AsofOptions, EquiJoin, EquiOptions, How, Matches, Member, NaturalJoin, Strategy, Tolerance, Validate,
+    WhereIn,
+};
 pub use lazy_update::LazyUpdate;
 pub use neighbours::Neighbours;
 pub use project::Project;

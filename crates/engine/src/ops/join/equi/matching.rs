@@ -1,0 +1,118 @@
+//! Which pairs the keys of both sides make.
+
+use column::keys::NO_SLOT;
+use rowset::RowSet;
+
+use crate::error::Error;
+use crate::ops::join::on::Side;
+use crate::ops::join::pairs::{Pair, PairList};
+use crate::ops::join::side::{JoinKeys, Slotted, is_empty, rows_of};
+use crate::sizes::{LARGE_PROBE_ROWS, PROBE_ROWS};
+use crate::table::view::View;
+
+/// The keys of both sides, and which pairs they make.
+pub(super) struct Matching {
+    pub(super) keys: JoinKeys,
+    /// Whether a left row without a match has a pair, too.
+    pub(super) outer: bool,
+}
+
+impl Matching {
+    /// All pairs, in order.
+    pub(super) fn start(&mut self, left: &View, right: &View) -> Result<Vec<Pair>, Error> {
+        for part in crate::threads::parallel::parts(right.rows(), LARGE_PROBE_ROWS.rows()) {
+            let found = self.keys.insert(Side::Right, right, &part)?;
+            self.keys.enter(Side::Right, &found);
+        }
+        let parts = crate::threads::parallel::parts(left.rows(), PROBE_ROWS.rows());
+        let none = RowSet::new();
+        let of_part = |matching: &Matching, part: &RowSet, found: &Slotted| {
+            let mut pairs = PairList::default();
+            matching.of_left(part, found, &none, |slot| matching.has_no_right(slot), &mut pairs);
+            pairs.finish()
+        };
+        let lists = if self.keys.side(Side::Left).is_none() {
+            crate::threads::parallel::try_map(parts.len() > 2, &parts, |_, part| {
+                of_part(self, part, &self.keys.find(Side::Left, left, part)?)
+            })?
+        } else {
+            let mut lists = Vec::with_capacity(parts.len());
+            for part in &parts {
+                let found = self.keys.insert(Side::Left, left, part)?;
+                self.keys.enter(Side::Left, &found);
+                lists.push(of_part(self, part, &found)?);
+            }
+            lists
+        };
+        let all = lists.iter().map(|list| list.len() as u64).sum();
+        limits::ask_rows(all, size_of::<Pair>() as u64)?;
+        Ok(lists.concat())
+    }
+
+    pub(super) fn has_no_right(&self, slot: u32) -> bool {
+        is_empty(self.keys.side(Side::Right), slot)
+    }
+
+    /// The pairs of these left rows, without the right rows in `skip`. `found` are those that may match; a row whose slot
+    /// is `alone` has its own pair if the join has such.
+    pub(super) fn of_left(
+        &self,
+        rows: &RowSet,
+        found: &Slotted,
+        skip: &RowSet,
+        alone: impl Fn(u32) -> bool,
+        pairs: &mut PairList,
+    ) {
+        let mut found = found.iter().peekable();
+        for row in rows.iter() {
+            if pairs.is_full() {
+                return;
+            }
+            let slot = found.next_if(|(known, _)| *known == row).map_or(NO_SLOT, |(_, slot)| slot);
+            rows_of(self.keys.side(Side::Right), slot, |other| {
+                if !skip.contains(other) {
+                    pairs.push(row, other);
+                }
+            });
+            if self.outer && alone(slot) {
+                pairs.push_alone(row);
+            }
+        }
+    }
+
+    /// The pairs of these right rows, without the left rows in `skip`.
+    pub(super) fn of_right(&self, found: &Slotted, skip: &RowSet, pairs: &mut PairList) {
+        for (row, slot) in found.iter() {
+            if pairs.is_full() {
+                return;
+            }
+            rows_of(self.keys.side(Side::Left), slot, |other| {
+                if !skip.contains(other) {
+                    pairs.push(other, row);
+                }
+            });
+        }
+    }
+
+    /// The left rows of these slots without a right row, except those in `skip`.
+    pub(super) fn of_alone(&self, slots: &[u32], skip: &RowSet, pairs: &mut PairList) {
+        for slot in slots {
+            rows_of(self.keys.side(Side::Left), *slot, |row| {
+                if !skip.contains(row) {
+                    pairs.push_alone(row);
+                }
+            });
+        }
+    }
+
+    /// Those of these slots that have no right row, ascending; none if that makes no difference.
+    pub(super) fn without_right(&self, slots: &[u32]) -> Vec<u32> {
+        if !self.outer {
+            return Vec::new();
+        }
+        let mut empty: Vec<u32> = slots.iter().copied().filter(|slot| self.has_no_right(*slot)).collect();
+        empty.sort_unstable();
+        empty.dedup();
+        empty
+    }
+}
