@@ -9,8 +9,8 @@ use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use engine::ops::{
-    Aggregation, AsofJoin, AsofOptions, Concat, Filter, Matches, Member, NaturalJoin, Project, Select, Slice, Sort,
-    SortBy, Strategy, WhereIn,
+    Aggregation, AsofJoin, AsofOptions, Concat, EquiJoin, EquiOptions, Filter, How, Matches, Member, NaturalJoin, Project, Select, Slice, Sort,
+    SortBy, Strategy, Validate, WhereIn,
 };
 use engine::plan::{ColumnOptions, Keep, columns, distinct};
 use engine::sources::{Apply, InputTable};
@@ -107,6 +107,21 @@ fn operations() -> Vec<(&'static str, Box<dyn Fn(&Table) -> Result<Table, Error>
                 let join =
                     NaturalJoin::new("natural_join", t, &right, &on, None, Some("_right"), Matches::Error, false)?;
                 attach(&join, &[t.clone(), right])
+            }),
+        ),
+        (
+            "join",
+            Box::new(|t| {
+                let right = distinct("last_by", t, &["g".into()], Keep::Last)?;
+                let options = EquiOptions {
+                    on: vec![("g".to_owned(), "g".to_owned())],
+                    how: How::Inner,
+                    suffix: "_right".to_owned(),
+                    nulls_equal: false,
+                    validate: Validate::ManyToMany,
+                    coalesce: true,
+                };
+                attach(&EquiJoin::new("join", t, &right, options)?, &[t.clone(), right])
             }),
         ),
         (

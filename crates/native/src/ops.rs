@@ -3,8 +3,8 @@
 use engine::Location;
 use engine::Turn;
 use engine::ops::{
-    AsofJoin, AsofOptions, Concat, Matches, Member, NaturalJoin, Project, Slice, Sort, SortBy, Strategy, Tolerance,
-    WhereIn,
+    AsofJoin, AsofOptions, Concat, EquiOptions, How, Matches, Member, NaturalJoin, Project, Slice, Sort, SortBy,
+    Strategy, Tolerance, Validate, WhereIn,
 };
 use engine::plan::{ColumnOptions, Keep, Materialization, distinct};
 use engine::{OnError, Operation, Table};
@@ -286,6 +286,39 @@ pub fn natural_join(
         engine::plan::natural_join(join, left, right, &on, on_error)
     };
     call_engine(left.py(), join).map(PyTable::new)
+}
+
+/// Every pair of rows with equal keys; `on`: left and right names.
+#[pyfunction]
+#[pyo3(signature = (operation, left, right, on, how, suffix, nulls_equal, validate, coalesce))]
+#[allow(clippy::too_many_arguments, reason = "one door, called by name from Python")]
+pub fn join(
+    operation: &str,
+    left: &Bound<'_, PyTable>,
+    right: &Bound<'_, PyTable>,
+    on: Pairs,
+    how: &str,
+    suffix: String,
+    nulls_equal: bool,
+    validate: &str,
+    coalesce: bool,
+) -> PyResult<PyTable> {
+    let how = match how {
+        "inner" => How::Inner,
+        "left" => How::Left,
+        other => return Err(PyValueError::new_err(format!("how: {other:?}"))),
+    };
+    let validate = match validate {
+        "m:m" => Validate::ManyToMany,
+        "m:1" => Validate::ManyToOne,
+        "1:m" => Validate::OneToMany,
+        "1:1" => Validate::OneToOne,
+        other => return Err(PyValueError::new_err(format!("validate: {other:?}"))),
+    };
+    let inputs = both(left, right)?;
+    let options = EquiOptions { on, how, suffix, nulls_equal, validate, coalesce };
+    tell_location(left.py());
+    call_engine(left.py(), || engine::plan::join(operation, &inputs[0], &inputs[1], options)).map(PyTable::new)
 }
 
 /// The rows whose key is in the set, or those whose key is not. `on`: names of the rows and of the set.

@@ -183,11 +183,7 @@ impl NaturalLive {
         let keys = self.keys.keys_of(&[slot]);
         let text: Vec<String> =
             keys.iter().map(|cells| arrow_cast::display::array_value_to_string(cells, 0).unwrap_or_default()).collect();
-        format!(
-            "the key ({}) has several rows in the right table; a natural join takes at most one (use multiple=\"first\" \
-             or \"last\", or on_error)",
-            text.join(", ")
-        )
+        format!("the key ({}) has several rows in the right table; {}", text.join(", "), self.remedy)
     }
 
     /// Updates the right side and returns the old match of each touched slot, in after-keys.

@@ -54,7 +54,12 @@ pub struct NaturalJoin {
     matches: Matches,
     nulls_equal: bool,
     faults: Option<Faults>,
+    /// What the error of a second match says to do.
+    remedy: &'static str,
 }
+
+const ONE_OF_SEVERAL: &str = "a natural join takes at most one (use multiple=\"first\" or \"last\", or on_error)";
+const VALIDATED: &str = "validate=\"m:1\" takes at most one";
 
 impl NaturalJoin {
     /// `on`: left and right names; `joins`: new and old names of right columns, all but the keys without it.
@@ -75,7 +80,21 @@ impl NaturalJoin {
         let added = added_columns(operation, left, right, joins, &keys.columns(Side::Right), suffix)?;
         let arguments = serde_json::json!([on, added, matches, nulls_equal]);
         let request = Request::new(operation, arguments).with_text(On::text(on));
-        Ok(NaturalJoin { request, on: Arc::new(keys), added, matches, nulls_equal, faults: None })
+        Ok(NaturalJoin {
+            request,
+            on: Arc::new(keys),
+            added,
+            matches,
+            nulls_equal,
+            faults: None,
+            remedy: ONE_OF_SEVERAL,
+        })
+    }
+
+    /// Makes the error of a second match that of `join`, which was told how many there may be.
+    pub(crate) fn validated(mut self) -> NaturalJoin {
+        self.remedy = VALIDATED;
+        self
     }
 
     /// Sets `on_error`: a left row with several matches, where at most one is allowed, gets none and is reported.
@@ -114,6 +133,7 @@ impl Operation for NaturalJoin {
             nulls_equal: self.nulls_equal,
             operation: self.request.name.clone(),
             faults: self.faults.clone(),
+            remedy: self.remedy,
             keys: KeyTable::new(&self.on.types()),
             right: KeyRows::new(true),
             // The left rows of a key are needed when its right rows change, and to free a key that no row has any more.
@@ -175,6 +195,7 @@ struct NaturalLive {
     nulls_equal: bool,
     operation: String,
     faults: Option<Faults>,
+    remedy: &'static str,
     keys: KeyTable,
     /// The right rows of each key slot.
     right: KeyRows,
