@@ -9,8 +9,8 @@ use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use engine::ops::{
-    Aggregation, AsofJoin, AsofOptions, Concat, EquiJoin, EquiOptions, Filter, How, Matches, Member, NaturalJoin, Project, Select, Slice, Sort,
-    SortBy, Strategy, Validate, WhereIn,
+    Aggregation, AsofJoin, AsofOptions, Concat, EquiJoin, EquiOptions, Filter, How, Matches, Member, NaturalJoin,
+    Project, Select, Slice, Sort, SortBy, Strategy, Validate, WhereIn,
 };
 use engine::plan::{ColumnOptions, Keep, columns, distinct};
 use engine::sources::{Apply, InputTable};

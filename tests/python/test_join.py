@@ -133,7 +133,9 @@ def test_a_left_join_with_one_match_keeps_the_rows_of_the_left_table(sides):
     left.graph.step()
     with pytest.raises(tf.errors.TableFailedError) as failed:
         joined.to_dict()
-    assert 'join: the key (a) has several rows in the right table; validate="m:1" takes at most one' in str(failed.value)
+    assert 'join: the key (a) has several rows in the right table; validate="m:1" takes at most one' in str(
+        failed.value
+    )
 
 
 @pytest.mark.parametrize(
@@ -201,9 +203,9 @@ def test_a_frame_of_another_library_may_stand_on_the_right():
 
 def test_mistakes_are_told():
     left, right = tf.table(LEFT), tf.table(RIGHT)
-    with pytest.raises(ValueError, match=r'join: how must be "inner", "left", "semi" or "anti", not "full"'):
+    with pytest.raises(ValueError, match=r'join: how must be "inner", "left", "semi" or "anti", not .full'):
         left.join(right, on="k", how="full")
-    with pytest.raises(ValueError, match=r'join: validate must be "m:m", "m:1", "1:m" or "1:1", not "one"'):
+    with pytest.raises(ValueError, match=r'join: validate must be "m:m", "m:1", "1:m" or "1:1", not .one'):
         left.join(right, on="k", validate="one")
     with pytest.raises(TypeError, match="join: give on, or left_on and right_on, not both"):
         left.join(right, on="k", left_on="k")
@@ -214,9 +216,9 @@ def test_mistakes_are_told():
         left.join(right, left_on=["k", "v"], right_on=["k"])
     with pytest.raises(tf.errors.SchemaError, match=r"join: at least one key column is needed \(on=\)"):
         left.join(right, on=[])
-    with pytest.raises(tf.errors.ColumnNotFoundError, match='join.*"zz"'):
+    with pytest.raises(tf.errors.ColumnNotFoundError, match=r'join.*"zz"'):
         left.join(right, on="zz")
-    with pytest.raises(tf.errors.DuplicateError, match='join.*"v"'):
+    with pytest.raises(tf.errors.DuplicateError, match=r'join.*"v"'):
         left.join(right, on="k", suffix="")
     with pytest.raises(TypeError, match="join: the other side is a table or a frame, not 5"):
         left.join(5, on="k")

@@ -4,6 +4,7 @@
 
 pub mod asof;
 pub mod equi;
+mod matches;
 pub mod natural;
 pub mod on;
 mod pairs;

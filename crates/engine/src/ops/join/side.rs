@@ -1,20 +1,21 @@
 //! The keys of a join, and the rows of both sides by key.
 //!
-//! Every probe of a join passes here: it is the only place that knows that null matches nothing unless nulls are equal,
-//! that a key gets a slot as its first row comes, and that it is freed when no row of either side has it any more.
+//! Every probe passes here: it is the only place that knows that null matches nothing unless nulls are equal, that a key
+//! gets a slot as its first row comes, and that it is freed when no row of either side has it any more.
 
 use std::sync::Arc;
 
+use arrow_array::BooleanArray;
 use arrow_buffer::BooleanBuffer;
 use column::Chunk;
 use column::kernels::equal_cells;
-use column::keys::{KeyTable, NO_SLOT};
+use column::keys::{KeyTable, NO_SLOT, any_null};
 use rowset::{Before, RowSet, Shifts};
 
 use super::on::{On, Side};
 use crate::error::Error;
 use crate::keys::rows::KeyRows;
-use crate::keys::touched::{Touched, joinable};
+use crate::keys::touched::Touched;
 use crate::table::change::Change;
 use crate::table::view::View;
 
@@ -59,6 +60,12 @@ impl JoinKeys {
         }
     }
 
+    /// Whether a change modified a key column of one side.
+    pub(super) fn is_rekeyed(&self, side: Side, change: &Change) -> bool {
+        let update = change.update();
+        !update.modified.is_empty() && update.columns.contains_any(&self.on.columns(side))
+    }
+
     /// How many keys there are.
     pub(super) fn len(&self) -> usize {
         self.keys.len()
@@ -85,9 +92,17 @@ impl JoinKeys {
         keys.iter().map(text).collect::<Vec<_>>().join(", ")
     }
 
-    /// The rows of one side that may match, with the cells of their keys.
+    /// The rows of one side that may match, with the cells of their keys: all rows if nulls are equal, otherwise those
+    /// without a null in any key column.
     pub(super) fn joinable(&self, side: Side, view: &View, rows: &RowSet) -> Result<(Vec<Chunk>, RowSet), Error> {
-        joinable(self.on.read(side, view, rows)?, rows, self.nulls_equal)
+        let keys = self.on.read(side, view, rows)?;
+        let Some(nulls) = any_null(&keys).filter(|_| !self.nulls_equal) else {
+            return Ok((keys, rows.clone()));
+        };
+        let valid = BooleanArray::new(nulls.inner().clone(), None);
+        let kept = column::matching(rows, valid.values());
+        let keys = keys.iter().map(|cells| arrow_select::filter::filter(cells, &valid)).collect::<Result<_, _>>()?;
+        Ok((keys, kept))
     }
 
     /// The slots of some keys, `NO_SLOT` for an unknown one.
@@ -116,22 +131,31 @@ impl JoinKeys {
         self.keys.insert(&keys, &mut slots, &mut Vec::new())?;
         let capacity = self.keys.capacity_slots();
         self.left.iter_mut().chain(&mut self.right).for_each(|rows| rows.grow(capacity));
-        self.touched.add(&slots, capacity);
         Ok(Slotted { rows, slots })
     }
 
-    /// Stores rows that were inserted.
+    /// Stores the rows of one side as the join starts.
+    pub(super) fn load(&mut self, side: Side, view: &View, rows: &RowSet) -> Result<Slotted, Error> {
+        let found = self.insert(side, view, rows)?;
+        if let Some(stored) = self.side_mut(side) {
+            stored.enter(&found.slots, &found.rows);
+        }
+        Ok(found)
+    }
+
+    /// Stores rows that were inserted, if the rows of that side are stored.
     pub(super) fn enter(&mut self, side: Side, rows: &Slotted) {
         if let Some(stored) = self.side_mut(side) {
             stored.enter(&rows.slots, &rows.rows);
+            self.touch(&rows.slots);
         }
     }
 
     /// Removes rows from their slots.
     pub(super) fn leave(&mut self, side: Side, rows: &Slotted) {
-        self.touched.add(&rows.slots, self.keys.capacity_slots());
         if let Some(stored) = self.side_mut(side) {
             stored.leave(&rows.slots, &rows.rows);
+            self.touch(&rows.slots);
         }
     }
 
@@ -194,7 +218,7 @@ impl JoinKeys {
     /// The rows of a change that have another key now, in before-keys and in after-keys.
     fn rekeyed(&self, side: Side, change: &Change) -> Result<(Before, RowSet), Error> {
         let update = change.update();
-        if update.modified.is_empty() || !update.columns.contains_any(&self.on.columns(side)) {
+        if !self.is_rekeyed(side, change) {
             return Ok((Before::default(), RowSet::new()));
         }
         let back = update.shifts.back(&update.modified);

@@ -10,6 +10,9 @@ use crate::ops::join::side::{JoinKeys, Slotted, is_empty, rows_of};
 use crate::sizes::{LARGE_PROBE_ROWS, PROBE_ROWS};
 use crate::table::view::View;
 
+/// Left rows whose slots are prefetched together.
+const BATCH: usize = 64;
+
 /// The keys of both sides, and which pairs they make.
 pub(super) struct Matching {
     pub(super) keys: JoinKeys,
@@ -21,15 +24,18 @@ impl Matching {
     /// All pairs, in order.
     pub(super) fn start(&mut self, left: &View, right: &View) -> Result<Vec<Pair>, Error> {
         for part in crate::threads::parallel::parts(right.rows(), LARGE_PROBE_ROWS.rows()) {
-            let found = self.keys.insert(Side::Right, right, &part)?;
-            self.keys.enter(Side::Right, &found);
+            self.keys.load(Side::Right, right, &part)?;
         }
         let parts = crate::threads::parallel::parts(left.rows(), PROBE_ROWS.rows());
         let none = RowSet::new();
         let of_part = |matching: &Matching, part: &RowSet, found: &Slotted| {
             let mut pairs = PairList::default();
             matching.of_left(part, found, &none, |slot| matching.has_no_right(slot), &mut pairs);
-            pairs.finish()
+            let mut pairs = pairs.finish()?;
+            if matching.outer && found.rows.len() < part.len() {
+                pairs.sort_unstable();
+            }
+            Ok::<_, Error>(pairs)
         };
         let lists = if self.keys.side(Side::Left).is_none() {
             crate::threads::parallel::try_map(parts.len() > 2, &parts, |_, part| {
@@ -38,8 +44,7 @@ impl Matching {
         } else {
             let mut lists = Vec::with_capacity(parts.len());
             for part in &parts {
-                let found = self.keys.insert(Side::Left, left, part)?;
-                self.keys.enter(Side::Left, &found);
+                let found = self.keys.load(Side::Left, left, part)?;
                 lists.push(of_part(self, part, &found)?);
             }
             lists
@@ -53,8 +58,8 @@ impl Matching {
         is_empty(self.keys.side(Side::Right), slot)
     }
 
-    /// The pairs of these left rows, without the right rows in `skip`. `found` are those that may match; a row whose slot
-    /// is `alone` has its own pair if the join has such.
+    /// The pairs of these left rows, without the right rows in `skip`. `found` are those that may match; one whose slot
+    /// is `alone` has its own pair if the join has such, and so has one that cannot match.
     pub(super) fn of_left(
         &self,
         rows: &RowSet,
@@ -63,20 +68,26 @@ impl Matching {
         alone: impl Fn(u32) -> bool,
         pairs: &mut PairList,
     ) {
-        let mut found = found.iter().peekable();
-        for row in rows.iter() {
+        let Some(right) = self.keys.side(Side::Right) else { return };
+        let mut left = found.rows.iter();
+        for batch in found.slots.chunks(BATCH) {
+            batch.iter().filter(|slot| **slot != NO_SLOT).for_each(|slot| right.ask(*slot));
+            for (slot, row) in batch.iter().zip(&mut left) {
+                rows_of(Some(right), *slot, |other| {
+                    if !skip.contains(other) {
+                        pairs.push(row, other);
+                    }
+                });
+                if self.outer && alone(*slot) {
+                    pairs.push_alone(row);
+                }
+            }
             if pairs.is_full() {
                 return;
             }
-            let slot = found.next_if(|(known, _)| *known == row).map_or(NO_SLOT, |(_, slot)| slot);
-            rows_of(self.keys.side(Side::Right), slot, |other| {
-                if !skip.contains(other) {
-                    pairs.push(row, other);
-                }
-            });
-            if self.outer && alone(slot) {
-                pairs.push_alone(row);
-            }
+        }
+        if self.outer && found.rows.len() < rows.len() {
+            (rows - &found.rows).iter().for_each(|row| pairs.push_alone(row));
         }
     }
 

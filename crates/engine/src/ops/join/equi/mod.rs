@@ -100,7 +100,6 @@ impl Operation for EquiJoin {
             outer: self.options.how == How::Left,
         };
         let pairs = keys.start(&left.view, &right.view)?;
-        keys.keys.take_touched();
         let slots: Vec<u32> = (0..keys.keys.slots() as u32).collect();
         check(&keys.keys, &slots, self.options.validate, &self.request.name)?;
         let live = left.table.is_live() || right.table.is_live();
