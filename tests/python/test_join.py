@@ -220,5 +220,5 @@ def test_mistakes_are_told():
         left.join(right, on="zz")
     with pytest.raises(tf.errors.DuplicateError, match=r'join.*"v"'):
         left.join(right, on="k", suffix="")
-    with pytest.raises(TypeError, match="join: the other side is a table or a frame, not 5"):
+    with pytest.raises(TypeError, match="join: the other side is a table or a frame, not an int"):
         left.join(5, on="k")

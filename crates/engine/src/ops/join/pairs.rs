@@ -58,6 +58,12 @@ pub(super) struct PairList {
 }
 
 impl PairList {
+    /// With room for so many pairs, if there is.
+    pub(super) fn with_room(pairs: u64) -> Result<PairList, Error> {
+        limits::ask_rows(pairs, size_of::<Pair>() as u64)?;
+        Ok(PairList { pairs: Vec::with_capacity(pairs as usize), exhausted: None })
+    }
+
     pub(super) fn push(&mut self, left: u64, right: u64) {
         if self.pairs.len() < self.pairs.capacity() || self.grow() {
             self.pairs.push((left, right));

@@ -28,8 +28,10 @@ impl Matching {
         }
         let parts = crate::threads::parallel::parts(left.rows(), PROBE_ROWS.rows());
         let none = RowSet::new();
+        let counts = self.right_counts();
         let of_part = |matching: &Matching, part: &RowSet, found: &Slotted| {
-            let mut pairs = PairList::default();
+            let count = |slot: &u32| counts.get(*slot as usize).copied().unwrap_or(0);
+            let mut pairs = PairList::with_room(found.slots.iter().map(count).fold(0, u64::saturating_add))?;
             matching.of_left(part, found, &none, |slot| matching.has_no_right(slot), &mut pairs);
             let mut pairs = pairs.finish()?;
             if matching.outer && found.rows.len() < part.len() {
@@ -54,6 +56,20 @@ impl Matching {
         Ok(lists.concat())
     }
 
+    /// How many right rows each slot has.
+    fn right_counts(&self) -> Vec<u64> {
+        let Some(right) = self.keys.side(Side::Right) else { return Vec::new() };
+        let count = |slot| {
+            let mut count = u64::from(!right.is_empty(slot));
+            if right.is_several(slot) {
+                count = 0;
+                right.for_each(slot, |_| count += 1);
+            }
+            count
+        };
+        (0..right.slots() as u32).map(count).collect()
+    }
+
     pub(super) fn has_no_right(&self, slot: u32) -> bool {
         is_empty(self.keys.side(Side::Right), slot)
     }
@@ -73,6 +89,9 @@ impl Matching {
         for batch in found.slots.chunks(BATCH) {
             batch.iter().filter(|slot| **slot != NO_SLOT).for_each(|slot| right.ask(*slot));
             for (slot, row) in batch.iter().zip(&mut left) {
+                if pairs.is_full() {
+                    return;
+                }
                 rows_of(Some(right), *slot, |other| {
                     if !skip.contains(other) {
                         pairs.push(row, other);
@@ -81,9 +100,6 @@ impl Matching {
                 if self.outer && alone(*slot) {
                     pairs.push_alone(row);
                 }
-            }
-            if pairs.is_full() {
-                return;
             }
         }
         if self.outer && found.rows.len() < rows.len() {
