@@ -8,8 +8,10 @@ use std::time::Duration;
 use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use engine::ops::{Aggregation, AsofJoin, Concat, Filter, NaturalJoin, Project, Select, Slice, Sort, WhereIn};
-use engine::plan::{AsofOptions, Matches, Member, SortBy, Strategy};
+use engine::ops::{
+    Aggregation, AsofJoin, Concat, EquiJoin, Filter, NaturalJoin, Project, Select, Slice, Sort, WhereIn,
+};
+use engine::plan::{AsofOptions, EquiOptions, How, Matches, Member, SortBy, Strategy, Validate};
 use engine::plan::{ColumnOptions, Keep, columns, distinct};
 use engine::sources::{Apply, InputTable};
 use engine::{Error, Table, attach};
@@ -105,6 +107,21 @@ fn operations() -> Vec<(&'static str, Box<dyn Fn(&Table) -> Result<Table, Error>
                 let join =
                     NaturalJoin::new("natural_join", t, &right, &on, None, Some("_right"), Matches::Error, false)?;
                 attach(&join, &[t.clone(), right])
+            }),
+        ),
+        (
+            "join",
+            Box::new(|t| {
+                let right = distinct("last_by", t, &["g".into()], Keep::Last)?;
+                let options = EquiOptions {
+                    on: vec![("g".to_owned(), "g".to_owned())],
+                    how: How::Inner,
+                    suffix: "_right".to_owned(),
+                    nulls_equal: false,
+                    validate: Validate::ManyToMany,
+                    coalesce: true,
+                };
+                attach(&EquiJoin::new("join", t, &right, options)?, &[t.clone(), right])
             }),
         ),
         (

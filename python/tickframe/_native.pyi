@@ -351,6 +351,17 @@ def natural_join(
     nulls_equal: bool,
     on_error: str = "fail",
 ) -> Table: ...
+def join(
+    operation: str,
+    left: Table,
+    right: Table,
+    on: Sequence[tuple[str, str]],
+    how: str,
+    suffix: str,
+    nulls_equal: bool,
+    validate: str,
+    coalesce: bool,
+) -> Table: ...
 def masked(operation: str, table: Table, mask: bytes) -> Table: ...
 def join_asof(
     operation: str,

@@ -39,6 +39,67 @@ class Joins:
     if TYPE_CHECKING:
         _native: NativeTable
 
+    def join(
+        self,
+        other: Table | Frame,
+        on: Names | None = None,
+        how: Literal["inner", "left", "semi", "anti"] = "inner",
+        *,
+        left_on: Names | None = None,
+        right_on: Names | None = None,
+        suffix: str = "_right",
+        nulls_equal: bool = False,
+        validate: Literal["m:m", "m:1", "1:m", "1:1"] | None = None,
+        coalesce: bool | None = None,
+    ) -> Table:
+        """Every pair of a row of this table and a row of `other` that has its key, as both tables change.
+
+        The pairs of a row stand together, in the order of the rows of `other`.
+
+        >>> import tickframe as tf
+        >>> orders = tf.table({"shop": ["west", "east", "west"], "id": [1, 2, 3]})
+        >>> staff = tf.table({"shop": ["west", "west", "north"], "name": ["Ann", "Bob", "Cid"]})
+        >>> orders.join(staff, on="shop").to_dict()
+        {'shop': ['west', 'west', 'west', 'west'], 'id': [1, 1, 3, 3], 'name': ['Ann', 'Bob', 'Ann', 'Bob']}
+        >>> orders.join(staff, on="shop", how="left").to_dict()["name"]
+        ['Ann', 'Bob', None, 'Ann', 'Bob']
+
+        Args:
+            other: the right table.
+            on: key columns of both tables; or `left_on` and `right_on`.
+            how: ``"inner"`` has the pairs; ``"left"`` also the rows of this table that have no match, with nulls.
+                ``"semi"`` has this table's rows that have a match, ``"anti"`` those that have none: `where_in`,
+                `where_not_in`.
+            left_on: the key columns of this table.
+            right_on: the key columns of `other`, as many.
+            suffix: appended to a right name that this table has too.
+            nulls_equal: whether a null key matches a null key.
+            validate: how many rows a key may have on the left and on the right, where both sides have it: ``"m:m"``
+                any, ``"m:1"``, ``"1:m"`` and ``"1:1"`` one on a side. A left join with ``"m:1"`` keeps the rows and the
+                row keys of this table, as `natural_join` does.
+            coalesce: whether the key columns of `other` are left out; they are, unless this is False.
+
+        Raises:
+            ColumnNotFoundError: an unknown column.
+            TypeMismatchError: keys that do not compare.
+            MatchError: a key has more rows than `validate` says. Of a live table it is the cause of its failure.
+        """
+        right = _right("join", other)
+        keys = _keys(on, left_on, right_on)
+        if how not in {"inner", "left", "semi", "anti"}:
+            raise ValueError(
+                f'join: how must be "inner", "left", "semi" or "anti", not {short(how)}; rows in the order of time are '
+                "joined by join_asof"
+            )
+        if validate not in {None, "m:m", "m:1", "1:m", "1:1"}:
+            raise ValueError(f'join: validate must be "m:m", "m:1", "1:m" or "1:1", not {short(validate)}')
+        if how in {"semi", "anti"}:
+            return table_of(_native.where_in("join", self._native, right._native, keys, how == "semi", nulls_equal))
+        counted, left_out = validate or "m:m", coalesce is not False
+        return table_of(
+            _native.join("join", self._native, right._native, keys, how, suffix, nulls_equal, counted, left_out)
+        )
+
     def natural_join(
         self,
         other: Table | Frame,
@@ -196,6 +257,21 @@ class Joins:
                 suffix,
             )
         )
+
+
+def _keys(on: Names | None, left_on: Names | None, right_on: Names | None) -> list[tuple[str, str]]:
+    """The key columns of `join`: names of both sides."""
+    if on is not None:
+        if left_on is not None or right_on is not None:
+            raise TypeError("join: give on, or left_on and right_on, not both")
+        names = names_of([on], "join")
+        return list(zip(names, names, strict=True))
+    if left_on is None or right_on is None:
+        raise TypeError("join: give on, or left_on and right_on")
+    left, right = names_of([left_on], "join"), names_of([right_on], "join")
+    if len(left) != len(right):
+        raise ValueError(f"join: left_on has {len(left)} columns, right_on {len(right)}; give as many on both sides")
+    return list(zip(left, right, strict=True))
 
 
 def _right(operation: str, other: object) -> Table:

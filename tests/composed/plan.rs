@@ -64,9 +64,10 @@ fn draw_place(tape: &mut Tape, shapes: &mut Vec<Shape>) -> Place {
         Stage::Stack => {
             let twin = *tape.choose(&twins);
             shape.inexact.extend(shapes[twin].inexact.iter().cloned());
+            shape.paired |= shapes[twin].paired;
             twin
         }
-        Stage::Natural(..) | Stage::Asof(..) | Stage::WhereIn(..) => {
+        Stage::Natural(..) | Stage::Join(..) | Stage::Asof(..) | Stage::WhereIn(..) => {
             let sides: Vec<usize> = (0..shapes.len()).filter(|&at| joinable(&shapes[at])).collect();
             *tape.choose(&sides)
         }
@@ -87,5 +88,8 @@ fn joinable(shape: &Shape) -> bool {
     let has = |name: &str, kind: Kind| shape.columns.iter().any(|column| column.0 == name && column.1 == kind);
     let (w, p) = (Kind::named(shape.right.w), Kind::named(shape.right.p));
     let whole = has("k", Kind::Str) && has("g", Kind::Int) && has("t", Kind::Time) && has("w", w) && has("p", p);
-    whole && shape.unordered_by.is_none() && ["k", "g", "t", "p"].iter().all(|name| !shape.inexact.contains(*name))
+    whole
+        && !shape.paired
+        && shape.unordered_by.is_none()
+        && ["k", "g", "t", "p"].iter().all(|name| !shape.inexact.contains(*name))
 }

@@ -167,6 +167,8 @@ def operations(left: tf.Table, right: tf.Table) -> dict[str, tf.Table]:
         "last_by": left.last_by("g"),
         "sort": left.sort("k", "v", descending=[False, True]),
         "sort_number": left.sort("x"),
+        "join": left.join(once.select("k", "w", "d2"), on="k"),
+        "join_left": left.select("k", "v").join(right.select("k", "w"), on="k", how="left"),
         "natural_join": left.natural_join(once, on="k", joins=["w", "d2"]),
         "where_in": left.where_in(right.filter(col("w") > 0), ["g", "k"]),
         "where_not_in": left.where_not_in(right.filter(col("w") > 0), ["g"]),
@@ -206,6 +208,10 @@ def expected(left: pl.DataFrame, right: pl.DataFrame) -> dict[str, pl.DataFrame]
         "last_by": left.unique("g", keep="last"),
         "sort": left.sort("k", "v", descending=[False, True], maintain_order=True),
         "sort_number": left.sort("x", maintain_order=True),
+        "join": left.join(once.select("k", "w", "d2"), on="k", maintain_order="left_right"),
+        "join_left": left.select("k", "v").join(
+            right.select("k", "w"), on="k", how="left", maintain_order="left_right"
+        ),
         "natural_join": joined,
         "where_in": left.join(positive, on=["g", "k"], how="semi", maintain_order="left"),
         "where_not_in": left.join(positive, on=["g"], how="anti", maintain_order="left"),

@@ -33,6 +33,11 @@ def huge() -> tf.Table:
     return tf.empty_table(HUGE).update_view("x = ii")
 
 
+def pairs() -> tf.Table:
+    """A million rows of one key: joined with itself, 2^40 rows."""
+    return tf.empty_table(2**20).update("x = 1")
+
+
 def doubled() -> tf.Table:
     t = tf.table({"s": ["a" * 1000]})
     for _ in range(24):
@@ -79,6 +84,8 @@ TOO_MUCH: dict[str, Callable[[], object]] = {
     "distinct rows": lambda: huge().unique(),
     "a natural join": lambda: huge().natural_join(tf.table({"x": [1], "y": [2]}), on="x"),
     "a natural join to the right": lambda: tf.table({"x": [1]}).natural_join(huge().update_view("y = x"), on="x"),
+    "a join": lambda: huge().join(tf.table({"x": [1], "y": [2]}), on="x"),
+    "all pairs of many rows": lambda: pairs().join(pairs(), on="x"),
     "an as-of join": lambda: huge().join_asof(tf.table({"x": [1], "y": [2]}), on="x"),
     "membership": lambda: huge().where_in(tf.table({"x": [1]}), "x"),
     "membership in it": lambda: tf.table({"x": [1]}).where_in(huge(), "x"),

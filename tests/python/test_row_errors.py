@@ -311,7 +311,7 @@ def test_every_operation_takes_it_or_has_nothing_that_can_fail_on_a_row():
     import inspect
 
     nothing_fails = {
-        "choose", "collect", "drop", "first_by", "head", "join_asof", "last_by", "rename", "slice", "snapshot", "sort",
+        "choose", "collect", "drop", "first_by", "head", "join", "join_asof", "last_by", "rename", "slice", "snapshot", "sort",
         "tail", "unique", "where_in", "where_not_in",
     }  # fmt: skip
     makes_tables = {

@@ -60,6 +60,8 @@ OPERATIONS = {
     "last_by": lambda t: t.last_by("k"),
     "sort": lambda t: t.sort("k", "x", descending=[True, False]),
     "natural_join": lambda t: t.natural_join(tf.table({"k": ["a", "b"], "name": ["A", "B"]}), on="k"),
+    "join": lambda t: t.join(tf.table({"k": ["a", "b", "a"], "name": ["A", "B", "C"]}), on="k"),
+    "left join": lambda t: t.join(tf.table({"k": ["a", "a"], "name": ["A", "C"]}), on="k", how="left"),
     "join_asof": lambda t: t.join_asof(tf.table({"f": [1.0, 3.0], "r": ["one", "three"]}), on="f"),
     "concat": lambda t: tf.concat([t, static()]) if not t.is_live else tf.concat([t, t]).head(len(t)),
 }
@@ -122,6 +124,7 @@ def test_an_unknown_column_lists_the_valid_ones_and_suggests_the_nearest(t):
         "group_by": lambda: t.group_by("prise").len(),
         "agg_by": lambda: t.agg_by(tf.agg.sum_("prise"), by="k"),
         "natural_join": lambda: t.natural_join(t, on="prise"),
+        "join": lambda: t.join(t, on="prise"),
         "last_by": lambda: t.last_by("prise"),
     }
     for operation, call in calls.items():

@@ -62,6 +62,7 @@ pub const SPECS: &[OpSpec] = &[
     OpSpec { name: "pick", inputs: 1, draw: draw::pick, over_blink: OverBlink::Accumulates },
     OpSpec { name: "sort", inputs: 1, draw: draw::sort, over_blink: OverBlink::Passes },
     OpSpec { name: "natural_join", inputs: 2, draw: draw::natural_join, over_blink: OverBlink::Passes },
+    OpSpec { name: "join", inputs: 2, draw: draw::join, over_blink: OverBlink::Passes },
     OpSpec { name: "where_in", inputs: 2, draw: draw::where_in, over_blink: OverBlink::Passes },
     OpSpec { name: "join_asof", inputs: 2, draw: draw::join_asof, over_blink: OverBlink::Passes },
 ];

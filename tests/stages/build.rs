@@ -1,6 +1,9 @@
 //! Building a stage in the engine and in the model.
 
-use engine::plan::{AsofOptions, Keep, Matches, Materialization, Member, Op, SortBy, Strategy, Tolerance, apply};
+use engine::plan::{
+    AsofOptions, EquiOptions, How, Keep, Matches, Materialization, Member, Op, SortBy, Strategy, Tolerance, Validate,
+    apply,
+};
 use engine::{Error, OnError, Table};
 use formula::{Aggregate, Expr, Interpolation, Part, Window};
 use model::{Fault, ops};
@@ -88,6 +91,11 @@ fn columns(columns: Vec<Expr>, keep: bool, materialization: Materialization) -> 
     Op::Columns { columns, keep, turns: Vec::new(), materialization, on_error: OnError::Fail, continues: false }
 }
 
+/// What a join takes of the right table: its keys and `w`.
+fn joined_names(on: &[(String, String)]) -> Vec<String> {
+    on.iter().map(|(_, right)| right.clone()).chain(["w".to_owned()]).collect()
+}
+
 impl Stage {
     /// The engine's table over this one; joins meet `right`.
     pub fn engine(&self, table: &Table, right: &Table) -> Result<Table, Error> {
@@ -146,6 +154,19 @@ impl Stage {
                 let joins = Some(vec![(name.clone(), "w".to_owned())]);
                 let (on, matches, on_error) = (on.clone(), *matches, OnError::Fail);
                 ask(Op::NaturalJoin { on, joins, suffix: None, matches, nulls_equal: false, on_error }, &two)
+            }
+            Stage::Join(on, name, outer, nulls_equal, validate) => {
+                let options = EquiOptions {
+                    on: on.clone(),
+                    how: if *outer { How::Left } else { How::Inner },
+                    suffix: "_right".to_owned(),
+                    nulls_equal: *nulls_equal,
+                    validate: *validate,
+                    coalesce: true,
+                };
+                let right = ask(Op::Choose { names: joined_names(on), continues: false }, &two[1..])?;
+                let right = ask(Op::Rename { names: vec![("w".to_owned(), name.clone())] }, &[right])?;
+                ask(Op::Join(options), &[table.clone(), right])
             }
             Stage::WhereIn(on, not, nulls_equal) => {
                 let member = if *not { Member::NotIn } else { Member::In };
@@ -212,6 +233,20 @@ impl Stage {
                 let second = second_of(*matches);
                 let join = ops::NaturalJoin { on: on.clone(), joins, second, exactly_one: false, nulls_equal: false };
                 ops::natural_join(table, right, &join)?
+            }
+            Stage::Join(on, name, outer, nulls_equal, validate) => {
+                let one = |side| [side, Validate::OneToOne].contains(validate);
+                let join = ops::Join {
+                    outer: *outer,
+                    nulls_equal: *nulls_equal,
+                    one_left: one(Validate::OneToMany),
+                    one_right: one(Validate::ManyToOne),
+                    on: on.clone(),
+                    ..ops::Join::new(&[])
+                };
+                let taken: Vec<_> = joined_names(on).iter().map(|name| ops::Derived::column(name)).collect();
+                let right = ops::rename(&ops::select(right, &taken), &[("w", name.as_str())]);
+                ops::join(table, &right, &join)?
             }
             Stage::WhereIn(on, not, nulls_equal) => ops::where_in(table, right, on, *not, *nulls_equal),
             Stage::Asof(by, stamp, name, strategy, exact, tolerance) => {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use engine::plan::Keep;
-use engine::plan::{Matches, Strategy};
+use engine::plan::{Matches, Strategy, Validate};
 use engine::testing::Tape;
 use model::ops;
 
@@ -17,9 +17,9 @@ impl Stage {
         Stage::draw_of(tape, shape, &SPECS.iter().collect::<Vec<_>>())
     }
 
-    /// A natural or an as-of join, if one is defined over this shape.
+    /// A join, if one is defined over this shape.
     pub fn draw_join(tape: &mut Tape, shape: &mut Shape) -> Stage {
-        let joins = ["filter", "natural_join", "natural_join", "where_in", "join_asof", "join_asof"];
+        let joins = ["filter", "natural_join", "natural_join", "join", "where_in", "join_asof", "join_asof"];
         Stage::draw_of(tape, shape, &joins.map(spec))
     }
 
@@ -218,6 +218,24 @@ pub fn natural_join(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
         return None;
     }
     Some(Stage::Natural(on, add_joined(shape), matches))
+}
+
+/// Over a table whose order is its own: the pairs of a row stand together, so they must not be told apart by a key.
+pub fn join(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    let on = keys_of_join(tape, shape);
+    let validate = *tape.choose(&[
+        Validate::ManyToMany,
+        Validate::ManyToMany,
+        Validate::ManyToMany,
+        Validate::ManyToOne,
+        Validate::OneToMany,
+        Validate::OneToOne,
+    ]);
+    if on.is_empty() || shape.unordered_by.is_some() || shape.paired {
+        return None;
+    }
+    shape.paired = true;
+    Some(Stage::Join(on, add_joined(shape), tape.chance(128), tape.chance(100), validate))
 }
 
 pub fn where_in(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {

@@ -10,7 +10,7 @@ pub mod draw;
 use std::collections::BTreeSet;
 
 use engine::plan::Keep;
-use engine::plan::{Matches, Strategy};
+use engine::plan::{Matches, Strategy, Validate};
 use engine::testing::random::KINDS;
 use engine::testing::{TableSpec, Tape, table_of};
 use model::{Compare, ops};
@@ -50,6 +50,9 @@ pub enum Stage {
     Sort(Vec<(String, bool, bool)>),
     /// Key columns of both sides, the name of what the right's `w` becomes, and what a second match means.
     Natural(Vec<(String, String)>, String, Matches),
+    /// Key columns of both sides, the name of what the right's `w` becomes, whether left rows without a match stay, whether
+    /// null equals null, and how many rows a key may have.
+    Join(Vec<(String, String)>, String, bool, bool, Validate),
     /// Key columns of both sides, whether those are kept that are not in the set, and whether null equals null.
     WhereIn(Vec<(String, String)>, bool, bool),
     /// Key columns of both sides, the left stamp, the name of what the right's `w` becomes.
@@ -64,6 +67,8 @@ pub struct Shape {
     pub inexact: BTreeSet<String>,
     /// The columns that tell rows apart, if their order depends on history.
     pub unordered_by: Option<Vec<String>>,
+    /// Whether it may have a row for each pair of others. Pairs of pairs would be too many.
+    pub paired: bool,
     pub names: u32,
     /// What a join meets on the right.
     pub right: Types,
@@ -122,6 +127,7 @@ impl Shape {
             columns: named.iter().map(|(name, kind)| ((*name).to_owned(), *kind)).collect(),
             inexact: BTreeSet::new(),
             unordered_by: None,
+            paired: false,
             names: 0,
             right,
         }

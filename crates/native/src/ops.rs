@@ -2,7 +2,9 @@
 
 use engine::Location;
 use engine::Turn;
-use engine::plan::{AsofOptions, Keep, Matches, Materialization, Member, Op, SortBy, Strategy, Tolerance};
+use engine::plan::{
+    AsofOptions, EquiOptions, How, Keep, Matches, Materialization, Member, Op, SortBy, Strategy, Tolerance, Validate,
+};
 use engine::{OnError, Table};
 use formula::Expr;
 use pyo3::exceptions::PyValueError;
@@ -235,6 +237,37 @@ pub fn natural_join(
         other => return Err(PyValueError::new_err(format!("multiple: {other:?}"))),
     };
     let op = Op::NaturalJoin { on, joins, suffix, matches, nulls_equal, on_error };
+    made(left.py(), op, operation, &[left, right])
+}
+
+/// Every pair of rows with equal keys; `on`: left and right names.
+#[pyfunction]
+#[pyo3(signature = (operation, left, right, on, how, suffix, nulls_equal, validate, coalesce))]
+#[allow(clippy::too_many_arguments, reason = "one door, called by name from Python")]
+pub fn join(
+    operation: &str,
+    left: &Bound<'_, PyTable>,
+    right: &Bound<'_, PyTable>,
+    on: Pairs,
+    how: &str,
+    suffix: String,
+    nulls_equal: bool,
+    validate: &str,
+    coalesce: bool,
+) -> PyResult<PyTable> {
+    let how = match how {
+        "inner" => How::Inner,
+        "left" => How::Left,
+        other => return Err(PyValueError::new_err(format!("how: {other:?}"))),
+    };
+    let validate = match validate {
+        "m:m" => Validate::ManyToMany,
+        "m:1" => Validate::ManyToOne,
+        "1:m" => Validate::OneToMany,
+        "1:1" => Validate::OneToOne,
+        other => return Err(PyValueError::new_err(format!("validate: {other:?}"))),
+    };
+    let op = Op::Join(EquiOptions { on, how, suffix, nulls_equal, validate, coalesce });
     made(left.py(), op, operation, &[left, right])
 }
 

@@ -33,6 +33,7 @@ class Adapter:
             "join_int": lambda: js.natural_join(r.drop("s100k"), on="k100k"),
             "join_int_sum": lambda: total(js.natural_join(r.drop("s100k"), on="k100k"), "r1"),
             "join_str": lambda: jt.natural_join(r.drop("k100k"), on="s100k"),
+            "join_many": lambda: js.head(len(js) // 10).join(m.select("k100k", r1="w").head(len(m) // 10), on="k100k"),
             "asof": lambda: t.join_asof(q, on="ts", by="sym"),
             "sort_i64": lambda: m.select("r64", "v").sort("r64"),
             "sort_f64": lambda: m.select("v", "id").sort("v"),

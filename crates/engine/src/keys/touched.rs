@@ -1,11 +1,5 @@
-//! Key handling shared by joins and aggregations: the slots a step touches, and the rows whose keys may match.
+//! The key slots that a step of a join or an aggregation touches.
 
-use arrow_array::BooleanArray;
-use column::Chunk;
-use column::keys::any_null;
-use rowset::RowSet;
-
-use crate::error::Error;
 use crate::sizes::WALKED_WORDS;
 
 /// The slots that a step touches, each once.
@@ -56,18 +50,6 @@ impl Touched {
         }
         slots
     }
-}
-
-/// The rows whose keys may match, with their key cells: all rows with `nulls_equal`, otherwise those without a null in
-/// any key column. `natural_join` and `where_in` decide here that null matches nothing.
-pub fn joinable(keys: Vec<Chunk>, rows: &RowSet, nulls_equal: bool) -> Result<(Vec<Chunk>, RowSet), Error> {
-    let Some(nulls) = any_null(&keys).filter(|_| !nulls_equal) else {
-        return Ok((keys, rows.clone()));
-    };
-    let valid = BooleanArray::new(nulls.inner().clone(), None);
-    let kept = column::matching(rows, valid.values());
-    let keys = keys.iter().map(|cells| arrow_select::filter::filter(cells, &valid)).collect::<Result<_, _>>()?;
-    Ok((keys, kept))
 }
 
 #[cfg(test)]

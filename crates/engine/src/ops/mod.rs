@@ -15,7 +15,7 @@ pub(crate) mod view;
 pub use agg::Aggregation;
 pub use concat::Concat;
 pub use filter::Filter;
-pub use join::{AsofJoin, NaturalJoin, WhereIn};
+pub use join::{AsofJoin, EquiJoin, NaturalJoin, WhereIn};
 pub use lazy_update::LazyUpdate;
 pub use neighbours::Neighbours;
 pub use project::Project;

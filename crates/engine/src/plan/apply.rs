@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use formula::{Expr, LiveSet};
 
-use super::lower::{self, ColumnOptions, aggregate, columns, distinct, filtered, natural_join};
+use super::lower::{self, ColumnOptions, aggregate, columns, distinct, filtered, join, natural_join};
 use super::node::{DEEPEST, Plan};
 use super::op::Op;
 use crate::driver::attach::attach;
@@ -55,6 +55,7 @@ fn table_of(op: &Op, method: &str, inputs: &[Table]) -> Result<Table, Error> {
             let join = NaturalJoin::new(method, left, right, on, joins, suffix, *matches, *nulls_equal)?;
             natural_join(join, left, right, on, *on_error)
         }
+        Op::Join(options) => join(method, &inputs[0], &inputs[1], options.clone()),
         Op::WhereIn { on, member, nulls_equal } => {
             started(&WhereIn::new(method, &inputs[0], &inputs[1], on, *member, *nulls_equal)?, inputs)
         }

@@ -15,8 +15,10 @@ pub(crate) mod spec;
 pub use apply::apply;
 pub use explain::{Drawing, draw};
 pub use input::Input;
-pub use lower::{ColumnOptions, aggregate, columns, distinct, filtered, live_set, natural_join};
+pub use lower::{ColumnOptions, aggregate, columns, distinct, filtered, join, live_set, natural_join};
 pub use node::{Listed, Nodes, Plan};
 pub use op::Op;
 pub use optimize::Fired;
-pub use spec::{AsofOptions, Keep, Matches, Materialization, Member, SortBy, Strategy, Tolerance};
+pub use spec::{
+    AsofOptions, EquiOptions, How, Keep, Matches, Materialization, Member, SortBy, Strategy, Tolerance, Validate,
+};

@@ -10,7 +10,7 @@ use formula::Expr;
 use serde::{Deserialize, Serialize};
 
 use super::input::Input;
-use super::spec::{AsofOptions, Keep, Matches, Materialization, Member, SortBy};
+use super::spec::{AsofOptions, EquiOptions, How, Keep, Matches, Materialization, Member, SortBy};
 use crate::eval::schedule::Turn;
 use crate::row_errors::OnError;
 
@@ -134,6 +134,8 @@ pub enum Op {
         /// Whether null equals null.
         nulls_equal: bool,
     },
+    /// A row for each pair of rows with equal keys.
+    Join(EquiOptions),
     /// Left rows with the right row nearest in order.
     AsofJoin(AsofOptions),
 }
@@ -162,6 +164,7 @@ impl Op {
             Op::NaturalJoin { .. } => "natural_join",
             Op::WhereIn { member: Member::In, .. } => "where_in",
             Op::WhereIn { .. } => "where_not_in",
+            Op::Join(_) => "join",
             Op::AsofJoin(_) => "join_asof",
         }
     }
@@ -171,7 +174,7 @@ impl Op {
         match self {
             Op::Input(_) => Some(0),
             Op::Concat => None,
-            Op::NaturalJoin { .. } | Op::WhereIn { .. } | Op::AsofJoin(_) => Some(2),
+            Op::NaturalJoin { .. } | Op::WhereIn { .. } | Op::Join(_) | Op::AsofJoin(_) => Some(2),
             _ => Some(1),
         }
     }
@@ -238,6 +241,10 @@ impl Op {
                 format!("{}{}keep {keep}", quoted(keys), if keys.is_empty() { "" } else { ", " })
             }
             Op::NaturalJoin { on, .. } | Op::WhereIn { on, .. } => keys(on),
+            Op::Join(how) => {
+                let word = if how.how == How::Inner { "inner" } else { "left" };
+                format!("{}, how {word}", keys(&how.on))
+            }
             Op::AsofJoin(how) => {
                 let by = if how.by.is_empty() { String::new() } else { format!(", by {}", keys(&how.by)) };
                 format!("{}{by}", keys(std::slice::from_ref(&how.on)))

@@ -115,3 +115,45 @@ pub struct AsofOptions {
     /// What is appended to a right name that the left table has too.
     pub suffix: Option<String>,
 }
+
+/// Which rows a join has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum How {
+    /// Pairs.
+    Inner,
+    /// Pairs, and the left rows that have no match, with nulls.
+    Left,
+}
+
+/// How many rows a key may have on each side, if both sides have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Validate {
+    /// Any number on both sides.
+    ManyToMany,
+    /// One on the right.
+    ManyToOne,
+    /// One on the left.
+    OneToMany,
+    /// One on either side.
+    OneToOne,
+}
+
+/// The arguments of a join.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EquiOptions {
+    /// Key columns, left and right.
+    pub on: Vec<(String, String)>,
+    /// Which rows the result has.
+    pub how: How,
+    /// Appended to the name of a right column that the left table has too.
+    pub suffix: String,
+    /// Whether a null key matches a null key.
+    pub nulls_equal: bool,
+    /// How many rows a key may have.
+    pub validate: Validate,
+    /// Whether the right key columns are left out.
+    pub coalesce: bool,
+}

@@ -314,6 +314,22 @@ fn unquoted(word: &str) -> String {
     text
 }
 
+/// A drawing in which `@n` stands for the row key `n` slots above the first of a small table that an order keeps.
+pub fn in_order(text: &str) -> String {
+    let mut drawn = String::new();
+    for (place, part) in text.split('@').enumerate() {
+        if place == 0 {
+            drawn.push_str(part);
+            continue;
+        }
+        let end = part.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(part.len());
+        let slot: u64 = part[..end].parse().expect("a number follows");
+        drawn.push_str(&((1 << 62) + slot).to_string());
+        drawn.push_str(&part[end..]);
+    }
+    drawn
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

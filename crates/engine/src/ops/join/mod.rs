@@ -1,12 +1,18 @@
-//! Joins. A join shares its left table's rows and columns and reads the right ones through an
-//! index: for each left row the key of its right row. `where_in` keeps the rows that meet one, or none.
+//! Joins, in two shapes. One shares its left table's rows and columns and reads the right ones through an index: for each
+//! left row the key of its right row. Another has rows of its own, one for each pair of rows. `where_in` keeps the rows
+//! that meet one, or none.
 
 pub mod asof;
+pub mod equi;
+mod matches;
 pub mod natural;
 pub mod on;
+mod pairs;
+mod side;
 mod timeline;
 pub mod where_in;
 
 pub use asof::AsofJoin;
+pub use equi::EquiJoin;
 pub use natural::NaturalJoin;
 pub use where_in::WhereIn;

@@ -11,15 +11,14 @@
 
 use std::sync::Arc;
 
-use column::keys::{KeyTable, NO_SLOT};
+use column::keys::NO_SLOT;
 use graph::{Moment, Step};
 use rowset::{Before, RowSet, Shifts};
 
 use super::on::{On, Side};
+use super::side::{JoinKeys, Slotted};
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
-use crate::keys::rows::KeyRows;
-use crate::keys::touched::{Touched, joinable};
 use crate::plan::spec::Member;
 use crate::row_errors::Faults;
 use crate::sizes::WHERE_IN_PROBE_ROWS;
@@ -80,21 +79,17 @@ impl Operation for WhereIn {
         let [rows, set] = inputs else { unreachable!("rows and their set") };
         limits::ask_rows(rows.view.rows().len().saturating_add(set.view.rows().len()), 4)?;
         let mut live = WhereInLive {
-            on: self.on.clone(),
             member: self.member,
-            nulls_equal: self.nulls_equal,
-            keys: KeyTable::new(&self.on.types()),
-            counts: Vec::new(),
             // The rows of a key are needed when the key enters or leaves the set, which a static set never sees.
-            sources: set.table.is_live().then(|| KeyRows::new(true)),
-            touched: Touched::default(),
+            keys: JoinKeys::new(&self.on, self.nulls_equal, set.table.is_live(), false),
+            counts: Vec::new(),
             rows: Arc::new(LiveRows::new(RowSet::new(), at)),
         };
         for part in crate::threads::parallel::parts(set.view.rows(), WHERE_IN_PROBE_ROWS.rows()) {
-            live.count(&set.view, &part, 1, &mut Vec::new())?;
+            let found = live.keys.insert(Side::Right, &set.view, &part)?;
+            live.count(&found.slots, 1, &mut Vec::new());
         }
         let kept = live.start(&rows.view)?;
-        live.free();
         live.rows = Arc::new(LiveRows::new(kept, at));
         let kept = rows.table.attributes();
         let still = !set.table.is_live();
@@ -116,15 +111,11 @@ impl Operation for WhereIn {
 }
 
 struct WhereInLive {
-    on: Arc<On>,
     member: Member,
-    nulls_equal: bool,
-    keys: KeyTable,
+    /// The rows of each key, in the result or not, unless the set never changes.
+    keys: JoinKeys,
     /// For each key slot, the number of rows of the set with that key.
     counts: Vec<u64>,
-    /// The rows of each key slot, in the result or not; none if the set never changes.
-    sources: Option<KeyRows>,
-    touched: Touched,
     rows: Arc<LiveRows>,
 }
 
@@ -136,7 +127,7 @@ impl Live for WhereInLive {
     fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
         let (source, set) = (&inputs[0], &inputs[1]);
         let update = source.update();
-        let rekeyed = update.columns.contains_any(&self.on.columns(Side::Left)) && !update.modified.is_empty();
+        let rekeyed = self.keys.is_rekeyed(Side::Left, source);
         let flipped = self.take_set(set)?;
         self.move_sources(source, rekeyed)?;
         let kept = self.rows.latest();
@@ -176,65 +167,32 @@ impl WhereInLive {
         known == (self.member == Member::In)
     }
 
-    fn grow(&mut self) {
-        let slots = self.keys.capacity_slots();
-        if slots > self.counts.len() {
-            self.counts.resize(slots, 0);
-        }
-        if let Some(sources) = &mut self.sources {
-            sources.grow(slots);
-        }
-    }
-
-    /// The rows of one side that may match, and their slots.
-    fn find(&self, side: Side, view: &View, rows: &RowSet) -> Result<(RowSet, Vec<u32>), Error> {
-        if rows.is_empty() {
-            return Ok((RowSet::new(), Vec::new()));
-        }
-        let (keys, rows) = joinable(self.on.read(side, view, rows)?, rows, self.nulls_equal)?;
-        let mut slots = Vec::new();
-        self.keys.find(&keys, &mut slots);
-        Ok((rows, slots))
-    }
-
-    /// As [`find`](Self::find), but a new key gets a new slot. Returns the rows that may match (those with a null key
-    /// only if nulls are equal) and their slots.
-    fn insert(&mut self, side: Side, view: &View, rows: &RowSet) -> Result<(RowSet, Vec<u32>), Error> {
-        if rows.is_empty() {
-            return Ok((RowSet::new(), Vec::new()));
-        }
-        let (keys, rows) = joinable(self.on.read(side, view, rows)?, rows, self.nulls_equal)?;
-        let mut slots = Vec::new();
-        self.keys.insert(&keys, &mut slots, &mut Vec::new())?;
-        self.grow();
-        self.touched.add(&slots, self.counts.len());
-        Ok((rows, slots))
-    }
-
     /// Counts rows that enter the set (`by` is 1) or leave it (-1). Notes in `was`, for each touch, whether the slot's
     /// key was in the set before.
-    fn count(&mut self, view: &View, rows: &RowSet, by: i64, was: &mut Vec<(u32, bool)>) -> Result<(), Error> {
-        let (_, slots) =
-            if by > 0 { self.insert(Side::Right, view, rows)? } else { self.find(Side::Right, view, rows)? };
-        for slot in &slots {
+    fn count(&mut self, slots: &[u32], by: i64, was: &mut Vec<(u32, bool)>) {
+        if self.counts.len() < self.keys.slots() {
+            self.counts.resize(self.keys.slots(), 0);
+        }
+        for slot in slots {
             let count = &mut self.counts[*slot as usize];
             was.push((*slot, *count > 0));
             *count = count.wrapping_add_signed(by);
         }
-        self.touched.add(&slots, self.counts.len());
-        Ok(())
     }
 
     /// Applies the set's change. Returns the slots whose membership flipped.
     fn take_set(&mut self, set: &Change) -> Result<Vec<u32>, Error> {
         let update = set.update();
-        let rekeyed = update.columns.contains_any(&self.on.columns(Side::Right));
+        let rekeyed = self.keys.is_rekeyed(Side::Right, set);
         let back = if rekeyed { update.shifts.back(&update.modified) } else { Before::default() };
         let gone = &update.removed | &back;
         let come = if rekeyed { &update.added | &update.modified } else { update.added.clone() };
         let mut was: Vec<(u32, bool)> = Vec::new();
-        self.count(set.before(), &gone.0, -1, &mut was)?;
-        self.count(set.now(), &come, 1, &mut was)?;
+        let gone = self.keys.find(Side::Right, set.before(), &gone.0)?;
+        self.count(&gone.slots, -1, &mut was);
+        let come = self.keys.insert(Side::Right, set.now(), &come)?;
+        self.count(&come.slots, 1, &mut was);
+        [gone, come].iter().for_each(|found| self.keys.touch(&found.slots));
         // A stable sort: of several touches of a slot, the first one holds the membership before the step.
         was.sort_by_key(|(slot, _)| *slot);
         was.dedup_by_key(|(slot, _)| *slot);
@@ -244,61 +202,63 @@ impl WhereInLive {
 
     /// Applies the change of the filtered table, except for added and rekeyed rows, which enter later.
     fn move_sources(&mut self, source: &Change, rekeyed: bool) -> Result<(), Error> {
-        if self.sources.is_none() {
+        if !self.is_stored() {
             return Ok(());
         }
         let (gone, moving) = source.departing_rows(rekeyed);
-        let gone = self.find(Side::Left, source.before(), &gone.0)?;
-        let moved = self.find(Side::Left, source.before(), &moving.0)?.1;
-        self.touched.add(&gone.1, self.counts.len());
-        if let Some(rows) = &mut self.sources {
-            rows.leave(&gone.1, &gone.0);
-            rows.shift(moved, &source.update().shifts);
-        }
+        let gone = self.keys.find(Side::Left, source.before(), &gone.0)?;
+        let moving = self.keys.find(Side::Left, source.before(), &moving.0)?;
+        self.keys.leave(Side::Left, &gone);
+        self.keys.shift(Side::Left, moving.slots, &source.update().shifts);
         Ok(())
+    }
+
+    /// Whether the rows of each key are stored.
+    fn is_stored(&self) -> bool {
+        self.keys.side(Side::Left).is_some()
     }
 
     /// The initial result: the rows that pass. Over a static set the rows are only looked up and not entered.
     fn start(&mut self, view: &View) -> Result<RowSet, Error> {
         let parts = crate::threads::parallel::parts(view.rows(), WHERE_IN_PROBE_ROWS.rows());
-        let passing: Vec<RowSet> = match self.sources {
-            Some(_) => parts.iter().map(|part| self.enter(view, part)).collect::<Result<_, Error>>()?,
-            None => crate::threads::parallel::try_map(parts.len() > 2, &parts, |_, part| self.look_up(view, part))?,
+        let passing: Vec<RowSet> = if self.is_stored() {
+            let mut passing = Vec::with_capacity(parts.len());
+            for part in &parts {
+                let found = self.keys.load(Side::Left, view, part)?;
+                passing.push(self.passing(part, &found));
+            }
+            passing
+        } else {
+            crate::threads::parallel::try_map(parts.len() > 2, &parts, |_, part| self.look_up(view, part))?
         };
         Ok(RowSet::union_all(passing.iter()))
     }
 
     /// Enters rows under their keys and returns those that pass.
     fn enter(&mut self, view: &View, rows: &RowSet) -> Result<RowSet, Error> {
-        if rows.is_empty() {
-            return Ok(RowSet::new());
-        }
-        if self.sources.is_none() {
+        if !self.is_stored() {
             return self.look_up(view, rows);
         }
-        let (entered, slots) = self.insert(Side::Left, view, rows)?;
-        if let Some(sources) = &mut self.sources {
-            sources.enter(&slots, &entered);
-        }
-        Ok(self.passing(rows, &entered, &slots))
+        let found = self.keys.insert(Side::Left, view, rows)?;
+        self.keys.enter(Side::Left, &found);
+        Ok(self.passing(rows, &found))
     }
 
     fn look_up(&self, view: &View, rows: &RowSet) -> Result<RowSet, Error> {
-        let (entered, slots) = self.find(Side::Left, view, rows)?;
-        Ok(self.passing(rows, &entered, &slots))
+        Ok(self.passing(rows, &self.keys.find(Side::Left, view, rows)?))
     }
 
-    /// The rows that pass. `entered` have slots; the other rows have a null key, which is in no set.
-    fn passing(&self, rows: &RowSet, entered: &RowSet, slots: &[u32]) -> RowSet {
-        let keys: Vec<u64> =
-            entered.iter().zip(slots).filter(|(_, slot)| self.passes(**slot)).map(|(row, _)| row).collect();
+    /// The rows that pass. Those that are not in `found` have a null key, which is in no set.
+    fn passing(&self, rows: &RowSet, found: &Slotted) -> RowSet {
+        let keys: Vec<u64> = found.iter().filter(|(_, slot)| self.passes(*slot)).map(|(row, _)| row).collect();
         let passing = RowSet::from_sorted_keys(&keys);
-        if self.member == Member::NotIn && entered.len() < rows.len() { &passing | &(rows - entered) } else { passing }
+        let others = self.member == Member::NotIn && found.rows.len() < rows.len();
+        if others { &passing | &(rows - &found.rows) } else { passing }
     }
 
     /// The rows of keys whose membership flipped, without `fresh` ones; and those of them that pass now.
     fn of_flipped(&self, flipped: &[u32], fresh: &RowSet) -> (RowSet, RowSet) {
-        let Some(sources) = &self.sources else { return Default::default() };
+        let Some(sources) = self.keys.side(Side::Left) else { return Default::default() };
         let (mut all, mut passing) = (Vec::new(), Vec::new());
         for slot in flipped {
             let passes = self.passes(*slot);
@@ -314,11 +274,9 @@ impl WhereInLive {
 
     /// Frees the slots of keys that neither side has any more.
     fn free(&mut self) {
-        let Some(sources) = &self.sources else { return };
-        for slot in self.touched.take() {
-            if self.counts[slot as usize] == 0 && sources.is_empty(slot) {
-                self.keys.free(slot);
-            }
+        let touched = self.keys.take_touched();
+        if self.is_stored() {
+            self.keys.free(&touched, |slot| self.counts.get(slot as usize).is_none_or(|count| *count == 0));
         }
     }
 }

@@ -6,8 +6,8 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use column::kernels::{OrderBytes, order_words};
 
-use super::entry::{Entry, Key};
 use crate::error::Error;
+use crate::keys::order::entry::{Entry, RowKey};
 use crate::plan::spec::SortBy;
 
 /// Sort columns, resolved.
@@ -28,7 +28,7 @@ impl Sorting {
 }
 
 /// A sort key that an order keeps.
-pub(super) trait SortKey: Key + Send + Sync + 'static {
+pub(super) trait SortKey: RowKey + Send + Sync + 'static {
     /// The entries of these rows, given their sort columns and their source keys.
     fn entries(sorting: &Sorting, cells: &[ArrayRef], sources: &[u64]) -> Result<Vec<Entry<Self>>, Error>;
 }
@@ -62,7 +62,7 @@ pub(super) struct Bytes {
     all: Arc<[u8]>,
 }
 
-impl Key for Bytes {
+impl RowKey for Bytes {
     fn word(&self) -> u64 {
         self.prefix
     }

@@ -11,27 +11,25 @@
 //! update: a search a changed row, and the rows that an upstream shift moves.
 
 mod by;
-mod entry;
-mod order;
-mod page;
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, UInt64Array};
+use arrow_array::{Array, ArrayRef};
 use arrow_buffer::BooleanBuffer;
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::DataType;
 use column::kernels::{equal_cells, order_words, sort_to_positions};
-use column::{Chunk, ColumnSource, RedirectColumn};
+use column::{ColumnSource, RedirectColumn};
 use formula::Expr;
 use graph::{Moment, Step};
-use rowset::{Before, RowSet, Shifts};
+use rowset::RowSet;
 
 use by::{Bytes, SortKey, Sorting};
-use entry::Entry;
-use order::{Edits, Order, OrderChange};
 
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
+use crate::keys::order::Edits;
+use crate::keys::order::entry::Entry;
+use crate::keys::ordered::{OrderedRows, Source, index_columns};
 use crate::plan::spec::SortBy;
 use crate::sizes::SORT_SWEEP;
 use crate::table::change::Change;
@@ -40,8 +38,6 @@ use crate::table::parts::Attributes;
 use crate::table::parts::Parts;
 use crate::table::request::Request;
 use crate::table::rows::LiveRows;
-use crate::table::settle::Settle;
-use crate::table::store::{Columns, Writes};
 use crate::table::update::TableUpdate;
 use crate::table::view::View;
 
@@ -96,34 +92,20 @@ impl Sort {
         let sources = view.rows().to_vec();
         let entries = K::entries(&self.sorting, cells, &sources)?;
         let sorted: Vec<Entry<K>> = positions.iter().map(|&at| entries[at as usize].clone()).collect();
-        let order = Order::build(&sorted);
-        let (outputs, sources): (Vec<u64>, Vec<u64>) = order.rows().unzip();
-        let index: ArrayRef = Arc::new(UInt64Array::from(sources));
-        let (parts, index) = self.parts(table, RowSet::from_sorted_keys(&outputs), index, at, false)?;
-        let mut owned = index.owned();
-        owned.push(parts.rows.clone() as Arc<dyn Settle>);
-        let live = SortLive { sorting: self.sorting.clone(), order, rows: parts.rows.clone(), index };
-        Ok(Start { parts, live: Box::new(live), owned })
+        let counters = table.graph().map(crate::observe::storage).unwrap_or_default();
+        let sorted = OrderedRows::start(&sorted, at, &counters)?;
+        let parts = self.parts(table, sorted.rows().clone(), sorted.index(0), false);
+        let owned = sorted.owned();
+        Ok(Start { parts, live: Box::new(SortLive { sorting: self.sorting.clone(), sorted }), owned })
     }
 
-    fn parts(
-        &self,
-        table: &Table,
-        rows: RowSet,
-        index: Chunk,
-        at: Moment,
-        flat: bool,
-    ) -> Result<(Parts, Columns), Error> {
-        let counters = table.graph().map(crate::observe::storage).unwrap_or_default();
-        let schema = Schema::new(vec![Field::new("index", DataType::UInt64, false)]);
-        let index = Columns::filled(&schema, at, &counters, &[vec![(rows.clone(), index)]])?;
+    /// The table's columns, read through an index.
+    fn parts(&self, table: &Table, rows: Arc<LiveRows>, index: Arc<dyn ColumnSource>, flat: bool) -> Parts {
         let through = |column: &Arc<dyn ColumnSource>| {
-            Arc::new(RedirectColumn::new(column.clone(), index.column(0).clone())) as Arc<dyn ColumnSource>
+            Arc::new(RedirectColumn::new(column.clone(), index.clone())) as Arc<dyn ColumnSource>
         };
         let columns = table.parts().columns.iter().map(through).collect();
-        let rows = Arc::new(LiveRows::new(rows, at));
-        let attributes = self.attributes(table, flat);
-        Ok((Parts { rows, columns, schema: table.schema().clone(), attributes }, index))
+        Parts { rows, columns, schema: table.schema().clone(), attributes: self.attributes(table, flat) }
     }
 }
 
@@ -140,9 +122,10 @@ impl Operation for Sort {
         let positions = sort_to_positions(&cells, &self.sorting.descending, &self.sorting.nulls_last)?;
         if !table.is_live() {
             let sources = view.rows().to_vec();
-            let index: UInt64Array = positions.iter().map(|&at| sources[at as usize]).collect::<Vec<u64>>().into();
+            let index: Vec<u64> = positions.iter().map(|&at| sources[at as usize]).collect();
             let rows = RowSet::flat(positions.len() as u64);
-            let (parts, _) = self.parts(table, rows, Arc::new(index), at, true)?;
+            let index = index_columns(&rows, Source::cells(index), at, &Arc::default())?;
+            let parts = self.parts(table, Arc::new(LiveRows::new(rows, at)), index.column(0).clone(), true);
             return Ok(Start { parts, live: Box::new(Still), owned: Vec::new() });
         }
         match cells.as_slice() {
@@ -163,16 +146,14 @@ impl Live for Still {
     }
 }
 
-struct SortLive<K> {
+struct SortLive<K: SortKey> {
     sorting: Arc<Sorting>,
-    order: Order<K>,
-    rows: Arc<LiveRows>,
-    index: Columns,
+    sorted: OrderedRows<K>,
 }
 
 impl<K: SortKey> Live for SortLive<K> {
     fn entries(&self) -> u64 {
-        self.order.len() as u64
+        self.sorted.len() as u64
     }
 
     fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
@@ -187,26 +168,8 @@ impl<K: SortKey> Live for SortLive<K> {
             shifts: &update.shifts,
             moved,
         };
-        let OrderChange { removed, added, stayed, shifts, source_rewrites } = self.order.apply(edits);
-        let mut modified = self.order.locate(&self.entries(change.now(), &kept)?);
-        modified.extend(stayed);
-        let modified = RowSet::from_keys(modified);
-        let removed = Before(RowSet::from_sorted_keys(&removed));
-        let shifts = Shifts::from_hulls(shifts);
-        let (new_rows, new_cells) = cells_of(added);
-        let rewrites = cells_of(source_rewrites);
-        let before = self.near(&shifts, [&new_rows, &rewrites.0]);
-        let writes = Writes {
-            removed: removed.clone(),
-            shifts: shifts.clone(),
-            added: if new_rows.is_empty() { Vec::new() } else { vec![(new_rows.clone(), vec![new_cells])] },
-            modified: vec![Some(rewrites).filter(|(rows, _)| !rows.is_empty())],
-            ..Writes::default()
-        };
-        self.rows.apply(step, &removed, &shifts, &new_rows)?;
-        self.index.write(step, || before, self.rows.latest(), &writes)?;
-        let columns = update.columns.unless_empty(&modified);
-        Ok(TableUpdate { added: new_rows, removed, modified, columns, shifts })
+        let kept = self.entries(change.now(), &kept)?;
+        self.sorted.apply(step, edits, &kept, &update.columns)
     }
 }
 
@@ -222,16 +185,6 @@ impl<K: SortKey> SortLive<K> {
             return Ok(Vec::new());
         }
         K::entries(&self.sorting, &view.read_columns(&self.sorting.columns, rows)?, &rows.to_vec())
-    }
-
-    /// Of the output rows before a step those that move, that others move onto, and that are written.
-    /// Not all of them: a row set that is held is copied as it is edited.
-    fn near(&self, shifts: &Shifts, written: [&RowSet; 2]) -> RowSet {
-        if shifts.is_empty() {
-            return RowSet::new();
-        }
-        let moved = [&shifts.origins(), &shifts.destinations()];
-        &self.rows.latest() & &RowSet::union_all(moved.into_iter().chain(written))
     }
 
     /// Modified rows with another sort key, and (keys after) those with the same.
@@ -265,17 +218,11 @@ impl<K: SortKey> SortLive<K> {
             return Ok(Some(Vec::new()));
         }
         let moved = &change.rekeyed_rows(&update.removed).0 - rekeyed;
-        if moved.len() > self.order.len() as u64 / SORT_SWEEP.rows() {
+        if moved.len() > self.sorted.len() as u64 / SORT_SWEEP.rows() {
             return Ok(None);
         }
         Ok(Some(self.entries(change.before(), &moved)?))
     }
-}
-
-/// Output keys, ascending, and the cells of the index there.
-fn cells_of(rows: Vec<(u64, u64)>) -> (RowSet, Chunk) {
-    let (outputs, sources): (Vec<u64>, Vec<u64>) = rows.into_iter().unzip();
-    (RowSet::from_sorted_keys(&outputs), Arc::new(UInt64Array::from(sources)))
 }
 
 #[cfg(test)]

@@ -5,28 +5,9 @@ use model::Compare;
 use super::Sort;
 use crate::ops::Slice;
 use crate::plan::SortBy;
+use crate::testing::draw::in_order as draw;
 use crate::testing::{any_table, check_law, check_steps, table_of};
 use crate::{Error, Table, attach};
-
-/// The output key `n` slots above the first of a small table.
-fn at(n: i64) -> String {
-    ((1i64 << 62) + n).to_string()
-}
-
-/// A drawing in which `@n` stands for an output key.
-fn draw(text: &str) -> String {
-    let mut drawn = String::new();
-    for (place, part) in text.split('@').enumerate() {
-        if place == 0 {
-            drawn.push_str(part);
-            continue;
-        }
-        let end = part.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(part.len());
-        drawn.push_str(&at(part[..end].parse().expect("a number follows")));
-        drawn.push_str(&part[end..]);
-    }
-    drawn
-}
 
 fn sorted(table: &Table, by: &[SortBy]) -> Result<Table, Error> {
     attach(&Sort::new(table, by)?, std::slice::from_ref(table))

@@ -1,4 +1,4 @@
-//! A filter by left columns above a join whose rows are the left rows: fewer rows look for a match.
+//! A filter by left columns above a join: fewer rows look for a match.
 
 use std::collections::HashMap;
 
@@ -7,19 +7,20 @@ use super::shapes::Shapes;
 use super::{filter_like, is_plain, kept_above, movable_predicates, over, parted};
 use crate::plan::node::Plan;
 use crate::plan::op::Op;
-use crate::plan::spec::Matches;
+use crate::plan::spec::{Matches, Validate};
 
 /// Terms over left columns go below the join, on its left side. A join that objects to a second match stays whole: the row
 /// that it objects to might be left out.
 pub(super) fn filter_below_join(plan: &Plan, shapes: &mut Shapes) -> Option<Plan> {
     let predicates = movable_predicates(plan)?;
     let below = &plan.inputs()[0];
-    let keeps_left_rows = match below.op() {
+    let may_be_parted = match below.op() {
         Op::NaturalJoin { matches, .. } => *matches != Matches::Error,
+        Op::Join(how) => how.validate == Validate::ManyToMany,
         Op::WhereIn { .. } | Op::AsofJoin(_) => true,
         _ => false,
     };
-    if !keeps_left_rows || !is_plain(below) || shapes.is_shared(below) || !shapes.are_total(below, predicates) {
+    if !may_be_parted || !is_plain(below) || shapes.is_shared(below) || !shapes.are_total(below, predicates) {
         return None;
     }
     let [left, right] = below.inputs() else { return None };

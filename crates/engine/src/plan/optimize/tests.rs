@@ -2,7 +2,9 @@
 
 use formula::{Aggregate, Expr, Function, Window};
 
-use crate::plan::{AsofOptions, Keep, Matches, Materialization, Member, Op, Plan, SortBy, Strategy, apply};
+use crate::plan::{
+    AsofOptions, EquiOptions, How, Keep, Matches, Materialization, Member, Op, Plan, SortBy, Strategy, Validate, apply,
+};
 use crate::row_errors::OnError;
 use crate::table::handle::Table;
 use crate::testing::{Drawn, still_graph};
@@ -174,7 +176,15 @@ fn a_filter_by_left_columns_goes_below_a_join() {
         on_error: OnError::Fail,
     };
     let within = Op::WhereIn { on: on.clone(), member: Member::In, nulls_equal: false };
-    for op in [asof, natural(Matches::First), within] {
+    let pairs = Op::Join(EquiOptions {
+        on: on.clone(),
+        how: How::Inner,
+        suffix: "_right".into(),
+        nulls_equal: false,
+        validate: Validate::ManyToMany,
+        coalesce: true,
+    });
+    for op in [asof, natural(Matches::First), within, pairs] {
         let method = op.method();
         let joined = apply(op, method, &[left.clone(), right.clone()]).expect("it is made");
         let (_, fired) = optimised(&chained(&joined, vec![filter(vec![above("V", 1)])]), &[&left, &right]);

@@ -9,7 +9,8 @@ use rowset::RowSet;
 
 use super::{Matches, NaturalLive};
 use crate::error::Error;
-use crate::keys::touched::{Touched, joinable};
+use crate::keys::rows::KeyRows;
+use crate::keys::touched::Touched;
 use crate::ops::join::on::Side;
 use crate::sizes::{LARGE_PROBE_ROWS, PROBE_BATCH_ROWS, PROBE_ROWS};
 use crate::table::change::Change;
@@ -49,12 +50,12 @@ impl NaturalLive {
         if self.passes_over(slot) {
             return NO_ROW;
         }
-        if self.matches == Matches::Last { self.right.last(slot) } else { self.right.first(slot) }
+        if self.matches == Matches::Last { self.right().last(slot) } else { self.right().first(slot) }
     }
 
     /// Whether the left rows of this key are skipped under `on_error`: reported, and without a match.
     pub(super) fn passes_over(&self, slot: u32) -> bool {
-        self.faults.is_some() && self.matches == Matches::Error && self.right.is_several(slot)
+        self.faults.is_some() && self.matches == Matches::Error && self.right().is_several(slot)
     }
 
     /// Reports a left row with several matches.
@@ -64,25 +65,9 @@ impl NaturalLive {
         }
     }
 
-    pub(super) fn grow(&mut self) {
-        let slots = self.keys.capacity_slots();
-        self.right.grow(slots);
-        if let Some(left) = &mut self.left {
-            left.grow(slots);
-        }
-    }
-
-    /// Enters right rows under their keys and returns their slots.
-    pub(super) fn enter_right(&mut self, view: &View, rows: &RowSet) -> Result<Vec<u32>, Error> {
-        if rows.is_empty() {
-            return Ok(Vec::new());
-        }
-        let (keys, rows) = joinable(self.on.read(Side::Right, view, rows)?, rows, self.nulls_equal)?;
-        let mut slots = Vec::new();
-        self.keys.insert(&keys, &mut slots, &mut Vec::new())?;
-        self.grow();
-        self.right.enter(&slots, &rows);
-        Ok(slots)
+    /// The right rows of each key slot.
+    pub(super) fn right(&self) -> &KeyRows {
+        self.keys.side(Side::Right).expect("a natural join stores its right rows")
     }
 
     /// The initial index: the matches of all left rows, in pieces.
@@ -90,7 +75,7 @@ impl NaturalLive {
         let rows = view.rows();
         let size = if rows.len() >= 8 * LARGE_PROBE_ROWS.rows() { LARGE_PROBE_ROWS.rows() } else { PROBE_ROWS.rows() };
         let parts = crate::threads::parallel::parts(rows, size);
-        if self.left.is_some() {
+        if self.is_stored() {
             return parts
                 .into_iter()
                 .map(|part| {
@@ -108,47 +93,46 @@ impl NaturalLive {
 
     /// Enters left rows under their keys and returns the match of each, in row order.
     pub(super) fn probe(&mut self, view: &View, rows: &RowSet) -> Result<Vec<u64>, Error> {
-        if self.left.is_none() {
+        if !self.is_stored() {
             return self.look_up(view, rows);
         }
-        let (keys, entered) = joinable(self.on.read(Side::Left, view, rows)?, rows, self.nulls_equal)?;
-        let mut slots = Vec::new();
-        self.keys.insert(&keys, &mut slots, &mut Vec::new())?;
-        self.grow();
-        if let Some(left) = &mut self.left {
-            left.enter(&slots, &entered);
+        let found = self.keys.insert(Side::Left, view, rows)?;
+        self.keys.enter(Side::Left, &found);
+        for (key, slot) in found.iter().filter(|(_, slot)| self.passes_over(*slot)) {
+            self.note(slot, key);
         }
-        self.touched.add(&slots, self.right.slots());
-        for (slot, key) in slots.iter().zip(entered.iter()).filter(|(slot, _)| self.passes_over(**slot)) {
-            self.note(*slot, key);
-        }
-        Ok(spread(rows, &entered, slots.iter().map(|slot| self.pick(*slot))))
+        Ok(spread(rows, &found.rows, found.slots.iter().map(|slot| self.pick(*slot))))
+    }
+
+    /// Whether left rows are stored by key.
+    fn is_stored(&self) -> bool {
+        self.keys.side(Side::Left).is_some()
     }
 
     /// Precomputes the match of each key slot if the right side never changes. A lookup then reads one word per slot
     /// instead of the slot's rows.
     pub(super) fn settle_right(&mut self) {
-        if self.left.is_some() {
+        if self.is_stored() {
             return;
         }
         let pick = |slot| match self.matches {
-            Matches::Error if self.right.is_several(slot) => SEVERAL,
+            Matches::Error if self.right().is_several(slot) => SEVERAL,
             _ => self.pick(slot),
         };
-        self.settled = Some((0..self.right.slots() as u32).map(pick).collect());
+        self.settled = Some((0..self.right().slots() as u32).map(pick).collect());
     }
 
     /// Looks up the match of each left row without storing the rows on the left side. Used when the right side never
     /// changes: no later step needs to find these rows.
     pub(super) fn look_up(&self, view: &View, rows: &RowSet) -> Result<Vec<u64>, Error> {
-        let (keys, entered) = joinable(self.on.read(Side::Left, view, rows)?, rows, self.nulls_equal)?;
+        let (keys, entered) = self.keys.joinable(Side::Left, view, rows)?;
         let mut slots = Vec::new();
         if let Some(settled) = &self.settled {
             let mut matched = Vec::with_capacity(entered.len() as usize);
             while matched.len() < entered.len() as usize {
                 let (from, len) = (matched.len(), PROBE_BATCH_ROWS.get().min(entered.len() as usize - matched.len()));
                 let keys: Vec<Chunk> = keys.iter().map(|cells| cells.slice(from, len)).collect();
-                self.keys.find(&keys, &mut slots);
+                self.keys.slots_of(&keys, &mut slots);
                 matched.extend(slots.iter().map(|slot| settled.get(*slot as usize).copied().unwrap_or(NO_ROW)));
                 while let Some(at) = matched[from..].iter().position(|row| *row == SEVERAL) {
                     if self.faults.is_none() {
@@ -160,7 +144,7 @@ impl NaturalLive {
             }
             return Ok(if entered.len() == rows.len() { matched } else { spread(rows, &entered, matched.into_iter()) });
         }
-        self.keys.find(&keys, &mut slots);
+        self.keys.slots_of(&keys, &mut slots);
         let pick = |slot: &u32| if *slot == NO_SLOT { NO_ROW } else { self.pick(*slot) };
         for slot in slots.iter().filter(|slot| **slot != NO_SLOT) {
             self.meets_one(*slot)?;
@@ -169,7 +153,7 @@ impl NaturalLive {
     }
 
     pub(super) fn meets_one(&self, slot: u32) -> Result<(), Error> {
-        if self.faults.is_none() && self.matches == Matches::Error && self.right.is_several(slot) {
+        if self.faults.is_none() && self.matches == Matches::Error && self.right().is_several(slot) {
             return Err(self.second_match(slot));
         }
         Ok(())
@@ -180,14 +164,7 @@ impl NaturalLive {
     }
 
     pub(super) fn several(&self, slot: u32) -> String {
-        let keys = self.keys.keys_of(&[slot]);
-        let text: Vec<String> =
-            keys.iter().map(|cells| arrow_cast::display::array_value_to_string(cells, 0).unwrap_or_default()).collect();
-        format!(
-            "the key ({}) has several rows in the right table; a natural join takes at most one (use multiple=\"first\" \
-             or \"last\", or on_error)",
-            text.join(", ")
-        )
+        format!("the key ({}) has several rows in the right table; {}", self.keys.text(slot), self.remedy)
     }
 
     /// Updates the right side and returns the old match of each touched slot, in after-keys.
@@ -196,85 +173,50 @@ impl NaturalLive {
         if update.is_empty() {
             return Ok(Vec::new());
         }
-        let rekeyed = update.columns.contains_any(&self.on.columns(Side::Right));
+        let rekeyed = self.keys.is_rekeyed(Side::Right, right);
         let (gone, moving) = right.departing_rows(rekeyed);
-        let gone_slots = self.find(Side::Right, right.before(), &gone.0)?;
-        let moving_slots = self.find(Side::Right, right.before(), &moving.0)?;
+        let leaving = self.keys.find(Side::Right, right.before(), &gone.0)?;
+        let moving = self.keys.find(Side::Right, right.before(), &moving.0)?;
         let fresh = if rekeyed { &update.added | &update.modified } else { update.added.clone() };
         let mut noted = Touched::default();
-        let mut old: Vec<PreviousMatch> = Vec::new();
-        let capacity = self.right.slots();
-        noted.add(&gone_slots.1, capacity);
-        noted.add(&moving_slots.1, capacity);
-        for slot in noted.take() {
+        noted.add(&leaving.slots, self.keys.slots());
+        noted.add(&moving.slots, self.keys.slots());
+        let was = |slot| {
             let row = self.pick(slot);
             let lost = row != NO_ROW && gone.0.contains(row);
-            old.push(PreviousMatch {
-                slot,
-                row: if row == NO_ROW || lost { NO_ROW } else { update.shifts.forward_key(row) },
-                had: row != NO_ROW,
-                passed_over: self.passes_over(slot),
-            });
-        }
-        self.right.leave(&gone_slots.1, &gone_slots.0);
-        self.right.shift(moving_slots.1, &update.shifts);
+            let now = if row == NO_ROW || lost { NO_ROW } else { update.shifts.forward_key(row) };
+            PreviousMatch { slot, row: now, had: row != NO_ROW, passed_over: self.passes_over(slot) }
+        };
+        let mut old: Vec<PreviousMatch> = noted.take().into_iter().map(was).collect();
+        self.keys.leave(Side::Right, &leaving);
+        self.keys.shift(Side::Right, moving.slots, &update.shifts);
         // The slots of new right rows are noted before the rows enter, and after removals and shifts: so the old match
         // of a slot that nothing left or shifted is still there, and is already in after-keys.
+        let entering = self.keys.insert(Side::Right, right.now(), &fresh)?;
         let known: std::collections::HashSet<u32> = old.iter().map(|was| was.slot).collect();
-        old.extend(self.before_entering(right.now(), &fresh, &known)?);
-        let slots = self.enter_right(right.now(), &fresh)?;
-        self.touched.add(&slots, self.right.slots());
-        self.touched.add(&old.iter().map(|was| was.slot).collect::<Vec<_>>(), self.right.slots());
-        Ok(old)
-    }
-
-    /// The rows of one side that may match (those with a null key only if nulls are equal), and their slots.
-    pub(super) fn find(&self, side: Side, view: &View, rows: &RowSet) -> Result<(RowSet, Vec<u32>), Error> {
-        if rows.is_empty() {
-            return Ok((RowSet::new(), Vec::new()));
-        }
-        let (keys, rows) = joinable(self.on.read(side, view, rows)?, rows, self.nulls_equal)?;
-        let mut slots = Vec::new();
-        self.keys.find(&keys, &mut slots);
-        Ok((rows, slots))
-    }
-
-    /// The match of each slot that new right rows will enter, before they do. Slots in `known` are left out.
-    pub(super) fn before_entering(
-        &mut self,
-        view: &View,
-        rows: &RowSet,
-        known: &std::collections::HashSet<u32>,
-    ) -> Result<Vec<PreviousMatch>, Error> {
-        if rows.is_empty() {
-            return Ok(Vec::new());
-        }
-        let (keys, _) = joinable(self.on.read(Side::Right, view, rows)?, rows, self.nulls_equal)?;
-        let mut slots = Vec::new();
-        self.keys.insert(&keys, &mut slots, &mut Vec::new())?;
-        self.grow();
+        let mut slots = entering.slots.clone();
         slots.sort_unstable();
         slots.dedup();
         let was = |slot| {
             let row = self.pick(slot);
             PreviousMatch { slot, row, had: row != NO_ROW, passed_over: self.passes_over(slot) }
         };
-        Ok(slots.into_iter().filter(|slot| !known.contains(slot)).map(was).collect())
+        old.extend(slots.into_iter().filter(|slot| !known.contains(slot)).map(was));
+        self.keys.enter(Side::Right, &entering);
+        self.keys.touch(&old.iter().map(|was| was.slot).collect::<Vec<_>>());
+        Ok(old)
     }
 
     /// Updates the left side for removed, rekeyed and shifted rows. New rows enter when they probe.
-    pub(super) fn move_left(&mut self, left: &Change, rekeyed: bool) -> Result<(), Error> {
-        if self.left.is_none() {
+    pub(super) fn move_left(&mut self, left: &Change) -> Result<(), Error> {
+        if !self.is_stored() {
             return Ok(());
         }
-        let (gone, moving) = left.departing_rows(rekeyed);
-        let gone = self.find(Side::Left, left.before(), &gone.0)?;
-        let moved = self.find(Side::Left, left.before(), &moving.0)?.1;
-        self.touched.add(&gone.1, self.right.slots());
-        if let Some(rows) = &mut self.left {
-            rows.leave(&gone.1, &gone.0);
-            rows.shift(moved, &left.update().shifts);
-        }
+        let (gone, moving) = left.departing_rows(self.keys.is_rekeyed(Side::Left, left));
+        let gone = self.keys.find(Side::Left, left.before(), &gone.0)?;
+        let moving = self.keys.find(Side::Left, left.before(), &moving.0)?;
+        self.keys.leave(Side::Left, &gone);
+        self.keys.shift(Side::Left, moving.slots, &left.update().shifts);
         Ok(())
     }
 
@@ -282,7 +224,7 @@ impl NaturalLive {
     pub(super) fn judge_right(&self, right: &Change, old: &[PreviousMatch]) -> Result<RightChange, Error> {
         let update = right.update();
         let mut change = RightChange::default();
-        let Some(left) = &self.left else { return Ok(change) };
+        let Some(left) = self.keys.side(Side::Left) else { return Ok(change) };
         for PreviousMatch { slot, row, had, passed_over } in old {
             let now = self.pick(*slot);
             if now != *row || (*had && *row == NO_ROW) {
@@ -296,10 +238,9 @@ impl NaturalLive {
         }
         let changed: Vec<usize> = (0..self.added.len()).filter(|at| update.columns.contains(self.added[*at])).collect();
         if !changed.is_empty() {
-            let (rows, slots) = self.find(Side::Right, right.now(), &update.modified)?;
-            for (slot, key) in slots.iter().zip(rows.iter()) {
-                if self.pick(*slot) == key {
-                    left.for_each(*slot, |key| change.modified.push(key));
+            for (key, slot) in self.keys.find(Side::Right, right.now(), &update.modified)?.iter() {
+                if slot != NO_SLOT && self.pick(slot) == key {
+                    left.for_each(slot, |key| change.modified.push(key));
                 }
             }
             change.columns = changed.into_iter().map(|at| self.left_width + at).collect();

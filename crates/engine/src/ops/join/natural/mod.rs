@@ -13,19 +13,17 @@ mod matching;
 
 use std::sync::Arc;
 
-use arrow_array::UInt64Array;
-use arrow_schema::{DataType, Field, Schema};
-use column::keys::KeyTable;
-use column::{Chunk, ColumnSource, FlatColumn, NO_ROW, RedirectColumn};
+use column::NO_ROW;
 use graph::{Moment, Step};
 use rowset::RowSet;
 
 use self::matching::RightChange;
+pub(super) use super::matches::redirected;
+use super::matches::{StoredMatches, flat_matches};
 use super::on::{On, Side, added_columns, joined_schema, joined_update, match_now};
+use super::side::JoinKeys;
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
-use crate::keys::rows::KeyRows;
-use crate::keys::touched::Touched;
 use crate::plan::spec::Matches;
 use crate::row_errors::{Faults, OnError};
 use crate::table::change::Change;
@@ -33,7 +31,6 @@ use crate::table::handle::Table;
 use crate::table::parts::Attributes;
 use crate::table::parts::Parts;
 use crate::table::request::Request;
-use crate::table::store::{Columns, Writes};
 use crate::table::update::TableUpdate;
 
 /// `natural_join`: left rows with their one match.
@@ -44,7 +41,12 @@ pub struct NaturalJoin {
     matches: Matches,
     nulls_equal: bool,
     faults: Option<Faults>,
+    /// What the error of a second match says to do.
+    remedy: &'static str,
 }
+
+const ONE_OF_SEVERAL: &str = "a natural join takes at most one (use multiple=\"first\" or \"last\", or on_error)";
+const VALIDATED: &str = "validate=\"m:1\" takes at most one";
 
 impl NaturalJoin {
     /// `on`: left and right names; `joins`: new and old names of right columns, all but the keys without it.
@@ -65,7 +67,21 @@ impl NaturalJoin {
         let added = added_columns(operation, left, right, joins, &keys.columns(Side::Right), suffix)?;
         let arguments = serde_json::json!([on, added, matches, nulls_equal]);
         let request = Request::new(operation, arguments).with_text(On::text(on));
-        Ok(NaturalJoin { request, on: Arc::new(keys), added, matches, nulls_equal, faults: None })
+        Ok(NaturalJoin {
+            request,
+            on: Arc::new(keys),
+            added,
+            matches,
+            nulls_equal,
+            faults: None,
+            remedy: ONE_OF_SEVERAL,
+        })
+    }
+
+    /// Makes the error of a second match that of `join`, which was told how many there may be.
+    pub(crate) fn validated(mut self) -> NaturalJoin {
+        self.remedy = VALIDATED;
+        self
     }
 
     /// Sets `on_error`: a left row with several matches, where at most one is allowed, gets none and is reported.
@@ -99,36 +115,29 @@ impl Operation for NaturalJoin {
         // The join keeps for each row its key and its row key.
         limits::ask_rows(left.view.rows().len().saturating_add(right.view.rows().len()), 16)?;
         let mut live = NaturalLive {
-            on: self.on.clone(),
             matches: self.matches,
-            nulls_equal: self.nulls_equal,
             operation: self.request.name.clone(),
             faults: self.faults.clone(),
-            keys: KeyTable::new(&self.on.types()),
-            right: KeyRows::new(true),
+            remedy: self.remedy,
             // The left rows of a key are needed when its right rows change, and to free a key that no row has any more.
             // Neither happens if the right side is static.
-            left: right.table.is_live().then(|| KeyRows::new(true)),
+            keys: JoinKeys::new(&self.on, self.nulls_equal, right.table.is_live(), true),
             left_width: left.table.width(),
             added: self.added.iter().map(|(column, _)| *column).collect(),
-            touched: Touched::default(),
             settled: None,
             index: None,
         };
-        live.enter_right(&right.view, right.view.rows())?;
+        live.keys.load(Side::Right, &right.view, right.view.rows())?;
         live.settle_right();
         let matched = live.start(&left.view)?;
-        live.check(&(0..live.right.slots() as u32).collect::<Vec<_>>())?;
+        live.check(&(0..live.keys.slots() as u32).collect::<Vec<_>>())?;
         let counters =
             [left, right].iter().find_map(|input| input.table.graph()).map(crate::observe::storage).unwrap_or_default();
         let still = !left.table.is_live() && !right.table.is_live() && left.view.rows().is_flat();
-        let (index, columns): (Arc<dyn ColumnSource>, _) = if still && !matched.is_empty() {
-            // Both sides are static, so the matches never change and need no blocks.
-            (Arc::new(FlatColumn::new(matched.into_iter().map(|(_, cells)| cells).collect())?), None)
+        let index = if still && !matched.is_empty() {
+            flat_matches(matched)?
         } else {
-            let schema = Schema::new(vec![Field::new("index", DataType::UInt64, true)]);
-            let columns = Columns::filled(&schema, at, &counters, &[matched])?;
-            (columns.column(0).clone(), Some(columns))
+            live.index.insert(StoredMatches::start(matched, at, &counters)?).index()
         };
         let sources = redirected(&left.table, &right.table, &self.added, index);
         let attributes = left.table.attributes().clone();
@@ -139,43 +148,23 @@ impl Operation for NaturalJoin {
         };
         let schema = Arc::new(joined_schema(&left.table, &right.table, &self.added));
         let parts = Parts { rows: left.table.parts().rows.clone(), columns: sources, schema, attributes };
-        let owned = columns.as_ref().map(Columns::owned).unwrap_or_default();
-        live.index = columns;
+        let owned = live.index.as_ref().map(StoredMatches::owned).unwrap_or_default();
         Ok(Start { parts, live: Box::new(live), owned })
     }
 }
 
-/// The left table's columns, followed by the right columns read through `index`.
-pub(super) fn redirected(
-    left: &Table,
-    right: &Table,
-    added: &[(usize, String)],
-    index: Arc<dyn ColumnSource>,
-) -> Vec<Arc<dyn ColumnSource>> {
-    let own = left.parts().columns.iter().cloned();
-    let joined = added.iter().map(|(column, _)| {
-        Arc::new(RedirectColumn::new(right.parts().columns[*column].clone(), index.clone())) as Arc<dyn ColumnSource>
-    });
-    own.chain(joined).collect()
-}
-
 struct NaturalLive {
-    on: Arc<On>,
     matches: Matches,
-    nulls_equal: bool,
     operation: String,
     faults: Option<Faults>,
-    keys: KeyTable,
-    /// The right rows of each key slot.
-    right: KeyRows,
-    /// The left rows of each key slot; none if the right side never changes.
-    left: Option<KeyRows>,
+    remedy: &'static str,
+    /// The right rows of each key, and the left ones unless the right side never changes.
+    keys: JoinKeys,
     left_width: usize,
     added: Vec<usize>,
-    touched: Touched,
     /// The match of each key slot, if the right side never changes.
     settled: Option<Vec<u64>>,
-    index: Option<Columns>,
+    index: Option<StoredMatches>,
 }
 
 impl Live for NaturalLive {
@@ -186,34 +175,26 @@ impl Live for NaturalLive {
     fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
         let (left, right) = (&inputs[0], &inputs[1]);
         let update = left.update();
-        let rekeyed = update.columns.contains_any(&self.on.columns(Side::Left)) && !update.modified.is_empty();
         // The order matters. First the right side is updated, noting the old match of every touched key. Then left rows
         // leave and shift. Only then the left rows of a touched key are listed, in after-keys and without the new ones.
         // Last the new left rows are entered and probe the updated right side.
         let old = self.note_right(right)?;
-        self.move_left(left, rekeyed)?;
+        self.move_left(left)?;
         let mut right_change = self.judge_right(right, &old)?;
         let mut probe = update.added.clone();
-        if rekeyed {
+        if self.keys.is_rekeyed(Side::Left, left) {
             probe |= &update.modified;
         }
-        let (index, rematched) = self.indexed(left, right, &probe, &mut right_change)?;
+        let (matches, rematched) = self.indexed(left, right, &probe, &mut right_change)?;
         self.check_and_free()?;
-        let writes = Writes {
-            removed: update.removed.clone(),
-            shifts: update.shifts.clone(),
-            added: pieces(&index, &update.added)?,
-            modified: vec![rest(&index, &update.added)?],
-            ..Writes::default()
-        };
-        self.index().write(step, || left.before().rows().clone(), left.now().rows().clone(), &writes)?;
+        self.index().write(step, left, matches)?;
         let added = self.left_width..self.left_width + self.added.len();
         Ok(joined_update(update, added, &rematched, right_change.modified, &right_change.columns))
     }
 }
 
 impl NaturalLive {
-    fn index(&self) -> &Columns {
+    fn index(&self) -> &StoredMatches {
         self.index.as_ref().expect("the index is made as the join starts")
     }
 
@@ -246,10 +227,7 @@ impl NaturalLive {
         let stayed = probe - &update.added;
         if !stayed.is_empty() {
             let before = update.shifts.back(&stayed);
-            let index = self.index().column(0).at(left.before().moment());
-            let index = index.map_err(|_| Error::internal(&self.operation, "its own index before the step is gone"))?;
-            let old = index.take(&before.0.to_vec())?;
-            let old = arrow_array::cast::AsArray::as_primitive::<arrow_array::types::UInt64Type>(&old);
+            let old = self.index().before(left, &before)?;
             let changed = right_side.update();
             let mut other = Vec::new();
             for (at, key) in stayed.iter().enumerate() {
@@ -274,50 +252,26 @@ impl NaturalLive {
     /// Checks the touched keys for second matches, and frees the slots of keys that neither side has any more. Both
     /// wait for the end of the step: a second match may come and go within one step.
     fn check_and_free(&mut self) -> Result<(), Error> {
-        let touched = self.touched.take();
+        let touched = self.keys.take_touched();
         self.check(&touched)?;
-        for slot in touched {
-            let unused = self.right.is_empty(slot) && self.left.as_ref().is_none_or(|left| left.is_empty(slot));
-            if unused && self.left.is_some() {
-                self.keys.free(slot);
-            }
+        if self.keys.side(Side::Left).is_some() {
+            self.keys.free(&touched, |_| true);
         }
         Ok(())
     }
 
     fn check(&self, slots: &[u32]) -> Result<(), Error> {
         let judged = self.matches == Matches::Error && self.faults.is_none();
-        let Some(left) = self.left.as_ref().filter(|_| judged) else { return Ok(()) };
-        let met = slots.iter().find(|slot| self.right.is_several(**slot) && !left.is_empty(**slot));
+        let Some(left) = self.keys.side(Side::Left).filter(|_| judged) else { return Ok(()) };
+        let met = slots.iter().find(|slot| self.right().is_several(**slot) && !left.is_empty(**slot));
         met.map_or(Ok(()), |slot| Err(self.second_match(*slot)))
     }
-}
-
-/// The index cells of added rows, as one piece.
-fn pieces(cells: &[(u64, u64)], added: &RowSet) -> Result<Vec<(RowSet, Vec<Chunk>)>, Error> {
-    if added.is_empty() {
-        return Ok(Vec::new());
-    }
-    let rows: UInt64Array = if cells.len() as u64 == added.len() {
-        cells.iter().map(|(_, row)| *row).collect::<Vec<_>>().into()
-    } else {
-        cells.iter().filter(|(key, _)| added.contains(*key)).map(|(_, row)| *row).collect::<Vec<_>>().into()
-    };
-    Ok(vec![(added.clone(), vec![Arc::new(rows)])])
-}
-
-/// The index cells of surviving rows.
-fn rest(cells: &[(u64, u64)], added: &RowSet) -> Result<Option<(RowSet, Chunk)>, Error> {
-    if cells.len() as u64 == added.len() {
-        return Ok(None);
-    }
-    let (keys, rows): (Vec<u64>, Vec<u64>) = cells.iter().filter(|(key, _)| !added.contains(*key)).copied().unzip();
-    Ok(Some((RowSet::from_sorted_keys(&keys), Arc::new(UInt64Array::from(rows)))))
 }
 
 #[cfg(test)]
 mod tests {
     use arrow_array::ArrayRef;
+    use arrow_schema::{DataType, Field, Schema};
     use model::Compare;
     use model::ops::{NaturalJoin as Wanted, SecondMatch, natural_join};
 

@@ -4,7 +4,7 @@ mod room;
 
 use column::kernels::prefetch;
 
-use super::entry::{Entry, Key, source_of, with_source};
+use super::entry::{Entry, Key};
 use crate::keys::search;
 
 /// The key an entry had before the step: none, it is new.
@@ -86,8 +86,9 @@ impl<K: Key> Page<K> {
         Entry { key: self.keys[slot].clone(), tie: self.ties[slot] }
     }
 
-    pub(super) fn tie(&self, slot: usize) -> u64 {
-        self.ties[slot]
+    /// What the entry of a taken slot stands for.
+    pub(super) fn source(&self, slot: usize) -> K::Source {
+        self.keys[slot].source(self.ties[slot])
     }
 
     pub(super) fn is_less(&self, slot: usize, than: &Entry<K>) -> bool {
@@ -239,16 +240,13 @@ impl<K: Key> Page<K> {
         self.ties[slot] = entry.tie;
     }
 
-    /// Rewrites every source key, and what free slots repeat of them.
-    pub(super) fn rewrite_all(&mut self, forward: &impl Fn(u64) -> u64, mut rewritten: impl FnMut(u64, u64)) {
+    /// Moves the source of every entry, and of what free slots repeat of them.
+    pub(super) fn rewrite_all(&mut self, shifts: &K::Shifts, mut rewritten: impl FnMut(u64, K::Source)) {
         let Some(first) = self.next_taken(0) else { return };
         for slot in first..self.size() {
             if self.is_taken(slot) {
-                let source = source_of(self.ties[slot]);
-                let moved = forward(source);
-                if moved != source {
-                    self.ties[slot] = with_source(self.ties[slot], moved);
-                    rewritten(self.output(slot), moved);
+                if self.keys[slot].shift(&mut self.ties[slot], shifts) {
+                    rewritten(self.output(slot), self.source(slot));
                 }
             } else if self.ties[slot] != self.ties[slot - 1] || self.keys[slot] != self.keys[slot - 1] {
                 self.repeat(slot - 1, slot);
@@ -257,12 +255,13 @@ impl<K: Key> Page<K> {
         (0..first).for_each(|slot| self.repeat(first, slot));
     }
 
-    /// Rewrites the source keys of some slots, ascending.
-    pub(super) fn rewrite(&mut self, slots: &[(usize, u64)]) {
-        for &(slot, source) in slots {
-            self.ties[slot] = with_source(self.ties[slot], source);
+    /// Moves the sources of some taken slots, ascending.
+    pub(super) fn rewrite(&mut self, slots: &[usize], shifts: &K::Shifts, mut rewritten: impl FnMut(u64, K::Source)) {
+        for &slot in slots {
+            self.keys[slot].shift(&mut self.ties[slot], shifts);
+            rewritten(self.output(slot), self.source(slot));
         }
-        for &(slot, _) in slots {
+        for &slot in slots {
             match self.last_taken(slot) {
                 Some(before) => (before + 1..slot).for_each(|free| self.repeat(before, free)),
                 None => (0..slot).for_each(|free| self.repeat(slot, free)),

@@ -1,21 +1,21 @@
 //! The order against a sorted list, step by step.
 
-use rowset::{Before, RowSet, Shift};
+use rowset::{Before, RowSet, Shift, Shifts};
 
-use super::super::entry::with_source;
+use super::entry::{RowKey, with_source};
 use super::*;
 
 const TINY: Room = Room { page: 16, stride: 2, pages: 1 << 20 };
 const TIGHT: Room = Room { page: 16, stride: 1, pages: 700 };
 
-impl Key for () {
+impl RowKey for () {
     fn word(&self) -> u64 {
         0
     }
 }
 
 /// The first byte alone: most keys have their word in common with others.
-impl Key for Vec<u8> {
+impl RowKey for Vec<u8> {
     fn word(&self) -> u64 {
         self.first().copied().map_or(0, u64::from)
     }
@@ -50,7 +50,7 @@ struct Step<K> {
     sweep: bool,
 }
 
-impl<K: Key + std::fmt::Debug> Model<K> {
+impl<K: RowKey + std::fmt::Debug> Model<K> {
     fn new(mut rows: Vec<(u64, K)>, room: Room) -> Model<K> {
         rows.sort();
         let mut entries: Vec<Entry<K>> = rows.iter().map(entry).collect();
@@ -71,7 +71,7 @@ impl<K: Key + std::fmt::Debug> Model<K> {
         assert_eq!(self.order.locate(&expected), found.iter().map(|row| row.0).collect::<Vec<_>>());
     }
 
-    fn step(&mut self, step: Step<K>) -> OrderChange {
+    fn step(&mut self, step: Step<K>) -> OrderChange<u64> {
         let before: Vec<(u64, u64)> = self.order.rows().collect();
         let gone: Vec<u64> = step.removed.iter().map(|&row| self.rows[row].0).collect();
         let survivors =
@@ -113,7 +113,7 @@ impl<K: Key + std::fmt::Debug> Model<K> {
 }
 
 /// Applies the change to a copy, as whoever mirrors the output does.
-fn mirror(before: Vec<(u64, u64)>, after: &[(u64, u64)], change: &OrderChange) {
+fn mirror(before: Vec<(u64, u64)>, after: &[(u64, u64)], change: &OrderChange<u64>) {
     assert!(change.removed.is_sorted_by(|a, b| a < b) && change.added.is_sorted_by(|a, b| a.0 < b.0));
     let mut rows: Vec<(u64, u64)> =
         before.iter().copied().filter(|row| change.removed.binary_search(&row.0).is_err()).collect();
@@ -176,7 +176,7 @@ fn random_step<K: Clone>(draw: &mut Draw, rows: &[(u64, K)], most: u64, key: imp
     Step { removed, changed, added, shifts, sweep: draw.next(2) == 0 }
 }
 
-fn random_steps<K: Key + std::fmt::Debug>(room: Room, seed: u64, steps: usize, key: impl Fn(u64) -> K) {
+fn random_steps<K: RowKey + std::fmt::Debug>(room: Room, seed: u64, steps: usize, key: impl Fn(u64) -> K) {
     let mut draw = Draw(seed);
     let mut model = Model::new((0..draw.next(60)).map(|row| (row * 3, key(row))).collect(), room);
     for _ in 0..steps {
@@ -269,7 +269,7 @@ fn a_table_that_grows_all_over_moves_no_more_rows_in_one_step_than_in_another() 
     for step in 1..=120 {
         let added = (0..5000).map(|row| Entry { key: draw.next(1 << 33), tie: 200_000 * step + row }).collect();
         let none = Shifts::none();
-        let change = order.apply(Edits { removed: vec![], changed: vec![], added, shifts: &none, moved: None });
+        let change = order.apply(Edits { removed: vec![], changed: vec![], added, shifts: &none, moved: Some(vec![]) });
         assert!(change.shifts.len() < 10_000, "{} shifts in step {step}", change.shifts.len());
         let keys: u64 = change.shifts.iter().map(|shift| shift.last - shift.first + 1).sum();
         assert!(keys < 50 * 8192, "shifts over {keys} keys in step {step}");
@@ -308,7 +308,7 @@ fn removing_nearly_all_gives_memory_back() {
     let gone = entries.iter().map(|&row| entry(&model.rows[row])).collect();
     model.rows.retain(|row| row.0 % 1000 == 0);
     let none = Shifts::none();
-    model.order.apply(Edits { removed: gone, changed: vec![], added: vec![], shifts: &none, moved: None });
+    model.order.apply(Edits { removed: gone, changed: vec![], added: vec![], shifts: &none, moved: Some(vec![]) });
     model.check();
     assert!(model.order.bytes() * 10 < full, "{} of {full}", model.order.bytes());
 }

@@ -1,4 +1,5 @@
-//! The order of a live sort: sort keys to output row keys, with room between them.
+//! An order of entries that owns its row keys: entries to output row keys, with room between them. `sort` keeps its rows
+//! in one, a join its pairs of rows.
 //!
 //! Entries stand in pages, a page is a run of output keys, of which three in four are free at first. A new
 //! entry takes a free key between its neighbours; where there is none, the nearest room is moved there, one
@@ -7,20 +8,20 @@
 //! moves few others. Nothing here reads a source column.
 
 mod change;
+pub(crate) mod entry;
 mod insert;
 mod keep;
 mod numbers;
+mod page;
 mod seek;
 mod shrink;
 
-use rowset::Shifts;
-
-use super::entry::{Entry, Key, source_of};
-use super::page::Page;
 pub use change::{Edits, OrderChange};
+use entry::{Entry, Key};
 use keep::Place;
 use numbers::Align;
 pub(super) use numbers::Room;
+use page::Page;
 
 /// Entries in order, each at an output key.
 pub struct Order<K> {
@@ -57,12 +58,12 @@ impl<K: Key> Order<K> {
         self.len == 0
     }
 
-    /// Output key and source key of every row, in order.
-    pub fn rows(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.pages.iter().flat_map(|page| page.slots().map(|slot| (page.output(slot), source_of(page.tie(slot)))))
+    /// Output key and source of every row, in order.
+    pub fn rows(&self) -> impl Iterator<Item = (u64, K::Source)> + '_ {
+        self.pages.iter().flat_map(|page| page.slots().map(|slot| (page.output(slot), page.source(slot))))
     }
 
-    /// The output keys of these entries, in their order; all must be there, with source keys of now.
+    /// The output keys of these entries, in their order; all must be there, with sources of now.
     pub fn locate(&self, entries: &[Entry<K>]) -> Vec<u64> {
         let found = self.find_all(entries, |entry| entry).into_iter().flatten();
         found.map(|(page, slot)| self.pages[page].output(slot)).collect()
@@ -75,8 +76,8 @@ impl<K: Key> Order<K> {
         (pages + self.firsts.capacity() * size_of::<Entry<K>>()) as u64
     }
 
-    /// Takes a step in: first what is gone, then the moves of source keys, then what is new.
-    pub fn apply(&mut self, edits: Edits<'_, K>) -> OrderChange {
+    /// Takes a step in: first what is gone, then the moves of sources, then what is new.
+    pub fn apply(&mut self, edits: Edits<'_, K>) -> OrderChange<K::Source> {
         let Edits { mut removed, mut changed, mut added, shifts, moved } = edits;
         let mut change = OrderChange::default();
         removed.sort_unstable();
@@ -99,7 +100,7 @@ impl<K: Key> Order<K> {
             places.push((Place { page, slot, output, source: old.source() }, new));
         }
         self.refresh_firsts(|page| page.headless);
-        if !shifts.is_empty() {
+        if moved.as_ref().is_none_or(|moved| !moved.is_empty()) {
             self.rewrite(shifts, moved, &mut change);
             self.refresh_firsts(|_| true);
         }
@@ -112,7 +113,7 @@ impl<K: Key> Order<K> {
         change
     }
 
-    fn clear(&mut self, change: &mut OrderChange) {
+    fn clear(&mut self, change: &mut OrderChange<K::Source>) {
         change.removed = self.rows().map(|(output, _)| output).collect();
         self.pages.clear();
         self.firsts.clear();
@@ -126,28 +127,19 @@ impl<K: Key> Order<K> {
         self.pages[page].output(slot)
     }
 
-    fn rewrite(&mut self, shifts: &Shifts, moved: Option<Vec<Entry<K>>>, change: &mut OrderChange) {
+    fn rewrite(&mut self, shifts: &K::Shifts, moved: Option<Vec<Entry<K>>>, change: &mut OrderChange<K::Source>) {
         let rewrites = &mut change.source_rewrites;
-        match moved {
-            None => {
-                let forward = |source| shifts.forward_key(source);
-                for page in &mut self.pages {
-                    page.rewrite_all(&forward, |output, source| rewrites.push((output, source)));
-                }
+        let Some(mut moved) = moved else {
+            for page in &mut self.pages {
+                page.rewrite_all(shifts, |output, source| rewrites.push((output, source)));
             }
-            Some(mut moved) => {
-                moved.sort_unstable();
-                let found = self.find_all(&moved, |entry| entry).into_iter().zip(&moved);
-                let found: Vec<(usize, usize, u64)> =
-                    found.filter_map(|(found, entry)| found.map(|(page, slot)| (page, slot, entry.source()))).collect();
-                for run in found.chunk_by(|a, b| a.0 == b.0) {
-                    let page = &mut self.pages[run[0].0];
-                    let slots: Vec<(usize, u64)> =
-                        run.iter().map(|&(_, slot, source)| (slot, shifts.forward_key(source))).collect();
-                    rewrites.extend(slots.iter().map(|&(slot, source)| (page.output(slot), source)));
-                    page.rewrite(&slots);
-                }
-            }
+            return;
+        };
+        moved.sort_unstable();
+        let found: Vec<(usize, usize)> = self.find_all(&moved, |entry| entry).into_iter().flatten().collect();
+        for run in found.chunk_by(|a, b| a.0 == b.0) {
+            let slots: Vec<usize> = run.iter().map(|&(_, slot)| slot).collect();
+            self.pages[run[0].0].rewrite(&slots, shifts, |output, source| rewrites.push((output, source)));
         }
     }
 

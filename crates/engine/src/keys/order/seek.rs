@@ -2,8 +2,8 @@
 //! prefetches what it will read, so that cache misses overlap.
 
 use super::Order;
+use super::entry::{Entry, Key};
 use crate::keys::search::interpolate;
-use crate::ops::sort::entry::{Entry, Key};
 
 /// Searches of a batch.
 pub(super) const BATCH: usize = 16;

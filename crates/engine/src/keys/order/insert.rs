@@ -1,10 +1,10 @@
 //! New entries: into the gap where they belong, or into room that is made for them.
 
 use super::Order;
+use super::entry::{Entry, Key};
 use super::numbers::Align;
+use super::page::{Gap, Mark, NEW, Page};
 use super::seek::{BATCH, Hint};
-use crate::ops::sort::entry::{Entry, Key};
-use crate::ops::sort::page::{Gap, Mark, NEW, Page};
 
 /// Keys for each entry of a new page.
 const SPARSE: usize = 4;

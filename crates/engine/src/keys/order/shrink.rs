@@ -1,8 +1,8 @@
 //! Pages that lose entries: what stands for them, and which become one.
 
 use super::Order;
-use crate::ops::sort::entry::Key;
-use crate::ops::sort::page::Page;
+use super::entry::Key;
+use super::page::Page;
 
 impl<K: Key> Order<K> {
     /// What stands for a page is its first entry; for an empty page, which is only passed by, that of

@@ -3,7 +3,7 @@
 use rowset::MAX_KEY;
 
 use super::Order;
-use crate::ops::sort::entry::Key;
+use super::entry::Key;
 use crate::sizes::SORT_PAGE;
 
 /// Slots of a page, and how far pages lie apart at first.

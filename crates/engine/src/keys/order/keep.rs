@@ -1,25 +1,25 @@
 //! Rows whose sort key changed, and whose place may not.
 
+use super::entry::{Entry, Key};
+use super::page::Mark;
 use super::{Order, OrderChange};
-use crate::ops::sort::entry::{Entry, Key};
-use crate::ops::sort::page::Mark;
 
 /// Where a changed row was.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct Place<S> {
     pub(super) page: usize,
     pub(super) slot: usize,
     pub(super) output: u64,
-    pub(super) source: u64,
+    pub(super) source: S,
 }
 
 impl<K: Key> Order<K> {
     /// Leaves changed rows where they are if their neighbours allow it; the others are added anew.
     pub(super) fn keep_in_place(
         &mut self,
-        mut changed: Vec<(Place, Entry<K>)>,
+        mut changed: Vec<(Place<K::Source>, Entry<K>)>,
         added: &mut Vec<Entry<K>>,
-        change: &mut OrderChange,
+        change: &mut OrderChange<K::Source>,
     ) {
         let removed = change.removed.len();
         changed.sort_unstable_by(|a, b| a.1.cmp(&b.1));
@@ -39,7 +39,7 @@ impl<K: Key> Order<K> {
         }
     }
 
-    fn fits(&self, place: Place, entry: &Entry<K>) -> bool {
+    fn fits(&self, place: Place<K::Source>, entry: &Entry<K>) -> bool {
         let page = &self.pages[place.page];
         if page.is_taken(place.slot) {
             return false;
@@ -57,7 +57,7 @@ impl<K: Key> Order<K> {
         above_low && below_high
     }
 
-    fn put_back(&mut self, place: Place, entry: &Entry<K>) {
+    fn put_back(&mut self, place: Place<K::Source>, entry: &Entry<K>) {
         let mark = Mark { slot: place.slot, was: place.output, stays: true };
         self.pages[place.page].put(place.slot, entry, mark);
         self.len += 1;

@@ -1,12 +1,12 @@
 //! Room inside a page: entries make way, are spread, slide, are cut off.
 
 use super::{Gap, Mark, NEW, Page};
-use crate::ops::sort::entry::{Entry, Key};
+use crate::keys::order::entry::{Entry, Key};
 
 impl<K: Key> Page<K> {
     /// Frees a slot between two neighbours by moving a run of at most `reach` entries by one; none if
     /// there is no room that near.
-    pub(in crate::ops::sort) fn make_room(&mut self, at: usize, reach: usize) -> Option<usize> {
+    pub(in crate::keys::order) fn make_room(&mut self, at: usize, reach: usize) -> Option<usize> {
         let right = self.next_free(at).filter(|free| free - at <= reach);
         let left = self.last_free(at).filter(|free| at - free <= reach);
         match (left, right) {
@@ -56,7 +56,7 @@ impl<K: Key> Page<K> {
     }
 
     /// The smallest stretch around `at` that stays at most three quarters full with `more` entries.
-    pub(in crate::ops::sort) fn stretch(&self, at: usize, more: usize) -> Option<(usize, usize)> {
+    pub(in crate::keys::order) fn stretch(&self, at: usize, more: usize) -> Option<(usize, usize)> {
         let mut size = 64.min(self.size());
         while size <= self.size() {
             let from = (at.min(self.size() - 1) / size) * size;
@@ -81,7 +81,7 @@ impl<K: Key> Page<K> {
 
     /// Spreads the entries of `from .. to`, and `group` among them, over it. Half of the room is left
     /// around the group: where rows came, more will come.
-    pub(in crate::ops::sort) fn spread(&mut self, from: usize, to: usize, group: &[Entry<K>]) {
+    pub(in crate::keys::order) fn spread(&mut self, from: usize, to: usize, group: &[Entry<K>]) {
         let mut entries = self.marked_entries(from, to);
         let place = group.first().map_or(0, |first| entries.partition_point(|(entry, _)| entry < first));
         let new = group.iter().map(|entry| (entry.clone(), Mark { slot: 0, was: NEW, stays: false }));
@@ -132,7 +132,7 @@ impl<K: Key> Page<K> {
     }
 
     /// Takes all entries of a neighbour, the lower or the upper one, and spreads them with its own.
-    pub(in crate::ops::sort) fn join(&mut self, other: &Page<K>, other_is_lower: bool) {
+    pub(in crate::keys::order) fn join(&mut self, other: &Page<K>, other_is_lower: bool) {
         let size = self.size();
         let (mine, theirs) = (self.marked_entries(0, size), other.marked_entries(0, size));
         let entries = if other_is_lower { [theirs, mine].concat() } else { [mine, theirs].concat() };
@@ -142,7 +142,7 @@ impl<K: Key> Page<K> {
 
     /// Opens the gap at `high` by moving all entries above it, or all below, into the half of the room
     /// at that end of the page: one delta. None if there is little room at both ends.
-    pub(in crate::ops::sort) fn slide(&mut self, gap: Gap) -> Option<Gap> {
+    pub(in crate::keys::order) fn slide(&mut self, gap: Gap) -> Option<Gap> {
         let first = self.next_taken(0)?;
         let last = self.last_taken(self.size())?;
         let (below, above) = (first, self.size() - 1 - last);
@@ -165,7 +165,7 @@ impl<K: Key> Page<K> {
     }
 
     /// Moves the entries from `slot` on to a page of their own, by one delta.
-    pub(in crate::ops::sort) fn cut(&mut self, slot: usize, number: u64) -> Page<K> {
+    pub(in crate::keys::order) fn cut(&mut self, slot: usize, number: u64) -> Page<K> {
         let mut upper = self.clone();
         upper.mark_all();
         upper.number = number;
@@ -180,7 +180,7 @@ impl<K: Key> Page<K> {
     }
 
     /// Spreads the entries over the page chunk by chunk: inside a chunk nothing moves by itself.
-    pub(in crate::ops::sort) fn loosen(&mut self, chunk: usize) {
+    pub(in crate::keys::order) fn loosen(&mut self, chunk: usize) {
         let size = self.size();
         let mut chunks: Vec<usize> = self.slots().map(|slot| slot / chunk).collect();
         chunks.dedup();
@@ -191,7 +191,7 @@ impl<K: Key> Page<K> {
     }
 
     /// Gives the page another number: all its entries move.
-    pub(in crate::ops::sort) fn renumber(&mut self, number: u64) {
+    pub(in crate::keys::order) fn renumber(&mut self, number: u64) {
         if number != self.number {
             self.mark_all();
             self.number = number;

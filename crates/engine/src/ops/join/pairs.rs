@@ -1,0 +1,100 @@
+//! Pairs of rows: what the rows of a join stand for that has all pairs of a key.
+//!
+//! A pair stands in an [`Order`](crate::keys::order::Order) by its left row, then by its right row. The order gives it a
+//! row key, with room between neighbours, so that a right row may come between two pairs of any left row: what has to
+//! make way moves by a shift, and no cell is written. A shift of either input moves the pairs' sources and leaves their
+//! row keys alone.
+
+use column::NO_ROW;
+use limits::Exhausted;
+use rowset::Shifts;
+
+use crate::error::Error;
+use crate::keys::order::entry::{Entry, Key};
+
+/// A left and a right row; [`NO_ROW`] in place of the right one if the left row has no match.
+pub(super) type Pair = (u64, u64);
+
+/// The left row of a pair. The right row is the tie.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct LeftRow(u64);
+
+/// The shifts of both inputs.
+pub(super) struct PairShifts {
+    pub(super) left: Shifts,
+    pub(super) right: Shifts,
+}
+
+impl Key for LeftRow {
+    type Source = Pair;
+    type Shifts = PairShifts;
+
+    fn word(&self) -> u64 {
+        self.0
+    }
+
+    fn source(&self, tie: u64) -> Pair {
+        (self.0, tie)
+    }
+
+    fn shift(&mut self, tie: &mut u64, shifts: &PairShifts) -> bool {
+        let moved = (shifts.left.forward_key(self.0), shifts.right.forward_key(*tie));
+        let moves = moved != (self.0, *tie);
+        (self.0, *tie) = moved;
+        moves
+    }
+}
+
+/// The entries of these pairs.
+pub(super) fn entries(pairs: Vec<Pair>) -> Vec<Entry<LeftRow>> {
+    pairs.into_iter().map(|(left, right)| Entry { key: LeftRow(left), tie: right }).collect()
+}
+
+/// Pairs as they are found. There may be many more of them than rows, so their memory is asked for as they come.
+#[derive(Default)]
+pub(super) struct PairList {
+    pairs: Vec<Pair>,
+    exhausted: Option<Exhausted>,
+}
+
+impl PairList {
+    /// With room for so many pairs, if there is.
+    pub(super) fn with_room(pairs: u64) -> Result<PairList, Error> {
+        limits::ask_rows(pairs, size_of::<Pair>() as u64)?;
+        Ok(PairList { pairs: Vec::with_capacity(pairs as usize), exhausted: None })
+    }
+
+    pub(super) fn push(&mut self, left: u64, right: u64) {
+        if self.pairs.len() < self.pairs.capacity() || self.grow() {
+            self.pairs.push((left, right));
+        }
+    }
+
+    /// Adds the pair of a left row that has no match.
+    pub(super) fn push_alone(&mut self, left: u64) {
+        self.push(left, NO_ROW);
+    }
+
+    /// Whether there is no memory for more.
+    pub(super) fn is_full(&self) -> bool {
+        self.exhausted.is_some()
+    }
+
+    #[cold]
+    fn grow(&mut self) -> bool {
+        let more = self.pairs.capacity().max(64);
+        self.exhausted = limits::ask_rows(2 * more as u64, size_of::<Pair>() as u64).err();
+        if self.exhausted.is_none() {
+            self.pairs.reserve(more);
+        }
+        self.exhausted.is_none()
+    }
+
+    /// The pairs, in the order in which they were found.
+    pub(super) fn finish(self) -> Result<Vec<Pair>, Error> {
+        match self.exhausted {
+            Some(exhausted) => Err(exhausted.into()),
+            None => Ok(self.pairs),
+        }
+    }
+}
