@@ -48,13 +48,15 @@ pub use eval::bound::Bound;
 pub use eval::cache::{Counted, counted, told};
 pub use eval::functions::civil::days_to;
 
+pub use eval::functions::declared::{FormulaName, FunctionSpec, Subject};
+pub use eval::functions::functions;
 pub use language::formula::{Formula, FormulaError};
-pub use language::library::names as function_names;
+pub use language::library::{FormulaFunction, formula_functions};
 pub use language::names::Names;
 pub use language::parse::Purpose;
 pub use tree::aggregate::{Aggregate, Interpolation, Part};
 pub use tree::expr::{Expr, MAX_DEPTH, MAX_NODES, Window, split_conjunction};
-pub use tree::function::{Bytes, Closed, Function, List, Random, Struct, Text, Time};
+pub use tree::function::{Bytes, Closed, Function, List, OptionValue, Random, Struct, Text, Time};
 pub use tree::host::{Host, HostFailure, HostId};
 pub use tree::literal::{Literal, MANY};
 pub use tree::own_order::{CATEGORIES, categories, has_own_order, refuse_own_order};

@@ -8,7 +8,7 @@ use arrow_ord::cmp;
 use arrow_ord::ord::make_comparator;
 use arrow_schema::{ArrowError, SortOptions};
 
-use super::list::comparable;
+use super::list_order::comparable;
 use crate::eval::node::{Argument, Failure, Whole, failure};
 use crate::tree::function::Function;
 
