@@ -37,6 +37,7 @@ pub enum List {
     DropNulls,
     /// How many elements are not null.
     Count,
+    CountPositive,
     /// The mean of the elements without their signs.
     AbsMean,
     Product,

@@ -26,6 +26,11 @@ pub(crate) const FUNCTIONS: &[FunctionSpec] = &[
     method(Function::List(List::Count), "list.count", LIST, |b, c| b.of_list(c, |_| Ok((count(), DataType::Int64))))
         .always(Family::Integer)
         .in_formulas(&[of_list("count", "count(v)", "elements that are not null")]),
+    method(Function::List(List::CountPositive), "list.count_positive", LIST, |b, c| {
+        b.of_list(c, |l| l.numbers().map(|()| (count_positive(), DataType::Int64)))
+    })
+    .always(Family::Integer)
+    .in_formulas(&[of_list("countPos", "countPos(v)", "elements greater than 0")]),
     method(Function::List(List::NUnique), "list.n_unique", LIST, |b, c| {
         b.of_list(c, |l| l.ordered().map(|()| (distinct(true), DataType::Int64)))
     })
@@ -108,6 +113,19 @@ pub(crate) fn count() -> Whole {
     Arc::new(|args, rows| {
         let lists = Lists::of(&args[0]);
         let count = |row| Some(lists.get(row)?.filter(|place| lists.values().is_valid(*place)).count() as i64);
+        Ok(Arc::new((0..rows).map(count).collect::<Int64Array>()))
+    })
+}
+
+/// How many elements are greater than 0; NaN is not.
+fn count_positive() -> Whole {
+    Arc::new(|args, rows| {
+        let lists = Lists::of(&args[0]);
+        // A number has the sign of the double that is nearest to it.
+        let values = arrow_cast::cast(lists.values(), &DataType::Float64).map_err(failure)?;
+        let values = values.as_primitive::<Float64Type>();
+        let is_positive = |place: &usize| values.is_valid(*place) && values.value(*place) > 0.0;
+        let count = |row| Some(lists.get(row)?.filter(is_positive).count() as i64);
         Ok(Arc::new((0..rows).map(count).collect::<Int64Array>()))
     })
 }
