@@ -11,9 +11,8 @@ use memchr::memmem::Finder;
 use regex::Regex;
 
 use super::declared::{FunctionSpec, method, named};
-use super::order::array;
 use super::text::INLINE;
-use crate::eval::node::{Argument, Whole};
+use crate::eval::node::{Argument, Whole, array};
 use crate::tree::family::Family;
 use crate::tree::function::{Function, Text};
 

@@ -10,8 +10,7 @@ use regex::Regex;
 use super::built::{Built, SMALL};
 pub(crate) use super::built::{Out, build};
 use super::declared::{FunctionSpec, Takes, method, named};
-use super::order::array;
-use crate::eval::node::{Argument, Whole};
+use crate::eval::node::{Argument, Whole, array};
 use crate::tree::family::Family;
 use crate::tree::function::{Function, Text};
 
