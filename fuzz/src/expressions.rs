@@ -1,6 +1,7 @@
 //! Expression trees: those that a caller builds, and those that come as a plan's bytes.
 
-use formula::{Expr, FunctionSpec, Literal, bind, functions};
+use formula::functions::{FunctionSpec, declared};
+use formula::{Expr, Literal, bind};
 
 use super::reader::Reader;
 use super::world::{COLUMNS, SCHEMA, TYPES, evaluate};
@@ -49,7 +50,7 @@ fn tree(reader: &mut Reader<'_>, depth: usize) -> Expr {
             Expr::when(branches, otherwise).unwrap_or_else(|_| Expr::column("i"))
         }
         _ => {
-            let known: Vec<&FunctionSpec> = functions().collect();
+            let known: Vec<&FunctionSpec> = declared().collect();
             let at = usize::from(reader.byte()) << 8 | usize::from(reader.byte());
             let function = known[at % known.len()].function();
             let args = (0..=reader.below(3)).map(|_| tree(reader, depth + 1)).collect();

@@ -3,7 +3,8 @@
 use std::sync::OnceLock;
 
 use arrow_schema::{DataType, TimeUnit};
-use formula::{Aggregate, Closed, Expr, Function, Interpolation, Literal, OptionValue, Part, Window};
+use formula::functions::{Closed, OptionValue};
+use formula::{Aggregate, Expr, Function, Interpolation, Literal, Part, Window};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyString, PyTuple};

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use arrow_schema::DataType;
-use formula::{Error, Formula, FormulaFunction, FunctionSpec, Literal, NamedSet, Names, Purpose};
+use formula::functions::{FormulaFunction, FunctionSpec, declared, of_formulas};
+use formula::values::NamedSet;
+use formula::{Error, Formula, Literal, Names, Purpose};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -104,7 +106,7 @@ type FormulaRow = (&'static str, &'static str, &'static str, &'static str);
 #[pyfunction]
 pub fn formula_functions() -> Vec<FormulaRow> {
     let row = |of: FormulaFunction| (of.subject.name(), of.name, of.example, of.gives);
-    formula::formula_functions().map(row).collect()
+    of_formulas().map(row).collect()
 }
 
 /// All functions of rows as they are declared.
@@ -124,5 +126,5 @@ pub fn functions(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         made.set_item("example", spec.example())?;
         Ok(made)
     };
-    formula::functions().map(row).collect()
+    declared().map(row).collect()
 }
