@@ -21,7 +21,7 @@ import pytest
 import tickframe as tf
 from functions import lists, numbers, text, time
 from functions.formulas import FORMULAS
-from functions.rows import DATA, NS, Row, x
+from functions.rows import DATA, NS, Row, x, y
 from functions.text import S
 from functions.time import D
 from tickframe import _native
@@ -221,6 +221,15 @@ def test_declared_examples_are_of_their_function(declared: dict[str, Any]):
         # A name that means several functions has one example.
         others = [each["name"] for each in DECLARED if name in each["formulas"]]
         assert written in repr(tf.formula(EXAMPLES[name])) or declared["name"] != others[0], name
+
+
+def test_options_are_those_that_are_declared():
+    call = _native.Expr.call
+    assert repr(tf.Expr(call("list.std", [x._native]))) == repr(x.list.std())
+    with pytest.raises(TypeError, match=r"list\.std has no option digits"):
+        call("list.std", [x._native], digits=2)
+    with pytest.raises(ValueError, match='closed must be "both", "left", "right" or "none", not "open"'):
+        call("is_between", [x._native, y._native, y._native], closed="open")
 
 
 def test_functions_are_a_table_of_what_is_declared():
