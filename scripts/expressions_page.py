@@ -1,7 +1,7 @@
 """Writes docs/expressions.md: every method of expressions with an example whose values are computed here.
 
-What a method gives is the first line of its docstring. A method without an example is an error, and so is an example
-of what is not there.
+What a method gives is the first line of its docstring. Functions of rows are declared in `crates/formula`, with their
+examples; those of all else stand here. A method without an example is an error, and so is an example of what is not there.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 from functions_page import code
 
 import tickframe as tf
+from tickframe import _native
 
 PAGE = Path(__file__).parents[1] / "docs" / "expressions.md"
 
@@ -49,56 +50,17 @@ col("k") == "a"
 ~(col("n") > 2)
 """
 
-#: Subject, the words under it, what the methods are of, and an example of each.
+#: Subject, the words under it, what the methods are of, and examples of those that are no declared functions of rows.
 SUBJECTS: tuple[tuple[str, str, str, str], ...] = (
     (
         "Values",
         'Beside an operator a string is text: `col("k") == "a"`. Bounds, weights and orders take names of columns.',
         "Expr",
         """
-eq_missing | col("x").eq_missing(None)
-ne_missing | col("x").ne_missing(None)
-is_in | col("n").is_in([2, 9])
-is_between | col("n").is_between(2, 7)
-is_null | col("x").is_null()
-is_not_null | col("x").is_not_null()
-is_nan | col("x").is_nan()
-is_not_nan | col("x").is_not_nan()
-is_finite | col("x").is_finite()
-is_infinite | col("x").is_infinite()
-fill_null | col("x").fill_null(0.0)
-fill_nan | col("x").fill_nan(0.0)
-shift | col("n").shift(1)
 diff | col("n").diff()
-get | col("n").get(0)
 alias | col("n").alias("m")
 cast | col("x").cast(tf.Int64)
-abs | col("x").abs()
-sign | col("x").sign()
-sqrt | col("n").sqrt()
-cbrt | col("n").cbrt()
-exp | col("x").exp()
-log | col("n").log(10)
-log10 | col("n").log10()
-log1p | col("n").log1p()
-round | col("x").round(0)
-floor | col("x").floor()
-ceil | col("x").ceil()
-clip | col("n").clip(3, 8)
 pow | col("n").pow(2)
-sin | col("x").sin()
-cos | col("x").cos()
-tan | col("x").tan()
-arcsin | (col("n") / 10).arcsin()
-arccos | (col("n") / 10).arccos()
-arctan | col("x").arctan()
-sinh | col("x").sinh()
-cosh | col("x").cosh()
-tanh | col("x").tanh()
-degrees | col("x").degrees()
-radians | col("x").radians()
-lower_bin | col("n").lower_bin(5)
-upper_bin | col("n").upper_bin(5)
 over | col("n").sum().over("k")
 """,
     ),
@@ -139,37 +101,7 @@ only | col("k").only("several")
         "Positions count characters from 0; from the end if negative.",
         "str",
         """
-len_chars | col("s").str.len_chars()
-len_bytes | col("s").str.len_bytes()
-to_lowercase | col("s").str.to_lowercase()
-to_uppercase | col("s").str.to_uppercase()
-to_titlecase | col("s").str.to_titlecase()
-contains | col("s").str.contains("[0-9]")
-starts_with | col("s").str.starts_with("Live")
-ends_with | col("s").str.ends_with("s")
-slice | col("s").str.slice(0, 4)
-head | col("s").str.head(2)
-tail | col("s").str.tail(2)
-replace | col("s").str.replace("[ab]", "_")
-replace_all | col("s").str.replace_all("[ab]", "_")
-strip_chars | col("s").str.strip_chars("Las2")
-strip_chars_start | col("s").str.strip_chars_start("La")
-strip_chars_end | col("s").str.strip_chars_end("s2")
-strip_prefix | col("s").str.strip_prefix("Live ")
-strip_suffix | col("s").str.strip_suffix("22")
-zfill | tf.lit("7").str.zfill(3)
-pad_start | col("k").str.pad_start(3, "*")
-pad_end | col("k").str.pad_end(3, "*")
-reverse | col("s").str.reverse()
-find | col("s").str.find("[0-9]")
-index_of | col("s").str.index_of("b")
-count_matches | col("s").str.count_matches("[0-9]")
-split | col("s").str.split(" ")
-extract | col("s").str.extract("([0-9]+)")
-extract_all | col("s").str.extract_all("[0-9]+")
 to_integer | tf.lit("42").str.to_integer()
-to_date | tf.lit("2024-02-29").str.to_date()
-to_datetime | tf.lit("2024-02-29 13:45").str.to_datetime("%Y-%m-%d %H:%M")
 """,
     ),
     (
@@ -177,88 +109,20 @@ to_datetime | tf.lit("2024-02-29 13:45").str.to_datetime("%Y-%m-%d %H:%M")
         "Parts are of the clock of the column's zone. Windows and periods are text: `15m`, `1h`, `1d`, `1mo`.",
         "dt",
         """
-year | col("t").dt.year()
-quarter | col("t").dt.quarter()
-month | col("t").dt.month()
-week | col("t").dt.week()
-weekday | col("t").dt.weekday()
-ordinal_day | col("t").dt.ordinal_day()
-day | col("t").dt.day()
-hour | col("t").dt.hour()
-minute | col("t").dt.minute()
-second | col("t").dt.second()
-millisecond | col("t").dt.millisecond()
-microsecond | col("t").dt.microsecond()
-nanosecond | col("t").dt.nanosecond()
-date | col("t").dt.date()
-time | col("t").dt.time()
-truncate | col("t").dt.truncate("1h")
-round | col("t").dt.round("1h")
-offset_by | col("t").dt.offset_by("1mo")
 bin | col("t").dt.bin("1h")
-month_start | col("t").dt.month_start()
-month_end | col("t").dt.month_end()
-strftime | col("t").dt.strftime("%d.%m.%Y")
-epoch | col("t").dt.epoch("s")
-convert_time_zone | col("t").dt.convert_time_zone("America/New_York")
-replace_time_zone | col("t").dt.replace_time_zone(None)
-total_days | (col("t") - col("t").dt.month_start()).dt.total_days()
-total_hours | (col("t") - col("t").dt.truncate("1d")).dt.total_hours()
-total_minutes | (col("t") - col("t").dt.truncate("1d")).dt.total_minutes()
-total_seconds | (col("t") - col("t").dt.truncate("1h")).dt.total_seconds()
-total_milliseconds | (col("t") - col("t").dt.truncate("1h")).dt.total_milliseconds()
-total_microseconds | (col("t") - col("t").dt.truncate("1h")).dt.total_microseconds()
-total_nanoseconds | (col("t") - col("t").dt.truncate("1h")).dt.total_nanoseconds()
 """,
     ),
     (
         "Lists: list",
         "A null list gives null; reductions leave null elements out.",
         "list",
-        """
-len | col("v").list.len()
-get | col("v").list.get(1)
-first | col("v").list.first()
-last | col("v").list.last()
-slice | col("v").list.slice(1, 2)
-head | col("v").list.head(1)
-tail | col("v").list.tail(1)
-sum | col("v").list.sum()
-mean | col("v").list.mean()
-min | col("v").list.min()
-max | col("v").list.max()
-contains | col("v").list.contains(5)
-join | col("s").str.split(" ").list.join("+")
-sort | col("v").list.sort()
-arg_sort | col("v").list.arg_sort()
-unique | col("v").list.unique()
-reverse | col("v").list.reverse()
-drop_nulls | col("v").list.drop_nulls()
-count | col("v").list.count()
-n_unique | col("v").list.n_unique()
-count_distinct | col("v").list.count_distinct()
-abs_mean | col("v").list.abs_mean()
-product | col("v").list.product()
-median | col("v").list.median()
-quantile | col("v").list.quantile(0.5)
-std | col("v").list.std()
-var | col("v").list.var()
-arg_min | col("v").list.arg_min()
-arg_max | col("v").list.arg_max()
-""",
+        "",
     ),
     (
         "Structs and bytes: struct, bin",
         "A null struct gives null fields.",
         "struct bin",
-        """
-field | col("p").struct.field("a")
-rename_fields | col("p").struct.rename_fields(["one", "two"])
-size | col("y").bin.size()
-contains | col("y").bin.contains(b"\\x02")
-starts_with | col("y").bin.starts_with(b"\\x01")
-ends_with | col("y").bin.ends_with(b"\\x01")
-""",
+        "",
     ),
     (
         "Functions",
@@ -269,18 +133,8 @@ col | tf.col("n")
 lit | tf.lit(1)
 len | tf.len()
 when | tf.when(col("n") > 5).then(tf.lit("big")).otherwise(tf.lit("small"))
-coalesce | tf.coalesce(col("x"), col("n"))
-format | tf.format("{} of {}", col("n"), col("k"))
-min_horizontal | tf.min_horizontal(col("x"), col("n"))
-max_horizontal | tf.max_horizontal(col("x"), col("n"))
-arctan2 | tf.arctan2(col("n"), col("n"))
 from_epoch | tf.from_epoch(col("n"), "d")
 formula | tf.formula("n * 2")
-variable | col("n") + tf.variable("limit", 10)
-random_float | tf.random_float(0, 10, seed=1) < 10
-random_int | tf.random_int(1, 2, seed=1)
-random_bool | tf.random_bool(seed=1).is_null()
-random_gaussian | tf.random_gaussian(0, 1, seed=1).is_finite()
 """,
     ),
 )
@@ -330,6 +184,16 @@ def members(of: str) -> dict[str, object]:
     return {name: getattr(kind, name) for kind in kinds for name in dir(kind) if not name.startswith("_")}
 
 
+def declared(of: str) -> dict[str, str]:
+    """The examples of declared functions that a subject is about, by their names there."""
+    kind = "function" if of == "module" else "method"
+    found = [each for each in _native.functions() if each["kind"] == kind]
+    if of in {"Expr", "module"}:
+        return {each["name"]: each["example"] for each in found if "." not in each["name"]}
+    inside = [(each["name"].partition("."), each["example"]) for each in found]
+    return {name: example for (space, _, name), example in inside if space in of.split()}
+
+
 def gives(member: object) -> str:
     """The first line of a docstring."""
     first = (inspect.getdoc(member) or "").split("\n")[0]
@@ -364,9 +228,12 @@ def page() -> str:
     told: dict[str, set[str]] = {}
     for subject, words, of, rows in SUBJECTS:
         known, aggregate = members(of), subject == "Aggregates"
+        examples = {} if aggregate else declared(of)
+        examples |= {
+            name.strip(): example.strip() for name, example in (row.split(" | ") for row in rows.strip().splitlines())
+        }
         lines += ["", f"## {subject}", "", words, "", "| | Gives | Example | Values |", "|---|---|---|---|"]
-        for row in rows.strip().splitlines():
-            name, example = (part.strip() for part in row.split(" | "))
+        for name, example in examples.items():
             told.setdefault(of, set()).add(name)
             shown = code(values(table, example, aggregate=aggregate))
             lines.append(f"| `{name}` | {gives(known[name])} | {code(example)} | {shown} |")

@@ -16,7 +16,8 @@ use engine::sources::BlinkTable;
 use engine::testing::validate::plain_of;
 use engine::testing::{Tape, Watch, any_table, explore, feeds::Source};
 use engine::{Error, Operation, Table, attach};
-use formula::{Aggregate, Expr, Function, Host, HostFailure, HostId, Payload};
+use formula::values::Payload;
+use formula::{Aggregate, Expr, Function, Host, HostFailure, HostId};
 use graph::{Schedule, Settings, UpdateGraph};
 
 /// Adds one to its argument; as often as was armed it is interrupted instead.

@@ -1,6 +1,7 @@
 //! Expression trees: those that a caller builds, and those that come as a plan's bytes.
 
-use formula::{Expr, Function, Literal, bind, function_names};
+use formula::functions::{FunctionSpec, declared};
+use formula::{Expr, Literal, bind};
 
 use super::reader::Reader;
 use super::world::{COLUMNS, SCHEMA, TYPES, evaluate};
@@ -49,10 +50,9 @@ fn tree(reader: &mut Reader<'_>, depth: usize) -> Expr {
             Expr::when(branches, otherwise).unwrap_or_else(|_| Expr::column("i"))
         }
         _ => {
-            let names: Vec<&str> = NAMES.iter().copied().chain(function_names()).collect();
+            let known: Vec<&FunctionSpec> = declared().collect();
             let at = usize::from(reader.byte()) << 8 | usize::from(reader.byte());
-            let named = Function::named(names[at % names.len()]);
-            let Some(function) = named else { return Expr::column(reader.choice(&COLUMNS).0) };
+            let function = known[at % known.len()].function();
             let args = (0..=reader.below(3)).map(|_| tree(reader, depth + 1)).collect();
             Expr::call(function, args).unwrap_or_else(|_| Expr::column("f"))
         }
@@ -71,44 +71,3 @@ fn literal(reader: &mut Reader<'_>) -> Literal {
         _ => Literal::Date(reader.integer() as i32),
     }
 }
-
-/// Operators, and methods that the language of formulas spells otherwise.
-const NAMES: &[&str] = &[
-    "+",
-    "-",
-    "*",
-    "/",
-    "//",
-    "%",
-    "**",
-    "==",
-    "!=",
-    "<",
-    "<=",
-    ">",
-    ">=",
-    "&",
-    "|",
-    "neg",
-    "is_in",
-    "is_between",
-    "str.contains",
-    "str.replace",
-    "str.replace_all",
-    "str.find",
-    "str.count_matches",
-    "str.extract",
-    "list.sort",
-    "list.arg_sort",
-    "list.std",
-    "str.to_date",
-    "str.to_datetime",
-    "fill_null",
-    "str.pad_start",
-    "str.slice",
-    "dt.truncate",
-    "list.get",
-    "list.slice",
-    "list.contains",
-    "str.split",
-];

@@ -28,6 +28,7 @@ from tickframe.constructors import (
     from_dicts,
     from_pandas,
     from_polars,
+    functions,
     merge,
     table,
 )
@@ -204,6 +205,7 @@ __all__ = [
     "from_pandas",
     "from_polars",
     "from_spark",
+    "functions",
     "input_table",
     "keyed_table",
     "len",

@@ -1,4 +1,4 @@
-"""Static tables of data: Python's, Arrow's, frames of other libraries, several tables one after the other."""
+"""Static tables: of data that Python, Arrow or another library has, of several tables, of the functions there are."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from tickframe import _native
 from tickframe.arguments import checked, count, instance
 from tickframe.arguments import rows as check_rows
 from tickframe.describe import short
+from tickframe.dtypes import DataTypeLike, Int64, List, String
 from tickframe.expr import flatten
 from tickframe.names import input_name
 from tickframe.optional import is_of_spark, spark
@@ -27,9 +28,21 @@ __all__ = [
     "from_dicts",
     "from_pandas",
     "from_polars",
+    "functions",
     "merge",
     "table",
 ]
+
+#: The columns of the table of functions.
+FUNCTIONS: dict[str, DataTypeLike] = {
+    "name": String,
+    "arguments": String,
+    "least": Int64,
+    "most": Int64,
+    "options": List(String),
+    "formulas": List(String),
+    "example": String,
+}
 
 
 @checked
@@ -144,3 +157,29 @@ def merge(*tables: Table | Iterable[Table]) -> Table:
     for each in flat:
         instance(each, "merge", "each argument", "Table", "a table")
     return concat(flat)
+
+
+def functions() -> Table:
+    """All functions that expressions and formulas have, one a row.
+
+    >>> import tickframe as tf
+    >>> tf.functions().where("name = `list.std`").drop("arguments").to_dicts()
+    [{'name': 'list.std', 'least': 1, 'most': 1, 'options': ['ddof=1'], 'formulas': ['std'], 'example': 'col("v").list.std()'}]
+
+    Returns:
+        A table of the `name` in Python (``list.std`` is ``col("v").list.std()``; null where only formulas have the
+        function), what its `arguments` are, the `least` and the `most` of them, the subject included (null without a
+        limit, and where only formulas have it), its `options` with their defaults, its names in `formulas`, and an
+        `example`.
+    """
+    rows: list[dict[str, Any]] = []
+    told: set[str] = set()
+    for each in _native.functions():
+        if each["kind"] != "formula":
+            told.update(each["formulas"])
+            options = [f"{option}={value}" for option, value in each["options"]]
+            rows.append({name: options if name == "options" else each[name] for name in FUNCTIONS})
+    for _, name, example, _ in _native.formula_functions():
+        if name not in told:
+            rows.append(dict.fromkeys(FUNCTIONS) | {"options": [], "formulas": [name], "example": example})
+    return table(rows, schema=FUNCTIONS)

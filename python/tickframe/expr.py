@@ -267,10 +267,10 @@ class Expr(Arithmetic):
         >>> t.select(tf.col("x").shift().alias("a"), tf.col("x").shift(-1, fill_value=0).alias("b")).to_dict()
         {'a': [None, 1, None], 'b': [None, 3, 0]}
         """
-        shifted = self._call("shift", by=n)
+        shifted = self._call("shift", n=n)
         if fill_value is None:
             return shifted
-        is_row = Expr(literal(True))._call("shift", by=n)
+        is_row = Expr(literal(True))._call("shift", n=n)
         return Expr(_choice(is_row, shifted).otherwise(literal(fill_value)))
 
     def diff(self, n: int = 1) -> Expr:

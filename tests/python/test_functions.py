@@ -8,6 +8,7 @@ expressions, or a function of formulas, that stands in no row fails too.
 
 from __future__ import annotations
 
+import ast
 import inspect
 import math
 from typing import Any
@@ -20,7 +21,7 @@ import pytest
 import tickframe as tf
 from functions import lists, numbers, text, time
 from functions.formulas import FORMULAS
-from functions.rows import DATA, NS, Row, x
+from functions.rows import DATA, NS, Row, x, y
 from functions.text import S
 from functions.time import D
 from tickframe import _native
@@ -186,6 +187,61 @@ def written() -> set[str]:
     return found | {"coalesce", "when", "arctan2", "min_horizontal", "max_horizontal"}
 
 
+DECLARED = _native.functions()
+EXAMPLES = {name: example for _, name, example, _ in _native.formula_functions()}
+
+
+def in_python(name: str) -> Any:
+    """What the declaration's name means in Python: a method of an expression, or a function of the module."""
+    space, _, method = name.rpartition(".")
+    return getattr(getattr(x, space) if space else x, method, None) or getattr(tf, name)
+
+
+@pytest.mark.parametrize(
+    "declared", [each for each in DECLARED if each["kind"] in {"method", "function"}], ids=lambda each: each["name"]
+)
+def test_python_takes_what_is_declared(declared: dict[str, Any]):
+    parameters = dict(inspect.signature(in_python(declared["name"])).parameters)
+    for option, default in declared["options"]:
+        given = parameters.pop(option).default
+        assert str(given) == str(ast.literal_eval(default)), option
+    subject = int(declared["kind"] == "method")
+    needed = [each for each in parameters.values() if each.default is each.empty]
+    assert len([each for each in needed if each.kind is not each.VAR_POSITIONAL]) <= declared["least"] - subject
+    assert declared["most"] is None or len(parameters) >= declared["most"] - subject
+    assert any(each.kind is each.VAR_POSITIONAL for each in needed) == (declared["most"] is None)
+
+
+@pytest.mark.parametrize("declared", DECLARED, ids=lambda each: each["name"])
+def test_declared_examples_are_of_their_function(declared: dict[str, Any]):
+    sign = {"operator": declared["name"].replace("neg", "-"), "formula": ""}
+    written = sign.get(declared["kind"], f"{declared['name']}(")
+    assert written in repr(eval(declared["example"], {"tf": tf, "col": tf.col}))
+    for name in declared["formulas"]:
+        # A name that means several functions has one example.
+        others = [each["name"] for each in DECLARED if name in each["formulas"]]
+        assert written in repr(tf.formula(EXAMPLES[name])) or declared["name"] != others[0], name
+
+
+def test_options_are_those_that_are_declared():
+    call = _native.Expr.call
+    assert repr(tf.Expr(call("list.std", [x._native]))) == repr(x.list.std())
+    with pytest.raises(TypeError, match=r"list\.std has no option digits"):
+        call("list.std", [x._native], digits=2)
+    with pytest.raises(ValueError, match='closed must be "both", "left", "right" or "none", not "open"'):
+        call("is_between", [x._native, y._native, y._native], closed="open")
+
+
+def test_functions_are_a_table_of_what_is_declared():
+    table = tf.functions()
+    named = {row["name"]: row for row in table.to_dicts() if row["name"] is not None}
+    assert named.keys() == {each["name"] for each in DECLARED if each["kind"] != "formula"}
+    assert named["list.sort"]["options"] == ["descending=False", "nulls_last=False"]
+    assert (named["coalesce"]["least"], named["coalesce"]["most"]) == (1, None)
+    assert set(EXAMPLES) == {name for row in table.to_dicts() for name in row["formulas"]}
+    assert table.filter(tf.col("formulas").list.contains("countDistinct")).to_dict()["name"] == ["list.count_distinct"]
+
+
 def test_every_method_of_expressions_stands_in_a_row():
     assert written() - {row.name for row in ROWS} - set(ELSEWHERE) == set()
 
@@ -194,4 +250,6 @@ def test_every_function_of_formulas_stands_in_a_row():
     called = {
         name.split(".")[-1] for text, *_ in FORMULAS for name in text.replace("(", " (").split() if name[0] != "("
     }
-    assert set(_native.formula_functions()) - called - set(ELSEWHERE) == set()
+    # Another name for a declared function is tried where that is; what it means is the declaration's to say.
+    of_rows = {name for each in DECLARED if each["name"] in {row.name for row in ROWS} for name in each["formulas"]}
+    assert set(EXAMPLES) - called - set(ELSEWHERE) - of_rows == set()

@@ -42,24 +42,68 @@ mod testing;
 mod tests;
 
 pub use error::{Error, RowError};
-pub use eval::beside::{ContextInput, Dependencies};
 pub use eval::bind::bind;
 pub use eval::bound::Bound;
-pub use eval::cache::{Counted, counted, told};
-pub use eval::functions::civil::days_to;
-
 pub use language::formula::{Formula, FormulaError};
-pub use language::library::names as function_names;
 pub use language::names::Names;
 pub use language::parse::Purpose;
 pub use tree::aggregate::{Aggregate, Interpolation, Part};
-pub use tree::expr::{Expr, MAX_DEPTH, MAX_NODES, Window, split_conjunction};
-pub use tree::function::{Bytes, Closed, Function, List, Random, Struct, Text, Time};
+pub use tree::expr::{Expr, Window, split_conjunction};
+pub use tree::function::Function;
 pub use tree::host::{Host, HostFailure, HostId};
-pub use tree::literal::{Literal, MANY};
-pub use tree::own_order::{CATEGORIES, categories, has_own_order, refuse_own_order};
-pub use tree::payload::Payload;
-pub use tree::set::{LiveSet, NamedSet};
-pub use tree::stand_in::{shown_name, stand_in, told_name};
-pub use tree::types::{promote, type_name, type_text, unit_name};
-pub use tree::values::Values;
+pub use tree::literal::Literal;
+pub use tree::types::type_name;
+
+// Names that operations of the engine say at the root; their doors are below.
+pub use categories::{CATEGORIES, categories, refuse_own_order};
+pub use functions::Time;
+pub use hidden::shown_name;
+pub use planned::told;
+pub use types::promote;
+
+/// The functions of rows, as they are declared, and as formulas know them.
+pub mod functions {
+    pub use crate::eval::functions::declared::{FormulaName, FunctionSpec, Subject};
+    pub use crate::eval::functions::functions as declared;
+    pub use crate::language::library::{FormulaFunction, formula_functions as of_formulas};
+    pub use crate::tree::function::{Bytes, Closed, List, OptionValue, Random, Struct, Text, Time};
+}
+
+/// Inputs of a bound expression besides the columns of its own row.
+pub mod context {
+    pub use crate::eval::beside::{ContextInput, Dependencies};
+}
+
+/// Expressions that were bound to be checked, and how much was read and planned.
+pub mod planned {
+    pub use crate::eval::cache::{Counted, counted, told};
+}
+
+/// Names of columns that operations make for themselves, and what is shown in their place.
+pub mod hidden {
+    pub use crate::tree::stand_in::{shown_name, stand_in, told_name};
+}
+
+/// Categories with an order of their own.
+pub mod categories {
+    pub use crate::tree::own_order::{CATEGORIES, categories, has_own_order, refuse_own_order};
+}
+
+/// Types: what holds the values of two, and how units and days are counted.
+pub mod types {
+    pub use crate::eval::functions::civil::days_to;
+    pub use crate::tree::types::{promote, type_text, unit_name};
+}
+
+/// Values of literals beyond single ones: long lists, sets that live elsewhere, what a host wants back.
+pub mod values {
+    pub use crate::tree::literal::MANY;
+    pub use crate::tree::payload::Payload;
+    pub use crate::tree::set::{LiveSet, NamedSet};
+    pub use crate::tree::values::Values;
+}
+
+/// How deep and how large an expression may be.
+pub mod bounds {
+    pub use crate::tree::expr::{MAX_DEPTH, MAX_NODES};
+}

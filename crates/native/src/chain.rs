@@ -6,7 +6,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use formula::{Error, Expr, Function, MAX_DEPTH, MAX_NODES};
+use formula::bounds::{MAX_DEPTH, MAX_NODES};
+use formula::{Error, Expr, Function};
 
 /// What the operands are of.
 #[derive(Clone, Copy, PartialEq)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ::column::sound::Tally;
 use arrow_schema::{DataType, Field, FieldRef, Fields, IntervalUnit, TimeUnit};
-use formula::unit_name;
+use formula::types::unit_name;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;

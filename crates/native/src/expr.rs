@@ -3,7 +3,8 @@
 use std::sync::OnceLock;
 
 use arrow_schema::{DataType, TimeUnit};
-use formula::{Aggregate, Closed, Expr, Function, Interpolation, List, Literal, Part, Text, Window};
+use formula::functions::{Closed, OptionValue};
+use formula::{Aggregate, Expr, Function, Interpolation, Literal, Part, Window};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyString, PyTuple};
@@ -281,52 +282,29 @@ impl PyExpr {
     }
 }
 
-fn with_options(function: Function, options: &Bound<'_, PyDict>) -> PyResult<Function> {
-    let option = |name: &str| -> PyResult<Bound<'_, PyAny>> {
-        options.get_item(name)?.ok_or_else(|| PyTypeError::new_err(format!("option {name} is missing")))
-    };
-    let flag = |name: &str| -> PyResult<bool> { option(name)?.extract() };
-    Ok(match function {
-        Function::IsIn { .. } => Function::IsIn { nulls_equal: flag("nulls_equal")? },
-        Function::IsBetween { .. } => {
-            let closed: String =
-                options.get_item("closed")?.map(|value| value.extract()).transpose()?.unwrap_or_default();
-            let closed = match closed.as_str() {
-                "both" => Closed::Both,
-                "left" => Closed::Left,
-                "right" => Closed::Right,
-                "none" => Closed::None,
-                other => {
-                    let message = format!("closed must be \"both\", \"left\", \"right\" or \"none\", not {other:?}");
-                    return Err(PyValueError::new_err(message));
-                }
-            };
-            Function::IsBetween { closed }
+/// The function with the options given; those left out are at their defaults.
+fn with_options(mut function: Function, given: &Bound<'_, PyDict>) -> PyResult<Function> {
+    let name = function.name();
+    let mut options = function.options();
+    for (option, value) in given {
+        let option: String = option.extract()?;
+        let Some((_, place)) = options.iter_mut().find(|(known, _)| *known == option) else {
+            return Err(PyTypeError::new_err(format!("{name} has no option {option}")));
+        };
+        match place {
+            OptionValue::Flag(flag) => **flag = value.extract()?,
+            OptionValue::Small(number) => **number = value.extract::<Counted<_>>()?.0,
+            OptionValue::Number(number) => **number = value.extract::<Counted<_>>()?.0,
+            OptionValue::Rows(rows) => **rows = value.extract::<Counted<_>>()?.0,
+            OptionValue::Seed(seed) => **seed = value.extract()?,
+            OptionValue::Ends(ends) => {
+                let given: String = value.extract()?;
+                **ends = Closed::named(&given).ok_or_else(|| {
+                    let known = "\"both\", \"left\", \"right\" or \"none\"";
+                    PyValueError::new_err(format!("{option} must be {known}, not {given:?}"))
+                })?;
+            }
         }
-        Function::Text(Text::Contains { .. }) => Function::Text(Text::Contains { literal: flag("literal")? }),
-        Function::Text(Text::Replace { .. }) => Function::Text(Text::Replace { literal: flag("literal")? }),
-        Function::Text(Text::ReplaceAll { .. }) => Function::Text(Text::ReplaceAll { literal: flag("literal")? }),
-        Function::Text(Text::Find { .. }) => Function::Text(Text::Find { literal: flag("literal")? }),
-        Function::Text(Text::CountMatches { .. }) => Function::Text(Text::CountMatches { literal: flag("literal")? }),
-        Function::Text(Text::Extract { .. }) => {
-            Function::Text(Text::Extract { group: option("group")?.extract::<Counted<_>>()?.0 })
-        }
-        Function::Random { kind, .. } => Function::Random { kind, seed: option("seed")?.extract()? },
-        Function::List(List::Std { .. }) => {
-            Function::List(List::Std { ddof: option("ddof")?.extract::<Counted<_>>()?.0 })
-        }
-        Function::List(List::Var { .. }) => {
-            Function::List(List::Var { ddof: option("ddof")?.extract::<Counted<_>>()?.0 })
-        }
-        Function::Shift { .. } => Function::Shift { by: option("by")?.extract::<Counted<_>>()?.0 },
-        Function::List(List::Sort { .. }) => {
-            Function::List(List::Sort { descending: flag("descending")?, nulls_last: flag("nulls_last")? })
-        }
-        Function::List(List::ArgSort { .. }) => {
-            Function::List(List::ArgSort { descending: flag("descending")?, nulls_last: flag("nulls_last")? })
-        }
-        Function::Text(Text::ToDate { .. }) => Function::Text(Text::ToDate { strict: flag("strict")? }),
-        Function::Text(Text::ToDatetime { .. }) => Function::Text(Text::ToDatetime { strict: flag("strict")? }),
-        other => other,
-    })
+    }
+    Ok(function)
 }

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use arrow_schema::DataType;
-use formula::{Error, Formula, Literal, NamedSet, Names, Purpose};
+use formula::functions::{FormulaFunction, FunctionSpec, declared, of_formulas};
+use formula::values::NamedSet;
+use formula::{Error, Formula, Literal, Names, Purpose};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -97,8 +99,32 @@ impl PyFormula {
     }
 }
 
+/// A function that formulas know by name: subject, name, example, and what it gives.
+type FormulaRow = (&'static str, &'static str, &'static str, &'static str);
+
 /// All functions that formulas know by name.
 #[pyfunction]
-pub fn formula_functions() -> Vec<&'static str> {
-    formula::function_names().collect()
+pub fn formula_functions() -> Vec<FormulaRow> {
+    let row = |of: FormulaFunction| (of.subject.name(), of.name, of.example, of.gives);
+    of_formulas().map(row).collect()
+}
+
+/// All functions of rows as they are declared.
+#[pyfunction]
+pub fn functions(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let row = |spec: &FunctionSpec| {
+        let made = PyDict::new(py);
+        made.set_item("name", spec.name())?;
+        made.set_item("kind", spec.kind())?;
+        made.set_item("arguments", spec.takes())?;
+        made.set_item("least", spec.least())?;
+        made.set_item("most", spec.most())?;
+        let mut function = spec.function();
+        let options = function.options().into_iter().map(|(name, value)| (name, value.to_python()));
+        made.set_item("options", options.collect::<Vec<_>>())?;
+        made.set_item("formulas", spec.formulas().iter().map(|name| name.name).collect::<Vec<_>>())?;
+        made.set_item("example", spec.example())?;
+        Ok(made)
+    };
+    declared().map(row).collect()
 }

@@ -150,7 +150,7 @@ impl PyGraph {
         dict.set_item("snapshot_restarts", counts.snapshot_restarts)?;
         dict.set_item("troubles", counts.troubles)?;
         dict.set_item("row_errors", engine::observe::error_count(graph))?;
-        let formula::Counted { read, planned } = formula::counted();
+        let formula::planned::Counted { read, planned } = formula::planned::counted();
         dict.set_item("formulas_read", read)?;
         dict.set_item("expressions_planned", planned)?;
         Ok(dict)

@@ -57,7 +57,7 @@ mod _native {
     #[pymodule_export]
     use crate::expr::PyExpr;
     #[pymodule_export]
-    use crate::formula::{PyFormula, formula_functions};
+    use crate::formula::{PyFormula, formula_functions, functions};
     #[pymodule_export]
     use crate::graph::{PyGraph, end_events, graph_of, stop_all, take_events, wait_for_change};
     #[pymodule_export]

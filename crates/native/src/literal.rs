@@ -6,7 +6,8 @@
 use arrow_array::builder::StringViewBuilder;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
-use formula::{Literal, MANY, Values};
+use formula::Literal;
+use formula::values::{MANY, Values};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{

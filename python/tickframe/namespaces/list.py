@@ -111,6 +111,10 @@ class ListNamespace(Namespace):
         """How many elements are not null."""
         return self._call("count")
 
+    def count_positive(self) -> Expr:
+        """How many elements are greater than 0; NaN is not."""
+        return self._call("count_positive")
+
     def n_unique(self) -> Expr:
         """How many distinct elements there are; null counts as one."""
         return self._call("n_unique")

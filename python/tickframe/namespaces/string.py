@@ -133,7 +133,7 @@ class StringNamespace(Namespace):
 
     def extract(self, pattern: object, group_index: int = 1) -> Expr:
         """What a group of the first match holds, 0 for all of it; null without a match."""
-        return self._call("extract", pattern, group=group_index)
+        return self._call("extract", pattern, group_index=group_index)
 
     def to_integer(self, *, strict: bool = True) -> Expr:
         """The Int64 it reads as; text that is none is an error, or null unless `strict`."""

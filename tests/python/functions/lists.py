@@ -60,6 +60,11 @@ add(
 )
 add("list.product", "small_lists", L.product(), NO_FACTOR, polars=M.eval(pl.element().product()).list.first())
 add("list.abs_mean", "small_lists", L.abs_mean(), polars=M.eval(pl.element().abs().mean()).list.first())
+add(
+    "list.count_positive", "lists", L.count_positive(),
+    polars=M.eval(pl.element().filter(pl.element() > 0)).list.len(), duckdb="len(list_filter(x, lambda e: e > 0))",
+)  # fmt: skip
+add("list.count_positive", "float_lists", L.count_positive(), wanted=[None, 0, 0, 0, 1, 1, 0, 1, 3, 1])
 add("list.get", "lists*index", L.get(y), polars=M.get(q, null_on_oob=True))
 add("list.sum", "lists", L.sum(), polars=M.sum())
 add("list.sum", "float_lists", L.sum(), polars=M.sum(), near=1e-15, zeros=False)

@@ -4,7 +4,7 @@
 //! at exactly the distance. A pure shift changes no neighbours. Cost: proportional to the change and the distance, plus
 //! one search for each run of rows.
 
-use formula::Dependencies;
+use formula::context::Dependencies;
 use rowset::{Positions, RowSet, Span};
 
 use crate::error::Error;

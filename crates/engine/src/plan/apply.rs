@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use formula::{Expr, LiveSet};
+use formula::Expr;
+use formula::values::LiveSet;
 
 use super::lower::{self, ColumnOptions, aggregate, columns, distinct, filtered, join, natural_join};
 use super::node::{DEEPEST, Plan};

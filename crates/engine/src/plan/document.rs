@@ -21,7 +21,7 @@ use crate::error::Error;
 const FORMAT: u32 = 1;
 
 /// Brackets may nest so deep: more than the deepest expression needs, and less than a stack holds.
-const DEEPEST: usize = 8 * formula::MAX_DEPTH;
+const DEEPEST: usize = 8 * formula::bounds::MAX_DEPTH;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

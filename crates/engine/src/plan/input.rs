@@ -72,7 +72,7 @@ struct Written {
 #[serde(deny_unknown_fields)]
 struct WrittenField {
     name: String,
-    #[serde(rename = "type", with = "formula::type_text")]
+    #[serde(rename = "type", with = "formula::types::type_text")]
     data_type: DataType,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     ordered: bool,

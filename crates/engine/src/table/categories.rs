@@ -11,7 +11,8 @@ use crate::error::Error;
 
 /// The cells of a column over the dictionary that its field names; of any other column as they are.
 pub(crate) fn in_order(field: &Field, cells: ArrayRef) -> Result<ArrayRef, Error> {
-    let (Some(names), Some(dictionary)) = (formula::categories(field), cells.as_any_dictionary_opt()) else {
+    let (Some(names), Some(dictionary)) = (formula::categories::categories(field), cells.as_any_dictionary_opt())
+    else {
         return Ok(cells);
     };
     let DataType::Dictionary(key, value) = cells.data_type() else { return Ok(cells) };
@@ -39,7 +40,7 @@ pub(crate) fn in_order(field: &Field, cells: ArrayRef) -> Result<ArrayRef, Error
 
 /// What is wrong with cells of a column that names its categories: one that is none of them.
 pub fn stranger(field: &Field, cells: &ArrayRef) -> Option<String> {
-    let names = formula::categories(field)?;
+    let names = formula::categories::categories(field)?;
     let dictionary = cells.as_any_dictionary_opt()?;
     let known: std::collections::HashSet<&str> = names.iter().map(String::as_str).collect();
     let texts = texts_of(dictionary.values()).ok()?;

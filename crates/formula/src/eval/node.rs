@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Datum, Scalar};
+use arrow_array::{ArrayRef, BooleanArray, Datum, Scalar};
 use arrow_schema::{ArrowError, DataType};
 
 use crate::eval::lanes::LaneOp;
@@ -61,6 +61,11 @@ pub(crate) struct Failure {
 /// A kernel of Arrow that failed, for no row in particular.
 pub(crate) fn failure(error: ArrowError) -> Failure {
     Failure { row: 0, message: error.to_string(), payload: None }
+}
+
+/// What a test of Arrow gives, as a kernel gives it.
+pub(crate) fn array(result: Result<BooleanArray, ArrowError>) -> Result<ArrayRef, Failure> {
+    result.map(|array| Arc::new(array) as ArrayRef).map_err(failure)
 }
 
 /// What a kernel over whole chunks reads.

@@ -1,11 +1,11 @@
 //! Brackets in a formula: neighbours and cells of a column, elements of a value.
 
 use crate::language::ast::{Ast, Kind};
-use crate::language::family::Family;
 use crate::language::lex::Span;
 use crate::language::lower::lower;
 use crate::language::names::{Lowered, Names, one, wrong};
 use crate::tree::expr::Expr;
+use crate::tree::family::Family;
 use crate::tree::function::{Function, List, Struct};
 use crate::tree::literal::Literal;
 

@@ -1,19 +1,20 @@
 //! Functions of lists in formulas: of a list in a cell, `sum(V)`, and of a whole column, `sum(A_)`.
 
 use crate::language::ast::{Ast, Kind};
-use crate::language::family::Family;
 use crate::language::lex::Span;
+use crate::language::library;
+use crate::language::library::list::Means;
 use crate::language::lower::lower;
 use crate::language::names::{Lowered, Names, Trouble, one, wrong};
 use crate::tree::expr::Expr;
+use crate::tree::family::Family;
 use crate::tree::function::{Function, List};
-use crate::tree::list_names::{LISTS, Means};
 
 impl Names<'_> {
     /// The call of a function of lists, if this is one.
     pub(crate) fn of_list(&self, name: &str, at: Span, args: &[Ast]) -> Result<Option<Expr>, Trouble> {
-        let Some(entry) = LISTS.iter().find(|entry| entry.name == name) else { return Ok(None) };
-        let only = !matches!(entry.means, Means::Also(_) | Means::IsEmpty);
+        let Some(entry) = library::list::function(name) else { return Ok(None) };
+        let only = !entry.also;
         if args.len() != entry.count {
             let arguments = if entry.count == 1 { "1 argument" } else { "several arguments" };
             let message = format!("{name} takes {arguments} ({}), not {}", entry.count, args.len());
@@ -76,9 +77,9 @@ impl Means {
     fn of(&self, list: Expr, mut rest: Vec<Expr>) -> Expr {
         let call = |function: List, args: Vec<Expr>| Expr::Call { function: Function::List(function), args };
         match self {
-            Means::Only(function) | Means::Also(function) => {
+            Means::Function(function) => {
                 rest.insert(0, list);
-                call(*function, rest)
+                Expr::Call { function: *function, args: rest }
             }
             Means::SubVector => {
                 let (to, from) = (rest.pop(), rest.pop());

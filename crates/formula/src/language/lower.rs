@@ -8,11 +8,12 @@ use arrow_schema::{DataType, Schema};
 use crate::error::{Error, nearest, unknown_column};
 use crate::language::ast::{Ast, Kind, Match, Matched};
 use crate::language::constants;
-use crate::language::family::Family;
+use crate::language::family::combined;
 use crate::language::lex::Span;
 use crate::language::library;
 use crate::language::names::{Lowered, Names, Trouble, one, wrong};
 use crate::tree::expr::Expr;
+use crate::tree::family::Family;
 use crate::tree::function::{Function, Struct, Text, Time};
 use crate::tree::literal::Literal;
 use crate::tree::set::LiveSet;
@@ -240,7 +241,7 @@ impl Names<'_> {
             (Family::Instant, Family::Integer) => (sum, cast(next, crate::tree::types::DURATION)),
             _ => (sum, next),
         };
-        Ok((Expr::joined(function, vec![sum, next]), Family::combined(function, &[a, b])))
+        Ok((Expr::joined(function, vec![sum, next]), combined(function, &[a, b])))
     }
 
     /// The live set that a name means, of a table of one column.

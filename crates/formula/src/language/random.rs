@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::language::ast::{Ast, Kind};
 use crate::language::lex::Span;
-use crate::language::library::random::DRAWS;
+use crate::language::library::random::{DRAWS, Draw};
 use crate::language::lower::lower;
 use crate::language::names::{Names, Trouble, wrong};
 use crate::tree::expr::Expr;
@@ -20,7 +20,7 @@ impl Names<'_> {
         named: &[(Arc<str>, Ast)],
         span: Span,
     ) -> Result<Option<Expr>, Trouble> {
-        let Some((_, kind, bounds, to)) = DRAWS.iter().find(|(known, ..)| *known == name) else { return Ok(None) };
+        let Some(Draw { kind, bounds, to, .. }) = DRAWS.iter().find(|draw| draw.name == name) else { return Ok(None) };
         if args.len() != *bounds {
             let takes = if *bounds == 0 { "no bounds" } else { "two bounds" };
             return Err(wrong(span, format!("{name} takes {takes} and maybe seed=…, not {} arguments", args.len())));

@@ -127,6 +127,7 @@ fn tests_of_bytes() {
 fn spreads_ranks_and_counts() {
     let l = [("l", integers(&[Some(&[Some(3), None, Some(1), Some(3)]), Some(&[]), None, Some(&[Some(i64::MAX)])]))];
     check(&on_lists("list.count", []), &l, "3 0 null 1");
+    check(&on_lists("list.count_positive", []), &l, "3 0 null 1");
     check(&on_lists("list.n_unique", []), &l, "3 0 null 1");
     check(&on_lists("list.count_distinct", []), &l, "2 0 null 1");
     check(&on_lists("list.drop_nulls", []), &l, "[3, 1, 3] [] null [9223372036854775807]");
@@ -140,6 +141,7 @@ fn spreads_ranks_and_counts() {
     // A constant has no spread at all; NaN is the greatest, and the least only alone.
     let f = [("l", floats(&[&[0.1, 0.1, 0.1], &[1.0, f64::NAN, -0.0], &[f64::NAN]]))];
     check(&on_lists("list.std", []), &f, "0.0 NaN null");
+    check(&on_lists("list.count_positive", []), &f, "3 1 0");
     check(&on_lists("list.median", []), &f, "0.1 1.0 NaN");
     check(&on_lists("list.arg_max", []), &f, "0 0 0");
     check(&on_lists("list.arg_min", []), &f, "0 2 0");

@@ -1,4 +1,6 @@
-//! The closed list of functions of rows, and the name of each in Python.
+//! The closed list of functions of rows, and the options of those that have some.
+//!
+//! Their names, arguments, types and kernels are declared in `eval/functions`.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +17,21 @@ pub enum Closed {
     Right,
     /// Neither end.
     None,
+}
+
+impl Closed {
+    const NAMES: [(Closed, &str); 4] =
+        [(Closed::Both, "both"), (Closed::Left, "left"), (Closed::Right, "right"), (Closed::None, "none")];
+
+    /// Which ends Python calls `name`.
+    pub fn named(name: &str) -> Option<Closed> {
+        Closed::NAMES.iter().find(|(_, known)| *known == name).map(|(closed, _)| *closed)
+    }
+
+    /// The name in Python.
+    pub fn name(self) -> &'static str {
+        Closed::NAMES.iter().find(|(closed, _)| *closed == self).map_or("", |(_, name)| name)
+    }
 }
 
 /// A function of rows.
@@ -129,272 +146,93 @@ pub enum Function {
 pub(crate) enum Written {
     /// Between its arguments.
     Infix(&'static str),
-    /// Before its argument.
-    Prefix(&'static str),
+    /// Before its argument: the sign, and the name by which it is found.
+    Prefix(&'static str, &'static str),
     /// As a method of its first argument.
     Method(&'static str),
     /// As a function of the module.
     Free(&'static str),
+    /// In a formula, and nowhere else.
+    Formula(&'static str),
 }
 
-const PLAIN: &[(Function, Written)] = {
-    use Function::*;
-    use Written::*;
-    &[
-        (Add, Infix("+")),
-        (Subtract, Infix("-")),
-        (Multiply, Infix("*")),
-        (Divide, Infix("/")),
-        (FloorDivide, Infix("//")),
-        (Modulo, Infix("%")),
-        (Power, Infix("**")),
-        (Negate, Prefix("-")),
-        (Equal, Infix("==")),
-        (NotEqual, Infix("!=")),
-        (Less, Infix("<")),
-        (LessEqual, Infix("<=")),
-        (Greater, Infix(">")),
-        (GreaterEqual, Infix(">=")),
-        (EqualMissing, Method("eq_missing")),
-        (NotEqualMissing, Method("ne_missing")),
-        (And, Infix("&")),
-        (Or, Infix("|")),
-        (Xor, Infix("^")),
-        (Not, Prefix("~")),
-        (ShiftLeft, Infix("<<")),
-        (ShiftRight, Infix(">>")),
-        (IsNull, Method("is_null")),
-        (IsNotNull, Method("is_not_null")),
-        (IsNan, Method("is_nan")),
-        (IsNotNan, Method("is_not_nan")),
-        (IsFinite, Method("is_finite")),
-        (IsInfinite, Method("is_infinite")),
-        (FillNull, Method("fill_null")),
-        (FillNan, Method("fill_nan")),
-        (Coalesce, Free("coalesce")),
-        (Abs, Method("abs")),
-        (Sign, Method("sign")),
-        (Sqrt, Method("sqrt")),
-        (Cbrt, Method("cbrt")),
-        (Exp, Method("exp")),
-        (Log, Method("log")),
-        (Log10, Method("log10")),
-        (Log1p, Method("log1p")),
-        (Round, Method("round")),
-        (Floor, Method("floor")),
-        (Ceil, Method("ceil")),
-        (Clip, Method("clip")),
-        (Sin, Method("sin")),
-        (Cos, Method("cos")),
-        (Tan, Method("tan")),
-        (Arcsin, Method("arcsin")),
-        (Arccos, Method("arccos")),
-        (Arctan, Method("arctan")),
-        (Arctan2, Free("arctan2")),
-        (Sinh, Method("sinh")),
-        (Cosh, Method("cosh")),
-        (Tanh, Method("tanh")),
-        (Degrees, Method("degrees")),
-        (Radians, Method("radians")),
-        (MinHorizontal, Free("min_horizontal")),
-        (MaxHorizontal, Free("max_horizontal")),
-        (Bin { upper: false }, Method("lower_bin")),
-        (Bin { upper: true }, Method("upper_bin")),
-        (Position, Free("row_position")),
-        (RowKey, Free("row_key")),
-        (List(self::List::Len), Method("list.len")),
-        (List(self::List::Get), Method("list.get")),
-        (List(self::List::First), Method("list.first")),
-        (List(self::List::Last), Method("list.last")),
-        (List(self::List::Slice), Method("list.slice")),
-        (List(self::List::Head), Method("list.head")),
-        (List(self::List::Tail), Method("list.tail")),
-        (List(self::List::Sum), Method("list.sum")),
-        (List(self::List::Mean), Method("list.mean")),
-        (List(self::List::Min), Method("list.min")),
-        (List(self::List::Max), Method("list.max")),
-        (List(self::List::Contains), Method("list.contains")),
-        (List(self::List::Join), Method("list.join")),
-        (List(self::List::Unique), Method("list.unique")),
-        (List(self::List::Reverse), Method("list.reverse")),
-        (List(self::List::DropNulls), Method("list.drop_nulls")),
-        (List(self::List::Count), Method("list.count")),
-        (List(self::List::AbsMean), Method("list.abs_mean")),
-        (List(self::List::Product), Method("list.product")),
-        (List(self::List::Median), Method("list.median")),
-        (List(self::List::Quantile), Method("list.quantile")),
-        (List(self::List::NUnique), Method("list.n_unique")),
-        (List(self::List::CountDistinct), Method("list.count_distinct")),
-        (List(self::List::ArgMin), Method("list.arg_min")),
-        (List(self::List::ArgMax), Method("list.arg_max")),
-        (Struct(self::Struct::Field), Method("struct.field")),
-        (Struct(self::Struct::RenameFields), Method("struct.rename_fields")),
-        (Bytes(self::Bytes::Size), Method("bin.size")),
-        (Bytes(self::Bytes::Contains), Method("bin.contains")),
-        (Bytes(self::Bytes::StartsWith), Method("bin.starts_with")),
-        (Bytes(self::Bytes::EndsWith), Method("bin.ends_with")),
-        (Text(self::Text::Split), Method("str.split")),
-        (Text(self::Text::ExtractAll), Method("str.extract_all")),
-        (Rows, Free("row_count")),
-        (Element, Method("get")),
-        (Array, Free("column_of")),
-        (Now, Free("now")),
-        (Variable, Free("variable")),
-        (Text(self::Text::Format), Free("format")),
-        (Text(self::Text::PadStart), Method("str.pad_start")),
-        (Text(self::Text::PadEnd), Method("str.pad_end")),
-        (Text(self::Text::Reverse), Method("str.reverse")),
-        (Text(self::Text::ToTitlecase), Method("str.to_titlecase")),
-        (Text(self::Text::IndexOf), Method("str.index_of")),
-        (Text(self::Text::LenChars), Method("str.len_chars")),
-        (Text(self::Text::LenBytes), Method("str.len_bytes")),
-        (Text(self::Text::ToLowercase), Method("str.to_lowercase")),
-        (Text(self::Text::ToUppercase), Method("str.to_uppercase")),
-        (Text(self::Text::StartsWith), Method("str.starts_with")),
-        (Text(self::Text::EndsWith), Method("str.ends_with")),
-        (Text(self::Text::Slice), Method("str.slice")),
-        (Text(self::Text::Head), Method("str.head")),
-        (Text(self::Text::Tail), Method("str.tail")),
-        (Text(self::Text::StripChars), Method("str.strip_chars")),
-        (Text(self::Text::StripCharsStart), Method("str.strip_chars_start")),
-        (Text(self::Text::StripCharsEnd), Method("str.strip_chars_end")),
-        (Text(self::Text::StripPrefix), Method("str.strip_prefix")),
-        (Text(self::Text::StripSuffix), Method("str.strip_suffix")),
-        (Text(self::Text::Zfill), Method("str.zfill")),
-        (Time(self::Time::Year), Method("dt.year")),
-        (Time(self::Time::Quarter), Method("dt.quarter")),
-        (Time(self::Time::Month), Method("dt.month")),
-        (Time(self::Time::Week), Method("dt.week")),
-        (Time(self::Time::Weekday), Method("dt.weekday")),
-        (Time(self::Time::OrdinalDay), Method("dt.ordinal_day")),
-        (Time(self::Time::Day), Method("dt.day")),
-        (Time(self::Time::Hour), Method("dt.hour")),
-        (Time(self::Time::Minute), Method("dt.minute")),
-        (Time(self::Time::Second), Method("dt.second")),
-        (Time(self::Time::Millisecond), Method("dt.millisecond")),
-        (Time(self::Time::Microsecond), Method("dt.microsecond")),
-        (Time(self::Time::Nanosecond), Method("dt.nanosecond")),
-        (Time(self::Time::Date), Method("dt.date")),
-        (Time(self::Time::Time), Method("dt.time")),
-        (Time(self::Time::Truncate), Method("dt.truncate")),
-        (Time(self::Time::Round), Method("dt.round")),
-        (Time(self::Time::OffsetBy), Method("dt.offset_by")),
-        (Time(self::Time::Strftime), Method("dt.strftime")),
-        (Time(self::Time::TotalDays), Method("dt.total_days")),
-        (Time(self::Time::TotalHours), Method("dt.total_hours")),
-        (Time(self::Time::TotalMinutes), Method("dt.total_minutes")),
-        (Time(self::Time::TotalSeconds), Method("dt.total_seconds")),
-        (Time(self::Time::TotalMilliseconds), Method("dt.total_milliseconds")),
-        (Time(self::Time::TotalMicroseconds), Method("dt.total_microseconds")),
-        (Time(self::Time::TotalNanoseconds), Method("dt.total_nanoseconds")),
-        (Time(self::Time::Epoch), Method("dt.epoch")),
-        (Time(self::Time::ConvertTimeZone), Method("dt.convert_time_zone")),
-        (Time(self::Time::ReplaceTimeZone), Method("dt.replace_time_zone")),
-        (Time(self::Time::MonthStart), Method("dt.month_start")),
-        (Time(self::Time::MonthEnd), Method("dt.month_end")),
-    ]
-};
+impl Written {
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Written::Infix(text) | Written::Prefix(text, _) | Written::Method(text) => text,
+            Written::Free(text) | Written::Formula(text) => text,
+        }
+    }
+}
+
+/// The place of an option's value within a function: it is read there, and set.
+#[derive(Debug, PartialEq)]
+pub enum OptionValue<'a> {
+    /// Yes or no.
+    Flag(&'a mut bool),
+    /// A small number.
+    Small(&'a mut u8),
+    /// A number.
+    Number(&'a mut u32),
+    /// A number of rows, of either sign.
+    Rows(&'a mut i64),
+    /// The seed of random numbers, if there is one.
+    Seed(&'a mut Option<i64>),
+    /// Ends that belong to a range.
+    Ends(&'a mut Closed),
+}
+
+impl OptionValue<'_> {
+    /// The value as Python writes it.
+    pub fn to_python(&self) -> String {
+        match self {
+            OptionValue::Flag(true) => "True".to_owned(),
+            OptionValue::Flag(false) => "False".to_owned(),
+            OptionValue::Small(number) => number.to_string(),
+            OptionValue::Number(number) => number.to_string(),
+            OptionValue::Rows(number) => number.to_string(),
+            OptionValue::Seed(seed) => seed.map_or_else(|| "None".to_owned(), |seed| seed.to_string()),
+            OptionValue::Ends(closed) => format!("\"{}\"", closed.name()),
+        }
+    }
+
+    /// Sets the value that stands for all others where functions are told apart without their options.
+    fn clear(&mut self) {
+        match self {
+            OptionValue::Flag(flag) => **flag = false,
+            OptionValue::Small(number) => **number = 0,
+            OptionValue::Number(number) => **number = 0,
+            OptionValue::Rows(number) => **number = 0,
+            OptionValue::Seed(seed) => **seed = None,
+            OptionValue::Ends(closed) => **closed = Closed::Both,
+        }
+    }
+}
 
 impl Function {
-    /// The function without options that Python calls `name`: `"+"`, `"is_null"`, `"str.len_chars"`, …
-    ///
-    /// Unary minus is `"neg"`. Functions with options (`is_in`, `is_between`, `str.contains`,
-    /// `str.replace`, …) come back with the options' defaults.
-    pub fn named(name: &str) -> Option<Function> {
-        let with_options = match name {
-            "neg" => Function::Negate,
-            "is_in" => Function::IsIn { nulls_equal: false },
-            "is_between" => Function::IsBetween { closed: Closed::Both },
-            "str.contains" => Function::Text(Text::Contains { literal: false }),
-            "str.replace" => Function::Text(Text::Replace { literal: false }),
-            "str.replace_all" => Function::Text(Text::ReplaceAll { literal: false }),
-            "str.find" => Function::Text(Text::Find { literal: false }),
-            "str.count_matches" => Function::Text(Text::CountMatches { literal: false }),
-            "str.extract" => Function::Text(Text::Extract { group: 1 }),
-            "shift" => Function::Shift { by: 1 },
-            "list.sort" => Function::List(List::Sort { descending: false, nulls_last: false }),
-            "list.arg_sort" => Function::List(List::ArgSort { descending: false, nulls_last: false }),
-            "random_float" => Function::Random { kind: Random::Float, seed: None },
-            "random_int" => Function::Random { kind: Random::Int, seed: None },
-            "random_bool" => Function::Random { kind: Random::Bool, seed: None },
-            "random_gaussian" => Function::Random { kind: Random::Gaussian, seed: None },
-            "list.std" => Function::List(List::Std { ddof: 1 }),
-            "list.var" => Function::List(List::Var { ddof: 1 }),
-            "str.to_date" => Function::Text(Text::ToDate { strict: true }),
-            "str.to_datetime" => Function::Text(Text::ToDatetime { strict: true }),
-            _ => {
-                return PLAIN
-                    .iter()
-                    .find(|(function, written)| *function != Function::Negate && written.text() == name)
-                    .map(|(function, _)| *function);
-            }
-        };
-        Some(with_options)
+    /// Its options, each by its name in Python.
+    pub fn options(&mut self) -> Vec<(&'static str, OptionValue<'_>)> {
+        use OptionValue::{Ends, Flag, Rows, Seed};
+        match self {
+            Function::IsIn { nulls_equal } => vec![("nulls_equal", Flag(nulls_equal))],
+            Function::IsBetween { closed } => vec![("closed", Ends(closed))],
+            Function::Shift { by } => vec![("n", Rows(by))],
+            Function::Random { seed, .. } => vec![("seed", Seed(seed))],
+            Function::Text(text) => text.options(),
+            Function::List(list) => list.options(),
+            _ => vec![],
+        }
     }
 
-    /// The name under which Python knows it.
-    pub fn name(&self) -> String {
-        self.written().text().to_owned()
-    }
-
-    pub(crate) fn written(&self) -> Written {
-        let with_options = match self {
-            Function::IsIn { .. } => "is_in",
-            Function::IsBetween { .. } => "is_between",
-            Function::Text(Text::Contains { .. }) => "str.contains",
-            Function::Text(Text::Replace { .. }) => "str.replace",
-            Function::Text(Text::ReplaceAll { .. }) => "str.replace_all",
-            Function::Random { kind: Random::Float, .. } => "random_float",
-            Function::Random { kind: Random::Int, .. } => "random_int",
-            Function::Random { kind: Random::Bool, .. } => "random_bool",
-            Function::Random { kind: Random::Gaussian, .. } => "random_gaussian",
-            Function::Shift { .. } => "shift",
-            Function::List(List::Sort { .. }) => "list.sort",
-            Function::List(List::ArgSort { .. }) => "list.arg_sort",
-            Function::List(List::Std { .. }) => "list.std",
-            Function::List(List::Var { .. }) => "list.var",
-            Function::Text(Text::Find { .. }) => "str.find",
-            Function::Text(Text::CountMatches { .. }) => "str.count_matches",
-            Function::Text(Text::Extract { .. }) => "str.extract",
-            Function::Text(Text::ToDate { .. }) => "str.to_date",
-            Function::Text(Text::ToDatetime { .. }) => "str.to_datetime",
-            plain => {
-                let found = PLAIN.iter().find(|(function, _)| function == plain);
-                return found.expect("every function without options is in the list; a test walks them").1;
-            }
-        };
-        Written::Method(with_options)
+    /// The function whatever its options are: equal of two that differ in these alone.
+    pub(crate) fn without_options(mut self) -> Function {
+        self.options().iter_mut().for_each(|(_, value)| value.clear());
+        self
     }
 
     /// Whether `a f b f c` is one call of three arguments.
     pub fn is_left_associative(&self) -> bool {
         use Function::*;
         matches!(self, Add | Subtract | Multiply | Divide | FloorDivide | Modulo | And | Or | Xor)
-    }
-}
-
-impl Written {
-    pub(crate) fn text(&self) -> &'static str {
-        match self {
-            Written::Infix(text) | Written::Prefix(text) | Written::Method(text) | Written::Free(text) => text,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_lead_to_their_functions() {
-        for (function, written) in PLAIN {
-            if *function != Function::Negate {
-                assert_eq!(Function::named(written.text()), Some(*function));
-            }
-        }
-        assert_eq!(Function::named("-"), Some(Function::Subtract));
-        assert_eq!(Function::named("neg"), Some(Function::Negate));
-        assert_eq!(Function::named("str.contains"), Some(Function::Text(Text::Contains { literal: false })));
-        assert_eq!(Function::named("eval"), None);
     }
 }

@@ -3,9 +3,9 @@
 pub(crate) mod aggregate;
 pub(crate) mod detached;
 pub(crate) mod expr;
+pub(crate) mod family;
 pub(crate) mod function;
 pub(crate) mod host;
-pub(crate) mod list_names;
 pub(crate) mod literal;
 pub(crate) mod namespaces;
 pub(crate) mod own_order;

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::tree::function::OptionValue;
+
 /// Functions of lists, as in the name space `.list`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "each is named as the method it is")]
@@ -35,6 +37,7 @@ pub enum List {
     DropNulls,
     /// How many elements are not null.
     Count,
+    CountPositive,
     /// The mean of the elements without their signs.
     AbsMean,
     Product,
@@ -55,6 +58,19 @@ pub enum List {
     ArgMin,
     /// The place of the greatest element.
     ArgMax,
+}
+
+impl List {
+    /// Its options, each by its name in Python.
+    pub(super) fn options(&mut self) -> Vec<(&'static str, OptionValue<'_>)> {
+        match self {
+            List::Sort { descending, nulls_last } | List::ArgSort { descending, nulls_last } => {
+                vec![("descending", OptionValue::Flag(descending)), ("nulls_last", OptionValue::Flag(nulls_last))]
+            }
+            List::Std { ddof } | List::Var { ddof } => vec![("ddof", OptionValue::Small(ddof))],
+            _ => vec![],
+        }
+    }
 }
 
 /// What is drawn at random.
@@ -149,6 +165,22 @@ pub enum Text {
     ToDatetime {
         strict: bool,
     },
+}
+
+impl Text {
+    /// Its options, each by its name in Python.
+    pub(super) fn options(&mut self) -> Vec<(&'static str, OptionValue<'_>)> {
+        match self {
+            Text::Contains { literal }
+            | Text::Replace { literal }
+            | Text::ReplaceAll { literal }
+            | Text::Find { literal }
+            | Text::CountMatches { literal } => vec![("literal", OptionValue::Flag(literal))],
+            Text::Extract { group } => vec![("group_index", OptionValue::Number(group))],
+            Text::ToDate { strict } | Text::ToDatetime { strict } => vec![("strict", OptionValue::Flag(strict))],
+            _ => vec![],
+        }
+    }
 }
 
 /// Functions of dates, times, instants and durations, as in the name space `.dt`.

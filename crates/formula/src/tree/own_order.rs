@@ -93,24 +93,3 @@ fn values_of<'a>(expr: &Expr, schema: &'a Schema) -> Option<Cow<'a, Field>> {
         _ => None,
     }
 }
-
-/// Whether the function's value hangs on how its arguments compare.
-pub(crate) fn compares(function: Function) -> bool {
-    use Function::*;
-    matches!(
-        function,
-        Less | LessEqual | Greater | GreaterEqual | IsBetween { .. } | MinHorizontal | MaxHorizontal | Clip
-    ) || matches!(
-        function,
-        List(
-            self::List::Min
-                | self::List::Max
-                | self::List::Median
-                | self::List::Quantile
-                | self::List::Sort { .. }
-                | self::List::ArgSort { .. }
-                | self::List::ArgMin
-                | self::List::ArgMax
-        )
-    )
-}

@@ -4,7 +4,7 @@ use arrow_schema::DataType;
 
 use crate::tree::aggregate::{Aggregate, Interpolation};
 use crate::tree::expr::{Expr, Window};
-use crate::tree::function::{Closed, Function, List, Text, Written};
+use crate::tree::function::{Function, List, OptionValue, Text, Written};
 use crate::tree::literal::Literal;
 use crate::tree::stand_in::told_text;
 use crate::tree::types::type_name;
@@ -59,9 +59,9 @@ fn call(function: Function, args: &[Expr]) -> String {
         (Function::Variable, [Expr::Column(name), value]) => {
             return format!("variable({}, {})", quoted(name), argument(value));
         }
-        (Function::Random { seed, .. }, _) => {
+        (Function::Random { .. }, _) => {
             let mut given: Vec<String> = args.iter().map(argument).collect();
-            given.extend(seed.map(|seed| format!("seed={seed}")));
+            given.extend(options(function));
             return format!("{}({})", function.name(), given.join(", "));
         }
         (Function::Text(Text::Format), [Expr::Literal(Literal::Str(template)), values @ ..]) => {
@@ -88,8 +88,8 @@ fn call(function: Function, args: &[Expr]) -> String {
             }
             format!("({text})")
         }
-        Written::Prefix(symbol) => format!("({symbol}{})", joined(args, Expr::to_python)),
-        Written::Free(name) => format!("{name}({})", joined(args, Expr::to_python)),
+        Written::Prefix(symbol, _) => format!("({symbol}{})", joined(args, Expr::to_python)),
+        Written::Free(name) | Written::Formula(name) => format!("{name}({})", joined(args, Expr::to_python)),
         Written::Method(name) => {
             let Some((subject, rest)) = args.split_first() else { return format!("{name}()") };
             let mut given: Vec<String> =
@@ -123,7 +123,7 @@ fn of_whole(function: Function, args: &[Expr]) -> Option<String> {
         (List::DropNulls, []) if list.starts_with("distinct(") => Some(list),
         (List::Unique, []) => Some(format!("distinct({list})")),
         _ => {
-            let (name, last) = crate::tree::list_names::written(of)?;
+            let (name, last) = function.written_of_list()?;
             let rest = rest.iter().map(number).collect::<Option<Vec<_>>>()?;
             let all = if last { [rest, vec![list]].concat() } else { [vec![list], rest].concat() };
             Some(format!("{name}({})", all.join(", ")))
@@ -140,32 +140,17 @@ fn is_bare(function: Function) -> bool {
     !matches!(function, Function::IsBetween { .. } | Function::Clip)
 }
 
-fn options(function: Function) -> Option<String> {
-    let option = match function {
-        Function::IsIn { nulls_equal: true } => "nulls_equal=True",
-        Function::IsBetween { closed: Closed::Left } => "closed=\"left\"",
-        Function::IsBetween { closed: Closed::Right } => "closed=\"right\"",
-        Function::IsBetween { closed: Closed::None } => "closed=\"none\"",
-        Function::List(List::Sort { descending, nulls_last } | List::ArgSort { descending, nulls_last }) => {
-            let flag = |name: &str, set: bool| set.then(|| format!("{name}=True"));
-            let flags: Vec<String> =
-                [flag("descending", descending), flag("nulls_last", nulls_last)].into_iter().flatten().collect();
-            return (!flags.is_empty()).then(|| flags.join(", "));
-        }
-        Function::List(List::Std { ddof } | List::Var { ddof }) if ddof != 1 => return Some(ddof.to_string()),
-        Function::Shift { by } => return Some(by.to_string()),
-        Function::Text(Text::Extract { group }) if group != 1 => return Some(group.to_string()),
-        Function::Text(
-            Text::Find { literal: true }
-            | Text::CountMatches { literal: true }
-            | Text::Contains { literal: true }
-            | Text::Replace { literal: true }
-            | Text::ReplaceAll { literal: true },
-        ) => "literal=True",
-        Function::Text(Text::ToDate { strict: false } | Text::ToDatetime { strict: false }) => "strict=False",
-        _ => return None,
-    };
-    Some(option.to_owned())
+/// The options that are not at their defaults: numbers as they stand, others by their names.
+fn options(mut function: Function) -> Vec<String> {
+    let mut usual = function.declared().function;
+    let usual = usual.options();
+    let given = function.options().into_iter().zip(usual).filter_map(|((name, value), (_, usual))| match value {
+        OptionValue::Rows(rows) => Some(rows.to_string()),
+        value if value == usual => None,
+        OptionValue::Small(_) | OptionValue::Number(_) => Some(value.to_python()),
+        value => Some(format!("{name}={}", value.to_python())),
+    });
+    given.collect()
 }
 
 /// An argument beside an expression: plain values need no `lit`.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema};
-use formula::{CATEGORIES, categories, has_own_order};
+use formula::categories::{CATEGORIES, categories, has_own_order};
 
 /// What polars calls the metadata of an Enum.
 const POLARS: &str = "_PL_ENUM_VALUES";

@@ -31,7 +31,7 @@ pub(super) fn day(value: &Bound<'_, PyAny>) -> PyResult<i32> {
 
 /// Days since 1970-01-01.
 pub fn days(date: &impl PyDateAccess) -> i32 {
-    formula::days_to(date.get_year().into(), date.get_month().into(), date.get_day().into()) as i32
+    formula::types::days_to(date.get_year().into(), date.get_month().into(), date.get_day().into()) as i32
 }
 
 /// Nanoseconds since midnight.

@@ -59,7 +59,11 @@ impl Given<'_> {
                     arrow_select::concat::concat(&parts).map_err(error::arrow)?
                 }
             };
-            return Ok(if formula::has_own_order(&field) { Given::Column(field, whole) } else { Given::Array(whole) });
+            return Ok(if formula::categories::has_own_order(&field) {
+                Given::Column(field, whole)
+            } else {
+                Given::Array(whole)
+            });
         }
         if value.get_type().module()?.to_str()?.starts_with("pandas.")
             && value

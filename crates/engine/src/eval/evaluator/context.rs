@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, Int64Array, TimestampNanosecondArray, new_null_array};
 use column::{Chunk, NO_ROW};
-use formula::{Bound, ContextInput};
+use formula::Bound;
+use formula::context::ContextInput;
 use rowset::{Positions, RowSet, Span};
 
 use super::Evaluator;

@@ -11,7 +11,10 @@ use std::sync::atomic::AtomicI64;
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
 use column::Chunk;
-use formula::{Bound, Dependencies, Expr};
+use formula::context::Dependencies;
+use formula::hidden::told_name;
+use formula::planned::told;
+use formula::{Bound, Expr};
 use rowset::RowSet;
 
 use self::piece::Piece;
@@ -54,7 +57,7 @@ impl Evaluator {
     /// Checks names and types. `operation` is the method the user called.
     pub fn new(operation: &str, expression: &Expr, table: &Table) -> Result<Evaluator, Error> {
         let wrong = |error| wrong(operation, table, error);
-        let told = formula::told(table.canonical(), expression);
+        let told = told(table.canonical(), expression);
         let bound = formula::bind(expression, table.canonical()).map_err(wrong)?;
         let name = expression.output_name().map_err(wrong)?;
         let unnamed = Evaluator { told, ..Evaluator::unnamed(operation, bound, expression, table)? };
@@ -67,7 +70,7 @@ impl Evaluator {
 
     /// As [`Evaluator::new`], for the predicate of a filter: fails unless the expression is Boolean.
     pub fn predicate(operation: &str, expression: &Expr, table: &Table) -> Result<Evaluator, Error> {
-        let told = formula::told(table.canonical(), expression);
+        let told = told(table.canonical(), expression);
         let bound = formula::bind(expression, table.canonical()).map_err(|error| wrong(operation, table, error))?;
         let text = expression.to_python();
         if !matches!(bound.data_type(), DataType::Boolean | DataType::Null) {
@@ -295,11 +298,7 @@ impl Evaluator {
             return Err(self.at_row(rows, start, error));
         };
         if len == 1 {
-            faults.note(
-                formula::told_name(&self.name),
-                rows.key_at(start as u64).unwrap_or_default(),
-                error.to_string(),
-            );
+            faults.note(told_name(&self.name), rows.key_at(start as u64).unwrap_or_default(), error.to_string());
             return Ok(R::absent(kind));
         }
         let half = |from: usize, len: usize| {
@@ -331,7 +330,7 @@ impl Evaluator {
             };
         }
         if let Some(payload) = &error.payload {
-            let made = formula::told_name(&self.name).map(|name| format!(" (making column {name:?})"));
+            let made = told_name(&self.name).map(|name| format!(" (making column {name:?})"));
             let message = format!("{}: {place}: {}{}", self.operation, error.message, made.unwrap_or_default());
             return Error::External { message, payload: Some(payload.0.clone()) };
         }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field, Schema};
-use formula::{Aggregate, Bound, Expr, Function, List};
+use formula::functions::List;
+use formula::{Aggregate, Bound, Expr, Function};
 
 use super::chosen::gather_at;
 use crate::error::Error;

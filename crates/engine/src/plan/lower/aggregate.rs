@@ -35,7 +35,7 @@ pub(super) fn composed(
         let input = input_of(part)?;
         let read_elsewhere = input.needs_context() || input.reads_tables();
         let stored = read_elsewhere || on_error != OnError::Fail && !is_column(input);
-        let becomes = formula::told_name(name).unwrap_or_default().to_owned();
+        let becomes = formula::hidden::told_name(name).unwrap_or_default().to_owned();
         Some(StagedExpr { becomes, expression: input.clone(), stored })
     };
     let read: Vec<StagedExpr> = keys.iter().zip(&names).map(of_key).chain(parts.iter().filter_map(of_part)).collect();
@@ -116,7 +116,7 @@ fn taken_apart(expression: &Expr, becomes: &str, parts: &mut Vec<(String, Expr)>
     match expression {
         Expr::Aggregate { .. } => {
             let at = parts.iter().position(|(_, part)| part == expression).unwrap_or_else(|| {
-                let name = formula::stand_in(parts.len(), becomes, &expression.to_python());
+                let name = formula::hidden::stand_in(parts.len(), becomes, &expression.to_python());
                 parts.push((name, expression.clone()));
                 parts.len() - 1
             });

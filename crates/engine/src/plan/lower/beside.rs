@@ -34,7 +34,7 @@ pub(super) fn stage_inputs(
         }
         let known = stand_ins.iter().position(|(other, _)| *other == bare);
         let at = known.unwrap_or_else(|| {
-            let name = formula::stand_in(hidden.len(), becomes, &bare.to_python());
+            let name = formula::hidden::stand_in(hidden.len(), becomes, &bare.to_python());
             hidden.push(bare.clone().alias(name.as_str()));
             stand_ins.push((bare, name));
             hidden.len() - 1

@@ -39,7 +39,7 @@ pub fn natural_join(
     if on_error == OnError::Null {
         return Ok(joined);
     }
-    let many = formula::stand_in(0, "", "len()");
+    let many = formula::hidden::stand_in(0, "", "len()");
     let mut keys: Vec<String> = Vec::new();
     for (_, key) in on {
         if !keys.contains(key) {

@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use formula::{Expr, Function, LiveSet, Payload};
+use formula::values::{LiveSet, Payload};
+use formula::{Expr, Function};
 
 use super::aggregate::composed;
 use super::computed::{ColumnOptions, Columns};

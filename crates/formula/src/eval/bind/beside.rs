@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 
-use super::{Binder, Term, bind_part};
+use super::{Binder, Call, Term, bind_part};
 use crate::error::Error;
 use crate::eval::beside::ContextInput;
 use crate::eval::bound::Bound;
 use crate::eval::node::Op;
 use crate::tree::expr::Expr;
-use crate::tree::function::{Function, List, Time};
+use crate::tree::function::{Function, Time};
 use crate::tree::types::type_name;
 
 /// Ordinals of inputs beside the row, until it is known how many columns are read.
@@ -43,35 +43,31 @@ impl Binder<'_> {
     }
 
     /// The value so many rows earlier.
-    pub(super) fn neighbour(&mut self, by: i64, args: &[Expr], text: &dyn Fn() -> Arc<str>) -> Result<Term, Error> {
-        let [of] = args else {
-            return Err(Error::Arguments { function: "shift".to_owned(), takes: "a value", given: args.len() });
-        };
+    pub(crate) fn neighbour(&mut self, c: &Call<'_>) -> Result<Term, Error> {
+        let (Function::Shift { by }, [of]) = (c.function, c.args) else { return Err(c.wrong_arguments()) };
         if by == 0 {
             return self.expr(of);
         }
         let of = Box::new(self.part(of, false)?);
-        self.beside(&text(), of.data_type().clone(), ContextInput::Neighbour { by, of })
+        self.beside(&c.text(), of.data_type().clone(), ContextInput::Neighbour { by, of })
     }
 
     /// `i`, `ii` and `k`, or columns of these names, if there are.
-    pub(super) fn row_number(&mut self, function: Function) -> Result<Term, Error> {
-        let names: &[&str] = if function == Function::RowKey { &["k"] } else { &["i", "ii"] };
+    pub(crate) fn row_number(&mut self, names: &[&str], number: ContextInput) -> Result<Term, Error> {
         let column = names.iter().find(|name| self.schema.fields().iter().any(|field| field.name() == **name));
-        match (column, function) {
-            (Some(name), _) => self.column(name).map(Term::Node),
-            (None, Function::RowKey) => self.beside("k", DataType::Int64, ContextInput::RowKey),
-            (None, _) => self.beside("i", DataType::Int64, ContextInput::Position),
+        match column {
+            Some(name) => self.column(name).map(Term::Node),
+            None => self.beside(names[0], DataType::Int64, number),
         }
     }
 
-    pub(super) fn rows(&mut self) -> Result<Term, Error> {
+    pub(crate) fn rows(&mut self) -> Result<Term, Error> {
         self.beside("rows", DataType::Int64, ContextInput::Rows)
     }
 
     /// The cell of a column at a position.
-    pub(super) fn element(&mut self, args: &[Expr], text: &dyn Fn() -> Arc<str>) -> Result<Term, Error> {
-        let [Expr::Column(name), index] = args else {
+    pub(crate) fn element(&mut self, c: &Call<'_>) -> Result<Term, Error> {
+        let [Expr::Column(name), index] = c.args else {
             return Err(Error::Parameter {
                 function: "get".to_owned(),
                 message: "it takes a column and a position".to_owned(),
@@ -89,26 +85,26 @@ impl Binder<'_> {
                 advice: "cast the column first",
             });
         }
-        self.beside(&text(), data_type, ContextInput::Element { column, index: Box::new(index) })
+        self.beside(&c.text(), data_type, ContextInput::Element { column, index: Box::new(index) })
     }
 
     /// A function of all cells of a column: one value for all rows, or the part of it that each row asks for.
-    pub(super) fn of_whole_column(&mut self, function: List, args: &[Expr]) -> Result<Option<Term>, Error> {
-        let Some(name) = args.first().and_then(whole_column) else { return Ok(None) };
-        let call = Expr::Call { function: Function::List(function), args: args.to_vec() };
+    pub(super) fn of_whole_column(&mut self, c: &Call<'_>) -> Result<Option<Term>, Error> {
+        let Some(name) = c.args.first().and_then(whole_column) else { return Ok(None) };
+        let call = c.whole;
         // Found as any column is, so that an unknown one is refused in the same words.
         self.column(name)?;
         let column = self.schema.index_of(name).unwrap_or_default();
         let cells = Arc::new(Field::new_list_field(self.schema.field(column).data_type().clone(), true));
         let key = call.to_python();
-        if whole_column(&call).is_some() {
+        if whole_column(call).is_some() {
             let schema = Schema::new(vec![Field::new(WHOLE, DataType::List(cells), true)]);
-            let of = Box::new(bind_part(&over_list(&call), &schema, false, false)?);
+            let of = Box::new(bind_part(&over_list(call), &schema, false, false)?);
             return self.beside(&key, of.data_type().clone(), ContextInput::Whole { column, of }).map(Some);
         }
-        let [Expr::Call { function: Function::Array, .. }, from, length] = args else {
+        let [Expr::Call { function: Function::Array, .. }, from, length] = c.args else {
             return Err(Error::Parameter {
-                function: Function::List(function).name(),
+                function: c.name.to_owned(),
                 message: format!("of the whole column {name} it takes constants, not what differs from row to row"),
             });
         };
@@ -117,8 +113,8 @@ impl Binder<'_> {
         self.beside(&key, DataType::List(cells), ContextInput::Part { column, from, length }).map(Some)
     }
 
-    pub(super) fn array(&mut self, args: &[Expr]) -> Result<Term, Error> {
-        let name = args.first().and_then(|of| if let Expr::Column(name) = of { Some(&**name) } else { None });
+    pub(crate) fn array(&mut self, c: &Call<'_>) -> Result<Term, Error> {
+        let name = c.args.first().and_then(|of| if let Expr::Column(name) = of { Some(&**name) } else { None });
         Err(Error::Parameter {
             function: format!("{}_", name.unwrap_or_default()),
             message:
@@ -127,7 +123,7 @@ impl Binder<'_> {
         })
     }
 
-    pub(super) fn now(&mut self) -> Result<Term, Error> {
+    pub(crate) fn now(&mut self) -> Result<Term, Error> {
         self.beside("now", DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())), ContextInput::Now)
     }
 

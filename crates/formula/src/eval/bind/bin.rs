@@ -2,7 +2,7 @@
 
 use arrow_schema::DataType;
 
-use super::{Binder, Term, type_error};
+use super::{Binder, Call, Term, type_error};
 use crate::error::Error;
 use crate::tree::expr::Expr;
 use crate::tree::function::{Function, Time};
@@ -11,27 +11,19 @@ use crate::tree::types::{DURATION, is_integer, is_numeric};
 
 impl Binder<'_> {
     /// Value, width, offset: the greatest `offset + n · width` not above the value, or the least not below it.
-    pub(super) fn bin(&mut self, args: &[Expr], upper: bool) -> Result<Term, Error> {
-        let function = Function::Bin { upper };
-        let name = function.name();
-        let (value, width, offset) = match args {
+    pub(crate) fn bin(&mut self, c: &Call<'_>, upper: bool) -> Result<Term, Error> {
+        let (value, width, offset) = match c.args {
             [value, width] => (value, width, None),
             [value, width, offset] => (value, width, Some(offset)),
-            _ => {
-                return Err(Error::Arguments {
-                    function: name,
-                    takes: "a value, a width and an offset",
-                    given: args.len(),
-                });
-            }
+            _ => return Err(c.wrong_arguments()),
         };
         let term = self.expr(value)?;
         let data_type = self.term_type(&term);
         if matches!(data_type, DataType::Timestamp(_, _)) {
-            return self.bin_of_instants(&name, value, width, offset, upper);
+            return self.bin_of_instants(c.name, value, width, offset, upper);
         }
         if !is_numeric(&data_type) && data_type != DataType::Null && data_type != DURATION {
-            return Err(type_error(&name, &[&data_type], "it takes numbers and instants"));
+            return Err(type_error(c.name, &[&data_type], "it takes numbers and instants"));
         }
         // Written out: offset + ((value - offset) // width) * width, and one width more where that falls short.
         let call = |function, a: Expr, b: Expr| Expr::joined(function, vec![a, b]);

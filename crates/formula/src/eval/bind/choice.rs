@@ -2,12 +2,11 @@
 
 use arrow_schema::DataType;
 
-use super::{Binder, Term, type_error};
+use super::{Binder, Call, Term, type_error};
 use crate::error::Error;
 use crate::eval::functions::order;
 use crate::eval::lanes::{Class, Kind, LaneOp};
 use crate::tree::expr::Expr;
-use crate::tree::function::Function;
 use crate::tree::literal::Literal;
 use crate::tree::types::{is_float, is_numeric, is_ordered};
 
@@ -62,14 +61,9 @@ impl Binder<'_> {
         }
     }
 
-    pub(super) fn coalesce(&mut self, function: Function, args: &[Expr]) -> Result<Term, Error> {
-        if args.is_empty() || function == Function::FillNull && args.len() != 2 {
-            let takes =
-                if function == Function::FillNull { "a value and what replaces null" } else { "at least one value" };
-            return Err(Error::Arguments { function: function.name(), takes, given: args.len() });
-        }
-        let terms = self.terms(args)?;
-        let (nodes, data_type) = self.meet_as(&function.name(), &terms)?;
+    pub(crate) fn coalesce(&mut self, c: &Call<'_>) -> Result<Term, Error> {
+        let terms = self.terms(c.args)?;
+        let (nodes, data_type) = self.meet_as(c.name, &terms)?;
         let mut result = nodes[0];
         for next in &nodes[1..] {
             if data_type == DataType::Null {
@@ -86,8 +80,8 @@ impl Binder<'_> {
         Ok(Term::Node(result))
     }
 
-    pub(super) fn fill_nan(&mut self, args: &[Expr]) -> Result<Term, Error> {
-        let terms: [Term; 2] = self.terms_of(Function::FillNan, args, "a value and what replaces NaN")?;
+    pub(crate) fn fill_nan(&mut self, c: &Call<'_>) -> Result<Term, Error> {
+        let terms: [Term; 2] = self.terms_of(c)?;
         let (nodes, data_type) = self.meet_as("fill_nan", &terms)?;
         let first = self.term_type(&terms[0]);
         if !is_float(&first) {
@@ -106,16 +100,12 @@ impl Binder<'_> {
         self.select(is_nan, nodes[1], nodes[0], &data_type).map(Term::Node)
     }
 
-    pub(super) fn extreme(&mut self, function: Function, args: &[Expr]) -> Result<Term, Error> {
-        let terms = self.terms(args)?;
-        if terms.is_empty() {
-            return Err(Error::Arguments { function: function.name(), takes: "at least one value", given: 0 });
-        }
-        let (nodes, data_type) = self.meet_as(&function.name(), &terms)?;
+    pub(crate) fn extreme(&mut self, c: &Call<'_>, greatest: bool) -> Result<Term, Error> {
+        let terms = self.terms(c.args)?;
+        let (nodes, data_type) = self.meet_as(c.name, &terms)?;
         if !is_ordered(&data_type) {
-            return Err(type_error(&function.name(), &[&data_type], "its values have no order"));
+            return Err(type_error(c.name, &[&data_type], "its values have no order"));
         }
-        let greatest = function == Function::MaxHorizontal;
         let mut result = nodes[0];
         for next in &nodes[1..] {
             result = self.better(greatest, result, *next, &data_type)?;
@@ -145,8 +135,8 @@ impl Binder<'_> {
     }
 
     /// The greater of value and lower bound, then the lesser of that and the upper bound; NaN stays.
-    pub(super) fn clip(&mut self, args: &[Expr]) -> Result<Term, Error> {
-        let terms: [Term; 3] = self.terms_of(Function::Clip, args, "a value and two bounds")?;
+    pub(crate) fn clip(&mut self, c: &Call<'_>) -> Result<Term, Error> {
+        let terms: [Term; 3] = self.terms_of(c)?;
         let [value, low, high] = &terms;
         let node = self.settled(value.clone())?;
         let data_type = self.type_of(node).clone();

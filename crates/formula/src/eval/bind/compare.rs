@@ -6,20 +6,19 @@ use arrow_array::{Array, ArrayRef, new_empty_array};
 use arrow_schema::DataType;
 
 use super::elementwise::element_of;
-use super::{Binder, Term, literal, type_error};
+use super::{Binder, Call, Term, literal, type_error};
 use crate::error::Error;
 use crate::eval::functions::{member, order};
 use crate::eval::lanes::{Class, Comparison, Connective, Kind, LaneOp};
-use crate::tree::expr::Expr;
 use crate::tree::function::{Closed, Function};
 use crate::tree::literal::Literal;
 use crate::tree::types::{is_float, is_numeric, is_ordered, is_text, promote};
 use crate::tree::values::Values;
 
 impl Binder<'_> {
-    pub(super) fn comparison(&mut self, function: Function, args: &[Expr]) -> Result<Term, Error> {
-        let [a, b] = self.terms_of(function, args, "two operands")?;
-        self.compare(function, &a, &b).map(Term::Node)
+    pub(crate) fn comparison(&mut self, c: &Call<'_>) -> Result<Term, Error> {
+        let [a, b] = self.terms_of(c)?;
+        self.compare(c.function, &a, &b).map(Term::Node)
     }
 
     fn compare(&mut self, function: Function, a: &Term, b: &Term) -> Result<usize, Error> {
@@ -124,8 +123,9 @@ impl Binder<'_> {
         type_error(&function.name(), &[&types[0], &types[1]], advice)
     }
 
-    pub(super) fn is_between(&mut self, args: &[Expr], closed: Closed) -> Result<Term, Error> {
-        let [value, low, high] = self.terms_of(Function::IsBetween { closed }, args, "a value and two bounds")?;
+    pub(crate) fn is_between(&mut self, c: &Call<'_>) -> Result<Term, Error> {
+        let Function::IsBetween { closed } = c.function else { return Err(c.wrong_arguments()) };
+        let [value, low, high] = self.terms_of(c)?;
         let above =
             if matches!(closed, Closed::Both | Closed::Left) { Function::GreaterEqual } else { Function::Greater };
         let below = if matches!(closed, Closed::Both | Closed::Right) { Function::LessEqual } else { Function::Less };
@@ -133,59 +133,51 @@ impl Binder<'_> {
         self.lane(LaneOp::Connect(Connective::And), args, DataType::Boolean).map(Term::Node)
     }
 
-    pub(super) fn is_in(&mut self, args: &[Expr], nulls_equal: bool) -> Result<Term, Error> {
-        let function = Function::IsIn { nulls_equal };
-        let name = function.name();
-        let [value, list] = self.terms_of(function, args, "a value and a list")?;
+    pub(crate) fn is_in(&mut self, c: &Call<'_>) -> Result<Term, Error> {
+        let [value, list] = self.terms_of(c)?;
         let node = self.settled(value)?;
-        let Term::Literal(list) = list else { return Err(no_list(name)) };
+        let Term::Literal(list) = list else { return Err(no_list(c.name)) };
         let (items, met, has_null, key) = match &list {
             Literal::List(items) => {
-                let (cells, met) = listed(&name, items, self.type_of(node))?;
+                let (cells, met) = listed(c.name, items, self.type_of(node))?;
                 (cells, met, items.iter().any(is_null), format!("{items:?}"))
             }
             Literal::Values(values) => {
-                let (cells, met) = members_of(&name, values, self.type_of(node))?;
+                let (cells, met) = members_of(c.name, values, self.type_of(node))?;
                 // The array lives as long as the expression that is bound.
                 let key = format!("{:p} {}", Arc::as_ptr(values.array()), values.len());
                 (cells, met, values.array().null_count() > 0, key)
             }
-            _ => return Err(no_list(name)),
+            _ => return Err(no_list(c.name)),
         };
         let node = self.promoted(node, &met)?;
-        let nulls = if nulls_equal { Some(has_null) } else { None };
+        let nulls = c.flag("nulls_equal").then_some(has_null);
         let kernel = member::is_in(&items, &met, nulls);
         self.whole(&format!("is_in {key} {nulls:?}"), kernel, vec![node], DataType::Boolean, "").map(Term::Node)
     }
 
-    pub(super) fn test(&mut self, function: Function, args: &[Expr]) -> Result<Term, Error> {
-        let [term] = self.terms_of(function, args, "one value")?;
+    /// Whether the value is null, or is not.
+    pub(crate) fn null_test(&mut self, c: &Call<'_>, negate: bool) -> Result<Term, Error> {
+        let [term] = self.terms_of(c)?;
+        let node = self.settled(term)?;
+        self.lane(LaneOp::IsNull { negate }, vec![node], DataType::Boolean).map(Term::Node)
+    }
+
+    /// Whether a number is of this class; integers and decimals are all finite.
+    pub(crate) fn class_test(&mut self, c: &Call<'_>, class: Class) -> Result<Term, Error> {
+        let [term] = self.terms_of(c)?;
         let node = self.settled(term)?;
         let data_type = self.type_of(node).clone();
-        let node = if data_type == DataType::Float16 && function != Function::IsNull && function != Function::IsNotNull
-        {
-            self.promoted(node, &DataType::Float32)?
-        } else {
-            node
-        };
-        let class = match function {
-            Function::IsNull => {
-                return self.lane(LaneOp::IsNull { negate: false }, vec![node], DataType::Boolean).map(Term::Node);
-            }
-            Function::IsNotNull => {
-                return self.lane(LaneOp::IsNull { negate: true }, vec![node], DataType::Boolean).map(Term::Node);
-            }
-            Function::IsNan => Class::Nan,
-            Function::IsNotNan => Class::NotNan,
-            Function::IsFinite => Class::Finite,
-            _ => Class::Infinite,
+        let node = match data_type {
+            DataType::Float16 => self.promoted(node, &DataType::Float32)?,
+            _ => node,
         };
         if is_float(&data_type) {
             let kind = Kind::of(self.type_of(node)).expect("floats lie in lanes");
             return self.lane(LaneOp::Class(class, kind), vec![node], DataType::Boolean).map(Term::Node);
         }
         if !is_numeric(&data_type) && data_type != DataType::Null {
-            return Err(type_error(&function.name(), &[&data_type], "it takes numbers; did you mean is_null()?"));
+            return Err(type_error(c.name, &[&data_type], "it takes numbers; did you mean is_null()?"));
         }
         self.true_where_there(node, matches!(class, Class::NotNan | Class::Finite)).map(Term::Node)
     }
@@ -199,9 +191,9 @@ impl Binder<'_> {
     }
 }
 
-fn no_list(function: String) -> Error {
+fn no_list(function: &str) -> Error {
     let message = "it takes a list of values; use where_in for the values of a table".to_owned();
-    Error::Parameter { function, message }
+    Error::Parameter { function: function.to_owned(), message }
 }
 
 fn is_null(literal: &Literal) -> bool {

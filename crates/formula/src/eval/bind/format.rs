@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_schema::DataType;
 
-use super::{Binder, Term, literal, type_error};
+use super::{Binder, Call, Term, literal, type_error};
 use crate::error::Error;
 use crate::eval::functions::format::{Piece, Taken, format, pieces};
 use crate::tree::expr::Expr;
@@ -13,9 +13,9 @@ use crate::tree::types::{is_integer, is_numeric};
 
 impl Binder<'_> {
     /// The template is a literal; each place of it takes one argument.
-    pub(super) fn format(&mut self, args: &[Expr], text: &dyn Fn() -> Arc<str>) -> Result<Term, Error> {
+    pub(crate) fn format(&mut self, c: &Call<'_>) -> Result<Term, Error> {
         let wrong = |message: String| Error::Parameter { function: "format".to_owned(), message };
-        let Some((Expr::Literal(Literal::Str(template)), values)) = args.split_first() else {
+        let Some((Expr::Literal(Literal::Str(template)), values)) = c.args.split_first() else {
             return Err(wrong("the template must be a literal string, such as \"{} of {}\"".to_owned()));
         };
         let pieces = pieces(template).map_err(wrong)?;
@@ -57,6 +57,6 @@ impl Binder<'_> {
             return self.constant_of(&whole, &literal::own_type(&whole)).map(Term::Node);
         }
         let key = format!("format {template:?}");
-        self.whole(&key, format(pieces, taken, numbers), nodes, DataType::Utf8View, &text()).map(Term::Node)
+        self.whole(&key, format(pieces, taken, numbers), nodes, DataType::Utf8View, &c.text()).map(Term::Node)
     }
 }

@@ -9,15 +9,18 @@ mod compare;
 mod elementwise;
 mod format;
 mod host;
+mod list;
 mod lists;
 mod literal;
-mod nested;
 mod nodes;
 mod number;
 mod random;
+mod structs;
 mod text;
 mod time;
+mod time_arithmetic;
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -32,14 +35,16 @@ use crate::eval::lanes::{Check, Kind, LaneOp};
 use crate::eval::node::{Node, Op};
 use crate::eval::plan::Plan;
 use crate::tree::expr::Expr;
-use crate::tree::function::Function;
+use crate::tree::function::{Function, OptionValue};
 use crate::tree::literal::Literal;
-use crate::tree::own_order;
+use crate::tree::own_order::refuse_own_order;
 use crate::tree::types::{canonical, promote, type_name};
 
 use beside::{BESIDE, is_of_clock};
 pub(crate) use cast::to_type;
+pub(crate) use list::{ListCall, Made};
 use nodes::Key;
+pub(crate) use time::Needs;
 
 /// Checks an expression against the columns of a schema (of canonical types) and prepares it to run.
 pub fn bind(expr: &Expr, schema: &Schema) -> Result<Bound, Error> {
@@ -95,6 +100,52 @@ fn bind_part(expr: &Expr, schema: &Schema, clocked: bool, of_clock: bool) -> Res
 pub(crate) enum Term {
     Node(usize),
     Literal(Literal),
+}
+
+/// A call that is being bound; it has as many arguments as its function takes.
+pub(crate) struct Call<'a> {
+    /// Which function, with its options.
+    pub(crate) function: Function,
+    /// The name by which errors tell of it.
+    pub(crate) name: &'static str,
+    takes: &'static str,
+    /// Its arguments, in order.
+    pub(crate) args: &'a [Expr],
+    whole: &'a Expr,
+    text: OnceCell<Arc<str>>,
+}
+
+impl Call<'_> {
+    /// The call as Python. A chain of thousands of operands is one call, whose text they share.
+    pub(crate) fn text(&self) -> Arc<str> {
+        Arc::clone(self.text.get_or_init(|| self.whole.to_python().into()))
+    }
+
+    /// An option that is yes or no.
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        let mut function = self.function;
+        function.options().iter().any(|(known, value)| *known == name && *value == OptionValue::Flag(&mut true))
+    }
+
+    /// An option that is a number; 0 without it.
+    pub(crate) fn number(&self, name: &str) -> u32 {
+        let mut function = self.function;
+        let found = function.options().into_iter().find(|(known, _)| *known == name);
+        match found {
+            Some((_, OptionValue::Number(number))) => *number,
+            Some((_, OptionValue::Small(number))) => u32::from(*number),
+            _ => 0,
+        }
+    }
+
+    /// The error of a parameter that is not acceptable.
+    fn refused(&self, message: String) -> Error {
+        Error::Parameter { function: self.name.to_owned(), message }
+    }
+
+    fn wrong_arguments(&self) -> Error {
+        Error::Arguments { function: self.name.to_owned(), takes: self.takes, given: self.args.len() }
+    }
 }
 
 pub(crate) struct Binder<'a> {
@@ -157,50 +208,22 @@ impl Binder<'_> {
     }
 
     fn call(&mut self, function: Function, args: &[Expr], whole: &Expr) -> Result<Term, Error> {
-        use Function::*;
-        if own_order::compares(function) {
-            args.iter().try_for_each(|arg| own_order::refuse_own_order(&function.name(), arg, self.schema))?;
+        let declared = function.declared();
+        let name = declared.written.text();
+        if declared.compares {
+            args.iter().try_for_each(|arg| refuse_own_order(name, arg, self.schema))?;
         }
-        // A chain of thousands of operands is one call, whose text they share.
-        let known = std::cell::OnceCell::new();
-        let text = || Arc::clone(known.get_or_init(|| whole.to_python().into()));
-        match function {
-            Add | Subtract | Multiply | Divide | FloorDivide | Modulo | Power => self.arithmetic(function, args, &text),
-            Negate => self.negate(args, &text),
-            Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual | EqualMissing | NotEqualMissing => {
-                self.comparison(function, args)
-            }
-            And | Or | Xor | Not => self.logic(function, args),
-            ShiftLeft | ShiftRight => self.shift(function, args),
-            IsNull | IsNotNull | IsNan | IsNotNan | IsFinite | IsInfinite => self.test(function, args),
-            FillNull | Coalesce => self.coalesce(function, args),
-            FillNan => self.fill_nan(args),
-            IsIn { nulls_equal } => self.is_in(args, nulls_equal),
-            IsBetween { closed } => self.is_between(args, closed),
-            MinHorizontal | MaxHorizontal => self.extreme(function, args),
-            Clip => self.clip(args),
-            Abs | Sign | Sqrt | Cbrt | Exp | Log | Log10 | Log1p | Round | Floor | Ceil | Sin | Cos | Tan | Arcsin
-            | Arccos | Arctan | Arctan2 | Sinh | Cosh | Tanh | Degrees | Radians => self.math(function, args),
-            Bin { upper } => self.bin(args, upper),
-            Variable => self.variable(args),
-            Shift { by } => self.neighbour(by, args, &text),
-            Element => self.element(args, &text),
-            Array => self.array(args),
-            Rows => self.rows(),
-            Now => self.now(),
-            Random { kind, seed } => self.random(kind, seed, args, &text),
-            Position | RowKey => self.row_number(function),
-            Text(text_function) => self.text(text_function, args, &text),
-            List(function) => self.list(function, args),
-            Struct(function) => self.structs(function, args),
-            Bytes(function) => self.bytes(function, args),
-            Time(time_function) => self.time(time_function, args, &text),
+        let (least, most, takes) = declared.takes;
+        let call = Call { function, name, takes, args, whole, text: OnceCell::new() };
+        if args.len() < least || args.len() > most {
+            return Err(call.wrong_arguments());
         }
+        (declared.bind)(self, &call)
     }
 
     /// A name of a formula that was read without a table: a column if there is one, else a value.
-    fn variable(&mut self, args: &[Expr]) -> Result<Term, Error> {
-        match args {
+    pub(crate) fn variable(&mut self, c: &Call<'_>) -> Result<Term, Error> {
+        match c.args {
             [Expr::Column(name), value] => {
                 if self.schema.fields().iter().any(|field| field.name() == &**name) {
                     return self.column(name).map(Term::Node);
@@ -210,11 +233,7 @@ impl Binder<'_> {
                     term => self.settled(term).map(Term::Node),
                 }
             }
-            _ => Err(Error::Arguments {
-                function: "variable".to_owned(),
-                takes: "a name and a value",
-                given: args.len(),
-            }),
+            _ => Err(c.wrong_arguments()),
         }
     }
 
@@ -222,14 +241,9 @@ impl Binder<'_> {
         args.iter().map(|arg| self.expr(arg)).collect()
     }
 
-    fn terms_of<const N: usize>(
-        &mut self,
-        function: Function,
-        args: &[Expr],
-        takes: &'static str,
-    ) -> Result<[Term; N], Error> {
-        let given = args.len();
-        self.terms(args)?.try_into().map_err(|_| Error::Arguments { function: function.name(), takes, given })
+    /// The terms of a call that takes exactly so many arguments.
+    fn terms_of<const N: usize>(&mut self, c: &Call<'_>) -> Result<[Term; N], Error> {
+        self.terms(c.args)?.try_into().map_err(|_| c.wrong_arguments())
     }
 
     /// The node of a term, a literal having the type it has by itself.

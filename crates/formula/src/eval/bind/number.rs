@@ -4,29 +4,22 @@ use std::sync::Arc;
 
 use arrow_schema::DataType;
 
-use super::{Binder, Term, type_error};
+use super::{Binder, Call, Term, type_error};
 use crate::error::Error;
 use crate::eval::functions::{decimal, text};
 use crate::eval::lanes::{Arithmetic, Bitwise, Check, Connective, Kind, LaneOp, Math, Math2, Unary};
-use crate::tree::expr::Expr;
 use crate::tree::function::Function;
 use crate::tree::literal::Literal;
 use crate::tree::types::{DURATION, is_decimal, is_float, is_integer, is_numeric, is_text};
 
 impl Binder<'_> {
-    pub(super) fn arithmetic(
-        &mut self,
-        function: Function,
-        args: &[Expr],
-        text: &dyn Fn() -> Arc<str>,
-    ) -> Result<Term, Error> {
-        let mut terms = self.terms(args)?.into_iter();
-        let (Some(first), Some(second)) = (terms.next(), terms.next()) else {
-            return Err(Error::Arguments { function: function.name(), takes: "two operands", given: args.len() });
-        };
-        let mut result = self.operate(function, first, second, text)?;
+    pub(crate) fn arithmetic(&mut self, c: &Call<'_>) -> Result<Term, Error> {
+        let text = || c.text();
+        let mut terms = self.terms(c.args)?.into_iter();
+        let (Some(first), Some(second)) = (terms.next(), terms.next()) else { return Err(c.wrong_arguments()) };
+        let mut result = self.operate(c.function, first, second, &text)?;
         for next in terms {
-            result = self.operate(function, Term::Node(result), next, text)?;
+            result = self.operate(c.function, Term::Node(result), next, &text)?;
         }
         Ok(Term::Node(result))
     }
@@ -131,8 +124,8 @@ impl Binder<'_> {
         }
     }
 
-    pub(super) fn negate(&mut self, args: &[Expr], text: &dyn Fn() -> Arc<str>) -> Result<Term, Error> {
-        let [term] = self.terms_of(Function::Negate, args, "one operand")?;
+    pub(crate) fn negate(&mut self, c: &Call<'_>) -> Result<Term, Error> {
+        let [term] = self.terms_of(c)?;
         // The negative of a literal is a literal: it still takes the type of its neighbour.
         match term {
             Term::Literal(Literal::Int(value)) => return Ok(Term::Literal(Literal::Int(value.wrapping_neg()))),
@@ -142,14 +135,21 @@ impl Binder<'_> {
             }
             _ => {}
         }
-        if let Some(node) = self.of_elements(Function::Negate, &[&term], text)? {
+        if let Some(node) = self.of_elements(Function::Negate, &[&term], &|| c.text())? {
             return Ok(Term::Node(node));
         }
-        self.signed("-", Unary::Negate, term, text).map(Term::Node)
+        let node = self.settled(term)?;
+        self.signed(c, Unary::Negate, node).map(Term::Node)
     }
 
-    fn signed(&mut self, name: &str, op: Unary, term: Term, text: &dyn Fn() -> Arc<str>) -> Result<usize, Error> {
+    /// The value without its sign, or what the sign is.
+    pub(crate) fn sign(&mut self, c: &Call<'_>, op: Unary) -> Result<Term, Error> {
+        let [term] = self.terms_of(c)?;
         let node = self.settled(term)?;
+        self.signed(c, op, node).map(Term::Node)
+    }
+
+    fn signed(&mut self, c: &Call<'_>, op: Unary, node: usize) -> Result<usize, Error> {
         let data_type = self.type_of(node).clone();
         match &data_type {
             DataType::Null => self.promoted(node, &DataType::Int64),
@@ -159,30 +159,24 @@ impl Binder<'_> {
                 self.promoted(node, &data_type)
             }
             unsigned if unsigned.is_unsigned_integer() && op == Unary::Negate => Err(type_error(
-                name,
+                c.name,
                 &[unsigned],
                 "it has no negative values; cast to a signed type first, e.g. .cast(Int64)",
             )),
             other if is_decimal(other) => {
                 let kernel = decimal::unary(op, other);
-                self.whole(&format!("decimal {op:?}"), kernel, vec![node], data_type, &text())
+                self.whole(&format!("decimal {op:?}"), kernel, vec![node], data_type, &c.text())
             }
             other if is_numeric(other) || *other == DURATION => {
                 let kind = Kind::of(other).expect("numbers but Float16 and decimals lie in lanes");
                 self.lane(LaneOp::Unary(op, kind), vec![node], data_type)
             }
-            other => Err(type_error(name, &[other], "it takes numbers; cast first")),
+            other => Err(type_error(c.name, &[other], "it takes numbers; cast first")),
         }
     }
 
-    pub(super) fn logic(&mut self, function: Function, args: &[Expr]) -> Result<Term, Error> {
-        let terms = self.terms(args)?;
-        let name = function.name();
-        let enough = if function == Function::Not { args.len() == 1 } else { args.len() >= 2 };
-        if !enough {
-            let takes = if function == Function::Not { "one operand" } else { "two operands" };
-            return Err(Error::Arguments { function: name, takes, given: args.len() });
-        }
+    pub(crate) fn logic(&mut self, c: &Call<'_>) -> Result<Term, Error> {
+        let terms = self.terms(c.args)?;
         let met = self.common_type(&terms);
         let met = match met {
             Ok(DataType::Null) => DataType::Boolean,
@@ -191,7 +185,7 @@ impl Binder<'_> {
                 let types: Vec<DataType> = terms.iter().map(|term| self.term_type(term)).collect();
                 let types: Vec<&DataType> = types.iter().collect();
                 return Err(type_error(
-                    &name,
+                    c.name,
                     &types,
                     "it takes booleans, or integers bit by bit; compare or cast first",
                 ));
@@ -199,7 +193,7 @@ impl Binder<'_> {
         };
         let nodes = terms.iter().map(|term| self.as_type(term, &met)).collect::<Result<Vec<_>, _>>()?;
         let kind = Kind::of(&met).expect("booleans and integers lie in lanes");
-        let op = match (function, kind) {
+        let op = match (c.function, kind) {
             (Function::Not, Kind::Bits) => return self.lane(LaneOp::Not, nodes, met).map(Term::Node),
             (Function::Not, kind) => return self.lane(LaneOp::Bitwise(Bitwise::Not, kind), nodes, met).map(Term::Node),
             (Function::And, Kind::Bits) => LaneOp::Connect(Connective::And),
@@ -216,60 +210,76 @@ impl Binder<'_> {
         Ok(Term::Node(result))
     }
 
-    pub(super) fn shift(&mut self, function: Function, args: &[Expr]) -> Result<Term, Error> {
-        let [value, count] = self.terms_of(function, args, "two operands")?;
+    pub(crate) fn shift(&mut self, c: &Call<'_>, left: bool) -> Result<Term, Error> {
+        let [value, count] = self.terms_of(c)?;
         let (value_type, count_type) = (self.term_type(&value), self.term_type(&count));
         if !is_integer(&value_type) || !is_integer(&count_type) || count_type == DataType::UInt64 {
-            return Err(type_error(&function.name(), &[&value_type, &count_type], "it takes integers; cast first"));
+            return Err(type_error(c.name, &[&value_type, &count_type], "it takes integers; cast first"));
         }
         let value = self.settled(value)?;
         let count = self.as_type(&count, &DataType::Int64)?;
         let kind = Kind::of(&value_type).expect("integers lie in lanes");
-        let op = LaneOp::Shift { left: function == Function::ShiftLeft, kind };
+        let op = LaneOp::Shift { left, kind };
         self.lane(op, vec![value, count], value_type).map(Term::Node)
     }
 
-    /// Functions of numbers: integers are computed as Float64 unless the function keeps them.
-    pub(super) fn math(&mut self, function: Function, args: &[Expr]) -> Result<Term, Error> {
-        let name = function.name();
-        let terms = self.terms(args)?;
-        let most = match function {
-            Function::Log | Function::Round | Function::Arctan2 => 2,
-            _ => 1,
-        };
-        if terms.is_empty() || terms.len() > most || (function == Function::Arctan2 && terms.len() != 2) {
-            return Err(Error::Arguments {
-                function: name,
-                takes: if most == 2 { "a value and at most one argument more" } else { "one value" },
-                given: args.len(),
-            });
-        }
+    /// A function of one number: integers are computed as Float64.
+    pub(crate) fn math(&mut self, c: &Call<'_>, op: Math) -> Result<Term, Error> {
+        let [term] = self.terms_of(c)?;
+        let input = self.settled(term)?;
+        self.as_floats(c, input, |binder, input, kind, computed| {
+            binder.lane(LaneOp::Math(op, kind), vec![input], computed)
+        })
+    }
+
+    /// A function of two numbers, computed as floats of the first one's width.
+    pub(crate) fn math_of_two(&mut self, c: &Call<'_>, op: Math2) -> Result<Term, Error> {
+        let [first, second] = self.terms_of(c)?;
+        let (input, other) = (self.settled(first)?, self.settled(second)?);
+        let types = [self.type_of(input).clone(), self.type_of(other).clone()];
+        self.as_floats(c, input, |binder, input, kind, computed| {
+            if !is_numeric(&types[1]) {
+                return Err(type_error(c.name, &[&types[0], &types[1]], "it takes numbers; cast first"));
+            }
+            let other = binder.number_as(other, &computed)?;
+            binder.lane(LaneOp::Math2(op, kind), vec![input, other], computed)
+        })
+    }
+
+    /// To whole numbers, or to so many decimals: integers are that already, decimals stay decimals.
+    pub(crate) fn rounding(&mut self, c: &Call<'_>, op: Math) -> Result<Term, Error> {
+        let terms = self.terms(c.args)?;
         let input = self.settled(terms[0].clone())?;
         let data_type = self.type_of(input).clone();
-        let whole_already = is_integer(&data_type) && matches!(function, Function::Floor | Function::Ceil);
-        let rounds_nothing = function == Function::Round && is_integer(&data_type);
-        match function {
-            Function::Abs => {
-                return self.signed(&name, Unary::Abs, Term::Node(input), &|| name.as_str().into()).map(Term::Node);
-            }
-            Function::Sign => {
-                return self.signed(&name, Unary::Sign, Term::Node(input), &|| name.as_str().into()).map(Term::Node);
-            }
-            _ if whole_already || rounds_nothing => return Ok(Term::Node(input)),
-            Function::Round | Function::Floor | Function::Ceil if is_decimal(&data_type) => {
-                let places = match terms.get(1) {
-                    Some(term) => self.known_integer(&name, term, "the number of decimals")?,
-                    None => 0,
-                };
-                let kernel = decimal::rounding(function, places, &data_type);
-                return self
-                    .whole(&format!("{function:?} {places}"), kernel, vec![input], data_type, &name)
-                    .map(Term::Node);
-            }
-            _ => {}
+        if is_integer(&data_type) {
+            return Ok(Term::Node(input));
         }
+        let places = terms.get(1).map(|places| self.known_integer(c.name, places, "the number of decimals"));
+        if is_decimal(&data_type) {
+            let places = places.transpose()?.unwrap_or(0);
+            let kernel = decimal::rounding(c.function, places, &data_type);
+            let key = format!("{:?} {places}", c.function);
+            return self.whole(&key, kernel, vec![input], data_type, c.name).map(Term::Node);
+        }
+        self.as_floats(c, input, |binder, input, kind, computed| match places.transpose()? {
+            None | Some(0) => binder.lane(LaneOp::Math(op, kind), vec![input], computed),
+            Some(places) => {
+                let places = binder.constant_of(&Literal::Int(places), &DataType::Int64)?;
+                binder.lane(LaneOp::Round(kind), vec![input, places], computed)
+            }
+        })
+    }
+
+    /// What `make` makes of a number as a float that holds it; of Float16 it is Float16 again.
+    fn as_floats(
+        &mut self,
+        c: &Call<'_>,
+        input: usize,
+        make: impl FnOnce(&mut Self, usize, Kind, DataType) -> Result<usize, Error>,
+    ) -> Result<Term, Error> {
+        let data_type = self.type_of(input).clone();
         if data_type != DataType::Null && !is_numeric(&data_type) {
-            return Err(type_error(&name, &[&data_type], "it takes numbers; cast first, e.g. .cast(Float64)"));
+            return Err(type_error(c.name, &[&data_type], "it takes numbers; cast first, e.g. .cast(Float64)"));
         }
         let computed = match &data_type {
             DataType::Float16 | DataType::Float32 => DataType::Float32,
@@ -277,33 +287,8 @@ impl Binder<'_> {
         };
         let kind = Kind::of(&computed).expect("floats lie in lanes");
         let input = self.number_as(input, &computed)?;
-        let node = match (function, terms.get(1)) {
-            (Function::Round, Some(places)) => {
-                let places = self.known_integer(&name, places, "the number of decimals")?;
-                if places == 0 {
-                    self.lane(LaneOp::Math(Math::RoundEven, kind), vec![input], computed)?
-                } else {
-                    let places = self.constant_of(&Literal::Int(places), &DataType::Int64)?;
-                    self.lane(LaneOp::Round(kind), vec![input, places], computed)?
-                }
-            }
-            (_, Some(other)) => {
-                let other = self.settled(other.clone())?;
-                if !is_numeric(self.type_of(other)) {
-                    let other = self.type_of(other).clone();
-                    return Err(type_error(&name, &[&data_type, &other], "it takes numbers; cast first"));
-                }
-                let other = self.number_as(other, &computed)?;
-                let op = if function == Function::Arctan2 { Math2::Arctan2 } else { Math2::Logarithm };
-                self.lane(LaneOp::Math2(op, kind), vec![input, other], computed)?
-            }
-            (_, None) => self.lane(LaneOp::Math(math_of(function), kind), vec![input], computed)?,
-        };
-        if data_type == DataType::Float16 {
-            self.promoted(node, &data_type).map(Term::Node)
-        } else {
-            Ok(Term::Node(node))
-        }
+        let node = make(self, input, kind, computed)?;
+        Ok(Term::Node(if data_type == DataType::Float16 { self.promoted(node, &data_type)? } else { node }))
     }
 
     /// A number as a float, wider or narrower.
@@ -326,30 +311,5 @@ fn plain(function: Function) -> Arithmetic {
         Function::FloorDivide => Arithmetic::FloorDivide,
         Function::Modulo => Arithmetic::Modulo,
         _ => Arithmetic::Power,
-    }
-}
-
-fn math_of(function: Function) -> Math {
-    match function {
-        Function::Sqrt => Math::Sqrt,
-        Function::Cbrt => Math::Cbrt,
-        Function::Exp => Math::Exp,
-        Function::Log => Math::Ln,
-        Function::Log10 => Math::Log10,
-        Function::Log1p => Math::Log1p,
-        Function::Floor => Math::Floor,
-        Function::Ceil => Math::Ceil,
-        Function::Round => Math::RoundEven,
-        Function::Sin => Math::Sin,
-        Function::Cos => Math::Cos,
-        Function::Tan => Math::Tan,
-        Function::Arcsin => Math::Arcsin,
-        Function::Arccos => Math::Arccos,
-        Function::Arctan => Math::Arctan,
-        Function::Sinh => Math::Sinh,
-        Function::Cosh => Math::Cosh,
-        Function::Tanh => Math::Tanh,
-        Function::Degrees => Math::Degrees,
-        _ => Math::Radians,
     }
 }

@@ -4,9 +4,32 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array};
+use arrow_schema::DataType;
 
+use super::declared::{FunctionSpec, Takes, method};
 use crate::eval::node::{Argument, Whole};
 use crate::tree::function::Bytes;
+use crate::tree::function::Function;
+
+const TEST: Takes = (2, 2, "bytes, and for a test what to look for");
+
+pub(crate) const FUNCTIONS: &[FunctionSpec] = &[
+    method(Function::Bytes(Bytes::Size), "bin.size", (1, 1, "bytes, and for a test what to look for"), |b, c| {
+        b.of_bytes(c, size(), DataType::Int64)
+    }),
+    method(Function::Bytes(Bytes::Contains), "bin.contains", TEST, |b, c| {
+        b.of_bytes(c, test(Bytes::Contains), DataType::Boolean)
+    })
+    .shown_by("col(\"y\").bin.contains(b\"\\x02\")"),
+    method(Function::Bytes(Bytes::StartsWith), "bin.starts_with", TEST, |b, c| {
+        b.of_bytes(c, test(Bytes::StartsWith), DataType::Boolean)
+    })
+    .shown_by("col(\"y\").bin.starts_with(b\"\\x01\")"),
+    method(Function::Bytes(Bytes::EndsWith), "bin.ends_with", TEST, |b, c| {
+        b.of_bytes(c, test(Bytes::EndsWith), DataType::Boolean)
+    })
+    .shown_by("col(\"y\").bin.ends_with(b\"\\x01\")"),
+];
 
 struct Cells<'a>(&'a Argument);
 

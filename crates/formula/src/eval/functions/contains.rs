@@ -6,12 +6,38 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, BooleanArray, Datum, StringViewArray};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::ArrowError;
+use arrow_schema::DataType;
 use memchr::memmem::Finder;
 use regex::Regex;
 
-use super::order::array;
+use super::declared::{FunctionSpec, method, named};
 use super::text::INLINE;
-use crate::eval::node::{Argument, Whole};
+use crate::eval::node::{Argument, Whole, array};
+use crate::tree::family::Family;
+use crate::tree::function::{Function, Text};
+
+pub(crate) const FUNCTIONS: &[FunctionSpec] = &[
+    method(
+        Function::Text(Text::Contains { literal: false }),
+        "str.contains",
+        (2, 2, "a string and a pattern"),
+        |b, c| b.contained(c, literal(), matches),
+    )
+    .always(Family::Other)
+    .shown_by(r#"col("s").str.contains("[0-9]")"#)
+    .in_formulas(&[named(
+        "contains",
+        "contains(s, `tab`)",
+        "whether the text is in it; of a list, whether the value is",
+    )
+    .meaning(Function::Text(Text::Contains { literal: true }))]),
+    method(Function::Text(Text::StartsWith), "str.starts_with", (2, 2, "two strings"), |b, c| {
+        b.of_strings(c, starts_with(), DataType::Boolean)
+    })
+    .always(Family::Other)
+    .shown_by(r#"col("s").str.starts_with("Live")"#)
+    .in_formulas(&[named("startsWith", "startsWith(s, `Live`)", "whether it begins so")]),
+];
 
 /// The lowest bit of each byte, and all others but the highest.
 const LOW: u128 = u128::MAX / 255;

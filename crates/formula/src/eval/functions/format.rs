@@ -6,8 +6,21 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use arrow_array::{Array, Float64Array};
 
+use super::declared::{ANY, FunctionSpec, free, named};
 use super::text::{Out, Strings, build};
 use crate::eval::node::{Argument, Whole};
+use crate::tree::family::Family;
+use crate::tree::function::{Function, Text};
+
+pub(crate) const FUNCTIONS: &[FunctionSpec] =
+    &[free(Function::Text(Text::Format), "format", (1, ANY, "a template and its values"), |b, c| b.format(c))
+        .always(Family::Text)
+        .shown_by(r#"tf.format("{} of {}", col("n"), col("k"))"#)
+        .in_formulas(&[named(
+            "format",
+            "format(`{:.2f} and {}`, x, n)",
+            "values in a text, with Python's format words",
+        )])];
 
 /// The widest place: a width is no way to fill memory.
 const WIDEST: usize = 4_096;

@@ -3,16 +3,105 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Float64Type, Int64Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, BooleanArray, Float32Array, Float64Array, Int64Array, ListArray, UInt64Array};
+use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, Float32Array, Float64Array, Int64Array, ListArray, UInt64Array};
 use arrow_buffer::{NullBuffer, OffsetBuffer};
-use arrow_ord::ord::make_comparator;
-use arrow_schema::{DataType, Field, SortOptions};
+use arrow_schema::{DataType, Field};
 
+use super::decimal;
+use super::declared::{FunctionSpec, Takes, also_of_list, method, of_list};
 use super::text::build;
+use crate::eval::bind::{ListCall, Made};
 use crate::eval::node::failure;
 use crate::eval::node::{Argument, Failure, Whole};
+use crate::tree::aggregate::Aggregate;
+use crate::tree::family::Family;
+use crate::tree::function::{Function, List};
 use crate::tree::types::canonical;
+
+const LIST: Takes = (1, 1, "a list");
+const AND_ONE: Takes = (2, 2, "a list and one argument");
+
+pub(crate) const FUNCTIONS: &[FunctionSpec] = &[
+    method(Function::List(List::Len), "list.len", LIST, |b, c| b.of_list(c, |_| Ok((len(), DataType::Int64))))
+        .always(Family::Integer)
+        .in_formulas(&[
+            of_list("size", "size(v)", "elements, nulls counted"),
+            also_of_list("length"),
+            also_of_list("len"),
+        ]),
+    method(Function::List(List::Get), "list.get", AND_ONE, |b, c| {
+        b.of_list(c, |l| l.integers().map(|()| (get(), l.of.clone())))
+    })
+    .always(Family::Unknown)
+    .shown_by(r#"col("v").list.get(1)"#)
+    .in_formulas(&[of_list("nth", "nth(1, v)", "the element at a position").behind()]),
+    method(Function::List(List::First), "list.first", LIST, |b, c| b.of_list(c, |l| Ok((end(false), l.of.clone()))))
+        .always(Family::Unknown)
+        .in_formulas(&[of_list("first", "first(v)", "the first element")]),
+    method(Function::List(List::Last), "list.last", LIST, |b, c| b.of_list(c, |l| Ok((end(true), l.of.clone()))))
+        .always(Family::Unknown)
+        .in_formulas(&[of_list("last", "last(v)", "the last element")]),
+    method(Function::List(List::Slice), "list.slice", (2, 3, "a list, an offset and maybe a length"), |b, c| {
+        b.of_list(c, |l| l.integers().map(|()| (slice(), l.listed.clone())))
+    })
+    .always(Family::List)
+    .shown_by(r#"col("v").list.slice(1, 2)"#),
+    method(Function::List(List::Head), "list.head", AND_ONE, |b, c| {
+        b.of_list(c, |l| l.integers().map(|()| (head(false), l.listed.clone())))
+    })
+    .always(Family::List)
+    .shown_by(r#"col("v").list.head(1)"#),
+    method(Function::List(List::Tail), "list.tail", AND_ONE, |b, c| {
+        b.of_list(c, |l| l.integers().map(|()| (head(true), l.listed.clone())))
+    })
+    .always(Family::List)
+    .shown_by(r#"col("v").list.tail(1)"#),
+    method(Function::List(List::Sum), "list.sum", LIST, |b, c| b.of_list(c, summed))
+        .always(Family::Unknown)
+        .in_formulas(&[of_list("sum", "sum(v)", "sum of the elements")]),
+    method(Function::List(List::Mean), "list.mean", LIST, |b, c| b.of_list(c, averaged))
+        .always(Family::Unknown)
+        .in_formulas(&[of_list("avg", "avg(v)", "mean")]),
+    method(Function::List(List::Join), "list.join", AND_ONE, |b, c| {
+        b.of_list(c, |l| {
+            l.texts()?;
+            l.text()?;
+            Ok((join(), DataType::Utf8View))
+        })
+    })
+    .always(Family::Text)
+    .shown_by(r#"col("s").str.split(" ").list.join("+")"#),
+    method(Function::List(List::Reverse), "list.reverse", LIST, |b, c| {
+        b.of_list(c, |l| Ok((reverse(), l.listed.clone())))
+    })
+    .always(Family::List)
+    .in_formulas(&[also_of_list("reverse")]),
+    method(Function::List(List::DropNulls), "list.drop_nulls", LIST, |b, c| {
+        b.of_list(c, |l| Ok((drop_nulls(), l.listed.clone())))
+    })
+    .always(Family::List),
+];
+
+fn summed(list: &mut ListCall<'_, '_>) -> Made {
+    if let Some(made) = list.of_decimals(&Aggregate::Sum { min_count: 0 })? {
+        return Ok((decimal::of_lists(List::Sum, &list.of, &made), made));
+    }
+    let to = match &list.of {
+        of if of.is_unsigned_integer() => DataType::UInt64,
+        of if of.is_integer() || matches!(of, DataType::Boolean | DataType::Null) => DataType::Int64,
+        DataType::Float64 => DataType::Float64,
+        _ => list.numbers().map(|()| DataType::Float32)?,
+    };
+    Ok((sum(to.clone()), to))
+}
+
+fn averaged(list: &mut ListCall<'_, '_>) -> Made {
+    match list.of_decimals(&Aggregate::Mean)? {
+        Some(made) => Ok((decimal::of_lists(List::Mean, &list.of, &made), made)),
+        None => list.numbers().map(|()| (mean(), DataType::Float64)),
+    }
+}
 
 /// The lists of an argument, row by row.
 pub(super) struct Lists {
@@ -58,7 +147,7 @@ fn place(at: i64, len: usize) -> Option<usize> {
     usize::try_from(at).ok().filter(|at| *at < len)
 }
 
-fn picked(
+pub(super) fn picked(
     lists: &Lists,
     rows: usize,
     pick: impl Fn(usize, std::ops::Range<usize>) -> Option<usize>,
@@ -70,7 +159,7 @@ fn picked(
 }
 
 /// Lists of other elements: for each row the places that it has, none for null.
-fn rebuilt(
+pub(super) fn rebuilt(
     lists: &Lists,
     rows: usize,
     places: impl Fn(usize, std::ops::Range<usize>) -> Option<Vec<usize>>,
@@ -213,71 +302,6 @@ pub(crate) fn mean() -> Whole {
     })
 }
 
-/// Elements as the total order compares them: one zero, one NaN.
-pub(super) fn comparable(values: &ArrayRef) -> ArrayRef {
-    match values.data_type() {
-        DataType::Float32 => {
-            let one = |value: f32| if value.is_nan() { f32::NAN } else { value + 0.0 };
-            Arc::new(values.as_primitive::<Float32Type>().unary::<_, Float32Type>(one))
-        }
-        DataType::Float64 => {
-            let one = |value: f64| if value.is_nan() { f64::NAN } else { value + 0.0 };
-            Arc::new(values.as_primitive::<Float64Type>().unary::<_, Float64Type>(one))
-        }
-        DataType::List(_) => {
-            let (field, offsets, elements, nulls) = values.as_list::<i32>().clone().into_parts();
-            Arc::new(ListArray::new(field, offsets, comparable(&elements), nulls))
-        }
-        _ => Arc::clone(values),
-    }
-}
-
-pub(super) fn is_nan(values: &ArrayRef, place: usize) -> bool {
-    match values.data_type() {
-        DataType::Float32 => values.as_primitive::<Float32Type>().value(place).is_nan(),
-        DataType::Float64 => values.as_primitive::<Float64Type>().value(place).is_nan(),
-        _ => false,
-    }
-}
-
-/// The least or the greatest; NaN only where nothing else is.
-pub(crate) fn extreme(greatest: bool) -> Whole {
-    Arc::new(move |args, rows| {
-        let lists = Lists::of(&args[0]);
-        let values = comparable(lists.values());
-        let compare = make_comparator(&values, &values, SortOptions::default()).map_err(failure)?;
-        picked(&lists, rows, |_, range| {
-            let mut best: Option<usize> = None;
-            for place in range.filter(|place| values.is_valid(*place)) {
-                let wins = best.is_none_or(|best| match (is_nan(&values, best), is_nan(&values, place)) {
-                    (was, is) if was != is => was,
-                    _ if greatest => compare(place, best).is_gt(),
-                    _ => compare(place, best).is_lt(),
-                });
-                if wins {
-                    best = Some(place);
-                }
-            }
-            best
-        })
-    })
-}
-
-/// Whether the second argument, of the type of the elements, is one of them.
-pub(crate) fn contains() -> Whole {
-    Arc::new(|args, rows| {
-        let lists = Lists::of(&args[0]);
-        let wanted = args[1].expanded(rows);
-        let compare = make_comparator(&comparable(lists.values()), &comparable(&wanted), SortOptions::default());
-        let compare = compare.map_err(failure)?;
-        let found = |row: usize| {
-            let range = lists.get(row).filter(|_| wanted.is_valid(row))?;
-            Some(range.into_iter().any(|place| lists.values().is_valid(place) && compare(place, row).is_eq()))
-        };
-        Ok(Arc::new((0..rows).map(found).collect::<BooleanArray>()))
-    })
-}
-
 /// The strings of a list with the second argument between them; nulls are left out.
 pub(crate) fn join() -> Whole {
     Arc::new(|args, rows| {
@@ -294,62 +318,6 @@ pub(crate) fn join() -> Whole {
                 out.push_str(part);
             }
             Some(())
-        })
-    })
-}
-
-pub(crate) fn sort(descending: bool, nulls_last: bool) -> Whole {
-    Arc::new(move |args, rows| {
-        let lists = Lists::of(&args[0]);
-        let values = comparable(lists.values());
-        let options = SortOptions { descending, nulls_first: !nulls_last };
-        let compare = make_comparator(&values, &values, options).map_err(failure)?;
-        rebuilt(&lists, rows, |_, range| {
-            let mut places: Vec<usize> = range.collect();
-            places.sort_by(|a, b| compare(*a, *b));
-            Some(places)
-        })
-    })
-}
-
-/// The places of the elements in order; equal ones as they stand.
-pub(crate) fn arg_sort(descending: bool, nulls_last: bool) -> Whole {
-    Arc::new(move |args, rows| {
-        let lists = Lists::of(&args[0]);
-        let values = comparable(lists.values());
-        let options = SortOptions { descending, nulls_first: !nulls_last };
-        let compare = make_comparator(&values, &values, options).map_err(failure)?;
-        let (mut all, mut lengths, mut valid) = (Vec::new(), Vec::with_capacity(rows), Vec::with_capacity(rows));
-        for row in 0..rows {
-            let range = lists.get(row);
-            valid.push(range.is_some());
-            let range = range.unwrap_or(0..0);
-            let mut places: Vec<usize> = range.clone().collect();
-            places.sort_by(|a, b| compare(*a, *b));
-            lengths.push(places.len());
-            all.extend(places.into_iter().map(|place| (place - range.start) as i64));
-        }
-        let field = Arc::new(Field::new_list_field(DataType::Int64, true));
-        let nulls = Some(NullBuffer::from(valid)).filter(|nulls| nulls.null_count() > 0);
-        let values = Arc::new(Int64Array::from(all));
-        let made = ListArray::try_new(field, OffsetBuffer::from_lengths(lengths), values, nulls);
-        Ok(Arc::new(made.map_err(failure)?))
-    })
-}
-
-/// Each distinct element once, where it first stands; null is one of them.
-pub(crate) fn unique() -> Whole {
-    Arc::new(|args, rows| {
-        let lists = Lists::of(&args[0]);
-        let values = comparable(lists.values());
-        let compare = make_comparator(&values, &values, SortOptions::default()).map_err(failure)?;
-        rebuilt(&lists, rows, |_, range| {
-            let mut places: Vec<usize> = range.collect();
-            // Stable: of equal ones the first comes first, and is kept.
-            places.sort_by(|a, b| compare(*a, *b));
-            places.dedup_by(|later, kept| compare(*later, *kept).is_eq());
-            places.sort_unstable();
-            Some(places)
         })
     })
 }

@@ -6,10 +6,10 @@ use arrow_array::{Array, ArrayRef, BooleanArray, Scalar};
 use arrow_buffer::BooleanBuffer;
 use arrow_ord::cmp;
 use arrow_ord::ord::make_comparator;
-use arrow_schema::{ArrowError, SortOptions};
+use arrow_schema::SortOptions;
 
-use super::list::comparable;
-use crate::eval::node::{Argument, Failure, Whole, failure};
+use super::list_order::comparable;
+use crate::eval::node::{Argument, Failure, Whole, array, failure};
 use crate::tree::function::Function;
 
 /// The kernel of a comparison; both sides have one type.
@@ -98,8 +98,4 @@ fn zip(condition: &BooleanArray, a: &Argument, b: &Argument) -> Result<ArrayRef,
         return arrow_select::zip::zip(condition, &one(a), &one(b)).map_err(failure);
     }
     arrow_select::zip::zip(condition, &*a.datum(), &*b.datum()).map_err(failure)
-}
-
-pub(crate) fn array(result: Result<BooleanArray, ArrowError>) -> Result<ArrayRef, Failure> {
-    result.map(|array| Arc::new(array) as ArrayRef).map_err(failure)
 }

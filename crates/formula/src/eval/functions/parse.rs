@@ -3,12 +3,44 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Date32Array, DurationNanosecondArray, TimestampNanosecondArray};
+use arrow_schema::DataType;
 use jiff::civil;
 use jiff::fmt::strtime::BrokenDownTime;
 use jiff::tz::TimeZone;
 
+use super::declared::{FunctionSpec, Takes, method, named};
 use super::text::Strings;
+use super::time::timestamp;
 use crate::eval::node::{Failure, Whole};
+use crate::tree::family::Family;
+use crate::tree::function::{Function, Text};
+
+const READ: Takes = (1, 2, "a string and a format");
+
+pub(crate) const FUNCTIONS: &[FunctionSpec] = &[
+    method(Function::Text(Text::ToDate { strict: true }), "str.to_date", READ, |b, c| {
+        b.read_by_format(c, |format| (date(format, c.flag("strict")), DataType::Date32))
+    })
+    .always(Family::Other)
+    .shown_by(r#"tf.lit("2024-02-29").str.to_date()"#)
+    .in_formulas(&[named("parseLocalDate", "parseLocalDate(`2024-02-29`)", "a date; a format may follow")]),
+    method(Function::Text(Text::ToDatetime { strict: true }), "str.to_datetime", READ, |b, c| {
+        b.read_by_format(c, |format| datetimes(format, c.flag("strict")))
+    })
+    .always(Family::Instant)
+    .shown_by(r#"tf.lit("2024-02-29 13:45").str.to_datetime("%Y-%m-%d %H:%M")"#)
+    .in_formulas(&[named(
+        "parseInstant",
+        "parseInstant(`2024-02-29T13:45:30`)",
+        "an instant; a format may follow",
+    )]),
+];
+
+/// Instants of UTC where the format names an offset, else times on no zone's clock.
+fn datetimes(format: Option<&str>, strict: bool) -> (Whole, DataType) {
+    let zoned = format.is_some_and(names_offset);
+    (datetime(format, strict, zoned), timestamp(zoned.then(|| "UTC".into())))
+}
 
 /// Whether a format reads an offset or a zone, so that it reads instants.
 pub(crate) fn names_offset(format: &str) -> bool {

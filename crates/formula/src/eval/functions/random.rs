@@ -10,8 +10,23 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, BooleanArray, Float64Array, Int64Array};
 
+use super::declared::{FunctionSpec, Takes, free};
 use crate::eval::node::{Argument, Failure, Whole};
+use crate::tree::function::Function;
 use crate::tree::function::Random;
+
+const BOUNDS: Takes = (2, 2, "two bounds");
+
+pub(crate) const FUNCTIONS: &[FunctionSpec] = &[
+    free(Function::Random { kind: Random::Float, seed: None }, "random_float", BOUNDS, |b, c| b.random(c))
+        .shown_by("tf.random_float(0, 10, seed=1) < 10"),
+    free(Function::Random { kind: Random::Int, seed: None }, "random_int", BOUNDS, |b, c| b.random(c))
+        .shown_by("tf.random_int(1, 2, seed=1)"),
+    free(Function::Random { kind: Random::Bool, seed: None }, "random_bool", (0, 0, "no bounds"), |b, c| b.random(c))
+        .shown_by("tf.random_bool(seed=1).is_null()"),
+    free(Function::Random { kind: Random::Gaussian, seed: None }, "random_gaussian", BOUNDS, |b, c| b.random(c))
+        .shown_by("tf.random_gaussian(0, 1, seed=1).is_finite()"),
+];
 
 /// The first argument is the keys of the rows, the others bounds. `draw` tells the draws of one expression apart.
 pub(crate) fn random(kind: Random, seed: Option<i64>, draw: u64) -> Whole {

@@ -9,15 +9,123 @@ use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, UInt64Array};
 use arrow_ord::ord::make_comparator;
 use arrow_schema::{DataType, SortOptions};
 
-use super::list::{Lists, comparable, is_nan};
+use super::decimal;
+use super::declared::{FunctionSpec, Takes, method, of_list};
+use super::list::Lists;
+use super::list_order::{comparable, is_nan};
+use crate::eval::bind::{ListCall, Made};
 use crate::eval::node::failure;
 use crate::eval::node::{Argument, Failure, Whole};
+use crate::tree::aggregate::Aggregate;
+use crate::tree::family::Family;
+use crate::tree::function::{Function, List};
+
+const LIST: Takes = (1, 1, "a list");
+
+pub(crate) const FUNCTIONS: &[FunctionSpec] = &[
+    method(Function::List(List::Count), "list.count", LIST, |b, c| b.of_list(c, |_| Ok((count(), DataType::Int64))))
+        .always(Family::Integer)
+        .in_formulas(&[of_list("count", "count(v)", "elements that are not null")]),
+    method(Function::List(List::CountPositive), "list.count_positive", LIST, |b, c| {
+        b.of_list(c, |l| l.numbers().map(|()| (count_positive(), DataType::Int64)))
+    })
+    .always(Family::Integer)
+    .in_formulas(&[of_list("countPos", "countPos(v)", "elements greater than 0")]),
+    method(Function::List(List::NUnique), "list.n_unique", LIST, |b, c| {
+        b.of_list(c, |l| l.ordered().map(|()| (distinct(true), DataType::Int64)))
+    })
+    .always(Family::Integer),
+    method(Function::List(List::CountDistinct), "list.count_distinct", LIST, |b, c| {
+        b.of_list(c, |l| l.ordered().map(|()| (distinct(false), DataType::Int64)))
+    })
+    .always(Family::Integer)
+    .in_formulas(&[of_list("countDistinct", "countDistinct(v)", "distinct elements that are not null")]),
+    method(Function::List(List::AbsMean), "list.abs_mean", LIST, |b, c| b.of_list(c, abs_averaged))
+        .always(Family::Unknown)
+        .in_formulas(&[of_list("absAvg", "absAvg(v)", "mean without signs")]),
+    method(Function::List(List::Product), "list.product", LIST, |b, c| b.of_list(c, multiplied))
+        .always(Family::Unknown)
+        .in_formulas(&[of_list("product", "product(v)", "product")]),
+    method(Function::List(List::Median), "list.median", LIST, |b, c| {
+        b.of_list(c, |l| l.numbers().map(|()| (median(), DataType::Float64)))
+    })
+    .always(Family::Unknown)
+    .compares()
+    .in_formulas(&[of_list("median", "median(v)", "the value in the middle")]),
+    method(Function::List(List::Quantile), "list.quantile", (2, 2, "a list and one argument"), |b, c| {
+        b.of_list(c, |l| {
+            l.numbers()?;
+            l.part()?;
+            Ok((quantile(), DataType::Float64))
+        })
+    })
+    .always(Family::Unknown)
+    .compares()
+    .shown_by(r#"col("v").list.quantile(0.5)"#)
+    .in_formulas(&[of_list(
+        "percentile",
+        "percentile(0.5, v)",
+        "the value at a part of the way from the least to the greatest",
+    )
+    .behind()]),
+    method(Function::List(List::Std { ddof: 1 }), "list.std", LIST, |b, c| {
+        b.of_list(c, |l| l.numbers().map(|()| (spread(c.number("ddof"), true), DataType::Float64)))
+    })
+    .always(Family::Unknown)
+    .in_formulas(&[of_list("std", "std(v)", "standard deviation, one degree of freedom less")]),
+    method(Function::List(List::Var { ddof: 1 }), "list.var", LIST, |b, c| {
+        b.of_list(c, |l| l.numbers().map(|()| (spread(c.number("ddof"), false), DataType::Float64)))
+    })
+    .always(Family::Unknown)
+    .in_formulas(&[of_list("var", "var(v)", "variance, one degree of freedom less")]),
+    method(Function::List(List::ArgMin), "list.arg_min", LIST, |b, c| {
+        b.of_list(c, |l| l.ordered().map(|()| (place_of(false), DataType::Int64)))
+    })
+    .always(Family::Integer)
+    .compares()
+    .in_formulas(&[of_list("indexOfMin", "indexOfMin(v)", "position of the least")]),
+    method(Function::List(List::ArgMax), "list.arg_max", LIST, |b, c| {
+        b.of_list(c, |l| l.ordered().map(|()| (place_of(true), DataType::Int64)))
+    })
+    .always(Family::Integer)
+    .compares()
+    .in_formulas(&[of_list("indexOfMax", "indexOfMax(v)", "position of the greatest")]),
+];
+
+fn multiplied(list: &mut ListCall<'_, '_>) -> Made {
+    let to = match &list.of {
+        of if of.is_unsigned_integer() => DataType::UInt64,
+        of if of.is_integer() || *of == DataType::Boolean => DataType::Int64,
+        _ => list.numbers().map(|()| DataType::Float64)?,
+    };
+    Ok((product(to.clone()), to))
+}
+
+fn abs_averaged(list: &mut ListCall<'_, '_>) -> Made {
+    match list.of_decimals(&Aggregate::Mean)? {
+        Some(made) => Ok((decimal::of_lists(List::AbsMean, &list.of, &made), made)),
+        None => list.numbers().map(|()| (abs_mean(), DataType::Float64)),
+    }
+}
 
 /// How many elements are not null.
 pub(crate) fn count() -> Whole {
     Arc::new(|args, rows| {
         let lists = Lists::of(&args[0]);
         let count = |row| Some(lists.get(row)?.filter(|place| lists.values().is_valid(*place)).count() as i64);
+        Ok(Arc::new((0..rows).map(count).collect::<Int64Array>()))
+    })
+}
+
+/// How many elements are greater than 0; NaN is not.
+fn count_positive() -> Whole {
+    Arc::new(|args, rows| {
+        let lists = Lists::of(&args[0]);
+        // A number has the sign of the double that is nearest to it.
+        let values = arrow_cast::cast(lists.values(), &DataType::Float64).map_err(failure)?;
+        let values = values.as_primitive::<Float64Type>();
+        let is_positive = |place: &usize| values.is_valid(*place) && values.value(*place) > 0.0;
+        let count = |row| Some(lists.get(row)?.filter(is_positive).count() as i64);
         Ok(Arc::new((0..rows).map(count).collect::<Int64Array>()))
     })
 }
@@ -73,10 +181,10 @@ fn of_floats(args: &[Argument], rows: usize, of: impl Fn(usize, Vec<f64>) -> Opt
 }
 
 /// The variance, or its root; null of no more values than `ddof`. In two passes: the mean is taken away first.
-pub(crate) fn spread(ddof: u8, root: bool) -> Whole {
+pub(crate) fn spread(ddof: u32, root: bool) -> Whole {
     Arc::new(move |args, rows| {
         of_floats(args, rows, |_, values| {
-            let freedom = values.len().checked_sub(usize::from(ddof)).filter(|freedom| *freedom > 0)?;
+            let freedom = values.len().checked_sub(ddof as usize).filter(|freedom| *freedom > 0)?;
             // From the first value on: values that are all the same have no spread at all.
             let first = values[0];
             let mean = values.iter().map(|value| value - first).sum::<f64>() / values.len() as f64;

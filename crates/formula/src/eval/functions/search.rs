@@ -9,9 +9,63 @@ use limits::Exhausted;
 use regex::Regex;
 
 use super::built::{LONGEST, SMALL};
+use super::declared::{FunctionSpec, method, named};
 use super::text::{Pattern, Strings, build};
 use crate::eval::node::{Failure, Whole};
+use crate::tree::family::Family;
+use crate::tree::function::{Function, Text};
 use crate::tree::payload::Payload;
+
+pub(crate) const FUNCTIONS: &[FunctionSpec] = &[
+    method(Function::Text(Text::Find { literal: false }), "str.find", (2, 2, "a string and a pattern"), |b, c| {
+        b.of_pattern(c, find, DataType::Int64)
+    })
+    .always(Family::Integer)
+    .shown_by(r#"col("s").str.find("[0-9]")"#),
+    method(Function::Text(Text::IndexOf), "str.index_of", (2, 2, "two strings"), |b, c| {
+        b.of_strings(c, index_of(), DataType::Int64)
+    })
+    .always(Family::Integer)
+    .shown_by(r#"col("s").str.index_of("b")"#)
+    .in_formulas(&[named(
+        "indexOf",
+        "indexOf(s, `tables`)",
+        "position of the first occurrence, -1 if there is none",
+    )]),
+    method(
+        Function::Text(Text::CountMatches { literal: false }),
+        "str.count_matches",
+        (2, 2, "a string and a pattern"),
+        |b, c| b.of_pattern(c, count_matches, DataType::Int64),
+    )
+    .always(Family::Integer)
+    .shown_by(r#"col("s").str.count_matches("[0-9]")"#),
+    method(Function::Text(Text::Split), "str.split", (2, 2, "two strings"), |b, c| {
+        b.of_strings(c, split(), list_of_text())
+    })
+    .always(Family::List)
+    .shown_by(r#"col("s").str.split(" ")"#)
+    .in_formulas(&[named("split", "split(s, ` `)", "the parts between a text, as a list")]),
+    method(Function::Text(Text::ExtractAll), "str.extract_all", (2, 2, "a string and a pattern"), |b, c| {
+        b.of_regex(c, |regex, _| Ok(extract_all(regex)), list_of_text())
+    })
+    .always(Family::List)
+    .shown_by(r#"col("s").str.extract_all("[0-9]+")"#),
+    method(Function::Text(Text::Extract { group: 1 }), "str.extract", (2, 2, "a string and a pattern"), |b, c| {
+        b.of_regex(c, |regex, pattern| group(regex, pattern, c.number("group_index")), DataType::Utf8View)
+    })
+    .always(Family::Text)
+    .shown_by(r#"col("s").str.extract("([0-9]+)")"#),
+];
+
+/// What a group holds, of which the pattern must have so many.
+fn group(regex: Regex, pattern: &str, group: u32) -> Result<Whole, String> {
+    let groups = regex.captures_len() - 1;
+    match group as usize {
+        group if group > groups => Err(format!("the pattern {pattern:?} has {groups} groups, and no group {group}")),
+        group => Ok(extract(regex, group)),
+    }
+}
 
 /// Counts a row at a time; null where there is no answer.
 fn counted(rows: usize, count: impl FnMut(usize) -> Option<i64>) -> ArrayRef {

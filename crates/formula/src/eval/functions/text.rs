@@ -4,12 +4,81 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, Int64Array, StringViewArray, types::Int64Type};
+use arrow_schema::DataType;
 use regex::Regex;
 
 use super::built::{Built, SMALL};
 pub(crate) use super::built::{Out, build};
-use super::order::array;
-use crate::eval::node::{Argument, Whole};
+use super::declared::{FunctionSpec, Takes, method, named};
+use crate::eval::node::{Argument, Whole, array};
+use crate::tree::family::Family;
+use crate::tree::function::{Function, Text};
+
+const STRING: Takes = (1, 1, "a string");
+const TWO_STRINGS: Takes = (2, 2, "two strings");
+const LENGTH: Takes = (2, 2, "a string and a number of characters");
+const REPLACED: Takes = (3, 3, "a string, a pattern and what replaces it");
+
+pub(crate) const FUNCTIONS: &[FunctionSpec] = &[
+    method(Function::Text(Text::LenChars), "str.len_chars", STRING, |b, c| {
+        b.of_strings(c, len_chars(), DataType::Int64)
+    })
+    .always(Family::Integer)
+    .in_formulas(&[
+        named("length", "length(s)", "characters; of a list its elements"),
+        named("len", "len(s)", "the same"),
+    ]),
+    method(Function::Text(Text::LenBytes), "str.len_bytes", STRING, |b, c| {
+        b.of_strings(c, len_bytes(), DataType::Int64)
+    })
+    .always(Family::Integer),
+    method(Function::Text(Text::ToLowercase), "str.to_lowercase", STRING, |b, c| {
+        b.of_strings(c, lowercase(), DataType::Utf8View)
+    })
+    .always(Family::Text)
+    .in_formulas(&[named("lower", "lower(s)", "small letters"), named("toLowerCase", "toLowerCase(s)", "the same")]),
+    method(Function::Text(Text::ToUppercase), "str.to_uppercase", STRING, |b, c| {
+        b.of_strings(c, uppercase(), DataType::Utf8View)
+    })
+    .always(Family::Text)
+    .in_formulas(&[named("upper", "upper(s)", "capital letters"), named("toUpperCase", "toUpperCase(s)", "the same")]),
+    method(Function::Text(Text::EndsWith), "str.ends_with", TWO_STRINGS, |b, c| {
+        b.of_strings(c, ends_with(), DataType::Boolean)
+    })
+    .always(Family::Other)
+    .shown_by(r#"col("s").str.ends_with("s")"#)
+    .in_formulas(&[named("endsWith", "endsWith(s, `s`)", "whether it ends so")]),
+    method(Function::Text(Text::Slice), "str.slice", (2, 3, "a string, an offset and a length"), |b, c| {
+        b.of_string_and_integers(c, slice())
+    })
+    .always(Family::Text)
+    .shown_by(r#"col("s").str.slice(0, 4)"#),
+    method(Function::Text(Text::Head), "str.head", LENGTH, |b, c| b.of_string_and_integers(c, head()))
+        .always(Family::Text)
+        .shown_by(r#"col("s").str.head(2)"#),
+    method(Function::Text(Text::Tail), "str.tail", LENGTH, |b, c| b.of_string_and_integers(c, tail()))
+        .always(Family::Text)
+        .shown_by(r#"col("s").str.tail(2)"#),
+    method(Function::Text(Text::Replace { literal: false }), "str.replace", REPLACED, |b, c| {
+        b.replaced(c, |pattern| replace(pattern, false))
+    })
+    .always(Family::Text)
+    .shown_by(r#"col("s").str.replace("[ab]", "_")"#)
+    .in_formulas(&[named("replaceFirst", "replaceFirst(s, `[aeiou]`, `_`)", "the first match")]),
+    method(Function::Text(Text::ReplaceAll { literal: false }), "str.replace_all", REPLACED, |b, c| {
+        b.replaced(c, |pattern| replace(pattern, true))
+    })
+    .always(Family::Text)
+    .shown_by(r#"col("s").str.replace_all("[ab]", "_")"#)
+    .in_formulas(&[
+        named("replace", "replace(s, `a`, `A`)", "every occurrence of a text")
+            .meaning(Function::Text(Text::ReplaceAll { literal: true })),
+        named("replaceAll", "replaceAll(s, `[aeiou]`, `_`)", "every match"),
+    ]),
+    method(Function::Text(Text::Zfill), "str.zfill", LENGTH, |b, c| b.of_string_and_integers(c, zfill()))
+        .always(Family::Text)
+        .shown_by(r#"tf.lit("7").str.zfill(3)"#),
+];
 
 /// The longest string that lies in its view.
 pub(crate) const INLINE: u32 = 12;
@@ -210,53 +279,6 @@ fn characters(text: &str, start: i64, end: i64) -> &str {
         }
     };
     &text[at(start)..at(end).max(at(start))]
-}
-
-/// Which ends are stripped.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Ends {
-    Both,
-    Start,
-    End,
-}
-
-/// White space, or any of the characters of the second argument, taken off the ends.
-pub(crate) fn strip(ends: Ends) -> Whole {
-    fn trim(ends: Ends, text: &str, is: impl Fn(char) -> bool) -> &str {
-        match ends {
-            Ends::Both => text.trim_matches(is),
-            Ends::Start => text.trim_start_matches(is),
-            Ends::End => text.trim_end_matches(is),
-        }
-    }
-    Arc::new(move |args, rows| {
-        let texts = Strings::of(&args[0]);
-        let sets = args.get(1).map(Strings::of);
-        build(rows, |row, out| {
-            let text = texts.get(row)?;
-            out.push_str(match &sets {
-                Some(sets) => {
-                    let set = sets.get(row)?;
-                    trim(ends, text, |character| set.contains(character))
-                }
-                None => trim(ends, text, char::is_whitespace),
-            });
-            Some(())
-        })
-    })
-}
-
-/// The second argument taken off once, if the text begins (or ends) with it.
-pub(crate) fn strip_affix(prefix: bool) -> Whole {
-    Arc::new(move |args, rows| {
-        let (texts, affixes) = (Strings::of(&args[0]), Strings::of(&args[1]));
-        build(rows, |row, out| {
-            let (text, affix) = (texts.get(row)?, affixes.get(row)?);
-            let stripped = if prefix { text.strip_prefix(affix) } else { text.strip_suffix(affix) };
-            out.push_str(stripped.unwrap_or(text));
-            Some(())
-        })
-    })
 }
 
 /// Zeros before the digits, after a sign, up to a width.

@@ -1,7 +1,9 @@
-//! The functions, constants and types that formulas know by name: a closed list.
+//! The functions that formulas know by name: a closed list.
 //!
-//! `x.f(a)` is `f(x, a)`. A function either is one of [`Function`], or is written out in terms of them.
+//! `x.f(a)` is `f(x, a)`. A function either is a declared one under a name that its declaration has for formulas, or is
+//! written out here in terms of others.
 
+pub(crate) mod list;
 mod number;
 pub(crate) mod random;
 mod text;
@@ -9,35 +11,72 @@ mod time;
 
 use arrow_schema::DataType;
 
+use crate::eval::functions::declared::{ANY, Subject};
+use crate::eval::functions::formula_names;
 use crate::tree::expr::Expr;
 use crate::tree::function::Function;
-use crate::tree::list_names;
 
-/// All functions, by subject.
-const ENTRIES: [&[Entry]; 3] = [number::ENTRIES, text::ENTRIES, time::ENTRIES];
+/// Functions that are written out, by subject.
+const WRITTEN: [(Subject, &[Entry]); 3] =
+    [(Subject::Conditions, number::ENTRIES), (Subject::Text, text::ENTRIES), (Subject::Time, time::ENTRIES)];
+
+/// What takes arguments of its own kind: names of types, of columns.
+const SPECIAL: &[(&str, &str, &str)] = &[
+    ("nullValueFor", "nullValueFor(x)", "null of that type"),
+    ("cast", "cast(x, Int64)", "another type; `strict=false` gives null where it does not fit"),
+    ("col", "col(`n`)", "the column of that name"),
+];
+
+/// A function of formulas by its name, with an example, and what it gives.
+#[derive(Clone, Copy, Debug)]
+pub struct FormulaFunction {
+    /// The part of the documentation that tells of it.
+    pub subject: Subject,
+    /// The name.
+    pub name: &'static str,
+    /// A formula with it, over the row of the documentation's example.
+    pub example: &'static str,
+    /// What it gives, in words.
+    pub gives: &'static str,
+}
 
 /// A function by its name, with the least and the greatest number of its arguments.
+#[derive(Clone, Copy)]
 pub(crate) struct Entry {
     pub(crate) name: &'static str,
     least: usize,
     most: usize,
     make: Make,
+    example: &'static str,
+    gives: &'static str,
 }
 
+#[derive(Clone, Copy)]
 enum Make {
     Call(Function),
     Write(fn(Vec<Expr>) -> Result<Expr, String>),
 }
 
-const MANY: usize = usize::MAX;
-
-const fn entry(name: &'static str, least: usize, most: usize, make: Make) -> Entry {
-    Entry { name, least, most, make }
+const fn entry(
+    name: &'static str,
+    least: usize,
+    most: usize,
+    make: Make,
+    example: &'static str,
+    gives: &'static str,
+) -> Entry {
+    Entry { name, least, most, make, example, gives }
 }
 
-/// A function of the tree under another name, of so many arguments.
-const fn same(name: &'static str, count: usize, function: Function) -> Entry {
-    entry(name, count, count, Make::Call(function))
+/// A function of the tree of so many arguments, under a name that suits another subject than its own.
+const fn same(
+    name: &'static str,
+    count: usize,
+    function: Function,
+    example: &'static str,
+    gives: &'static str,
+) -> Entry {
+    entry(name, count, count, Make::Call(function), example, gives)
 }
 
 impl Entry {
@@ -56,27 +95,40 @@ impl Entry {
         let arguments = |count: usize| if count == 1 { "1 argument".to_owned() } else { format!("{count} arguments") };
         match (self.least, self.most) {
             (least, most) if least == most => arguments(least),
-            (least, MANY) => format!("at least {}", arguments(least)),
+            (least, ANY) => format!("at least {}", arguments(least)),
             (least, most) => format!("{least} to {}", arguments(most)),
         }
     }
 }
 
+/// All functions that are no functions of lists: those that are declared, and those that are written out.
+fn entries() -> impl Iterator<Item = (Subject, Entry)> {
+    let declared = formula_names().filter(|(_, _, name)| name.of_list.is_none()).map(|(subject, spec, name)| {
+        let (least, most) = name.arity(spec);
+        (subject, entry(name.name, least, most, Make::Call(name.function(spec)), name.example, name.gives))
+    });
+    declared.chain(WRITTEN.iter().flat_map(|(subject, entries)| entries.iter().map(|entry| (*subject, *entry))))
+}
+
 /// The function called `name`.
-pub(crate) fn function(name: &str) -> Option<&'static Entry> {
-    ENTRIES.iter().copied().flatten().find(|entry| entry.name == name)
+pub(crate) fn function(name: &str) -> Option<Entry> {
+    entries().map(|(_, entry)| entry).find(|entry| entry.name == name)
+}
+
+/// All functions that formulas know, each once by each of its names.
+pub fn formula_functions() -> impl Iterator<Item = FormulaFunction> {
+    let told = |subject, (name, example, gives)| FormulaFunction { subject, name, example, gives };
+    entries()
+        .map(move |(subject, entry)| told(subject, (entry.name, entry.example, entry.gives)))
+        .chain(SPECIAL.iter().map(move |row| told(Subject::Conditions, *row)))
+        .chain(list::functions().map(move |row| told(Subject::Lists, row)))
+        .chain(random::DRAWS.iter().map(move |draw| told(Subject::Random, (draw.name, draw.example, draw.gives))))
+        .filter(|function| !function.example.is_empty())
 }
 
 /// All names of functions that formulas know.
-pub fn names<'a>() -> impl Iterator<Item = &'a str> {
-    ENTRIES
-        .iter()
-        .copied()
-        .flatten()
-        .map(|entry| -> &'a str { entry.name })
-        .chain(list_names::names())
-        .chain(random::names())
-        .chain(["cast", "col", "nullValueFor"])
+pub(crate) fn names<'a>() -> impl Iterator<Item = &'a str> {
+    formula_functions().map(|function| -> &'a str { function.name })
 }
 
 fn call(function: Function, args: Vec<Expr>) -> Expr {
@@ -117,7 +169,7 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_take_their_own_arguments() {
-        let all: Vec<&Entry> = ENTRIES.iter().copied().flatten().collect();
+        let all: Vec<Entry> = entries().map(|(_, entry)| entry).collect();
         for (index, entry) in all.iter().enumerate() {
             assert!(all[..index].iter().all(|other| other.name != entry.name), "{} stands twice", entry.name);
             for count in entry.least..=entry.most.min(entry.least + 2) {

@@ -2,16 +2,12 @@
 
 use arrow_schema::DataType;
 
-use super::Make::{Call, Write};
-use super::{Entry, MANY, call, cast, entry, int, one, same, take, two, with};
+use super::Make::Write;
+use super::{ANY, Entry, call, cast, entry, int, one, same, take, two, with};
 use crate::tree::expr::Expr;
 use crate::tree::function::{Function, Text};
 use crate::tree::literal::Literal;
 use crate::tree::types::{DURATION, TIME};
-
-const fn text(name: &'static str, count: usize, function: Text) -> Entry {
-    same(name, count, Function::Text(function))
-}
 
 /// A regular expression that must match the whole text.
 fn whole_match(args: Vec<Expr>) -> Result<Expr, String> {
@@ -44,55 +40,95 @@ fn lower_case(text: Expr) -> Expr {
 }
 
 pub(super) const ENTRIES: &[Entry] = &[
-    entry("format", 1, MANY, Call(Function::Text(Text::Format))),
-    text("length", 1, Text::LenChars),
-    text("len", 1, Text::LenChars),
-    text("upper", 1, Text::ToUppercase),
-    text("toUpperCase", 1, Text::ToUppercase),
-    text("lower", 1, Text::ToLowercase),
-    text("toLowerCase", 1, Text::ToLowercase),
-    entry("trim", 1, 2, Call(Function::Text(Text::StripChars))),
-    entry("substring", 2, 3, Write(substring)),
-    text("startsWith", 2, Text::StartsWith),
-    text("endsWith", 2, Text::EndsWith),
-    text("contains", 2, Text::Contains { literal: true }),
-    entry("matches", 2, 2, Write(whole_match)),
-    text("replace", 3, Text::ReplaceAll { literal: true }),
-    text("replaceAll", 3, Text::ReplaceAll { literal: false }),
-    text("replaceFirst", 3, Text::Replace { literal: false }),
-    entry("concat", 2, MANY, Write(|args| Ok(Expr::joined(Function::Add, args)))),
-    entry("padStart", 2, 3, Call(Function::Text(Text::PadStart))),
-    entry("padEnd", 2, 3, Call(Function::Text(Text::PadEnd))),
-    entry("pad", 2, 3, Call(Function::Text(Text::PadEnd))),
-    text("indexOf", 2, Text::IndexOf),
-    text("split", 2, Text::Split),
-    text("reverse", 1, Text::Reverse),
+    entry(
+        "substring",
+        2,
+        3,
+        Write(substring),
+        "substring(s, 5, 8)",
+        "from one position to before another, or to the end",
+    ),
+    entry("matches", 2, 2, Write(whole_match), "matches(s, `[A-Za-z ]+`)", "whether the whole text matches"),
+    entry(
+        "concat",
+        2,
+        ANY,
+        Write(|args| Ok(Expr::joined(Function::Add, args))),
+        "concat(s, `!`)",
+        "one after the other",
+    ),
     entry(
         "charAt",
         2,
         2,
         Write(|args| with(args, |[text, at]| call(Function::Text(Text::Slice), vec![text, at, int(1)]))),
+        "charAt(s, 0)",
+        "the character at a position",
     ),
     entry(
         "isEmpty",
         1,
         1,
         Write(|args| with(args, |[text]| two(Function::Equal, one(Function::Text(Text::LenBytes), text), int(0)))),
+        "isEmpty(s)",
+        "whether nothing is in it; of a list as well",
     ),
-    same("equals", 2, Function::Equal),
+    same("equals", 2, Function::Equal, "equals(s, `live tables`)", "as `==`"),
     entry(
         "equalsIgnoreCase",
         2,
         2,
         Write(|args| with(args, |[a, b]| two(Function::Equal, lower_case(a), lower_case(b)))),
+        "equalsIgnoreCase(s, `live tables`)",
+        "equal but for capital letters",
     ),
-    entry("parseInt", 1, 1, Write(|args| with(args, |[text]| cast(text, DataType::Int32)))),
-    entry("parseLong", 1, 1, Write(|args| with(args, |[text]| cast(text, DataType::Int64)))),
-    entry("parseDouble", 1, 1, Write(|args| with(args, |[text]| cast(text, DataType::Float64)))),
-    entry("parseFloat", 1, 1, Write(|args| with(args, |[text]| cast(text, DataType::Float32)))),
-    entry("parseBoolean", 1, 1, Write(|args| with(args, |[text]| cast(text, DataType::Boolean)))),
-    entry("parseDuration", 1, 1, Write(|args| with(args, |[text]| cast(text, DURATION)))),
-    entry("parseLocalTime", 1, 1, Write(|args| with(args, |[text]| cast(text, TIME)))),
-    entry("parseInstant", 1, 2, Call(Function::Text(Text::ToDatetime { strict: true }))),
-    entry("parseLocalDate", 1, 2, Call(Function::Text(Text::ToDate { strict: true }))),
+    entry("parseInt", 1, 1, Write(|args| with(args, |[text]| cast(text, DataType::Int32))), "parseInt(`42`)", "Int32"),
+    entry(
+        "parseLong",
+        1,
+        1,
+        Write(|args| with(args, |[text]| cast(text, DataType::Int64))),
+        "parseLong(`42`)",
+        "Int64",
+    ),
+    entry(
+        "parseDouble",
+        1,
+        1,
+        Write(|args| with(args, |[text]| cast(text, DataType::Float64))),
+        "parseDouble(`4.5`)",
+        "Float64",
+    ),
+    entry(
+        "parseFloat",
+        1,
+        1,
+        Write(|args| with(args, |[text]| cast(text, DataType::Float32))),
+        "parseFloat(`4.5`)",
+        "Float32",
+    ),
+    entry(
+        "parseBoolean",
+        1,
+        1,
+        Write(|args| with(args, |[text]| cast(text, DataType::Boolean))),
+        "parseBoolean(`true`)",
+        "Boolean",
+    ),
+    entry(
+        "parseDuration",
+        1,
+        1,
+        Write(|args| with(args, |[text]| cast(text, DURATION))),
+        "parseDuration(`PT1H30M`)",
+        "a duration",
+    ),
+    entry(
+        "parseLocalTime",
+        1,
+        1,
+        Write(|args| with(args, |[text]| cast(text, TIME))),
+        "parseLocalTime(`13:45:30`)",
+        "a time of day",
+    ),
 ];
