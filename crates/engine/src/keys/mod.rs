@@ -1,5 +1,9 @@
-//! Keys of groups and joins: which of them a change touches, the rows of each, and the search in what is nearly even.
+//! Keys of groups and joins: which of them a change touches, the rows of each in an order, the rows that a change of them
+//! concerns, and the search in what is nearly even.
 
+pub(crate) mod frame;
+pub(crate) mod order;
 pub(crate) mod rows;
 pub(crate) mod search;
+pub(crate) mod timeline;
 pub(crate) mod touched;

@@ -4,7 +4,6 @@
 pub mod asof;
 pub mod natural;
 pub mod on;
-mod timeline;
 pub mod where_in;
 
 pub use asof::{AsofJoin, AsofOptions, Strategy, Tolerance};
