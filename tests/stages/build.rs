@@ -6,7 +6,7 @@ use engine::ops::{
 };
 use engine::plan::{ColumnOptions, Keep, columns, distinct};
 use engine::{Error, Table};
-use formula::{Aggregate, Expr, Interpolation, Part, Window};
+use formula::{Aggregate, Expr, Function, Interpolation, Part, Window};
 use model::{Fault, ops};
 
 use super::Stage;
@@ -129,6 +129,12 @@ impl Stage {
                 let made: Result<Vec<Expr>, Error> = outputs.iter().map(over).collect();
                 columns("with_columns", table, &made?, ColumnOptions::STORED)
             }
+            Stage::ShiftOver(by, column, n, name) => {
+                let by = by.iter().map(|key| Expr::column(key.as_str())).collect();
+                let shifted = Expr::call(Function::Shift { by: *n }, vec![Expr::column(column.as_str())])?;
+                let made = shifted.over(Window { by, ..Window::default() })?.alias(name.as_str());
+                columns("with_columns", table, &[made], ColumnOptions::STORED)
+            }
             Stage::Unique => distinct("unique", table, &[], Keep::First),
             Stage::Pick(by, keep) => distinct("unique", table, by, *keep),
             Stage::Sort(by) => {
@@ -190,6 +196,7 @@ impl Stage {
                 ops::aggregate(table, &by, &wanted(outputs))?
             }
             Stage::Over(by, outputs) => ops::over(table, &[(by.clone(), wanted(outputs))])?,
+            Stage::ShiftOver(by, column, n, name) => ops::shift_over(table, by, column, *n, name),
             Stage::Unique => ops::unique(table),
             Stage::Pick(by, keep) => {
                 let by: Vec<&str> = by.iter().map(String::as_str).collect();

@@ -2,6 +2,7 @@
 //! concerns, and the search in what is nearly even.
 
 pub(crate) mod frame;
+pub(crate) mod grouped;
 pub(crate) mod order;
 pub(crate) mod rows;
 pub(crate) mod search;
