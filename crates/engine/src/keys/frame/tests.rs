@@ -178,7 +178,12 @@ fn any_row(tape: &mut Tape) -> Row {
 /// The rows before and after a step of so many changes.
 fn any_step(tape: &mut Tape, changes: u64) -> (Rows, Rows) {
     let keys = 2 + tape.below(40);
-    let before: Rows = (0..keys).filter_map(|key| tape.chance(150).then(|| (key, any_row(tape)))).collect();
+    let mut before = Rows::new();
+    for key in 0..keys {
+        if tape.chance(150) {
+            before.insert(key, any_row(tape));
+        }
+    }
     let mut now = before.clone();
     for _ in 0..changes {
         let key = tape.below(keys);
