@@ -145,6 +145,22 @@ fn operations() -> Vec<(&'static str, Box<dyn Fn(&Table) -> Result<Table, Error>
             }),
         ),
         (
+            "neighbours",
+            Box::new(|t| {
+                let before = Expr::call(Function::Shift { by: 1 }, vec![Expr::column("v")])?;
+                columns("with_columns", t, &[before.alias("before")], ColumnOptions::STORED)
+            }),
+        ),
+        (
+            "shift_over",
+            Box::new(move |t| {
+                let before = Expr::call(Function::Shift { by: 1 }, vec![Expr::column("v")])?;
+                let by = vec![Expr::column("g")];
+                let before = before.over(Window { by, ..Window::default() })?;
+                columns("with_columns", t, &[before.alias("before")], ColumnOptions::STORED)
+            }),
+        ),
+        (
             "join_asof",
             Box::new(|t| {
                 let options = AsofOptions {

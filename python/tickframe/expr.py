@@ -266,6 +266,12 @@ class Expr(Arithmetic):
         >>> t = tf.table({"x": [1, None, 3]})
         >>> t.select(tf.col("x").shift().alias("a"), tf.col("x").shift(-1, fill_value=0).alias("b")).to_dict()
         {'a': [None, 1, None], 'b': [None, 3, 0]}
+
+        With `over`, `n` rows earlier in the row's group:
+
+        >>> t = tf.table({"k": ["a", "b", "a"], "x": [1, 2, 3]})
+        >>> t.select(tf.col("x").shift().over("k")).to_dict()
+        {'x': [None, None, 1]}
         """
         shifted = self._call("shift", n=n)
         if fill_value is None:
@@ -523,24 +529,27 @@ class Expr(Arithmetic):
         descending: bool = False,
         nulls_last: bool = False,
     ) -> Expr:
-        """The same with every aggregate taken over the row's group: one value a row, kept true as the group changes.
+        """The same with aggregates taken over the row's group, shift and diff within it: one value a row, kept true.
 
         >>> import tickframe as tf
         >>> t = tf.table({"k": ["a", "b", "a"], "x": [1, 2, 3]})
         >>> t.with_columns(share=tf.col("x") / tf.col("x").sum().over("k")).to_dict()["share"]
         [0.25, 1.0, 0.75]
+        >>> t.with_columns(change=tf.col("x").diff().over("k")).to_dict()["change"]
+        [None, None, 2]
 
         Args:
             partition_by: columns or expressions; rows equal in them are one group, null being a value as any other.
                 Without them all rows are one group, as for an aggregate without ``over``.
             *more: further ones.
             order_by: the order in which `first` and `last` are meant, rows that compare equal as they come. Sums, counts
-                and extremes are the same in every order.
+                and extremes are the same in every order. `shift` and `diff` go by the order of the rows.
             descending: the greatest first.
             nulls_last: nulls last, not first.
 
         Raises:
-            InvalidOperationError: shift and diff within groups, which are not there yet.
+            InvalidOperationError: a position, the clock or random numbers within groups; `order_by` with `shift` or
+                `diff`.
         """
         by = [] if partition_by is None else flatten([partition_by])
         order = [] if order_by is None else flatten([order_by])

@@ -141,6 +141,7 @@ def alike(left: Any, c: Callable[[str], Any]) -> dict[str, Any]:
         "filter": left.filter((c("v") > 0) & (c("x") < 5000)),
         "filter_text": left.filter(c("k") == "key 7"),
         "neighbours": left.with_columns(a=c("v").shift(1), c=c("v") - c("v").shift(-1)),
+        "shift_over": left.with_columns(a=c("v").shift(1).over("g"), c=(c("x") - c("x").shift(-2)).over("k", "b")),
         "group": left.group_by("g").agg(*aggregates(c)),
         "group_text": left.group_by("k", "b").agg(*aggregates(c)),
         "drop": left.drop("k", "x"),

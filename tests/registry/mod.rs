@@ -58,6 +58,7 @@ pub const SPECS: &[OpSpec] = &[
     OpSpec { name: "concat", inputs: 1, draw: draw::concat, over_blink: OverBlink::Passes },
     OpSpec { name: "group", inputs: 1, draw: draw::group, over_blink: OverBlink::Accumulates },
     OpSpec { name: "over", inputs: 1, draw: draw::over, over_blink: OverBlink::Refused },
+    OpSpec { name: "shift_over", inputs: 1, draw: draw::shift_over, over_blink: OverBlink::Passes },
     OpSpec { name: "unique", inputs: 1, draw: draw::unique, over_blink: OverBlink::Accumulates },
     OpSpec { name: "pick", inputs: 1, draw: draw::pick, over_blink: OverBlink::Accumulates },
     OpSpec { name: "sort", inputs: 1, draw: draw::sort, over_blink: OverBlink::Passes },

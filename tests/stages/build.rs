@@ -5,7 +5,7 @@ use engine::plan::{
     apply,
 };
 use engine::{Error, OnError, Table};
-use formula::{Aggregate, Expr, Interpolation, Part, Window};
+use formula::{Aggregate, Expr, Function, Interpolation, Part, Window};
 use model::{Fault, ops};
 
 use super::Stage;
@@ -140,6 +140,12 @@ impl Stage {
                 let made = outputs.iter().map(over).collect::<Result<_, Error>>()?;
                 ask(columns(made, true, Materialization::Stored), one)
             }
+            Stage::ShiftOver(by, column, n, name) => {
+                let by = by.iter().map(|key| Expr::column(key.as_str())).collect();
+                let shifted = Expr::call(Function::Shift { by: *n }, vec![Expr::column(column.as_str())])?;
+                let made = shifted.over(Window { by, ..Window::default() })?.alias(name.as_str());
+                ask(columns(vec![made], true, Materialization::Stored), one)
+            }
             Stage::Unique => ask(Op::Distinct { keys: Vec::new(), keep: Keep::First }, one),
             Stage::Pick(by, keep) => ask(Op::Distinct { keys: by.clone(), keep: *keep }, one),
             Stage::Sort(by) => {
@@ -215,6 +221,7 @@ impl Stage {
                 ops::aggregate(table, &by, &wanted(outputs))?
             }
             Stage::Over(by, outputs) => ops::over(table, &[(by.clone(), wanted(outputs))])?,
+            Stage::ShiftOver(by, column, n, name) => ops::shift_over(table, by, column, *n, name),
             Stage::Unique => ops::unique(table),
             Stage::Pick(by, keep) => {
                 let by: Vec<&str> = by.iter().map(String::as_str).collect();

@@ -318,6 +318,24 @@ pub fn over(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     Some(Stage::Over(by, outputs))
 }
 
+/// The value of another row of the group, near or far, before or after.
+pub fn shift_over(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    in_order(shape)?;
+    let exact = shape.exact();
+    let keys: Vec<(String, Kind)> =
+        exact.iter().filter(|(_, kind)| !matches!(kind, Kind::Of("list" | "struct"))).cloned().collect();
+    let by = some_columns(tape, &keys, 1);
+    if by.is_empty() {
+        return None;
+    }
+    let (column, kind) = tape.choose(&exact).clone();
+    let far = 1 + tape.below(4) as i64;
+    let name = shape.fresh();
+    // Codes of a dictionary become values.
+    shape.columns.push((name.clone(), if kind == Kind::Of("dict") { Kind::Of("other") } else { kind }));
+    Some(Stage::ShiftOver(by, column, if tape.chance(90) { -far } else { far }, name))
+}
+
 type Aggregated = (String, ops::Aggregator, String);
 
 /// Name, function and column of an output, the kind of its values, and whether they are known only within bounds.

@@ -42,6 +42,8 @@ pub enum Stage {
     Group(Vec<String>, Vec<(String, ops::Aggregator, String)>),
     /// Aggregates as in `Group`, as columns beside the rows of each group.
     Over(Vec<String>, Vec<(String, ops::Aggregator, String)>),
+    /// Key columns, the column whose value is taken from a row of the group, how far before, and the name of the result.
+    ShiftOver(Vec<String>, String, i64, String),
     /// All distinct rows.
     Unique,
     /// The first row, or the last, of each key.

@@ -1,13 +1,14 @@
 //! Affected rows of an expression that reads neighbours at a fixed distance: from a change, the rows to compute again.
 //!
-//! An added or removed row changes the neighbours of all rows within the distance. A modified row affects only the rows
-//! at exactly the distance. A pure shift changes no neighbours. Cost: proportional to the change and the distance, plus
-//! one search for each run of rows.
+//! All rows are one group, and each distance is a frame ([`crate::keys::frame`]): an added or removed row changes the
+//! neighbours of all rows within the distance, a modified row those at exactly the distance. A pure shift changes none.
+//! Cost: proportional to the change and the distance, plus one search for each run of rows.
 
 use formula::context::Dependencies;
 use rowset::{Positions, RowSet, Span};
 
 use crate::error::Error;
+use crate::keys::frame::{Frame, Touch, affected};
 use crate::table::change::Change;
 use crate::table::handle::Table;
 
@@ -22,7 +23,14 @@ pub(crate) fn affected_rows(reach: &Dependencies, change: &Change) -> RowSet {
         return rows;
     }
     let now = change.now().rows();
-    let mut spans: Vec<Span> = Vec::new();
+    let far = |distance: u64| i64::try_from(distance).unwrap_or(i64::MAX);
+    let around = Frame::Rows { back: far(reach.back), ahead: far(reach.ahead) };
+    let mut places = RowSet::new();
+    let mut extend = |frame, touched: &[(u32, Touch<u64>)]| {
+        let found = affected(frame, now, touched).into_iter();
+        places |= &RowSet::from_spans(found.map(|(_, span)| Span { first: span.start, last: span.end - 1 }));
+    };
+    extend(around, &come_and_gone(change));
     let mut distances: Vec<i64> = (reach.reads.iter())
         .filter(|(by, column)| *by != 0 && update.columns.contains(*column))
         .map(|(by, _)| *by)
@@ -30,64 +38,32 @@ pub(crate) fn affected_rows(reach: &Dependencies, change: &Change) -> RowSet {
     distances.sort_unstable();
     distances.dedup();
     if !distances.is_empty() && !update.modified.is_empty() {
-        for span in now.positions_of(&update.modified).0.spans() {
-            spans.extend(distances.iter().filter_map(|by| moved(span, *by, now.len())));
+        let modified = now.positions_of(&update.modified).0;
+        let modified: Vec<_> = modified.spans().map(|span| (ALL, Touch::Changed(span.first..span.last + 1))).collect();
+        for by in distances {
+            extend(Frame::Rows { back: by, ahead: by.saturating_neg() }, &modified);
         }
     }
-    for span in now.positions_of(&update.added).0.spans() {
-        spans.extend(around(Some(span.last), Some(span.first), reach, now.len()));
-    }
-    if !update.removed.0.is_empty() {
-        let before = change.before().rows();
-        // The current positions of the rows that were on both sides of a removed row.
-        let place = |position: u64| {
-            let key = update.shifts.forward_key(before.key_at(position)?);
-            now.position_of(key)
-        };
-        for gap in before.positions_of(&update.removed.0).0.spans() {
-            let left = gap.first.checked_sub(1).and_then(place);
-            let right = place(gap.last + 1).and_then(|at| at.checked_sub(1).or(Some(u64::MAX)));
-            spans.extend(around(right, left.map(|at| at + 1).or(Some(0)), reach, now.len()));
-        }
-    }
-    if !spans.is_empty() {
-        rows |= &now.at(&Positions(joined(spans)));
-    }
+    rows |= &now.at(&Positions(places));
     &rows - &update.added
 }
 
-/// The positions of a span moved by `by` places, clipped to the table.
-fn moved(span: Span, by: i64, len: u64) -> Option<Span> {
-    let place = |at: u64| i128::from(at) + i128::from(by);
-    let (first, last) = (place(span.first).max(0), place(span.last).min(i128::from(len) - 1));
-    (first <= last).then_some(Span { first: first as u64, last: last as u64 })
-}
+/// All rows are one group.
+const ALL: u32 = 0;
 
-/// The positions around a gap between `last` and `first` whose neighbours are across the gap: rows after it that look
-/// back, and rows before it that look ahead. `u64::MAX` for `last` is the place before the first row.
-fn around(last: Option<u64>, first: Option<u64>, reach: &Dependencies, len: u64) -> impl Iterator<Item = Span> + use<> {
-    let (back, ahead) = (reach.back, reach.ahead);
-    let behind = last.filter(|_| back > 0).and_then(|last| {
-        let start = last.wrapping_add(1);
-        (start < len).then(|| Span { first: start, last: start.saturating_add(back - 1).min(len - 1) })
-    });
-    let before = first.filter(|first| ahead > 0 && *first > 0 && len > 0).map(|first| {
-        let last = (first - 1).min(len - 1);
-        Span { first: last.saturating_sub(ahead - 1), last }
-    });
-    behind.into_iter().chain(before)
-}
-
-fn joined(mut spans: Vec<Span>) -> RowSet {
-    spans.sort_unstable_by_key(|span| span.first);
-    let mut merged: Vec<Span> = Vec::with_capacity(spans.len());
-    for span in spans {
-        match merged.last_mut() {
-            Some(open) if span.first <= open.last.saturating_add(1) => open.last = open.last.max(span.last),
-            _ => merged.push(span),
+/// Where rows of a table have come, and where some have gone.
+fn come_and_gone(change: &Change) -> Vec<(u32, Touch<u64>)> {
+    let (update, now) = (change.update(), change.now().rows());
+    let added = now.positions_of(&update.added).0;
+    let mut touched: Vec<_> = added.spans().map(|span| (ALL, Touch::Entered(span.first..span.last + 1))).collect();
+    if !update.removed.0.is_empty() {
+        let before = change.before().rows();
+        for gap in before.positions_of(&update.removed.0).0.spans() {
+            let next = before.key_at(gap.last + 1).map(|key| now.rank(update.shifts.forward_key(key)));
+            touched.push((ALL, Touch::Left { next: next.unwrap_or(now.len()), stamp: 0 }));
         }
     }
-    RowSet::from_spans(merged)
+    touched
 }
 
 /// Refuses an expression whose values would have to be computed again for most rows at most changes: a position or a
@@ -121,25 +97,4 @@ pub fn refresh_safe(reach: &Dependencies, table: &Table) -> Result<(), formula::
 /// Checks an expression of `operation` over `table` as [`refresh_safe`] does; the error names the operation.
 pub(crate) fn check(operation: &str, reach: &Dependencies, table: &Table) -> Result<(), Error> {
     refresh_safe(reach, table).map_err(|error| Error::Formula { operation: operation.into(), error })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spans_that_overlap_are_one() {
-        let span = |first, last| Span { first, last };
-        let set = joined(vec![span(5, 6), span(0, 1), span(2, 3), span(6, 9)]);
-        assert_eq!(set.spans().collect::<Vec<_>>(), [span(0, 3), span(5, 9)]);
-    }
-
-    #[test]
-    fn distances_end_at_the_ends_of_the_table() {
-        let span = |first, last| Span { first, last };
-        assert_eq!(moved(span(2, 4), 3, 6), Some(span(5, 5)));
-        assert_eq!(moved(span(2, 4), -3, 6), Some(span(0, 1)));
-        assert_eq!(moved(span(2, 4), 4, 6), None);
-        assert_eq!(moved(span(2, 4), i64::MIN, 6), None);
-    }
 }

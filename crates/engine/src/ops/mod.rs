@@ -3,6 +3,7 @@
 pub(crate) mod agg;
 pub(crate) mod concat;
 pub(crate) mod filter;
+pub(crate) mod grouped_shift;
 pub(crate) mod join;
 pub(crate) mod lazy_update;
 pub(crate) mod neighbours;
@@ -15,6 +16,7 @@ pub(crate) mod view;
 pub use agg::Aggregation;
 pub use concat::Concat;
 pub use filter::Filter;
+pub use grouped_shift::GroupedShift;
 pub use join::{AsofJoin, EquiJoin, NaturalJoin, WhereIn};
 pub use lazy_update::LazyUpdate;
 pub use neighbours::Neighbours;

@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use column::Column;
+use column::Chunk;
 use formula::Expr;
 use graph::{Moment, NodeId, Step, UpdateGraph};
 use rowset::RowSet;
@@ -146,7 +146,8 @@ impl Live for NeighboursLive {
         }
         writes.modified = vec![None; self.computed.len()];
         for (at, rows) in dirty.iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
-            writes.modified[at] = self.changed(columns, at, rows, change, step)?;
+            let cells = self.computed[at].evaluate(change.now(), rows)?;
+            writes.modified[at] = differing(columns, at, rows, cells, change, step)?;
         }
         columns.write(step, || change.before().rows().clone(), change.now().rows().clone(), &writes)?;
         Ok(told(&self.outputs, update, |place| writes.modified[place].as_ref().map(|(rows, _)| rows)))
@@ -206,31 +207,28 @@ impl NeighboursLive {
         }
         Ok(())
     }
+}
 
-    /// Of these rows, those whose cell differs from the one that is stored, and their cells.
-    fn changed(
-        &self,
-        columns: &Columns,
-        at: usize,
-        rows: &RowSet,
-        change: &Change,
-        step: Step,
-    ) -> Result<Option<(RowSet, column::Chunk)>, Error> {
-        let cells = self.computed[at].evaluate(change.now(), rows)?;
-        let stored: Arc<dyn Column> = column::ColumnSource::at(&**columns.column(at), step.before())
-            .map_err(|_| Error::internal("neighbours", "the cells before the running step are gone"))?;
-        let old = stored.read(&change.update().shifts.back(rows).0)?;
-        let differs = !&column::kernels::equal_cells(&cells, &old);
-        if differs.count_set_bits() == differs.len() {
-            return Ok(Some((rows.clone(), cells)));
-        }
-        let kept = column::matching(rows, &differs);
-        if kept.is_empty() {
-            return Ok(None);
-        }
-        let cells = arrow_select::filter::filter(&cells, &arrow_array::BooleanArray::new(differs, None))?;
-        Ok(Some((kept, cells)))
+/// Of rows that stay, those whose cell differs from the one that is stored, and their cells.
+pub(super) fn differing(
+    columns: &Columns,
+    at: usize,
+    rows: &RowSet,
+    cells: Chunk,
+    change: &Change,
+    step: Step,
+) -> Result<Option<(RowSet, Chunk)>, Error> {
+    let old = columns.stored(at, step, &change.update().shifts.back(rows).0)?;
+    let differs = !&column::kernels::equal_cells(&cells, &old);
+    if differs.count_set_bits() == differs.len() {
+        return Ok(Some((rows.clone(), cells)));
     }
+    let kept = column::matching(rows, &differs);
+    if kept.is_empty() {
+        return Ok(None);
+    }
+    let cells = arrow_select::filter::filter(&cells, &arrow_array::BooleanArray::new(differs, None))?;
+    Ok(Some((kept, cells)))
 }
 
 #[cfg(test)]

@@ -136,11 +136,21 @@ impl Bound {
 impl Expr {
     /// Whether it reads anything but the columns of its own row: neighbours, positions, the clock.
     pub fn needs_context(&self) -> bool {
+        self.reads_neighbours() || self.needs_more_than_neighbours()
+    }
+
+    /// Whether it reads rows at a fixed distance.
+    pub fn reads_neighbours(&self) -> bool {
+        matches!(self, Expr::Call { function: Function::Shift { .. }, .. })
+            || self.children().any(Expr::reads_neighbours)
+    }
+
+    /// Whether it reads positions, keys, whole columns, random numbers or the clock.
+    pub fn needs_more_than_neighbours(&self) -> bool {
         matches!(
             self,
             Expr::Call {
-                function: Function::Shift { .. }
-                    | Function::Position
+                function: Function::Position
                     | Function::RowKey
                     | Function::Now
                     | Function::Random { .. }
@@ -149,7 +159,7 @@ impl Expr {
                     | Function::Rows,
                 ..
             }
-        ) || self.children().any(Expr::needs_context)
+        ) || self.children().any(Expr::needs_more_than_neighbours)
     }
 
     /// Whether a random number stands in it: two evaluations differ.

@@ -153,17 +153,23 @@ impl Expr {
         Expr::Aggregate { kind, input: input.map(Arc::new) }.within_limits()
     }
 
-    /// The expression with the aggregates of each row's group. What reads the row before in its group is refused:
-    /// no operation has it.
+    /// The expression with every aggregate taken over the row's group, and `shift` within it. What reads other rows in
+    /// another way is refused: no operation has it.
     pub fn over(self, window: Window) -> Result<Expr, Error> {
-        if !(window.by.is_empty() && window.order.is_empty()) && self.needs_context() {
+        let grouped = !(window.by.is_empty() && window.order.is_empty());
+        if grouped && self.needs_more_than_neighbours() {
             return Err(Error::Unsupported {
                 what: format!(
-                    "what reads other rows (shift, diff, a position, the clock, random numbers) over groups, as {} does,",
+                    "what reads a position, the clock or random numbers over groups, as {} does,",
                     self.to_python()
                 ),
-                advice: "aggregates are: sum, mean, min, max, len, count, first, last, std, var; shift and diff go over \
-                         the whole table, so sort by the groups first, or make the shifted column before",
+                advice: "aggregates, shift and diff are; make a column of the rest before",
+            });
+        }
+        if !window.order.is_empty() && self.reads_neighbours() {
+            return Err(Error::Unsupported {
+                what: format!("shift and diff in another order than that of the rows, as in {},", self.to_python()),
+                advice: "sort the table first, and leave order_by out",
             });
         }
         Expr::Over { input: Arc::new(self), window: Arc::new(window) }.within_limits()
@@ -424,9 +430,15 @@ mod tests {
         );
         let text = serde_json::to_string(&ordered).unwrap();
         assert_eq!(serde_json::from_str::<Expr>(&text).unwrap(), ordered);
+        let by = Window { by: vec![col("k")], ..Window::default() };
         let before = Expr::call(Function::Shift { by: 1 }, vec![col("x")]).unwrap();
-        let error = before.over(Window { by: vec![col("k")], ..Window::default() }).unwrap_err().to_string();
-        assert!(error.contains("shift") && error.contains("over groups"), "{error}");
+        assert!(before.clone().over(by.clone()).unwrap().reads_groups());
+        let order = Window { order: vec![col("t")], ..by.clone() };
+        let error = before.over(order).unwrap_err().to_string();
+        assert!(error.contains("shift and diff in another order"), "{error}");
+        let position = add(col("x"), Expr::call(Function::Position, vec![]).unwrap());
+        let error = position.over(by).unwrap_err().to_string();
+        assert!(error.contains("a position") && error.contains("over groups"), "{error}");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! different slots overlap.
 
 mod lists;
+mod order;
 
 use column::NO_ROW;
 use column::kernels::{prefetch, prefetch_slice};

@@ -9,7 +9,6 @@ pub mod natural;
 pub mod on;
 mod pairs;
 mod side;
-mod timeline;
 pub mod where_in;
 
 pub use asof::AsofJoin;

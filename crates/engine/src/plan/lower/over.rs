@@ -1,23 +1,24 @@
-//! Aggregates beside the rows they are of: `col("x").sum().over("k")`, `col("x") - col("x").mean()`.
+//! Aggregates beside the rows they are of: `col("x").sum().over("k")`, `col("x") - col("x").mean()`; and
+//! neighbours within groups, `col("x").shift(1).over("k")`.
 //!
 //!   in    + 0 A 1    + 1 B 2    + 2 A 3       with_columns s = V.sum().over(K)
 //!   out   + 0 A 1 4  + 1 B 2 2  + 2 A 3 4
 //!   in    + 3 B 5    out   + 3 B 5 7    ~ 1 B 2 7    K {s}
 //!
-//! No operation of its own: each set of groups is one aggregation by its keys, joined back on them (null is a
-//! group), and the expression reads the joined columns. Without keys all rows are one group. Cost of an update: one
-//! probe a changed row in both, and the rows of the groups whose value changed.
+//! Each set of groups is one aggregation by its keys, joined back on them (null is a group), and the expression reads
+//! the joined columns. Without keys all rows are one group. Cost of an update: one probe a changed row in both, and the
+//! rows of the groups whose value changed. Neighbours are columns of [`GroupedShift`].
 
 use std::sync::Arc;
 
-use formula::{Aggregate, Expr, Window};
+use formula::{Aggregate, Expr, Function, Window};
 
 use super::aggregate::composed;
 use super::computed::{ColumnOptions, Columns};
 use super::sets::{answer, tested};
 use crate::driver::attach::attach;
 use crate::error::Error;
-use crate::ops::{NaturalJoin, Project, Sort};
+use crate::ops::{GroupedShift, NaturalJoin, Project, Sort};
 use crate::plan::spec::{Matches, Materialization, SortBy};
 use crate::row_errors::OnError;
 use crate::table::handle::Table;
@@ -29,10 +30,17 @@ struct Groups {
     parts: Vec<Expr>,
 }
 
+/// Neighbours within the same groups: what is shifted, by how many rows, and the name of the column that stands for it.
+struct Neighbours {
+    by: Vec<Expr>,
+    parts: Vec<(Expr, i64, String)>,
+}
+
 /// What is to be joined to a table before its expressions can be computed.
 #[derive(Default)]
 struct Wanted {
     groups: Vec<Groups>,
+    neighbours: Vec<Neighbours>,
     /// Tests for membership, each with the name of the column that stands for it.
     sets: Vec<(Expr, String)>,
     /// Hidden columns so far.
@@ -60,6 +68,9 @@ pub(super) fn planned(
         over = over.iter().map(|one| lifted(one, &mut wanted)).collect();
         for group in std::mem::take(&mut wanted.groups) {
             wide = joined(operation, &wide, &group, &mut wanted.made, columns)?;
+        }
+        for group in std::mem::take(&mut wanted.neighbours) {
+            wide = shifted(operation, &wide, &group, &mut wanted.made, columns)?;
         }
         for (test, name) in std::mem::take(&mut wanted.sets) {
             if let Expr::InSet { input, set, nulls_equal } = &test {
@@ -105,16 +116,24 @@ fn refuse(operation: &str, table: &Table, expressions: &[Expr], on_error: OnErro
              aggregate it with agg_by, and natural_join the result",
         ));
     }
+    let shifts_more = |expression: &Expr| match expression {
+        Expr::Call { function: Function::Shift { .. }, args } => {
+            args.iter().any(|of| !is_column(of) && !matches!(of, Expr::Literal(_)))
+        }
+        _ => false,
+    };
     let fails = |expression: &Expr| match expression {
         Expr::Aggregate { input, .. } => input.as_ref().is_some_and(|input| !is_column(input)),
-        Expr::Over { window, .. } => window.by.iter().chain(&window.order).any(|one| !is_column(one)),
+        Expr::Over { input, window } => {
+            window.by.iter().chain(&window.order).any(|one| !is_column(one)) || any(input, &shifts_more)
+        }
         _ => false,
     };
     if on_error != OnError::Fail && expressions.iter().any(|one| any(one, &fails)) {
         return Err(Error::invalid(
             operation,
-            "on_error with an aggregate of an expression: a row without a value would be missing in its group; make \
-             the expression a column first, with its own on_error, and aggregate that",
+            "on_error with an aggregate of an expression, or a shift of one over groups: a row without a value would \
+             be missing in its group; make the expression a column first, with its own on_error, and aggregate that",
         ));
     }
     Ok(())
@@ -133,6 +152,9 @@ fn is_column(expression: &Expr) -> bool {
 fn lifted(expression: &Expr, wanted: &mut Wanted) -> Expr {
     let waits = expression.children().any(Expr::reads_tables);
     match expression {
+        Expr::Over { input, window } if !waits && !window.by.is_empty() && input.reads_neighbours() => {
+            Expr::Over { input: neighbours_lifted(input, window, wanted).into(), window: window.clone() }
+        }
         Expr::Over { input, window } if !waits => aggregated(input, window, wanted),
         Expr::Aggregate { .. } if !waits => aggregated(expression, &Window::default(), wanted),
         Expr::InSet { input, nulls_equal, .. } if !input.reads_groups() => {
@@ -155,6 +177,101 @@ fn tables_lifted(expression: &Expr, wanted: &mut Wanted) -> Expr {
         other if other.reads_tables() => tables_lifted(other, wanted),
         other => other.clone(),
     })
+}
+
+/// The expression with a column in place of each `shift` within these groups, and of what is shifted if that is more than
+/// the row has: the innermost first, an aggregate of shifted values thereafter.
+fn neighbours_lifted(expression: &Expr, window: &Arc<Window>, wanted: &mut Wanted) -> Expr {
+    let Expr::Call { function: Function::Shift { by }, args } = expression else {
+        return expression.map_children(&mut |child| neighbours_lifted(child, window, wanted));
+    };
+    match args.first() {
+        Some(of) if of.reads_neighbours() => {
+            expression.map_children(&mut |child| neighbours_lifted(child, window, wanted))
+        }
+        Some(of) if of.is_aggregate() => expression.map_children(&mut |child| aggregated(child, window, wanted)),
+        Some(of) if *by == 0 => of.clone(),
+        Some(of) => neighbour(expression, of, *by, window, wanted),
+        None => expression.clone(),
+    }
+}
+
+/// A column in place of a neighbour within these groups; equal ones are one column.
+fn neighbour(expression: &Expr, of: &Expr, by: i64, window: &Arc<Window>, wanted: &mut Wanted) -> Expr {
+    let place = wanted.neighbours.iter().position(|known| known.by == window.by).unwrap_or_else(|| {
+        wanted.neighbours.push(Neighbours { by: window.by.clone(), parts: Vec::new() });
+        wanted.neighbours.len() - 1
+    });
+    let parts = &mut wanted.neighbours[place].parts;
+    if let Some((_, _, name)) = parts.iter().find(|(known, known_by, _)| (known, *known_by) == (of, by)) {
+        return Expr::column(name.as_str());
+    }
+    wanted.made += 1;
+    let shown = Expr::Over { input: expression.clone().into(), window: window.clone() };
+    let name = shown.hidden_name(wanted.made);
+    parts.push((of.clone(), by, name.clone()));
+    Expr::column(name)
+}
+
+/// The table with the neighbours within these groups beside its rows.
+fn shifted(
+    operation: &str,
+    table: &Table,
+    group: &Neighbours,
+    made: &mut usize,
+    columns: Columns,
+) -> Result<Table, Error> {
+    let mut hidden = Hidden::new(made);
+    let keys = hidden.keys(&group.by);
+    let parts: Vec<(String, i64, String)> =
+        group.parts.iter().map(|(of, by, name)| (hidden.name(of), *by, name.clone())).collect();
+    let wide = hidden.columns(operation, table, columns)?;
+    attach(&GroupedShift::new(operation, &wide, &keys, &parts)?, std::slice::from_ref(&wide))
+}
+
+/// Expressions that must be columns before an operation can read them by name.
+struct Hidden<'a> {
+    made: &'a mut usize,
+    expressions: Vec<Expr>,
+}
+
+impl Hidden<'_> {
+    fn new(made: &mut usize) -> Hidden<'_> {
+        Hidden { made, expressions: Vec::new() }
+    }
+
+    /// The name of an expression: its own if it is a column.
+    fn name(&mut self, expression: &Expr) -> String {
+        match expression.unaliased() {
+            Expr::Column(name) => name.to_string(),
+            other => {
+                *self.made += 1;
+                let name = other.hidden_name(*self.made);
+                self.expressions.push(other.clone().alias(name.as_str()));
+                name
+            }
+        }
+    }
+
+    /// The names of keys, each once.
+    fn keys(&mut self, by: &[Expr]) -> Vec<String> {
+        let mut keys: Vec<String> = Vec::new();
+        for by in by {
+            let key = self.name(by);
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        keys
+    }
+
+    /// The table with a column for each expression that is none.
+    fn columns(self, operation: &str, table: &Table, columns: Columns) -> Result<Table, Error> {
+        if self.expressions.is_empty() {
+            return Ok(table.clone());
+        }
+        columns(operation, table, &self.expressions, ColumnOptions::STORED)
+    }
 }
 
 /// The expression with a column in place of each aggregate of these groups; equal ones are one column.
@@ -188,28 +305,10 @@ fn aggregated(expression: &Expr, window: &Window, wanted: &mut Wanted) -> Expr {
 /// The table with the aggregates of these groups beside its rows.
 fn joined(operation: &str, table: &Table, groups: &Groups, made: &mut usize, columns: Columns) -> Result<Table, Error> {
     let Groups { window, parts } = groups;
-    let mut hidden: Vec<Expr> = Vec::new();
-    let mut named = |expression: &Expr| match expression.unaliased() {
-        Expr::Column(name) => name.to_string(),
-        other => {
-            *made += 1;
-            let name = other.hidden_name(*made);
-            hidden.push(other.clone().alias(name.as_str()));
-            name
-        }
-    };
-    let mut keys: Vec<String> = Vec::new();
-    for by in &window.by {
-        let key = named(by);
-        if !keys.contains(&key) {
-            keys.push(key);
-        }
-    }
-    let order: Vec<String> = window.order.iter().map(&mut named).collect();
-    let mut wide = table.clone();
-    if !hidden.is_empty() {
-        wide = columns(operation, &wide, &hidden, ColumnOptions::STORED)?;
-    }
+    let mut hidden = Hidden::new(made);
+    let mut keys = hidden.keys(&window.by);
+    let order: Vec<String> = window.order.iter().map(|by| hidden.name(by)).collect();
+    let mut wide = hidden.columns(operation, table, columns)?;
     if keys.is_empty() {
         let one = Expr::literal(true);
         keys.push(one.hidden_name(0));

@@ -27,9 +27,9 @@ use rowset::RowSet;
 
 use super::natural::redirected;
 use super::on::{On, Side, added_columns, joined_schema, joined_update, match_now, meeting_type};
-use super::timeline::{Entry, Timeline};
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
+use crate::keys::timeline::{Entry, Timelines};
 use crate::plan::spec::{AsofOptions, Strategy};
 use crate::sizes::{ASOF_BATCH, ASOF_PROBE_ROWS};
 use crate::table::change::Change;
@@ -41,7 +41,6 @@ use crate::table::store::{Columns, Writes};
 use crate::table::update::TableUpdate;
 use crate::table::view::View;
 use right::RightChange;
-use rows::prefetch_places;
 use tolerance::Dependencies;
 
 /// `join_asof`: left rows with the right row nearest in time.
@@ -133,15 +132,15 @@ impl Operation for AsofJoin {
         let mut live = AsofLive {
             how: self.how.clone(),
             keys: (!self.how.by.pairs.is_empty()).then(|| KeyTable::new(&self.how.by.types())),
-            right: Vec::new(),
-            left: right.table.is_live().then(Vec::new),
+            right: Timelines::default(),
+            left: right.table.is_live().then(Timelines::default),
             left_width: left.table.width(),
             added: self.added.iter().map(|(column, _)| *column).collect(),
             emptied: Vec::new(),
             index: None,
         };
         let rows = live.rows_of(Side::Right, &right.view, right.view.rows(), true)?;
-        rows.each(|slot, stamp, key| live.right[slot as usize].insert(Entry { stamp, key, tag: () }));
+        rows.each(|slot, stamp, key| live.right[slot].insert(Entry { stamp, key, tag: () }));
         let matched = live.start(&left.view)?;
         live.free_emptied();
         let counters =
@@ -164,9 +163,9 @@ impl Operation for AsofJoin {
 struct AsofLive {
     how: Arc<AsofSpec>,
     keys: Option<KeyTable>,
-    right: Vec<Timeline<()>>,
+    right: Timelines<()>,
     /// The left rows of each group with their matches; none if the right side never changes.
-    left: Option<Vec<Timeline<u64>>>,
+    left: Option<Timelines<u64>>,
     left_width: usize,
     added: Vec<usize>,
     /// Groups that lost the last row of a side, or have no row yet.
@@ -215,9 +214,9 @@ impl AsofLive {
     fn free_emptied(&mut self) {
         let emptied = std::mem::take(&mut self.emptied);
         let Some(keys) = &mut self.keys else { return };
-        let has_left = |slot: u32| self.left.as_ref().is_some_and(|left| !left[slot as usize].is_empty());
+        let has_left = |slot: u32| self.left.as_ref().is_some_and(|left| !left[slot].is_empty());
         for slot in emptied {
-            if self.right[slot as usize].is_empty() && !has_left(slot) {
+            if self.right[slot].is_empty() && !has_left(slot) {
                 keys.free(slot);
             }
         }
@@ -249,10 +248,10 @@ impl AsofLive {
         if let Some(left) = &mut self.left {
             let keys = rows.keys.to_vec();
             for batch in rows.placed().chunks(ASOF_BATCH.get()) {
-                prefetch_places(left, batch);
+                left.ask_places(batch);
                 for &(slot, stamp, position) in batch {
                     let (key, tag) = (keys[position as usize], matched[position as usize]);
-                    left[slot as usize].insert(Entry { stamp, key, tag });
+                    left[slot].insert(Entry { stamp, key, tag });
                 }
             }
         }
@@ -272,15 +271,15 @@ impl AsofLive {
         let Some(left) = &mut self.left else { return Ok(()) };
         if let Some(rows) = leaving {
             rows.each(|slot, stamp, key| {
-                left[slot as usize].remove(stamp, key);
-                if left[slot as usize].is_empty() {
+                left[slot].remove(stamp, key);
+                if left[slot].is_empty() {
                     self.emptied.push(slot);
                 }
             });
         }
         if let Some(rows) = moving {
             let shifts = &change.update().shifts;
-            rows.groups().into_iter().for_each(|slot| left[slot as usize].rekey(|key| shifts.forward_key(key)));
+            left.shift(&rows.groups(), shifts);
         }
         Ok(())
     }

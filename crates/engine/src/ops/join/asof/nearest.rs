@@ -3,7 +3,7 @@
 use column::NO_ROW;
 
 use super::{AsofSpec, Strategy};
-use crate::ops::join::timeline::{Place, Timeline};
+use crate::keys::timeline::{Place, Timeline};
 
 impl AsofSpec {
     /// The match of a left stamp. `hint` is where the last search of this group ended.

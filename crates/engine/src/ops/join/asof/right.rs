@@ -4,11 +4,11 @@ use column::NO_ROW;
 use column::kernels::prefetch;
 use rowset::RowSet;
 
-use super::rows::{AHEAD, prefetch_places, prefetch_searched};
+use super::rows::AHEAD;
 use super::{AsofLive, Strategy};
 use crate::error::Error;
+use crate::keys::timeline::{Entry, Place};
 use crate::ops::join::on::Side;
-use crate::ops::join::timeline::{Entry, Place};
 use crate::sizes::{ASOF_BATCH, TOGETHER_ROWS};
 use crate::table::change::Change;
 use crate::table::update::ColumnSet;
@@ -48,11 +48,11 @@ impl AsofLive {
         let mut dirty: Vec<(u32, u64, u64)> = Vec::new();
         if !gone.0.is_empty() {
             let rows = self.rows_found(Side::Right, change.before(), &gone.0)?;
-            for batch in rows.by_group(self.right.len()).chunks(ASOF_BATCH.get()) {
-                prefetch_searched(&self.right, batch);
+            for batch in rows.by_group(self.right.slots()).chunks(ASOF_BATCH.get()) {
+                self.right.ask_searched(batch);
                 for &(slot, stamp, key) in batch {
-                    self.right[slot as usize].remove(stamp, key);
-                    if self.right[slot as usize].is_empty() {
+                    self.right[slot].remove(stamp, key);
+                    if self.right[slot].is_empty() {
                         self.emptied.push(slot);
                     }
                     dirty.push((slot, stamp, 0));
@@ -61,11 +61,12 @@ impl AsofLive {
         }
         if !moving.0.is_empty() {
             let rows = self.rows_found(Side::Right, change.before(), &moving.0)?;
-            for slot in rows.groups() {
-                self.right[slot as usize].rekey(|key| update.shifts.forward_key(key));
+            let groups = rows.groups();
+            self.right.shift(&groups, &update.shifts);
+            for slot in groups {
                 if let Some(left) = &mut self.left {
                     // A match that is gone is found again below; its key means nothing any more.
-                    left[slot as usize].walk(Place::START, |_, key, tag| {
+                    left[slot].walk(Place::START, |_, key, tag| {
                         if *tag != NO_ROW && !gone.0.contains(*tag) {
                             let now = update.shifts.forward_key(*tag);
                             if now != *tag {
@@ -82,10 +83,10 @@ impl AsofLive {
         }
         if !fresh.is_empty() {
             let rows = self.rows_of(Side::Right, change.now(), &fresh, true)?;
-            for batch in rows.by_group(self.right.len()).chunks(ASOF_BATCH.get()) {
-                prefetch_places(&self.right, batch);
+            for batch in rows.by_group(self.right.slots()).chunks(ASOF_BATCH.get()) {
+                self.right.ask_places(batch);
                 for &(slot, stamp, key) in batch {
-                    self.right[slot as usize].insert(Entry { stamp, key, tag: () });
+                    self.right[slot].insert(Entry { stamp, key, tag: () });
                     dirty.push((slot, stamp, 0));
                 }
             }
@@ -105,18 +106,18 @@ impl AsofLive {
         let Some(left) = &mut self.left else { return };
         // Most right rows come at the end of time, where no left row is yet that could match them.
         let backward = self.how.strategy == Strategy::Backward;
-        dirty.retain(|(slot, stamp, _)| !left[*slot as usize].ends_before(if backward { *stamp } else { 0 }));
+        dirty.retain(|(slot, stamp, _)| !left[*slot].ends_before(if backward { *stamp } else { 0 }));
         if !dirty.is_sorted() {
             dirty.sort_unstable();
         }
         dirty.dedup();
         let mut reached: Option<(u32, u64)> = None;
         for batch in dirty.chunks(ASOF_BATCH.get()) {
-            prefetch_searched(left, batch);
-            prefetch_searched(&self.right, batch);
+            left.ask_searched(batch);
+            self.right.ask_searched(batch);
             for &(slot, stamp, _) in batch {
-                let line = &mut left[slot as usize];
-                let right = &self.right[slot as usize];
+                let line = &mut left[slot];
+                let right = &self.right[slot];
                 let (from, to) = self.how.concerned(right, stamp);
                 // What the last interval covered is matched already.
                 let from = match reached {
@@ -173,12 +174,11 @@ impl AsofLive {
         let rows = self.rows_found(Side::Right, now, rows)?;
         let (how, right) = (&self.how, &self.right);
         let Some(left) = &self.left else { return Ok(Vec::new()) };
-        let rows = rows.by_group(right.len());
+        let rows = rows.by_group(right.slots());
         let mut places = Vec::with_capacity(rows.len());
         for (at, &(slot, stamp, _)) in rows.iter().enumerate() {
             // The groups to come are asked for once each: first the line, then what it refers to.
-            let next =
-                |at: usize| rows.get(at).map(|row| row.0 as usize).filter(|slot| *slot != rows[at - 1].0 as usize);
+            let next = |at: usize| rows.get(at).map(|row| row.0).filter(|slot| *slot != rows[at - 1].0);
             if let Some(slot) = next(at + 3 * AHEAD) {
                 prefetch(&left[slot]);
             }
@@ -186,21 +186,21 @@ impl AsofLive {
                 left[slot].ask_chunks();
             }
             if let Some((slot, stamp, _)) = rows.get(at + AHEAD) {
-                left[*slot as usize].ask_stamps(*stamp);
+                left[*slot].ask_stamps(*stamp);
             }
             let (from, to) = if how.strategy == Strategy::Backward {
                 (stamp, how.reach.around(stamp).1)
             } else {
-                how.concerned(&right[slot as usize], stamp)
+                how.concerned(&right[slot], stamp)
             };
-            places.push((left[slot as usize].lower((from, 0)), to));
+            places.push((left[slot].lower((from, 0)), to));
         }
         let mut matched = Vec::with_capacity(rows.len());
         for (at, (&(slot, stamp, key), &(place, to))) in rows.iter().zip(&places).enumerate() {
             if let Some(((slot, ..), (place, _))) = rows.get(at + AHEAD).zip(places.get(at + AHEAD)) {
-                left[*slot as usize].ask_at(*place);
+                left[*slot].ask_at(*place);
             }
-            for (at, row, tag) in left[slot as usize].from(place) {
+            for (at, row, tag) in left[slot].from(place) {
                 if tag == key {
                     matched.push(row);
                 }

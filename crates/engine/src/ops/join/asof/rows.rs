@@ -9,8 +9,8 @@ use rowset::RowSet;
 
 use super::AsofLive;
 use crate::error::Error;
+use crate::keys::timeline::Place;
 use crate::ops::join::on::{Side, cells_as};
-use crate::ops::join::timeline::{Place, Timeline};
 use crate::sizes::ASOF_BATCH;
 use crate::table::view::View;
 
@@ -91,10 +91,10 @@ impl AsofLive {
             }
             None => slots.resize(rows.len() as usize, 0),
         }
-        let groups = self.keys.as_ref().map_or(1, KeyTable::capacity_slots).max(self.right.len());
-        self.right.resize_with(groups, Timeline::default);
+        let groups = self.keys.as_ref().map_or(1, KeyTable::capacity_slots);
+        self.right.grow(groups);
         if let Some(left) = &mut self.left {
-            left.resize_with(groups, Timeline::default);
+            left.grow(groups);
         }
         self.stamped(side, view, rows, slots, nulls)
     }
@@ -104,7 +104,7 @@ impl AsofLive {
         let mut slots = Vec::new();
         match &self.keys {
             Some(table) => table.find(&keys, &mut slots),
-            None => slots.resize(rows.len() as usize, if self.right.is_empty() { NO_SLOT } else { 0 }),
+            None => slots.resize(rows.len() as usize, if self.right.slots() == 0 { NO_SLOT } else { 0 }),
         }
         self.stamped(side, view, rows, slots, nulls)
     }
@@ -132,17 +132,17 @@ impl AsofLive {
 
     pub(super) fn look_up(&self, rows: &Rows) -> Vec<u64> {
         let mut matched = vec![NO_ROW; rows.slots.len()];
-        let mut hints = if few_groups(self.right.len(), matched.len()) {
-            vec![Place::UNKNOWN; self.right.len()]
+        let mut hints = if few_groups(self.right.slots(), matched.len()) {
+            vec![Place::UNKNOWN; self.right.slots()]
         } else {
             Vec::new()
         };
         for batch in rows.placed().chunks(ASOF_BATCH.get()) {
-            prefetch_searched(&self.right, batch);
+            self.right.ask_searched(batch);
             for (slot, stamp, position) in batch {
                 let mut unknown = Place::UNKNOWN;
                 let hint = hints.get_mut(*slot as usize).unwrap_or(&mut unknown);
-                matched[*position as usize] = self.how.find(&self.right[*slot as usize], *stamp, hint);
+                matched[*position as usize] = self.how.find(&self.right[*slot], *stamp, hint);
             }
         }
         matched
@@ -151,18 +151,6 @@ impl AsofLive {
 
 /// Prefetch distance: the memory of a search is prefetched this many searches ahead.
 pub(super) const AHEAD: usize = 32;
-
-/// Prefetches what the searches of a batch will read, so that their cache misses overlap.
-#[inline]
-pub(super) fn prefetch_searched<T: Copy>(lines: &[Timeline<T>], batch: &[(u32, u64, u64)]) {
-    batch.iter().for_each(|(slot, stamp, _)| lines[*slot as usize].ask(*stamp));
-}
-
-/// Prefetches the insert positions of a batch, so that their cache misses overlap.
-#[inline]
-pub(super) fn prefetch_places<T: Copy>(lines: &[Timeline<T>], batch: &[(u32, u64, u64)]) {
-    batch.iter().for_each(|(slot, stamp, _)| lines[*slot as usize].ask_around(*stamp));
-}
 
 /// Whether something a group may be made for so many changed rows: work is the change, not the groups.
 #[inline]

@@ -1,12 +1,16 @@
-//! Rows of one group in order of (stamp, row key): what an as-of join searches.
+//! Rows of each group in order of (stamp, row key): what an as-of join searches.
 //!
-//! A list of small chunks, and beside it a list of the stamp where each ends: appending is O(1), an
+//! For each group a list of small chunks, and beside it a list of the stamp where each ends: appending is O(1), an
 //! insert or removal moves at most a chunk. In a chunk the stamps lie by themselves, and a search
 //! guesses where its stamp should be between the ends: mostly one cache line tells. Shifts rewrite
 //! keys in place: they never change the order.
 
-use column::kernels::{prefetch, prefetch_slice};
+use std::ops::{Index, IndexMut};
 
+use column::kernels::{prefetch, prefetch_slice};
+use rowset::Shifts;
+
+use crate::keys::group_order::GroupOrder;
 use crate::keys::search::{interpolate, lower_bound};
 use crate::sizes::TIMELINE_CHUNK;
 
@@ -15,10 +19,10 @@ const STRAY: usize = 8;
 
 /// One row: its stamp as an ordered number, its key, and what the join keeps with it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Entry<T> {
-    pub(super) stamp: u64,
-    pub(super) key: u64,
-    pub(super) tag: T,
+pub(crate) struct Entry<T> {
+    pub(crate) stamp: u64,
+    pub(crate) key: u64,
+    pub(crate) tag: T,
 }
 
 impl<T> Entry<T> {
@@ -29,20 +33,106 @@ impl<T> Entry<T> {
 
 /// The place of an entry; places are ordered, and valid until the next change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(crate) struct Place {
     chunk: usize,
     at: usize,
 }
 
 impl Place {
     /// Where the first entry is.
-    pub(super) const START: Place = Place { chunk: 0, at: 0 };
+    pub(crate) const START: Place = Place { chunk: 0, at: 0 };
     /// No place: a hint that says nothing.
-    pub(super) const UNKNOWN: Place = Place { chunk: usize::MAX, at: 0 };
+    pub(crate) const UNKNOWN: Place = Place { chunk: usize::MAX, at: 0 };
 }
 
-/// Rows in order of (stamp, key).
-pub(super) struct Timeline<T> {
+/// The rows of every group (a slot).
+pub(crate) struct Timelines<T> {
+    lines: Vec<Timeline<T>>,
+}
+
+impl<T> Default for Timelines<T> {
+    fn default() -> Timelines<T> {
+        Timelines { lines: Vec::new() }
+    }
+}
+
+impl<T> Timelines<T> {
+    /// Grows to at least this many slots.
+    pub(crate) fn grow(&mut self, slots: usize) {
+        if slots > self.lines.len() {
+            self.lines.resize_with(slots, Timeline::default);
+        }
+    }
+
+    /// How many slots there are.
+    pub(crate) fn slots(&self) -> usize {
+        self.lines.len()
+    }
+}
+
+impl<T: Copy> Timelines<T> {
+    /// Prefetches what searches for a batch of (slot, stamp, …) will read, so that their cache misses overlap.
+    #[inline]
+    pub(crate) fn ask_searched(&self, batch: &[(u32, u64, u64)]) {
+        batch.iter().for_each(|(slot, stamp, _)| self[*slot].ask(*stamp));
+    }
+
+    /// Prefetches where a batch of (slot, stamp, …) will be inserted, so that the cache misses overlap.
+    #[inline]
+    pub(crate) fn ask_places(&self, batch: &[(u32, u64, u64)]) {
+        batch.iter().for_each(|(slot, stamp, _)| self[*slot].ask_around(*stamp));
+    }
+
+    /// Shifts the rows of these slots, each listed once.
+    pub(crate) fn shift(&mut self, slots: &[u32], shifts: &Shifts) {
+        slots.iter().for_each(|slot| self[*slot].rekey(|key| shifts.forward_key(key)));
+    }
+}
+
+impl<T> Index<u32> for Timelines<T> {
+    type Output = Timeline<T>;
+
+    #[inline]
+    fn index(&self, slot: u32) -> &Timeline<T> {
+        &self.lines[slot as usize]
+    }
+}
+
+impl<T> IndexMut<u32> for Timelines<T> {
+    #[inline]
+    fn index_mut(&mut self, slot: u32) -> &mut Timeline<T> {
+        &mut self.lines[slot as usize]
+    }
+}
+
+/// Order by stamp, rows of equal stamps in row order.
+impl<T: Copy> GroupOrder for Timelines<T> {
+    type Key = (u64, u64);
+    type Place = Place;
+
+    fn start(&self, _: u32) -> Place {
+        Place::START
+    }
+
+    fn end(&self, slot: u32) -> Place {
+        Place { chunk: self[slot].chunks.len(), at: 0 }
+    }
+
+    fn lower(&self, slot: u32, at: (u64, u64)) -> Place {
+        self[slot].lower(at)
+    }
+
+    fn get(&self, slot: u32, place: Place) -> Option<(u64, u64)> {
+        self[slot].get(place).map(|entry| entry.at())
+    }
+
+    fn moved(&self, slot: u32, place: Place, by: i64) -> Place {
+        self[slot].moved(place, by)
+    }
+}
+
+/// Rows of one group in order of (stamp, key).
+pub(crate) struct Timeline<T> {
     chunks: Vec<Chunk<T>>,
     /// The stamp of the last entry of each chunk.
     ends: Vec<u64>,
@@ -50,7 +140,7 @@ pub(super) struct Timeline<T> {
 
 impl<T> Timeline<T> {
     /// Whether it has no row.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.chunks.is_empty()
     }
 }
@@ -113,7 +203,7 @@ impl<T> Default for Timeline<T> {
 impl<T: Copy> Timeline<T> {
     /// Asks for what a search for this stamp will look at: several searches wait for memory together.
     #[inline]
-    pub(super) fn ask(&self, stamp: u64) {
+    pub(crate) fn ask(&self, stamp: u64) {
         // Behind the end the ends alone decide.
         if !self.ends_before(stamp)
             && let Some((chunk, at)) = self.guessed(stamp)
@@ -125,7 +215,7 @@ impl<T: Copy> Timeline<T> {
 
     /// Prefetches what an insert at this stamp will read. An insert at the end reads only the last entry.
     #[inline]
-    pub(super) fn ask_around(&self, stamp: u64) {
+    pub(crate) fn ask_around(&self, stamp: u64) {
         match self.chunks.last().filter(|_| self.ends_before(stamp)) {
             Some(chunk) => {
                 let at = chunk.stamps.len() - 1;
@@ -138,7 +228,7 @@ impl<T: Copy> Timeline<T> {
 
     /// Asks for the stamps that a search looks at.
     #[inline]
-    pub(super) fn ask_stamps(&self, stamp: u64) {
+    pub(crate) fn ask_stamps(&self, stamp: u64) {
         if let Some((chunk, at)) = self.guessed(stamp) {
             chunk.ask_stamps(at);
         }
@@ -155,14 +245,14 @@ impl<T: Copy> Timeline<T> {
 
     /// Asks for what says where chunks are.
     #[inline]
-    pub(super) fn ask_chunks(&self) {
+    pub(crate) fn ask_chunks(&self) {
         prefetch_slice(&self.ends);
         prefetch_slice(&self.chunks);
     }
 
     /// Asks for the entry at a place.
     #[inline]
-    pub(super) fn ask_at(&self, place: Place) {
+    pub(crate) fn ask_at(&self, place: Place) {
         if let Some(row) = self.chunks.get(place.chunk).and_then(|chunk| chunk.rows.get(place.at)) {
             prefetch(row);
         }
@@ -170,12 +260,12 @@ impl<T: Copy> Timeline<T> {
 
     /// Whether every entry is before this stamp.
     #[inline]
-    pub(super) fn ends_before(&self, stamp: u64) -> bool {
+    pub(crate) fn ends_before(&self, stamp: u64) -> bool {
         self.ends.last().is_none_or(|end| *end < stamp)
     }
 
     /// Adds an entry; at the end without a search.
-    pub(super) fn insert(&mut self, entry: Entry<T>) {
+    pub(crate) fn insert(&mut self, entry: Entry<T>) {
         let Some(last) = self.chunks.last_mut() else { return self.push(entry) };
         let end = (last.stamps.last(), last.rows.last());
         if let (Some(stamp), Some((key, _))) = end
@@ -209,7 +299,7 @@ impl<T: Copy> Timeline<T> {
     }
 
     /// Removes the entry of this stamp and key.
-    pub(super) fn remove(&mut self, stamp: u64, key: u64) -> Option<Entry<T>> {
+    pub(crate) fn remove(&mut self, stamp: u64, key: u64) -> Option<Entry<T>> {
         let place = self.lower((stamp, key));
         let chunk = self.chunks.get_mut(place.chunk)?;
         let entry = chunk.get(place.at).filter(|entry| entry.at() == (stamp, key))?;
@@ -226,7 +316,7 @@ impl<T: Copy> Timeline<T> {
     }
 
     /// The first place at or after (stamp, key); the end if there is none.
-    pub(super) fn lower(&self, at: (u64, u64)) -> Place {
+    pub(crate) fn lower(&self, at: (u64, u64)) -> Place {
         if self.ends_before(at.0) {
             return Place { chunk: self.chunks.len(), at: 0 };
         }
@@ -244,7 +334,7 @@ impl<T: Copy> Timeline<T> {
     }
 
     /// As [`lower`](Self::lower), but starts at the place of an earlier search: cheap when stamps ascend.
-    pub(super) fn lower_from(&self, hint: Place, at: (u64, u64)) -> Place {
+    pub(crate) fn lower_from(&self, hint: Place, at: (u64, u64)) -> Place {
         let Some(chunk) = self.chunks.get(hint.chunk) else { return self.lower(at) };
         let first = chunk.get(0).is_some_and(|first| first.at() < at);
         let inside = first && chunk.get(chunk.stamps.len() - 1).is_some_and(|last| last.at() >= at);
@@ -255,12 +345,12 @@ impl<T: Copy> Timeline<T> {
     }
 
     /// The entry at a place, none at the end.
-    pub(super) fn get(&self, place: Place) -> Option<Entry<T>> {
+    pub(crate) fn get(&self, place: Place) -> Option<Entry<T>> {
         self.chunks.get(place.chunk)?.get(place.at)
     }
 
     /// The entry before a place.
-    pub(super) fn before(&self, place: Place) -> Option<Entry<T>> {
+    pub(crate) fn before(&self, place: Place) -> Option<Entry<T>> {
         match place.at {
             0 => {
                 let chunk = self.chunks.get(place.chunk.checked_sub(1)?)?;
@@ -270,8 +360,30 @@ impl<T: Copy> Timeline<T> {
         }
     }
 
+    /// The place so many entries later (negative: earlier), no further than the ends. Cost: the chunks in between.
+    fn moved(&self, place: Place, by: i64) -> Place {
+        let Place { mut chunk, mut at } = place;
+        let mut left = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
+        if by >= 0 {
+            while let Some(found) = self.chunks.get(chunk) {
+                let rest = found.stamps.len() - at;
+                if left < rest {
+                    return Place { chunk, at: at + left };
+                }
+                (chunk, at, left) = (chunk + 1, 0, left - rest);
+            }
+            return Place { chunk, at: 0 };
+        }
+        while left > at {
+            let Some(previous) = chunk.checked_sub(1) else { return Place::START };
+            (chunk, left) = (previous, left - at);
+            at = self.chunks[chunk].stamps.len();
+        }
+        Place { chunk, at: at - left }
+    }
+
     /// Stamp, key and tag of the entries from a place on.
-    pub(super) fn from(&self, place: Place) -> impl Iterator<Item = (u64, u64, T)> + '_ {
+    pub(crate) fn from(&self, place: Place) -> impl Iterator<Item = (u64, u64, T)> + '_ {
         let starts = std::iter::once(place.at).chain(std::iter::repeat(0));
         self.chunks.iter().skip(place.chunk).zip(starts).flat_map(|(chunk, at)| {
             chunk.stamps[at..].iter().zip(&chunk.rows[at..]).map(|(stamp, (key, tag))| (*stamp, *key, *tag))
@@ -279,7 +391,7 @@ impl<T: Copy> Timeline<T> {
     }
 
     /// Calls `each` with stamp, key and tag from a place on, until it says stop.
-    pub(super) fn walk(&mut self, from: Place, mut each: impl FnMut(u64, u64, &mut T) -> bool) {
+    pub(crate) fn walk(&mut self, from: Place, mut each: impl FnMut(u64, u64, &mut T) -> bool) {
         let mut at = from.at;
         for chunk in self.chunks.iter_mut().skip(from.chunk) {
             for (stamp, (key, tag)) in chunk.stamps[at..].iter().zip(&mut chunk.rows[at..]) {
@@ -292,7 +404,7 @@ impl<T: Copy> Timeline<T> {
     }
 
     /// Rewrites every key.
-    pub(super) fn rekey(&mut self, mut new: impl FnMut(u64) -> u64) {
+    pub(crate) fn rekey(&mut self, mut new: impl FnMut(u64) -> u64) {
         self.chunks.iter_mut().flat_map(|chunk| &mut chunk.rows).for_each(|(key, _)| *key = new(*key));
     }
 }

@@ -1,0 +1,131 @@
+//! The rows of a table by key, each group in row order, kept in step with the table: what operations that read rows of
+//! their group stand on.
+//!
+//! Null is a key as any other. Cost of a step: one probe for each row that comes, goes, moves or changes, and one search
+//! in its group.
+
+use column::keys::{KeyTable, NO_SLOT};
+use column::{Chunk, NO_ROW};
+use rowset::RowSet;
+
+use super::frame::Touch;
+use super::group_order::GroupOrder;
+use super::rows::KeyRows;
+use crate::error::Error;
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::view::View;
+
+/// What a step did to the groups, in positions after the step.
+pub(crate) struct GroupsChange {
+    /// Rows that came and went.
+    pub(crate) touched: Vec<(u32, Touch<u64>)>,
+    /// Whether the modified rows have left their groups and come to others, perhaps the same.
+    pub(crate) rekeyed: bool,
+}
+
+/// The rows of each key.
+pub(crate) struct GroupedRows {
+    columns: Vec<usize>,
+    keys: KeyTable,
+    rows: KeyRows,
+}
+
+impl GroupedRows {
+    /// No rows yet, of this table by these columns.
+    pub(crate) fn new(table: &Table, columns: &[usize]) -> GroupedRows {
+        let types: Vec<_> = columns.iter().map(|column| table.column_type(*column).clone()).collect();
+        GroupedRows { columns: columns.to_vec(), keys: KeyTable::new(&types), rows: KeyRows::new(true) }
+    }
+
+    /// The rows of each group (a slot).
+    pub(crate) fn rows(&self) -> &KeyRows {
+        &self.rows
+    }
+
+    /// How many groups there are.
+    pub(crate) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Every slot is below this.
+    pub(crate) fn slots(&self) -> usize {
+        self.keys.capacity_slots()
+    }
+
+    /// The slot of each of these rows, whose keys are entered; the rows are not.
+    pub(crate) fn slots_of(&mut self, view: &View, rows: &RowSet) -> Result<Vec<u32>, Error> {
+        let mut slots = Vec::new();
+        self.keys.insert(&self.cells(view, rows)?, &mut slots, &mut Vec::new())?;
+        self.rows.grow(self.keys.capacity_slots());
+        Ok(slots)
+    }
+
+    /// Enters rows under slots that [`slots_of`](Self::slots_of) gave.
+    pub(crate) fn enter(&mut self, slots: &[u32], rows: &RowSet) {
+        self.rows.enter(slots, rows);
+    }
+
+    fn cells(&self, view: &View, rows: &RowSet) -> Result<Vec<Chunk>, Error> {
+        self.columns.iter().map(|column| view.read(*column, rows)).collect()
+    }
+
+    fn find(&self, view: &View, rows: &RowSet) -> Result<Vec<u32>, Error> {
+        let mut slots = Vec::new();
+        if !rows.is_empty() {
+            self.keys.find(&self.cells(view, rows)?, &mut slots);
+        }
+        if slots.contains(&NO_SLOT) {
+            return Err(Error::internal("groups", "a row that is present has a key of no group"));
+        }
+        Ok(slots)
+    }
+
+    /// Takes over a change of the table. All keys are read before any group changes.
+    pub(crate) fn follow(&mut self, change: &Change) -> Result<GroupsChange, Error> {
+        let update = change.update();
+        let rekeyed = update.columns.contains_any(&self.columns) && !update.modified.is_empty();
+        let (gone, moving) = change.departing_rows(rekeyed);
+        let (gone_slots, moving_slots) = (self.find(change.before(), &gone.0)?, self.find(change.before(), &moving.0)?);
+        let fresh = if rekeyed { &update.added | &update.modified } else { update.added.clone() };
+        let fresh_slots = if fresh.is_empty() { Vec::new() } else { self.slots_of(change.now(), &fresh)? };
+
+        self.rows.leave(&gone_slots, &gone.0);
+        let mut gaps = self.gaps(&gone_slots, &gone.0);
+        self.rows.shift(moving_slots, &update.shifts);
+        self.rows.enter(&fresh_slots, &fresh);
+
+        gaps.sort_unstable();
+        gaps.dedup();
+        let mut touched = Vec::with_capacity(gaps.len() + fresh_slots.len());
+        for (slot, next) in gaps {
+            let next = match next {
+                NO_ROW => self.rows.end(slot),
+                next => self.rows.lower(slot, update.shifts.forward_key(next)),
+            };
+            touched.push((slot, Touch::Left { next, stamp: 0 }));
+            if self.rows.is_empty(slot) {
+                self.keys.free(slot);
+            }
+        }
+        touched.extend(self.places(&fresh_slots, &fresh).map(|(slot, at)| (slot, Touch::Entered(at..at + 1))));
+        Ok(GroupsChange { touched, rekeyed })
+    }
+
+    /// For each row that has left its group, the next of those that stay, in keys before the step; `NO_ROW` if there is
+    /// none.
+    fn gaps(&self, slots: &[u32], gone: &RowSet) -> Vec<(u32, u64)> {
+        let places = self.places(slots, gone);
+        places.map(|(slot, next)| (slot, self.rows.get(slot, next).unwrap_or(NO_ROW))).collect()
+    }
+
+    fn places<'a>(&'a self, slots: &'a [u32], rows: &'a RowSet) -> impl Iterator<Item = (u32, u64)> + 'a {
+        slots.iter().zip(rows.iter()).map(|(slot, row)| (*slot, self.rows.lower(*slot, row)))
+    }
+
+    /// The touches of rows whose cells have changed, and whose keys have not.
+    pub(crate) fn changed(&self, now: &View, rows: &RowSet) -> Result<Vec<(u32, Touch<u64>)>, Error> {
+        let slots = self.find(now, rows)?;
+        Ok(self.places(&slots, rows).map(|(slot, at)| (slot, Touch::Changed(at..at + 1))).collect())
+    }
+}

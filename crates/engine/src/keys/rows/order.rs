@@ -1,0 +1,55 @@
+//! Positions within the rows of a slot.
+
+use super::{Form, KeyRows};
+use crate::keys::group_order::{GroupOrder, moved_within};
+use crate::keys::search::lower_bound;
+
+/// Row order. All rows must be kept, not the ends alone.
+impl GroupOrder for KeyRows {
+    type Key = u64;
+    type Place = u64;
+
+    #[inline]
+    fn start(&self, _: u32) -> u64 {
+        0
+    }
+
+    #[inline]
+    fn end(&self, slot: u32) -> u64 {
+        let head = &self.heads[slot as usize];
+        match head.form {
+            Form::Many => self.many[head.place as usize].len(),
+            _ => u64::from(head.len) + u64::from(head.tail_len),
+        }
+    }
+
+    fn lower(&self, slot: u32, row: u64) -> u64 {
+        let head = &self.heads[slot as usize];
+        let list: &[u64] = match head.form {
+            Form::Many => return self.many[head.place as usize].rank(row),
+            Form::List(size) => self.lists[size as usize].list(size as usize, head),
+            _ => &[],
+        };
+        if list.last().is_some_and(|last| row <= *last) {
+            return lower_bound(list, head.first, head.last, row) as u64;
+        }
+        (list.len() + head.tail().partition_point(|known| *known < row)) as u64
+    }
+
+    #[inline]
+    fn get(&self, slot: u32, position: u64) -> Option<u64> {
+        let head = &self.heads[slot as usize];
+        let list: &[u64] = match head.form {
+            Form::Many => return self.many[head.place as usize].key_at(position),
+            Form::List(size) => self.lists[size as usize].list(size as usize, head),
+            _ => &[],
+        };
+        let position = usize::try_from(position).ok()?;
+        list.get(position).or_else(|| head.tail().get(position - list.len())).copied()
+    }
+
+    #[inline]
+    fn moved(&self, slot: u32, position: u64, by: i64) -> u64 {
+        moved_within(self.end(slot), position, by)
+    }
+}
