@@ -66,6 +66,12 @@ def test_medians_and_products():
     assert made.schema["p"] == tf.Int64
 
 
+def test_values_of_every_size_have_their_spread():
+    for size in (1e-140, 1.0, 1e140, 1e145, 1e149, 1e152, 1e200, 1e300):
+        found = tf.table({"x": [size, 3 * size]}).select(col("x").std(ddof=0)).to_dict()["x"][0]
+        assert found == pytest.approx(size, rel=1e-15), size
+
+
 def test_they_follow_changes():
     g = tf.Graph()
     t = tf.keyed_table({"id": int, "k": str, "x": float}, key=["id"], graph=g)

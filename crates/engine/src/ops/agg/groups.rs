@@ -12,7 +12,6 @@ use rowset::{RowSet, Shifts};
 use super::Output;
 use super::chosen::{FirstLast, gather_at};
 use super::loading::{BulkLoad, Placed};
-use super::state::add_counts;
 use super::states::state_of;
 use crate::error::Error;
 use crate::eval::evaluator::{Evaluator, evaluate_all};
@@ -92,7 +91,7 @@ impl AggregationSpec {
 
     fn enter_part(&self, groups: &mut Groups, view: &View, part: &RowSet) -> Result<(), Error> {
         let cells = self.cells(view, part)?;
-        let plain = groups.loading.as_ref().map(|loading| loading.plain(&groups.states, &cells.inputs));
+        let plain = groups.loading.as_ref().map(|loading| loading.plain(&mut groups.states, &cells.inputs));
         let plain = plain.unwrap_or_default();
         let (mut slots, mut created) = (Vec::new(), Vec::new());
         let mut from = 0;
@@ -225,7 +224,7 @@ impl Groups {
             if let Some((input, state)) = state.as_mut().filter(|_| !loads)
                 && let Some(cells) = &cells.inputs[*input]
             {
-                state.add(slots, cells);
+                state.add(slots, std::slice::from_ref(cells));
             }
         }
         if let Some(picks) = &mut self.picks {
@@ -244,9 +243,9 @@ impl Groups {
         Ok(())
     }
 
-    /// Starts a bulk load, until [`Groups::settle`].
+    /// Starts a bulk load, until [`Groups::flush`].
     fn load(&mut self) {
-        let mut loading = BulkLoad::new(&self.states);
+        let mut loading = BulkLoad::new(&mut self.states);
         loading.grow(self.slots);
         self.loading = Some(loading);
     }
@@ -254,7 +253,8 @@ impl Groups {
     fn flush(&mut self) {
         if let Some(loading) = self.loading.take() {
             let rows = loading.flush(&mut self.states);
-            self.counts.iter_mut().for_each(|counts| add_counts(counts, &rows));
+            let counts = self.counts.iter_mut().flat_map(|counts| counts.iter_mut());
+            counts.zip(rows).for_each(|(count, rows)| *count += rows);
         }
     }
 
@@ -266,7 +266,7 @@ impl Groups {
         }
         for (input, state) in self.states.iter_mut().flatten() {
             if let Some(cells) = &cells.inputs[*input] {
-                state.remove(&slots, cells);
+                state.remove(&slots, std::slice::from_ref(cells));
             }
         }
         if let Some(picks) = &mut self.picks {
@@ -278,8 +278,8 @@ impl Groups {
     /// Replaces old cells of one input by new ones; the rows stay in their groups.
     pub(crate) fn revalue(&mut self, input: usize, slots: &[u32], old: &Chunk, new: &Chunk) {
         for (_, state) in self.states.iter_mut().flatten().filter(|(of, _)| *of == input) {
-            state.remove(slots, old);
-            state.add(slots, new);
+            state.remove(slots, std::slice::from_ref(old));
+            state.add(slots, std::slice::from_ref(new));
         }
     }
 

@@ -9,10 +9,10 @@
 //! blink table rows accumulate. Cost of an update: one probe a changed row, plus the aggregators;
 //! old values of removed and modified rows are taken away, a group is never read again.
 
+mod accumulators;
 mod board;
 mod chosen;
 mod count;
-mod exact;
 mod extreme;
 mod fixed;
 mod groups;
@@ -41,7 +41,7 @@ use formula::{Aggregate, Expr};
 use graph::Moment;
 use rowset::RowSet;
 
-pub(crate) use self::extreme::{from_order_key, order_key};
+pub(crate) use self::accumulators::{from_order_key, order_key};
 use self::groups::AggregationSpec;
 use self::live::AggregationLive;
 pub(crate) use self::state::{floats, integers};
