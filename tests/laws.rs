@@ -89,7 +89,7 @@ fn groups_of_odd_numbers_equal_the_model() {
         Aggregator::CountDistinct,
     ];
     law(300, |_| {
-        let outputs = aggregators.iter().map(|of| (format!("{of:?}"), of.clone(), "x".to_owned())).collect();
+        let outputs = aggregators.iter().map(|of| (format!("{of:?}"), of.clone(), vec!["x".to_owned()])).collect();
         let by = vec!["g".to_owned()];
         let pipeline = Pipeline { stages: vec![Stage::Group(by.clone(), outputs)], compare: Compare::ByKey(by) };
         (pipeline, vec![odd.clone(), table_of("k:str")])

@@ -83,7 +83,7 @@ def variable(name: str, value: object) -> Expr:
 
 def len() -> Expr:
     """How many rows there are, in an aggregation."""
-    return Expr(_native.Expr.aggregate("len", None))
+    return Expr(_native.Expr.aggregate("len", []))
 
 
 def coalesce(*items: IntoExpr) -> Expr:

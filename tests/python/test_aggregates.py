@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from decimal import Decimal
 
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import tickframe as tf
-from tickframe import col
+from tickframe import _native, col
 from tickframe.errors import DataError, InvalidOperationError, TypeMismatchError
 
 NAN = math.nan
@@ -64,6 +65,21 @@ def test_medians_and_products():
     assert repr(made.to_dict()["q"]) == "[nan, 0.0, 4.0, nan]"
     assert tf.table({"x": [2**62, 4, 3]}).select(col("x").product()).to_dict() == {"x": [0]}
     assert made.schema["p"] == tf.Int64
+
+
+@pytest.mark.parametrize("declared", _native.Expr.aggregates(), ids=lambda declared: declared[0])
+def test_every_aggregate_has_what_it_declares(declared):
+    name, columns, options, example, formula = declared
+    made = getattr(tf, name) if columns > 1 or name == "len" else getattr(tf.Expr, name)
+    known = inspect.signature(getattr(tf.Expr, name) if columns < 2 else made).parameters
+    for option, required, value in options:
+        assert known[option].default == (inspect.Parameter.empty if required else value), option
+    expression = eval(example, {"tf": tf, "col": col})
+    assert eval(repr(expression), vars(tf)).meta_eq(expression)
+    if formula is not None:
+        given = [0.5 for _, required, _ in options if required]
+        wanted = getattr(col("x"), name)(*given) if columns else made()
+        assert getattr(tf.agg, formula)(*given, "out = x" if columns else "out")[0].meta_eq(wanted.alias("out"))
 
 
 def test_values_of_every_size_have_their_spread():
@@ -148,6 +164,7 @@ def test_composed_aggregates():
         col("x").first(order_by="t", descending=True),
         col("x").only(-1),
         col("x").weighted_mean("t"),
+        col("x").sum(min_count=2) + col("x").std(ddof=0),
         tf.format("{}: {:.2f}", col("k"), col("x")),
         tf.from_epoch("x", "ms"),
         col("v") + col("w") * 2,

@@ -7,7 +7,7 @@ use engine::plan::Keep;
 use engine::testing::Tape;
 use model::ops;
 
-use super::{Shape, Stage};
+use super::{Aggregated, Shape, Stage};
 use crate::expressions::{Both, Kind};
 use crate::registry::{OpSpec, OverBlink, SPECS, spec};
 
@@ -300,9 +300,7 @@ pub fn over(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     Some(Stage::Over(by, outputs))
 }
 
-type Aggregated = (String, ops::Aggregator, String);
-
-/// Name, function and column of an output, the kind of its values, and whether they are known only within bounds.
+/// An output, the kind of its values, and whether they are known only within bounds.
 fn aggregated(tape: &mut Tape, shape: &mut Shape, exact: &[(String, Kind)]) -> (Aggregated, Kind, bool) {
     use ops::Aggregator::{
         Count, CountDistinct, First, Last, Len, Max, Mean, Median, Min, NUnique, NanMax, NanMin, Product, Quantile,
@@ -353,5 +351,6 @@ fn aggregated(tape: &mut Tape, shape: &mut Shape, exact: &[(String, Kind)]) -> (
     };
     let computed = ranked || matches!(aggregator, Sum(_) | Mean | Std(_) | Var(_) | Product);
     let inexact = matches!(result, Kind::Float | Kind::Of("f32")) && computed;
-    ((output, aggregator, input), result, inexact)
+    let inputs = if aggregator == Len { Vec::new() } else { vec![input] };
+    ((output, aggregator, inputs), result, inexact)
 }

@@ -18,6 +18,9 @@ use model::{Compare, ops};
 
 use crate::expressions::{Both, Expressions, Kind};
 
+/// Name, function and columns of an aggregated output.
+pub type Aggregated = (String, ops::Aggregator, Vec<String>);
+
 /// One operation with its parameters.
 #[derive(Clone, Debug)]
 pub enum Stage {
@@ -40,9 +43,9 @@ pub enum Stage {
     /// The table, then another of the same columns.
     Stack,
     /// Key columns; name, function and column of each output.
-    Group(Vec<String>, Vec<(String, ops::Aggregator, String)>),
+    Group(Vec<String>, Vec<Aggregated>),
     /// Aggregates as in `Group`, as columns beside the rows of each group.
-    Over(Vec<String>, Vec<(String, ops::Aggregator, String)>),
+    Over(Vec<String>, Vec<Aggregated>),
     /// All distinct rows.
     Unique,
     /// The first row, or the last, of each key.

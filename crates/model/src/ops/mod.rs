@@ -16,6 +16,7 @@ mod pick;
 mod rename;
 mod select;
 mod sort;
+mod spread;
 mod unique;
 mod where_in;
 mod with_columns;

@@ -51,7 +51,7 @@ pub(crate) struct Groups {
     /// The row count of each group. None if `picks` is kept and no output is a count: then a group exists if it has a
     /// first row.
     counts: Option<Vec<i64>>,
-    /// For each output, the position of its input and its state; `len`, first and last have none.
+    /// For each output, the positions of its inputs and its state; `len`, first and last have none.
     states: Vec<Option<Placed>>,
     /// The rows of each group, if an output needs its first or last row.
     picks: Option<KeyRows>,
@@ -109,14 +109,15 @@ impl AggregationSpec {
 
     fn empty(&self) -> Result<Groups, Error> {
         let types: Vec<DataType> = self.keys.iter().map(|(_, data_type)| data_type.clone()).collect();
-        let state = |output: &Output| match output.input {
-            Some(input) if output.is_kept() => {
-                Ok(Some((input, state_of(&output.kind, self.inputs[input].data_type(), self.retractable)?)))
+        let state = |output: &Output| match output.inputs.first() {
+            Some(first) if output.is_kept() => {
+                let state = state_of(&output.kind, self.inputs[*first].data_type(), self.retractable)?;
+                Ok(Some((output.inputs.clone(), state)))
             }
             _ => Ok(None),
         };
-        let picks = self.outputs.iter().any(|output| output.input.is_some() && !output.is_kept());
-        let counts = !picks || self.outputs.iter().any(|output| output.input.is_none());
+        let picks = self.outputs.iter().any(Output::picks);
+        let counts = !picks || self.outputs.iter().any(|output| output.inputs.is_empty());
         let mut groups = Groups {
             table: (!types.is_empty()).then(|| KeyTable::new(&types)),
             slots: 0,
@@ -147,7 +148,7 @@ impl AggregationSpec {
 
     /// Whether a state maintains values of this input. First and last do not: they read the picked row.
     pub(crate) fn is_summed(&self, input: usize) -> bool {
-        self.outputs.iter().any(|output| output.input == Some(input) && output.is_kept())
+        self.outputs.iter().any(|output| output.inputs.contains(&input) && output.is_kept())
     }
 
     /// Whether this many rows are worth two threads. Inputs that call a user function stay on one thread.
@@ -157,7 +158,7 @@ impl AggregationSpec {
 
     /// Whether an output is recomputed from all cells of this input in the group.
     pub(crate) fn is_whole(&self, input: usize) -> bool {
-        self.outputs.iter().any(|output| output.input == Some(input) && output.vector.is_some())
+        self.outputs.iter().any(|output| output.inputs.contains(&input) && output.vector.is_some())
     }
 
     /// Whether an output is recomputed from all rows of a group.
@@ -193,6 +194,11 @@ impl Cells {
         let inputs = self.inputs.iter().map(|cells| cells.as_ref().map(|cells| cells.slice(from, len))).collect();
         Cells { keys, inputs, rows: len }
     }
+
+    /// The cells of these inputs, which a state maintains.
+    fn of(&self, inputs: &[usize]) -> Vec<Chunk> {
+        inputs.iter().filter_map(|input| self.inputs.get(*input)?.clone()).collect()
+    }
 }
 
 impl Groups {
@@ -221,10 +227,8 @@ impl Groups {
         }
         for (at, state) in self.states.iter_mut().enumerate() {
             let loads = self.loading.as_ref().is_some_and(|loading| loading.has(at));
-            if let Some((input, state)) = state.as_mut().filter(|_| !loads)
-                && let Some(cells) = &cells.inputs[*input]
-            {
-                state.add(slots, std::slice::from_ref(cells));
+            if let Some((inputs, state)) = state.as_mut().filter(|_| !loads) {
+                state.add(slots, &cells.of(inputs));
             }
         }
         if let Some(picks) = &mut self.picks {
@@ -264,10 +268,8 @@ impl Groups {
         if let Some(counts) = &mut self.counts {
             slots.iter().for_each(|slot| counts[*slot as usize] -= 1);
         }
-        for (input, state) in self.states.iter_mut().flatten() {
-            if let Some(cells) = &cells.inputs[*input] {
-                state.remove(&slots, std::slice::from_ref(cells));
-            }
+        for (inputs, state) in self.states.iter_mut().flatten() {
+            state.remove(&slots, &cells.of(inputs));
         }
         if let Some(picks) = &mut self.picks {
             picks.leave(&slots, rows);
@@ -277,7 +279,7 @@ impl Groups {
 
     /// Replaces old cells of one input by new ones; the rows stay in their groups.
     pub(crate) fn revalue(&mut self, input: usize, slots: &[u32], old: &Chunk, new: &Chunk) {
-        for (_, state) in self.states.iter_mut().flatten().filter(|(of, _)| *of == input) {
+        for (_, state) in self.states.iter_mut().flatten().filter(|(of, _)| *of == [input]) {
             state.remove(slots, std::slice::from_ref(old));
             state.add(slots, std::slice::from_ref(new));
         }
@@ -425,10 +427,10 @@ impl Groups {
                 None => error,
             });
         }
-        if let (Some(vector), Some(input), Some(rows)) = (&output.vector, output.input, &self.picks) {
-            return vector.values(maker.input(input), now, slots, rows);
+        if let (Some(vector), [input], Some(rows)) = (&output.vector, &output.inputs[..], &self.picks) {
+            return vector.values(maker.input(*input), now, slots, rows);
         }
-        let (Some(input), Some(picks)) = (output.input.filter(|_| !output.is_kept()), &self.picks) else {
+        let ([input], Some(picks)) = (&output.inputs[..], &self.picks) else {
             let counts = self.counts.as_deref().unwrap_or_default();
             return Ok(Arc::new(Int64Array::from_iter_values(slots.iter().map(|slot| counts[*slot as usize]))));
         };
@@ -439,7 +441,7 @@ impl Groups {
         if keys == [NO_ROW] {
             return Ok(arrow_array::new_null_array(&output.data_type, 1));
         }
-        let cells = gather_at(maker.input(input), now, keys)?;
+        let cells = gather_at(maker.input(*input), now, keys)?;
         // Dictionary codes are a matter of storage; the picked cells are returned as values.
         if cells.data_type() == &output.data_type {
             Ok(cells)
@@ -461,7 +463,7 @@ impl Groups {
         });
         let group: Vec<String> = parts.collect();
         let place = if group.is_empty() { String::new() } else { format!(" in the group {}", group.join(", ")) };
-        let input = output.input.map(|input| maker.input(input).text().to_owned()).unwrap_or_default();
+        let input = output.inputs.iter().map(|input| maker.input(*input).text()).collect::<Vec<_>>().join(", ");
         Error::data(&maker.operation, format!("{}: {message} ({input}{place})", formula::shown_name(&output.name)))
     }
 }

@@ -226,7 +226,7 @@ impl AggregationLive {
         let rows = RowSet::from_sorted_keys(&keys);
         let chosen = FirstLast::new(&slots);
         let keys = self.maker.keys.len();
-        let dear = self.maker.outputs().iter().map(|output| if output.is_kept() { KEPT } else { 1 }).sum::<u64>();
+        let dear = self.maker.outputs().iter().map(|output| if output.picks() { 1 } else { KEPT }).sum::<u64>();
         let worth_it = rows.len() * dear >= GROUP_SPLIT_CELLS.rows() && self.maker.is_split(rows.len());
         let differing = crate::threads::parallel::try_map(worth_it, self.maker.outputs(), |at, output| {
             if self.blink && output.kind == Aggregate::First {

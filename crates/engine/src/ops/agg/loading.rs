@@ -6,8 +6,8 @@ use column::Chunk;
 use super::board::{BATCH, BulkTable};
 use super::state::{Batch, State};
 
-/// The position of an input, and the state that reads it.
-pub(crate) type Placed = (usize, Box<dyn State>);
+/// The positions of inputs, and the state that reads them.
+pub(crate) type Placed = (Vec<usize>, Box<dyn State>);
 
 /// The board of the states that take part. The first word of a group counts its rows.
 pub(crate) struct BulkLoad {
@@ -38,8 +38,8 @@ impl BulkLoad {
     /// The cells of the inputs in the form in which the states of the board read them.
     pub(crate) fn plain(&self, states: &mut [Option<Placed>], inputs: &[Option<Chunk>]) -> Vec<Option<Chunk>> {
         let plain = |(state, lane): (&mut Option<Placed>, &Option<usize>)| {
-            let (input, state) = state.as_mut().filter(|_| lane.is_some())?;
-            let cells = inputs[*input].as_ref()?;
+            let (of, state) = state.as_mut().filter(|_| lane.is_some())?;
+            let cells = inputs[*of.first()?].as_ref()?;
             state.bulk().map(|state| state.plain(cells))
         };
         states.iter_mut().zip(&self.lanes).map(plain).collect()
