@@ -12,36 +12,12 @@ use rowset::{RowSet, Shifts};
 use super::Output;
 use super::chosen::{FirstLast, gather_at};
 use super::loading::{BulkLoad, Placed};
+use super::spec::{AggregationSpec, Cells, Wanted};
 use super::states::state_of;
 use crate::error::Error;
-use crate::eval::evaluator::{Evaluator, evaluate_all};
 use crate::keys::rows::KeyRows;
-use crate::sizes::{GROUP_ALONE_ROWS, GROUP_BATCH_ROWS, GROUP_PART_ROWS, TOGETHER_ROWS};
-use crate::table::update::ColumnSet;
+use crate::sizes::{GROUP_ALONE_ROWS, GROUP_BATCH_ROWS, GROUP_PART_ROWS};
 use crate::table::view::View;
-
-/// The definition of an aggregation: keys, inputs and outputs.
-pub(crate) struct AggregationSpec {
-    /// The method that the user called.
-    pub(crate) operation: String,
-    pub(crate) keys: Vec<(usize, DataType)>,
-    /// The names of the key columns in the result.
-    pub(crate) names: Vec<String>,
-    pub(crate) outputs: Vec<Output>,
-    pub(crate) inputs: Arc<[Evaluator]>,
-    /// Whether rows may leave.
-    pub(crate) retractable: bool,
-    /// Whether the result always has one row, even without input rows.
-    pub(crate) whole: bool,
-}
-
-/// The cells of some rows: keys, and those inputs that a state maintains.
-#[derive(Default)]
-pub(crate) struct Cells {
-    keys: Vec<Chunk>,
-    inputs: Vec<Option<Chunk>>,
-    rows: usize,
-}
 
 /// The groups, with a row count and states for each.
 pub(crate) struct Groups {
@@ -66,142 +42,75 @@ pub(crate) struct Groups {
 /// The growth of states, in bytes, from which on the memory budget is checked.
 const ASK_FROM: u64 = 1 << 20;
 
-impl AggregationSpec {
+impl Groups {
     /// The groups of all present rows. Large tables are loaded in parts, one per thread, which are merged in row order.
-    pub(crate) fn start(&self, view: &View) -> Result<Groups, Error> {
+    pub(crate) fn start(spec: &AggregationSpec, view: &View) -> Result<Groups, Error> {
         let rows = view.rows();
         let shares =
             rows.split(if rows.len() > GROUP_ALONE_ROWS.rows() { crate::threads::parallel::threads() } else { 1 });
         let share = |_: usize, share: &RowSet| {
-            let mut groups = Groups { shares: shares.len() as u64, ..self.empty()? };
+            let mut groups = Groups { shares: shares.len() as u64, ..Groups::empty(spec)? };
             groups.load();
             let size = GROUP_PART_ROWS.rows();
             for from in (0..share.len()).step_by(size as usize) {
-                self.enter_part(&mut groups, view, &share.slice(from, size))?;
+                groups.enter_part(spec, view, &share.slice(from, size))?;
             }
             groups.flush();
             Ok::<Groups, Error>(groups)
         };
         let mut groups = crate::threads::parallel::try_map(true, &shares, share)?.into_iter();
-        let Some(mut first) = groups.next() else { return self.empty() };
+        let Some(mut first) = groups.next() else { return Groups::empty(spec) };
         groups.try_for_each(|groups| first.merge(groups))?;
         first.shares = 1;
         Ok(first)
     }
 
-    fn enter_part(&self, groups: &mut Groups, view: &View, part: &RowSet) -> Result<(), Error> {
-        let cells = self.cells(view, part)?;
-        let plain = groups.loading.as_ref().map(|loading| loading.plain(&mut groups.states, &cells.inputs));
+    fn enter_part(&mut self, spec: &AggregationSpec, view: &View, part: &RowSet) -> Result<(), Error> {
+        let kept = spec.kept_inputs();
+        let cells = Wanted { view, rows: part, keys: true, inputs: &kept }.cells(spec)?;
+        let plain = self.loading.as_ref().map(|loading| loading.plain(&mut self.states, &cells.inputs));
         let plain = plain.unwrap_or_default();
         let (mut slots, mut created) = (Vec::new(), Vec::new());
         let mut from = 0;
         while from < part.len() {
             let len = GROUP_BATCH_ROWS.rows().min(part.len() - from);
-            let rows = if groups.picks.is_some() { part.slice(from, len) } else { RowSet::new() };
-            groups.enter(&cells.slice(from as usize, len as usize), &rows, &mut slots, &mut created)?;
-            if let Some(loading) = &mut groups.loading {
-                loading.enter(&mut groups.states, &plain, from as usize, &slots);
+            let rows = if self.picks.is_some() { part.slice(from, len) } else { RowSet::new() };
+            self.enter(&cells.slice(from as usize, len as usize), &rows, &mut slots, &mut created)?;
+            if let Some(loading) = &mut self.loading {
+                loading.enter(&mut self.states, &plain, from as usize, &slots);
             }
             from += len;
         }
         Ok(())
     }
 
-    fn empty(&self) -> Result<Groups, Error> {
-        let types: Vec<DataType> = self.keys.iter().map(|(_, data_type)| data_type.clone()).collect();
+    fn empty(spec: &AggregationSpec) -> Result<Groups, Error> {
+        let types: Vec<DataType> = spec.keys.iter().map(|(_, data_type)| data_type.clone()).collect();
         let state = |output: &Output| match output.inputs.first() {
             Some(first) if output.is_kept() => {
-                let state = state_of(&output.kind, self.inputs[*first].data_type(), self.retractable)?;
+                let state = state_of(&output.kind, spec.inputs[*first].data_type(), spec.retractable)?;
                 Ok(Some((output.inputs.clone(), state)))
             }
             _ => Ok(None),
         };
-        let picks = self.outputs.iter().any(Output::picks);
-        let counts = !picks || self.outputs.iter().any(|output| output.inputs.is_empty());
+        let picks = spec.outputs.iter().any(Output::picks);
+        let counts = !picks || spec.outputs.iter().any(|output| output.inputs.is_empty());
         let mut groups = Groups {
             table: (!types.is_empty()).then(|| KeyTable::new(&types)),
             slots: 0,
             counts: counts.then(Vec::new),
-            states: self.outputs.iter().map(state).collect::<Result<_, Error>>()?,
-            picks: picks.then(|| KeyRows::new(self.retractable || self.reads_groups())),
+            states: spec.outputs.iter().map(state).collect::<Result<_, Error>>()?,
+            picks: picks.then(|| KeyRows::new(spec.retractable || spec.reads_groups())),
             loading: None,
-            whole: self.whole,
+            whole: spec.whole,
             shares: 1,
         };
-        if self.whole {
+        if spec.whole {
             groups.grow();
         }
         Ok(groups)
     }
 
-    pub(crate) fn outputs(&self) -> &[Output] {
-        &self.outputs
-    }
-
-    pub(crate) fn key_columns(&self) -> Vec<usize> {
-        self.keys.iter().map(|(index, _)| *index).collect()
-    }
-
-    pub(crate) fn input(&self, input: usize) -> &Evaluator {
-        &self.inputs[input]
-    }
-
-    /// Whether a state maintains values of this input. First and last do not: they read the picked row.
-    pub(crate) fn is_summed(&self, input: usize) -> bool {
-        self.outputs.iter().any(|output| output.inputs.contains(&input) && output.is_kept())
-    }
-
-    /// Whether this many rows are worth two threads. Inputs that call a user function stay on one thread.
-    pub(super) fn is_split(&self, rows: u64) -> bool {
-        rows >= TOGETHER_ROWS.rows() && !self.inputs.iter().any(Evaluator::calls_host)
-    }
-
-    /// Whether an output is recomputed from all cells of this input in the group.
-    pub(crate) fn is_whole(&self, input: usize) -> bool {
-        self.outputs.iter().any(|output| output.inputs.contains(&input) && output.vector.is_some())
-    }
-
-    /// Whether an output is recomputed from all rows of a group.
-    pub(crate) fn reads_groups(&self) -> bool {
-        self.outputs.iter().any(|output| output.vector.is_some())
-    }
-
-    /// The inputs that read one of these columns.
-    pub(crate) fn changed_inputs(&self, columns: &ColumnSet) -> Vec<usize> {
-        (0..self.inputs.len()).filter(|input| columns.contains_any(self.inputs[*input].inputs())).collect()
-    }
-
-    /// The key cells of some rows.
-    pub(crate) fn keys(&self, view: &View, rows: &RowSet) -> Result<Vec<Chunk>, Error> {
-        self.keys.iter().map(|(index, _)| view.read(*index, rows)).collect()
-    }
-
-    /// The key cells of some rows, and the cells of the inputs that states maintain.
-    pub(crate) fn cells(&self, view: &View, rows: &RowSet) -> Result<Cells, Error> {
-        let summed: Vec<usize> = (0..self.inputs.len()).filter(|input| self.is_summed(*input)).collect();
-        let evaluators: Vec<&Evaluator> = summed.iter().map(|input| &self.inputs[*input]).collect();
-        let mut inputs = vec![None; self.inputs.len()];
-        for (input, cells) in summed.into_iter().zip(evaluate_all(&evaluators, view, rows)?) {
-            inputs[input] = Some(cells);
-        }
-        Ok(Cells { keys: self.keys(view, rows)?, inputs, rows: rows.len() as usize })
-    }
-}
-
-impl Cells {
-    fn slice(&self, from: usize, len: usize) -> Cells {
-        let keys = self.keys.iter().map(|cells| cells.slice(from, len)).collect();
-        let inputs = self.inputs.iter().map(|cells| cells.as_ref().map(|cells| cells.slice(from, len))).collect();
-        Cells { keys, inputs, rows: len }
-    }
-
-    /// The cells of these inputs, which a state maintains.
-    fn of(&self, inputs: &[usize]) -> Vec<Chunk> {
-        inputs.iter().filter_map(|input| self.inputs.get(*input)?.clone()).collect()
-    }
-}
-
-impl Groups {
     /// Enters rows. Fills `slots` with the group of each row, and `created` with the positions of the rows that made a
     /// new group. During a bulk load, states are fed by [`BulkLoad::enter`].
     pub(crate) fn enter(
@@ -277,11 +186,12 @@ impl Groups {
         Ok(slots)
     }
 
-    /// Replaces old cells of one input by new ones; the rows stay in their groups.
-    pub(crate) fn revalue(&mut self, input: usize, slots: &[u32], old: &Chunk, new: &Chunk) {
-        for (_, state) in self.states.iter_mut().flatten().filter(|(of, _)| *of == [input]) {
-            state.remove(slots, std::slice::from_ref(old));
-            state.add(slots, std::slice::from_ref(new));
+    /// Replaces old cells by new ones in the states of which an input changed; the rows stay in their groups.
+    pub(crate) fn revalue(&mut self, changed: &[usize], slots: &[u32], [old, new]: &[Cells; 2]) {
+        let of = |inputs: &[usize]| inputs.iter().any(|input| changed.contains(input));
+        for (inputs, state) in self.states.iter_mut().flatten().filter(|(inputs, _)| of(inputs)) {
+            state.remove(slots, &old.of(inputs));
+            state.add(slots, &new.of(inputs));
         }
     }
 

@@ -24,6 +24,7 @@ mod moments;
 mod product;
 mod ranked;
 mod reading;
+mod spec;
 mod state;
 mod states;
 mod sum;
@@ -42,8 +43,9 @@ use graph::Moment;
 use rowset::RowSet;
 
 pub(crate) use self::accumulators::{from_order_key, order_key};
-use self::groups::AggregationSpec;
+use self::groups::Groups;
 use self::live::AggregationLive;
+use self::spec::AggregationSpec;
 pub(crate) use self::state::{floats, integers};
 use self::vectors::Vector;
 use crate::driver::operation::{Input, Operation, Start};
@@ -278,7 +280,7 @@ impl Operation for Aggregation {
             // The key of each row, and its cell.
             limits::ask_rows(view.rows().len(), 8 + column::types::width(self.inputs[*input].data_type()))?;
         }
-        let groups = maker.start(view)?;
+        let groups = Groups::start(&maker, view)?;
         let (declared, canonical) = self.schema(table);
         let slots: Vec<u32> = groups.present().collect();
         let mut rows = vec![NO_ROW; groups.slots()];
