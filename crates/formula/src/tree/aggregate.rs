@@ -44,6 +44,11 @@ pub enum Aggregate {
         /// Subtracted from the count in the divisor.
         ddof: u8,
     },
+    /// The covariance of pairs.
+    Cov {
+        /// Subtracted from the count in the divisor.
+        ddof: u8,
+    },
     /// The value of the first row, null or not.
     First,
     /// The value of the last row, null or not.
@@ -139,6 +144,10 @@ impl Declaration {
         Declaration { asks, ..self }
     }
 
+    const fn of_pairs(self) -> Declaration {
+        Declaration { arity: 2, ..self }
+    }
+
     const fn reading(self, reads: Reads) -> Declaration {
         Declaration { reads, ..self }
     }
@@ -161,7 +170,7 @@ const PART: Setting = Setting { required: true, named: false, ..Setting::new("qu
 const INTERPOLATION: Setting =
     Setting { named: false, ..Setting::new("interpolation", SettingKind::Word(&Interpolation::NAMES)) };
 
-static DECLARED: [Declaration; 20] = [
+static DECLARED: [Declaration; 21] = [
     Declaration::new(Aggregate::Sum { min_count: 0 }, "sum", "col(\"x\").sum()", sum_type)
         .with(&[MIN_COUNT])
         .called("sum_"),
@@ -172,6 +181,7 @@ static DECLARED: [Declaration; 20] = [
     Declaration::new(Aggregate::NanMax, "nan_max", "col(\"x\").nan_max()", number).of(Asks::Ordered).passing(),
     Declaration::new(Aggregate::Std { ddof: 1 }, "std", "col(\"n\").std()", spread_type).with(&[DDOF]).called("std"),
     Declaration::new(Aggregate::Var { ddof: 1 }, "var", "col(\"n\").var()", spread_type).with(&[DDOF]).called("var"),
+    Declaration::new(Aggregate::Cov { ddof: 1 }, "cov", "tf.cov(\"n\", \"x\")", spread_type).with(&[DDOF]).of_pairs(),
     Declaration::new(Aggregate::Count, "count", "col(\"x\").count()", counted),
     Declaration { arity: 0, ..Declaration::new(Aggregate::Len, "len", "col(\"x\").len()", counted) }
         .reading(Reads::Rows)
@@ -235,7 +245,9 @@ impl Aggregate {
     pub fn setting(&self, setting: &Setting) -> Given {
         match (self, setting.name) {
             (Aggregate::Sum { min_count }, "min_count") => Given::Whole(*min_count),
-            (Aggregate::Std { ddof } | Aggregate::Var { ddof }, "ddof") => Given::Whole((*ddof).into()),
+            (Aggregate::Std { ddof } | Aggregate::Var { ddof } | Aggregate::Cov { ddof }, "ddof") => {
+                Given::Whole((*ddof).into())
+            }
             (Aggregate::Quantile { part, .. }, "quantile") => Given::Number(part.get()),
             (Aggregate::Quantile { interpolation, .. }, "interpolation") => {
                 Given::Word(interpolation.name().to_owned())
@@ -250,7 +262,11 @@ impl Aggregate {
         let mut made = self.clone();
         match (&mut made, setting.name, &value) {
             (Aggregate::Sum { min_count }, "min_count", Given::Whole(number)) => *min_count = *number,
-            (Aggregate::Std { ddof } | Aggregate::Var { ddof }, "ddof", Given::Whole(number)) => {
+            (
+                Aggregate::Std { ddof } | Aggregate::Var { ddof } | Aggregate::Cov { ddof },
+                "ddof",
+                Given::Whole(number),
+            ) => {
                 *ddof = u8::try_from(*number).map_err(|_| refused())?;
             }
             (Aggregate::Quantile { part, .. }, "quantile", Given::Number(number)) => {

@@ -3,7 +3,7 @@
 //! Over a blink table the aggregation accumulates: give it the table of all rows ever seen.
 
 use crate::ops::groups::groups;
-use crate::ops::spread::{floats, root, variance};
+use crate::ops::spread::{covariance, floats, root, variance};
 use crate::sum::{allowance, exact_sum};
 use crate::table::{Fault, Row, Table};
 use crate::value::{Value, order};
@@ -31,6 +31,8 @@ pub enum Aggregator {
     Var(u64),
     /// The standard deviation with these delta degrees of freedom.
     Std(u64),
+    /// The covariance of two columns with these delta degrees of freedom.
+    Cov(u64),
     /// The cell of the first row, null included.
     First,
     /// The cell of the last row, null included.
@@ -60,6 +62,7 @@ impl Aggregator {
             Aggregator::Sum(least) => return ("sum", vec![least.to_string()]),
             Aggregator::Var(ddof) => return ("var", vec![ddof.to_string()]),
             Aggregator::Std(ddof) => return ("std", vec![ddof.to_string()]),
+            Aggregator::Cov(ddof) => return ("cov", vec![ddof.to_string()]),
             Aggregator::Quantile(part, between) => {
                 return ("quantile", vec![format!("{part:?}"), format!("{between:?}").to_lowercase()]);
             }
@@ -97,6 +100,7 @@ impl Aggregator {
             NanMax,
             Var(1),
             Std(1),
+            Cov(1),
             First,
             Last,
             NUnique,
@@ -203,6 +207,10 @@ fn compute(input: &Table, aggregate: &Aggregate, rows: &[Row]) -> Result<Value, 
         Aggregator::NanMax => extreme(&values, true),
         Aggregator::Var(ddof) => variance(&values, *ddof),
         Aggregator::Std(ddof) => root(&variance(&values, *ddof)),
+        Aggregator::Cov(ddof) => {
+            let other = input.index_of(&aggregate.inputs[1]);
+            covariance(&rows.iter().map(|row| (&row[at], &row[other])).collect::<Vec<_>>(), *ddof)
+        }
         Aggregator::First => cells.first().map_or(Value::Null, |cell| (*cell).clone()),
         Aggregator::Last => cells.last().map_or(Value::Null, |cell| (*cell).clone()),
         Aggregator::NUnique => distinct(&cells),

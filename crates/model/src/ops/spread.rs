@@ -1,4 +1,4 @@
-//! Variances, from centred values.
+//! Variances and covariances, from centred values.
 
 use crate::sum::exact_sum;
 use crate::value::Value;
@@ -50,4 +50,42 @@ pub(super) fn root(variance: &Value) -> Value {
         Value::Float(x) => Value::Float(x.sqrt()),
         other => other.clone(),
     }
+}
+
+/// The covariance of pairs without a null, null of too few.
+pub(super) fn covariance(cells: &[(&Value, &Value)], ddof: u64) -> Value {
+    let pairs = cells.iter().filter(|(first, second)| !first.is_null() && !second.is_null());
+    let (first, second): (Vec<&Value>, Vec<&Value>) = pairs.copied().unzip();
+    let count = first.len() as u64;
+    if count <= ddof {
+        return Value::Null;
+    }
+    let (first, second) = (floats(&first), floats(&second));
+    if first.iter().chain(&second).any(|x| !x.is_finite()) {
+        return Value::Near(f64::NAN, 0.0);
+    }
+    // Each column by its own power of two, so that nothing leaves the range of doubles on the way.
+    let scaled = |values: &[f64]| {
+        let most = values.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
+        let exponent = if most == 0.0 { 0 } else { most.log2().floor() as i32 };
+        let half = exponent / 2;
+        let down = |x: &f64| x * 2f64.powi(-half) * 2f64.powi(half - exponent);
+        (values.iter().map(down).collect::<Vec<f64>>(), exponent)
+    };
+    let centred = |values: &[f64]| {
+        let mean = exact_sum(values) / count as f64;
+        values.iter().map(|x| x - mean).collect::<Vec<f64>>()
+    };
+    let ((first, up), (second, more)) = (scaled(&first), scaled(&second));
+    let (first, second) = (centred(&first), centred(&second));
+    let products: Vec<f64> = first.iter().zip(&second).map(|(x, y)| x * y).collect();
+    // Means are rounded; their errors shift all differences alike, so what they add is taken off.
+    let drift = exact_sum(&first) * exact_sum(&second) / count as f64;
+    let divisor = (count - ddof) as f64;
+    let covariance = (exact_sum(&products) - drift) / divisor;
+    let within = 1e-12 * (products.iter().map(|x| x.abs()).sum::<f64>() + drift.abs()) / divisor;
+    let half = (up + more) / 2;
+    let back = |x: f64| x * 2f64.powi(half) * 2f64.powi(up + more - half);
+    let (covariance, within) = (back(covariance), back(within) + f64::MIN_POSITIVE);
+    Value::Near(covariance, if covariance.is_finite() { within } else { f64::INFINITY })
 }

@@ -6,7 +6,7 @@ use formula::Aggregate;
 use super::accumulators::Spread;
 use super::count::Counting;
 use super::extreme;
-use super::moments::Spreads;
+use super::moments::{Pairs, Spreads};
 use super::state::{PerGroup, State};
 use super::unique::Distinct;
 use super::{product, ranked, sum};
@@ -21,6 +21,7 @@ pub(crate) fn state_of(kind: &Aggregate, input: &DataType, retractable: bool) ->
         Aggregate::Mean => sum::mean(input, &output),
         Aggregate::Std { ddof } => PerGroup::boxed(Spreads(Spread { ddof: *ddof, root: true })),
         Aggregate::Var { ddof } => PerGroup::boxed(Spreads(Spread { ddof: *ddof, root: false })),
+        Aggregate::Cov { ddof } => PerGroup::boxed(Pairs { ddof: *ddof }),
         Aggregate::Min | Aggregate::Max | Aggregate::NanMin | Aggregate::NanMax => {
             extreme::state(kind, input, retractable)
         }

@@ -208,6 +208,14 @@ fn law_of_spreads() {
 }
 
 #[test]
+fn law_of_covariances() {
+    explore(RUNS, |tape| {
+        law_of(tape, &Comoments::default(), &1, |tape| [multiplied(tape), multiplied(tape)])?;
+        law_of(tape, &Comoments::default(), &0, |tape| [multiplied(tape), multiplied(tape).clamp(-8.0, 8.0)])
+    });
+}
+
+#[test]
 fn law_of_products() {
     explore(RUNS, |tape| {
         law_of(tape, &Factors::default(), &(), integer)?;
@@ -248,6 +256,10 @@ fn results_are_those_of_arithmetic() {
         let floats: Vec<f64> = small.iter().map(|value| *value as f64).collect();
         let (n, of_small) = (small.len() as i64, small.iter().sum::<i64>());
         let centred = n * small.iter().map(|value| value * value).sum::<i64>() - of_small * of_small;
+        let turned: Vec<[f64; 2]> =
+            floats.iter().copied().zip(floats.iter().rev().copied()).map(<[f64; 2]>::from).collect();
+        let crossed = n * small.iter().zip(small.iter().rev()).map(|(a, b)| a * b).sum::<i64>() - of_small * of_small;
+        let covariance = (n > 0).then(|| crossed as f64 / n as f64 / n as f64);
         let variance = (n > 1).then(|| centred as f64 / n as f64 / (n - 1) as f64);
         let pairs = [
             (told(&of(&WrappingSum::default(), &values).value(&())), told(&sum)),
@@ -256,6 +268,7 @@ fn results_are_those_of_arithmetic() {
             (told(&of(&Multiset::default(), &values).value(&End::Least)), told(&values.iter().min())),
             (told(&of(&Extremum::new(End::Greatest), &values).value(&())), told(&values.iter().max())),
             (told(&of(&Moments::default(), &floats).value(&Spread { ddof: 1, root: false })), told(&variance)),
+            (told(&of(&Comoments::default(), &turned).value(&0)), told(&covariance)),
         ];
         let wrong = pairs.into_iter().find(|(found, wanted)| found != wanted);
         wrong.map_or(Ok(()), |(found, wanted)| Err(format!("{found}, not {wanted}, of {values:?}")))

@@ -21,7 +21,7 @@ mod sums;
 pub(crate) use self::exact::{ExactSum, HUGE, UP};
 pub(crate) use self::factors::{Factors, Product};
 pub(crate) use self::halves::Halves;
-pub(crate) use self::moments::{Moments, Spread};
+pub(crate) use self::moments::{Comoments, Moments, Spread};
 pub(crate) use self::multiset::{End, Extremum, Multiset, float_word, from_float_word, from_order_key, order_key};
 pub(crate) use self::sums::{Count, Counted, LongSum, WideSum, WrappingSum};
 

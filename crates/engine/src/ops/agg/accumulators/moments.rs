@@ -1,4 +1,4 @@
-//! Variances: from the exact sums of values and of their products, so that a removal leaves no trace and constant values
+//! Variances and covariances: from the exact sums of values and of their products, so that a removal leaves no trace and constant values
 //! have a variance of exactly 0.
 //!
 //!   n Σxx − (Σx)²  over  n (n − ddof)        computed exactly, then rounded once
@@ -200,6 +200,55 @@ impl Removable for Moments {
     }
 }
 
+/// What a covariance is made of.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Comoments {
+    count: i64,
+    sums: [ExactSum; 2],
+    products: Products,
+}
+
+impl Accumulator for Comoments {
+    type In = [f64; 2];
+    /// What is subtracted from the count in the divisor.
+    type How = u8;
+    /// None of too few pairs.
+    type Out = Option<f64>;
+
+    #[inline]
+    fn add(&mut self, pair: [f64; 2]) {
+        self.count += 1;
+        self.sums.iter_mut().zip(pair).for_each(|(sum, value)| sum.add(value));
+        self.products.enter(pair, 1);
+    }
+
+    fn merge(&mut self, other: &Comoments) {
+        self.count += other.count;
+        self.sums.iter_mut().zip(&other.sums).for_each(|(sum, other)| sum.merge(other));
+        self.products.merge(&other.products);
+    }
+
+    fn value(&self, ddof: &u8) -> Option<f64> {
+        let (covariance, times) = self.products.covariance(self.count, self.sums.each_ref(), *ddof)?;
+        Some(enlarged(covariance, times))
+    }
+}
+
+impl Removable for Comoments {
+    #[inline]
+    fn remove(&mut self, pair: [f64; 2]) {
+        self.count -= 1;
+        self.sums.iter_mut().zip(pair).for_each(|(sum, value)| sum.remove(value));
+        self.products.enter(pair, -1);
+    }
+
+    fn unmerge(&mut self, other: &Comoments) {
+        self.count -= other.count;
+        self.sums.iter_mut().zip(&other.sums).for_each(|(sum, other)| sum.unmerge(other));
+        self.products.unmerge(&other.products);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -230,6 +279,20 @@ mod tests {
         [1e200, f64::MAX, f64::NAN, -1e145].iter().for_each(|value| moments.remove(*value));
         assert_eq!(moments.value(&Spread { ddof: 1, root: false }), Some(variance(&[1.0, 2.0, 4.0])));
         assert!(moments.squares.large.is_none());
+    }
+
+    /// Either column may be of any size: (1, 5), (3, 1) has the covariance -2 · 4 / 2.
+    #[test]
+    fn pairs_of_every_size_have_their_covariance() {
+        for (first, second) in (-400..=1000).step_by(50).flat_map(|a| (-400..=1000).step_by(50).map(move |b| (a, b))) {
+            let size = [first, second].map(|exponent| 2f64.powi(exponent));
+            let mut pairs = Comoments::default();
+            [[1.0, 5.0], [7.0, 7.0], [3.0, 1.0]]
+                .iter()
+                .for_each(|pair| pairs.add([pair[0] * size[0], pair[1] * size[1]]));
+            pairs.remove([7.0 * size[0], 7.0 * size[1]]);
+            assert_eq!(pairs.value(&1), Some(-4.0 * size[0] * size[1]), "2^{first} and 2^{second}");
+        }
     }
 
     #[test]
