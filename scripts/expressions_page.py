@@ -69,26 +69,6 @@ over | col("n").sum().over("k")
         "One value a group in `group_by(...).agg(...)`, of the whole table alone, one value a row with `over`.",
         "Expr",
         """
-sum | col("x").sum()
-mean | col("x").mean()
-min | col("x").min()
-max | col("x").max()
-nan_min | col("x").nan_min()
-nan_max | col("x").nan_max()
-std | col("n").std()
-var | col("n").var()
-count | col("x").count()
-len | col("x").len()
-n_unique | col("k").n_unique()
-count_distinct | col("k").count_distinct()
-median | col("n").median()
-quantile | col("n").quantile(0.75)
-product | col("n").product()
-implode | col("n").implode()
-arg_min | col("n").arg_min()
-arg_max | col("n").arg_max()
-first | col("n").first()
-last | col("n").last()
 abs_sum | col("x").abs_sum()
 weighted_sum | col("x").weighted_sum("n")
 weighted_mean | col("x").weighted_mean("n")
@@ -200,6 +180,12 @@ def gives(member: object) -> str:
     return re.sub(r"``(.*?)``", r"`\1`", first).rstrip(".").replace("|", "&#124;")
 
 
+def aggregates_of(subject: str) -> list[tuple[str, str]]:
+    """The aggregates that a subject shows, with the examples that they are declared with."""
+    columns = {"Aggregates": {0, 1}, "Functions": {2}}.get(subject, set())
+    return [(name, example) for name, arity, _, example, _ in _native.Expr.aggregates() if arity in columns]
+
+
 def page() -> str:
     """The whole page.
 
@@ -233,7 +219,7 @@ def page() -> str:
             name.strip(): example.strip() for name, example in (row.split(" | ") for row in rows.strip().splitlines())
         }
         lines += ["", f"## {subject}", "", words, "", "| | Gives | Example | Values |", "|---|---|---|---|"]
-        for name, example in examples.items():
+        for name, example in [*aggregates_of(subject), *examples.items()]:
             told.setdefault(of, set()).add(name)
             shown = code(values(table, example, aggregate=aggregate))
             lines.append(f"| `{name}` | {gives(known[name])} | {code(example)} | {shown} |")

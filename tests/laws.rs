@@ -71,7 +71,10 @@ fn groups_of_blink_tables_accumulate_as_the_model_says() {
 /// Groups of numbers that are not numbers, infinite, huge, null and zero with a sign: what came and went leaves no trace.
 #[test]
 fn groups_of_odd_numbers_equal_the_model() {
-    let odd = table_of("g:int x:float").styled("g", &[Style::Skewed]).styled("x", &[Style::Pool, Style::Skewed]);
+    let odd = ["x", "y"]
+        .into_iter()
+        .fold(table_of("g:int x:float y:float"), |of, column| of.styled(column, &[Style::Pool, Style::Skewed]));
+    let odd = odd.styled("g", &[Style::Skewed]);
     let aggregators = [
         Aggregator::Min,
         Aggregator::Max,
@@ -83,13 +86,18 @@ fn groups_of_odd_numbers_equal_the_model() {
         Aggregator::Mean,
         Aggregator::Var(1),
         Aggregator::Std(0),
+        Aggregator::Cov(1),
         Aggregator::Product,
         Aggregator::Median,
         Aggregator::NUnique,
         Aggregator::CountDistinct,
     ];
     law(300, |_| {
-        let outputs = aggregators.iter().map(|of| (format!("{of:?}"), of.clone(), "x".to_owned())).collect();
+        let inputs = |of: &Aggregator| match of {
+            Aggregator::Cov(_) => vec!["x".to_owned(), "y".to_owned()],
+            _ => vec!["x".to_owned()],
+        };
+        let outputs = aggregators.iter().map(|of| (format!("{of:?}"), of.clone(), inputs(of))).collect();
         let by = vec!["g".to_owned()];
         let pipeline = Pipeline { stages: vec![Stage::Group(by.clone(), outputs)], compare: Compare::ByKey(by) };
         (pipeline, vec![odd.clone(), table_of("k:str")])

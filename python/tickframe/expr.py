@@ -310,7 +310,7 @@ class Expr(Arithmetic):
     # Aggregates -------------------------------------------------------------------------------------------
 
     def _aggregate(self, name: Text, **options: Any) -> Expr:
-        return Expr(_native.Expr.aggregate(name, self._native, **options))
+        return Expr(_native.Expr.aggregate(name, [self._native], **options))
 
     def sum(self, *, min_count: int = 0) -> Expr:
         """The sum of the values that are not null; null if there are fewer than `min_count`."""
@@ -338,11 +338,11 @@ class Expr(Arithmetic):
 
     def std(self, ddof: int = 1) -> Expr:
         """The standard deviation; null for one value with ``ddof=1``."""
-        return self._aggregate("std", ddof=_degrees("std", ddof))
+        return self._aggregate("std", ddof=ddof)
 
     def var(self, ddof: int = 1) -> Expr:
         """The variance; null for one value with ``ddof=1``."""
-        return self._aggregate("var", ddof=_degrees("var", ddof))
+        return self._aggregate("var", ddof=ddof)
 
     def count(self) -> Expr:
         """How many values are not null."""
@@ -350,7 +350,7 @@ class Expr(Arithmetic):
 
     def len(self) -> Expr:
         """How many rows there are, nulls included."""
-        return Expr(_native.Expr.aggregate("len", None)).alias(self._native.output_name())
+        return Expr(_native.Expr.aggregate("len", [])).alias(self._native.output_name())
 
     def n_unique(self) -> Expr:
         """How many distinct values there are; null counts as one, NaN as one, both zeros as one.
@@ -398,7 +398,7 @@ class Expr(Arithmetic):
             TypeMismatchError: values without an order, or nothing between two of them.
             ValueError: a part beyond 0 and 1.
         """
-        return self._aggregate("quantile", part=quantile, interpolation=interpolation)
+        return self._aggregate("quantile", quantile=quantile, interpolation=interpolation)
 
     def product(self) -> Expr:
         """The product of the values that are not null; null if there are none. Integers wrap.
@@ -600,12 +600,6 @@ class Expr(Arithmetic):
 
 def _from_json(text: str) -> Expr:
     return Expr(_native.Expr.from_json(text))
-
-
-def _degrees(what: Text, ddof: object) -> int:
-    if isinstance(ddof, int) and 0 <= ddof < 256:
-        return ddof
-    raise ValueError(f"{what}: ddof is a whole number from 0 to 255, not {short(ddof)}")
 
 
 _MOST_ARGUMENTS = 1 << 18

@@ -20,6 +20,7 @@ __all__ = [
     "arctan2",
     "coalesce",
     "col",
+    "cov",
     "format",
     "from_epoch",
     "len",
@@ -83,7 +84,30 @@ def variable(name: str, value: object) -> Expr:
 
 def len() -> Expr:
     """How many rows there are, in an aggregation."""
-    return Expr(_native.Expr.aggregate("len", None))
+    return Expr(_native.Expr.aggregate("len", []))
+
+
+@checked
+def cov(a: IntoExpr, b: IntoExpr, *, ddof: int = 1) -> Expr:
+    """The covariance of two columns, a Float64; pairs with a null are left out, of one pair it is null with ``ddof=1``.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"k": ["a", "a", "a", "b"], "x": [1, 2, 4, 3], "y": [2.0, 4.0, None, 1.0]})
+    >>> t.group_by("k").agg(c=tf.cov("x", "y")).to_dicts()
+    [{'k': 'a', 'c': 1.0}, {'k': 'b', 'c': None}]
+
+    A row that leaves leaves no rounding behind: the result is that of the rows present.
+
+    Args:
+        a: a column or an expression; a bare string is a column. The result has its name.
+        b: the other one.
+        ddof: what is subtracted from the number of pairs in the divisor.
+
+    Raises:
+        TypeMismatchError: values that are no numbers.
+    """
+    pair = [into_expr(each, "cov")._native for each in (a, b)]
+    return Expr(_native.Expr.aggregate("cov", pair, ddof=ddof))
 
 
 def coalesce(*items: IntoExpr) -> Expr:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
+from tickframe import _native
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -77,8 +79,8 @@ EXPRESSIONS = {
 }
 """By what another library calls it, what an expression has."""
 
-_AGGREGATES = ("sum", "mean", "min", "max", "std", "var", "median", "first", "last", "n_unique", "quantile")
 MODULE = {
+    **{name: f"tf.col(name).{name}()" for name, columns, *_ in _native.Expr.aggregates() if columns < 2},
     "DataFrame": "tf.table(data)",
     "LazyFrame": "tf.table(data)",
     "Series": "tf.table(data)",
@@ -86,7 +88,6 @@ MODULE = {
     "count": "tf.len(), or tf.col(name).count() without nulls",
     "transaction": "graph.transaction()",
     "when_": "tf.when",
-    **{name: f"tf.col(name).{name}()" for name in _AGGREGATES},
     **{
         f"{verb}_{kind}": f"tf.table(polars.read_{kind}(path))"
         for verb in ("read", "scan")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from decimal import Decimal
 
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import tickframe as tf
-from tickframe import col
+from tickframe import _native, col
 from tickframe.errors import DataError, InvalidOperationError, TypeMismatchError
 
 NAN = math.nan
@@ -64,6 +65,97 @@ def test_medians_and_products():
     assert repr(made.to_dict()["q"]) == "[nan, 0.0, 4.0, nan]"
     assert tf.table({"x": [2**62, 4, 3]}).select(col("x").product()).to_dict() == {"x": [0]}
     assert made.schema["p"] == tf.Int64
+
+
+@pytest.mark.parametrize("declared", _native.Expr.aggregates(), ids=lambda declared: declared[0])
+def test_every_aggregate_has_what_it_declares(declared):
+    name, columns, options, example, formula = declared
+    made = getattr(tf, name) if columns > 1 or name == "len" else getattr(tf.Expr, name)
+    known = inspect.signature(getattr(tf.Expr, name) if columns < 2 else made).parameters
+    for option, required, value in options:
+        assert known[option].default == (inspect.Parameter.empty if required else value), option
+    expression = eval(example, {"tf": tf, "col": col})
+    assert eval(repr(expression), vars(tf)).meta_eq(expression)
+    if formula is not None:
+        given = [0.5 for _, required, _ in options if required]
+        wanted = getattr(col("x"), name)(*given) if columns else made()
+        assert getattr(tf.agg, formula)(*given, "out = x" if columns else "out")[0].meta_eq(wanted.alias("out"))
+
+
+PAIRS = {
+    "k": ["a", "b", "a", "a", "b", "c", "a", "b", "d"],
+    "x": [3, None, 1, 7, 2, 7, None, 9, None],
+    "y": [0.5, 1.5, -2.0, 4.25, None, 4.0, 8.0, -1.0, None],
+    "z": [1e9 + 1, 5.0, 1e9 + 4, 1e9 - 3, 2.0, 1.0, 0.0, 5.0, 1.0],
+}
+
+
+@pytest.mark.parametrize("ddof", [0, 1, 2])
+@pytest.mark.parametrize(("a", "b"), [("x", "y"), ("y", "z"), ("z", "z"), ("x", "x")])
+def test_covariances_equal_those_of_polars(a, b, ddof):
+    t, frame = tf.table(PAIRS), pl.DataFrame(PAIRS)
+    ours = t.group_by("k").agg(c=tf.cov(a, b, ddof=ddof)).to_dict()
+    theirs = frame.group_by("k", maintain_order=True).agg(c=pl.cov(a, b, ddof=ddof)).to_dict(as_series=False)
+    pairs = frame.drop_nulls([a, b]).group_by("k").len().to_dict(as_series=False)
+    pairs = dict(zip(pairs["k"], pairs["len"], strict=True))
+    for key, found, wanted in zip(ours["k"], ours["c"], theirs["c"], strict=True):
+        if pairs.get(key, 0) <= ddof:
+            assert found is None, key  # polars has NaN, or infinity, where it divides by nothing
+        else:
+            assert found == pytest.approx(wanted, rel=1e-9, abs=1e-12), key
+    whole = t.select(tf.cov(a, b, ddof=ddof)).to_dict()
+    assert whole == {a: [pytest.approx(frame.select(pl.cov(a, b, ddof=ddof)).item(), rel=1e-9)]}
+    beside = t.with_columns(c=tf.cov(a, b, ddof=ddof).over("k")).to_dict()["c"]
+    assert beside == [dict(zip(ours["k"], ours["c"], strict=True))[key] for key in PAIRS["k"]]
+
+
+def test_a_covariance_of_a_column_with_itself_is_its_variance():
+    t = tf.table({"x": [0.1, 1e150, -3.0, 1e-9, 1e300]})
+    for rows in range(2, 6):
+        found = t.head(rows).select(c=tf.cov("x", "x"), v=col("x").var()).to_dict()
+        assert found["c"] == found["v"]
+    assert math.isnan(tf.table({"x": [1.5, NAN, 2.0], "y": [1, 2, 3]}).select(tf.cov("y", "x")).to_dict()["y"][0])
+    assert math.isnan(tf.table({"x": [1.5, math.inf], "y": [1, 2]}).select(tf.cov("x", "y")).to_dict()["x"][0])
+    assert tf.table({"x": [], "y": []}, schema={"x": float, "y": int}).select(tf.cov("x", "y")).to_dict() == {
+        "x": [None]
+    }
+
+
+def test_a_covariance_follows_changes_without_a_trace():
+    g = tf.Graph()
+    t = tf.keyed_table({"id": int, "k": str, "x": float, "y": int}, key=["id"], graph=g)
+    t.upsert({"id": [1, 2, 3, 4], "k": ["a", "a", "b", "a"], "x": [1.0, 5.0, 2.0, None], "y": [1, 2, 3, 4]})
+    g.step()
+    made = t.agg_by([tf.cov("x", "y").alias("c"), (tf.cov("x", "y", ddof=0) * 2).alias("d")], by="k")
+    beside = t.with_columns(c=tf.cov("x", "y").over("k"))
+    assert made.to_dicts() == [{"k": "a", "c": 2.0, "d": 2.0}, {"k": "b", "c": None, "d": 0.0}]
+    t.upsert({"id": [4, 5, 6], "k": ["a", "b", "b"], "x": [1e300, math.inf, 4.0], "y": [-4, 5, 6]})
+    g.step()
+    assert made.to_dict()["c"][0] < -1e299
+    assert math.isnan(made.to_dict()["c"][1])
+    # One of the two columns changes alone; rows leave.
+    t.upsert({"id": 2, "k": "a", "x": 5.0, "y": 7})
+    t.delete([4, 5])
+    g.step()
+    assert made.to_dict()["c"] == [12.0, 3.0]
+    assert beside.to_dict()["c"] == [12.0, 12.0, 3.0, 3.0]
+
+
+def test_what_a_covariance_refuses():
+    t = tf.table({"x": ["a", "b"], "y": [1, 2]})
+    for pair in (("x", "y"), ("y", "x")):
+        with pytest.raises(TypeMismatchError, match="cov does not take String: cast the column to a number first"):
+            t.select(tf.cov(*pair))
+    with pytest.raises(ValueError, match="cov: ddof is a whole number from 0 to 255, not -1"):
+        tf.cov("x", "y", ddof=-1)
+    with pytest.raises(tf.errors.ColumnNotFoundError, match='"z"'):
+        t.select(tf.cov("y", "z"))
+
+
+def test_values_of_every_size_have_their_spread():
+    for size in (1e-140, 1.0, 1e140, 1e145, 1e149, 1e152, 1e200, 1e300):
+        found = tf.table({"x": [size, 3 * size]}).select(col("x").std(ddof=0)).to_dict()["x"][0]
+        assert found == pytest.approx(size, rel=1e-15), size
 
 
 def test_they_follow_changes():
@@ -142,6 +234,8 @@ def test_composed_aggregates():
         col("x").first(order_by="t", descending=True),
         col("x").only(-1),
         col("x").weighted_mean("t"),
+        tf.cov("x", col("t") + 1, ddof=0),
+        col("x").sum(min_count=2) + col("x").std(ddof=0),
         tf.format("{}: {:.2f}", col("k"), col("x")),
         tf.from_epoch("x", "ms"),
         col("v") + col("w") * 2,

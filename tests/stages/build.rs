@@ -5,44 +5,25 @@ use engine::plan::{
     apply,
 };
 use engine::{Error, OnError, Table};
-use formula::{Aggregate, Expr, Function, Interpolation, Part, Window};
+use formula::aggregates::{Given, SettingKind};
+use formula::{Aggregate, Expr, Function, Window};
 use model::{Fault, ops};
 
-use super::Stage;
+use super::{Aggregated, Stage};
 
-/// The engine's name of an aggregator.
+/// The engine's aggregate of that name, with those options.
 fn aggregate_of(aggregator: &ops::Aggregator) -> Aggregate {
-    match aggregator {
-        ops::Aggregator::Len => Aggregate::Len,
-        ops::Aggregator::Count => Aggregate::Count,
-        ops::Aggregator::Sum(min_count) => Aggregate::Sum { min_count: *min_count },
-        ops::Aggregator::Mean => Aggregate::Mean,
-        ops::Aggregator::Min => Aggregate::Min,
-        ops::Aggregator::Max => Aggregate::Max,
-        ops::Aggregator::NanMin => Aggregate::NanMin,
-        ops::Aggregator::NanMax => Aggregate::NanMax,
-        ops::Aggregator::Var(ddof) => Aggregate::Var { ddof: *ddof as u8 },
-        ops::Aggregator::Std(ddof) => Aggregate::Std { ddof: *ddof as u8 },
-        ops::Aggregator::First => Aggregate::First,
-        ops::Aggregator::Last => Aggregate::Last,
-        ops::Aggregator::NUnique => Aggregate::NUnique,
-        ops::Aggregator::CountDistinct => Aggregate::CountDistinct,
-        ops::Aggregator::Median => Aggregate::Median,
-        ops::Aggregator::Quantile(part, between) => Aggregate::Quantile {
-            part: Part::new(*part).expect("a part of one"),
-            interpolation: match between {
-                ops::Between::Nearest => Interpolation::Nearest,
-                ops::Between::Lower => Interpolation::Lower,
-                ops::Between::Higher => Interpolation::Higher,
-                ops::Between::Midpoint => Interpolation::Midpoint,
-                ops::Between::Linear => Interpolation::Linear,
-            },
-        },
-        ops::Aggregator::Product => Aggregate::Product,
-        ops::Aggregator::Implode => Aggregate::Implode,
-        ops::Aggregator::ArgMin => Aggregate::ArgMin,
-        ops::Aggregator::ArgMax => Aggregate::ArgMax,
+    let (name, options) = aggregator.call();
+    let mut kind = Aggregate::named(name).expect("what the model has is declared");
+    for (setting, text) in kind.declaration().settings.iter().zip(options) {
+        let value = match setting.kind {
+            SettingKind::Whole(_) => Given::Whole(text.parse().expect("a whole number")),
+            SettingKind::Part => Given::Number(text.parse().expect("a number")),
+            SettingKind::Word(_) => Given::Word(text),
+        };
+        kind.set(setting, value).expect("what the model takes is taken");
     }
+    kind
 }
 
 fn second_of(matches: Matches) -> ops::SecondMatch {
@@ -63,15 +44,16 @@ fn strategy_of(strategy: Strategy) -> ops::Strategy {
 }
 
 /// The engine's expression of an output.
-fn aggregated((output, aggregator, input): &(String, ops::Aggregator, String)) -> Result<Expr, Error> {
-    let of = (*aggregator != ops::Aggregator::Len).then(|| Expr::column(input.as_str()));
+fn aggregated((output, aggregator, inputs): &Aggregated) -> Result<Expr, Error> {
+    let of = inputs.iter().map(|input| Expr::column(input.as_str()));
     Ok(Expr::aggregate(aggregate_of(aggregator), of)?.alias(output.as_str()))
 }
 
 /// The model's.
-fn wanted(outputs: &[(String, ops::Aggregator, String)]) -> Vec<ops::Aggregate> {
-    let wanted = |(output, aggregator, input): &(String, ops::Aggregator, String)| {
-        ops::Aggregate::new(output, aggregator.clone(), input)
+fn wanted(outputs: &[Aggregated]) -> Vec<ops::Aggregate> {
+    let wanted = |(output, aggregator, inputs): &Aggregated| {
+        let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
+        ops::Aggregate::of(output, aggregator.clone(), &inputs)
     };
     outputs.iter().map(wanted).collect()
 }
@@ -132,7 +114,7 @@ impl Stage {
                 ask(Op::Aggregate { keys, aggregates, on_error: OnError::Fail }, one)
             }
             Stage::Over(by, outputs) => {
-                let over = |output: &(String, ops::Aggregator, String)| {
+                let over = |output: &Aggregated| {
                     let by = by.iter().map(|key| Expr::column(key.as_str())).collect();
                     let aggregate = aggregated(output)?.unaliased().clone();
                     Ok(aggregate.over(Window { by, ..Window::default() })?.alias(output.0.as_str()))

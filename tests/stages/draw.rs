@@ -7,7 +7,7 @@ use engine::plan::{Matches, Strategy, Validate};
 use engine::testing::Tape;
 use model::ops;
 
-use super::{Shape, Stage};
+use super::{Aggregated, Shape, Stage};
 use crate::expressions::{Both, Kind};
 use crate::registry::{OpSpec, OverBlink, SPECS, spec};
 
@@ -336,13 +336,11 @@ pub fn shift_over(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     Some(Stage::ShiftOver(by, column, if tape.chance(90) { -far } else { far }, name))
 }
 
-type Aggregated = (String, ops::Aggregator, String);
-
-/// Name, function and column of an output, the kind of its values, and whether they are known only within bounds.
+/// An output, the kind of its values, and whether they are known only within bounds.
 fn aggregated(tape: &mut Tape, shape: &mut Shape, exact: &[(String, Kind)]) -> (Aggregated, Kind, bool) {
     use ops::Aggregator::{
-        Count, CountDistinct, First, Last, Len, Max, Mean, Median, Min, NUnique, NanMax, NanMin, Product, Quantile,
-        Std, Sum, Var,
+        Count, CountDistinct, Cov, First, Last, Len, Max, Mean, Median, Min, NUnique, NanMax, NanMin, Product,
+        Quantile, Std, Sum, Var,
     };
     use ops::Between::{Higher, Linear, Lower, Midpoint, Nearest};
     let ordered = shape.unordered_by.is_none();
@@ -351,7 +349,9 @@ fn aggregated(tape: &mut Tape, shape: &mut Shape, exact: &[(String, Kind)]) -> (
     let number = whole || matches!(kind, Kind::Int | Kind::Float | Kind::Of("f32"));
     let compared = !matches!(kind, Kind::Of("list" | "struct"));
     let summed = number || matches!(kind, Kind::Of("decimal" | "duration"));
-    let aggregator = match tape.below(16) {
+    let is_number = |kind: &Kind| matches!(kind, Kind::Int | Kind::Float);
+    let numbers: Vec<&String> = exact.iter().filter(|(_, kind)| is_number(kind)).map(|(name, _)| name).collect();
+    let aggregator = match tape.below(17) {
         0 if summed => Sum(tape.below(3)),
         1 if number => Mean,
         2 if number => Std(1),
@@ -373,13 +373,14 @@ fn aggregated(tape: &mut Tape, shape: &mut Shape, exact: &[(String, Kind)]) -> (
             Quantile(part, if all { between } else { Nearest })
         }
         15 if number => Product,
+        16 if number && !numbers.is_empty() => Cov(tape.below(2)),
         _ => Len,
     };
     let output = shape.fresh();
     let ranked = (number || kind == Kind::Of("decimal")) && matches!(aggregator, Median | Quantile(..));
     let result = match (&aggregator, kind) {
         (Len | Count | NUnique | CountDistinct, _) => Kind::Int,
-        (Mean | Std(_) | Var(_), _) => Kind::Float,
+        (Mean | Std(_) | Var(_) | Cov(_), _) => Kind::Float,
         _ if ranked => Kind::Float,
         (Sum(_) | Product, Kind::Of("i8" | "i16" | "i32")) => Kind::Int,
         (Sum(_) | Product, Kind::Of("u8" | "u16" | "u32")) => Kind::Of("uint"),
@@ -387,7 +388,12 @@ fn aggregated(tape: &mut Tape, shape: &mut Shape, exact: &[(String, Kind)]) -> (
         (Sum(_), Kind::Of("decimal")) | (_, Kind::Of("dict")) => Kind::Of("other"),
         _ => kind,
     };
-    let computed = ranked || matches!(aggregator, Sum(_) | Mean | Std(_) | Var(_) | Product);
+    let computed = ranked || matches!(aggregator, Sum(_) | Mean | Std(_) | Var(_) | Cov(_) | Product);
     let inexact = matches!(result, Kind::Float | Kind::Of("f32")) && computed;
-    ((output, aggregator, input), result, inexact)
+    let inputs = match aggregator {
+        Len => Vec::new(),
+        Cov(_) => vec![input, (*tape.choose(&numbers)).clone()],
+        _ => vec![input],
+    };
+    ((output, aggregator, inputs), result, inexact)
 }

@@ -17,6 +17,9 @@ use model::{Compare, ops};
 
 use crate::expressions::{Both, Expressions, Kind};
 
+/// Name, function and columns of an aggregated output.
+pub type Aggregated = (String, ops::Aggregator, Vec<String>);
+
 /// One operation with its parameters.
 #[derive(Clone, Debug)]
 pub enum Stage {
@@ -39,9 +42,9 @@ pub enum Stage {
     /// The table, then another of the same columns.
     Stack,
     /// Key columns; name, function and column of each output.
-    Group(Vec<String>, Vec<(String, ops::Aggregator, String)>),
+    Group(Vec<String>, Vec<Aggregated>),
     /// Aggregates as in `Group`, as columns beside the rows of each group.
-    Over(Vec<String>, Vec<(String, ops::Aggregator, String)>),
+    Over(Vec<String>, Vec<Aggregated>),
     /// Key columns, the column whose value is taken from a row of the group, how far before, and the name of the result.
     ShiftOver(Vec<String>, String, i64, String),
     /// All distinct rows.

@@ -47,7 +47,7 @@ pub use eval::bound::Bound;
 pub use language::formula::{Formula, FormulaError};
 pub use language::names::Names;
 pub use language::parse::Purpose;
-pub use tree::aggregate::{Aggregate, Interpolation, Part};
+pub use tree::aggregate::Aggregate;
 pub use tree::expr::{Expr, Window, split_conjunction};
 pub use tree::function::Function;
 pub use tree::host::{Host, HostFailure, HostId};
@@ -67,6 +67,13 @@ pub mod functions {
     pub use crate::eval::functions::functions as declared;
     pub use crate::language::library::{FormulaFunction, formula_functions as of_formulas};
     pub use crate::tree::function::{Bytes, Closed, List, OptionValue, Random, Struct, Text, Time};
+}
+
+/// The aggregates, as they are declared, and their options.
+pub mod aggregates {
+    pub use crate::tree::aggregate::{Asks, Declaration, Reads};
+    pub use crate::tree::quantile::{Interpolation, Part};
+    pub use crate::tree::settings::{Given, Setting, SettingKind};
 }
 
 /// Inputs of a bound expression besides the columns of its own row.

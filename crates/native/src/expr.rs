@@ -3,8 +3,10 @@
 use std::sync::OnceLock;
 
 use arrow_schema::{DataType, TimeUnit};
+use formula::aggregates::{Declaration, Given, Setting, SettingKind};
 use formula::functions::{Closed, OptionValue};
-use formula::{Aggregate, Expr, Function, Interpolation, Literal, Part, Window};
+use formula::{Aggregate, Expr, Function, Literal, Window};
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyString, PyTuple};
@@ -55,6 +57,9 @@ impl<'a, 'py, T: FromPyObject<'a, 'py>> FromPyObject<'a, 'py> for Counted<T> {
         })
     }
 }
+
+/// An aggregate as Python reads it.
+type Declared = (&'static str, usize, Vec<(&'static str, bool, Py<PyAny>)>, &'static str, Option<&'static str>);
 
 fn raised(failure: formula::Error) -> PyErr {
     error::formula("expression", &failure, None)
@@ -156,52 +161,41 @@ impl PyExpr {
         chain.otherwise(value.get().expr().clone()).map(PyExpr::new).map_err(raised)
     }
 
-    /// An aggregate by its Python name.
+    /// An aggregate by its Python name, with the options that it declares.
     #[staticmethod]
-    #[pyo3(signature = (
-        name, input, *, min_count = Counted(0), ddof = Counted(1), part = 0.5, interpolation = "nearest"
-    ))]
-    fn aggregate(
-        name: &str,
-        input: Option<Bound<'_, PyExpr>>,
-        min_count: Counted<u64>,
-        ddof: Counted<u8>,
-        part: f64,
-        interpolation: &str,
-    ) -> PyResult<PyExpr> {
-        let (Counted(min_count), Counted(ddof)) = (min_count, ddof);
-        let kind = match name {
-            "len" => Aggregate::Len,
-            "count" => Aggregate::Count,
-            "sum" => Aggregate::Sum { min_count },
-            "mean" => Aggregate::Mean,
-            "min" => Aggregate::Min,
-            "max" => Aggregate::Max,
-            "nan_min" => Aggregate::NanMin,
-            "nan_max" => Aggregate::NanMax,
-            "std" => Aggregate::Std { ddof },
-            "var" => Aggregate::Var { ddof },
-            "first" => Aggregate::First,
-            "last" => Aggregate::Last,
-            "n_unique" => Aggregate::NUnique,
-            "count_distinct" => Aggregate::CountDistinct,
-            "median" => Aggregate::Median,
-            "quantile" => {
-                let wrong = |message: String| PyValueError::new_err(message);
-                let part = Part::new(part).ok_or_else(|| wrong(format!("quantile is from 0 to 1, not {part}")))?;
-                let interpolation = Interpolation::named(interpolation).ok_or_else(|| {
-                    let known = "\"nearest\", \"lower\", \"higher\", \"midpoint\" or \"linear\"";
-                    wrong(format!("interpolation must be {known}, not {interpolation:?}"))
-                })?;
-                Aggregate::Quantile { part, interpolation }
-            }
-            "product" => Aggregate::Product,
-            "implode" => Aggregate::Implode,
-            "arg_min" => Aggregate::ArgMin,
-            "arg_max" => Aggregate::ArgMax,
-            other => return Err(PyValueError::new_err(format!("there is no aggregate {other:?}"))),
+    #[pyo3(signature = (name, inputs, **options))]
+    fn aggregate(name: &str, inputs: Vec<Bound<'_, PyExpr>>, options: Option<&Bound<'_, PyDict>>) -> PyResult<PyExpr> {
+        let mut kind =
+            Aggregate::named(name).ok_or_else(|| PyValueError::new_err(format!("there is no aggregate {name:?}")))?;
+        for (option, value) in options.into_iter().flat_map(|options| options.iter()) {
+            let option: String = option.extract()?;
+            let setting = kind.declaration().settings.iter().find(|setting| setting.name == option);
+            let setting = setting.ok_or_else(|| PyTypeError::new_err(format!("{name} has no option {option:?}")))?;
+            kind.set(setting, given(name, setting, &value)?).map_err(PyValueError::new_err)?;
+        }
+        let inputs = inputs.iter().map(|input| input.get().expr().clone());
+        Expr::aggregate(kind, inputs).map(PyExpr::new).map_err(raised)
+    }
+
+    /// Every aggregate as it is declared: its name, of how many columns it is, its options (name, whether it must be
+    /// given, its value where it is not), an example, its name in `tf.agg`.
+    #[staticmethod]
+    fn aggregates(py: Python<'_>) -> PyResult<Vec<Declared>> {
+        let option = |kind: &Aggregate, setting: &Setting| {
+            let value = match kind.setting(setting) {
+                Given::Whole(number) => number.into_py_any(py)?,
+                Given::Number(number) => number.into_py_any(py)?,
+                Given::Word(word) => word.into_py_any(py)?,
+            };
+            Ok((setting.name, setting.required, value))
         };
-        Expr::aggregate(kind, input.map(|input| input.get().expr().clone())).map(PyExpr::new).map_err(raised)
+        let told = |declared: &'static Declaration| {
+            let Declaration { kind, name, arity, example, formula, .. } = declared;
+            let options =
+                declared.settings.iter().map(|setting| option(kind, setting)).collect::<PyResult<Vec<_>>>()?;
+            Ok((*name, *arity, options, *example, *formula))
+        };
+        Aggregate::declared().iter().map(told).collect()
     }
 
     /// Every aggregate over the groups of these expressions, its rows in this order.
@@ -280,6 +274,18 @@ impl PyExpr {
         }
         Ok(PyExpr::new(read))
     }
+}
+
+/// The value of an option of an aggregate.
+fn given(aggregate: &str, setting: &Setting, value: &Bound<'_, PyAny>) -> PyResult<Given> {
+    Ok(match setting.kind {
+        SettingKind::Whole(u64::MAX) => Given::Whole(value.extract::<Counted<u64>>()?.0),
+        SettingKind::Whole(_) => Given::Whole(
+            value.extract().map_err(|_| PyValueError::new_err(setting.refused(aggregate, &cells::shown(value))))?,
+        ),
+        SettingKind::Part => Given::Number(value.extract()?),
+        SettingKind::Word(_) => Given::Word(value.extract()?),
+    })
 }
 
 /// The function with the options given; those left out are at their defaults.

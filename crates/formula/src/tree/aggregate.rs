@@ -1,9 +1,15 @@
-//! Aggregates: their names and the types they give. The engine owns their state.
+//! Aggregates, each declared once: its name, its options, what it takes and gives, what it reads of a group, and an example.
+//! Binding, the door to Python, the texts of expressions, the documentation and the tests read the declaration; the engine
+//! owns the states.
+
+use std::mem::discriminant;
 
 use arrow_schema::{DataType, TimeUnit};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::tree::quantile::{Interpolation, Part};
+use crate::tree::settings::{Given, Setting, SettingKind};
 use crate::tree::types::{is_float, is_integer, is_numeric, is_ordered, list_of, type_name};
 
 /// A function of many rows.
@@ -38,6 +44,11 @@ pub enum Aggregate {
         /// Subtracted from the count in the divisor.
         ddof: u8,
     },
+    /// The covariance of pairs.
+    Cov {
+        /// Subtracted from the count in the divisor.
+        ddof: u8,
+    },
     /// The value of the first row, null or not.
     First,
     /// The value of the last row, null or not.
@@ -65,135 +76,241 @@ pub enum Aggregate {
     ArgMax,
 }
 
-/// A part of a whole, from 0 to 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Part(u64);
+/// What an aggregate reads of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reads {
+    /// Which rows there are.
+    Rows,
+    /// The values that enter and leave; a state keeps what is known of them.
+    Values,
+    /// The cell of one row, by the order of rows.
+    End,
+    /// All cells in the order of their rows.
+    Whole,
+}
 
-impl Part {
-    /// The middle.
-    pub const HALF: Part = Part(0x3fe0_0000_0000_0000);
+/// What an aggregate asks of its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asks {
+    /// Nothing but that they are there.
+    Presence,
+    /// That they have an order.
+    Ordered,
+    /// That they can be told apart, as keys are.
+    Keys,
+}
 
-    /// None unless it lies between 0 and 1.
-    pub fn new(part: f64) -> Option<Part> {
-        (0.0..=1.0).contains(&part).then(|| Part((part + 0.0).to_bits()))
+/// What an aggregate is, said once.
+#[derive(Debug)]
+pub struct Declaration {
+    /// The aggregate with its options as they are without being given.
+    pub kind: Aggregate,
+    /// The name under which expressions call it.
+    pub name: &'static str,
+    /// The name in `tf.agg`, by which `agg_by` takes `"Out = In"`; not every one has such a name.
+    pub formula: Option<&'static str>,
+    /// Of how many columns it is.
+    pub arity: usize,
+    /// Its options, in order.
+    pub settings: &'static [Setting],
+    /// What it reads of a group.
+    pub reads: Reads,
+    /// What it asks of its values.
+    pub asks: Asks,
+    /// Whether its result is one of the values, of the type that their column was declared with.
+    pub passes: bool,
+    /// What it is of each row of the example of the documentation.
+    pub example: &'static str,
+    /// The type of the result over values of a type, or what to do where they are not taken.
+    result: fn(&Aggregate, &DataType) -> Result<DataType, &'static str>,
+}
+
+impl Declaration {
+    /// An aggregate of one column, without options, of which a state keeps what is known of the values.
+    const fn new(kind: Aggregate, name: &'static str, example: &'static str, result: Rule) -> Declaration {
+        let (reads, asks) = (Reads::Values, Asks::Presence);
+        Declaration { kind, name, formula: None, arity: 1, settings: &[], reads, asks, passes: false, example, result }
     }
 
-    /// As a number.
-    pub fn get(self) -> f64 {
-        f64::from_bits(self.0)
+    const fn called(self, formula: &'static str) -> Declaration {
+        Declaration { formula: Some(formula), ..self }
+    }
+
+    const fn with(self, settings: &'static [Setting]) -> Declaration {
+        Declaration { settings, ..self }
+    }
+
+    const fn of(self, asks: Asks) -> Declaration {
+        Declaration { asks, ..self }
+    }
+
+    const fn of_pairs(self) -> Declaration {
+        Declaration { arity: 2, ..self }
+    }
+
+    const fn reading(self, reads: Reads) -> Declaration {
+        Declaration { reads, ..self }
+    }
+
+    const fn passing(self) -> Declaration {
+        Declaration { passes: true, ..self }
     }
 }
 
-/// What a quantile is between two values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Interpolation {
-    /// The nearer one, the later in the middle.
-    Nearest,
-    /// The lesser.
-    Lower,
-    /// The greater.
-    Higher,
-    /// Their mean.
-    Midpoint,
-    /// As far between them as it lies.
-    Linear,
-}
+type Rule = fn(&Aggregate, &DataType) -> Result<DataType, &'static str>;
 
-impl Interpolation {
-    const ALL: [(Interpolation, &'static str); 5] = [
-        (Interpolation::Nearest, "nearest"),
-        (Interpolation::Lower, "lower"),
-        (Interpolation::Higher, "higher"),
-        (Interpolation::Midpoint, "midpoint"),
-        (Interpolation::Linear, "linear"),
-    ];
+const NO_NUMBER: &str = "cast the column to a number first";
+const NO_ORDER: &str = "its values have no order; cast the column to a number or to String first";
+const NO_BETWEEN: &str =
+    "there is nothing between two values that are no numbers; interpolation is nearest, lower or higher";
 
-    /// The one that Python calls `name`.
-    pub fn named(name: &str) -> Option<Interpolation> {
-        Interpolation::ALL.iter().find(|(_, known)| *known == name).map(|(found, _)| *found)
-    }
+const MIN_COUNT: Setting = Setting::new("min_count", SettingKind::Whole(u64::MAX));
+const DDOF: Setting = Setting::new("ddof", SettingKind::Whole(u8::MAX as u64));
+const PART: Setting = Setting { required: true, named: false, ..Setting::new("quantile", SettingKind::Part) };
+const INTERPOLATION: Setting =
+    Setting { named: false, ..Setting::new("interpolation", SettingKind::Word(&Interpolation::NAMES)) };
 
-    /// What Python calls it.
-    pub fn name(self) -> &'static str {
-        Interpolation::ALL.iter().find(|(known, _)| *known == self).map_or("nearest", |(_, name)| name)
-    }
-}
+static DECLARED: [Declaration; 21] = [
+    Declaration::new(Aggregate::Sum { min_count: 0 }, "sum", "col(\"x\").sum()", sum_type)
+        .with(&[MIN_COUNT])
+        .called("sum_"),
+    Declaration::new(Aggregate::Mean, "mean", "col(\"x\").mean()", mean_type).called("avg"),
+    Declaration::new(Aggregate::Min, "min", "col(\"x\").min()", ordered).of(Asks::Ordered).passing().called("min_"),
+    Declaration::new(Aggregate::Max, "max", "col(\"x\").max()", ordered).of(Asks::Ordered).passing().called("max_"),
+    Declaration::new(Aggregate::NanMin, "nan_min", "col(\"x\").nan_min()", number).of(Asks::Ordered).passing(),
+    Declaration::new(Aggregate::NanMax, "nan_max", "col(\"x\").nan_max()", number).of(Asks::Ordered).passing(),
+    Declaration::new(Aggregate::Std { ddof: 1 }, "std", "col(\"n\").std()", spread_type).with(&[DDOF]).called("std"),
+    Declaration::new(Aggregate::Var { ddof: 1 }, "var", "col(\"n\").var()", spread_type).with(&[DDOF]).called("var"),
+    Declaration::new(Aggregate::Cov { ddof: 1 }, "cov", "tf.cov(\"n\", \"x\")", spread_type).with(&[DDOF]).of_pairs(),
+    Declaration::new(Aggregate::Count, "count", "col(\"x\").count()", counted),
+    Declaration { arity: 0, ..Declaration::new(Aggregate::Len, "len", "col(\"x\").len()", counted) }
+        .reading(Reads::Rows)
+        .called("count_"),
+    Declaration::new(Aggregate::NUnique, "n_unique", "col(\"k\").n_unique()", counted).of(Asks::Keys),
+    Declaration::new(Aggregate::CountDistinct, "count_distinct", "col(\"k\").count_distinct()", counted)
+        .of(Asks::Keys)
+        .called("count_distinct"),
+    Declaration::new(Aggregate::Median, "median", "col(\"n\").median()", ranked_type)
+        .of(Asks::Ordered)
+        .called("median"),
+    Declaration::new(QUANTILE, "quantile", "col(\"n\").quantile(0.75)", ranked_type)
+        .with(&[PART, INTERPOLATION])
+        .of(Asks::Ordered)
+        .called("pct"),
+    Declaration::new(Aggregate::Product, "product", "col(\"n\").product()", product_type),
+    Declaration::new(Aggregate::Implode, "implode", "col(\"n\").implode()", |_, of| Ok(list_of(of)))
+        .reading(Reads::Whole)
+        .called("group"),
+    Declaration::new(Aggregate::ArgMin, "arg_min", "col(\"n\").arg_min()", place)
+        .of(Asks::Ordered)
+        .reading(Reads::Whole),
+    Declaration::new(Aggregate::ArgMax, "arg_max", "col(\"n\").arg_max()", place)
+        .of(Asks::Ordered)
+        .reading(Reads::Whole),
+    Declaration::new(Aggregate::First, "first", "col(\"n\").first()", |_, of| Ok(of.clone()))
+        .reading(Reads::End)
+        .passing()
+        .called("first"),
+    Declaration::new(Aggregate::Last, "last", "col(\"n\").last()", |_, of| Ok(of.clone()))
+        .reading(Reads::End)
+        .passing()
+        .called("last"),
+];
+
+const QUANTILE: Aggregate = Aggregate::Quantile { part: Part::HALF, interpolation: Interpolation::Nearest };
 
 impl Aggregate {
+    /// Every aggregate there is.
+    pub fn declared() -> &'static [Declaration] {
+        &DECLARED
+    }
+
+    /// What it is.
+    pub fn declaration(&self) -> &'static Declaration {
+        let found = DECLARED.iter().find(|known| discriminant(&known.kind) == discriminant(self));
+        found.expect("every aggregate is declared: a test looks")
+    }
+
+    /// The one that expressions call `name`, its options as they are without being given.
+    pub fn named(name: &str) -> Option<Aggregate> {
+        DECLARED.iter().find(|known| known.name == name).map(|known| known.kind.clone())
+    }
+
     /// The name under which expressions call it.
     pub fn name(&self) -> &'static str {
-        match self {
-            Aggregate::Len => "len",
-            Aggregate::Count => "count",
-            Aggregate::Sum { .. } => "sum",
-            Aggregate::Mean => "mean",
-            Aggregate::Min => "min",
-            Aggregate::Max => "max",
-            Aggregate::NanMin => "nan_min",
-            Aggregate::NanMax => "nan_max",
-            Aggregate::Std { .. } => "std",
-            Aggregate::Var { .. } => "var",
-            Aggregate::First => "first",
-            Aggregate::Last => "last",
-            Aggregate::NUnique => "n_unique",
-            Aggregate::CountDistinct => "count_distinct",
-            Aggregate::Median => "median",
-            Aggregate::Quantile { .. } => "quantile",
-            Aggregate::Product => "product",
-            Aggregate::Implode => "implode",
-            Aggregate::ArgMin => "arg_min",
-            Aggregate::ArgMax => "arg_max",
+        self.declaration().name
+    }
+
+    /// The value of an option that it declares.
+    pub fn setting(&self, setting: &Setting) -> Given {
+        match (self, setting.name) {
+            (Aggregate::Sum { min_count }, "min_count") => Given::Whole(*min_count),
+            (Aggregate::Std { ddof } | Aggregate::Var { ddof } | Aggregate::Cov { ddof }, "ddof") => {
+                Given::Whole((*ddof).into())
+            }
+            (Aggregate::Quantile { part, .. }, "quantile") => Given::Number(part.get()),
+            (Aggregate::Quantile { interpolation, .. }, "interpolation") => {
+                Given::Word(interpolation.name().to_owned())
+            }
+            _ => unreachable!("an aggregate has the options that it declares: a test looks"),
         }
     }
 
-    /// The type of the aggregate over values of type `input`. `len()` ignores `input`.
+    /// Sets an option; the error says what it may be.
+    pub fn set(&mut self, setting: &Setting, value: Given) -> Result<(), String> {
+        let refused = || setting.refused(self.name(), &value.to_string());
+        let mut made = self.clone();
+        match (&mut made, setting.name, &value) {
+            (Aggregate::Sum { min_count }, "min_count", Given::Whole(number)) => *min_count = *number,
+            (
+                Aggregate::Std { ddof } | Aggregate::Var { ddof } | Aggregate::Cov { ddof },
+                "ddof",
+                Given::Whole(number),
+            ) => {
+                *ddof = u8::try_from(*number).map_err(|_| refused())?;
+            }
+            (Aggregate::Quantile { part, .. }, "quantile", Given::Number(number)) => {
+                *part = Part::new(*number).ok_or_else(refused)?;
+            }
+            (Aggregate::Quantile { interpolation, .. }, "interpolation", Given::Word(word)) => {
+                *interpolation = Interpolation::named(word).ok_or_else(refused)?;
+            }
+            _ => return Err(refused()),
+        }
+        *self = made;
+        Ok(())
+    }
+
+    /// The type of the aggregate over values of type `input`; every input is judged alike. `len()` ignores `input`.
     pub fn output_type(&self, input: &DataType) -> Result<DataType, Error> {
-        let allowed = match self {
-            Aggregate::Len | Aggregate::Count | Aggregate::NUnique | Aggregate::CountDistinct => {
-                return Ok(DataType::Int64);
-            }
-            Aggregate::First | Aggregate::Last => return Ok(input.clone()),
-            Aggregate::Implode => return Ok(list_of(input)),
-            Aggregate::Sum { .. } => sum_type(input),
-            Aggregate::Mean => mean_type(input),
-            Aggregate::Std { .. } | Aggregate::Var { .. } => spread_type(input),
-            Aggregate::Min | Aggregate::Max => is_ordered(input).then(|| input.clone()),
-            Aggregate::NanMin | Aggregate::NanMax => is_numeric(input).then(|| input.clone()),
-            Aggregate::Median => ranked_type(input),
-            Aggregate::Quantile { interpolation, .. } => {
-                let between = matches!(interpolation, Interpolation::Midpoint | Interpolation::Linear);
-                ranked_type(input).filter(|made| !between || *made == DataType::Float64)
-            }
-            Aggregate::Product => product_type(input),
-            Aggregate::ArgMin | Aggregate::ArgMax => is_ordered(input).then_some(DataType::Int64),
-        };
-        allowed.ok_or_else(|| Error::Type {
-            function: self.name().to_owned(),
+        let declaration = self.declaration();
+        (declaration.result)(self, input).map_err(|advice| Error::Type {
+            function: declaration.name.to_owned(),
             types: vec![type_name(input)],
-            advice: self.advice(input).to_owned(),
+            advice: advice.to_owned(),
         })
-    }
-
-    /// What to do where values of this type are not taken.
-    fn advice(&self, input: &DataType) -> &'static str {
-        match self {
-            Aggregate::Quantile { .. } if is_ordered(input) => {
-                "there is nothing between two values that are no numbers; interpolation is nearest, lower or higher"
-            }
-            Aggregate::Min
-            | Aggregate::Max
-            | Aggregate::Median
-            | Aggregate::Quantile { .. }
-            | Aggregate::ArgMin
-            | Aggregate::ArgMax => "its values have no order; cast the column to a number or to String first",
-            _ => "cast the column to a number first",
-        }
     }
 }
 
-fn sum_type(input: &DataType) -> Option<DataType> {
+fn counted(_: &Aggregate, _: &DataType) -> Result<DataType, &'static str> {
+    Ok(DataType::Int64)
+}
+
+fn ordered(_: &Aggregate, input: &DataType) -> Result<DataType, &'static str> {
+    is_ordered(input).then(|| input.clone()).ok_or(NO_ORDER)
+}
+
+fn place(_: &Aggregate, input: &DataType) -> Result<DataType, &'static str> {
+    is_ordered(input).then_some(DataType::Int64).ok_or(NO_ORDER)
+}
+
+fn number(_: &Aggregate, input: &DataType) -> Result<DataType, &'static str> {
+    is_numeric(input).then(|| input.clone()).ok_or(NO_NUMBER)
+}
+
+fn sum_type(_: &Aggregate, input: &DataType) -> Result<DataType, &'static str> {
     use DataType::*;
-    Some(match input {
+    Ok(match input {
         Boolean | Null => Int64,
         Int8 | Int16 | Int32 | Int64 => Int64,
         UInt8 | UInt16 | UInt32 | UInt64 => UInt64,
@@ -201,46 +318,69 @@ fn sum_type(input: &DataType) -> Option<DataType> {
         Decimal128(_, scale) => Decimal128(38, *scale),
         Decimal256(_, scale) => Decimal256(76, *scale),
         Duration(_) => Duration(TimeUnit::Nanosecond),
-        _ => return None,
+        _ => return Err(NO_NUMBER),
     })
 }
 
-fn mean_type(input: &DataType) -> Option<DataType> {
+fn mean_type(_: &Aggregate, input: &DataType) -> Result<DataType, &'static str> {
     use DataType::*;
     match input {
-        Boolean | Null => Some(Float64),
-        Duration(_) | Timestamp(_, _) => Some(input.clone()),
-        Decimal128(precision, scale) => Some(Decimal128((precision + 4).min(38), (scale + 4).min(38))),
-        Decimal256(precision, scale) => Some(Decimal256((precision + 4).min(76), (scale + 4).min(76))),
-        other => is_numeric(other).then_some(Float64),
+        Boolean | Null => Ok(Float64),
+        Duration(_) | Timestamp(_, _) => Ok(input.clone()),
+        Decimal128(precision, scale) => Ok(Decimal128((precision + 4).min(38), (scale + 4).min(38))),
+        Decimal256(precision, scale) => Ok(Decimal256((precision + 4).min(76), (scale + 4).min(76))),
+        other => is_numeric(other).then_some(Float64).ok_or(NO_NUMBER),
     }
 }
 
 /// Numbers in the middle are Float64; of other values one that is there.
-fn ranked_type(input: &DataType) -> Option<DataType> {
-    let number = is_numeric(input) || *input == DataType::Null;
-    if number { Some(DataType::Float64) } else { is_ordered(input).then(|| input.clone()) }
+fn ranked_type(kind: &Aggregate, input: &DataType) -> Result<DataType, &'static str> {
+    let between = match kind {
+        Aggregate::Quantile { interpolation, .. } => {
+            matches!(interpolation, Interpolation::Midpoint | Interpolation::Linear)
+        }
+        _ => false,
+    };
+    match input {
+        number if is_numeric(number) || *number == DataType::Null => Ok(DataType::Float64),
+        other if !is_ordered(other) => Err(NO_ORDER),
+        _ if between => Err(NO_BETWEEN),
+        other => Ok(other.clone()),
+    }
 }
 
-fn product_type(input: &DataType) -> Option<DataType> {
+fn product_type(_: &Aggregate, input: &DataType) -> Result<DataType, &'static str> {
     use DataType::*;
-    Some(match input {
+    Ok(match input {
         Boolean | Null | Int8 | Int16 | Int32 | Int64 => Int64,
         UInt8 | UInt16 | UInt32 | UInt64 => UInt64,
         Float16 | Float32 | Float64 => input.clone(),
         Decimal128(..) | Decimal256(..) => Float64,
-        _ => return None,
+        _ => return Err(NO_NUMBER),
     })
 }
 
-fn spread_type(input: &DataType) -> Option<DataType> {
+fn spread_type(_: &Aggregate, input: &DataType) -> Result<DataType, &'static str> {
     let fits = is_integer(input) || is_float(input) || is_numeric(input) || *input == DataType::Null;
-    fits.then_some(DataType::Float64)
+    fits.then_some(DataType::Float64).ok_or(NO_NUMBER)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_aggregate_is_declared_once_and_told_by_its_options() {
+        for declared in Aggregate::declared() {
+            assert_eq!(Aggregate::named(declared.name).as_ref(), Some(&declared.kind));
+            assert!(std::ptr::eq(declared.kind.declaration(), declared), "{}", declared.name);
+            for setting in declared.settings {
+                let mut kind = declared.kind.clone();
+                kind.set(setting, declared.kind.setting(setting)).unwrap();
+                assert_eq!(kind, declared.kind, "{}", setting.name);
+            }
+        }
+    }
 
     #[test]
     fn counts_are_int64_and_sums_widen() {

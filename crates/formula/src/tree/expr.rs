@@ -67,8 +67,8 @@ pub enum Expr {
     Aggregate {
         /// Which aggregate.
         kind: Aggregate,
-        /// What is aggregated; `len()` has no input.
-        input: Option<Arc<Expr>>,
+        /// What is aggregated, as many as the aggregate is of.
+        inputs: Vec<Expr>,
     },
     /// One value a row, in which every aggregate is that of the row's group.
     Over {
@@ -149,8 +149,8 @@ impl Expr {
     }
 
     /// An aggregate, within the limits of depth and size.
-    pub fn aggregate(kind: Aggregate, input: Option<Expr>) -> Result<Expr, Error> {
-        Expr::Aggregate { kind, input: input.map(Arc::new) }.within_limits()
+    pub fn aggregate(kind: Aggregate, inputs: impl IntoIterator<Item = Expr>) -> Result<Expr, Error> {
+        Expr::Aggregate { kind, inputs: inputs.into_iter().collect() }.within_limits()
     }
 
     /// The expression with every aggregate taken over the row's group, and `shift` within it. What reads other rows in
@@ -236,7 +236,7 @@ impl Expr {
             Expr::When { branches, otherwise } => {
                 Box::new(branches.iter().flat_map(|(condition, value)| [condition, value]).chain(otherwise.as_deref()))
             }
-            Expr::Aggregate { input, .. } => Box::new(input.as_deref().into_iter()),
+            Expr::Aggregate { inputs, .. } => Box::new(inputs.iter()),
             Expr::Over { input, window } => Box::new(std::iter::once(&**input).chain(&window.by).chain(&window.order)),
         }
     }
@@ -258,8 +258,8 @@ impl Expr {
                 let otherwise = otherwise.as_ref().map(|value| Arc::new(map(value)));
                 Expr::When { branches, otherwise }
             }
-            Expr::Aggregate { kind, input } => {
-                Expr::Aggregate { kind: kind.clone(), input: input.as_ref().map(|input| Arc::new(map(input))) }
+            Expr::Aggregate { kind, inputs } => {
+                Expr::Aggregate { kind: kind.clone(), inputs: inputs.iter().map(map).collect() }
             }
             Expr::InSet { input, set, nulls_equal } => {
                 Expr::InSet { input: Arc::new(map(input)), set: set.clone(), nulls_equal: *nulls_equal }
@@ -292,8 +292,8 @@ impl Expr {
                 let (_, value) = branches.first().ok_or(Error::NoBranch)?;
                 value.output_name()
             }
-            Expr::Aggregate { kind, input } => {
-                input.as_ref().map_or_else(|| Ok(kind.name().to_owned()), |input| input.output_name())
+            Expr::Aggregate { kind, inputs } => {
+                inputs.first().map_or_else(|| Ok(kind.name().to_owned()), Expr::output_name)
             }
         }
     }

@@ -2,10 +2,11 @@
 
 use arrow_schema::DataType;
 
-use crate::tree::aggregate::{Aggregate, Interpolation};
+use crate::tree::aggregate::Aggregate;
 use crate::tree::expr::{Expr, Window};
 use crate::tree::function::{Function, List, OptionValue, Text, Written};
 use crate::tree::literal::Literal;
+use crate::tree::settings::{Given, Setting};
 use crate::tree::stand_in::told_text;
 use crate::tree::types::type_name;
 
@@ -32,7 +33,7 @@ impl Expr {
                 }
                 text
             }
-            Expr::Aggregate { kind, input } => aggregate(kind, input.as_deref()),
+            Expr::Aggregate { kind, inputs } => aggregate(kind, inputs),
             Expr::InSet { input, set, nulls_equal } => {
                 let nulls_equal = if *nulls_equal { ", nulls_equal=True" } else { "" };
                 format!("{}.is_in({}{nulls_equal})", input.to_python(), set.text)
@@ -242,19 +243,26 @@ fn quoted(text: &str) -> String {
     quoted
 }
 
-fn aggregate(kind: &Aggregate, input: Option<&Expr>) -> String {
-    let options = match kind {
-        Aggregate::Sum { min_count } if *min_count != 0 => format!("min_count={min_count}"),
-        Aggregate::Std { ddof } | Aggregate::Var { ddof } if *ddof != 1 => format!("ddof={ddof}"),
-        Aggregate::Quantile { part, interpolation: Interpolation::Nearest } => float(part.get()),
-        Aggregate::Quantile { part, interpolation } => {
-            format!("{}, {}", float(part.get()), quoted(interpolation.name()))
-        }
-        _ => String::new(),
+/// A method of the one column that it is of; of none, or of several, a function.
+fn aggregate(kind: &Aggregate, inputs: &[Expr]) -> String {
+    let declared = kind.declaration();
+    let shown = |setting: &Setting| {
+        let value = kind.setting(setting);
+        let text = match &value {
+            Given::Whole(number) => number.to_string(),
+            Given::Number(number) => float(*number),
+            Given::Word(word) => quoted(word),
+        };
+        let given = setting.required || value != declared.kind.setting(setting);
+        given.then(|| if setting.named { format!("{}={text}", setting.name) } else { text })
     };
-    match input {
-        Some(input) => format!("{}.{}({options})", input.to_python(), kind.name()),
-        None => format!("{}({options})", kind.name()),
+    let options = declared.settings.iter().filter_map(shown);
+    match inputs {
+        [input] => format!("{}.{}({})", input.to_python(), declared.name, options.collect::<Vec<_>>().join(", ")),
+        several => {
+            let given: Vec<String> = several.iter().map(Expr::to_python).chain(options).collect();
+            format!("{}({})", declared.name, given.join(", "))
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! Over a blink table the aggregation accumulates: give it the table of all rows ever seen.
 
 use crate::ops::groups::groups;
+use crate::ops::spread::{covariance, floats, root, variance};
 use crate::sum::{allowance, exact_sum};
 use crate::table::{Fault, Row, Table};
 use crate::value::{Value, order};
@@ -30,6 +31,8 @@ pub enum Aggregator {
     Var(u64),
     /// The standard deviation with these delta degrees of freedom.
     Std(u64),
+    /// The covariance of two columns with these delta degrees of freedom.
+    Cov(u64),
     /// The cell of the first row, null included.
     First,
     /// The cell of the last row, null included.
@@ -52,6 +55,67 @@ pub enum Aggregator {
     ArgMax,
 }
 
+impl Aggregator {
+    /// The name under which users call it, and its options in order, as text.
+    pub fn call(&self) -> (&'static str, Vec<String>) {
+        let plain = match self {
+            Aggregator::Sum(least) => return ("sum", vec![least.to_string()]),
+            Aggregator::Var(ddof) => return ("var", vec![ddof.to_string()]),
+            Aggregator::Std(ddof) => return ("std", vec![ddof.to_string()]),
+            Aggregator::Cov(ddof) => return ("cov", vec![ddof.to_string()]),
+            Aggregator::Quantile(part, between) => {
+                return ("quantile", vec![format!("{part:?}"), format!("{between:?}").to_lowercase()]);
+            }
+            Aggregator::Len => "len",
+            Aggregator::Count => "count",
+            Aggregator::Mean => "mean",
+            Aggregator::Min => "min",
+            Aggregator::Max => "max",
+            Aggregator::NanMin => "nan_min",
+            Aggregator::NanMax => "nan_max",
+            Aggregator::First => "first",
+            Aggregator::Last => "last",
+            Aggregator::NUnique => "n_unique",
+            Aggregator::CountDistinct => "count_distinct",
+            Aggregator::Median => "median",
+            Aggregator::Product => "product",
+            Aggregator::Implode => "implode",
+            Aggregator::ArgMin => "arg_min",
+            Aggregator::ArgMax => "arg_max",
+        };
+        (plain, Vec::new())
+    }
+
+    /// The one that users call `name`, with the options that it has where none is given.
+    pub fn named(name: &str) -> Option<Aggregator> {
+        use Aggregator::*;
+        let all = [
+            Len,
+            Count,
+            Sum(0),
+            Mean,
+            Min,
+            Max,
+            NanMin,
+            NanMax,
+            Var(1),
+            Std(1),
+            Cov(1),
+            First,
+            Last,
+            NUnique,
+            CountDistinct,
+            Median,
+            Quantile(0.5, Between::Nearest),
+            Product,
+            Implode,
+            ArgMin,
+            ArgMax,
+        ];
+        all.into_iter().find(|one| one.call().0 == name)
+    }
+}
+
 /// What a quantile is between two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Between {
@@ -67,13 +131,13 @@ pub enum Between {
     Linear,
 }
 
-/// An output column of an aggregation: `output` = aggregator of `input`. `Len` reads no column.
+/// An output column of an aggregation: `output` = aggregator of its inputs. `Len` reads no column.
 #[derive(Clone, Debug)]
 pub struct Aggregate {
     /// The name of the result.
     pub output: String,
-    /// The column it reads.
-    pub input: String,
+    /// The columns it reads.
+    pub inputs: Vec<String>,
     /// What it computes.
     pub aggregator: Aggregator,
 }
@@ -81,7 +145,13 @@ pub struct Aggregate {
 impl Aggregate {
     /// `output` = aggregator of `input`.
     pub fn new(output: &str, aggregator: Aggregator, input: &str) -> Aggregate {
-        Aggregate { output: output.to_owned(), input: input.to_owned(), aggregator }
+        Aggregate::of(output, aggregator, &[input])
+    }
+
+    /// `output` = aggregator of these columns.
+    pub fn of(output: &str, aggregator: Aggregator, inputs: &[&str]) -> Aggregate {
+        let inputs = inputs.iter().map(|input| (*input).to_owned()).collect();
+        Aggregate { output: output.to_owned(), inputs, aggregator }
     }
 
     /// The number of rows.
@@ -119,7 +189,7 @@ fn compute(input: &Table, aggregate: &Aggregate, rows: &[Row]) -> Result<Value, 
     if aggregate.aggregator == Aggregator::Len {
         return Ok(Value::Int(rows.len() as i64));
     }
-    let at = input.index_of(&aggregate.input);
+    let at = input.index_of(&aggregate.inputs[0]);
     let cells: Vec<&Value> = rows.iter().map(|row| &row[at]).collect();
     let values: Vec<&Value> = cells.iter().copied().filter(|cell| !cell.is_null()).collect();
     Ok(match &aggregate.aggregator {
@@ -137,6 +207,10 @@ fn compute(input: &Table, aggregate: &Aggregate, rows: &[Row]) -> Result<Value, 
         Aggregator::NanMax => extreme(&values, true),
         Aggregator::Var(ddof) => variance(&values, *ddof),
         Aggregator::Std(ddof) => root(&variance(&values, *ddof)),
+        Aggregator::Cov(ddof) => {
+            let other = input.index_of(&aggregate.inputs[1]);
+            covariance(&rows.iter().map(|row| (&row[at], &row[other])).collect::<Vec<_>>(), *ddof)
+        }
         Aggregator::First => cells.first().map_or(Value::Null, |cell| (*cell).clone()),
         Aggregator::Last => cells.last().map_or(Value::Null, |cell| (*cell).clone()),
         Aggregator::NUnique => distinct(&cells),
@@ -293,15 +367,6 @@ fn nanoseconds(value: &Value) -> i128 {
     }
 }
 
-/// The values as floats; true is 1.
-fn floats(values: &[&Value]) -> Vec<f64> {
-    let number = |value: &&Value| match value {
-        Value::Bool(x) => f64::from(u8::from(*x)),
-        other => other.as_number().expect("only numbers are summed"),
-    };
-    values.iter().map(number).collect()
-}
-
 fn mean(values: &[&Value]) -> Value {
     if values.is_empty() {
         return Value::Null;
@@ -350,44 +415,6 @@ fn extreme(values: &[&Value], greatest: bool) -> Value {
         best => best,
     };
     values.iter().fold(None, choose).unwrap_or(Value::Null)
-}
-
-fn variance(values: &[&Value], ddof: u64) -> Value {
-    let count = values.len() as u64;
-    if count <= ddof {
-        return Value::Null;
-    }
-    let floats = floats(values);
-    if floats.iter().any(|x| !x.is_finite()) {
-        return Value::Near(f64::NAN, 0.0);
-    }
-    if floats.iter().all(|x| *x == floats[0]) {
-        return Value::Float(0.0);
-    }
-    let mean = exact_sum(&floats) / count as f64;
-    let squares: Vec<f64> = floats.iter().map(|x| (x - mean) * (x - mean)).collect();
-    // The mean is rounded; its error shifts every difference alike, so what it adds is taken off.
-    let drift = exact_sum(&floats.iter().map(|x| x - mean).collect::<Vec<_>>());
-    let variance = (exact_sum(&squares) - drift * drift / count as f64) / (count - ddof) as f64;
-    let size: f64 = floats.iter().map(|x| x * x).sum();
-    if !size.is_finite() || !variance.is_finite() {
-        return Value::Near(variance, f64::INFINITY);
-    }
-    // A double-double sum of squares loses ε² of its size; the centred differences lose ε of theirs.
-    let within = 1e-12 * variance + 64.0 * f64::EPSILON * f64::EPSILON * size + f64::MIN_POSITIVE;
-    Value::Near(variance.max(0.0), within)
-}
-
-fn root(variance: &Value) -> Value {
-    match variance {
-        Value::Near(x, within) if x.is_nan() || within.is_infinite() => Value::Near(x.sqrt(), *within),
-        Value::Near(x, within) => {
-            let spread = ((x + within).sqrt() - x.sqrt()).max(x.sqrt() - (x - within).max(0.0).sqrt());
-            Value::Near(x.sqrt(), spread + f64::EPSILON * x.sqrt())
-        }
-        Value::Float(x) => Value::Float(x.sqrt()),
-        other => other.clone(),
-    }
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ mod rename;
 mod select;
 mod shift_over;
 mod sort;
+mod spread;
 mod unique;
 mod where_in;
 mod with_columns;

@@ -5,7 +5,7 @@
 //!   group 1 | rows | …
 //!
 //! The words hold plain sums, minima and maxima. When all rows are loaded, each state converts its words into the form
-//! that it maintains on updates ([`super::state::State::settle`]).
+//! that it maintains on updates ([`super::state::BulkState::flush`]).
 
 /// Rows per batch: few enough that the words of their groups stay in the first-level cache while all states are
 /// updated.

@@ -6,8 +6,8 @@
 //! the rest of it, and where it is too large for the large one all of it, is added as ever, by
 //! error-free additions of doubles: it is slower and as exact. The unit follows the values.
 
+use super::accumulators::{Accumulator, Counted, ExactSum, HUGE};
 use super::board::{BATCH, BulkColumn};
-use super::exact::{ExactSums, HUGE};
 use super::state::Batch;
 use crate::sizes::{FIXED_CHANGES, FIXED_ROWS};
 
@@ -95,14 +95,20 @@ impl Default for Apart {
 
 impl Fixed {
     /// The cells of a batch enter their groups.
-    pub(crate) fn add_batch(&mut self, lane: &mut BulkColumn<'_>, batch: &Batch<'_>, sums: &mut ExactSums) {
-        self.add(lane, batch.slots, batch.floats(&mut [0.0; BATCH]), sums);
+    pub(crate) fn add_batch(&mut self, lane: &mut BulkColumn<'_>, batch: &Batch<'_>, groups: &mut [Counted<ExactSum>]) {
+        self.add(lane, batch.slots, batch.floats(&mut [0.0; BATCH]), groups);
     }
 
-    /// Values enter the groups of a batch (of at most [`BATCH`] rows); what units cannot hold goes to `sums`.
-    pub(crate) fn add(&mut self, lane: &mut BulkColumn<'_>, slots: &[u32], values: &[f64], sums: &mut ExactSums) {
+    /// Values enter the groups of a batch (of at most [`BATCH`] rows); what units cannot hold goes to `groups`.
+    pub(crate) fn add(
+        &mut self,
+        lane: &mut BulkColumn<'_>,
+        slots: &[u32],
+        values: &[f64],
+        groups: &mut [Counted<ExactSum>],
+    ) {
         if self.rows + values.len() > FIXED_ROWS.get() {
-            self.flush(lane, sums);
+            self.flush(lane, groups);
         }
         self.rows += values.len();
         let units = *self.units.get_or_insert_with(|| fitting(values));
@@ -115,32 +121,32 @@ impl Fixed {
         let apart = &mut *room;
         let mut rescale = false;
         if !take_apart(values, units, apart) {
-            let odd = put_aside(slots, values, units, apart, sums);
+            let odd = put_aside(slots, values, units, apart, groups);
             // Most rows of this batch are of another size: so will be those to come.
             rescale = odd > values.len() / 4 && self.changes < FIXED_CHANGES.get();
         }
         lane.add_two(&apart.high[..values.len()], &apart.low[..values.len()]);
         self.apart = Some(room);
         if rescale {
-            self.flush(lane, sums);
+            self.flush(lane, groups);
             self.changes += 1;
             self.units = Some(fitting(values));
         }
     }
 
-    /// What stands in the words goes to `sums`; the words begin anew.
-    pub(crate) fn flush(&mut self, lane: &mut BulkColumn<'_>, sums: &mut ExactSums) {
+    /// What stands in the words goes to `groups`; the words begin anew.
+    pub(crate) fn flush(&mut self, lane: &mut BulkColumn<'_>, groups: &mut [Counted<ExactSum>]) {
         self.rows = 0;
         let Some(Units { large, small, .. }) = self.units else { return };
         for slot in 0..lane.slots() {
-            let words = lane.of(slot);
+            let (words, sum) = (lane.of(slot), &mut groups[slot].of);
             for (word, unit) in [(words[0] as i64, large), (words[1] as i64, small)] {
                 let high = word as f64;
                 // A word is less than 2^62: what its double leaves out is a small number.
                 let low = (word - high as i64) as f64;
-                sums.add_finite(slot as u32, high * unit);
+                sum.add_finite(high * unit);
                 if low != 0.0 {
-                    sums.add_finite(slot as u32, low * unit);
+                    sum.add_finite(low * unit);
                 }
             }
             (words[0], words[1]) = (0, 0);
@@ -182,7 +188,13 @@ fn totals(values: &[f64], units: Units) -> Option<(i64, i64)> {
 
 /// Adds what is no whole number of units as ever; says how many rows had such.
 #[cold]
-fn put_aside(slots: &[u32], values: &[f64], units: Units, apart: &mut Apart, sums: &mut ExactSums) -> usize {
+fn put_aside(
+    slots: &[u32],
+    values: &[f64],
+    units: Units,
+    apart: &mut Apart,
+    groups: &mut [Counted<ExactSum>],
+) -> usize {
     let mut odd = 0;
     for (at, (slot, value)) in slots.iter().zip(values).enumerate() {
         let fits = value.abs() <= units.limit;
@@ -190,10 +202,11 @@ fn put_aside(slots: &[u32], values: &[f64], units: Units, apart: &mut Apart, sum
             continue;
         }
         odd += 1;
+        let sum = &mut groups[*slot as usize].of;
         if fits {
-            sums.add(*slot, apart.rest[at]);
+            sum.add(apart.rest[at]);
         } else {
-            sums.add(*slot, *value);
+            sum.add(*value);
             (apart.high[at], apart.low[at]) = (0, 0);
         }
     }
@@ -208,18 +221,17 @@ mod tests {
     /// The sums by units and one by one, which must be the same to the bit.
     fn both(groups: u32, values: &[f64]) -> (Vec<u64>, Vec<u64>) {
         let (mut board, mut fixed) = (BulkTable::new(vec![0; WORDS]), Fixed::default());
-        let (mut sums, mut plain) = (ExactSums::default(), ExactSums::default());
+        let mut sums = vec![Counted::default(); groups as usize];
+        let mut plain = sums.clone();
         board.grow(groups as usize);
-        sums.grow(groups as usize);
-        plain.grow(groups as usize);
         let slots: Vec<u32> = (0..values.len() as u32).map(|at| at.wrapping_mul(2_654_435_761) % groups).collect();
         for (slots, values) in slots.chunks(BATCH).zip(values.chunks(BATCH)) {
             board.turn_to(slots);
             fixed.add(&mut board.lane(0), slots, values, &mut sums);
         }
         fixed.flush(&mut board.lane(0), &mut sums);
-        slots.iter().zip(values).for_each(|(slot, value)| plain.add(*slot, *value));
-        let bits = |sums: &ExactSums| (0..groups).map(|slot| sums.value(slot).to_bits()).collect();
+        slots.iter().zip(values).for_each(|(slot, value)| plain[*slot as usize].of.add(*value));
+        let bits = |sums: &[Counted<ExactSum>]| sums.iter().map(|sum| sum.of.value(&()).to_bits()).collect();
         (bits(&sums), bits(&plain))
     }
 
@@ -279,9 +291,8 @@ mod tests {
     #[test]
     fn words_that_are_full_begin_anew() {
         let (mut board, mut fixed) = (BulkTable::new(vec![0; WORDS]), Fixed::default());
-        let mut sums = ExactSums::default();
+        let mut sums = vec![Counted::default()];
         board.grow(1);
-        sums.grow(1);
         let value = 1.0 - f64::EPSILON / 2.0;
         fixed.units = Some(Units::for_values_to(0));
         board.turn_to(&[0; BATCH]);
@@ -290,6 +301,6 @@ mod tests {
         }
         fixed.flush(&mut board.lane(0), &mut sums);
         let rows = (FIXED_ROWS.real() * 2 + 3 * BATCH) as f64;
-        assert_eq!(sums.value(0), rows * value);
+        assert_eq!(sums[0].of.value(&()), rows * value);
     }
 }

@@ -12,37 +12,12 @@ use rowset::{RowSet, Shifts};
 use super::Output;
 use super::chosen::{FirstLast, gather_at};
 use super::loading::{BulkLoad, Placed};
-use super::state::add_counts;
+use super::spec::{AggregationSpec, Cells, Wanted};
 use super::states::state_of;
 use crate::error::Error;
-use crate::eval::evaluator::{Evaluator, evaluate_all};
 use crate::keys::rows::KeyRows;
-use crate::sizes::{GROUP_ALONE_ROWS, GROUP_BATCH_ROWS, GROUP_PART_ROWS, TOGETHER_ROWS};
-use crate::table::update::ColumnSet;
+use crate::sizes::{GROUP_ALONE_ROWS, GROUP_BATCH_ROWS, GROUP_PART_ROWS};
 use crate::table::view::View;
-
-/// The definition of an aggregation: keys, inputs and outputs.
-pub(crate) struct AggregationSpec {
-    /// The method that the user called.
-    pub(crate) operation: String,
-    pub(crate) keys: Vec<(usize, DataType)>,
-    /// The names of the key columns in the result.
-    pub(crate) names: Vec<String>,
-    pub(crate) outputs: Vec<Output>,
-    pub(crate) inputs: Arc<[Evaluator]>,
-    /// Whether rows may leave.
-    pub(crate) retractable: bool,
-    /// Whether the result always has one row, even without input rows.
-    pub(crate) whole: bool,
-}
-
-/// The cells of some rows: keys, and those inputs that a state maintains.
-#[derive(Default)]
-pub(crate) struct Cells {
-    keys: Vec<Chunk>,
-    inputs: Vec<Option<Chunk>>,
-    rows: usize,
-}
 
 /// The groups, with a row count and states for each.
 pub(crate) struct Groups {
@@ -52,7 +27,7 @@ pub(crate) struct Groups {
     /// The row count of each group. None if `picks` is kept and no output is a count: then a group exists if it has a
     /// first row.
     counts: Option<Vec<i64>>,
-    /// For each output, the position of its input and its state; `len`, first and last have none.
+    /// For each output, the positions of its inputs and its state; `len`, first and last have none.
     states: Vec<Option<Placed>>,
     /// The rows of each group, if an output needs its first or last row.
     picks: Option<KeyRows>,
@@ -67,136 +42,75 @@ pub(crate) struct Groups {
 /// The growth of states, in bytes, from which on the memory budget is checked.
 const ASK_FROM: u64 = 1 << 20;
 
-impl AggregationSpec {
+impl Groups {
     /// The groups of all present rows. Large tables are loaded in parts, one per thread, which are merged in row order.
-    pub(crate) fn start(&self, view: &View) -> Result<Groups, Error> {
+    pub(crate) fn start(spec: &AggregationSpec, view: &View) -> Result<Groups, Error> {
         let rows = view.rows();
         let shares =
             rows.split(if rows.len() > GROUP_ALONE_ROWS.rows() { crate::threads::parallel::threads() } else { 1 });
         let share = |_: usize, share: &RowSet| {
-            let mut groups = Groups { shares: shares.len() as u64, ..self.empty()? };
+            let mut groups = Groups { shares: shares.len() as u64, ..Groups::empty(spec)? };
             groups.load();
             let size = GROUP_PART_ROWS.rows();
             for from in (0..share.len()).step_by(size as usize) {
-                self.enter_part(&mut groups, view, &share.slice(from, size))?;
+                groups.enter_part(spec, view, &share.slice(from, size))?;
             }
             groups.flush();
             Ok::<Groups, Error>(groups)
         };
         let mut groups = crate::threads::parallel::try_map(true, &shares, share)?.into_iter();
-        let Some(mut first) = groups.next() else { return self.empty() };
+        let Some(mut first) = groups.next() else { return Groups::empty(spec) };
         groups.try_for_each(|groups| first.merge(groups))?;
         first.shares = 1;
         Ok(first)
     }
 
-    fn enter_part(&self, groups: &mut Groups, view: &View, part: &RowSet) -> Result<(), Error> {
-        let cells = self.cells(view, part)?;
-        let plain = groups.loading.as_ref().map(|loading| loading.plain(&groups.states, &cells.inputs));
+    fn enter_part(&mut self, spec: &AggregationSpec, view: &View, part: &RowSet) -> Result<(), Error> {
+        let kept = spec.kept_inputs();
+        let cells = Wanted { view, rows: part, keys: true, inputs: &kept }.cells(spec)?;
+        let plain = self.loading.as_ref().map(|loading| loading.plain(&mut self.states, &cells.inputs));
         let plain = plain.unwrap_or_default();
         let (mut slots, mut created) = (Vec::new(), Vec::new());
         let mut from = 0;
         while from < part.len() {
             let len = GROUP_BATCH_ROWS.rows().min(part.len() - from);
-            let rows = if groups.picks.is_some() { part.slice(from, len) } else { RowSet::new() };
-            groups.enter(&cells.slice(from as usize, len as usize), &rows, &mut slots, &mut created)?;
-            if let Some(loading) = &mut groups.loading {
-                loading.enter(&mut groups.states, &plain, from as usize, &slots);
+            let rows = if self.picks.is_some() { part.slice(from, len) } else { RowSet::new() };
+            self.enter(&cells.slice(from as usize, len as usize), &rows, &mut slots, &mut created)?;
+            if let Some(loading) = &mut self.loading {
+                loading.enter(&mut self.states, &plain, from as usize, &slots);
             }
             from += len;
         }
         Ok(())
     }
 
-    fn empty(&self) -> Result<Groups, Error> {
-        let types: Vec<DataType> = self.keys.iter().map(|(_, data_type)| data_type.clone()).collect();
-        let state = |output: &Output| match output.input {
-            Some(input) if output.is_kept() => {
-                Ok(Some((input, state_of(&output.kind, self.inputs[input].data_type(), self.retractable)?)))
+    fn empty(spec: &AggregationSpec) -> Result<Groups, Error> {
+        let types: Vec<DataType> = spec.keys.iter().map(|(_, data_type)| data_type.clone()).collect();
+        let state = |output: &Output| match output.inputs.first() {
+            Some(first) if output.is_kept() => {
+                let state = state_of(&output.kind, spec.inputs[*first].data_type(), spec.retractable)?;
+                Ok(Some((output.inputs.clone(), state)))
             }
             _ => Ok(None),
         };
-        let picks = self.outputs.iter().any(|output| output.input.is_some() && !output.is_kept());
-        let counts = !picks || self.outputs.iter().any(|output| output.input.is_none());
+        let picks = spec.outputs.iter().any(Output::picks);
+        let counts = !picks || spec.outputs.iter().any(|output| output.inputs.is_empty());
         let mut groups = Groups {
             table: (!types.is_empty()).then(|| KeyTable::new(&types)),
             slots: 0,
             counts: counts.then(Vec::new),
-            states: self.outputs.iter().map(state).collect::<Result<_, Error>>()?,
-            picks: picks.then(|| KeyRows::new(self.retractable || self.reads_groups())),
+            states: spec.outputs.iter().map(state).collect::<Result<_, Error>>()?,
+            picks: picks.then(|| KeyRows::new(spec.retractable || spec.reads_groups())),
             loading: None,
-            whole: self.whole,
+            whole: spec.whole,
             shares: 1,
         };
-        if self.whole {
+        if spec.whole {
             groups.grow();
         }
         Ok(groups)
     }
 
-    pub(crate) fn outputs(&self) -> &[Output] {
-        &self.outputs
-    }
-
-    pub(crate) fn key_columns(&self) -> Vec<usize> {
-        self.keys.iter().map(|(index, _)| *index).collect()
-    }
-
-    pub(crate) fn input(&self, input: usize) -> &Evaluator {
-        &self.inputs[input]
-    }
-
-    /// Whether a state maintains values of this input. First and last do not: they read the picked row.
-    pub(crate) fn is_summed(&self, input: usize) -> bool {
-        self.outputs.iter().any(|output| output.input == Some(input) && output.is_kept())
-    }
-
-    /// Whether this many rows are worth two threads. Inputs that call a user function stay on one thread.
-    pub(super) fn is_split(&self, rows: u64) -> bool {
-        rows >= TOGETHER_ROWS.rows() && !self.inputs.iter().any(Evaluator::calls_host)
-    }
-
-    /// Whether an output is recomputed from all cells of this input in the group.
-    pub(crate) fn is_whole(&self, input: usize) -> bool {
-        self.outputs.iter().any(|output| output.input == Some(input) && output.vector.is_some())
-    }
-
-    /// Whether an output is recomputed from all rows of a group.
-    pub(crate) fn reads_groups(&self) -> bool {
-        self.outputs.iter().any(|output| output.vector.is_some())
-    }
-
-    /// The inputs that read one of these columns.
-    pub(crate) fn changed_inputs(&self, columns: &ColumnSet) -> Vec<usize> {
-        (0..self.inputs.len()).filter(|input| columns.contains_any(self.inputs[*input].inputs())).collect()
-    }
-
-    /// The key cells of some rows.
-    pub(crate) fn keys(&self, view: &View, rows: &RowSet) -> Result<Vec<Chunk>, Error> {
-        self.keys.iter().map(|(index, _)| view.read(*index, rows)).collect()
-    }
-
-    /// The key cells of some rows, and the cells of the inputs that states maintain.
-    pub(crate) fn cells(&self, view: &View, rows: &RowSet) -> Result<Cells, Error> {
-        let summed: Vec<usize> = (0..self.inputs.len()).filter(|input| self.is_summed(*input)).collect();
-        let evaluators: Vec<&Evaluator> = summed.iter().map(|input| &self.inputs[*input]).collect();
-        let mut inputs = vec![None; self.inputs.len()];
-        for (input, cells) in summed.into_iter().zip(evaluate_all(&evaluators, view, rows)?) {
-            inputs[input] = Some(cells);
-        }
-        Ok(Cells { keys: self.keys(view, rows)?, inputs, rows: rows.len() as usize })
-    }
-}
-
-impl Cells {
-    fn slice(&self, from: usize, len: usize) -> Cells {
-        let keys = self.keys.iter().map(|cells| cells.slice(from, len)).collect();
-        let inputs = self.inputs.iter().map(|cells| cells.as_ref().map(|cells| cells.slice(from, len))).collect();
-        Cells { keys, inputs, rows: len }
-    }
-}
-
-impl Groups {
     /// Enters rows. Fills `slots` with the group of each row, and `created` with the positions of the rows that made a
     /// new group. During a bulk load, states are fed by [`BulkLoad::enter`].
     pub(crate) fn enter(
@@ -222,10 +136,8 @@ impl Groups {
         }
         for (at, state) in self.states.iter_mut().enumerate() {
             let loads = self.loading.as_ref().is_some_and(|loading| loading.has(at));
-            if let Some((input, state)) = state.as_mut().filter(|_| !loads)
-                && let Some(cells) = &cells.inputs[*input]
-            {
-                state.add(slots, cells);
+            if let Some((inputs, state)) = state.as_mut().filter(|_| !loads) {
+                state.add(slots, &cells.of(inputs));
             }
         }
         if let Some(picks) = &mut self.picks {
@@ -244,9 +156,9 @@ impl Groups {
         Ok(())
     }
 
-    /// Starts a bulk load, until [`Groups::settle`].
+    /// Starts a bulk load, until [`Groups::flush`].
     fn load(&mut self) {
-        let mut loading = BulkLoad::new(&self.states);
+        let mut loading = BulkLoad::new(&mut self.states);
         loading.grow(self.slots);
         self.loading = Some(loading);
     }
@@ -254,7 +166,8 @@ impl Groups {
     fn flush(&mut self) {
         if let Some(loading) = self.loading.take() {
             let rows = loading.flush(&mut self.states);
-            self.counts.iter_mut().for_each(|counts| add_counts(counts, &rows));
+            let counts = self.counts.iter_mut().flat_map(|counts| counts.iter_mut());
+            counts.zip(rows).for_each(|(count, rows)| *count += rows);
         }
     }
 
@@ -264,10 +177,8 @@ impl Groups {
         if let Some(counts) = &mut self.counts {
             slots.iter().for_each(|slot| counts[*slot as usize] -= 1);
         }
-        for (input, state) in self.states.iter_mut().flatten() {
-            if let Some(cells) = &cells.inputs[*input] {
-                state.remove(&slots, cells);
-            }
+        for (inputs, state) in self.states.iter_mut().flatten() {
+            state.remove(&slots, &cells.of(inputs));
         }
         if let Some(picks) = &mut self.picks {
             picks.leave(&slots, rows);
@@ -275,11 +186,12 @@ impl Groups {
         Ok(slots)
     }
 
-    /// Replaces old cells of one input by new ones; the rows stay in their groups.
-    pub(crate) fn revalue(&mut self, input: usize, slots: &[u32], old: &Chunk, new: &Chunk) {
-        for (_, state) in self.states.iter_mut().flatten().filter(|(of, _)| *of == input) {
-            state.remove(slots, old);
-            state.add(slots, new);
+    /// Replaces old cells by new ones in the states of which an input changed; the rows stay in their groups.
+    pub(crate) fn revalue(&mut self, changed: &[usize], slots: &[u32], [old, new]: &[Cells; 2]) {
+        let of = |inputs: &[usize]| inputs.iter().any(|input| changed.contains(input));
+        for (inputs, state) in self.states.iter_mut().flatten().filter(|(inputs, _)| of(inputs)) {
+            state.remove(slots, &old.of(inputs));
+            state.add(slots, &new.of(inputs));
         }
     }
 
@@ -425,10 +337,10 @@ impl Groups {
                 None => error,
             });
         }
-        if let (Some(vector), Some(input), Some(rows)) = (&output.vector, output.input, &self.picks) {
-            return vector.values(maker.input(input), now, slots, rows);
+        if let (Some(vector), [input], Some(rows)) = (&output.vector, &output.inputs[..], &self.picks) {
+            return vector.values(maker.input(*input), now, slots, rows);
         }
-        let (Some(input), Some(picks)) = (output.input.filter(|_| !output.is_kept()), &self.picks) else {
+        let ([input], Some(picks)) = (&output.inputs[..], &self.picks) else {
             let counts = self.counts.as_deref().unwrap_or_default();
             return Ok(Arc::new(Int64Array::from_iter_values(slots.iter().map(|slot| counts[*slot as usize]))));
         };
@@ -439,7 +351,7 @@ impl Groups {
         if keys == [NO_ROW] {
             return Ok(arrow_array::new_null_array(&output.data_type, 1));
         }
-        let cells = gather_at(maker.input(input), now, keys)?;
+        let cells = gather_at(maker.input(*input), now, keys)?;
         // Dictionary codes are a matter of storage; the picked cells are returned as values.
         if cells.data_type() == &output.data_type {
             Ok(cells)
@@ -461,7 +373,7 @@ impl Groups {
         });
         let group: Vec<String> = parts.collect();
         let place = if group.is_empty() { String::new() } else { format!(" in the group {}", group.join(", ")) };
-        let input = output.input.map(|input| maker.input(input).text().to_owned()).unwrap_or_default();
+        let input = output.inputs.iter().map(|input| maker.input(*input).text()).collect::<Vec<_>>().join(", ");
         Error::data(&maker.operation, format!("{}: {message} ({input}{place})", formula::shown_name(&output.name)))
     }
 }

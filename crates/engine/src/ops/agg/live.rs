@@ -11,8 +11,9 @@ use graph::Step;
 use rowset::{Before, RowSet};
 
 use super::chosen::FirstLast;
-use super::groups::{AggregationSpec, Cells, Groups};
-use super::reading::{ReadRequest, ReadResults};
+use super::groups::Groups;
+use super::reading::GroupReads;
+use super::spec::{AggregationSpec, Cells, Wanted};
 use crate::driver::operation::Live;
 use crate::error::Error;
 use crate::keys::touched::Touched;
@@ -49,8 +50,9 @@ impl Live for AggregationLive {
         let change = &inputs[0];
         if self.blink {
             let added = &change.update().added;
-            let mut read = ReadResults::of(&self.maker, &[ReadRequest::Cells(change.now(), added)])?;
-            self.enter(&read.cells()?, added)?;
+            let kept = self.maker.kept_inputs();
+            let cells = Wanted { view: change.now(), rows: added, keys: true, inputs: &kept }.cells(&self.maker)?;
+            self.enter(&cells, added)?;
         } else {
             self.take_in(change)?;
         }
@@ -73,54 +75,47 @@ impl AggregationLive {
         // whole groups are recomputed. First and last change only if the picked row itself was modified.
         let revalued = !key_changed && !changed.is_empty() && !update.modified.is_empty();
         let whole = changed.iter().any(|input| self.maker.is_whole(*input));
-        let summed: Vec<usize> = changed.into_iter().filter(|input| self.maker.is_summed(*input)).collect();
-        let summed = if revalued { summed } else { Vec::new() };
+        let summed = if revalued { self.maker.inputs_beside(&changed) } else { Vec::new() };
 
-        let mut wanted = vec![ReadRequest::Cells(before, &update.removed.0), ReadRequest::Cells(now, &update.added)];
+        let (none, kept) = (RowSet::new(), self.maker.kept_inputs());
+        let of_all = |view, rows| Wanted { view, rows, keys: true, inputs: &kept };
+        let of_keys = |view, rows| Wanted { view, rows, keys: true, inputs: &[] };
+        let of_changed = |view, rows| Wanted { view, rows, keys: false, inputs: &summed };
+        let when = |needed: bool, rows| if needed { rows } else { &none };
+        let [was_modified, modified] = [&modified_before.0, &update.modified];
+        let read = GroupReads {
+            removed: of_all(before, &update.removed.0),
+            added: of_all(now, &update.added),
+            rekeyed: [of_all(before, when(key_changed, was_modified)), of_all(now, when(key_changed, modified))],
+            moved: of_keys(before, &moving.0),
+            stayed: of_keys(now, when(revalued, modified)),
+            revalued: [
+                of_changed(before, when(!summed.is_empty(), was_modified)),
+                of_changed(now, when(!summed.is_empty(), modified)),
+            ],
+        };
+        let read = read.read(&self.maker)?;
+
+        self.leave(&read.removed, &update.removed)?;
         if key_changed {
-            wanted.extend([ReadRequest::Cells(before, &modified_before.0), ReadRequest::Cells(now, &update.modified)]);
+            self.leave(&read.rekeyed[0], &modified_before)?;
         }
         if !moving.0.is_empty() {
-            wanted.push(ReadRequest::Keys(before, &moving.0));
-        }
-        if revalued {
-            wanted.push(ReadRequest::Keys(now, &update.modified));
-        }
-        for input in &summed {
-            wanted.extend([
-                ReadRequest::Input(*input, before, &modified_before.0),
-                ReadRequest::Input(*input, now, &update.modified),
-            ]);
-        }
-        let mut read = ReadResults::of(&self.maker, &wanted)?;
-
-        let (leaving, entering) = (read.cells()?, read.cells()?);
-        self.leave(&leaving, &update.removed)?;
-        let rekeyed = if key_changed { Some((read.cells()?, read.cells()?)) } else { None };
-        if let Some((leaving, _)) = &rekeyed {
-            self.leave(leaving, &modified_before)?;
-        }
-        if !moving.0.is_empty() {
-            self.groups.shift(&read.keys()?, moving.0.len() as usize, &update.shifts)?;
+            self.groups.shift(&read.moved.keys, moving.0.len() as usize, &update.shifts)?;
         }
         // Rows enter in two batches (rekeyed, then added). If both may create groups, these are sorted by first row
         // afterwards, as if all rows had come at once; otherwise the order of the result would depend on the batches.
         let known = self.created.len();
-        let rekeyed = match &rekeyed {
-            Some((_, entering)) => self.enter(entering, &update.modified)?,
-            None => Vec::new(),
-        };
+        let rekeyed = if key_changed { self.enter(&read.rekeyed[1], &update.modified)? } else { Vec::new() };
         let may_interleave = self.created.len() > known && !update.added.is_empty();
         if revalued {
-            let slots = self.groups.find(&read.keys()?, update.modified.len() as usize)?;
-            for input in &summed {
-                self.groups.revalue(*input, &slots, &read.input()?, &read.input()?);
-            }
+            let slots = self.groups.find(&read.stayed.keys, update.modified.len() as usize)?;
+            self.groups.revalue(&changed, &slots, &read.revalued);
             let touched =
                 if summed.is_empty() && !whole { self.groups.ends_among(&slots, &update.modified) } else { slots };
             self.touched.add(&touched, self.groups.slots());
         }
-        let added = self.enter(&entering, &update.added)?;
+        let added = self.enter(&read.added, &update.added)?;
         if may_interleave {
             self.order_created(known, &[(&update.modified, &rekeyed), (&update.added, &added)]);
         }
@@ -226,7 +221,7 @@ impl AggregationLive {
         let rows = RowSet::from_sorted_keys(&keys);
         let chosen = FirstLast::new(&slots);
         let keys = self.maker.keys.len();
-        let dear = self.maker.outputs().iter().map(|output| if output.is_kept() { KEPT } else { 1 }).sum::<u64>();
+        let dear = self.maker.outputs().iter().map(|output| if output.picks() { 1 } else { KEPT }).sum::<u64>();
         let worth_it = rows.len() * dear >= GROUP_SPLIT_CELLS.rows() && self.maker.is_split(rows.len());
         let differing = crate::threads::parallel::try_map(worth_it, self.maker.outputs(), |at, output| {
             if self.blink && output.kind == Aggregate::First {

@@ -6,8 +6,8 @@ use column::Chunk;
 use super::board::{BATCH, BulkTable};
 use super::state::{Batch, State};
 
-/// The position of an input, and the state that reads it.
-pub(crate) type Placed = (usize, Box<dyn State>);
+/// The positions of inputs, and the state that reads them.
+pub(crate) type Placed = (Vec<usize>, Box<dyn State>);
 
 /// The board of the states that take part. The first word of a group counts its rows.
 pub(crate) struct BulkLoad {
@@ -18,15 +18,15 @@ pub(crate) struct BulkLoad {
 
 impl BulkLoad {
     /// A board for the states that take part.
-    pub(crate) fn new(states: &[Option<Placed>]) -> BulkLoad {
+    pub(crate) fn new(states: &mut [Option<Placed>]) -> BulkLoad {
         let mut fresh = vec![0];
-        let mut lane = |state: &Option<Placed>| {
-            let words = state.as_ref()?.1.words()?;
+        let mut lane = |state: &mut Option<Placed>| {
+            let words = state.as_mut()?.1.bulk()?.words();
             let at = fresh.len();
             fresh.extend(words);
             Some(at)
         };
-        let lanes = states.iter().map(&mut lane).collect();
+        let lanes = states.iter_mut().map(&mut lane).collect();
         BulkLoad { board: BulkTable::new(fresh), lanes }
     }
 
@@ -36,12 +36,13 @@ impl BulkLoad {
     }
 
     /// The cells of the inputs in the form in which the states of the board read them.
-    pub(crate) fn plain(&self, states: &[Option<Placed>], inputs: &[Option<Chunk>]) -> Vec<Option<Chunk>> {
-        let plain = |(state, lane): (&Option<Placed>, &Option<usize>)| {
-            let (input, state) = state.as_ref().filter(|_| lane.is_some())?;
-            inputs[*input].as_ref().map(|cells| state.plain(cells))
+    pub(crate) fn plain(&self, states: &mut [Option<Placed>], inputs: &[Option<Chunk>]) -> Vec<Option<Chunk>> {
+        let plain = |(state, lane): (&mut Option<Placed>, &Option<usize>)| {
+            let (of, state) = state.as_mut().filter(|_| lane.is_some())?;
+            let cells = inputs[*of.first()?].as_ref()?;
+            state.bulk().map(|state| state.plain(cells))
         };
-        states.iter().zip(&self.lanes).map(plain).collect()
+        states.iter_mut().zip(&self.lanes).map(plain).collect()
     }
 
     /// Adds rows to these slots; their cells begin at `from`.
@@ -50,9 +51,11 @@ impl BulkLoad {
             self.board.turn_to(slots);
             self.board.lane(0).count();
             for ((state, lane), cells) in states.iter_mut().zip(&self.lanes).zip(cells) {
-                if let (Some((_, state)), Some(lane), Some(cells)) = (state, lane, cells) {
+                if let (Some((_, state)), Some(lane), Some(cells)) = (state, lane, cells)
+                    && let Some(state) = state.bulk()
+                {
                     let batch = Batch { slots, cells, from: from + at * BATCH };
-                    state.bulk_add(&mut self.board.lane(*lane), &batch);
+                    state.add(&mut self.board.lane(*lane), &batch);
                 }
             }
         }
@@ -68,7 +71,9 @@ impl BulkLoad {
         let mut counter = self.board.lane(0);
         let rows: Vec<i64> = (0..counter.slots()).map(|slot| counter.of(slot)[0] as i64).collect();
         for (state, lane) in states.iter_mut().zip(&self.lanes) {
-            if let (Some((_, state)), Some(lane)) = (state, lane) {
+            if let (Some((_, state)), Some(lane)) = (state, lane)
+                && let Some(state) = state.bulk()
+            {
                 state.flush(&mut self.board.lane(*lane), &rows);
             }
         }

@@ -9,10 +9,10 @@
 //! blink table rows accumulate. Cost of an update: one probe a changed row, plus the aggregators;
 //! old values of removed and modified rows are taken away, a group is never read again.
 
+mod accumulators;
 mod board;
 mod chosen;
 mod count;
-mod exact;
 mod extreme;
 mod fixed;
 mod groups;
@@ -24,6 +24,7 @@ mod moments;
 mod product;
 mod ranked;
 mod reading;
+mod spec;
 mod state;
 mod states;
 mod sum;
@@ -37,13 +38,15 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, Schema};
 use column::types::can_be_key;
 use column::{Chunk, NO_ROW};
+use formula::aggregates::{Asks, Reads};
 use formula::{Aggregate, Expr};
 use graph::Moment;
 use rowset::RowSet;
 
-pub(crate) use self::extreme::{from_order_key, order_key};
-use self::groups::AggregationSpec;
+pub(crate) use self::accumulators::{from_order_key, order_key};
+use self::groups::Groups;
 use self::live::AggregationLive;
+use self::spec::AggregationSpec;
 pub(crate) use self::state::{floats, integers};
 use self::vectors::Vector;
 use crate::driver::operation::{Input, Operation, Start};
@@ -72,8 +75,8 @@ pub struct Aggregation {
 #[derive(Clone)]
 struct Output {
     kind: Aggregate,
-    /// Place among the inputs; `len` has none.
-    input: Option<usize>,
+    /// Places among the inputs; `len` has none.
+    inputs: Vec<usize>,
     name: String,
     data_type: DataType,
     /// What the column is outside.
@@ -147,7 +150,7 @@ fn output_of(
     inputs: &mut Vec<(Expr, Evaluator)>,
 ) -> Result<Output, Error> {
     let name = expression.output_name()?;
-    let Expr::Aggregate { kind, input } = expression.unaliased() else {
+    let Expr::Aggregate { kind, inputs: of } = expression.unaliased() else {
         return Err(Error::invalid(
             operation,
             format!(
@@ -156,34 +159,31 @@ fn output_of(
             ),
         ));
     };
-    let Some(input) = input else {
-        return Ok(Output {
-            kind: kind.clone(),
-            input: None,
-            declared: Field::new(&name, DataType::Int64, true),
-            name,
-            data_type: DataType::Int64,
-            vector: None,
-        });
-    };
-    let plain = plain_values(operation, table, kind, input)?;
-    let input: &Expr = plain.as_ref().unwrap_or(input);
-    let place = match inputs.iter().position(|(known, _)| known == input) {
-        Some(place) => place,
-        None => {
-            inputs.push((input.clone(), Evaluator::new(operation, input, table)?));
-            inputs.len() - 1
-        }
-    };
-    let of = inputs[place].1.data_type();
+    let declared = kind.declaration();
+    if of.len() != declared.arity {
+        let message = format!("{} is of {} columns, not of {}", declared.name, declared.arity, of.len());
+        return Err(Error::invalid(operation, message));
+    }
+    if of.is_empty() {
+        let (inputs, data_type) = (Vec::new(), DataType::Int64);
+        let declared = Field::new(&name, data_type.clone(), true);
+        return Ok(Output { kind: kind.clone(), inputs, declared, name, data_type, vector: None });
+    }
+    let places =
+        of.iter().map(|input| input_of(operation, table, kind, input, inputs)).collect::<Result<Vec<_>, _>>()?;
     let wrong = |error| Error::Formula { operation: operation.into(), error };
-    let data_type = match (kind, inputs[place].1.as_column()) {
+    for place in &places {
+        kind.output_type(inputs[*place].1.data_type()).map_err(wrong)?;
+    }
+    let (input, evaluator) = &inputs[places[0]];
+    let of = evaluator.data_type();
+    let data_type = match (declared.reads, evaluator.as_column()) {
         // Cells that are picked are read as they are stored, codes of a dictionary too.
-        (Aggregate::First | Aggregate::Last, Some(column)) => table.column_type(column).clone(),
+        (Reads::End, Some(column)) => table.column_type(column).clone(),
         _ => kind.output_type(of).map_err(wrong)?,
     };
     let vector = Vector::of(kind, of).map_err(wrong)?;
-    if matches!(kind, Aggregate::NUnique | Aggregate::CountDistinct) && !can_be_key(of) {
+    if declared.asks == Asks::Keys && !can_be_key(of) {
         return Err(Error::unkeyable(operation, &input.output_name()?, of));
     }
     if vector.is_some() && table.attributes().blink {
@@ -199,28 +199,40 @@ fn output_of(
         Expr::Column(column) => Some(table.schema().field(table.column_index(operation, column)?)),
         _ => None,
     };
-    let passed = matches!(
-        kind,
-        Aggregate::First | Aggregate::Last | Aggregate::Min | Aggregate::Max | Aggregate::NanMin | Aggregate::NanMax
-    );
     let coded = |kind: &DataType| matches!(kind, DataType::Dictionary(..) | DataType::RunEndEncoded(..));
     let kept = source.map(Field::data_type);
-    let kept = kept.filter(|kind| passed && !coded(kind) && column::types::canonical(kind) == data_type);
-    let declared = Field::new(&name, kept.cloned().unwrap_or_else(|| super::select::declared_type(&data_type)), true);
+    let kept = kept.filter(|kind| declared.passes && !coded(kind) && column::types::canonical(kind) == data_type);
+    let field = Field::new(&name, kept.cloned().unwrap_or_else(|| super::select::declared_type(&data_type)), true);
     // Picked cells keep the order of their categories too.
-    let declared = match source {
-        Some(source) if source.dict_is_ordered() == Some(true) && declared.dict_is_ordered().is_some() => {
-            declared.with_dict_is_ordered(true).with_metadata(source.metadata().clone())
+    let field = match source {
+        Some(source) if source.dict_is_ordered() == Some(true) && field.dict_is_ordered().is_some() => {
+            field.with_dict_is_ordered(true).with_metadata(source.metadata().clone())
         }
-        _ => declared,
+        _ => field,
     };
-    Ok(Output { kind: kind.clone(), input: Some(place), name, data_type, declared, vector })
+    Ok(Output { kind: kind.clone(), inputs: places, name, data_type, declared: field, vector })
+}
+
+/// The place of an input among those that are read; a new one is added.
+fn input_of(
+    operation: &str,
+    table: &Table,
+    kind: &Aggregate,
+    input: &Expr,
+    inputs: &mut Vec<(Expr, Evaluator)>,
+) -> Result<usize, Error> {
+    let plain = plain_values(operation, table, kind, input)?;
+    let input: &Expr = plain.as_ref().unwrap_or(input);
+    if let Some(place) = inputs.iter().position(|(known, _)| known == input) {
+        return Ok(place);
+    }
+    inputs.push((input.clone(), Evaluator::new(operation, input, table)?));
+    Ok(inputs.len() - 1)
 }
 
 /// Of a dictionary the values in their place, for aggregates that order them.
 fn plain_values(operation: &str, table: &Table, kind: &Aggregate, input: &Expr) -> Result<Option<Expr>, Error> {
-    use Aggregate::{ArgMax, ArgMin, Max, Median, Min, NanMax, NanMin, Quantile};
-    let ordered = matches!(kind, Min | Max | NanMin | NanMax | Median | Quantile { .. } | ArgMin | ArgMax);
+    let ordered = kind.declaration().asks == Asks::Ordered;
     if ordered {
         formula::refuse_own_order(kind.name(), input, table.schema()).map_err(formula_error(operation))?;
     }
@@ -264,12 +276,12 @@ impl Operation for Aggregation {
             // The group of each row.
             limits::ask_rows(view.rows().len(), 4)?;
         }
-        let listed = self.outputs.iter().filter(|output| output.vector.is_some()).filter_map(|output| output.input);
+        let listed = self.outputs.iter().filter(|output| output.vector.is_some()).flat_map(|output| &output.inputs);
         for input in listed {
             // The key of each row, and its cell.
-            limits::ask_rows(view.rows().len(), 8 + column::types::width(self.inputs[input].data_type()))?;
+            limits::ask_rows(view.rows().len(), 8 + column::types::width(self.inputs[*input].data_type()))?;
         }
-        let groups = maker.start(view)?;
+        let groups = Groups::start(&maker, view)?;
         let (declared, canonical) = self.schema(table);
         let slots: Vec<u32> = groups.present().collect();
         let mut rows = vec![NO_ROW; groups.slots()];
@@ -309,8 +321,13 @@ impl Operation for Aggregation {
 }
 
 impl Output {
-    /// Whether values are kept for it: not for the cell of one row, nor for what reads the whole group.
+    /// Whether a state keeps values for it: not for the cell of one row, nor for what reads the whole group.
     fn is_kept(&self) -> bool {
-        !matches!(self.kind, Aggregate::First | Aggregate::Last) && self.vector.is_none()
+        self.kind.declaration().reads == Reads::Values
+    }
+
+    /// Whether it is read from rows of the group.
+    fn picks(&self) -> bool {
+        matches!(self.kind.declaration().reads, Reads::End | Reads::Whole)
     }
 }

@@ -1,298 +1,70 @@
-//! `product`: of integers it wraps and a removal restores it, of floats it is made anew for the groups that changed.
-//!
-//! Modulo 2^64 every odd number has an inverse: zeros, factors of two and the odd rest are counted apart, and what is
-//! multiplied in can be divided out. Floats have none: a group keeps its values in order with their counts, and the
-//! product goes over them in that order, in two doubles and an exponent of its own, so that it depends neither on the
-//! order of rows nor on what was there before, and is beyond the range of doubles only where the product is.
+//! `product`: of integers it wraps, of floats it leaves their range only where it must.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array};
 use arrow_schema::DataType;
 use column::Chunk;
 
-use super::exact::two_product;
-use super::extreme::{from_order_key, order_key};
-use super::state::{State, floats, from_integers, integers, same, valid_cells};
+use super::accumulators::{Accumulator, Factors, Product, Removable};
+use super::state::{Codec, PerGroup, State, each_float, from_integers, integers, valid_cells};
 use crate::error::Error;
 
 /// The state for a result of this type.
 pub(crate) fn state(output: &DataType) -> Box<dyn State> {
+    let output = output.clone();
     match output {
-        DataType::Float16 | DataType::Float32 | DataType::Float64 => {
-            Box::new(FloatProduct { groups: Vec::new(), output: output.clone() })
-        }
-        _ => Box::new(IntegerProduct { groups: Vec::new(), output: output.clone() }),
+        DataType::Float16 | DataType::Float32 | DataType::Float64 => PerGroup::boxed(Floats { output }),
+        _ => PerGroup::boxed(Integers { output }),
     }
 }
 
-/// A product modulo 2^64 that can be divided.
-#[derive(Clone, Copy)]
-struct Factors {
-    count: i64,
-    zeros: i64,
-    twos: i64,
-    odd: u64,
-}
-
-const ONE: Factors = Factors { count: 0, zeros: 0, twos: 0, odd: 1 };
-
-impl Factors {
-    fn of(value: i64) -> Factors {
-        match value as u64 {
-            0 => Factors { count: 1, zeros: 1, ..ONE },
-            word => {
-                Factors { count: 1, twos: i64::from(word.trailing_zeros()), odd: word >> word.trailing_zeros(), ..ONE }
-            }
-        }
-    }
-
-    fn times(self, other: Factors) -> Factors {
-        Factors {
-            count: self.count + other.count,
-            zeros: self.zeros + other.zeros,
-            twos: self.twos + other.twos,
-            odd: self.odd.wrapping_mul(other.odd),
-        }
-    }
-
-    fn inverse(self) -> Factors {
-        // Each turn doubles the bits that are right, of which an odd number is born with three.
-        let mut inverse = self.odd;
-        for _ in 0..5 {
-            inverse = inverse.wrapping_mul(2u64.wrapping_sub(self.odd.wrapping_mul(inverse)));
-        }
-        Factors { count: -self.count, zeros: -self.zeros, twos: -self.twos, odd: inverse }
-    }
-
-    fn value(self) -> Option<i64> {
-        (self.count > 0).then(|| if self.zeros > 0 || self.twos > 63 { 0 } else { (self.odd << self.twos) as i64 })
-    }
-}
-
-struct IntegerProduct {
-    groups: Vec<Factors>,
+struct Integers {
     output: DataType,
 }
 
-impl State for IntegerProduct {
-    fn grow(&mut self, slots: usize) {
-        self.groups.resize(slots, ONE);
+impl Codec for Integers {
+    type Of = Factors;
+
+    fn empty(&self) -> Factors {
+        Factors::default()
     }
 
-    fn add(&mut self, slots: &[u32], cells: &Chunk) {
-        let values = integers(cells);
-        valid_cells(slots, &values, |slot, at| {
-            let group = &mut self.groups[slot as usize];
-            *group = group.times(Factors::of(values.values()[at]));
-        });
+    fn decode(&self, cells: &[Chunk], mut each: impl FnMut(usize, i64)) {
+        let values = integers(&cells[0]);
+        valid_cells(&values, |at| each(at, values.values()[at]));
     }
 
-    fn remove(&mut self, slots: &[u32], cells: &Chunk) {
-        let values = integers(cells);
-        valid_cells(slots, &values, |slot, at| {
-            let group = &mut self.groups[slot as usize];
-            *group = group.times(Factors::of(values.values()[at]).inverse());
-        });
+    fn remove(of: &mut Factors, value: i64) {
+        of.remove(value);
     }
 
-    fn reset(&mut self, slot: u32) {
-        self.groups[slot as usize] = ONE;
-    }
-
-    fn values(&self, slots: &[u32]) -> Result<ArrayRef, Error> {
-        let values: Int64Array = slots.iter().map(|slot| self.groups[*slot as usize].value()).collect();
-        from_integers(values, &self.output)
-    }
-
-    fn merge(&mut self, other: Box<dyn State>, slots: &[u32]) {
-        for (group, to) in same::<IntegerProduct>(other).groups.into_iter().zip(slots) {
-            let own = &mut self.groups[*to as usize];
-            *own = own.times(group);
-        }
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
-        self
+    fn encode<'a>(&self, groups: impl Iterator<Item = &'a Factors>) -> Result<ArrayRef, Error> {
+        from_integers(groups.map(|group| group.value(&())).collect::<Int64Array>(), &self.output)
     }
 }
 
-/// The word of NaN among the ordered ones: above that of infinity.
-const NAN: u64 = u64::MAX;
-
-struct FloatProduct {
-    /// Values by their order, and how often each is there.
-    groups: Vec<BTreeMap<u64, u64>>,
+struct Floats {
     output: DataType,
 }
 
-fn word(value: f64) -> u64 {
-    if value.is_nan() { NAN } else { order_key(value) }
-}
+impl Codec for Floats {
+    type Of = Product;
 
-impl State for FloatProduct {
-    fn grow(&mut self, slots: usize) {
-        self.groups.resize_with(slots, BTreeMap::new);
+    fn empty(&self) -> Product {
+        Product::default()
     }
 
-    fn add(&mut self, slots: &[u32], cells: &Chunk) {
-        let values = floats(cells);
-        valid_cells(slots, &values, |slot, at| {
-            *self.groups[slot as usize].entry(word(values.values()[at])).or_insert(0) += 1;
-        });
+    fn decode(&self, cells: &[Chunk], each: impl FnMut(usize, f64)) {
+        each_float(&cells[0], each);
     }
 
-    fn remove(&mut self, slots: &[u32], cells: &Chunk) {
-        let values = floats(cells);
-        valid_cells(slots, &values, |slot, at| {
-            let (group, word) = (&mut self.groups[slot as usize], word(values.values()[at]));
-            if let Some(count) = group.get_mut(&word) {
-                *count -= 1;
-                if *count == 0 {
-                    group.remove(&word);
-                }
-            }
-        });
+    fn remove(of: &mut Product, value: f64) {
+        of.remove(value);
     }
 
-    fn reset(&mut self, slot: u32) {
-        self.groups[slot as usize] = BTreeMap::new();
-    }
-
-    fn values(&self, slots: &[u32]) -> Result<ArrayRef, Error> {
-        let values: ArrayRef =
-            Arc::new(slots.iter().map(|slot| product(&self.groups[*slot as usize])).collect::<Float64Array>());
+    fn encode<'a>(&self, groups: impl Iterator<Item = &'a Product>) -> Result<ArrayRef, Error> {
+        let values: ArrayRef = Arc::new(groups.map(|group| group.value(&())).collect::<Float64Array>());
         Ok(if self.output == DataType::Float64 { values } else { arrow_cast::cast(&values, &self.output)? })
-    }
-
-    fn merge(&mut self, other: Box<dyn State>, slots: &[u32]) {
-        for (group, to) in same::<FloatProduct>(other).groups.into_iter().zip(slots) {
-            let own = &mut self.groups[*to as usize];
-            group.into_iter().for_each(|(word, count)| *own.entry(word).or_insert(0) += count);
-        }
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
-        self
-    }
-}
-
-/// The product of all values; none of none.
-fn product(values: &BTreeMap<u64, u64>) -> Option<f64> {
-    if values.is_empty() {
-        return None;
-    }
-    let (mut all, mut zero, mut infinite, mut negative) = (Wide::new(1.0), false, false, false);
-    for (word, count) in values {
-        if *word == NAN {
-            return Some(f64::NAN);
-        }
-        let value = from_order_key(*word);
-        negative ^= value < 0.0 && count % 2 == 1;
-        zero |= value == 0.0;
-        infinite |= value.is_infinite();
-        if value != 0.0 && value.is_finite() {
-            all = all.times(Wide::new(value.abs()).power(*count));
-        }
-    }
-    let size = match (zero, infinite) {
-        (true, true) => f64::NAN,
-        (true, false) => 0.0,
-        (false, true) => f64::INFINITY,
-        (false, false) => all.value(),
-    };
-    Some(if negative && size != 0.0 { -size } else { size })
-}
-
-/// A positive number in two doubles, the higher of 1 to 2, and an exponent of its own.
-#[derive(Clone, Copy)]
-struct Wide {
-    high: f64,
-    low: f64,
-    exponent: i64,
-}
-
-impl Wide {
-    fn new(value: f64) -> Wide {
-        Wide { high: value, low: 0.0, exponent: 0 }.settled()
-    }
-
-    fn settled(self) -> Wide {
-        // A subnormal has no exponent of its own: it is made a normal number first.
-        let (high, low, shift) = match self.high < f64::MIN_POSITIVE {
-            true => (self.high * 2f64.powi(64), self.low * 2f64.powi(64), -64),
-            false => (self.high, self.low, 0),
-        };
-        let power = (high.to_bits() >> 52) as i64 - 1023;
-        let unit = |exponent: i64| f64::from_bits(((1023 + exponent) as u64) << 52);
-        // The inverse of the greatest powers is no normal number: taken in two parts.
-        let half = power / 2;
-        let (one, other) = (unit(-half), unit(-(power - half)));
-        Wide { high: high * one * other, low: low * one * other, exponent: self.exponent + power + shift }
-    }
-
-    fn times(self, other: Wide) -> Wide {
-        let (high, rest) = two_product(self.high, other.high);
-        let low = rest + (self.high * other.low + self.low * other.high);
-        let sum = high + low;
-        Wide { high: sum, low: low - (sum - high), exponent: self.exponent + other.exponent }.settled()
-    }
-
-    fn power(self, mut times: u64) -> Wide {
-        let (mut base, mut power) = (self, Wide::new(1.0));
-        while times > 0 {
-            if times % 2 == 1 {
-                power = power.times(base);
-            }
-            times /= 2;
-            if times > 0 {
-                base = base.times(base);
-            }
-        }
-        power
-    }
-
-    fn value(self) -> f64 {
-        let exponent = self.exponent.clamp(-2_400, 2_400) as i32;
-        let half = exponent / 2;
-        (self.high + self.low) * 2f64.powi(half) * 2f64.powi(exponent - half)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_multiplied_in_is_divided_out() {
-        let numbers = [3, -7, 0, 1 << 40, i64::MIN, i64::MAX, 6, 10, -1];
-        let whole = numbers.iter().fold(ONE, |all, number| all.times(Factors::of(*number)));
-        assert_eq!(whole.value(), Some(0));
-        let without = |gone: &[i64]| gone.iter().fold(whole, |all, number| all.times(Factors::of(*number).inverse()));
-        assert_eq!(without(&[0, 1 << 40, i64::MIN, i64::MAX]).value(), Some(3 * 7 * 60));
-        assert_eq!(without(&numbers).value(), None);
-        assert_eq!(Factors::of(i64::MAX).times(Factors::of(2)).value(), Some(i64::MAX.wrapping_mul(2)));
-    }
-
-    fn of(values: &[f64]) -> f64 {
-        let mut words = BTreeMap::new();
-        values.iter().for_each(|value| *words.entry(word(*value)).or_insert(0) += 1);
-        product(&words).expect("there are values")
-    }
-
-    #[test]
-    fn products_of_floats_leave_their_range_only_where_they_must() {
-        let far = 2f64.powi(900);
-        assert_eq!(of(&[far, far, 1.0 / far, 1.0 / far, -2.0]), -2.0);
-        assert_eq!(of(&[0.1, 3.0]), 0.1 * 3.0);
-        assert_eq!(of(&[f64::MAX, 2.0]), f64::INFINITY);
-        assert_eq!(of(&[f64::MAX, f64::MAX, -1.0]), f64::NEG_INFINITY);
-        assert_eq!(of(&[5e-324, 2.0]), 1e-323);
-        assert_eq!(of(&[5e-324, 0.25]), 0.0);
-        assert_eq!(of(&[0.0, -3.0]), 0.0);
-        assert!(of(&[0.0, f64::INFINITY]).is_nan() && of(&[f64::NAN, 0.0]).is_nan());
-        assert_eq!(of(&[f64::NEG_INFINITY, -1.5]), f64::INFINITY);
-        assert_eq!(of(&[1.5; 3]), 3.375);
     }
 }

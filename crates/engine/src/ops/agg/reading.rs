@@ -1,84 +1,37 @@
-//! Reading the cells that an update of an aggregation needs, in parallel on the graph's threads.
+//! The cells that an update of an aggregation needs: all are read, in parallel on the graph's threads, before any group
+//! changes.
 
-use std::vec::IntoIter;
-
-use column::Chunk;
-use rowset::RowSet;
-
-use super::groups::{AggregationSpec, Cells};
+use super::spec::{AggregationSpec, Cells, Wanted};
 use crate::error::Error;
-use crate::table::view::View;
 
-/// A read request: cells of some rows.
-pub(super) enum ReadRequest<'a> {
-    /// Keys, and the inputs that states keep.
-    Cells(&'a View, &'a RowSet),
-    Keys(&'a View, &'a RowSet),
-    /// One input.
-    Input(usize, &'a View, &'a RowSet),
+/// What an update reads: first what is wanted, then the cells.
+pub(super) struct GroupReads<T> {
+    /// Rows that leave.
+    pub(super) removed: T,
+    /// Rows that come.
+    pub(super) added: T,
+    /// Modified rows of which a key changed: as they were, and as they are.
+    pub(super) rekeyed: [T; 2],
+    /// The keys of rows that shift.
+    pub(super) moved: T,
+    /// The keys of modified rows that stay in their groups.
+    pub(super) stayed: T,
+    /// The inputs of such rows that changed: as they were, and as they are.
+    pub(super) revalued: [T; 2],
 }
 
-/// The result of one read request.
-enum Reading {
-    Cells(Cells),
-    Keys(Vec<Chunk>),
-    Input(Chunk),
-}
-
-/// The results, in the order of the requests.
-pub(super) struct ReadResults(IntoIter<Reading>);
-
-impl ReadResults {
+impl GroupReads<Wanted<'_>> {
     /// Reads everything; in parallel, unless there is little to read or an input calls a user function.
-    pub(super) fn of(maker: &AggregationSpec, wanted: &[ReadRequest<'_>]) -> Result<ReadResults, Error> {
-        let rows: u64 = wanted.iter().map(ReadRequest::rows).sum();
-        let most = wanted.iter().map(ReadRequest::rows).max().unwrap_or_default();
-        let worth_it = most < rows && maker.is_split(rows);
-        Ok(ReadResults(
-            crate::threads::parallel::try_map(worth_it, wanted, |_, wanted| wanted.read(maker))?.into_iter(),
-        ))
-    }
-
-    pub(super) fn cells(&mut self) -> Result<Cells, Error> {
-        match self.0.next() {
-            Some(Reading::Cells(cells)) => Ok(cells),
-            _ => Err(out_of_order()),
-        }
-    }
-
-    pub(super) fn keys(&mut self) -> Result<Vec<Chunk>, Error> {
-        match self.0.next() {
-            Some(Reading::Keys(keys)) => Ok(keys),
-            _ => Err(out_of_order()),
-        }
-    }
-
-    pub(super) fn input(&mut self) -> Result<Chunk, Error> {
-        match self.0.next() {
-            Some(Reading::Input(cells)) => Ok(cells),
-            _ => Err(out_of_order()),
-        }
-    }
-}
-
-fn out_of_order() -> Error {
-    Error::internal("group_by", "cells were taken in another order than they were read")
-}
-
-impl ReadRequest<'_> {
-    fn rows(&self) -> u64 {
-        match self {
-            ReadRequest::Cells(_, rows) | ReadRequest::Keys(_, rows) | ReadRequest::Input(_, _, rows) => rows.len(),
-        }
-    }
-
-    fn read(&self, maker: &AggregationSpec) -> Result<Reading, Error> {
-        Ok(match self {
-            // A user function is not called for zero rows.
-            ReadRequest::Cells(_, rows) if rows.is_empty() => Reading::Cells(Cells::default()),
-            ReadRequest::Cells(view, rows) => Reading::Cells(maker.cells(view, rows)?),
-            ReadRequest::Keys(view, rows) => Reading::Keys(maker.keys(view, rows)?),
-            ReadRequest::Input(input, view, rows) => Reading::Input(maker.input(*input).evaluate(view, rows)?),
-        })
+    pub(super) fn read(self, spec: &AggregationSpec) -> Result<GroupReads<Cells>, Error> {
+        let GroupReads { removed, added, rekeyed: [left, entered], moved, stayed, revalued: [old, new] } = self;
+        let wanted = [removed, added, left, entered, moved, stayed, old, new];
+        let rows: u64 = wanted.iter().map(|wanted| wanted.rows.len()).sum();
+        let most = wanted.iter().map(|wanted| wanted.rows.len()).max().unwrap_or_default();
+        let worth_it = most < rows && spec.is_split(rows);
+        let cells = crate::threads::parallel::try_map(worth_it, &wanted, |_, wanted| wanted.cells(spec))?;
+        let Ok([removed, added, left, entered, moved, stayed, old, new]) = <[Cells; 8]>::try_from(cells) else {
+            unreachable!("as many as were wanted")
+        };
+        Ok(GroupReads { removed, added, rekeyed: [left, entered], moved, stayed, revalued: [old, new] })
     }
 }

@@ -1,4 +1,6 @@
-//! The state that an aggregator keeps for each group.
+//! The state that an aggregator keeps for each group: one accumulator, and how cells become its values.
+
+use std::any::Any;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
@@ -6,18 +8,19 @@ use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, Int64Array};
 use arrow_schema::DataType;
 use column::Chunk;
 
+use super::accumulators::Accumulator;
 use super::board::{BATCH, BulkColumn};
 use crate::error::Error;
 
 /// The state of one aggregator, one entry per group slot. Values are added and removed; a removal restores the exact
 /// state without the value. Several threads may read it at once.
-pub(crate) trait State: Send + Sync {
+pub(crate) trait State: Any + Send + Sync {
     /// Room for this many slots.
     fn grow(&mut self, slots: usize);
-    /// Cell `i` enters group `slots[i]`.
-    fn add(&mut self, slots: &[u32], cells: &Chunk);
-    /// Cell `i` leaves group `slots[i]`.
-    fn remove(&mut self, slots: &[u32], cells: &Chunk);
+    /// Cells `i` of the inputs enter group `slots[i]`.
+    fn add(&mut self, slots: &[u32], cells: &[Chunk]);
+    /// Cells `i` of the inputs leave group `slots[i]`.
+    fn remove(&mut self, slots: &[u32], cells: &[Chunk]);
     /// Clears a group that no longer exists.
     fn reset(&mut self, slot: u32);
     /// The result of each of these groups.
@@ -26,23 +29,120 @@ pub(crate) trait State: Send + Sync {
     fn held(&self, _more: usize) -> u64 {
         0
     }
-    /// The words of a group on a [`BulkTable`](super::board::BulkTable), as they are at first, by which this
-    /// state takes in many rows fast. None: it takes no part, and adds as ever.
-    fn words(&self) -> Option<Vec<u64>> {
+    /// The form in which the state takes in many rows fast. None: it takes no part, and adds as ever.
+    fn bulk(&mut self) -> Option<&mut dyn BulkState> {
         None
     }
-    /// The cells in the form that `bulk_add` reads.
-    fn plain(&self, cells: &Chunk) -> Chunk {
-        cells.clone()
-    }
-    /// As `add`, but on the state's words of the board. The board counts the rows for all states.
-    fn bulk_add(&mut self, _lane: &mut BulkColumn<'_>, _batch: &Batch<'_>) {}
-    /// Takes over the words of the board; `rows` are the rows that each slot received.
-    fn flush(&mut self, _lane: &mut BulkColumn<'_>, _rows: &[i64]) {}
     /// Merges another state of the same kind: its slot `i` is this state's `slots[i]`.
     fn merge(&mut self, other: Box<dyn State>, slots: &[u32]);
-    /// For `merge`.
-    fn into_any(self: Box<Self>) -> Box<dyn std::any::Any>;
+}
+
+/// A state of one input that takes in many rows by words on a [`BulkTable`](super::board::BulkTable).
+pub(crate) trait BulkState {
+    /// The words of a group, as they are at first.
+    fn words(&self) -> Vec<u64>;
+    /// The cells in the form that [`BulkState::add`] reads.
+    fn plain(&self, cells: &Chunk) -> Chunk;
+    /// Adds cells to the state's words. The board counts the rows for all states.
+    fn add(&mut self, lane: &mut BulkColumn<'_>, batch: &Batch<'_>);
+    /// Takes over the words of the board; `rows` are the rows that each slot received.
+    fn flush(&mut self, lane: &mut BulkColumn<'_>, rows: &[i64]);
+}
+
+/// Downcasts a state that is to be merged into one of its own type.
+pub(crate) fn same<S: State>(other: Box<dyn State>) -> Box<S> {
+    let other: Box<dyn Any> = other;
+    other.downcast().expect("states of one aggregator are of one kind")
+}
+
+/// A value of a codec's accumulator.
+pub(crate) type ValueOf<C> = <<C as Codec>::Of as Accumulator>::In;
+
+/// How cells become the values of an accumulator, and its results cells.
+pub(crate) trait Codec: Send + Sync + Sized + 'static {
+    /// What a group is.
+    type Of: Accumulator;
+
+    /// A group without values.
+    fn empty(&self) -> Self::Of;
+
+    /// Calls `each` with the position and the value of each row that has one.
+    fn decode(&self, cells: &[Chunk], each: impl FnMut(usize, ValueOf<Self>));
+
+    /// A value leaves its group. Where rows never leave, the accumulator need not be able to.
+    fn remove(of: &mut Self::Of, value: ValueOf<Self>);
+
+    /// The results of groups as cells.
+    fn encode<'a>(&self, groups: impl Iterator<Item = &'a Self::Of>) -> Result<ArrayRef, Error>;
+
+    /// As [`State::bulk`].
+    fn bulk(_: &mut PerGroup<Self>) -> Option<&mut dyn BulkState> {
+        None
+    }
+}
+
+/// One accumulator a group.
+pub(crate) struct PerGroup<C: Codec> {
+    pub(crate) codec: C,
+    pub(crate) groups: Vec<C::Of>,
+    /// Pieces of memory of all groups that are too small for the allocator to count.
+    pieces: usize,
+}
+
+impl<C: Codec> PerGroup<C> {
+    /// Without groups.
+    pub(crate) fn boxed(codec: C) -> Box<dyn State> {
+        Box::new(PerGroup { codec, groups: Vec::new(), pieces: 0 })
+    }
+}
+
+/// Edits a group and counts its pieces.
+#[inline]
+fn edit<A: Accumulator>(group: &mut A, pieces: &mut usize, edit: impl FnOnce(&mut A)) {
+    let before = group.pieces();
+    edit(group);
+    if A::PIECE > 0 {
+        *pieces = *pieces + group.pieces() - before;
+    }
+}
+
+impl<C: Codec> State for PerGroup<C> {
+    fn grow(&mut self, slots: usize) {
+        self.groups.resize(slots, self.codec.empty());
+    }
+
+    fn add(&mut self, slots: &[u32], cells: &[Chunk]) {
+        let PerGroup { codec, groups, pieces } = self;
+        codec.decode(cells, |at, value| edit(&mut groups[slots[at] as usize], pieces, |group| group.add(value)));
+    }
+
+    fn remove(&mut self, slots: &[u32], cells: &[Chunk]) {
+        let PerGroup { codec, groups, pieces } = self;
+        codec.decode(cells, |at, value| edit(&mut groups[slots[at] as usize], pieces, |group| C::remove(group, value)));
+    }
+
+    fn reset(&mut self, slot: u32) {
+        let empty = self.codec.empty();
+        edit(&mut self.groups[slot as usize], &mut self.pieces, |group| *group = empty);
+    }
+
+    fn values(&self, slots: &[u32]) -> Result<ArrayRef, Error> {
+        self.codec.encode(slots.iter().map(|slot| &self.groups[*slot as usize]))
+    }
+
+    fn held(&self, more: usize) -> u64 {
+        (self.pieces.saturating_add(more) as u64).saturating_mul(C::Of::PIECE as u64)
+    }
+
+    fn bulk(&mut self) -> Option<&mut dyn BulkState> {
+        C::bulk(self)
+    }
+
+    fn merge(&mut self, other: Box<dyn State>, slots: &[u32]) {
+        for (group, to) in same::<PerGroup<C>>(other).groups.into_iter().zip(slots) {
+            edit(&mut self.groups[*to as usize], &mut self.pieces, |own| own.absorb(group));
+        }
+    }
 }
 
 /// A batch of entering cells, in the form that the state's `plain` returned.
@@ -104,23 +204,20 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// Downcasts a state that is to be merged into one of its own type.
-pub(crate) fn same<S: 'static>(other: Box<dyn State>) -> Box<S> {
-    other.into_any().downcast().expect("states of one aggregator are of one kind")
-}
-
-/// Adds the rows that came to each slot.
-pub(crate) fn add_counts(counts: &mut [i64], rows: &[i64]) {
-    counts.iter_mut().zip(rows).for_each(|(count, rows)| *count += rows);
-}
-
-/// Runs `each` on the slots and positions of cells that are not null.
+/// Runs `each` on the positions of cells that are not null.
 #[inline]
-pub(crate) fn valid_cells(slots: &[u32], cells: &dyn Array, mut each: impl FnMut(u32, usize)) {
+pub(crate) fn valid_cells(cells: &dyn Array, each: impl FnMut(usize)) {
     match cells.logical_nulls().filter(|nulls| nulls.null_count() > 0) {
-        None => slots.iter().enumerate().for_each(|(at, slot)| each(*slot, at)),
-        Some(nulls) => nulls.valid_indices().for_each(|at| each(slots[at], at)),
+        None => (0..cells.len()).for_each(each),
+        Some(nulls) => nulls.valid_indices().for_each(each),
     }
+}
+
+/// Calls `each` with the position and the value of each number that is not null, as `f64`.
+#[inline]
+pub(crate) fn each_float(cells: &Chunk, mut each: impl FnMut(usize, f64)) {
+    let values = floats(cells);
+    valid_cells(&values, |at| each(at, values.values()[at]));
 }
 
 /// Numbers of any type as `f64`.

@@ -3,10 +3,11 @@
 use arrow_schema::DataType;
 use formula::Aggregate;
 
-use super::count::Count;
+use super::accumulators::Spread;
+use super::count::Counting;
 use super::extreme;
-use super::moments::{Mean, Spread};
-use super::state::State;
+use super::moments::{Pairs, Spreads};
+use super::state::{PerGroup, State};
 use super::unique::Distinct;
 use super::{product, ranked, sum};
 use crate::error::Error;
@@ -15,16 +16,14 @@ use crate::error::Error;
 pub(crate) fn state_of(kind: &Aggregate, input: &DataType, retractable: bool) -> Result<Box<dyn State>, Error> {
     let output = kind.output_type(input)?;
     Ok(match kind {
-        Aggregate::Count => Box::new(Count::default()),
+        Aggregate::Count => PerGroup::boxed(Counting),
         Aggregate::Sum { min_count } => sum::state(input, &output, *min_count),
-        Aggregate::Mean if matches!(input, DataType::Decimal128(..) | DataType::Decimal256(..)) => {
-            sum::mean_of_decimals(input, &output)
-        }
-        Aggregate::Mean => Box::new(Mean::new(input, &output)),
-        Aggregate::Std { ddof } => Box::new(Spread::new(*ddof, true)),
-        Aggregate::Var { ddof } => Box::new(Spread::new(*ddof, false)),
+        Aggregate::Mean => sum::mean(input, &output),
+        Aggregate::Std { ddof } => PerGroup::boxed(Spreads(Spread { ddof: *ddof, root: true })),
+        Aggregate::Var { ddof } => PerGroup::boxed(Spreads(Spread { ddof: *ddof, root: false })),
+        Aggregate::Cov { ddof } => PerGroup::boxed(Pairs { ddof: *ddof }),
         Aggregate::Min | Aggregate::Max | Aggregate::NanMin | Aggregate::NanMax => {
-            extreme::state(kind, input, retractable)?
+            extreme::state(kind, input, retractable)
         }
         Aggregate::NUnique | Aggregate::CountDistinct => Box::new(Distinct::new(input, *kind == Aggregate::NUnique)),
         Aggregate::Median => ranked::median(input, &output),

@@ -1,5 +1,5 @@
 //! `sum`: integers wrap, so that removing restores; floats are exact until they are read; decimals and durations are
-//! exact, and an error where they leave the range of their type. So are means of decimals, of the same sums.
+//! exact, and an error where they leave the range of their type. `mean`: of the same sums, of integers of one in 128 bits.
 
 use std::sync::Arc;
 
@@ -10,287 +10,301 @@ use arrow_buffer::i256;
 use arrow_schema::DataType;
 use column::Chunk;
 
+use super::accumulators::{Accumulator, Counted, ExactSum, LongSum, Removable, UP, WideSum, WrappingSum};
 use super::board::{BATCH, BulkColumn};
-use super::exact::ExactSums;
 use super::fixed::{self, Fixed};
-use super::state::{Batch, State, add_counts, floats, from_integers, integers, same, valid_cells};
+use super::state::{
+    Batch, BulkState, Codec, PerGroup, State, each_float, floats, from_integers, integers, valid_cells,
+};
 use crate::error::Error;
 
-/// The state for cells of this type.
+/// The state of sums of cells of this type.
 pub(crate) fn state(input: &DataType, output: &DataType, min_count: u64) -> Box<dyn State> {
-    let counts = Counts { of: Vec::new(), least: min_count };
+    let output = output.clone();
     match input {
         DataType::Float16 | DataType::Float32 | DataType::Float64 => {
-            Box::new(FloatSum { sums: ExactSums::default(), fixed: Fixed::default(), counts, output: output.clone() })
+            PerGroup::boxed(Floats { fixed: Fixed::default(), least: min_count, mean: false, output })
         }
         DataType::Decimal128(..) | DataType::Decimal256(..) | DataType::Duration(_) => {
-            Box::new(WideSum { sums: Vec::new(), counts, input: input.clone(), output: output.clone(), mean: None })
+            PerGroup::boxed(Wides { input: input.clone(), output, least: min_count, mean: None })
         }
-        _ => Box::new(IntegerSum { sums: Vec::new(), counts, output: output.clone() }),
+        _ => PerGroup::boxed(Integers { least: min_count, output }),
     }
 }
 
-/// Means of decimals, with four digits more, half up.
-pub(crate) fn mean_of_decimals(input: &DataType, output: &DataType) -> Box<dyn State> {
+/// The state of means of cells of this type: numbers, decimals, or times.
+pub(crate) fn mean(input: &DataType, output: &DataType) -> Box<dyn State> {
     let scale = |data_type: &DataType| match data_type {
         DataType::Decimal128(_, scale) | DataType::Decimal256(_, scale) => *scale,
         _ => 0,
     };
-    let finer = ten_to(scale(output).saturating_sub(scale(input)).unsigned_abs().into());
-    let counts = Counts { of: Vec::new(), least: 1 };
-    Box::new(WideSum { sums: Vec::new(), counts, input: input.clone(), output: output.clone(), mean: Some(finer) })
-}
-
-fn ten_to(power: u32) -> i256 {
-    i256::from_i128(10).wrapping_pow(power)
-}
-
-/// How many values a group has, and how many make a sum.
-struct Counts {
-    of: Vec<i64>,
-    least: u64,
-}
-
-impl Counts {
-    fn enough(&self, slot: u32) -> bool {
-        self.of[slot as usize] as u64 >= self.least
-    }
-
-    fn merge(&mut self, other: Counts, slots: &[u32]) {
-        for (count, to) in other.of.into_iter().zip(slots) {
-            self.of[*to as usize] += count;
+    let output = output.clone();
+    match input {
+        DataType::Float16 | DataType::Float32 | DataType::Float64 => {
+            PerGroup::boxed(Floats { fixed: Fixed::default(), least: 1, mean: true, output })
         }
+        // With four digits more, half up.
+        DataType::Decimal128(..) | DataType::Decimal256(..) => {
+            let finer = ten_to(scale(&output).saturating_sub(scale(input)).unsigned_abs().into());
+            PerGroup::boxed(Wides { input: input.clone(), output, least: 1, mean: Some(finer) })
+        }
+        _ => PerGroup::boxed(Means { unsigned: *input == DataType::UInt64, output }),
     }
 }
 
-struct FloatSum {
-    sums: ExactSums,
+/// Floats that are summed, or whose mean is taken.
+struct Floats {
     fixed: Fixed,
-    counts: Counts,
+    least: u64,
+    mean: bool,
     output: DataType,
 }
 
-impl State for FloatSum {
-    fn grow(&mut self, slots: usize) {
-        self.sums.grow(slots);
-        self.counts.of.resize(slots, 0);
+impl Codec for Floats {
+    type Of = Counted<ExactSum>;
+
+    fn empty(&self) -> Counted<ExactSum> {
+        Counted::default()
     }
 
-    fn add(&mut self, slots: &[u32], cells: &Chunk) {
-        let values = floats(cells);
-        valid_cells(slots, &values, |slot, at| {
-            self.sums.add(slot, values.values()[at]);
-            self.counts.of[slot as usize] += 1;
-        });
+    fn decode(&self, cells: &[Chunk], each: impl FnMut(usize, f64)) {
+        each_float(&cells[0], each);
     }
 
-    fn remove(&mut self, slots: &[u32], cells: &Chunk) {
-        let values = floats(cells);
-        valid_cells(slots, &values, |slot, at| {
-            self.sums.remove(slot, values.values()[at]);
-            self.counts.of[slot as usize] -= 1;
-        });
+    fn remove(of: &mut Counted<ExactSum>, value: f64) {
+        of.remove(value);
     }
 
-    fn reset(&mut self, slot: u32) {
-        self.sums.reset(slot);
-        self.counts.of[slot as usize] = 0;
-    }
-
-    fn values(&self, slots: &[u32]) -> Result<ArrayRef, Error> {
-        let values: Float64Array =
-            slots.iter().map(|slot| self.counts.enough(*slot).then(|| self.sums.value(*slot))).collect();
-        let values: ArrayRef = Arc::new(values);
+    fn encode<'a>(&self, groups: impl Iterator<Item = &'a Counted<ExactSum>>) -> Result<ArrayRef, Error> {
+        let value = |group: &Counted<ExactSum>| {
+            let sum = group.value(&self.least)?;
+            Some(if self.mean { mean_of(sum, group) } else { sum })
+        };
+        let values: ArrayRef = Arc::new(groups.map(value).collect::<Float64Array>());
         Ok(if self.output == DataType::Float64 { values } else { arrow_cast::cast(&values, &self.output)? })
     }
 
-    fn words(&self) -> Option<Vec<u64>> {
-        Some(vec![0; fixed::WORDS])
+    fn bulk(state: &mut PerGroup<Floats>) -> Option<&mut dyn BulkState> {
+        Some(state)
+    }
+}
+
+fn mean_of(sum: f64, group: &Counted<ExactSum>) -> f64 {
+    let count = group.count as f64;
+    if sum.is_finite() || group.of.special().is_some() {
+        return sum / count;
+    }
+    // The sum is beyond the range of doubles, the mean is not.
+    group.of.scaled_value() / count * UP
+}
+
+impl BulkState for PerGroup<Floats> {
+    fn words(&self) -> Vec<u64> {
+        vec![0; fixed::WORDS]
     }
 
     fn plain(&self, cells: &Chunk) -> Chunk {
         Arc::new(floats(cells))
     }
 
-    fn bulk_add(&mut self, lane: &mut BulkColumn<'_>, batch: &Batch<'_>) {
-        self.fixed.add_batch(lane, batch, &mut self.sums);
-        batch.each_null(|slot, _| self.counts.of[slot as usize] -= 1);
+    fn add(&mut self, lane: &mut BulkColumn<'_>, batch: &Batch<'_>) {
+        self.codec.fixed.add_batch(lane, batch, &mut self.groups);
+        take_nulls(batch, &mut self.groups);
     }
 
     fn flush(&mut self, lane: &mut BulkColumn<'_>, rows: &[i64]) {
-        self.fixed.flush(lane, &mut self.sums);
-        add_counts(&mut self.counts.of, rows);
-    }
-
-    fn merge(&mut self, other: Box<dyn State>, slots: &[u32]) {
-        let other = same::<FloatSum>(other);
-        self.sums.merge(&other.sums, slots);
-        self.counts.merge(other.counts, slots);
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
-        self
+        self.codec.fixed.flush(lane, &mut self.groups);
+        count_rows(&mut self.groups, rows);
     }
 }
 
-struct IntegerSum {
-    sums: Vec<i64>,
-    counts: Counts,
+/// The board counts rows, null or not.
+fn take_nulls<A>(batch: &Batch<'_>, groups: &mut [Counted<A>]) {
+    batch.each_null(|slot, _| groups[slot as usize].count -= 1);
+}
+
+fn count_rows<A>(groups: &mut [Counted<A>], rows: &[i64]) {
+    groups.iter_mut().zip(rows).for_each(|(group, rows)| group.count += rows);
+}
+
+/// Integers and booleans that are summed.
+struct Integers {
+    least: u64,
     output: DataType,
 }
 
-impl IntegerSum {
-    fn each(&mut self, slots: &[u32], cells: &Chunk, sign: i64) {
-        let values = integers(cells);
-        valid_cells(slots, &values, |slot, at| {
-            let sum = &mut self.sums[slot as usize];
-            *sum = sum.wrapping_add(values.values()[at].wrapping_mul(sign));
-            self.counts.of[slot as usize] += sign;
-        });
+impl Codec for Integers {
+    type Of = Counted<WrappingSum>;
+
+    fn empty(&self) -> Counted<WrappingSum> {
+        Counted::default()
+    }
+
+    fn decode(&self, cells: &[Chunk], mut each: impl FnMut(usize, i64)) {
+        let values = integers(&cells[0]);
+        valid_cells(&values, |at| each(at, values.values()[at]));
+    }
+
+    fn remove(of: &mut Counted<WrappingSum>, value: i64) {
+        of.remove(value);
+    }
+
+    fn encode<'a>(&self, groups: impl Iterator<Item = &'a Counted<WrappingSum>>) -> Result<ArrayRef, Error> {
+        from_integers(groups.map(|group| group.value(&self.least)).collect::<Int64Array>(), &self.output)
+    }
+
+    fn bulk(state: &mut PerGroup<Integers>) -> Option<&mut dyn BulkState> {
+        Some(state)
     }
 }
 
-impl State for IntegerSum {
-    fn grow(&mut self, slots: usize) {
-        self.sums.resize(slots, 0);
-        self.counts.of.resize(slots, 0);
-    }
-
-    fn add(&mut self, slots: &[u32], cells: &Chunk) {
-        self.each(slots, cells, 1);
-    }
-
-    fn remove(&mut self, slots: &[u32], cells: &Chunk) {
-        self.each(slots, cells, -1);
-    }
-
-    fn reset(&mut self, slot: u32) {
-        self.sums[slot as usize] = 0;
-        self.counts.of[slot as usize] = 0;
-    }
-
-    fn values(&self, slots: &[u32]) -> Result<ArrayRef, Error> {
-        let values: Int64Array =
-            slots.iter().map(|slot| self.counts.enough(*slot).then(|| self.sums[*slot as usize])).collect();
-        from_integers(values, &self.output)
-    }
-
-    fn words(&self) -> Option<Vec<u64>> {
-        Some(vec![0])
+impl BulkState for PerGroup<Integers> {
+    fn words(&self) -> Vec<u64> {
+        vec![0]
     }
 
     fn plain(&self, cells: &Chunk) -> Chunk {
         Arc::new(integers(cells))
     }
 
-    fn bulk_add(&mut self, lane: &mut BulkColumn<'_>, batch: &Batch<'_>) {
+    fn add(&mut self, lane: &mut BulkColumn<'_>, batch: &Batch<'_>) {
         lane.add(batch.integers(&mut [0; BATCH]));
-        batch.each_null(|slot, _| self.counts.of[slot as usize] -= 1);
+        take_nulls(batch, &mut self.groups);
     }
 
     fn flush(&mut self, lane: &mut BulkColumn<'_>, rows: &[i64]) {
-        for (slot, sum) in self.sums.iter_mut().enumerate() {
-            *sum = sum.wrapping_add(lane.of(slot)[0] as i64);
+        for (slot, group) in self.groups.iter_mut().enumerate() {
+            group.of.add(lane.of(slot)[0] as i64);
         }
-        add_counts(&mut self.counts.of, rows);
-    }
-
-    fn merge(&mut self, other: Box<dyn State>, slots: &[u32]) {
-        let other = same::<IntegerSum>(other);
-        for (sum, to) in other.sums.into_iter().zip(slots) {
-            self.sums[*to as usize] = self.sums[*to as usize].wrapping_add(sum);
-        }
-        self.counts.merge(other.counts, slots);
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
-        self
+        count_rows(&mut self.groups, rows);
     }
 }
 
-/// Sums that are exact, and an error where they leave the range of their type: decimals and durations.
-struct WideSum {
-    /// The lowest 256 bits, which wrap, and how often they did.
-    sums: Vec<(i256, i64)>,
-    counts: Counts,
+/// Integers and times whose mean is taken: a Float64, of times a time.
+struct Means {
+    unsigned: bool,
+    output: DataType,
+}
+
+impl Codec for Means {
+    type Of = Counted<LongSum>;
+
+    fn empty(&self) -> Counted<LongSum> {
+        Counted::default()
+    }
+
+    fn decode(&self, cells: &[Chunk], mut each: impl FnMut(usize, i128)) {
+        let values = integers(&cells[0]);
+        let wide = |value: i64| if self.unsigned { i128::from(value as u64) } else { i128::from(value) };
+        valid_cells(&values, |at| each(at, wide(values.values()[at])));
+    }
+
+    fn remove(of: &mut Counted<LongSum>, value: i128) {
+        of.remove(value);
+    }
+
+    fn encode<'a>(&self, groups: impl Iterator<Item = &'a Counted<LongSum>>) -> Result<ArrayRef, Error> {
+        let sums = groups.map(|group| Some((group.value(&1)?, i128::from(group.count))));
+        if self.output == DataType::Float64 {
+            let mean = |sum: Option<(i128, i128)>| sum.map(|(sum, count)| quotient(sum, count));
+            return Ok(Arc::new(sums.map(mean).collect::<Float64Array>()));
+        }
+        let whole = |sum: Option<(i128, i128)>| sum.map(|(sum, count)| sum.div_euclid(count) as i64);
+        from_integers(sums.map(whole).collect::<Int64Array>(), &self.output)
+    }
+
+    fn bulk(state: &mut PerGroup<Means>) -> Option<&mut dyn BulkState> {
+        Some(state)
+    }
+}
+
+/// A sum of integers by their count: whole part and remainder apart, so that large sums keep their bits.
+fn quotient(sum: i128, count: i128) -> f64 {
+    let (whole, rest) = (sum / count, sum % count);
+    whole as f64 + rest as f64 / count as f64
+}
+
+impl BulkState for PerGroup<Means> {
+    fn words(&self) -> Vec<u64> {
+        vec![0; 2]
+    }
+
+    fn plain(&self, cells: &Chunk) -> Chunk {
+        Arc::new(integers(cells))
+    }
+
+    fn add(&mut self, lane: &mut BulkColumn<'_>, batch: &Batch<'_>) {
+        lane.add_wide(batch.integers(&mut [0; BATCH]), self.codec.unsigned);
+        take_nulls(batch, &mut self.groups);
+    }
+
+    fn flush(&mut self, lane: &mut BulkColumn<'_>, rows: &[i64]) {
+        for (slot, group) in self.groups.iter_mut().enumerate() {
+            let words = lane.of(slot);
+            group.of.0 += i128::from(words[1] as i64) << 64 | i128::from(words[0]);
+        }
+        count_rows(&mut self.groups, rows);
+    }
+}
+
+/// Decimals and durations: their sums are an error where they leave the range of their type.
+struct Wides {
     input: DataType,
     output: DataType,
+    least: u64,
     /// For a mean, how much finer it is than the values.
     mean: Option<i256>,
 }
 
-impl WideSum {
-    fn each(&mut self, slots: &[u32], cells: &Chunk, add: bool) {
-        let (sums, counts) = (&mut self.sums, &mut self.counts);
-        let mut enter = |slot: u32, value: i256| {
-            let (sum, wraps) = &mut sums[slot as usize];
-            let value = if add { value } else { value.wrapping_neg() };
-            let (next, up) = added(*sum, value);
-            (*sum, *wraps) = (next, *wraps + up);
-            counts.of[slot as usize] += if add { 1 } else { -1 };
-        };
-        match self.input {
-            DataType::Decimal128(..) => {
-                let values = cells.as_primitive::<Decimal128Type>();
-                valid_cells(slots, values, |slot, at| enter(slot, i256::from_i128(values.value(at))));
-            }
-            DataType::Decimal256(..) => {
-                let values = cells.as_primitive::<Decimal256Type>();
-                valid_cells(slots, values, |slot, at| enter(slot, values.value(at)));
-            }
-            _ => {
-                let values = integers(cells);
-                valid_cells(slots, &values, |slot, at| enter(slot, i256::from_i128(i128::from(values.value(at)))));
-            }
-        }
-    }
-
-    /// The sum of a group that has enough values, as it fits its type.
-    fn value(&self, slot: u32) -> Result<Option<i256>, Error> {
-        if !self.counts.enough(slot) {
-            return Ok(None);
-        }
-        let (sum, wraps) = self.sums[slot as usize];
-        if let Some(finer) = self.mean {
-            return self.mean(sum, wraps, self.counts.of[slot as usize], finer).map(Some);
-        }
-        let digits = ten_to;
-        let fits = match self.output {
-            DataType::Decimal128(..) => sum.wrapping_abs() < digits(38),
-            DataType::Decimal256(..) => sum.wrapping_abs() < digits(76),
-            _ => sum.to_i128().is_some_and(|sum| i64::try_from(sum).is_ok()),
-        };
-        if fits && wraps == 0 && sum != i256::MIN {
-            return Ok(Some(sum));
-        }
-        Err(Error::data(
-            "sum",
-            match self.output {
-                DataType::Decimal128(..) => {
-                    "the sum has more than 38 digits; cast the column to Decimal(76, scale) or to Float64 and sum that"
-                }
-                DataType::Decimal256(..) => "the sum has more than 76 digits; cast the column to Float64 and sum that",
-                _ => "the sum is beyond the range of durations, 292 years; sum .dt.total_seconds() instead",
-            },
-        ))
-    }
+fn ten_to(power: u32) -> i256 {
+    i256::from_i128(10).wrapping_pow(power)
 }
 
-impl WideSum {
+impl Wides {
+    /// The result of a group that has enough values, as it fits its type.
+    fn value(&self, group: &Counted<WideSum>) -> Result<Option<i256>, Error> {
+        let Some(sum) = group.value(&self.least) else { return Ok(None) };
+        if let Some(finer) = self.mean {
+            return self.mean(sum, group.count, finer).map(Some);
+        }
+        let fits = |sum: &i256| match self.output {
+            DataType::Decimal128(..) => sum.wrapping_abs() < ten_to(38),
+            DataType::Decimal256(..) => sum.wrapping_abs() < ten_to(76),
+            _ => sum.to_i128().is_some_and(|sum| i64::try_from(sum).is_ok()),
+        };
+        match sum.filter(|sum| fits(sum) && *sum != i256::MIN) {
+            Some(sum) => Ok(Some(sum)),
+            None => Err(Error::data(
+                "sum",
+                match self.output {
+                    DataType::Decimal128(..) => {
+                        "the sum has more than 38 digits; cast the column to Decimal(76, scale) or to Float64 and sum that"
+                    }
+                    DataType::Decimal256(..) => {
+                        "the sum has more than 76 digits; cast the column to Float64 and sum that"
+                    }
+                    _ => "the sum is beyond the range of durations, 292 years; sum .dt.total_seconds() instead",
+                },
+            )),
+        }
+    }
+
     /// The sum over the count; what lies in the middle goes away from zero.
-    fn mean(&self, sum: i256, wraps: i64, count: i64, finer: i256) -> Result<i256, Error> {
+    fn mean(&self, sum: Option<i256>, count: i64, finer: i256) -> Result<i256, Error> {
         let digits = match self.output {
             DataType::Decimal128(precision, _) | DataType::Decimal256(precision, _) => u32::from(precision),
             _ => 76,
         };
         let most = ten_to(digits);
         let count = i256::from_i128(count.into());
-        let (whole, rest) = (sum.wrapping_div(count), sum.wrapping_rem(count).wrapping_mul(finer));
-        let (part, left) = (rest.wrapping_div(count), rest.wrapping_rem(count));
-        let up =
-            if left.wrapping_abs().wrapping_add(left.wrapping_abs()) >= count { left.signum() } else { i256::ZERO };
-        let mean = whole.checked_mul(finer).and_then(|whole| whole.checked_add(part.wrapping_add(up)));
-        mean.filter(|mean| wraps == 0 && mean.wrapping_abs() < most).ok_or_else(|| {
+        let mean = sum.and_then(|sum| {
+            let (whole, rest) = (sum.wrapping_div(count), sum.wrapping_rem(count).wrapping_mul(finer));
+            let (part, left) = (rest.wrapping_div(count), rest.wrapping_rem(count));
+            let doubled = left.wrapping_abs().wrapping_add(left.wrapping_abs());
+            let up = if doubled >= count { left.signum() } else { i256::ZERO };
+            whole.checked_mul(finer).and_then(|whole| whole.checked_add(part.wrapping_add(up)))
+        });
+        mean.filter(|mean| mean.wrapping_abs() < most).ok_or_else(|| {
             let message =
                 format!("the mean has more than {digits} digits; cast the column to Float64 and take its mean");
             Error::data("mean", message)
@@ -298,35 +312,36 @@ impl WideSum {
     }
 }
 
-/// The sum modulo 2^256, and how often it left the range upward.
-fn added(a: i256, b: i256) -> (i256, i64) {
-    match a.checked_add(b) {
-        Some(sum) => (sum, 0),
-        None => (a.wrapping_add(b), if b > i256::ZERO { 1 } else { -1 }),
-    }
-}
+impl Codec for Wides {
+    type Of = Counted<WideSum>;
 
-impl State for WideSum {
-    fn grow(&mut self, slots: usize) {
-        self.sums.resize(slots, (i256::ZERO, 0));
-        self.counts.of.resize(slots, 0);
+    fn empty(&self) -> Counted<WideSum> {
+        Counted::default()
     }
 
-    fn add(&mut self, slots: &[u32], cells: &Chunk) {
-        self.each(slots, cells, true);
+    fn decode(&self, cells: &[Chunk], mut each: impl FnMut(usize, i256)) {
+        match self.input {
+            DataType::Decimal128(..) => {
+                let values = cells[0].as_primitive::<Decimal128Type>();
+                valid_cells(values, |at| each(at, i256::from_i128(values.value(at))));
+            }
+            DataType::Decimal256(..) => {
+                let values = cells[0].as_primitive::<Decimal256Type>();
+                valid_cells(values, |at| each(at, values.value(at)));
+            }
+            _ => {
+                let values = integers(&cells[0]);
+                valid_cells(&values, |at| each(at, i256::from_i128(i128::from(values.value(at)))));
+            }
+        }
     }
 
-    fn remove(&mut self, slots: &[u32], cells: &Chunk) {
-        self.each(slots, cells, false);
+    fn remove(of: &mut Counted<WideSum>, value: i256) {
+        of.remove(value);
     }
 
-    fn reset(&mut self, slot: u32) {
-        self.sums[slot as usize] = (i256::ZERO, 0);
-        self.counts.of[slot as usize] = 0;
-    }
-
-    fn values(&self, slots: &[u32]) -> Result<ArrayRef, Error> {
-        let values: Vec<Option<i256>> = slots.iter().map(|slot| self.value(*slot)).collect::<Result<_, _>>()?;
+    fn encode<'a>(&self, groups: impl Iterator<Item = &'a Counted<WideSum>>) -> Result<ArrayRef, Error> {
+        let values: Vec<Option<i256>> = groups.map(|group| self.value(group)).collect::<Result<_, _>>()?;
         let narrow = |value: &Option<i256>| value.and_then(i256::to_i128);
         Ok(match &self.output {
             output @ DataType::Decimal128(..) => {
@@ -342,19 +357,5 @@ impl State for WideSum {
                 return from_integers(sums, output);
             }
         })
-    }
-
-    fn merge(&mut self, other: Box<dyn State>, slots: &[u32]) {
-        let other = same::<WideSum>(other);
-        for ((sum, wraps), to) in other.sums.into_iter().zip(slots) {
-            let own = &mut self.sums[*to as usize];
-            let (next, up) = added(own.0, sum);
-            *own = (next, own.1 + wraps + up);
-        }
-        self.counts.merge(other.counts, slots);
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
-        self
     }
 }

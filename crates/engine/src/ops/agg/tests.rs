@@ -1,6 +1,6 @@
 //! Drawings and laws of aggregations.
 
-use formula::{Interpolation, Part};
+use formula::aggregates::{Interpolation, Part};
 use model::Compare;
 use model::ops::{Aggregate as ReadRequest, Aggregator, Between, aggregate, totals};
 
@@ -279,6 +279,34 @@ fn law_of_whole_groups() {
         |table| by(table, &["g"], &list),
         |input| aggregate(input, &["g"], &wanted),
     );
+}
+
+/// Whatever is declared, over a column of every type that it takes, is what the model makes of it.
+#[test]
+fn law_of_every_declared_aggregate() {
+    const COLUMNS: [&str; 3] = ["k", "x", "v"];
+    let spec = table_of("g:bool k:str x:float v:int");
+    for declared in Aggregate::declared() {
+        let aggregator =
+            Aggregator::named(declared.name).unwrap_or_else(|| panic!("the model has no {}", declared.name));
+        // Each column with the next one, as far as the aggregate is of two.
+        let inputs = |at: usize| (at..at + declared.arity).map(|at| COLUMNS[at % COLUMNS.len()]).collect::<Vec<_>>();
+        let column = |name: &str| spec.schema().field_with_name(name).expect("a column").data_type().clone();
+        let is_taken = |of: &Vec<&str>| of.iter().all(|name| declared.kind.output_type(&column(name)).is_ok());
+        let all: Vec<Vec<&str>> = (0..COLUMNS.len()).map(inputs).filter(is_taken).collect();
+        assert!(!all.is_empty(), "{} takes nothing", declared.name);
+        let built = |table: &Table| {
+            let one = |(at, of): (usize, &Vec<&str>)| {
+                let of = of.iter().map(|name| Expr::column(*name));
+                Ok(Expr::aggregate(declared.kind.clone(), of)?.alias(format!("o{at}")))
+            };
+            let asked = all.iter().enumerate().map(one).collect::<Result<Vec<_>, Error>>()?;
+            attach(&Aggregation::new("group_by", table, &["g".to_owned()], &asked)?, std::slice::from_ref(table))
+        };
+        let wanted = |(at, of): (usize, &Vec<&str>)| ReadRequest::of(&format!("o{at}"), aggregator.clone(), of);
+        let wanted: Vec<ReadRequest> = all.iter().enumerate().map(wanted).collect();
+        check_law(&spec, 60, Compare::by_key(&["g"]), built, |input| aggregate(input, &["g"], &wanted));
+    }
 }
 
 #[test]

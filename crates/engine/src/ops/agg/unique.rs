@@ -1,4 +1,7 @@
 //! `n_unique`, `count_distinct`: pairs of group and value with how often each is there, and how many pairs a group has.
+//!
+//! A state of its own kind, not an accumulator a group: one table of pairs serves all groups and every type that can be
+//! a key, where a set a group would be an allocation each, and a copy of each text.
 
 use std::sync::Arc;
 
@@ -66,13 +69,13 @@ impl State for Distinct {
         self.distinct.resize(slots, 0);
     }
 
-    fn add(&mut self, slots: &[u32], cells: &Chunk) {
-        let keys = self.keys(slots, cells);
+    fn add(&mut self, slots: &[u32], cells: &[Chunk]) {
+        let keys = self.keys(slots, &cells[0]);
         self.enter(&keys, std::iter::repeat(1));
     }
 
-    fn remove(&mut self, slots: &[u32], cells: &Chunk) {
-        let keys = self.keys(slots, cells);
+    fn remove(&mut self, slots: &[u32], cells: &[Chunk]) {
+        let keys = self.keys(slots, &cells[0]);
         let mut pairs = Vec::new();
         self.pairs.find(&keys, &mut pairs);
         for (pair, group) in pairs.into_iter().zip(keys[0].as_primitive::<UInt32Type>().values()) {
@@ -106,9 +109,5 @@ impl State for Distinct {
         let groups = keys[0].as_primitive::<UInt32Type>().unary::<_, UInt32Type>(|group| slots[group as usize]);
         keys[0] = Arc::new(groups);
         self.enter(&keys, there.iter().map(|pair| other.counts[*pair as usize]));
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
-        self
     }
 }

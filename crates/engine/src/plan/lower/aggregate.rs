@@ -1,8 +1,6 @@
 //! Expressions over aggregates: `col("x").sum() / len()` is the aggregation of its parts, and the
 //! expression over the result.
 
-use std::sync::Arc;
-
 use formula::Expr;
 
 use super::beside::{StagedExpr, stage_inputs};
@@ -31,14 +29,14 @@ pub(super) fn composed(
         expression: key.unaliased().clone(),
         stored: !is_column(key),
     };
-    let of_part = |(name, part): &(String, Expr)| {
-        let input = input_of(part)?;
+    let of_input = |(name, input): (&String, &Expr)| {
         let read_elsewhere = input.needs_context() || input.reads_tables();
         let stored = read_elsewhere || on_error != OnError::Fail && !is_column(input);
         let becomes = formula::hidden::told_name(name).unwrap_or_default().to_owned();
-        Some(StagedExpr { becomes, expression: input.clone(), stored })
+        StagedExpr { becomes, expression: input.clone(), stored }
     };
-    let read: Vec<StagedExpr> = keys.iter().zip(&names).map(of_key).chain(parts.iter().filter_map(of_part)).collect();
+    let inputs = parts.iter().flat_map(|(name, part)| part.children().map(move |input| (name, input)));
+    let read: Vec<StagedExpr> = keys.iter().zip(&names).map(of_key).chain(inputs.map(of_input)).collect();
     let stored = read.iter().any(|one| one.stored);
     let (wide, read) =
         stage_inputs(operation, table, &read, ColumnOptions { on_error, ..ColumnOptions::STORED }, columns)?;
@@ -50,8 +48,8 @@ pub(super) fn composed(
     }
     let keys = columns_of_keys;
     for (_, part) in &mut parts {
-        if let Expr::Aggregate { input: input @ Some(_), .. } = part {
-            *input = read.next().map(Arc::new);
+        if let Expr::Aggregate { inputs, .. } = part {
+            inputs.iter_mut().zip(&mut read).for_each(|(input, read)| *input = read);
         }
     }
     let named: Vec<Expr> = parts.into_iter().map(|(name, part)| part.alias(name)).collect();
@@ -101,13 +99,6 @@ impl Parts {
             over.push(made.alias(name));
         }
         Ok(Parts { parts, over })
-    }
-}
-
-fn input_of(aggregate: &Expr) -> Option<&Expr> {
-    match aggregate {
-        Expr::Aggregate { input, .. } => input.as_deref(),
-        _ => None,
     }
 }
 

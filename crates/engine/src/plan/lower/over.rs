@@ -123,7 +123,7 @@ fn refuse(operation: &str, table: &Table, expressions: &[Expr], on_error: OnErro
         _ => false,
     };
     let fails = |expression: &Expr| match expression {
-        Expr::Aggregate { input, .. } => input.as_ref().is_some_and(|input| !is_column(input)),
+        Expr::Aggregate { inputs, .. } => inputs.iter().any(|input| !is_column(input)),
         Expr::Over { input, window } => {
             window.by.iter().chain(&window.order).any(|one| !is_column(one)) || any(input, &shifts_more)
         }

@@ -45,7 +45,7 @@ pub(super) fn filter_below_groups(plan: &Plan, shapes: &mut Shapes) -> Option<Pl
 fn read(keys: &[Expr], aggregates: &[Expr]) -> Vec<Expr> {
     fn inputs(expression: &Expr, found: &mut Vec<Expr>) {
         match expression {
-            Expr::Aggregate { input, .. } => found.extend(input.as_deref().cloned()),
+            Expr::Aggregate { inputs, .. } => found.extend(inputs.iter().cloned()),
             other => other.children().for_each(|child| inputs(child, found)),
         }
     }

@@ -161,7 +161,7 @@ fn read_of(op: &Op, node: &Listed, wanted: Option<&BTreeSet<String>>, inputs: &[
 
 fn is_of_its_row_below(expression: &Expr) -> bool {
     match expression {
-        Expr::Aggregate { input, .. } => input.as_deref().is_none_or(is_of_its_row),
+        Expr::Aggregate { inputs, .. } => inputs.iter().all(is_of_its_row),
         other => is_of_its_row(other),
     }
 }
