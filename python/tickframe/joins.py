@@ -9,9 +9,9 @@ from tickframe.arguments import check_all
 from tickframe.describe import named, short
 from tickframe.durations import distance
 from tickframe.foreign import array_like
-from tickframe.handles import is_table, table_of
+from tickframe.given import given
+from tickframe.handles import table_of
 from tickframe.names import names_of, pair, pairs
-from tickframe.optional import is_of_spark, spark
 
 if TYPE_CHECKING:
     import datetime as _dt
@@ -84,7 +84,7 @@ class Joins:
             TypeMismatchError: keys that do not compare.
             MatchError: a key has more rows than `validate` says. Of a live table it is the cause of its failure.
         """
-        right = _right("join", other)
+        right = given("join", "the other side", other)
         keys = _keys(on, left_on, right_on)
         if how not in {"inner", "left", "semi", "anti"}:
             raise ValueError(
@@ -130,7 +130,7 @@ class Joins:
             TypeMismatchError: keys that do not compare.
             MatchError: a row meets several right rows. Of a live table it is the cause of its failure.
         """
-        right = _right("natural_join", other)
+        right = given("natural_join", "the other side", other)
         if multiple not in {"error", "first", "last"}:
             raise ValueError(f'natural_join: multiple must be "error", "first" or "last", not {short(multiple)}')
         added = None if joins is None else pairs(joins, "natural_join")
@@ -183,7 +183,7 @@ class Joins:
     def _member(self, operation: str, set_table: object, cols: Names, *, inside: bool, nulls_equal: bool) -> Table:
         if isinstance(set_table, (str, list, tuple, set, frozenset, range)) or array_like(set_table):
             raise TypeError(f"{operation}: the set is a table, not {named(set_table)}; a list goes to is_in")
-        others = _right(operation, set_table)
+        others = given(operation, "the other side", set_table)
         keys = pairs(cols, operation)
         return table_of(_native.where_in(operation, self._native, others._native, keys, inside, nulls_equal))
 
@@ -226,7 +226,7 @@ class Joins:
             TypeMismatchError: stamps or keys that do not compare; a tolerance that is no distance between such stamps.
             ValueError: a tolerance below 0, or one that is not finite.
         """
-        right = _right("join_asof", other)
+        right = given("join_asof", "the other side", other)
         if on is not None:
             if left_on is not None or right_on is not None:
                 raise TypeError("join_asof: give on, or left_on and right_on, not both")
@@ -272,13 +272,3 @@ def _keys(on: Names | None, left_on: Names | None, right_on: Names | None) -> li
     if len(left) != len(right):
         raise ValueError(f"join: left_on has {len(left)} columns, right_on {len(right)}; give as many on both sides")
     return list(zip(left, right, strict=True))
-
-
-def _right(operation: str, other: object) -> Table:
-    """The other table of a join; a frame of another library becomes one."""
-    if is_table(other):
-        return other
-    given = is_of_spark(other) or isinstance(other, (dict, list))
-    if (given or hasattr(other, "__arrow_c_stream__")) and not array_like(other):
-        return spark().from_spark(other) if is_of_spark(other) else table_of(_native.table("table", other, None))
-    raise TypeError(f"{operation}: the other side is a table or a frame, not {named(other)}")

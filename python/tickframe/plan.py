@@ -20,9 +20,8 @@ from tickframe.arguments import choice
 from tickframe.arguments import text as _text
 from tickframe.describe import named
 from tickframe.display import figures
-from tickframe.foreign import array_like
-from tickframe.handles import is_table, table_of
-from tickframe.optional import is_of_spark, spark
+from tickframe.given import given
+from tickframe.handles import table_of
 from tickframe.schema import Schema
 from tickframe.udf.api import recognised
 
@@ -191,18 +190,7 @@ class Plan:
 
 
 def _given(operation: str, tables: dict[str, Any]) -> list[tuple[str, _native.Table]]:
-    return [(name, _table(operation, name, value)._native) for name, value in tables.items()]
-
-
-def _table(operation: str, name: str, value: object) -> Table:
-    if is_table(value):
-        return value
-    if is_of_spark(value):
-        made: Table = spark().from_spark(value)
-        return made
-    if isinstance(value, (dict, list)) or (hasattr(value, "__arrow_c_stream__") and not array_like(value)):
-        return table_of(_native.table("table", value, None))
-    raise TypeError(f"{operation}: {name} is a table or a frame, not {named(value)}")
+    return [(name, given(operation, name, value)._native) for name, value in tables.items()]
 
 
 def explained(table: _native.Table, format: str) -> str:

@@ -550,6 +550,8 @@ def base_of(door: str, name: str) -> Callable[[World], Any] | None:
 OVERRIDES: dict[tuple[str, str], Callable[[World], Any]] = {
     ("agg.weighted_avg", "weight"): lambda w: "x",
     ("agg.weighted_sum", "weight"): lambda w: "x",
+    ("cov", "a"): lambda w: tf.col("x"),
+    ("cov", "b"): lambda w: tf.col("y"),
     ("dt.offset_by", "by"): lambda w: "1h",
     ("from_polars", "frame"): lambda w: pl.DataFrame({"x": [1, 2]}),
     ("KeyedTable.delete", "keys"): lambda w: [1],

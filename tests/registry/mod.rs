@@ -73,14 +73,17 @@ pub fn spec(name: &str) -> &'static OpSpec {
     SPECS.iter().find(|spec| spec.name == name).unwrap_or_else(|| panic!("no operation is called {name:?}"))
 }
 
-/// One stage of one spec over tables of these types.
+/// One stage of one spec over tables of these types; a filter at the end of a tape, where the same choice would come for ever.
 pub fn draw_one(tape: &mut Tape, spec: &OpSpec, types: Types) -> (Stage, Shape) {
-    loop {
+    const TRIES: usize = 1_000;
+    for _ in 0..TRIES {
         let mut shape = Shape::left(types);
         if let Some(stage) = (spec.draw)(tape, &mut shape) {
             return (stage, shape);
         }
     }
+    let mut shape = Shape::left(types);
+    (draw::filter(tape, &mut shape).expect("a filter is always defined"), shape)
 }
 
 /// Every operation over small tables of every kind of source, alike often. The cheapest of the laws: it is here that

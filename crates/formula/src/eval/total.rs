@@ -27,6 +27,25 @@ impl Expr {
     }
 }
 
+impl Function {
+    /// Whether it says how values stand to each other: values that are one key to groups and joins are one to it.
+    pub fn is_comparison(self) -> bool {
+        matches!(
+            self,
+            Function::Equal
+                | Function::NotEqual
+                | Function::Less
+                | Function::LessEqual
+                | Function::Greater
+                | Function::GreaterEqual
+                | Function::EqualMissing
+                | Function::NotEqualMissing
+                | Function::IsIn { .. }
+                | Function::IsBetween { .. }
+        )
+    }
+}
+
 fn function_is_total(function: Function, args: &[Expr], schema: &Schema) -> bool {
     let types =
         || args.iter().map(|arg| Some(bind(arg, schema).ok()?.data_type().clone())).collect::<Option<Vec<DataType>>>();
@@ -41,20 +60,10 @@ fn function_is_total(function: Function, args: &[Expr], schema: &Schema) -> bool
         | Function::IsNotNan
         | Function::IsFinite
         | Function::IsInfinite => true,
-        Function::Equal
-        | Function::NotEqual
-        | Function::Less
-        | Function::LessEqual
-        | Function::Greater
-        | Function::GreaterEqual
-        | Function::EqualMissing
-        | Function::NotEqualMissing
-        | Function::IsIn { .. }
-        | Function::IsBetween { .. }
-        | Function::FillNull
-        | Function::Coalesce
-        | Function::MinHorizontal
-        | Function::MaxHorizontal => types().is_some_and(|types| !types.iter().any(is_wide) || one_type(&types)),
+        Function::FillNull | Function::Coalesce | Function::MinHorizontal | Function::MaxHorizontal => {
+            types().is_some_and(|types| meet_without_loss(&types))
+        }
+        comparison if comparison.is_comparison() => types().is_some_and(|types| meet_without_loss(&types)),
         // Whole numbers wrap, and floats follow IEEE.
         Function::Add
         | Function::Subtract
@@ -82,8 +91,9 @@ fn is_wide(data_type: &DataType) -> bool {
     matches!(data_type, Decimal32(..) | Decimal64(..) | Decimal128(..) | Decimal256(..))
 }
 
-fn one_type(types: &[DataType]) -> bool {
-    types.iter().all(|one| *one == types[0])
+/// Whether values of these types are brought to one type without a failure.
+fn meet_without_loss(types: &[DataType]) -> bool {
+    !types.iter().any(is_wide) || types.iter().all(|one| *one == types[0])
 }
 
 fn is_plain_number(data_type: &DataType) -> bool {

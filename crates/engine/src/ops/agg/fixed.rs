@@ -138,8 +138,8 @@ impl Fixed {
     pub(crate) fn flush(&mut self, lane: &mut BulkColumn<'_>, groups: &mut [Counted<ExactSum>]) {
         self.rows = 0;
         let Some(Units { large, small, .. }) = self.units else { return };
-        for slot in 0..lane.slots() {
-            let (words, sum) = (lane.of(slot), &mut groups[slot].of);
+        for (slot, group) in groups.iter_mut().enumerate().take(lane.slots()) {
+            let (words, sum) = (lane.of(slot), &mut group.of);
             for (word, unit) in [(words[0] as i64, large), (words[1] as i64, small)] {
                 let high = word as f64;
                 // A word is less than 2^62: what its double leaves out is a small number.

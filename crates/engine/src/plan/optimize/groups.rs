@@ -59,26 +59,9 @@ fn compares(expression: &Expr) -> bool {
     match expression.unaliased() {
         Expr::Column(_) | Expr::Literal(_) => true,
         Expr::Call { function, args } => {
-            let known = matches!(
-                function,
-                Function::Equal
-                    | Function::NotEqual
-                    | Function::Less
-                    | Function::LessEqual
-                    | Function::Greater
-                    | Function::GreaterEqual
-                    | Function::EqualMissing
-                    | Function::NotEqualMissing
-                    | Function::And
-                    | Function::Or
-                    | Function::Xor
-                    | Function::Not
-                    | Function::IsNull
-                    | Function::IsNotNull
-                    | Function::IsIn { .. }
-                    | Function::IsBetween { .. }
-            );
-            known && args.iter().all(compares)
+            let joins = matches!(function, Function::And | Function::Or | Function::Xor | Function::Not);
+            let asks_for_null = matches!(function, Function::IsNull | Function::IsNotNull);
+            (function.is_comparison() || joins || asks_for_null) && args.iter().all(compares)
         }
         _ => false,
     }
