@@ -7,6 +7,7 @@ use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, Int64Array};
 use arrow_schema::DataType;
 use column::Chunk;
+use column::kernels::prefetch;
 
 use super::accumulators::Accumulator;
 use super::board::{BATCH, BulkColumn};
@@ -139,8 +140,13 @@ impl<C: Codec> State for PerGroup<C> {
     }
 
     fn merge(&mut self, other: Box<dyn State>, slots: &[u32]) {
-        for (group, to) in same::<PerGroup<C>>(other).groups.into_iter().zip(slots) {
-            edit(&mut self.groups[*to as usize], &mut self.pieces, |own| own.absorb(group));
+        /// Groups that are fetched ahead: a group of the other stands anywhere in these.
+        const AHEAD: usize = 16;
+        for (at, group) in same::<PerGroup<C>>(other).groups.into_iter().take(slots.len()).enumerate() {
+            if let Some(later) = slots.get(at + AHEAD) {
+                prefetch(&self.groups[*later as usize]);
+            }
+            edit(&mut self.groups[slots[at] as usize], &mut self.pieces, |own| own.absorb(group));
         }
     }
 }

@@ -116,7 +116,9 @@ impl ExactSum {
     fn join(&mut self, other: &ExactSum, times: i64) {
         let sign = times as f64;
         self.add_finite(other.high * sign);
-        self.add_finite(other.low * sign);
+        if other.low != 0.0 {
+            self.add_finite(other.low * sign);
+        }
         let Some(rare) = &other.rare else { return };
         rare.rest.iter().for_each(|part| self.add_finite(part * sign));
         let own = self.rare.get_or_insert_default();
