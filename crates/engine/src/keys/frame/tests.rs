@@ -7,7 +7,7 @@ use rowset::RowSet;
 use super::*;
 use crate::keys::rows::KeyRows;
 use crate::keys::timeline::{Entry, Timelines};
-use crate::testing::Tape;
+use crate::testing::{Tape, explore};
 
 const SLOTS: u64 = 3;
 
@@ -221,8 +221,7 @@ fn check<K: Kept>(frame: Frame, before: &Rows, now: &Rows, row: impl Fn(<K::Orde
 
 #[test]
 fn law_of_frames() {
-    for seed in 0..12_000 {
-        let tape = &mut Tape::seeded(seed);
+    explore(12_000, |tape| {
         let frame = any_frame(tape);
         let changes = if tape.chance(128) { 1 } else { tape.below(8) };
         let (before, now) = any_step(tape, changes);
@@ -231,7 +230,8 @@ fn law_of_frames() {
         // One group has one order: a row that changes its group stays where it is.
         let alone = |rows: &Rows| rows.iter().map(|(key, row)| (*key, Row { slot: 0, stamp: 0, ..*row })).collect();
         check::<AllRows>(frame, &alone(&before), &alone(&now), |key| key);
-    }
+        Ok(())
+    });
 }
 
 #[test]
