@@ -21,6 +21,13 @@ pub static HOST_ROWS: Size = Size::new("engine.HOST_ROWS", 1 << 18);
 /// which must zero them again for the next call.
 pub static HOST_ARRAY_ROWS: Size = Size::new("engine.HOST_ARRAY_ROWS", 1 << 20);
 
+/// Rows that go together through a chain of predicates and computed columns: what is read of them stays in the second cache.
+pub static BLOCK_ROWS: Size = Size::new("engine.BLOCK_ROWS", 1 << 13);
+/// One row in so many, or fewer, must be left of a block for them to be picked: more are evaluated all, and masked.
+pub static PICKED_SHARE: Size = Size::new("engine.PICKED_SHARE", 8);
+/// From so many rows on a chain of a plan over a static table runs block by block.
+pub static FUSED_ROWS: Size = Size::new("engine.FUSED_ROWS", 1 << 13);
+
 /// Writes of fewer cells than this are not worth a second thread.
 pub static PARALLEL_CELLS: Size = Size::new("engine.PARALLEL_CELLS", 1 << 19);
 /// Columns of so few rows stay in the cache.

@@ -33,6 +33,9 @@ pub fn attach(operation: &dyn Operation, inputs: &[Table]) -> Result<Table, Erro
             "the last step was interrupted in a table that it reads: run step(), which makes up for it, first";
         return Err(Error::invalid(&request.name, message));
     }
+    if !operation.selects() && inputs.iter().any(|input| input.selection().is_some()) {
+        return Err(Error::internal(&request.name, "it reads rows that are not found yet"));
+    }
     let Some(graph) = common_graph(&request.name, inputs)? else {
         return memo::start(&request.name, None, || attach_static(operation, inputs));
     };

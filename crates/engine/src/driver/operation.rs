@@ -53,6 +53,12 @@ pub trait Operation: Send + Sync {
         None
     }
 
+    /// Whether it reads of an input only the rows that its selection finds
+    /// ([`Table::selecting`](crate::table::handle::Table::selecting)).
+    fn selects(&self) -> bool {
+        false
+    }
+
     /// Initialises the result from a snapshot of the inputs. `at` is the moment of the views and of the result.
     fn init(&self, inputs: &[Input], at: graph::Moment) -> Result<Start, Error>;
 }

@@ -2,6 +2,9 @@
 //! who may run beside whom.
 
 pub(crate) mod affected;
+pub(crate) mod block;
+pub(crate) mod computed;
 pub(crate) mod evaluator;
 pub(crate) mod lists;
 pub(crate) mod schedule;
+pub(crate) mod selection;

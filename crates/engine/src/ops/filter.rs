@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use formula::Expr;
+use formula::{Expr, Function};
 use graph::{Moment, Step};
 use rowset::{Before, RowSet, Shifts};
 
@@ -16,7 +16,9 @@ use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::eval::evaluator::{Evaluator, plan_in_turns};
 use crate::eval::schedule::Turn;
+use crate::eval::selection;
 use crate::row_errors::{Faults, OnError};
+use crate::sizes::SLICE_ROWS;
 use crate::table::change::Change;
 use crate::table::handle::Table;
 use crate::table::parts::Attributes;
@@ -53,7 +55,7 @@ impl Filter {
             // Bound as a whole first, so that an error shows the user's text and not a part of it.
             let whole = Evaluator::predicate(operation, predicate, table)?;
             told.push(whole.told().to_owned());
-            match formula::split_conjunction(predicate).as_slice() {
+            match terms(predicate, table).as_slice() {
                 [_] => bound.push(whole.in_turn(turn)),
                 parts => {
                     for part in parts {
@@ -67,6 +69,11 @@ impl Filter {
             request: request(operation, predicates, turns).with_text(told.join(", ")),
             predicates: bound.into(),
         })
+    }
+
+    /// The attributes of a table of which rows are left out.
+    pub(crate) fn attributes(table: &Table) -> Attributes {
+        Attributes { flat: false, ..table.attributes().clone() }
     }
 
     /// Sets `on_error`: rows whose predicate cannot be computed do not pass, and are reported.
@@ -100,6 +107,25 @@ impl Filter {
     }
 }
 
+/// The terms of a conjunction. Neighbours that read the same numbers or times, and cannot fail, stay together: they are one
+/// pass.
+fn terms(predicate: &Expr, table: &Table) -> Vec<Expr> {
+    let is_cheap = |term: &Expr| {
+        let is_plain = |name: &str| {
+            let field = table.canonical().field_with_name(name);
+            field.is_ok_and(|field| field.data_type().is_primitive())
+        };
+        term.columns().into_iter().all(is_plain) && term.is_total(table.canonical())
+    };
+    let mut terms: Vec<Expr> = Vec::new();
+    for term in formula::split_conjunction(predicate) {
+        let last = terms.pop_if(|last| last.columns() == term.columns() && is_cheap(last) && is_cheap(term));
+        let both = last.clone().and_then(|last| Expr::call(Function::And, vec![last, term.clone()]).ok());
+        terms.extend(both.map_or_else(|| last.into_iter().chain([term.clone()]).collect(), |both| vec![both]));
+    }
+    terms
+}
+
 fn request(operation: &str, expressions: &[Expr], turns: &[Turn]) -> Request {
     let text = expressions.iter().map(Expr::to_python).collect::<Vec<_>>().join(", ");
     Request::new(operation, plan_in_turns(expressions, turns)).with_text(text)
@@ -119,13 +145,11 @@ impl Operation for Filter {
         crate::eval::evaluator::own_row_only(&self.request.name, &self.predicates)?;
         let kept = matching(&self.predicates, view, view.rows())?;
         let rows = Arc::new(LiveRows::new(kept, at));
-        let kept = table.attributes();
-        let attributes = Attributes { flat: false, sorted_by: kept.sorted_by.clone(), ..kept.clone() };
         let parts = Parts {
             rows: rows.clone(),
             columns: table.parts().columns.clone(),
             schema: table.schema().clone(),
-            attributes,
+            attributes: Filter::attributes(table),
         };
         let live = FilterLive { predicates: self.predicates.clone(), rows: rows.clone() };
         Ok(Start { parts, live: Box::new(live), owned: vec![rows] })
@@ -208,12 +232,18 @@ fn cheapest_first(predicates: Vec<Evaluator>) -> Vec<Evaluator> {
 
 /// The rows that pass all predicates. Each predicate is evaluated only for the rows that passed the earlier ones.
 fn matching(predicates: &[Evaluator], view: &View, rows: &RowSet) -> Result<RowSet, Error> {
+    let by_block = predicates.len() > 1 && rows.len() > SLICE_ROWS.rows();
+    if by_block && predicates.iter().all(Evaluator::is_by_batch) {
+        // What fails here may be another row than the one that fails first, predicate after predicate.
+        if let Ok(rows) = selection::matching(predicates, view, rows) {
+            return Ok(rows);
+        }
+    }
     predicates.iter().try_fold(rows.clone(), |rows, predicate| predicate.matching(view, &rows))
 }
 
 #[cfg(test)]
 mod tests {
-    use formula::Function;
     use model::ops::filter;
     use model::{Compare, Comparison, ModelExpr};
 

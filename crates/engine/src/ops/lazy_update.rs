@@ -20,9 +20,9 @@ use hashbrown::HashTable;
 use rowset::RowSet;
 
 use super::select::{Output, Select};
-use super::view::take_by;
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
+use crate::eval::computed::take_by;
 use crate::eval::evaluator::Evaluator;
 use crate::sizes::{LAZY_BATCH, LAZY_CHUNKS, LAZY_KEPT};
 use crate::table::change::Change;

@@ -8,14 +8,10 @@
 //! a read: the expression, each time. What differs between two reads has no place here: the clock is
 //! refused, and so are serial columns and barriers.
 
-use std::any::Any;
 use std::sync::Arc;
 
-use arrow_array::UInt32Array;
-use arrow_schema::DataType;
-use column::{Chunk, Column, ColumnSource, NO_ROW};
 use formula::Expr;
-use graph::{Moment, Moved, Step};
+use graph::{Moment, Step};
 use rowset::RowSet;
 
 use super::neighbours::{attributes, told};
@@ -23,15 +19,14 @@ use super::select::{Output, Select};
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::eval::affected::affected_rows;
+use crate::eval::computed::{computed_columns, depth};
 use crate::eval::evaluator::Evaluator;
 use crate::eval::schedule::Turn;
 use crate::sizes::DEEPEST_VIEW;
 use crate::table::change::Change;
 use crate::table::handle::Table;
 use crate::table::request::Request;
-use crate::table::rows::LiveRows;
 use crate::table::update::TableUpdate;
-use crate::table::view::View;
 
 /// Columns computed on read.
 pub struct ComputedView {
@@ -81,10 +76,6 @@ pub fn is_deep(table: &Table) -> bool {
     table.parts().columns.iter().any(|source| depth(source) >= DEEPEST_VIEW.get())
 }
 
-fn depth(source: &Arc<dyn ColumnSource>) -> usize {
-    source.as_any().downcast_ref::<ComputedSource>().map_or(0, |computed| computed.depth)
-}
-
 impl Operation for ComputedView {
     fn request(&self) -> &Request {
         self.select.request()
@@ -96,18 +87,7 @@ impl Operation for ComputedView {
 
     fn init(&self, inputs: &[Input], _: Moment) -> Result<Start, Error> {
         let table = &inputs[0].table;
-        let sources: Arc<[Arc<dyn ColumnSource>]> = table.parts().columns.clone().into();
-        let depth = sources.iter().map(depth).max().unwrap_or(0) + 1;
-        let source = |at: usize| {
-            Arc::new(ComputedSource {
-                columns: self.select.computed.clone(),
-                at,
-                rows: table.parts().rows.clone(),
-                sources: sources.clone(),
-                depth,
-            }) as Arc<dyn ColumnSource>
-        };
-        let computed: Vec<_> = (0..self.select.computed.len()).map(source).collect();
+        let computed = computed_columns(&self.select.computed, table);
         let mut parts = self.select.parts(table, &computed);
         parts.attributes = attributes(&parts.attributes, &self.select.computed);
         let live = ViewLive { outputs: self.select.outputs.clone(), computed: self.select.computed.clone() };
@@ -126,94 +106,6 @@ impl Live for ViewLive {
         let dirty: Vec<RowSet> = self.computed.iter().map(|column| affected_rows(column.reach(), change)).collect();
         Ok(told(&self.outputs, change.update(), |place| Some(&dirty[place])))
     }
-}
-
-/// A column that is an expression over others.
-struct ComputedSource {
-    columns: Arc<[Evaluator]>,
-    at: usize,
-    rows: Arc<LiveRows>,
-    sources: Arc<[Arc<dyn ColumnSource>]>,
-    depth: usize,
-}
-
-impl ColumnSource for ComputedSource {
-    fn data_type(&self) -> &DataType {
-        self.columns[self.at].data_type()
-    }
-
-    fn at(&self, moment: Moment) -> Result<Arc<dyn Column>, Moved> {
-        let view = View::new(self.rows.clone(), moment, self.sources.clone());
-        let evaluator = &self.columns[self.at];
-        if evaluator.needs_context() {
-            view.pin_rows()?;
-        }
-        view.pin(evaluator.inputs().iter().chain(evaluator.reach().reads.iter().map(|(_, column)| column)))?;
-        if evaluator.reach().whole {
-            view.pin_all()?;
-        }
-        Ok(Arc::new(Computed { columns: self.columns.clone(), at: self.at, view }))
-    }
-
-    fn bytes(&self) -> u64 {
-        0
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-}
-
-struct Computed {
-    columns: Arc<[Evaluator]>,
-    at: usize,
-    view: View,
-}
-
-impl Computed {
-    fn evaluator(&self) -> &Evaluator {
-        &self.columns[self.at]
-    }
-}
-
-fn unread(error: Error) -> column::Error {
-    column::Error::Computed(Arc::new(error))
-}
-
-impl Column for Computed {
-    fn data_type(&self) -> &DataType {
-        self.evaluator().data_type()
-    }
-
-    fn read(&self, rows: &RowSet) -> Result<Chunk, column::Error> {
-        self.evaluator().evaluate(&self.view, rows).map_err(unread)
-    }
-
-    fn take(&self, keys: &[u64]) -> Result<Chunk, column::Error> {
-        take_by(keys, |rows| self.read(rows))
-    }
-
-    fn pieces(&self, rows: &RowSet) -> Result<Vec<Chunk>, column::Error> {
-        if rows.is_empty() {
-            return Ok(Vec::new());
-        }
-        self.evaluator().pieces(&self.view, rows).map_err(unread)
-    }
-}
-
-/// Cells in the order of these keys, by one read in key order; [`NO_ROW`] gives null.
-pub(super) fn take_by(
-    keys: &[u64],
-    read: impl FnOnce(&RowSet) -> Result<Chunk, column::Error>,
-) -> Result<Chunk, column::Error> {
-    let rows: RowSet = keys.iter().copied().filter(|key| *key != NO_ROW).collect();
-    let cells = read(&rows)?;
-    if rows.len() as usize == keys.len() && keys.is_sorted() {
-        return Ok(cells);
-    }
-    let place = |key: &u64| rows.position_of(*key).and_then(|place| u32::try_from(place).ok());
-    let places: UInt32Array = keys.iter().map(place).collect();
-    Ok(arrow_select::take::take(&cells, &places, None)?)
 }
 
 #[cfg(test)]

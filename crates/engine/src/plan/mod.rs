@@ -4,6 +4,7 @@
 mod apply;
 mod document;
 mod explain;
+mod fuse;
 pub(crate) mod input;
 mod lower;
 pub(crate) mod node;
@@ -14,6 +15,8 @@ pub(crate) mod spec;
 
 pub use apply::apply;
 pub use explain::{Drawing, draw};
+#[cfg(any(test, feature = "testing"))]
+pub use fuse::passes;
 pub use input::Input;
 pub use lower::{ColumnOptions, aggregate, columns, distinct, filtered, join, live_set, natural_join};
 pub use node::{Listed, Nodes, Plan};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use formula::Expr;
 
 use super::apply::apply;
+use super::fuse::Chain;
 use super::input::Input;
 use super::lower::live_set;
 use super::node::{DEEPEST, Listed, Nodes, Plan};
@@ -19,25 +20,15 @@ impl Plan {
     /// is. Equal parts of the plan are one table, and the optimiser's rules are applied; the table remembers this plan.
     pub fn run(&self, operation: &str, given: &[(String, Table)]) -> Result<Table, Error> {
         let bound = bindings(operation, &self.nodes(), given)?;
-        let made = self.optimized().0.over(operation, &bound)?;
+        let nodes = self.optimized().0.nodes();
+        let made = nodes.over(operation, &bound, &Chain::all(&nodes))?;
         Ok(if made.is_live() || self.depth() <= DEEPEST { made.with_plan(self.of_tables(&bound)) } else { made })
     }
 
     /// As [`Plan::run`], every operation as it was asked for.
     pub fn run_as_written(&self, operation: &str, given: &[(String, Table)]) -> Result<Table, Error> {
-        self.over(operation, &bindings(operation, &self.nodes(), given)?)
-    }
-
-    fn over(&self, operation: &str, given: &HashMap<String, Table>) -> Result<Table, Error> {
         let nodes = self.nodes();
-        let mut made: Vec<Table> = Vec::with_capacity(nodes.0.len());
-        for node in &nodes.0 {
-            made.push(match &node.op {
-                Op::Input(input) => given[input.name.as_deref().unwrap_or_default()].clone(),
-                _ => over(node, &made)?,
-            });
-        }
-        made.pop().ok_or_else(|| Error::internal(operation, "a plan without a node"))
+        nodes.over(operation, &bindings(operation, &nodes, given)?, &[])
     }
 
     /// The plan over these tables: what was asked for, down to their sources.
@@ -64,9 +55,37 @@ impl Plan {
     }
 }
 
+impl Nodes {
+    /// The table of the last node. The nodes of a chain run in one pass where they can.
+    fn over(&self, operation: &str, given: &HashMap<String, Table>, chains: &[Chain]) -> Result<Table, Error> {
+        let missing = || Error::internal(operation, "a plan without a node");
+        let mut made: Vec<Option<Table>> = vec![None; self.0.len()];
+        for (place, node) in self.0.iter().enumerate() {
+            if let Op::Input(input) = &node.op {
+                made[place] = Some(given[input.name.as_deref().unwrap_or_default()].clone());
+                continue;
+            }
+            let Some(chain) = chains.iter().find(|chain| chain.places().contains(&place)) else {
+                made[place] = Some(over(node, &made)?);
+                continue;
+            };
+            if place != chain.end() {
+                continue;
+            }
+            made[place] = chain.run(self, &made);
+            if made[place].is_none() {
+                for place in chain.places() {
+                    made[*place] = Some(over(&self.0[*place], &made)?);
+                }
+            }
+        }
+        made.pop().flatten().ok_or_else(missing)
+    }
+}
+
 /// The table of a node over those of the nodes before it.
-fn over(node: &Listed, made: &[Table]) -> Result<Table, Error> {
-    let inputs: Vec<Table> = node.inputs.iter().map(|at| made[*at].clone()).collect();
+fn over(node: &Listed, made: &[Option<Table>]) -> Result<Table, Error> {
+    let inputs: Vec<Table> = node.inputs.iter().filter_map(|at| made[*at].clone()).collect();
     let op = with_sets(&node.method, node.op.clone(), &inputs)?;
     let own = op.arity().unwrap_or(inputs.len());
     apply(op, &node.method, &inputs[..own.min(inputs.len())])

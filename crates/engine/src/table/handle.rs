@@ -1,5 +1,6 @@
 //! A table: a row set, columns and a schema over time, and the graph node that maintains them.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
@@ -54,8 +55,12 @@ struct Inner {
     sources: Arc<[Arc<dyn ColumnSource>]>,
     request: Request,
     live: Option<LiveParts>,
+    selection: Option<Selected>,
     memo: Mutex<HashMap<String, Arc<Slot>>>,
 }
+
+/// What says which rows of a table are meant; only who knows it can read it.
+pub(crate) type Selected = Arc<dyn Any + Send + Sync>;
 
 struct LiveParts {
     graph: UpdateGraph,
@@ -77,18 +82,30 @@ impl WeakTable {
 impl Table {
     /// A table that never changes.
     pub(crate) fn fixed(parts: Parts, request: Request) -> Table {
-        Table::build(parts, request, None)
+        Table::build(parts, request, None, None)
+    }
+
+    /// A table that never changes, of those of its rows that a selection finds while they are read. It is no result: an
+    /// operation stands on it if it says so ([`Operation::selects`](crate::driver::operation::Operation::selects)).
+    pub(crate) fn selecting(parts: Parts, request: Request, selection: Selected) -> Table {
+        Table::build(parts, request, None, Some(selection))
+    }
+
+    /// What finds the rows that are meant, where these are not all.
+    pub(crate) fn selection(&self) -> Option<&Selected> {
+        self.inner.selection.as_ref()
     }
 
     /// A live table whose node is not registered yet.
     pub(crate) fn live(parts: Parts, request: Request, graph: UpdateGraph, node: Arc<dyn TableDriver>) -> Table {
-        Table::build(parts, request, Some(LiveParts { graph, node, registration: OnceLock::new() }))
+        let live = LiveParts { graph, node, registration: OnceLock::new() };
+        Table::build(parts, request, Some(live), None)
     }
 
-    fn build(parts: Parts, request: Request, live: Option<LiveParts>) -> Table {
+    fn build(parts: Parts, request: Request, live: Option<LiveParts>, selection: Option<Selected>) -> Table {
         let canonical = Arc::new(canonical_schema(&parts.schema));
         let sources: Arc<[Arc<dyn ColumnSource>]> = parts.columns.clone().into();
-        let inner = Arc::new(Inner { parts, canonical, sources, request, live, memo: Mutex::default() });
+        let inner = Arc::new(Inner { parts, canonical, sources, request, live, selection, memo: Mutex::default() });
         Table { inner, plan: None }
     }
 
@@ -252,6 +269,11 @@ impl Table {
         kept.unwrap_or_else(|| View::new(self.inner.parts.rows.clone(), moment, self.inner.sources.clone()))
     }
 
+    /// A view of a table that never changes.
+    pub(crate) fn still_view(&self) -> View {
+        self.view_at(Moment::new(0))
+    }
+
     /// Fails if the table had failed by this moment: its content has not changed since, and is out of date.
     pub(super) fn alive_at(&self, moment: Moment) -> Result<(), Error> {
         match self.failure().filter(|failure| failure.step <= moment.number()) {
@@ -276,14 +298,17 @@ impl Table {
     }
 }
 
-/// Pinned views of several tables at one settled moment.
+/// Views of several tables at one settled moment, those of live ones pinned.
 pub(crate) fn views(tables: &[Table]) -> (Moment, Vec<View>) {
     let pin = |moment: Moment| {
         let views: Result<Vec<View>, Moved> = tables
             .iter()
             .map(|table| {
                 let view = table.view_at(moment);
-                view.pin_all()?;
+                // What never changes is there at any moment.
+                if table.is_live() {
+                    view.pin_all()?;
+                }
                 Ok(view)
             })
             .collect();

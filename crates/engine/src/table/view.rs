@@ -51,6 +51,11 @@ impl View {
         self.sources.len()
     }
 
+    /// Column `index` over time.
+    pub(crate) fn source(&self, index: usize) -> &Arc<dyn ColumnSource> {
+        &self.sources[index]
+    }
+
     /// Column `index` as a value.
     pub fn column(&self, index: usize) -> Result<&Arc<dyn Column>, Error> {
         if let Some(column) = self.pinned[index].get() {

@@ -41,6 +41,8 @@ pub struct Evaluator {
     faults: Option<Faults>,
     /// As a predicate it asks whether there is a value at all.
     computes: bool,
+    /// Whether it is known that it cannot fail.
+    total: bool,
     reach: Dependencies,
     turn: Turn,
     /// The start of the step, for what hangs on the clock.
@@ -96,6 +98,7 @@ impl Evaluator {
             plain: None,
             faults: None,
             computes: false,
+            total: expression.is_total(table.canonical()),
             reach,
             turn: Turn::default(),
             now: AtomicI64::new(0),
@@ -225,7 +228,28 @@ impl Evaluator {
 
     /// One value a row of a batch of rows that is no part of a table, on this thread; `keys` name them.
     pub(crate) fn on_batch(&self, cells: &[Chunk], keys: &RowSet) -> Result<Chunk, Error> {
-        self.bound.evaluate(cells, keys.len() as usize).map_err(|error| self.at_row(keys, 0, error))
+        self.of_batch(cells, keys, keys.len() as usize)
+    }
+
+    /// One value for each of `len` rows, on this thread. The rows are among `keys`.
+    pub(crate) fn of_batch(&self, cells: &[Chunk], keys: &RowSet, len: usize) -> Result<Chunk, Error> {
+        self.bound.evaluate(cells, len).map_err(|error| self.at_row(keys, 0, error))
+    }
+
+    /// As [`Evaluator::of_batch`], of a predicate: where it is true; null counts as false.
+    pub(crate) fn mask_of_batch(&self, cells: &[Chunk], keys: &RowSet, len: usize) -> Result<BooleanBuffer, Error> {
+        self.bound.evaluate_mask(cells, len).map_err(|error| self.at_row(keys, 0, error))
+    }
+
+    /// Whether it may be evaluated over a batch of rows in the place of all: it reads nothing else, calls no function of the
+    /// user, and a row that fails is an error.
+    pub(crate) fn is_by_batch(&self) -> bool {
+        !self.needs_context() && !self.calls_host() && !self.is_ordered() && self.faults.is_none() && !self.computes
+    }
+
+    /// Whether it has a value in every row, whatever is in its columns.
+    pub(crate) fn is_total(&self) -> bool {
+        self.total
     }
 
     /// The rows for which it is true; null counts as false.

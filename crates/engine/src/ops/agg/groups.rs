@@ -15,8 +15,9 @@ use super::loading::{BulkLoad, Placed};
 use super::spec::{AggregationSpec, Cells, Wanted};
 use super::states::state_of;
 use crate::error::Error;
+use crate::eval::selection::Selection;
 use crate::keys::rows::KeyRows;
-use crate::sizes::{GROUP_ALONE_ROWS, GROUP_BATCH_ROWS, GROUP_PART_ROWS};
+use crate::sizes::{BLOCK_ROWS, GROUP_ALONE_ROWS, GROUP_BATCH_ROWS, GROUP_PART_ROWS};
 use crate::table::view::View;
 
 /// The groups, with a row count and states for each.
@@ -43,17 +44,18 @@ pub(crate) struct Groups {
 const ASK_FROM: u64 = 1 << 20;
 
 impl Groups {
-    /// The groups of all present rows. Large tables are loaded in parts, one per thread, which are merged in row order.
-    pub(crate) fn start(spec: &AggregationSpec, view: &View) -> Result<Groups, Error> {
+    /// The groups of all present rows, or of those that a selection finds. Large tables are loaded in parts, one per thread,
+    /// which are merged in row order.
+    pub(crate) fn start(spec: &AggregationSpec, view: &View, selection: Option<&Selection>) -> Result<Groups, Error> {
         let rows = view.rows();
         let shares =
             rows.split(if rows.len() > GROUP_ALONE_ROWS.rows() { crate::threads::parallel::threads() } else { 1 });
         let share = |_: usize, share: &RowSet| {
             let mut groups = Groups { shares: shares.len() as u64, ..Groups::empty(spec)? };
             groups.load();
-            let size = GROUP_PART_ROWS.rows();
-            for from in (0..share.len()).step_by(size as usize) {
-                groups.enter_part(spec, view, &share.slice(from, size))?;
+            let size = if selection.is_some() { BLOCK_ROWS.rows() } else { GROUP_PART_ROWS.rows() };
+            for part in crate::threads::parallel::parts(share, size) {
+                groups.enter_part(spec, view, part, selection)?;
             }
             groups.flush();
             Ok::<Groups, Error>(groups)
@@ -65,9 +67,24 @@ impl Groups {
         Ok(first)
     }
 
-    fn enter_part(&mut self, spec: &AggregationSpec, view: &View, part: &RowSet) -> Result<(), Error> {
-        let kept = spec.kept_inputs();
-        let cells = Wanted { view, rows: part, keys: true, inputs: &kept }.cells(spec)?;
+    fn enter_part(
+        &mut self,
+        spec: &AggregationSpec,
+        view: &View,
+        mut part: RowSet,
+        selection: Option<&Selection>,
+    ) -> Result<(), Error> {
+        let cells = match selection {
+            Some(selection) => {
+                let mut block = selection.block(part)?;
+                part = if self.picks.is_some() { block.rows() } else { RowSet::flat(block.settle() as u64) };
+                spec.cells_of(&mut block, view)?
+            }
+            None => Wanted { view, rows: &part, keys: true, inputs: &spec.kept_inputs() }.cells(spec)?,
+        };
+        if cells.rows == 0 {
+            return Ok(());
+        }
         let plain = self.loading.as_ref().map(|loading| loading.plain(&mut self.states, &cells.inputs));
         let plain = plain.unwrap_or_default();
         let (mut slots, mut created) = (Vec::new(), Vec::new());

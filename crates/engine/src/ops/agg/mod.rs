@@ -52,6 +52,7 @@ use self::vectors::Vector;
 use crate::driver::operation::{Input, Operation, Start};
 use crate::error::Error;
 use crate::eval::evaluator::{Evaluator, plan};
+use crate::eval::selection::Selection;
 use crate::keys::touched::Touched;
 use crate::row_errors::Faults;
 use crate::table::handle::Table;
@@ -259,8 +260,13 @@ impl Operation for Aggregation {
         Some(self.inputs.clone())
     }
 
+    fn selects(&self) -> bool {
+        true
+    }
+
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let Input { table, view } = &inputs[0];
+        let selection = table.selection().and_then(|selection| selection.downcast_ref::<Selection>());
         let attributes = table.attributes();
         let retractable = table.is_live() && !attributes.add_only && !attributes.blink;
         let maker = AggregationSpec {
@@ -281,7 +287,7 @@ impl Operation for Aggregation {
             // The key of each row, and its cell.
             limits::ask_rows(view.rows().len(), 8 + column::types::width(self.inputs[*input].data_type()))?;
         }
-        let groups = Groups::start(&maker, view)?;
+        let groups = Groups::start(&maker, view, selection)?;
         let (declared, canonical) = self.schema(table);
         let slots: Vec<u32> = groups.present().collect();
         let mut rows = vec![NO_ROW; groups.slots()];

@@ -8,6 +8,7 @@ use rowset::RowSet;
 
 use super::Output;
 use crate::error::Error;
+use crate::eval::block::Block;
 use crate::eval::evaluator::{Evaluator, evaluate_all};
 use crate::sizes::TOGETHER_ROWS;
 use crate::table::update::ColumnSet;
@@ -104,6 +105,20 @@ impl AggregationSpec {
     /// The inputs that read one of these columns.
     pub(crate) fn changed_inputs(&self, columns: &ColumnSet) -> Vec<usize> {
         (0..self.inputs.len()).filter(|input| columns.contains_any(self.inputs[*input].inputs())).collect()
+    }
+
+    /// Keys and kept inputs of the rows of a block that are left.
+    pub(super) fn cells_of(&self, block: &mut Block, view: &View) -> Result<Cells, Error> {
+        let rows = block.settle();
+        if rows == 0 {
+            return Ok(Cells::default());
+        }
+        let keys = self.keys.iter().map(|(index, _)| block.column(view, *index)).collect::<Result<_, Error>>()?;
+        let mut inputs = vec![None; self.inputs.len()];
+        for input in self.kept_inputs() {
+            inputs[input] = Some(block.evaluate(view, &self.inputs[input])?);
+        }
+        Ok(Cells { keys, inputs, rows })
     }
 
     /// The key cells of some rows.

@@ -1,0 +1,99 @@
+//! The rows of a static table that pass predicates, found while they are read: a chain of filters and computed columns, block by
+//! block, in which nothing is stored.
+
+use std::sync::Arc;
+
+use arrow_buffer::BooleanBufferBuilder;
+use rowset::RowSet;
+
+use crate::error::Error;
+use crate::eval::block::Block;
+use crate::eval::evaluator::Evaluator;
+use crate::sizes::{BLOCK_ROWS, SLICE_ROWS};
+use crate::table::view::View;
+use crate::threads::parallel;
+
+/// What happens to each block, in this order.
+#[derive(Default)]
+pub(crate) struct Selection {
+    steps: Vec<(View, Step)>,
+}
+
+enum Step {
+    /// The rows stay for which all are true.
+    Filter(Arc<[Evaluator]>),
+    /// A column that may fail is computed of all rows that came so far.
+    Compute(usize),
+}
+
+impl Selection {
+    /// These predicates over the columns of a view.
+    pub(crate) fn filter(&mut self, view: View, predicates: Arc<[Evaluator]>) {
+        self.steps.push((view, Step::Filter(predicates)));
+    }
+
+    /// A column of a view that may fail in rows which a later predicate leaves out.
+    pub(crate) fn compute(&mut self, view: View, column: usize) {
+        self.steps.push((view, Step::Compute(column)));
+    }
+
+    /// Those of these rows that pass.
+    pub(crate) fn block(&self, rows: RowSet) -> Result<Block, Error> {
+        let mut block = Block::new(rows, true);
+        for (view, step) in &self.steps {
+            match step {
+                Step::Filter(predicates) => {
+                    predicates.iter().try_for_each(|predicate| block.narrow(view, predicate))?;
+                }
+                Step::Compute(column) => {
+                    if block.settle() > 0 {
+                        block.column(view, *column)?;
+                    }
+                }
+            }
+        }
+        block.settle();
+        Ok(block)
+    }
+
+    /// Those of these rows that pass, and what `take` makes of each block of them, a thread's work after the other's.
+    pub(crate) fn rows<R: Send>(
+        &self,
+        rows: &RowSet,
+        take: impl Fn(&mut Block) -> Result<R, Error> + Sync,
+    ) -> Result<(RowSet, Vec<Vec<R>>), Error> {
+        passing(rows, |rows| self.block(rows), take)
+    }
+}
+
+/// The rows of a view for which all predicates are true, block by block: what one leaves out the next does not read.
+pub(crate) fn matching(predicates: &[Evaluator], view: &View, rows: &RowSet) -> Result<RowSet, Error> {
+    let block = |rows: RowSet| {
+        let mut block = Block::new(rows, false);
+        predicates.iter().try_for_each(|predicate| block.narrow(view, predicate))?;
+        Ok(block)
+    };
+    Ok(passing(rows, block, |_| Ok(()))?.0)
+}
+
+fn passing<R: Send>(
+    rows: &RowSet,
+    block: impl Fn(RowSet) -> Result<Block, Error> + Sync,
+    take: impl Fn(&mut Block) -> Result<R, Error> + Sync,
+) -> Result<(RowSet, Vec<Vec<R>>), Error> {
+    // A bit a row, and what stands beside it.
+    limits::ask_rows(rows.len(), 1)?;
+    let parts = parallel::parts(rows, SLICE_ROWS.rows());
+    let found = parallel::try_map(true, &parts, |_, part| {
+        let mut mask = BooleanBufferBuilder::new(part.len() as usize);
+        let mut taken = Vec::new();
+        for rows in parallel::parts(part, BLOCK_ROWS.rows()) {
+            let mut block = block(rows)?;
+            mask.append_buffer(&block.mask());
+            taken.push(take(&mut block)?);
+        }
+        Ok::<_, Error>((column::matching(part, &mask.finish()), taken))
+    })?;
+    let (kept, taken): (Vec<RowSet>, Vec<Vec<R>>) = found.into_iter().unzip();
+    Ok((RowSet::union_all(kept.iter()), taken))
+}

@@ -1,0 +1,47 @@
+//! Chains of a plan that run in one pass: over a static table a chain of filters, computed columns and at its end perhaps an
+//! aggregation reads each block of rows once, and stores nothing but its result.
+//!
+//!   scan → filter → with_columns → filter → group_by      five tables, four of which nobody keeps
+//!   scan ────────── block by block ───────→ group_by      one
+//!
+//! The result is the same table: rows, their keys and order, groups and their order, attributes. An expression that can fail is
+//! evaluated for the rows that it would have met, no more and no fewer; and where anything fails the chain is run as it is
+//! written, so that the error is the one that the user would have read.
+
+mod chain;
+mod pass;
+
+use std::cell::Cell;
+
+pub(crate) use self::chain::Chain;
+use super::node::Nodes;
+use crate::sizes::FUSED_ROWS;
+use crate::table::handle::Table;
+
+thread_local! {
+    static PASSES: Cell<u64> = const { Cell::new(0) };
+}
+
+/// How many chains this thread has run in one pass.
+#[cfg(any(test, feature = "testing"))]
+pub fn passes() -> u64 {
+    PASSES.get()
+}
+
+impl Chain {
+    /// The table that it makes of its base in one pass; none where it is to be run as it is written.
+    pub(super) fn run(&self, nodes: &Nodes, made: &[Option<Table>]) -> Option<Table> {
+        let base = made.get(self.base)?.as_ref()?;
+        if base.is_live() || base.attributes().blink || base.size().items < FUSED_ROWS.rows() {
+            return None;
+        }
+        let made = pass::run(self, nodes, base).ok().flatten()?;
+        PASSES.set(PASSES.get() + 1);
+        Some(made)
+    }
+
+    /// The places of its nodes.
+    pub(super) fn places(&self) -> &[usize] {
+        &self.places
+    }
+}
