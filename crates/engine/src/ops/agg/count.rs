@@ -17,6 +17,10 @@ pub(crate) struct Counting;
 impl Codec for Counting {
     type Of = Count;
 
+    fn is_like(&self, _: &Self) -> bool {
+        true
+    }
+
     fn empty(&self) -> Count {
         Count::default()
     }

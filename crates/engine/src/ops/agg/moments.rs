@@ -16,6 +16,10 @@ pub(crate) struct Spreads(pub(crate) Spread);
 impl Codec for Spreads {
     type Of = Moments;
 
+    fn is_like(&self, _: &Self) -> bool {
+        true
+    }
+
     fn empty(&self) -> Moments {
         Moments::default()
     }
@@ -41,6 +45,10 @@ pub(crate) struct Pairs {
 
 impl Codec for Pairs {
     type Of = Comoments;
+
+    fn is_like(&self, _: &Self) -> bool {
+        true
+    }
 
     fn empty(&self) -> Comoments {
         Comoments::default()

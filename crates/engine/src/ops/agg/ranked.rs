@@ -48,6 +48,10 @@ struct Ranked<F> {
 impl<F: Family> Codec for Ranked<F> {
     type Of = Halves<F::Key>;
 
+    fn is_like(&self, other: &Self) -> bool {
+        self.part == other.part
+    }
+
     fn empty(&self) -> Halves<F::Key> {
         Halves::new(self.part)
     }

@@ -24,8 +24,12 @@ pub(crate) trait State: Any + Send + Sync {
     fn remove(&mut self, slots: &[u32], cells: &[Chunk]);
     /// Clears a group that no longer exists.
     fn reset(&mut self, slot: u32);
-    /// The result of each of these groups.
-    fn values(&self, slots: &[u32]) -> Result<ArrayRef, Error>;
+    /// Whether another state, of the same inputs, holds all that this one would: then it need not be kept, and reads that.
+    fn reads(&self, _held: &dyn State) -> bool {
+        false
+    }
+    /// The result of each of these groups, which this state holds, or one that it reads.
+    fn values_of(&self, held: &dyn State, slots: &[u32]) -> Result<ArrayRef, Error>;
     /// Bytes of allocations too small for the allocator to count, after `more` further values.
     fn held(&self, _more: usize) -> u64 {
         0
@@ -56,6 +60,12 @@ pub(crate) fn same<S: State>(other: Box<dyn State>) -> Box<S> {
     other.downcast().expect("states of one aggregator are of one kind")
 }
 
+/// A state as one of this type, if it is.
+pub(crate) fn as_same<S: State>(state: &dyn State) -> Option<&S> {
+    let state: &dyn Any = state;
+    state.downcast_ref()
+}
+
 /// A value of a codec's accumulator.
 pub(crate) type ValueOf<C> = <<C as Codec>::Of as Accumulator>::In;
 
@@ -75,6 +85,11 @@ pub(crate) trait Codec: Send + Sync + Sized + 'static {
 
     /// The results of groups as cells.
     fn encode<'a>(&self, groups: impl Iterator<Item = &'a Self::Of>) -> Result<ArrayRef, Error>;
+
+    /// Whether the groups of a state with this codec are those that one with the other would have.
+    fn is_like(&self, _other: &Self) -> bool {
+        false
+    }
 
     /// As [`State::bulk`].
     fn bulk(_: &mut PerGroup<Self>) -> Option<&mut dyn BulkState> {
@@ -127,8 +142,13 @@ impl<C: Codec> State for PerGroup<C> {
         edit(&mut self.groups[slot as usize], &mut self.pieces, |group| *group = empty);
     }
 
-    fn values(&self, slots: &[u32]) -> Result<ArrayRef, Error> {
-        self.codec.encode(slots.iter().map(|slot| &self.groups[*slot as usize]))
+    fn reads(&self, held: &dyn State) -> bool {
+        as_same::<PerGroup<C>>(held).is_some_and(|held| self.codec.is_like(&held.codec))
+    }
+
+    fn values_of(&self, held: &dyn State, slots: &[u32]) -> Result<ArrayRef, Error> {
+        let held = as_same::<PerGroup<C>>(held).unwrap_or(self);
+        self.codec.encode(slots.iter().map(|slot| &held.groups[*slot as usize]))
     }
 
     fn held(&self, more: usize) -> u64 {

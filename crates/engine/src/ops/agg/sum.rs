@@ -63,6 +63,10 @@ struct Floats {
 impl Codec for Floats {
     type Of = Counted<ExactSum>;
 
+    fn is_like(&self, _: &Self) -> bool {
+        true
+    }
+
     fn empty(&self) -> Counted<ExactSum> {
         Counted::default()
     }
@@ -136,6 +140,10 @@ struct Integers {
 impl Codec for Integers {
     type Of = Counted<WrappingSum>;
 
+    fn is_like(&self, _: &Self) -> bool {
+        true
+    }
+
     fn empty(&self) -> Counted<WrappingSum> {
         Counted::default()
     }
@@ -188,6 +196,10 @@ struct Means {
 
 impl Codec for Means {
     type Of = Counted<LongSum>;
+
+    fn is_like(&self, _: &Self) -> bool {
+        true
+    }
 
     fn empty(&self) -> Counted<LongSum> {
         Counted::default()
@@ -314,6 +326,10 @@ impl Wides {
 
 impl Codec for Wides {
     type Of = Counted<WideSum>;
+
+    fn is_like(&self, _: &Self) -> bool {
+        true
+    }
 
     fn empty(&self) -> Counted<WideSum> {
         Counted::default()

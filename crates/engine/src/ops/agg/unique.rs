@@ -12,7 +12,7 @@ use arrow_schema::DataType;
 use column::Chunk;
 use column::keys::KeyTable;
 
-use super::state::{State, same};
+use super::state::{State, as_same, same};
 use crate::error::Error;
 
 /// Bytes of a pair, about: its key, its place in the table, and its count.
@@ -98,8 +98,9 @@ impl State for Distinct {
         (self.counts.len() as u64).saturating_mul(PAIR)
     }
 
-    fn values(&self, slots: &[u32]) -> Result<ArrayRef, Error> {
-        Ok(Arc::new(Int64Array::from_iter_values(slots.iter().map(|slot| self.distinct[*slot as usize]))))
+    fn values_of(&self, held: &dyn State, slots: &[u32]) -> Result<ArrayRef, Error> {
+        let held = as_same::<Distinct>(held).unwrap_or(self);
+        Ok(Arc::new(Int64Array::from_iter_values(slots.iter().map(|slot| held.distinct[*slot as usize]))))
     }
 
     fn merge(&mut self, other: Box<dyn State>, slots: &[u32]) {

@@ -1,5 +1,7 @@
 //! The groups of an aggregation: their keys, row counts and aggregator states.
 
+mod start;
+
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, Int64Array};
@@ -12,12 +14,11 @@ use rowset::{RowSet, Shifts};
 use super::Output;
 use super::chosen::{FirstLast, gather_at};
 use super::loading::{BulkLoad, Placed};
-use super::spec::{AggregationSpec, Cells, Wanted};
+use super::spec::{AggregationSpec, Cells};
+use super::state::State;
 use super::states::state_of;
 use crate::error::Error;
-use crate::eval::selection::Selection;
 use crate::keys::rows::KeyRows;
-use crate::sizes::{BLOCK_ROWS, GROUP_ALONE_ROWS, GROUP_BATCH_ROWS, GROUP_PART_ROWS};
 use crate::table::view::View;
 
 /// The groups, with a row count and states for each.
@@ -28,8 +29,11 @@ pub(crate) struct Groups {
     /// The row count of each group. None if `picks` is kept and no output is a count: then a group exists if it has a
     /// first row.
     counts: Option<Vec<i64>>,
-    /// For each output, the positions of its inputs and its state; `len`, first and last have none.
+    /// For each output, the positions of its inputs and its state; `len`, first and last have none, and no output whose
+    /// groups another one holds.
     states: Vec<Option<Placed>>,
+    /// For such an output, which one that is, and the state that reads its groups.
+    readers: Vec<Option<(usize, Box<dyn State>)>>,
     /// The rows of each group, if an output needs its first or last row.
     picks: Option<KeyRows>,
     /// The accumulators of a bulk load, while it runs.
@@ -44,79 +48,32 @@ pub(crate) struct Groups {
 const ASK_FROM: u64 = 1 << 20;
 
 impl Groups {
-    /// The groups of all present rows, or of those that a selection finds. Large tables are loaded in parts, one per thread,
-    /// which are merged in row order.
-    pub(crate) fn start(spec: &AggregationSpec, view: &View, selection: Option<&Selection>) -> Result<Groups, Error> {
-        let rows = view.rows();
-        let shares =
-            rows.split(if rows.len() > GROUP_ALONE_ROWS.rows() { crate::threads::parallel::threads() } else { 1 });
-        let share = |_: usize, share: &RowSet| {
-            let mut groups = Groups { shares: shares.len() as u64, ..Groups::empty(spec)? };
-            groups.load();
-            let size = if selection.is_some() { BLOCK_ROWS.rows() } else { GROUP_PART_ROWS.rows() };
-            for part in crate::threads::parallel::parts(share, size) {
-                groups.enter_part(spec, view, part, selection)?;
-            }
-            groups.flush();
-            Ok::<Groups, Error>(groups)
-        };
-        let mut groups = crate::threads::parallel::try_map(true, &shares, share)?.into_iter();
-        let Some(mut first) = groups.next() else { return Groups::empty(spec) };
-        groups.try_for_each(|groups| first.merge(groups))?;
-        first.shares = 1;
-        Ok(first)
-    }
-
-    fn enter_part(
-        &mut self,
-        spec: &AggregationSpec,
-        view: &View,
-        mut part: RowSet,
-        selection: Option<&Selection>,
-    ) -> Result<(), Error> {
-        let cells = match selection {
-            Some(selection) => {
-                let mut block = selection.block(part)?;
-                part = if self.picks.is_some() { block.rows() } else { RowSet::flat(block.settle() as u64) };
-                spec.cells_of(&mut block, view)?
-            }
-            None => Wanted { view, rows: &part, keys: true, inputs: &spec.kept_inputs() }.cells(spec)?,
-        };
-        if cells.rows == 0 {
-            return Ok(());
-        }
-        let plain = self.loading.as_ref().map(|loading| loading.plain(&mut self.states, &cells.inputs));
-        let plain = plain.unwrap_or_default();
-        let (mut slots, mut created) = (Vec::new(), Vec::new());
-        let mut from = 0;
-        while from < part.len() {
-            let len = GROUP_BATCH_ROWS.rows().min(part.len() - from);
-            let rows = if self.picks.is_some() { part.slice(from, len) } else { RowSet::new() };
-            self.enter(&cells.slice(from as usize, len as usize), &rows, &mut slots, &mut created)?;
-            if let Some(loading) = &mut self.loading {
-                loading.enter(&mut self.states, &plain, from as usize, &slots);
-            }
-            from += len;
-        }
-        Ok(())
-    }
-
     fn empty(spec: &AggregationSpec) -> Result<Groups, Error> {
         let types: Vec<DataType> = spec.keys.iter().map(|(_, data_type)| data_type.clone()).collect();
-        let state = |output: &Output| match output.inputs.first() {
-            Some(first) if output.is_kept() => {
-                let state = state_of(&output.kind, spec.inputs[*first].data_type(), spec.retractable)?;
-                Ok(Some((output.inputs.clone(), state)))
-            }
-            _ => Ok(None),
-        };
+        let (mut states, mut readers): (Vec<Option<Placed>>, Vec<_>) = Default::default();
+        for output in &spec.outputs {
+            let first = output.inputs.first().filter(|_| output.is_kept());
+            let kind = |first: &usize| spec.inputs[*first].data_type();
+            let state = first.map(|first| state_of(&output.kind, kind(first), spec.retractable)).transpose()?;
+            let is_held = |(inputs, held): &Placed| {
+                *inputs == output.inputs && state.as_ref().is_some_and(|state| state.reads(&**held))
+            };
+            let held = states.iter().position(|held| held.as_ref().is_some_and(is_held));
+            let (own, reader) = match held {
+                Some(held) => (None, state.map(|state| (held, state))),
+                None => (state.map(|state| (output.inputs.clone(), state)), None),
+            };
+            states.push(own);
+            readers.push(reader);
+        }
         let picks = spec.outputs.iter().any(Output::picks);
         let counts = !picks || spec.outputs.iter().any(|output| output.inputs.is_empty());
         let mut groups = Groups {
             table: (!types.is_empty()).then(|| KeyTable::new(&types)),
             slots: 0,
             counts: counts.then(Vec::new),
-            states: spec.outputs.iter().map(state).collect::<Result<_, Error>>()?,
+            states,
+            readers,
             picks: picks.then(|| KeyRows::new(spec.retractable || spec.reads_groups())),
             loading: None,
             whole: spec.whole,
@@ -171,21 +128,6 @@ impl Groups {
             limits::ask(held.saturating_mul(self.shares))?;
         }
         Ok(())
-    }
-
-    /// Starts a bulk load, until [`Groups::flush`].
-    fn load(&mut self) {
-        let mut loading = BulkLoad::new(&mut self.states);
-        loading.grow(self.slots);
-        self.loading = Some(loading);
-    }
-
-    fn flush(&mut self) {
-        if let Some(loading) = self.loading.take() {
-            let rows = loading.flush(&mut self.states);
-            let counts = self.counts.iter_mut().flat_map(|counts| counts.iter_mut());
-            counts.zip(rows).for_each(|(count, rows)| *count += rows);
-        }
     }
 
     /// Removes rows and returns the group of each.
@@ -246,26 +188,6 @@ impl Groups {
         if let Some(picks) = &mut self.picks {
             picks.grow(slots);
         }
-    }
-
-    fn merge(&mut self, other: Groups) -> Result<(), Error> {
-        let present: Vec<u32> = (0..other.slots as u32).collect();
-        let mut slots = Vec::new();
-        match (&mut self.table, &other.table) {
-            (Some(table), Some(others)) => table.insert(&others.keys_of(&present), &mut slots, &mut Vec::new())?,
-            _ => slots.resize(present.len(), 0),
-        }
-        self.grow();
-        if let (Some(counts), Some(others)) = (&mut self.counts, &other.counts) {
-            others.iter().zip(&slots).for_each(|(count, to)| counts[*to as usize] += count);
-        }
-        for (own, others) in self.states.iter_mut().flatten().zip(other.states.into_iter().flatten()) {
-            own.1.merge(others.1, &slots);
-        }
-        if let (Some(own), Some(others)) = (&mut self.picks, other.picks) {
-            slots.iter().enumerate().for_each(|(of, to)| own.enter_all(*to, &others, of as u32));
-        }
-        Ok(())
     }
 
     /// How many slots there are, used or not.
@@ -347,9 +269,14 @@ impl Groups {
     ) -> Result<ArrayRef, Error> {
         let slots = chosen.slots;
         let output = &maker.outputs[at];
-        if let Some((_, state)) = &self.states[at] {
-            let beyond = |slot: &u32| state.values(&[*slot]).is_err();
-            return state.values(slots).map_err(|error| match slots.iter().find(|slot| beyond(slot)) {
+        let read = match &self.readers[at] {
+            Some((held, reader)) => self.states[*held].as_ref().map(|(_, held)| (reader, held)),
+            None => self.states[at].as_ref().map(|(_, own)| (own, own)),
+        };
+        if let Some((reader, held)) = read {
+            let values = |slots: &[u32]| reader.values_of(&**held, slots);
+            let beyond = |slot: &u32| values(&[*slot]).is_err();
+            return values(slots).map_err(|error| match slots.iter().find(|slot| beyond(slot)) {
                 Some(slot) => self.told(maker, output, *slot, error),
                 None => error,
             });
