@@ -28,7 +28,7 @@ PROFILE := --locked --profile ci
 # pip tells of every extra it was not asked for.
 QUIETLY := 2>&1 | { grep -v -e '^Ignoring ' -e '^Looking in ' || true; }
 
-.PHONY: help demo test check bench wheel lint venv clean \
+.PHONY: help demo test check bench figures wheel lint venv clean \
 	tidy lint-python lint-rust docs floors rust schedules canaries prove laws large turn deep develop release wheel-test test-python test-spark test-examples benches
 
 help:
@@ -41,7 +41,8 @@ help:
 	@echo 'make canaries   plant faults, one after the other, and see that the tests find them'
 	@echo 'make turn    what takes turns (sanitizers, fuzz targets, the packages as shipped): this commit'"'"'s, or ARGS="memory"'
 	@echo 'make deep    all that takes turns, and every canary: hours'
-	@echo 'make bench   the figures of benches/RESULTS.md'
+	@echo 'make bench   runs whose lines become the figures of benches/RESULTS.md: they take hours'
+	@echo 'make figures the tables of benches/RESULTS.md, of the lines in benches/figures'
 	@echo 'make wheel   the wheel for Python 3.11 and newer, into dist/'
 	@echo 'make docs    the documentation site, into out/site; its code is run by the Python tests'
 	@echo 'make lint    ruff, mypy, rustfmt, clippy'
@@ -163,6 +164,10 @@ bench: venv
 	@$(STAGE) 'build the extension' $(MAKE) --no-print-directory release
 	cargo bench -p tickframe-benches -- $(ARGS)
 	@if [ -f benches/compare/run.py ]; then $(RUN)python benches/compare/run.py $(ARGS); fi
+
+# Only reads: the runs that write the lines are benches/compare/run.py --record and its neighbours.
+figures:
+	@$(PYTHON) benches/figures.py $(ARGS)
 
 # Linked by zig against the oldest C library that is still common, whatever this machine has.
 wheel: venv

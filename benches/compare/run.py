@@ -1,5 +1,8 @@
 """All engines of a family in one run, and the ratios: python run.py [--family incremental] [--rows N] [--only p1,p2].
 
+`--record NAME` keeps the lines in `benches/figures/NAME.jsonl`, of which `make figures` makes the table of `RESULTS.md`. An answer
+that differs ends the run with 1, and is not kept.
+
 Each engine runs in a process of its own, one after the other, twice round, and the lower p50 of each counts: a
 neighbour's load only slows. Deephaven needs an environment of its own: BENCH_DEEPHAVEN names its Python (packages
 deephaven-server 42.7, polars, numpy, pyarrow); without it, it is left out and the table says so. The C floors are
@@ -8,19 +11,26 @@ compiled with `cc`.
 
 import argparse
 import json
-import math
 import os
+import platform
+import shlex
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, ".."))
+import figures
+
 ENGINES = {
-    "incremental": ["tickframe", "tickframe_sources", "polars", "duckdb", "deephaven"],
+    "incremental": ["tickframe", "tickframe_sources", "tickframe_started", "polars", "duckdb", "deephaven"],
     "static_ops": ["tickframe", "polars", "duckdb"],
     "functions": ["tickframe", "polars", "duckdb"],
 }
-OURS = ("tickframe", "tickframe-sources")
+OURS = ("tickframe", "tickframe-sources", "tickframe-started")
+KEPT = ("workload", "engine", "size", "p50_ms", "p99_ms", "max_ms", "median", "min", "max", "cycles", "reps", "init_s",
+        "rss_mb", "noise", "rows", "check", "answer_ok")
 
 
 def main():
@@ -30,7 +40,8 @@ def main():
     ap.add_argument("--only", default="")
     ap.add_argument("--engines", default="")
     ap.add_argument("--rounds", type=int, default=2)
-    ap.add_argument("--seconds", default="4")
+    ap.add_argument("--seconds", default="8")
+    ap.add_argument("--record", default="")
     ap.add_argument("--out", default=os.path.join(tempfile.gettempdir(), "tickframe-bench.jsonl"))
     a = ap.parse_args()
     rows = a.rows or (1_000_000 if a.family == "incremental" else 10_000_000)
@@ -49,8 +60,10 @@ def main():
             command += ["--seconds", a.seconds] if a.family == "incremental" else []
             subprocess.call(command, env={**os.environ, "BENCH_QUIET_S": "5"}, stdout=subprocess.DEVNULL)
     floors = c_floors(rows) if a.family == "incremental" else {}
-    report(a.out, a.family, floors)
+    command = "python benches/compare/run.py " + shlex.join(sys.argv[1:])
+    agree = report(a.out, a.family, floors, a.record, command.rstrip())
     print("lines:", a.out)
+    sys.exit(0 if agree else 1)
 
 
 def c_floors(rows):
@@ -59,48 +72,44 @@ def c_floors(rows):
     source = os.path.join(HERE, "common", "floor.c")
     subprocess.check_call(["cc", "-O3", "-march=native", f"-DN={rows}", source, "-o", binary, "-lm", "-lpthread"])
     lines = map(json.loads, subprocess.check_output([binary], text=True).splitlines())
-    return {r["workload"].removeprefix("floor:"): r["p50_us"] / 1e3 for r in lines}
+    return {r["workload"].removeprefix("floor:"): round(r["p50_us"] / 1e3, 4) for r in lines}
 
 
-def report(path, family, floors):
-    key = "p50_ms" if family == "incremental" else "median"
-    best, wrong, answers = {}, [], {}
-    for line in open(path):
-        r = json.loads(line)
-        if key not in r:
-            if "error" in r:
-                print("error:", r["engine"], r.get("workload"), r["error"])
-            continue
-        ms = r[key] if family == "incremental" else r[key] * 1e3
-        cell = best.setdefault(r["workload"], {})
-        if ms < cell.get(r["engine"], (math.inf,))[0]:
-            cell[r["engine"]] = (ms, r.get("p99_ms"))
-        if r.get("answer_ok") not in (True, None):
-            wrong.append((r["engine"], r["workload"], r["answer_ok"]))
-        if "check" in r:
-            known = answers.setdefault(r["workload"], (r["engine"], r["rows"], r["check"]))
-            if r["rows"] != known[1] or not math.isclose(r["check"], known[2], rel_tol=1e-9, abs_tol=0.01):
-                wrong.append((r["engine"], r["workload"], f"{r['rows']} rows, {r['check']}; {known[0]}: {known[1:]}"))
-    names = sorted({e for cell in best.values() for e in cell}, key=lambda e: (e not in OURS, e))
-    print("| workload | " + " | ".join(names) + " | best peer / ours | ours / floor |")
-    print("|---" * (len(names) + 3) + "|")
-    ratios = {ours: [] for ours in OURS}
-    for w, cell in best.items():
-        peers = [ms for e, (ms, _) in cell.items() if e not in OURS]
-        for ours in OURS:
-            if ours in cell and peers:
-                ratios[ours].append(min(peers) / cell[ours][0])
-        mine = cell.get("tickframe", (None,))[0]
-        ratio = f"{min(peers) / mine:.2f}" if peers and mine else "-"
-        floor = f"{mine / floors[w]:.1f}" if mine and w in floors else "-"
-        shown = [f"{cell[e][0]:.3f}" if e in cell else "-" for e in names]
-        print(f"| {w} | " + " | ".join(shown) + f" | {ratio} | {floor} |")
-    for ours, found in ratios.items():
-        if found:
-            mean = math.exp(sum(map(math.log, found)) / len(found))
-            print(f"{ours}: best peer / ours, geometric mean {mean:.2f}, least {min(found):.2f}, {len(found)} workloads")
-    for engine, workload, text in wrong:
-        print("WRONG ANSWER:", engine, workload, text)
+def engines_of(lines):
+    """{engine: its version and threads}, as the lines say."""
+    return {r["engine"]: {"version": r["version"], **({"threads": r["threads"]} if "threads" in r else {})}
+            for r in lines if "version" in r and figures.milliseconds(r) is not None}
+
+
+def machine():
+    with open("/proc/cpuinfo") as f:
+        cpu = next((x.split(":")[1].strip() for x in f if x.startswith("model name")), platform.processor())
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return f"{cpu}, {os.cpu_count()} cores, {memory:.0f} GiB, Linux {platform.release().split('-')[0]}, Python {platform.python_version()}"
+
+
+def report(path, family, floors, record, command):
+    """Print the table, and write the lines that it stands on if they are to be kept. True if all answers agree."""
+    with open(path) as f:
+        lines = [r for r in map(json.loads, f) if "skipped" not in r and not r["workload"].startswith("_")]
+    run = {"command": command, "machine": machine(), "date": time.strftime("%Y-%m"), "engines": engines_of(lines),
+           "ours": list(OURS), **({"floors": floors} if floors else {})}
+    wrong = figures.wrong_answers(lines)
+    for text in wrong:
+        print("WRONG ANSWER:", text)
+    if wrong:
+        return False
+    print(figures.table(run, lines))
+    if record:
+        kept = [line for cells in figures.lowest(lines).values() for line in cells.values()]
+        with open(os.path.join(figures.LINES, record + ".jsonl"), "w") as f:
+            f.writelines(json.dumps(line) + "\n" for line in [run, *map(trimmed, kept)])
+    return True
+
+
+def trimmed(line):
+    """What of a measurement is kept: not what the first line says for all."""
+    return {name: line[name] for name in KEPT if name in line}
 
 
 if __name__ == "__main__":

@@ -40,7 +40,8 @@ def main(here, family, workloads):
             rss = H.peak_rss_mb()
             rows, check = ad.check(w, r)
             r = None
-            H.emit(a.out, workload=w, **said, **H.stats(secs), noise=noise, rss_mb=rss, rows=rows, check=check)
+            H.emit(a.out, workload=w, **said, threads=H.THREADS, **H.stats(secs), noise=noise, rss_mb=rss, rows=rows,
+                   check=check)
         except Exception as e:
             H.emit(a.out, workload=w, **said, error=f"{type(e).__name__}: {str(e)[:200]}")
     ad.close()

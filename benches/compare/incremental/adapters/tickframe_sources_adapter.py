@@ -56,8 +56,8 @@ class Adapter:
         t2 = time.perf_counter()
         return t2 - t0, t2 - t1
 
-    def check(self, p, col):
-        return check(self.out, self.extra, p, col)
+    def check(self, p):
+        return check(self.out, self.extra, p)
 
     def drop(self):
         self.out = self.extra = None

@@ -1,11 +1,11 @@
 import os
 
+import checks
 import pyarrow.feather as feather
 import tickframe as tf
+from workloads import ORDERS
 
 c = tf.col
-CHECK = {"filter": "w", "derive": "x", "gb": "sv", "join": "r1", "asof": "bid", "sort": "v", "distinct": "k100k", "first": "v", "last": "v"}
-
 
 class Adapter:
     name, version, warmup = "tickframe", tf.__version__, 1
@@ -44,14 +44,12 @@ class Adapter:
             "first_by": lambda: vq.first_by("k100k"),
             "last_by": lambda: vq.last_by("k100k"),
         }
+        # A filter of ours is a row set, a sort and a join are indices over shared columns: here the result is read too.
+        lazy = [w for w in self.ops if w.split("_")[0] in ("filter", "join", "asof", "sort") and not w.endswith("_sum")]
+        self.ops |= {f"{w}_copy": (lambda made=self.ops[w]: made().to_arrow()) for w in lazy}
 
     def check(self, w, r):
-        import numpy as np
-        column = CHECK[w.split("_")[0]]
-        name = column if column in r.columns else None
-        if w.endswith("_sum"):
-            name = r.columns[0]
-        return len(r), round(float(np.nansum(r[name].to_numpy().astype(np.float64))), 3) if name else 0
+        return len(r), checks.of_arrow(r if hasattr(r, "column_names") else r.to_arrow(), ORDERS.get(w.removesuffix("_copy")))
 
     def close(self):
         pass

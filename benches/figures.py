@@ -1,0 +1,177 @@
+"""The tables of `benches/RESULTS.md`, made of the committed lines in `benches/figures`.
+
+    python benches/figures.py            # write them
+    python benches/figures.py --check    # say whether they are what the lines say
+
+A file there is one run: its first line says by which command, on which machine and with which engines it was made, each
+line after it is one measurement, or one row of a table that the run itself laid out. A wrong answer in a line ends the
+program with 1, and so does a table that is not what its lines say. Times of two files are not to be compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+LINES, PAGE = HERE / "figures", HERE / "RESULTS.md"
+BLOCK = re.compile(r"(<!-- figures: (?P<name>[\w-]+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
+CLOSE = {"rel_tol": 1e-9, "abs_tol": 0.01}
+Line = dict[str, Any]
+
+
+class WrongAnswerError(Exception):
+    """Engines that were measured do not answer alike."""
+
+
+def read(path: Path) -> tuple[Line, list[Line]]:
+    """What the run was, and its lines."""
+    run, *lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    return run, lines
+
+
+def milliseconds(line: Line) -> float | None:
+    """The time that counts: a median of cycles, or of calls."""
+    if "p50_ms" in line:
+        return float(line["p50_ms"])
+    return float(line["median"]) * 1e3 if "median" in line else None
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two checks agree: a number, or one for each column that both have."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return all(math.isclose(one[name], other[name], **CLOSE) for name in one.keys() & other.keys())
+    return math.isclose(one, other, **CLOSE)
+
+
+def wrong_answers(lines: list[Line]) -> list[str]:
+    """What is wrong, a line each: an answer that is not the recomputed one, or not that of the first engine."""
+    known: dict[str, Line] = {}
+    found = []
+    for line in lines:
+        who = f"{line.get('engine')}, {line.get('workload')}"
+        if line.get("answer_ok") not in {True, None}:
+            found.append(f"{who}: {line['answer_ok']}")
+        if "check" in line:
+            first = known.setdefault(line["workload"], line)
+            if line["rows"] != first["rows"] or not same(line["check"], first["check"]):
+                told = f"{line['rows']} rows, {line['check']}"
+                found.append(f"{who}: {told}; {first['engine']}: {first['rows']} rows, {first['check']}")
+        if "error" in line:
+            found.append(f"{who}: {line['error']}")
+    return found
+
+
+def lowest(lines: list[Line]) -> dict[str, dict[str, Line]]:
+    """The fastest line of each workload and engine, workloads as they came."""
+    best: dict[str, dict[str, Line]] = {}
+    for line in lines:
+        ms = milliseconds(line)
+        if ms is None:
+            continue
+        cells = best.setdefault(line["workload"], {})
+        if line["engine"] not in cells or ms < (milliseconds(cells[line["engine"]]) or math.inf):
+            cells[line["engine"]] = line
+    return best
+
+
+def mean_of(ratios: list[float]) -> float:
+    """The geometric mean."""
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+
+
+def markdown(columns: list[str], rows: list[list[str]]) -> list[str]:
+    """A table."""
+    line = lambda cells: f"| {' | '.join(cells)} |"  # noqa: E731 - one expression, used thrice
+    return [line(columns), "|---" * len(columns) + "|", *map(line, rows)]
+
+
+def shown(ms: float) -> str:
+    """Milliseconds, three digits that say something."""
+    return f"{ms:.3f}" if ms < 10 else f"{ms:.1f}"
+
+
+def measured(run: Line, lines: list[Line]) -> list[str]:
+    """A table of workloads by engines, and what it comes to: how often the fastest peer's time ours is taken."""
+    wrong = wrong_answers(lines)
+    if wrong:
+        raise WrongAnswerError("\n".join(wrong))
+    best, ours, floors = lowest(lines), list(run["ours"]), run.get("floors", {})
+    engines = sorted({name for cells in best.values() for name in cells}, key=lambda name: (name not in ours, name))
+    peers = [name for name in engines if name not in ours]
+    ratios: dict[str, list[float]] = {name: [] for name in ours}
+    rows = []
+    for workload, cells in best.items():
+        times = {name: milliseconds(line) or math.nan for name, line in cells.items()}
+        peer = min((times[name] for name in peers if name in times), default=None)
+        row = [workload, *(shown(times[name]) if name in times else "" for name in engines)]
+        for name in ours:
+            if peer is not None and name in times:
+                ratios[name].append(peer / times[name])
+        if peers:
+            row.append(f"{peer / times[ours[0]]:.2f}" if peer is not None and ours[0] in times else "")
+        if floors:
+            row.append(f"{times[ours[0]] / floors[workload]:.1f}" if workload in floors and ours[0] in times else "")
+        rows.append(row)
+    columns = ["ms", *engines, *(["fastest peer / ours"] if peers else []), *(["ours / C loops"] if floors else [])]
+    said = [
+        f"{name}: the fastest peer takes **{mean_of(found):.2f}** times as long in geometric mean of {len(found)} workloads, "
+        f"at least {min(found):.2f}."
+        for name, found in ratios.items()
+        if found
+    ]
+    return [*markdown(columns, rows), "", *said]
+
+
+def table(run: Line, lines: list[Line]) -> str:
+    """How the run was made, and its table."""
+    engines = ", ".join(
+        f"{name} {made['version']} ({made['threads']} threads)" if "threads" in made else f"{name} {made['version']}"
+        for name, made in run.get("engines", {}).items()
+    )
+    made = " · ".join(filter(None, [f"`{run['command']}`", run["machine"], engines, run["date"]]))
+    body = markdown(run["columns"], [line["row"] for line in lines]) if "columns" in run else measured(run, lines)
+    return "\n".join([made, "", *body, ""])
+
+
+def page(text: str, folder: Path = LINES) -> str:
+    """The page with each of its tables made anew. A name without a file is an error, and a file without a place."""
+    placed = []
+
+    def block(found: re.Match[str]) -> str:
+        placed.append(found["name"])
+        return f"{found[1]}{table(*read(folder / (found['name'] + '.jsonl')))}{found[3]}"
+
+    made = BLOCK.sub(block, text)
+    unplaced = sorted({path.stem for path in folder.glob("*.jsonl")} - set(placed))
+    if unplaced:
+        raise LookupError(f"no place in the page for {', '.join(unplaced)}")
+    return made
+
+
+def main() -> int:
+    """Write the tables, or compare them."""
+    parse = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parse.add_argument("--check", action="store_true")
+    asked = parse.parse_args()
+    old = PAGE.read_text(encoding="utf-8")
+    try:
+        new = page(old)
+    except WrongAnswerError as wrong:
+        print(f"WRONG ANSWER: {wrong}", file=sys.stderr)
+        return 1
+    if asked.check and new != old:
+        print("benches/RESULTS.md is not what the lines say: make figures", file=sys.stderr)
+        return 1
+    if not asked.check:
+        PAGE.write_text(new, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
