@@ -68,7 +68,7 @@ fn main() {
         let wanted = |operation: &str| all || asked.iter().any(|word| operation == word);
         measure::<rowset::RowSet>(shape, at, 0, wanted, &mut figures);
         measure::<roaring::RoaringTreemap>(shape, at, 1, wanted, &mut figures);
-        measure::<croaring::Treemap>(shape, at, 2, wanted, &mut figures);
+        measure::<croaring::Bitmap64>(shape, at, 2, wanted, &mut figures);
         measure::<Vec<u64>>(shape, at, 3, wanted, &mut figures);
     }
     if let Some(jars) = jars.flatten() {

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use croaring::{JvmLegacy, Portable, Treemap};
+use croaring::{Bitmap64, Portable};
 use roaring::{RoaringBitmap, RoaringTreemap};
 use rowset::{Before, RowSet, Shift, Shifts, Span};
 
@@ -206,22 +206,22 @@ impl Peer for RoaringTreemap {
     }
 }
 
-impl Peer for Treemap {
-    fn build(keys: &[u64]) -> Treemap {
-        let mut made = Treemap::of(keys);
+impl Peer for Bitmap64 {
+    fn build(keys: &[u64]) -> Bitmap64 {
+        let mut made = Bitmap64::of(keys);
         made.run_optimize();
         made
     }
-    fn union(&self, other: &Treemap) -> Treemap {
+    fn union(&self, other: &Bitmap64) -> Bitmap64 {
         self.or(other)
     }
-    fn intersection(&self, other: &Treemap) -> Treemap {
+    fn intersection(&self, other: &Bitmap64) -> Bitmap64 {
         self.and(other)
     }
-    fn difference(&self, other: &Treemap) -> Treemap {
+    fn difference(&self, other: &Bitmap64) -> Bitmap64 {
         self.andnot(other)
     }
-    fn symmetric_difference(&self, other: &Treemap) -> Treemap {
+    fn symmetric_difference(&self, other: &Bitmap64) -> Bitmap64 {
         self.xor(other)
     }
     fn holds(&self, key: u64) -> bool {
@@ -236,39 +236,39 @@ impl Peer for Treemap {
     fn sum(&self) -> u64 {
         self.iter().fold(0, u64::wrapping_add)
     }
-    fn slice(&self, from_pos: u64, len: u64) -> Treemap {
+    fn slice(&self, from_pos: u64, len: u64) -> Bitmap64 {
         let (first, last) = (self.select(from_pos).unwrap_or(0), self.select(from_pos + len - 1).unwrap_or(0));
-        let mut within = Treemap::new();
-        if last - first > 1 << 34 {
-            return self.iter().skip(from_pos as usize).take(len as usize).collect();
-        }
-        within.add_range(first..=last);
-        self.and(&within)
+        let mut cut = self.clone();
+        cut.remove_range(..first);
+        cut.remove_range(last + 1..);
+        cut
     }
     type Ready = ();
     fn ready(&self, _delta: u64) {}
-    fn shifted(&self, delta: u64, (): &()) -> Treemap {
-        let half = self.cardinality() / 2;
-        let mut made: Treemap =
-            self.iter().enumerate().map(|(at, key)| if (at as u64) < half { key } else { key + delta }).collect();
+    fn shifted(&self, delta: u64, (): &()) -> Bitmap64 {
+        let half = self.select(self.cardinality() / 2).unwrap_or(0);
+        let mut low = self.clone();
+        low.remove_range(half..);
+        let mut made = self.andnot(&low).add_offset(i128::from(delta));
+        made.or_inplace(&low);
         made.run_optimize();
         made
     }
-    fn with(&self, keys: &[u64]) -> Treemap {
+    fn with(&self, keys: &[u64]) -> Bitmap64 {
         let mut edited = self.clone();
-        edited.extend(keys.iter().copied());
+        edited.add_many(keys);
         edited
     }
-    fn without(&self, keys: &[u64]) -> Treemap {
+    fn without(&self, keys: &[u64]) -> Bitmap64 {
         let mut edited = self.clone();
-        keys.iter().for_each(|&key| edited.remove(key));
+        edited.remove_many(keys);
         edited
     }
     fn bytes_out(&self) -> Vec<u8> {
         self.serialize::<Portable>()
     }
     fn memory(&self) -> usize {
-        self.get_serialized_size_in_bytes::<JvmLegacy>()
+        self.get_serialized_size_in_bytes::<Portable>()
     }
 }
 
