@@ -13,10 +13,16 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
+import platform
 import re
 import sys
+import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 HERE = Path(__file__).resolve().parent
 LINES, PAGE = HERE / "figures", HERE / "RESULTS.md"
@@ -33,6 +39,29 @@ def read(path: Path) -> tuple[Line, list[Line]]:
     """What the run was, and its lines."""
     run, *lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     return run, lines
+
+
+def this_run(command: str) -> Line:
+    """The first line of a run that is made now, on this machine."""
+    with Path("/proc/cpuinfo").open(encoding="utf-8") as lines:
+        cpu = next(
+            (line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor()
+        )
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    system = f"{os.cpu_count()} cores, {memory:.0f} GiB, Linux {platform.release().split('-')[0]}"
+    made = f"{cpu}, {system}, Python {platform.python_version()}"
+    return {"command": command, "machine": made, "date": time.strftime("%Y-%m")}
+
+
+def keep(name: str, run: Line, lines: Iterable[Line]) -> None:
+    """Write the lines of a run where the page looks for them."""
+    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in (run, *lines))
+    (LINES / f"{name}.jsonl").write_text(text, encoding="utf-8")
+
+
+def keep_table(name: str, command: str, columns: list[str], rows: Iterable[list[str]]) -> None:
+    """Write a table that a run laid out itself."""
+    keep(name, {**this_run(command), "columns": columns}, ({"row": row} for row in rows))
 
 
 def milliseconds(line: Line) -> float | None:

@@ -32,6 +32,7 @@ TURNS: list[tuple[str, list[str]]] = [
     ("fuzz-plans", ["bash", "fuzz/run", "60", "plans", "rows"]),
     ("memory-hostile", ["bash", "scripts/sanitize.sh", "python", "hostile or limits"]),
     ("fuzz-shifts", ["bash", "fuzz/run", "60", "roaring", "shifts"]),
+    ("fuzz-trees", ["bash", "fuzz/run", "60", "trees", "logs"]),
 ]
 
 

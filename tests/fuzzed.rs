@@ -98,4 +98,4 @@ macro_rules! replayed {
     };
 }
 
-replayed!(apply casts expressions formulas logs plans roaring rows shifts);
+replayed!(apply casts expressions formulas logs plans roaring rows shifts trees);

@@ -12,12 +12,10 @@ compiled with `cc`.
 import argparse
 import json
 import os
-import platform
 import shlex
 import subprocess
 import sys
 import tempfile
-import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
@@ -81,19 +79,12 @@ def engines_of(lines):
             for r in lines if "version" in r and figures.milliseconds(r) is not None}
 
 
-def machine():
-    with open("/proc/cpuinfo") as f:
-        cpu = next((x.split(":")[1].strip() for x in f if x.startswith("model name")), platform.processor())
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return f"{cpu}, {os.cpu_count()} cores, {memory:.0f} GiB, Linux {platform.release().split('-')[0]}, Python {platform.python_version()}"
-
-
 def report(path, family, floors, record, command):
     """Print the table, and write the lines that it stands on if they are to be kept. True if all answers agree."""
     with open(path) as f:
         lines = [r for r in map(json.loads, f) if "skipped" not in r and not r["workload"].startswith("_")]
-    run = {"command": command, "machine": machine(), "date": time.strftime("%Y-%m"), "engines": engines_of(lines),
-           "ours": list(OURS), **({"floors": floors} if floors else {})}
+    run = {**figures.this_run(command), "engines": engines_of(lines), "ours": list(OURS),
+           **({"floors": floors} if floors else {})}
     wrong = figures.wrong_answers(lines)
     for text in wrong:
         print("WRONG ANSWER:", text)
@@ -102,8 +93,7 @@ def report(path, family, floors, record, command):
     print(figures.table(run, lines))
     if record:
         kept = [line for cells in figures.lowest(lines).values() for line in cells.values()]
-        with open(os.path.join(figures.LINES, record + ".jsonl"), "w") as f:
-            f.writelines(json.dumps(line) + "\n" for line in [run, *map(trimmed, kept)])
+        figures.keep(record, run, map(trimmed, kept))
     return True
 
 

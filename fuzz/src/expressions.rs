@@ -1,4 +1,4 @@
-//! Expression trees: those that a caller builds, and those that come as a plan's bytes.
+//! Expression trees: those that a caller builds, and those that come as bytes.
 
 use formula::functions::{FunctionSpec, declared};
 use formula::{Expr, Literal, bind};
@@ -13,7 +13,7 @@ pub fn expressions(bytes: &[u8]) {
 }
 
 /// An expression as JSON: what is read is held to the bounds of those that are built.
-pub fn plans(bytes: &[u8]) {
+pub fn trees(bytes: &[u8]) {
     if let Ok(expr) = serde_json::from_slice::<Expr>(bytes) {
         judge(&expr);
         let again = serde_json::to_vec(&expr).expect("what was read is written");

@@ -9,6 +9,7 @@ pub mod exchange;
 pub mod expressions;
 pub mod formulas;
 pub mod logs;
+pub mod plans;
 pub mod reader;
 pub mod world;
 
@@ -22,10 +23,11 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("expressions", expressions::expressions),
     ("formulas", formulas::formulas),
     ("logs", logs::logs),
-    ("plans", expressions::plans),
+    ("plans", plans::plans),
     ("roaring", |bytes| _ = exchange::roaring(bytes)),
     ("rows", |bytes| _ = exchange::rows(bytes)),
     ("shifts", |bytes| _ = exchange::shifts(bytes)),
+    ("trees", expressions::trees),
 ];
 
 /// Gives bytes to the target of this name.

@@ -98,8 +98,8 @@ class Plan:
         """
         return self._native.to_json()
 
-    def explain(self, format: Literal["text", "dot", "mermaid"] = "text") -> str:
-        """How it runs: the plan as it was asked for, the rules that the optimiser applies, and the plan that comes of them.
+    def explain(self, format: Literal["text", "dot", "mermaid"] = "text", **tables: Any) -> str:
+        r"""How it runs: the plan as it was asked for, the rules that the optimiser applies, and the plan that comes of them.
 
         No rule changes values, the order of rows, the attributes that hold, or which error is raised. What moves past another
         operation is computed of one row alone and cannot fail; functions of the user stay where they are.
@@ -121,11 +121,34 @@ class Plan:
             filter((col("x") > 1))
               input_0: k: String, x: Int64
 
+        Given tables, it is run over them as they are now, as it was asked for and as it runs, and each node tells the rows that it
+        made of those it read, the bytes that it stored, and its time.
+
+        >>> plan = t.sort("x").filter(tf.col("x") > 1).plan
+        >>> import re
+        >>> print(re.sub(r"[0-9.,]+ (bytes|ms)", r"… \1", plan.explain(input_0=t)))
+        filter((col("x") > 1)) · 1 rows of 2, … ms
+          sort("x") · 2 rows of 2, … bytes, … ms
+            input_0: k: String, x: Int64 · 2 rows
+        = 4 rows read, … ms
+        <BLANKLINE>
+        rules
+        - filter below sort: filter((col("x") > 1))
+        <BLANKLINE>
+        sort("x") · 1 rows of 1, … bytes, … ms
+          filter((col("x") > 1)) · 1 rows of 2, … ms
+            input_0: k: String, x: Int64 · 2 rows
+        = 3 rows read, … ms
+
         Args:
             format: ``"text"``; or a drawing of the plan as it runs, for Graphviz (``"dot"``) or ``"mermaid"``.
+            **tables: one table, or frame of another library, for each input; or none.
+
+        Raises:
+            SchemaError: as for `run`, if tables are given.
         """
         choice(format, "Plan.explain", "format", ("text", "dot", "mermaid"))
-        return self._native.explain(format)
+        return self._native.explain(format, _given("Plan.explain", tables))
 
     @property
     def inputs(self) -> Mapping[str, Schema]:
@@ -203,7 +226,9 @@ def explained(table: _native.Table, format: str) -> str:
 
 def _figures(native: _native.Table) -> str:
     failed = " · failed" if native.is_live and native.failure() is not None else ""
-    return f" · {figures(*native.figures())}{failed}"
+    runs, nanos = native.ran() or (0, 0)
+    ran = f" · {runs:,} update{'' if runs == 1 else 's'}, {nanos / runs / 1e3:,.1f} µs each" if runs else ""
+    return f" · {figures(*native.figures())}{ran}{failed}"
 
 
 def _standing(table: _native.Table, format: str) -> str:

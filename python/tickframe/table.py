@@ -202,7 +202,7 @@ class Table(Joins, Export):
         """The operation that made it and those below it, one a line.
 
         Of a live table these are the nodes of the graph; a static one stands on nothing, and shows its plan. Each node has the rows now and, if there are any, the bytes it owns and the entries of state it keeps (groups,
-        keys of joins). What stands at another place already is told by "(above)". Below an operation stands how each of
+        keys of joins); of a live table, how often it was brought up to date and how long that took in the mean. What stands at another place already is told by "(above)". Below an operation stands how each of
         its expressions is computed (native passes, in which operations are fused; kernels over whole chunks; functions
         of the user) and which changes make it be computed again, of the rows that they touch.
 

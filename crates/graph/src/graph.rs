@@ -265,6 +265,12 @@ impl UpdateGraph {
         counters
     }
 
+    /// How often a node ran, and for how many nanoseconds in all; none of a node that has left.
+    pub fn ran(&self, node: NodeId) -> Option<(u64, u64)> {
+        let topology = self.core().topology.lock();
+        topology.get(node).map(|cell| (cell.runs(), cell.total_nanos()))
+    }
+
     /// The running times of every node.
     pub fn timings(&self) -> Vec<NodeTiming> {
         let topology = self.core().topology.lock();

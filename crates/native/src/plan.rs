@@ -27,6 +27,10 @@ fn drawing_of(operation: &str, format: &str) -> PyResult<Drawing> {
     }
 }
 
+fn usable(given: Vec<(String, Bound<'_, PyTable>)>) -> PyResult<Vec<(String, Table)>> {
+    given.into_iter().map(|(name, table)| Ok((name, table.get().usable()?.clone()))).collect()
+}
+
 /// What a table was asked to be, down to the sources.
 #[pyfunction]
 pub fn plan_of(table: &Bound<'_, PyTable>) -> PyPlan {
@@ -50,10 +54,15 @@ impl PyPlan {
         py.detach(|| self.0.nodes().to_string())
     }
 
-    /// The plan as it was asked for, the rules that apply, and as it runs.
-    fn explain(&self, py: Python<'_>, format: &str) -> PyResult<String> {
+    /// The plan as it was asked for, the rules that apply, and as it runs; measured over tables if there are any.
+    fn explain(&self, py: Python<'_>, format: &str, given: Vec<(String, Bound<'_, PyTable>)>) -> PyResult<String> {
         let drawing = drawing_of("Plan.explain", format)?;
-        Ok(py.detach(|| self.0.explain(drawing)))
+        if given.is_empty() {
+            return Ok(py.detach(|| self.0.explain(drawing)));
+        }
+        let given = usable(given)?;
+        set_location(py);
+        call_engine(py, move || self.0.explain_over("Plan.explain", &given, drawing))
     }
 
     fn to_json(&self, py: Python<'_>) -> String {
@@ -93,10 +102,7 @@ impl PyPlan {
         given: Vec<(String, Bound<'_, PyTable>)>,
         still: bool,
     ) -> PyResult<PyTable> {
-        let given: Vec<(String, Table)> = given
-            .into_iter()
-            .map(|(name, table)| Ok((name, table.get().usable()?.clone())))
-            .collect::<PyResult<_>>()?;
+        let given = usable(given)?;
         set_location(py);
         let made = move || match still {
             true => self.0.collect(operation, &given),

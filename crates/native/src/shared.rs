@@ -1,6 +1,5 @@
 //! The Python objects that exist once per graph.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
 use engine::Budget;
@@ -16,20 +15,27 @@ pub struct Shared {
     pub budget: Arc<Budget>,
 }
 
-static ALL: Mutex<Option<HashMap<u64, Weak<Shared>>>> = Mutex::new(None);
+/// The companion of a graph, while somebody holds it.
+#[derive(Default)]
+struct Known(Mutex<Weak<Shared>>);
+
+/// Those of all graphs, for the end of the process.
+static ALL: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
 
 impl Shared {
     /// The one companion of this graph.
     pub fn of(graph: &UpdateGraph) -> Arc<Shared> {
-        let mut all = lock(&ALL);
-        let known = all.get_or_insert_default();
-        known.retain(|_, shared| shared.strong_count() > 0);
-        if let Some(shared) = known.get(&graph.id()).and_then(Weak::upgrade) {
+        let known = graph.extension(Known::default);
+        let mut known = lock(&known.0);
+        if let Some(shared) = known.upgrade() {
             return shared;
         }
         let queue = DeliveryQueue::of(graph);
         let shared = Arc::new(Shared { graph: graph.clone(), queue, budget: Budget::of(graph) });
-        known.insert(graph.id(), Arc::downgrade(&shared));
+        *known = Arc::downgrade(&shared);
+        let mut all = lock(&ALL);
+        all.retain(|shared| shared.strong_count() > 0);
+        all.push(known.clone());
         shared
     }
 }
@@ -42,5 +48,5 @@ impl Drop for Shared {
 
 /// All that somebody holds.
 pub fn all() -> Vec<Arc<Shared>> {
-    lock(&ALL).iter().flatten().filter_map(|(_, shared)| shared.upgrade()).collect()
+    lock(&ALL).iter().filter_map(Weak::upgrade).collect()
 }

@@ -128,6 +128,12 @@ impl PyTable {
         (size.items, size.bytes, size.entries)
     }
 
+    /// How often its operation was brought up to date, and for how many nanoseconds in all.
+    fn ran(&self, py: Python<'_>) -> Option<(u64, u64)> {
+        let table = self.engine();
+        crate::ending::detached(py, || table.ran())
+    }
+
     /// How each expression of the operation is computed, and with what it changes.
     fn expressions(&self) -> Vec<String> {
         let known = self.engine().request().computed.as_ref();

@@ -2,8 +2,15 @@
 //! Graphviz (DOT) or Mermaid.
 
 use std::fmt::Write;
+use std::sync::Arc;
+
+use column::{ColumnSource, RedirectColumn};
 
 use super::node::{Nodes, Plan};
+use super::op::Op;
+use super::run::{Made, Measured};
+use crate::error::Error;
+use crate::table::handle::Table;
 
 /// How a plan is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +36,87 @@ impl Plan {
             }
         }
     }
+}
+
+impl Plan {
+    /// As [`Plan::explain`], with the rows, the bytes and the time of each node over these tables as they are now: the plan runs
+    /// twice, as it was asked for and as it runs.
+    pub fn explain_over(&self, operation: &str, given: &[(String, Table)], drawing: Drawing) -> Result<String, Error> {
+        let [asked, runs] = self.measured(operation, given)?;
+        if drawing != Drawing::Text {
+            let notes = runs.notes();
+            let labelled = labels(runs.nodes).into_iter().zip(notes);
+            return Ok(draw(
+                &labelled.map(|((label, inputs), note)| (label + &note, inputs)).collect::<Vec<_>>(),
+                drawing,
+            ));
+        }
+        let fired = self.optimized().1;
+        let rules: Vec<String> = fired.iter().map(|one| format!("- {}: {}", one.rule, one.operation)).collect();
+        let rules =
+            if rules.is_empty() { "no rule applies".to_owned() } else { format!("rules\n{}", rules.join("\n")) };
+        Ok(format!("{}\n\n{rules}\n\n{}", asked.text(), runs.text()))
+    }
+}
+
+impl Measured {
+    /// The tree, and under it what all nodes come to.
+    fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a text cannot fail.
+        let _ = self.nodes.write(&mut text, &self.notes());
+        let read: u64 =
+            (0..self.made.len()).filter(|place| self.made[*place].table.is_some()).map(|at| self.read(at)).sum();
+        let took: f64 = self.made.iter().map(|made| made.took.as_secs_f64() * 1e3).sum();
+        text + &format!("\n= {} rows read, {took:.2} ms", thousands(read))
+    }
+
+    /// The rows that a node read: those of its inputs, or of what stands below the pass that it ends.
+    fn read(&self, place: usize) -> u64 {
+        let inputs = self.nodes.0[place].inputs.iter();
+        inputs.map(|input| self.made[*input].table.as_ref().map_or_else(|| self.read(*input), rows)).sum()
+    }
+
+    /// The bytes of the columns that a node did not take from its inputs. Those that are read through an index share one.
+    fn stored(&self, place: usize, table: &Table) -> u64 {
+        let inputs = self.nodes.0[place].inputs.iter().filter_map(|input| self.made[*input].table.as_ref());
+        let given: Vec<&Arc<dyn ColumnSource>> = inputs.flat_map(|input| &input.parts().columns).collect();
+        let own = table.parts().columns.iter().filter(|own| !given.iter().any(|given| Arc::ptr_eq(given, own)));
+        let (redirected, stored): (Vec<_>, Vec<_>) = own.partition(|own| own.as_any().is::<RedirectColumn>());
+        stored.into_iter().chain(redirected.first().copied()).map(|column| column.bytes()).sum()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let note = |(place, Made { table, took }): (usize, &Made)| {
+            let Some(table) = table else { return " · in the pass of the node above".to_owned() };
+            let made = rows(table);
+            if matches!(self.nodes.0[place].op, Op::Input(_)) {
+                return format!(" · {} rows", thousands(made));
+            }
+            let bytes = self.stored(place, table);
+            let owned = if bytes == 0 { String::new() } else { format!(", {} bytes", thousands(bytes)) };
+            let (read, ms) = (thousands(self.read(place)), took.as_secs_f64() * 1e3);
+            format!(" · {} rows of {read}{owned}, {ms:.2} ms", thousands(made))
+        };
+        self.made.iter().enumerate().map(note).collect()
+    }
+}
+
+fn rows(table: &Table) -> u64 {
+    table.size().items
+}
+
+/// A number with a comma after each three digits.
+fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 /// A drawing of labels, each with the places of those that it stands on.

@@ -240,8 +240,15 @@ impl std::fmt::Debug for Plan {
 }
 
 impl std::fmt::Display for Nodes {
-    /// The operations as a tree, the result first; what stood above already is named by its number.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.write(formatter, &[])
+    }
+}
+
+impl Nodes {
+    /// The operations as a tree, the result first, each with its note if there are any; what stood above already is named by
+    /// its number.
+    pub(super) fn write(&self, out: &mut dyn std::fmt::Write, notes: &[String]) -> std::fmt::Result {
         const DEEPEST_INDENT: usize = 64;
         let uses = |place: usize| self.0.iter().flat_map(|node| &node.inputs).filter(|input| **input == place).count();
         let mut shown = vec![false; self.0.len()];
@@ -250,18 +257,18 @@ impl std::fmt::Display for Nodes {
         while let Some((place, depth)) = waiting.pop() {
             let node = &self.0[place];
             if !std::mem::take(&mut first) {
-                writeln!(formatter)?;
+                writeln!(out)?;
             }
-            write!(formatter, "{:indent$}", "", indent = 2 * depth.min(DEEPEST_INDENT))?;
+            write!(out, "{:indent$}", "", indent = 2 * depth.min(DEEPEST_INDENT))?;
             if !node.inputs.is_empty() && uses(place) > 1 {
-                write!(formatter, "#{place} ")?;
+                write!(out, "#{place} ")?;
             }
             if shown[place] && !node.inputs.is_empty() {
-                write!(formatter, "(above)")?;
+                write!(out, "(above)")?;
                 continue;
             }
             shown[place] = true;
-            write!(formatter, "{}", node.label())?;
+            write!(out, "{}{}", node.label(), notes.get(place).map_or("", String::as_str))?;
             waiting.extend(node.inputs.iter().rev().map(|input| (*input, depth + 1)));
         }
         Ok(())

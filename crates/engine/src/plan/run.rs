@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use formula::Expr;
 
@@ -21,14 +22,14 @@ impl Plan {
     pub fn run(&self, operation: &str, given: &[(String, Table)]) -> Result<Table, Error> {
         let bound = bindings(operation, &self.nodes(), given)?;
         let nodes = self.optimized().0.nodes();
-        let made = nodes.over(operation, &bound, &Chain::all(&nodes))?;
+        let made = last(operation, nodes.over(&bound, &Chain::all(&nodes))?)?;
         Ok(if made.is_live() || self.depth() <= DEEPEST { made.with_plan(self.of_tables(&bound)) } else { made })
     }
 
     /// As [`Plan::run`], every operation as it was asked for.
     pub fn run_as_written(&self, operation: &str, given: &[(String, Table)]) -> Result<Table, Error> {
         let nodes = self.nodes();
-        nodes.over(operation, &bindings(operation, &nodes, given)?, &[])
+        last(operation, nodes.over(&bindings(operation, &nodes, given)?, &[])?)
     }
 
     /// The plan over these tables: what was asked for, down to their sources.
@@ -48,39 +49,76 @@ impl Plan {
 impl Plan {
     /// As [`Plan::run`], over the tables as they are now, all of one step: the result is static.
     pub fn collect(&self, operation: &str, given: &[(String, Table)]) -> Result<Table, Error> {
-        let tables: Vec<Table> = given.iter().map(|(_, table)| table.clone()).collect();
-        let still = crate::table::snapshot::snapshot(&tables)?;
-        let still: Vec<(String, Table)> = given.iter().map(|(name, _)| name.clone()).zip(still).collect();
-        self.run(operation, &still)
+        self.run(operation, &still(given)?)
+    }
+
+    /// What each node made, and how long it took: of the plan as it is written, and as it runs.
+    pub(super) fn measured(&self, operation: &str, given: &[(String, Table)]) -> Result<[Measured; 2], Error> {
+        let bound = bindings(operation, &self.nodes(), &still(given)?)?;
+        let (written, better) = (self.nodes(), self.optimized().0.nodes());
+        let chains = Chain::all(&better);
+        let (asked, runs) = (written.over(&bound, &[])?, better.over(&bound, &chains)?);
+        Ok([Measured { nodes: written, made: asked }, Measured { nodes: better, made: runs }])
     }
 }
 
+/// The nodes of a plan, and what became of each.
+pub(super) struct Measured {
+    pub(super) nodes: Nodes,
+    /// One for each node.
+    pub(super) made: Vec<Made>,
+}
+
+/// What a node made; no table if the pass of a later node made it on the way.
+#[derive(Clone, Default)]
+pub(super) struct Made {
+    pub(super) table: Option<Table>,
+    pub(super) took: Duration,
+}
+
 impl Nodes {
-    /// The table of the last node. The nodes of a chain run in one pass where they can.
-    fn over(&self, operation: &str, given: &HashMap<String, Table>, chains: &[Chain]) -> Result<Table, Error> {
-        let missing = || Error::internal(operation, "a plan without a node");
+    /// What each node makes, the result last. The nodes of a chain run in one pass where they can.
+    fn over(&self, given: &HashMap<String, Table>, chains: &[Chain]) -> Result<Vec<Made>, Error> {
+        let mut took = vec![Duration::ZERO; self.0.len()];
         let mut made: Vec<Option<Table>> = vec![None; self.0.len()];
         for (place, node) in self.0.iter().enumerate() {
             if let Op::Input(input) = &node.op {
                 made[place] = Some(given[input.name.as_deref().unwrap_or_default()].clone());
                 continue;
             }
+            let start = Instant::now();
             let Some(chain) = chains.iter().find(|chain| chain.places().contains(&place)) else {
                 made[place] = Some(over(node, &made)?);
+                took[place] = start.elapsed();
                 continue;
             };
             if place != chain.end() {
                 continue;
             }
             made[place] = chain.run(self, &made);
+            took[place] = start.elapsed();
             if made[place].is_none() {
                 for place in chain.places() {
+                    let start = Instant::now();
                     made[*place] = Some(over(&self.0[*place], &made)?);
+                    took[*place] = start.elapsed();
                 }
             }
         }
-        made.pop().flatten().ok_or_else(missing)
+        Ok(made.into_iter().zip(took).map(|(table, took)| Made { table, took }).collect())
     }
+}
+
+/// The table of the last node.
+fn last(operation: &str, mut made: Vec<Made>) -> Result<Table, Error> {
+    made.pop().and_then(|made| made.table).ok_or_else(|| Error::internal(operation, "a plan without a node"))
+}
+
+/// The tables as they are now, all of one step.
+fn still(given: &[(String, Table)]) -> Result<Vec<(String, Table)>, Error> {
+    let tables: Vec<Table> = given.iter().map(|(_, table)| table.clone()).collect();
+    let still = crate::table::snapshot::snapshot(&tables)?;
+    Ok(given.iter().map(|(name, _)| name.clone()).zip(still).collect())
 }
 
 /// The table of a node over those of the nodes before it.

@@ -226,6 +226,11 @@ impl Table {
         self.inner.live.as_ref().and_then(|live| live.registration.get()).map(Registration::id)
     }
 
+    /// How often its operation was brought up to date, and for how many nanoseconds in all; none of a static table.
+    pub fn ran(&self) -> Option<(u64, u64)> {
+        self.graph()?.ran(self.node_id()?)
+    }
+
     /// Whether two handles refer to the same table.
     pub fn same(&self, other: &Table) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
