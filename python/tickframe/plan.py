@@ -54,9 +54,10 @@ class Plan:
 
     __slots__ = ("_native",)
 
-    def __init__(self, native: _native.Plan) -> None:
+    def __init__(self, native: _native.Plan | None = None) -> None:
         if not isinstance(native, _native.Plan):
-            raise TypeError(f"a plan is t.plan of a table, or Plan.from_json(text), not {named(native)}")
+            found = "" if native is None else f", not {named(native)}"
+            raise TypeError(f"a plan is t.plan of a table, or Plan.from_json(text){found}")
         self._native = native
 
     @staticmethod
@@ -160,7 +161,7 @@ class Plan:
         """
         return MappingProxyType({name: Schema._of(schema) for name, schema in self._native.inputs()})
 
-    def run(self, **tables: Any) -> Table:
+    def run(self, *given: Any, **tables: Any) -> Table:
         """The table that the plan makes of these: live if one of them is live.
 
         Equal parts of a plan are computed once. A table may have more columns than its input, in any order.
@@ -175,15 +176,16 @@ class Plan:
         {'x': [5]}
 
         Args:
+            *given: nothing: a table is given by a name.
             **tables: one table, or frame of another library, for each input.
 
         Raises:
             SchemaError: an input that is missing, one that the plan has not, or one without the columns and types that the
                 plan was made over.
         """
-        return table_of(self._native.run("Plan.run", _given("Plan.run", tables), still=False))
+        return table_of(self._native.run("Plan.run", _given("Plan.run", given, tables), still=False))
 
-    def collect(self, **tables: Any) -> Table:
+    def collect(self, *given: Any, **tables: Any) -> Table:
         """As `run`, over the tables as they are now, all of one step: the result is static.
 
         >>> import tickframe as tf
@@ -192,12 +194,13 @@ class Plan:
         {'x': [7]}
 
         Args:
+            *given: nothing.
             **tables: as for `run`.
 
         Raises:
             SchemaError: as for `run`.
         """
-        return table_of(self._native.run("Plan.collect", _given("Plan.collect", tables), still=True))
+        return table_of(self._native.run("Plan.collect", _given("Plan.collect", given, tables), still=True))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Plan) and self._native.same(other._native)
@@ -212,7 +215,10 @@ class Plan:
         return Plan.from_json, (self.to_json(),)
 
 
-def _given(operation: str, tables: dict[str, Any]) -> list[tuple[str, _native.Table]]:
+def _given(operation: str, unnamed: tuple[Any, ...], tables: dict[str, Any]) -> list[tuple[str, _native.Table]]:
+    if unnamed:
+        method = operation.removeprefix("Plan.")
+        raise TypeError(f"{operation}: tables are given by the names of the plan's inputs: plan.{method}(trades=t)")
     return [(name, given(operation, name, value)._native) for name, value in tables.items()]
 
 

@@ -140,6 +140,15 @@ def test_membership_in_what_holds_values() -> None:
     assert len(t.where("x in wanted")) == 2
 
 
+def test_the_deepest_expression_is_pickled() -> None:
+    deep = tf.col("x")
+    for _ in range(127):
+        deep = -deep
+    with pytest.raises(tf.errors.TickframeError, match="128"):
+        -deep  # noqa: B018  # it is refused as it is made
+    assert pickle.loads(pickle.dumps(deep)).meta_eq(deep)
+
+
 def test_an_expression_that_was_pickled_before_is_read() -> None:
     made = (col("x") * 2).alias("y")
     # What a pickle names has to stay where it is.

@@ -110,6 +110,11 @@ pub mod values {
     pub use crate::tree::values::Values;
 }
 
+/// JSON of any legal depth.
+pub mod json {
+    pub use crate::tree::json::read;
+}
+
 /// How deep and how large an expression may be.
 pub mod bounds {
     pub use crate::tree::expr::{MAX_DEPTH, MAX_NODES};

@@ -266,7 +266,7 @@ impl PyExpr {
 
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<PyExpr> {
-        let read: Expr = serde_json::from_str(text).map_err(|why| error::DataError::new_err(why.to_string()))?;
+        let read: Expr = formula::json::read(text).map_err(error::DataError::new_err)?;
         read.check_well_formed().map_err(raised)?;
         if !read.live_sets().is_empty() {
             let message = "a live set is a table of one process; an expression with it is not written down";

@@ -11,7 +11,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use formula::{Expr, HostId};
-use serde::{Deserialize, Serialize};
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::node::{Listed, Nodes, Plan};
 use super::op::Op;
@@ -20,11 +21,7 @@ use crate::error::Error;
 /// The format that is written, and the newest that is read.
 const FORMAT: u32 = 1;
 
-/// Brackets may nest so deep: more than the deepest expression needs, and less than a stack holds.
-const DEEPEST: usize = 8 * formula::bounds::MAX_DEPTH;
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Serialize)]
 struct Document {
     format: u32,
     nodes: Vec<Entry>,
@@ -70,25 +67,50 @@ impl Plan {
     /// The plan that a text says; the error says where it is none. `functions`: those of the user that it calls, by name.
     pub fn from_json(text: &str, functions: &HashMap<String, HostId>) -> Result<Plan, Error> {
         let refused = |message: String| Error::Data { operation: "Plan.from_json".into(), message };
-        nested_within(text, DEEPEST).map_err(refused)?;
-        #[derive(Deserialize)]
-        struct Format {
-            format: u32,
+        let Document { format, nodes } =
+            formula::json::read(text).map_err(|why| refused(format!("it is no plan: {why}")))?;
+        if format > FORMAT {
+            return Err(refused(format!("it has format {format}, and this version reads formats up to {FORMAT}")));
         }
-        let mut reader = serde_json::Deserializer::from_str(text);
-        reader.disable_recursion_limit();
-        // The number alone first: another format need not be readable in any other way.
-        match serde_json::from_str::<Format>(text) {
-            Ok(Format { format }) if format > FORMAT => {
-                return Err(refused(format!("it has format {format}, and this version reads formats up to {FORMAT}")));
-            }
-            _ => {}
-        }
-        let document = Document::deserialize(&mut reader).map_err(|why| refused(format!("it is no plan: {why}")))?;
-        reader.end().map_err(|why| refused(format!("it is no plan: {why}")))?;
-        let nodes = document.nodes.into_iter().enumerate().map(|(at, entry)| bound(checked(at, entry)?, functions));
+        let nodes = nodes.into_iter().enumerate().map(|(at, entry)| bound(checked(at, entry)?, functions));
         let nodes = Nodes(nodes.collect::<Result<_, String>>().map_err(refused)?);
         nodes.plan().ok_or_else(|| refused("it has no operation".into()))
+    }
+}
+
+/// The number of the format decides what is read after it: the nodes of a newer one are passed over, however they look.
+impl<'de> Deserialize<'de> for Document {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Document, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Document;
+
+            fn expecting(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                out.write_str("a plan")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Document, A::Error> {
+                let (mut format, mut nodes) = (None, None);
+                while let Some(key) = map.next_key::<String>()? {
+                    match key.as_str() {
+                        _ if format.is_some_and(|format| format > FORMAT) => drop(map.next_value::<IgnoredAny>()?),
+                        "format" if format.is_none() => format = Some(map.next_value()?),
+                        "nodes" if nodes.is_none() => nodes = Some(map.next_value()?),
+                        "format" => return Err(serde::de::Error::duplicate_field("format")),
+                        "nodes" => return Err(serde::de::Error::duplicate_field("nodes")),
+                        other => return Err(serde::de::Error::unknown_field(other, &["format", "nodes"])),
+                    }
+                }
+                let format = format.ok_or_else(|| serde::de::Error::missing_field("format"))?;
+                let nodes = if format > FORMAT {
+                    Vec::new()
+                } else {
+                    nodes.ok_or_else(|| serde::de::Error::missing_field("nodes"))?
+                };
+                Ok(Document { format, nodes })
+            }
+        }
+        deserializer.deserialize_map(Reader)
     }
 }
 
@@ -135,22 +157,4 @@ fn bound(node: Listed, functions: &HashMap<String, HostId>) -> Result<Listed, St
              functions={{{name:?}: {name}}}"
         )),
     }
-}
-
-fn nested_within(text: &str, deepest: usize) -> Result<(), String> {
-    let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
-    for byte in text.bytes() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if quoted => escaped = true,
-            b'"' => quoted = !quoted,
-            b'[' | b'{' if !quoted => depth += 1,
-            b']' | b'}' if !quoted => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth > deepest {
-            return Err(format!("its brackets nest deeper than {deepest}"));
-        }
-    }
-    Ok(())
 }

@@ -70,10 +70,7 @@ impl Plan {
 
     /// The operation and what it asks for, on one line.
     pub fn label(&self) -> String {
-        match self.op() {
-            Op::Input(input) => format!("{}({})", input.name.as_deref().unwrap_or("input"), input.shown_schema()),
-            op => format!("{}({})", self.method(), op.text()),
-        }
+        label(self.op(), self.method())
     }
 
     /// The nodes in order of use, each after what it stands on and each once, whether it is one in memory or only equal.
@@ -115,10 +112,14 @@ pub struct Listed {
 impl Listed {
     /// The operation and what it asks for, on one line.
     pub fn label(&self) -> String {
-        match &self.op {
-            Op::Input(input) => format!("{}: {}", input.name.as_deref().unwrap_or_default(), input.shown_schema()),
-            op => format!("{}({})", self.method, op.text()),
-        }
+        label(&self.op, &self.method)
+    }
+}
+
+fn label(op: &Op, method: &str) -> String {
+    match op {
+        Op::Input(input) => format!("{}: {}", input.name.as_deref().unwrap_or_default(), input.shown_schema()),
+        op => format!("{method}({})", op.text()),
     }
 }
 
@@ -138,6 +139,13 @@ impl Nodes {
         })
     }
 
+    /// How many times each node is an input of another.
+    pub(super) fn uses(&self) -> Vec<u32> {
+        let mut uses = vec![0; self.0.len()];
+        self.0.iter().flat_map(|node| &node.inputs).for_each(|input| uses[*input] += 1);
+        uses
+    }
+
     /// The plan that the list says.
     pub fn plan(&self) -> Option<Plan> {
         let mut made: Vec<Plan> = Vec::with_capacity(self.0.len());
@@ -155,6 +163,10 @@ struct Numbering {
     places: HashMap<usize, usize>,
     /// Places of nodes by what they are, so that equal ones are one.
     known: HashMap<(String, Vec<usize>), usize>,
+    /// Places of inputs by the table of this process that they are.
+    sources: HashMap<u128, usize>,
+    /// Places of inputs that are no table of this process, by their name.
+    given: HashMap<String, usize>,
     names: HashMap<String, usize>,
     unnamed: usize,
 }
@@ -189,20 +201,23 @@ impl Numbering {
     }
 
     fn input(&mut self, input: &Input) -> usize {
-        let is_it = |known: &Input| match (known.source, input.source) {
-            (Some(mine), Some(theirs)) => mine == theirs,
-            (None, None) => known.name == input.name && known.name.is_some(),
-            _ => false,
+        let known = match (input.source, &input.name) {
+            (Some(source), _) => self.sources.get(&source),
+            (None, Some(name)) => self.given.get(name),
+            (None, None) => None,
         };
-        let known = self.nodes.0.iter().position(|node| matches!(&node.op, Op::Input(known) if is_it(known)));
-        known.unwrap_or_else(|| {
-            let name = self.name(input.name.as_deref());
-            self.push(Listed {
-                op: Op::Input(Input { name: Some(name), ..input.clone() }),
-                method: "input".into(),
-                inputs: vec![],
-            })
-        })
+        if let Some(known) = known {
+            return *known;
+        }
+        let name = self.name(input.name.as_deref());
+        let op = Op::Input(Input { name: Some(name), ..input.clone() });
+        let place = self.push(Listed { op, method: "input".into(), inputs: vec![] });
+        match (input.source, &input.name) {
+            (Some(source), _) => drop(self.sources.insert(source, place)),
+            (None, Some(name)) => drop(self.given.insert(name.clone(), place)),
+            (None, None) => {}
+        }
+        place
     }
 
     fn name(&mut self, given: Option<&str>) -> String {
@@ -250,7 +265,7 @@ impl Nodes {
     /// its number.
     pub(super) fn write(&self, out: &mut dyn std::fmt::Write, notes: &[String]) -> std::fmt::Result {
         const DEEPEST_INDENT: usize = 64;
-        let uses = |place: usize| self.0.iter().flat_map(|node| &node.inputs).filter(|input| **input == place).count();
+        let uses = self.uses();
         let mut shown = vec![false; self.0.len()];
         let mut waiting: Vec<(usize, usize)> = self.0.len().checked_sub(1).map(|last| (last, 0)).into_iter().collect();
         let mut first = true;
@@ -260,7 +275,7 @@ impl Nodes {
                 writeln!(out)?;
             }
             write!(out, "{:indent$}", "", indent = 2 * depth.min(DEEPEST_INDENT))?;
-            if !node.inputs.is_empty() && uses(place) > 1 {
+            if !node.inputs.is_empty() && uses[place] > 1 {
                 write!(out, "#{place} ")?;
             }
             if shown[place] && !node.inputs.is_empty() {

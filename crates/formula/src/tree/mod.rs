@@ -6,6 +6,7 @@ pub(crate) mod expr;
 pub(crate) mod family;
 pub(crate) mod function;
 pub(crate) mod host;
+pub(crate) mod json;
 pub(crate) mod literal;
 pub(crate) mod namespaces;
 pub(crate) mod own_order;

@@ -1,5 +1,6 @@
 //! `join`: every pair of a left and a right row with equal keys. By position.
 
+use super::matching::Matching;
 use crate::table::{Fault, Table};
 use crate::value::Value;
 
@@ -39,10 +40,9 @@ impl Join {
 
 /// For each left row, in order, the right rows of its key, in order.
 pub fn join(left: &Table, right: &Table, join: &Join) -> Result<Table, Fault> {
-    let left_keys: Vec<usize> = join.on.iter().map(|(name, _)| left.index_of(name)).collect();
-    let right_keys: Vec<usize> = join.on.iter().map(|(_, name)| right.index_of(name)).collect();
-    let taken: Vec<usize> =
-        (0..right.names.len()).filter(|column| !join.coalesce || !right_keys.contains(column)).collect();
+    let matching = Matching::new(left, right, &join.on, join.nulls_equal);
+    let is_taken = |column: &usize| !join.coalesce || !matching.right_keys().contains(column);
+    let taken: Vec<usize> = (0..right.names.len()).filter(is_taken).collect();
     let mut names = left.names.clone();
     for column in &taken {
         let name = &right.names[*column];
@@ -51,9 +51,7 @@ pub fn join(left: &Table, right: &Table, join: &Join) -> Result<Table, Fault> {
     let mut rows = Vec::new();
     let mut met = vec![0; right.rows.len()];
     for (_, row) in &left.rows {
-        let key = Table::key_of(row, &left_keys);
-        let meets = |other: &[Value]| (join.nulls_equal || !key.has_null()) && Table::key_of(other, &right_keys) == key;
-        let matches: Vec<usize> = (0..right.rows.len()).filter(|&at| meets(&right.rows[at].1)).collect();
+        let (key, matches) = matching.of(row);
         if join.one_right && matches.len() > 1 {
             return Err(Fault(format!("more than one right row has the key {key}")));
         }

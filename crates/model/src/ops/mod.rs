@@ -11,6 +11,7 @@ mod filter;
 mod groups;
 mod join;
 mod join_asof;
+mod matching;
 mod natural_join;
 mod over;
 mod pick;

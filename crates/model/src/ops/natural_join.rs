@@ -1,5 +1,6 @@
 //! `natural_join`: every left row, with at most one right row beside it. By position.
 
+use super::matching::Matching;
 use crate::table::{Fault, Table};
 use crate::value::Value;
 
@@ -46,15 +47,12 @@ impl NaturalJoin {
 /// The left table with columns of its matches; nulls where there is none. A second right row is a
 /// fault only where a left row meets it.
 pub fn natural_join(left: &Table, right: &Table, join: &NaturalJoin) -> Result<Table, Fault> {
-    let left_keys: Vec<usize> = join.on.iter().map(|(name, _)| left.index_of(name)).collect();
-    let right_keys: Vec<usize> = join.on.iter().map(|(_, name)| right.index_of(name)).collect();
+    let matching = Matching::new(left, right, &join.on, join.nulls_equal);
     let taken: Vec<usize> = join.joins.iter().map(|(name, _)| right.index_of(name)).collect();
     let mut output = left.clone();
     output.names.extend(join.joins.iter().map(|(_, name)| name.clone()));
     for (_, row) in &mut output.rows {
-        let key = Table::key_of(row, &left_keys);
-        let meets = |other: &[Value]| (join.nulls_equal || !key.has_null()) && Table::key_of(other, &right_keys) == key;
-        let matches: Vec<_> = right.rows.iter().filter(|(_, other)| meets(other)).collect();
+        let (key, matches) = matching.of(row);
         if matches.len() > 1 && (join.second == SecondMatch::Error || join.exactly_one) {
             return Err(Fault(format!("more than one right row has the key {key}")));
         }
@@ -62,7 +60,8 @@ pub fn natural_join(left: &Table, right: &Table, join: &NaturalJoin) -> Result<T
             return Err(Fault(format!("no right row has the key {key}")));
         }
         let chosen = if join.second == SecondMatch::Last { matches.last() } else { matches.first() };
-        row.extend(taken.iter().map(|&column| chosen.map_or(Value::Null, |(_, other)| other[column].clone())));
+        let cell = |column: usize| chosen.map_or(Value::Null, |at| right.rows[*at].1[column].clone());
+        row.extend(taken.iter().map(|column| cell(*column)));
     }
     Ok(output)
 }

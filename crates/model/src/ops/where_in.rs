@@ -1,15 +1,13 @@
 //! `where_in`, `where_not_in`: rows by whether their key is among those of a set. By position.
 
+use super::matching::Matching;
 use crate::table::Table;
+use crate::value::Value;
 
 /// The rows whose key is among the set's (names of both sides), or, if `not`, those whose key is not. Null is in no set unless `nulls_equal`.
 pub fn where_in(rows: &Table, set: &Table, on: &[(String, String)], not: bool, nulls_equal: bool) -> Table {
-    let left: Vec<usize> = on.iter().map(|(name, _)| rows.index_of(name)).collect();
-    let right: Vec<usize> = on.iter().map(|(_, name)| set.index_of(name)).collect();
-    let is_in = |row: &[crate::value::Value]| {
-        let key = Table::key_of(row, &left);
-        (nulls_equal || !key.has_null()) && set.rows.iter().any(|(_, other)| Table::key_of(other, &right) == key)
-    };
+    let matching = Matching::new(rows, set, on, nulls_equal);
+    let is_in = |row: &[Value]| !matching.of(row).1.is_empty();
     let kept = rows.rows.iter().filter(|(_, row)| is_in(row) != not).cloned().collect();
     Table { names: rows.names.clone(), rows: kept }
 }
@@ -18,7 +16,6 @@ pub fn where_in(rows: &Table, set: &Table, on: &[(String, String)], not: bool, n
 mod tests {
     use super::*;
     use crate::table::table;
-    use crate::value::Value;
 
     #[test]
     fn null_is_in_no_set_unless_it_equals_itself() {

@@ -79,8 +79,7 @@ impl Plan {
 /// The plan after the rules for single nodes.
 fn moved(plan: &Plan, fired: &mut Vec<Fired>) -> Option<Plan> {
     let nodes = plan.nodes();
-    let mut users = vec![0_u32; nodes.0.len()];
-    nodes.0.iter().flat_map(|node| &node.inputs).for_each(|input| users[*input] += 1);
+    let uses = nodes.uses();
     let mut shapes = Shapes::default();
     let mut made: Vec<Plan> = Vec::with_capacity(nodes.0.len());
     for (place, node) in nodes.0.into_iter().enumerate() {
@@ -88,7 +87,7 @@ fn moved(plan: &Plan, fired: &mut Vec<Fired>) -> Option<Plan> {
         let written = Plan::new(node.op, node.method, inputs);
         shapes.of(&written)?;
         let settled = settled(written, &mut shapes, fired, DEEPEST);
-        if users[place] > 1 {
+        if uses[place] > 1 {
             shapes.share(&settled);
         }
         made.push(settled);
