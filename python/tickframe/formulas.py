@@ -55,12 +55,12 @@ class Formula(Expr):
         self._native = self._lower(self._operation, None)
         return self._native
 
-    def _bind(self, table: _native.Table, operation: str) -> _native.Expr:
-        return self._lower(operation, table)
+    def _bind(self, table: _native.Table, operation: str, live: bool) -> _native.Expr:
+        return self._lower(operation, table, live)
 
-    def _lower(self, operation: str, table: _native.Table | None) -> _native.Expr:
+    def _lower(self, operation: str, table: _native.Table | None, live: bool = False) -> _native.Expr:
         try:
-            return self._parsed.lower(operation, self._values, self._functions, table)
+            return self._parsed.lower(operation, self._values, self._functions, table, live)
         except (ColumnNotFoundError, FormulaError) as error:
             first, line, rest = str(error).partition("\n")
             hint = next(
@@ -117,6 +117,6 @@ def _scope(names: Iterable[str], frame: FrameType) -> dict[str, object]:
     return {name: space[name] for name in names for space in reversed(spaces) if name in space}
 
 
-def bind(item: Expr, table: _native.Table, operation: str) -> _native.Expr:
-    """An argument of a table's method: a formula is read for the table's columns."""
-    return item._bind(table, operation) if isinstance(item, Formula) else item._native
+def bind(item: Expr, table: _native.Table, operation: str, live: bool = False) -> _native.Expr:
+    """An argument of a table's method: a formula is read for the table's columns. `live`: of one that changes."""
+    return item._bind(table, operation, live) if isinstance(item, Formula) else item._native

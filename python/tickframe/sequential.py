@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tickframe import _native, control
 from tickframe.arguments import ON_ERROR, choice
@@ -47,43 +47,45 @@ def update(
     operation: str,
     materialization: str = "stored",
     on_error: str = "fail",
-) -> tuple[_native.Table, list[str]]:
-    """`Table.update`: each formula sees the columns of the table and those to its left. Gives the new names too."""
-    batch: dict[str, tuple[_native.Expr, Any]] = {}
-    names: list[str] = []
-    first, steps = table, 0
+    *,
+    after: bool = True,
+) -> _native.Table:
+    """`Table.update`: each formula sees the columns of the table and those to its left. `after`: the table's own stay."""
     choice(on_error, operation, "on_error", ON_ERROR)
     plain, controls = control.unwrapped(flatten(formulas), control.Selectable, operation)
-
-    def computed() -> _native.Table:
-        made = [expression for expression, _ in batch.values()]
-        order = control.execution_order(made, [ordered for _, ordered in batch.values()], filters=False)
-        # What the steps on the way pass over is told by the result.
-        return _native.columns(operation, table, made, order, materialization, True, on_error, table is not first)
-
-    for item, ordered in zip(plain, controls, strict=True):
-        if isinstance(item, str):
-            made: Expr = Formula(item, frame, operation)
-        else:
-            made = into_expr(item, operation)
-        if isinstance(made, Formula):
-            given = made._parsed.output_name()
-            if given is None:
-                made._native  # noqa: B018  # a mistake in the formula itself is told first
-                error = FormulaError(f"{operation}: a new column needs a name: New = {item}\n  {item}\n  ^")
-                error.text, error.span = str(item), (0, 1)
-                raise error
-            name, reads = given, made._parsed.names()
-        else:
-            name, reads = made._native.output_name(), made._native.columns()
-        if name in batch or not batch.keys().isdisjoint(reads):
+    made: list[_native.Expr] = []
+    # What a formula reads: the table, or a table without rows once it may read a column before it.
+    seen, steps = table, 0
+    unseen: dict[str, _native.Expr] = {}
+    for item in plain:
+        expression: Expr = Formula(item, frame, operation) if isinstance(item, str) else into_expr(item, operation)
+        name, reads = _names(expression, item, operation)
+        if name in unseen or not unseen.keys().isdisjoint(reads):
             steps += 1
             if steps > _MOST_STEPS:
                 raise ValueError(
                     f"{operation}: more than {_MOST_STEPS} formulas that each read or replace what one before them made; "
                     "give them in several calls"
                 )
-            table, batch = computed(), {}
-        batch[name] = (bind(made, table, operation), ordered)
-        names.append(name)
-    return (computed() if batch else table), names
+            over = _native.without_rows(table) if seen is table else seen
+            seen = _native.columns(operation, over, list(unseen.values()), None, materialization, True, on_error)
+            unseen = {}
+        unseen[name] = bind(expression, seen, operation, table.is_live)
+        made.append(unseen[name])
+    if after and not made:
+        return table
+    order = control.execution_order(made, controls, filters=False)
+    return _native.columns(operation, table, made, order, materialization, after, on_error, sequential=True)
+
+
+def _names(expression: Expr, item: object, operation: str) -> tuple[str, list[str]]:
+    """The name of a new column, and the names that it may read."""
+    if not isinstance(expression, Formula):
+        return expression._native.output_name(), expression._native.columns()
+    given = expression._parsed.output_name()
+    if given is None:
+        expression._native  # noqa: B018  # a mistake in the formula itself is told first
+        error = FormulaError(f"{operation}: a new column needs a name: New = {item}\n  {item}\n  ^")
+        error.text, error.span = str(item), (0, 1)
+        raise error
+    return given, expression._parsed.names()

@@ -442,7 +442,7 @@ class Table(Joins, Export):
             FormulaError: a text that is no formula; the message shows the place.
             ColumnNotFoundError: a name that is neither column nor variable.
         """
-        return Table(sequential.update(self._native, formulas, sys._getframe(1), "update", "stored", on_error)[0])
+        return Table(sequential.update(self._native, formulas, sys._getframe(1), "update", "stored", on_error))
 
     def update_view(self, *formulas: IntoExpr | Selectable | Iterable[IntoExpr], on_error: OnError = "fail") -> Table:
         """As `update`, but nothing is stored: the new columns are computed each time they are read.
@@ -460,7 +460,7 @@ class Table(Joins, Export):
                 barriers. `update` takes them.
         """
         frame = sys._getframe(1)
-        return Table(sequential.update(self._native, formulas, frame, "update_view", "on read", on_error)[0])
+        return Table(sequential.update(self._native, formulas, frame, "update_view", "on read", on_error))
 
     def view(self, *formulas: IntoExpr | Selectable | Iterable[IntoExpr], on_error: OnError = "fail") -> Table:
         """Only these columns, computed when they are read; each formula sees those of this table and to its left.
@@ -468,8 +468,8 @@ class Table(Joins, Export):
         Raises:
             InvalidOperationError: as for `update_view`.
         """
-        made, names = sequential.update(self._native, formulas, sys._getframe(1), "view", "on read", on_error)
-        return Table(_native.choose(made, names, on_error != "fail"))
+        frame = sys._getframe(1)
+        return Table(sequential.update(self._native, formulas, frame, "view", "on read", on_error, after=False))
 
     def lazy_update(self, *formulas: IntoExpr | Iterable[IntoExpr], on_error: OnError = "fail") -> Table:
         """As `update_view`, but what was computed is kept: a formula is computed once for each distinct input.
@@ -491,7 +491,7 @@ class Table(Joins, Export):
             InvalidOperationError: neighbours, positions and the clock, which the columns of a row do not tell.
         """
         frame = sys._getframe(1)
-        return Table(sequential.update(self._native, formulas, frame, "lazy_update", "once per input", on_error)[0])
+        return Table(sequential.update(self._native, formulas, frame, "lazy_update", "once per input", on_error))
 
     def _columns(
         self,

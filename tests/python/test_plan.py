@@ -86,6 +86,29 @@ def test_a_plan_is_printed(trades):
     assert text == 'head(2)\n  where((col("n") > 1))\n    input_0: sym: String, px: Float64, n: Int64'
 
 
+def test_columns_that_read_those_before_them_are_one_operation(trades):
+    made = trades.update("m = n + 1", "k = m * 2", "m = 0")
+    assert str(made.plan).splitlines() == [
+        'update((col("n") + 1).alias("m"), (col("m") * 2).alias("k"), lit(0).alias("m"))',
+        "  input_0: sym: String, px: Float64, n: Int64",
+    ]
+    assert made.plan != trades.with_columns(m=C("n") + 1, k=C("n") * 2).plan
+    run = again(made.plan).run(input_0=trades)
+    assert run.to_dict() == made.to_dict()
+    assert (made.to_dict()["k"], made.to_dict()["m"]) == ([4, 6, 8, 10], [0, 0, 0, 0])
+    seen = trades.view("m = n + 1", "k = m * 2")
+    assert len(str(seen.plan).splitlines()) == 2
+    assert again(seen.plan).run(input_0=trades).to_dict() == {"m": [2, 3, 4, 5], "k": [4, 6, 8, 10]}
+
+
+def test_what_a_later_column_cannot_read_is_told_at_its_place():
+    live = tf.input_table({"X": int}, graph=tf.Graph())
+    with pytest.raises(tf.errors.FormulaError, match=r"update: i, the position of a row,[^\n]*\n  Z = Y \+ i\n {6}\^"):
+        live.update("Y = X * 2", "Z = Y + i")
+    with pytest.raises(tf.errors.TypeMismatchError, match=r"sqrt does not take String[^\n]*\n  Z = sqrt\(Y\)\n {6}\^"):
+        live.update("Y = `a`", "Z = sqrt(Y)")
+
+
 # What is run ----------------------------------------------------------------------------------------------
 
 
@@ -193,8 +216,17 @@ def test_a_text_that_is_no_plan_is_refused(text, told):
 def test_a_plan_is_not_made_by_hand():
     with pytest.raises(TypeError, match=r"a plan is t\.plan of a table, or Plan\.from_json"):
         tf.Plan({"op": "head"})
+    with pytest.raises(TypeError, match=r"a plan is t\.plan of a table, or Plan\.from_json"):
+        tf.Plan()
     with pytest.raises(TypeError, match=r"Plan\.from_json: the plan"):
         tf.Plan.from_json(7)
+
+
+def test_tables_are_given_by_name(trades):
+    plan = trades.head(1).plan
+    for method in ("run", "collect"):
+        with pytest.raises(TypeError, match=rf"Plan\.{method}: tables are given by .*plan\.{method}\(trades=t\)"):
+            getattr(plan, method)(trades)
 
 
 def test_deep_expressions_are_read_again():

@@ -70,7 +70,7 @@ fn filter(predicate: &Expr) -> Op {
 
 /// New columns after those of the table if `keep`.
 fn columns(columns: Vec<Expr>, keep: bool, materialization: Materialization) -> Op {
-    Op::Columns { columns, keep, turns: Vec::new(), materialization, on_error: OnError::Fail, continues: false }
+    Op::Columns { columns, keep, turns: Vec::new(), materialization, on_error: OnError::Fail, sequential: false }
 }
 
 /// What a join takes of the right table: its keys and `w`.
@@ -97,7 +97,7 @@ impl Stage {
                 let named = made.iter().map(|(name, made)| made.engine.clone().alias(name.as_str()));
                 ask(columns(named.collect(), false, Materialization::Stored), one)
             }
-            Stage::Choose(names) => ask(Op::Choose { names: names.clone(), continues: false }, one),
+            Stage::Choose(names) => ask(Op::Choose { names: names.clone() }, one),
             Stage::Drop(name) => ask(Op::Drop { names: vec![name.clone()] }, one),
             Stage::Rename(old, new) => ask(Op::Rename { names: vec![(old.clone(), new.clone())] }, one),
             Stage::Head(rows) => ask(Op::Head { rows: *rows }, one),
@@ -152,7 +152,7 @@ impl Stage {
                     validate: *validate,
                     coalesce: true,
                 };
-                let right = ask(Op::Choose { names: joined_names(on), continues: false }, &two[1..])?;
+                let right = ask(Op::Choose { names: joined_names(on) }, &two[1..])?;
                 let right = ask(Op::Rename { names: vec![("w".to_owned(), name.clone())] }, &[right])?;
                 ask(Op::Join(options), &[table.clone(), right])
             }

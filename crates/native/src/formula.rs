@@ -43,14 +43,15 @@ impl PyFormula {
     }
 
     /// The expression it means, over a table's columns or with every name open. Variables that are no
-    /// values (modules, tables) are left out.
-    #[pyo3(signature = (operation, values, functions, table))]
+    /// values (modules, tables) are left out. `live`: the table is of one that changes, if it does not itself.
+    #[pyo3(signature = (operation, values, functions, table, live))]
     fn lower(
         &self,
         operation: &str,
         values: &Bound<'_, PyDict>,
         functions: HashMap<String, Bound<'_, PyUdf>>,
         table: Option<&Bound<'_, PyTable>>,
+        live: bool,
     ) -> PyResult<PyExpr> {
         let schema = table.map(|table| table.get().usable().map(|table| table.canonical().clone())).transpose()?;
         let mut known: HashMap<String, Literal> = HashMap::new();
@@ -83,7 +84,10 @@ impl PyFormula {
         let (expr, bound) =
             self.formula.check(&names, schema).map_err(|wrong| error::formula_text(operation, &wrong))?;
         let safe = match table {
-            Some(table) => engine::refresh_safe(&bound.reach(), table.get().usable()?),
+            Some(table) => {
+                let table = table.get().usable()?;
+                engine::refresh_safe(&bound.reach(), table, live || table.is_live())
+            }
             None => Ok(()),
         };
         safe.map_err(|wrong| error::formula_text(operation, &self.formula.wrong(wrong)))?;

@@ -67,7 +67,7 @@ mod _native {
     #[pymodule_export]
     use crate::ops::{
         aggregate, check_barriers, choose, columns, concat, drop, filter, first_by, head, join, join_asof, last_by,
-        masked, natural_join, rename, slice, sort, tail, unique, where_in,
+        masked, natural_join, rename, slice, sort, tail, unique, where_in, without_rows,
     };
     #[pymodule_export]
     use crate::panics::panic_here;

@@ -99,10 +99,10 @@ pub fn masked(operation: &str, table: &Bound<'_, PyTable>, mask: &[u8]) -> PyRes
     call_engine(table.py(), move || engine::sources::selected(operation, &input, positions)).map(PyTable::new)
 }
 
-/// New columns, after those of the table if `all`. `kept`: "stored", "on read" or "once per input". `continues`: the
-/// table is a step on the way, whose faults are the result's.
+/// New columns, after those of the table if `all`. `kept`: "stored", "on read" or "once per input". `sequential`: a column
+/// may read those before it.
 #[pyfunction]
-#[pyo3(signature = (operation, table, expressions, turns_given, kept, all, on_error = "fail", continues = false))]
+#[pyo3(signature = (operation, table, expressions, turns_given, kept, all, on_error = "fail", sequential = false))]
 #[allow(clippy::too_many_arguments, reason = "one door, called by name from Python")]
 pub fn columns(
     py: Python<'_>,
@@ -113,7 +113,7 @@ pub fn columns(
     kept: &str,
     all: bool,
     on_error: &str,
-    continues: bool,
+    sequential: bool,
 ) -> PyResult<PyTable> {
     let materialization = match kept {
         "stored" => Materialization::Stored,
@@ -123,7 +123,7 @@ pub fn columns(
     };
     let on_error = on_error_of(operation, on_error)?;
     let (columns, turns) = (trees(&expressions), turns(turns_given));
-    made(py, Op::Columns { columns, keep: all, turns, materialization, on_error, continues }, operation, &[table])
+    made(py, Op::Columns { columns, keep: all, turns, materialization, on_error, sequential }, operation, &[table])
 }
 
 /// Refuses barriers that are declared twice, or respected before they are declared.
@@ -134,11 +134,16 @@ pub fn check_barriers(operation: &str, declares: Vec<Vec<u64>>, respects: Vec<Ve
     engine::check_barriers(operation, &turns).map_err(error::raise)
 }
 
-/// Some columns. `continues`: the table is a step on the way, whose faults are the result's.
+/// Some columns.
 #[pyfunction]
-#[pyo3(signature = (table, names, continues = false))]
-pub fn choose(table: &Bound<'_, PyTable>, names: Vec<String>, continues: bool) -> PyResult<PyTable> {
-    made(table.py(), Op::Choose { names, continues }, "select", &[table])
+pub fn choose(table: &Bound<'_, PyTable>, names: Vec<String>) -> PyResult<PyTable> {
+    made(table.py(), Op::Choose { names }, "select", &[table])
+}
+
+/// The columns and contracts of a table without its rows: what a formula is read for before there is a table to read it for.
+#[pyfunction]
+pub fn without_rows(table: &Bound<'_, PyTable>) -> PyResult<PyTable> {
+    table.get().usable()?.without_rows().map(PyTable::new).map_err(error::raise)
 }
 
 #[pyfunction]

@@ -69,7 +69,7 @@ fn come_and_gone(change: &Change) -> Vec<(u32, Touch<u64>)> {
 /// Refuses an expression whose values would have to be computed again for most rows at most changes: a position or a
 /// whole column of a live table. An update must cost in proportion to the change. Neighbours at a fixed distance are
 /// allowed, and so is everything over static and blink tables.
-pub fn refresh_safe(reach: &Dependencies, table: &Table) -> Result<(), formula::Error> {
+pub fn refresh_safe(reach: &Dependencies, table: &Table, live: bool) -> Result<(), formula::Error> {
     let kept = table.attributes();
     let refused = |what: &str, needs: &str| {
         Err(formula::Error::Formula {
@@ -79,7 +79,7 @@ pub fn refresh_safe(reach: &Dependencies, table: &Table) -> Result<(), formula::
             ),
         })
     };
-    if !table.is_live() || kept.blink {
+    if !live || kept.blink {
         return Ok(());
     }
     if reach.whole {
@@ -96,5 +96,5 @@ pub fn refresh_safe(reach: &Dependencies, table: &Table) -> Result<(), formula::
 
 /// Checks an expression of `operation` over `table` as [`refresh_safe`] does; the error names the operation.
 pub(crate) fn check(operation: &str, reach: &Dependencies, table: &Table) -> Result<(), Error> {
-    refresh_safe(reach, table).map_err(|error| Error::Formula { operation: operation.into(), error })
+    refresh_safe(reach, table, table.is_live()).map_err(|error| Error::Formula { operation: operation.into(), error })
 }

@@ -5,23 +5,33 @@ use std::sync::Arc;
 use formula::Expr;
 use formula::values::LiveSet;
 
-use super::lower::{self, ColumnOptions, aggregate, columns, distinct, filtered, join, natural_join};
+use super::lower::{self, ColumnOptions, aggregate, distinct, filtered, join, natural_join};
 use super::node::{DEEPEST, Plan};
 use super::op::Op;
 use crate::driver::attach::attach;
-use crate::driver::operation::Operation;
 use crate::error::Error;
 use crate::ops::{AsofJoin, Concat, NaturalJoin, Project, Slice, Sort, WhereIn};
 use crate::table::handle::Table;
 
 /// The table that an operation makes of others, with the plan by which it was made. `method` is what the user called.
 pub fn apply(op: Op, method: &str, inputs: &[Table]) -> Result<Table, Error> {
+    let op = plain(op)?;
     let made = table_of(&op, method, inputs)?;
     let mut below: Vec<Plan> = inputs.iter().map(Table::plan).collect();
-    let op = op.map_expressions(&mut |expression| with_places(expression, &mut below));
+    let reads_tables = op.expressions().any(Expr::reads_tables);
+    let place = &mut |expression: &Expr| with_places(expression, &mut below);
+    let op = if reads_tables { op.map_expressions(place) } else { op };
     let plan = Plan::new(op, method.into(), below);
     // Only a static table can be made of another without end.
     Ok(if made.is_live() || plan.depth() <= DEEPEST { made.with_plan(plan) } else { made.without_plan() })
+}
+
+/// The operation as it is compared: columns that may read those before them, and do not, are columns of the input.
+fn plain(mut op: Op) -> Result<Op, Error> {
+    if let Op::Columns { columns, sequential, .. } = &mut op {
+        *sequential = *sequential && lower::batches(columns)?.len() > 1;
+    }
+    Ok(op)
 }
 
 fn table_of(op: &Op, method: &str, inputs: &[Table]) -> Result<Table, Error> {
@@ -32,22 +42,21 @@ fn table_of(op: &Op, method: &str, inputs: &[Table]) -> Result<Table, Error> {
     match op {
         Op::Input(_) => Err(Error::schema(method, "an input is given, not made")),
         Op::Filter { predicates, turns, on_error } => filtered(method, &inputs[0], predicates, turns, *on_error),
-        Op::Columns { columns: expressions, keep, turns, materialization, on_error, continues } => {
-            let faults = inputs[0].request().faults.as_ref().filter(|_| *continues);
-            let how = ColumnOptions { turns, kept: *materialization, all: *keep, on_error: *on_error, faults };
-            columns(method, &inputs[0], expressions, how)
+        Op::Columns { columns, keep, turns, materialization, on_error, sequential } => {
+            let how = ColumnOptions { turns, kept: *materialization, all: *keep, on_error: *on_error, faults: None };
+            match sequential {
+                true => lower::sequential(method, &inputs[0], columns, how),
+                false => lower::columns(method, &inputs[0], columns, how),
+            }
         }
-        Op::Choose { names, continues } => {
-            let faults = inputs[0].request().faults.as_ref().filter(|_| *continues);
-            started(&Project::choose(&inputs[0], names)?.reporting_to(faults), inputs)
-        }
-        Op::Drop { names } => started(&Project::drop(&inputs[0], names)?, inputs),
-        Op::Rename { names } => started(&Project::rename(&inputs[0], names)?, inputs),
-        Op::Head { rows } => started(&Slice::head(*rows), inputs),
-        Op::Tail { rows } => started(&Slice::tail(*rows), inputs),
-        Op::Slice { offset, length } => started(&Slice::new(*offset, *length), inputs),
-        Op::Sort { by } => started(&Sort::new(&inputs[0], by)?, inputs),
-        Op::Concat => started(&Concat::new(inputs)?, inputs),
+        Op::Choose { names } => attach(&Project::choose(&inputs[0], names)?, inputs),
+        Op::Drop { names } => attach(&Project::drop(&inputs[0], names)?, inputs),
+        Op::Rename { names } => attach(&Project::rename(&inputs[0], names)?, inputs),
+        Op::Head { rows } => attach(&Slice::head(*rows), inputs),
+        Op::Tail { rows } => attach(&Slice::tail(*rows), inputs),
+        Op::Slice { offset, length } => attach(&Slice::new(*offset, *length), inputs),
+        Op::Sort { by } => attach(&Sort::new(&inputs[0], by)?, inputs),
+        Op::Concat => attach(&Concat::new(inputs)?, inputs),
         Op::Aggregate { keys, aggregates, on_error } => aggregate(method, &inputs[0], keys, aggregates, *on_error),
         Op::Distinct { keys, keep } => distinct(method, &inputs[0], keys, *keep),
         Op::NaturalJoin { on, joins, suffix, matches, nulls_equal, on_error } => {
@@ -58,14 +67,10 @@ fn table_of(op: &Op, method: &str, inputs: &[Table]) -> Result<Table, Error> {
         }
         Op::Join(options) => join(method, &inputs[0], &inputs[1], options.clone()),
         Op::WhereIn { on, member, nulls_equal } => {
-            started(&WhereIn::new(method, &inputs[0], &inputs[1], on, *member, *nulls_equal)?, inputs)
+            attach(&WhereIn::new(method, &inputs[0], &inputs[1], on, *member, *nulls_equal)?, inputs)
         }
-        Op::AsofJoin(how) => started(&AsofJoin::new(method, &inputs[0], &inputs[1], how)?, inputs),
+        Op::AsofJoin(how) => attach(&AsofJoin::new(method, &inputs[0], &inputs[1], how)?, inputs),
     }
-}
-
-fn started(operation: &dyn Operation, inputs: &[Table]) -> Result<Table, Error> {
-    attach(operation, inputs)
 }
 
 /// The expression with the places of its live sets among the inputs, to which their tables' plans are added.

@@ -3,9 +3,6 @@
 //! An [`Op`] is plain data: it knows no table and no graph, is compared by value and is written as JSON. Methods that ask
 //! for one thing under several names (`where` and `filter`, `update` and `with_columns`) make one op.
 
-use std::sync::Arc;
-
-use arrow_schema::Schema;
 use formula::Expr;
 use serde::{Deserialize, Serialize};
 
@@ -46,17 +43,14 @@ pub enum Op {
         /// What becomes of rows whose expression fails.
         #[serde(default, skip_serializing_if = "is_default")]
         on_error: OnError,
-        /// Whether the input is a step of the same call, whose skipped rows are the result's.
+        /// Whether a column reads those before it in place of the input's.
         #[serde(default, skip_serializing_if = "is_default")]
-        continues: bool,
+        sequential: bool,
     },
     /// Some columns, in this order.
     Choose {
         /// Their names.
         names: Vec<String>,
-        /// Whether the input is a step of the same call, whose skipped rows are the result's.
-        #[serde(default, skip_serializing_if = "is_default")]
-        continues: bool,
     },
     /// All columns but some.
     Drop {
@@ -219,7 +213,7 @@ impl Op {
             Op::Input(input) => input.shown_schema(),
             Op::Filter { predicates, .. } => python(predicates),
             Op::Columns { columns, .. } => python(columns),
-            Op::Choose { names, .. } | Op::Drop { names } => quoted(names),
+            Op::Choose { names } | Op::Drop { names } => quoted(names),
             Op::Rename { names } => {
                 names.iter().map(|(old, new)| format!("{old:?} to {new:?}")).collect::<Vec<_>>().join(", ")
             }
@@ -249,14 +243,6 @@ impl Op {
                 let by = if how.by.is_empty() { String::new() } else { format!(", by {}", keys(&how.by)) };
                 format!("{}{by}", keys(std::slice::from_ref(&how.on)))
             }
-        }
-    }
-
-    /// The schema of an input; none of anything else.
-    pub fn schema(&self) -> Option<&Arc<Schema>> {
-        match self {
-            Op::Input(input) => Some(&input.schema),
-            _ => None,
         }
     }
 }

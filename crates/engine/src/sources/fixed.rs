@@ -46,6 +46,16 @@ pub fn from_chunks(schema: Arc<Schema>, columns: Vec<Vec<ArrayRef>>, rows: u64) 
     Ok(Table::fixed(parts, Request::new("table", serde_json::Value::Null)))
 }
 
+impl Table {
+    /// A static table of the same columns and contracts, without rows. Operations over it check what they would check over
+    /// this one.
+    pub fn without_rows(&self) -> Result<Table, Error> {
+        let empty = from_chunks(self.schema().clone(), vec![Vec::new(); self.width()], 0)?;
+        let parts = Parts { attributes: self.attributes().clone(), ..empty.parts().clone() };
+        Ok(Table::fixed(parts, empty.request().clone()))
+    }
+}
+
 /// A table of so many rows and no columns.
 pub fn empty(rows: u64) -> Result<Table, Error> {
     from_chunks(Arc::new(Schema::empty()), Vec::new(), rows)

@@ -52,7 +52,7 @@ struct Judged {
 
 impl Judged {
     fn is(&self, schema: &Schema, expr: &Expr) -> bool {
-        std::ptr::eq(self.fields.as_ptr(), schema.fields().as_ptr()) && self.expr == *expr
+        self.fields == *schema.fields() && self.expr == *expr
     }
 }
 

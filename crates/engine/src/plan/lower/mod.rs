@@ -12,6 +12,7 @@ mod distinct;
 mod join;
 mod natural_join;
 mod over;
+mod sequential;
 mod sets;
 
 pub use columns::{aggregate, columns, filtered};
@@ -19,5 +20,6 @@ pub use computed::ColumnOptions;
 pub use distinct::distinct;
 pub use join::join;
 pub use natural_join::natural_join;
+pub(in crate::plan) use sequential::{batches, sequential};
 pub use sets::live_set;
 pub(in crate::plan) use sets::table_of;

@@ -36,7 +36,7 @@ pub(super) fn passed_columns(node: &Plan, shapes: &mut Shapes) -> Option<HashMap
     let mut passed: HashMap<String, String> =
         shape.schema().fields().iter().map(|field| (field.name().clone(), field.name().clone())).collect();
     match node.op() {
-        Op::Choose { continues: false, .. } | Op::Drop { .. } => Some(passed),
+        Op::Choose { .. } | Op::Drop { .. } => Some(passed),
         Op::Rename { names } => {
             for (old, _) in names {
                 passed.remove(old);
@@ -44,7 +44,7 @@ pub(super) fn passed_columns(node: &Plan, shapes: &mut Shapes) -> Option<HashMap
             passed.extend(names.iter().map(|(old, new)| (new.clone(), old.clone())));
             Some(passed)
         }
-        Op::Columns { columns, keep, turns, on_error: OnError::Fail, continues: false, .. }
+        Op::Columns { columns, keep, turns, on_error: OnError::Fail, sequential: false, .. }
             if turns.is_empty()
                 && columns.iter().all(is_of_its_row)
                 && shapes.are_total(&node.inputs()[0], columns) =>

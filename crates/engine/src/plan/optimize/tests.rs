@@ -27,7 +27,7 @@ fn filter(predicates: Vec<Expr>) -> Op {
 
 fn columns(columns: Vec<Expr>, keep: bool) -> Op {
     let (materialization, on_error) = (Materialization::Stored, OnError::Fail);
-    Op::Columns { columns, keep, turns: Vec::new(), materialization, on_error, continues: false }
+    Op::Columns { columns, keep, turns: Vec::new(), materialization, on_error, sequential: false }
 }
 
 fn twice(name: &str, becomes: &str) -> Expr {
@@ -208,7 +208,7 @@ fn a_limit_goes_below_columns() {
 #[test]
 fn columns_that_nobody_reads_are_not_made() {
     let made = columns(vec![twice("V", "W"), twice("V", "X")], true);
-    let choose = Op::Choose { names: vec!["K".into(), "X".into()], continues: false };
+    let choose = Op::Choose { names: vec!["K".into(), "X".into()] };
     let (fired, plan) = of(vec![made.clone(), Op::Sort { by: vec![SortBy::ascending("V")] }, choose]);
     assert_eq!(fired, ["unused columns"]);
     assert!(!plan.contains("\"W\""), "{plan}");
@@ -218,7 +218,7 @@ fn columns_that_nobody_reads_are_not_made() {
     let of_v = |kind: Aggregate, name: &str| Expr::aggregate(kind, Some(col("V"))).expect("an aggregate").alias(name);
     let aggregates = vec![of_v(Aggregate::Sum { min_count: 0 }, "s"), of_v(Aggregate::Max, "m")];
     let group = Op::Aggregate { keys: vec![col("K")], aggregates, on_error: OnError::Fail };
-    let (fired, plan) = of(vec![group, Op::Choose { names: vec!["m".into()], continues: false }]);
+    let (fired, plan) = of(vec![group, Op::Choose { names: vec!["m".into()] }]);
     assert_eq!(fired, ["unused columns"]);
     assert!(!plan.contains("sum"), "{plan}");
 }

@@ -65,7 +65,7 @@ fn smaller(plan: &Plan, wanted: &BTreeSet<String>, inputs: &[&Table], shapes: &m
     let unread = |one: &Expr| one.output_name().is_ok_and(|name| !wanted.contains(&name));
     let input = plan.inputs().first()?;
     match plan.op() {
-        Op::Columns { columns, keep, turns, materialization, on_error: OnError::Fail, continues: false }
+        Op::Columns { columns, keep, turns, materialization, on_error: OnError::Fail, sequential: false }
             if turns.is_empty() && columns.iter().all(is_of_its_row) =>
         {
             // A column that replaces one of the input stays with its name: what is below it must not show through.
@@ -84,7 +84,7 @@ fn smaller(plan: &Plan, wanted: &BTreeSet<String>, inputs: &[&Table], shapes: &m
                 turns: vec![],
                 materialization,
                 on_error: OnError::Fail,
-                continues: false,
+                sequential: false,
             })
         }
         Op::Aggregate { keys, aggregates, on_error: OnError::Fail } if !keys.is_empty() => {
