@@ -43,7 +43,7 @@ fn derived(table: &Table) -> Table {
         turns: vec![],
         materialization: Materialization::Stored,
         on_error: OnError::Fail,
-        continues: false,
+        sequential: false,
     };
     let doubled = apply(doubled, "with_columns", &[kept]).expect("a column");
     let sum = Expr::aggregate(Aggregate::Sum { min_count: 0 }, Some(Expr::column("x"))).expect("a sum").alias("s");

@@ -58,9 +58,7 @@ fn tables_made_inside_a_step_equal_tables_made_after_it() {
         let text = |error: Error| error.to_string();
         let (source, mut case) = Source::draw(&graph, &any_table().rows(12), tape).map_err(text)?;
         let made = Arc::new(Mutex::new(Vec::new()));
-        let mut request = Request::new("maker", Default::default());
-        request.shareable = false;
-        let maker = Maker { request, made: made.clone() };
+        let maker = Maker { request: Request::unique("maker"), made: made.clone() };
         let _kept = attach(&maker, std::slice::from_ref(source.table())).map_err(text)?;
         let mut watched: Vec<(i64, Table, Watch)> = Vec::new();
         for _ in 0..8 {

@@ -86,7 +86,7 @@ fn pair(left: &str, right: &str) -> [(String, String); 1] {
 /// Tables that read `function` through a view; their rows are told apart by their order.
 fn through_a_view(source: &Table, function: &HostId, native: bool) -> Result<Vec<Table>, Error> {
     let of = [one_more(function, native)?.alias("y")];
-    let view = over(&ComputedView::new("update_view", source, &of, &[], true)?, source)?;
+    let view = over(&ComputedView::new(&"update_view".into(), source, &of, &[], true)?, source)?;
     let only = |table: &Table| over(&Select::only(table, &[Expr::column("v"), Expr::column("k")])?, table);
     let sorted = over(&Sort::new(&view, &[SortBy::ascending("y")])?, &view)?;
     let sum = Expr::aggregate(Aggregate::Sum { min_count: 0 }, Some(Expr::column("y")))?.alias("s");

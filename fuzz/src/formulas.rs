@@ -18,9 +18,9 @@ pub fn formulas(bytes: &[u8]) {
         };
         let checked = Formula::parse(&text, purpose).and_then(|formula| formula.check(&names, &SCHEMA));
         match checked {
-            Ok((expr, bound)) => {
-                assert!(!expr.to_python().is_empty());
-                evaluate(&bound);
+            Ok(checked) => {
+                assert!(!checked.expr().to_python().is_empty());
+                evaluate(checked.bound());
             }
             Err(error) => assert!(!error.to_string().is_empty()),
         }

@@ -54,7 +54,7 @@ class Plan:
 
     __slots__ = ("_native",)
 
-    def __init__(self, native: _native.Plan | None = None) -> None:
+    def __init__(self, native: object = None) -> None:
         if not isinstance(native, _native.Plan):
             found = "" if native is None else f", not {named(native)}"
             raise TypeError(f"a plan is t.plan of a table, or Plan.from_json(text){found}")

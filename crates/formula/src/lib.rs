@@ -44,6 +44,7 @@ mod tests;
 pub use error::{Error, RowError};
 pub use eval::bind::bind;
 pub use eval::bound::Bound;
+pub use language::checked::Checked;
 pub use language::formula::{Formula, FormulaError};
 pub use language::names::Names;
 pub use language::parse::Purpose;
@@ -58,7 +59,6 @@ pub use tree::types::type_name;
 pub use categories::{CATEGORIES, categories, refuse_own_order};
 pub use functions::Time;
 pub use hidden::shown_name;
-pub use planned::told;
 pub use types::promote;
 
 /// The functions of rows, as they are declared, and as formulas know them.
@@ -81,9 +81,9 @@ pub mod context {
     pub use crate::eval::beside::{ContextInput, Dependencies};
 }
 
-/// Expressions that were bound to be checked, and how much was read and planned.
+/// How much was read and planned.
 pub mod planned {
-    pub use crate::eval::cache::{Counted, counted, told};
+    pub use crate::eval::counters::{Counted, counted};
 }
 
 /// Names of columns that operations make for themselves, and what is shown in their place.

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use arrow_schema::{DataType, TimeUnit};
 use formula::aggregates::{Declaration, Given, Setting, SettingKind};
 use formula::functions::{Closed, OptionValue};
-use formula::{Aggregate, Expr, Function, Literal, Window};
+use formula::{Aggregate, Checked, Expr, Function, Literal, Window};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -24,15 +24,28 @@ pub struct PyExpr {
     tree: OnceLock<Expr>,
     /// The chain that it is, from which the tree is made when it is asked for.
     chain: Option<Chain>,
+    /// The formula that it is, as it was checked for the columns of a table.
+    formula: Option<Box<Checked>>,
 }
 
 impl PyExpr {
     pub fn new(tree: Expr) -> PyExpr {
-        PyExpr { tree: OnceLock::from(tree), chain: None }
+        PyExpr { tree: OnceLock::from(tree), chain: None, formula: None }
     }
 
     fn of_chain(chain: Chain) -> PyExpr {
-        PyExpr { tree: OnceLock::new(), chain: Some(chain) }
+        PyExpr { tree: OnceLock::new(), chain: Some(chain), formula: None }
+    }
+
+    /// The expression that a formula means.
+    pub fn of_formula(formula: Checked) -> PyExpr {
+        let tree = OnceLock::from(formula.expr().clone());
+        PyExpr { tree, chain: None, formula: Some(Box::new(formula)) }
+    }
+
+    /// The formula that it is, if it was made of one for the columns of a table.
+    pub fn formula(&self) -> Option<&Checked> {
+        self.formula.as_deref()
     }
 
     /// The tree.

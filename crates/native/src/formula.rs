@@ -81,8 +81,8 @@ impl PyFormula {
         let Some(schema) = &schema else {
             return self.formula.lower(&names).map(PyExpr::new).map_err(|wrong| error::formula_text(operation, &wrong));
         };
-        let (expr, bound) =
-            self.formula.check(&names, schema).map_err(|wrong| error::formula_text(operation, &wrong))?;
+        let checked = self.formula.check(&names, schema).map_err(|wrong| error::formula_text(operation, &wrong))?;
+        let bound = checked.bound();
         let safe = match table {
             Some(table) => {
                 let table = table.get().usable()?;
@@ -99,7 +99,7 @@ impl PyFormula {
             });
             return Err(error::formula_text(operation, &wrong));
         }
-        Ok(PyExpr::new(expr))
+        Ok(PyExpr::of_formula(checked))
     }
 }
 

@@ -1,12 +1,10 @@
 //! The operations, one function each: typed arguments become a node of the plan, which is applied without the GIL.
 
-use engine::Location;
-use engine::Turn;
 use engine::plan::{
     AsofOptions, EquiOptions, How, Keep, Matches, Materialization, Member, Op, SortBy, Strategy, Tolerance, Validate,
 };
-use engine::{OnError, Table};
-use formula::Expr;
+use engine::{Call, Location, OnError, Table, Turn};
+use formula::{Checked, Expr};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -21,14 +19,35 @@ fn trees(expressions: &[Bound<'_, PyExpr>]) -> Vec<Expr> {
 
 /// The table of an operation over others; `method` is what the user called.
 fn made(py: Python<'_>, op: Op, method: &str, inputs: &[&Bound<'_, PyTable>]) -> PyResult<PyTable> {
-    let inputs: Vec<Table> = inputs.iter().map(|table| table.get().usable().cloned()).collect::<PyResult<_>>()?;
-    set_location(py);
-    call_engine(py, move || engine::plan::apply(op, method, &inputs)).map(PyTable::new)
+    of_formulas(py, op, method, inputs, Vec::new())
 }
 
-/// Tells the engine which line of the user's own code asks, so that a failure later can name it.
-pub(crate) fn set_location(py: Python<'_>) {
-    engine::set_location(location(py).ok().flatten());
+/// As [`made`], of formulas among the expressions.
+fn of_formulas(
+    py: Python<'_>,
+    op: Op,
+    method: &str,
+    inputs: &[&Bound<'_, PyTable>],
+    formulas: Vec<Checked>,
+) -> PyResult<PyTable> {
+    let inputs: Vec<Table> = inputs.iter().map(|table| table.get().usable().cloned()).collect::<PyResult<_>>()?;
+    let call = Call { formulas, ..call(py, method) };
+    call_engine(py, move || engine::plan::apply(op, call, &inputs)).map(PyTable::new)
+}
+
+/// The formulas among some expressions.
+fn formulas(expressions: &[Bound<'_, PyExpr>]) -> Vec<Checked> {
+    expressions.iter().filter_map(|expression| expression.get().formula().cloned()).collect()
+}
+
+/// The call of a method from the user's own code.
+pub(crate) fn call(py: Python<'_>, method: &str) -> Call {
+    Call { location: here(py), ..Call::from(method) }
+}
+
+/// The line of the user's own code that asks, so that a failure later can name it.
+pub(crate) fn here(py: Python<'_>) -> Option<Location> {
+    location(py).ok().flatten()
 }
 
 /// Frames of the user's own that are kept, the innermost ones.
@@ -87,7 +106,7 @@ pub fn filter(
 ) -> PyResult<PyTable> {
     let on_error = on_error_of(operation, on_error)?;
     let op = Op::Filter { predicates: trees(&predicates), turns: turns(turns_given), on_error };
-    made(py, op, operation, &[table])
+    of_formulas(py, op, operation, &[table], formulas(&predicates))
 }
 
 /// The rows of a static table whose byte in the mask is not 0.
@@ -123,7 +142,8 @@ pub fn columns(
     };
     let on_error = on_error_of(operation, on_error)?;
     let (columns, turns) = (trees(&expressions), turns(turns_given));
-    made(py, Op::Columns { columns, keep: all, turns, materialization, on_error, sequential }, operation, &[table])
+    let op = Op::Columns { columns, keep: all, turns, materialization, on_error, sequential };
+    of_formulas(py, op, operation, &[table], formulas(&expressions))
 }
 
 /// Refuses barriers that are declared twice, or respected before they are declared.
@@ -197,7 +217,7 @@ pub fn aggregate(
 ) -> PyResult<PyTable> {
     let on_error = on_error_of(operation, on_error)?;
     let op = Op::Aggregate { keys: trees(&keys), aggregates: trees(&aggregates), on_error };
-    made(table.py(), op, operation, &[table])
+    of_formulas(table.py(), op, operation, &[table], formulas(&keys))
 }
 
 #[pyfunction]

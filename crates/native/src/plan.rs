@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 use crate::error;
 use crate::gil::call_engine;
-use crate::ops::set_location;
+use crate::ops::call;
 use crate::schema::PySchema;
 use crate::table::PyTable;
 use crate::udf::PyUdf;
@@ -61,8 +61,8 @@ impl PyPlan {
             return Ok(py.detach(|| self.0.explain(drawing)));
         }
         let given = usable(given)?;
-        set_location(py);
-        call_engine(py, move || self.0.explain_over("Plan.explain", &given, drawing))
+        let call = call(py, "Plan.explain");
+        call_engine(py, move || self.0.explain_over(&call, &given, drawing))
     }
 
     fn to_json(&self, py: Python<'_>) -> String {
@@ -103,10 +103,10 @@ impl PyPlan {
         still: bool,
     ) -> PyResult<PyTable> {
         let given = usable(given)?;
-        set_location(py);
+        let call = call(py, operation);
         let made = move || match still {
-            true => self.0.collect(operation, &given),
-            false => self.0.run(operation, &given),
+            true => self.0.collect(call, &given),
+            false => self.0.run(call, &given),
         };
         call_engine(py, made).map(PyTable::new)
     }

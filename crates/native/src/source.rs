@@ -112,16 +112,16 @@ impl PySource {
     #[staticmethod]
     fn append_table(py: Python<'_>, graph: &Bound<'_, PyGraph>, schema: &Bound<'_, PySchema>) -> PyResult<PySource> {
         let (graph, schema) = (graph.get(), schema.get());
-        crate::ops::set_location(py);
         let made = call_engine(py, || AppendTable::new(&graph.0.graph, schema.0.clone()))?;
+        made.table().clone().located(crate::ops::here(py));
         Ok(PySource::new(Door::Append(made), graph, schema, None))
     }
 
     #[staticmethod]
     fn blink_table(py: Python<'_>, graph: &Bound<'_, PyGraph>, schema: &Bound<'_, PySchema>) -> PyResult<PySource> {
         let (graph, schema) = (graph.get(), schema.get());
-        crate::ops::set_location(py);
         let made = call_engine(py, || BlinkTable::new(&graph.0.graph, schema.0.clone()))?;
+        made.table().clone().located(crate::ops::here(py));
         Ok(PySource::new(Door::Blink(made), graph, schema, None))
     }
 
@@ -133,16 +133,16 @@ impl PySource {
         key: Vec<String>,
     ) -> PyResult<PySource> {
         let (graph, schema) = (graph.get(), schema.get());
-        crate::ops::set_location(py);
         let made = call_engine(py, || KeyedTable::new(&graph.0.graph, schema.0.clone(), &key))?;
+        made.table().clone().located(crate::ops::here(py));
         Ok(PySource::new(Door::Keyed(made), graph, schema, Some(key)))
     }
 
     #[staticmethod]
     fn input_table(py: Python<'_>, graph: &Bound<'_, PyGraph>, schema: &Bound<'_, PySchema>) -> PyResult<PySource> {
         let (graph, schema) = (graph.get(), schema.get());
-        crate::ops::set_location(py);
         let made = call_engine(py, || InputTable::new(&graph.0.graph, schema.0.clone()))?;
+        made.table().clone().located(crate::ops::here(py));
         Ok(PySource::new(Door::Input(made), graph, schema, None))
     }
 
@@ -410,9 +410,8 @@ pub fn time_table(
     blink: bool,
 ) -> PyResult<PyTable> {
     let graph = graph.get();
-    crate::ops::set_location(py);
     let made = crate::ending::detached(py, || {
         TimeTable::new(&graph.0.graph, Duration::from_nanos(period_ns), start_ns, blink)
     });
-    made.map(PyTable::new).map_err(error::raise)
+    made.map(|table| PyTable::new(table.located(crate::ops::here(py)))).map_err(error::raise)
 }

@@ -15,7 +15,8 @@ use crate::driver::memo::{self, Found};
 use crate::driver::node::{TableNode, guarded};
 use crate::driver::operation::{Input, Operation};
 use crate::driver::recorder::{Recorded, Recorder};
-use crate::error::Error;
+use crate::error::{Error, Location};
+use crate::eval::call::Call;
 use crate::sizes::OPTIMISTIC_ROUNDS;
 use crate::table::handle::{Table, common_graph, views};
 use crate::table::request::Request;
@@ -24,6 +25,17 @@ use crate::threads::parallel::{self, Phase};
 /// Starts an operation over its inputs. The result is live if an input is live, otherwise static. Equal requests on the
 /// same live inputs return the same table. Fails if an input has failed or the initialisation fails.
 pub fn attach(operation: &dyn Operation, inputs: &[Table]) -> Result<Table, Error> {
+    attach_at(operation, inputs, None)
+}
+
+impl Call {
+    /// As [`attach`], for this call of the user.
+    pub(crate) fn attach(&self, operation: &dyn Operation, inputs: &[Table]) -> Result<Table, Error> {
+        attach_at(operation, inputs, self.location.as_ref())
+    }
+}
+
+fn attach_at(operation: &dyn Operation, inputs: &[Table], location: Option<&Location>) -> Result<Table, Error> {
     let request = operation.request();
     for input in inputs {
         input.alive()?;
@@ -40,15 +52,14 @@ pub fn attach(operation: &dyn Operation, inputs: &[Table]) -> Result<Table, Erro
         return memo::start(&request.name, None, || attach_static(operation, inputs));
     };
     let first = inputs.iter().find(|input| input.is_live()).expect("a graph comes from a live input");
-    let Some(key) = request.memo_key() else {
-        return memo::start(&request.name, None, || attach_live(operation, inputs, &graph));
-    };
-    let key = inputs.iter().fold(key, |key, input| format!("{key}#{}", input.identity()));
-    let slot = first.memo_slot(&key);
+    if !request.shareable {
+        return memo::start(&request.name, None, || attach_live(operation, inputs, &graph, location));
+    }
+    let slot = first.memo_slot((request.fingerprint, inputs.iter().map(Table::identity).collect()));
     match slot.claim(&graph)? {
         Found::Made(table) => Ok(table),
         Found::Make(making) => {
-            let table = memo::start(&request.name, Some(&slot), || attach_live(operation, inputs, &graph))?;
+            let table = memo::start(&request.name, Some(&slot), || attach_live(operation, inputs, &graph, location))?;
             Ok(making.publish(table))
         }
     }
@@ -65,7 +76,12 @@ fn attach_static(operation: &dyn Operation, inputs: &[Table]) -> Result<Table, E
     Ok(Table::fixed(start.parts, request))
 }
 
-fn attach_live(operation: &dyn Operation, inputs: &[Table], graph: &UpdateGraph) -> Result<Table, Error> {
+fn attach_live(
+    operation: &dyn Operation,
+    inputs: &[Table],
+    graph: &UpdateGraph,
+    location: Option<&Location>,
+) -> Result<Table, Error> {
     let budget = Budget::of(graph);
     let held = budget.held();
     let mut recorder = graph.is_started().then(|| Recorder::install(graph, inputs));
@@ -84,6 +100,7 @@ fn attach_live(operation: &dyn Operation, inputs: &[Table], graph: &UpdateGraph)
         interleave();
         budget.ask_since(graph, held).map_err(|error| error.in_operation(&operation.request().name))?;
         let (table, node) = TableNode::table(&Request::of(operation, inputs), graph, inputs, start);
+        let table = table.located(location.cloned());
         if let Some(registration) = join(&node, inputs, graph, at, started, recorder.as_ref())? {
             join_live(&table, &node, registration);
             for input in inputs {

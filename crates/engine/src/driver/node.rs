@@ -14,7 +14,7 @@ use crate::driver::failpoints::{Point, interleave, strike};
 use crate::driver::interrupted::Interrupted;
 use crate::driver::operation::{Live, Start};
 use crate::driver::recorder::Recorded;
-use crate::error::{Error, Failure};
+use crate::error::{Error, Failure, Location};
 use crate::observe::events::{self, Level};
 use crate::sizes::FULL_CHECK_ROWS;
 use crate::table::change::Change;
@@ -56,6 +56,8 @@ pub(crate) trait Fed: Send + Sync {
 /// The node of one table.
 pub(crate) struct TableNode {
     request: Request,
+    /// Where the user's code made the table.
+    location: OnceLock<Location>,
     inputs: Vec<Table>,
     rows: Arc<LiveRows>,
     graph: UpdateGraph,
@@ -111,6 +113,7 @@ impl TableNode {
         }
         Arc::new(TableNode {
             request: request.clone(),
+            location: OnceLock::new(),
             graph: graph.clone(),
             inputs,
             rows: parts.rows.clone(),
@@ -345,7 +348,7 @@ impl TableNode {
             step: step.number(),
             culprit: self.request.label(),
             formula: self.request.text.clone(),
-            location: self.request.location.clone(),
+            location: self.location.get().cloned(),
             cause,
         };
         events::note(Level::Error, failure.to_string());
@@ -377,6 +380,11 @@ impl TableDriver for TableNode {
 
     fn last_state(&self, moment: Moment) -> Option<View> {
         self.look_at_interrupted(|kept| kept.view(moment)).flatten()
+    }
+
+    fn locate(&self, location: Location) {
+        // What is known already stands: a table is made in one place.
+        let _ = self.location.set(location);
     }
 
     fn is_interrupted(&self) -> bool {

@@ -3,6 +3,7 @@
 
 pub(crate) mod affected;
 pub(crate) mod block;
+pub(crate) mod call;
 pub(crate) mod computed;
 pub(crate) mod evaluator;
 pub(crate) mod lists;

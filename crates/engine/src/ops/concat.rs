@@ -17,6 +17,7 @@ use rowset::{Before, RowSet, Shifts, Span};
 
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
+use crate::ops::asked::Asked;
 use crate::table::change::Change;
 use crate::table::handle::Table;
 use crate::table::parts::Attributes;
@@ -53,11 +54,7 @@ impl Concat {
             with_order(Field::clone(field).with_nullable(true), others)
         };
         let fields: Vec<Field> = schema.fields().iter().enumerate().map(stacked).collect();
-        Ok(Concat {
-            request: Request::new("concat", serde_json::json!(tables.len())),
-            schema: Arc::new(Schema::new(fields)),
-            columns,
-        })
+        Ok(Concat { request: Request::new("concat", &Asked::Concat), schema: Arc::new(Schema::new(fields)), columns })
     }
 }
 

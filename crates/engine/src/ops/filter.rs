@@ -14,9 +14,11 @@ use rowset::{Before, RowSet, Shifts};
 
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
-use crate::eval::evaluator::{Evaluator, plan_in_turns};
+use crate::eval::call::Call;
+use crate::eval::evaluator::Evaluator;
 use crate::eval::schedule::Turn;
 use crate::eval::selection;
+use crate::ops::asked::{Asked, Expressions};
 use crate::row_errors::{Faults, OnError};
 use crate::sizes::SLICE_ROWS;
 use crate::table::change::Change;
@@ -43,30 +45,30 @@ impl Filter {
 
     /// As [`Filter::new`], with the name of the method that the user called, for error messages.
     pub fn named(operation: &str, table: &Table, predicates: &[Expr]) -> Result<Filter, Error> {
-        Filter::in_turns(operation, table, predicates, &[])
+        Filter::in_turns(&operation.into(), table, predicates, &[])
     }
 
     /// As [`Filter::named`], with a turn (execution order) for each predicate. A predicate sees only the rows that
     /// passed the earlier ones. Cheap predicates run before user functions, but no predicate is moved across a barrier.
-    pub fn in_turns(operation: &str, table: &Table, predicates: &[Expr], turns: &[Turn]) -> Result<Filter, Error> {
+    pub(crate) fn in_turns(call: &Call, table: &Table, predicates: &[Expr], turns: &[Turn]) -> Result<Filter, Error> {
         let (mut bound, mut told): (Vec<Evaluator>, Vec<String>) = Default::default();
         for (at, predicate) in predicates.iter().enumerate() {
             let turn = turns.get(at).cloned().unwrap_or_default();
             // Bound as a whole first, so that an error shows the user's text and not a part of it.
-            let whole = Evaluator::predicate(operation, predicate, table)?;
+            let whole = Evaluator::predicate(call, predicate, table)?;
             told.push(whole.told().to_owned());
             match terms(predicate, table).as_slice() {
                 [_] => bound.push(whole.in_turn(turn)),
                 parts => {
                     for part in parts {
-                        bound.push(Evaluator::predicate(operation, part, table)?.in_turn(turn.clone()));
+                        bound.push(Evaluator::predicate(call, part, table)?.in_turn(turn.clone()));
                     }
                 }
             }
         }
         let bound = cheapest_first(bound);
         Ok(Filter {
-            request: request(operation, predicates, turns).with_text(told.join(", ")),
+            request: request(&call.method, predicates, turns).with_text(told.join(", ")),
             predicates: bound.into(),
         })
     }
@@ -91,18 +93,18 @@ impl Filter {
 
     /// A filter that keeps the rows for which every expression can be computed; the others are reported.
     pub(crate) fn computable(
-        operation: &str,
+        call: &Call,
         table: &Table,
         expressions: &[Expr],
         faults: &Faults,
     ) -> Result<Filter, Error> {
         let computable = |expression| {
-            let mut predicate = Evaluator::computable(operation, expression, table)?;
+            let mut predicate = Evaluator::computable(call, expression, table)?;
             predicate.with_on_error(faults);
             Ok(predicate)
         };
         let predicates = expressions.iter().map(computable).collect::<Result<_, Error>>()?;
-        let request = request(operation, expressions, &[]).with_on_error(OnError::Drop, faults);
+        let request = request(&call.method, expressions, &[]).with_on_error(OnError::Drop, faults);
         Ok(Filter { request, predicates })
     }
 }
@@ -128,7 +130,7 @@ fn terms(predicate: &Expr, table: &Table) -> Vec<Expr> {
 
 fn request(operation: &str, expressions: &[Expr], turns: &[Turn]) -> Request {
     let text = expressions.iter().map(Expr::to_python).collect::<Vec<_>>().join(", ");
-    Request::new(operation, plan_in_turns(expressions, turns)).with_text(text)
+    Request::new(operation, &Asked::Filter { predicates: Expressions(expressions), turns }).with_text(text)
 }
 
 impl Operation for Filter {

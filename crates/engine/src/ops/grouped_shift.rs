@@ -26,6 +26,7 @@ use crate::eval::evaluator::Evaluator;
 use crate::keys::frame::{Frame, affected};
 use crate::keys::group_order::GroupOrder;
 use crate::keys::grouped::GroupedRows;
+use crate::ops::asked::Asked;
 use crate::sizes::GROUP_PART_ROWS;
 use crate::table::change::Change;
 use crate::table::handle::Table;
@@ -77,11 +78,12 @@ impl GroupedShift {
             return Err(Error::unkeyable(operation, shown_name(key), table.column_type(*column)));
         }
         let new = |(column, by, name): &(String, i64, String)| {
-            let data_type = Evaluator::new(operation, &Expr::column(column.as_str()), table)?.data_type().clone();
+            let data_type =
+                Evaluator::new(&operation.into(), &Expr::column(column.as_str()), table)?.data_type().clone();
             Ok(Shifted { column: table.column_index(operation, column)?, by: *by, name: name.clone(), data_type })
         };
         let text: Vec<&str> = shifted.iter().map(|(_, _, name)| shown_name(name)).collect();
-        let request = Request::new(operation, serde_json::json!([keys, shifted])).with_text(text.join(", "));
+        let request = Request::new(operation, &Asked::GroupedShift { keys, shifted }).with_text(text.join(", "));
         Ok(GroupedShift { request, keys: columns, shifted: shifted.iter().map(new).collect::<Result<_, Error>>()? })
     }
 

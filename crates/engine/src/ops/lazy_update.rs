@@ -22,6 +22,7 @@ use rowset::RowSet;
 use super::select::{Output, Select};
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
+use crate::eval::call::Call;
 use crate::eval::computed::take_by;
 use crate::eval::evaluator::Evaluator;
 use crate::sizes::{LAZY_BATCH, LAZY_CHUNKS, LAZY_KEPT};
@@ -42,18 +43,18 @@ pub struct LazyUpdate {
 
 impl LazyUpdate {
     /// The table's columns, then these.
-    pub fn new(operation: &str, table: &Table, expressions: &[Expr]) -> Result<LazyUpdate, Error> {
+    pub fn new(call: &Call, table: &Table, expressions: &[Expr]) -> Result<LazyUpdate, Error> {
         if let Some(beside) = expressions.iter().find(|expression| expression.needs_context()) {
             let message = format!(
                 "{} hangs on more than the columns of its row, and cannot be known by them: use update",
                 beside.to_python()
             );
-            return Err(Error::invalid(operation, message));
+            return Err(Error::invalid(&call.method, message));
         }
-        let select = Select::with_in_turns(operation, table, expressions, &[])?;
+        let select = Select::in_turns(call, table, expressions, &[], true)?;
         let read = select.computed.iter().flat_map(Evaluator::inputs);
         if let Some(input) = read.copied().find(|input| !column::types::can_be_key(table.column_type(*input))) {
-            return Err(Error::unkeyable(operation, table.schema().field(input).name(), table.column_type(input)));
+            return Err(Error::unkeyable(&call.method, table.schema().field(input).name(), table.column_type(input)));
         }
         Ok(LazyUpdate { select })
     }
@@ -294,7 +295,7 @@ mod tests {
     }
 
     fn lazy(table: &Table, expression: Expr) -> Result<Table, Error> {
-        attach(&LazyUpdate::new("lazy_update", table, &[expression])?, std::slice::from_ref(table))
+        attach(&LazyUpdate::new(&"lazy_update".into(), table, &[expression])?, std::slice::from_ref(table))
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The operations, one file each: a request, an initialisation from a snapshot, and an update.
 
 pub(crate) mod agg;
+mod asked;
 pub(crate) mod concat;
 pub(crate) mod filter;
 pub(crate) mod grouped_shift;

@@ -21,6 +21,7 @@ use super::select::{Output, Select};
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::eval::affected::affected_rows;
+use crate::eval::call::Call;
 use crate::eval::evaluator::{Evaluator, evaluate_all};
 use crate::eval::schedule::Turn;
 use crate::row_errors::{Faults, OnError};
@@ -39,13 +40,13 @@ pub struct Neighbours {
 impl Neighbours {
     /// `all`: after the table's own columns; else only these.
     pub fn new(
-        operation: &str,
+        call: &Call,
         table: &Table,
         expressions: &[Expr],
         turns: &[Turn],
         all: bool,
     ) -> Result<Neighbours, Error> {
-        let mut select = Select::in_turns(operation, table, expressions, turns, all)?;
+        let mut select = Select::in_turns(call, table, expressions, turns, all)?;
         // Whoever asks twice for random numbers wants others.
         select.request.shareable &= !expressions.iter().any(Expr::is_unseeded);
         select.request.timed = select.computed.iter().any(|column| column.reach().clock);

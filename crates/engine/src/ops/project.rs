@@ -11,6 +11,7 @@ use graph::{Moment, Step};
 
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
+use crate::ops::asked::Asked;
 use crate::row_errors::Faults;
 use crate::table::change::Change;
 use crate::table::handle::Table;
@@ -58,7 +59,7 @@ impl Project {
         if let Some((_, name)) = columns.iter().find(|(_, name)| !seen.insert(name.as_str())) {
             return Err(Error::Duplicate { operation: operation.into(), name: name.clone() });
         }
-        let request = Request::new(operation, serde_json::json!(columns));
+        let request = Request::new(operation, &Asked::Project { columns: &columns });
         Ok(Project { request, columns })
     }
 

@@ -18,8 +18,10 @@ use rowset::RowSet;
 
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
-use crate::eval::evaluator::{Evaluator, evaluate_all, pieces_of_all, plan_in_turns};
+use crate::eval::call::Call;
+use crate::eval::evaluator::{Evaluator, evaluate_all, pieces_of_all};
 use crate::eval::schedule::Turn;
+use crate::ops::asked::{Asked, Expressions};
 use crate::row_errors::{Faults, OnError};
 use crate::sizes::TOGETHER_ROWS;
 use crate::table::change::Change;
@@ -54,54 +56,42 @@ impl Select {
 
     /// As [`Select::only`], with the name of the method that the user called, for error messages.
     pub fn named(operation: &str, table: &Table, expressions: &[Expr]) -> Result<Select, Error> {
-        Select::only_in_turns(operation, table, expressions, &[])
+        Select::in_turns(&operation.into(), table, expressions, &[], false)
     }
 
-    /// As [`Select::named`], with a turn (execution order) for each expression; empty means no constraints.
-    pub fn only_in_turns(
-        operation: &str,
-        table: &Table,
-        expressions: &[Expr],
-        turns: &[Turn],
-    ) -> Result<Select, Error> {
-        let mut select = Select::empty(operation, table, expressions, turns);
+    fn only_in_turns(call: &Call, table: &Table, expressions: &[Expr], turns: &[Turn]) -> Result<Select, Error> {
+        let mut select = Select::empty(call, table, expressions, turns);
         let mut computed = Vec::new();
         for (at, expression) in expressions.iter().enumerate() {
-            let output = output(operation, table, expression, turns.get(at), &mut computed)?;
+            let output = output(call, table, expression, turns.get(at), &mut computed)?;
             select.outputs.push(output);
         }
-        select.finish(operation, computed)
+        select.finish(&call.method, computed)
     }
 
     /// All columns of the table, replaced by or followed by these.
     pub fn with(table: &Table, expressions: &[Expr]) -> Result<Select, Error> {
-        Select::with_in_turns("with_columns", table, expressions, &[])
+        Select::in_turns(&"with_columns".into(), table, expressions, &[], true)
     }
 
-    /// As [`Select::with`], with the name of the method that the user called and a turn for each expression.
-    pub fn with_in_turns(
-        operation: &str,
-        table: &Table,
-        expressions: &[Expr],
-        turns: &[Turn],
-    ) -> Result<Select, Error> {
-        let mut select = Select::empty(operation, table, expressions, turns);
+    fn with_in_turns(call: &Call, table: &Table, expressions: &[Expr], turns: &[Turn]) -> Result<Select, Error> {
+        let mut select = Select::empty(call, table, expressions, turns);
         select.outputs =
             (0..table.width()).map(|index| Output::Shared(index, table.schema().field(index).name().clone())).collect();
         let mut computed = Vec::new();
         let mut named = std::collections::HashSet::new();
         for (at, expression) in expressions.iter().enumerate() {
-            let output = output(operation, table, expression, turns.get(at), &mut computed)?;
+            let output = output(call, table, expression, turns.get(at), &mut computed)?;
             let name = name_of(&output, &computed).to_owned();
             if !named.insert(name.clone()) {
-                return Err(Error::Duplicate { operation: operation.into(), name });
+                return Err(Error::Duplicate { operation: call.method.to_string(), name });
             }
             match table.schema().index_of(&name) {
                 Ok(index) => select.outputs[index] = output,
                 Err(_) => select.outputs.push(output),
             }
         }
-        select.finish(operation, computed)
+        select.finish(&call.method, computed)
     }
 
     /// Sets `on_error`: cells that cannot be computed are null, and are reported.
@@ -113,25 +103,27 @@ impl Select {
         self
     }
 
-    /// Makes `with_columns` if `all` (the table's own columns come first), otherwise `select`.
+    /// Makes `with_columns` if `all` (the table's own columns come first), otherwise `select`; with a turn (execution order)
+    /// for each expression, or none.
     pub(crate) fn in_turns(
-        operation: &str,
+        call: &Call,
         table: &Table,
         expressions: &[Expr],
         turns: &[Turn],
         all: bool,
     ) -> Result<Select, Error> {
         match all {
-            true => Select::with_in_turns(operation, table, expressions, turns),
-            false => Select::only_in_turns(operation, table, expressions, turns),
+            true => Select::with_in_turns(call, table, expressions, turns),
+            false => Select::only_in_turns(call, table, expressions, turns),
         }
     }
 
-    fn empty(operation: &str, table: &Table, expressions: &[Expr], turns: &[Turn]) -> Select {
-        let told = |expression: &Expr| formula::told(table.canonical(), expression);
+    fn empty(call: &Call, table: &Table, expressions: &[Expr], turns: &[Turn]) -> Select {
+        let told = |expression: &Expr| call.told(expression, table.canonical());
         let text = expressions.iter().map(told).collect::<Vec<_>>().join(", ");
+        let asked = Asked::Select { columns: Expressions(expressions), turns };
         Select {
-            request: Request::new(operation, plan_in_turns(expressions, turns)).with_text(text),
+            request: Request::new(&call.method, &asked).with_text(text),
             outputs: Vec::new(),
             computed: Arc::new([]),
         }
@@ -156,7 +148,7 @@ fn name_of<'a>(output: &'a Output, computed: &'a [Evaluator]) -> &'a str {
 
 /// A plain or renamed column is shared; everything else is computed.
 fn output(
-    operation: &str,
+    call: &Call,
     table: &Table,
     expression: &Expr,
     turn: Option<&Turn>,
@@ -167,10 +159,10 @@ fn output(
         other => (other, None),
     };
     if let Expr::Column(column) = inner {
-        let index = table.column_index(operation, column)?;
+        let index = table.column_index(&call.method, column)?;
         return Ok(Output::Shared(index, name.map_or_else(|| column.to_string(), ToString::to_string)));
     }
-    computed.push(Evaluator::new(operation, expression, table)?.in_turn(turn.cloned().unwrap_or_default()));
+    computed.push(Evaluator::new(call, expression, table)?.in_turn(turn.cloned().unwrap_or_default()));
     Ok(Output::Computed(computed.len() - 1))
 }
 

@@ -19,6 +19,7 @@ use super::select::{Output, Select};
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::eval::affected::affected_rows;
+use crate::eval::call::Call;
 use crate::eval::computed::{computed_columns, depth};
 use crate::eval::evaluator::Evaluator;
 use crate::eval::schedule::Turn;
@@ -36,7 +37,7 @@ pub struct ComputedView {
 impl ComputedView {
     /// `all`: after the table's own columns; else only these.
     pub fn new(
-        operation: &str,
+        call: &Call,
         table: &Table,
         expressions: &[Expr],
         turns: &[Turn],
@@ -47,17 +48,17 @@ impl ComputedView {
                 "{} changes with the clock, and two reads would differ: use update or with_columns, which follow the clock",
                 of_clock.to_python()
             );
-            return Err(Error::invalid(operation, message));
+            return Err(Error::invalid(&call.method, message));
         }
         if let Some(random) = expressions.iter().find(|expression| expression.is_volatile()) {
             let message = format!(
                 "{} draws a number, and two reads would differ: use update or with_columns, which keep what was drawn",
                 random.to_python()
             );
-            return Err(Error::invalid(operation, message));
+            return Err(Error::invalid(&call.method, message));
         }
-        refuse_turns(operation, turns)?;
-        Ok(ComputedView { select: Select::in_turns(operation, table, expressions, turns, all)? })
+        refuse_turns(&call.method, turns)?;
+        Ok(ComputedView { select: Select::in_turns(call, table, expressions, turns, all)? })
     }
 }
 

@@ -8,20 +8,20 @@ use formula::values::LiveSet;
 use super::lower::{self, ColumnOptions, aggregate, distinct, filtered, join, natural_join};
 use super::node::{DEEPEST, Plan};
 use super::op::Op;
-use crate::driver::attach::attach;
 use crate::error::Error;
+use crate::eval::call::Call;
 use crate::ops::{AsofJoin, Concat, NaturalJoin, Project, Slice, Sort, WhereIn};
 use crate::table::handle::Table;
 
-/// The table that an operation makes of others, with the plan by which it was made. `method` is what the user called.
-pub fn apply(op: Op, method: &str, inputs: &[Table]) -> Result<Table, Error> {
-    let op = plain(op)?;
-    let made = table_of(&op, method, inputs)?;
+/// The table that an operation makes of others, with the plan by which it was made.
+pub fn apply(op: Op, call: impl Into<Call>, inputs: &[Table]) -> Result<Table, Error> {
+    let (op, call) = (plain(op)?, call.into());
+    let made = table_of(&op, &call, inputs)?;
     let mut below: Vec<Plan> = inputs.iter().map(Table::plan).collect();
     let reads_tables = op.expressions().any(Expr::reads_tables);
     let place = &mut |expression: &Expr| with_places(expression, &mut below);
     let op = if reads_tables { op.map_expressions(place) } else { op };
-    let plan = Plan::new(op, method.into(), below);
+    let plan = Plan::new(op, call.method, below);
     // Only a static table can be made of another without end.
     Ok(if made.is_live() || plan.depth() <= DEEPEST { made.with_plan(plan) } else { made.without_plan() })
 }
@@ -34,42 +34,43 @@ fn plain(mut op: Op) -> Result<Op, Error> {
     Ok(op)
 }
 
-fn table_of(op: &Op, method: &str, inputs: &[Table]) -> Result<Table, Error> {
+fn table_of(op: &Op, call: &Call, inputs: &[Table]) -> Result<Table, Error> {
+    let method = &*call.method;
     if op.arity().is_some_and(|arity| arity != inputs.len()) {
         let wanted = op.arity().unwrap_or_default();
         return Err(Error::schema(method, format!("it stands on {wanted} tables, not {}", inputs.len())));
     }
     match op {
         Op::Input(_) => Err(Error::schema(method, "an input is given, not made")),
-        Op::Filter { predicates, turns, on_error } => filtered(method, &inputs[0], predicates, turns, *on_error),
+        Op::Filter { predicates, turns, on_error } => filtered(call, &inputs[0], predicates, turns, *on_error),
         Op::Columns { columns, keep, turns, materialization, on_error, sequential } => {
             let how = ColumnOptions { turns, kept: *materialization, all: *keep, on_error: *on_error, faults: None };
             match sequential {
-                true => lower::sequential(method, &inputs[0], columns, how),
-                false => lower::columns(method, &inputs[0], columns, how),
+                true => lower::sequential(call, &inputs[0], columns, how),
+                false => lower::columns(call, &inputs[0], columns, how),
             }
         }
-        Op::Choose { names } => attach(&Project::choose(&inputs[0], names)?, inputs),
-        Op::Drop { names } => attach(&Project::drop(&inputs[0], names)?, inputs),
-        Op::Rename { names } => attach(&Project::rename(&inputs[0], names)?, inputs),
-        Op::Head { rows } => attach(&Slice::head(*rows), inputs),
-        Op::Tail { rows } => attach(&Slice::tail(*rows), inputs),
-        Op::Slice { offset, length } => attach(&Slice::new(*offset, *length), inputs),
-        Op::Sort { by } => attach(&Sort::new(&inputs[0], by)?, inputs),
-        Op::Concat => attach(&Concat::new(inputs)?, inputs),
-        Op::Aggregate { keys, aggregates, on_error } => aggregate(method, &inputs[0], keys, aggregates, *on_error),
-        Op::Distinct { keys, keep } => distinct(method, &inputs[0], keys, *keep),
+        Op::Choose { names } => call.attach(&Project::choose(&inputs[0], names)?, inputs),
+        Op::Drop { names } => call.attach(&Project::drop(&inputs[0], names)?, inputs),
+        Op::Rename { names } => call.attach(&Project::rename(&inputs[0], names)?, inputs),
+        Op::Head { rows } => call.attach(&Slice::head(*rows), inputs),
+        Op::Tail { rows } => call.attach(&Slice::tail(*rows), inputs),
+        Op::Slice { offset, length } => call.attach(&Slice::new(*offset, *length), inputs),
+        Op::Sort { by } => call.attach(&Sort::new(&inputs[0], by)?, inputs),
+        Op::Concat => call.attach(&Concat::new(inputs)?, inputs),
+        Op::Aggregate { keys, aggregates, on_error } => aggregate(call, &inputs[0], keys, aggregates, *on_error),
+        Op::Distinct { keys, keep } => distinct(call, &inputs[0], keys, *keep),
         Op::NaturalJoin { on, joins, suffix, matches, nulls_equal, on_error } => {
             let [left, right] = inputs else { unreachable!("two, as its arity says") };
             let (joins, suffix) = (joins.as_deref(), suffix.as_deref());
             let join = NaturalJoin::new(method, left, right, on, joins, suffix, *matches, *nulls_equal)?;
-            natural_join(join, left, right, on, *on_error)
+            natural_join(call, join, left, right, on, *on_error)
         }
-        Op::Join(options) => join(method, &inputs[0], &inputs[1], options.clone()),
+        Op::Join(options) => join(call, &inputs[0], &inputs[1], options.clone()),
         Op::WhereIn { on, member, nulls_equal } => {
-            attach(&WhereIn::new(method, &inputs[0], &inputs[1], on, *member, *nulls_equal)?, inputs)
+            call.attach(&WhereIn::new(method, &inputs[0], &inputs[1], on, *member, *nulls_equal)?, inputs)
         }
-        Op::AsofJoin(how) => attach(&AsofJoin::new(method, &inputs[0], &inputs[1], how)?, inputs),
+        Op::AsofJoin(how) => call.attach(&AsofJoin::new(method, &inputs[0], &inputs[1], how)?, inputs),
     }
 }
 

@@ -10,6 +10,7 @@ use super::node::{Nodes, Plan};
 use super::op::Op;
 use super::run::{Made, Measured};
 use crate::error::Error;
+use crate::eval::call::Call;
 use crate::table::handle::Table;
 
 /// How a plan is drawn.
@@ -41,8 +42,8 @@ impl Plan {
 impl Plan {
     /// As [`Plan::explain`], with the rows, the bytes and the time of each node over these tables as they are now: the plan runs
     /// twice, as it was asked for and as it runs.
-    pub fn explain_over(&self, operation: &str, given: &[(String, Table)], drawing: Drawing) -> Result<String, Error> {
-        let [asked, runs] = self.measured(operation, given)?;
+    pub fn explain_over(&self, call: &Call, given: &[(String, Table)], drawing: Drawing) -> Result<String, Error> {
+        let [asked, runs] = self.measured(call, given)?;
         if drawing != Drawing::Text {
             let notes = runs.notes();
             let labelled = labels(runs.nodes).into_iter().zip(notes);

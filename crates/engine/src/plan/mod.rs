@@ -2,6 +2,8 @@
 //! made of it ([`apply`], [`Plan::run`]). A plan knows no table and no graph; what needs several operations is in [`lower`].
 
 mod apply;
+#[cfg(any(test, feature = "testing"))]
+mod asking;
 mod document;
 mod explain;
 mod fuse;
@@ -14,11 +16,13 @@ mod run;
 pub(crate) mod spec;
 
 pub use apply::apply;
+#[cfg(any(test, feature = "testing"))]
+pub use asking::{aggregate, columns, distinct, filtered, natural_join};
 pub use explain::{Drawing, draw};
 #[cfg(any(test, feature = "testing"))]
 pub use fuse::passes;
 pub use input::Input;
-pub use lower::{ColumnOptions, aggregate, columns, distinct, filtered, join, live_set, natural_join};
+pub use lower::{ColumnOptions, live_set};
 pub use node::{Listed, Nodes, Plan};
 pub use op::Op;
 pub use optimize::Fired;

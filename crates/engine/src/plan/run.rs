@@ -13,23 +13,25 @@ use super::lower::live_set;
 use super::node::{DEEPEST, Listed, Nodes, Plan};
 use super::op::Op;
 use crate::error::Error;
+use crate::eval::call::Call;
 use crate::ops::Project;
 use crate::table::handle::Table;
 
 impl Plan {
     /// The table that the plan makes of these, each given by the name of the input that it is. It is live if one of them
     /// is. Equal parts of the plan are one table, and the optimiser's rules are applied; the table remembers this plan.
-    pub fn run(&self, operation: &str, given: &[(String, Table)]) -> Result<Table, Error> {
-        let bound = bindings(operation, &self.nodes(), given)?;
+    pub fn run(&self, call: impl Into<Call>, given: &[(String, Table)]) -> Result<Table, Error> {
+        let call = call.into();
+        let bound = bindings(&call.method, &self.nodes(), given)?;
         let nodes = self.optimized().0.nodes();
-        let made = last(operation, nodes.over(&bound, &Chain::all(&nodes))?)?;
+        let made = last(&call, nodes.over(&call, &bound, &Chain::all(&nodes))?)?;
         Ok(if made.is_live() || self.depth() <= DEEPEST { made.with_plan(self.of_tables(&bound)) } else { made })
     }
 
     /// As [`Plan::run`], every operation as it was asked for.
-    pub fn run_as_written(&self, operation: &str, given: &[(String, Table)]) -> Result<Table, Error> {
-        let nodes = self.nodes();
-        last(operation, nodes.over(&bindings(operation, &nodes, given)?, &[])?)
+    pub fn run_as_written(&self, call: impl Into<Call>, given: &[(String, Table)]) -> Result<Table, Error> {
+        let (call, nodes) = (call.into(), self.nodes());
+        last(&call, nodes.over(&call, &bindings(&call.method, &nodes, given)?, &[])?)
     }
 
     /// The plan over these tables: what was asked for, down to their sources.
@@ -48,16 +50,16 @@ impl Plan {
 
 impl Plan {
     /// As [`Plan::run`], over the tables as they are now, all of one step: the result is static.
-    pub fn collect(&self, operation: &str, given: &[(String, Table)]) -> Result<Table, Error> {
-        self.run(operation, &still(given)?)
+    pub fn collect(&self, call: impl Into<Call>, given: &[(String, Table)]) -> Result<Table, Error> {
+        self.run(call, &still(given)?)
     }
 
     /// What each node made, and how long it took: of the plan as it is written, and as it runs.
-    pub(super) fn measured(&self, operation: &str, given: &[(String, Table)]) -> Result<[Measured; 2], Error> {
-        let bound = bindings(operation, &self.nodes(), &still(given)?)?;
+    pub(super) fn measured(&self, call: &Call, given: &[(String, Table)]) -> Result<[Measured; 2], Error> {
+        let bound = bindings(&call.method, &self.nodes(), &still(given)?)?;
         let (written, better) = (self.nodes(), self.optimized().0.nodes());
         let chains = Chain::all(&better);
-        let (asked, runs) = (written.over(&bound, &[])?, better.over(&bound, &chains)?);
+        let (asked, runs) = (written.over(call, &bound, &[])?, better.over(call, &bound, &chains)?);
         Ok([Measured { nodes: written, made: asked }, Measured { nodes: better, made: runs }])
     }
 }
@@ -78,7 +80,7 @@ pub(super) struct Made {
 
 impl Nodes {
     /// What each node makes, the result last. The nodes of a chain run in one pass where they can.
-    fn over(&self, given: &HashMap<String, Table>, chains: &[Chain]) -> Result<Vec<Made>, Error> {
+    fn over(&self, call: &Call, given: &HashMap<String, Table>, chains: &[Chain]) -> Result<Vec<Made>, Error> {
         let mut took = vec![Duration::ZERO; self.0.len()];
         let mut made: Vec<Option<Table>> = vec![None; self.0.len()];
         for (place, node) in self.0.iter().enumerate() {
@@ -88,7 +90,7 @@ impl Nodes {
             }
             let start = Instant::now();
             let Some(chain) = chains.iter().find(|chain| chain.places().contains(&place)) else {
-                made[place] = Some(over(node, &made)?);
+                made[place] = Some(over(call, node, &made)?);
                 took[place] = start.elapsed();
                 continue;
             };
@@ -100,7 +102,7 @@ impl Nodes {
             if made[place].is_none() {
                 for place in chain.places() {
                     let start = Instant::now();
-                    made[*place] = Some(over(&self.0[*place], &made)?);
+                    made[*place] = Some(over(call, &self.0[*place], &made)?);
                     took[*place] = start.elapsed();
                 }
             }
@@ -110,8 +112,8 @@ impl Nodes {
 }
 
 /// The table of the last node.
-fn last(operation: &str, mut made: Vec<Made>) -> Result<Table, Error> {
-    made.pop().and_then(|made| made.table).ok_or_else(|| Error::internal(operation, "a plan without a node"))
+fn last(call: &Call, mut made: Vec<Made>) -> Result<Table, Error> {
+    made.pop().and_then(|made| made.table).ok_or_else(|| Error::internal(&call.method, "a plan without a node"))
 }
 
 /// The tables as they are now, all of one step.
@@ -122,11 +124,12 @@ fn still(given: &[(String, Table)]) -> Result<Vec<(String, Table)>, Error> {
 }
 
 /// The table of a node over those of the nodes before it.
-fn over(node: &Listed, made: &[Option<Table>]) -> Result<Table, Error> {
+fn over(call: &Call, node: &Listed, made: &[Option<Table>]) -> Result<Table, Error> {
     let inputs: Vec<Table> = node.inputs.iter().filter_map(|at| made[*at].clone()).collect();
     let op = with_sets(&node.method, node.op.clone(), &inputs)?;
     let own = op.arity().unwrap_or(inputs.len());
-    apply(op, &node.method, &inputs[..own.min(inputs.len())])
+    let call = Call { method: Arc::clone(&node.method), ..call.clone() };
+    apply(op, call, &inputs[..own.min(inputs.len())])
 }
 
 /// The operation with the live sets that stand at places among the inputs.

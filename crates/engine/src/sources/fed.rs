@@ -42,10 +42,8 @@ pub(crate) fn judged_table<C: Weighed + Send + 'static, L: Live + 'static>(
     let queue = Queue::new(graph, judge(store.rows()));
     let parts = Parts { rows: store.rows().clone(), columns: store.columns().sources(), schema, attributes };
     let owned = store.owned();
-    let mut request = Request::new(name, serde_json::Value::Null);
-    request.shareable = false;
     let start = Start { parts, live: Box::new(live(queue.clone(), store)), owned };
-    let table = TableNode::source(&request, graph, start, Some(queue.clone()));
+    let table = TableNode::source(&Request::unique(name), graph, start, Some(queue.clone()));
     queue.registered(table.node_id().expect("a source is registered as it is made"));
     Ok((table, queue))
 }

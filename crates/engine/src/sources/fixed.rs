@@ -43,7 +43,7 @@ pub fn from_chunks(schema: Arc<Schema>, columns: Vec<Vec<ArrayRef>>, rows: u64) 
         schema,
         attributes: Attributes { flat: true, ..Attributes::default() },
     };
-    Ok(Table::fixed(parts, Request::new("table", serde_json::Value::Null)))
+    Ok(Table::fixed(parts, Request::unique("table")))
 }
 
 impl Table {
@@ -52,7 +52,7 @@ impl Table {
     pub fn without_rows(&self) -> Result<Table, Error> {
         let empty = from_chunks(self.schema().clone(), vec![Vec::new(); self.width()], 0)?;
         let parts = Parts { attributes: self.attributes().clone(), ..empty.parts().clone() };
-        Ok(Table::fixed(parts, empty.request().clone()))
+        Ok(Table::fixed(parts, Request::unique("table")))
     }
 }
 
@@ -92,5 +92,5 @@ pub fn selected(operation: &str, table: &Table, positions: RowSet) -> Result<Tab
         schema: table.schema().clone(),
         attributes: Attributes { flat: false, ..table.attributes().clone() },
     };
-    Ok(Table::fixed(parts, Request::new(operation, serde_json::Value::Null)))
+    Ok(Table::fixed(parts, Request::unique(operation)))
 }

@@ -50,8 +50,7 @@ impl TimeTable {
         let id = Arc::new(OnceLock::new());
         let next = start.unwrap_or_else(|| graph.time().epoch_nanos().div_euclid(period) * period);
         let live = TickerLive { graph: graph.clone(), id: id.clone(), store, period, next, key: 0, blink };
-        let mut request = Request::new("time_table", serde_json::json!({ "period": period }));
-        request.shareable = false;
+        let request = Request::unique("time_table");
         let table = TableNode::source(&request, graph, Start { parts, live: Box::new(live), owned }, None);
         let node = table.node_id().expect("a source is registered as it is made");
         let _ = id.set(node);

@@ -10,7 +10,7 @@ use graph::{Moment, Moved, Node, NodeId, Registration, Size, Step, UpdateGraph};
 use rowset::RowSet;
 
 use crate::driver::memo::Slot;
-use crate::error::{Error, Failure};
+use crate::error::{Error, Failure, Location};
 use crate::plan::input::Input;
 use crate::plan::node::Plan;
 use crate::table::parts::{Attributes, Parts};
@@ -32,6 +32,8 @@ pub(crate) trait TableDriver: Node {
     fn update_in(&self, step: Step) -> Option<Arc<TableUpdate>>;
     /// The state that an interrupted table shows at `moment`.
     fn last_state(&self, moment: Moment) -> Option<View>;
+    /// Notes where the user's code made the table.
+    fn locate(&self, location: Location);
     /// Whether the table was interrupted and has not caught up.
     fn is_interrupted(&self) -> bool;
     /// Whether the table still shows a state before `step`, while its inputs may be newer.
@@ -56,7 +58,8 @@ struct Inner {
     request: Request,
     live: Option<LiveParts>,
     selection: Option<Selected>,
-    memo: Mutex<HashMap<String, Arc<Slot>>>,
+    /// What was asked for over this table and others: by the print of the request, and the identities of the inputs.
+    memo: Mutex<HashMap<(u128, Vec<usize>), Arc<Slot>>>,
 }
 
 /// What says which rows of a table are meant; only who knows it can read it.
@@ -153,6 +156,14 @@ impl Table {
         &self.inner.request
     }
 
+    /// This table, made at this place of the user's code. Whoever makes it says so at once; later it is too late.
+    pub fn located(self, location: Option<Location>) -> Table {
+        if let (Some(node), Some(location)) = (self.node(), location) {
+            node.locate(location);
+        }
+        self
+    }
+
     /// What was asked for, down to the sources. A source is an input.
     pub fn plan(&self) -> Plan {
         let source = || Input { name: None, source: Some(self.request().fingerprint), schema: self.schema().clone() };
@@ -246,12 +257,12 @@ impl Table {
         WeakTable(Arc::downgrade(&self.inner))
     }
 
-    pub(crate) fn memo_slot(&self, key: &str) -> Arc<Slot> {
+    pub(crate) fn memo_slot(&self, key: (u128, Vec<usize>)) -> Arc<Slot> {
         let mut memo = self.inner.memo.lock().unwrap_or_else(PoisonError::into_inner);
         if memo.len() >= crate::sizes::SWEEP_AT.get() {
             memo.retain(|_, slot| Arc::strong_count(slot) > 1 || !slot.is_idle());
         }
-        memo.entry(key.to_owned()).or_default().clone()
+        memo.entry(key).or_default().clone()
     }
 
     /// Whether a signal interrupted the last step by hand at this table or at one of its inputs. Such a table still

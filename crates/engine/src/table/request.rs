@@ -1,9 +1,11 @@
-//! The request of which a table was made.
+//! What messages, metrics and the memo know of the request of which a table was made.
 
-use std::cell::RefCell;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::error::Location;
+use serde::Serialize;
+
 use crate::row_errors::{Faults, OnError};
 
 /// What an operation computes of a row.
@@ -12,18 +14,13 @@ pub trait Explain: Send + Sync + std::fmt::Debug {
     fn explain(&self) -> Vec<String>;
 }
 
-/// A request: the operation and its arguments. It labels errors and timings, is the memo key, and is a node of the
-/// plan.
-#[derive(Clone, Debug, Default)]
+/// A request: it labels errors and timings, and tells what is asked for from anything else.
+#[derive(Clone, Debug)]
 pub struct Request {
     /// The method the user called, e.g. `with_columns`.
     pub name: String,
-    /// The arguments in serialisable form.
-    pub arguments: serde_json::Value,
     /// The user's own text (expression or formula), for errors.
     pub text: Option<String>,
-    /// Where the user's code created it.
-    pub location: Option<Location>,
     /// Whether two equal requests on the same live inputs may be one node.
     pub shareable: bool,
     /// The recorder of skipped rows, if the request has `on_error`.
@@ -32,24 +29,27 @@ pub struct Request {
     pub timed: bool,
     /// What it computes, for whoever asks how.
     pub computed: Option<Arc<dyn Explain>>,
-    /// A 128-bit fingerprint of the plan: operation, arguments, inputs. Every source has a unique one.
+    /// A 128-bit number of the method and what is asked for; with inputs, of those too. Every source has a unique one.
     pub fingerprint: u128,
 }
 
 impl Request {
-    /// A request that may be shared by equal requests.
-    pub fn new(name: &str, arguments: serde_json::Value) -> Request {
-        let location = LOCATION.with_borrow(Clone::clone);
+    /// A request of this method for what `asked` says. It may be shared by equal requests.
+    pub fn new(name: &str, asked: &impl Serialize) -> Request {
+        Request { shareable: true, fingerprint: fingerprint(&(name, asked)), ..Request::unique(name) }
+    }
+
+    /// A request that no other is equal to: of a source, or of what is made in one place.
+    pub fn unique(name: &str) -> Request {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
         Request {
             name: name.into(),
-            arguments,
             text: None,
-            location,
-            shareable: true,
+            shareable: false,
             faults: None,
             timed: false,
             computed: None,
-            fingerprint: next_fingerprint(),
+            fingerprint: u128::from(NEXT.fetch_add(1, Ordering::Relaxed)),
         }
     }
 
@@ -59,9 +59,9 @@ impl Request {
         self
     }
 
-    /// Sets `on_error` and the recorder of skipped rows. The policy is part of the memo key.
+    /// Sets `on_error` and the recorder of skipped rows. A request with another policy is another request.
     pub fn with_on_error(mut self, on_error: OnError, faults: &Faults) -> Request {
-        self.arguments = serde_json::json!([self.arguments, on_error.name()]);
+        self.fingerprint = fingerprint(&(self.fingerprint, on_error));
         self.faults = Some(faults.clone());
         self
     }
@@ -69,14 +69,7 @@ impl Request {
     /// Over inputs with these prints.
     pub(crate) fn over(&self, inputs: impl Iterator<Item = u128>) -> Request {
         let inputs: Vec<u128> = inputs.collect();
-        use std::hash::{Hash, Hasher};
-        let half = |salt: u64| {
-            let mut hasher = std::hash::DefaultHasher::new();
-            (salt, &self.name, self.arguments.to_string()).hash(&mut hasher);
-            inputs.iter().for_each(|input| input.hash(&mut hasher));
-            u128::from(hasher.finish())
-        };
-        Request { fingerprint: half(0) << 64 | half(1), ..self.clone() }
+        Request { fingerprint: fingerprint(&(self.fingerprint, inputs)), ..self.clone() }
     }
 
     /// `name(arguments)`: the node's label in errors and timings.
@@ -86,23 +79,27 @@ impl Request {
             None => self.name.clone(),
         }
     }
+}
 
-    pub(crate) fn memo_key(&self) -> Option<String> {
-        self.shareable.then(|| format!("{}{}", self.name, self.arguments))
+/// A 128-bit number of a value: equal for equal values, and for no others that anybody meets.
+fn fingerprint(value: &impl Serialize) -> u128 {
+    /// Hashes what is written to it.
+    struct Writer([DefaultHasher; 2]);
+    impl std::io::Write for Writer {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.iter_mut().for_each(|half| half.write(bytes));
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
     }
-}
-
-/// A number that no other source has.
-fn next_fingerprint() -> u128 {
-    static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
-    u128::from(NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
-}
-
-thread_local! {
-    static LOCATION: RefCell<Option<Location>> = const { RefCell::new(None) };
-}
-
-/// Sets the user's code location for the requests that this thread makes from here on.
-pub fn set_location(location: Option<Location>) {
-    LOCATION.set(location);
+    let mut writer = Writer([0_u64, 1].map(|salt| {
+        let mut hasher = DefaultHasher::new();
+        salt.hash(&mut hasher);
+        hasher
+    }));
+    serde_json::to_writer(&mut writer, value).expect("what is asked for is written");
+    let [one, other] = writer.0.map(|half| u128::from(half.finish()));
+    one << 64 | other
 }

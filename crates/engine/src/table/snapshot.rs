@@ -48,7 +48,7 @@ fn from_view(table: &Table, view: &View) -> Result<Table, Error> {
         schema: table.schema().clone(),
         attributes,
     };
-    Ok(Table::fixed(parts, Request::new("snapshot", serde_json::Value::Null)))
+    Ok(Table::fixed(parts, Request::unique("snapshot")))
 }
 
 /// A pinned column as a source that gives the same column at every moment.

@@ -113,8 +113,7 @@ impl Watch {
         let empty = Plain { schema: table.schema().clone(), rows: Vec::new() };
         let frame = Frame { keys: Arc::default(), cells: Vec::new() };
         let seen = Arc::new(Mutex::new(Seen { frame, now: empty, told: Vec::new(), modified: 0 }));
-        let mut request = Request::new("watch", serde_json::Value::Null);
-        request.shareable = false;
+        let request = Request::unique("watch");
         let operation = WatchOperation { request, seen: seen.clone() };
         Ok(Watch { node: attach(&operation, std::slice::from_ref(table))?, watched: table.clone(), seen })
     }

@@ -3,7 +3,7 @@
 pub(crate) mod beside;
 pub(crate) mod bind;
 pub(crate) mod bound;
-pub(crate) mod cache;
+pub(crate) mod counters;
 pub(crate) mod explain;
 pub(crate) mod functions;
 pub(crate) mod lanes;

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::eval::cache::count_read;
+use crate::eval::counters::count_read;
 use crate::language::parse::{Parsed, Purpose};
 
 /// So many texts are known; with one more all are forgotten.

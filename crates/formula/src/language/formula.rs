@@ -12,10 +12,9 @@ use arrow_schema::Schema;
 
 use crate::error::Error;
 use crate::eval::bind::bind;
-use crate::eval::bound::Bound;
-use crate::eval::cache;
 use crate::language::ast::{Ast, Kind};
 use crate::language::cache as texts;
+use crate::language::checked::Checked;
 use crate::language::lex::Span;
 use crate::language::library;
 use crate::language::lower::lower;
@@ -96,15 +95,12 @@ impl Formula {
         })
     }
 
-    /// The expression it means over the columns of `schema`, and its types checked.
-    pub fn check(&self, names: &Names<'_>, schema: &Schema) -> Result<(Expr, Bound), FormulaError> {
+    /// What it means over the columns of `schema`, its types checked.
+    pub fn check(&self, names: &Names<'_>, schema: &Schema) -> Result<Checked, FormulaError> {
         let expr = self.lower(names)?;
         let own = expr.without_sets();
         match bind(&own, schema) {
-            Ok(bound) => {
-                cache::leave(schema, &own, &bound, &self.text);
-                Ok((expr, bound))
-            }
+            Ok(bound) => Ok(Checked::new(expr, own, schema, bound, &self.text)),
             Err(error) => {
                 let span = blame(&self.parsed.body, names, schema, &error, &mut BLAMED.clone());
                 Err(self.at(Trouble { span, error }))

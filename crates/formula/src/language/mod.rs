@@ -2,6 +2,7 @@
 
 pub(crate) mod ast;
 pub(crate) mod cache;
+pub(crate) mod checked;
 pub(crate) mod columns_as_arrays;
 pub(crate) mod constants;
 pub(crate) mod family;

@@ -564,7 +564,8 @@ fn the_parts_of_a_long_chain_share_its_text() {
     let names = Names { columns: Some(&schema), values: &values, functions: &functions, sets: &HashMap::new() };
     let text = format!("t{}", " + d".repeat(10_000));
     let formula = Formula::parse(&text, Purpose::Column).unwrap();
-    let (_, bound) = formula.check(&names, &schema).unwrap();
+    let checked = formula.check(&names, &schema).unwrap();
+    let bound = checked.bound();
     let texts: std::collections::HashSet<*const u8> =
         bound.nodes.iter().filter(|node| node.text.len() > 1_000).map(|node| node.text.as_ptr()).collect();
     assert_eq!((bound.nodes.len(), texts.len()), (10_002, 1));

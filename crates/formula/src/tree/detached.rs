@@ -6,11 +6,6 @@ use crate::tree::host::HostId;
 use crate::tree::literal::Literal;
 
 impl Expr {
-    /// Replaces user functions by their names alone, so that the expression keeps no function alive.
-    pub(crate) fn without_hosts(&self) -> Expr {
-        self.map_hosts(&mut HostId::detached)
-    }
-
     /// Replaces each user function by another.
     pub fn map_hosts(&self, map: &mut impl FnMut(&HostId) -> HostId) -> Expr {
         match self {

@@ -122,11 +122,6 @@ impl HostId {
         self.number
     }
 
-    /// Drops the function and keeps its number and name.
-    pub(crate) fn detached(&self) -> HostId {
-        HostId { number: self.number, name: Arc::clone(&self.name), host: None }
-    }
-
     pub(crate) fn host(&self) -> Option<&Arc<dyn Host>> {
         self.host.as_ref()
     }

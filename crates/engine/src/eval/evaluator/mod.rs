@@ -13,12 +13,12 @@ use arrow_schema::DataType;
 use column::Chunk;
 use formula::context::Dependencies;
 use formula::hidden::told_name;
-use formula::planned::told;
 use formula::{Bound, Expr};
 use rowset::RowSet;
 
 use self::piece::Piece;
 use crate::error::Error;
+use crate::eval::call::Call;
 use crate::eval::schedule::{InTurn, Turn, in_turns};
 use crate::row_errors::Faults;
 use crate::sizes::{HOST_ARRAY_ROWS, HOST_ROWS, LARGE_SLICE_ROWS, SLICE_ROWS};
@@ -56,45 +56,43 @@ impl std::fmt::Debug for Evaluator {
 }
 
 impl Evaluator {
-    /// Checks names and types. `operation` is the method the user called.
-    pub fn new(operation: &str, expression: &Expr, table: &Table) -> Result<Evaluator, Error> {
-        let wrong = |error| wrong(operation, table, error);
-        let told = told(table.canonical(), expression);
-        let bound = formula::bind(expression, table.canonical()).map_err(wrong)?;
+    /// Checks names and types.
+    pub fn new(call: &Call, expression: &Expr, table: &Table) -> Result<Evaluator, Error> {
+        let wrong = |error| wrong(&call.method, table, error);
+        let bound = call.bind(expression, table.canonical()).map_err(wrong)?;
         let name = expression.output_name().map_err(wrong)?;
-        let unnamed = Evaluator { told, ..Evaluator::unnamed(operation, bound, expression, table)? };
+        let unnamed = Evaluator::unnamed(call, bound, expression, table)?;
         let plain = match expression.unaliased() {
-            Expr::Column(column) => Some(table.column_index(operation, column)?),
+            Expr::Column(column) => Some(table.column_index(&call.method, column)?),
             _ => None,
         };
         Ok(Evaluator { name, plain, ..unnamed })
     }
 
     /// As [`Evaluator::new`], for the predicate of a filter: fails unless the expression is Boolean.
-    pub fn predicate(operation: &str, expression: &Expr, table: &Table) -> Result<Evaluator, Error> {
-        let told = told(table.canonical(), expression);
-        let bound = formula::bind(expression, table.canonical()).map_err(|error| wrong(operation, table, error))?;
+    pub fn predicate(call: &Call, expression: &Expr, table: &Table) -> Result<Evaluator, Error> {
+        let bound = call.bind(expression, table.canonical()).map_err(|error| wrong(&call.method, table, error))?;
         let text = expression.to_python();
         if !matches!(bound.data_type(), DataType::Boolean | DataType::Null) {
             let message = format!(
                 "a filter must be Boolean, {text} is {}; compare it with something, or cast it",
                 formula::type_name(bound.data_type())
             );
-            return Err(Error::types(operation, message));
+            return Err(Error::types(&call.method, message));
         }
-        Ok(Evaluator { told, ..Evaluator::unnamed(operation, bound, expression, table)? })
+        Evaluator::unnamed(call, bound, expression, table)
     }
 
-    fn unnamed(operation: &str, bound: Bound, expression: &Expr, table: &Table) -> Result<Evaluator, Error> {
+    fn unnamed(call: &Call, bound: Bound, expression: &Expr, table: &Table) -> Result<Evaluator, Error> {
         let reach = bound.reach();
-        crate::eval::affected::check(operation, &reach, table)?;
+        crate::eval::affected::check(&call.method, &reach, table)?;
         Ok(Evaluator {
             bound,
             name: String::new(),
             text: expression.to_python(),
-            told: expression.to_python(),
+            told: call.told(expression, table.canonical()),
             reads: expression.columns().into_iter().map(|name| Expr::column(name).to_python()).collect(),
-            operation: operation.into(),
+            operation: call.method.to_string(),
             plain: None,
             faults: None,
             computes: false,
@@ -106,8 +104,8 @@ impl Evaluator {
     }
 
     /// A predicate that is true where the expression has a value, null or not.
-    pub fn computable(operation: &str, expression: &Expr, table: &Table) -> Result<Evaluator, Error> {
-        Ok(Evaluator { computes: true, ..Evaluator::new(operation, expression, table)? })
+    pub fn computable(call: &Call, expression: &Expr, table: &Table) -> Result<Evaluator, Error> {
+        Ok(Evaluator { computes: true, ..Evaluator::new(call, expression, table)? })
     }
 
     /// Passes over rows that cannot be computed: they are null, and noted. Functions that keep state may be called
@@ -424,18 +422,4 @@ pub fn pieces_of_all(evaluators: &[&Evaluator], view: &View, rows: &RowSet) -> R
         evaluator.pieces_of(&evaluator.bound, &cells, rows)
     };
     in_turns(evaluators, run)
-}
-
-/// The plan of an expression, for memo keys and serialised plans.
-pub fn plan(expressions: &[Expr]) -> serde_json::Value {
-    let digested: Vec<Expr> = expressions.iter().map(Expr::digested).collect();
-    serde_json::to_value(digested).unwrap_or_default()
-}
-
-/// The plan of expressions with their turns. Two plans that differ only in their turns are different plans.
-pub fn plan_in_turns(expressions: &[Expr], turns: &[Turn]) -> serde_json::Value {
-    if turns.iter().all(|turn| *turn == Turn::default()) {
-        return plan(expressions);
-    }
-    serde_json::json!([plan(expressions), turns])
 }

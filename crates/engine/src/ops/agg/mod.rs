@@ -51,9 +51,10 @@ pub(crate) use self::state::{floats, integers};
 use self::vectors::Vector;
 use crate::driver::operation::{Input, Operation, Start};
 use crate::error::Error;
-use crate::eval::evaluator::{Evaluator, plan};
+use crate::eval::evaluator::Evaluator;
 use crate::eval::selection::Selection;
 use crate::keys::touched::Touched;
+use crate::ops::asked::{Asked, Expressions};
 use crate::row_errors::Faults;
 use crate::table::handle::Table;
 use crate::table::parts::Attributes;
@@ -118,7 +119,8 @@ impl Aggregation {
             return Err(Error::Duplicate { operation: operation.into(), name: twice.clone() });
         }
         let text = aggregates.iter().map(Expr::to_python).collect::<Vec<_>>().join(", ");
-        let request = Request::new(operation, serde_json::json!([keys, plan(aggregates), whole])).with_text(text);
+        let asked = Asked::Aggregate { keys, aggregates: Expressions(aggregates), whole };
+        let request = Request::new(operation, &asked).with_text(text);
         let inputs: Vec<Evaluator> = inputs.into_iter().map(|(_, evaluator)| evaluator).collect();
         crate::eval::evaluator::own_row_only(operation, &inputs)?;
         Ok(Aggregation { request, keys: columns, outputs, inputs: inputs.into(), whole })
@@ -227,7 +229,7 @@ fn input_of(
     if let Some(place) = inputs.iter().position(|(known, _)| known == input) {
         return Ok(place);
     }
-    inputs.push((input.clone(), Evaluator::new(operation, input, table)?));
+    inputs.push((input.clone(), Evaluator::new(&operation.into(), input, table)?));
     Ok(inputs.len() - 1)
 }
 

@@ -19,6 +19,7 @@ use super::on::{On, Side};
 use super::side::{JoinKeys, Slotted};
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
+use crate::ops::asked::Asked;
 use crate::plan::spec::Member;
 use crate::row_errors::Faults;
 use crate::sizes::WHERE_IN_PROBE_ROWS;
@@ -53,7 +54,7 @@ impl WhereIn {
             return Err(Error::schema(operation, "at least one key column is needed (cols=)"));
         }
         let keys = On::new(operation, rows, set, on)?;
-        let request = Request::new(operation, serde_json::json!([on, member, nulls_equal])).with_text(On::text(on));
+        let request = Request::new(operation, &Asked::WhereIn { on, member, nulls_equal }).with_text(On::text(on));
         Ok(WhereIn { request, on: Arc::new(keys), member, nulls_equal })
     }
 

@@ -16,6 +16,7 @@ use rowset::{Before, RowSet};
 use self::blink::End;
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
+use crate::ops::asked::Asked;
 use crate::table::change::Change;
 use crate::table::parts::Attributes;
 use crate::table::parts::Parts;
@@ -56,7 +57,7 @@ impl Slice {
     }
 
     fn named(operation: &str, window: Window) -> Slice {
-        let request = Request::new(operation, serde_json::json!([window.offset, window.length]));
+        let request = Request::new(operation, &Asked::Slice { offset: window.offset, length: window.length });
         Slice { request, window }
     }
 }

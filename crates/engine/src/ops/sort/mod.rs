@@ -30,6 +30,7 @@ use crate::error::Error;
 use crate::keys::order::Edits;
 use crate::keys::order::entry::Entry;
 use crate::keys::ordered::{OrderedRows, Source, index_columns};
+use crate::ops::asked::Asked;
 use crate::plan::spec::SortBy;
 use crate::sizes::SORT_SWEEP;
 use crate::table::change::Change;
@@ -66,7 +67,7 @@ impl Sort {
         let text = by
             .iter()
             .map(|by| format!("{}{}", formula::shown_name(&by.column), if by.descending { " descending" } else { "" }));
-        let request = Request::new("sort", serde_json::json!(by)).with_text(text.collect::<Vec<_>>().join(", "));
+        let request = Request::new("sort", &Asked::Sort { by }).with_text(text.collect::<Vec<_>>().join(", "));
         Ok(Sort { request, by: by.to_vec(), sorting: Arc::new(Sorting::new(columns, &types, by)?) })
     }
 

@@ -71,12 +71,12 @@ fn is_link(node: &Listed) -> bool {
         Op::Filter { predicates, turns, on_error: OnError::Fail } => {
             turns.is_empty() && predicates.iter().all(is_of_its_row)
         }
-        Op::Columns { columns, keep, turns, on_error: OnError::Fail, continues: false, materialization } => {
+        Op::Columns { columns, keep, turns, on_error: OnError::Fail, sequential: false, materialization } => {
             let rows_stay = *keep || columns.iter().any(|column| !column.columns().is_empty());
             let plain = *materialization != Materialization::Memoized && turns.is_empty();
             plain && rows_stay && columns.iter().all(is_of_its_row)
         }
-        Op::Choose { continues: false, .. } | Op::Drop { .. } | Op::Rename { .. } => true,
+        Op::Choose { .. } | Op::Drop { .. } | Op::Rename { .. } => true,
         _ => false,
     }
 }
@@ -95,7 +95,7 @@ fn is_grouped(node: &Listed) -> bool {
             keep: false,
             turns,
             on_error: OnError::Fail,
-            continues: false,
+            sequential: false,
             materialization: Materialization::Stored,
         } => turns.is_empty() && columns.iter().all(|one| one.is_aggregate() && aggregates_rows(one)),
         _ => false,

@@ -14,6 +14,7 @@ use super::chain::Chain;
 use crate::driver::attach::attach;
 use crate::driver::operation::Operation;
 use crate::error::Error;
+use crate::eval::call::Call;
 use crate::eval::computed::ComputedSource;
 use crate::eval::evaluator::Evaluator;
 use crate::eval::selection::Selection;
@@ -58,15 +59,15 @@ impl Pass {
     /// One more operation; false where it does not go in one pass.
     fn link(&mut self, node: &Listed) -> Result<bool, Error> {
         match &node.op {
-            Op::Filter { predicates, .. } => return self.filter(&node.method, predicates),
-            Op::Columns { columns, keep, .. } => return self.columns(&node.method, columns, *keep),
+            Op::Filter { predicates, .. } => return self.filter(&Call::from(&node.method), predicates),
+            Op::Columns { columns, keep, .. } => return self.columns(&Call::from(&node.method), columns, *keep),
             op => self.table = apply(op.clone(), &node.method, std::slice::from_ref(&self.table))?,
         }
         Ok(true)
     }
 
-    fn filter(&mut self, method: &str, predicates: &[Expr]) -> Result<bool, Error> {
-        let filter = Filter::named(method, &self.table, predicates)?;
+    fn filter(&mut self, call: &Call, predicates: &[Expr]) -> Result<bool, Error> {
+        let filter = Filter::named(&call.method, &self.table, predicates)?;
         let Some(predicates) = filter.expressions().filter(|all| all.iter().all(Evaluator::is_by_batch)) else {
             return Ok(false);
         };
@@ -77,16 +78,16 @@ impl Pass {
         Ok(true)
     }
 
-    fn columns(&mut self, method: &str, columns: &[Expr], keep: bool) -> Result<bool, Error> {
+    fn columns(&mut self, call: &Call, columns: &[Expr], keep: bool) -> Result<bool, Error> {
         if is_deep(&self.table) {
             return Ok(false);
         }
         let total = |column: &&Expr| !column.is_total(self.table.canonical());
         let failing: Vec<String> = columns.iter().filter(total).map(Expr::output_name).collect::<Result<_, _>>()?;
-        let view = ComputedView::new(method, &self.table, columns, &[], keep)?;
+        let view = ComputedView::new(call, &self.table, columns, &[], keep)?;
         self.table = attach(&view, std::slice::from_ref(&self.table))?;
         for name in failing {
-            self.selection.compute(self.table.still_view(), self.table.column_index(method, &name)?);
+            self.selection.compute(self.table.still_view(), self.table.column_index(&call.method, &name)?);
         }
         Ok(true)
     }
@@ -99,7 +100,7 @@ impl Pass {
             .map(|(at, key)| key.unaliased().clone().alias(key.hidden_name(at)))
             .collect();
         if !computed.is_empty() {
-            let view = ComputedView::new(&node.method, &self.table, &computed, &[], true)?;
+            let view = ComputedView::new(&Call::from(&node.method), &self.table, &computed, &[], true)?;
             self.table = attach(&view, std::slice::from_ref(&self.table))?;
         }
         if let Op::Aggregate { keys, .. } = &mut op {

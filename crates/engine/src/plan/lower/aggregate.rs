@@ -5,15 +5,15 @@ use formula::Expr;
 
 use super::beside::{StagedExpr, stage_inputs};
 use super::computed::{ColumnOptions, Columns};
-use crate::driver::attach::attach;
 use crate::error::Error;
+use crate::eval::call::Call;
 use crate::ops::Aggregation;
 use crate::row_errors::OnError;
 use crate::table::handle::Table;
 
 /// One row a group: keys, then each expression over aggregates. `whole`: one row for the whole table.
 pub(super) fn composed(
-    operation: &str,
+    call: &Call,
     table: &Table,
     keys: &[Expr],
     expressions: &[Expr],
@@ -22,7 +22,7 @@ pub(super) fn composed(
     columns: Columns,
 ) -> Result<Table, Error> {
     let names = keys.iter().map(Expr::output_name).collect::<Result<Vec<String>, _>>()?;
-    let Parts { mut parts, over } = Parts::of(operation, &names, expressions)?;
+    let Parts { mut parts, over } = Parts::of(call, &names, expressions)?;
     let is_column = |expression: &Expr| matches!(expression.unaliased(), Expr::Column(_));
     let of_key = |(key, name): (&Expr, &String)| StagedExpr {
         becomes: name.clone(),
@@ -38,8 +38,7 @@ pub(super) fn composed(
     let inputs = parts.iter().flat_map(|(name, part)| part.children().map(move |input| (name, input)));
     let read: Vec<StagedExpr> = keys.iter().zip(&names).map(of_key).chain(inputs.map(of_input)).collect();
     let stored = read.iter().any(|one| one.stored);
-    let (wide, read) =
-        stage_inputs(operation, table, &read, ColumnOptions { on_error, ..ColumnOptions::STORED }, columns)?;
+    let (wide, read) = stage_inputs(call, table, &read, ColumnOptions { on_error, ..ColumnOptions::STORED }, columns)?;
     let faults = wide.request().faults.as_ref().filter(|_| stored);
     let mut read = read.into_iter();
     let mut columns_of_keys = Vec::with_capacity(names.len());
@@ -53,13 +52,13 @@ pub(super) fn composed(
         }
     }
     let named: Vec<Expr> = parts.into_iter().map(|(name, part)| part.alias(name)).collect();
-    let grouped = Aggregation::named(operation, &wide, &keys, &named, whole)?.reporting_to(faults);
-    let grouped = attach(&grouped, std::slice::from_ref(&wide))?;
+    let grouped = Aggregation::named(&call.method, &wide, &keys, &named, whole)?.reporting_to(faults);
+    let grouped = call.attach(&grouped, std::slice::from_ref(&wide))?;
     if over.is_empty() {
         return Ok(grouped);
     }
     let over: Vec<Expr> = keys.into_iter().map(|(_, name)| Expr::column(name.as_str())).chain(over).collect();
-    columns(operation, &grouped, &over, ColumnOptions { all: false, on_error, faults, ..ColumnOptions::STORED })
+    columns(call, &grouped, &over, ColumnOptions { all: false, on_error, faults, ..ColumnOptions::STORED })
 }
 
 /// Aggregates, and what is made of them.
@@ -71,7 +70,7 @@ struct Parts {
 }
 
 impl Parts {
-    fn of(operation: &str, keys: &[String], expressions: &[Expr]) -> Result<Parts, Error> {
+    fn of(call: &Call, keys: &[String], expressions: &[Expr]) -> Result<Parts, Error> {
         let mut parts = Vec::new();
         if expressions.iter().all(|expression| matches!(expression.unaliased(), Expr::Aggregate { .. })) {
             for expression in expressions {
@@ -86,7 +85,7 @@ impl Parts {
             if !expression.is_aggregate() || made.reads_tables() {
                 let text = expression.to_python();
                 let message = format!("{text} has one value a row, not one a group; aggregate it (sum, mean, first …)");
-                return Err(Error::invalid(operation, message));
+                return Err(Error::invalid(&call.method, message));
             }
             let known = |column: &str| keys.iter().chain(parts.iter().map(|(part, _)| part)).any(|name| name == column);
             if let Some(loose) = made.columns().into_iter().find(|column| !known(column)) {
@@ -94,7 +93,7 @@ impl Parts {
                     "{} reads {loose:?} outside an aggregate; it has one value a row, not one a group",
                     expression.to_python()
                 );
-                return Err(Error::invalid(operation, message));
+                return Err(Error::invalid(&call.method, message));
             }
             over.push(made.alias(name));
         }

@@ -4,6 +4,7 @@ use formula::Expr;
 
 use super::computed::{ColumnOptions, Columns};
 use crate::error::Error;
+use crate::eval::call::Call;
 use crate::table::handle::Table;
 
 /// An expression that another operation reads, perhaps as a column that was stored for it.
@@ -17,7 +18,7 @@ pub(super) struct StagedExpr {
 /// The table with a hidden column for each expression that is to be stored, equal ones sharing one, and the expressions
 /// over it.
 pub(super) fn stage_inputs(
-    operation: &str,
+    call: &Call,
     table: &Table,
     expressions: &[StagedExpr],
     how: ColumnOptions<'_>,
@@ -44,5 +45,5 @@ pub(super) fn stage_inputs(
     if hidden.is_empty() {
         return Ok((table.clone(), read));
     }
-    Ok((columns(operation, table, &hidden, how)?, read))
+    Ok((columns(call, table, &hidden, how)?, read))
 }

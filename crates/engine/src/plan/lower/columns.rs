@@ -8,8 +8,8 @@ use super::beside::{StagedExpr, stage_inputs};
 use super::computed::{ColumnOptions, computed};
 use super::over::{one_row, planned, without_hidden};
 use super::sets::members;
-use crate::driver::attach::attach;
 use crate::error::Error;
+use crate::eval::call::Call;
 use crate::eval::schedule::Turn;
 use crate::ops::{Filter, Project};
 use crate::plan::spec::Materialization;
@@ -20,22 +20,27 @@ use crate::table::handle::Table;
 ///
 /// To leave rows without a value out is a filter that asks whether each column has one, and the columns over what
 /// passes it. Columns whose failures are passed over are stored: a failure is told once, not at every read.
-pub fn columns(operation: &str, table: &Table, expressions: &[Expr], how: ColumnOptions<'_>) -> Result<Table, Error> {
+pub(in crate::plan) fn columns(
+    call: &Call,
+    table: &Table,
+    expressions: &[Expr],
+    how: ColumnOptions<'_>,
+) -> Result<Table, Error> {
     let ColumnOptions { kept, all, on_error, .. } = how;
     if kept == Materialization::Stored && !all && one_row(expressions) && !table.attributes().blink {
         // One row for the whole table, of an empty one too: sums and counts are 0 there, everything else has no value.
-        return composed(operation, table, &[], expressions, on_error, true, columns);
+        return composed(call, table, &[], expressions, on_error, true, columns);
     }
-    if let Some((wide, read)) = planned(operation, table, expressions, on_error, columns)? {
-        let made = columns(operation, &wide, &read, how)?;
-        return if all { without_hidden(table, &made, expressions) } else { Ok(made) };
+    if let Some((wide, read)) = planned(call, table, expressions, on_error, columns)? {
+        let made = columns(call, &wide, &read, how)?;
+        return if all { without_hidden(call, table, &made, expressions) } else { Ok(made) };
     }
-    computed(operation, table, expressions, how)
+    computed(call, table, expressions, how)
 }
 
 /// The rows for which every predicate is true. One that reads beside its row is a column first.
-pub fn filtered(
-    operation: &str,
+pub(in crate::plan) fn filtered(
+    call: &Call,
     table: &Table,
     predicates: &[Expr],
     turns: &[Turn],
@@ -44,17 +49,17 @@ pub fn filtered(
     let rest = |rest: &[Expr]| {
         let nothing =
             rest.iter().all(|one| *one == Expr::literal(true)) && turns.iter().all(|turn| *turn == Turn::default());
-        if nothing { Ok(table.clone()) } else { filtered(operation, table, rest, turns, on_error) }
+        if nothing { Ok(table.clone()) } else { filtered(call, table, rest, turns, on_error) }
     };
-    if let Some(kept) = members(operation, predicates, rest)? {
+    if let Some(kept) = members(call, predicates, rest)? {
         return Ok(kept);
     }
-    if let Some((wide, read)) = planned(operation, table, predicates, on_error, columns)? {
-        return without_hidden(table, &filtered(operation, &wide, &read, turns, on_error)?, &[]);
+    if let Some((wide, read)) = planned(call, table, predicates, on_error, columns)? {
+        return without_hidden(call, table, &filtered(call, &wide, &read, turns, on_error)?, &[]);
     }
-    let own = Filter::in_turns(operation, table, predicates, turns)?;
+    let own = Filter::in_turns(call, table, predicates, turns)?;
     if !predicates.iter().any(Expr::needs_context) {
-        return attach(&own.with_on_error(on_error), std::slice::from_ref(table));
+        return call.attach(&own.with_on_error(on_error), std::slice::from_ref(table));
     }
     // The filter was judged all the same: an error names the predicate, not the column that it becomes. A predicate
     // that fails is null there, and null does not pass.
@@ -63,25 +68,24 @@ pub fn filtered(
         .iter()
         .map(|one| StagedExpr { becomes: String::new(), expression: one.clone(), stored: one.needs_context() })
         .collect();
-    let (wide, read) =
-        stage_inputs(operation, table, &read, ColumnOptions { on_error, ..ColumnOptions::STORED }, columns)?;
-    let filter = Filter::in_turns(operation, &wide, &read, turns)?.with_on_error(on_error);
-    let kept = attach(&filter, std::slice::from_ref(&wide))?;
+    let (wide, read) = stage_inputs(call, table, &read, ColumnOptions { on_error, ..ColumnOptions::STORED }, columns)?;
+    let filter = Filter::in_turns(call, &wide, &read, turns)?.with_on_error(on_error);
+    let kept = call.attach(&filter, std::slice::from_ref(&wide))?;
     let names: Vec<String> = table.schema().fields().iter().map(|field| field.name().clone()).collect();
     let project = Project::choose(&kept, &names)?.reporting_to(wide.request().faults.as_ref());
-    attach(&project, std::slice::from_ref(&kept))
+    call.attach(&project, std::slice::from_ref(&kept))
 }
 
 /// One row a group: keys, then each expression over aggregates.
 ///
 /// Keys that are computed are columns first; so is what is aggregated if it reads beside its row or another table (`over`, a
 /// live set), or if rows that cannot be computed are passed over: they are null, or left out, before they come to a group.
-pub fn aggregate(
-    operation: &str,
+pub(in crate::plan) fn aggregate(
+    call: &Call,
     table: &Table,
     keys: &[Expr],
     expressions: &[Expr],
     on_error: OnError,
 ) -> Result<Table, Error> {
-    composed(operation, table, keys, expressions, on_error, false, columns)
+    composed(call, table, keys, expressions, on_error, false, columns)
 }

@@ -3,8 +3,8 @@
 
 use formula::Expr;
 
-use crate::driver::attach::attach;
 use crate::error::Error;
+use crate::eval::call::Call;
 use crate::eval::schedule::Turn;
 use crate::ops::view::{is_deep, refuse_turns};
 use crate::ops::{ComputedView, Filter, LazyUpdate, Neighbours, Select};
@@ -34,11 +34,11 @@ impl ColumnOptions<'_> {
 }
 
 /// The planner of columns: what stands below it is handed it.
-pub(super) type Columns = fn(&str, &Table, &[Expr], ColumnOptions<'_>) -> Result<Table, Error>;
+pub(super) type Columns = fn(&Call, &Table, &[Expr], ColumnOptions<'_>) -> Result<Table, Error>;
 
 /// New columns of such expressions.
 pub(super) fn computed(
-    operation: &str,
+    call: &Call,
     table: &Table,
     expressions: &[Expr],
     how: ColumnOptions<'_>,
@@ -46,37 +46,35 @@ pub(super) fn computed(
     let ColumnOptions { turns, kept, all, on_error, .. } = how;
     let input = std::slice::from_ref(table);
     match kept {
-        Materialization::Stored => stored(operation, table, expressions, how),
+        Materialization::Stored => stored(call, table, expressions, how),
         Materialization::Lazy if on_error == OnError::Fail && !is_deep(table) => {
-            attach(&ComputedView::new(operation, table, expressions, turns, all)?, input)
+            call.attach(&ComputedView::new(call, table, expressions, turns, all)?, input)
         }
         Materialization::Lazy => {
             // Refused what a view refuses, and then stored: reads do not go through ever more views.
-            ComputedView::new(operation, table, expressions, turns, all)?;
-            stored(operation, table, expressions, how)
+            ComputedView::new(call, table, expressions, turns, all)?;
+            stored(call, table, expressions, how)
         }
         Materialization::Memoized => {
-            refuse_turns(operation, turns)?;
-            let lazy = LazyUpdate::new(operation, table, expressions)?;
-            if on_error == OnError::Fail { attach(&lazy, input) } else { stored(operation, table, expressions, how) }
+            refuse_turns(&call.method, turns)?;
+            let lazy = LazyUpdate::new(call, table, expressions)?;
+            if on_error == OnError::Fail { call.attach(&lazy, input) } else { stored(call, table, expressions, how) }
         }
     }
 }
 
-fn stored(operation: &str, table: &Table, expressions: &[Expr], how: ColumnOptions<'_>) -> Result<Table, Error> {
+fn stored(call: &Call, table: &Table, expressions: &[Expr], how: ColumnOptions<'_>) -> Result<Table, Error> {
     let ColumnOptions { turns, all, on_error, .. } = how;
     let beside = expressions.iter().any(Expr::needs_context);
     let start = |over: &Table, faults: Option<&Faults>| {
         let over = std::slice::from_ref(over);
         if beside {
-            let columns = Neighbours::new(operation, &over[0], expressions, turns, all)?;
-            return attach(
-                &faults.into_iter().fold(columns, |made, faults| made.with_on_error(on_error, faults)),
-                over,
-            );
+            let columns = Neighbours::new(call, &over[0], expressions, turns, all)?;
+            return call
+                .attach(&faults.into_iter().fold(columns, |made, faults| made.with_on_error(on_error, faults)), over);
         }
-        let columns = Select::in_turns(operation, &over[0], expressions, turns, all)?;
-        attach(&faults.into_iter().fold(columns, |made, faults| made.with_on_error(on_error, faults)), over)
+        let columns = Select::in_turns(call, &over[0], expressions, turns, all)?;
+        call.attach(&faults.into_iter().fold(columns, |made, faults| made.with_on_error(on_error, faults)), over)
     };
     if on_error == OnError::Fail {
         return start(table, None);
@@ -84,19 +82,19 @@ fn stored(operation: &str, table: &Table, expressions: &[Expr], how: ColumnOptio
     if expressions.iter().all(|one| matches!(one.unaliased(), Expr::Column(_))) {
         return start(table, how.faults.map(Faults::sibling).as_ref());
     }
-    let faults = how.faults.map_or_else(|| Faults::of(operation), Faults::sibling);
+    let faults = how.faults.map_or_else(|| Faults::of(&call.method), Faults::sibling);
     if on_error == OnError::Null {
         return start(table, Some(&faults));
     }
     if beside {
         return Err(Error::invalid(
-            operation,
+            &call.method,
             "on_error=\"drop\" with an expression that reads other rows (shift, X_[i-1], i): to leave a row out would \
              change what the others read; use on_error=\"null\"",
         ));
     }
-    let computable = Filter::computable(operation, table, expressions, &faults)?;
-    let over = attach(&computable, std::slice::from_ref(table))?;
+    let computable = Filter::computable(call, table, expressions, &faults)?;
+    let over = call.attach(&computable, std::slice::from_ref(table))?;
     // Equal requests share that node, and then its faults.
     let faults = over.request().faults.as_ref().unwrap_or(&faults).sibling();
     start(&over, Some(&faults))

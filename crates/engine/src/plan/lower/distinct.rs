@@ -8,25 +8,25 @@
 
 use formula::{Aggregate, Expr};
 
-use crate::driver::attach::attach;
 use crate::error::Error;
+use crate::eval::call::Call;
 use crate::ops::{Aggregation, Project};
 use crate::plan::spec::Keep;
 use crate::table::handle::Table;
 
 /// One row for each tuple of `keys` (all columns if none are named).
-pub fn distinct(operation: &str, table: &Table, keys: &[String], keep: Keep) -> Result<Table, Error> {
+pub(in crate::plan) fn distinct(call: &Call, table: &Table, keys: &[String], keep: Keep) -> Result<Table, Error> {
     let names: Vec<String> = table.schema().fields().iter().map(|field| field.name().clone()).collect();
     let keys = if keys.is_empty() { &names } else { keys };
     let kind = if keep == Keep::First { Aggregate::First } else { Aggregate::Last };
     let others = names.iter().filter(|name| !keys.contains(name));
     let picks: Result<Vec<Expr>, formula::Error> =
         others.map(|name| Expr::aggregate(kind.clone(), Some(Expr::column(name.as_str())))).collect();
-    let picked = attach(&Aggregation::new(operation, table, keys, &picks?)?, std::slice::from_ref(table))?;
+    let picked = call.attach(&Aggregation::new(&call.method, table, keys, &picks?)?, std::slice::from_ref(table))?;
     if picked.schema().fields().iter().map(|field| field.name()).eq(names.iter()) {
         return Ok(picked);
     }
-    attach(&Project::choose(&picked, &names)?, &[picked])
+    call.attach(&Project::choose(&picked, &names)?, &[picked])
 }
 
 #[cfg(test)]
@@ -41,7 +41,7 @@ mod tests {
 
     fn by(table: &Table, keys: &[&str], keep: Keep) -> Result<Table, Error> {
         let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
-        distinct("unique", table, &keys, keep)
+        distinct(&"unique".into(), table, &keys, keep)
     }
 
     #[test]

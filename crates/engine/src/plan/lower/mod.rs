@@ -15,11 +15,11 @@ mod over;
 mod sequential;
 mod sets;
 
-pub use columns::{aggregate, columns, filtered};
+pub(in crate::plan) use columns::{aggregate, columns, filtered};
 pub use computed::ColumnOptions;
-pub use distinct::distinct;
-pub use join::join;
-pub use natural_join::natural_join;
+pub(in crate::plan) use distinct::distinct;
+pub(in crate::plan) use join::join;
+pub(in crate::plan) use natural_join::natural_join;
 pub(in crate::plan) use sequential::{batches, sequential};
 pub use sets::live_set;
 pub(in crate::plan) use sets::table_of;

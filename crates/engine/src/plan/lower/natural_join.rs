@@ -9,15 +9,16 @@
 
 use formula::{Aggregate, Expr, Function};
 
-use crate::driver::attach::attach;
 use crate::error::Error;
+use crate::eval::call::Call;
 use crate::ops::{Aggregation, Filter, NaturalJoin, Project};
 use crate::plan::spec::Matches;
 use crate::row_errors::{Faults, OnError};
 use crate::table::handle::Table;
 
 /// The table of a join; `on` as it was made with.
-pub fn natural_join(
+pub(in crate::plan) fn natural_join(
+    call: &Call,
     join: NaturalJoin,
     left: &Table,
     right: &Table,
@@ -26,16 +27,15 @@ pub fn natural_join(
 ) -> Result<Table, Error> {
     let both = [left.clone(), right.clone()];
     if on_error == OnError::Fail || !join.asks_for_one() {
-        return attach(&join, &both);
+        return call.attach(&join, &both);
     }
-    let operation = join.name().to_owned();
     if on_error == OnError::Drop && right.attributes().blink {
         let message =
             "on_error=\"drop\" with a blink table on the right, whose rows of a key cannot be counted; use \"null\"";
-        return Err(Error::invalid(&operation, message));
+        return Err(Error::invalid(&call.method, message));
     }
     let nulls_equal = join.nulls_equal();
-    let joined = attach(&join.with_on_error(on_error, &Faults::of(&operation)), &both)?;
+    let joined = call.attach(&join.with_on_error(on_error, &Faults::of(&call.method)), &both)?;
     if on_error == OnError::Null {
         return Ok(joined);
     }
@@ -47,15 +47,16 @@ pub fn natural_join(
         }
     }
     let len = Expr::aggregate(Aggregate::Len, None)?.alias(many.as_str());
-    let counts = attach(&Aggregation::new(&operation, right, &keys, &[len])?, std::slice::from_ref(right))?;
+    let counts = call.attach(&Aggregation::new(&call.method, right, &keys, &[len])?, std::slice::from_ref(right))?;
     let added = [(many.clone(), many.clone())];
-    let counted = NaturalJoin::new(&operation, &joined, &counts, on, Some(&added), None, Matches::First, nulls_equal)?;
-    let counted = attach(&counted, &[joined.clone(), counts])?;
+    let counted =
+        NaturalJoin::new(&call.method, &joined, &counts, on, Some(&added), None, Matches::First, nulls_equal)?;
+    let counted = call.attach(&counted, &[joined.clone(), counts])?;
     let none = Expr::call(Function::IsNull, vec![Expr::column(many.as_str())])?;
     let one = Expr::call(Function::Equal, vec![Expr::column(many.as_str()), Expr::literal(1)])?;
-    let few = Filter::named(&operation, &counted, &[Expr::call(Function::Or, vec![none, one])?])?;
-    let kept = attach(&few, std::slice::from_ref(&counted))?;
+    let few = Filter::named(&call.method, &counted, &[Expr::call(Function::Or, vec![none, one])?])?;
+    let kept = call.attach(&few, std::slice::from_ref(&counted))?;
     let names: Vec<String> = joined.schema().fields().iter().map(|field| field.name().clone()).collect();
     let project = Project::choose(&kept, &names)?.reporting_to(joined.request().faults.as_ref());
-    attach(&project, std::slice::from_ref(&kept))
+    call.attach(&project, std::slice::from_ref(&kept))
 }

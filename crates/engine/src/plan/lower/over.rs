@@ -16,8 +16,8 @@ use formula::{Aggregate, Expr, Function, Window};
 use super::aggregate::composed;
 use super::computed::{ColumnOptions, Columns};
 use super::sets::{answer, tested};
-use crate::driver::attach::attach;
 use crate::error::Error;
+use crate::eval::call::Call;
 use crate::ops::{GroupedShift, NaturalJoin, Project, Sort};
 use crate::plan::spec::{Matches, Materialization, SortBy};
 use crate::row_errors::OnError;
@@ -50,7 +50,7 @@ struct Wanted {
 /// The table with a hidden column for each aggregate over groups, or over all rows, and for each test for membership in
 /// a live set, and the expressions over it; none if nothing of the kind is asked.
 pub(super) fn planned(
-    operation: &str,
+    call: &Call,
     table: &Table,
     expressions: &[Expr],
     on_error: OnError,
@@ -59,7 +59,7 @@ pub(super) fn planned(
     if !expressions.iter().any(Expr::reads_groups) {
         return Ok(None);
     }
-    refuse(operation, table, expressions, on_error)?;
+    refuse(call, table, expressions, on_error)?;
     let mut wide = table.clone();
     let mut over: Vec<Expr> = expressions.iter().map(|one| one.unaliased().clone()).collect();
     let mut wanted = Wanted::default();
@@ -67,14 +67,14 @@ pub(super) fn planned(
     while over.iter().any(Expr::reads_groups) {
         over = over.iter().map(|one| lifted(one, &mut wanted)).collect();
         for group in std::mem::take(&mut wanted.groups) {
-            wide = joined(operation, &wide, &group, &mut wanted.made, columns)?;
+            wide = joined(call, &wide, &group, &mut wanted.made, columns)?;
         }
         for group in std::mem::take(&mut wanted.neighbours) {
-            wide = shifted(operation, &wide, &group, &mut wanted.made, columns)?;
+            wide = shifted(call, &wide, &group, &mut wanted.made, columns)?;
         }
         for (test, name) in std::mem::take(&mut wanted.sets) {
             if let Expr::InSet { input, set, nulls_equal } = &test {
-                wide = tested(operation, &wide, input, set, *nulls_equal, &name, columns)?;
+                wide = tested(call, &wide, input, set, *nulls_equal, &name, columns)?;
             }
         }
     }
@@ -83,7 +83,7 @@ pub(super) fn planned(
 }
 
 /// Only what the table had and the new columns, without those in between.
-pub(super) fn without_hidden(table: &Table, made: &Table, expressions: &[Expr]) -> Result<Table, Error> {
+pub(super) fn without_hidden(call: &Call, table: &Table, made: &Table, expressions: &[Expr]) -> Result<Table, Error> {
     let mut names: Vec<String> = table.schema().fields().iter().map(|field| field.name().clone()).collect();
     for expression in expressions {
         let name = expression.output_name()?;
@@ -92,7 +92,7 @@ pub(super) fn without_hidden(table: &Table, made: &Table, expressions: &[Expr]) 
         }
     }
     let project = Project::choose(made, &names)?.reporting_to(made.request().faults.as_ref());
-    attach(&project, std::slice::from_ref(made))
+    call.attach(&project, std::slice::from_ref(made))
 }
 
 /// Whether every expression is one value of all rows: `select` of them has one row.
@@ -107,11 +107,11 @@ pub(super) fn one_row(expressions: &[Expr]) -> bool {
     !expressions.is_empty() && expressions.iter().all(|one| one.is_aggregate() && !loose(one))
 }
 
-fn refuse(operation: &str, table: &Table, expressions: &[Expr], on_error: OnError) -> Result<(), Error> {
+fn refuse(call: &Call, table: &Table, expressions: &[Expr], on_error: OnError) -> Result<(), Error> {
     let aggregates = |expression: &Expr| matches!(expression, Expr::Aggregate { .. });
     if table.attributes().blink && expressions.iter().any(|one| any(one, &aggregates)) {
         return Err(Error::invalid(
-            operation,
+            &call.method,
             "aggregates beside the rows of a blink table: its rows live for one step and an aggregation accumulates; \
              aggregate it with agg_by, and natural_join the result",
         ));
@@ -131,7 +131,7 @@ fn refuse(operation: &str, table: &Table, expressions: &[Expr], on_error: OnErro
     };
     if on_error != OnError::Fail && expressions.iter().any(|one| any(one, &fails)) {
         return Err(Error::invalid(
-            operation,
+            &call.method,
             "on_error with an aggregate of an expression, or a shift of one over groups: a row without a value would \
              be missing in its group; make the expression a column first, with its own on_error, and aggregate that",
         ));
@@ -214,19 +214,13 @@ fn neighbour(expression: &Expr, of: &Expr, by: i64, window: &Arc<Window>, wanted
 }
 
 /// The table with the neighbours within these groups beside its rows.
-fn shifted(
-    operation: &str,
-    table: &Table,
-    group: &Neighbours,
-    made: &mut usize,
-    columns: Columns,
-) -> Result<Table, Error> {
+fn shifted(call: &Call, table: &Table, group: &Neighbours, made: &mut usize, columns: Columns) -> Result<Table, Error> {
     let mut hidden = Hidden::new(made);
     let keys = hidden.keys(&group.by);
     let parts: Vec<(String, i64, String)> =
         group.parts.iter().map(|(of, by, name)| (hidden.name(of), *by, name.clone())).collect();
-    let wide = hidden.columns(operation, table, columns)?;
-    attach(&GroupedShift::new(operation, &wide, &keys, &parts)?, std::slice::from_ref(&wide))
+    let wide = hidden.columns(call, table, columns)?;
+    call.attach(&GroupedShift::new(&call.method, &wide, &keys, &parts)?, std::slice::from_ref(&wide))
 }
 
 /// Expressions that must be columns before an operation can read them by name.
@@ -266,11 +260,11 @@ impl Hidden<'_> {
     }
 
     /// The table with a column for each expression that is none.
-    fn columns(self, operation: &str, table: &Table, columns: Columns) -> Result<Table, Error> {
+    fn columns(self, call: &Call, table: &Table, columns: Columns) -> Result<Table, Error> {
         if self.expressions.is_empty() {
             return Ok(table.clone());
         }
-        columns(operation, table, &self.expressions, ColumnOptions::STORED)
+        columns(call, table, &self.expressions, ColumnOptions::STORED)
     }
 }
 
@@ -303,35 +297,37 @@ fn aggregated(expression: &Expr, window: &Window, wanted: &mut Wanted) -> Expr {
 }
 
 /// The table with the aggregates of these groups beside its rows.
-fn joined(operation: &str, table: &Table, groups: &Groups, made: &mut usize, columns: Columns) -> Result<Table, Error> {
+fn joined(call: &Call, table: &Table, groups: &Groups, made: &mut usize, columns: Columns) -> Result<Table, Error> {
     let Groups { window, parts } = groups;
     let mut hidden = Hidden::new(made);
     let mut keys = hidden.keys(&window.by);
     let order: Vec<String> = window.order.iter().map(|by| hidden.name(by)).collect();
-    let mut wide = hidden.columns(operation, table, columns)?;
+    let mut wide = hidden.columns(call, table, columns)?;
     if keys.is_empty() {
         let one = Expr::literal(true);
         keys.push(one.hidden_name(0));
         let all = one.alias(keys[0].as_str());
-        wide =
-            columns(operation, &wide, &[all], ColumnOptions { kept: Materialization::Lazy, ..ColumnOptions::STORED })?;
+        wide = columns(call, &wide, &[all], ColumnOptions { kept: Materialization::Lazy, ..ColumnOptions::STORED })?;
     }
     let sorted = if order.is_empty() {
         wide.clone()
     } else {
         let (descending, nulls_last) = (window.descending, window.nulls_last);
         let by: Vec<SortBy> = order.into_iter().map(|column| SortBy { column, descending, nulls_last }).collect();
-        attach(&Sort::new(&wide, &by)?, std::slice::from_ref(&wide))?
+        call.attach(&Sort::new(&wide, &by)?, std::slice::from_ref(&wide))?
     };
     let by: Vec<Expr> = keys.iter().map(|key| Expr::column(key.as_str())).collect();
-    let grouped = composed(operation, &sorted, &by, parts, OnError::Fail, false, columns)?;
+    let grouped = composed(call, &sorted, &by, parts, OnError::Fail, false, columns)?;
     let on: Vec<(String, String)> = keys.into_iter().map(|key| (key.clone(), key)).collect();
     let joins: Vec<(String, String)> = parts
         .iter()
         .map(|part| Ok(part.output_name().map(|name| (name.clone(), name))?))
         .collect::<Result<_, Error>>()?;
     let both = [wide, grouped];
-    attach(&NaturalJoin::new(operation, &both[0], &both[1], &on, Some(&joins), None, Matches::First, true)?, &both)
+    call.attach(
+        &NaturalJoin::new(&call.method, &both[0], &both[1], &on, Some(&joins), None, Matches::First, true)?,
+        &both,
+    )
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ use formula::Expr;
 
 use super::columns::columns;
 use super::computed::ColumnOptions;
-use crate::driver::attach::attach;
 use crate::error::Error;
+use crate::eval::call::Call;
 use crate::ops::Project;
 use crate::table::handle::Table;
 
@@ -36,7 +36,7 @@ pub(in crate::plan) fn batches(columns: &[Expr]) -> Result<Vec<Range<usize>>, Er
 
 /// The table of such columns. Rows that one batch passes over are told by the result.
 pub(in crate::plan) fn sequential(
-    operation: &str,
+    call: &Call,
     table: &Table,
     expressions: &[Expr],
     how: ColumnOptions<'_>,
@@ -46,14 +46,14 @@ pub(in crate::plan) fn sequential(
         let faults = made.request().faults.clone().filter(|_| !made.same(table));
         let turns = how.turns.get(batch.clone()).unwrap_or_default();
         let how = ColumnOptions { turns, all: true, faults: faults.as_ref(), ..how };
-        made = columns(operation, &made, &expressions[batch], how)?;
+        made = columns(call, &made, &expressions[batch], how)?;
     }
     if how.all {
         return Ok(made);
     }
     let names: Vec<String> = expressions.iter().map(Expr::output_name).collect::<Result<_, _>>()?;
     let project = Project::choose(&made, &names)?.reporting_to(made.request().faults.as_ref());
-    attach(&project, std::slice::from_ref(&made))
+    call.attach(&project, std::slice::from_ref(&made))
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ use formula::{Expr, Function};
 
 use super::aggregate::composed;
 use super::computed::{ColumnOptions, Columns};
-use crate::driver::attach::attach;
 use crate::error::Error;
+use crate::eval::call::Call;
 use crate::ops::{NaturalJoin, WhereIn};
 use crate::plan::spec::{Matches, Materialization, Member};
 use crate::row_errors::{Faults, OnError};
@@ -44,8 +44,8 @@ pub(in crate::plan) fn table_of(set: &LiveSet) -> Option<&Table> {
     set.payload.0.downcast_ref().map(|SetColumn(table, _)| table)
 }
 
-fn column_of<'a>(operation: &str, set: &'a LiveSet) -> Result<&'a SetColumn, Error> {
-    set.payload.0.downcast_ref().ok_or_else(|| Error::internal(operation, "a live set that is no table's column"))
+fn column_of<'a>(call: &Call, set: &'a LiveSet) -> Result<&'a SetColumn, Error> {
+    set.payload.0.downcast_ref().ok_or_else(|| Error::internal(&call.method, "a live set that is no table's column"))
 }
 
 /// A test for membership that is a whole filter: its column, its set, and what it keeps.
@@ -60,7 +60,7 @@ struct Membership {
 /// The rows that pass all tests for membership among these predicates, which are taken out of them. What is left of each
 /// predicate stands in its place; one of which nothing is left is true.
 pub(super) fn members(
-    operation: &str,
+    call: &Call,
     predicates: &[Expr],
     filtered: impl FnOnce(&[Expr]) -> Result<Table, Error>,
 ) -> Result<Option<Table>, Error> {
@@ -89,11 +89,11 @@ pub(super) fn members(
     let mut kept = filtered(&rest)?;
     let faults: Option<Faults> = kept.request().faults.clone();
     for Membership { column, set, nulls_equal, member, text } in found {
-        let SetColumn(table, name) = column_of(operation, &set)?;
+        let SetColumn(table, name) = column_of(call, &set)?;
         let both = [kept, table.clone()];
         let on = [(column, name.clone())];
-        let request = WhereIn::new(operation, &both[0], &both[1], &on, member, nulls_equal)?;
-        kept = attach(&request.written(text).reporting_to(faults.clone()), &both)?;
+        let request = WhereIn::new(&call.method, &both[0], &both[1], &on, member, nulls_equal)?;
+        kept = call.attach(&request.written(text).reporting_to(faults.clone()), &both)?;
     }
     Ok(Some(kept))
 }
@@ -119,7 +119,7 @@ fn membership(term: &Expr) -> Option<(Membership, Option<Expr>)> {
 
 /// The table with a hidden column for the test, and the test over it.
 pub(super) fn tested(
-    operation: &str,
+    call: &Call,
     table: &Table,
     input: &Expr,
     set: &LiveSet,
@@ -127,10 +127,10 @@ pub(super) fn tested(
     name: &str,
     columns: Columns,
 ) -> Result<Table, Error> {
-    let SetColumn(of, column) = column_of(operation, set)?;
+    let SetColumn(of, column) = column_of(call, set)?;
     if of.attributes().blink {
         return Err(Error::invalid(
-            operation,
+            &call.method,
             "is_in of a blink table beside other expressions: its rows live for one step; filter by where_in, or keep \
              them in a table first",
         ));
@@ -141,18 +141,19 @@ pub(super) fn tested(
         other => {
             let hidden = other.hidden_name(0);
             let made = [other.clone().alias(hidden.as_str())];
-            wide = columns(operation, &wide, &made, ColumnOptions::STORED)?;
+            wide = columns(call, &wide, &made, ColumnOptions::STORED)?;
             hidden
         }
     };
-    let distinct = composed(operation, of, &[Expr::column(column.as_str())], &[], OnError::Fail, false, columns)?;
+    let distinct = composed(call, of, &[Expr::column(column.as_str())], &[], OnError::Fail, false, columns)?;
     let there = [Expr::literal(true).alias(name)];
     let distinct =
-        columns(operation, &distinct, &there, ColumnOptions { kept: Materialization::Lazy, ..ColumnOptions::STORED })?;
+        columns(call, &distinct, &there, ColumnOptions { kept: Materialization::Lazy, ..ColumnOptions::STORED })?;
     let both = [wide, distinct];
     let (on, joins) = ([(key, column.clone())], [(name.to_owned(), name.to_owned())]);
-    let join = NaturalJoin::new(operation, &both[0], &both[1], &on, Some(&joins), None, Matches::First, nulls_equal)?;
-    attach(&join, &both)
+    let join =
+        NaturalJoin::new(&call.method, &both[0], &both[1], &on, Some(&joins), None, Matches::First, nulls_equal)?;
+    call.attach(&join, &both)
 }
 
 /// What the test is, given its hidden column: null for null, unless null equals null.
@@ -175,6 +176,7 @@ mod tests {
     use model::ops::where_in;
 
     use super::*;
+    use crate::driver::attach::attach;
     use crate::ops::Project;
     use crate::plan::filtered;
     use crate::row_errors::OnError;

@@ -30,6 +30,7 @@ use super::on::{On, Side, added_columns, joined_schema, joined_update, match_now
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::keys::timeline::{Entry, Timelines};
+use crate::ops::asked::Asked;
 use crate::plan::spec::{AsofOptions, Strategy};
 use crate::sizes::{ASOF_BATCH, ASOF_PROBE_ROWS};
 use crate::table::change::Change;
@@ -87,15 +88,7 @@ impl AsofJoin {
         }
         let added =
             added_columns(operation, left, right, options.joins.as_deref(), &without, options.suffix.as_deref())?;
-        let arguments = serde_json::json!([
-            options.on,
-            options.by,
-            options.strategy,
-            options.tolerance,
-            options.allow_exact_matches,
-            added
-        ]);
-        let request = Request::new(operation, arguments).with_text(if left_name == right_name {
+        let request = Request::new(operation, &Asked::Asof(options)).with_text(if left_name == right_name {
             left_name.clone()
         } else {
             format!("{left_name}, {right_name}")

@@ -31,6 +31,7 @@ use crate::error::Error;
 use crate::keys::order::Edits;
 use crate::keys::order::entry::Entry;
 use crate::keys::ordered::{OrderedRows, Source};
+use crate::ops::asked::Asked;
 use crate::plan::spec::{EquiOptions, How, Validate};
 use crate::sizes::SORT_SWEEP;
 use crate::table::change::Change;
@@ -57,7 +58,7 @@ impl EquiJoin {
         let keys = On::new(operation, left, right, &options.on)?;
         let without = if options.coalesce { keys.columns(Side::Right) } else { Vec::new() };
         let added = added_columns(operation, left, right, None, &without, Some(&options.suffix))?;
-        let request = Request::new(operation, serde_json::json!(options)).with_text(On::text(&options.on));
+        let request = Request::new(operation, &Asked::Join(&options)).with_text(On::text(&options.on));
         Ok(EquiJoin { request, on: Arc::new(keys), added, options })
     }
 

@@ -24,6 +24,7 @@ use super::on::{On, Side, added_columns, joined_schema, joined_update, match_now
 use super::side::JoinKeys;
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
+use crate::ops::asked::Asked;
 use crate::plan::spec::Matches;
 use crate::row_errors::{Faults, OnError};
 use crate::table::change::Change;
@@ -65,8 +66,8 @@ impl NaturalJoin {
         }
         let keys = On::new(operation, left, right, on)?;
         let added = added_columns(operation, left, right, joins, &keys.columns(Side::Right), suffix)?;
-        let arguments = serde_json::json!([on, added, matches, nulls_equal]);
-        let request = Request::new(operation, arguments).with_text(On::text(on));
+        let asked = Asked::NaturalJoin { on, added: &added, matches, nulls_equal };
+        let request = Request::new(operation, &asked).with_text(On::text(on));
         Ok(NaturalJoin {
             request,
             on: Arc::new(keys),
@@ -94,10 +95,6 @@ impl NaturalJoin {
     /// Whether several matches of a left row are an error.
     pub(crate) fn asks_for_one(&self) -> bool {
         self.matches == Matches::Error
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        &self.request.name
     }
 
     pub(crate) fn nulls_equal(&self) -> bool {

@@ -1,0 +1,65 @@
+//! What an operation is asked for, as a value: two requests of one method that ask for one thing of the same inputs are one.
+
+use formula::Expr;
+use serde::{Serialize, Serializer};
+
+use crate::eval::schedule::Turn;
+use crate::plan::spec::{AsofOptions, EquiOptions, Matches, Member, SortBy};
+
+/// The arguments of an operation, as far as they decide what it makes.
+#[derive(Serialize)]
+pub(crate) enum Asked<'a> {
+    Filter {
+        predicates: Expressions<'a>,
+        turns: &'a [Turn],
+    },
+    Select {
+        columns: Expressions<'a>,
+        turns: &'a [Turn],
+    },
+    /// Places in the input, and names.
+    Project {
+        columns: &'a [(usize, String)],
+    },
+    /// Columns of the keys and their names.
+    Aggregate {
+        keys: &'a [(String, String)],
+        aggregates: Expressions<'a>,
+        whole: bool,
+    },
+    GroupedShift {
+        keys: &'a [String],
+        shifted: &'a [(String, i64, String)],
+    },
+    Sort {
+        by: &'a [SortBy],
+    },
+    Slice {
+        offset: i64,
+        length: Option<u64>,
+    },
+    Concat,
+    /// `added`: places in the right input, and names.
+    NaturalJoin {
+        on: &'a [(String, String)],
+        added: &'a [(usize, String)],
+        matches: Matches,
+        nulls_equal: bool,
+    },
+    Join(&'a EquiOptions),
+    WhereIn {
+        on: &'a [(String, String)],
+        member: Member,
+        nulls_equal: bool,
+    },
+    Asof(&'a AsofOptions),
+}
+
+/// Expressions, of whose long lists of values only a digest counts.
+pub(crate) struct Expressions<'a>(pub(crate) &'a [Expr]);
+
+impl Serialize for Expressions<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(Expr::digested))
+    }
+}
