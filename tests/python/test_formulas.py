@@ -244,6 +244,20 @@ def test_formulas_that_differ_in_a_variable_are_read_once_and_planned_once_each(
     assert (again - read, later - planned, len(made)) == (0, 100 * plans, 100)
 
 
+@pytest.mark.parametrize("sequel", [(), ("B = A3 + A4", "C = (int)(Y + 0 * B)")])
+def test_every_formula_of_a_long_call_is_told_as_it_was_written(sequel):
+    g = tf.Graph()
+    t = tf.append_table({"Y": float}, graph=g)
+    formulas = [f"A{n} = (int)Y + {n}" if n == 2 else f"A{n} = Y + {n}" for n in range(40)]
+    made = t.update(formulas, *sequel)
+    t.append({"Y": math.nan})
+    g.step()
+    with pytest.raises(TableFailedError) as raised:
+        made.to_dict()
+    assert "A0 = Y + 0, A1 = Y + 1, A2 = (int)Y + 2, " in raised.value.formula
+    assert "in A2 = (int)Y + 2" in str(raised.value)
+
+
 def test_a_formula_that_fails_on_a_row_is_told_as_it_was_written():
     g = tf.Graph()
     t = tf.append_table({"Y": float}, graph=g)

@@ -149,7 +149,7 @@ pub(crate) fn unknown_column<'a>(name: &str, valid: impl Iterator<Item = &'a str
     // A name beyond any that was meant is not compared: it costs time and has no neighbour.
     let distance = |other: &str| if name.len().max(other.len()) > 256 { usize::MAX } else { edits(name, other) };
     // Columns that an operation made for itself are nobody's to name.
-    let valid = valid.filter(|other| crate::tree::stand_in::told_text(other).is_none());
+    let valid = valid.filter(|other| !crate::tree::name::is_hidden(other));
     let mut ranked: Vec<(usize, &str)> = valid.map(|other| (distance(other), other)).collect();
     ranked.sort_by_key(|(distance, _)| *distance);
     let close = tolerated(name);

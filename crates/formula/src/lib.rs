@@ -53,12 +53,12 @@ pub use tree::expr::{Expr, Window, split_conjunction};
 pub use tree::function::Function;
 pub use tree::host::{Host, HostFailure, HostId};
 pub use tree::literal::Literal;
+pub use tree::name::ColumnName;
 pub use tree::types::type_name;
 
 // Names that operations of the engine say at the root; their doors are below.
 pub use categories::{CATEGORIES, categories, refuse_own_order};
 pub use functions::Time;
-pub use hidden::shown_name;
 pub use types::promote;
 
 /// The functions of rows, as they are declared, and as formulas know them.
@@ -86,9 +86,9 @@ pub mod planned {
     pub use crate::eval::counters::{Counted, counted};
 }
 
-/// Names of columns that operations make for themselves, and what is shown in their place.
+/// Columns that operations make for themselves, and what is shown in place of their names.
 pub mod hidden {
-    pub use crate::tree::stand_in::{shown_name, stand_in, told_name};
+    pub use crate::tree::name::{is_hidden, next_hidden, renamed, shown, shown_field};
 }
 
 /// Categories with an order of their own.

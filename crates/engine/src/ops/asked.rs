@@ -1,6 +1,6 @@
 //! What an operation is asked for, as a value: two requests of one method that ask for one thing of the same inputs are one.
 
-use formula::Expr;
+use formula::{ColumnName, Expr};
 use serde::{Serialize, Serializer};
 
 use crate::eval::schedule::Turn;
@@ -29,7 +29,7 @@ pub(crate) enum Asked<'a> {
     },
     GroupedShift {
         keys: &'a [String],
-        shifted: &'a [(String, i64, String)],
+        shifted: &'a [(String, i64, ColumnName)],
     },
     Sort {
         by: &'a [SortBy],

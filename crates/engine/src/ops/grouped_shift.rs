@@ -14,7 +14,8 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, Schema};
 use column::types::can_be_key;
 use column::{Chunk, ColumnSource, FlatColumn, NO_ROW};
-use formula::{Expr, shown_name};
+use formula::hidden::shown;
+use formula::{ColumnName, Expr};
 use graph::{Moment, Step};
 use rowset::RowSet;
 
@@ -48,7 +49,7 @@ pub struct GroupedShift {
 struct Shifted {
     column: usize,
     by: i64,
-    name: String,
+    name: ColumnName,
     data_type: DataType,
 }
 
@@ -71,25 +72,25 @@ impl GroupedShift {
         operation: &str,
         table: &Table,
         keys: &[String],
-        shifted: &[(String, i64, String)],
+        shifted: &[(String, i64, ColumnName)],
     ) -> Result<GroupedShift, Error> {
         let columns = keys.iter().map(|key| table.column_index(operation, key)).collect::<Result<Vec<_>, _>>()?;
         if let Some((key, column)) = keys.iter().zip(&columns).find(|(_, at)| !can_be_key(table.column_type(**at))) {
-            return Err(Error::unkeyable(operation, shown_name(key), table.column_type(*column)));
+            return Err(Error::unkeyable(operation, shown(table.schema(), key), table.column_type(*column)));
         }
-        let new = |(column, by, name): &(String, i64, String)| {
+        let new = |(column, by, name): &(String, i64, ColumnName)| {
             let data_type =
                 Evaluator::new(&operation.into(), &Expr::column(column.as_str()), table)?.data_type().clone();
             Ok(Shifted { column: table.column_index(operation, column)?, by: *by, name: name.clone(), data_type })
         };
-        let text: Vec<&str> = shifted.iter().map(|(_, _, name)| shown_name(name)).collect();
+        let text: Vec<&str> = shifted.iter().map(|(_, _, name)| name.shown()).collect();
         let request = Request::new(operation, &Asked::GroupedShift { keys, shifted }).with_text(text.join(", "));
         Ok(GroupedShift { request, keys: columns, shifted: shifted.iter().map(new).collect::<Result<_, Error>>()? })
     }
 
     fn parts(&self, table: &Table, sources: Vec<Arc<dyn ColumnSource>>) -> Parts {
         let mut fields: Vec<Field> = table.schema().fields().iter().map(|field| field.as_ref().clone()).collect();
-        fields.extend(self.shifted.iter().map(|of| Field::new(&of.name, declared_type(&of.data_type), true)));
+        fields.extend(self.shifted.iter().map(|of| of.name.field(declared_type(&of.data_type))));
         let kept = table.attributes();
         let ahead = self.shifted.iter().any(|of| of.by < 0);
         let append_only = kept.append_only && !ahead;
@@ -134,7 +135,7 @@ impl Operation for GroupedShift {
         let column = |cells: Vec<(RowSet, Chunk)>| {
             Ok(Arc::new(FlatColumn::new(cells.into_iter().map(|(_, cells)| cells).collect())?) as Arc<dyn ColumnSource>)
         };
-        let canonical = self.shifted.iter().map(|of| Field::new(&of.name, of.data_type.clone(), true));
+        let canonical = self.shifted.iter().map(|of| Field::new(of.name.as_str(), of.data_type.clone(), true));
         let canonical = Schema::new(canonical.collect::<Vec<_>>());
         let counters = table.graph().map(crate::observe::storage).unwrap_or_default();
         let (sources, columns) = if !table.is_live() && rows.is_flat() && !rows.is_empty() {
@@ -280,7 +281,7 @@ mod tests {
     use crate::testing::{any_table, check_law, check_steps, still_graph, table_of};
 
     fn by_k(table: &Table, shifts: &[i64]) -> Result<Table, Error> {
-        let shifted: Vec<_> = shifts.iter().map(|by| ("V".to_owned(), *by, format!("y{by}"))).collect();
+        let shifted: Vec<_> = shifts.iter().map(|by| ("V".to_owned(), *by, format!("y{by}").into())).collect();
         attach(&GroupedShift::new("with_columns", table, &["K".to_owned()], &shifted)?, std::slice::from_ref(table))
     }
 
@@ -324,7 +325,7 @@ mod tests {
             [(&["k"][..], "v", 1), (&["k", "b"], "x", -1), (&["g"], "k", 2), (&["b"], "t", -3), (&["k"], "x", 40)];
         for (keys, column, by) in made {
             let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
-            let shifted = [(column.to_owned(), by, "y".to_owned()), (column.to_owned(), -by, "z".to_owned())];
+            let shifted = [(column.to_owned(), by, "y".into()), (column.to_owned(), -by, "z".into())];
             check_law(
                 &any_table(),
                 120,
@@ -345,7 +346,7 @@ mod tests {
     fn law_of_types() {
         for kind in KINDS {
             let keys = ["k".to_owned()];
-            let shifted = [("p".to_owned(), 1, "y".to_owned())];
+            let shifted = [("p".to_owned(), 1, "y".into())];
             check_law(
                 &table_of(&format!("k:str v:int p:{kind}")),
                 20,

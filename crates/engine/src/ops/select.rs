@@ -13,6 +13,7 @@ use std::sync::Arc;
 use arrow_schema::{Field, Schema};
 use column::{Chunk, ColumnSource, FlatColumn};
 use formula::Expr;
+use formula::hidden::renamed;
 use graph::{Moment, Step};
 use rowset::RowSet;
 
@@ -160,7 +161,7 @@ fn output(
     };
     if let Expr::Column(column) = inner {
         let index = table.column_index(&call.method, column)?;
-        return Ok(Output::Shared(index, name.map_or_else(|| column.to_string(), ToString::to_string)));
+        return Ok(Output::Shared(index, name.unwrap_or(column).to_string()));
     }
     computed.push(Evaluator::new(call, expression, table)?.in_turn(turn.cloned().unwrap_or_default()));
     Ok(Output::Computed(computed.len() - 1))
@@ -194,12 +195,12 @@ impl Select {
         for output in &self.outputs {
             match output {
                 Output::Shared(index, name) => {
-                    fields.push(table.schema().field(*index).clone().with_name(name));
+                    fields.push(renamed(table.schema().field(*index), name));
                     result.push(table.parts().columns[*index].clone());
                 }
                 Output::Computed(place) => {
                     let column = &self.computed[*place];
-                    fields.push(Field::new(column.name(), declared_type(column.data_type()), true));
+                    fields.push(column.field(declared_type(column.data_type())));
                     result.push(sources[*place].clone());
                 }
             }

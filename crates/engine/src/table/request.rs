@@ -103,3 +103,24 @@ fn fingerprint(value: &impl Serialize) -> u128 {
     let [one, other] = writer.0.map(|half| u128::from(half.finish()));
     one << 64 | other
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for_by_one_method_of_the_same_inputs_is_one() {
+        let print = |name: &str, asked: &[i64], inputs: &[u128]| {
+            Request::new(name, &asked).over(inputs.iter().copied()).fingerprint
+        };
+        assert_eq!(print("head", &[1], &[7, 8]), print("head", &[1], &[7, 8]));
+        let others =
+            [("tail", &[1][..], &[7, 8][..]), ("head", &[2], &[7, 8]), ("head", &[1], &[8, 7]), ("head", &[1], &[7])];
+        for (name, asked, inputs) in others {
+            assert_ne!(print("head", &[1], &[7, 8]), print(name, asked, inputs));
+        }
+        let with = |on_error| Request::new("filter", &1).with_on_error(on_error, &Faults::of("filter")).fingerprint;
+        assert_ne!(with(OnError::Null), with(OnError::Drop));
+        assert_ne!(Request::unique("table").fingerprint, Request::unique("table").fingerprint);
+    }
+}

@@ -90,7 +90,7 @@ impl Formula {
         let body = lower(&self.parsed.body, names).map_err(|trouble| self.at(trouble))?;
         body.check_limits().map_err(|error| self.at(Trouble { span: self.parsed.body.span, error }))?;
         Ok(match &self.parsed.name {
-            Some(name) if !matches!(&body, Expr::Column(same) if same == name) => body.alias(Arc::clone(name)),
+            Some(name) if !matches!(&body, Expr::Column(same) if **same == **name) => body.alias(Arc::clone(name)),
             _ => body,
         })
     }

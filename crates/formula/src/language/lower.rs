@@ -94,7 +94,7 @@ fn is_test(value: &Expr) -> bool {
 impl Names<'_> {
     fn name(&self, name: &Arc<str>, span: Span) -> Lowered {
         if self.is_column(name) {
-            return Ok(Expr::Column(Arc::clone(name)));
+            return Ok(Expr::column(Arc::clone(name)));
         }
         match &**name {
             "i" | "ii" => return Ok(Expr::Call { function: Function::Position, args: vec![] }),
@@ -107,10 +107,10 @@ impl Names<'_> {
         match (self.values.get(&**name), self.columns) {
             (Some(value), Some(_)) => Ok(typed(value.clone())),
             (Some(value), None) => {
-                let args = vec![Expr::Column(Arc::clone(name)), Expr::Literal(value.clone())];
+                let args = vec![Expr::column(Arc::clone(name)), Expr::Literal(value.clone())];
                 Ok(Expr::Call { function: Function::Variable, args })
             }
-            (None, None) => Ok(Expr::Column(Arc::clone(name))),
+            (None, None) => Ok(Expr::column(Arc::clone(name))),
             (None, Some(schema)) => Err(self.unknown(name, span, schema)),
         }
     }
@@ -336,7 +336,7 @@ impl Names<'_> {
             ("nullValueFor", [of]) => return self.null_of(of),
             ("nullValueFor", _) => return Err(wrong(span, "nullValueFor takes a type or a value: nullValueFor(int)")),
             ("col", [Ast { kind: Kind::Literal(Literal::Str(column), None), .. }]) if !method => {
-                return Ok(Expr::Column(Arc::clone(column)));
+                return Ok(Expr::column(Arc::clone(column)));
             }
             ("plus", [time, by @ Ast { kind: Kind::Period(_), .. }]) => {
                 return self.sum(Function::Add, lower(time, self)?, Family::Unknown, by).map(|(moved, _)| moved);

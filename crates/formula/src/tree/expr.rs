@@ -15,6 +15,7 @@ use crate::tree::aggregate::Aggregate;
 use crate::tree::function::{Function, Struct};
 use crate::tree::host::HostId;
 use crate::tree::literal::Literal;
+use crate::tree::name::ColumnName;
 use crate::tree::set::LiveSet;
 use crate::tree::types::type_text;
 
@@ -27,11 +28,11 @@ pub const MAX_NODES: usize = 65_536;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Expr {
     /// A column of the table, by name.
-    Column(Arc<str>),
+    Column(ColumnName),
     /// A value that stands in every row.
     Literal(Literal),
     /// The values of an expression under another name.
-    Alias(Arc<Expr>, Arc<str>),
+    Alias(Arc<Expr>, ColumnName),
     /// A function of rows. Left-associative operators take two or more arguments and fold from the left.
     Call {
         /// Which function.
@@ -103,7 +104,7 @@ pub struct Window {
 
 impl Expr {
     /// The column called `name`.
-    pub fn column(name: impl Into<Arc<str>>) -> Expr {
+    pub fn column(name: impl Into<ColumnName>) -> Expr {
         Expr::Column(name.into())
     }
 
@@ -113,7 +114,7 @@ impl Expr {
     }
 
     /// This expression under the name `name`.
-    pub fn alias(self, name: impl Into<Arc<str>>) -> Expr {
+    pub fn alias(self, name: impl Into<ColumnName>) -> Expr {
         match self {
             Expr::Alias(input, _) => Expr::Alias(input, name.into()),
             other => Expr::Alias(Arc::new(other), name.into()),
@@ -245,7 +246,7 @@ impl Expr {
     pub fn map_children(&self, map: &mut impl FnMut(&Expr) -> Expr) -> Expr {
         match self {
             Expr::Column(_) | Expr::Literal(_) => self.clone(),
-            Expr::Alias(input, name) => Expr::Alias(Arc::new(map(input)), Arc::clone(name)),
+            Expr::Alias(input, name) => Expr::Alias(Arc::new(map(input)), name.clone()),
             Expr::Cast { input, to, strict } => {
                 Expr::Cast { input: Arc::new(map(input)), to: to.clone(), strict: *strict }
             }
@@ -276,8 +277,7 @@ impl Expr {
     /// The name of the result: the alias, else the first column read, else what the expression is.
     pub fn output_name(&self) -> Result<String, Error> {
         match self {
-            Expr::Alias(_, name) => Ok(name.to_string()),
-            Expr::Column(name) => Ok(name.to_string()),
+            Expr::Alias(_, name) | Expr::Column(name) => Ok(name.to_string()),
             Expr::Literal(_) => Ok("literal".to_owned()),
             Expr::Cast { input, .. } | Expr::Over { input, .. } | Expr::InSet { input, .. } => input.output_name(),
             Expr::Call { function: Function::Struct(Struct::Field), args } => match &args[..] {
@@ -295,6 +295,14 @@ impl Expr {
             Expr::Aggregate { kind, inputs } => {
                 inputs.first().map_or_else(|| Ok(kind.name().to_owned()), Expr::output_name)
             }
+        }
+    }
+
+    /// As [`Expr::output_name`], with what is known of a hidden column.
+    pub fn output_column(&self) -> Result<ColumnName, Error> {
+        match self {
+            Expr::Alias(_, name) | Expr::Column(name) => Ok(name.clone()),
+            other => other.output_name().map(ColumnName::from),
         }
     }
 
@@ -332,10 +340,9 @@ impl Expr {
         matches!(self, Expr::Over { .. } | Expr::InSet { .. }) || self.children().any(Expr::reads_tables)
     }
 
-    /// The name of a column that an operation makes for itself in place of this expression. No user's column is called so,
-    /// and where it is shown it reads as the expression.
-    pub fn hidden_name(&self, at: usize) -> String {
-        crate::tree::stand_in::stand_in(at, "", &self.unaliased().to_python())
+    /// The hidden column of this number that an operation makes in place of this expression.
+    pub fn hidden(&self, number: usize) -> ColumnName {
+        ColumnName::hidden(number, None, self.unaliased().to_python())
     }
 
     /// This expression without its outermost names.
@@ -421,7 +428,7 @@ mod tests {
         assert_eq!(over.output_name().unwrap(), "x");
         assert_eq!(over.columns(), ["x", "k"]);
         assert_eq!(over.to_python(), "col(\"x\").sum().over(col(\"k\"))");
-        assert_eq!(col(&over.hidden_name(3)).to_python(), over.to_python());
+        assert_eq!(Expr::column(over.hidden(3)).to_python(), over.to_python());
         let order = Window { by: vec![], order: vec![col("t")], descending: true, nulls_last: true };
         let ordered = sum.over(order).unwrap();
         assert_eq!(

@@ -7,16 +7,15 @@ use crate::tree::expr::{Expr, Window};
 use crate::tree::function::{Function, List, OptionValue, Text, Written};
 use crate::tree::literal::Literal;
 use crate::tree::settings::{Given, Setting};
-use crate::tree::stand_in::told_text;
 use crate::tree::types::type_name;
 
 impl Expr {
     /// Python that reads back as this expression: `(col("x") * 2)`.
     pub fn to_python(&self) -> String {
         match self {
-            Expr::Column(name) => told_text(name).map_or_else(|| format!("col({})", quoted(name)), str::to_owned),
+            Expr::Column(name) => name.hidden_text().map_or_else(|| format!("col({})", quoted(name)), str::to_owned),
             Expr::Literal(literal) => format!("lit({})", arguments(literal)),
-            Expr::Alias(input, name) if told_text(name).is_some() => input.to_python(),
+            Expr::Alias(input, name) if name.hidden_text().is_some() => input.to_python(),
             Expr::Alias(input, name) => format!("{}.alias({})", input.to_python(), quoted(name)),
             Expr::Cast { input, to, strict } => {
                 let strict = if *strict { "" } else { ", strict=False" };
@@ -72,13 +71,13 @@ fn call(function: Function, args: &[Expr]) -> String {
         (Function::Position, []) => return "formula(\"i\")".to_owned(),
         (Function::RowKey, []) => return "formula(\"k\")".to_owned(),
         (Function::Now, []) => return "formula(\"now()\")".to_owned(),
-        (Function::Array, [Expr::Column(name)]) => return format!("formula(\"{name}_\")"),
+        (Function::Array, [Expr::Column(name)]) => return format!("formula(\"{}_\")", name.as_str()),
         (Function::List(_), _) => {
             if let Some(text) = of_whole(function, args) {
                 return format!("formula(\"{text}\")");
             }
         }
-        (Function::Rows, [Expr::Column(name)]) => return format!("formula(\"{name}_.size()\")"),
+        (Function::Rows, [Expr::Column(name)]) => return format!("formula(\"{}_.size()\")", name.as_str()),
         _ => {}
     }
     match function.written() {
@@ -106,7 +105,7 @@ fn of_whole(function: Function, args: &[Expr]) -> Option<String> {
     let (Function::List(of), Some((list, rest))) = (function, args.split_first()) else { return None };
     let list = match list {
         Expr::Call { function: Function::Array, args } => match args.as_slice() {
-            [Expr::Column(name)] => format!("{name}_"),
+            [Expr::Column(name)] => format!("{}_", name.as_str()),
             _ => return None,
         },
         Expr::Call { function, args } => of_whole(*function, args)?,

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
 use arrow_buffer::BooleanBuffer;
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field};
 use column::Chunk;
 use formula::context::Dependencies;
-use formula::hidden::told_name;
-use formula::{Bound, Expr};
+use formula::hidden::is_hidden;
+use formula::{Bound, ColumnName, Expr};
 use rowset::RowSet;
 
 use self::piece::Piece;
@@ -30,7 +30,7 @@ use crate::threads::interrupt::Interrupt;
 /// An expression bound to the columns of one table.
 pub struct Evaluator {
     bound: Bound,
-    name: String,
+    name: ColumnName,
     text: String,
     /// As its user wrote it: a formula, or the same as `text`.
     told: String,
@@ -60,7 +60,7 @@ impl Evaluator {
     pub fn new(call: &Call, expression: &Expr, table: &Table) -> Result<Evaluator, Error> {
         let wrong = |error| wrong(&call.method, table, error);
         let bound = call.bind(expression, table.canonical()).map_err(wrong)?;
-        let name = expression.output_name().map_err(wrong)?;
+        let name = expression.output_column().map_err(wrong)?;
         let unnamed = Evaluator::unnamed(call, bound, expression, table)?;
         let plain = match expression.unaliased() {
             Expr::Column(column) => Some(table.column_index(&call.method, column)?),
@@ -88,10 +88,10 @@ impl Evaluator {
         crate::eval::affected::check(&call.method, &reach, table)?;
         Ok(Evaluator {
             bound,
-            name: String::new(),
+            name: ColumnName::default(),
             text: expression.to_python(),
             told: call.told(expression, table.canonical()),
-            reads: expression.columns().into_iter().map(|name| Expr::column(name).to_python()).collect(),
+            reads: reads(expression),
             operation: call.method.to_string(),
             plain: None,
             faults: None,
@@ -117,6 +117,11 @@ impl Evaluator {
     /// The name of the column it makes.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The field of the column it makes, of this declared type.
+    pub(crate) fn field(&self, data_type: DataType) -> Field {
+        self.name.field(data_type)
     }
 
     /// As its user wrote it: a formula as it is, an expression as Python.
@@ -320,7 +325,7 @@ impl Evaluator {
             return Err(self.at_row(rows, start, error));
         };
         if len == 1 {
-            faults.note(told_name(&self.name), rows.key_at(start as u64).unwrap_or_default(), error.to_string());
+            faults.note(self.name.becomes(), rows.key_at(start as u64).unwrap_or_default(), error.to_string());
             return Ok(R::absent(kind));
         }
         let half = |from: usize, len: usize| {
@@ -352,7 +357,7 @@ impl Evaluator {
             };
         }
         if let Some(payload) = &error.payload {
-            let made = told_name(&self.name).map(|name| format!(" (making column {name:?})"));
+            let made = self.name.becomes().map(|name| format!(" (making column {name:?})"));
             let message = format!("{}: {place}: {}{}", self.operation, error.message, made.unwrap_or_default());
             return Error::External { message, payload: Some(payload.0.clone()) };
         }
@@ -385,11 +390,28 @@ impl Explain for Arc<[Evaluator]> {
     }
 }
 
+/// The columns that an expression reads, each once, as its user wrote them.
+fn reads(expression: &Expr) -> Vec<String> {
+    fn walk(expression: &Expr, found: &mut Vec<String>) {
+        if let Expr::Column(_) = expression {
+            let text = expression.to_python();
+            if !found.contains(&text) {
+                found.push(text);
+            }
+        }
+        expression.children().for_each(|child| walk(child, found));
+    }
+    let mut found = Vec::new();
+    walk(expression, &mut found);
+    found
+}
+
 /// An unknown column is told with those there are.
 fn wrong(operation: &str, table: &Table, error: formula::Error) -> Error {
     match error {
         formula::Error::UnknownColumn { name, .. } => {
-            Error::no_column(operation, &name, table.schema().fields().iter().map(|field| field.name().as_str()))
+            let names = table.schema().fields().iter().map(|field| field.name().as_str());
+            Error::no_column(operation, &name, names.filter(|name| !is_hidden(name)))
         }
         error => Error::Formula { operation: operation.into(), error },
     }

@@ -39,6 +39,7 @@ use arrow_schema::{DataType, Field, Schema};
 use column::types::can_be_key;
 use column::{Chunk, NO_ROW};
 use formula::aggregates::{Asks, Reads};
+use formula::hidden::{is_hidden, renamed, shown_field};
 use formula::{Aggregate, Expr};
 use graph::Moment;
 use rowset::RowSet;
@@ -134,7 +135,7 @@ impl Aggregation {
 
     fn schema(&self, table: &Table) -> (Schema, Schema) {
         let named = |of: &Schema| {
-            let field = |(index, name): &(usize, String)| of.field(*index).clone().with_name(name).with_nullable(true);
+            let field = |(index, name): &(usize, String)| renamed(of.field(*index), name).with_nullable(true);
             self.keys.iter().map(field).collect::<Vec<Field>>()
         };
         let declared = named(table.schema()).into_iter();
@@ -146,13 +147,19 @@ impl Aggregation {
     }
 }
 
+/// The name of a key as messages show it.
+fn shown_key(table: &Table, column: usize, name: &str) -> String {
+    if is_hidden(name) { shown_field(table.schema().field(column)).to_owned() } else { name.to_owned() }
+}
+
 fn output_of(
     operation: &str,
     table: &Table,
     expression: &Expr,
     inputs: &mut Vec<(Expr, Evaluator)>,
 ) -> Result<Output, Error> {
-    let name = expression.output_name()?;
+    let column = expression.output_column()?;
+    let name = column.to_string();
     let Expr::Aggregate { kind, inputs: of } = expression.unaliased() else {
         return Err(Error::invalid(
             operation,
@@ -169,7 +176,7 @@ fn output_of(
     }
     if of.is_empty() {
         let (inputs, data_type) = (Vec::new(), DataType::Int64);
-        let declared = Field::new(&name, data_type.clone(), true);
+        let declared = column.field(data_type.clone());
         return Ok(Output { kind: kind.clone(), inputs, declared, name, data_type, vector: None });
     }
     let places =
@@ -205,11 +212,13 @@ fn output_of(
     let coded = |kind: &DataType| matches!(kind, DataType::Dictionary(..) | DataType::RunEndEncoded(..));
     let kept = source.map(Field::data_type);
     let kept = kept.filter(|kind| declared.passes && !coded(kind) && column::types::canonical(kind) == data_type);
-    let field = Field::new(&name, kept.cloned().unwrap_or_else(|| super::select::declared_type(&data_type)), true);
+    let field = column.field(kept.cloned().unwrap_or_else(|| super::select::declared_type(&data_type)));
     // Picked cells keep the order of their categories too.
     let field = match source {
         Some(source) if source.dict_is_ordered() == Some(true) && field.dict_is_ordered().is_some() => {
-            field.with_dict_is_ordered(true).with_metadata(source.metadata().clone())
+            let mut metadata = source.metadata().clone();
+            metadata.extend(field.metadata().clone());
+            field.with_dict_is_ordered(true).with_metadata(metadata)
         }
         _ => field,
     };
@@ -273,7 +282,7 @@ impl Operation for Aggregation {
         let retractable = table.is_live() && !attributes.add_only && !attributes.blink;
         let maker = AggregationSpec {
             operation: self.request.name.clone(),
-            names: self.keys.iter().map(|(_, name)| name.clone()).collect(),
+            names: self.keys.iter().map(|(column, name)| shown_key(table, *column, name)).collect(),
             keys: self.keys.iter().map(|(index, _)| (*index, table.column_type(*index).clone())).collect(),
             outputs: self.outputs.clone(),
             inputs: self.inputs.clone(),

@@ -19,7 +19,7 @@ pub(crate) struct AggregationSpec {
     /// The method that the user called.
     pub(crate) operation: String,
     pub(crate) keys: Vec<(usize, DataType)>,
-    /// The names of the key columns in the result.
+    /// The names of the key columns in the result, as messages show them.
     pub(crate) names: Vec<String>,
     pub(crate) outputs: Vec<Output>,
     pub(crate) inputs: Arc<[Evaluator]>,

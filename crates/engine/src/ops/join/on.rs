@@ -2,7 +2,8 @@
 
 use arrow_schema::{DataType, Field, Schema};
 use column::{Chunk, NO_ROW};
-use formula::{shown_name, type_name};
+use formula::hidden::shown;
+use formula::type_name;
 
 use crate::error::Error;
 use crate::table::handle::Table;
@@ -36,15 +37,15 @@ impl On {
                     operation,
                     format!(
                         "the keys {:?} ({}) and {:?} ({}) do not compare; cast one of them",
-                        shown_name(left_name),
+                        shown(left.schema(), left_name),
                         type_name(a),
-                        shown_name(right_name),
+                        shown(right.schema(), right_name),
                         type_name(b)
                     ),
                 )
             })?;
             if !column::types::can_be_key(&meet) {
-                return Err(Error::unkeyable(operation, left_name, &meet));
+                return Err(Error::unkeyable(operation, shown(left.schema(), left_name), &meet));
             }
             Ok((l, r, meet))
         };
@@ -52,8 +53,8 @@ impl On {
     }
 
     /// The keys as the user wrote them.
-    pub fn text(pairs: &[(String, String)]) -> String {
-        let named = |(left, right): &(String, String)| match (shown_name(left), shown_name(right)) {
+    pub fn text(left: &Table, right: &Table, pairs: &[(String, String)]) -> String {
+        let named = |(one, other): &(String, String)| match (shown(left.schema(), one), shown(right.schema(), other)) {
             (left, right) if left == right => left.to_owned(),
             (left, right) => format!("{left} = {right}"),
         };

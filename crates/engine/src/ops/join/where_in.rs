@@ -54,7 +54,8 @@ impl WhereIn {
             return Err(Error::schema(operation, "at least one key column is needed (cols=)"));
         }
         let keys = On::new(operation, rows, set, on)?;
-        let request = Request::new(operation, &Asked::WhereIn { on, member, nulls_equal }).with_text(On::text(on));
+        let request =
+            Request::new(operation, &Asked::WhereIn { on, member, nulls_equal }).with_text(On::text(rows, set, on));
         Ok(WhereIn { request, on: Arc::new(keys), member, nulls_equal })
     }
 

@@ -64,9 +64,13 @@ impl Sort {
         let by_values =
             |by: &SortBy| formula::refuse_own_order("it", &Expr::column(by.column.as_str()), table.schema());
         by.iter().try_for_each(by_values).map_err(|error| Error::Formula { operation: "sort".into(), error })?;
-        let text = by
-            .iter()
-            .map(|by| format!("{}{}", formula::shown_name(&by.column), if by.descending { " descending" } else { "" }));
+        let text = by.iter().map(|by| {
+            format!(
+                "{}{}",
+                formula::hidden::shown(table.schema(), &by.column),
+                if by.descending { " descending" } else { "" }
+            )
+        });
         let request = Request::new("sort", &Asked::Sort { by }).with_text(text.collect::<Vec<_>>().join(", "));
         Ok(Sort { request, by: by.to_vec(), sorting: Arc::new(Sorting::new(columns, &types, by)?) })
     }

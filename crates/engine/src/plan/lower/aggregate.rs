@@ -1,10 +1,12 @@
 //! Expressions over aggregates: `col("x").sum() / len()` is the aggregation of its parts, and the
 //! expression over the result.
 
-use formula::Expr;
+use formula::hidden::next_hidden;
+use formula::{ColumnName, Expr};
 
 use super::beside::{StagedExpr, stage_inputs};
 use super::computed::{ColumnOptions, Columns};
+use super::hidden::taken;
 use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::Aggregation;
@@ -22,17 +24,17 @@ pub(super) fn composed(
     columns: Columns,
 ) -> Result<Table, Error> {
     let names = keys.iter().map(Expr::output_name).collect::<Result<Vec<String>, _>>()?;
-    let Parts { mut parts, over } = Parts::of(call, &names, expressions)?;
+    let Parts { mut parts, over } = Parts::of(call, table, &names, expressions)?;
     let is_column = |expression: &Expr| matches!(expression.unaliased(), Expr::Column(_));
     let of_key = |(key, name): (&Expr, &String)| StagedExpr {
-        becomes: name.clone(),
+        becomes: Some(name.clone()),
         expression: key.unaliased().clone(),
         stored: !is_column(key),
     };
-    let of_input = |(name, input): (&String, &Expr)| {
+    let of_input = |(name, input): (&ColumnName, &Expr)| {
         let read_elsewhere = input.needs_context() || input.reads_tables();
         let stored = read_elsewhere || on_error != OnError::Fail && !is_column(input);
-        let becomes = formula::hidden::told_name(name).unwrap_or_default().to_owned();
+        let becomes = name.becomes().map(str::to_owned);
         StagedExpr { becomes, expression: input.clone(), stored }
     };
     let inputs = parts.iter().flat_map(|(name, part)| part.children().map(move |input| (name, input)));
@@ -64,30 +66,32 @@ pub(super) fn composed(
 /// Aggregates, and what is made of them.
 struct Parts {
     /// Aggregates and the columns they are.
-    parts: Vec<(String, Expr)>,
+    parts: Vec<(ColumnName, Expr)>,
     /// Expressions over those columns and the keys; none if the aggregates are all that is asked for.
     over: Vec<Expr>,
 }
 
 impl Parts {
-    fn of(call: &Call, keys: &[String], expressions: &[Expr]) -> Result<Parts, Error> {
+    fn of(call: &Call, table: &Table, keys: &[String], expressions: &[Expr]) -> Result<Parts, Error> {
         let mut parts = Vec::new();
         if expressions.iter().all(|expression| matches!(expression.unaliased(), Expr::Aggregate { .. })) {
             for expression in expressions {
-                parts.push((expression.output_name()?, expression.unaliased().clone()));
+                parts.push((expression.output_column()?, expression.unaliased().clone()));
             }
             return Ok(Parts { parts, over: Vec::new() });
         }
         let mut over = Vec::new();
+        let mut next = next_hidden(table.schema());
         for expression in expressions {
             let name = expression.output_name()?;
-            let made = taken_apart(expression.unaliased(), &name, &mut parts);
+            let made = taken_apart(expression.unaliased(), &name, &mut parts, &mut next);
             if !expression.is_aggregate() || made.reads_tables() {
                 let text = expression.to_python();
                 let message = format!("{text} has one value a row, not one a group; aggregate it (sum, mean, first …)");
                 return Err(Error::invalid(&call.method, message));
             }
-            let known = |column: &str| keys.iter().chain(parts.iter().map(|(part, _)| part)).any(|name| name == column);
+            let known =
+                |column: &str| keys.iter().any(|key| key == column) || parts.iter().any(|(part, _)| **part == *column);
             if let Some(loose) = made.columns().into_iter().find(|column| !known(column)) {
                 let message = format!(
                     "{} reads {loose:?} outside an aggregate; it has one value a row, not one a group",
@@ -102,18 +106,18 @@ impl Parts {
 }
 
 /// The expression with a column in place of each aggregate; equal aggregates are one part.
-fn taken_apart(expression: &Expr, becomes: &str, parts: &mut Vec<(String, Expr)>) -> Expr {
+fn taken_apart(expression: &Expr, becomes: &str, parts: &mut Vec<(ColumnName, Expr)>, next: &mut usize) -> Expr {
     match expression {
         Expr::Aggregate { .. } => {
             let at = parts.iter().position(|(_, part)| part == expression).unwrap_or_else(|| {
-                let name = formula::hidden::stand_in(parts.len(), becomes, &expression.to_python());
+                let name = ColumnName::hidden(taken(next), Some(becomes), expression.to_python());
                 parts.push((name, expression.clone()));
                 parts.len() - 1
             });
-            Expr::column(parts[at].0.as_str())
+            Expr::column(&parts[at].0)
         }
-        Expr::Alias(input, _) => taken_apart(input, becomes, parts),
-        other => other.map_children(&mut |inner: &Expr| taken_apart(inner, becomes, parts)),
+        Expr::Alias(input, _) => taken_apart(input, becomes, parts, next),
+        other => other.map_children(&mut |inner: &Expr| taken_apart(inner, becomes, parts, next)),
     }
 }
 

@@ -1,16 +1,18 @@
 //! Columns that are stored because another operation reads them.
 
-use formula::Expr;
+use formula::hidden::next_hidden;
+use formula::{ColumnName, Expr};
 
 use super::computed::{ColumnOptions, Columns};
+use super::hidden::taken;
 use crate::error::Error;
 use crate::eval::call::Call;
 use crate::table::handle::Table;
 
 /// An expression that another operation reads, perhaps as a column that was stored for it.
 pub(super) struct StagedExpr {
-    /// The user's column that it becomes or goes into; empty if it has no name.
-    pub(super) becomes: String,
+    /// The user's column that it becomes or goes into.
+    pub(super) becomes: Option<String>,
     pub(super) expression: Expr,
     pub(super) stored: bool,
 }
@@ -25,7 +27,8 @@ pub(super) fn stage_inputs(
     columns: Columns,
 ) -> Result<(Table, Vec<Expr>), Error> {
     let mut hidden: Vec<Expr> = Vec::new();
-    let mut stand_ins: Vec<(&Expr, String)> = Vec::new();
+    let mut known: Vec<(&Expr, ColumnName)> = Vec::new();
+    let mut next = next_hidden(table.schema());
     let mut read = Vec::new();
     for StagedExpr { becomes, expression, stored } in expressions {
         let bare = expression.unaliased();
@@ -33,14 +36,13 @@ pub(super) fn stage_inputs(
             read.push(expression.clone());
             continue;
         }
-        let known = stand_ins.iter().position(|(other, _)| *other == bare);
-        let at = known.unwrap_or_else(|| {
-            let name = formula::hidden::stand_in(hidden.len(), becomes, &bare.to_python());
-            hidden.push(bare.clone().alias(name.as_str()));
-            stand_ins.push((bare, name));
+        let at = known.iter().position(|(other, _)| *other == bare).unwrap_or_else(|| {
+            let name = ColumnName::hidden(taken(&mut next), becomes.as_deref(), bare.to_python());
+            hidden.push(bare.clone().alias(&name));
+            known.push((bare, name));
             hidden.len() - 1
         });
-        read.push(Expr::column(stand_ins[at].1.as_str()));
+        read.push(Expr::column(&known[at].1));
     }
     if hidden.is_empty() {
         return Ok((table.clone(), read));

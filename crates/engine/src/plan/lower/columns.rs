@@ -66,7 +66,7 @@ pub(in crate::plan) fn filtered(
     let on_error = if on_error == OnError::Fail { OnError::Fail } else { OnError::Null };
     let read: Vec<StagedExpr> = predicates
         .iter()
-        .map(|one| StagedExpr { becomes: String::new(), expression: one.clone(), stored: one.needs_context() })
+        .map(|one| StagedExpr { becomes: None, expression: one.clone(), stored: one.needs_context() })
         .collect();
     let (wide, read) = stage_inputs(call, table, &read, ColumnOptions { on_error, ..ColumnOptions::STORED }, columns)?;
     let filter = Filter::in_turns(call, &wide, &read, turns)?.with_on_error(on_error);

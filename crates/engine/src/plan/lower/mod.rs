@@ -9,6 +9,7 @@ mod beside;
 mod columns;
 mod computed;
 mod distinct;
+mod hidden;
 mod join;
 mod natural_join;
 mod over;

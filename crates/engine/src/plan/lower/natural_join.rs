@@ -7,6 +7,7 @@
 //! With `null` such a row has no match. To leave it out, too, the rows of each key are counted: what has several is
 //! filtered. Cost: that of the join, and for `drop` of an aggregation by the keys and a join with it.
 
+use formula::hidden::next_hidden;
 use formula::{Aggregate, Expr, Function};
 
 use crate::error::Error;
@@ -39,21 +40,22 @@ pub(in crate::plan) fn natural_join(
     if on_error == OnError::Null {
         return Ok(joined);
     }
-    let many = formula::hidden::stand_in(0, "", "len()");
     let mut keys: Vec<String> = Vec::new();
     for (_, key) in on {
         if !keys.contains(key) {
             keys.push(key.clone());
         }
     }
-    let len = Expr::aggregate(Aggregate::Len, None)?.alias(many.as_str());
+    let len = Expr::aggregate(Aggregate::Len, None)?;
+    let many = len.hidden(next_hidden(joined.schema()));
+    let len = len.alias(&many);
     let counts = call.attach(&Aggregation::new(&call.method, right, &keys, &[len])?, std::slice::from_ref(right))?;
-    let added = [(many.clone(), many.clone())];
+    let added = [(many.to_string(), many.to_string())];
     let counted =
         NaturalJoin::new(&call.method, &joined, &counts, on, Some(&added), None, Matches::First, nulls_equal)?;
     let counted = call.attach(&counted, &[joined.clone(), counts])?;
-    let none = Expr::call(Function::IsNull, vec![Expr::column(many.as_str())])?;
-    let one = Expr::call(Function::Equal, vec![Expr::column(many.as_str()), Expr::literal(1)])?;
+    let none = Expr::call(Function::IsNull, vec![Expr::column(&many)])?;
+    let one = Expr::call(Function::Equal, vec![Expr::column(&many), Expr::literal(1)])?;
     let few = Filter::named(&call.method, &counted, &[Expr::call(Function::Or, vec![none, one])?])?;
     let kept = call.attach(&few, std::slice::from_ref(&counted))?;
     let names: Vec<String> = joined.schema().fields().iter().map(|field| field.name().clone()).collect();

@@ -11,10 +11,12 @@
 
 use std::sync::Arc;
 
-use formula::{Aggregate, Expr, Function, Window};
+use formula::hidden::next_hidden;
+use formula::{Aggregate, ColumnName, Expr, Function, Window};
 
 use super::aggregate::composed;
 use super::computed::{ColumnOptions, Columns};
+use super::hidden::taken;
 use super::sets::{answer, tested};
 use crate::error::Error;
 use crate::eval::call::Call;
@@ -26,14 +28,14 @@ use crate::table::handle::Table;
 /// Aggregates of the same groups.
 struct Groups {
     window: Window,
-    /// Each with the name of the column that stands for it.
+    /// Each with the name of the hidden column that stands for it.
     parts: Vec<Expr>,
 }
 
 /// Neighbours within the same groups: what is shifted, by how many rows, and the name of the column that stands for it.
 struct Neighbours {
     by: Vec<Expr>,
-    parts: Vec<(Expr, i64, String)>,
+    parts: Vec<(Expr, i64, ColumnName)>,
 }
 
 /// What is to be joined to a table before its expressions can be computed.
@@ -42,9 +44,9 @@ struct Wanted {
     groups: Vec<Groups>,
     neighbours: Vec<Neighbours>,
     /// Tests for membership, each with the name of the column that stands for it.
-    sets: Vec<(Expr, String)>,
-    /// Hidden columns so far.
-    made: usize,
+    sets: Vec<(Expr, ColumnName)>,
+    /// The number of the next hidden column.
+    next: usize,
 }
 
 /// The table with a hidden column for each aggregate over groups, or over all rows, and for each test for membership in
@@ -62,23 +64,25 @@ pub(super) fn planned(
     refuse(call, table, expressions, on_error)?;
     let mut wide = table.clone();
     let mut over: Vec<Expr> = expressions.iter().map(|one| one.unaliased().clone()).collect();
-    let mut wanted = Wanted::default();
+    let named = expressions.iter().filter_map(|one| one.output_column().ok()?.number());
+    let next = named.map(|number| number + 1).chain([next_hidden(table.schema())]).max().unwrap_or_default();
+    let mut wanted = Wanted { next, ..Wanted::default() };
     // The innermost first: what stands inside an aggregate must be a column before.
     while over.iter().any(Expr::reads_groups) {
         over = over.iter().map(|one| lifted(one, &mut wanted)).collect();
         for group in std::mem::take(&mut wanted.groups) {
-            wide = joined(call, &wide, &group, &mut wanted.made, columns)?;
+            wide = joined(call, &wide, &group, &mut wanted.next, columns)?;
         }
         for group in std::mem::take(&mut wanted.neighbours) {
-            wide = shifted(call, &wide, &group, &mut wanted.made, columns)?;
+            wide = shifted(call, &wide, &group, &mut wanted.next, columns)?;
         }
         for (test, name) in std::mem::take(&mut wanted.sets) {
             if let Expr::InSet { input, set, nulls_equal } = &test {
-                wide = tested(call, &wide, input, set, *nulls_equal, &name, columns)?;
+                wide = tested(call, &wide, input, set, *nulls_equal, &name, &mut wanted.next, columns)?;
             }
         }
     }
-    let named = over.into_iter().zip(expressions).map(|(over, given)| Ok(over.alias(given.output_name()?)));
+    let named = over.into_iter().zip(expressions).map(|(over, given)| Ok(over.alias(given.output_column()?)));
     Ok(Some((wide, named.collect::<Result<_, Error>>()?)))
 }
 
@@ -158,8 +162,7 @@ fn lifted(expression: &Expr, wanted: &mut Wanted) -> Expr {
         Expr::Over { input, window } if !waits => aggregated(input, window, wanted),
         Expr::Aggregate { .. } if !waits => aggregated(expression, &Window::default(), wanted),
         Expr::InSet { input, nulls_equal, .. } if !input.reads_groups() => {
-            wanted.made += 1;
-            let name = expression.hidden_name(wanted.made);
+            let name = expression.hidden(taken(&mut wanted.next));
             let answer = answer(input, *nulls_equal, &name);
             wanted.sets.push((expression.clone(), name));
             answer
@@ -204,20 +207,19 @@ fn neighbour(expression: &Expr, of: &Expr, by: i64, window: &Arc<Window>, wanted
     });
     let parts = &mut wanted.neighbours[place].parts;
     if let Some((_, _, name)) = parts.iter().find(|(known, known_by, _)| (known, *known_by) == (of, by)) {
-        return Expr::column(name.as_str());
+        return Expr::column(name);
     }
-    wanted.made += 1;
     let shown = Expr::Over { input: expression.clone().into(), window: window.clone() };
-    let name = shown.hidden_name(wanted.made);
+    let name = shown.hidden(taken(&mut wanted.next));
     parts.push((of.clone(), by, name.clone()));
     Expr::column(name)
 }
 
 /// The table with the neighbours within these groups beside its rows.
-fn shifted(call: &Call, table: &Table, group: &Neighbours, made: &mut usize, columns: Columns) -> Result<Table, Error> {
-    let mut hidden = Hidden::new(made);
+fn shifted(call: &Call, table: &Table, group: &Neighbours, next: &mut usize, columns: Columns) -> Result<Table, Error> {
+    let mut hidden = Hidden::new(next);
     let keys = hidden.keys(&group.by);
-    let parts: Vec<(String, i64, String)> =
+    let parts: Vec<(String, i64, ColumnName)> =
         group.parts.iter().map(|(of, by, name)| (hidden.name(of), *by, name.clone())).collect();
     let wide = hidden.columns(call, table, columns)?;
     call.attach(&GroupedShift::new(&call.method, &wide, &keys, &parts)?, std::slice::from_ref(&wide))
@@ -225,13 +227,13 @@ fn shifted(call: &Call, table: &Table, group: &Neighbours, made: &mut usize, col
 
 /// Expressions that must be columns before an operation can read them by name.
 struct Hidden<'a> {
-    made: &'a mut usize,
+    next: &'a mut usize,
     expressions: Vec<Expr>,
 }
 
 impl Hidden<'_> {
-    fn new(made: &mut usize) -> Hidden<'_> {
-        Hidden { made, expressions: Vec::new() }
+    fn new(next: &mut usize) -> Hidden<'_> {
+        Hidden { next, expressions: Vec::new() }
     }
 
     /// The name of an expression: its own if it is a column.
@@ -239,10 +241,9 @@ impl Hidden<'_> {
         match expression.unaliased() {
             Expr::Column(name) => name.to_string(),
             other => {
-                *self.made += 1;
-                let name = other.hidden_name(*self.made);
-                self.expressions.push(other.clone().alias(name.as_str()));
-                name
+                let name = other.hidden(taken(self.next));
+                self.expressions.push(other.clone().alias(&name));
+                name.to_string()
             }
         }
     }
@@ -284,29 +285,29 @@ fn aggregated(expression: &Expr, window: &Window, wanted: &mut Wanted) -> Expr {
     });
     let parts = &mut wanted.groups[place].parts;
     if let Some(Expr::Alias(_, name)) = parts.iter().find(|part| part.unaliased() == expression) {
-        return Expr::column(Arc::clone(name));
+        return Expr::column(name);
     }
-    wanted.made += 1;
     let shown = match window == Window::default() {
         true => expression.clone(),
         false => Expr::Over { input: expression.clone().into(), window: window.into() },
     };
-    let name = shown.hidden_name(wanted.made);
-    parts.push(expression.clone().alias(name.as_str()));
+    let name = shown.hidden(taken(&mut wanted.next));
+    parts.push(expression.clone().alias(&name));
     Expr::column(name)
 }
 
 /// The table with the aggregates of these groups beside its rows.
-fn joined(call: &Call, table: &Table, groups: &Groups, made: &mut usize, columns: Columns) -> Result<Table, Error> {
+fn joined(call: &Call, table: &Table, groups: &Groups, next: &mut usize, columns: Columns) -> Result<Table, Error> {
     let Groups { window, parts } = groups;
-    let mut hidden = Hidden::new(made);
+    let mut hidden = Hidden::new(next);
     let mut keys = hidden.keys(&window.by);
     let order: Vec<String> = window.order.iter().map(|by| hidden.name(by)).collect();
     let mut wide = hidden.columns(call, table, columns)?;
     if keys.is_empty() {
         let one = Expr::literal(true);
-        keys.push(one.hidden_name(0));
-        let all = one.alias(keys[0].as_str());
+        let name = one.hidden(taken(next));
+        keys.push(name.to_string());
+        let all = one.alias(name);
         wide = columns(call, &wide, &[all], ColumnOptions { kept: Materialization::Lazy, ..ColumnOptions::STORED })?;
     }
     let sorted = if order.is_empty() {

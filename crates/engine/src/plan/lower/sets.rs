@@ -6,10 +6,11 @@
 use std::sync::Arc;
 
 use formula::values::{LiveSet, Payload};
-use formula::{Expr, Function};
+use formula::{ColumnName, Expr, Function};
 
 use super::aggregate::composed;
 use super::computed::{ColumnOptions, Columns};
+use super::hidden::taken;
 use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::{NaturalJoin, WhereIn};
@@ -124,7 +125,8 @@ pub(super) fn tested(
     input: &Expr,
     set: &LiveSet,
     nulls_equal: bool,
-    name: &str,
+    name: &ColumnName,
+    next: &mut usize,
     columns: Columns,
 ) -> Result<Table, Error> {
     let SetColumn(of, column) = column_of(call, set)?;
@@ -139,10 +141,10 @@ pub(super) fn tested(
     let key = match input.unaliased() {
         Expr::Column(name) => name.to_string(),
         other => {
-            let hidden = other.hidden_name(0);
-            let made = [other.clone().alias(hidden.as_str())];
+            let hidden = other.hidden(taken(next));
+            let made = [other.clone().alias(&hidden)];
             wide = columns(call, &wide, &made, ColumnOptions::STORED)?;
-            hidden
+            hidden.to_string()
         }
     };
     let distinct = composed(call, of, &[Expr::column(column.as_str())], &[], OnError::Fail, false, columns)?;
@@ -150,14 +152,14 @@ pub(super) fn tested(
     let distinct =
         columns(call, &distinct, &there, ColumnOptions { kept: Materialization::Lazy, ..ColumnOptions::STORED })?;
     let both = [wide, distinct];
-    let (on, joins) = ([(key, column.clone())], [(name.to_owned(), name.to_owned())]);
+    let (on, joins) = ([(key, column.clone())], [(name.to_string(), name.to_string())]);
     let join =
         NaturalJoin::new(&call.method, &both[0], &both[1], &on, Some(&joins), None, Matches::First, nulls_equal)?;
     call.attach(&join, &both)
 }
 
 /// What the test is, given its hidden column: null for null, unless null equals null.
-pub(super) fn answer(input: &Expr, nulls_equal: bool, name: &str) -> Expr {
+pub(super) fn answer(input: &Expr, nulls_equal: bool, name: &ColumnName) -> Expr {
     let call = |function, of: Expr| Expr::Call { function, args: vec![of] };
     let there = call(Function::IsNotNull, Expr::column(name));
     if nulls_equal {

@@ -81,7 +81,7 @@ impl Binder<'_> {
         let stored = crate::tree::types::canonical(self.schema.field(column).data_type());
         if stored != data_type {
             return Err(Error::Unsupported {
-                what: format!("a position in the column {name} of {}", type_name(&stored)),
+                what: format!("a position in the column {} of {}", name.as_str(), type_name(&stored)),
                 advice: "cast the column first",
             });
         }

@@ -312,12 +312,15 @@ impl Groups {
         let text = |cell: &ArrayRef| arrow_cast::display::array_value_to_string(cell, 0).unwrap_or_default();
         let keys = self.table.as_ref().map(|table| table.keys_of(&[slot])).unwrap_or_default();
         let parts = maker.names.iter().zip(&keys).map(|(name, cell)| match cell.is_null(0) {
-            true => format!("{} is null", formula::shown_name(name)),
-            false => format!("{} = {}", formula::shown_name(name), text(cell)),
+            true => format!("{name} is null"),
+            false => format!("{name} = {}", text(cell)),
         });
         let group: Vec<String> = parts.collect();
         let place = if group.is_empty() { String::new() } else { format!(" in the group {}", group.join(", ")) };
         let input = output.inputs.iter().map(|input| maker.input(*input).text()).collect::<Vec<_>>().join(", ");
-        Error::data(&maker.operation, format!("{}: {message} ({input}{place})", formula::shown_name(&output.name)))
+        Error::data(
+            &maker.operation,
+            format!("{}: {message} ({input}{place})", formula::hidden::shown_field(&output.declared)),
+        )
     }
 }

@@ -58,7 +58,7 @@ impl EquiJoin {
         let keys = On::new(operation, left, right, &options.on)?;
         let without = if options.coalesce { keys.columns(Side::Right) } else { Vec::new() };
         let added = added_columns(operation, left, right, None, &without, Some(&options.suffix))?;
-        let request = Request::new(operation, &Asked::Join(&options)).with_text(On::text(&options.on));
+        let request = Request::new(operation, &Asked::Join(&options)).with_text(On::text(left, right, &options.on));
         Ok(EquiJoin { request, on: Arc::new(keys), added, options })
     }
 

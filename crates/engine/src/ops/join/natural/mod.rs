@@ -67,7 +67,7 @@ impl NaturalJoin {
         let keys = On::new(operation, left, right, on)?;
         let added = added_columns(operation, left, right, joins, &keys.columns(Side::Right), suffix)?;
         let asked = Asked::NaturalJoin { on, added: &added, matches, nulls_equal };
-        let request = Request::new(operation, &asked).with_text(On::text(on));
+        let request = Request::new(operation, &asked).with_text(On::text(left, right, on));
         Ok(NaturalJoin {
             request,
             on: Arc::new(keys),
