@@ -301,6 +301,7 @@ def limit_memory(bytes: int | None) -> int | None: ...
 def memory_figures() -> tuple[int, int]: ...
 def next_subscription_id() -> int: ...
 def panic_here(text: str) -> Never: ...
+def apply(method: str, op: str, tables: Sequence[Table]) -> Table: ...
 def filter(
     operation: str,
     table: Table,
@@ -336,45 +337,7 @@ def aggregate(
 def unique(table: Table, subset: Sequence[str] | None, last: bool) -> Table: ...
 def first_by(table: Table, keys: Sequence[str]) -> Table: ...
 def last_by(table: Table, keys: Sequence[str]) -> Table: ...
-def where_in(
-    operation: str, rows: Table, set: Table, on: list[tuple[str, str]], inside: bool, nulls_equal: bool
-) -> Table: ...
-def natural_join(
-    operation: str,
-    left: Table,
-    right: Table,
-    on: Sequence[tuple[str, str]],
-    joins: Sequence[tuple[str, str]] | None,
-    suffix: str | None,
-    multiple: str,
-    nulls_equal: bool,
-    on_error: str = "fail",
-) -> Table: ...
-def join(
-    operation: str,
-    left: Table,
-    right: Table,
-    on: Sequence[tuple[str, str]],
-    how: str,
-    suffix: str,
-    nulls_equal: bool,
-    validate: str,
-    coalesce: bool,
-) -> Table: ...
 def masked(operation: str, table: Table, mask: bytes) -> Table: ...
-def join_asof(
-    operation: str,
-    left: Table,
-    right: Table,
-    on: tuple[str, str],
-    by: Sequence[tuple[str, str]],
-    strategy: str,
-    tolerance: float | None,
-    is_span: bool,
-    allow_exact_matches: bool,
-    joins: Sequence[tuple[str, str]] | None,
-    suffix: str | None,
-) -> Table: ...
 def graph_of(table: Table) -> Graph | None: ...
 def subscribe(table: Table, id: int, initial: bool, columns: Sequence[str] | None) -> Subscription: ...
 def wait_for_change(table: Table, seconds: float | None) -> int: ...

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Protocol
+
+from tickframe import _native
 
 if TYPE_CHECKING:
     from typing import TypeGuard
 
-    from tickframe import _native
     from tickframe.table import Table
 
 __all__: list[str] = []
@@ -23,6 +25,17 @@ def register(kind: type[Table]) -> None:
 def table_of(native: _native.Table) -> Table:
     """The table that stands for a native one."""
     return _classes[0](native)
+
+
+class Handle(Protocol):
+    """What holds a native table."""
+
+    _native: _native.Table
+
+
+def made(method: str, op: object, *tables: Handle) -> Table:
+    """The table of an operation without expressions over these, given as plans write it."""
+    return table_of(_native.apply(method, json.dumps(op), [table._native for table in tables]))
 
 
 def is_table(value: object) -> TypeGuard[Table]:

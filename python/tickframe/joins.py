@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from tickframe import _native
 from tickframe.arguments import check_all
 from tickframe.describe import named, short
 from tickframe.durations import distance
 from tickframe.foreign import array_like
 from tickframe.given import given
-from tickframe.handles import table_of
+from tickframe.handles import made
 from tickframe.names import names_of, pair, pairs
 
 if TYPE_CHECKING:
@@ -22,6 +21,16 @@ if TYPE_CHECKING:
     from tickframe.table import Table
 
 __all__: list[str] = []
+
+
+# What `validate` says, as plans write it.
+_COUNTS = {
+    None: "many_to_many",
+    "m:m": "many_to_many",
+    "m:1": "many_to_one",
+    "1:m": "one_to_many",
+    "1:1": "one_to_one",
+}
 
 
 class Frame(Protocol):
@@ -91,14 +100,19 @@ class Joins:
                 f'join: how must be "inner", "left", "semi" or "anti", not {short(how)}; rows in the order of time are '
                 "joined by join_asof"
             )
-        if validate not in {None, "m:m", "m:1", "1:m", "1:1"}:
+        if validate not in _COUNTS:
             raise ValueError(f'join: validate must be "m:m", "m:1", "1:m" or "1:1", not {short(validate)}')
         if how in {"semi", "anti"}:
-            return table_of(_native.where_in("join", self._native, right._native, keys, how == "semi", nulls_equal))
-        counted, left_out = validate or "m:m", coalesce is not False
-        return table_of(
-            _native.join("join", self._native, right._native, keys, how, suffix, nulls_equal, counted, left_out)
-        )
+            return _member("join", self, right, keys, inside=how == "semi", nulls_equal=nulls_equal)
+        options = {
+            "on": keys,
+            "how": how,
+            "suffix": suffix,
+            "nulls_equal": nulls_equal,
+            "validate": _COUNTS[validate],
+            "coalesce": coalesce is not False,
+        }
+        return made("join", {"join": options}, self, right)
 
     def natural_join(
         self,
@@ -133,20 +147,17 @@ class Joins:
         right = given("natural_join", "the other side", other)
         if multiple not in {"error", "first", "last"}:
             raise ValueError(f'natural_join: multiple must be "error", "first" or "last", not {short(multiple)}')
-        added = None if joins is None else pairs(joins, "natural_join")
-        return table_of(
-            _native.natural_join(
-                "natural_join",
-                self._native,
-                right._native,
-                pairs(on, "natural_join"),
-                added,
-                suffix,
-                multiple,
-                nulls_equal,
-                on_error,
-            )
-        )
+        if on_error not in {"fail", "null", "drop"}:
+            raise ValueError(f'natural_join: on_error must be "fail", "null" or "drop", not {short(on_error)}')
+        options = {
+            "on": pairs(on, "natural_join"),
+            "joins": None if joins is None else pairs(joins, "natural_join"),
+            "suffix": suffix,
+            "matches": multiple,
+            "nulls_equal": nulls_equal,
+            "on_error": on_error,
+        }
+        return made("natural_join", {"natural_join": options}, self, right)
 
     def where_in(self, set_table: Table | Frame, cols: Names, *, nulls_equal: bool = False) -> Table:
         """The rows whose key is among the keys of `set_table`, as both change.
@@ -168,7 +179,8 @@ class Joins:
             ColumnNotFoundError: an unknown column, of this table or of `set_table`.
             TypeMismatchError: keys of types that do not compare.
         """
-        return self._member("where_in", set_table, cols, inside=True, nulls_equal=nulls_equal)
+        keys, others = _set("where_in", set_table, cols)
+        return _member("where_in", self, others, keys, inside=True, nulls_equal=nulls_equal)
 
     def where_not_in(self, set_table: Table | Frame, cols: Names, *, nulls_equal: bool = False) -> Table:
         """The rows that `where_in` leaves out. A null key has no match, so its row stays; ``~is_in`` drops it.
@@ -178,14 +190,8 @@ class Joins:
             cols: as in `where_in`.
             nulls_equal: as in `where_in`.
         """
-        return self._member("where_not_in", set_table, cols, inside=False, nulls_equal=nulls_equal)
-
-    def _member(self, operation: str, set_table: object, cols: Names, *, inside: bool, nulls_equal: bool) -> Table:
-        if isinstance(set_table, (str, list, tuple, set, frozenset, range)) or array_like(set_table):
-            raise TypeError(f"{operation}: the set is a table, not {named(set_table)}; a list goes to is_in")
-        others = given(operation, "the other side", set_table)
-        keys = pairs(cols, operation)
-        return table_of(_native.where_in(operation, self._native, others._native, keys, inside, nulls_equal))
+        keys, others = _set("where_not_in", set_table, cols)
+        return _member("where_not_in", self, others, keys, inside=False, nulls_equal=nulls_equal)
 
     def join_asof(
         self,
@@ -240,23 +246,39 @@ class Joins:
         keys = [] if by is None else pairs(by, "join_asof")
         if by_left is not None and by_right is not None:
             keys.extend(zip(names_of([by_left], "join_asof"), names_of([by_right], "join_asof"), strict=True))
-        added = None if joins is None else pairs(joins, "join_asof")
-        far, is_span = (None, False) if tolerance is None else distance(tolerance)
-        return table_of(
-            _native.join_asof(
-                "join_asof",
-                self._native,
-                right._native,
-                stamp,
-                keys,
-                strategy,
-                far,
-                is_span,
-                allow_exact_matches,
-                added,
-                suffix,
-            )
-        )
+        options = {
+            "on": stamp,
+            "by": keys,
+            "strategy": strategy,
+            "tolerance": None if tolerance is None else _distance(tolerance),
+            "allow_exact_matches": allow_exact_matches,
+            "joins": None if joins is None else pairs(joins, "join_asof"),
+            "suffix": suffix,
+        }
+        return made("join_asof", {"asof_join": options}, self, right)
+
+
+def _distance(tolerance: float | str | _dt.timedelta) -> dict[str, float]:
+    """A tolerance as plans write it."""
+    far, is_span = distance(tolerance)
+    kind = "span" if is_span else "whole" if isinstance(far, int) else "number"
+    return {kind: far}
+
+
+def _set(operation: str, set_table: object, cols: Names) -> tuple[list[tuple[str, str]], Table]:
+    """The keys and the table of a set."""
+    if isinstance(set_table, (str, list, tuple, set, frozenset, range)) or array_like(set_table):
+        raise TypeError(f"{operation}: the set is a table, not {named(set_table)}; a list goes to is_in")
+    others = given(operation, "the other side", set_table)
+    return pairs(cols, operation), others
+
+
+def _member(
+    operation: str, rows: Joins, others: Table, keys: list[tuple[str, str]], *, inside: bool, nulls_equal: bool
+) -> Table:
+    """The rows whose key is in the set, or those whose key is not."""
+    options = {"on": keys, "member": "in" if inside else "not_in", "nulls_equal": nulls_equal}
+    return made(operation, {"where_in": options}, rows, others)
 
 
 def _keys(on: Names | None, left_on: Names | None, right_on: Names | None) -> list[tuple[str, str]]:

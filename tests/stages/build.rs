@@ -97,6 +97,7 @@ impl Stage {
                 let named = made.iter().map(|(name, made)| made.engine.clone().alias(name.as_str()));
                 ask(columns(named.collect(), false, Materialization::Stored), one)
             }
+            Stage::Plain(op, _) => ask(op.clone(), one),
             Stage::Choose(names) => ask(Op::Choose { names: names.clone() }, one),
             Stage::Drop(name) => ask(Op::Drop { names: vec![name.clone()] }, one),
             Stage::Rename(old, new) => ask(Op::Rename { names: vec![(old.clone(), new.clone())] }, one),
@@ -186,6 +187,7 @@ impl Stage {
                 let named = columns.iter().map(|(name, made)| ops::Derived::expr(name, made.model.clone()));
                 ops::select(table, &named.collect::<Vec<_>>())
             }
+            Stage::Plain(_, wanted) => wanted(table),
             Stage::Choose(names) => {
                 ops::select(table, &names.iter().map(|name| ops::Derived::column(name)).collect::<Vec<_>>())
             }

@@ -9,8 +9,7 @@ pub mod draw;
 
 use std::collections::BTreeSet;
 
-use engine::plan::Keep;
-use engine::plan::{Matches, Strategy, Validate};
+use engine::plan::{Keep, Matches, Op, Strategy, Validate};
 use engine::testing::random::KINDS;
 use engine::testing::{TableSpec, Tape, table_of};
 use model::{Compare, ops};
@@ -31,6 +30,8 @@ pub enum Stage {
     View(String, Both, bool),
     /// Names and expressions of all columns of the result.
     Select(Vec<(String, Both)>),
+    /// An operation over one table that has nothing to draw, and the model's.
+    Plain(Op, fn(&model::Table) -> model::Table),
     Choose(Vec<String>),
     Drop(String),
     Rename(String, String),

@@ -66,8 +66,8 @@ mod _native {
     use crate::memory::{PyMemory, limit_memory, memory_figures};
     #[pymodule_export]
     use crate::ops::{
-        aggregate, check_barriers, choose, columns, concat, drop, filter, first_by, head, join, join_asof, last_by,
-        masked, natural_join, rename, slice, sort, tail, unique, where_in, without_rows,
+        aggregate, apply, check_barriers, choose, columns, concat, drop, filter, first_by, head, last_by, masked,
+        rename, slice, sort, tail, unique, without_rows,
     };
     #[pymodule_export]
     use crate::panics::panic_here;

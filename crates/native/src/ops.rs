@@ -1,8 +1,6 @@
 //! The operations, one function each: typed arguments become a node of the plan, which is applied without the GIL.
 
-use engine::plan::{
-    AsofOptions, EquiOptions, How, Keep, Matches, Materialization, Member, Op, SortBy, Strategy, Tolerance, Validate,
-};
+use engine::plan::{Keep, Materialization, Op, SortBy};
 use engine::{Call, Location, OnError, Table, Turn};
 use formula::{Checked, Expr};
 use pyo3::exceptions::PyValueError;
@@ -38,6 +36,13 @@ fn of_formulas(
 /// The formulas among some expressions.
 fn formulas(expressions: &[Bound<'_, PyExpr>]) -> Vec<Checked> {
     expressions.iter().filter_map(|expression| expression.get().formula().cloned()).collect()
+}
+
+/// An operation without expressions over some tables, written as plans write it. `method` is what the user called.
+#[pyfunction]
+pub fn apply(py: Python<'_>, method: &str, op: &str, tables: Vec<Bound<'_, PyTable>>) -> PyResult<PyTable> {
+    let op: Op = serde_json::from_str(op).map_err(|why| PyValueError::new_err(format!("{method}: {why}")))?;
+    made(py, op, method, &tables.iter().collect::<Vec<_>>())
 }
 
 /// The call of a method from the user's own code.
@@ -235,118 +240,4 @@ pub fn first_by(table: &Bound<'_, PyTable>, keys: Vec<String>) -> PyResult<PyTab
 #[pyfunction]
 pub fn last_by(table: &Bound<'_, PyTable>, keys: Vec<String>) -> PyResult<PyTable> {
     made(table.py(), Op::Distinct { keys, keep: Keep::Last }, "last_by", &[table])
-}
-
-type Pairs = Vec<(String, String)>;
-
-/// `on`: left and right names; `joins`: new and old names.
-#[pyfunction]
-#[pyo3(signature = (operation, left, right, on, joins, suffix, multiple, nulls_equal, on_error = "fail"))]
-#[allow(clippy::too_many_arguments, reason = "one door, called by name from Python")]
-pub fn natural_join(
-    operation: &str,
-    left: &Bound<'_, PyTable>,
-    right: &Bound<'_, PyTable>,
-    on: Pairs,
-    joins: Option<Pairs>,
-    suffix: Option<String>,
-    multiple: &str,
-    nulls_equal: bool,
-    on_error: &str,
-) -> PyResult<PyTable> {
-    let on_error = on_error_of(operation, on_error)?;
-    let matches = match multiple {
-        "error" => Matches::Error,
-        "first" => Matches::First,
-        "last" => Matches::Last,
-        other => return Err(PyValueError::new_err(format!("multiple: {other:?}"))),
-    };
-    let op = Op::NaturalJoin { on, joins, suffix, matches, nulls_equal, on_error };
-    made(left.py(), op, operation, &[left, right])
-}
-
-/// Every pair of rows with equal keys; `on`: left and right names.
-#[pyfunction]
-#[pyo3(signature = (operation, left, right, on, how, suffix, nulls_equal, validate, coalesce))]
-#[allow(clippy::too_many_arguments, reason = "one door, called by name from Python")]
-pub fn join(
-    operation: &str,
-    left: &Bound<'_, PyTable>,
-    right: &Bound<'_, PyTable>,
-    on: Pairs,
-    how: &str,
-    suffix: String,
-    nulls_equal: bool,
-    validate: &str,
-    coalesce: bool,
-) -> PyResult<PyTable> {
-    let how = match how {
-        "inner" => How::Inner,
-        "left" => How::Left,
-        other => return Err(PyValueError::new_err(format!("how: {other:?}"))),
-    };
-    let validate = match validate {
-        "m:m" => Validate::ManyToMany,
-        "m:1" => Validate::ManyToOne,
-        "1:m" => Validate::OneToMany,
-        "1:1" => Validate::OneToOne,
-        other => return Err(PyValueError::new_err(format!("validate: {other:?}"))),
-    };
-    let op = Op::Join(EquiOptions { on, how, suffix, nulls_equal, validate, coalesce });
-    made(left.py(), op, operation, &[left, right])
-}
-
-/// The rows whose key is in the set, or those whose key is not. `on`: names of the rows and of the set.
-#[pyfunction]
-#[pyo3(signature = (operation, rows, set, on, inside, nulls_equal))]
-pub fn where_in(
-    operation: &str,
-    rows: &Bound<'_, PyTable>,
-    set: &Bound<'_, PyTable>,
-    on: Pairs,
-    inside: bool,
-    nulls_equal: bool,
-) -> PyResult<PyTable> {
-    let member = if inside { Member::In } else { Member::NotIn };
-    made(rows.py(), Op::WhereIn { on, member, nulls_equal }, operation, &[rows, set])
-}
-
-/// A greatest distance: a whole number, or one with a fraction.
-#[derive(FromPyObject)]
-pub enum PyTolerance {
-    Whole(u64),
-    Number(f64),
-}
-
-/// `on`: left and right stamp; `by`: left and right keys; `joins`: new and old names. `is_span`: the tolerance is of
-/// nanoseconds; else it is a number.
-#[pyfunction]
-#[pyo3(signature = (operation, left, right, on, by, strategy, tolerance, is_span, allow_exact_matches, joins, suffix))]
-pub fn join_asof(
-    operation: &str,
-    left: &Bound<'_, PyTable>,
-    right: &Bound<'_, PyTable>,
-    on: (String, String),
-    by: Pairs,
-    strategy: &str,
-    tolerance: Option<PyTolerance>,
-    is_span: bool,
-    allow_exact_matches: bool,
-    joins: Option<Pairs>,
-    suffix: Option<String>,
-) -> PyResult<PyTable> {
-    let strategy = match strategy {
-        "backward" => Strategy::Backward,
-        "forward" => Strategy::Forward,
-        "forward_last" => Strategy::ForwardLast,
-        "nearest" => Strategy::Nearest,
-        other => return Err(PyValueError::new_err(format!("strategy: {other:?}"))),
-    };
-    let tolerance = tolerance.map(|tolerance| match tolerance {
-        PyTolerance::Whole(span) if is_span => Tolerance::Span(span),
-        PyTolerance::Whole(number) => Tolerance::Whole(number),
-        PyTolerance::Number(number) => Tolerance::Number(number),
-    });
-    let options = AsofOptions { on, by, strategy, tolerance, allow_exact_matches, joins, suffix };
-    made(left.py(), Op::AsofJoin(options), operation, &[left, right])
 }

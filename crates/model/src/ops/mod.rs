@@ -27,7 +27,7 @@ mod with_columns;
 pub use aggregate::{Aggregate, Aggregator, Between, aggregate, totals};
 pub use concat::concat;
 pub use drop::drop;
-pub use extent::{head, slice, tail};
+pub use extent::*;
 pub use filter::{filter, filter_by};
 pub use join::{Join, join};
 pub use join_asof::{Asof, Strategy, join_asof};
