@@ -27,7 +27,7 @@ from tickframe.formulas import bind
 from tickframe.functions import col
 from tickframe.graph import Graph
 from tickframe.group_by import GroupBy, aggregates
-from tickframe.handles import register
+from tickframe.handles import made, register
 from tickframe.hints import TABLES, nearest
 from tickframe.joins import Joins
 from tickframe.listener import Subscription, Update, Updates, follow
@@ -362,6 +362,20 @@ class Table(Joins, Export):
         names = names_of([by, *more_by], "sort")
         descends, last = _flags(descending, names, "descending"), _flags(nulls_last, names, "nulls_last")
         return Table(_native.sort(self._native, list(zip(names, descends, last, strict=True))))
+
+    def reverse(self) -> Table:
+        """The rows in the opposite order, the last one first.
+
+        >>> import tickframe as tf
+        >>> t = tf.append_table({"x": int}, graph=tf.Graph())
+        >>> latest = t.reverse()
+        >>> for x in [1, 2, 3]:
+        ...     _ = t.append({"x": x})
+        ...     _ = t.graph.step()
+        >>> latest.to_dict()
+        {'x': [3, 2, 1]}
+        """
+        return made("reverse", "reverse", self)
 
     def unique(self, subset: Names | None = None, keep: Literal["first", "last", "any"] = "first") -> Table:
         """One row of each distinct combination of values.

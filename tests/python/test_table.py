@@ -59,6 +59,7 @@ OPERATIONS = {
     "first_by": lambda t: t.first_by("k"),
     "last_by": lambda t: t.last_by("k"),
     "sort": lambda t: t.sort("k", "x", descending=[True, False]),
+    "reverse": lambda t: t.reverse(),
     "natural_join": lambda t: t.natural_join(tf.table({"k": ["a", "b"], "name": ["A", "B"]}), on="k"),
     "join": lambda t: t.join(tf.table({"k": ["a", "b", "a"], "name": ["A", "B", "C"]}), on="k"),
     "left join": lambda t: t.join(tf.table({"k": ["a", "a"], "name": ["A", "C"]}), on="k", how="left"),
@@ -84,6 +85,8 @@ def test_what_they_mean(t):
     assert t.agg_by(tf.agg.sum_("s = x", min_count=3), by="k").to_dict()["s"] == [None, None, None]
     assert t.sort("x", descending=True).to_dict()["x"] == [None, 4, 3, 2, 1]
     assert t.sort("x", nulls_last=True).to_dict()["x"] == [1, 2, 3, 4, None]
+    assert t.reverse().to_dict()["k"] == ["b", None, "a", "b", "a"]
+    assert t.reverse().reverse().to_dicts() == t.to_dicts()
     assert t.natural_join(tf.table({"k": ["a"], "v": [9]}), on="k").to_dict()["v"] == [9, None, 9, None, None]
     assert t.join_asof(tf.table({"f": [1.0, 3.0], "r": [1, 3]}), on="f").to_dict()["r"] == [None, 1, 1, 3, 3]
     assert tf.concat([t, t]).shape == (10, 3)

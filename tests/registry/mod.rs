@@ -8,9 +8,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use engine::plan::Op;
 use engine::testing::values::Style;
 use engine::testing::{Plain, TableSpec, Tape, any_table, run_planned_law};
-use model::{Compare, GroupOrder};
+use model::{Compare, GroupOrder, ops};
 
 use crate::oracle::{judge, to_model};
 use crate::sources::SOURCES;
@@ -62,6 +63,12 @@ pub const SPECS: &[OpSpec] = &[
     OpSpec { name: "unique", inputs: 1, draw: draw::unique, over_blink: OverBlink::Accumulates },
     OpSpec { name: "pick", inputs: 1, draw: draw::pick, over_blink: OverBlink::Accumulates },
     OpSpec { name: "sort", inputs: 1, draw: draw::sort, over_blink: OverBlink::Passes },
+    OpSpec {
+        name: "reverse",
+        inputs: 1,
+        draw: |_, _| Some(Stage::Plain(Op::Reverse, ops::reverse)),
+        over_blink: OverBlink::Passes,
+    },
     OpSpec { name: "natural_join", inputs: 2, draw: draw::natural_join, over_blink: OverBlink::Passes },
     OpSpec { name: "join", inputs: 2, draw: draw::join, over_blink: OverBlink::Passes },
     OpSpec { name: "where_in", inputs: 2, draw: draw::where_in, over_blink: OverBlink::Passes },

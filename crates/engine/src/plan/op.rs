@@ -84,6 +84,8 @@ pub enum Op {
         /// The columns that decide, the first that differs first.
         by: Vec<SortBy>,
     },
+    /// The rows in the opposite order.
+    Reverse,
     /// The rows of all inputs, one after another.
     Concat,
     /// One row a group.
@@ -152,6 +154,7 @@ impl Op {
             Op::Tail { .. } => "tail",
             Op::Slice { .. } => "slice",
             Op::Sort { .. } => "sort",
+            Op::Reverse => "reverse",
             Op::Concat => "concat",
             Op::Aggregate { .. } => "agg",
             Op::Distinct { .. } => "unique",
@@ -228,7 +231,7 @@ impl Op {
                 };
                 by.iter().map(one).collect::<Vec<_>>().join(", ")
             }
-            Op::Concat => String::new(),
+            Op::Reverse | Op::Concat => String::new(),
             Op::Aggregate { keys, aggregates, .. } => format!("[{}]: {}", python(keys), python(aggregates)),
             Op::Distinct { keys, keep } => {
                 let keep = if *keep == Keep::First { "first" } else { "last" };

@@ -1,4 +1,4 @@
-//! `head`, `tail`, `slice`: rows by position, with their own keys. By position.
+//! `head`, `tail`, `slice`, `reverse`: rows by position. By position.
 
 use crate::table::Table;
 
@@ -24,6 +24,11 @@ pub fn slice(input: &Table, offset: i64, length: Option<u64>) -> Table {
     Table { names: input.names.clone(), rows }
 }
 
+/// The rows, the last one first.
+pub fn reverse(input: &Table) -> Table {
+    Table::flat(input.names.clone(), input.rows.iter().rev().map(|(_, row)| row.clone()).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -41,5 +46,6 @@ mod tests {
         assert_eq!(slice(&t, -4, Some(2)).to_string(), "v\n0: 1\n");
         assert_eq!(slice(&t, 1, None).len(), 2);
         assert_eq!(slice(&t, i64::MIN, Some(u64::MAX)).len() + slice(&t, 9, None).len(), 3);
+        assert_eq!(reverse(&t).to_string(), "v\n0: 3\n1: 2\n2: 1\n");
     }
 }
