@@ -34,6 +34,16 @@ fn second_of(matches: Matches) -> ops::SecondMatch {
     }
 }
 
+fn how_of(how: How) -> ops::How {
+    match how {
+        How::Inner => ops::How::Inner,
+        How::Left => ops::How::Left,
+        How::Right => ops::How::Right,
+        How::Full => ops::How::Full,
+        How::Cross => ops::How::Cross,
+    }
+}
+
 fn strategy_of(strategy: Strategy) -> ops::Strategy {
     match strategy {
         Strategy::Backward => ops::Strategy::Backward,
@@ -144,10 +154,10 @@ impl Stage {
                 let (on, matches, on_error) = (on.clone(), *matches, OnError::Fail);
                 ask(Op::NaturalJoin { on, joins, suffix: None, matches, nulls_equal: false, on_error }, &two)
             }
-            Stage::Join(on, name, outer, nulls_equal, validate) => {
+            Stage::Join(on, name, how, nulls_equal, validate) => {
                 let options = EquiOptions {
                     on: on.clone(),
-                    how: if *outer { How::Left } else { How::Inner },
+                    how: *how,
                     suffix: "_right".to_owned(),
                     nulls_equal: *nulls_equal,
                     validate: *validate,
@@ -225,10 +235,10 @@ impl Stage {
                 let join = ops::NaturalJoin { on: on.clone(), joins, second, exactly_one: false, nulls_equal: false };
                 ops::natural_join(table, right, &join)?
             }
-            Stage::Join(on, name, outer, nulls_equal, validate) => {
+            Stage::Join(on, name, how, nulls_equal, validate) => {
                 let one = |side| [side, Validate::OneToOne].contains(validate);
                 let join = ops::Join {
-                    outer: *outer,
+                    how: how_of(*how),
                     nulls_equal: *nulls_equal,
                     one_left: one(Validate::OneToMany),
                     one_right: one(Validate::ManyToOne),

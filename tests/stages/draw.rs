@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use engine::plan::Keep;
-use engine::plan::{Matches, Strategy, Validate};
+use engine::plan::{How, Keep, Matches, Strategy, Validate};
 use engine::testing::Tape;
 use model::ops;
 
@@ -220,9 +219,18 @@ pub fn natural_join(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     Some(Stage::Natural(on, add_joined(shape), matches))
 }
 
-/// Over a table whose order is its own: the pairs of a row stand together, so they must not be told apart by a key.
+/// Over a table whose order is its own: the pairs of a row stand together, so they must not be told apart by a key. Without
+/// keys every pair of rows.
 pub fn join(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     let on = keys_of_join(tape, shape);
+    if shape.unordered_by.is_some() || shape.paired {
+        return None;
+    }
+    shape.paired = true;
+    if on.is_empty() {
+        let cross = tape.chance(128);
+        return cross.then(|| Stage::Join(on, add_joined(shape), How::Cross, false, Validate::ManyToMany));
+    }
     let validate = *tape.choose(&[
         Validate::ManyToMany,
         Validate::ManyToMany,
@@ -231,11 +239,30 @@ pub fn join(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
         Validate::OneToMany,
         Validate::OneToOne,
     ]);
-    if on.is_empty() || shape.unordered_by.is_some() || shape.paired {
-        return None;
+    let how = match *tape.choose(&[How::Inner, How::Left, How::Right, How::Full]) {
+        // One left column cannot stand for two right ones.
+        How::Full if on.iter().enumerate().any(|(at, (left, _))| on[..at].iter().any(|(known, _)| known == left)) => {
+            How::Left
+        }
+        how => how,
+    };
+    if how == How::Right {
+        keys_of_the_right(shape, &on);
     }
-    shape.paired = true;
-    Some(Stage::Join(on, add_joined(shape), tape.chance(128), tape.chance(100), validate))
+    Some(Stage::Join(on, add_joined(shape), how, tape.chance(100), validate))
+}
+
+/// A right join has the right keys, in place of the left ones.
+fn keys_of_the_right(shape: &mut Shape, on: &[(String, String)]) {
+    let kinds: Vec<Kind> = on
+        .iter()
+        .map(|(left, _)| shape.columns.iter().find(|column| column.0 == *left).expect("a key is a column").1)
+        .collect();
+    shape.columns.retain(|column| on.iter().all(|(left, _)| *left != column.0));
+    for ((_, right), kind) in on.iter().zip(kinds) {
+        let taken = shape.columns.iter().any(|column| column.0 == *right);
+        shape.columns.push((if taken { format!("{right}_right") } else { right.clone() }, kind));
+    }
 }
 
 pub fn where_in(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {

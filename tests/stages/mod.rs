@@ -9,7 +9,7 @@ pub mod draw;
 
 use std::collections::BTreeSet;
 
-use engine::plan::{Keep, Matches, Op, Strategy, Validate};
+use engine::plan::{How, Keep, Matches, Op, Strategy, Validate};
 use engine::testing::random::KINDS;
 use engine::testing::{TableSpec, Tape, table_of};
 use model::{Compare, ops};
@@ -56,9 +56,9 @@ pub enum Stage {
     Sort(Vec<(String, bool, bool)>),
     /// Key columns of both sides, the name of what the right's `w` becomes, and what a second match means.
     Natural(Vec<(String, String)>, String, Matches),
-    /// Key columns of both sides, the name of what the right's `w` becomes, whether left rows without a match stay, whether
-    /// null equals null, and how many rows a key may have.
-    Join(Vec<(String, String)>, String, bool, bool, Validate),
+    /// Key columns of both sides, the name of what the right's `w` becomes, which rows there are, whether null equals null, and
+    /// how many rows a key may have.
+    Join(Vec<(String, String)>, String, How, bool, Validate),
     /// Key columns of both sides, whether those are kept that are not in the set, and whether null equals null.
     WhereIn(Vec<(String, String)>, bool, bool),
     /// Key columns of both sides, the left stamp, the name of what the right's `w` becomes.

@@ -18,6 +18,7 @@ use rowset::{Before, RowSet, Shifts, Span};
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::ops::asked::Asked;
+use crate::table::categories::with_order;
 use crate::table::change::Change;
 use crate::table::handle::Table;
 use crate::table::parts::Attributes;
@@ -56,20 +57,6 @@ impl Concat {
         let fields: Vec<Field> = schema.fields().iter().enumerate().map(stacked).collect();
         Ok(Concat { request: Request::new("concat", &Asked::Concat), schema: Arc::new(Schema::new(fields)), columns })
     }
-}
-
-/// A column of which a part has categories with an order of their own has them too, and knows which if all agree.
-fn with_order<'a>(field: Field, mut others: impl Iterator<Item = &'a Field> + Clone) -> Field {
-    if !others.clone().any(|other| other.dict_is_ordered() == Some(true)) {
-        return field;
-    }
-    let known = formula::categories(&field);
-    let mut field = field.with_dict_is_ordered(true);
-    if known.is_none() || !others.all(|other| formula::categories(other) == known) {
-        field.metadata_mut().retain(|key, _| !key.starts_with("_PL_"));
-        field.metadata_mut().insert(formula::CATEGORIES.to_owned(), String::new());
-    }
-    field
 }
 
 fn fit(schema: &Schema, first: &Table, at: usize, table: &Table) -> Result<Vec<usize>, Error> {

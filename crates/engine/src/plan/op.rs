@@ -7,7 +7,7 @@ use formula::Expr;
 use serde::{Deserialize, Serialize};
 
 use super::input::Input;
-use super::spec::{AsofOptions, EquiOptions, How, Keep, Matches, Materialization, Member, SortBy};
+use super::spec::{AsofOptions, EquiOptions, Keep, Matches, Materialization, Member, SortBy};
 use crate::eval::schedule::Turn;
 use crate::row_errors::OnError;
 
@@ -238,10 +238,8 @@ impl Op {
                 format!("{}{}keep {keep}", quoted(keys), if keys.is_empty() { "" } else { ", " })
             }
             Op::NaturalJoin { on, .. } | Op::WhereIn { on, .. } => keys(on),
-            Op::Join(how) => {
-                let word = if how.how == How::Inner { "inner" } else { "left" };
-                format!("{}, how {word}", keys(&how.on))
-            }
+            Op::Join(how) if how.on.is_empty() => format!("how {}", how.how.name()),
+            Op::Join(how) => format!("{}, how {}", keys(&how.on), how.how.name()),
             Op::AsofJoin(how) => {
                 let by = if how.by.is_empty() { String::new() } else { format!(", by {}", keys(&how.by)) };
                 format!("{}{by}", keys(std::slice::from_ref(&how.on)))

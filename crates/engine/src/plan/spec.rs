@@ -124,6 +124,25 @@ pub enum How {
     Inner,
     /// Pairs, and the left rows that have no match, with nulls.
     Left,
+    /// Pairs, and the right rows that have no match, with nulls; in the order of the right rows.
+    Right,
+    /// Pairs, and the rows of both sides that have no match, with nulls; the right ones last.
+    Full,
+    /// Every pair of a left and a right row.
+    Cross,
+}
+
+impl How {
+    /// The name in Python.
+    pub fn name(self) -> &'static str {
+        match self {
+            How::Inner => "inner",
+            How::Left => "left",
+            How::Right => "right",
+            How::Full => "full",
+            How::Cross => "cross",
+        }
+    }
 }
 
 /// How many rows a key may have on each side, if both sides have it.
@@ -154,6 +173,7 @@ pub struct EquiOptions {
     pub nulls_equal: bool,
     /// How many rows a key may have.
     pub validate: Validate,
-    /// Whether the right key columns are left out.
+    /// Whether the key columns of one side are left out: the right ones, in a right join the left ones. In a full join a
+    /// left key is the right one's where there is no left row.
     pub coalesce: bool,
 }

@@ -38,6 +38,20 @@ pub(crate) fn in_order(field: &Field, cells: ArrayRef) -> Result<ArrayRef, Error
     Ok(make_array(whole))
 }
 
+/// A column of which a part has categories with an order of their own has them too, and knows which if all agree.
+pub(crate) fn with_order<'a>(field: Field, mut others: impl Iterator<Item = &'a Field> + Clone) -> Field {
+    if !others.clone().any(|other| other.dict_is_ordered() == Some(true)) {
+        return field;
+    }
+    let known = formula::categories(&field);
+    let mut field = field.with_dict_is_ordered(true);
+    if known.is_none() || !others.all(|other| formula::categories(other) == known) {
+        field.metadata_mut().retain(|key, _| !key.starts_with("_PL_"));
+        field.metadata_mut().insert(formula::CATEGORIES.to_owned(), String::new());
+    }
+    field
+}
+
 /// What is wrong with cells of a column that names its categories: one that is none of them.
 pub fn stranger(field: &Field, cells: &ArrayRef) -> Option<String> {
     let names = formula::categories::categories(field)?;

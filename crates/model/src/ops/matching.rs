@@ -28,6 +28,11 @@ impl<'a> Matching<'a> {
         (key, matches)
     }
 
+    /// The key columns of the left table.
+    pub(super) fn left_keys(&self) -> &[usize] {
+        &self.left_keys
+    }
+
     /// The key columns of the right table.
     pub(super) fn right_keys(&self) -> &[usize] {
         &self.right_keys

@@ -29,7 +29,7 @@ pub use concat::concat;
 pub use drop::drop;
 pub use extent::*;
 pub use filter::{filter, filter_by};
-pub use join::{Join, join};
+pub use join::{How, Join, join};
 pub use join_asof::{Asof, Strategy, join_asof};
 pub use natural_join::{NaturalJoin, SecondMatch, natural_join};
 pub use over::{over, over_sorted};

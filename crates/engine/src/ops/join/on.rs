@@ -18,12 +18,19 @@ pub struct On {
 }
 
 /// The side of a join.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Side {
-    /// The table whose rows the result has.
+    /// The table that is joined.
     Left,
-    /// The table that is looked up.
+    /// The table it is joined with.
     Right,
+}
+
+impl Side {
+    /// The side that meets it.
+    pub fn other(self) -> Side {
+        if self == Side::Left { Side::Right } else { Side::Left }
+    }
 }
 
 impl On {

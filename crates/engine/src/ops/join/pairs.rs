@@ -1,31 +1,31 @@
 //! Pairs of rows: what the rows of a join stand for that has all pairs of a key.
 //!
-//! A pair stands in an [`Order`](crate::keys::order::Order) by its left row, then by its right row. The order gives it a
-//! row key, with room between neighbours, so that a right row may come between two pairs of any left row: what has to
-//! make way moves by a shift, and no cell is written. A shift of either input moves the pairs' sources and leaves their
-//! row keys alone.
+//! A pair stands in an [`Order`](crate::keys::order::Order) by the row of its leading side, then by the other row. The order
+//! gives it a row key, with room between neighbours, so that a row of the other side may come between two pairs of any
+//! leading row: what has to make way moves by a shift, and no cell is written. A shift of either input moves the pairs'
+//! sources and leaves their row keys alone.
 
-use column::NO_ROW;
 use limits::Exhausted;
 use rowset::Shifts;
 
 use crate::error::Error;
 use crate::keys::order::entry::{Entry, Key};
 
-/// A left and a right row; [`NO_ROW`] in place of the right one if the left row has no match.
+/// A row of the leading side and one of the other; [`NO_ROW`](column::NO_ROW) in place of the one if the other stands alone. A leading row
+/// stands alone where its pairs would, a row of the other side after all pairs.
 pub(super) type Pair = (u64, u64);
 
-/// The left row of a pair. The right row is the tie.
+/// The leading row of a pair. The other row is the tie.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct LeftRow(u64);
+pub(super) struct LeadRow(u64);
 
 /// The shifts of both inputs.
 pub(super) struct PairShifts {
-    pub(super) left: Shifts,
-    pub(super) right: Shifts,
+    pub(super) lead: Shifts,
+    pub(super) other: Shifts,
 }
 
-impl Key for LeftRow {
+impl Key for LeadRow {
     type Source = Pair;
     type Shifts = PairShifts;
 
@@ -38,7 +38,7 @@ impl Key for LeftRow {
     }
 
     fn shift(&mut self, tie: &mut u64, shifts: &PairShifts) -> bool {
-        let moved = (shifts.left.forward_key(self.0), shifts.right.forward_key(*tie));
+        let moved = (shifts.lead.forward_key(self.0), shifts.other.forward_key(*tie));
         let moves = moved != (self.0, *tie);
         (self.0, *tie) = moved;
         moves
@@ -46,8 +46,8 @@ impl Key for LeftRow {
 }
 
 /// The entries of these pairs.
-pub(super) fn entries(pairs: Vec<Pair>) -> Vec<Entry<LeftRow>> {
-    pairs.into_iter().map(|(left, right)| Entry { key: LeftRow(left), tie: right }).collect()
+pub(super) fn entries(pairs: Vec<Pair>) -> Vec<Entry<LeadRow>> {
+    pairs.into_iter().map(|(lead, other)| Entry { key: LeadRow(lead), tie: other }).collect()
 }
 
 /// Pairs as they are found. There may be many more of them than rows, so their memory is asked for as they come.
@@ -64,15 +64,10 @@ impl PairList {
         Ok(PairList { pairs: Vec::with_capacity(pairs as usize), exhausted: None })
     }
 
-    pub(super) fn push(&mut self, left: u64, right: u64) {
+    pub(super) fn push(&mut self, pair: Pair) {
         if self.pairs.len() < self.pairs.capacity() || self.grow() {
-            self.pairs.push((left, right));
+            self.pairs.push(pair);
         }
-    }
-
-    /// Adds the pair of a left row that has no match.
-    pub(super) fn push_alone(&mut self, left: u64) {
-        self.push(left, NO_ROW);
     }
 
     /// Whether there is no memory for more.

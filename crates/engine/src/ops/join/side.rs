@@ -1,12 +1,14 @@
 //! The keys of a join, and the rows of both sides by key.
 //!
-//! Every probe passes here: it is the only place that knows that null matches nothing unless nulls are equal, that a key
-//! gets a slot as its first row comes, and that it is freed when no row of either side has it any more.
+//! Every probe passes here: it is the only place that knows that null matches nothing unless nulls are equal, that rows of a
+//! join without key columns have one key, that a key gets a slot as its first row comes, and that it is freed when no row of
+//! either side has it any more.
 
 use std::sync::Arc;
 
 use arrow_array::BooleanArray;
 use arrow_buffer::BooleanBuffer;
+use arrow_schema::DataType;
 use column::Chunk;
 use column::kernels::equal_cells;
 use column::keys::{KeyTable, NO_SLOT, any_null};
@@ -50,10 +52,11 @@ impl JoinKeys {
     /// No keys yet. The rows of a side are stored if `left` or `right` say so.
     pub(super) fn new(on: &Arc<On>, nulls_equal: bool, left: bool, right: bool) -> JoinKeys {
         let rows = |stored: bool| stored.then(|| KeyRows::new(true));
+        let types = if on.pairs.is_empty() { vec![DataType::Boolean] } else { on.types() };
         JoinKeys {
             on: on.clone(),
             nulls_equal,
-            keys: KeyTable::new(&on.types()),
+            keys: KeyTable::new(&types),
             left: rows(left),
             right: rows(right),
             touched: Touched::default(),
@@ -64,6 +67,11 @@ impl JoinKeys {
     pub(super) fn is_rekeyed(&self, side: Side, change: &Change) -> bool {
         let update = change.update();
         !update.modified.is_empty() && update.columns.contains_any(&self.on.columns(side))
+    }
+
+    /// Whether there are no key columns: all rows have one key then.
+    pub(super) fn is_keyless(&self) -> bool {
+        self.on.pairs.is_empty()
     }
 
     /// How many keys there are.
@@ -110,14 +118,30 @@ impl JoinKeys {
         self.keys.find(keys, slots);
     }
 
+    /// The key of all rows of a join without key columns.
+    fn only_key() -> [Chunk; 1] {
+        [Arc::new(BooleanArray::from(vec![true]))]
+    }
+
+    /// The slots of the keys of some rows, `NO_SLOT` for an unknown one.
+    fn slots_of_rows(&self, keys: &[Chunk], rows: &RowSet) -> Vec<u32> {
+        let mut slots = Vec::new();
+        if self.is_keyless() {
+            self.keys.find(&JoinKeys::only_key(), &mut slots);
+            slots.resize(rows.len() as usize, slots[0]);
+        } else {
+            self.keys.find(keys, &mut slots);
+        }
+        slots
+    }
+
     /// Rows of one side with the slots of their keys, `NO_SLOT` for an unknown one.
     pub(super) fn find(&self, side: Side, view: &View, rows: &RowSet) -> Result<Slotted, Error> {
         if rows.is_empty() {
             return Ok(Slotted::default());
         }
         let (keys, rows) = self.joinable(side, view, rows)?;
-        let mut slots = Vec::new();
-        self.keys.find(&keys, &mut slots);
+        let slots = self.slots_of_rows(&keys, &rows);
         Ok(Slotted { rows, slots })
     }
 
@@ -128,7 +152,12 @@ impl JoinKeys {
         }
         let (keys, rows) = self.joinable(side, view, rows)?;
         let mut slots = Vec::new();
-        self.keys.insert(&keys, &mut slots, &mut Vec::new())?;
+        if self.is_keyless() {
+            self.keys.insert(&JoinKeys::only_key(), &mut slots, &mut Vec::new())?;
+            slots.resize(rows.len() as usize, slots[0]);
+        } else {
+            self.keys.insert(&keys, &mut slots, &mut Vec::new())?;
+        }
         let capacity = self.keys.capacity_slots();
         self.left.iter_mut().chain(&mut self.right).for_each(|rows| rows.grow(capacity));
         Ok(Slotted { rows, slots })

@@ -7,7 +7,7 @@ use super::shapes::Shapes;
 use super::{filter_like, is_plain, kept_above, movable_predicates, over, parted};
 use crate::plan::node::Plan;
 use crate::plan::op::Op;
-use crate::plan::spec::{Matches, Validate};
+use crate::plan::spec::{EquiOptions, How, Matches, Validate};
 
 /// Terms over left columns go below the join, on its left side. A join that objects to a second match stays whole: the row
 /// that it objects to might be left out.
@@ -16,6 +16,8 @@ pub(super) fn filter_below_join(plan: &Plan, shapes: &mut Shapes) -> Option<Plan
     let below = &plan.inputs()[0];
     let may_be_parted = match below.op() {
         Op::NaturalJoin { matches, .. } => *matches != Matches::Error,
+        // A right row without a match has no left cells, and may be one without a match because of the filter.
+        Op::Join(EquiOptions { how: How::Right | How::Full, .. }) => false,
         Op::Join(how) => how.validate == Validate::ManyToMany,
         Op::WhereIn { .. } | Op::AsofJoin(_) => true,
         _ => false,

@@ -1,30 +1,35 @@
 //! `join`: every pair of a left and a right row with equal keys.
 //!
-//!   left  0 A    1 B    right  0 A 1    1 A 2       out, inner   A 1    A 2
-//!                                                   out, left    A 1    A 2    B –
-//!   right + 2 B 3                                   out, inner   + B 3
-//!                                                   out, left    - B –    + B 3
-//!   left  ~ 0 A                                     out          ~ A 1    ~ A 2    K {left}
-//!   left  > [0..1]+5                                out          nothing
+//!   left  0 A    1 B    right  0 A 1    1 A 2    2 C 3       out, inner   A 1    A 2
+//!                                                            out, left    A 1    A 2    B –
+//!                                                            out, right   A 1    A 2    C 3
+//!                                                            out, full    A 1    A 2    B –    – C 3
+//!   right + 3 B 4                                            out, inner   + B 4
+//!                                                            out, left    - B –    + B 4
+//!   left  ~ 0 A                                              out          ~ A 1    ~ A 2    K {left}
+//!   left  > [0..1]+5                                         out          nothing
 //!
-//! Left-major: the pairs of a left row stand together, in the order of the right rows. Rows are own; columns of both
-//! sides are read through an index of two row keys. Null matches null only with `nulls_equal`. Two static tables are
-//! joined onto flat keys. Cost of an update: a probe a changed row, and a search a pair of it; a right row that comes
-//! between others moves a few neighbours by a shift.
+//! The pairs of a row of the leading side (the left one, unless `how` is right) stand together, in the order of the other
+//! side's rows; rows of the other side that stand alone come last. Rows are own; columns of both sides are read through an
+//! index of two row keys. Null matches null only with `nulls_equal`. A cross join is one over a key that all rows have.
+//! Two static tables are joined onto flat keys. Cost of an update: a probe a changed row, and a search a pair of it; a row
+//! that comes between others moves a few neighbours by a shift.
 
 mod matching;
 mod options;
+mod output;
 
 use std::sync::Arc;
 
-use column::{ColumnSource, FlatColumn, RedirectColumn};
+use column::{ColumnSource, FlatColumn};
 use graph::{Moment, Step};
 use rowset::RowSet;
 
 use self::matching::Matching;
 use self::options::check;
-use super::on::{On, Side, added_columns, joined_schema};
-use super::pairs::{LeftRow, PairList, PairShifts, entries};
+use self::output::Output;
+use super::on::{On, Side};
+use super::pairs::{LeadRow, PairList, PairShifts, entries};
 use super::side::{JoinKeys, SideChange};
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
@@ -45,44 +50,72 @@ use crate::table::update::{ColumnSet, TableUpdate};
 pub struct EquiJoin {
     request: Request,
     on: Arc<On>,
-    added: Vec<(usize, String)>,
+    output: Arc<Output>,
     options: EquiOptions,
 }
 
 impl EquiJoin {
     /// Checks names and types of the keys, and the names of the result.
     pub fn new(operation: &str, left: &Table, right: &Table, options: EquiOptions) -> Result<EquiJoin, Error> {
-        if options.on.is_empty() {
-            return Err(Error::schema(operation, "at least one key column is needed (on=)"));
+        let crossed = options.how == How::Cross;
+        if options.on.is_empty() != crossed {
+            let message = if crossed {
+                "a cross join has every pair of rows, and takes no key columns"
+            } else {
+                "at least one key column is needed (on=); how=\"cross\" joins without keys"
+            };
+            return Err(Error::schema(operation, message));
         }
-        let keys = On::new(operation, left, right, &options.on)?;
-        let without = if options.coalesce { keys.columns(Side::Right) } else { Vec::new() };
-        let added = added_columns(operation, left, right, None, &without, Some(&options.suffix))?;
+        if crossed && options.validate != Validate::ManyToMany {
+            return Err(Error::invalid(operation, "a cross join has no keys whose rows validate= could count"));
+        }
+        let on = On::new(operation, left, right, &options.on)?;
+        let output = Output::new(operation, left, right, &on, &options)?;
         let request = Request::new(operation, &Asked::Join(&options)).with_text(On::text(left, right, &options.on));
-        Ok(EquiJoin { request, on: Arc::new(keys), added, options })
+        Ok(EquiJoin { request, on: Arc::new(on), output: Arc::new(output), options })
     }
 
-    /// The columns of both sides, each read through its index.
-    fn columns(&self, left: &Table, right: &Table, index: [Arc<dyn ColumnSource>; 2]) -> Vec<Arc<dyn ColumnSource>> {
-        let through = |column: &Arc<dyn ColumnSource>, index: &Arc<dyn ColumnSource>| {
-            Arc::new(RedirectColumn::new(column.clone(), index.clone())) as Arc<dyn ColumnSource>
-        };
-        let own = left.parts().columns.iter().map(|column| through(column, &index[0]));
-        let added = self.added.iter().map(|(column, _)| through(&right.parts().columns[*column], &index[1]));
-        own.chain(added).collect()
-    }
-
-    fn attributes(&self, left: &Table, right: &Table) -> Attributes {
-        let kept = left.attributes();
-        let still = !right.is_live();
+    /// What is kept of the contracts of the leading table.
+    fn attributes(&self, lead: Side, table: &Table, other: &Table) -> Attributes {
+        if self.options.how == How::Full {
+            return Attributes { flat: !table.is_live() && !other.is_live(), ..Attributes::default() };
+        }
+        let kept = table.attributes();
+        let still = !other.is_live();
         Attributes {
             append_only: kept.append_only && still,
             add_only: kept.append_only && still,
             blink: kept.blink,
-            flat: still && !left.is_live(),
-            sorted_by: kept.sorted_by.clone(),
+            flat: still && !table.is_live(),
+            sorted_by: self.output.renamed(lead, table, &kept.sorted_by),
             ..Attributes::default()
         }
+    }
+
+    /// The keys, with no row in them. The leading rows of a key are needed when rows of the other side change, to judge how
+    /// many there are, and to know which rows of the other side they leave alone.
+    fn keys(&self, lead: Side, other_is_live: bool) -> Matching {
+        let how = self.options.how;
+        let stored = other_is_live || self.options.validate != Validate::ManyToMany || how == How::Full;
+        let stores = |side| stored || side != lead;
+        Matching {
+            keys: JoinKeys::new(&self.on, self.options.nulls_equal, stores(Side::Left), stores(Side::Right)),
+            lead,
+            alone: match how {
+                How::Inner | How::Cross => [false, false],
+                How::Left | How::Right => [true, false],
+                How::Full => [true, true],
+            },
+        }
+    }
+}
+
+/// The two of a left and a right one: that of the leading side, and that of the other.
+fn led<T>(lead: Side, both: &[T]) -> Result<(&T, &T), Error> {
+    match (both, lead) {
+        ([left, right], Side::Left) => Ok((left, right)),
+        ([left, right], Side::Right) => Ok((right, left)),
+        _ => Err(Error::internal("join", "a join has two inputs")),
     }
 }
 
@@ -92,42 +125,35 @@ impl Operation for EquiJoin {
     }
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
-        let [left, right] = inputs else { unreachable!("a join has two inputs") };
-        limits::ask_rows(left.view.rows().len().saturating_add(right.view.rows().len()), 16)?;
-        // The left rows of a key are needed when its right rows change, and to judge how many there are.
-        let stored = right.table.is_live() || self.options.validate != Validate::ManyToMany;
-        let mut keys = Matching {
-            keys: JoinKeys::new(&self.on, self.options.nulls_equal, stored, true),
-            outer: self.options.how == How::Left,
-        };
-        let pairs = keys.start(&left.view, &right.view)?;
-        let slots: Vec<u32> = (0..keys.keys.slots() as u32).collect();
-        check(&keys.keys, &slots, self.options.validate, &self.request.name)?;
-        let live = left.table.is_live() || right.table.is_live();
+        let lead = if self.options.how == How::Right { Side::Right } else { Side::Left };
+        let (first, other) = led(lead, inputs)?;
+        let live = first.table.is_live() || other.table.is_live();
+        let mut matching = self.keys(lead, other.table.is_live());
         // A row of a live join has an entry, with room around it, and two cells.
-        limits::ask_rows(pairs.len() as u64, if live { 160 } else { 16 })?;
-        let attributes = self.attributes(&left.table, &right.table);
-        let schema = Arc::new(joined_schema(&left.table, &right.table, &self.added));
+        let pairs = matching.start(&first.view, &other.view, if live { 160 } else { 32 })?;
+        let slots: Vec<u32> = (0..matching.keys.slots() as u32).collect();
+        check(&matching.keys, &slots, self.options.validate, &self.request.name)?;
+        let attributes = self.attributes(lead, &first.table, &other.table);
+        let schema = self.output.schema();
         if !live {
             let rows = Arc::new(LiveRows::new(RowSet::flat(pairs.len() as u64), at));
-            let [own, added] = two(Source::cells(pairs))?;
+            let [own, others] = two(Source::cells(pairs))?;
             let flat = |cells| FlatColumn::new(vec![cells]).map(|column| Arc::new(column) as Arc<dyn ColumnSource>);
-            let columns = self.columns(&left.table, &right.table, [flat(own)?, flat(added)?]);
+            let columns = self.output.columns(lead, inputs, [flat(own)?, flat(others)?])?;
             let parts = Parts { rows, columns, schema, attributes };
             return Ok(Start { parts, live: Box::new(Still), owned: Vec::new() });
         }
         let counters =
-            [left, right].iter().find_map(|input| input.table.graph()).map(crate::observe::storage).unwrap_or_default();
+            inputs.iter().find_map(|input| input.table.graph()).map(crate::observe::storage).unwrap_or_default();
         let pairs = OrderedRows::start(&entries(pairs), at, &counters)?;
-        let columns = self.columns(&left.table, &right.table, [pairs.index(0), pairs.index(1)]);
+        let columns = self.output.columns(lead, inputs, [pairs.index(0), pairs.index(1)])?;
         let parts = Parts { rows: pairs.rows().clone(), columns, schema, attributes };
         let owned = pairs.owned();
         let live = EquiLive {
             operation: self.request.name.clone(),
-            keys,
+            matching,
             validate: self.options.validate,
-            left_width: left.table.width(),
-            added: self.added.iter().map(|(column, _)| *column).collect(),
+            output: self.output.clone(),
             pairs,
         };
         Ok(Start { parts, live: Box::new(live), owned })
@@ -149,110 +175,138 @@ impl Live for Still {
 
 struct EquiLive {
     operation: String,
-    keys: Matching,
+    matching: Matching,
     validate: Validate,
-    left_width: usize,
-    added: Vec<usize>,
-    pairs: OrderedRows<LeftRow>,
+    output: Arc<Output>,
+    pairs: OrderedRows<LeadRow>,
+}
+
+/// A step of both sides: the leading one, and the other.
+struct Sides {
+    own: SideChange,
+    other: SideChange,
+    /// Slots whose leading rows stop, or begin, to stand alone, as the first row of the other side comes or the last leaves.
+    own_turned: Vec<u32>,
+    /// The same of the other side's rows.
+    other_turned: Vec<u32>,
 }
 
 impl Live for EquiLive {
     fn entries(&self) -> u64 {
-        (self.keys.keys.len() + self.pairs.len()) as u64
+        (self.matching.keys.len() + self.pairs.len()) as u64
     }
 
     fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
-        let [left, right] = inputs else { unreachable!("a join has two inputs") };
+        let (lead, second) = (self.matching.lead, self.matching.lead.other());
+        let (first_change, second_change) = led(lead, inputs)?;
         // The order matters. The pairs that go, and those whose rows move, are listed while both sides are as they were
         // before the step, those that come and those that stay when both are as they are after it.
-        let own = self.keys.keys.judge(Side::Left, left)?;
-        let other = self.keys.keys.judge(Side::Right, right)?;
-        let matched = self.keys.without_right(&other.fresh_found.slots);
-        let removed = self.removed(&own, &other, &matched)?;
-        let moved = self.moved(&own, &other, &matched)?;
-        let shifts = PairShifts { left: left.update().shifts.clone(), right: right.update().shifts.clone() };
-        self.keys.keys.take(Side::Right, &other, &shifts.right);
-        self.keys.keys.take(Side::Left, &own, &shifts.left);
-        let unmatched = self.keys.without_right(&other.gone_found.slots);
-        let added = self.added(&own, &other, &unmatched)?;
-        let (kept, columns) = self.kept(inputs, &own, &other, &unmatched)?;
-        let touched = self.keys.keys.take_touched();
-        check(&self.keys.keys, &touched, self.validate, &self.operation)?;
-        self.keys.keys.free(&touched, |_| true);
+        let own = self.matching.keys.judge(lead, first_change)?;
+        let other = self.matching.keys.judge(second, second_change)?;
+        let own_turned = self.matching.without(second, &other.fresh_found.slots);
+        let other_turned = self.matching.without(lead, &own.fresh_found.slots);
+        let mut sides = Sides { own, other, own_turned, other_turned };
+        let removed = self.removed(&sides)?;
+        let moved = self.moved(&sides)?;
+        let shifts =
+            PairShifts { lead: first_change.update().shifts.clone(), other: second_change.update().shifts.clone() };
+        self.matching.keys.take(second, &sides.other, &shifts.other);
+        self.matching.keys.take(lead, &sides.own, &shifts.lead);
+        sides.own_turned = self.matching.without(second, &sides.other.gone_found.slots);
+        sides.other_turned = self.matching.without(lead, &sides.own.gone_found.slots);
+        let added = self.added(&sides)?;
+        let (kept, columns) = self.kept(first_change, second_change, &sides)?;
+        let touched = self.matching.keys.take_touched();
+        check(&self.matching.keys, &touched, self.validate, &self.operation)?;
+        self.matching.keys.free(&touched, |_| true);
         let edits = Edits { removed, changed: Vec::new(), added, shifts: &shifts, moved };
         self.pairs.apply(step, edits, &kept, &columns)
     }
 }
 
+/// Whether a slot is one of these, which ascend.
+fn is_among(slots: &[u32], slot: u32) -> bool {
+    slots.binary_search(&slot).is_ok()
+}
+
 impl EquiLive {
-    /// The pairs that go. `matched` are slots to which the first right row comes.
-    fn removed(&self, own: &SideChange, other: &SideChange, matched: &[u32]) -> Result<Vec<Entry<LeftRow>>, Error> {
-        let (keys, mut pairs) = (&self.keys, PairList::default());
-        keys.of_left(&own.gone, &own.gone_found, &RowSet::new(), |slot| keys.has_no_right(slot), &mut pairs);
-        keys.of_right(&other.gone_found, &own.gone, &mut pairs);
-        keys.of_alone(matched, &own.gone, &mut pairs);
+    /// The pairs that go.
+    fn removed(&self, sides: &Sides) -> Result<Vec<Entry<LeadRow>>, Error> {
+        let Sides { own, other, own_turned, other_turned } = sides;
+        let (matching, mut pairs) = (&self.matching, PairList::default());
+        let (lead, second) = (matching.lead, matching.lead.other());
+        matching.of_lead(
+            &own.gone,
+            &own.gone_found,
+            &RowSet::new(),
+            |slot| matching.has_none(second, slot),
+            &mut pairs,
+        );
+        matching.of_other(&other.gone_found, &own.gone, &mut pairs);
+        matching.of_slots(lead, own_turned, &own.gone, &mut pairs);
+        matching.alone(second, &other.gone, &other.gone_found, |slot| matching.has_none(lead, slot), &mut pairs);
+        matching.of_slots(second, other_turned, &other.gone, &mut pairs);
         pairs.finish().map(entries)
     }
 
     /// The pairs that stay and whose rows have other row keys now, as they were; none if they are many.
-    fn moved(
-        &self,
-        own: &SideChange,
-        other: &SideChange,
-        matched: &[u32],
-    ) -> Result<Option<Vec<Entry<LeftRow>>>, Error> {
+    fn moved(&self, sides: &Sides) -> Result<Option<Vec<Entry<LeadRow>>>, Error> {
+        let Sides { own, other, own_turned, other_turned } = sides;
         if own.moving.len() + other.moving.len() > self.pairs.len() as u64 / SORT_SWEEP.rows() {
             return Ok(None);
         }
-        let (keys, mut pairs) = (&self.keys, PairList::default());
-        let stays_alone = |slot| keys.has_no_right(slot) && matched.binary_search(&slot).is_err();
-        keys.of_left(&own.moving, &own.moving_found, &other.gone, stays_alone, &mut pairs);
-        keys.of_right(&other.moving_found, &(&own.gone | &own.moving), &mut pairs);
+        let (matching, mut pairs) = (&self.matching, PairList::default());
+        let (lead, second) = (matching.lead, matching.lead.other());
+        let stays_alone = |slot| matching.has_none(second, slot) && !is_among(own_turned, slot);
+        matching.of_lead(&own.moving, &own.moving_found, &other.gone, stays_alone, &mut pairs);
+        matching.of_other(&other.moving_found, &(&own.gone | &own.moving), &mut pairs);
+        let stays_alone = |slot| matching.has_none(lead, slot) && !is_among(other_turned, slot);
+        matching.alone(second, &other.moving, &other.moving_found, stays_alone, &mut pairs);
         pairs.finish().map(|pairs| Some(entries(pairs)))
     }
 
-    /// The pairs that come. `unmatched` are slots that the last right row left.
-    fn added(&self, own: &SideChange, other: &SideChange, unmatched: &[u32]) -> Result<Vec<Entry<LeftRow>>, Error> {
-        let (keys, mut pairs) = (&self.keys, PairList::default());
-        keys.of_left(&own.fresh, &own.fresh_found, &RowSet::new(), |slot| keys.has_no_right(slot), &mut pairs);
-        keys.of_right(&other.fresh_found, &own.fresh, &mut pairs);
-        keys.of_alone(unmatched, &own.fresh, &mut pairs);
+    /// The pairs that come.
+    fn added(&self, sides: &Sides) -> Result<Vec<Entry<LeadRow>>, Error> {
+        let Sides { own, other, own_turned, other_turned } = sides;
+        let (matching, mut pairs) = (&self.matching, PairList::default());
+        let (lead, second) = (matching.lead, matching.lead.other());
+        let is_alone = |slot| matching.has_none(second, slot);
+        matching.of_lead(&own.fresh, &own.fresh_found, &RowSet::new(), is_alone, &mut pairs);
+        matching.of_other(&other.fresh_found, &own.fresh, &mut pairs);
+        matching.of_slots(lead, own_turned, &own.fresh, &mut pairs);
+        matching.alone(second, &other.fresh, &other.fresh_found, |slot| matching.has_none(lead, slot), &mut pairs);
+        matching.of_slots(second, other_turned, &other.fresh, &mut pairs);
         pairs.finish().map(entries)
     }
 
     /// The pairs that stay and have modified cells, and the columns of these.
-    fn kept(
-        &self,
-        inputs: &[Change],
-        own: &SideChange,
-        other: &SideChange,
-        unmatched: &[u32],
-    ) -> Result<(Vec<Entry<LeftRow>>, ColumnSet), Error> {
-        let (keys, mut pairs, mut columns) = (&self.keys, PairList::default(), ColumnSet::new());
-        if !own.kept.is_empty() {
-            let found = keys.keys.find(Side::Left, inputs[0].now(), &own.kept)?;
-            let stays_alone = |slot| keys.has_no_right(slot) && unmatched.binary_search(&slot).is_err();
-            keys.of_left(&own.kept, &found, &other.fresh, stays_alone, &mut pairs);
+    fn kept(&self, first: &Change, second: &Change, sides: &Sides) -> Result<(Vec<Entry<LeadRow>>, ColumnSet), Error> {
+        let Sides { own, other, own_turned, other_turned } = sides;
+        let (matching, mut kept, mut columns) = (&self.matching, Vec::new(), ColumnSet::new());
+        let (lead, looked_up) = (matching.lead, matching.lead.other());
+        let changed = self.output.changed(lead, &first.update().columns);
+        if !changed.is_empty() && !own.kept.is_empty() {
+            let mut pairs = PairList::default();
+            let found = matching.keys.find(lead, first.now(), &own.kept)?;
+            let stays_alone = |slot| matching.has_none(looked_up, slot) && !is_among(own_turned, slot);
+            matching.of_lead(&own.kept, &found, &other.fresh, stays_alone, &mut pairs);
+            kept = pairs.finish()?;
+            changed.iter().filter(|_| !kept.is_empty()).for_each(|column| columns.insert(column));
         }
-        let mut pairs_of_left = pairs.finish()?;
-        if !pairs_of_left.is_empty() {
-            columns = inputs[0].update().columns.clone();
-        }
-        let changed = &inputs[1].update().columns;
-        let changed: Vec<usize> = (0..self.added.len()).filter(|at| changed.contains(self.added[*at])).collect();
+        let changed = self.output.changed(looked_up, &second.update().columns);
         if !changed.is_empty() && !other.kept.is_empty() {
             let mut pairs = PairList::default();
-            let found = keys.keys.find(Side::Right, inputs[1].now(), &other.kept)?;
-            keys.of_right(&found, &own.fresh, &mut pairs);
+            let found = matching.keys.find(looked_up, second.now(), &other.kept)?;
+            matching.of_other(&found, &own.fresh, &mut pairs);
+            let stays_alone = |slot| matching.has_none(lead, slot) && !is_among(other_turned, slot);
+            matching.alone(looked_up, &other.kept, &found, stays_alone, &mut pairs);
             let pairs = pairs.finish()?;
-            if !pairs.is_empty() {
-                changed.into_iter().for_each(|at| columns.insert(self.left_width + at));
-                pairs_of_left.extend(pairs);
-                pairs_of_left.sort_unstable();
-                pairs_of_left.dedup();
-            }
+            changed.iter().filter(|_| !pairs.is_empty()).for_each(|column| columns.insert(column));
+            kept.extend(pairs);
+            kept.sort_unstable();
+            kept.dedup();
         }
-        Ok((entries(pairs_of_left), columns))
+        Ok((entries(kept), columns))
     }
 }
 
