@@ -28,7 +28,7 @@ fn aggregate_of(aggregator: &ops::Aggregator) -> Aggregate {
 
 fn second_of(matches: Matches) -> ops::SecondMatch {
     match matches {
-        Matches::Error => ops::SecondMatch::Error,
+        Matches::Error | Matches::One => ops::SecondMatch::Error,
         Matches::First => ops::SecondMatch::First,
         Matches::Last => ops::SecondMatch::Last,
     }
@@ -232,7 +232,13 @@ impl Stage {
             Stage::Natural(on, name, matches) => {
                 let joins = vec![("w".to_owned(), name.clone())];
                 let second = second_of(*matches);
-                let join = ops::NaturalJoin { on: on.clone(), joins, second, exactly_one: false, nulls_equal: false };
+                let join = ops::NaturalJoin {
+                    on: on.clone(),
+                    joins,
+                    second,
+                    exactly_one: *matches == Matches::One,
+                    nulls_equal: false,
+                };
                 ops::natural_join(table, right, &join)?
             }
             Stage::Join(on, name, how, nulls_equal, validate) => {

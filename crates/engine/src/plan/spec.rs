@@ -48,12 +48,14 @@ pub enum Keep {
     Last,
 }
 
-/// The policy for a left row whose key has several right rows.
+/// The policy for a left row whose key has several right rows, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Matches {
     /// The table fails and names the key.
     Error,
+    /// As `Error`, and also where a left row has no match: the exact join.
+    One,
     /// The first right row.
     First,
     /// The last right row.

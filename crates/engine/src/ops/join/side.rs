@@ -6,12 +6,12 @@
 
 use std::sync::Arc;
 
-use arrow_array::BooleanArray;
+use arrow_array::{Array, BooleanArray};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
-use column::Chunk;
 use column::kernels::equal_cells;
 use column::keys::{KeyTable, NO_SLOT, any_null};
+use column::{Chunk, NO_ROW};
 use rowset::{Before, RowSet, Shifts};
 
 use super::on::{On, Side};
@@ -95,9 +95,12 @@ impl JoinKeys {
 
     /// The key of a slot, as text for errors.
     pub(super) fn text(&self, slot: u32) -> String {
-        let keys = self.keys.keys_of(&[slot]);
-        let text = |cells: &Chunk| arrow_cast::display::array_value_to_string(cells, 0).unwrap_or_default();
-        keys.iter().map(text).collect::<Vec<_>>().join(", ")
+        text(&self.keys.keys_of(&[slot]))
+    }
+
+    /// The key of a row of one side, as text for errors.
+    pub(super) fn text_of(&self, side: Side, view: &View, row: u64) -> Result<String, Error> {
+        Ok(text(&self.on.read(side, view, &RowSet::key(row))?))
     }
 
     /// The rows of one side that may match, with the cells of their keys: all rows if nulls are equal, otherwise those
@@ -259,6 +262,15 @@ impl JoinKeys {
     }
 }
 
+/// One key as text.
+fn text(key: &[Chunk]) -> String {
+    let text = |cells: &Chunk| match cells.is_null(0) {
+        true => "null".to_owned(),
+        false => arrow_cast::display::array_value_to_string(cells, 0).unwrap_or_default(),
+    };
+    key.iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
 /// What a step does to the rows of one side of a join.
 pub(super) struct SideChange {
     /// Rows that leave their key: removed ones, and those that have another key now. In before-keys.
@@ -287,4 +299,16 @@ pub(super) fn rows_of(stored: Option<&KeyRows>, slot: u32, each: impl FnMut(u64)
 /// Whether a slot has no stored row.
 pub(super) fn is_empty(stored: Option<&KeyRows>, slot: u32) -> bool {
     slot == NO_SLOT || stored.is_none_or(|stored| stored.is_empty(slot))
+}
+
+/// The matches of the rows in `entered`, spread over all of `rows`; the others (null keys) have none.
+pub(super) fn spread(rows: &RowSet, entered: &RowSet, matched: impl Iterator<Item = u64>) -> Vec<u64> {
+    if rows.len() == entered.len() {
+        return matched.collect();
+    }
+    let mut all = vec![NO_ROW; rows.len() as usize];
+    for (position, row) in rows.positions_of(entered).0.iter().zip(matched) {
+        all[position as usize] = row;
+    }
+    all
 }

@@ -15,7 +15,7 @@ pub(super) fn filter_below_join(plan: &Plan, shapes: &mut Shapes) -> Option<Plan
     let predicates = movable_predicates(plan)?;
     let below = &plan.inputs()[0];
     let may_be_parted = match below.op() {
-        Op::NaturalJoin { matches, .. } => *matches != Matches::Error,
+        Op::NaturalJoin { matches, .. } => matches!(matches, Matches::First | Matches::Last),
         // A right row without a match has no left cells, and may be one without a match because of the filter.
         Op::Join(EquiOptions { how: How::Right | How::Full, .. }) => false,
         Op::Join(how) => how.validate == Validate::ManyToMany,

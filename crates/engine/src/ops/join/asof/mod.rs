@@ -15,18 +15,16 @@ mod tolerance;
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::UInt64Type;
 use arrow_array::{ArrayRef, UInt64Array};
-use arrow_schema::{DataType, Field, Schema};
-use column::keys::KeyTable;
+use arrow_schema::DataType;
 use column::{Chunk, NO_ROW};
 use formula::type_name;
 use graph::{Moment, Step};
 use rowset::RowSet;
 
-use super::natural::redirected;
+use super::matches::{StoredMatches, redirected};
 use super::on::{On, Side, added_columns, joined_schema, joined_update, match_now, meeting_type};
+use super::side::JoinKeys;
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::keys::timeline::{Entry, Timelines};
@@ -38,7 +36,6 @@ use crate::table::handle::Table;
 use crate::table::parts::Attributes;
 use crate::table::parts::Parts;
 use crate::table::request::Request;
-use crate::table::store::{Columns, Writes};
 use crate::table::update::TableUpdate;
 use crate::table::view::View;
 use right::RightChange;
@@ -53,8 +50,7 @@ pub struct AsofJoin {
 
 /// The matching rules: keys, stamps, strategy and tolerance.
 struct AsofSpec {
-    operation: String,
-    by: On,
+    by: Arc<On>,
     left_stamp: usize,
     right_stamp: usize,
     meet: DataType,
@@ -94,8 +90,7 @@ impl AsofJoin {
             format!("{left_name}, {right_name}")
         });
         let how = AsofSpec {
-            operation: operation.into(),
-            by,
+            by: Arc::new(by),
             left_stamp,
             right_stamp,
             meet,
@@ -124,46 +119,43 @@ impl Operation for AsofJoin {
         limits::ask_rows(left.view.rows().len().saturating_add(right.view.rows().len()), 16)?;
         let mut live = AsofLive {
             how: self.how.clone(),
-            keys: (!self.how.by.pairs.is_empty()).then(|| KeyTable::new(&self.how.by.types())),
+            // Both sides are kept by stamp, in timelines of their own.
+            keys: JoinKeys::new(&self.how.by, false, false, false),
             right: Timelines::default(),
             left: right.table.is_live().then(Timelines::default),
             left_width: left.table.width(),
             added: self.added.iter().map(|(column, _)| *column).collect(),
-            emptied: Vec::new(),
             index: None,
         };
-        let rows = live.rows_of(Side::Right, &right.view, right.view.rows(), true)?;
+        let rows = live.rows_entered(Side::Right, &right.view, right.view.rows())?;
         rows.each(|slot, stamp, key| live.right[slot].insert(Entry { stamp, key, tag: () }));
         let matched = live.start(&left.view)?;
-        live.free_emptied();
+        live.free_unused();
         let counters =
             [left, right].iter().find_map(|input| input.table.graph()).map(crate::observe::storage).unwrap_or_default();
-        let schema = Schema::new(vec![Field::new("index", DataType::UInt64, true)]);
-        let columns = Columns::filled(&schema, at, &counters, &[matched])?;
-        let sources = redirected(&left.table, &right.table, &self.added, columns.column(0).clone());
+        let matches = StoredMatches::start(matched, at, &counters)?;
+        let sources = redirected(&left.table, &right.table, &self.added, matches.index());
         let ticking = right.table.is_live();
         let old = left.table.attributes();
         let attributes =
             Attributes { append_only: old.append_only && !ticking, add_only: old.add_only && !ticking, ..old.clone() };
         let schema = Arc::new(joined_schema(&left.table, &right.table, &self.added));
         let parts = Parts { rows: left.table.parts().rows.clone(), columns: sources, schema, attributes };
-        let owned = columns.owned();
-        live.index = Some(columns);
+        let owned = matches.owned();
+        live.index = Some(matches);
         Ok(Start { parts, live: Box::new(live), owned })
     }
 }
 
 struct AsofLive {
     how: Arc<AsofSpec>,
-    keys: Option<KeyTable>,
+    keys: JoinKeys,
     right: Timelines<()>,
     /// The left rows of each group with their matches; none if the right side never changes.
     left: Option<Timelines<u64>>,
     left_width: usize,
     added: Vec<usize>,
-    /// Groups that lost the last row of a side, or have no row yet.
-    emptied: Vec<u32>,
-    index: Option<Columns>,
+    index: Option<StoredMatches>,
 }
 
 impl Live for AsofLive {
@@ -187,32 +179,28 @@ impl Live for AsofLive {
             rematched |= &self.differing(left, right, &stayed, &probe, &fresh)?;
         }
         self.write(left, step, &probe, fresh, &changes)?;
-        self.free_emptied();
+        self.free_unused();
         let added = self.left_width..self.left_width + self.added.len();
         Ok(joined_update(update, added, &rematched, changes.modified, &changes.columns))
     }
 
     fn entries(&self) -> u64 {
-        self.keys.as_ref().map_or(0, |keys| keys.len() as u64)
+        self.keys.len() as u64
     }
 }
 
 impl AsofLive {
-    fn index(&self) -> &Columns {
+    fn index(&self) -> &StoredMatches {
         self.index.as_ref().expect("the index is made as the join starts")
     }
 
     /// Frees the slots of keys that neither side has any more. This waits for the end of the step, which still refers
     /// to keys by their slots.
-    fn free_emptied(&mut self) {
-        let emptied = std::mem::take(&mut self.emptied);
-        let Some(keys) = &mut self.keys else { return };
-        let has_left = |slot: u32| self.left.as_ref().is_some_and(|left| !left[slot].is_empty());
-        for slot in emptied {
-            if self.right[slot].is_empty() && !has_left(slot) {
-                keys.free(slot);
-            }
-        }
+    fn free_unused(&mut self) {
+        let touched = self.keys.take_touched();
+        let (left, right) = (&self.left, &self.right);
+        let has_left = |slot: u32| left.as_ref().is_some_and(|left| !left[slot].is_empty());
+        self.keys.free(&touched, |slot| right[slot].is_empty() && !has_left(slot));
     }
 
     /// The initial index: the matches of all left rows, in pieces.
@@ -224,7 +212,7 @@ impl AsofLive {
             return parts.into_iter().map(|part| Ok((part.clone(), cells(self.probe(view, &part)?)))).collect();
         }
         crate::threads::parallel::try_map(rows.len() > 2 * ASOF_PROBE_ROWS.rows(), &parts, |_, part| {
-            Ok((part.clone(), cells(self.look_up(&self.rows_found(Side::Left, view, part)?))))
+            Ok((part.clone(), cells(self.looked_up(view, part)?)))
         })
     }
 
@@ -234,13 +222,13 @@ impl AsofLive {
             return Ok(Vec::new());
         }
         if self.left.is_none() {
-            return Ok(self.look_up(&self.rows_found(Side::Left, view, rows)?));
+            return self.looked_up(view, rows);
         }
-        let rows = self.rows_of(Side::Left, view, rows, true)?;
-        let matched = self.look_up(&rows);
+        let entered = self.rows_entered(Side::Left, view, rows)?;
+        let matched = self.look_up(&entered);
         if let Some(left) = &mut self.left {
-            let keys = rows.keys.to_vec();
-            for batch in rows.placed().chunks(ASOF_BATCH.get()) {
+            let keys = entered.keys().to_vec();
+            for batch in entered.placed().chunks(ASOF_BATCH.get()) {
                 left.ask_places(batch);
                 for &(slot, stamp, position) in batch {
                     let (key, tag) = (keys[position as usize], matched[position as usize]);
@@ -248,7 +236,13 @@ impl AsofLive {
                 }
             }
         }
-        Ok(matched)
+        Ok(entered.spread(rows, matched))
+    }
+
+    /// The right row of each of these left rows, which are not kept.
+    fn looked_up(&self, view: &View, rows: &RowSet) -> Result<Vec<u64>, Error> {
+        let found = self.rows_found(Side::Left, view, rows)?;
+        Ok(found.spread(rows, self.look_up(&found)))
     }
 
     /// Left rows that go or take another stamp leave, those that move are renamed.
@@ -258,16 +252,13 @@ impl AsofLive {
         }
         let (gone, moving) = change.departing_rows(restamped);
         let leaving =
-            (!gone.0.is_empty()).then(|| self.rows_found(Side::Left, change.before(), &gone.0)).transpose()?;
+            (!gone.0.is_empty()).then(|| self.rows_leaving(Side::Left, change.before(), &gone.0)).transpose()?;
         let moving =
             (!moving.0.is_empty()).then(|| self.rows_found(Side::Left, change.before(), &moving.0)).transpose()?;
         let Some(left) = &mut self.left else { return Ok(()) };
         if let Some(rows) = leaving {
             rows.each(|slot, stamp, key| {
                 left[slot].remove(stamp, key);
-                if left[slot].is_empty() {
-                    self.emptied.push(slot);
-                }
             });
         }
         if let Some(rows) = moving {
@@ -286,12 +277,7 @@ impl AsofLive {
         probe: &RowSet,
         fresh: &[u64],
     ) -> Result<RowSet, Error> {
-        let index = self.index().column(0);
-        let index = column::ColumnSource::at(index.as_ref(), left.before().moment());
-        let index = index.map_err(|_| Error::internal(&self.how.operation, "its own index before the step is gone"))?;
-        let before = left.update().shifts.back(stayed);
-        let old = index.take(&before.0.to_vec())?;
-        let old = old.as_primitive::<UInt64Type>();
+        let old = self.index().before(left, &left.update().shifts.back(stayed))?;
         let places = probe.positions_of(stayed);
         let same = |was: u64, now: u64| {
             if now == NO_ROW { was == NO_ROW } else { match_now(was, right.update()) == Some(now) }
@@ -312,33 +298,14 @@ impl AsofLive {
         fresh: Vec<u64>,
         right: &RightChange,
     ) -> Result<(), Error> {
-        let update = left.update();
         let mut cells: Vec<(u64, u64)> = right.moved.iter().chain(&right.rematched).copied().collect();
         // A row may have moved its match and then lost it: the last word counts.
         cells.reverse();
         cells.sort_by_key(|(key, _)| *key);
         cells.dedup_by_key(|(key, _)| *key);
-        let mut writes = Writes { removed: update.removed.clone(), shifts: update.shifts.clone(), ..Writes::default() };
-        if probe == &update.added {
-            if !probe.is_empty() {
-                writes.added.push((probe.clone(), vec![Arc::new(UInt64Array::from(fresh))]));
-            }
-        } else {
-            let (added, other): (Vec<(u64, u64)>, Vec<(u64, u64)>) =
-                probe.iter().zip(fresh).partition(|(key, _)| update.added.contains(*key));
-            if !added.is_empty() {
-                let rows: UInt64Array = added.iter().map(|(_, row)| *row).collect::<Vec<_>>().into();
-                writes.added.push((update.added.clone(), vec![Arc::new(rows)]));
-            }
-            cells.extend(other);
-            cells.sort_by_key(|(key, _)| *key);
-        }
-        if !cells.is_empty() {
-            let (keys, rows): (Vec<u64>, Vec<u64>) = cells.into_iter().unzip();
-            writes.modified =
-                vec![Some((RowSet::from_sorted_keys(&keys), Arc::new(UInt64Array::from(rows)) as ArrayRef))];
-        }
-        self.index().write(step, || left.before().rows().clone(), left.now().rows().clone(), &writes)
+        cells.extend(probe.iter().zip(fresh));
+        cells.sort_by_key(|(key, _)| *key);
+        self.index().write(step, left, cells)
     }
 }
 

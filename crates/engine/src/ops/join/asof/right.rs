@@ -47,14 +47,11 @@ impl AsofLive {
         let fresh = if restamped { &update.added | &update.modified } else { update.added.clone() };
         let mut dirty: Vec<(u32, u64, u64)> = Vec::new();
         if !gone.0.is_empty() {
-            let rows = self.rows_found(Side::Right, change.before(), &gone.0)?;
+            let rows = self.rows_leaving(Side::Right, change.before(), &gone.0)?;
             for batch in rows.by_group(self.right.slots()).chunks(ASOF_BATCH.get()) {
                 self.right.ask_searched(batch);
                 for &(slot, stamp, key) in batch {
                     self.right[slot].remove(stamp, key);
-                    if self.right[slot].is_empty() {
-                        self.emptied.push(slot);
-                    }
                     dirty.push((slot, stamp, 0));
                 }
             }
@@ -82,7 +79,7 @@ impl AsofLive {
             }
         }
         if !fresh.is_empty() {
-            let rows = self.rows_of(Side::Right, change.now(), &fresh, true)?;
+            let rows = self.rows_entered(Side::Right, change.now(), &fresh)?;
             for batch in rows.by_group(self.right.slots()).chunks(ASOF_BATCH.get()) {
                 self.right.ask_places(batch);
                 for &(slot, stamp, key) in batch {

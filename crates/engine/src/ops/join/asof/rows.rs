@@ -3,7 +3,7 @@
 use arrow_array::Array;
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
-use column::keys::{KeyTable, NO_SLOT, any_null};
+use column::keys::NO_SLOT;
 use column::{Chunk, NO_ROW};
 use rowset::RowSet;
 
@@ -11,45 +11,53 @@ use super::AsofLive;
 use crate::error::Error;
 use crate::keys::timeline::Place;
 use crate::ops::join::on::{Side, cells_as};
+use crate::ops::join::side::{Slotted, spread};
 use crate::sizes::ASOF_BATCH;
 use crate::table::view::View;
 
-/// Rows of one side with their groups and stamps; rows without a stamp or with a null key are out.
+/// Rows of one side that may match, with their groups and stamps.
 pub(super) struct Rows {
-    pub(super) slots: Vec<u32>,
-    pub(super) stamps: Vec<u64>,
-    pub(super) valid: Option<NullBuffer>,
-    pub(super) keys: RowSet,
+    found: Slotted,
+    stamps: Vec<u64>,
+    /// Which have a stamp.
+    valid: Option<NullBuffer>,
 }
 
 impl Rows {
+    /// Calls `run` with slot, stamp and key of each row that has a known group and a stamp.
     pub(super) fn each(&self, mut run: impl FnMut(u32, u64, u64)) {
-        for (at, key) in self.keys.iter().enumerate() {
-            if self.slots[at] != NO_SLOT && self.valid.as_ref().is_none_or(|valid| valid.is_valid(at)) {
-                run(self.slots[at], self.stamps[at], key);
+        self.each_place(|_, slot, stamp, key| run(slot, stamp, key));
+    }
+
+    fn each_place(&self, mut run: impl FnMut(usize, u32, u64, u64)) {
+        for (at, (key, slot)) in self.found.iter().enumerate() {
+            if slot != NO_SLOT && self.valid.as_ref().is_none_or(|valid| valid.is_valid(at)) {
+                run(at, slot, self.stamps[at], key);
             }
         }
     }
 
-    pub(super) fn each_place(&self, mut run: impl FnMut(usize, u32, u64, u64)) {
-        for (at, key) in self.keys.iter().enumerate() {
-            if self.slots[at] != NO_SLOT && self.valid.as_ref().is_none_or(|valid| valid.is_valid(at)) {
-                run(at, self.slots[at], self.stamps[at], key);
-            }
-        }
+    /// The row keys.
+    pub(super) fn keys(&self) -> &RowSet {
+        &self.found.rows
+    }
+
+    /// The matches of these rows, spread over all of `rows`.
+    pub(super) fn spread(&self, rows: &RowSet, matched: Vec<u64>) -> Vec<u64> {
+        spread(rows, &self.found.rows, matched.into_iter())
     }
 
     /// Slot, stamp and position, in the order of the rows.
     pub(super) fn placed(&self) -> Vec<(u32, u64, u64)> {
-        let mut placed = Vec::with_capacity(self.slots.len());
+        let mut placed = Vec::with_capacity(self.stamps.len());
         self.each_place(|position, slot, stamp, _| placed.push((slot, stamp, position as u64)));
         placed
     }
 
     /// Slot, stamp and key, group by group: what one search has brought into the cache, the next one uses.
     pub(super) fn by_group(&self, groups: usize) -> Vec<(u32, u64, u64)> {
-        let mut sorted = Vec::with_capacity(self.slots.len());
-        if !few_groups(groups, self.slots.len()) {
+        let mut sorted = Vec::with_capacity(self.stamps.len());
+        if !few_groups(groups, self.stamps.len()) {
             self.each(|slot, stamp, key| sorted.push((slot, stamp, key)));
             sorted.sort_unstable();
             return sorted;
@@ -66,8 +74,9 @@ impl Rows {
         sorted
     }
 
+    /// The groups that are known, each once.
     pub(super) fn groups(&self) -> Vec<u32> {
-        let mut slots: Vec<u32> = self.slots.iter().copied().filter(|slot| *slot != NO_SLOT).collect();
+        let mut slots: Vec<u32> = self.found.slots.iter().copied().filter(|slot| *slot != NO_SLOT).collect();
         slots.sort_unstable();
         slots.dedup();
         slots
@@ -75,63 +84,41 @@ impl Rows {
 }
 
 impl AsofLive {
-    /// Groups and stamps of some rows; `enter` makes groups that are not there yet.
-    pub(super) fn rows_of(&mut self, side: Side, view: &View, rows: &RowSet, enter: bool) -> Result<Rows, Error> {
-        if !enter {
-            return self.rows_found(side, view, rows);
-        }
-        let (keys, nulls) = self.key_cells(side, view, rows)?;
-        let mut slots = Vec::new();
-        match &mut self.keys {
-            Some(table) => {
-                let mut created = Vec::new();
-                table.insert(&keys, &mut slots, &mut created)?;
-                // What is made for a key that turns out to have no row (it is null, or has no stamp) is freed again.
-                self.emptied.extend(created.into_iter().map(|row| slots[row as usize]));
-            }
-            None => slots.resize(rows.len() as usize, 0),
-        }
-        let groups = self.keys.as_ref().map_or(1, KeyTable::capacity_slots);
+    /// Groups and stamps of rows that come; a new key makes a new group.
+    pub(super) fn rows_entered(&mut self, side: Side, view: &View, rows: &RowSet) -> Result<Rows, Error> {
+        let found = self.keys.insert(side, view, rows)?;
+        // A group that is made for rows without a stamp has no row in the end.
+        self.keys.touch(&found.slots);
+        let groups = self.keys.slots();
         self.right.grow(groups);
         if let Some(left) = &mut self.left {
             left.grow(groups);
         }
-        self.stamped(side, view, rows, slots, nulls)
+        self.stamped(side, view, found)
     }
 
+    /// Groups and stamps of some rows.
     pub(super) fn rows_found(&self, side: Side, view: &View, rows: &RowSet) -> Result<Rows, Error> {
-        let (keys, nulls) = self.key_cells(side, view, rows)?;
-        let mut slots = Vec::new();
-        match &self.keys {
-            Some(table) => table.find(&keys, &mut slots),
-            None => slots.resize(rows.len() as usize, if self.right.slots() == 0 { NO_SLOT } else { 0 }),
-        }
-        self.stamped(side, view, rows, slots, nulls)
+        self.stamped(side, view, self.keys.find(side, view, rows)?)
     }
 
-    fn key_cells(&self, side: Side, view: &View, rows: &RowSet) -> Result<(Vec<Chunk>, Option<NullBuffer>), Error> {
-        let keys = self.how.by.read(side, view, rows)?;
-        let nulls = any_null(&keys);
-        Ok((keys, nulls))
+    /// Groups and stamps of rows that leave: their groups are judged at the end of the step.
+    pub(super) fn rows_leaving(&mut self, side: Side, view: &View, rows: &RowSet) -> Result<Rows, Error> {
+        let leaving = self.rows_found(side, view, rows)?;
+        self.keys.touch(&leaving.groups());
+        Ok(leaving)
     }
 
-    fn stamped(
-        &self,
-        side: Side,
-        view: &View,
-        rows: &RowSet,
-        slots: Vec<u32>,
-        nulls: Option<NullBuffer>,
-    ) -> Result<Rows, Error> {
+    fn stamped(&self, side: Side, view: &View, found: Slotted) -> Result<Rows, Error> {
         let column = if side == Side::Left { self.how.left_stamp } else { self.how.right_stamp };
-        let cells = cells_as(view.read(column, rows)?, &self.how.meet)?;
-        let (stamps, missing) = ordered(&cells)?;
-        let valid = NullBuffer::union(nulls.as_ref(), missing.as_ref());
-        Ok(Rows { slots, stamps, valid, keys: rows.clone() })
+        let cells = cells_as(view.read(column, &found.rows)?, &self.how.meet)?;
+        let (stamps, valid) = ordered(&cells)?;
+        Ok(Rows { found, stamps, valid })
     }
 
+    /// The right row of each of these left rows.
     pub(super) fn look_up(&self, rows: &Rows) -> Vec<u64> {
-        let mut matched = vec![NO_ROW; rows.slots.len()];
+        let mut matched = vec![NO_ROW; rows.stamps.len()];
         let mut hints = if few_groups(self.right.slots(), matched.len()) {
             vec![Place::UNKNOWN; self.right.slots()]
         } else {

@@ -12,10 +12,14 @@ use crate::error::Error;
 use crate::keys::rows::KeyRows;
 use crate::keys::touched::Touched;
 use crate::ops::join::on::Side;
+use crate::ops::join::side::spread;
 use crate::sizes::{LARGE_PROBE_ROWS, PROBE_BATCH_ROWS, PROBE_ROWS};
 use crate::table::change::Change;
 use crate::table::update::ColumnSet;
 use crate::table::view::View;
+
+/// Right rows whose slots are prefetched together.
+const BATCH: usize = 64;
 
 /// A marker in place of a match: there are several matches, and at most one is allowed.
 const SEVERAL: u64 = NO_ROW - 1;
@@ -47,15 +51,26 @@ pub(super) struct RightChange {
 impl NaturalLive {
     /// The match of a key, or `NO_ROW`. A key that is skipped under `on_error` has no match.
     pub(super) fn pick(&self, slot: u32) -> u64 {
+        self.pick_of(self.right(), slot)
+    }
+
+    /// As `pick`, of the right rows.
+    #[inline]
+    fn pick_of(&self, right: &KeyRows, slot: u32) -> u64 {
         if self.passes_over(slot) {
             return NO_ROW;
         }
-        if self.matches == Matches::Last { self.right().last(slot) } else { self.right().first(slot) }
+        if self.matches == Matches::Last { right.last(slot) } else { right.first(slot) }
     }
 
     /// Whether the left rows of this key are skipped under `on_error`: reported, and without a match.
     pub(super) fn passes_over(&self, slot: u32) -> bool {
         self.faults.is_some() && self.matches == Matches::Error && self.right().is_several(slot)
+    }
+
+    /// Whether a left row with several matches fails the table.
+    pub(super) fn refuses_several(&self) -> bool {
+        self.faults.is_none() && matches!(self.matches, Matches::Error | Matches::One)
     }
 
     /// Reports a left row with several matches.
@@ -101,7 +116,20 @@ impl NaturalLive {
         for (key, slot) in found.iter().filter(|(_, slot)| self.passes_over(*slot)) {
             self.note(slot, key);
         }
-        Ok(spread(rows, &found.rows, found.slots.iter().map(|slot| self.pick(*slot))))
+        let matched = spread(rows, &found.rows, found.slots.iter().map(|slot| self.pick(*slot)));
+        self.each_has_one(view, rows, matched)
+    }
+
+    /// The matches of these left rows, unless one has none and the join is exact.
+    fn each_has_one(&self, view: &View, rows: &RowSet, matched: Vec<u64>) -> Result<Vec<u64>, Error> {
+        let missing = match self.matches {
+            Matches::One => matched.iter().position(|row| *row == NO_ROW),
+            _ => None,
+        };
+        let Some(row) = missing.and_then(|at| rows.key_at(at as u64)) else { return Ok(matched) };
+        let key = self.keys.text_of(Side::Left, view, row)?;
+        let message = format!("the key ({key}) has no row in the right table; {}", self.remedy);
+        Err(Error::Match { operation: self.operation.clone(), message })
     }
 
     /// Whether left rows are stored by key.
@@ -116,7 +144,7 @@ impl NaturalLive {
             return;
         }
         let pick = |slot| match self.matches {
-            Matches::Error if self.right().is_several(slot) => SEVERAL,
+            Matches::Error | Matches::One if self.right().is_several(slot) => SEVERAL,
             _ => self.pick(slot),
         };
         self.settled = Some((0..self.right().slots() as u32).map(pick).collect());
@@ -142,18 +170,18 @@ impl NaturalLive {
                     matched[from + at] = NO_ROW;
                 }
             }
-            return Ok(if entered.len() == rows.len() { matched } else { spread(rows, &entered, matched.into_iter()) });
+            return self.each_has_one(view, rows, spread(rows, &entered, matched.into_iter()));
         }
         self.keys.slots_of(&keys, &mut slots);
         let pick = |slot: &u32| if *slot == NO_SLOT { NO_ROW } else { self.pick(*slot) };
         for slot in slots.iter().filter(|slot| **slot != NO_SLOT) {
             self.meets_one(*slot)?;
         }
-        Ok(spread(rows, &entered, slots.iter().map(pick)))
+        self.each_has_one(view, rows, spread(rows, &entered, slots.iter().map(pick)))
     }
 
     pub(super) fn meets_one(&self, slot: u32) -> Result<(), Error> {
-        if self.faults.is_none() && self.matches == Matches::Error && self.right().is_several(slot) {
+        if self.refuses_several() && self.right().is_several(slot) {
             return Err(self.second_match(slot));
         }
         Ok(())
@@ -238,25 +266,21 @@ impl NaturalLive {
         }
         let changed: Vec<usize> = (0..self.added.len()).filter(|at| update.columns.contains(self.added[*at])).collect();
         if !changed.is_empty() {
-            for (key, slot) in self.keys.find(Side::Right, right.now(), &update.modified)?.iter() {
-                if slot != NO_SLOT && self.pick(slot) == key {
-                    left.for_each(slot, |key| change.modified.push(key));
+            let (found, matches) = (self.keys.find(Side::Right, right.now(), &update.modified)?, self.right());
+            let mut rows = found.rows.iter();
+            for batch in found.slots.chunks(BATCH) {
+                for slot in batch.iter().filter(|slot| **slot != NO_SLOT) {
+                    matches.ask(*slot);
+                    left.ask(*slot);
+                }
+                for (slot, key) in batch.iter().zip(&mut rows) {
+                    if *slot != NO_SLOT && self.pick_of(matches, *slot) == key {
+                        left.for_each(*slot, |key| change.modified.push(key));
+                    }
                 }
             }
             change.columns = changed.into_iter().map(|at| self.left_width + at).collect();
         }
         Ok(change)
     }
-}
-
-/// Spreads the matches of the rows in `entered` over all of `rows`; the others (null keys) have no match.
-fn spread(rows: &RowSet, entered: &RowSet, matched: impl Iterator<Item = u64>) -> Vec<u64> {
-    if rows.len() == entered.len() {
-        return matched.collect();
-    }
-    let mut all = vec![NO_ROW; rows.len() as usize];
-    for (position, row) in rows.positions_of(entered).0.iter().zip(matched) {
-        all[position as usize] = row;
-    }
-    all
 }

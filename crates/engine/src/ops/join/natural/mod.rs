@@ -6,7 +6,7 @@
 //!
 //! Left rows and columns are shared with the left table; right columns are read through a redirection index, which
 //! holds the right row key of each left row. Null matches null only with `nulls_equal`. A second right row of a key is
-//! an error only if a left row has that key at the end of the step. Cost of an update: one probe per changed row, plus
+//! an error only if a left row has that key at the end of the step; for an exact join so is a left row without a match. Cost of an update: one probe per changed row, plus
 //! the left rows of the keys whose match changed.
 
 mod matching;
@@ -18,8 +18,7 @@ use graph::{Moment, Step};
 use rowset::RowSet;
 
 use self::matching::RightChange;
-pub(super) use super::matches::redirected;
-use super::matches::{StoredMatches, flat_matches};
+use super::matches::{StoredMatches, flat_matches, redirected};
 use super::on::{On, Side, added_columns, joined_schema, joined_update, match_now};
 use super::side::JoinKeys;
 use crate::driver::operation::{Input, Live, Operation, Start};
@@ -47,6 +46,7 @@ pub struct NaturalJoin {
 }
 
 const ONE_OF_SEVERAL: &str = "a natural join takes at most one (use multiple=\"first\" or \"last\", or on_error)";
+const EXACTLY_ONE: &str = "an exact join takes exactly one";
 const VALIDATED: &str = "validate=\"m:1\" takes at most one";
 
 impl NaturalJoin {
@@ -75,7 +75,7 @@ impl NaturalJoin {
             matches,
             nulls_equal,
             faults: None,
-            remedy: ONE_OF_SEVERAL,
+            remedy: if matches == Matches::One { EXACTLY_ONE } else { ONE_OF_SEVERAL },
         })
     }
 
@@ -92,7 +92,7 @@ impl NaturalJoin {
         self
     }
 
-    /// Whether several matches of a left row are an error.
+    /// Whether several matches of a left row are an error, and none is not.
     pub(crate) fn asks_for_one(&self) -> bool {
         self.matches == Matches::Error
     }
@@ -258,7 +258,7 @@ impl NaturalLive {
     }
 
     fn check(&self, slots: &[u32]) -> Result<(), Error> {
-        let judged = self.matches == Matches::Error && self.faults.is_none();
+        let judged = self.refuses_several();
         let Some(left) = self.keys.side(Side::Left).filter(|_| judged) else { return Ok(()) };
         let met = slots.iter().find(|slot| self.right().is_several(**slot) && !left.is_empty(**slot));
         met.map_or(Ok(()), |slot| Err(self.second_match(*slot)))
@@ -302,6 +302,27 @@ mod tests {
         );
     }
 
+    #[test]
+    fn an_exact_join_fails_where_a_match_is_missing() {
+        let starts = ("k:str l:int: 0 A 1", "k:str r:int: 0 A 10 | 1 C 30 | 2 C 31");
+        let exact = |left: &Table, right: &Table| joined(left, right, &["k"], Matches::One, false);
+        let missing = "the key (A) has no row in the right table; an exact join takes exactly one";
+        let steps = [(("", "- 0 | + 5 A 12"), "~ 0 . . 12"), (("", "+ 6 B 20"), ""), (("+ 1 B 2", ""), "+ 1 B 2 20")];
+        let ends = [
+            (("", "- 5"), format!("! {missing}")),
+            (("+ 2 null 3", ""), format!("! {}", missing.replace("(A)", "(null)"))),
+            (("~ 0 D .", ""), format!("! {}", missing.replace("(A)", "(D)"))),
+            (
+                ("+ 2 C 3", ""),
+                "! the key (C) has several rows in the right table; an exact join takes exactly one".into(),
+            ),
+        ];
+        for (step, error) in ends {
+            let steps: Vec<_> = steps.iter().copied().chain([(step, error.as_str())]).collect();
+            check_steps_of_two(exact, starts, &steps);
+        }
+    }
+
     /// Tables that stand still are matched in batches, and their index is kept as it was found.
     #[test]
     fn tables_that_stand_still() -> Result<(), Error> {
@@ -342,6 +363,18 @@ mod tests {
         check_law_of_two((&left, &right), 300, Compare::ByPosition, build, |left, right| {
             natural_join(left, right, &wanted)
         });
+    }
+
+    #[test]
+    fn law_of_exactly_one() {
+        for (rows, right) in [(2, "b:bool w:int"), (4, "b:bool w:str")] {
+            let (left, right) = (table_of("b:bool v:int").rows(3), table_of(right).rows(rows));
+            let wanted = Wanted { exactly_one: true, nulls_equal: true, ..Wanted::new(&["b"], &["w"]) };
+            let build = |left: &Table, right: &Table| joined(left, right, &["b"], Matches::One, true);
+            check_law_of_two((&left, &right), 300, Compare::ByPosition, build, |left, right| {
+                natural_join(left, right, &wanted)
+            });
+        }
     }
 
     #[test]
