@@ -127,6 +127,9 @@ fn a_filter_goes_below_a_sort() {
     let (fired, plan) = of(vec![Op::Sort { by }, filter(vec![above("V", 1)])]);
     assert_eq!(fired, ["filter below sort"]);
     assert!(plan.starts_with("sort"), "{plan}");
+    let (fired, plan) = of(vec![Op::Reverse, filter(vec![above("V", 1)])]);
+    assert_eq!(fired, ["filter below sort"]);
+    assert!(plan.starts_with("reverse"), "{plan}");
 }
 
 #[test]
@@ -176,15 +179,18 @@ fn a_filter_by_left_columns_goes_below_a_join() {
         on_error: OnError::Fail,
     };
     let within = Op::WhereIn { on: on.clone(), member: Member::In, nulls_equal: false };
-    let pairs = Op::Join(EquiOptions {
-        on: on.clone(),
-        how: How::Inner,
-        suffix: "_right".into(),
-        nulls_equal: false,
-        validate: Validate::ManyToMany,
-        coalesce: true,
-    });
-    for op in [asof, natural(Matches::First), within, pairs] {
+    let pairs = |how| {
+        Op::Join(EquiOptions {
+            on: if how == How::Cross { Vec::new() } else { on.clone() },
+            how,
+            suffix: "_right".into(),
+            nulls_equal: false,
+            validate: Validate::ManyToMany,
+            coalesce: true,
+        })
+    };
+    let moved = [asof, natural(Matches::First), within, pairs(How::Inner), pairs(How::Left), pairs(How::Cross)];
+    for op in moved {
         let method = op.method();
         let joined = apply(op, method, &[left.clone(), right.clone()]).expect("it is made");
         let (_, fired) = optimised(&chained(&joined, vec![filter(vec![above("V", 1)])]), &[&left, &right]);
@@ -194,6 +200,11 @@ fn a_filter_by_left_columns_goes_below_a_join() {
     let joined = apply(natural(Matches::Error), "natural_join", &[left.clone(), one]).expect("it is made");
     let (_, fired) = optimised(&chained(&joined, vec![filter(vec![above("V", 1)])]), &[&left, &right]);
     assert!(fired.is_empty(), "a second match that is left out would be no error");
+    for how in [How::Right, How::Full] {
+        let joined = apply(pairs(how), "join", &[left.clone(), right.clone()]).expect("it is made");
+        let (_, fired) = optimised(&chained(&joined, vec![filter(vec![above("V", 1)])]), &[&left, &right]);
+        assert!(fired.is_empty(), "right rows that meet no left row any more would stay");
+    }
 }
 
 #[test]

@@ -29,7 +29,7 @@ impl Matching {
     pub(super) fn start(&mut self, lead: &View, other: &View, bytes: u64) -> Result<Vec<Pair>, Error> {
         let second = self.lead.other();
         if self.keys.is_keyless() {
-            ask_for_pairs(lead.rows().len().saturating_mul(other.rows().len()), bytes)?;
+            ask_for_pairs(u128::from(lead.rows().len()) * u128::from(other.rows().len()), bytes)?;
         }
         limits::ask_rows(lead.rows().len().saturating_add(other.rows().len()), 16)?;
         for part in parallel::parts(other.rows(), LARGE_PROBE_ROWS.rows()) {
@@ -81,9 +81,9 @@ impl Matching {
         if limits::ask_rows(lead.rows().len().saturating_mul(most), bytes).is_ok() {
             return Ok(());
         }
-        let mut pairs = 0_u64;
+        let mut pairs = 0_u128;
         for part in parts {
-            pairs = pairs.saturating_add(pairs_of(&self.keys.find(self.lead, lead, part)?, counts));
+            pairs += u128::from(pairs_of(&self.keys.find(self.lead, lead, part)?, counts));
         }
         ask_for_pairs(pairs, bytes)
     }
@@ -213,8 +213,8 @@ fn pairs_of(found: &Slotted, counts: &[u64]) -> u64 {
     found.slots.iter().map(count).fold(0, u64::saturating_add)
 }
 
-fn ask_for_pairs(pairs: u64, bytes: u64) -> Result<(), Error> {
-    limits::ask_rows(pairs, bytes).map_err(|exhausted| Error::Resource {
+fn ask_for_pairs(pairs: u128, bytes: u64) -> Result<(), Error> {
+    limits::ask_rows(u64::try_from(pairs).unwrap_or(u64::MAX), bytes).map_err(|exhausted| Error::Resource {
         operation: "join".into(),
         message: format!("there are {pairs} pairs of rows; {exhausted}"),
     })
