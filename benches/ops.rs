@@ -9,7 +9,7 @@ use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use engine::ops::{
-    Aggregation, AsofJoin, Concat, EquiJoin, Filter, NaturalJoin, Project, Select, Slice, Sort, WhereIn,
+    Aggregation, AsofJoin, Concat, EquiJoin, Filter, NaturalJoin, Project, Reverse, Select, Slice, Sort, WhereIn,
 };
 use engine::plan::{AsofOptions, EquiOptions, How, Matches, Member, SortBy, Strategy, Validate};
 use engine::plan::{ColumnOptions, Keep, columns, distinct};
@@ -37,6 +37,20 @@ impl Numbers {
     fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
+}
+
+/// A table joined with the last row of each group.
+fn all_pairs(t: &Table, how: How) -> Result<Table, Error> {
+    let right = distinct("last_by", t, &["g".into()], Keep::Last)?;
+    let options = EquiOptions {
+        on: vec![("g".to_owned(), "g".to_owned())],
+        how,
+        suffix: "_right".to_owned(),
+        nulls_equal: false,
+        validate: Validate::ManyToMany,
+        coalesce: true,
+    };
+    attach(&EquiJoin::new("join", t, &right, options)?, &[t.clone(), right])
 }
 
 fn schema() -> Arc<Schema> {
@@ -109,21 +123,9 @@ fn operations() -> Vec<(&'static str, Box<dyn Fn(&Table) -> Result<Table, Error>
                 attach(&join, &[t.clone(), right])
             }),
         ),
-        (
-            "join",
-            Box::new(|t| {
-                let right = distinct("last_by", t, &["g".into()], Keep::Last)?;
-                let options = EquiOptions {
-                    on: vec![("g".to_owned(), "g".to_owned())],
-                    how: How::Inner,
-                    suffix: "_right".to_owned(),
-                    nulls_equal: false,
-                    validate: Validate::ManyToMany,
-                    coalesce: true,
-                };
-                attach(&EquiJoin::new("join", t, &right, options)?, &[t.clone(), right])
-            }),
-        ),
+        ("join", Box::new(|t| all_pairs(t, How::Inner))),
+        ("join_full", Box::new(|t| all_pairs(t, How::Full))),
+        ("reverse", Box::new(|t| one(&Reverse::default(), t))),
         (
             "where_in",
             Box::new(|t| {

@@ -3,7 +3,7 @@ import os
 import checks
 import pyarrow.feather as feather
 import tickframe as tf
-from workloads import ORDERS
+from workloads import COPIED, ORDERS
 
 c = tf.col
 
@@ -34,6 +34,9 @@ class Adapter:
             "join_int_sum": lambda: total(js.natural_join(r.drop("s100k"), on="k100k"), "r1"),
             "join_str": lambda: jt.natural_join(r.drop("k100k"), on="s100k"),
             "join_many": lambda: js.head(len(js) // 10).join(m.select("k100k", r1="w").head(len(m) // 10), on="k100k"),
+            "join_full": lambda: js.head(len(js) // 10).join(m.select("k100k", r1="w").head(len(m) // 10), on="k100k", how="full", coalesce=True),
+            "join_cross": lambda: m.select("v").head(2000).join(r.select("r1").head(2000), how="cross"),
+            "reverse": lambda: m.select("v", "id").reverse(),
             "asof": lambda: t.join_asof(q, on="ts", by="sym"),
             "sort_i64": lambda: m.select("r64", "v").sort("r64"),
             "sort_f64": lambda: m.select("v", "id").sort("v"),
@@ -45,7 +48,7 @@ class Adapter:
             "last_by": lambda: vq.last_by("k100k"),
         }
         # A filter of ours is a row set, a sort and a join are indices over shared columns: here the result is read too.
-        lazy = [w for w in self.ops if w.split("_")[0] in ("filter", "join", "asof", "sort") and not w.endswith("_sum")]
+        lazy = [w for w in self.ops if w.split("_")[0] in ("filter", "join", "asof", "sort", "reverse") and w in COPIED]
         self.ops |= {f"{w}_copy": (lambda made=self.ops[w]: made().to_arrow()) for w in lazy}
 
     def check(self, w, r):
