@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from tickframe.arguments import check_all
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
+
+_HOWS = ("inner", "left", "right", "full", "cross", "semi", "anti")
+
+# A column, or two with a comparison between them.
+_COMPARED = re.compile(r"([^<>=]*)(<=|>=|[<>=]*)(.*)", re.DOTALL)
 
 # What `validate` says, as plans write it.
 _COUNTS = {
@@ -52,7 +58,7 @@ class Joins:
         self,
         other: Table | Frame,
         on: Names | None = None,
-        how: Literal["inner", "left", "semi", "anti"] = "inner",
+        how: Literal["inner", "left", "right", "full", "cross", "semi", "anti"] = "inner",
         *,
         left_on: Names | None = None,
         right_on: Names | None = None,
@@ -63,7 +69,8 @@ class Joins:
     ) -> Table:
         """Every pair of a row of this table and a row of `other` that has its key, as both tables change.
 
-        The pairs of a row stand together, in the order of the rows of `other`.
+        The pairs of a row stand together, in the order of the rows of `other`; in a right join those of a row of `other`,
+        in the order of the rows of this table.
 
         >>> import tickframe as tf
         >>> orders = tf.table({"shop": ["west", "east", "west"], "id": [1, 2, 3]})
@@ -72,13 +79,20 @@ class Joins:
         {'shop': ['west', 'west', 'west', 'west'], 'id': [1, 1, 3, 3], 'name': ['Ann', 'Bob', 'Ann', 'Bob']}
         >>> orders.join(staff, on="shop", how="left").to_dict()["name"]
         ['Ann', 'Bob', None, 'Ann', 'Bob']
+        >>> orders.join(staff, on="shop", how="right").to_dict()["id"]
+        [1, 3, 1, 3, None]
+        >>> orders.join(staff, on="shop", how="full", coalesce=True).to_dict()["shop"]
+        ['west', 'west', 'east', 'west', 'west', 'north']
+        >>> len(orders.join(staff, how="cross"))
+        9
 
         Args:
             other: the right table.
-            on: key columns of both tables; or `left_on` and `right_on`.
-            how: ``"inner"`` has the pairs; ``"left"`` also the rows of this table that have no match, with nulls.
-                ``"semi"`` has this table's rows that have a match, ``"anti"`` those that have none: `where_in`,
-                `where_not_in`.
+            on: key columns of both tables; or `left_on` and `right_on`. A cross join has none.
+            how: ``"inner"`` has the pairs; ``"left"`` also the rows of this table that have no match, with nulls,
+                ``"right"`` those of `other`, in the order of `other`, and ``"full"`` both, those of `other` last.
+                ``"cross"`` pairs every row with every row. ``"semi"`` has this table's rows that have a match,
+                ``"anti"`` those that have none: `where_in`, `where_not_in`.
             left_on: the key columns of this table.
             right_on: the key columns of `other`, as many.
             suffix: appended to a right name that this table has too.
@@ -86,20 +100,24 @@ class Joins:
             validate: how many rows a key may have on the left and on the right, where both sides have it: ``"m:m"``
                 any, ``"m:1"``, ``"1:m"`` and ``"1:1"`` one on a side. A left join with ``"m:1"`` keeps the rows and the
                 row keys of this table, as `natural_join` does.
-            coalesce: whether the key columns of `other` are left out; they are, unless this is False.
+            coalesce: whether a key has one column: the key columns of `other` are left out, in a right join those of this
+                table, and in a full join a key is that of the side that is there. It has, unless this is False; in a
+                full join only if this is True.
 
         Raises:
             ColumnNotFoundError: an unknown column.
             TypeMismatchError: keys that do not compare.
             MatchError: a key has more rows than `validate` says. Of a live table it is the cause of its failure.
+            ResourceError: more pairs than there is memory for.
         """
         right = given("join", "the other side", other)
-        keys = _keys(on, left_on, right_on)
-        if how not in {"inner", "left", "semi", "anti"}:
+        if how not in _HOWS:
+            one_of = ", ".join(f'"{word}"' for word in _HOWS[:-1])
             raise ValueError(
-                f'join: how must be "inner", "left", "semi" or "anti", not {short(how)}; rows in the order of time are '
-                "joined by join_asof"
+                f'join: how must be {one_of} or "{_HOWS[-1]}", not {short(how)}; rows in the order of time are joined by '
+                "join_asof"
             )
+        keys = _no_keys(on, left_on, right_on) if how == "cross" else _keys(on, left_on, right_on)
         if validate not in _COUNTS:
             raise ValueError(f'join: validate must be "m:m", "m:1", "1:m" or "1:1", not {short(validate)}')
         if how in {"semi", "anti"}:
@@ -110,7 +128,7 @@ class Joins:
             "suffix": suffix,
             "nulls_equal": nulls_equal,
             "validate": _COUNTS[validate],
-            "coalesce": coalesce is not False,
+            "coalesce": coalesce if coalesce is not None else how != "full",
         }
         return made("join", {"join": options}, self, right)
 
@@ -158,6 +176,48 @@ class Joins:
             "on_error": on_error,
         }
         return made("natural_join", {"natural_join": options}, self, right)
+
+    def exact_join(
+        self,
+        other: Table | Frame,
+        on: Names,
+        joins: Names | None = None,
+        *,
+        suffix: str | None = None,
+        nulls_equal: bool = False,
+    ) -> Table:
+        """All rows of this table, each with the columns of the one row of `other` that has its key.
+
+        A `natural_join` in which every row has exactly one match, at the end of every step. Rows of `other` that no row
+        meets do not matter.
+
+        >>> import tickframe as tf
+        >>> orders = tf.table({"shop": ["west", "east"], "id": [1, 2]})
+        >>> shops = tf.table({"shop": ["east", "west", "north"], "manager": ["Ann", "Bob", "Cid"]})
+        >>> orders.exact_join(shops, on="shop").to_dict()["manager"]
+        ['Bob', 'Ann']
+
+        Args:
+            other: the right table.
+            on: key columns, ``"K"`` or ``"Left = Right"``.
+            joins: right columns, ``"C"`` or ``"New = Old"``; all but the keys without it.
+            suffix: appended to a right name that this table has too; without it such a name is an error.
+            nulls_equal: whether a null key matches a null key.
+
+        Raises:
+            ColumnNotFoundError: an unknown column.
+            TypeMismatchError: keys that do not compare.
+            MatchError: a row meets no right row, or several. Of a live table it is the cause of its failure.
+        """
+        right = given("exact_join", "the other side", other)
+        options = {
+            "on": pairs(on, "exact_join"),
+            "joins": None if joins is None else pairs(joins, "exact_join"),
+            "suffix": suffix,
+            "matches": "one",
+            "nulls_equal": nulls_equal,
+        }
+        return made("exact_join", {"natural_join": options}, self, right)
 
     def where_in(self, set_table: Table | Frame, cols: Names, *, nulls_equal: bool = False) -> Table:
         """The rows whose key is among the keys of `set_table`, as both change.
@@ -257,6 +317,68 @@ class Joins:
         }
         return made("join_asof", {"asof_join": options}, self, right)
 
+    def aj(self, other: Table | Frame, on: Names, joins: Names | None = None) -> Table:
+        """`join_asof` as Deephaven writes it: each row with the last right row at or before it.
+
+        >>> import tickframe as tf
+        >>> trades = tf.table({"sym": ["A", "A"], "at": [3, 8]})
+        >>> quotes = tf.table({"sym": ["A", "A"], "time": [1, 8], "bid": [1.0, 1.5]})
+        >>> trades.aj(quotes, on="sym, at >= time", joins="bid").to_dict()["bid"]
+        [1.0, 1.5]
+        >>> trades.aj(quotes, on=["sym", "at > time"], joins="bid").to_dict()["bid"]
+        [1.0, 1.0]
+
+        Args:
+            other: the right table.
+            on: key columns, ``"K"`` or ``"Left = Right"``, and last the ordered one: ``"T"``, ``"T >= U"`` or ``"T > U"``. One
+                text may name them all, with commas between them.
+            joins: right columns, ``"C"`` or ``"New = Old"``; all but the keys without it.
+        """
+        return _as_of("aj", self, other, on, joins, "backward", (">=", ">"))
+
+    def raj(self, other: Table | Frame, on: Names, joins: Names | None = None) -> Table:
+        """`join_asof` as Deephaven writes it: each row with the first right row at or after it, of equal times the last.
+
+        Args:
+            other: the right table.
+            on: as in `aj`; the ordered column is ``"T"``, ``"T <= U"`` or ``"T < U"``.
+            joins: as in `aj`.
+        """
+        return _as_of("raj", self, other, on, joins, "forward_last", ("<=", "<"))
+
+
+def _as_of(
+    operation: str,
+    left: Joins,
+    other: object,
+    on: Names,
+    joins: Names | None,
+    strategy: str,
+    comparisons: tuple[str, str],
+) -> Table:
+    """An as-of join whose last key is a comparison; the first one of `comparisons` takes equal times."""
+    right = given(operation, "the other side", other)
+    names = names_of(on.split(",") if isinstance(on, str) else [on], operation)
+    if not names:
+        raise ValueError(f"{operation}: on names an ordered column, at least")
+    own, comparison, theirs = (part or "" for part in _COMPARED.fullmatch(names[-1]).groups())  # type: ignore[union-attr]
+    if comparison not in {"", *comparisons} or not own.strip() or (comparison and not theirs.strip()):
+        raise ValueError(
+            f'{operation}: the last of on is the ordered column, "T", "T {comparisons[0]} U" or "T {comparisons[1]} U", '
+            f"not {short(names[-1])}"
+        )
+    stamp = own.strip(), theirs.strip() or own.strip()
+    options = {
+        "on": stamp,
+        "by": pairs(names[:-1], operation),
+        "strategy": strategy,
+        "tolerance": None,
+        "allow_exact_matches": comparison != comparisons[1],
+        "joins": None if joins is None else pairs(joins, operation),
+        "suffix": None,
+    }
+    return made(operation, {"asof_join": options}, left, right)
+
 
 def _distance(tolerance: float | str | _dt.timedelta) -> dict[str, float]:
     """A tolerance as plans write it."""
@@ -281,6 +403,13 @@ def _member(
     return made(operation, {"where_in": options}, rows, others)
 
 
+def _no_keys(on: Names | None, left_on: Names | None, right_on: Names | None) -> list[tuple[str, str]]:
+    """The key columns of a cross join."""
+    if on is not None or left_on is not None or right_on is not None:
+        raise TypeError("join: a cross join has every pair of rows; it takes no on, left_on or right_on")
+    return []
+
+
 def _keys(on: Names | None, left_on: Names | None, right_on: Names | None) -> list[tuple[str, str]]:
     """The key columns of `join`: names of both sides."""
     if on is not None:
@@ -289,7 +418,7 @@ def _keys(on: Names | None, left_on: Names | None, right_on: Names | None) -> li
         names = names_of([on], "join")
         return list(zip(names, names, strict=True))
     if left_on is None or right_on is None:
-        raise TypeError("join: give on, or left_on and right_on")
+        raise TypeError('join: give on, or left_on and right_on; how="cross" joins without keys')
     left, right = names_of([left_on], "join"), names_of([right_on], "join")
     if len(left) != len(right):
         raise ValueError(f"join: left_on has {len(left)} columns, right_on {len(right)}; give as many on both sides")

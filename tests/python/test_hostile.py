@@ -568,6 +568,7 @@ OVERRIDES: dict[tuple[str, str], Callable[[World], Any]] = {
     ("RowSet.from_roaring", "data"): lambda w: tf.RowSet([1]).to_roaring(),
     ("RowSet.position_of", "key"): lambda w: 1,
     ("Table.natural_join", "joins"): lambda w: "w2 = w",
+    ("Table.exact_join", "joins"): lambda w: "w2 = w",
     ("Table.subscribe", "fn"): lambda w: lambda update: None,
     ("from_arrow", "data"): lambda w: pa.table({"x": [1]}),
     ("Schema", "columns"): lambda w: {"x": int},

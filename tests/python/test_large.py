@@ -170,6 +170,9 @@ def operations(left: tf.Table, right: tf.Table) -> dict[str, tf.Table]:
         "sort_number": left.sort("x"),
         "join": left.join(once.select("k", "w", "d2"), on="k"),
         "join_left": left.select("k", "v").join(right.select("k", "w"), on="k", how="left"),
+        "join_right": left.select("k", "v").join(right.select("k", "w"), on="k", how="right"),
+        "join_full": left.select("k", "v").join(right.select("k", "w"), on="k", how="full"),
+        "reverse": left.reverse(),
         "natural_join": left.natural_join(once, on="k", joins=["w", "d2"]),
         "where_in": left.where_in(right.filter(col("w") > 0), ["g", "k"]),
         "where_not_in": left.where_not_in(right.filter(col("w") > 0), ["g"]),
@@ -213,6 +216,13 @@ def expected(left: pl.DataFrame, right: pl.DataFrame) -> dict[str, pl.DataFrame]
         "join_left": left.select("k", "v").join(
             right.select("k", "w"), on="k", how="left", maintain_order="left_right"
         ),
+        "join_right": left.select("k", "v").join(
+            right.select("k", "w"), on="k", how="right", maintain_order="right_left"
+        ),
+        "join_full": left.select("k", "v").join(
+            right.select("k", "w"), on="k", how="full", maintain_order="left_right"
+        ),
+        "reverse": left.reverse(),
         "natural_join": joined,
         "where_in": left.join(positive, on=["g", "k"], how="semi", maintain_order="left"),
         "where_not_in": left.join(positive, on=["g"], how="anti", maintain_order="left"),
