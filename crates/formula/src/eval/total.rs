@@ -3,28 +3,90 @@
 
 use arrow_schema::{DataType, Schema};
 
-use crate::eval::bind::bind;
 use crate::tree::expr::Expr;
 use crate::tree::function::{Bytes, Function, List, Text, Time};
+use crate::tree::literal::Literal;
+use crate::tree::types::canonical;
+
+/// What is asked of the type of a part: no more than one walk through an expression tells.
+#[derive(Clone, Debug, PartialEq)]
+enum Class {
+    /// A whole number, which wraps, or a float, which follows IEEE.
+    Number,
+    /// A decimal, which may not fit the type that it is brought to.
+    Decimal(DataType),
+    /// Any other value.
+    Other,
+}
 
 impl Expr {
     /// Whether it computes a value for every row of such columns, and never an error. Only what is known to is: a function of
     /// the user, a strict cast or a decimal that may not fit is not.
     pub fn is_total(&self, schema: &Schema) -> bool {
+        self.class(schema).is_some()
+    }
+
+    /// What a total expression computes; none of one that may fail.
+    fn class(&self, schema: &Schema) -> Option<Class> {
         match self {
-            Expr::Column(_) | Expr::Literal(_) => true,
-            Expr::Alias(input, _) => input.is_total(schema),
-            Expr::Cast { input, strict, .. } => !strict && input.is_total(schema),
+            Expr::Column(name) => schema.field_with_name(name).ok().map(|field| Class::of(field.data_type())),
+            Expr::Literal(literal) => Some(Class::of_literal(literal)),
+            Expr::Alias(input, _) => input.class(schema),
+            Expr::Cast { input, to, strict: false } => input.class(schema).map(|_| Class::of(to)),
             Expr::When { branches, otherwise } => {
-                let holds = |(condition, value): &(Expr, Expr)| condition.is_total(schema) && value.is_total(schema);
-                branches.iter().all(holds) && otherwise.as_ref().is_none_or(|value| value.is_total(schema))
+                let mut values = Vec::with_capacity(branches.len() + 1);
+                for (condition, value) in branches {
+                    condition.class(schema)?;
+                    values.push(value.class(schema)?);
+                }
+                values.extend(match otherwise {
+                    Some(otherwise) => Some(otherwise.class(schema)?),
+                    None => None,
+                });
+                // Numbers and decimals meet in a decimal of neither type.
+                Some(met(&values).unwrap_or(Class::Other))
             }
             Expr::Call { function, args } => {
-                args.iter().all(|arg| arg.is_total(schema)) && function_is_total(*function, args, schema)
+                let args = args.iter().map(|arg| arg.class(schema)).collect::<Option<Vec<Class>>>()?;
+                of_call(*function, &args)
             }
-            Expr::Host { .. } | Expr::Aggregate { .. } | Expr::Over { .. } | Expr::InSet { .. } => false,
+            Expr::Cast { strict: true, .. }
+            | Expr::Host { .. }
+            | Expr::Aggregate { .. }
+            | Expr::Over { .. }
+            | Expr::InSet { .. } => None,
         }
     }
+}
+
+impl Class {
+    fn of(data_type: &DataType) -> Class {
+        use DataType::{Decimal32, Decimal64, Decimal128, Decimal256};
+        match canonical(data_type) {
+            DataType::Dictionary(_, values) => Class::of(&values),
+            DataType::RunEndEncoded(_, values) => Class::of(values.data_type()),
+            number if number.is_integer() || number.is_floating() => Class::Number,
+            decimal @ (Decimal32(..) | Decimal64(..) | Decimal128(..) | Decimal256(..)) => Class::Decimal(decimal),
+            _ => Class::Other,
+        }
+    }
+
+    fn of_literal(literal: &Literal) -> Class {
+        match literal {
+            Literal::Int(_) | Literal::UInt(_) | Literal::Float(_) => Class::Number,
+            Literal::TypedNull(data_type) => Class::of(data_type),
+            Literal::Decimal { precision, scale, .. } => Class::Decimal(DataType::Decimal128(*precision, *scale)),
+            _ => Class::Other,
+        }
+    }
+}
+
+/// What values of these classes are together, if they are brought to one type without a failure.
+fn met(classes: &[Class]) -> Option<Class> {
+    let first = classes.first()?;
+    let alike = classes.iter().all(|one| one == first);
+    let decimals = classes.iter().any(|one| matches!(one, Class::Decimal(_)));
+    (alike || !decimals).then(|| if alike { first.clone() } else { Class::Other })
 }
 
 impl Function {
@@ -46,9 +108,8 @@ impl Function {
     }
 }
 
-fn function_is_total(function: Function, args: &[Expr], schema: &Schema) -> bool {
-    let types =
-        || args.iter().map(|arg| Some(bind(arg, schema).ok()?.data_type().clone())).collect::<Option<Vec<DataType>>>();
+/// What a function computes of total arguments; none where it may fail.
+fn of_call(function: Function, args: &[Class]) -> Option<Class> {
     match function {
         Function::And
         | Function::Or
@@ -59,11 +120,9 @@ fn function_is_total(function: Function, args: &[Expr], schema: &Schema) -> bool
         | Function::IsNan
         | Function::IsNotNan
         | Function::IsFinite
-        | Function::IsInfinite => true,
-        Function::FillNull | Function::Coalesce | Function::MinHorizontal | Function::MaxHorizontal => {
-            types().is_some_and(|types| meet_without_loss(&types))
-        }
-        comparison if comparison.is_comparison() => types().is_some_and(|types| meet_without_loss(&types)),
+        | Function::IsInfinite => Some(Class::Other),
+        Function::FillNull | Function::Coalesce | Function::MinHorizontal | Function::MaxHorizontal => met(args),
+        comparison if comparison.is_comparison() => met(args).map(|_| Class::Other),
         // Whole numbers wrap, and floats follow IEEE.
         Function::Add
         | Function::Subtract
@@ -76,26 +135,12 @@ fn function_is_total(function: Function, args: &[Expr], schema: &Schema) -> bool
         | Function::Sign
         | Function::Sqrt
         | Function::Floor
-        | Function::Ceil => types().is_some_and(|types| types.iter().all(is_plain_number)),
-        Function::Text(Text::LenChars | Text::LenBytes | Text::StartsWith | Text::EndsWith) => true,
-        Function::Text(Text::Contains { literal }) => literal,
-        Function::Time(Time::Year | Time::Quarter | Time::Month) => true,
-        Function::List(List::Len) | Function::Bytes(Bytes::Size | Bytes::StartsWith | Bytes::EndsWith) => true,
-        _ => false,
+        | Function::Ceil => args.iter().all(|one| *one == Class::Number).then_some(Class::Number),
+        Function::Text(Text::LenChars | Text::LenBytes) => Some(Class::Number),
+        Function::Text(Text::StartsWith | Text::EndsWith | Text::Contains { literal: true }) => Some(Class::Other),
+        Function::Time(Time::Year | Time::Quarter | Time::Month) => Some(Class::Number),
+        Function::List(List::Len) | Function::Bytes(Bytes::Size) => Some(Class::Number),
+        Function::Bytes(Bytes::StartsWith | Bytes::EndsWith) => Some(Class::Other),
+        _ => None,
     }
-}
-
-/// Numbers that a comparison may have to bring to a type that they do not fit.
-fn is_wide(data_type: &DataType) -> bool {
-    use DataType::{Decimal32, Decimal64, Decimal128, Decimal256};
-    matches!(data_type, Decimal32(..) | Decimal64(..) | Decimal128(..) | Decimal256(..))
-}
-
-/// Whether values of these types are brought to one type without a failure.
-fn meet_without_loss(types: &[DataType]) -> bool {
-    !types.iter().any(is_wide) || types.iter().all(|one| *one == types[0])
-}
-
-fn is_plain_number(data_type: &DataType) -> bool {
-    data_type.is_integer() || data_type.is_floating()
 }

@@ -1,7 +1,7 @@
 //! Comparisons of blocks, by the total order.
 
 use super::arithmetic::Number;
-use super::{Operand, Valid, test2};
+use super::{In, Operand, Valid, test, test2};
 
 /// A comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,6 +30,13 @@ impl Comparison {
 /// Values compared row by row; validity is the caller's.
 pub(crate) fn compare<T: Number>(comparison: Comparison, a: &Operand<'_>, b: &Operand<'_>, out: &mut [u64]) {
     let (a, b) = (a.values::<T>(), b.values::<T>());
+    match (a, b) {
+        (In::Many(_), In::One(one)) if !one.is_not_a_number() => return compare_with(comparison, a, one, out),
+        (In::One(one), In::Many(_)) if !one.is_not_a_number() => {
+            return compare_with(comparison.mirrored(), b, one, out);
+        }
+        _ => {}
+    }
     // The order is total, so "not less" is "greater or equal" even for NaN.
     match comparison {
         Comparison::Equal => test2(a, b, out, |a, b| a.same(b)),
@@ -38,6 +45,19 @@ pub(crate) fn compare<T: Number>(comparison: Comparison, a: &Operand<'_>, b: &Op
         Comparison::LessEqual => test2(a, b, out, |a, b| !b.less(a)),
         Comparison::Greater => test2(a, b, out, |a, b| b.less(a)),
         Comparison::GreaterEqual => test2(a, b, out, |a, b| !a.less(b)),
+    }
+}
+
+/// Values compared with one that is no NaN: the processor's comparisons are false where a NaN is, and NaN is the greatest.
+#[allow(clippy::neg_cmp_op_on_partial_ord, reason = "what is not less is greater, NaN too")]
+fn compare_with<T: Number>(comparison: Comparison, a: In<'_, T>, one: T, out: &mut [u64]) {
+    match comparison {
+        Comparison::Equal => test(a, out, |a| a == one),
+        Comparison::NotEqual => test(a, out, |a| a != one),
+        Comparison::Less => test(a, out, |a| a < one),
+        Comparison::LessEqual => test(a, out, |a| a <= one),
+        Comparison::Greater => test(a, out, |a| !(a <= one)),
+        Comparison::GreaterEqual => test(a, out, |a| !(a < one)),
     }
 }
 

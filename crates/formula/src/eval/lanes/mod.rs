@@ -312,11 +312,20 @@ pub(crate) fn zip<A: Native, B: Native, R: Native>(
 #[inline]
 pub(crate) fn test<A: Native>(a: In<'_, A>, out: &mut [u64], f: impl Fn(A) -> bool + Copy) {
     match a {
-        In::Many(a) => out.iter_mut().zip(a.chunks(64)).for_each(|(word, a)| {
+        In::Many(a) => {
+            // Of 64 rows the loop has no end to look for; the last word may have fewer.
+            let (whole, rest) = a.as_chunks::<64>();
             let mut bytes = [0_u8; 64];
-            bytes.iter_mut().zip(a).for_each(|(byte, a)| *byte = u8::from(f(*a)));
-            *word = pack(&bytes);
-        }),
+            for (word, a) in out.iter_mut().zip(whole) {
+                bytes.iter_mut().zip(a).for_each(|(byte, a)| *byte = u8::from(f(*a)));
+                *word = pack(&bytes);
+            }
+            if let Some(word) = out.get_mut(whole.len()) {
+                bytes = [0; 64];
+                bytes.iter_mut().zip(rest).for_each(|(byte, a)| *byte = u8::from(f(*a)));
+                *word = pack(&bytes);
+            }
+        }
         In::One(a) => out.fill(all_if(f(a))),
     }
 }
