@@ -12,7 +12,7 @@ use super::texts::Texts;
 use crate::error::Error;
 
 /// Bytes that a view holds itself.
-const INLINE: usize = 12;
+pub(super) const INLINE: usize = 12;
 
 #[derive(Default)]
 pub(super) struct Arena {

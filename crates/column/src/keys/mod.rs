@@ -9,6 +9,7 @@
 
 mod arena;
 mod encoded;
+mod few;
 mod index;
 mod packing;
 mod places;
@@ -22,10 +23,12 @@ use arrow_schema::{ArrowError, DataType};
 
 use crate::error::Error;
 use crate::kernels::words::{from_words, have_words, words};
+use crate::sizes::KEYS_FEW;
 use encoded::Codec;
+use few::Few;
 use packing::Packing;
 use places::{Places, Rows};
-use texts::{TextKeys, Texts, plain_views};
+use texts::{TextKeys, Texts, plain_views, views};
 use tuples::Tuples;
 use word::Words;
 
@@ -38,6 +41,8 @@ pub struct KeyTable {
     types: Vec<DataType>,
     shape: Shape,
     places: Places,
+    /// The keys, as long as they are few texts.
+    few: Option<Few>,
 }
 
 /// How keys of these types are kept.
@@ -97,7 +102,7 @@ impl KeyTable {
                 None => Shape::Encoded(Codec::new(several), TextKeys::default()),
             },
         };
-        KeyTable { types: types.to_vec(), shape, places: Places::default() }
+        KeyTable { types: types.to_vec(), shape, places: Places::default(), few: Few::of(types) }
     }
 
     /// The slot of every row's key, into `slots`; a key that was not there gets one. `created` holds the
@@ -109,16 +114,65 @@ impl KeyTable {
         self.check(keys)?;
         slots.clear();
         created.clear();
+        let known = self.known(keys, slots);
+        if known == 0 {
+            self.insert_in_shape(keys, slots, created)?;
+        } else if known < keys[0].len() {
+            let mut others = Vec::new();
+            self.insert_in_shape(&later(keys, known), &mut others, created)?;
+            created.iter_mut().for_each(|row| *row += known as u32);
+            slots.append(&mut others);
+        }
+        if known < slots.len() {
+            self.learn(&later(keys, known), &slots[known..]);
+        }
+        Ok(())
+    }
+
+    fn insert_in_shape(
+        &mut self,
+        keys: &[ArrayRef],
+        slots: &mut Vec<u32>,
+        created: &mut Vec<u32>,
+    ) -> Result<(), Error> {
         let KeyTable { shape, places, .. } = self;
         with_rows!(shape, keys, (stored, rows) => places.insert(stored, &rows, slots, created));
         Ok(())
     }
 
+    /// The slot of every row's key, into `slots`, which is empty, if all are among few keys of short texts.
+    pub fn find_among_few(&self, keys: &[ArrayRef], slots: &mut Vec<u32>) -> bool {
+        self.check(keys).is_ok() && self.known(keys, slots) == keys[0].len()
+    }
+
+    /// The slots of rows from the first on whose keys are among few; how many they are.
+    fn known(&self, keys: &[ArrayRef], slots: &mut Vec<u32>) -> usize {
+        let few = self.few.as_ref().filter(|_| keys.iter().all(|column| live_nulls(column).is_none()));
+        few.map_or(0, |few| few.find(&keys.iter().map(views).collect::<Vec<_>>(), slots))
+    }
+
+    /// Keeps the keys of these rows among the few, unless they are many by now.
+    fn learn(&mut self, keys: &[ArrayRef], slots: &[u32]) {
+        if self.len() > KEYS_FEW.get() {
+            self.few = None;
+        }
+        let whole = slots.len() >= few::BLOCK && keys.iter().all(|column| live_nulls(column).is_none());
+        if let Some(few) = self.few.as_mut().filter(|_| whole) {
+            few.learn(&keys.iter().map(views).collect::<Vec<_>>(), slots);
+        }
+    }
+
     /// The slot of every row's key, or [`NO_SLOT`], into `slots`, which is overwritten.
     pub fn find(&self, keys: &[ArrayRef], slots: &mut Vec<u32>) {
         slots.clear();
-        if self.check(keys).is_ok() && self.find_in_shape(keys, slots).is_ok() {
-            return;
+        if self.check(keys).is_ok() {
+            if self.known(keys, slots) == keys[0].len() {
+                return;
+            }
+            slots.clear();
+            if self.find_in_shape(keys, slots).is_ok() {
+                return;
+            }
         }
         // A key that cannot be kept is a key that is not there.
         slots.clear();
@@ -142,6 +196,7 @@ impl KeyTable {
         if !freed {
             return;
         }
+        self.few = self.few.take().map(|_| Few::default());
         match shape {
             Shape::Word(_) | Shape::Packed(..) => (),
             Shape::Text(stored) | Shape::Encoded(_, stored) => stored.release(slot),
@@ -223,6 +278,11 @@ impl KeyTable {
 pub fn any_null(keys: &[ArrayRef]) -> Option<NullBuffer> {
     let nulls: Vec<Option<NullBuffer>> = keys.iter().map(|column| column.logical_nulls()).collect();
     NullBuffer::union_many(nulls.iter().map(Option::as_ref)).filter(|nulls| nulls.null_count() > 0)
+}
+
+/// The rows from one on.
+fn later(keys: &[ArrayRef], from: usize) -> Vec<ArrayRef> {
+    keys.iter().map(|column| column.slice(from, column.len() - from)).collect()
 }
 
 fn words_of(column: &ArrayRef) -> Result<Vec<u64>, Error> {

@@ -55,15 +55,19 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// The views of a column, where that of a null, which may be any 16 bytes, is of an empty text.
-pub(super) fn plain_views(column: &ArrayRef) -> Cow<'_, [u128]> {
-    let views = match column.data_type() {
+/// The views of a column; that of a null may be any 16 bytes.
+pub(super) fn views(column: &ArrayRef) -> &[u128] {
+    match column.data_type() {
         DataType::Utf8View => column.as_string_view().views(),
         _ => column.as_binary_view().views(),
-    };
+    }
+}
+
+/// The views of a column, where that of a null, which may be any 16 bytes, is of an empty text.
+pub(super) fn plain_views(column: &ArrayRef) -> Cow<'_, [u128]> {
     match live_nulls(column) {
-        None => Cow::Borrowed(views),
-        Some(nulls) => views.iter().zip(nulls).map(|(view, valid)| if valid { *view } else { 0 }).collect(),
+        None => Cow::Borrowed(views(column)),
+        Some(nulls) => views(column).iter().zip(nulls).map(|(view, valid)| if valid { *view } else { 0 }).collect(),
     }
 }
 
