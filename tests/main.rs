@@ -4,6 +4,7 @@ mod allocations;
 mod attaching;
 mod composed;
 mod expressions;
+mod fused;
 mod fuzzed;
 mod hosts;
 mod interrupting;

@@ -21,8 +21,9 @@ pub static HOST_ROWS: Size = Size::new("engine.HOST_ROWS", 1 << 18);
 /// which must zero them again for the next call.
 pub static HOST_ARRAY_ROWS: Size = Size::new("engine.HOST_ARRAY_ROWS", 1 << 20);
 
-/// Rows that go together through a chain of predicates and computed columns: what is read of them stays in the second cache.
-pub static BLOCK_ROWS: Size = Size::new("engine.BLOCK_ROWS", 1 << 13);
+/// Rows that go together through a chain of predicates and computed columns: what is read of them stays in the second cache, and
+/// texts of so many rows in memory that the system's allocator keeps.
+pub static BLOCK_ROWS: Size = Size::new("engine.BLOCK_ROWS", 7 << 10);
 /// One row in so many, or fewer, must be left of a block for them to be picked: more are evaluated all, and masked.
 pub static PICKED_SHARE: Size = Size::new("engine.PICKED_SHARE", 8);
 /// From so many rows on a chain of a plan over a static table runs block by block.
@@ -62,6 +63,8 @@ pub static GROUP_BATCH_ROWS: Size = Size::new("engine.GROUP_BATCH_ROWS", 1 << 12
 /// Cells of results from which on the columns of groups are compared side by side.
 pub static GROUP_SPLIT_CELLS: Size = Size::new("engine.GROUP_SPLIT_CELLS", 1 << 15);
 
+/// Of so few groups the rows of a batch are summed group by group.
+pub static FEW_GROUPS: Size = Size::new("engine.FEW_GROUPS", 8);
 /// Rows summed in fixed units before their words are emptied: so many cannot overflow a word.
 pub static FIXED_ROWS: Size = Size::new("engine.FIXED_ROWS", 1 << 22);
 /// How often the unit of a sum may change: values that lie too far apart for any are added as ever.

@@ -8,11 +8,12 @@
 //!
 //! While many are left all are evaluated, and what is not wanted is masked: that is cheaper than to pick them.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use arrow_array::BooleanArray;
+use arrow_array::UInt32Array;
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
-use arrow_select::filter::{FilterBuilder, FilterPredicate};
+use column::kernels::gather_rows;
 use column::{Chunk, Column, ColumnSource};
 use rowset::RowSet;
 
@@ -21,6 +22,9 @@ use crate::eval::computed::ComputedSource;
 use crate::eval::evaluator::Evaluator;
 use crate::sizes::PICKED_SHARE;
 use crate::table::view::View;
+
+/// One row in so many, or fewer, is picked by its place.
+const PLACED_SHARE: usize = 8;
 
 /// Some rows of a table, fewer with each predicate.
 pub(crate) struct Block {
@@ -31,13 +35,61 @@ pub(crate) struct Block {
     len: usize,
     /// Which of those are left, if not all.
     left: Option<BooleanBuffer>,
-    /// Which of all rows were picked, if not all.
-    picked: Option<BooleanBuffer>,
-    /// How they are picked of the cells of all rows.
-    pick: Option<Arc<FilterPredicate>>,
+    /// How those that were picked are picked of the cells of all rows.
+    picked: Option<Arc<Pick>>,
     /// How they were picked, one time after the other.
-    picks: Vec<Arc<FilterPredicate>>,
+    picks: Vec<Arc<Pick>>,
     cells: Vec<Cells>,
+}
+
+/// Some of the rows, few or most of them.
+enum Pick {
+    /// By their places, ascending.
+    Few(UInt32Array),
+    /// By a bit for each.
+    Most(BooleanBuffer, RowSet),
+}
+
+impl Pick {
+    /// Those that are set, which are so many.
+    fn of(mask: BooleanBuffer, count: usize) -> Pick {
+        if PLACED_SHARE * count > mask.len() {
+            let rows = column::matching(&RowSet::flat(mask.len() as u64), &mask);
+            return Pick::Most(mask, rows);
+        }
+        let mut places = Vec::with_capacity(count);
+        places.extend(mask.set_indices().map(|place| place as u32));
+        Pick::Few(places.into())
+    }
+
+    /// Of the rows that this picks, out of so many, those that another one picks of them.
+    fn then(&self, next: &Pick, of: usize) -> Pick {
+        let (own, next) = (self.places(), next.places());
+        let both: Vec<u32> = next.iter().map(|place| own[*place as usize]).collect();
+        if PLACED_SHARE * both.len() > of { Pick::of(bits(&both, of), both.len()) } else { Pick::Few(both.into()) }
+    }
+
+    fn places(&self) -> Cow<'_, [u32]> {
+        match self {
+            Pick::Few(places) => Cow::Borrowed(places.values()),
+            Pick::Most(mask, _) => mask.set_indices().map(|place| place as u32).collect(),
+        }
+    }
+
+    fn cells(&self, cells: &Chunk) -> Result<Chunk, Error> {
+        Ok(match self {
+            Pick::Few(places) => arrow_select::take::take(cells, places, None)?,
+            Pick::Most(_, rows) => gather_rows(cells, 0, rows)?,
+        })
+    }
+}
+
+/// So many bits, these of them set.
+fn bits(places: &[u32], len: usize) -> BooleanBuffer {
+    let mut bits = BooleanBufferBuilder::new(len);
+    bits.append_n(len, false);
+    places.iter().for_each(|place| bits.set_bit(*place as usize, true));
+    bits.finish()
 }
 
 /// Cells of a column, as they were before the rows were picked once more.
@@ -55,7 +107,7 @@ impl Block {
     /// All of these rows. Only of a table that never changes may computed columns be computed here.
     pub(crate) fn new(all: RowSet, inline: bool) -> Block {
         let len = all.len() as usize;
-        Block { all, inline, len, left: None, picked: None, pick: None, picks: Vec::new(), cells: Vec::new() }
+        Block { all, inline, len, left: None, picked: None, picks: Vec::new(), cells: Vec::new() }
     }
 
     /// Leaves out the rows for which a predicate is not true.
@@ -70,7 +122,10 @@ impl Block {
         let cells = predicate.inputs().iter().map(|column| self.column(view, *column));
         let cells = cells.collect::<Result<Vec<Chunk>, Error>>()?;
         let mask = predicate.mask_of_batch(&cells, &self.all, self.len)?;
-        let left = self.left.take().map_or_else(|| mask.clone(), |left| &left & &mask);
+        let left = match self.left.take() {
+            Some(left) => &left & &mask,
+            None => mask,
+        };
         let count = left.count_set_bits();
         self.left = (count < self.len).then_some(left);
         if count * PICKED_SHARE.get() <= self.len {
@@ -82,31 +137,38 @@ impl Block {
     /// Picks the rows that are left: cells read from here on are theirs alone. How many there are.
     pub(crate) fn settle(&mut self) -> usize {
         let Some(left) = self.left.take() else { return self.len };
-        let mask = BooleanArray::new(left, None);
-        let pick = picking(&mask);
-        self.len = pick.count();
-        (self.picked, self.pick) = match self.picked.take() {
-            None => (Some(mask.values().clone()), Some(pick.clone())),
-            Some(before) => {
-                let mask = BooleanArray::new(among(&before, mask.values()), None);
-                let pick = picking(&mask);
-                (Some(mask.values().clone()), Some(pick))
-            }
-        };
+        self.len = left.count_set_bits();
+        let pick = Arc::new(Pick::of(left, self.len));
+        self.picked = Some(match self.picked.take() {
+            None => pick.clone(),
+            Some(before) => Arc::new(before.then(&pick, self.all.len() as usize)),
+        });
         self.picks.push(pick);
         self.len
     }
 
-    /// The rows that are left.
-    pub(crate) fn mask(&mut self) -> BooleanBuffer {
-        self.settle();
-        self.picked.clone().unwrap_or_else(|| BooleanBuffer::new_set(self.all.len() as usize))
+    /// How many rows are evaluated, and which of them are left if not all.
+    pub(crate) fn left(&self) -> (usize, Option<&BooleanBuffer>) {
+        (self.len, self.left.as_ref())
+    }
+
+    /// A bit for each row, set for those that are left.
+    pub(crate) fn mask(&self) -> BooleanBuffer {
+        let len = self.all.len() as usize;
+        let Some(picked) = &self.picked else {
+            return self.left.clone().unwrap_or_else(|| BooleanBuffer::new_set(len));
+        };
+        let places = picked.places();
+        match &self.left {
+            None => bits(&places, len),
+            Some(left) => bits(&left.set_indices().map(|at| places[at]).collect::<Vec<u32>>(), len),
+        }
     }
 
     /// The rows that are left, by their keys.
-    pub(crate) fn rows(&mut self) -> RowSet {
-        let mask = self.mask();
-        if self.picked.is_none() { self.all.clone() } else { column::matching(&self.all, &mask) }
+    pub(crate) fn rows(&self) -> RowSet {
+        let all = self.picked.is_none() && self.left.is_none();
+        if all { self.all.clone() } else { column::matching(&self.all, &self.mask()) }
     }
 
     /// The cells of a column of a view over the rows of the block.
@@ -130,7 +192,7 @@ impl Block {
         let address = address(source);
         if let Some(known) = self.cells.iter_mut().find(|known| known.source == address) {
             for pick in &self.picks[known.picks..] {
-                known.chunk = pick.filter(&known.chunk)?;
+                known.chunk = pick.cells(&known.chunk)?;
             }
             known.picks = self.picks.len();
             return Ok(known.chunk.clone());
@@ -140,7 +202,10 @@ impl Block {
             Some((expression, sources)) => self.computed(expression, sources, view)?,
             None => {
                 let cells = pinned()?.read(&self.all)?;
-                self.pick.as_ref().map_or(Ok(cells.clone()), |pick| pick.filter(&cells))?
+                match &self.picked {
+                    Some(picked) => picked.cells(&cells)?,
+                    None => cells,
+                }
             }
         };
         self.cells.push(Cells { source: address, picks: self.picks.len(), chunk: chunk.clone() });
@@ -161,16 +226,4 @@ impl Block {
         }
         expression.of_batch(&cells, &self.all, self.len)
     }
-}
-
-fn picking(mask: &BooleanArray) -> Arc<FilterPredicate> {
-    Arc::new(FilterBuilder::new(mask).optimize().build())
-}
-
-/// Of the rows that are set, those for which `which` is set: a bit for each of them.
-fn among(set: &BooleanBuffer, which: &BooleanBuffer) -> BooleanBuffer {
-    let mut both = BooleanBufferBuilder::new(set.len());
-    both.append_n(set.len(), false);
-    set.set_indices().enumerate().filter(|(at, _)| which.value(*at)).for_each(|(_, row)| both.set_bit(row, true));
-    both.finish()
 }

@@ -52,7 +52,6 @@ impl Selection {
                 }
             }
         }
-        block.settle();
         Ok(block)
     }
 

@@ -39,6 +39,7 @@ pub(crate) enum Asked<'a> {
         length: Option<u64>,
     },
     Concat,
+    Reverse,
     /// `added`: places in the right input, and names.
     NaturalJoin {
         on: &'a [(String, String)],

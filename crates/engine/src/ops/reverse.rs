@@ -18,6 +18,7 @@ use rowset::{Before, MAX_KEY, RowSet, Shift, Shifts, Span};
 
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
+use crate::ops::asked::Asked;
 use crate::table::change::Change;
 use crate::table::parts::{Attributes, Parts};
 use crate::table::request::Request;
@@ -32,7 +33,7 @@ pub struct Reverse {
 
 impl Default for Reverse {
     fn default() -> Reverse {
-        Reverse { request: Request::new("reverse", serde_json::Value::Null) }
+        Reverse { request: Request::new("reverse", &Asked::Reverse) }
     }
 }
 
@@ -192,6 +193,7 @@ impl Column for Mirror {
     }
 
     fn read(&self, rows: &RowSet) -> Result<Chunk, column::Error> {
+        limits::ask_rows(rows.len(), size_of::<u64>() as u64)?;
         self.inner.take(&rows.iter().map(|key| self.inner_key(key)).collect::<Vec<_>>())
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use column::{ColumnSource, RedirectColumn};
 
+use super::fuse::Chain;
 use super::node::{Nodes, Plan};
 use super::op::Op;
 use super::run::{Made, Measured};
@@ -30,10 +31,13 @@ impl Plan {
         let (better, fired) = self.optimized();
         match drawing {
             Drawing::Dot | Drawing::Mermaid => draw(&labels(better.nodes()), drawing),
-            Drawing::Text if fired.is_empty() => format!("{}\n\nno rule applies", self.nodes()),
+            Drawing::Text if fired.is_empty() => {
+                format!("{}\n\nno rule applies{}", self.nodes(), passes(&better.nodes()))
+            }
             Drawing::Text => {
                 let rules: Vec<String> = fired.iter().map(|one| format!("- {}: {}", one.rule, one.operation)).collect();
-                format!("{}\n\nrules\n{}\n\n{}", self.nodes(), rules.join("\n"), better.nodes())
+                let better = better.nodes();
+                format!("{}\n\nrules\n{}\n\n{better}{}", self.nodes(), rules.join("\n"), passes(&better))
             }
         }
     }
@@ -120,6 +124,16 @@ fn thousands(number: u64) -> String {
     text
 }
 
+/// The chains that run in one pass over a static table, the first operation first.
+fn passes(nodes: &Nodes) -> String {
+    let of = |chain: &Chain| {
+        let methods: Vec<&str> = chain.places().iter().map(|place| &*nodes.0[*place].method).collect();
+        format!("\n- {}", methods.join(", "))
+    };
+    let chains: String = Chain::all(nodes).iter().rev().map(of).collect();
+    if chains.is_empty() { chains } else { format!("\n\none pass over a static table{chains}") }
+}
+
 /// A drawing of labels, each with the places of those that it stands on.
 pub fn draw(nodes: &[(String, Vec<usize>)], drawing: Drawing) -> String {
     let mermaid = drawing == Drawing::Mermaid;
@@ -179,5 +193,10 @@ mod tests {
              n1[\"where((col(#34;K#34;) == #34;a\\#34;b#34;))\"]\n  n0 --> n1"
         );
         assert!(plan.explain(Drawing::Text).ends_with("no rule applies"));
+        let length = Expr::aggregate(formula::Aggregate::Len, None).expect("an aggregate").alias("n");
+        let group = Op::Aggregate { keys: vec![Expr::column("K")], aggregates: vec![length], on_error: OnError::Fail };
+        let grouped = Plan::new(group, "agg".into(), vec![plan]);
+        let text = grouped.explain(Drawing::Text);
+        assert!(text.ends_with("no rule applies\n\none pass over a static table\n- where, agg"), "{text}");
     }
 }

@@ -88,8 +88,8 @@ impl Table {
         Table::build(parts, request, None, None)
     }
 
-    /// A table that never changes, of those of its rows that a selection finds while they are read. It is no result: an
-    /// operation stands on it if it says so ([`Operation::selects`](crate::driver::operation::Operation::selects)).
+    /// A table that never changes, of those of its rows that a selection finds while they are read. It is no result: only an
+    /// operation that says so (`Operation::selects`) stands on it.
     pub(crate) fn selecting(parts: Parts, request: Request, selection: Selected) -> Table {
         Table::build(parts, request, None, Some(selection))
     }

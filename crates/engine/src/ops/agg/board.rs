@@ -7,11 +7,17 @@
 //! The words hold plain sums, minima and maxima. When all rows are loaded, each state converts its words into the form
 //! that it maintains on updates ([`super::state::BulkState::flush`]).
 
+use arrow_buffer::BooleanBuffer;
+
+use crate::sizes::FEW_GROUPS;
+
 /// Rows per batch: few enough that the words of their groups stay in the first-level cache while all states are
 /// updated.
 pub(crate) const BATCH: usize = 256;
 /// Words in a cache line.
 const LINE: usize = 8;
+/// The most groups whose rows are taken group by group.
+const FEW_MOST: usize = FEW_GROUPS.real();
 
 /// The accumulators of all groups: one row of words per group slot, aligned to cache lines.
 pub(crate) struct BulkTable {
@@ -23,12 +29,66 @@ pub(crate) struct BulkTable {
     slots: usize,
     /// For each row of the current batch, the offset of its group's words.
     bases: Vec<usize>,
+    /// The rows of the current batch group by group, where there are few groups.
+    runs: Option<Runs>,
+}
+
+/// The rows of a batch, those of the first group first. What is summed group by group waits for no word in memory.
+#[derive(Default)]
+pub(crate) struct Runs {
+    rows: Vec<u8>,
+    /// Where the rows of each group end.
+    ends: Vec<usize>,
+}
+
+impl Runs {
+    /// The rows of a batch that belong to these groups, of which there are so many; of `left`, if not all, only those.
+    fn sort(&mut self, slots: &[u32], groups: usize, left: Option<&BooleanBuffer>) {
+        let Runs { rows, ends } = self;
+        let mut of = [0_u8; BATCH];
+        let of = &mut of[..slots.len()];
+        of.iter_mut().zip(slots).for_each(|(group, slot)| *group = *slot as u8);
+        if let Some(left) = left {
+            // What is left out stands behind all groups.
+            of.iter_mut().enumerate().filter(|(row, _)| !left.value(*row)).for_each(|(_, group)| *group = groups as u8);
+        }
+        ends.clear();
+        let mut places = [0; FEW_MOST + 1];
+        let mut end = 0;
+        for (group, place) in places.iter_mut().enumerate().take(groups + 1) {
+            *place = end;
+            end += of.iter().map(|one| usize::from(*one == group as u8)).sum::<usize>();
+            ends.push(end);
+        }
+        rows.resize(slots.len(), 0);
+        for (row, group) in of.iter().enumerate() {
+            let place = &mut places[usize::from(*group)];
+            rows[*place] = row as u8;
+            *place += 1;
+        }
+        ends.pop();
+        rows.truncate(ends.last().copied().unwrap_or(0));
+    }
+
+    /// The values of a batch, those of the first group first.
+    pub(crate) fn gather<'a, T: Copy>(&self, values: &[T], room: &'a mut [T; BATCH]) -> &'a [T] {
+        let room = &mut room[..self.rows.len()];
+        room.iter_mut().zip(&self.rows).for_each(|(to, row)| *to = values[usize::from(*row)]);
+        room
+    }
+
+    /// Each group, and which of the gathered values are its own; groups without a row are left out.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| start..*end).enumerate().filter(|(_, run)| !run.is_empty())
+    }
 }
 
 /// One state's words in every group, together with the groups of the current batch.
 pub(crate) struct BulkColumn<'a> {
     words: &'a mut [u64],
     bases: &'a [usize],
+    runs: Option<&'a Runs>,
     stride: usize,
     at: usize,
 }
@@ -40,7 +100,7 @@ impl BulkTable {
         let stride =
             if fresh.len() <= LINE { fresh.len().next_power_of_two() } else { fresh.len().next_multiple_of(LINE) };
         fresh.resize(stride, 0);
-        BulkTable { words: Vec::new(), start: 0, fresh, slots: 0, bases: Vec::new() }
+        BulkTable { words: Vec::new(), start: 0, fresh, slots: 0, bases: Vec::new(), runs: None }
     }
 
     /// Grows to at least this many slots.
@@ -59,12 +119,17 @@ impl BulkTable {
         self.slots = self.slots.max(slots);
     }
 
-    /// Starts a batch of rows: row n belongs to the group `slots[n]`.
-    pub(crate) fn turn_to(&mut self, slots: &[u32]) {
+    /// Starts a batch of rows: row n belongs to the group `slots[n]`. Of few groups some rows may be left out.
+    pub(crate) fn turn_to(&mut self, slots: &[u32], left: Option<&BooleanBuffer>) {
         let stride = self.fresh.len();
         if self.slots == 1 {
             // With a single group every base is 0, and always has been.
             return self.bases.resize(slots.len(), 0);
+        }
+        let few = self.slots <= FEW_GROUPS.get();
+        self.runs = few.then(|| self.runs.take().unwrap_or_default());
+        if let Some(runs) = &mut self.runs {
+            runs.sort(slots, self.slots, left);
         }
         self.bases.clear();
         self.bases.extend(slots.iter().map(|slot| *slot as usize * stride));
@@ -74,14 +139,26 @@ impl BulkTable {
     pub(crate) fn lane(&mut self, at: usize) -> BulkColumn<'_> {
         let stride = self.fresh.len();
         let words = &mut self.words[self.start..self.start + self.slots * stride];
-        BulkColumn { words, bases: &self.bases, stride, at }
+        BulkColumn { words, bases: &self.bases, runs: self.runs.as_ref(), stride, at }
     }
 }
 
-impl BulkColumn<'_> {
+impl<'a> BulkColumn<'a> {
     /// The number of groups.
     pub(crate) fn slots(&self) -> usize {
         self.words.len() / self.stride
+    }
+
+    /// The rows of the batch group by group, where there are few groups.
+    pub(crate) fn runs(&self) -> Option<&'a Runs> {
+        self.runs
+    }
+
+    /// Adds a number to each of two neighbouring words of a group.
+    pub(crate) fn add_two_to(&mut self, slot: usize, [first, second]: [i64; 2]) {
+        let words = self.of(slot);
+        words[0] = words[0].wrapping_add(first as u64);
+        words[1] = words[1].wrapping_add(second as u64);
     }
 
     /// Adds a number to the word of each row's group.
@@ -92,6 +169,16 @@ impl BulkColumn<'_> {
             // would wait for the one before.
             let total = values.iter().fold(0, |total: i64, value| total.wrapping_add(*value));
             self.words[self.at] = self.words[self.at].wrapping_add(total as u64);
+            return;
+        }
+        if let Some(runs) = self.runs {
+            let mut room = [0; BATCH];
+            let values = runs.gather(values, &mut room);
+            for (slot, run) in runs.groups() {
+                let total = values[run].iter().fold(0, |total: i64, value| total.wrapping_add(*value));
+                let word = &mut self.of(slot)[0];
+                *word = word.wrapping_add(total as u64);
+            }
             return;
         }
         for (base, value) in self.bases.iter().zip(values) {
@@ -120,6 +207,18 @@ impl BulkColumn<'_> {
     /// Adds a number of 128 bits, sign included, to each of two neighbouring words, the low one first.
     #[inline]
     pub(crate) fn add_wide(&mut self, values: &[i64], unsigned: bool) {
+        if let Some(runs) = self.runs {
+            let wide = |value: &i64| if unsigned { i128::from(*value as u64) } else { i128::from(*value) };
+            let mut room = [0; BATCH];
+            let values = runs.gather(values, &mut room);
+            for (slot, run) in runs.groups() {
+                let words = self.of(slot);
+                let known = i128::from(words[1] as i64) << 64 | i128::from(words[0]);
+                let total = values[run].iter().fold(known, |total, value| total.wrapping_add(wide(value)));
+                (words[0], words[1]) = (total as u64, (total >> 64) as u64);
+            }
+            return;
+        }
         for (base, value) in self.bases.iter().zip(values) {
             let Some([low, high]) = self.words.get_mut(base + self.at..base + self.at + 2) else { return };
             let (sum, carry) = low.overflowing_add(*value as u64);
@@ -137,6 +236,15 @@ impl BulkColumn<'_> {
 
     #[inline]
     fn each(&mut self, values: &[u64], choose: impl Fn(u64, u64) -> u64) {
+        if let Some(runs) = self.runs {
+            let mut room = [0; BATCH];
+            let values = runs.gather(values, &mut room);
+            for (slot, run) in runs.groups() {
+                let word = &mut self.of(slot)[0];
+                *word = values[run].iter().fold(*word, |chosen, value| choose(chosen, *value));
+            }
+            return;
+        }
         for (base, value) in self.bases.iter().zip(values) {
             let word = &mut self.words[base + self.at];
             *word = choose(*word, *value);
@@ -148,6 +256,9 @@ impl BulkColumn<'_> {
         if self.words.len() == self.stride {
             self.words[self.at] += self.bases.len() as u64;
             return;
+        }
+        if let Some(runs) = self.runs {
+            return runs.groups().for_each(|(slot, run)| self.of(slot)[0] += run.len() as u64);
         }
         for base in self.bases {
             self.words[base + self.at] += 1;
@@ -171,7 +282,7 @@ mod tests {
         for round in 1..=9 {
             board.grow(1 << round);
             let slots: Vec<u32> = (0..1 << round).collect();
-            board.turn_to(&slots);
+            board.turn_to(&slots, None);
             board.lane(0).count();
             board.lane(1).add(&vec![2; slots.len()]);
             board.lane(2).extreme(&vec![100 - round as u64; slots.len()], false);
@@ -184,10 +295,26 @@ mod tests {
     }
 
     #[test]
+    fn rows_that_are_left_out_are_in_no_group() {
+        let mut board = BulkTable::new(vec![0, 0, 0, 0, u64::MAX]);
+        board.grow(3);
+        let left: BooleanBuffer = [true, true, false, true, false, true].into_iter().collect();
+        board.turn_to(&[0, 2, 0, 2, 1, 0], Some(&left));
+        let values = [1, 2, 3, -4, 5, 6];
+        board.lane(0).count();
+        board.lane(1).add(&values);
+        board.lane(2).add_wide(&values, false);
+        board.lane(4).extreme(&values.map(|value| value as u64), false);
+        assert_eq!(board.lane(0).of(0)[..5], [2, 7, 7, 0, 1]);
+        assert_eq!(board.lane(0).of(1)[..5], [0, 0, 0, 0, u64::MAX]);
+        assert_eq!(board.lane(0).of(2)[..5], [2, -2_i64 as u64, -2_i64 as u64, u64::MAX, 2]);
+    }
+
+    #[test]
     fn wide_words_carry() {
         let mut board = BulkTable::new(vec![0, 0]);
         board.grow(2);
-        board.turn_to(&[0, 1, 0, 1, 0]);
+        board.turn_to(&[0, 1, 0, 1, 0], None);
         board.lane(0).add_wide(&[-1, -1, -1, 1, i64::MIN], false);
         board.lane(0).add_wide(&[0, -1, 0, -1, 0], true);
         let wide = |words: &[u64]| i128::from(words[1] as i64) << 64 | i128::from(words[0]);
@@ -199,7 +326,7 @@ mod tests {
     fn one_group_counts_and_adds_as_many_do() {
         let mut board = BulkTable::new(vec![0, 5, 0]);
         board.grow(1);
-        board.turn_to(&[0; 4]);
+        board.turn_to(&[0; 4], None);
         board.lane(0).count();
         board.lane(1).add_two(&[1, 2, 3, -1], &[10, 20, 30, 40]);
         assert_eq!(board.lane(0).of(0)[..3], [4, 10, 100]);

@@ -7,9 +7,9 @@
 //! error-free additions of doubles: it is slower and as exact. The unit follows the values.
 
 use super::accumulators::{Accumulator, Counted, ExactSum, HUGE};
-use super::board::{BATCH, BulkColumn};
+use super::board::{BATCH, BulkColumn, Runs};
 use super::state::Batch;
-use crate::sizes::{FIXED_CHANGES, FIXED_ROWS};
+use crate::sizes::{FEW_GROUPS, FIXED_CHANGES, FIXED_ROWS};
 
 /// Words a group.
 pub(crate) const WORDS: usize = 2;
@@ -117,6 +117,26 @@ impl Fixed {
         {
             return lane.add_two(&[high], &[low]);
         }
+        let rescale = match lane.runs() {
+            Some(runs) => self.add_runs(lane, runs, values, units, groups),
+            None => self.add_rows(lane, slots, values, units, groups),
+        };
+        if rescale {
+            self.flush(lane, groups);
+            self.changes += 1;
+            self.units = Some(fitting(values));
+        }
+    }
+
+    /// Row by row, each to the words of its group. Whether other units are wanted.
+    fn add_rows(
+        &mut self,
+        lane: &mut BulkColumn<'_>,
+        slots: &[u32],
+        values: &[f64],
+        units: Units,
+        groups: &mut [Counted<ExactSum>],
+    ) -> bool {
         let mut room = self.apart.take().unwrap_or_default();
         let apart = &mut *room;
         let mut rescale = false;
@@ -127,11 +147,36 @@ impl Fixed {
         }
         lane.add_two(&apart.high[..values.len()], &apart.low[..values.len()]);
         self.apart = Some(room);
-        if rescale {
-            self.flush(lane, groups);
-            self.changes += 1;
-            self.units = Some(fitting(values));
+        rescale
+    }
+
+    /// As [`Fixed::add_rows`], group by group.
+    fn add_runs(
+        &mut self,
+        lane: &mut BulkColumn<'_>,
+        runs: &Runs,
+        values: &[f64],
+        units: Units,
+        groups: &mut [Counted<ExactSum>],
+    ) -> bool {
+        let mut gathered = [0.0; BATCH];
+        let values = runs.gather(values, &mut gathered);
+        if let Some(totals) = totals_of(runs, values, units) {
+            runs.groups().zip(totals).for_each(|((slot, _), total)| lane.add_two_to(slot, total));
+            return false;
         }
+        let mut slots = [0; BATCH];
+        runs.groups().for_each(|(slot, run)| slots[run].fill(slot as u32));
+        let mut room = self.apart.take().unwrap_or_default();
+        let apart = &mut *room;
+        take_apart(values, units, apart);
+        let odd = put_aside(&slots, values, units, apart, groups);
+        for (slot, run) in runs.groups() {
+            let total = |of: &[i64; BATCH]| of[run.clone()].iter().fold(0, |sum: i64, part| sum.wrapping_add(*part));
+            lane.add_two_to(slot, [total(&apart.high), total(&apart.low)]);
+        }
+        self.apart = Some(room);
+        odd > values.len() / 4 && self.changes < FIXED_CHANGES.get()
     }
 
     /// What stands in the words goes to `groups`; the words begin anew.
@@ -186,6 +231,17 @@ fn totals(values: &[f64], units: Units) -> Option<(i64, i64)> {
     (odd == 0).then_some((highs, lows))
 }
 
+/// As [`totals`], of the values of each group, which are gathered.
+#[inline]
+fn totals_of(runs: &Runs, values: &[f64], units: Units) -> Option<[[i64; 2]; FEW_GROUPS.real()]> {
+    let mut all = [[0; 2]; FEW_GROUPS.real()];
+    for ((_, run), total) in runs.groups().zip(&mut all) {
+        let (high, low) = totals(&values[run], units)?;
+        *total = [high, low];
+    }
+    Some(all)
+}
+
 /// Adds what is no whole number of units as ever; says how many rows had such.
 #[cold]
 fn put_aside(
@@ -226,7 +282,7 @@ mod tests {
         board.grow(groups as usize);
         let slots: Vec<u32> = (0..values.len() as u32).map(|at| at.wrapping_mul(2_654_435_761) % groups).collect();
         for (slots, values) in slots.chunks(BATCH).zip(values.chunks(BATCH)) {
-            board.turn_to(slots);
+            board.turn_to(slots, None);
             fixed.add(&mut board.lane(0), slots, values, &mut sums);
         }
         fixed.flush(&mut board.lane(0), &mut sums);
@@ -295,7 +351,7 @@ mod tests {
         board.grow(1);
         let value = 1.0 - f64::EPSILON / 2.0;
         fixed.units = Some(Units::for_values_to(0));
-        board.turn_to(&[0; BATCH]);
+        board.turn_to(&[0; BATCH], None);
         for _ in 0..FIXED_ROWS.real() / BATCH * 2 + 3 {
             fixed.add(&mut board.lane(0), &[0; BATCH], &[value; BATCH], &mut sums);
         }

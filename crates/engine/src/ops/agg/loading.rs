@@ -1,6 +1,7 @@
 //! Bulk loading of groups, as when an aggregation starts over a large table. States that support it accumulate in a
 //! shared row-major board, batch by batch: all states take a batch before the next one, while its groups are in cache.
 
+use arrow_buffer::BooleanBuffer;
 use column::Chunk;
 
 use super::board::{BATCH, BulkTable};
@@ -45,10 +46,18 @@ impl BulkLoad {
         states.iter_mut().zip(&self.lanes).map(plain).collect()
     }
 
-    /// Adds rows to these slots; their cells begin at `from`.
-    pub(crate) fn enter(&mut self, states: &mut [Option<Placed>], cells: &[Option<Chunk>], from: usize, slots: &[u32]) {
+    /// Adds rows to these slots; their cells begin at `from`. Of few groups some may be left out.
+    pub(crate) fn enter(
+        &mut self,
+        states: &mut [Option<Placed>],
+        cells: &[Option<Chunk>],
+        from: usize,
+        slots: &[u32],
+        left: Option<&BooleanBuffer>,
+    ) {
         for (at, slots) in slots.chunks(BATCH).enumerate() {
-            self.board.turn_to(slots);
+            let left = left.map(|left| left.slice(at * BATCH, slots.len()));
+            self.board.turn_to(slots, left.as_ref());
             self.board.lane(0).count();
             for ((state, lane), cells) in states.iter_mut().zip(&self.lanes).zip(cells) {
                 if let (Some((_, state)), Some(lane), Some(cells)) = (state, lane, cells)

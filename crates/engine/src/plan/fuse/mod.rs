@@ -10,13 +10,19 @@
 
 mod chain;
 mod pass;
+#[cfg(test)]
+mod tests;
 
 use std::cell::Cell;
 
 pub(crate) use self::chain::Chain;
 use super::node::Nodes;
+use crate::driver::node::guarded;
+use crate::error::Error;
 use crate::sizes::FUSED_ROWS;
 use crate::table::handle::Table;
+use crate::table::request::Request;
+use crate::threads::parallel::{self, Phase};
 
 thread_local! {
     static PASSES: Cell<u64> = const { Cell::new(0) };
@@ -35,13 +41,17 @@ impl Chain {
         if base.is_live() || base.attributes().blink || base.size().items < FUSED_ROWS.rows() {
             return None;
         }
-        let made = pass::run(self, nodes, base).ok().flatten()?;
+        let request = Request::unique(&nodes.0[self.end()].method);
+        let pass = || parallel::inside(None, Phase::Start, || pass::run(self, nodes, base));
+        let made = guarded(&request, pass);
+        debug_assert!(!matches!(made, Err(Error::Internal { .. })), "{:?}", made.err());
+        let made = made.ok().flatten()?;
         PASSES.set(PASSES.get() + 1);
         Some(made)
     }
 
     /// The places of its nodes.
-    pub(super) fn places(&self) -> &[usize] {
+    pub(crate) fn places(&self) -> &[usize] {
         &self.places
     }
 }

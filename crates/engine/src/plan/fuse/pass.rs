@@ -7,6 +7,7 @@ use arrow_array::Array;
 use arrow_schema::Schema;
 use column::{Chunk, ColumnSource, FlatColumn};
 use formula::Expr;
+use formula::hidden::next_hidden;
 use graph::Moment;
 use rowset::RowSet;
 
@@ -94,10 +95,10 @@ impl Pass {
 
     /// The groups of the rows that are meant. Keys that are computed are columns first.
     fn grouped(mut self, node: &Listed, keys: &[Expr]) -> Result<Table, Error> {
-        let mut op = node.op.clone();
+        let (mut op, first) = (node.op.clone(), next_hidden(self.table.schema()));
         let computed: Vec<Expr> = (keys.iter().enumerate())
             .filter(|(_, key)| !matches!(key.unaliased(), Expr::Column(_)))
-            .map(|(at, key)| key.unaliased().clone().alias(key.hidden_name(at)))
+            .map(|(at, key)| key.unaliased().clone().alias(key.hidden(first + at)))
             .collect();
         if !computed.is_empty() {
             let view = ComputedView::new(&Call::from(&node.method), &self.table, &computed, &[], true)?;
@@ -106,7 +107,7 @@ impl Pass {
         if let Op::Aggregate { keys, .. } = &mut op {
             for (at, key) in keys.iter_mut().enumerate() {
                 if !matches!(key.unaliased(), Expr::Column(_)) {
-                    *key = Expr::column(key.hidden_name(at).as_str()).alias(key.output_name()?);
+                    *key = Expr::column(key.hidden(first + at)).alias(key.output_name()?);
                 }
             }
         }
@@ -127,7 +128,8 @@ impl Pass {
         let cells = made.iter().fold(0_u64, |sum, at| sum + column::types::width(table.column_type(*at)));
         limits::ask_rows(view.rows().len(), cells)?;
         let (rows, taken) = selection.rows(view.rows(), |block| {
-            made.iter().map(|at| block.column(&view, *at)).collect::<Result<Vec<Chunk>, Error>>()
+            let there = block.settle() > 0;
+            made.iter().filter(|_| there).map(|at| block.column(&view, *at)).collect::<Result<Vec<Chunk>, Error>>()
         })?;
         let pieces = pieces(made.len(), taken)?;
         let columns = if rows.is_flat() && !rows.is_empty() {
@@ -154,8 +156,10 @@ fn pieces(columns: usize, taken: Vec<Vec<Vec<Chunk>>>) -> Result<Vec<Vec<Chunk>>
     let mut all = vec![Vec::with_capacity(taken.len()); columns];
     for blocks in taken {
         for (at, pieces) in all.iter_mut().enumerate() {
-            let of: Vec<&dyn Array> = blocks.iter().map(|block| &*block[at]).collect();
-            pieces.push(arrow_select::concat::concat(&of)?);
+            let of: Vec<&dyn Array> = blocks.iter().filter_map(|block| Some(&**block.get(at)?)).collect();
+            if !of.is_empty() {
+                pieces.push(arrow_select::concat::concat(&of)?);
+            }
         }
     }
     Ok(all)

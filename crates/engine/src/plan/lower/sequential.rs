@@ -58,6 +58,8 @@ pub(in crate::plan) fn sequential(
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+
     use formula::Function;
 
     use super::*;
@@ -69,7 +71,7 @@ mod tests {
     #[test]
     fn a_column_that_reads_or_replaces_one_before_it_begins_a_batch() {
         let of = |columns: &[Expr]| batches(columns).expect("each has a name");
-        assert_eq!(of(&[plus("x", "a"), plus("x", "b")]), [0..2]);
+        assert_eq!(of(&[plus("x", "a"), plus("x", "b")]), vec![Range { start: 0, end: 2 }]);
         assert_eq!(
             of(&[plus("x", "a"), plus("x", "b"), plus("a", "c"), plus("b", "d"), plus("c", "e")]),
             [0..2, 2..4, 4..5]

@@ -1,13 +1,15 @@
 //! Groups of many rows at once, as an aggregation starts.
 
+use arrow_array::Array;
 use rowset::RowSet;
 
 use super::super::loading::BulkLoad;
 use super::super::spec::{AggregationSpec, Wanted};
 use super::Groups;
 use crate::error::Error;
+use crate::eval::block::Block;
 use crate::eval::selection::Selection;
-use crate::sizes::{BLOCK_ROWS, GROUP_ALONE_ROWS, GROUP_BATCH_ROWS, GROUP_PART_ROWS};
+use crate::sizes::{BLOCK_ROWS, FEW_GROUPS, GROUP_ALONE_ROWS, GROUP_BATCH_ROWS, GROUP_PART_ROWS};
 use crate::table::view::View;
 
 impl Groups {
@@ -44,6 +46,9 @@ impl Groups {
         let cells = match selection {
             Some(selection) => {
                 let mut block = selection.block(part)?;
+                if self.enter_masked(spec, view, &mut block)? {
+                    return Ok(());
+                }
                 part = if self.picks.is_some() { block.rows() } else { RowSet::flat(block.settle() as u64) };
                 spec.cells_of(&mut block, view)?
             }
@@ -61,11 +66,41 @@ impl Groups {
             let rows = if self.picks.is_some() { part.slice(from, len) } else { RowSet::new() };
             self.enter(&cells.slice(from as usize, len as usize), &rows, &mut slots, &mut created)?;
             if let Some(loading) = &mut self.loading {
-                loading.enter(&mut self.states, &plain, from as usize, &slots);
+                loading.enter(&mut self.states, &plain, from as usize, &slots, None);
             }
             from += len;
         }
         Ok(())
+    }
+
+    /// Enters the rows of a block that are left without picking them first: they are most of its rows, their groups are few and
+    /// known, and all states take them from the board. Whether it was done.
+    fn enter_masked(&mut self, spec: &AggregationSpec, view: &View, block: &mut Block) -> Result<bool, Error> {
+        let (rows, Some(left)) = block.left() else { return Ok(false) };
+        let left = left.clone();
+        let few = (2..=FEW_GROUPS.get()).contains(&self.slots) && self.picks.is_none();
+        let (Some(table), Some(loading)) = (&self.table, &mut self.loading) else { return Ok(false) };
+        let on_board = self.states.iter().enumerate().all(|(at, state)| state.is_none() || loading.has(at));
+        let inputs = spec.kept_inputs();
+        if !few || !on_board || !inputs.iter().all(|input| spec.input(*input).is_total()) {
+            return Ok(false);
+        }
+        let keys =
+            spec.keys.iter().map(|(column, _)| block.column(view, *column)).collect::<Result<Vec<_>, Error>>()?;
+        let mut slots = Vec::with_capacity(rows);
+        if !table.find_among_few(&keys, &mut slots) {
+            return Ok(false);
+        }
+        let mut cells = vec![None; spec.inputs.len()];
+        for input in inputs {
+            cells[input] = Some(block.evaluate(view, spec.input(input))?);
+        }
+        if cells.iter().flatten().any(|cells| cells.is_nullable()) {
+            return Ok(false);
+        }
+        let plain = loading.plain(&mut self.states, &cells);
+        loading.enter(&mut self.states, &plain, 0, &slots, Some(&left));
+        Ok(true)
     }
 
     /// Starts a bulk load, until [`Groups::flush`].

@@ -187,7 +187,7 @@ struct Sides {
     other: SideChange,
     /// Slots whose leading rows stop, or begin, to stand alone, as the first row of the other side comes or the last leaves.
     own_turned: Vec<u32>,
-    /// The same of the other side's rows.
+    /// Slots whose rows of the other side do, as leading rows come or leave.
     other_turned: Vec<u32>,
 }
 
