@@ -6,9 +6,19 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use crate::error;
+use crate::values::{self, Finer};
+
+/// Appends the cells of a column as they are shown.
+pub fn append(list: &Bound<'_, PyList>, array: &ArrayRef, column: &str) -> PyResult<()> {
+    match array.data_type() {
+        DataType::Duration(unit) => duration_cells(list, array, *unit),
+        DataType::Timestamp(_, _) | DataType::Time64(_) => text_cells(list, array),
+        _ => values::append(list, array, column, Finer::Truncate).or_else(|_| text_cells(list, array)),
+    }
+}
 
 /// Lengths of time as they are read aloud: `3d 2h`, `1.5s`.
-pub fn duration_cells(list: &Bound<'_, PyList>, array: &ArrayRef, unit: arrow_schema::TimeUnit) -> PyResult<()> {
+fn duration_cells(list: &Bound<'_, PyList>, array: &ArrayRef, unit: arrow_schema::TimeUnit) -> PyResult<()> {
     use arrow_schema::TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
     let factor: i128 = match unit {
         Second => 1_000_000_000,
@@ -39,7 +49,7 @@ fn duration_text(ns: i128) -> String {
 }
 
 /// Cells as Arrow prints them: nothing is cut.
-pub fn text_cells(list: &Bound<'_, PyList>, array: &ArrayRef) -> PyResult<()> {
+fn text_cells(list: &Bound<'_, PyList>, array: &ArrayRef) -> PyResult<()> {
     let options = arrow_cast::display::FormatOptions::default();
     let shown = arrow_cast::display::ArrayFormatter::try_new(array.as_ref(), &options).map_err(error::arrow)?;
     for row in 0..array.len() {

@@ -9,7 +9,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::error::unsound;
+use crate::error::{self, unsound};
 
 /// A short name of a type, as the Python side prints it.
 pub fn name_of(data_type: &DataType) -> String {
@@ -154,6 +154,22 @@ fn at_depth(spec: &Bound<'_, PyTuple>, depth: usize) -> PyResult<DataType> {
         "dictionary" => DataType::Dictionary(Box::new(inner(1)?), Box::new(inner(2)?)),
         other => return Err(PyTypeError::new_err(format!("no column can be made of the type {other}"))),
     })
+}
+
+/// The one type that holds the values of both.
+#[pyfunction]
+pub fn common_type<'py>(
+    operation: &str,
+    first: &Bound<'py, PyTuple>,
+    second: &Bound<'py, PyTuple>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let met = formula::promote(&from_spec(first)?, &from_spec(second)?);
+    let met = match met.map_err(|wrong| error::formula(operation, &wrong, None))? {
+        DataType::Utf8View => DataType::Utf8,
+        DataType::BinaryView => DataType::Binary,
+        other => other,
+    };
+    to_spec(first.py(), &met)
 }
 
 fn unit_of(name: &str) -> PyResult<TimeUnit> {

@@ -53,6 +53,8 @@ mod _native {
     #[pymodule_export]
     use crate::delivery::{PyInbox, PyServer, PySubscription, next_subscription_id, subscribe};
     #[pymodule_export]
+    use crate::dtype::common_type;
+    #[pymodule_export]
     use crate::ending::end_functions;
     #[pymodule_export]
     use crate::expr::PyExpr;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, RecordBatch};
-use arrow_schema::{DataType, SchemaRef};
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 use engine::Table;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::intern;
@@ -12,7 +12,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 
 use crate::arrow;
-use crate::display::{duration_cells, text_cells};
+use crate::display;
 use crate::error;
 use crate::gil::{call_engine, drop_without_gil};
 use crate::rowset::PyRowSet;
@@ -276,14 +276,7 @@ impl PyTable {
         for (at, column) in columns.iter().enumerate() {
             let list = PyList::empty(py);
             let name = table.schema().field(*column).name();
-            for batch in &batches {
-                let array = batch.column(at);
-                match array.data_type() {
-                    DataType::Duration(unit) => duration_cells(&list, array, *unit)?,
-                    DataType::Timestamp(_, _) | DataType::Time64(_) => text_cells(&list, array)?,
-                    _ => values::append(&list, array, name, Finer::Truncate).or_else(|_| text_cells(&list, array))?,
-                }
-            }
+            batches.iter().try_for_each(|batch| display::append(&list, batch.column(at), name))?;
             lists.append(list)?;
         }
         Ok((size, lists))

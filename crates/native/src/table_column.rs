@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use crate::arrow;
+use crate::display;
 use crate::error;
 use crate::memory::PyMemory;
 use crate::schema::PySchema;
@@ -56,6 +57,28 @@ impl PyColumn {
         let finer = Finer::named(on_precision_loss)?;
         let list = PyList::empty(py);
         self.chunks.iter().try_for_each(|chunk| values::append(&list, chunk, self.field.name(), finer))?;
+        Ok(list)
+    }
+
+    /// Some of its cells, in order.
+    fn slice(&self, offset: usize, length: usize) -> PyColumn {
+        let (mut skipped, mut left, mut chunks) = (offset, length, Vec::new());
+        for chunk in &self.chunks {
+            let from = skipped.min(chunk.len());
+            let taken = left.min(chunk.len() - from);
+            skipped -= from;
+            left -= taken;
+            if taken > 0 {
+                chunks.push(chunk.slice(from, taken));
+            }
+        }
+        PyColumn { field: Arc::clone(&self.field), chunks }
+    }
+
+    /// Its cells as they are shown.
+    fn shown<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        self.chunks.iter().try_for_each(|chunk| display::append(&list, chunk, self.field.name()))?;
         Ok(list)
     }
 

@@ -97,6 +97,44 @@ fn strings_are_split_searched_and_joined() {
     check(&call("list.join", [call("str.extract_all", [col("s"), lit("[ab]")]), lit("")]), &s, "bab  null ");
 }
 
+/// Elements by the places of another list: from the end if negative, null outside and for null.
+#[test]
+fn elements_by_places() {
+    let v = integers(&[Some(&[Some(7), None, Some(9)]), Some(&[]), None]);
+    let at = integers(&[Some(&[Some(2), Some(-3), Some(3), None, Some(1)]), Some(&[Some(0)]), Some(&[Some(0)])]);
+    let lists = [("v", v), ("at", at)];
+    let gathered = |at: Expr| call("list.gather", [col("v"), at]);
+    let at = |place: i64| call("list.get", [gathered(col("at")), lit(place)]);
+    for (place, shown) in [(0, "9 null null"), (1, "7 null null"), (2, "null null null"), (3, "null null null")] {
+        check(&at(place), &lists, shown);
+    }
+    check(&call("list.len", [gathered(col("at"))]), &lists, "5 1 null");
+    let known = Expr::Literal(Literal::List(vec![Literal::Int(-1), Literal::Null]));
+    check(&call("list.first", [gathered(known.clone())]), &lists, "9 null null");
+    check(&call("list.len", [gathered(known)]), &lists, "2 2 null");
+    let texts = Expr::Literal(Literal::List(vec![Literal::Str("a".into())]));
+    assert!(bound(&gathered(texts), &lists).unwrap_err().to_string().contains("places are integers"));
+}
+
+#[test]
+fn structs_of_values() {
+    let names = |names: &[&str]| Expr::Literal(Literal::List(names.iter().map(|name| Literal::from(*name)).collect()));
+    let columns = [("x", ints([Some(1), None])), ("s", texts([Some("a"), None]))];
+    let made = call("struct", [names(&["x", "twice", "s"]), col("x"), call("*", [col("x"), lit(2_i64)]), col("s")]);
+    assert_eq!(made.output_name().unwrap(), "x");
+    assert_eq!(made.to_python(), "struct(col(\"x\"), (col(\"x\") * 2).alias(\"twice\"), col(\"s\"))");
+    check(&call("struct.field", [made.clone(), lit("twice")]), &columns, "2 null");
+    check(&call("struct.field", [made.clone(), lit("s")]), &columns, "a null");
+    check(&call("is_null", [made]), &columns, "false false");
+    for (wrong, why) in [
+        (vec![names(&["x", "x"]), col("x"), col("s")], "two fields are called"),
+        (vec![names(&["x"]), col("x"), col("s")], "a value for each"),
+        (vec![col("x"), col("s")], "a list of names"),
+    ] {
+        assert!(bound(&call("struct", wrong), &columns).unwrap_err().to_string().contains(why));
+    }
+}
+
 #[test]
 fn fields_of_structs() {
     let x: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None, Some(3)]));

@@ -284,6 +284,13 @@ impl Expr {
                 [_, Expr::Literal(Literal::Str(field))] => Ok(field.to_string()),
                 _ => args.first().map_or_else(|| Ok("field".to_owned()), Expr::output_name),
             },
+            Expr::Call { function: function @ Function::Struct(Struct::Make), args } => match args.first() {
+                Some(Expr::Literal(names)) => Ok(match names.items().as_deref() {
+                    Some([Literal::Str(first), ..]) => first.to_string(),
+                    _ => function.name(),
+                }),
+                _ => Ok(function.name()),
+            },
             Expr::Call { function, args } => args.first().map_or_else(|| Ok(function.name()), Expr::output_name),
             Expr::Host { function, args } => {
                 args.first().map_or_else(|| Ok(function.name().to_string()), Expr::output_name)

@@ -11,6 +11,8 @@ pub enum List {
     Len,
     /// The element at a place, from the end if negative; null outside.
     Get,
+    /// The elements at the places of another list; null outside.
+    Gather,
     First,
     Last,
     Slice,
@@ -90,6 +92,8 @@ pub enum Random {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "each is named as the method it is")]
 pub enum Struct {
+    /// The names of the fields, which are literals, and a value for each.
+    Make,
     Field,
     RenameFields,
 }

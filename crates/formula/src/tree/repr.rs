@@ -4,7 +4,7 @@ use arrow_schema::DataType;
 
 use crate::tree::aggregate::Aggregate;
 use crate::tree::expr::{Expr, Window};
-use crate::tree::function::{Function, List, OptionValue, Text, Written};
+use crate::tree::function::{Function, List, OptionValue, Struct, Text, Written};
 use crate::tree::literal::Literal;
 use crate::tree::settings::{Given, Setting};
 use crate::tree::types::type_name;
@@ -67,6 +67,15 @@ fn call(function: Function, args: &[Expr]) -> String {
         (Function::Text(Text::Format), [Expr::Literal(Literal::Str(template)), values @ ..]) => {
             let given = std::iter::once(quoted(template)).chain(values.iter().map(Expr::to_python));
             return format!("format({})", given.collect::<Vec<_>>().join(", "));
+        }
+        (Function::Struct(Struct::Make), [Expr::Literal(names), values @ ..]) => {
+            let names = names.items().unwrap_or_default();
+            let field = |(value, name): (&Expr, &Literal)| match name {
+                Literal::Str(name) if value.output_name().is_ok_and(|own| own == **name) => value.to_python(),
+                Literal::Str(name) => format!("{}.alias({})", value.to_python(), quoted(name)),
+                _ => value.to_python(),
+            };
+            return format!("struct({})", values.iter().zip(names.iter()).map(field).collect::<Vec<_>>().join(", "));
         }
         (Function::Position, []) => return "formula(\"i\")".to_owned(),
         (Function::RowKey, []) => return "formula(\"k\")".to_owned(),

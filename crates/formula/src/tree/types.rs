@@ -68,12 +68,16 @@ pub(crate) fn is_ordered(data_type: &DataType) -> bool {
 
 /// Lists of computed values: their strings leave as other computed strings do.
 pub(crate) fn list_of(element: &DataType) -> DataType {
-    let element = match element {
+    DataType::List(Arc::new(Field::new_list_field(stored(element), true)))
+}
+
+/// The type of computed values within lists and structs, where strings are no views.
+pub(crate) fn stored(element: &DataType) -> DataType {
+    match element {
         DataType::Utf8View => DataType::Utf8,
         DataType::BinaryView => DataType::Binary,
         other => other.clone(),
-    };
-    DataType::List(Arc::new(Field::new_list_field(element, true)))
+    }
 }
 
 /// The one type in which values of both types meet: in arithmetic, in branches, in `coalesce`.

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use arrow_array::ListArray;
+use arrow_array::types::Int64Type;
 use arrow_schema::{DataType, Field};
 
 use super::{Binder, Call, Term, literal, to_type, type_error};
 use crate::error::Error;
 use crate::eval::node::Whole;
 use crate::tree::aggregate::Aggregate;
+use crate::tree::literal::Literal;
 use crate::tree::types::{canonical, is_integer, is_numeric, is_ordered, is_text, promote};
 
 /// The kernel of a function, and the type of its values.
@@ -107,6 +110,31 @@ impl ListCall<'_, '_> {
             }
             self.takes(at, &DataType::Int64)?;
         }
+        Ok(())
+    }
+
+    /// Its other argument is a list of whole numbers.
+    pub(crate) fn places(&mut self) -> Result<(), Error> {
+        let term = self.terms[1].clone();
+        if let Term::Literal(list) = &term
+            && let Some(items) = list.items()
+        {
+            let place = |item: &Literal| match item {
+                Literal::Int(place) => Ok(Some(*place)),
+                Literal::Null => Ok(None),
+                other => Err(self.refused(&literal::own_type(other), "places are integers")),
+            };
+            let places = items.iter().map(place).collect::<Result<Vec<_>, _>>()?;
+            let key = format!("places {places:?}");
+            let list = ListArray::from_iter_primitive::<Int64Type, _, _>([Some(places)]);
+            self.nodes.push(self.binder.constant(Arc::new(list), &key)?);
+            return Ok(());
+        }
+        let (node, of) = self.binder.as_list(self.name, &term)?;
+        if of != DataType::Null && !is_integer(&of) {
+            return Err(self.refused(&of, "places are integers"));
+        }
+        self.nodes.push(node);
         Ok(())
     }
 

@@ -4,13 +4,37 @@ use arrow_schema::{DataType, Field, Fields};
 
 use super::{Binder, Call, Term, to_type, type_error};
 use crate::error::{Error, unknown_column};
-use crate::eval::functions::structs::{field_of, renamed_fields, value_of};
+use crate::eval::functions::structs::{field_of, renamed_fields, structure, value_of};
 use crate::eval::node::Whole;
 use crate::tree::expr::Expr;
 use crate::tree::literal::Literal;
-use crate::tree::types::{canonical, is_text};
+use crate::tree::types::{canonical, is_text, stored};
 
 impl Binder<'_> {
+    /// A struct of values under names, which the first argument lists.
+    pub(crate) fn structure(&mut self, c: &Call<'_>) -> Result<Term, Error> {
+        let names = match &c.args[0] {
+            Expr::Literal(list) => list.items().filter(|names| names.len() + 1 == c.args.len()),
+            _ => None,
+        };
+        let refused = |message: String| Error::Parameter { function: "struct".into(), message };
+        let names = names.ok_or_else(|| refused("it takes a list of names, and a value for each".into()))?;
+        let (mut fields, mut nodes): (Vec<Field>, Vec<usize>) = (Vec::new(), Vec::new());
+        for (name, value) in names.iter().zip(&c.args[1..]) {
+            let Literal::Str(name) = name else { return Err(refused("names are strings".into())) };
+            if fields.iter().any(|field| field.name() == &**name) {
+                return Err(refused(format!("two fields are called {name:?}; give one of them another name by alias")));
+            }
+            let term = self.expr(value)?;
+            let node = self.settled(term)?;
+            fields.push(Field::new(&**name, stored(self.type_of(node)), true));
+            nodes.push(node);
+        }
+        let fields: Fields = fields.into();
+        let kernel = structure(fields.clone());
+        self.whole(&format!("struct {fields:?}"), kernel, nodes, DataType::Struct(fields), "").map(Term::Node)
+    }
+
     /// A field of a struct, or the value of a map for a key.
     pub(crate) fn field(&mut self, c: &Call<'_>) -> Result<Term, Error> {
         let (node, data_type) = self.keyed_cells(c)?;

@@ -36,6 +36,11 @@ pub(crate) const FUNCTIONS: &[FunctionSpec] = &[
     .always(Family::Unknown)
     .shown_by(r#"col("v").list.get(1)"#)
     .in_formulas(&[of_list("nth", "nth(1, v)", "the element at a position").behind()]),
+    method(Function::List(List::Gather), "list.gather", AND_ONE, |b, c| {
+        b.of_list(c, |l| l.places().map(|()| (gather(), l.listed.clone())))
+    })
+    .always(Family::List)
+    .shown_by(r#"col("v").list.gather([-1, 0])"#),
     method(Function::List(List::First), "list.first", LIST, |b, c| b.of_list(c, |l| Ok((end(false), l.of.clone()))))
         .always(Family::Unknown)
         .in_formulas(&[of_list("first", "first(v)", "the first element")]),
@@ -172,10 +177,14 @@ pub(super) fn rebuilt(
         lengths.push(found.len());
         all.extend(found.into_iter().map(|place| place as u64));
     }
-    let values = arrow_select::take::take(lists.values(), &UInt64Array::from(all), None).map_err(failure)?;
-    let field = Arc::new(Field::new_list_field(values.data_type().clone(), true));
+    listed(arrow_select::take::take(lists.values(), &UInt64Array::from(all), None).map_err(failure)?, lengths, valid)
+}
+
+/// Elements as lists of these lengths, null where a row is not valid.
+pub(super) fn listed(elements: ArrayRef, lengths: Vec<usize>, valid: Vec<bool>) -> Result<ArrayRef, Failure> {
+    let field = Arc::new(Field::new_list_field(elements.data_type().clone(), true));
     let nulls = Some(NullBuffer::from(valid)).filter(|nulls| nulls.null_count() > 0);
-    let made = ListArray::try_new(field, OffsetBuffer::from_lengths(lengths), values, nulls);
+    let made = ListArray::try_new(field, OffsetBuffer::from_lengths(lengths), elements, nulls);
     Ok(Arc::new(made.map_err(failure)?))
 }
 
@@ -191,6 +200,28 @@ pub(crate) fn get() -> Whole {
     Arc::new(|args, rows| {
         let (lists, at) = (Lists::of(&args[0]), Numbers(&args[1]));
         picked(&lists, rows, |row, range| Some(range.start + place(at.get(row)?, range.len())?))
+    })
+}
+
+/// The elements at the places that another list has; null for a place that is null or outside.
+fn gather() -> Whole {
+    Arc::new(|args, rows| {
+        let (lists, at) = (Lists::of(&args[0]), Lists::of(&args[1]));
+        let wanted = arrow_cast::cast(at.values(), &DataType::Int64).map_err(failure)?;
+        let wanted = wanted.as_primitive::<Int64Type>();
+        let (mut all, mut lengths, mut valid) = (Vec::new(), Vec::with_capacity(rows), Vec::with_capacity(rows));
+        for row in 0..rows {
+            let both = lists.get(row).zip(at.get(row));
+            valid.push(both.is_some());
+            let (range, places) = both.unwrap_or_default();
+            lengths.push(places.len());
+            all.extend(places.map(|number| {
+                let at = wanted.is_valid(number).then(|| place(wanted.value(number), range.len())).flatten()?;
+                Some((range.start + at) as u64)
+            }));
+        }
+        let elements = arrow_select::take::take(lists.values(), &UInt64Array::from(all), None).map_err(failure)?;
+        listed(elements, lengths, valid)
     })
 }
 

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
 use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, ListArray};
-use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_ord::ord::make_comparator;
-use arrow_schema::{DataType, Field, SortOptions};
+use arrow_schema::{DataType, SortOptions};
 
 use super::declared::{FunctionSpec, Takes, also_of_list, method, of_list};
-use super::list::{Lists, picked, rebuilt};
+use super::list::{Lists, listed, picked, rebuilt};
 use crate::eval::node::{Whole, failure};
 use crate::tree::family::Family;
 use crate::tree::function::{Function, List};
@@ -161,11 +160,7 @@ pub(crate) fn arg_sort(descending: bool, nulls_last: bool) -> Whole {
             lengths.push(places.len());
             all.extend(places.into_iter().map(|place| (place - range.start) as i64));
         }
-        let field = Arc::new(Field::new_list_field(DataType::Int64, true));
-        let nulls = Some(NullBuffer::from(valid)).filter(|nulls| nulls.null_count() > 0);
-        let values = Arc::new(Int64Array::from(all));
-        let made = ListArray::try_new(field, OffsetBuffer::from_lengths(lengths), values, nulls);
-        Ok(Arc::new(made.map_err(failure)?))
+        listed(Arc::new(Int64Array::from(all)), lengths, valid)
     })
 }
 

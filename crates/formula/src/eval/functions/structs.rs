@@ -6,7 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, MapArray, StructArray, UInt64Array};
 use arrow_schema::{DataType, Fields};
 
-use super::declared::{FunctionSpec, Takes, method};
+use super::declared::{ANY, FunctionSpec, Takes, free, method};
 use crate::eval::node::{Failure, Whole, failure};
 use crate::tree::family::Family;
 use crate::tree::function::{Function, Struct};
@@ -14,6 +14,9 @@ use crate::tree::function::{Function, Struct};
 const NAMES: Takes = (2, 2, "a struct and names");
 
 pub(crate) const FUNCTIONS: &[FunctionSpec] = &[
+    free(Function::Struct(Struct::Make), "struct", (2, ANY, "names and as many values"), |b, c| b.structure(c))
+        .always(Family::Struct)
+        .shown_by(r#"tf.struct("n", "k")"#),
     method(Function::Struct(Struct::Field), "struct.field", NAMES, |b, c| b.field(c))
         .always(Family::Unknown)
         .shown_by(r#"col("p").struct.field("a")"#),
@@ -21,6 +24,18 @@ pub(crate) const FUNCTIONS: &[FunctionSpec] = &[
         .always(Family::Struct)
         .shown_by(r#"col("p").struct.rename_fields(["one", "two"])"#),
 ];
+
+/// A struct a row of one cell of each argument; none of them is null itself.
+pub(crate) fn structure(fields: Fields) -> Whole {
+    Arc::new(move |args, rows| {
+        let cells = args.iter().zip(&fields).map(|(argument, field)| {
+            let array = argument.expanded(rows);
+            if array.data_type() == field.data_type() { Ok(array) } else { arrow_cast::cast(&array, field.data_type()) }
+        });
+        let cells = cells.collect::<Result<Vec<ArrayRef>, _>>().map_err(failure)?;
+        Ok(Arc::new(StructArray::try_new_with_length(fields.clone(), cells, None, rows).map_err(failure)?))
+    })
+}
 
 /// A null struct has no fields.
 pub(crate) fn field_of(at: usize, to: DataType) -> Whole {
