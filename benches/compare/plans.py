@@ -1,23 +1,32 @@
 """A plan that is optimised, the same pipeline call by call, and polars' lazy form: the shapes of TPC-H's queries 1 and 6.
 
-    python benches/compare/plans.py [rows]
+    python benches/compare/plans.py [rows | lineitem.parquet] [--record plans]
 
-Rows are drawn, money is Float64, tables are in memory, each result is taken as Arrow. Times are the lowest of twelve rounds in
-turns, by as many threads as there are cores; the answers are compared. Measure with a release build.
+Rows are drawn, or those of TPC-H's lineitem (`tpchgen-cli parquet -s 1 --tables lineitem`), all columns; money is Float64, tables
+are in memory, each result is taken as Arrow. Times are the lowest of twelve rounds in turns, by as many threads as there are
+cores; the answers are compared. Measure with a release build.
+
+Beside the queries stand single steps over columns of floats: a sum of what a filter leaves, and computed columns.
 """
 
 from __future__ import annotations
 
+import argparse
 import datetime as dt
 import os
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import tickframe as tf
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import figures
+
+OURS = ["plan", "call by call"]
 ROUNDS = 12
 LAST = dt.date(1998, 9, 2)
 YEAR = (dt.date(1994, 1, 1), dt.date(1995, 1, 1))
@@ -39,6 +48,13 @@ def rows(many: int) -> pl.DataFrame:
     return pl.DataFrame(drawn).with_columns(pl.col("shipped").cast(pl.Date))
 
 
+def lineitem(path: str) -> pl.DataFrame:
+    """TPC-H's table, with the short names that the queries have."""
+    short = {"extendedprice": "price", "returnflag": "flag", "linestatus": "status", "shipdate": "shipped"}
+    frame = pl.read_parquet(path).rename(lambda name: short.get(name.removeprefix("l_"), name.removeprefix("l_")))
+    return frame.with_columns(pl.col(pl.Decimal).cast(pl.Float64)).rechunk()
+
+
 def query_1(table: Any, of: Any, length: Any) -> Any:
     """Sums and means of nearly all rows, by two texts."""
     paid = of("price") * (1 - of("discount"))
@@ -56,13 +72,39 @@ def query_6(table: Any, of: Any, _: Any) -> Any:
     return few.select((of("price") * of("discount")).sum().alias("revenue"))
 
 
+def half_sum(table: Any, of: Any, _: Any) -> Any:
+    """One sum over half of the rows."""
+    return table.filter(of("quantity") > 25).select(of("price").sum().alias("sum"))
+
+
+def hundredth_sum(table: Any, of: Any, _: Any) -> Any:
+    """One sum over a hundredth of the rows."""
+    return table.filter(of("price") > 99_000).select(of("price").sum().alias("sum"))
+
+
+def derived(table: Any, of: Any, _: Any) -> Any:
+    """A column of three."""
+    return table.select((of("price") * of("discount") + of("tax")).alias("x"))
+
+
+def chosen(table: Any, of: Any, _: Any) -> Any:
+    """A column of two, by a condition."""
+    when = pl.when if of is pl.col else tf.when
+    return table.select(when(of("quantity") > 25).then(of("price") * 2).otherwise(of("tax")).alias("x"))
+
+
 def main() -> None:
     """Print the lowest times, and each as a ratio of polars'."""
-    many = int(sys.argv[1]) if len(sys.argv) > 1 else 6_000_000
-    frame = rows(many)
+    parse = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parse.add_argument("rows", nargs="?", default="6000000")
+    parse.add_argument("--record", default="")
+    asked = parse.parse_args()
+    given = asked.rows
+    frame = rows(int(given)) if given.isdigit() else lineitem(given)
     table, lazy = tf.table(frame, name="lines"), frame.lazy()
-    print(f"{many:,} rows, {os.cpu_count()} cores, tickframe {tf.__version__}, polars {pl.__version__}")
-    for query in (query_1, query_6):
+    print(f"{frame.height:,} rows, {os.cpu_count()} cores, tickframe {tf.__version__}, polars {pl.__version__}")
+    lines: list[dict[str, Any]] = []
+    for query in (query_1, query_6, half_sum, hundredth_sum, derived, chosen):
         plan = query(table, tf.col, tf.len()).plan
         runs = {
             "polars, lazy": lambda query=query: query(lazy, pl.col, pl.len()).collect(),
@@ -80,7 +122,13 @@ def main() -> None:
         for name, answer in answers.items():
             pl.testing.assert_frame_equal(answer, wanted, check_dtypes=False, rel_tol=1e-9)
             ratio = best[name] / best["polars, lazy"]
-            print(f"{query.__name__}  {name:12}  {best[name] * 1e3:8.1f} ms  {ratio:5.2f}")
+            print(f"{query.__name__:13}  {name:12}  {best[name] * 1e3:8.1f} ms  {ratio:5.2f}")
+            lines.append({"workload": query.__doc__.rstrip("."), "engine": name, "p50_ms": round(best[name] * 1e3, 3)})
+    if asked.record:
+        versions = {name: tf.__version__ for name in OURS} | {"polars, lazy": pl.__version__}
+        engines = {name: {"version": version, "threads": os.cpu_count()} for name, version in versions.items()}
+        run = figures.this_run(f"python benches/compare/plans.py {Path(given).name}")
+        figures.keep(asked.record, {**run, "engines": engines, "ours": OURS}, lines)
 
 
 if __name__ == "__main__":

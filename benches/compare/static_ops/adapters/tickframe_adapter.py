@@ -48,7 +48,7 @@ class Adapter:
             "last_by": lambda: vq.last_by("k100k"),
         }
         # A filter of ours is a row set, a sort and a join are indices over shared columns: here the result is read too.
-        lazy = [w for w in self.ops if w.split("_")[0] in ("filter", "join", "asof", "sort", "reverse") and w in COPIED]
+        lazy = [w for w in self.ops if w in COPIED]
         self.ops |= {f"{w}_copy": (lambda made=self.ops[w]: made().to_arrow()) for w in lazy}
 
     def check(self, w, r):
