@@ -61,6 +61,10 @@ diff | col("n").diff()
 alias | col("n").alias("m")
 cast | col("x").cast(tf.Int64)
 pow | col("n").pow(2)
+replace | col("k").replace({"a": "A", "b": "B"})
+is_duplicated | col("k").is_duplicated()
+is_unique | col("k").is_unique()
+pipe | col("n").pipe(lambda n: n + 1)
 over | col("n").sum().over("k")
 """,
     ),
@@ -74,6 +78,37 @@ weighted_sum | col("x").weighted_sum("n")
 weighted_mean | col("x").weighted_mean("n")
 count_where | col("n").count_where(col("x") > 0)
 only | col("k").only("several")
+null_count | col("x").null_count()
+any | (col("n") > 8).any()
+all | (col("n") > 8).all()
+filter | col("n").filter(col("k") == "a").sum()
+drop_nulls | col("x").drop_nulls().last()
+drop_nans | col("x").drop_nans().len()
+sort_by | col("k").sort_by("n").implode()
+""",
+    ),
+    (
+        "Operators by name",
+        "Methods that do what the operators do, for chains of calls.",
+        "Expr",
+        """
+add | col("n").add(1)
+sub | col("n").sub(1)
+mul | col("n").mul(2)
+truediv | col("n").truediv(2)
+floordiv | col("n").floordiv(2)
+mod | col("n").mod(4)
+neg | col("n").neg()
+eq | col("k").eq("a")
+ne | col("k").ne("a")
+lt | col("n").lt(7)
+le | col("n").le(7)
+gt | col("n").gt(7)
+ge | col("n").ge(7)
+and_ | col("n").gt(2).and_(col("x").gt(0))
+or_ | col("n").gt(8).or_(col("x").lt(0))
+xor | col("n").gt(8).xor(col("k").eq("b"))
+not_ | col("n").gt(2).not_()
 """,
     ),
     (
@@ -112,6 +147,12 @@ bin | col("t").dt.bin("1h")
 col | tf.col("n")
 lit | tf.lit(1)
 len | tf.len()
+concat_str | tf.concat_str("k", "n", separator="-")
+sum_horizontal | tf.sum_horizontal("n", "x")
+mean_horizontal | tf.mean_horizontal("n", "x")
+any_horizontal | tf.any_horizontal(col("n") > 8, col("x") > 0)
+all_horizontal | tf.all_horizontal(col("n") > 2, col("x") > 0)
+sum | tf.sum("n").over("k")
 when | tf.when(col("n") > 5).then(tf.lit("big")).otherwise(tf.lit("small"))
 from_epoch | tf.from_epoch(col("n"), "d")
 formula | tf.formula("n * 2")
@@ -119,7 +160,7 @@ formula | tf.formula("n * 2")
     ),
 )
 #: What is said of an expression itself, and the doors to the name spaces.
-NO_VALUES = {"meta_eq", "meta_output_name", "meta_columns", "str", "dt", "list", "struct", "bin"}
+NO_VALUES = {"meta_eq", "meta_output_name", "meta_columns", "str", "dt", "list", "struct", "bin", "name"}
 
 
 def example_table() -> tf.Table:

@@ -16,7 +16,7 @@ from tickframe.arguments import text
 from tickframe.describe import named
 from tickframe.expr import Expr, flatten
 from tickframe.formulas import Formula
-from tickframe.functions import Columns, col, lit
+from tickframe.functions import col, lit
 from tickframe.functions import len as len_
 from tickframe.names import pair
 from tickframe.when import when
@@ -49,64 +49,60 @@ __all__ = [
 ]
 
 
-def _each(columns: tuple[str | list[str], ...], aggregate: Callable[[Expr], Expr]) -> Columns:
+def _each(columns: tuple[str | list[str], ...], aggregate: Callable[[Expr], Expr]) -> list[Expr]:
     names: list[str] = []
     for item in flatten(columns):
         text(item, "an aggregate of tf.agg", "a column")
         names.append(str(item))
-    made = Columns()
-    for name in names:
-        out, of = pair(name)
-        made.append(aggregate(col(of)).alias(out))
-    return made
+    return [aggregate(col(of)).alias(out) for out, of in map(pair, names)]
 
 
-def sum_(*columns: str | list[str], min_count: int = 0) -> Columns:
+def sum_(*columns: str | list[str], min_count: int = 0) -> list[Expr]:
     """Sums; null when fewer than `min_count` values are there."""
     return _each(columns, lambda of: of.sum(min_count=min_count))
 
 
-def avg(*columns: str | list[str]) -> Columns:
+def avg(*columns: str | list[str]) -> list[Expr]:
     """Means."""
     return _each(columns, Expr.mean)
 
 
-def min_(*columns: str | list[str]) -> Columns:
+def min_(*columns: str | list[str]) -> list[Expr]:
     """Least values."""
     return _each(columns, Expr.min)
 
 
-def max_(*columns: str | list[str]) -> Columns:
+def max_(*columns: str | list[str]) -> list[Expr]:
     """Greatest values."""
     return _each(columns, Expr.max)
 
 
-def std(*columns: str | list[str]) -> Columns:
+def std(*columns: str | list[str]) -> list[Expr]:
     """Standard deviations (one degree of freedom less)."""
     return _each(columns, Expr.std)
 
 
-def var(*columns: str | list[str]) -> Columns:
+def var(*columns: str | list[str]) -> list[Expr]:
     """Variances (one degree of freedom less)."""
     return _each(columns, Expr.var)
 
 
-def first(*columns: str | list[str]) -> Columns:
+def first(*columns: str | list[str]) -> list[Expr]:
     """Values of the first row."""
     return _each(columns, Expr.first)
 
 
-def last(*columns: str | list[str]) -> Columns:
+def last(*columns: str | list[str]) -> list[Expr]:
     """Values of the last row."""
     return _each(columns, Expr.last)
 
 
-def abs_sum(*columns: str | list[str]) -> Columns:
+def abs_sum(*columns: str | list[str]) -> list[Expr]:
     """Sums of the values without their signs."""
     return _each(columns, Expr.abs_sum)
 
 
-def weighted_avg(weight: str, *columns: str | list[str]) -> Columns:
+def weighted_avg(weight: str, *columns: str | list[str]) -> list[Expr]:
     """Means in which each value counts as much as its weight.
 
     >>> import tickframe as tf
@@ -117,52 +113,52 @@ def weighted_avg(weight: str, *columns: str | list[str]) -> Columns:
     return _each(columns, lambda of: of.weighted_mean(weight))
 
 
-def weighted_sum(weight: str, *columns: str | list[str]) -> Columns:
+def weighted_sum(weight: str, *columns: str | list[str]) -> list[Expr]:
     """Sums of each value times its weight."""
     return _each(columns, lambda of: of.weighted_sum(weight))
 
 
-def median(*columns: str | list[str]) -> Columns:
+def median(*columns: str | list[str]) -> list[Expr]:
     """Values in the middle."""
     return _each(columns, Expr.median)
 
 
-def pct(percentile: float, *columns: str | list[str]) -> Columns:
+def pct(percentile: float, *columns: str | list[str]) -> list[Expr]:
     """Values at a part of the way from the least, 0, to the greatest, 1; the nearest there is."""
     return _each(columns, lambda of: of.quantile(percentile))
 
 
-def count_distinct(*columns: str | list[str], count_nulls: bool = False) -> Columns:
+def count_distinct(*columns: str | list[str], count_nulls: bool = False) -> list[Expr]:
     """How many distinct values there are; null is one of them only with `count_nulls`."""
     return _each(columns, Expr.n_unique if count_nulls else Expr.count_distinct)
 
 
-def distinct(*columns: str | list[str]) -> Columns:
+def distinct(*columns: str | list[str]) -> list[Expr]:
     """The distinct values in order, as a list without null."""
     return _each(columns, lambda of: of.implode().list.drop_nulls().list.unique().list.sort())
 
 
-def unique(*columns: str | list[str], non_unique_sentinel: object = None) -> Columns:
+def unique(*columns: str | list[str], non_unique_sentinel: object = None) -> list[Expr]:
     """The one distinct value; the sentinel if there are several, null if there is none."""
     return _each(columns, lambda of: of.only(non_unique_sentinel))
 
 
-def group(*columns: str | list[str]) -> Columns:
+def group(*columns: str | list[str]) -> list[Expr]:
     """All values as a list, in the order of their rows."""
     return _each(columns, Expr.implode)
 
 
-def sorted_first(order_by: str, *columns: str | list[str]) -> Columns:
+def sorted_first(order_by: str, *columns: str | list[str]) -> list[Expr]:
     """Values of the row that is first in the order of a column."""
     return _each(columns, lambda of: of.first(order_by=order_by))
 
 
-def sorted_last(order_by: str, *columns: str | list[str]) -> Columns:
+def sorted_last(order_by: str, *columns: str | list[str]) -> list[Expr]:
     """Values of the row that is last in the order of a column."""
     return _each(columns, lambda of: of.last(order_by=order_by))
 
 
-def count_where(column: str, predicate: str | Expr) -> Columns:
+def count_where(column: str, predicate: str | Expr) -> list[Expr]:
     """In how many rows a formula is true, in a column of this name.
 
     >>> import tickframe as tf
@@ -176,10 +172,10 @@ def count_where(column: str, predicate: str | Expr) -> Columns:
     given = (
         Formula(predicate, sys._getframe(1), "count_where", filter=True) if isinstance(predicate, str) else predicate
     )
-    return Columns([when(given).then(lit(True)).count().alias(column)])
+    return [when(given).then(lit(True)).count().alias(column)]
 
 
-def count_(column: str) -> Columns:
+def count_(column: str) -> list[Expr]:
     """How many rows there are, in a column of this name."""
     text(column, "count_", "column")
-    return Columns([len_().alias(column)])
+    return [len_().alias(column)]

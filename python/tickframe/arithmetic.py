@@ -133,6 +133,90 @@ class Arithmetic:
         """Not equal, where null equals null and the answer is never null."""
         return self._call("ne_missing", other)
 
+    # Operators by name ------------------------------------------------------------------------------------
+
+    def add(self, other: object) -> Expr:
+        """This plus another; texts one after the other.
+
+        >>> import tickframe as tf
+        >>> tf.col("x").add(1).mul(2).gt(tf.col("y"))
+        (((col("x") + 1) * 2) > col("y"))
+        """
+        return self._call("+", other)
+
+    def sub(self, other: object) -> Expr:
+        """This less another."""
+        return self._call("-", other)
+
+    def mul(self, other: object) -> Expr:
+        """This times another."""
+        return self._call("*", other)
+
+    def truediv(self, other: object) -> Expr:
+        """This divided by another, a Float64 of integers."""
+        return self._call("/", other)
+
+    def floordiv(self, other: object) -> Expr:
+        """This divided by another, the whole number below; null by 0 of integers."""
+        return self._call("//", other)
+
+    def mod(self, other: object) -> Expr:
+        """What a whole division leaves, with the sign of the divisor; null by 0 of integers."""
+        return self._call("%", other)
+
+    def eq(self, other: object) -> Expr:
+        """Whether it equals another; null if one is null."""
+        return self._call("==", other)
+
+    def ne(self, other: object) -> Expr:
+        """Whether it differs from another; null if one is null."""
+        return self._call("!=", other)
+
+    def lt(self, other: object) -> Expr:
+        """Whether it is less than another."""
+        return self._call("<", other)
+
+    def le(self, other: object) -> Expr:
+        """Whether it is at most another."""
+        return self._call("<=", other)
+
+    def gt(self, other: object) -> Expr:
+        """Whether it is greater than another."""
+        return self._call(">", other)
+
+    def ge(self, other: object) -> Expr:
+        """Whether it is at least another."""
+        return self._call(">=", other)
+
+    def neg(self) -> Expr:
+        """With the other sign."""
+        return self._call("neg")
+
+    def and_(self, *others: object) -> Expr:
+        """Whether this and all others are true; bit by bit of integers."""
+        return self._chained("&", others)
+
+    def or_(self, *others: object) -> Expr:
+        """Whether this or one of the others is true; bit by bit of integers."""
+        return self._chained("|", others)
+
+    def xor(self, other: object) -> Expr:
+        """Whether one of the two is true, and not the other; bit by bit of integers."""
+        return self._call("^", other)
+
+    def not_(self) -> Expr:
+        """Whether it is false; bit by bit of integers."""
+        return self._call("~")
+
+    def _chained(self, sign: Text, others: tuple[object, ...]) -> Expr:
+        if not others:
+            raise TypeError(f"{sign}: give another condition")
+        first, *rest = others
+        made = self._call(sign, first)
+        for other in rest:
+            made = made._call(sign, other)
+        return made
+
     # Numbers ----------------------------------------------------------------------------------------------
 
     def abs(self) -> Expr:

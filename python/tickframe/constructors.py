@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from tickframe import _native
-from tickframe.arguments import checked, count, instance
+from tickframe.arguments import checked, count
 from tickframe.arguments import rows as check_rows
-from tickframe.describe import short
 from tickframe.dtypes import DataTypeLike, Int64, List, String
-from tickframe.expr import flatten
 from tickframe.names import input_name
 from tickframe.optional import is_of_spark, spark
 from tickframe.schema import Schema, SchemaLike
@@ -22,14 +20,12 @@ if TYPE_CHECKING:
     import polars
 
 __all__ = [
-    "concat",
     "empty_table",
     "from_arrow",
     "from_dicts",
     "from_pandas",
     "from_polars",
     "functions",
-    "merge",
     "table",
 ]
 
@@ -132,31 +128,6 @@ def from_pandas(frame: pandas.DataFrame | pandas.Series[Any], *, copy: bool | No
 def empty_table(n: int) -> Table:
     """A static table of `n` rows and no columns."""
     return Table(_native.empty_table(count(n, "empty_table: n")))
-
-
-@checked
-def concat(tables: Iterable[Table], how: Literal["vertical"] = "vertical") -> Table:
-    """The rows of several tables of one schema, one table after the other."""
-    if isinstance(tables, Table):
-        raise TypeError("concat: give a list of tables, concat([a, b]), or merge(a, b)")
-    given: object = how
-    if not (isinstance(given, str) and given == "vertical"):
-        raise ValueError(f'concat: how must be "vertical", not {short(how)}')
-    natives = []
-    for each in tables:
-        instance(each, "concat", "each of the tables", "Table", "a table")
-        natives.append(each._native)
-    if not natives:
-        raise ValueError("concat: give at least one table")
-    return Table(_native.concat(natives))
-
-
-def merge(*tables: Table | Iterable[Table]) -> Table:
-    """`concat`, by Deephaven's name."""
-    flat: list[Any] = flatten(tables)
-    for each in flat:
-        instance(each, "merge", "each argument", "Table", "a table")
-    return concat(flat)
 
 
 def functions() -> Table:

@@ -12,21 +12,24 @@ keeps only true. `and`, `or` and `not` cannot be overloaded in Python: write ``&
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from tickframe import _native
+from tickframe.aggregates import Aggregates
 from tickframe.arguments import check_all, encodable
 from tickframe.arithmetic import Arithmetic, Text
+from tickframe.chosen import where
 from tickframe.describe import named, short
 from tickframe.dtypes import DataTypeLike
 from tickframe.dtypes import dtype as as_dtype
 from tickframe.errors import InvalidOperationError
 from tickframe.foreign import array_like, operand
-from tickframe.hints import EXPRESSIONS, nearest
+from tickframe.hints import EXPRESSIONS, RUNNING, unknown
 from tickframe.namespaces.binary import BinaryNamespace
 from tickframe.namespaces.datetime import DatetimeNamespace
 from tickframe.namespaces.list import ListNamespace
+from tickframe.namespaces.name import NameNamespace
 from tickframe.namespaces.string import StringNamespace
 from tickframe.namespaces.struct import StructNamespace
 
@@ -62,21 +65,8 @@ def into_expr(item: object, operation: Text = "expression") -> Expr:
     return Expr(literal(item, operation))
 
 
-def _choice(condition: Expr, value: Expr) -> _native.Expr:
-    """The value where the condition holds, else null."""
-    return _native.Expr.when(None, condition._native, value._native)
-
-
-_RUNNING = frozenset(
-    {"backward_fill", "forward_fill", "ewm_mean", "ewm_mean_by", "ewm_std", "ewm_var", "rank", "rle_id", "pct_change"}
-    | {f"cum_{name}" for name in ("sum", "prod", "min", "max", "count", "mean")}
-    | {
-        f"rolling_{name}{by}"
-        for name in ("sum", "mean", "min", "max", "std", "var", "median", "quantile", "count", "map")
-        for by in ("", "_by")
-    }
-)
-"""Names of polars whose values run on from row to row."""
+_NONE_GIVEN = object()
+"""In place of an argument that may be None."""
 
 
 class RunningValuesError(InvalidOperationError, AttributeError):
@@ -95,7 +85,7 @@ class RunningValuesError(InvalidOperationError, AttributeError):
 
 
 @check_all
-class Expr(Arithmetic):
+class Expr(Arithmetic, Aggregates):
     """What to compute for each row, or for each group of rows. Made by `col`, `lit`, `when` and operators."""
 
     __slots__ = ("_native",)
@@ -106,6 +96,26 @@ class Expr(Arithmetic):
     @staticmethod
     def _of(native: _native.Expr) -> Expr:
         return Expr(native)
+
+    @staticmethod
+    def _from(item: object, operation: Text) -> Expr:
+        return into_expr(item, operation)
+
+    @staticmethod
+    def _value(item: object, operation: Text) -> Expr:
+        return Expr(literal(item, operation))
+
+    def _for(self, columns: Sequence[Text] | None) -> Sequence[Expr]:
+        """The expressions that it stands for over a table of these columns."""
+        del columns
+        return (self,)
+
+    def _renamed(self, name_of: Callable[[Text], Text] | None) -> Expr:
+        """Under the name that a function makes of its own; without one under that of the first column it reads."""
+        if name_of is not None:
+            return self.alias(name_of(self._native.output_name()))
+        read = self._native.columns()
+        return self.alias(read[0]) if read else self
 
     def _call(self, name: Text, *args: object, **options: object) -> Expr:
         return Expr(_native.Expr.call(name, [self._native, *(literal(arg, name) for arg in args)], **options))
@@ -124,11 +134,41 @@ class Expr(Arithmetic):
         )
         raise TypeError(msg)
 
-    def __getitem__(self, index: object) -> NoReturn:
+    def __getitem__(self, index: object) -> Expr:
+        """Of lists the element at a place, or those of a slice; of structs a field by its name.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"v": [[3, 1, 2]], "p": [{"a": 1}]})
+        >>> t.select(first=tf.col("v")[0], rest=tf.col("v")[1:], a=tf.col("p")["a"]).to_dicts()
+        [{'first': 3, 'rest': [1, 2], 'a': 1}]
+        """
+        if isinstance(index, builtins.str):
+            return self.struct.field(index)
+        if isinstance(index, slice):
+            start, stop, step = index.start or 0, index.stop, index.step
+            if step in {None, 1} and all(isinstance(at, (int, type(None))) for at in (start, stop)):
+                if stop is None:
+                    return self.list.slice(start)
+                if (start < 0) == (stop < 0):
+                    return self.list.slice(start, max(stop - start, 0))
+            raise TypeError(
+                f"a slice of lists counts both ends from the same side, by ones: [1:3], [-3:-1]; not {short(index)}"
+            )
+        if isinstance(index, (int, Expr)) and not isinstance(index, bool):
+            return self.list.get(index)
         raise TypeError(
-            "an expression has no values to go through or to index: those of a table are t[name].to_list(), the element of "
-            "a list .list.get(i), a part of a text .str.slice(i, n); sum(...) over rows is .sum(), x in ... is .is_in([x])"
+            f"an expression of lists is indexed by places, one of structs by the names of fields, not by {short(index)}; "
+            "the values of a table are t[name], a part of a text is .str.slice(i, n)"
         )
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError(
+            "an expression has no values to go through: those of a table are t[name].to_list(), the element of a list "
+            ".list.get(i), a part of a text .str.slice(i, n); sum(...) over rows is .sum(), x in ... is .is_in([x])"
+        )
+
+    def __contains__(self, item: object) -> NoReturn:
+        self.__iter__()
 
     def __len__(self) -> int:
         raise TypeError(
@@ -169,10 +209,9 @@ class Expr(Arithmetic):
         return self.round(0 if ndigits is None else ndigits)
 
     def __getattr__(self, name: Text) -> Any:
-        if name in _RUNNING:
+        if name in RUNNING:
             raise RunningValuesError(name)
-        other = EXPRESSIONS.get(name)
-        hint = f"; here it is {other}" if other else nearest(name, dir(type(self)))
+        hint = unknown(name, "expression", EXPRESSIONS, dir(type(self)))
         raise AttributeError(f"an expression has no {name!r}{hint}", name=name, obj=self)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -277,7 +316,7 @@ class Expr(Arithmetic):
         if fill_value is None:
             return shifted
         is_row = Expr(literal(True))._call("shift", n=n)
-        return Expr(_choice(is_row, shifted).otherwise(literal(fill_value)))
+        return Expr(where(is_row, shifted)._native.otherwise(literal(fill_value)))
 
     def diff(self, n: int = 1) -> Expr:
         """The value less the one `n` rows earlier; null where there is no such row.
@@ -297,6 +336,42 @@ class Expr(Arithmetic):
         """
         return self._call("get", index)
 
+    def replace(self, old: object, new: object = _NONE_GIVEN) -> Expr:
+        """Other values for some, which are given as ``{old: new}``, or as two lists, or as two values; the rest stay.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"side": ["B", "S", None]})
+        >>> t.select(tf.col("side").replace({"B": "buy", "S": "sell", None: "?"})).to_dict()
+        {'side': ['buy', 'sell', '?']}
+
+        Args:
+            old: a dict of old and new values; or the old value, or a list of them.
+            new: the new value, or a list of as many; one new value stands for all old ones.
+
+        Raises:
+            ValueError: lists of different lengths.
+        """
+        pairs = _replaced(old, new)
+        made: _native.Expr | None = None
+        for was, becomes in pairs:
+            one = literal(was, "replace")
+            made = _native.Expr.when(made, self.eq_missing(Expr(one))._native, literal(becomes, "replace"))
+        return self if made is None else Expr(made.otherwise(self._native)).alias(self._native.output_name())
+
+    def is_duplicated(self) -> Expr:
+        """Whether several rows have this value; null is a value as any other.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"x": [1, 2, 1]})
+        >>> t.select(twice=tf.col("x").is_duplicated(), once=tf.col("x").is_unique()).to_dict()
+        {'twice': [True, False, True], 'once': [False, True, False]}
+        """
+        return (self.len().over(self) > 1).alias(self._native.output_name())
+
+    def is_unique(self) -> Expr:
+        """Whether no other row has this value; null is a value as any other."""
+        return (self.len().over(self) == 1).alias(self._native.output_name())
+
     # Types and names --------------------------------------------------------------------------------------
 
     def alias(self, name: Text) -> Expr:
@@ -307,219 +382,7 @@ class Expr(Arithmetic):
         """Another type; a value that does not fit is an error naming row and value, or null unless `strict`."""
         return Expr(self._native.cast(as_dtype(to)._spec, strict))
 
-    # Aggregates -------------------------------------------------------------------------------------------
-
-    def _aggregate(self, name: Text, **options: Any) -> Expr:
-        return Expr(_native.Expr.aggregate(name, [self._native], **options))
-
-    def sum(self, *, min_count: int = 0) -> Expr:
-        """The sum of the values that are not null; null if there are fewer than `min_count`."""
-        return self._aggregate("sum", min_count=min_count)
-
-    def mean(self) -> Expr:
-        """The mean of the values that are not null; null if there are none."""
-        return self._aggregate("mean")
-
-    def min(self) -> Expr:
-        """The least value; NaN only if nothing else is there."""
-        return self._aggregate("min")
-
-    def max(self) -> Expr:
-        """The greatest value; NaN only if nothing else is there."""
-        return self._aggregate("max")
-
-    def nan_min(self) -> Expr:
-        """The least value; NaN if there is one."""
-        return self._aggregate("nan_min")
-
-    def nan_max(self) -> Expr:
-        """The greatest value; NaN if there is one."""
-        return self._aggregate("nan_max")
-
-    def std(self, ddof: int = 1) -> Expr:
-        """The standard deviation; null for one value with ``ddof=1``."""
-        return self._aggregate("std", ddof=ddof)
-
-    def var(self, ddof: int = 1) -> Expr:
-        """The variance; null for one value with ``ddof=1``."""
-        return self._aggregate("var", ddof=ddof)
-
-    def count(self) -> Expr:
-        """How many values are not null."""
-        return self._aggregate("count")
-
-    def len(self) -> Expr:
-        """How many rows there are, nulls included."""
-        return Expr(_native.Expr.aggregate("len", [])).alias(self._native.output_name())
-
-    def n_unique(self) -> Expr:
-        """How many distinct values there are; null counts as one, NaN as one, both zeros as one.
-
-        >>> import tickframe as tf
-        >>> t = tf.table({"k": ["a", "a", "b"], "x": [1, 1, None]})
-        >>> t.group_by("k").agg(n=tf.col("x").n_unique(), d=tf.col("x").count_distinct()).to_dicts()
-        [{'k': 'a', 'n': 1, 'd': 1}, {'k': 'b', 'n': 1, 'd': 0}]
-
-        Raises:
-            TypeMismatchError: maps and unions, whose values cannot be told apart.
-        """
-        return self._aggregate("n_unique")
-
-    def count_distinct(self) -> Expr:
-        """How many distinct values there are, without null."""
-        return self._aggregate("count_distinct")
-
-    def median(self) -> Expr:
-        """The value in the middle, a Float64: of two the mean; NaN is the greatest. Of dates and texts the lower one.
-
-        >>> import tickframe as tf
-        >>> t = tf.table({"x": [1, 2, 4, 100, None]})
-        >>> t.select(m=tf.col("x").median(), q=tf.col("x").quantile(0.9)).to_dict()
-        {'m': [3.0], 'q': [100.0]}
-
-        Raises:
-            TypeMismatchError: values without an order.
-        """
-        return self._aggregate("median")
-
-    def quantile(
-        self,
-        quantile: float,
-        interpolation: Literal["nearest", "lower", "higher", "midpoint", "linear"] = "nearest",
-    ) -> Expr:
-        """The value at a part of the way from the least to the greatest, a Float64; null of no value.
-
-        Args:
-            quantile: from 0, the least, to 1, the greatest.
-            interpolation: what is taken between two values; ``"nearest"`` takes the later in the middle. Of dates,
-                texts and other values that are no numbers ``"nearest"``, ``"lower"`` or ``"higher"``.
-
-        Raises:
-            TypeMismatchError: values without an order, or nothing between two of them.
-            ValueError: a part beyond 0 and 1.
-        """
-        return self._aggregate("quantile", quantile=quantile, interpolation=interpolation)
-
-    def product(self) -> Expr:
-        """The product of the values that are not null; null if there are none. Integers wrap.
-
-        >>> import tickframe as tf
-        >>> tf.table({"x": [2, None, -3]}).select(tf.col("x").product()).to_dict()
-        {'x': [-6]}
-        """
-        return self._aggregate("product")
-
-    def implode(self) -> Expr:
-        """All values in the order of their rows, null or not, as a list. A changed group is read again.
-
-        >>> import tickframe as tf
-        >>> t = tf.table({"k": ["a", "b", "a"], "x": [3, None, 1]})
-        >>> t.group_by("k").agg(tf.col("x").implode()).to_dicts()
-        [{'k': 'a', 'x': [3, 1]}, {'k': 'b', 'x': [None]}]
-
-        Raises:
-            InvalidOperationError: a blink table, of which the list would grow for ever.
-        """
-        return self._aggregate("implode")
-
-    def arg_min(self) -> Expr:
-        """The place among the rows, from 0, of the least value, the first of equals; null of no value."""
-        return self._aggregate("arg_min")
-
-    def arg_max(self) -> Expr:
-        """The place among the rows, from 0, of the greatest value, the first of equals; null of no value."""
-        return self._aggregate("arg_max")
-
-    def first(self, *, order_by: IntoExpr | None = None, descending: bool = False, nulls_last: bool = False) -> Expr:
-        """The value of the first row, null or not; with `order_by` of the row that comes first in that order.
-
-        >>> import tickframe as tf
-        >>> t = tf.table({"x": ["a", "b", "c"], "t": [2, 1, 1]})
-        >>> t.select(a=tf.col("x").first(), b=tf.col("x").first(order_by="t"), c=tf.col("x").last(order_by="t")).to_dicts()
-        [{'a': 'a', 'b': 'b', 'c': 'a'}]
-
-        Args:
-            order_by: a column or an expression; rows that compare equal come as they stand in the table.
-            descending: the greatest first.
-            nulls_last: nulls last, not first.
-        """
-        if order_by is None:
-            return self._aggregate("first")
-        return self._ordered(order_by, descending, nulls_last, 0)
-
-    def last(self, *, order_by: IntoExpr | None = None, descending: bool = False, nulls_last: bool = False) -> Expr:
-        """The value of the last row, null or not; with `order_by` of the row that comes last in that order."""
-        if order_by is None:
-            return self._aggregate("last")
-        return self._ordered(order_by, descending, nulls_last, -1)
-
-    def _ordered(self, order_by: object, descending: bool, nulls_last: bool, place: int) -> Expr:
-        if isinstance(order_by, (tuple, set)) or type(order_by).__name__ == "list":
-            raise TypeError(
-                "order_by of first and last is one column or expression; for several sort the table first: "
-                "t.sort([...]).group_by(...).agg(col(...).first())"
-            )
-        places = (
-            into_expr(order_by, "order_by")
-            .implode()
-            ._call("list.arg_sort", descending=descending, nulls_last=nulls_last)
-        )
-        return self.implode()._call("list.get", places._call("list.get", place))
-
-    def abs_sum(self) -> Expr:
-        """The sum of the values without their signs; of nothing, 0."""
-        return self.abs().sum()
-
-    def weighted_sum(self, weight: IntoExpr) -> Expr:
-        """The sum of each value times its weight, a Float64; pairs with a null are left out, of no pair it is null.
-
-        Args:
-            weight: a column or an expression.
-        """
-        return (self.cast("float64") * into_expr(weight, "weighted_sum")).sum(min_count=1)
-
-    def weighted_mean(self, weight: IntoExpr) -> Expr:
-        """The mean in which each value counts as much as its weight; pairs with a null are left out, of none it is null.
-
-        >>> import tickframe as tf
-        >>> t = tf.table({"price": [10, 20, None], "size": [3, 1, 5]})
-        >>> t.select(vwap=tf.col("price").weighted_mean("size")).to_dict()
-        {'vwap': [12.5]}
-
-        Args:
-            weight: a column or an expression.
-        """
-        weights = into_expr(weight, "weighted_mean")
-        return self.weighted_sum(weights) / Expr(_choice(self.is_not_null(), weights)).sum()
-
-    def count_where(self, predicate: IntoExpr) -> Expr:
-        """In how many rows `predicate` is true, under the name of this column.
-
-        >>> import tickframe as tf
-        >>> t = tf.table({"k": ["a", "a", "b"], "x": [1, 5, None]})
-        >>> t.group_by("k").agg(big=tf.col("x").count_where(tf.col("x") > 3)).to_dicts()
-        [{'k': 'a', 'big': 1}, {'k': 'b', 'big': 0}]
-
-        Args:
-            predicate: a Boolean column or expression.
-        """
-        counted = Expr(_choice(into_expr(predicate, "count_where"), Expr(literal(True)))).count()
-        return counted.alias(self._native.output_name())
-
-    def only(self, sentinel: object = None) -> Expr:
-        """The one distinct value there is, nulls left out; `sentinel` if there are several, null if there is none.
-
-        >>> import tickframe as tf
-        >>> t = tf.table({"k": ["a", "a", "b", "b"], "x": [1, None, 2, 3]})
-        >>> t.group_by("k").agg(tf.col("x").only(sentinel=-1)).to_dicts()
-        [{'k': 'a', 'x': 1}, {'k': 'b', 'x': -1}]
-
-        Args:
-            sentinel: what stands for several values.
-        """
-        distinct = self.count_distinct()
-        only = _choice(distinct == 1, self.min())
-        return Expr(_native.Expr.when(only, (distinct > 1)._native, literal(sentinel)))
+    # Groups of rows --------------------------------------------------------------------------------
 
     def over(
         self,
@@ -553,10 +416,14 @@ class Expr(Arithmetic):
         """
         by = [] if partition_by is None else flatten([partition_by])
         order = [] if order_by is None else flatten([order_by])
-        groups = [into_expr(item, "over")._native for item in flatten([by, *more])]
+        groups = [each._native for item in flatten([by, *more]) for each in into_expr(item, "over")._for(None)]
         return Expr(
             self._native.over(groups, [into_expr(item, "over")._native for item in order], descending, nulls_last)
         )
+
+    def pipe(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        """``function(self, *args, **options)``."""
+        return function(self, *args, **options)
 
     # About the expression itself --------------------------------------------------------------------------
 
@@ -571,6 +438,11 @@ class Expr(Arithmetic):
     def meta_columns(self) -> list[Text]:
         """The columns it reads, each once."""
         return self._native.columns()
+
+    @property
+    def name(self) -> NameNamespace:
+        """Other names, made of the one it has."""
+        return NameNamespace(self)
 
     @property
     def list(self) -> ListNamespace:
@@ -596,6 +468,23 @@ class Expr(Arithmetic):
     def dt(self) -> DatetimeNamespace:
         """Functions of dates, times, instants and durations."""
         return DatetimeNamespace(self)
+
+
+def _replaced(old: object, new: object) -> list[tuple[object, object]]:
+    """The old values, each with its new one."""
+    if isinstance(old, Mapping):
+        if new is not _NONE_GIVEN:
+            raise TypeError("replace: give a dict of old and new values, or the two apart, not both")
+        return list(old.items())
+    if new is _NONE_GIVEN:
+        raise TypeError(f"replace: give the new value for {short(old)} as well, or a dict of old and new values")
+    if isinstance(old, (list, tuple)):
+        if not isinstance(new, (list, tuple)):
+            return [(was, new) for was in old]
+        if builtins.len(old) != builtins.len(new):
+            raise ValueError(f"replace: {builtins.len(old)} old values, {builtins.len(new)} new ones")
+        return list(zip(old, new, strict=True))
+    return [(old, new)]
 
 
 def _from_json(text: str) -> Expr:
@@ -637,8 +526,17 @@ def _has_rows(item: object) -> bool:
     return hasattr(item, "__arrow_c_stream__")
 
 
-def expressions(items: Iterable[object], named: Mapping[str, object], operation: str = "agg") -> list[_native.Expr]:
-    """The arguments of `agg` and its like, as native expressions."""
-    made = [into_expr(item, operation)._native for item in flatten(items)]
-    made.extend(into_expr(item, f"{operation}: {name}").alias(name)._native for name, item in named.items())
-    return made
+def spread(
+    items: Iterable[object], named: Mapping[str, object], columns: Sequence[str], operation: str
+) -> Iterator[tuple[Expr, str | None]]:
+    """The arguments of `select` and its like, over a table of these columns: expressions of one column, and given names."""
+    for item in flatten(items):
+        yield from ((into_expr(each, operation), None) for each in into_expr(item, operation)._for(columns))
+    for name, item in named.items():
+        each = into_expr(item, f"{operation}: {name}")._for(columns)
+        if builtins.len(each) != 1:
+            raise TypeError(
+                f"{operation}: {name} is the name of one column, and {short(item)} stands for {builtins.len(each)}; give it without a "
+                f'name, or make their names: .name.prefix("{name}_")'
+            )
+        yield into_expr(each[0], f"{operation}: {name}"), name

@@ -1,32 +1,28 @@
-"""Functions that make expressions: columns, values, the row-wise functions of several columns, random numbers."""
+"""Functions that make expressions: columns, values, instants, random numbers."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from tickframe import _native
 from tickframe.arguments import checked, encodable
 from tickframe.describe import named, short
 from tickframe.dtypes import DataTypeLike, Datetime
 from tickframe.dtypes import dtype as as_dtype
-from tickframe.expr import Expr, IntoExpr, flatten, into_expr, literal
+from tickframe.expr import Expr, IntoExpr, into_expr, literal
 from tickframe.foreign import operand
-from tickframe.hints import nearest
+from tickframe.several import several
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 __all__ = [
     "arctan2",
-    "coalesce",
     "col",
     "cov",
-    "format",
     "from_epoch",
     "len",
     "lit",
-    "max_horizontal",
-    "min_horizontal",
     "random_bool",
     "random_float",
     "random_gaussian",
@@ -35,25 +31,13 @@ __all__ = [
 ]
 
 
-class Columns(list[Expr]):
-    """Several columns, given where one expression might stand: ``select(col("a", "b"))``."""
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> object:
-            if name.startswith("_") or not hasattr(Expr, name):
-                raise AttributeError(f"several columns have no {name!r}{nearest(name, dir(Expr))}")
-            names = ", ".join(repr(each) for each in self)
-            raise AttributeError(f"{name}() is a method of one column: [each.{name}() for each in ({names})]")
-
-
 def col(name: str | Sequence[str], *more: str) -> Expr:
-    """The column called `name`; with several names, all of those columns.
+    """The column called `name`; with several names, each of those columns, with what is done with it.
 
     >>> import tickframe as tf
-    >>> t = tf.table({"a": [1], "b": [2], "c": [3]})
-    >>> t.select(tf.col("a", "c")).to_dicts()
-    [{'a': 1, 'c': 3}]
+    >>> t = tf.table({"a": [1, 2], "b": [3, 4], "c": [5, 6]})
+    >>> t.select(tf.col("a", "c").sum() * 10).to_dicts()
+    [{'a': 30, 'c': 110}]
     """
     names: list[object] = list(name) if isinstance(name, (list, tuple)) else [name]
     names.extend(more)
@@ -63,8 +47,7 @@ def col(name: str | Sequence[str], *more: str) -> Expr:
         encodable(each, "col")
     if isinstance(name, str) and not more:
         return Expr(_native.Expr.column(name))
-    columns: Any = Columns(Expr(_native.Expr.column(str(each))) for each in names)
-    return columns  # type: ignore[no-any-return]
+    return several([str(each) for each in names])
 
 
 def lit(value: object, dtype: DataTypeLike | None = None) -> Expr:
@@ -110,25 +93,6 @@ def cov(a: IntoExpr, b: IntoExpr, *, ddof: int = 1) -> Expr:
     return Expr(_native.Expr.aggregate("cov", pair, ddof=ddof))
 
 
-def coalesce(*items: IntoExpr) -> Expr:
-    """The first value that is not null; a bare string is a column."""
-    return Expr(_native.Expr.call("coalesce", [into_expr(item, "coalesce")._native for item in flatten(items)]))
-
-
-def min_horizontal(*items: IntoExpr) -> Expr:
-    """The least of several columns in each row; nulls are left out."""
-    return Expr(
-        _native.Expr.call("min_horizontal", [into_expr(item, "min_horizontal")._native for item in flatten(items)])
-    )
-
-
-def max_horizontal(*items: IntoExpr) -> Expr:
-    """The greatest of several columns in each row; nulls are left out."""
-    return Expr(
-        _native.Expr.call("max_horizontal", [into_expr(item, "max_horizontal")._native for item in flatten(items)])
-    )
-
-
 def _random(name: str, bounds: Iterable[object], seed: int | None) -> Expr:
     return Expr(_native.Expr.call(name, [into_expr(bound, name)._native for bound in bounds], seed=seed))
 
@@ -168,29 +132,6 @@ def random_gaussian(mean: IntoExpr = 0.0, std: IntoExpr = 1.0, *, seed: int | No
 
 
 @checked
-def format(template: str, *values: IntoExpr) -> Expr:
-    """A text with a value at each place of a template; null where one of them is.
-
-    Places are written as Python writes them: ``{}``, ``{:.2f}``, ``{:>8}``, ``{:05d}``, ``{:,}``, ``{:.1%}``; a bracket
-    itself is ``{{``.
-
-    >>> import tickframe as tf
-    >>> t = tf.table({"s": ["tea", None], "p": [1234.5, 2.0]})
-    >>> t.select(a=tf.format("{} costs {:,.2f}", "s", "p"), b=tf.format("{:>6}|", "s")).to_dict()
-    {'a': ['tea costs 1,234.50', None], 'b': ['   tea|', None]}
-
-    Args:
-        template: the text, with as many places as there are values.
-        *values: columns or expressions; a bare string is a column.
-
-    Raises:
-        FormulaError: a template that cannot be read, or places without values; told where the expression is used.
-        TypeMismatchError: a value that is no number at a place for numbers.
-    """
-    given = [lit(template), *(into_expr(value, "format") for value in flatten(values))]
-    return Expr(_native.Expr.call("format", [each._native for each in given]))
-
-
 def from_epoch(column: IntoExpr, time_unit: Literal["s", "ms", "us", "ns", "d"] = "s") -> Expr:
     """The instant so many seconds, or other units, after 1970-01-01T00:00:00; of days the date.
 

@@ -8,14 +8,14 @@ from tickframe import _native, formulas
 from tickframe.arguments import check_all
 from tickframe.describe import short
 from tickframe.errors import ColumnNotFoundError
-from tickframe.expr import Expr, expressions, flatten
+from tickframe.expr import Expr, flatten, spread
 from tickframe.functions import col
 from tickframe.functions import len as len_
 from tickframe.handles import table_of
-from tickframe.hints import nearest
+from tickframe.hints import GROUPS, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tickframe.arguments import OnError
     from tickframe.expr import IntoExpr
@@ -43,7 +43,7 @@ class GroupBy:
 
         def __getattr__(self, name: str) -> object:
             raise AttributeError(
-                f"groups have no {name!r}{nearest(name, dir(type(self)))}; say what to compute of each group, "
+                f"groups have no {name!r}{unknown(name, 'groups', GROUPS, dir(type(self)))}; say what to compute of each group, "
                 ".agg(tf.col(name).sum()), .len() …: that is a table",
                 name=name,
                 obj=self,
@@ -62,7 +62,8 @@ class GroupBy:
         """One row a group, with these aggregates: ``col("x").sum().alias("total")`` or ``total=col("x").sum()``."""
         native = self._table._native
         keys = [formulas.bind(key, native, "group_by") for key in self._keys]
-        made = aggregates("agg", self._table, aggs, named)
+        taken = {key.bare_column() for key in keys}
+        made = aggregates("agg", self._table, aggs, named, [name for name in self._table.columns if name not in taken])
         return table_of(_native.aggregate("group_by", native, keys, made, self._on_error))
 
     def _all(self, aggregate: Callable[[Expr], Expr]) -> Table:
@@ -119,9 +120,13 @@ class GroupBy:
 
 
 def aggregates(
-    operation: str, table: Table, items: Iterable[object], named: Mapping[str, object]
+    operation: str,
+    table: Table,
+    items: Iterable[object],
+    named: Mapping[str, object],
+    columns: Sequence[str] | None = None,
 ) -> list[_native.Expr]:
-    """The aggregates given to `agg`; what pandas would take is told."""
+    """The aggregates given to `agg`, `columns` being those that `tf.all()` means; what pandas would take is told."""
     flat = flatten(items)
     for name, item in named.items():
         if isinstance(item, str) and item not in table.columns and hasattr(Expr, item):
@@ -131,4 +136,5 @@ def aggregates(
             )
             error.column, error.columns = item, table.columns
             raise error
-    return expressions(flat, named, operation)
+    made = spread(flat, named, table.columns if columns is None else columns, operation)
+    return [each._native if name is None else each._native.alias(name) for each, name in made]

@@ -21,13 +21,14 @@ def names_of(items: Iterable[object], what: str) -> list[str]:
     names: list[str] = []
     for item in flatten(items):
         if isinstance(item, Expr):
-            bare = item._native.bare_column()
-            if bare is None:
-                raise TypeError(
-                    f"{what}: {short(item)} is no column but has to be computed; make it one first, "
-                    f"t.with_columns(name={short(item)}), and give its name"
-                )
-            names.append(bare)
+            for each in item._for(None):
+                bare = each._native.bare_column()
+                if bare is None:
+                    raise TypeError(
+                        f"{what}: {short(each)} is no column but has to be computed; make it one first, "
+                        f"t.with_columns(name={short(each)}), and give its name"
+                    )
+                names.append(bare)
         elif isinstance(item, str):
             encodable(item, what)
             names.append(item)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tickframe.hints import SPACES, unknown
+
 if TYPE_CHECKING:
     from tickframe.expr import Expr
 
@@ -21,3 +23,11 @@ class Namespace:
 
     def _call(self, name: str, *args: object, **options: object) -> Expr:
         return self._expr._call(f"{self._PREFIX}.{name}", *args, **options)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            if name.startswith("_"):
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+            hint = unknown(name, self._PREFIX, SPACES[self._PREFIX], dir(type(self)))
+            raise AttributeError(f".{self._PREFIX} has no {name!r}{hint}", name=name, obj=self)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tickframe import _native
 from tickframe.arguments import check_all
 from tickframe.namespaces import Namespace
 
@@ -42,6 +43,21 @@ class ListNamespace(Namespace):
     def get(self, index: object) -> Expr:
         """The element at a place, from the end if negative; null outside the list."""
         return self._call("get", index)
+
+    def gather(self, indices: object) -> Expr:
+        """The elements at the places of another list, from the end if negative; null for a place outside the list.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"v": [[30, 10, 20]], "at": [[2, 0, 9]]})
+        >>> t.select(a=tf.col("v").list.gather([-1, 0]), b=tf.col("v").list.gather(tf.col("at"))).to_dicts()
+        [{'a': [20, 30], 'b': [20, 30, None]}]
+
+        Args:
+            indices: a list of places, or an expression of lists.
+        """
+        if isinstance(indices, (list, tuple)):
+            indices = self._expr._of(_native.Expr.values(indices, "list.gather"))
+        return self._call("gather", indices)
 
     def first(self) -> Expr:
         """The first element."""

@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+import tickframe as tf
 from functions.rows import DATA, NAN, But, Rows, p, pairs, q, x, y
 
 rows = Rows()
@@ -36,6 +37,7 @@ for data in ("lists", "float_lists", "text_lists"):
         add("list.tail", data, L.tail(n), polars=M.tail(n))
         add("list.slice", data, L.slice(n, 2), polars=M.slice(n, 2))
     add("list.slice", data, L.slice(1), polars=M.slice(1))
+    add("list.gather", data, L.gather([0, -1, 3]), polars=M.gather([0, -1, 3], null_on_oob=True))
     add("list.drop_nulls", data, L.drop_nulls(), polars=M.drop_nulls())
     add("list.n_unique", data, L.n_unique(), polars=M.n_unique())
     add("list.count", data, L.count(), polars=M.drop_nulls().list.len())
@@ -94,6 +96,8 @@ for data in ("lists", "float_lists", "text_lists"):
     add("__lt__", both, x < y, less, duckdb="x < y")
     at_least = But(HOLDS_NULL, lambda a, b: order_of(a) >= order_of(b), LEAST_OF_ALL)
     add("__ge__", both, x >= y, at_least, duckdb="x >= y")
+add("struct", "text*text", tf.struct(x, y), polars=pl.struct(p, q))
+add("struct", "i64*i64", tf.struct(x, twice=y * 2), polars=pl.struct(p, twice=q * 2))
 add("struct.field", "structs", x.struct.field("a"), polars=p.struct.field("a"))
 add("struct.field", "structs", x.struct.field("b"), polars=p.struct.field("b"))
 add("struct.rename_fields", "structs", x.struct.rename_fields(["c", "d"]), polars=p.struct.rename_fields(["c", "d"]))
