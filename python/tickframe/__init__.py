@@ -19,17 +19,27 @@ from tickframe import _native, agg, errors
 from tickframe import hints as _hints
 from tickframe import logs as _logs
 from tickframe._native import RowSet
+from tickframe.across import (
+    all_horizontal,
+    any_horizontal,
+    coalesce,
+    concat_str,
+    format,
+    max_horizontal,
+    mean_horizontal,
+    min_horizontal,
+    struct,
+    sum_horizontal,
+)
 from tickframe.column import Column
 from tickframe.config import Config
 from tickframe.constructors import (
-    concat,
     empty_table,
     from_arrow,
     from_dicts,
     from_pandas,
     from_polars,
     functions,
-    merge,
     table,
 )
 from tickframe.control import Barrier, Filter, Selectable
@@ -69,15 +79,11 @@ from tickframe.expr import Expr
 from tickframe.formulas import formula
 from tickframe.functions import (
     arctan2,
-    coalesce,
     col,
     cov,
-    format,
     from_epoch,
     len,
     lit,
-    max_horizontal,
-    min_horizontal,
     random_bool,
     random_float,
     random_gaussian,
@@ -88,6 +94,25 @@ from tickframe.graph import Graph, default_graph
 from tickframe.group_by import GroupBy
 from tickframe.listener import Subscription, Update
 from tickframe.plan import Plan
+from tickframe.reductions import (
+    all,
+    any,
+    count,
+    exclude,
+    first,
+    implode,
+    last,
+    max,
+    mean,
+    median,
+    min,
+    n_unique,
+    nth,
+    quantile,
+    std,
+    sum,
+    var,
+)
 from tickframe.schema import Schema
 from tickframe.sources import (
     AppendTable,
@@ -101,6 +126,7 @@ from tickframe.sources import (
     keyed_table,
     time_table,
 )
+from tickframe.stacking import concat, merge
 from tickframe.table import Table
 from tickframe.udf.api import Udf, udf
 from tickframe.when import when
@@ -131,8 +157,7 @@ if not _TYPE_CHECKING:
             return module if name == "spark" else module.from_spark
         if name.startswith("__"):
             raise AttributeError(f"module 'tickframe' has no attribute {name!r}")
-        other = _hints.MODULE.get(name)
-        hint = f"; here it is {other}" if other else _hints.nearest(name, __all__)
+        hint = _hints.unknown(name, "module", _hints.MODULE, __all__)
         raise AttributeError(f"module 'tickframe' has no attribute {name!r}{hint}")
 
 
@@ -188,17 +213,25 @@ __all__ = [
     "Update",
     "__version__",
     "agg",
+    "all",
+    "all_horizontal",
+    "any",
+    "any_horizontal",
     "append_table",
     "arctan2",
     "blink_table",
     "coalesce",
     "col",
     "concat",
+    "concat_str",
+    "count",
     "cov",
     "default_graph",
     "dtype",
     "empty_table",
     "errors",
+    "exclude",
+    "first",
     "format",
     "formula",
     "from_arrow",
@@ -208,21 +241,36 @@ __all__ = [
     "from_polars",
     "from_spark",
     "functions",
+    "implode",
     "input_table",
     "keyed_table",
+    "last",
     "len",
     "lit",
+    "max",
     "max_horizontal",
+    "mean",
+    "mean_horizontal",
+    "median",
     "merge",
+    "min",
     "min_horizontal",
+    "n_unique",
+    "nth",
+    "quantile",
     "random_bool",
     "random_float",
     "random_gaussian",
     "random_int",
     "spark",
+    "std",
+    "struct",
+    "sum",
+    "sum_horizontal",
     "table",
     "time_table",
     "udf",
+    "var",
     "variable",
     "when",
 ]

@@ -10,10 +10,11 @@ from tickframe.config import setting
 from tickframe.errors import TableFailedError
 
 if TYPE_CHECKING:
+    from tickframe.column import Column
     from tickframe.dtypes import DataType
     from tickframe.table import Table
 
-__all__ = ["as_html", "as_text"]
+__all__ = ["as_html", "as_text", "column_text", "glimpse_text"]
 
 
 def _cell(value: Any, limit: int) -> str:
@@ -148,6 +149,38 @@ def as_text(table: Table) -> str:
     lines.append(rule("╞", "═", "╪", "╡"))
     lines.extend(line(at) for at in range(3, len(stacks[0])))
     lines.append(rule("└", "─", "┴", "┘"))
+    return "\n".join(lines)
+
+
+def column_text(column: Column) -> str:
+    """What ``repr`` of a column shows, in polars' shape."""
+    most, size, limit = setting("rows"), len(column), setting("cell")
+    first = (most + 1) // 2
+    native = column._native
+    cells = (
+        native.shown()
+        if size <= most
+        else [*native.slice(0, first).shown(), *native.slice(size - most + first, most).shown()]
+    )
+    lines = [f"    {_cell(cell, limit)}" for cell in cells]
+    if size > most:
+        lines.insert(first, "    …")
+    body = "\n".join(["[", *lines, "]"])
+    return f"shape: ({size},)\nColumn: {column.name!r} [{column.dtype!r}]\n{body}"
+
+
+def glimpse_text(table: Table, cells: int, longest: int) -> str:
+    """The rows and columns, and a line a column with its first cells."""
+    names, types = table.columns, table.dtypes
+    size, columns = table._native.peek(list(range(len(names))), cells, 0)
+    heads = [_cut(name, longest) for name in names]
+    kinds = [f"<{kind!r}>" for kind in types]
+    wide = max(map(_width, heads), default=0)
+    broad = max(map(_width, kinds), default=0)
+    lines = [f"Rows: {size}", f"Columns: {len(names)}"]
+    for head, kind, column in zip(heads, kinds, columns, strict=True):
+        shown = ", ".join(repr(cell) if isinstance(cell, str) else _cell(cell, setting("cell")) for cell in column)
+        lines.append(f"$ {head}{' ' * (wide - _width(head))} {kind}{' ' * (broad - _width(kind))} {shown}".rstrip())
     return "\n".join(lines)
 
 

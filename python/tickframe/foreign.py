@@ -67,6 +67,11 @@ def operand(value: object, where: str, *, methods: type) -> object:
         raise TypeError(
             f"{where}: this when(...) has no value yet: end it with .then(value) and, if you like, .otherwise(value)"
         )
+    if kind.__name__ == "Chosen" and kind.__module__ == "tickframe.chosen":
+        raise TypeError(
+            f"{where}: {short(value)} waits for an aggregate, such as .sum(), .first() or .len(); rows of a table are chosen by "
+            "t.filter(...) and put in order by t.sort(...)"
+        )
     if isinstance(value, Mapping):
         raise TypeError(f"{where}: {_of_mapping(value, where, methods)}")
     if isinstance(value, type):
@@ -117,8 +122,8 @@ def _of_mapping(item: Mapping[Any, Any], where: str, methods: type) -> str:
 def of_rows(what: str) -> str:
     """Why values in order are no expression."""
     return (
-        f"{what} has values in order, and an expression is computed from the columns of each row: make the values a "
-        "column of the data first, tf.table({**t.to_dict(), 'name': values}), or ask col(...).is_in(values)"
+        f"{what} has values in order, and an expression is computed from the columns of each row: a static table takes an "
+        "array or a Series as a column, t.with_columns(name=values); whether a value is one of them is col(...).is_in(values)"
     )
 
 

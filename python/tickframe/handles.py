@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from tickframe import _native
 
@@ -36,6 +36,11 @@ class Handle(Protocol):
 def made(method: str, op: object, *tables: Handle) -> Table:
     """The table of an operation without expressions over these, given as plans write it."""
     return table_of(_native.apply(method, json.dumps(op), [table._native for table in tables]))
+
+
+def itself(part: object) -> Table:
+    """The table that a part of its methods is of."""
+    return cast("Table", part)
 
 
 def is_table(value: object) -> TypeGuard[Table]:

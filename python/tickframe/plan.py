@@ -149,7 +149,7 @@ class Plan:
             SchemaError: as for `run`, if tables are given.
         """
         choice(format, "Plan.explain", "format", ("text", "dot", "mermaid"))
-        return self._native.explain(format, _given("Plan.explain", tables))
+        return self._native.explain(format, _given("Plan.explain", (), tables))
 
     @property
     def inputs(self) -> Mapping[str, Schema]:
@@ -241,7 +241,7 @@ def _standing(table: _native.Table, format: str) -> str:
     """A static table stands on nothing: what it was asked to be, and what became of it."""
     plan = _native.plan_of(table)
     if format != "text":
-        return plan.explain(format)
+        return plan.explain(format, [])
     first, line, below = plan.text().partition("\n")
     how = "".join(f"\n| {how}" for how in table.expressions())
     return f"{first}{_figures(table)}{how}{line}{below}"

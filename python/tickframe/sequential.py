@@ -28,7 +28,7 @@ def where(
 ) -> _native.Table:
     """`Table.where`, whose strings are formulas."""
     choice(on_error, operation, "on_error", ON_ERROR)
-    plain, controls = control.unwrapped(flatten(filters), control.Filter, operation)
+    plain, controls = control.unwrapped(_spread(filters, table), control.Filter, operation)
     made = []
     for item in plain:
         predicate = (
@@ -52,7 +52,7 @@ def update(
 ) -> _native.Table:
     """`Table.update`: each formula sees the columns of the table and those to its left. `after`: the table's own stay."""
     choice(on_error, operation, "on_error", ON_ERROR)
-    plain, controls = control.unwrapped(flatten(formulas), control.Selectable, operation)
+    plain, controls = control.unwrapped(_spread(formulas, table), control.Selectable, operation)
     made: list[_native.Expr] = []
     # What a formula reads: the table, or a table without rows once it may read a column before it.
     seen, steps = table, 0
@@ -89,3 +89,9 @@ def _names(expression: Expr, item: object, operation: str) -> tuple[str, list[st
         error.text, error.span = str(item), (0, 1)
         raise error
     return given, expression._parsed.names()
+
+
+def _spread(items: Iterable[object], table: _native.Table) -> list[object]:
+    """The arguments, each expression that stands for several columns of the table as those."""
+    columns = table.column_names()
+    return [each for item in flatten(items) for each in (item._for(columns) if isinstance(item, Expr) else (item,))]

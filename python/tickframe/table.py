@@ -11,27 +11,30 @@ import re
 import sys
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from tickframe import _native, control, sequential
-from tickframe.arguments import check_all, count, encodable, flag
-from tickframe.column import Column
+from tickframe.arguments import check_all, count
+from tickframe.beside import parted, with_values
+from tickframe.cells import Cells
 from tickframe.describe import named, short
 from tickframe.display import as_html, as_text
 from tickframe.durations import seconds
 from tickframe.errors import ColumnNotFoundError
 from tickframe.export import Export
-from tickframe.expr import flatten, into_expr
-from tickframe.foreign import array_like, mask_of, of_rows
+from tickframe.expr import Expr, flatten, spread
+from tickframe.foreign import mask_of, of_rows
 from tickframe.formulas import bind
 from tickframe.functions import col
 from tickframe.graph import Graph
 from tickframe.group_by import GroupBy, aggregates
-from tickframe.handles import made, register
-from tickframe.hints import TABLES, nearest
+from tickframe.handles import register
+from tickframe.hints import TABLES, unknown
 from tickframe.joins import Joins
 from tickframe.listener import Subscription, Update, Updates, follow
+from tickframe.look import Look
 from tickframe.names import names_of
+from tickframe.order import Order
 from tickframe.plan import Plan, explained
 from tickframe.schema import Schema
 
@@ -41,7 +44,7 @@ if TYPE_CHECKING:
     from tickframe.arguments import OnError
     from tickframe.control import Filter, Selectable
     from tickframe.dtypes import DataType
-    from tickframe.expr import Expr, IntoExpr
+    from tickframe.expr import IntoExpr
     from tickframe.names import Names
 
 __all__ = ["Table"]
@@ -51,7 +54,7 @@ _MOST_KEYS = 1 << 12
 
 
 @check_all
-class Table(Joins, Export):
+class Table(Look, Cells, Order, Joins, Export):
     """Rows in order, in named and typed columns. Make one with `tf.table`, a live source, or an operation.
 
     >>> import tickframe as tf
@@ -129,15 +132,16 @@ class Table(Joins, Export):
         raise TypeError("a table is neither true nor false; ask len(t) > 0")
 
     def __iter__(self) -> NoReturn:
-        raise TypeError("a table is not gone through as it is; its rows are t.to_dicts(), its columns t.columns")
+        raise TypeError(
+            "a table is not gone through as it is; its rows are t.iter_rows() or t.to_dicts(), its columns t.columns"
+        )
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
             if name.startswith("_"):
                 raise AttributeError(f"'Table' object has no attribute {name!r}", name=name, obj=self)
-            other = TABLES.get(name)
-            hint = f"; here it is {other}" if other else nearest(name, dir(type(self)))
+            hint = unknown(name, "table", TABLES, dir(type(self)))
             if name != "columns" and name in self.columns:
                 hint = f"; the column is tf.col({name!r}) in an expression, and its values now are t[{name!r}]"
             raise AttributeError(f"a table has no {name!r}{hint}", name=name, obj=self)
@@ -242,24 +246,6 @@ class Table(Joins, Export):
         """The same as `snapshot`."""
         return self.snapshot()
 
-    @overload
-    def __getitem__(self, names: str) -> Column: ...
-    @overload
-    def __getitem__(self, names: tuple[str, ...] | list[str]) -> Table: ...
-    def __getitem__(self, names: str | tuple[str, ...] | list[str]) -> Column | Table:
-        """One column by its name; several by a tuple or list of names, as a table."""
-        if isinstance(names, str):
-            encodable(names, "t[...]")
-            return Column(self._native.column(names))
-        given: object = names
-        if isinstance(given, (tuple, list)) and all(isinstance(name, str) for name in given):
-            return self.select(*given)
-        what = short(given) if isinstance(given, tuple) else named(given)
-        raise TypeError(
-            f'a table is indexed by names of columns, t["a"] or t["a", "b"], not by {what}; rows are t.head(n), t.tail(n), '
-            "t.slice(offset, length), t.filter(...), cells t.to_dicts()[0]['a']"
-        )
-
     # Rows -------------------------------------------------------------------------------------------------
 
     def filter(
@@ -344,39 +330,6 @@ class Table(Joins, Export):
             raise ValueError(f"slice: offset must be within {_MOST}, not {offset}")
         return Table(_native.slice(self._native, offset, None if length is None else count(length, "slice: length")))
 
-    def sort(
-        self,
-        by: IntoExpr | Iterable[IntoExpr],
-        *more_by: IntoExpr,
-        descending: bool | Sequence[bool] = False,
-        nulls_last: bool | Sequence[bool] = False,
-    ) -> Table:
-        """The rows in order of one or several columns; stable, ties keep their order.
-
-        Args:
-            by: a column or several; an expression is made a column by `with_columns` first.
-            *more_by: further columns.
-            descending: for all columns, or for each.
-            nulls_last: nulls come first in both directions unless this says otherwise. NaN is the greatest value.
-        """
-        names = names_of([by, *more_by], "sort")
-        descends, last = _flags(descending, names, "descending"), _flags(nulls_last, names, "nulls_last")
-        return Table(_native.sort(self._native, list(zip(names, descends, last, strict=True))))
-
-    def reverse(self) -> Table:
-        """The rows in the opposite order, the last one first.
-
-        >>> import tickframe as tf
-        >>> t = tf.append_table({"x": int}, graph=tf.Graph())
-        >>> latest = t.reverse()
-        >>> for x in [1, 2, 3]:
-        ...     _ = t.append({"x": x})
-        ...     _ = t.graph.step()
-        >>> latest.to_dict()
-        {'x': [3, 2, 1]}
-        """
-        return made("reverse", "reverse", self)
-
     def unique(self, subset: Names | None = None, keep: Literal["first", "last", "any"] = "first") -> Table:
         """One row of each distinct combination of values.
 
@@ -429,9 +382,10 @@ class Table(Joins, Export):
         """All columns, replaced by or followed by these; each expression sees the columns of this table.
 
         Args:
-            *exprs: names or expressions.
+            *exprs: names or expressions. For a static table also an array or a Series that has as many values as the table
+                rows; such columns stand behind those that are computed.
             on_error: as in `select`.
-            **named: ``name=expression``.
+            **named: ``name=expression``, or an array or a Series.
 
         >>> import tickframe as tf
         >>> tf.table({"x": [1, 2]}).with_columns(y=tf.col("x") / 2).to_dicts()
@@ -516,22 +470,28 @@ class Table(Joins, Export):
         after: bool,
         on_error: OnError,
     ) -> Table:
-        plain, controls = control.unwrapped(flatten(exprs), control.Selectable, operation)
+        rest, named, values = parted(operation, flatten(exprs), named)
+        if values:
+            computed = self if after else None
+            if rest or named:
+                computed = self._columns(operation, rest, named, after=after, on_error=on_error)
+            return with_values(operation, self, computed, values)
+        plain, controls = control.unwrapped(rest, control.Selectable, operation)
         made = self._expressions(operation, plain, named)
         order = control.execution_order(made, controls, filters=False)
         return Table(_native.columns(operation, self._native, made, order, "stored", after, on_error))
 
     def _expressions(self, operation: str, items: Iterable[object], named: Mapping[str, object]) -> list[_native.Expr]:
-        made = []
-        for item in flatten(items):
-            if isinstance(item, str) and _FORMULA.search(item) and item not in self.columns:
+        made, flat, columns = [], flatten(items), self.columns
+        for item in flat:
+            if isinstance(item, str) and _FORMULA.search(item) and item not in columns:
                 raise self._formula_as_name(operation, item)
-            made.append(bind(into_expr(item, operation), self._native, operation))
         for name, item in named.items():
-            if isinstance(item, (list, tuple)) or array_like(item):
+            if isinstance(item, (list, tuple)):
                 raise TypeError(f"{operation}: {name}: {of_rows(_listed(item))}")
-            expression = into_expr(item, f"{operation}: {name}")
-            made.append(bind(expression, self._native, operation).alias(name))
+        for expression, alias in spread(flat, named, columns, operation):
+            native = bind(expression, self._native, operation)
+            made.append(native if alias is None else native.alias(alias))
         return made
 
     def _formula_as_name(self, operation: str, text: str) -> ColumnNotFoundError:
@@ -595,11 +555,11 @@ class Table(Joins, Export):
         ([{'k': 'a', 'total': 1}, {'k': 'b', 'total': 3}], [1])
         """
         del maintain_order
-        made = [into_expr(key, "group_by") for key in flatten(keys)]
-        if len(made) > _MOST_KEYS:
-            raise ValueError(f"group_by: {len(made)} keys, more than {_MOST_KEYS}; give columns, not values")
-        made.extend(into_expr(key, f"group_by: {name}").alias(name) for name, key in named.items())
-        return GroupBy(self, made, on_error)
+        flat = flatten(keys)
+        if len(flat) > _MOST_KEYS:
+            raise ValueError(f"group_by: {len(flat)} keys, more than {_MOST_KEYS}; give columns, not values")
+        made = spread(flat, named, self.columns, "group_by")
+        return GroupBy(self, [key if name is None else key.alias(name) for key, name in made], on_error)
 
     def agg_by(
         self, aggs: Expr | Iterable[Expr | Iterable[Expr]], by: Names | None = None, on_error: OnError = "fail"
@@ -682,20 +642,6 @@ class Table(Joins, Export):
             InvalidOperationError: in a listener, under ``frozen()`` or inside ``transaction()``.
         """
         return _native.wait_for_change(self._native, seconds(timeout, "wait"))
-
-
-def _flags(given: bool | Sequence[bool], names: list[str], what: str) -> list[bool]:
-    if isinstance(given, bool):
-        return [given] * len(names)
-    several: object = given
-    if not isinstance(several, (list, tuple)) and not array_like(several):
-        raise TypeError(f"sort: {what} is True or False, or a list of them, not {named(given)}")
-    flags = list(given)
-    for each in flags:
-        flag(each, "sort", what)
-    if len(flags) != len(names):
-        raise ValueError(f"sort: {what} has {len(flags)} values for {len(names)} columns")
-    return flags
 
 
 _FORMULA = re.compile(r"[=<>!&|?()*/%+]")

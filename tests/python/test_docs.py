@@ -104,7 +104,7 @@ def test_a_written_page_is_what_its_script_writes(name, monkeypatch):
 # What is public is documented ----------------------------------------------------------------------------------------
 
 DIRECTIVE = re.compile(r"^::: tickframe\.(\S+)((?:\n {4}.*)*)", re.MULTILINE)
-SPACES = ("str", "dt", "list", "struct", "bin")
+SPACES = ("str", "dt", "list", "struct", "bin", "name")
 
 
 def members(kind: object) -> set[str]:

@@ -78,7 +78,8 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], list[str]]] 
     "groups indexed": (lambda t: t.group_by("sym")["price"], TypeError, [".agg(tf.col('price').sum())"]),
     "groups gone through": (lambda t: list(t.group_by("sym")), TypeError, [".agg(", "implode"]),
     "sum of an expression": (lambda t: sum(c("price")), TypeError, [".sum()", ".list.get(i)"]),
-    "an expression indexed": (lambda t: c("price")[0], TypeError, ["t[name].to_list()"]),
+    "an expression indexed": (lambda t: c("price")[1.5], TypeError, ["t[name]", ".str.slice(i, n)"]),
+    "an expression gone through": (lambda t: list(c("price")), TypeError, ["t[name].to_list()"]),
     "in an expression": (lambda t: "A" in c("sym"), TypeError, [".is_in([x])"]),
     "length of an expression": (lambda t: len(c("price")), TypeError, ["tf.len()", "len(t)"]),
     "truth of an expression": (
@@ -119,8 +120,16 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], list[str]]] 
     ),
     "a path": (lambda t: tf.table(pathlib.PurePosixPath("a.csv")), TypeMismatchError, ["polars.read_parquet(path)"]),
     "reading a file": (lambda t: tf.read_csv("a.csv"), AttributeError, ["tf.table(polars.read_csv(path))"]),
-    "polars' sum": (lambda t: tf.sum("price"), AttributeError, ["tf.col(name).sum()"]),
-    "polars' count": (lambda t: tf.count(), AttributeError, ["tf.len()"]),
+    "a choice of rows outside of an aggregation": (
+        lambda t: t.select(c("price").filter(c("size") > 1)),
+        TypeError,
+        ["waits for an aggregate", "t.filter(...)"],
+    ),
+    "several columns under one name": (
+        lambda t: t.select(x=c("price", "size")),
+        TypeError,
+        ["x is the name of one column", "stands for 2", '.name.prefix("x_")'],
+    ),
     "a dict as an expression": (
         lambda t: t.select({"price": "p"}),
         TypeError,

@@ -165,6 +165,12 @@ ELSEWHERE = {
     ),
     "over": "test_over.py",
     **dict.fromkeys(
+        ("__getitem__", "add", "all", "and_", "any", "drop_nans", "drop_nulls", "eq", "filter", "floordiv", "ge", "gt",
+         "is_duplicated", "is_unique", "le", "lt", "mod", "mul", "ne", "neg", "not_", "null_count", "or_", "pipe", "replace",
+         "sort_by", "sub", "truediv", "xor"),
+        "test_everyday_expressions.py",
+    ),
+    **dict.fromkeys(
         ("abs_sum", "arg_max", "arg_min", "count_distinct", "count_where", "implode", "list.arg_sort", "median", "only",
          "product", "quantile", "weighted_mean", "weighted_sum"),
         "test_aggregates.py",
@@ -194,7 +200,8 @@ EXAMPLES = {name: example for _, name, example, _ in _native.formula_functions()
 def in_python(name: str) -> Any:
     """What the declaration's name means in Python: a method of an expression, or a function of the module."""
     space, _, method = name.rpartition(".")
-    return getattr(getattr(x, space) if space else x, method, None) or getattr(tf, name)
+    found = getattr(getattr(x, space) if space else x, method, None)
+    return found if callable(found) else getattr(tf, name)
 
 
 @pytest.mark.parametrize(

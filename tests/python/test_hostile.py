@@ -381,12 +381,19 @@ class World:
 def namespaces() -> dict[str, Any]:
     """The name spaces of expressions."""
     own = {"str": tf.col("s").str, "dt": tf.col("t").dt, "list": tf.col("l").list}
-    return {**own, "struct": tf.col("q").struct, "bin": tf.col("z").bin}
+    return {**own, "struct": tf.col("q").struct, "bin": tf.col("z").bin, "name": tf.col("x").name}
 
 
 #: What a parameter is given while another one is tried: by the door and the name, or by the name alone.
 BASE: dict[str, Callable[[World], Any]] = {
+    "at": lambda w: 0,
     "by": lambda w: "s",
+    "dtypes": lambda w: {"x": tf.Float64},
+    "function": lambda w: str.upper,
+    "indices": lambda w: [0],
+    "k": lambda w: 2,
+    "new": lambda w: "b",
+    "old": lambda w: "a",
     "columns": lambda w: ["x"],
     "condition": lambda w: tf.col("x") > 1,
     "error": lambda w: ValueError("one"),
@@ -526,6 +533,7 @@ NOT_MADE_BY_USERS |= {"Object", "Plan", "Subscription", "Table", "Token", "Udf",
 ELSEWHERE = {
     "from_spark": "tests/python/test_spark.py",
     "Table.pipe": "calls what it is given, whose errors are its own",
+    "Expr.pipe": "as Table.pipe",
     "Table.wait": "waits for an update: test_listener.py",
     "Table.updates": "asyncio: test_listener.py",
     "Graph.start": "",
@@ -553,6 +561,7 @@ OVERRIDES: dict[tuple[str, str], Callable[[World], Any]] = {
     ("cov", "a"): lambda w: tf.col("x"),
     ("cov", "b"): lambda w: tf.col("y"),
     ("dt.offset_by", "by"): lambda w: "1h",
+    ("nth", "indices"): lambda w: 0,
     ("from_polars", "frame"): lambda w: pl.DataFrame({"x": [1, 2]}),
     ("KeyedTable.delete", "keys"): lambda w: [1],
     ("keyed_table", "key"): lambda w: "x",

@@ -110,7 +110,9 @@ def test_random_tables_of_several_keys_are_joined_as_polars_does(how, validate, 
     assert (refused > 0) == (validate != "m:m")
 
 
-@pytest.mark.parametrize(("how", "nulls_equal"), itertools.product(["inner", "left", "right", "full"], [False, True]))
+@pytest.mark.parametrize(
+    ("how", "nulls_equal"), list(itertools.product(["inner", "left", "right", "full"], [False, True]))
+)
 def test_random_tables_are_joined_as_duckdb_does(how, nulls_equal):
     draw = random.Random(5)
     left, right = frame(draw, 40, "v"), frame(draw, 30, "w")

@@ -19,14 +19,17 @@ LONGEST = 700
 
 #: Modules whose tests are named by what they are about.
 TESTED_BY = {
+    "across": "test_everyday_expressions.py",
     "agg": "test_aggregates.py",
     "column": "test_interchange.py",
     "config": "test_control.py",
     "constructors": "test_interchange.py",
     "group_by": "test_aggregates.py",
+    "reductions": "test_everyday_expressions.py",
     "schema": "test_dtypes.py",
     "spark.frame": "test_spark.py",
     "spark.stream": "test_spark_stream.py",
+    "stacking": "test_everyday_tables.py",
     "when": "test_answers.py",
 }
 

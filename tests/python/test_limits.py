@@ -86,6 +86,7 @@ TOO_MUCH: dict[str, Callable[[], object]] = {
     "a natural join to the right": lambda: tf.table({"x": [1]}).natural_join(huge().update_view("y = x"), on="x"),
     "a join": lambda: huge().join(tf.table({"x": [1], "y": [2]}), on="x"),
     "all pairs of many rows": lambda: pairs().join(pairs(), on="x"),
+    "rows in the opposite order": lambda: huge().reverse().to_dict(),
     "a full join": lambda: pairs().join(pairs(), on="x", how="full"),
     "a cross join": lambda: huge().join(huge(), how="cross"),
     "an as-of join": lambda: huge().join_asof(tf.table({"x": [1], "y": [2]}), on="x"),

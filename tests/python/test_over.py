@@ -121,6 +121,21 @@ def test_it_reads_back_and_is_shown_as_it_was_written(t):
     assert t.with_columns(share).plan == t.with_columns(share).plan
 
 
+def test_columns_in_between_leave_no_trace(t):
+    """Computed keys, groups of groups, neighbours and sets are columns for themselves, whose fields say what they are."""
+    most = (col("x").sum().over(col("g") % 2) - col("x")).max()
+    made = [
+        t.with_columns(m=most.over("k"), n=col("x").shift(1).over("k"), s=col("x").sum().over("k")),
+        t.select(col("x").sum().over("k"), known=(col("x") + 1).is_in(tf.table({"v": [2, 3]}))),
+        t.group_by((col("g") % 2).alias("odd")).agg((col("x").sum() / tf.len()).alias("r")),
+        t.filter(col("x") > col("x").mean().over(col("g") % 2)),
+    ]
+    for table in made:
+        assert not any("\0" in name for name in table.columns)
+        assert all(not field.metadata for field in table.to_arrow().schema)
+        assert "\0" not in table.explain()
+
+
 def test_what_is_refused_says_why(t):
     with pytest.raises(tf.errors.InvalidOperationError, match=r"shift and diff in another order.*sort the table first"):
         col("x").diff().over("k", order_by="g")

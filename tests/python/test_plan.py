@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import polars as pl
+import polars.testing
 import pytest
 
 import tickframe as tf
@@ -376,3 +377,41 @@ def test_the_pipeline_of_the_example_runs_in_a_fresh_process(tmp_path):
     assert list(read) == list(derived)
     for name, made in derived.items():
         assert read[name] == made.table.to_dict(), name
+
+
+def test_a_chain_over_a_static_table_is_one_pass_and_the_same_table():
+    rows = 60_000
+    texts = ["A", None, "N", "a text too long for its view"]
+    frame = pl.DataFrame(
+        {
+            "flag": [texts[at * 7 % 4] for at in range(rows)],
+            "day": [dt.date(2024, 1, 1) + dt.timedelta(days=at % 400) for at in range(rows)],
+            "price": [float("nan") if at == 5_003 else at / 7 for at in range(rows)],
+            "part": [None if at % 13 == 0 else at % 9 / 10 for at in range(rows)],
+        }
+    )
+    lines = tf.table(frame, name="lines")
+    last = dt.date(2024, 12, 1)
+
+    def asked(table, of, length):
+        paid = of("price") * (1 - of("part"))
+        kept = table.filter((of("day") <= last) & (of("part") > 0.05)).with_columns(paid=paid)
+        sums = [of("paid").sum().alias("sum"), of("paid").mean().alias("mean"), of("paid").std().alias("std")]
+        return kept.group_by("flag").agg(*sums, of("day").max().alias("last"), length.alias("n"))
+
+    made = asked(lines, C, tf.len())
+    assert made.plan.explain().endswith("one pass over a static table\n- filter, agg")
+    found = made.plan.collect(lines=lines)
+    assert found.to_arrow() == made.to_arrow()
+    wanted = asked(frame.lazy(), pl.col, pl.len()).collect()
+    pl.testing.assert_frame_equal(found.to_polars().sort("flag"), wanted.sort("flag"), check_dtypes=False)
+
+
+def test_a_row_that_fails_in_a_chain_is_told_as_it_was_written():
+    lines = tf.table({"n": [str(at) for at in range(20_000)] + ["odd"], "v": range(20_001)}, name="lines")
+    plan = lines.with_columns(m=C("n").cast(int)).filter(C("v") < 10).plan
+    with pytest.raises(DataError, match="row 20000") as told:
+        plan.collect(lines=lines)
+    with pytest.raises(DataError) as written:
+        lines.with_columns(m=C("n").cast(int))
+    assert str(told.value) == str(written.value)

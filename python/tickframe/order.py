@@ -1,0 +1,130 @@
+"""The order of rows: sorted, the other way round, the first of them by value. Each follows its table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tickframe import _native
+from tickframe.arguments import check_all, count, flag
+from tickframe.describe import named
+from tickframe.expr import Expr, flatten
+from tickframe.foreign import array_like
+from tickframe.formulas import bind
+from tickframe.handles import itself, made, table_of
+from tickframe.names import names_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tickframe.expr import IntoExpr
+    from tickframe.table import Table
+
+__all__: list[str] = []
+
+
+@check_all
+class Order:
+    """What `Table` has of operations that put rows in order."""
+
+    __slots__ = ()
+
+    def sort(
+        self,
+        by: IntoExpr | Iterable[IntoExpr],
+        *more_by: IntoExpr,
+        descending: bool | Sequence[bool] = False,
+        nulls_last: bool | Sequence[bool] = False,
+    ) -> Table:
+        """The rows in order of one or several columns; stable, ties keep their order.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"x": [-3, 1, 2]})
+        >>> t.sort("x", descending=True).to_dict(), t.sort(tf.col("x").abs()).to_dict()
+        ({'x': [2, 1, -3]}, {'x': [1, 2, -3]})
+
+        Args:
+            by: a column or an expression, or several: the first that differs decides.
+            *more_by: further ones.
+            descending: for all columns, or for each.
+            nulls_last: nulls come first in both directions unless this says otherwise. NaN is the greatest value.
+        """
+        given = itself(self)
+        table, names = _with_keys(given, [by, *more_by])
+        descends, last = _flags(descending, names, "descending"), _flags(nulls_last, names, "nulls_last")
+        ordered = table_of(_native.sort(table._native, list(zip(names, descends, last, strict=True))))
+        return ordered if table is given else table_of(_native.choose(ordered._native, given.columns))
+
+    def reverse(self) -> Table:
+        """The rows in the opposite order, the last one first.
+
+        >>> import tickframe as tf
+        >>> t = tf.append_table({"x": int}, graph=tf.Graph())
+        >>> latest = t.reverse()
+        >>> for x in [1, 2, 3]:
+        ...     _ = t.append({"x": x})
+        ...     _ = t.graph.step()
+        >>> latest.to_dict()
+        {'x': [3, 2, 1]}
+        """
+        return made("reverse", "reverse", itself(self))
+
+    def top_k(self, k: int, *, by: IntoExpr | Iterable[IntoExpr], reverse: bool | list[bool] = False) -> Table:
+        """The `k` rows with the greatest values, the greatest first; nulls are the last to be taken.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"x": [1, 9, None, 5]})
+        >>> t.top_k(2, by="x").to_dict(), t.bottom_k(2, by="x").to_dict()
+        ({'x': [9, 5]}, {'x': [1, 5]})
+
+        Args:
+            k: how many.
+            by: a column or an expression, or several of which the first that differs decides.
+            reverse: whether the least come first, for all or for each.
+        """
+        descending = [not each for each in reverse] if isinstance(reverse, list) else not reverse
+        return itself(self).sort(by, descending=descending, nulls_last=True).head(count(k, "top_k: k"))
+
+    def bottom_k(self, k: int, *, by: IntoExpr | Iterable[IntoExpr], reverse: bool | list[bool] = False) -> Table:
+        """The `k` rows with the least values, the least first; nulls are the last to be taken.
+
+        Args:
+            k: how many.
+            by: as in `top_k`.
+            reverse: whether the greatest come first, for all or for each.
+        """
+        return itself(self).sort(by, descending=reverse, nulls_last=True).head(count(k, "bottom_k: k"))
+
+
+def _with_keys(table: Table, by: Iterable[object]) -> tuple[Table, list[str]]:
+    """The table with a column for each expression that has to be computed, and the names of all columns to sort by."""
+    columns = table.columns
+    names: list[str] = []
+    computed: dict[str, _native.Expr] = {}
+    for item in flatten(by):
+        for each in item._for(columns) if isinstance(item, Expr) else (item,):
+            bound = bind(each, table._native, "sort") if isinstance(each, Expr) else None
+            if bound is None or bound.bare_column() is not None:
+                names.extend(names_of([each], "sort"))
+                continue
+            name = bound.text()
+            while name in columns or name in computed:
+                name += " "
+            computed[name] = bound.alias(name)
+            names.append(name)
+    if not computed:
+        return table, names
+    return table_of(_native.columns("sort", table._native, list(computed.values()), None, "stored", True)), names
+
+
+def _flags(given: bool | Sequence[bool], names: list[str], what: str) -> list[bool]:
+    if isinstance(given, bool):
+        return [given] * len(names)
+    several: object = given
+    if not isinstance(several, (list, tuple)) and not array_like(several):
+        raise TypeError(f"sort: {what} is True or False, or a list of them, not {named(given)}")
+    flags = list(given)
+    for each in flags:
+        flag(each, "sort", what)
+    if len(flags) != len(names):
+        raise ValueError(f"sort: {what} has {len(flags)} values for {len(names)} columns")
+    return flags
