@@ -25,7 +25,7 @@ from tickframe.dtypes import DataTypeLike
 from tickframe.dtypes import dtype as as_dtype
 from tickframe.errors import InvalidOperationError
 from tickframe.foreign import array_like, operand
-from tickframe.hints import EXPRESSIONS, RUNNING, unknown
+from tickframe.hints import EXPRESSIONS, RUNNING, UnknownNameError, unknown
 from tickframe.namespaces.binary import BinaryNamespace
 from tickframe.namespaces.datetime import DatetimeNamespace
 from tickframe.namespaces.list import ListNamespace
@@ -211,8 +211,8 @@ class Expr(Arithmetic, Aggregates):
     def __getattr__(self, name: Text) -> Any:
         if name in RUNNING:
             raise RunningValuesError(name)
-        hint = unknown(name, "expression", EXPRESSIONS, dir(type(self)))
-        raise AttributeError(f"an expression has no {name!r}{hint}", name=name, obj=self)
+        hint = lambda: unknown(name, "expression", EXPRESSIONS, dir(type(self)))  # noqa: E731
+        raise UnknownNameError(f"an expression has no {name!r}", name, self, hint)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_from_json, (self._native.to_json(),))

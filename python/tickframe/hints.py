@@ -11,9 +11,20 @@ import difflib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["EXPRESSIONS", "GROUPS", "MODULE", "NOT_YET", "RUNNING", "SPACES", "TABLES", "nearest", "unknown"]
+__all__ = [
+    "EXPRESSIONS",
+    "GROUPS",
+    "MODULE",
+    "NOT_YET",
+    "RUNNING",
+    "SPACES",
+    "TABLES",
+    "UnknownNameError",
+    "nearest",
+    "unknown",
+]
 
 
 def _words(text: str) -> list[str]:
@@ -565,6 +576,20 @@ def nearest(name: str, known: Iterable[str]) -> str:
     near = [each for each in names if len(name) > 2 and each.startswith(name)]
     near = near or difflib.get_close_matches(name, names, 1, 0.75)
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+class UnknownNameError(AttributeError):
+    """A name that there is not. What is said of it is found out when it is read: whoever asks `hasattr` reads nothing."""
+
+    def __init__(self, told: str, name: str, obj: object, hint: Callable[[], str]) -> None:
+        super().__init__(told, name=name, obj=obj)
+        self._hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.args[0]}{self._hint()}"
+
+    def __reduce__(self) -> tuple[type[AttributeError], tuple[str]]:
+        return AttributeError, (str(self),)
 
 
 def unknown(name: str, kind: str, others: Mapping[str, str], known: Iterable[str]) -> str:

@@ -29,7 +29,7 @@ from tickframe.functions import col
 from tickframe.graph import Graph
 from tickframe.group_by import GroupBy, aggregates
 from tickframe.handles import register
-from tickframe.hints import TABLES, unknown
+from tickframe.hints import TABLES, UnknownNameError, unknown
 from tickframe.joins import Joins
 from tickframe.listener import Subscription, Update, Updates, follow
 from tickframe.look import Look
@@ -141,10 +141,11 @@ class Table(Look, Cells, Order, Joins, Export):
         def __getattr__(self, name: str) -> object:
             if name.startswith("_"):
                 raise AttributeError(f"'Table' object has no attribute {name!r}", name=name, obj=self)
-            hint = unknown(name, "table", TABLES, dir(type(self)))
             if name != "columns" and name in self.columns:
                 hint = f"; the column is tf.col({name!r}) in an expression, and its values now are t[{name!r}]"
-            raise AttributeError(f"a table has no {name!r}{hint}", name=name, obj=self)
+                raise AttributeError(f"a table has no {name!r}{hint}", name=name, obj=self)
+            suggested = lambda: unknown(name, "table", TABLES, dir(type(self)))  # noqa: E731
+            raise UnknownNameError(f"a table has no {name!r}", name, self, suggested)
 
         def __setattr__(self, name: str, value: object) -> None:
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from typing import Any
 
@@ -13,6 +14,7 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql.classic.dataframe import DataFrame as SparkFrame
 
 import tickframe as tf
+from tickframe import hints
 from tickframe.hints import EXPRESSIONS, GROUPS, MODULE, NOT_YET, RUNNING, SPACES, TABLES
 
 #: Names of Deephaven, whose client is no dependency.
@@ -230,3 +232,20 @@ def test_the_words() -> None:
     assert said(lambda: t.group_by("x").var).startswith("groups have no 'var'; here it is agg(tf.all().var())")
     assert said(lambda: tf.read_parquet).endswith("tf.table(polars.read_parquet(path))")
     assert said(lambda: tf.sql) == "module 'tickframe' has no attribute 'sql': it is not there yet"
+
+
+def test_who_asks_whether_a_name_is_there_does_not_wait_for_the_nearest_one(monkeypatch):
+    """Frames of other libraries, and our own, ask each value for a dozen names."""
+    compared = []
+    monkeypatch.setattr(hints, "nearest", lambda name, _: compared.append(name) or "")
+    table = tf.table({"x": [1]})
+    for value in (table, tf.col("x"), tf.col("x").str):
+        assert not hasattr(value, "to_pylist")
+    table.filter(tf.col("x") > 0).with_columns(y=tf.col("x") + 1)
+    assert compared == []
+    with pytest.raises(AttributeError, match="has no 'to_pylist'"):
+        table.to_pylist  # noqa: B018
+    assert compared == ["to_pylist"]
+    told = pickle.loads(pickle.dumps(hints.UnknownNameError("a table has no 'x'", "x", None, lambda: "; nor here")))
+    assert type(told) is AttributeError
+    assert str(told) == "a table has no 'x'; nor here"

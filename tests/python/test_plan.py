@@ -400,16 +400,17 @@ def test_a_chain_over_a_static_table_is_one_pass_and_the_same_table():
         return kept.group_by("flag").agg(*sums, of("day").max().alias("last"), length.alias("n"))
 
     made = asked(lines, C, tf.len())
-    assert made.plan.explain().endswith("one pass over a static table\n- filter, agg")
+    assert made.plan.explain().endswith("one pass over a static table\n- filter, group_by")
     found = made.plan.collect(lines=lines)
-    assert found.to_arrow() == made.to_arrow()
+    pl.testing.assert_frame_equal(found.to_polars(), made.to_polars(), check_exact=True)
     wanted = asked(frame.lazy(), pl.col, pl.len()).collect()
     pl.testing.assert_frame_equal(found.to_polars().sort("flag"), wanted.sort("flag"), check_dtypes=False)
 
 
 def test_a_row_that_fails_in_a_chain_is_told_as_it_was_written():
     lines = tf.table({"n": [str(at) for at in range(20_000)] + ["odd"], "v": range(20_001)}, name="lines")
-    plan = lines.with_columns(m=C("n").cast(int)).filter(C("v") < 10).plan
+    sound = tf.table({"n": ["0"], "v": [0]}, name="lines")
+    plan = sound.with_columns(m=C("n").cast(int)).filter(C("v") < 10).plan
     with pytest.raises(DataError, match="row 20000") as told:
         plan.collect(lines=lines)
     with pytest.raises(DataError) as written:

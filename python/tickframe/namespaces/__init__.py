@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tickframe.hints import SPACES, unknown
+from tickframe.hints import SPACES, UnknownNameError, unknown
 
 if TYPE_CHECKING:
     from tickframe.expr import Expr
@@ -29,5 +29,5 @@ class Namespace:
         def __getattr__(self, name: str) -> object:
             if name.startswith("_"):
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
-            hint = unknown(name, self._PREFIX, SPACES[self._PREFIX], dir(type(self)))
-            raise AttributeError(f".{self._PREFIX} has no {name!r}{hint}", name=name, obj=self)
+            hint = lambda: unknown(name, self._PREFIX, SPACES[self._PREFIX], dir(type(self)))  # noqa: E731
+            raise UnknownNameError(f".{self._PREFIX} has no {name!r}", name, self, hint)

@@ -151,7 +151,9 @@ fn filters_columns_and_groups_are_one_pass() {
             on_error: OnError::Fail,
             sequential: false,
         };
-        assert_eq!(passes_of(&table, vec![filter(vec![below("v", limit)]), whole]), 1);
+        let kept = || filter(vec![below("v", limit)]);
+        assert_eq!(passes_of(&table, vec![columns(vec![doubled()]), kept(), whole.clone()]), 1);
+        assert_eq!(passes_of(&table, vec![kept(), whole]), 0);
     }
 }
 
