@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
     import polars
 
+    from tickframe._native import Table as NativeTable
+
 __all__ = [
     "empty_table",
     "from_arrow",
@@ -72,44 +74,64 @@ def table(
         made = (held if schema is None else table(held, schema))._native
     else:
         made = _native.table("table", data, None if schema is None else Schema(schema)._native, copy)
+    return _named(made, name)
+
+
+def _named(made: NativeTable, name: str | None) -> Table:
+    """The table, with its name as an input of plans."""
     return Table(made if name is None else made.named(input_name(name)))
 
 
-def from_dicts(rows: Iterable[object], schema: SchemaLike | None = None) -> Table:
-    """A static table of rows: dicts, dataclasses or named tuples; a missing key is null."""
+@checked
+def from_dicts(rows: Iterable[object], schema: SchemaLike | None = None, *, name: str | None = None) -> Table:
+    """A static table of rows: dicts, dataclasses or named tuples; a missing key is null.
+
+    Args:
+        rows: what has the values of a row by name.
+        schema: the types wanted; only widening that loses nothing is done.
+        name: as in `table`.
+    """
     check_rows(rows, "from_dicts")
     wanted = None if schema is None else Schema(schema)._native
-    return Table(_native.table("from_dicts", list(rows), wanted))
+    return _named(_native.table("from_dicts", list(rows), wanted), name)
 
 
 @checked
-def from_arrow(data: object, *, copy: bool | None = None) -> Table:
+def from_arrow(data: object, *, copy: bool | None = None, name: str | None = None) -> Table:
     """A static table of anything that speaks the Arrow capsule protocol.
 
     Args:
         data: has ``__arrow_c_stream__`` or ``__arrow_c_array__``.
         copy: as for `table`: None copies what others may write to, so also what pyarrow holds.
+        name: as for `table`.
     """
     if is_of_spark(data):
-        made: Table = spark().from_spark(data)
-        return made
+        held: Table = spark().from_spark(data)
+        return _named(held._native, name)
     if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__"):
         raise TypeError(f"from_arrow: {type(data).__name__} has neither __arrow_c_stream__ nor __arrow_c_array__")
-    return Table(_native.table("from_arrow", data, None, copy))
-
-
-def from_polars(frame: polars.DataFrame | polars.Series) -> Table:
-    """A static table of a polars frame, or of a series that has a name; a lazy frame has to be collected first.
-
-    Its memory is not copied.
-    """
-    if not hasattr(frame, "__arrow_c_stream__"):
-        raise TypeError(f"from_polars: {type(frame).__name__} is no DataFrame; a LazyFrame has to be collected first")
-    return Table(_native.table("from_polars", frame, None))
+    return _named(_native.table("from_arrow", data, None, copy), name)
 
 
 @checked
-def from_pandas(frame: pandas.DataFrame | pandas.Series[Any], *, copy: bool | None = None) -> Table:
+def from_polars(frame: polars.DataFrame | polars.Series, *, name: str | None = None) -> Table:
+    """A static table of a polars frame, or of a series that has a name; a lazy frame has to be collected first.
+
+    Its memory is not copied.
+
+    Args:
+        frame: the frame or series.
+        name: as for `table`.
+    """
+    if not hasattr(frame, "__arrow_c_stream__"):
+        raise TypeError(f"from_polars: {type(frame).__name__} is no DataFrame; a LazyFrame has to be collected first")
+    return _named(_native.table("from_polars", frame, None), name)
+
+
+@checked
+def from_pandas(
+    frame: pandas.DataFrame | pandas.Series[Any], *, copy: bool | None = None, name: str | None = None
+) -> Table:
     """A static table of a pandas frame, or of a series that has a name. Needs pyarrow.
 
     NaN in a column of NumPy floats is null, as pandas means it. The index is left out: ``frame.reset_index()`` makes
@@ -118,10 +140,11 @@ def from_pandas(frame: pandas.DataFrame | pandas.Series[Any], *, copy: bool | No
     Args:
         frame: the frame or series.
         copy: as for `table`; only False leaves its memory where it is.
+        name: as for `table`.
     """
     if type(frame).__name__ not in {"DataFrame", "Series"}:
         raise TypeError(f"from_pandas: {type(frame).__name__} is no pandas DataFrame or Series")
-    return Table(_native.table("from_pandas", frame, None, copy))
+    return _named(_native.table("from_pandas", frame, None, copy), name)
 
 
 @checked
