@@ -328,9 +328,7 @@ def query_17(t: SimpleNamespace, m: Any, scale: float) -> Any:
 def query_18(t: SimpleNamespace, m: Any, scale: float) -> Any:
     """Large volume customer."""
     large = (
-        t.lineitem.group_by("l_orderkey")
-        .agg(m.col("l_quantity").sum().alias("sum_qty"))
-        .filter(m.col("sum_qty") > 300)
+        t.lineitem.group_by("l_orderkey").agg(m.col("l_quantity").sum().alias("sum_qty")).filter(m.col("sum_qty") > 300)
     )
     return (
         t.orders.join(large, left_on="o_orderkey", right_on="l_orderkey")
@@ -353,9 +351,7 @@ def query_19(t: SimpleNamespace, m: Any, scale: float) -> Any:
         )
 
     return (
-        t.lineitem.filter(
-            m.col("l_shipmode").is_in(["AIR", "AIR REG"]), m.col("l_shipinstruct") == "DELIVER IN PERSON"
-        )
+        t.lineitem.filter(m.col("l_shipmode").is_in(["AIR", "AIR REG"]), m.col("l_shipinstruct") == "DELIVER IN PERSON")
         .join(t.part, left_on="l_partkey", right_on="p_partkey")
         .filter(
             one("Brand#12", "SM", ["CASE", "BOX", "PACK", "PKG"], 1, 5)

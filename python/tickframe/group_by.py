@@ -70,6 +70,36 @@ class GroupBy:
         keys = {key._native.output_name() for key in self._keys}
         return self.agg(*(aggregate(col(name)) for name in self._table.columns if name not in keys))
 
+    def head(self, n: int = 5) -> Table:
+        """The first `n` rows of each group, as `Table.head_by` gives them; computed keys are columns of the result.
+
+        >>> import tickframe as tf
+        >>> tf.table({"x": [1, 2, 3, 4]}).group_by(odd=tf.col("x") % 2).head(1).rows()
+        [(1, 1), (0, 2)]
+
+        Args:
+            n: how many of each group.
+        """
+        table, keys = self._keyed()
+        return table.head_by(n, keys)
+
+    def tail(self, n: int = 5) -> Table:
+        """The last `n` rows of each group, as `Table.tail_by` gives them; computed keys are columns of the result.
+
+        Args:
+            n: how many of each group.
+        """
+        table, keys = self._keyed()
+        return table.tail_by(n, keys)
+
+    def _keyed(self) -> tuple[Table, list[str]]:
+        """The table with the keys as columns, and their names."""
+        names = [key._native.output_name() for key in self._keys]
+        bare = [key._native.bare_column() for key in self._keys]
+        if bare == names:
+            return self._table, names
+        return self._table.with_columns(*self._keys, on_error=self._on_error), names
+
     def len(self, name: str = "len") -> Table:
         """How many rows each group has."""
         return self.agg(len_().alias(name))

@@ -467,7 +467,7 @@ NOT_YET: dict[str, frozenset[str]] = {
     "groups": frozenset(
         _words(
             """
-            head tail pivot rolling
+            pivot rolling
             """
         )
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from tickframe import _native
 from tickframe.arguments import check_all, count, flag
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tickframe.expr import IntoExpr
+    from tickframe.names import Names
     from tickframe.table import Table
 
 __all__: list[str] = []
@@ -93,6 +94,48 @@ class Order:
             reverse: whether the greatest come first, for all or for each.
         """
         return itself(self).sort(by, descending=reverse, nulls_last=True).head(count(k, "bottom_k: k"))
+
+    def head_by(self, n: int, by: Names) -> Table:
+        """The first `n` rows of each group; groups in order of first appearance, key columns first.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"x": [1, 2, 3, 4], "k": ["a", "b", "a", "a"]})
+        >>> t.head_by(2, "k").rows()
+        [('a', 1), ('a', 3), ('b', 2)]
+        >>> t.tail_by(1, "k").rows()
+        [('a', 4), ('b', 2)]
+
+        Args:
+            n: how many of each group.
+            by: the columns that make groups; null is a key of its own.
+
+        Raises:
+            InvalidOperationError: a blink table, whose rows live for one step.
+        """
+        return _of_groups(itself(self), "head_by", n, by, "first")
+
+    def tail_by(self, n: int, by: Names) -> Table:
+        """The last `n` rows of each group, in row order; groups in order of first appearance, key columns first.
+
+        Args:
+            n: how many of each group.
+            by: as in `head_by`.
+
+        Raises:
+            InvalidOperationError: a blink table, whose rows live for one step.
+        """
+        return _of_groups(itself(self), "tail_by", n, by, "last")
+
+
+def _of_groups(table: Table, operation: str, n: int, by: Names, keep: Literal["first", "last"]) -> Table:
+    """Rows at one end of each group, the key columns first."""
+    keys = names_of([by], operation)
+    if not keys:
+        raise ValueError(f"{operation}: by names a column, at least; head and tail are of all rows")
+    rows = count(n, f"{operation}: n")
+    limited = made(operation, {"group_limit": {"keys": keys, "rows": rows, "keep": keep}}, table)
+    names = list(dict.fromkeys([*keys, *table.columns]))
+    return limited if names == table.columns else table_of(_native.choose(limited._native, names))
 
 
 def _with_keys(table: Table, by: Iterable[object]) -> tuple[Table, list[str]]:

@@ -31,9 +31,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     money = request.param
     folder: Folder = tmp_path_factory.getbasetemp() / "tpch"
     tables = generated(folder, SCALE, money=money)
-    return SimpleNamespace(
-        money=money, ours=in_tickframe(tables), theirs=in_polars(tables), database=in_duckdb(tables)
-    )
+    return SimpleNamespace(money=money, ours=in_tickframe(tables), theirs=in_polars(tables), database=in_duckdb(tables))
 
 
 @pytest.mark.parametrize("number", QUERIES)

@@ -62,6 +62,7 @@ pub const SPECS: &[OpSpec] = &[
     OpSpec { name: "shift_over", inputs: 1, draw: draw::shift_over, over_blink: OverBlink::Passes },
     OpSpec { name: "unique", inputs: 1, draw: draw::unique, over_blink: OverBlink::Accumulates },
     OpSpec { name: "pick", inputs: 1, draw: draw::pick, over_blink: OverBlink::Accumulates },
+    OpSpec { name: "group_limit", inputs: 1, draw: draw::group_limit, over_blink: OverBlink::Refused },
     OpSpec { name: "sort", inputs: 1, draw: draw::sort, over_blink: OverBlink::Passes },
     OpSpec {
         name: "reverse",
@@ -145,7 +146,7 @@ impl Ordered {
     /// What the model says of grouped rows, in their order; nothing if there are no groups.
     fn arrange(&self, wanted: model::Table, input: &model::Table) -> Option<model::Table> {
         let by = match &self.stage {
-            Stage::Group(by, _) | Stage::Pick(by, _) if !by.is_empty() => by,
+            Stage::Group(by, _) | Stage::Pick(by, _) | Stage::GroupLimit(by, ..) if !by.is_empty() => by,
             Stage::Unique => &input.names,
             _ => return None,
         };

@@ -141,6 +141,9 @@ impl Stage {
             }
             Stage::Unique => ask(Op::Distinct { keys: Vec::new(), keep: Keep::First }, one),
             Stage::Pick(by, keep) => ask(Op::Distinct { keys: by.clone(), keep: *keep }, one),
+            Stage::GroupLimit(keys, rows, keep) => {
+                ask(Op::GroupLimit { keys: keys.clone(), rows: *rows, keep: *keep }, one)
+            }
             Stage::Sort(by) => {
                 let by = by.iter().map(|(column, descending, nulls_last)| SortBy {
                     column: column.clone(),
@@ -221,6 +224,8 @@ impl Stage {
                 let by: Vec<&str> = by.iter().map(String::as_str).collect();
                 if *keep == Keep::First { ops::first_by(table, &by) } else { ops::last_by(table, &by) }
             }
+            Stage::GroupLimit(by, n, Keep::First) => ops::head_by(table, *n, by),
+            Stage::GroupLimit(by, n, Keep::Last) => ops::tail_by(table, *n, by),
             Stage::Sort(by) => {
                 let by = by.iter().map(|(column, descending, nulls_last)| ops::SortBy {
                     column: column.clone(),

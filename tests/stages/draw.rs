@@ -198,6 +198,11 @@ pub fn pick(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     Some(Stage::Pick(by, *tape.choose(&[Keep::First, Keep::Last])))
 }
 
+pub fn group_limit(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    let Stage::Pick(by, keep) = pick(tape, shape)? else { return None };
+    Some(Stage::GroupLimit(by, tape.below(5), keep))
+}
+
 pub fn sort(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     let mut by = some_columns(tape, &shape.exact(), 1);
     // A table without an order of its own gets one only from columns that tell its rows apart.

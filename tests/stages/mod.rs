@@ -52,6 +52,8 @@ pub enum Stage {
     Unique,
     /// The first row, or the last, of each key.
     Pick(Vec<String>, Keep),
+    /// So many rows at one end of each group.
+    GroupLimit(Vec<String>, u64, Keep),
     /// Columns, each with whether it descends and whether its nulls come last.
     Sort(Vec<(String, bool, bool)>),
     /// Key columns of both sides, the name of what the right's `w` becomes, and what a second match means.

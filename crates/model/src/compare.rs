@@ -8,8 +8,8 @@ use crate::value::{Key, Value, order, same};
 pub enum Compare {
     /// Row by row in position order.
     ByPosition,
-    /// By the cells of these columns, which must be distinct: for results whose row order
-    /// depends on history (groups, distinct rows, keyed tables).
+    /// By the cells of these columns, rows with the same cells in their order: for results whose order depends on history
+    /// (groups, distinct rows, keyed tables).
     ByKey(Vec<String>),
 }
 
@@ -50,9 +50,6 @@ fn differ_by_key(expected: &Table, actual: &Table, names: &[String]) -> Option<S
         rows
     };
     let (wanted, found) = (keyed(expected), keyed(actual));
-    if let Some(pair) = found.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-        return Some(format!("two rows with the key {}", pair[0].0));
-    }
     if let Some((key, _)) = wanted.iter().find(|(key, _)| found.binary_search_by(|(other, _)| other.cmp(key)).is_err())
     {
         return Some(format!("no row with the key {key}"));
@@ -60,6 +57,10 @@ fn differ_by_key(expected: &Table, actual: &Table, names: &[String]) -> Option<S
     if let Some((key, _)) = found.iter().find(|(key, _)| wanted.binary_search_by(|(other, _)| other.cmp(key)).is_err())
     {
         return Some(format!("a row with the key {key}, which should not be there"));
+    }
+    let many = |rows: &[(Key, Row)], key: &Key| rows.iter().filter(|(other, _)| other == key).count();
+    if let Some((key, _)) = wanted.iter().find(|(key, _)| many(&wanted, key) != many(&found, key)) {
+        return Some(format!("{} rows with the key {key}, not {}", many(&found, key), many(&wanted, key)));
     }
     wanted.iter().zip(&found).find_map(|((key, wanted), (_, found))| {
         differ_in_row(&expected.names, wanted, found).map(|text| format!("key {key}: {text}"))
@@ -129,7 +130,7 @@ mod tests {
             Some("a row with the key (2), which should not be there")
         );
         let doubled = keyed(&[(1, Value::Null), (1, Value::Null)]);
-        assert_eq!(differences(&one, &doubled, &compare).as_deref(), Some("two rows with the key (1)"));
+        assert_eq!(differences(&one, &doubled, &compare).as_deref(), Some("2 rows with the key (1), not 1"));
         assert_eq!(differences(&two, &one, &Compare::ByPosition).as_deref(), Some("2 rows expected, 1 found"));
     }
 

@@ -39,15 +39,19 @@ impl GroupOrder {
         &self.present
     }
 
-    /// The rows of a grouped result, put into this order. Every group must have one row.
+    /// The rows of a grouped result, those of each group put where the group stands. No group may be without rows, unless all
+    /// are.
     pub fn arrange(&self, result: &Table, by: &[String]) -> Table {
         let columns = result.indices_of(by);
-        let row_of = |key: &Key| -> Vec<Value> {
-            let found = result.rows.iter().find(|(_, row)| Table::key_of(row, &columns) == *key);
-            found.map(|(_, row)| row.clone()).unwrap_or_else(|| panic!("the result has no row for the group {key}"))
+        let rows_of = |key: &Key| -> Vec<Vec<Value>> {
+            let found = result.rows.iter().filter(|(_, row)| Table::key_of(row, &columns) == *key);
+            let found: Vec<Vec<Value>> = found.map(|(_, row)| row.clone()).collect();
+            assert!(result.is_empty() || !found.is_empty(), "the result has no row for the group {key}");
+            found
         };
-        assert_eq!(result.len(), self.present.len(), "one row a group");
-        Table::flat(result.names.clone(), self.present.iter().map(row_of).collect())
+        let rows: Vec<Vec<Value>> = self.present.iter().flat_map(rows_of).collect();
+        assert_eq!(result.len(), rows.len(), "every row is of a group");
+        Table::flat(result.names.clone(), rows)
     }
 }
 

@@ -6,7 +6,7 @@
 
 use column::keys::{KeyTable, NO_SLOT};
 use column::{Chunk, NO_ROW};
-use rowset::RowSet;
+use rowset::{Before, RowSet};
 
 use super::frame::Touch;
 use super::group_order::GroupOrder;
@@ -22,6 +22,20 @@ pub(crate) struct GroupsChange {
     pub(crate) touched: Vec<(u32, Touch<u64>)>,
     /// Whether the modified rows have left their groups and come to others, perhaps the same.
     pub(crate) rekeyed: bool,
+}
+
+/// The rows that a step takes out of groups, moves within them and brings into them, with the slots of their groups.
+pub(crate) struct Regroups {
+    rekeyed: bool,
+    /// In row keys before the step.
+    pub(crate) gone: Before,
+    pub(crate) gone_slots: Vec<u32>,
+    /// In row keys before the step.
+    pub(crate) moving: Before,
+    pub(crate) moving_slots: Vec<u32>,
+    /// In row keys after the step.
+    fresh: RowSet,
+    pub(crate) fresh_slots: Vec<u32>,
 }
 
 /// The rows of each key.
@@ -83,13 +97,25 @@ impl GroupedRows {
 
     /// Takes over a change of the table. All keys are read before any group changes.
     pub(crate) fn follow(&mut self, change: &Change) -> Result<GroupsChange, Error> {
+        let regroups = self.read(change)?;
+        Ok(self.take(regroups, change))
+    }
+
+    /// The rows that leave a group, move or come to one by a change, with their groups. New keys are entered, no row is.
+    pub(crate) fn read(&mut self, change: &Change) -> Result<Regroups, Error> {
         let update = change.update();
         let rekeyed = update.columns.contains_any(&self.columns) && !update.modified.is_empty();
         let (gone, moving) = change.departing_rows(rekeyed);
         let (gone_slots, moving_slots) = (self.find(change.before(), &gone.0)?, self.find(change.before(), &moving.0)?);
         let fresh = if rekeyed { &update.added | &update.modified } else { update.added.clone() };
         let fresh_slots = if fresh.is_empty() { Vec::new() } else { self.slots_of(change.now(), &fresh)? };
+        Ok(Regroups { rekeyed, gone, gone_slots, moving, moving_slots, fresh, fresh_slots })
+    }
 
+    /// Takes over what [`read`](Self::read) found of the same change.
+    pub(crate) fn take(&mut self, regroups: Regroups, change: &Change) -> GroupsChange {
+        let update = change.update();
+        let Regroups { rekeyed, gone, gone_slots, moving_slots, fresh, fresh_slots, .. } = regroups;
         self.rows.leave(&gone_slots, &gone.0);
         let mut gaps = self.gaps(&gone_slots, &gone.0);
         self.rows.shift(moving_slots, &update.shifts);
@@ -109,7 +135,7 @@ impl GroupedRows {
             }
         }
         touched.extend(self.places(&fresh_slots, &fresh).map(|(slot, at)| (slot, Touch::Entered(at..at + 1))));
-        Ok(GroupsChange { touched, rekeyed })
+        GroupsChange { touched, rekeyed }
     }
 
     /// For each row that has left its group, the next of those that stay, in keys before the step; `NO_ROW` if there is

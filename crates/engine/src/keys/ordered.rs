@@ -7,13 +7,16 @@ use std::sync::Arc;
 
 use arrow_array::UInt64Array;
 use arrow_schema::{DataType, Field, Schema};
-use column::{Chunk, ColumnSource, StorageCounters};
+use column::{Chunk, ColumnSource, RedirectColumn, StorageCounters};
 use graph::{Moment, Step};
 use rowset::{Before, RowSet, Shifts};
 
 use super::order::entry::{Entry, Key};
 use super::order::{Edits, Order, OrderChange};
+use crate::driver::operation::Live;
 use crate::error::Error;
+use crate::table::change::Change;
+use crate::table::handle::Table;
 use crate::table::rows::LiveRows;
 use crate::table::settle::Settle;
 use crate::table::store::{Columns, Writes};
@@ -123,8 +126,34 @@ where
     }
 }
 
+/// The columns of a table, read through an index.
+pub(crate) fn through(table: &Table, index: &Arc<dyn ColumnSource>) -> Vec<Arc<dyn ColumnSource>> {
+    let read = |column: &Arc<dyn ColumnSource>| {
+        Arc::new(RedirectColumn::new(column.clone(), index.clone())) as Arc<dyn ColumnSource>
+    };
+    table.parts().columns.iter().map(read).collect()
+}
+
+/// Rows of a static table in an order of their own: they stay as they are.
+pub(crate) struct Still;
+
+impl Still {
+    /// Flat row keys, and an index of these sources.
+    pub(crate) fn rows(sources: Vec<u64>, at: Moment) -> Result<(Arc<LiveRows>, Arc<dyn ColumnSource>), Error> {
+        let rows = RowSet::flat(sources.len() as u64);
+        let index = index_columns(&rows, Source::cells(sources), at, &Arc::default())?;
+        Ok((Arc::new(LiveRows::new(rows, at)), index.column(0).clone()))
+    }
+}
+
+impl Live for Still {
+    fn update(&mut self, _: &[Change], _: Step) -> Result<TableUpdate, Error> {
+        Ok(TableUpdate::default())
+    }
+}
+
 /// The stored columns of an index.
-pub(crate) fn index_columns(
+fn index_columns(
     rows: &RowSet,
     cells: Vec<Chunk>,
     at: Moment,

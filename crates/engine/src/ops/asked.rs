@@ -4,7 +4,7 @@ use formula::{ColumnName, Expr};
 use serde::{Serialize, Serializer};
 
 use crate::eval::schedule::Turn;
-use crate::plan::spec::{AsofOptions, EquiOptions, Matches, Member, SortBy};
+use crate::plan::spec::{AsofOptions, EquiOptions, Keep, Matches, Member, SortBy};
 
 /// The arguments of an operation, as far as they decide what it makes.
 #[derive(Serialize)]
@@ -26,6 +26,11 @@ pub(crate) enum Asked<'a> {
         keys: &'a [(String, String)],
         aggregates: Expressions<'a>,
         whole: bool,
+    },
+    GroupLimit {
+        keys: &'a [String],
+        rows: u64,
+        keep: Keep,
     },
     GroupedShift {
         keys: &'a [String],

@@ -10,7 +10,7 @@ use super::node::{DEEPEST, Plan};
 use super::op::Op;
 use crate::error::Error;
 use crate::eval::call::Call;
-use crate::ops::{AsofJoin, Concat, NaturalJoin, Project, Reverse, Slice, Sort, WhereIn};
+use crate::ops::{AsofJoin, Concat, GroupLimit, NaturalJoin, Project, Reverse, Slice, Sort, WhereIn};
 use crate::table::handle::Table;
 
 /// The table that an operation makes of others, with the plan by which it was made.
@@ -61,6 +61,9 @@ fn table_of(op: &Op, call: &Call, inputs: &[Table]) -> Result<Table, Error> {
         Op::Concat => call.attach(&Concat::new(inputs)?, inputs),
         Op::Aggregate { keys, aggregates, on_error } => aggregate(call, &inputs[0], keys, aggregates, *on_error),
         Op::Distinct { keys, keep } => distinct(call, &inputs[0], keys, *keep),
+        Op::GroupLimit { keys, rows, keep } => {
+            call.attach(&GroupLimit::new(method, &inputs[0], keys, *rows, *keep)?, inputs)
+        }
         Op::NaturalJoin { on, joins, suffix, matches, nulls_equal, on_error } => {
             let [left, right] = inputs else { unreachable!("two, as its arity says") };
             let (joins, suffix) = (joins.as_deref(), suffix.as_deref());

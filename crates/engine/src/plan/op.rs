@@ -105,6 +105,15 @@ pub enum Op {
         /// Which row stays.
         keep: Keep,
     },
+    /// The first rows of each group, or the last, in groups.
+    GroupLimit {
+        /// The columns that make groups.
+        keys: Vec<String>,
+        /// How many of each.
+        rows: u64,
+        /// At which end.
+        keep: Keep,
+    },
     /// Left rows with their one match.
     NaturalJoin {
         /// Left and right names of the keys.
@@ -158,6 +167,8 @@ impl Op {
             Op::Concat => "concat",
             Op::Aggregate { .. } => "agg",
             Op::Distinct { .. } => "unique",
+            Op::GroupLimit { keep: Keep::First, .. } => "head_by",
+            Op::GroupLimit { .. } => "tail_by",
             Op::NaturalJoin { .. } => "natural_join",
             Op::WhereIn { member: Member::In, .. } => "where_in",
             Op::WhereIn { .. } => "where_not_in",
@@ -237,6 +248,7 @@ impl Op {
                 let keep = if *keep == Keep::First { "first" } else { "last" };
                 format!("{}{}keep {keep}", quoted(keys), if keys.is_empty() { "" } else { ", " })
             }
+            Op::GroupLimit { keys, rows, .. } => format!("{rows}, {}", quoted(keys)),
             Op::NaturalJoin { on, .. } | Op::WhereIn { on, .. } => keys(on),
             Op::Join(how) if how.on.is_empty() => format!("how {}", how.how.name()),
             Op::Join(how) => format!("{}, how {}", keys(&how.on), how.how.name()),

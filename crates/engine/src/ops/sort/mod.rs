@@ -17,8 +17,8 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
+use column::ColumnSource;
 use column::kernels::{equal_cells, order_words, sort_to_positions};
-use column::{ColumnSource, RedirectColumn};
 use formula::Expr;
 use graph::{Moment, Step};
 use rowset::RowSet;
@@ -29,7 +29,7 @@ use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::keys::order::Edits;
 use crate::keys::order::entry::Entry;
-use crate::keys::ordered::{OrderedRows, Source, index_columns};
+use crate::keys::ordered::{OrderedRows, Still, through};
 use crate::ops::asked::Asked;
 use crate::plan::spec::SortBy;
 use crate::sizes::SORT_SWEEP;
@@ -99,18 +99,15 @@ impl Sort {
         let sorted: Vec<Entry<K>> = positions.iter().map(|&at| entries[at as usize].clone()).collect();
         let counters = table.graph().map(crate::observe::storage).unwrap_or_default();
         let sorted = OrderedRows::start(&sorted, at, &counters)?;
-        let parts = self.parts(table, sorted.rows().clone(), sorted.index(0), false);
+        let parts = self.parts(table, sorted.rows().clone(), &sorted.index(0), false);
         let owned = sorted.owned();
         Ok(Start { parts, live: Box::new(SortLive { sorting: self.sorting.clone(), sorted }), owned })
     }
 
     /// The table's columns, read through an index.
-    fn parts(&self, table: &Table, rows: Arc<LiveRows>, index: Arc<dyn ColumnSource>, flat: bool) -> Parts {
-        let through = |column: &Arc<dyn ColumnSource>| {
-            Arc::new(RedirectColumn::new(column.clone(), index.clone())) as Arc<dyn ColumnSource>
-        };
-        let columns = table.parts().columns.iter().map(through).collect();
-        Parts { rows, columns, schema: table.schema().clone(), attributes: self.attributes(table, flat) }
+    fn parts(&self, table: &Table, rows: Arc<LiveRows>, index: &Arc<dyn ColumnSource>, flat: bool) -> Parts {
+        let (columns, schema) = (through(table, index), table.schema().clone());
+        Parts { rows, columns, schema, attributes: self.attributes(table, flat) }
     }
 }
 
@@ -128,9 +125,8 @@ impl Operation for Sort {
         if !table.is_live() {
             let sources = view.rows().to_vec();
             let index: Vec<u64> = positions.iter().map(|&at| sources[at as usize]).collect();
-            let rows = RowSet::flat(positions.len() as u64);
-            let index = index_columns(&rows, Source::cells(index), at, &Arc::default())?;
-            let parts = self.parts(table, Arc::new(LiveRows::new(rows, at)), index.column(0).clone(), true);
+            let (rows, index) = Still::rows(index, at)?;
+            let parts = self.parts(table, rows, &index, true);
             return Ok(Start { parts, live: Box::new(Still), owned: Vec::new() });
         }
         match cells.as_slice() {
@@ -139,15 +135,6 @@ impl Operation for Sort {
             }
             _ => self.start::<Bytes>(&inputs[0], &cells, &positions, at),
         }
-    }
-}
-
-/// A static table stays as it is.
-struct Still;
-
-impl Live for Still {
-    fn update(&mut self, _: &[Change], _: Step) -> Result<TableUpdate, Error> {
-        Ok(TableUpdate::default())
     }
 }
 

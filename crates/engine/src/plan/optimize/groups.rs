@@ -31,7 +31,9 @@ pub(super) fn filter_below_groups(plan: &Plan, shapes: &mut Shapes) -> Option<Pl
             };
             keys.iter().filter_map(key).collect()
         }
-        Op::Distinct { keys, .. } => keys.iter().map(|key| (key.clone(), key.clone())).collect(),
+        Op::Distinct { keys, .. } | Op::GroupLimit { keys, .. } => {
+            keys.iter().map(|key| (key.clone(), key.clone())).collect()
+        }
         _ => return None,
     };
     let (sunk, kept) = parted(predicates, |term| if compares(term) { renamed(term, &keys) } else { None });

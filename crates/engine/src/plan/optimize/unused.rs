@@ -138,6 +138,7 @@ fn read_of(op: &Op, node: &Listed, wanted: Option<&BTreeSet<String>>, inputs: &[
         Op::Columns { columns, keep: false, .. } if of_its_row(columns) => Some(of(columns)),
         Op::Choose { names, .. } => Some(names.iter().cloned().collect()),
         Op::Drop { .. } | Op::Head { .. } | Op::Tail { .. } | Op::Slice { .. } | Op::Reverse => passed,
+        Op::GroupLimit { keys, .. } => with(keys.iter().cloned().collect()),
         Op::Sort { by } => with(by.iter().map(|by| by.column.clone()).collect()),
         Op::Aggregate { keys, aggregates, .. } if of_its_row(keys) => {
             let is_simple = |one: &Expr| {

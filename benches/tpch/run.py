@@ -1,0 +1,124 @@
+"""TPC-H: our 22 queries, polars' lazy frames and DuckDB, with the result read; and live, batch after batch.
+
+    python benches/tpch/run.py FOLDER [--scale 1] [--live] [--record tpch]
+
+The tables are made in FOLDER by `tpchgen-cli` unless they are there. They are held in memory, money is Float64, every result
+is taken as Arrow, each engine has as many threads as there are cores. Times are the lowest of the rounds, which take turns;
+answers are compared with those of DuckDB. With `--live` all queries stand on one graph while a thousandth of the orders goes and
+as many come: the time of a batch stands beside that of running the queries anew. Measure with a release build.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import time
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import tickframe as tf
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import figures
+from tpch.answers import difference
+from tpch.data import generated, in_duckdb, in_polars, in_tickframe
+from tpch.live import Live, batches
+from tpch.queries import QUERIES
+from tpch.sql import sql
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROUNDS, BATCHES = 5, 12
+
+
+def static(tables: dict[str, pa.Table], scale: float, numbers: list[int]) -> list[dict[str, Any]]:
+    """The lowest time of each query by each engine."""
+    ours, theirs, database = in_tickframe(tables), in_polars(tables), in_duckdb(tables)
+    lines = []
+    for number in numbers:
+        query = QUERIES[number]
+        plan = query(ours, tf, scale).plan
+        given = {name: getattr(ours, name) for name in plan.inputs}
+        runs: dict[str, Callable[[], pa.Table]] = {
+            "plan": lambda plan=plan, given=given: plan.collect(**given).to_arrow(),
+            "call by call": lambda query=query: query(ours, tf, scale).to_arrow(),
+            "polars": lambda query=query: query(theirs, pl, scale).collect().to_arrow(),
+            "duckdb": lambda number=number: database.sql(sql(number, scale)).to_arrow_table(),
+        }
+        best = dict.fromkeys(runs, float("inf"))
+        answers: dict[str, list[tuple[Any, ...]]] = {}
+        for round_ in range(ROUNDS):
+            for name, run in runs.items():
+                start = time.perf_counter()
+                answer = run()
+                best[name] = min(best[name], time.perf_counter() - start)
+                if round_ == 0:
+                    answers[name] = list(zip(*(column.to_pylist() for column in answer.columns), strict=True))
+        for name in runs:
+            wrong = difference(answers[name], answers["duckdb"])
+            lines.append({"workload": f"query {number}", "engine": name, "p50_ms": round(best[name] * 1e3, 3)})
+            if wrong:
+                lines[-1]["answer_ok"] = wrong
+        told = "  ".join(f"{name} {best[name] * 1e3:8.1f}" for name in runs)
+        print(f"{number:3}  {told}  {best['plan'] / best['polars']:5.2f}", flush=True)
+    for name in ("plan", "call by call", "polars", "duckdb"):
+        total = sum(line["p50_ms"] for line in lines if line["engine"] == name)
+        lines.append({"workload": "all", "engine": name, "p50_ms": round(total, 3)})
+        print(f"{name:13} {total:9.1f} ms")
+    return lines
+
+
+def live(tables: dict[str, pa.Table], scale: float, numbers: list[int]) -> list[dict[str, Any]]:
+    """The median time of a batch: with each query alone on its graph, and with all on one."""
+    lines = []
+    for several in [*([number] for number in numbers), numbers]:
+        start = time.perf_counter()
+        world = Live(tables, scale, several)
+        started, times = time.perf_counter() - start, []
+        for batch in islice(batches(tables, 0.001, seed=1), BATCHES):
+            start = time.perf_counter()
+            world.take(batch)
+            for answer in world.answers.values():
+                answer.to_arrow()
+            times.append(time.perf_counter() - start)
+        name = f"query {several[0]}" if several != numbers else "all"
+        middle = statistics.median(times) * 1e3
+        lines.append({"workload": name, "engine": "a batch", "p50_ms": round(middle, 3)})
+        print(f"{name:10} started in {started:6.2f} s, a batch {middle:9.3f} ms", flush=True)
+    return lines
+
+
+def main() -> None:
+    """Measure, and print as it goes."""
+    parse = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parse.add_argument("folder", type=Path)
+    parse.add_argument("--scale", type=float, default=1.0)
+    parse.add_argument("--queries", type=int, nargs="*", default=list(QUERIES))
+    parse.add_argument("--live", action="store_true")
+    parse.add_argument("--record", default="")
+    asked = parse.parse_args()
+    tables = generated(asked.folder, asked.scale)
+    measure = live if asked.live else static
+    lines = measure(tables, asked.scale, asked.queries)
+    if asked.record:
+        made = {"plan": tf, "call by call": tf, "a batch": tf, "polars": pl, "duckdb": duckdb}
+        used = {line["engine"] for line in lines}
+        engines = {
+            name: {"version": module.__version__, "threads": os.cpu_count()}
+            for name, module in made.items()
+            if name in used
+        }
+        ours = [name for name in ("plan", "call by call", "a batch") if name in used]
+        run = figures.this_run(f"python benches/tpch/run.py FOLDER --scale {asked.scale:g}{' --live' * asked.live}")
+        figures.keep(asked.record, {**run, "engines": engines, "ours": ours}, lines)
+
+
+if __name__ == "__main__":
+    main()
