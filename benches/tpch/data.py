@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import subprocess
-import sys
-from pathlib import Path
+from importlib.metadata import files
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
+from tpch.queries import TABLES
+
 import tickframe as tf
 
-from tpch.queries import TABLES
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["generated", "in_duckdb", "in_polars", "in_tickframe"]
 
@@ -22,7 +24,8 @@ __all__ = ["generated", "in_duckdb", "in_polars", "in_tickframe"]
 def generated(folder: Path, scale: float, *, money: str = "float") -> dict[str, pa.Table]:
     """All tables at a scale, by name; money is `float` or `decimal`. Files that stand in the folder are not made again."""
     if not all((folder / f"{name}.parquet").exists() for name in TABLES):
-        program = Path(sys.executable).with_name("tpchgen-cli")
+        installed = files("tpchgen-cli") or []
+        program = next(file for file in installed if file.stem == "tpchgen-cli").locate()
         subprocess.run([program, "parquet", "-s", str(scale), "--output-dir", folder], check=True, capture_output=True)
     return {name: _plain(pq.read_table(folder / f"{name}.parquet"), money) for name in TABLES}
 
@@ -40,14 +43,14 @@ def _plain(table: pa.Table, money: str) -> pa.Table:
     return pa.table(columns, schema=schema).combine_chunks()
 
 
-def in_tickframe(tables: dict[str, pa.Table]) -> SimpleNamespace:
+def in_tickframe(tables: dict[str, pa.Table], scale: float) -> SimpleNamespace:
     """Static tables."""
-    return SimpleNamespace(**{name: tf.from_arrow(table, name=name) for name, table in tables.items()})
+    return SimpleNamespace(scale=scale, **{name: tf.from_arrow(table, name=name) for name, table in tables.items()})
 
 
-def in_polars(tables: dict[str, pa.Table]) -> SimpleNamespace:
+def in_polars(tables: dict[str, pa.Table], scale: float) -> SimpleNamespace:
     """Lazy frames."""
-    return SimpleNamespace(**{name: pl.from_arrow(table).lazy() for name, table in tables.items()})  # type: ignore[union-attr]
+    return SimpleNamespace(scale=scale, **{name: pl.from_arrow(table).lazy() for name, table in tables.items()})  # type: ignore[union-attr]
 
 
 def in_duckdb(tables: dict[str, pa.Table]) -> Any:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import tickframe as tf
-
 from tpch.queries import QUERIES, TABLES
+
+import tickframe as tf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,9 +89,9 @@ class Live:
         for name, source in self.sources.items():
             source.upsert(tables[name])
         self.graph.step()
-        given = SimpleNamespace(**named, **self.sources)
+        given = SimpleNamespace(scale=scale, **named, **self.sources)
         chosen = numbers or list(QUERIES)
-        self.answers = {number: QUERIES[number](given, tf, scale) for number in chosen}
+        self.answers = {number: QUERIES[number](given, tf) for number in chosen}
 
     def take(self, batch: Batch) -> None:
         """One step with all of a batch."""

@@ -1,6 +1,6 @@
 """The 22 queries of TPC-H, each one text for tickframe and for polars.
 
-A query takes the tables by name and the module whose expressions it is made of: `tickframe` or `polars`. Its answer is a table of
+A query takes the tables by name, with their scale, and the module whose expressions it is made of: `tickframe` or `polars`. Its answer is a table of
 that library (for polars a `LazyFrame`), with the columns and the order of rows that the specification says. Parameters are the
 specification's validation values.
 
@@ -10,11 +10,11 @@ Money may be Float64 or Decimal: no query says a number that only one of them is
 from __future__ import annotations
 
 import datetime as dt
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import SimpleNamespace
 
 __all__ = ["QUERIES", "TABLES"]
 
@@ -31,7 +31,7 @@ def _within(column: Any, first: dt.date, end: dt.date) -> Any:
     return (column >= first) & (column < end)
 
 
-def query_1(t: SimpleNamespace, m: Any, scale: float) -> Any:
+def query_1(t: SimpleNamespace, m: Any) -> Any:
     """Pricing summary report."""
     return (
         t.lineitem.filter(m.col("l_shipdate") <= dt.date(1998, 9, 2))
@@ -52,7 +52,7 @@ def query_1(t: SimpleNamespace, m: Any, scale: float) -> Any:
     )
 
 
-def query_2(t: SimpleNamespace, m: Any, scale: float) -> Any:
+def query_2(t: SimpleNamespace, m: Any) -> Any:
     """Minimum cost supplier."""
     offers = (
         t.part.filter(m.col("p_size") == 15, m.col("p_type").str.ends_with("BRASS"))
@@ -70,7 +70,7 @@ def query_2(t: SimpleNamespace, m: Any, scale: float) -> Any:
     )
 
 
-def query_3(t: SimpleNamespace, m: Any, scale: float) -> Any:
+def query_3(t: SimpleNamespace, m: Any) -> Any:
     """Shipping priority."""
     return (
         t.customer.filter(m.col("c_mktsegment") == "BUILDING")
@@ -87,7 +87,7 @@ def query_3(t: SimpleNamespace, m: Any, scale: float) -> Any:
     )
 
 
-def query_4(t: SimpleNamespace, m: Any, scale: float) -> Any:
+def query_4(t: SimpleNamespace, m: Any) -> Any:
     """Order priority checking."""
     late = t.lineitem.filter(m.col("l_commitdate") < m.col("l_receiptdate"))
     return (
@@ -99,7 +99,7 @@ def query_4(t: SimpleNamespace, m: Any, scale: float) -> Any:
     )
 
 
-def query_5(t: SimpleNamespace, m: Any, scale: float) -> Any:
+def query_5(t: SimpleNamespace, m: Any) -> Any:
     """Local supplier volume."""
     return (
         t.region.filter(m.col("r_name") == "ASIA")
@@ -119,7 +119,7 @@ def query_5(t: SimpleNamespace, m: Any, scale: float) -> Any:
     )
 
 
-def query_6(t: SimpleNamespace, m: Any, scale: float) -> Any:
+def query_6(t: SimpleNamespace, m: Any) -> Any:
     """Forecasting revenue change."""
     return (
         t.lineitem.filter(
@@ -132,7 +132,7 @@ def query_6(t: SimpleNamespace, m: Any, scale: float) -> Any:
     )
 
 
-def query_7(t: SimpleNamespace, m: Any, scale: float) -> Any:
+def query_7(t: SimpleNamespace, m: Any) -> Any:
     """Volume shipping."""
     two = t.nation.filter(m.col("n_name").is_in(["FRANCE", "GERMANY"])).select("n_nationkey", "n_name")
     lines = t.lineitem.filter(m.col("l_shipdate").is_between(dt.date(1995, 1, 1), dt.date(1996, 12, 31)))
@@ -151,7 +151,7 @@ def query_7(t: SimpleNamespace, m: Any, scale: float) -> Any:
     )
 
 
-def query_8(t: SimpleNamespace, m: Any, scale: float) -> Any:
+def query_8(t: SimpleNamespace, m: Any) -> Any:
     """National market share."""
     sellers = t.supplier.join(t.nation, left_on="s_nationkey", right_on="n_nationkey").select("s_suppkey", "n_name")
     return (
@@ -177,7 +177,7 @@ def query_8(t: SimpleNamespace, m: Any, scale: float) -> Any:
     )
 
 
-def query_9(t: SimpleNamespace, m: Any, scale: float) -> Any:
+def query_9(t: SimpleNamespace, m: Any) -> Any:
     """Product type profit measure."""
     return (
         t.part.filter(m.col("p_name").str.contains("green", literal=True))
@@ -197,7 +197,7 @@ def query_9(t: SimpleNamespace, m: Any, scale: float) -> Any:
     )
 
 
-def query_10(t: SimpleNamespace, m: Any, scale: float) -> Any:
+def query_10(t: SimpleNamespace, m: Any) -> Any:
     """Returned item reporting."""
     return (
         t.customer.join(
@@ -216,7 +216,7 @@ def query_10(t: SimpleNamespace, m: Any, scale: float) -> Any:
     )
 
 
-def query_11(t: SimpleNamespace, m: Any, scale: float) -> Any:
+def query_11(t: SimpleNamespace, m: Any) -> Any:
     """Important stock identification."""
     stock = (
         t.nation.filter(m.col("n_name") == "GERMANY")
@@ -229,13 +229,13 @@ def query_11(t: SimpleNamespace, m: Any, scale: float) -> Any:
         stock.group_by("ps_partkey")
         .agg(m.col("value").sum())
         .join(total, how="cross")
-        .filter(m.col("value") > m.col("total") * (0.0001 / scale))
+        .filter(m.col("value") > m.col("total") * (0.0001 / t.scale))
         .select("ps_partkey", "value")
         .sort("value", "ps_partkey", descending=[True, False])
     )
 
 
-def query_12(t: SimpleNamespace, m: Any, scale: float) -> Any:
+def query_12(t: SimpleNamespace, m: Any) -> Any:
     """Shipping modes and order priority."""
     urgent = m.col("o_orderpriority").is_in(["1-URGENT", "2-HIGH"])
     lines = t.lineitem.filter(
@@ -252,7 +252,7 @@ def query_12(t: SimpleNamespace, m: Any, scale: float) -> Any:
     )
 
 
-def query_13(t: SimpleNamespace, m: Any, scale: float) -> Any:
+def query_13(t: SimpleNamespace, m: Any) -> Any:
     """Customer distribution."""
     asked = t.orders.filter(~m.col("o_comment").str.contains("special.*requests"))
     return (
@@ -265,7 +265,7 @@ def query_13(t: SimpleNamespace, m: Any, scale: float) -> Any:
     )
 
 
-def query_14(t: SimpleNamespace, m: Any, scale: float) -> Any:
+def query_14(t: SimpleNamespace, m: Any) -> Any:
     """Promotion effect."""
     promoted = m.col("p_type").str.starts_with("PROMO")
     return (
@@ -277,7 +277,7 @@ def query_14(t: SimpleNamespace, m: Any, scale: float) -> Any:
     )
 
 
-def query_15(t: SimpleNamespace, m: Any, scale: float) -> Any:
+def query_15(t: SimpleNamespace, m: Any) -> Any:
     """Top supplier."""
     revenue = (
         t.lineitem.filter(_within(m.col("l_shipdate"), dt.date(1996, 1, 1), dt.date(1996, 4, 1)))
@@ -295,7 +295,7 @@ def query_15(t: SimpleNamespace, m: Any, scale: float) -> Any:
     )
 
 
-def query_16(t: SimpleNamespace, m: Any, scale: float) -> Any:
+def query_16(t: SimpleNamespace, m: Any) -> Any:
     """Parts and supplier relationship."""
     complained = t.supplier.filter(m.col("s_comment").str.contains("Customer.*Complaints"))
     return (
@@ -312,7 +312,7 @@ def query_16(t: SimpleNamespace, m: Any, scale: float) -> Any:
     )
 
 
-def query_17(t: SimpleNamespace, m: Any, scale: float) -> Any:
+def query_17(t: SimpleNamespace, m: Any) -> Any:
     """Small-quantity-order revenue."""
     lines = t.part.filter(m.col("p_brand") == "Brand#23", m.col("p_container") == "MED BOX").join(
         t.lineitem, left_on="p_partkey", right_on="l_partkey"
@@ -325,7 +325,7 @@ def query_17(t: SimpleNamespace, m: Any, scale: float) -> Any:
     )
 
 
-def query_18(t: SimpleNamespace, m: Any, scale: float) -> Any:
+def query_18(t: SimpleNamespace, m: Any) -> Any:
     """Large volume customer."""
     large = (
         t.lineitem.group_by("l_orderkey").agg(m.col("l_quantity").sum().alias("sum_qty")).filter(m.col("sum_qty") > 300)
@@ -339,7 +339,7 @@ def query_18(t: SimpleNamespace, m: Any, scale: float) -> Any:
     )
 
 
-def query_19(t: SimpleNamespace, m: Any, scale: float) -> Any:
+def query_19(t: SimpleNamespace, m: Any) -> Any:
     """Discounted revenue."""
 
     def one(brand: str, kind: str, boxes: list[str], least: int, size: int) -> Any:
@@ -363,7 +363,7 @@ def query_19(t: SimpleNamespace, m: Any, scale: float) -> Any:
     )
 
 
-def query_20(t: SimpleNamespace, m: Any, scale: float) -> Any:
+def query_20(t: SimpleNamespace, m: Any) -> Any:
     """Potential part promotion."""
     sold = (
         t.lineitem.filter(_within(m.col("l_shipdate"), dt.date(1994, 1, 1), dt.date(1995, 1, 1)))
@@ -388,7 +388,7 @@ def query_20(t: SimpleNamespace, m: Any, scale: float) -> Any:
     )
 
 
-def query_21(t: SimpleNamespace, m: Any, scale: float) -> Any:
+def query_21(t: SimpleNamespace, m: Any) -> Any:
     """Suppliers who kept orders waiting."""
     late = t.lineitem.filter(m.col("l_receiptdate") > m.col("l_commitdate"))
     shared = t.lineitem.group_by("l_orderkey").agg(m.col("l_suppkey").n_unique().alias("n")).filter(m.col("n") > 1)
@@ -407,7 +407,7 @@ def query_21(t: SimpleNamespace, m: Any, scale: float) -> Any:
     )
 
 
-def query_22(t: SimpleNamespace, m: Any, scale: float) -> Any:
+def query_22(t: SimpleNamespace, m: Any) -> Any:
     """Global sales opportunity."""
     called = (
         t.customer.with_columns(cntrycode=m.col("c_phone").str.slice(0, 2))
@@ -425,6 +425,6 @@ def query_22(t: SimpleNamespace, m: Any, scale: float) -> Any:
     )
 
 
-QUERIES: dict[int, Callable[[SimpleNamespace, Any, float], Any]] = {
+QUERIES: dict[int, Callable[[SimpleNamespace, Any], Any]] = {
     number: globals()[f"query_{number}"] for number in range(1, 23)
 }

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import polars as pl
-import pyarrow as pa
+
 import tickframe as tf
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -35,21 +35,23 @@ from tpch.sql import sql
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import pyarrow as pa
+
 ROUNDS, BATCHES = 5, 12
 
 
 def static(tables: dict[str, pa.Table], scale: float, numbers: list[int]) -> list[dict[str, Any]]:
     """The lowest time of each query by each engine."""
-    ours, theirs, database = in_tickframe(tables), in_polars(tables), in_duckdb(tables)
+    ours, theirs, database = in_tickframe(tables, scale), in_polars(tables, scale), in_duckdb(tables)
     lines = []
     for number in numbers:
         query = QUERIES[number]
-        plan = query(ours, tf, scale).plan
+        plan = query(ours, tf).plan
         given = {name: getattr(ours, name) for name in plan.inputs}
         runs: dict[str, Callable[[], pa.Table]] = {
             "plan": lambda plan=plan, given=given: plan.collect(**given).to_arrow(),
-            "call by call": lambda query=query: query(ours, tf, scale).to_arrow(),
-            "polars": lambda query=query: query(theirs, pl, scale).collect().to_arrow(),
+            "call by call": lambda query=query: query(ours, tf).to_arrow(),
+            "polars": lambda query=query: query(theirs, pl).collect().to_arrow(),
             "duckdb": lambda number=number: database.sql(sql(number, scale)).to_arrow_table(),
         }
         best = dict.fromkeys(runs, float("inf"))

@@ -6,6 +6,7 @@ import re
 
 import polars as pl
 import pytest
+
 import tickframe as tf
 
 DATA = {"x": [1, 2, 3, 4, 5, 6], "k": ["a", "b", "a", None, "a", None], "y": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
+
 import tickframe as tf
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benches"))
@@ -31,20 +32,22 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     money = request.param
     folder: Folder = tmp_path_factory.getbasetemp() / "tpch"
     tables = generated(folder, SCALE, money=money)
-    return SimpleNamespace(money=money, ours=in_tickframe(tables), theirs=in_polars(tables), database=in_duckdb(tables))
+    return SimpleNamespace(
+        money=money, ours=in_tickframe(tables, SCALE), theirs=in_polars(tables, SCALE), database=in_duckdb(tables)
+    )
 
 
 @pytest.mark.parametrize("number", QUERIES)
 def test_static_equals_sql(world: Any, number: int) -> None:
     """Each query, call by call and as a plan; polars runs the same text over floats."""
     wanted = world.database.sql(sql(number, SCALE)).fetchall()
-    made = QUERIES[number](world.ours, tf, SCALE)
+    made = QUERIES[number](world.ours, tf)
     assert difference(made.rows(), wanted) is None
     plan = made.plan
     planned = plan.collect(**{name: getattr(world.ours, name) for name in plan.inputs})
     assert difference(planned.rows(), wanted) is None
     if world.money == "float":
-        frame = QUERIES[number](world.theirs, pl, SCALE).collect()
+        frame = QUERIES[number](world.theirs, pl).collect()
         assert difference(frame.rows(), wanted) is None
         assert made.columns == frame.columns
 

@@ -127,6 +127,37 @@ fn every_operation_equals_the_model() {
     );
 }
 
+/// Every operation over static tables, which have paths of their own: one table may be much longer than the other.
+#[test]
+fn every_operation_over_static_tables_equals_the_model() {
+    run_planned_law(
+        3_000,
+        |tape| {
+            let types = Types::draw(tape);
+            let spec = &SPECS[tape.below(SPECS.len() as u64) as usize];
+            let (stage, shape) = draw_one(tape, spec, types);
+            let meeting = [Style::Skewed, Style::NullHeavy, Style::Sorted, Style::Pool];
+            let sized = |spec: &TableSpec| {
+                let rows = *tape.choose(&[2, 8, 40]);
+                let spec = spec.clone().rows(rows).steps(0);
+                ["k", "g", "t", "p"].iter().fold(spec, |spec, name| spec.styled(name, &meeting))
+            };
+            let specs = types.specs()[..spec.inputs].iter().map(sized).collect();
+            ((Ordered::new(stage), shape.compare()), specs)
+        },
+        |(ordered, _), tables| {
+            ordered.begin();
+            let still = engine::snapshot(tables)?;
+            ordered.stage.engine(&still[0], still.last().expect("there is one"))
+        },
+        |(ordered, compare), inputs: &[Plain], found| {
+            let (left, right) = (to_model(&inputs[0]), to_model(inputs.last().expect("there is one")));
+            judge(ordered.stage.model(&left, &right), found, compare)
+                .map_err(|text| format!("{text}\n  of {:?}", ordered.stage))
+        },
+    );
+}
+
 /// A stage, and the order in which its groups stand, if it has groups: that depends on what came when.
 struct Ordered {
     stage: Stage,

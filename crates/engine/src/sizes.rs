@@ -63,6 +63,8 @@ pub static GROUP_BATCH_ROWS: Size = Size::new("engine.GROUP_BATCH_ROWS", 1 << 12
 /// Cells of results from which on the columns of groups are compared side by side.
 pub static GROUP_SPLIT_CELLS: Size = Size::new("engine.GROUP_SPLIT_CELLS", 1 << 15);
 
+/// Pairs of group and value from which on those of a static table are listed, if most of them are new.
+pub static UNIQUE_PAIRS: Size = Size::new("engine.UNIQUE_PAIRS", 1 << 16);
 /// Of so few groups the rows of a batch are summed group by group.
 pub static FEW_GROUPS: Size = Size::new("engine.FEW_GROUPS", 8);
 /// Rows summed in fixed units before their words are emptied: so many cannot overflow a word.

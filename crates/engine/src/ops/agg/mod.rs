@@ -16,6 +16,7 @@ mod count;
 mod extreme;
 mod fixed;
 mod groups;
+mod listed_pairs;
 mod live;
 mod loading;
 #[cfg(test)]
@@ -287,6 +288,7 @@ impl Operation for Aggregation {
             outputs: self.outputs.clone(),
             inputs: self.inputs.clone(),
             retractable,
+            still: !table.is_live(),
             whole: self.whole,
         };
         if !self.keys.is_empty() {

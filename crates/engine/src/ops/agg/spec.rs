@@ -25,6 +25,8 @@ pub(crate) struct AggregationSpec {
     pub(crate) inputs: Arc<[Evaluator]>,
     /// Whether rows may leave.
     pub(crate) retractable: bool,
+    /// Whether all rows are there as it starts, and none comes or leaves.
+    pub(crate) still: bool,
     /// Whether the result always has one row, even without input rows.
     pub(crate) whole: bool,
 }

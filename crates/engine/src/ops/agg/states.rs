@@ -12,8 +12,14 @@ use super::unique::Distinct;
 use super::{product, ranked, sum};
 use crate::error::Error;
 
-/// The state of an aggregator over cells of this type. `retractable`: whether cells may leave.
-pub(crate) fn state_of(kind: &Aggregate, input: &DataType, retractable: bool) -> Result<Box<dyn State>, Error> {
+/// The state of an aggregator over cells of this type. `retractable`: whether cells may leave. `still`: whether all enter before
+/// the first result is read, and none leaves.
+pub(crate) fn state_of(
+    kind: &Aggregate,
+    input: &DataType,
+    retractable: bool,
+    still: bool,
+) -> Result<Box<dyn State>, Error> {
     let output = kind.output_type(input)?;
     Ok(match kind {
         Aggregate::Count => PerGroup::boxed(Counting),
@@ -25,7 +31,9 @@ pub(crate) fn state_of(kind: &Aggregate, input: &DataType, retractable: bool) ->
         Aggregate::Min | Aggregate::Max | Aggregate::NanMin | Aggregate::NanMax => {
             extreme::state(kind, input, retractable)
         }
-        Aggregate::NUnique | Aggregate::CountDistinct => Box::new(Distinct::new(input, *kind == Aggregate::NUnique)),
+        Aggregate::NUnique | Aggregate::CountDistinct => {
+            Box::new(Distinct::new(input, *kind == Aggregate::NUnique, still))
+        }
         Aggregate::Median => ranked::median(input, &output),
         Aggregate::Quantile { part, interpolation } => ranked::state(input, &output, *part, *interpolation),
         Aggregate::Product => product::state(&output),

@@ -1,22 +1,28 @@
 //! `n_unique`, `count_distinct`: pairs of group and value with how often each is there, and how many pairs a group has.
 //!
 //! A state of its own kind, not an accumulator a group: one table of pairs serves all groups and every type that can be
-//! a key, where a set a group would be an allocation each, and a copy of each text.
+//! a key, where a set a group would be an allocation each, and a copy of each text. Over a static table pairs are listed
+//! instead once most of them are new.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, UInt32Array};
 use arrow_schema::DataType;
 use column::Chunk;
+use column::kernels::order_words;
 use column::keys::KeyTable;
 
+use super::listed_pairs::ListedPairs;
 use super::state::{State, as_same, same};
 use crate::error::Error;
+use crate::sizes::UNIQUE_PAIRS;
 
 /// Bytes of a pair, about: its key, its place in the table, and its count.
 const PAIR: u64 = 32;
+/// Bytes of a listed pair, which is put in order once.
+const LISTED: u64 = 20;
 
 /// Counts by pair, and pairs by group.
 pub(crate) struct Distinct {
@@ -26,13 +32,49 @@ pub(crate) struct Distinct {
     of: DataType,
     /// Whether null is a value.
     nulls: bool,
+    /// The later pairs of a static table, and how many rows came before them.
+    listed: Option<ListedPairs>,
+    entered: usize,
+    /// Of listed pairs: what each group has, with those of the table.
+    counted: OnceLock<Vec<i64>>,
 }
 
 impl Distinct {
     /// Of cells of this type, that can be keys.
-    pub(crate) fn new(of: &DataType, nulls: bool) -> Distinct {
+    /// `still`: whether all cells enter before the first result is read, and none leaves.
+    pub(crate) fn new(of: &DataType, nulls: bool, still: bool) -> Distinct {
         let pairs = KeyTable::new(&[DataType::UInt32, of.clone()]);
-        Distinct { pairs, counts: Vec::new(), distinct: Vec::new(), of: of.clone(), nulls }
+        let has_words = order_words(&arrow_array::new_empty_array(of), false).is_some();
+        let listed = (still && has_words).then(ListedPairs::default);
+        let (counts, distinct) = Default::default();
+        Distinct { pairs, counts, distinct, of: of.clone(), nulls, listed, entered: 0, counted: OnceLock::new() }
+    }
+
+    /// Whether further pairs are listed: most of those in the table were new.
+    fn lists(&self) -> bool {
+        let pairs = self.pairs.len();
+        self.listed.is_some() && pairs > UNIQUE_PAIRS.get() && pairs > self.entered / 2
+    }
+
+    /// How many distinct values each group has.
+    fn totals(&self) -> &[i64] {
+        let Some(listed) = self.listed.as_ref().filter(|listed| listed.len() > 0) else { return &self.distinct };
+        self.counted.get_or_init(|| {
+            let mut all = ListedPairs::default();
+            all.append(listed, &(0..self.distinct.len() as u32).collect::<Vec<_>>());
+            let keys = self.pairs.keys_of(&(0..self.counts.len() as u32).collect::<Vec<_>>());
+            let [groups, cells] = [&keys[0], &keys[1]];
+            let groups = groups.as_primitive::<UInt32Type>().values();
+            let (mut own, mut nulls) = (Vec::new(), vec![0; self.distinct.len()]);
+            for (at, group) in groups.iter().enumerate() {
+                if cells.is_null(at) { nulls[*group as usize] = 1 } else { own.push(*group) }
+            }
+            let there = BooleanArray::from_iter((0..cells.len()).map(|at| Some(cells.is_valid(at))));
+            let cells = arrow_select::filter::filter(cells, &there).expect("as long as the cells");
+            all.extend(own.into_iter(), &cells);
+            let distinct = all.distinct(self.distinct.len());
+            distinct.into_iter().zip(nulls).map(|(distinct, null)| distinct + null).collect()
+        })
     }
 
     /// Groups and values as keys, without nulls if they are none.
@@ -70,7 +112,23 @@ impl State for Distinct {
     }
 
     fn add(&mut self, slots: &[u32], cells: &[Chunk]) {
-        let keys = self.keys(slots, &cells[0]);
+        let mut keys = self.keys(slots, &cells[0]);
+        if self.lists()
+            && let Some(listed) = &mut self.listed
+        {
+            let nulls = keys[1].logical_nulls().filter(|nulls| nulls.null_count() > 0);
+            let Some(nulls) = nulls else {
+                listed.extend(keys[0].as_primitive::<UInt32Type>().values().iter().copied(), &keys[1]);
+                return;
+            };
+            let there = BooleanArray::new(nulls.into_inner(), None);
+            let missing = arrow_arith::boolean::not(&there).expect("a plain array");
+            let pick = |of: &ArrayRef, which| arrow_select::filter::filter(of, which).expect("as long as the cells");
+            let groups = pick(&keys[0], &there);
+            listed.extend(groups.as_primitive::<UInt32Type>().values().iter().copied(), &pick(&keys[1], &there));
+            keys = keys.map(|of| pick(&of, &missing));
+        }
+        self.entered += keys[0].len();
         self.enter(&keys, std::iter::repeat(1));
     }
 
@@ -95,16 +153,21 @@ impl State for Distinct {
 
     fn held(&self, _: usize) -> u64 {
         // What is held is counted; it doubles when it is full.
-        (self.counts.len() as u64).saturating_mul(PAIR)
+        let listed = self.listed.as_ref().map_or(0, ListedPairs::len) as u64;
+        (self.counts.len() as u64).saturating_mul(PAIR).saturating_add(listed.saturating_mul(LISTED))
     }
 
     fn values_of(&self, held: &dyn State, slots: &[u32]) -> Result<ArrayRef, Error> {
         let held = as_same::<Distinct>(held).unwrap_or(self);
-        Ok(Arc::new(Int64Array::from_iter_values(slots.iter().map(|slot| held.distinct[*slot as usize]))))
+        let totals = held.totals();
+        Ok(Arc::new(Int64Array::from_iter_values(slots.iter().map(|slot| totals[*slot as usize]))))
     }
 
     fn merge(&mut self, other: Box<dyn State>, slots: &[u32]) {
         let other = same::<Distinct>(other);
+        if let (Some(own), Some(others)) = (&mut self.listed, &other.listed) {
+            own.append(others, slots);
+        }
         let there: Vec<u32> = (0..other.counts.len() as u32).filter(|pair| other.counts[*pair as usize] > 0).collect();
         let mut keys = other.pairs.keys_of(&there);
         let groups = keys[0].as_primitive::<UInt32Type>().unary::<_, UInt32Type>(|group| slots[group as usize]);

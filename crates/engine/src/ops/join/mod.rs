@@ -9,6 +9,7 @@ pub mod natural;
 pub mod on;
 mod pairs;
 mod side;
+mod still;
 pub mod where_in;
 
 pub use asof::AsofJoin;

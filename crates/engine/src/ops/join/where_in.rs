@@ -11,14 +11,17 @@
 
 use std::sync::Arc;
 
+use arrow_buffer::BooleanBuffer;
 use column::keys::NO_SLOT;
 use graph::{Moment, Step};
 use rowset::{Before, RowSet, Shifts};
 
 use super::on::{On, Side};
 use super::side::{JoinKeys, Slotted};
+use super::still::StillSlots;
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
+use crate::keys::ordered::Still;
 use crate::ops::asked::Asked;
 use crate::plan::spec::Member;
 use crate::row_errors::Faults;
@@ -79,6 +82,24 @@ impl Operation for WhereIn {
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let [rows, set] = inputs else { unreachable!("rows and their set") };
+        let still = !set.table.is_live();
+        let kept = rows.table.attributes();
+        let attributes = Attributes {
+            flat: false,
+            append_only: kept.append_only && still,
+            add_only: kept.add_only && still,
+            ..kept.clone()
+        };
+        let parts = |kept: &Arc<LiveRows>| Parts {
+            rows: kept.clone(),
+            columns: rows.table.parts().columns.clone(),
+            schema: rows.table.schema().clone(),
+            attributes,
+        };
+        if still && !rows.table.is_live() {
+            let kept = Arc::new(LiveRows::new(self.of_still(&rows.view, &set.view)?, at));
+            return Ok(Start { parts: parts(&kept), live: Box::new(Still), owned: Vec::new() });
+        }
         limits::ask_rows(rows.view.rows().len().saturating_add(set.view.rows().len()), 4)?;
         let mut live = WhereInLive {
             member: self.member,
@@ -93,22 +114,20 @@ impl Operation for WhereIn {
         }
         let kept = live.start(&rows.view)?;
         live.rows = Arc::new(LiveRows::new(kept, at));
-        let kept = rows.table.attributes();
-        let still = !set.table.is_live();
-        let attributes = Attributes {
-            flat: false,
-            append_only: kept.append_only && still,
-            add_only: kept.add_only && still,
-            ..kept.clone()
-        };
-        let parts = Parts {
-            rows: live.rows.clone(),
-            columns: rows.table.parts().columns.clone(),
-            schema: rows.table.schema().clone(),
-            attributes,
-        };
         let owned: Vec<Arc<dyn crate::table::settle::Settle>> = vec![live.rows.clone()];
-        Ok(Start { parts, live: Box::new(live), owned })
+        Ok(Start { parts: parts(&live.rows), live: Box::new(live), owned })
+    }
+}
+
+impl WhereIn {
+    /// The rows that pass, of two tables that stay as they are.
+    fn of_still(&self, rows: &View, set: &View) -> Result<RowSet, Error> {
+        let mut keys = JoinKeys::new(&self.on, self.nulls_equal, false, false);
+        let slots = StillSlots::new(&mut keys, rows, set)?;
+        let known = StillSlots::among(&slots.right, keys.slots());
+        let passes = |slot: u32| (slot != NO_SLOT && known[slot as usize]) == (self.member == Member::In);
+        let passing: Vec<bool> = slots.left.iter().map(|slot| passes(*slot)).collect();
+        Ok(column::matching(rows.rows(), &BooleanBuffer::from(passing)))
     }
 }
 

@@ -54,7 +54,8 @@ impl Groups {
         for output in &spec.outputs {
             let first = output.inputs.first().filter(|_| output.is_kept());
             let kind = |first: &usize| spec.inputs[*first].data_type();
-            let state = first.map(|first| state_of(&output.kind, kind(first), spec.retractable)).transpose()?;
+            let state =
+                first.map(|first| state_of(&output.kind, kind(first), spec.retractable, spec.still)).transpose()?;
             let is_held = |(inputs, held): &Placed| {
                 *inputs == output.inputs && state.as_ref().is_some_and(|state| state.reads(&**held))
             };

@@ -213,7 +213,8 @@ fn pairs_of(found: &Slotted, counts: &[u64]) -> u64 {
     found.slots.iter().map(count).fold(0, u64::saturating_add)
 }
 
-fn ask_for_pairs(pairs: u128, bytes: u64) -> Result<(), Error> {
+/// Asks for the memory of so many pairs.
+pub(super) fn ask_for_pairs(pairs: u128, bytes: u64) -> Result<(), Error> {
     limits::ask_rows(u64::try_from(pairs).unwrap_or(u64::MAX), bytes).map_err(|exhausted| Error::Resource {
         operation: "join".into(),
         message: format!("there are {pairs} pairs of rows; {exhausted}"),

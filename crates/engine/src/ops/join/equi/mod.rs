@@ -18,10 +18,12 @@
 mod matching;
 mod options;
 mod output;
+mod still;
 
 use std::sync::Arc;
 
-use column::{ColumnSource, FlatColumn};
+use arrow_array::UInt64Array;
+use column::{Chunk, ColumnSource, FlatColumn};
 use graph::{Moment, Step};
 use rowset::RowSet;
 
@@ -35,7 +37,7 @@ use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::keys::order::Edits;
 use crate::keys::order::entry::Entry;
-use crate::keys::ordered::{OrderedRows, Source};
+use crate::keys::ordered::{OrderedRows, Still};
 use crate::ops::asked::Asked;
 use crate::plan::spec::{EquiOptions, How, Validate};
 use crate::sizes::SORT_SWEEP;
@@ -94,10 +96,10 @@ impl EquiJoin {
 
     /// The keys, with no row in them. The leading rows of a key are needed when rows of the other side change, to judge how
     /// many there are, and to know which rows of the other side they leave alone.
-    fn keys(&self, lead: Side, other_is_live: bool) -> Matching {
+    fn keys(&self, lead: Side, other_is_live: bool, live: bool) -> Matching {
         let how = self.options.how;
         let stored = other_is_live || self.options.validate != Validate::ManyToMany || how == How::Full;
-        let stores = |side| stored || side != lead;
+        let stores = |side| live && (stored || side != lead);
         Matching {
             keys: JoinKeys::new(&self.on, self.options.nulls_equal, stores(Side::Left), stores(Side::Right)),
             lead,
@@ -128,48 +130,35 @@ impl Operation for EquiJoin {
         let lead = if self.options.how == How::Right { Side::Right } else { Side::Left };
         let (first, other) = led(lead, inputs)?;
         let live = first.table.is_live() || other.table.is_live();
-        let mut matching = self.keys(lead, other.table.is_live());
-        // A row of a live join has an entry, with room around it, and two cells.
-        let pairs = matching.start(&first.view, &other.view, if live { 160 } else { 32 })?;
-        let slots: Vec<u32> = (0..matching.keys.slots() as u32).collect();
-        check(&matching.keys, &slots, self.options.validate, &self.request.name)?;
         let attributes = self.attributes(lead, &first.table, &other.table);
         let schema = self.output.schema();
+        let mut matching = self.keys(lead, other.table.is_live(), live);
+        let (validate, name) = (self.options.validate, &self.request.name);
         if !live {
-            let rows = Arc::new(LiveRows::new(RowSet::flat(pairs.len() as u64), at));
-            let [own, others] = two(Source::cells(pairs))?;
-            let flat = |cells| FlatColumn::new(vec![cells]).map(|column| Arc::new(column) as Arc<dyn ColumnSource>);
+            let [left, right] = inputs else { return Err(Error::internal("join", "a join has two inputs")) };
+            let [own, others] = matching.of_still(&left.view, &right.view, validate, name)?;
+            let rows = Arc::new(LiveRows::new(RowSet::flat(own.len() as u64), at));
+            let flat = |rows: Vec<u64>| {
+                let cells: Chunk = Arc::new(UInt64Array::from(rows));
+                FlatColumn::new(vec![cells]).map(|column| Arc::new(column) as Arc<dyn ColumnSource>)
+            };
             let columns = self.output.columns(lead, inputs, [flat(own)?, flat(others)?])?;
             let parts = Parts { rows, columns, schema, attributes };
             return Ok(Start { parts, live: Box::new(Still), owned: Vec::new() });
         }
+        // A row has an entry, with room around it, and two cells.
+        let pairs = matching.start(&first.view, &other.view, 160)?;
+        let slots: Vec<u32> = (0..matching.keys.slots() as u32).collect();
+        check(&matching.keys, &slots, validate, name)?;
         let counters =
             inputs.iter().find_map(|input| input.table.graph()).map(crate::observe::storage).unwrap_or_default();
         let pairs = OrderedRows::start(&entries(pairs), at, &counters)?;
         let columns = self.output.columns(lead, inputs, [pairs.index(0), pairs.index(1)])?;
         let parts = Parts { rows: pairs.rows().clone(), columns, schema, attributes };
         let owned = pairs.owned();
-        let live = EquiLive {
-            operation: self.request.name.clone(),
-            matching,
-            validate: self.options.validate,
-            output: self.output.clone(),
-            pairs,
-        };
+        let live =
+            EquiLive { operation: self.request.name.clone(), matching, validate, output: self.output.clone(), pairs };
         Ok(Start { parts, live: Box::new(live), owned })
-    }
-}
-
-fn two<T>(both: Vec<T>) -> Result<[T; 2], Error> {
-    both.try_into().map_err(|_| Error::internal("join", "an index of pairs has two columns"))
-}
-
-/// Two static tables stay as they are.
-struct Still;
-
-impl Live for Still {
-    fn update(&mut self, _: &[Change], _: Step) -> Result<TableUpdate, Error> {
-        Ok(TableUpdate::default())
     }
 }
 

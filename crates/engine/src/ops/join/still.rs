@@ -1,0 +1,100 @@
+//! Keys of two tables that stay as they are: the smaller one enters its keys, the other looks them up.
+//!
+//! Nothing is kept for later changes, so a row costs its slot and no more. What is made does not depend on which side
+//! entered its keys.
+
+use column::keys::NO_SLOT;
+use rowset::RowSet;
+
+use super::on::Side;
+use super::side::{JoinKeys, Slotted};
+use crate::error::Error;
+use crate::sizes::{LARGE_PROBE_ROWS, PROBE_ROWS};
+use crate::table::view::View;
+use crate::threads::parallel;
+
+/// The slot of each row of both sides, in row order; `NO_SLOT` for rows that match nothing, as far as that is known.
+pub(super) struct StillSlots {
+    pub(super) left: Vec<u32>,
+    pub(super) right: Vec<u32>,
+}
+
+impl StillSlots {
+    /// Enters and looks up the keys of two tables.
+    pub(super) fn new(keys: &mut JoinKeys, left: &View, right: &View) -> Result<StillSlots, Error> {
+        limits::ask_rows(left.rows().len().saturating_add(right.rows().len()), 12)?;
+        let right_entered = right.rows().len() <= left.rows().len();
+        let (entering, side) = if right_entered { (right, Side::Right) } else { (left, Side::Left) };
+        let mut entered = Vec::with_capacity(entering.rows().len() as usize);
+        for part in parallel::parts(entering.rows(), LARGE_PROBE_ROWS.rows()) {
+            let found = keys.insert(side, entering, &part)?;
+            spread(&part, found, &mut entered);
+        }
+        let looking = if right_entered { left } else { right };
+        let parts = parallel::parts(looking.rows(), PROBE_ROWS.rows());
+        let found = parallel::try_map(parts.len() > 1, &parts, |_, part| {
+            let mut slots = Vec::with_capacity(part.len() as usize);
+            spread(part, keys.find(side.other(), looking, part)?, &mut slots);
+            Ok::<_, Error>(slots)
+        })?;
+        let found = found.concat();
+        let (left, right) = if right_entered { (found, entered) } else { (entered, found) };
+        Ok(StillSlots { left, right })
+    }
+
+    /// For each slot, all of which are below `many`, whether a row has it.
+    pub(super) fn among(slots: &[u32], many: usize) -> Vec<bool> {
+        let mut among = vec![false; many];
+        slots.iter().filter(|slot| **slot != NO_SLOT).for_each(|slot| among[*slot as usize] = true);
+        among
+    }
+}
+
+/// Appends the slots of all these rows: `NO_SLOT` for those with a null key.
+fn spread(rows: &RowSet, found: Slotted, slots: &mut Vec<u32>) {
+    if found.rows.len() == rows.len() {
+        slots.extend(found.slots);
+        return;
+    }
+    let from = slots.len();
+    slots.resize(from + rows.len() as usize, NO_SLOT);
+    for (position, slot) in rows.positions_of(&found.rows).0.iter().zip(found.slots) {
+        slots[from + position as usize] = slot;
+    }
+}
+
+/// The rows of each slot, in row order.
+pub(super) struct RowsOfSlots {
+    /// Where the rows of each slot begin, and where those of the last one end.
+    starts: Vec<usize>,
+    rows: Vec<u64>,
+}
+
+impl RowsOfSlots {
+    /// The rows that have a slot, all of which are below `many`.
+    pub(super) fn new(rows: &RowSet, slots: &[u32], many: usize) -> Result<RowsOfSlots, Error> {
+        limits::ask_rows(rows.len().saturating_add(many as u64), 8)?;
+        let mut starts = vec![0_usize; many + 2];
+        // Counted two places on: as rows are put down, the place of a slot becomes where it ends, and the next one's begins.
+        slots.iter().filter(|slot| **slot != NO_SLOT).for_each(|slot| starts[*slot as usize + 2] += 1);
+        (2..starts.len()).for_each(|at| starts[at] += starts[at - 1]);
+        let mut placed = vec![0; starts[many + 1]];
+        for (row, slot) in rows.iter().zip(slots) {
+            if *slot != NO_SLOT {
+                let at = &mut starts[*slot as usize + 1];
+                placed[*at] = row;
+                *at += 1;
+            }
+        }
+        starts.pop();
+        Ok(RowsOfSlots { starts, rows: placed })
+    }
+
+    /// The rows of a slot; none of `NO_SLOT`.
+    pub(super) fn of(&self, slot: u32) -> &[u64] {
+        match slot {
+            NO_SLOT => &[],
+            slot => &self.rows[self.starts[slot as usize]..self.starts[slot as usize + 1]],
+        }
+    }
+}
