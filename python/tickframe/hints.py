@@ -459,8 +459,8 @@ NOT_YET: dict[str, frozenset[str]] = {
     "table": frozenset(
         _words(
             """
-            cube explode group_by_dynamic join_where merge_sorted partition_by pivot pivot_table range_join resample
-            rolling rollup snapshot_when tree ungroup unnest unpivot update_by window withWatermark
+            cube group_by_dynamic join_where merge_sorted partition_by pivot pivot_table range_join resample
+            rolling rollup snapshot_when tree unnest unpivot update_by window withWatermark
             """
         )
     ),

@@ -37,6 +37,7 @@ from tickframe.names import names_of
 from tickframe.order import Order
 from tickframe.plan import Plan, explained
 from tickframe.schema import Schema
+from tickframe.shape import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -54,7 +55,7 @@ _MOST_KEYS = 1 << 12
 
 
 @check_all
-class Table(Look, Cells, Order, Joins, Export):
+class Table(Look, Cells, Order, Shape, Joins, Export):
     """Rows in order, in named and typed columns. Make one with `tf.table`, a live source, or an operation.
 
     >>> import tickframe as tf

@@ -173,6 +173,8 @@ def operations(left: tf.Table, right: tf.Table) -> dict[str, tf.Table]:
         "join_right": left.select("k", "v").join(right.select("k", "w"), on="k", how="right"),
         "join_full": left.select("k", "v").join(right.select("k", "w"), on="k", how="full"),
         "reverse": left.reverse(),
+        "explode": left.select("v", l=col("k").str.split("1")).explode("l"),
+        "flatten": left.filter(col("b")).flatten(),
         "natural_join": left.natural_join(once, on="k", joins=["w", "d2"]),
         "where_in": left.where_in(right.filter(col("w") > 0), ["g", "k"]),
         "where_not_in": left.where_not_in(right.filter(col("w") > 0), ["g"]),
@@ -223,6 +225,8 @@ def expected(left: pl.DataFrame, right: pl.DataFrame) -> dict[str, pl.DataFrame]
             right.select("k", "w"), on="k", how="full", maintain_order="left_right"
         ),
         "reverse": left.reverse(),
+        "explode": left.select("v", l=c("k").str.split("1")).explode("l"),
+        "flatten": left.filter(c("b")),
         "natural_join": joined,
         "where_in": left.join(positive, on=["g", "k"], how="semi", maintain_order="left"),
         "where_not_in": left.join(positive, on=["g"], how="anti", maintain_order="left"),

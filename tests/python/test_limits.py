@@ -87,6 +87,10 @@ TOO_MUCH: dict[str, Callable[[], object]] = {
     "a join": lambda: huge().join(tf.table({"x": [1], "y": [2]}), on="x"),
     "all pairs of many rows": lambda: pairs().join(pairs(), on="x"),
     "rows in the opposite order": lambda: huge().reverse().to_dict(),
+    "a row for each of many nulls": lambda: tf.table(
+        {"x": pa.FixedSizeListArray.from_arrays(pa.nulls(2**30), 2**30)}
+    ).explode("x"),
+    "rows at their positions": lambda: huge().where("x >= 0").flatten().to_dict(),
     "a full join": lambda: pairs().join(pairs(), on="x", how="full"),
     "a cross join": lambda: huge().join(huge(), how="cross"),
     "an as-of join": lambda: huge().join_asof(tf.table({"x": [1], "y": [2]}), on="x"),

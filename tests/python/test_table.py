@@ -60,6 +60,8 @@ OPERATIONS = {
     "last_by": lambda t: t.last_by("k"),
     "sort": lambda t: t.sort("k", "x", descending=[True, False]),
     "reverse": lambda t: t.reverse(),
+    "explode": lambda t: t.with_columns(l=col("k").str.split("")).explode("l"),
+    "flatten": lambda t: t.filter(col("x") > 1).flatten(),
     "natural_join": lambda t: t.natural_join(tf.table({"k": ["a", "b"], "name": ["A", "B"]}), on="k"),
     "join": lambda t: t.join(tf.table({"k": ["a", "b", "a"], "name": ["A", "B", "C"]}), on="k"),
     "left join": lambda t: t.join(tf.table({"k": ["a", "a"], "name": ["A", "C"]}), on="k", how="left"),

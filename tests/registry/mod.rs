@@ -64,10 +64,17 @@ pub const SPECS: &[OpSpec] = &[
     OpSpec { name: "pick", inputs: 1, draw: draw::pick, over_blink: OverBlink::Accumulates },
     OpSpec { name: "group_limit", inputs: 1, draw: draw::group_limit, over_blink: OverBlink::Refused },
     OpSpec { name: "sort", inputs: 1, draw: draw::sort, over_blink: OverBlink::Passes },
+    OpSpec { name: "explode", inputs: 1, draw: draw::explode, over_blink: OverBlink::Passes },
     OpSpec {
         name: "reverse",
         inputs: 1,
         draw: |_, _| Some(Stage::Plain(Op::Reverse, ops::reverse)),
+        over_blink: OverBlink::Passes,
+    },
+    OpSpec {
+        name: "flatten",
+        inputs: 1,
+        draw: |_, _| Some(Stage::Plain(Op::Flatten, ops::flatten)),
         over_blink: OverBlink::Passes,
     },
     OpSpec { name: "natural_join", inputs: 2, draw: draw::natural_join, over_blink: OverBlink::Passes },

@@ -1,8 +1,8 @@
 //! Building a stage in the engine and in the model.
 
 use engine::plan::{
-    AsofOptions, EquiOptions, How, Keep, Matches, Materialization, Member, Op, SortBy, Strategy, Tolerance, Validate,
-    apply,
+    AsofOptions, EquiOptions, ExplodeOptions, How, Keep, Matches, Materialization, Member, Op, SortBy, Strategy,
+    Tolerance, Validate, apply,
 };
 use engine::{Error, OnError, Table};
 use formula::aggregates::{Given, SettingKind};
@@ -144,6 +144,10 @@ impl Stage {
             Stage::GroupLimit(keys, rows, keep) => {
                 ask(Op::GroupLimit { keys: keys.clone(), rows: *rows, keep: *keep }, one)
             }
+            Stage::Explode(columns, empty_as_null, keep_nulls, null_fill) => {
+                let (empty_as_null, keep_nulls, null_fill) = (*empty_as_null, *keep_nulls, *null_fill);
+                ask(Op::Explode(ExplodeOptions { columns: columns.clone(), empty_as_null, keep_nulls, null_fill }), one)
+            }
             Stage::Sort(by) => {
                 let by = by.iter().map(|(column, descending, nulls_last)| SortBy {
                     column: column.clone(),
@@ -226,6 +230,10 @@ impl Stage {
             }
             Stage::GroupLimit(by, n, Keep::First) => ops::head_by(table, *n, by),
             Stage::GroupLimit(by, n, Keep::Last) => ops::tail_by(table, *n, by),
+            Stage::Explode(columns, empty_as_null, keep_nulls, fill) => {
+                let (empty_as_null, keep_nulls, fill) = (*empty_as_null, *keep_nulls, *fill);
+                ops::explode(table, &ops::Explode { columns: columns.clone(), empty_as_null, keep_nulls, fill })?
+            }
             Stage::Sort(by) => {
                 let by = by.iter().map(|(column, descending, nulls_last)| ops::SortBy {
                     column: column.clone(),

@@ -215,6 +215,20 @@ pub fn sort(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     Some(Stage::Sort(by.into_iter().map(|name| (name, tape.chance(100), tape.chance(100))).collect()))
 }
 
+/// One column of lists or several; the rows of a list must not be told apart by a key.
+pub fn explode(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    in_order(shape)?;
+    let lists: Vec<(String, Kind)> = shape.exact().into_iter().filter(|(_, kind)| *kind == Kind::Of("list")).collect();
+    let by = some_columns(tape, &lists, 1);
+    if by.is_empty() {
+        return None;
+    }
+    for column in shape.columns.iter_mut().filter(|column| by.contains(&column.0)) {
+        column.1 = Kind::Int;
+    }
+    Some(Stage::Explode(by, tape.chance(100), tape.chance(160), tape.chance(220)))
+}
+
 pub fn natural_join(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     let on = keys_of_join(tape, shape);
     let matches = *tape.choose(&[Matches::First, Matches::Last, Matches::Error]);

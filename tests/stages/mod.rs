@@ -54,6 +54,8 @@ pub enum Stage {
     Pick(Vec<String>, Keep),
     /// So many rows at one end of each group.
     GroupLimit(Vec<String>, u64, Keep),
+    /// Columns of lists; whether an empty list gives a row, whether a null does, whether shorter lists are filled up.
+    Explode(Vec<String>, bool, bool, bool),
     /// Columns, each with whether it descends and whether its nulls come last.
     Sort(Vec<(String, bool, bool)>),
     /// Key columns of both sides, the name of what the right's `w` becomes, and what a second match means.

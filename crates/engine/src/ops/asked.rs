@@ -4,7 +4,7 @@ use formula::{ColumnName, Expr};
 use serde::{Serialize, Serializer};
 
 use crate::eval::schedule::Turn;
-use crate::plan::spec::{AsofOptions, EquiOptions, Keep, Matches, Member, SortBy};
+use crate::plan::spec::{AsofOptions, EquiOptions, ExplodeOptions, Keep, Matches, Member, SortBy};
 
 /// The arguments of an operation, as far as they decide what it makes.
 #[derive(Serialize)]
@@ -45,6 +45,8 @@ pub(crate) enum Asked<'a> {
     },
     Concat,
     Reverse,
+    Flatten,
+    Explode(&'a ExplodeOptions),
     /// `added`: places in the right input, and names.
     NaturalJoin {
         on: &'a [(String, String)],

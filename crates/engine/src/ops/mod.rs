@@ -3,8 +3,10 @@
 pub(crate) mod agg;
 mod asked;
 pub(crate) mod concat;
+pub(crate) mod explode;
 pub(crate) mod filter;
 pub(crate) mod group_limit;
+pub(crate) mod flatten;
 pub(crate) mod grouped_shift;
 pub(crate) mod join;
 pub(crate) mod lazy_update;
@@ -18,8 +20,10 @@ pub(crate) mod view;
 
 pub use agg::Aggregation;
 pub use concat::Concat;
+pub use explode::Explode;
 pub use filter::Filter;
 pub use group_limit::GroupLimit;
+pub use flatten::Flatten;
 pub use grouped_shift::GroupedShift;
 pub use join::{AsofJoin, EquiJoin, NaturalJoin, WhereIn};
 pub use lazy_update::LazyUpdate;

@@ -10,7 +10,7 @@ use super::node::{DEEPEST, Plan};
 use super::op::Op;
 use crate::error::Error;
 use crate::eval::call::Call;
-use crate::ops::{AsofJoin, Concat, GroupLimit, NaturalJoin, Project, Reverse, Slice, Sort, WhereIn};
+use crate::ops::{AsofJoin, Concat, Explode, Flatten, GroupLimit, NaturalJoin, Project, Reverse, Slice, Sort, WhereIn};
 use crate::table::handle::Table;
 
 /// The table that an operation makes of others, with the plan by which it was made.
@@ -58,6 +58,8 @@ fn table_of(op: &Op, call: &Call, inputs: &[Table]) -> Result<Table, Error> {
         Op::Slice { offset, length } => call.attach(&Slice::new(*offset, *length), inputs),
         Op::Sort { by } => call.attach(&Sort::new(&inputs[0], by)?, inputs),
         Op::Reverse => call.attach(&Reverse::default(), inputs),
+        Op::Flatten => call.attach(&Flatten::default(), inputs),
+        Op::Explode(how) => call.attach(&Explode::new(method, &inputs[0], how)?, inputs),
         Op::Concat => call.attach(&Concat::new(inputs)?, inputs),
         Op::Aggregate { keys, aggregates, on_error } => aggregate(call, &inputs[0], keys, aggregates, *on_error),
         Op::Distinct { keys, keep } => distinct(call, &inputs[0], keys, *keep),

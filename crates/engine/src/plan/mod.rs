@@ -27,5 +27,6 @@ pub use node::{Listed, Nodes, Plan};
 pub use op::Op;
 pub use optimize::Fired;
 pub use spec::{
-    AsofOptions, EquiOptions, How, Keep, Matches, Materialization, Member, SortBy, Strategy, Tolerance, Validate,
+    AsofOptions, EquiOptions, ExplodeOptions, How, Keep, Matches, Materialization, Member, SortBy, Strategy,
+    Tolerance, Validate,
 };

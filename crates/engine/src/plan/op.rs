@@ -7,7 +7,7 @@ use formula::Expr;
 use serde::{Deserialize, Serialize};
 
 use super::input::Input;
-use super::spec::{AsofOptions, EquiOptions, Keep, Matches, Materialization, Member, SortBy};
+use super::spec::{AsofOptions, EquiOptions, ExplodeOptions, Keep, Matches, Materialization, Member, SortBy};
 use crate::eval::schedule::Turn;
 use crate::row_errors::OnError;
 
@@ -86,6 +86,10 @@ pub enum Op {
     },
     /// The rows in the opposite order.
     Reverse,
+    /// The rows at keys that are their positions.
+    Flatten,
+    /// A row for each value of lists.
+    Explode(ExplodeOptions),
     /// The rows of all inputs, one after another.
     Concat,
     /// One row a group.
@@ -164,6 +168,8 @@ impl Op {
             Op::Slice { .. } => "slice",
             Op::Sort { .. } => "sort",
             Op::Reverse => "reverse",
+            Op::Flatten => "flatten",
+            Op::Explode(_) => "explode",
             Op::Concat => "concat",
             Op::Aggregate { .. } => "agg",
             Op::Distinct { .. } => "unique",
@@ -242,7 +248,8 @@ impl Op {
                 };
                 by.iter().map(one).collect::<Vec<_>>().join(", ")
             }
-            Op::Reverse | Op::Concat => String::new(),
+            Op::Explode(how) => quoted(&how.columns),
+            Op::Reverse | Op::Flatten | Op::Concat => String::new(),
             Op::Aggregate { keys, aggregates, .. } => format!("[{}]: {}", python(keys), python(aggregates)),
             Op::Distinct { keys, keep } => {
                 let keep = if *keep == Keep::First { "first" } else { "last" };

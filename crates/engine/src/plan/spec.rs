@@ -118,6 +118,20 @@ pub struct AsofOptions {
     pub suffix: Option<String>,
 }
 
+/// The arguments of a table that has a row for each value of lists.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExplodeOptions {
+    /// The columns of lists.
+    pub columns: Vec<String>,
+    /// Whether an empty list gives a row, with null.
+    pub empty_as_null: bool,
+    /// Whether a null gives a row, with null.
+    pub keep_nulls: bool,
+    /// Whether lists of one row may differ in length: the shorter ones are filled up with nulls.
+    pub null_fill: bool,
+}
+
 /// Which rows a join has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

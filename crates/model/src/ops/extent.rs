@@ -1,4 +1,4 @@
-//! `head`, `tail`, `slice`, `reverse`: rows by position. By position.
+//! `head`, `tail`, `slice`, `reverse`, `flatten`: rows by position. By position.
 
 use crate::table::Table;
 
@@ -27,6 +27,11 @@ pub fn slice(input: &Table, offset: i64, length: Option<u64>) -> Table {
 /// The rows, the last one first.
 pub fn reverse(input: &Table) -> Table {
     Table::flat(input.names.clone(), input.rows.iter().rev().map(|(_, row)| row.clone()).collect())
+}
+
+/// The rows at keys that are their positions.
+pub fn flatten(input: &Table) -> Table {
+    Table::flat(input.names.clone(), input.rows.iter().map(|(_, row)| row.clone()).collect())
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 mod aggregate;
 mod concat;
 mod drop;
+mod explode;
 mod extent;
 mod filter;
 mod group_limit;
@@ -28,6 +29,7 @@ mod with_columns;
 pub use aggregate::{Aggregate, Aggregator, Between, aggregate, totals};
 pub use concat::concat;
 pub use drop::drop;
+pub use explode::{Explode, explode};
 pub use extent::*;
 pub use filter::{filter, filter_by};
 pub use group_limit::{head_by, tail_by};

@@ -7,7 +7,7 @@ pub mod equi;
 mod matches;
 pub mod natural;
 pub mod on;
-mod pairs;
+pub(crate) mod pairs;
 mod side;
 mod still;
 pub mod where_in;

@@ -1,4 +1,5 @@
-//! Pairs of rows: what the rows of a join stand for that has all pairs of a key.
+//! Pairs of rows: what the rows of a join stand for that has all pairs of a key. `explode` pairs rows with the places in
+//! their lists.
 //!
 //! A pair stands in an [`Order`](crate::keys::order::Order) by the row of its leading side, then by the other row. The order
 //! gives it a row key, with room between neighbours, so that a row of the other side may come between two pairs of any
@@ -13,16 +14,16 @@ use crate::keys::order::entry::{Entry, Key};
 
 /// A row of the leading side and one of the other; [`NO_ROW`](column::NO_ROW) in place of the one if the other stands alone. A leading row
 /// stands alone where its pairs would, a row of the other side after all pairs.
-pub(super) type Pair = (u64, u64);
+pub(crate) type Pair = (u64, u64);
 
 /// The leading row of a pair. The other row is the tie.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct LeadRow(u64);
+pub(crate) struct LeadRow(u64);
 
 /// The shifts of both inputs.
-pub(super) struct PairShifts {
-    pub(super) lead: Shifts,
-    pub(super) other: Shifts,
+pub(crate) struct PairShifts {
+    pub(crate) lead: Shifts,
+    pub(crate) other: Shifts,
 }
 
 impl Key for LeadRow {
@@ -46,32 +47,32 @@ impl Key for LeadRow {
 }
 
 /// The entries of these pairs.
-pub(super) fn entries(pairs: Vec<Pair>) -> Vec<Entry<LeadRow>> {
+pub(crate) fn entries(pairs: Vec<Pair>) -> Vec<Entry<LeadRow>> {
     pairs.into_iter().map(|(lead, other)| Entry { key: LeadRow(lead), tie: other }).collect()
 }
 
 /// Pairs as they are found. There may be many more of them than rows, so their memory is asked for as they come.
 #[derive(Default)]
-pub(super) struct PairList {
+pub(crate) struct PairList {
     pairs: Vec<Pair>,
     exhausted: Option<Exhausted>,
 }
 
 impl PairList {
     /// With room for so many pairs, if there is.
-    pub(super) fn with_room(pairs: u64) -> Result<PairList, Error> {
+    pub(crate) fn with_room(pairs: u64) -> Result<PairList, Error> {
         limits::ask_rows(pairs, size_of::<Pair>() as u64)?;
         Ok(PairList { pairs: Vec::with_capacity(pairs as usize), exhausted: None })
     }
 
-    pub(super) fn push(&mut self, pair: Pair) {
+    pub(crate) fn push(&mut self, pair: Pair) {
         if self.pairs.len() < self.pairs.capacity() || self.grow() {
             self.pairs.push(pair);
         }
     }
 
     /// Whether there is no memory for more.
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.exhausted.is_some()
     }
 
@@ -86,7 +87,7 @@ impl PairList {
     }
 
     /// The pairs, in the order in which they were found.
-    pub(super) fn finish(self) -> Result<Vec<Pair>, Error> {
+    pub(crate) fn finish(self) -> Result<Vec<Pair>, Error> {
         match self.exhausted {
             Some(exhausted) => Err(exhausted.into()),
             None => Ok(self.pairs),
