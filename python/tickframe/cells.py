@@ -133,7 +133,7 @@ class Cells:
             subset: the columns that are looked at; all without it.
         """
         table = itself(self)
-        names = table.columns if subset is None else _known(table, subset, "drop_nulls")
+        names = table.columns if subset is None else known(table, subset, "drop_nulls")
         return table.filter([col(name).is_not_null() for name in names])
 
     def drop_nans(self, subset: Names | None = None) -> Table:
@@ -144,7 +144,7 @@ class Cells:
         """
         table = itself(self)
         floats = [name for name, kind in table.schema.items() if kind.is_float]
-        names = floats if subset is None else _known(table, subset, "drop_nans")
+        names = floats if subset is None else known(table, subset, "drop_nans")
         return table.filter([col(name).is_not_nan().fill_null(value=True) for name in names])
 
     def fill_null(self, value: object) -> Table:
@@ -183,10 +183,10 @@ def _columns_of(table: Table, key: object) -> list[str]:
     if not isinstance(key, str):
         wanted = as_dtype(key)
         return [name for name, kind in table.schema.items() if kind == wanted]
-    return _known(table, key, "cast")
+    return known(table, key, "cast")
 
 
-def _known(table: Table, given: Names, operation: str) -> list[str]:
+def known(table: Table, given: Names, operation: str) -> list[str]:
     """The names of columns of the table, each once."""
     columns = table.columns
     names = list(dict.fromkeys(names_of([given], operation)))

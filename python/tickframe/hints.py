@@ -103,12 +103,13 @@ TABLES: dict[str, str] = {
     "items": "columns, and t[name] of each",
     "iter_columns": "columns, and t[name] of each",
     "keys": "columns",
+    "melt": "unpivot",
+    "pivot_table": "pivot",
     "map_columns": "with_columns(tf.all()...), or tf.udf for a function of your own",
     "mask": "with_columns(tf.when(condition).then(value).otherwise(tf.col(name)))",
     "max_horizontal": "select(tf.max_horizontal(tf.all()))",
     "mean_horizontal": "select(tf.mean_horizontal(tf.all()))",
     "min_horizontal": "select(tf.min_horizontal(tf.all()))",
-    "move_columns": "select, which says the order",
     "notna": "with_columns(tf.all().is_not_null())",
     "notnull": "with_columns(tf.all().is_not_null())",
     "pop": "t[name], and drop(name) for a table without it",
@@ -150,7 +151,6 @@ TABLES: dict[str, str] = {
     "min_by": "group_by(...).min()",
     "nunique": _ONE_ROW.format("n_unique"),
     "n_unique": _ONE_ROW.format("n_unique"),
-    "select_distinct": "select(...).unique()",
     "std_by": "group_by(...).agg(tf.all().std())",
     "sum_by": "group_by(...).sum()",
     "value_counts": 'group_by(name).len("count")',
@@ -234,7 +234,7 @@ TABLES: dict[str, str] = {
     **dict.fromkeys(
         _words(
             """
-            corr fold hash_rows interpolate is_sorted melt sample_by sql to_dummies to_html to_jax to_json to_latex
+            corr fold hash_rows interpolate is_sorted sample_by sql to_dummies to_html to_jax to_json to_latex
             to_markdown to_torch transpose unstack upsample
             """
         ),
@@ -264,6 +264,7 @@ GROUPS: dict[str, str] = {
     "having": "agg(...).filter(...)",
     "map_groups": "agg(...) with expressions, or functions of tf.col(...).implode()",
     "nunique": "n_unique()",
+    "pivot": "t.pivot(on, on_columns, index=keys, values=names, aggregate_function=name)",
     "size": "len()",
     "std": "agg(tf.all().std())",
     "transform": "with_columns(tf.col(...).sum().over(key))",
@@ -459,15 +460,15 @@ NOT_YET: dict[str, frozenset[str]] = {
     "table": frozenset(
         _words(
             """
-            cube group_by_dynamic join_where merge_sorted partition_by pivot pivot_table range_join resample
-            rolling rollup snapshot_when tree unnest unpivot update_by window withWatermark
+            cube group_by_dynamic join_where merge_sorted partition_by range_join resample
+            rolling rollup snapshot_when tree update_by window withWatermark
             """
         )
     ),
     "groups": frozenset(
         _words(
             """
-            pivot rolling
+            rolling
             """
         )
     ),

@@ -35,6 +35,7 @@ from tickframe.listener import Subscription, Update, Updates, follow
 from tickframe.look import Look
 from tickframe.names import names_of
 from tickframe.order import Order
+from tickframe.pivots import Pivots
 from tickframe.plan import Plan, explained
 from tickframe.schema import Schema
 from tickframe.shape import Shape
@@ -55,7 +56,7 @@ _MOST_KEYS = 1 << 12
 
 
 @check_all
-class Table(Look, Cells, Order, Shape, Joins, Export):
+class Table(Look, Cells, Order, Shape, Pivots, Joins, Export):
     """Rows in order, in named and typed columns. Make one with `tf.table`, a live source, or an operation.
 
     >>> import tickframe as tf

@@ -446,6 +446,7 @@ BASE: dict[str, Callable[[World], Any]] = {
     "name": lambda w: "x",
     "names": lambda w: "x",
     "on": lambda w: "x",
+    "on_columns": lambda w: [1, 2],
     "other": lambda w: w.right,
     "pattern": lambda w: "a",
     "period": lambda w: 1.0,

@@ -222,7 +222,9 @@ def test_the_words() -> None:
     assert said(lambda: t.withColumn) == "a table has no 'withColumn'; here it is with_columns"
     assert said(lambda: t.groupby).endswith("here it is group_by")
     assert said(lambda: t.sum_by).endswith("here it is group_by(...).sum()")
-    assert said(lambda: t.pivot) == "a table has no 'pivot': it is not there yet"
+    assert said(lambda: t.rollup) == "a table has no 'rollup': it is not there yet"
+    assert said(lambda: t.melt) == "a table has no 'melt'; here it is unpivot"
+    assert said(lambda: t.group_by("x").pivot).startswith("groups have no 'pivot'; here it is t.pivot(on, on_columns")
     assert said(lambda: X.skew) == "an expression has no 'skew': it is not there yet"
     assert said(lambda: X.list.eval) == ".list has no 'eval': it is not there yet"
     assert said(lambda: X.str.upper) == ".str has no 'upper'; here it is to_uppercase()"

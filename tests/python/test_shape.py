@@ -179,3 +179,207 @@ def test_flatten_closes_up():
     assert (flat.row_set.ranges(), flat.to_dict()["x"]) == ([(0, 1)], ["c", "d"])
     assert flat.flatten().to_dicts() == flat.to_dicts()
     assert tf.table({"x": [1]}).flatten().to_dict() == {"x": [1]}
+
+
+# pivot, unpivot -------------------------------------------------------------------------------------------------------
+
+TRADES = {
+    "day": ["mo", "mo", "tu", None, "we"],
+    "side": ["buy", "sell", "buy", "buy", None],
+    "size": [1, 2, 3, 4, 5],
+    "px": [1.5, 2.5, None, 4.5, 5.5],
+}
+
+
+def trades(request: pytest.FixtureRequest) -> tf.Table:
+    if request.param == "static":
+        return tf.table(TRADES)
+    t = tf.append_table(tf.table(TRADES).schema, graph=tf.Graph())
+    for at in range(5):
+        t.append({name: [values[at]] for name, values in TRADES.items()})
+        t.graph.step()
+    return t
+
+
+trades = pytest.fixture(params=["static", "live"])(trades)
+
+
+def sorted_rows(rows: list[dict[str, object]]) -> list[dict[str, object]]:
+    return sorted(rows, key=repr)
+
+
+@pytest.mark.parametrize("aggregate", ["min", "max", "first", "last", "sum", "mean", "median", "len"])
+@pytest.mark.parametrize("values", ["size", ["size", "px"], None])
+def test_pivot_beside_polars(trades, aggregate, values):
+    wanted = (
+        pl.LazyFrame(TRADES)
+        .pivot("side", ["buy", "sell", None], index="day", values=values, aggregate_function=aggregate)
+        .collect()
+    )
+    found = trades.pivot("side", ["buy", "sell", None], index="day", values=values, aggregate_function=aggregate)
+    assert found.columns == wanted.columns
+    assert sorted_rows(found.to_dicts()) == sorted_rows(wanted.to_dicts())
+
+
+def test_pivot_of_several_columns_and_of_none(trades):
+    given = [("buy", "mo"), (None, "we")]
+    found = trades.pivot(["side", "day"], given, index=[], values="size", aggregate_function="sum")
+    assert found.to_dicts() == [{'{"buy","mo"}': 1, '{null,"we"}': 5}]
+    spread = trades.pivot("side", ["buy"], index="day", values="size", aggregate_function=lambda x: x.max() - x.min())
+    assert spread.to_dict()["buy"] == [0, 0, 0, None]
+
+
+def test_values_that_become_names():
+    day = dt.date(2024, 1, 2)
+    t = tf.table({"i": [1, 1], "b": [True, None], "d": [day, day], "n": [7, 8], "v": [1, 2]})
+    assert t.pivot("b", [True, False, None], index="i", values="v", aggregate_function="sum").columns[1:] == [
+        "true",
+        "false",
+        "null",
+    ]
+    assert t.pivot("d", [day], index="i", values="v", aggregate_function="sum").to_dicts() == [
+        {"i": 1, "2024-01-02": 3}
+    ]
+    assert t.pivot("n", [8], index="i", values=["v", "n"], aggregate_function="sum", separator=" of ").to_dicts() == [
+        {"i": 1, "v of 8": 2, "n of 8": 8}
+    ]
+
+
+def test_a_pivot_follows_its_table():
+    graph = tf.Graph()
+    t = tf.keyed_table({"id": int, "day": str, "side": str, "size": int}, key="id", graph=graph)
+    wide = t.pivot("side", ["buy", "sell"], index="day", values="size", aggregate_function="sum")
+    seen = []
+    held = wide.subscribe(lambda u: seen.append((len(u.added), len(u.removed), u.modified_columns)))
+    for rows, change in [
+        ({"id": [1], "day": ["mo"], "side": ["buy"], "size": [5]}, (1, 0, [])),
+        ({"id": [2], "day": ["mo"], "side": ["sell"], "size": [7]}, (0, 0, ["sell"])),
+        ({"id": [3], "day": ["tu"], "side": ["gift"], "size": [7]}, (1, 0, [])),
+        ({"id": [2], "day": ["mo"], "side": ["buy"], "size": [7]}, (0, 0, ["buy", "sell"])),
+    ]:
+        t.upsert(rows)
+        graph.step()
+        assert seen.pop() == change
+    assert wide.to_dicts() == [{"day": "mo", "buy": 12, "sell": 0}, {"day": "tu", "buy": 0, "sell": 0}]
+    held.cancel()
+
+
+def test_what_pivot_refuses(trades):
+    def wide(*on, index="day", values="size", how="sum", columns=("buy",)):
+        return trades.pivot(*(on or ("side",)), columns, index=index, values=values, aggregate_function=how)
+
+    for call, kind, words in [
+        (lambda: wide("sid"), tf.errors.ColumnNotFoundError, "pivot: no column 'sid'"),
+        (lambda: wide(index="d"), tf.errors.ColumnNotFoundError, "pivot: no column 'd'"),
+        (lambda: wide(values="s"), tf.errors.ColumnNotFoundError, "pivot: no column 's'"),
+        (lambda: wide(columns=("buy", "buy")), tf.errors.DuplicateError, 'pivot: column "buy" would appear twice'),
+        (lambda: wide(columns=("day",)), tf.errors.DuplicateError, 'pivot: column "day" would appear twice'),
+        (lambda: wide(columns=[1]), tf.errors.TypeMismatchError, "pivot: == does not take String and Int64"),
+        (lambda: wide(values="day", how="mean"), tf.errors.TypeMismatchError, "pivot: mean does not take String"),
+        (lambda: wide(columns="buy"), TypeError, "pivot: on_columns is a list of values, not a str"),
+        (lambda: wide(columns=[]), ValueError, "pivot: on_columns is empty"),
+        (lambda: wide(columns=range(10**12)), ValueError, "pivot: on_columns has more than 4096 values"),
+        (
+            lambda: wide(["side", "day"], index="px"),
+            TypeError,
+            "pivot: of 2 columns each of on_columns is a tuple of 2",
+        ),
+        (lambda: wide(how=None), ValueError, "pivot: several values may meet in a cell; aggregate_function is one of"),
+        (lambda: wide(how="mode"), ValueError, "pivot: there is no aggregate 'mode'"),
+        (lambda: wide(how=3), TypeError, "pivot: there is no aggregate 3"),
+        (lambda: wide(how=lambda _: 1), TypeError, "pivot: aggregate_function gives an expression, not an int"),
+        (lambda: wide(how=lambda _: tf.col("size")), tf.errors.InvalidOperationError, "pivot: .* one value a row"),
+        (lambda: wide(index=None, values=None), ValueError, "pivot: give index=, the columns that tell rows apart"),
+    ]:
+        with pytest.raises(kind, match=words):
+            call()
+
+
+@pytest.mark.parametrize(
+    "options", [{"on": ["size", "px"], "index": "day"}, {"on": ["px"]}, {"index": ["day", "side"]}]
+)
+def test_unpivot_beside_polars(trades, options):
+    wanted = pl.DataFrame(TRADES).unpivot(**options)
+    found = trades.unpivot(**options)
+    assert found.columns == wanted.columns
+    assert found.to_dicts() == wanted.to_dicts()
+    named = trades.unpivot(**options, variable_name="what", value_name="how much")
+    assert named.columns[-2:] == ["what", "how much"]
+
+
+def test_an_unpivoted_table_modifies_the_rows_of_the_column_that_changed():
+    graph = tf.Graph()
+    t = tf.keyed_table({"id": int, "x": int, "y": float}, key="id", graph=graph)
+    t.upsert({"id": [1, 2], "x": [1, 2], "y": [0.5, 1.5]})
+    graph.step()
+    long = t.unpivot(index="id")
+    seen = []
+    held = long.subscribe(lambda u: seen.append((u.modified_rows().to_dicts(), u.added_rows().to_dicts())))
+    t.upsert({"id": [2], "x": [9], "y": [1.5]})
+    graph.step()
+    assert seen == [([{"value": 9.0}], [])]
+    assert long.rows() == [(1, "x", 1.0), (2, "x", 9.0), (1, "y", 0.5), (2, "y", 1.5)]
+    held.cancel()
+
+
+def test_what_unpivot_refuses(trades):
+    for call, kind, words in [
+        (lambda: trades.unpivot("sid"), tf.errors.ColumnNotFoundError, "unpivot: no column 'sid'"),
+        (lambda: trades.unpivot("size", index="d"), tf.errors.ColumnNotFoundError, "unpivot: no column 'd'"),
+        (lambda: trades.unpivot([]), ValueError, "unpivot: there is no column to make rows of"),
+        (lambda: trades.unpivot(index=trades.columns), ValueError, "unpivot: there is no column to make rows of"),
+        (lambda: trades.unpivot(["day", "size"]), tf.errors.TypeMismatchError, "unpivot: columns 'day' and 'size'"),
+        (
+            lambda: trades.unpivot("px", index="day", value_name="day"),
+            tf.errors.DuplicateError,
+            'unpivot: column "day" would appear twice',
+        ),
+    ]:
+        with pytest.raises(kind, match=words):
+            call()
+
+
+# Columns --------------------------------------------------------------------------------------------------------------
+
+
+def test_unnest_beside_polars():
+    data = {"k": ["a", "b"], "at": [{"x": 1, "y": None}, None], "to": [{"z": "p"}, {"z": "q"}]}
+    t, frame = tf.table(data), pl.DataFrame(data)
+    for options in ({}, {"separator": "."}):
+        assert t.unnest("at", "to", **options).to_dicts() == frame.unnest("at", "to", **options).to_dicts()
+        assert t.unnest(["at"], **options).to_dicts() == frame.unnest("at", **options).to_dicts()
+        assert t.unnest(**options).columns == t.unnest("at", "to", **options).columns
+    assert t.select("k").unnest().columns == ["k"]
+    for call, kind, words in [
+        (
+            lambda: t.unnest("k"),
+            tf.errors.TypeMismatchError,
+            "unnest: column 'k' is String; fields are those of structs",
+        ),
+        (lambda: t.unnest("q"), tf.errors.ColumnNotFoundError, "unnest: no column 'q'"),
+        (lambda: t.rename({"k": "x"}).unnest("at"), tf.errors.DuplicateError, 'unnest: column "x" would appear twice'),
+    ]:
+        with pytest.raises(kind, match=words):
+            call()
+
+
+def test_select_distinct_takes_formulas(trades):
+    half = 2
+    assert trades.select_distinct("Day = day", "Odd = size % half").shape == (5, 2)
+    assert sorted_rows(trades.select_distinct("side").to_dicts()) == sorted_rows(
+        trades.select("side").unique().to_dicts()
+    )
+    assert trades.select_distinct().shape == (5, 4)
+    assert half == 2
+    with pytest.raises(tf.errors.ColumnNotFoundError, match='select_distinct: no column "nope"'):
+        trades.select_distinct("Q = nope")
+
+
+def test_move_columns(trades):
+    assert trades.move_columns(0, "px").columns == ["px", "day", "side", "size"]
+    assert trades.move_columns(-1, ["day", "side"]).columns == ["size", "px", "day", "side"]
+    assert trades.move_columns(-2, "day").columns == ["side", "size", "day", "px"]
+    with pytest.raises(ValueError, match="move_columns: 3 other columns, so index is at most 3, not 4"):
+        trades.move_columns(4, "px")
+    with pytest.raises(tf.errors.ColumnNotFoundError, match="move_columns: no column 'p'"):
+        trades.move_columns(0, "p")
