@@ -43,6 +43,7 @@ from tickframe.constructors import (
     table,
 )
 from tickframe.control import Barrier, Filter, Selectable
+from tickframe.differences import table_diff
 from tickframe.dtypes import (
     Array,
     Binary,
@@ -268,6 +269,7 @@ __all__ = [
     "sum",
     "sum_horizontal",
     "table",
+    "table_diff",
     "time_table",
     "udf",
     "var",

@@ -227,7 +227,6 @@ TABLES: dict[str, str] = {
     "to_list": 'to_dicts(), or t["x"].to_list() for one column',
     "to_numpy": 't["x"].to_numpy(), a column at a time',
     "to_records": _ROWS,
-    "to_string": "str(t)",
     "tolist": _ROWS,
     "unpersist": "nothing: a table is freed when nobody holds it",
     "values": 'rows(), or t["x"].to_numpy() for one column',

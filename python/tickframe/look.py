@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from tickframe import _native
 from tickframe.arguments import check_all, count
 from tickframe.beside import in_order
+from tickframe.config import Config
 from tickframe.describe import named, short
-from tickframe.display import glimpse_text
+from tickframe.display import as_text, glimpse_text
 from tickframe.handles import itself, table_of
 from tickframe.indexing import column_name, indexed
+from tickframe.names import names_of
 from tickframe.places import place
 from tickframe.statistics import described
 
@@ -20,10 +22,12 @@ if TYPE_CHECKING:
 
     from tickframe.arguments import PrecisionLoss
     from tickframe.column import Column
+    from tickframe.names import Names
     from tickframe.table import Table
 
 __all__: list[str] = []
 
+_MOST_SHOWN = 1 << 16
 _AT_ONCE = 1 << 12
 """Rows that become Python values at a time."""
 
@@ -158,6 +162,34 @@ class Look:
         return one_after_the_other()
 
     # At a glance ------------------------------------------------------------------------------------------
+
+    def to_string(self, n: int = 10, columns: Names | None = None) -> str:
+        """The text that `print` shows, of so many rows and of some columns, as they are now.
+
+        >>> import tickframe as tf
+        >>> print(tf.table({"x": [1, 2, 3], "y": ["a", "b", "c"]}).to_string(2, "x"))
+        shape: (3, 1)
+        ┌───────┐
+        │ x     │
+        │ ---   │
+        │ Int64 │
+        ╞═══════╡
+        │ 1     │
+        │ …     │
+        │ 3     │
+        └───────┘
+
+        Args:
+            n: how many rows, the first and the last ones.
+            columns: their names; all without it.
+        """
+        rows = count(n, "to_string: n")
+        if not 1 <= rows <= _MOST_SHOWN:
+            raise ValueError(f"to_string: n is from 1 to {_MOST_SHOWN}, not {rows}")
+        table = itself(self)
+        shown = table if columns is None else table.snapshot().select(names_of([columns], "to_string"))
+        with Config(rows=rows):
+            return as_text(shown)
 
     def sample(
         self, n: int | None = None, *, fraction: float | None = None, shuffle: bool = False, seed: int | None = None

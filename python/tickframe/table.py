@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from tickframe import _native, control, sequential
-from tickframe.arguments import check_all, count
+from tickframe.arguments import check_all, count, text
 from tickframe.beside import parted, with_values
 from tickframe.cells import Cells
 from tickframe.describe import named, short
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Table"]
 
+_CONTRACTS = frozenset({"append_only", "add_only", "blink", "flat", "key", "sorted_by"})
 _MOST = 2**63 - 1
 _MOST_KEYS = 1 << 12
 
@@ -72,7 +73,7 @@ class Table(Look, Cells, Order, Shape, Pivots, Joins, Export):
     └────────┴─────────┘
     """
 
-    __slots__ = ("__weakref__", "_graph", "_native", "_subscriptions")
+    __slots__ = ("__weakref__", "_given", "_graph", "_native", "_subscriptions")
 
     def __init__(self, native: _native.Table) -> None:
         if not isinstance(native, _native.Table):
@@ -81,6 +82,7 @@ class Table(Look, Cells, Order, Shape, Pivots, Joins, Export):
         graph = _native.graph_of(native)
         self._graph = None if graph is None else Graph._of(graph)
         self._subscriptions: list[Subscription] = []
+        self._given: dict[str, object] = {}
 
     # What it is -------------------------------------------------------------------------------------------
 
@@ -111,8 +113,38 @@ class Table(Look, Cells, Order, Shape, Pivots, Joins, Export):
 
     @property
     def attributes(self) -> Mapping[str, Any]:
-        """The contracts it keeps: append_only, add_only, blink, flat, key, sorted_by. What does not hold is absent."""
-        return MappingProxyType(self._native.attributes())
+        """The contracts it keeps: append_only, add_only, blink, flat, key, sorted_by. What does not hold is absent.
+
+        With them stands what `with_attributes` gave.
+        """
+        return MappingProxyType({**self._native.attributes(), **self._given})
+
+    def with_attributes(self, attributes: Mapping[str, object]) -> Table:
+        """The same table, with values of your own among its `attributes`. What is made of it does not have them.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"x": [1]}).with_attributes({"unit": "m"})
+        >>> t.attributes["unit"], t.head(1).attributes.get("unit")
+        ('m', None)
+
+        Args:
+            attributes: the values by their names, beside those that are there already.
+
+        Raises:
+            ValueError: the name of a contract, which the engine tells.
+        """
+        given: object = attributes
+        if not isinstance(given, Mapping):
+            raise TypeError(f'with_attributes: give a dict, {{"name": value}}, not {named(given)}')
+        for name in given:
+            text(name, "with_attributes", "the name of an attribute")
+            if name in _CONTRACTS:
+                raise ValueError(
+                    f"with_attributes: {name!r} is a contract, which a table keeps or does not; give another name"
+                )
+        made = Table(self._native)
+        made._given.update(self._given, **given)
+        return made
 
     @property
     def row_set(self) -> _native.RowSet:

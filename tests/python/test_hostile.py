@@ -583,6 +583,8 @@ OVERRIDES: dict[tuple[str, str], Callable[[World], Any]] = {
     ("from_arrow", "data"): lambda w: pa.table({"x": [1]}),
     ("Schema", "columns"): lambda w: {"x": int},
     ("str.split", "by"): lambda w: ",",
+    ("table_diff", "a"): lambda w: w.right,
+    ("table_diff", "b"): lambda w: w.right,
 }
 
 

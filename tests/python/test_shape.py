@@ -383,3 +383,73 @@ def test_move_columns(trades):
         trades.move_columns(4, "px")
     with pytest.raises(tf.errors.ColumnNotFoundError, match="move_columns: no column 'p'"):
         trades.move_columns(0, "p")
+
+
+# Utilities ------------------------------------------------------------------------------------------------------------
+
+
+def test_with_attributes():
+    t = tf.append_table({"x": int}, graph=tf.Graph())
+    named = t.with_attributes({"unit": "m"}).with_attributes({"of": [1]})
+    assert dict(named.attributes) == {**t.attributes, "unit": "m", "of": [1]}
+    assert "unit" not in t.attributes
+    assert "unit" not in named.head(1).attributes
+    assert named.filter(tf.col("x") > 1)._native.identity == t.filter(tf.col("x") > 1)._native.identity
+    with pytest.raises(ValueError, match="with_attributes: 'blink' is a contract, which a table keeps or does not"):
+        t.with_attributes({"blink": True})
+    with pytest.raises(TypeError, match="with_attributes: give a dict"):
+        t.with_attributes("unit")
+    with pytest.raises(TypeError, match="with_attributes: the name of an attribute is a str"):
+        t.with_attributes({1: 2})
+
+
+def test_to_string():
+    t = tf.table({"x": range(100), "y": range(100)})
+    assert t.to_string(100).count("┆") == 103
+    assert "y" not in t.to_string(columns="x")
+    assert t.to_string() == str(t)
+    with pytest.raises(ValueError, match="to_string: n is from 1 to 65536, not 0"):
+        t.to_string(0)
+    with pytest.raises(tf.errors.ColumnNotFoundError):
+        t.to_string(columns="z")
+
+
+def test_table_diff():
+    nan = float("nan")
+    stamps = pa.array([1, 2, 3], pa.timestamp("ns"))
+    t = tf.table({"x": [1, 2, 3], "f": [nan, None, 0.5], "l": [[1], None, [2]], "at": stamps})
+    assert tf.table_diff(t, t) == ""
+    assert tf.table_diff(t, t.select("f", "x", "at", "l"), ignore_column_order=True) == ""
+    assert tf.table_diff(t, t.select("f", "x", "at", "l")).startswith(
+        "the columns are ['x', 'f', 'l', 'at'] in the first"
+    )
+    other = tf.table(
+        {"x": [1, 5, 3], "f": [nan, 1.0, 0.5], "l": [[1], None, [3]], "at": pa.array([1, 2, 4], stamps.type)}
+    )
+    found = tf.table_diff(t, other, max_diffs=9).split("\n")
+    assert found[:3] == [
+        "row 1: column 'x' is 2 in the first, 5 in the second",
+        "row 1: column 'f' is None in the first, 1.0 in the second",
+        "row 2: column 'l' is [2] in the first, [3] in the second",
+    ]
+    assert len(found) == 4
+    assert found[3].startswith("row 2: column 'at' is")
+    assert tf.table_diff(t, other) == found[0]
+    assert tf.table_diff(t, t.head(2)) == "3 rows in the first, 2 in the second"
+    assert (
+        tf.table_diff(t, t.rename({"x": "y"}), 2)
+        == "column 'x' is in the first alone\ncolumn 'y' is in the second alone"
+    )
+    assert tf.table_diff(t, t.cast({"x": float})) == "column 'x' is Int64 in the first, Float64 in the second"
+    with pytest.raises(TypeError, match="table_diff: b is a table, not"):
+        tf.table_diff(t, {"x": [1]})
+    with pytest.raises(ValueError, match="table_diff: max_diffs must be 0 or more"):
+        tf.table_diff(t, t, -1)
+
+
+def test_live_tables_of_one_graph_are_compared_at_one_step():
+    t = tf.append_table({"x": int}, graph=tf.Graph())
+    doubled = t.with_columns(tf.col("x") * 2)
+    t.append({"x": [0, 1]})
+    t.graph.step()
+    assert tf.table_diff(t, doubled) == "row 1: column 'x' is 1 in the first, 2 in the second"
