@@ -70,10 +70,7 @@ def _rows(table: Table, at: slice | int) -> Table:
     if stop is None:
         return table.slice(start or 0)
     if ((start or 0) < 0) != (stop < 0):
-        raise TypeError(
-            f"t[{'' if start is None else start}:{stop}] of a live table: its length changes, so both ends count from the same side: "
-            "t[1:3], t[-3:-1], t[-3:]; what it is now is t.snapshot()"
-        )
+        return table.slice(start=start or 0, stop=stop)
     return table.slice(start or 0, max(stop - (start or 0), 0))
 
 

@@ -28,7 +28,7 @@ from tickframe.formulas import bind
 from tickframe.functions import col
 from tickframe.graph import Graph
 from tickframe.group_by import GroupBy, aggregates
-from tickframe.handles import register
+from tickframe.handles import made, register
 from tickframe.hints import TABLES, UnknownNameError, unknown
 from tickframe.joins import Joins
 from tickframe.listener import Subscription, Update, Updates, follow
@@ -142,9 +142,9 @@ class Table(Look, Cells, Order, Shape, Pivots, Joins, Export):
                 raise ValueError(
                     f"with_attributes: {name!r} is a contract, which a table keeps or does not; give another name"
                 )
-        made = Table(self._native)
-        made._given.update(self._given, **given)
-        return made
+        same = Table(self._native)
+        same._given.update(self._given, **given)
+        return same
 
     @property
     def row_set(self) -> _native.RowSet:
@@ -352,14 +352,38 @@ class Table(Look, Cells, Order, Shape, Pivots, Joins, Export):
         """The last `n` rows; of a blink table the last that ever were, of which each stays until newer ones come."""
         return Table(_native.tail(self._native, count(n, "tail: n")))
 
-    def slice(self, offset: int, length: int | None = None) -> Table:
+    def slice(
+        self,
+        offset: int | None = None,
+        length: int | None = None,
+        *,
+        start: int | None = None,
+        stop: int | None = None,
+    ) -> Table:
         """`length` rows from `offset`, which counts from the end if negative; all of the rest without a length.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"x": [1, 2, 3, 4]})
+        >>> t.slice(1, 2).to_dict(), t.slice(-1).to_dict(), t.slice(start=1, stop=-1).to_dict()
+        ({'x': [2, 3]}, {'x': [4]}, {'x': [2, 3]})
+
+        Args:
+            offset: the first of them.
+            length: how many.
+            start: in place of both, the position of the first, from the end if negative; the first row without it.
+            stop: the position after the last, from the end if negative; the end of the table without it.
 
         Raises:
             InvalidOperationError: a blink table, whose rows live for one step; `head` and `tail` keep them.
         """
+        if start is not None or stop is not None:
+            if offset is not None or length is not None:
+                raise TypeError("slice: give offset and length, or start= and stop=")
+            if stop is not None:
+                return made("slice", {"extent": {"between": {"start": start or 0, "stop": stop}}}, self)
+            offset = start
         at: object = offset
-        if isinstance(at, bool) or not hasattr(at, "__index__"):
+        if isinstance(at, bool) or not hasattr(at, "__index__") or offset is None:
             raise TypeError(f"slice: offset must be an int, not {type(at).__name__}")
         if not -_MOST <= offset <= _MOST:
             raise ValueError(f"slice: offset must be within {_MOST}, not {offset}")

@@ -453,3 +453,65 @@ def test_live_tables_of_one_graph_are_compared_at_one_step():
     t.append({"x": [0, 1]})
     t.graph.step()
     assert tf.table_diff(t, doubled) == "row 1: column 'x' is 1 in the first, 2 in the second"
+
+
+# Rows by position -----------------------------------------------------------------------------------------------------
+
+
+def test_both_ends_of_a_slice_may_go_with_the_size():
+    source = tf.append_table({"x": int}, graph=tf.Graph())
+    cases = {
+        (1, -1): None,
+        (-3, 4): None,
+        (None, -2): None,
+        (2, None): None,
+        (-2, None): None,
+        (4, 1): None,
+        (0, 3): None,
+    }
+    live = {ends: source.slice(start=ends[0], stop=ends[1]) for ends in cases if ends != (None, None)}
+    indexed = {ends: source[ends[0] : ends[1]] for ends in cases}
+    for rows in ([], [1], [2, 3], [4, 5, 6, 7]):
+        source.append({"x": rows})
+        source.graph.step()
+        now = source.to_dict()["x"]
+        for ends in cases:
+            wanted = now[ends[0] : ends[1]]
+            assert live[ends].to_dict()["x"] == indexed[ends].to_dict()["x"] == wanted, (ends, now)
+            assert source.snapshot().slice(start=ends[0], stop=ends[1]).to_dict()["x"] == wanted
+
+
+@pytest.mark.parametrize("size", [0, 1, 3, 10])
+def test_parts_of_the_rows(size):
+    t = tf.table({"x": list(range(size))}, schema={"x": int})
+    for part in (0, 0.1, 0.5, 0.99, 1):
+        assert t.head_pct(part).height == t.tail_pct(part).height == -int(-part * size // 1)
+        assert t.slice_pct(part, 1).height == size - int(part * size)
+    assert t.slice_pct(0.5, 0.2).height == 0
+    assert t.tail_pct(0.5).to_dict()["x"] == list(range(size))[size - -(-size // 2) :]
+
+
+def test_what_parts_refuse():
+    t = tf.table({"x": [1]})
+    blink = tf.blink_table({"x": int}, graph=tf.Graph())
+    for call, kind, words in [
+        (lambda: t.head_pct(1.5), ValueError, "head_pct: pct is a part of the rows, from 0 to 1, not 1.5"),
+        (lambda: t.tail_pct(float("nan")), ValueError, "tail_pct: pct is a part of the rows, from 0 to 1, not nan"),
+        (lambda: t.slice_pct(-1, 1), ValueError, "slice_pct: start_pct is a part of the rows"),
+        (lambda: t.slice_pct(0, "1"), TypeError, "slice_pct: end_pct is a number from 0 to 1, not"),
+        (lambda: t.slice(1, stop=2), TypeError, "slice: give offset and length, or start= and stop="),
+        (t.slice, TypeError, "slice: offset must be an int, not NoneType"),
+        (lambda: t.slice(start=0.5, stop=1), TypeError, "slice: start must be an int"),
+        (
+            lambda: blink.head_pct(0.5),
+            tf.errors.InvalidOperationError,
+            "head_pct: the rows of a blink table live for one",
+        ),
+        (
+            lambda: blink.slice(start=1, stop=-1),
+            tf.errors.InvalidOperationError,
+            "slice: the rows of a blink table live",
+        ),
+    ]:
+        with pytest.raises(kind, match=words):
+            call()

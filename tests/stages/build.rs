@@ -1,8 +1,8 @@
 //! Building a stage in the engine and in the model.
 
 use engine::plan::{
-    AsofOptions, EquiOptions, ExplodeOptions, How, Keep, Matches, Materialization, Member, Op, SortBy, Strategy,
-    Tolerance, Validate, apply,
+    AsofOptions, EquiOptions, ExplodeOptions, Extent, How, Keep, Matches, Materialization, Member, Op, SortBy,
+    Strategy, Tolerance, Validate, apply,
 };
 use engine::{Error, OnError, Table};
 use formula::aggregates::{Given, SettingKind};
@@ -114,6 +114,7 @@ impl Stage {
             Stage::Head(rows) => ask(Op::Head { rows: *rows }, one),
             Stage::Tail(rows) => ask(Op::Tail { rows: *rows }, one),
             Stage::Slice(offset, length) => ask(Op::Slice { offset: *offset, length: *length }, one),
+            Stage::Extent(extent) => ask(Op::Extent(*extent), one),
             Stage::Concat(predicate) => {
                 let part = ask(filter(&predicate.engine), one)?;
                 ask(Op::Concat, &[table.clone(), part])
@@ -213,6 +214,12 @@ impl Stage {
             Stage::Head(n) => ops::head(table, *n),
             Stage::Tail(n) => ops::tail(table, *n),
             Stage::Slice(offset, length) => ops::slice(table, *offset, *length),
+            Stage::Extent(extent) => match *extent {
+                Extent::Between { start, stop } => ops::between(table, start, stop),
+                Extent::Head { part } => ops::end_part(table, part, false),
+                Extent::Tail { part } => ops::end_part(table, part, true),
+                Extent::Part { start, stop } => ops::part(table, start, stop),
+            },
             Stage::Concat(predicate) => {
                 ops::concat(&[table, &ops::filter(table, std::slice::from_ref(&predicate.model))])
             }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use engine::plan::{How, Keep, Matches, Strategy, Validate};
+use engine::plan::{Extent, How, Keep, Matches, Strategy, Validate};
 use engine::testing::Tape;
 use model::ops;
 
@@ -170,9 +170,23 @@ pub fn tail(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
 
 pub fn slice(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     in_order(shape)?;
+    if tape.chance(100) {
+        return Some(Stage::Extent(extent(tape)));
+    }
     let offset = tape.below(12) as i64;
     let offset = if tape.chance(128) { -offset } else { offset };
     Some(Stage::Slice(offset, if tape.chance(190) { Some(tape.below(12)) } else { None }))
+}
+
+fn extent(tape: &mut Tape) -> Extent {
+    let place = |tape: &mut Tape| tape.below(21) as i64 - 10;
+    let part = |tape: &mut Tape| tape.below(9) as f64 / 8.0;
+    match tape.below(4) {
+        0 => Extent::Between { start: place(tape), stop: place(tape) },
+        1 => Extent::Head { part: part(tape) },
+        2 => Extent::Tail { part: part(tape) },
+        _ => Extent::Part { start: part(tape), stop: part(tape) },
+    }
 }
 
 pub fn concat(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {

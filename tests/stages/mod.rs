@@ -9,7 +9,7 @@ pub mod draw;
 
 use std::collections::BTreeSet;
 
-use engine::plan::{How, Keep, Matches, Op, Strategy, Validate};
+use engine::plan::{Extent, How, Keep, Matches, Op, Strategy, Validate};
 use engine::testing::random::KINDS;
 use engine::testing::{TableSpec, Tape, table_of};
 use model::{Compare, ops};
@@ -38,6 +38,8 @@ pub enum Stage {
     Head(u64),
     Tail(u64),
     Slice(i64, Option<u64>),
+    /// Rows by position, where both ends may go with their number.
+    Extent(Extent),
     /// The table, then what of it passes.
     Concat(Both),
     /// The table, then another of the same columns.

@@ -4,7 +4,7 @@ use formula::{ColumnName, Expr};
 use serde::{Serialize, Serializer};
 
 use crate::eval::schedule::Turn;
-use crate::plan::spec::{AsofOptions, EquiOptions, ExplodeOptions, Keep, Matches, Member, SortBy};
+use crate::plan::spec::{AsofOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Member, SortBy};
 
 /// The arguments of an operation, as far as they decide what it makes.
 #[derive(Serialize)]
@@ -43,6 +43,7 @@ pub(crate) enum Asked<'a> {
         offset: i64,
         length: Option<u64>,
     },
+    Extent(Extent),
     Concat,
     Reverse,
     Flatten,

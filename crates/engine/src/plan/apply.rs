@@ -56,6 +56,7 @@ fn table_of(op: &Op, call: &Call, inputs: &[Table]) -> Result<Table, Error> {
         Op::Head { rows } => call.attach(&Slice::head(*rows), inputs),
         Op::Tail { rows } => call.attach(&Slice::tail(*rows), inputs),
         Op::Slice { offset, length } => call.attach(&Slice::new(*offset, *length), inputs),
+        Op::Extent(extent) => call.attach(&Slice::within(method, *extent)?, inputs),
         Op::Sort { by } => call.attach(&Sort::new(&inputs[0], by)?, inputs),
         Op::Reverse => call.attach(&Reverse::default(), inputs),
         Op::Flatten => call.attach(&Flatten::default(), inputs),

@@ -7,7 +7,7 @@ use formula::Expr;
 use serde::{Deserialize, Serialize};
 
 use super::input::Input;
-use super::spec::{AsofOptions, EquiOptions, ExplodeOptions, Keep, Matches, Materialization, Member, SortBy};
+use super::spec::{AsofOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Materialization, Member, SortBy};
 use crate::eval::schedule::Turn;
 use crate::row_errors::OnError;
 
@@ -79,6 +79,8 @@ pub enum Op {
         /// How many; all of the rest without it.
         length: Option<u64>,
     },
+    /// Rows by position, both ends of which may depend on how many there are.
+    Extent(Extent),
     /// The rows in order.
     Sort {
         /// The columns that decide, the first that differs first.
@@ -166,6 +168,7 @@ impl Op {
             Op::Head { .. } => "head",
             Op::Tail { .. } => "tail",
             Op::Slice { .. } => "slice",
+            Op::Extent(extent) => extent.method(),
             Op::Sort { .. } => "sort",
             Op::Reverse => "reverse",
             Op::Flatten => "flatten",
@@ -240,6 +243,8 @@ impl Op {
             Op::Head { rows } | Op::Tail { rows } => rows.to_string(),
             Op::Slice { offset, length: None } => offset.to_string(),
             Op::Slice { offset, length: Some(length) } => format!("{offset}, {length}"),
+            Op::Extent(Extent::Between { start, stop }) => format!("start {start}, stop {stop}"),
+            Op::Extent(extent) => extent.parts().iter().map(f64::to_string).collect::<Vec<_>>().join(", "),
             Op::Sort { by } => {
                 let one = |by: &SortBy| {
                     let descending = if by.descending { " descending" } else { "" };

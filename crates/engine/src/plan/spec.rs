@@ -132,6 +132,75 @@ pub struct ExplodeOptions {
     pub null_fill: bool,
 }
 
+/// Rows by position, both ends of which may depend on how many there are.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Extent {
+    /// From one position up to another, which is not among them; from the end if negative.
+    Between {
+        /// The first.
+        start: i64,
+        /// The one after the last.
+        stop: i64,
+    },
+    /// A part of the rows, from the first on, rounded up.
+    Head {
+        /// From 0 to 1.
+        part: f64,
+    },
+    /// A part of the rows, up to the last, rounded up.
+    Tail {
+        /// From 0 to 1.
+        part: f64,
+    },
+    /// From a part of the rows to another, both rounded down.
+    Part {
+        /// From 0 to 1.
+        start: f64,
+        /// From 0 to 1.
+        stop: f64,
+    },
+}
+
+impl Extent {
+    /// The method that asks for it.
+    pub fn method(&self) -> &'static str {
+        match self {
+            Extent::Between { .. } => "slice",
+            Extent::Head { .. } => "head_pct",
+            Extent::Tail { .. } => "tail_pct",
+            Extent::Part { .. } => "slice_pct",
+        }
+    }
+
+    /// The parts of the rows that it names.
+    pub fn parts(&self) -> Vec<f64> {
+        match self {
+            Extent::Between { .. } => Vec::new(),
+            Extent::Head { part } | Extent::Tail { part } => vec![*part],
+            Extent::Part { start, stop } => vec![*start, *stop],
+        }
+    }
+
+    /// The first position, and the one after the last, of so many rows.
+    pub fn ends(&self, rows: u64) -> (u64, u64) {
+        let at = |place: i64| match u64::try_from(place) {
+            Ok(place) => place.min(rows),
+            Err(_) => rows.saturating_sub(place.unsigned_abs()),
+        };
+        let share = |part: f64| part * rows as f64;
+        match self {
+            Extent::Between { start, stop } => (at(*start), at(*stop)),
+            Extent::Head { part } => (0, (share(*part).ceil() as u64).min(rows)),
+            Extent::Tail { part } => (rows - (share(*part).ceil() as u64).min(rows), rows),
+            Extent::Part { start, stop } => {
+                let floor = |part: f64| (share(part).floor() as u64).min(rows);
+                (floor(*start), floor(*stop))
+            }
+        }
+    }
+}
+
 /// Which rows a join has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

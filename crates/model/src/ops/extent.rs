@@ -24,6 +24,29 @@ pub fn slice(input: &Table, offset: i64, length: Option<u64>) -> Table {
     Table { names: input.names.clone(), rows }
 }
 
+/// The rows from one position up to another; from the end if negative.
+pub fn between(input: &Table, start: i64, stop: i64) -> Table {
+    let place = |end: i64| if end < 0 { input.len() as i64 + end } else { end };
+    positions(input, |at| (place(start)..place(stop)).contains(&(at as i64)))
+}
+
+/// A part of the rows from the first on, or up to the last: each of which a share lies in it.
+pub fn end_part(input: &Table, part: f64, tail: bool) -> Table {
+    let all = input.len();
+    positions(input, |at| ((if tail { all - 1 - at } else { at }) as f64) < part * all as f64)
+}
+
+/// The rows from a part of them to another, both rounded down.
+pub fn part(input: &Table, start: f64, stop: f64) -> Table {
+    let place = |part: f64| (part * input.len() as f64) as usize;
+    positions(input, |at| (place(start)..place(stop)).contains(&at))
+}
+
+fn positions(input: &Table, passes: impl Fn(usize) -> bool) -> Table {
+    let kept = input.rows.iter().enumerate().filter(|(at, _)| passes(*at));
+    Table { names: input.names.clone(), rows: kept.map(|(_, row)| row.clone()).collect() }
+}
+
 /// The rows, the last one first.
 pub fn reverse(input: &Table) -> Table {
     Table::flat(input.names.clone(), input.rows.iter().rev().map(|(_, row)| row.clone()).collect())
@@ -51,6 +74,10 @@ mod tests {
         assert_eq!(slice(&t, -4, Some(2)).to_string(), "v\n0: 1\n");
         assert_eq!(slice(&t, 1, None).len(), 2);
         assert_eq!(slice(&t, i64::MIN, Some(u64::MAX)).len() + slice(&t, 9, None).len(), 3);
+        assert_eq!(between(&t, 1, -1).to_string(), "v\n1: 2\n");
+        assert_eq!(between(&t, -9, 1).len() + between(&t, 2, 1).len(), 1);
+        assert_eq!(end_part(&t, 0.5, false).len() + end_part(&t, 0.1, true).len(), 3);
+        assert_eq!(part(&t, 0.5, 1.0).len() + part(&t, 0.0, 0.5).len(), 3);
         assert_eq!(reverse(&t).to_string(), "v\n0: 3\n1: 2\n2: 1\n");
     }
 }

@@ -1,4 +1,4 @@
-//! `head`, `tail`, `slice`: rows by position.
+//! `head`, `tail`, `slice`, and parts of the rows: rows by position.
 //!
 //!   in   0 A    1 B    2 C        head(2)    out   0 A    1 B
 //!   in   - 0                      out   - 0    + 2 C
@@ -17,6 +17,7 @@ use self::blink::End;
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::ops::asked::Asked;
+use crate::plan::spec::Extent;
 use crate::table::change::Change;
 use crate::table::parts::Attributes;
 use crate::table::parts::Parts;
@@ -35,53 +36,80 @@ pub struct Slice {
 }
 
 #[derive(Clone, Copy)]
-struct Window {
-    offset: i64,
-    length: Option<u64>,
+enum Window {
+    /// So many rows from one on.
+    From { offset: i64, length: Option<u64> },
+    /// Between two ends.
+    Within(Extent),
 }
 
 impl Slice {
     /// The first `n` rows.
     pub fn head(n: u64) -> Slice {
-        Slice::named("head", Window { offset: 0, length: Some(n) })
+        Slice::named("head", Window::From { offset: 0, length: Some(n) })
     }
 
     /// The last `n` rows.
     pub fn tail(n: u64) -> Slice {
-        Slice::named("tail", Window { offset: i64::try_from(n).map_or(i64::MIN, |n| -n), length: Some(n) })
+        Slice::named("tail", Window::From { offset: i64::try_from(n).map_or(i64::MIN, |n| -n), length: Some(n) })
     }
 
     /// `length` rows from `offset`, which counts from the end if negative; to the end without a length.
     pub fn new(offset: i64, length: Option<u64>) -> Slice {
-        Slice::named("slice", Window { offset, length })
+        Slice::named("slice", Window::From { offset, length })
+    }
+
+    /// The rows between two ends, each a position or a part of the rows.
+    pub fn within(operation: &str, extent: Extent) -> Result<Slice, Error> {
+        if let Some(part) = extent.parts().iter().find(|part| !(0.0..=1.0).contains(*part)) {
+            return Err(Error::schema(operation, format!("{part} is no part of the rows; parts go from 0 to 1")));
+        }
+        Ok(Slice::named(operation, Window::Within(extent)))
     }
 
     fn named(operation: &str, window: Window) -> Slice {
-        let request = Request::new(operation, &Asked::Slice { offset: window.offset, length: window.length });
-        Slice { request, window }
+        let asked = match window {
+            Window::From { offset, length } => Asked::Slice { offset, length },
+            Window::Within(extent) => Asked::Extent(extent),
+        };
+        Slice { request: Request::new(operation, &asked), window }
     }
 }
 
 impl Window {
     fn of(self, rows: &RowSet) -> RowSet {
         let size = rows.len();
-        let back = self.offset.unsigned_abs();
+        let (offset, length) = match self {
+            Window::From { offset, length } => (offset, length),
+            Window::Within(extent) => {
+                let (from, to) = extent.ends(size);
+                return rows.slice(from, to.saturating_sub(from));
+            }
+        };
+        let back = offset.unsigned_abs();
         // A window that starts before the first row loses what lies there.
         let (from, lost) =
-            if self.offset >= 0 { (back.min(size), 0) } else { (size.saturating_sub(back), back.saturating_sub(size)) };
-        let length = self.length.map_or(u64::MAX, |length| length.saturating_sub(lost));
+            if offset >= 0 { (back.min(size), 0) } else { (size.saturating_sub(back), back.saturating_sub(size)) };
+        let length = length.map_or(u64::MAX, |length| length.saturating_sub(lost));
         rows.slice(from, length.min(size - from))
     }
 
+    /// Whether it begins with the first row, and grows with the table if at all.
     fn is_head(self) -> bool {
-        self.offset == 0
+        match self {
+            Window::From { offset, .. } => offset == 0,
+            Window::Within(Extent::Between { start, .. }) => start == 0,
+            Window::Within(extent) => matches!(extent, Extent::Head { .. }),
+        }
     }
 
     /// As the first or the last so many rows, if it is that.
     fn end(self) -> Option<(End, u64)> {
-        match (self.offset, self.length) {
-            (0, Some(most)) => Some((End::Head, most)),
-            (offset, Some(most)) if offset < 0 && offset.unsigned_abs() == most => Some((End::Tail, most)),
+        match self {
+            Window::From { offset: 0, length: Some(most) } => Some((End::Head, most)),
+            Window::From { offset, length: Some(most) } if offset < 0 && offset.unsigned_abs() == most => {
+                Some((End::Tail, most))
+            }
             _ => None,
         }
     }
@@ -188,11 +216,45 @@ mod tests {
     #[test]
     fn windows_saturate() {
         let rows = RowSet::flat(5);
-        let of = |offset, length| Window { offset, length }.of(&rows);
+        let of = |offset, length| Window::From { offset, length }.of(&rows);
         assert_eq!(of(-3, Some(2)), RowSet::range(2, 3));
         assert_eq!(of(-9, Some(5)), RowSet::key(0));
         assert_eq!(of(9, None), RowSet::new());
         assert_eq!(of(i64::MIN, None), rows);
         assert_eq!(of(1, Some(u64::MAX)), RowSet::range(1, 4));
+    }
+
+    #[test]
+    fn ends_that_go_with_the_size() {
+        let rows = RowSet::flat(5);
+        let of = |extent| Window::Within(extent).of(&rows);
+        assert_eq!(of(Extent::Between { start: 1, stop: -1 }), RowSet::range(1, 3));
+        assert_eq!(of(Extent::Between { start: -2, stop: 4 }), RowSet::key(3));
+        assert_eq!(of(Extent::Between { start: 4, stop: -4 }), RowSet::new());
+        assert_eq!(of(Extent::Between { start: i64::MIN, stop: i64::MAX }), rows);
+        assert_eq!(of(Extent::Head { part: 0.5 }), RowSet::range(0, 2));
+        assert_eq!(of(Extent::Tail { part: 0.1 }), RowSet::key(4));
+        assert_eq!(of(Extent::Part { start: 0.5, stop: 1.0 }), RowSet::range(2, 4));
+        let refused = Slice::within("head_pct", Extent::Head { part: f64::NAN }).err().expect("it is no part");
+        assert_eq!(refused.to_string(), "head_pct: NaN is no part of the rows; parts go from 0 to 1");
+    }
+
+    #[test]
+    fn law_of_parts() {
+        for extent in [
+            Extent::Between { start: 1, stop: -2 },
+            Extent::Between { start: -6, stop: 5 },
+            Extent::Head { part: 0.3 },
+            Extent::Tail { part: 0.3 },
+            Extent::Part { start: 0.25, stop: 0.8 },
+        ] {
+            let build = |table: &Table| attach(&Slice::within("slice", extent)?, std::slice::from_ref(table));
+            check_law(&any_table(), 60, Compare::ByPosition, build, |input| match extent {
+                Extent::Between { start, stop } => model::ops::between(input, start, stop),
+                Extent::Head { part } => model::ops::end_part(input, part, false),
+                Extent::Tail { part } => model::ops::end_part(input, part, true),
+                Extent::Part { start, stop } => model::ops::part(input, start, stop),
+            });
+        }
     }
 }

@@ -137,7 +137,7 @@ fn read_of(op: &Op, node: &Listed, wanted: Option<&BTreeSet<String>>, inputs: &[
         Op::Columns { columns, keep: true, .. } if of_its_row(columns) => with(of(columns)),
         Op::Columns { columns, keep: false, .. } if of_its_row(columns) => Some(of(columns)),
         Op::Choose { names, .. } => Some(names.iter().cloned().collect()),
-        Op::Drop { .. } | Op::Head { .. } | Op::Tail { .. } | Op::Slice { .. } => passed,
+        Op::Drop { .. } | Op::Head { .. } | Op::Tail { .. } | Op::Slice { .. } | Op::Extent(_) => passed,
         Op::Reverse | Op::Flatten => passed,
         Op::Explode(how) => with(how.columns.iter().cloned().collect()),
         Op::GroupLimit { keys, .. } => with(keys.iter().cloned().collect()),
