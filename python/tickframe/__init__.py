@@ -93,6 +93,7 @@ from tickframe.functions import (
 )
 from tickframe.graph import Graph, default_graph
 from tickframe.group_by import GroupBy
+from tickframe.kinds import add_only_to_blink, blink_to_append_only, remove_blink, ring_table
 from tickframe.listener import Subscription, Update
 from tickframe.plan import Plan
 from tickframe.reductions import (
@@ -213,6 +214,7 @@ __all__ = [
     "Udf",
     "Update",
     "__version__",
+    "add_only_to_blink",
     "agg",
     "all",
     "all_horizontal",
@@ -221,6 +223,7 @@ __all__ = [
     "append_table",
     "arctan2",
     "blink_table",
+    "blink_to_append_only",
     "coalesce",
     "col",
     "concat",
@@ -263,6 +266,8 @@ __all__ = [
     "random_float",
     "random_gaussian",
     "random_int",
+    "remove_blink",
+    "ring_table",
     "spark",
     "std",
     "struct",

@@ -72,6 +72,7 @@ TABLES: dict[str, str] = {
     "orderBy": "sort",
     "query": "where",
     "remove": "filter(~condition)",
+    "remove_blink": "tf.remove_blink(t)",
     "shift": "with_columns(tf.all().shift(n))",
     "diff": "with_columns(tf.all().diff())",
     "sort_index": "sort(...) by columns; a table has no index",
@@ -521,7 +522,7 @@ NOT_YET: dict[str, frozenset[str]] = {
             """
             Field Int128 SQLContext UInt128 align_frames arg_sort_by arg_where business_day_count concat_arr corr cum_count
             cum_fold cum_reduce cum_sum cum_sum_horizontal date_range date_ranges datetime_range datetime_ranges element
-            field fold head int_ranges linear_space linear_spaces map_groups merge_sorted reduce ring_table rolling_corr
+            field fold head int_ranges linear_space linear_spaces map_groups merge_sorted reduce rolling_corr
             rolling_cov selectors sql tail time_range time_ranges
             """
         )

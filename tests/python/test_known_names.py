@@ -46,6 +46,7 @@ DEEPHAVEN = [
     "partition_by",
     "raj",
     "range_join",
+    "remove_blink",
     "rename_columns",
     "ring_table",
     "rollup",

@@ -77,6 +77,12 @@ pub const SPECS: &[OpSpec] = &[
         draw: |_, _| Some(Stage::Plain(Op::Flatten, ops::flatten)),
         over_blink: OverBlink::Passes,
     },
+    OpSpec {
+        name: "remove_blink",
+        inputs: 1,
+        draw: |_, _| Some(Stage::Plain(Op::RemoveBlink, Clone::clone)),
+        over_blink: OverBlink::Passes,
+    },
     OpSpec { name: "natural_join", inputs: 2, draw: draw::natural_join, over_blink: OverBlink::Passes },
     OpSpec { name: "join", inputs: 2, draw: draw::join, over_blink: OverBlink::Passes },
     OpSpec { name: "where_in", inputs: 2, draw: draw::where_in, over_blink: OverBlink::Passes },

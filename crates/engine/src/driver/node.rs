@@ -108,7 +108,10 @@ impl TableNode {
         owned: Vec<Arc<dyn Settle>>,
         fed: Option<Arc<dyn Fed>>,
     ) -> Arc<TableNode> {
-        if inputs.len() > 1 && inputs.iter().any(|input| input.attributes().blink) {
+        let blinks = |input: &Table| input.attributes().blink;
+        // Rows for one step, made of rows that stay: whoever reads them misses those of a step that waits.
+        let begins = parts.attributes.blink && !inputs.iter().any(blinks);
+        if begins || (inputs.len() > 1 && inputs.iter().any(blinks)) {
             await_all(&inputs);
         }
         Arc::new(TableNode {

@@ -48,6 +48,10 @@ pub(crate) enum Asked<'a> {
     Reverse,
     Flatten,
     Explode(&'a ExplodeOptions),
+    Ring {
+        rows: u64,
+    },
+    Kind,
     /// `added`: places in the right input, and names.
     NaturalJoin {
         on: &'a [(String, String)],

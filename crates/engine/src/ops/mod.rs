@@ -1,7 +1,10 @@
 //! The operations, one file each: a request, an initialisation from a snapshot, and an update.
 
+pub(crate) mod add_only_to_blink;
 pub(crate) mod agg;
+mod arrivals;
 mod asked;
+pub(crate) mod blink_to_append_only;
 pub(crate) mod concat;
 pub(crate) mod explode;
 pub(crate) mod filter;
@@ -13,12 +16,15 @@ pub(crate) mod lazy_update;
 pub(crate) mod neighbours;
 pub(crate) mod project;
 pub(crate) mod reverse;
+pub(crate) mod ring;
 pub(crate) mod select;
 pub(crate) mod slice;
 pub(crate) mod sort;
 pub(crate) mod view;
 
+pub use add_only_to_blink::AddOnlyToBlink;
 pub use agg::Aggregation;
+pub use blink_to_append_only::BlinkToAppendOnly;
 pub use concat::Concat;
 pub use explode::Explode;
 pub use filter::Filter;
@@ -30,6 +36,7 @@ pub use lazy_update::LazyUpdate;
 pub use neighbours::Neighbours;
 pub use project::Project;
 pub use reverse::Reverse;
+pub use ring::Ring;
 pub use select::Select;
 pub use slice::Slice;
 pub use sort::Sort;

@@ -1,4 +1,4 @@
-//! `drop`, `rename`, and choosing columns: the same rows, some of the columns, other names.
+//! `drop`, `rename`, `remove_blink`, and choosing columns: the same rows, some of the columns, other names.
 //!
 //!   in   ~ 1 X    drop X    out   nothing: no column that is left changed
 //!
@@ -24,6 +24,7 @@ use crate::table::update::{ColumnSet, TableUpdate};
 pub struct Project {
     request: Request,
     columns: Vec<(usize, String)>,
+    keeps_blink: bool,
 }
 
 impl Project {
@@ -54,13 +55,24 @@ impl Project {
         Project::of("rename", columns)
     }
 
+    /// All columns; rows that live for one step are rows that come and go, as of any other table.
+    pub fn without_blink(table: &Table) -> Result<Project, Error> {
+        Ok(Project { keeps_blink: false, ..Project::all("remove_blink", table)? })
+    }
+
+    /// All columns, as they are.
+    pub(crate) fn all(operation: &str, table: &Table) -> Result<Project, Error> {
+        let names = table.schema().fields().iter().map(|field| field.name().clone());
+        Project::of(operation, names.enumerate().collect())
+    }
+
     pub(crate) fn of(operation: &str, columns: Vec<(usize, String)>) -> Result<Project, Error> {
         let mut seen = std::collections::HashSet::new();
         if let Some((_, name)) = columns.iter().find(|(_, name)| !seen.insert(name.as_str())) {
             return Err(Error::Duplicate { operation: operation.into(), name: name.clone() });
         }
         let request = Request::new(operation, &Asked::Project { columns: &columns });
-        Ok(Project { request, columns })
+        Ok(Project { request, columns, keeps_blink: true })
     }
 
     /// Where the rows that it shows were passed over before it.
@@ -81,7 +93,8 @@ impl Operation for Project {
             |(index, name): &(usize, String)| Arc::new(Field::clone(table.schema().field(*index)).with_name(name));
         let schema = Arc::new(Schema::new(self.columns.iter().map(field).collect::<Vec<_>>()));
         let columns = self.columns.iter().map(|(index, _)| table.parts().columns[*index].clone()).collect();
-        let attributes = renamed(table, &self.columns);
+        let renamed = renamed(table, &self.columns);
+        let attributes = Attributes { blink: renamed.blink && self.keeps_blink, ..renamed };
         let parts = Parts { rows: table.parts().rows.clone(), columns, schema, attributes };
         let live = ProjectLive { columns: self.columns.iter().map(|(index, _)| *index).collect() };
         Ok(Start { parts, live: Box::new(live), owned: Vec::new() })

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use formula::Expr;
 use formula::values::LiveSet;
 
-use super::lower::{self, ColumnOptions, aggregate, distinct, filtered, join, natural_join};
+use super::lower::{
+    self, ColumnOptions, add_only_to_blink, aggregate, blink_to_append_only, distinct, filtered, join, natural_join,
+};
 use super::node::{DEEPEST, Plan};
 use super::op::Op;
 use crate::error::Error;
 use crate::eval::call::Call;
-use crate::ops::{AsofJoin, Concat, Explode, Flatten, GroupLimit, NaturalJoin, Project, Reverse, Slice, Sort, WhereIn};
+use crate::ops::{AsofJoin, Concat, Explode, Flatten, GroupLimit, NaturalJoin, Project, Reverse, Ring, Slice, Sort, WhereIn};
 use crate::table::handle::Table;
 
 /// The table that an operation makes of others, with the plan by which it was made.
@@ -61,6 +63,10 @@ fn table_of(op: &Op, call: &Call, inputs: &[Table]) -> Result<Table, Error> {
         Op::Reverse => call.attach(&Reverse::default(), inputs),
         Op::Flatten => call.attach(&Flatten::default(), inputs),
         Op::Explode(how) => call.attach(&Explode::new(method, &inputs[0], how)?, inputs),
+        Op::Ring { rows } => call.attach(&Ring::new(*rows), inputs),
+        Op::BlinkToAppendOnly => blink_to_append_only(call, &inputs[0]),
+        Op::AddOnlyToBlink => add_only_to_blink(call, &inputs[0]),
+        Op::RemoveBlink => call.attach(&Project::without_blink(&inputs[0])?, inputs),
         Op::Concat => call.attach(&Concat::new(inputs)?, inputs),
         Op::Aggregate { keys, aggregates, on_error } => aggregate(call, &inputs[0], keys, aggregates, *on_error),
         Op::Distinct { keys, keep } => distinct(call, &inputs[0], keys, *keep),

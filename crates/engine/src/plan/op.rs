@@ -92,6 +92,17 @@ pub enum Op {
     Flatten,
     /// A row for each value of lists.
     Explode(ExplodeOptions),
+    /// The last rows that ever came.
+    Ring {
+        /// How many.
+        rows: u64,
+    },
+    /// All rows of a blink table that ever came.
+    BlinkToAppendOnly,
+    /// The rows of each step, for one step.
+    AddOnlyToBlink,
+    /// The rows of a blink table as those of any other.
+    RemoveBlink,
     /// The rows of all inputs, one after another.
     Concat,
     /// One row a group.
@@ -173,6 +184,10 @@ impl Op {
             Op::Reverse => "reverse",
             Op::Flatten => "flatten",
             Op::Explode(_) => "explode",
+            Op::Ring { .. } => "ring_table",
+            Op::BlinkToAppendOnly => "blink_to_append_only",
+            Op::AddOnlyToBlink => "add_only_to_blink",
+            Op::RemoveBlink => "remove_blink",
             Op::Concat => "concat",
             Op::Aggregate { .. } => "agg",
             Op::Distinct { .. } => "unique",
@@ -240,7 +255,7 @@ impl Op {
             Op::Rename { names } => {
                 names.iter().map(|(old, new)| format!("{old:?} to {new:?}")).collect::<Vec<_>>().join(", ")
             }
-            Op::Head { rows } | Op::Tail { rows } => rows.to_string(),
+            Op::Head { rows } | Op::Tail { rows } | Op::Ring { rows } => rows.to_string(),
             Op::Slice { offset, length: None } => offset.to_string(),
             Op::Slice { offset, length: Some(length) } => format!("{offset}, {length}"),
             Op::Extent(Extent::Between { start, stop }) => format!("start {start}, stop {stop}"),
@@ -255,6 +270,7 @@ impl Op {
             }
             Op::Explode(how) => quoted(&how.columns),
             Op::Reverse | Op::Flatten | Op::Concat => String::new(),
+            Op::BlinkToAppendOnly | Op::AddOnlyToBlink | Op::RemoveBlink => String::new(),
             Op::Aggregate { keys, aggregates, .. } => format!("[{}]: {}", python(keys), python(aggregates)),
             Op::Distinct { keys, keep } => {
                 let keep = if *keep == Keep::First { "first" } else { "last" };

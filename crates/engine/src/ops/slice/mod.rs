@@ -6,16 +6,14 @@
 //! Rows own, columns shared. A negative offset counts from the end; arithmetic saturates.
 //! Cost of an update: the change and the rows that cross the edges of the window.
 
-mod blink;
-
 use std::sync::Arc;
 
 use graph::{Moment, Step};
 use rowset::{Before, RowSet};
 
-use self::blink::End;
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
+use crate::ops::arrivals::{self, End};
 use crate::ops::asked::Asked;
 use crate::plan::spec::Extent;
 use crate::table::change::Change;
@@ -124,7 +122,7 @@ impl Operation for Slice {
         let Input { table, view } = &inputs[0];
         if table.attributes().blink {
             let (end, most) = self.window.end().ok_or_else(|| Error::invalid(&self.request.name, NO_SLICE))?;
-            return blink::start(end, most, &inputs[0], at);
+            return arrivals::start(end, most, &inputs[0], at);
         }
         let rows = Arc::new(LiveRows::new(self.window.of(view.rows()), at));
         let old = table.attributes();

@@ -139,6 +139,7 @@ fn read_of(op: &Op, node: &Listed, wanted: Option<&BTreeSet<String>>, inputs: &[
         Op::Choose { names, .. } => Some(names.iter().cloned().collect()),
         Op::Drop { .. } | Op::Head { .. } | Op::Tail { .. } | Op::Slice { .. } | Op::Extent(_) => passed,
         Op::Reverse | Op::Flatten => passed,
+        Op::BlinkToAppendOnly | Op::AddOnlyToBlink | Op::RemoveBlink => passed,
         Op::Explode(how) => with(how.columns.iter().cloned().collect()),
         Op::GroupLimit { keys, .. } => with(keys.iter().cloned().collect()),
         Op::Sort { by } => with(by.iter().map(|by| by.column.clone()).collect()),

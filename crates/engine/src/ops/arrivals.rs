@@ -1,11 +1,12 @@
-//! `head` and `tail` over a table whose rows live for one step: the first or the last rows that ever were.
+//! Rows that ever came, copied into a store of the operation's own: the first, the last, or all. `head` and `tail` over a
+//! table whose rows live for one step, `ring_table` and `blink_to_append_only` are this.
 //!
 //!   in   + 0 A    + 1 B      head(3)  out   + 0 A    + 1 B        tail(2)  out   + 0 A    + 1 B
 //!   in   - 0 1    + 2 C               out   + 2 C                          out   - 0      + 2 C
 //!   in   - 2                          out   nothing                        out   nothing
 //!
-//! Rows are copied into a store of the operation's own. `head` is append-only, and takes nothing more once it is full.
-//! Cost of an update: the rows that come, `n` at most, and for `tail` those that they push out.
+//! The first are append-only, and nothing more is taken once they are full.
+//! Cost of an update: the rows that come, `n` at most, and for the last those that they push out.
 
 use graph::{Moment, Step};
 use rowset::{Before, RowSet};
@@ -29,7 +30,7 @@ pub(super) enum End {
     Tail,
 }
 
-/// The first or last `most` rows of a blink table, from those that are there on.
+/// The first or last `most` rows that ever came, from those that are there on.
 pub(super) fn start(end: End, most: u64, input: &Input, at: Moment) -> Result<Start, Error> {
     let Input { table, view } = input;
     let counters = table.graph().map(crate::observe::storage).unwrap_or_default();
@@ -52,7 +53,7 @@ pub(super) fn start(end: End, most: u64, input: &Input, at: Moment) -> Result<St
         attributes: Attributes { append_only: head, add_only: head, flat: head, ..Attributes::default() },
     };
     let owned = store.owned();
-    Ok(Start { parts, live: Box::new(EndsLive { end, most, next: rows.len(), store }), owned })
+    Ok(Start { parts, live: Box::new(ArrivalsLive { end, most, next: rows.len(), store }), owned })
 }
 
 impl End {
@@ -65,14 +66,15 @@ impl End {
     }
 }
 
-struct EndsLive {
+/// A change of the input may remove rows as it likes: what came is kept.
+struct ArrivalsLive {
     end: End,
     most: u64,
     next: u64,
     store: Store,
 }
 
-impl Live for EndsLive {
+impl Live for ArrivalsLive {
     fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
         let have = self.store.rows().latest();
         let taken = self.end.of(&inputs[0].update().added, self.most, have.len());
@@ -87,7 +89,7 @@ impl Live for EndsLive {
     }
 }
 
-impl EndsLive {
+impl ArrivalsLive {
     fn copied(&mut self, now: &View, rows: &RowSet) -> Result<Option<(RowSet, Vec<column::Chunk>)>, Error> {
         let width = self.store.columns().len();
         let cells = now.read_columns(&(0..width).collect::<Vec<_>>(), rows)?;
