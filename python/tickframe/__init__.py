@@ -94,6 +94,7 @@ from tickframe.functions import (
 from tickframe.graph import Graph, default_graph
 from tickframe.group_by import GroupBy
 from tickframe.kinds import add_only_to_blink, blink_to_append_only, remove_blink, ring_table
+from tickframe.joins import multi_join
 from tickframe.listener import Subscription, Update
 from tickframe.plan import Plan
 from tickframe.reductions import (
@@ -259,6 +260,7 @@ __all__ = [
     "merge",
     "min",
     "min_horizontal",
+    "multi_join",
     "n_unique",
     "nth",
     "quantile",

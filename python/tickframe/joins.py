@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from tickframe.arguments import check_all
+from tickframe.arguments import check_all, checked
 from tickframe.describe import named, short
 from tickframe.durations import distance
 from tickframe.foreign import array_like
 from tickframe.given import given
-from tickframe.handles import made
+from tickframe.handles import is_table, made
 from tickframe.names import names_of, pair, pairs
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from tickframe.names import Names
     from tickframe.table import Table
 
-__all__: list[str] = []
+__all__ = ["multi_join"]
 
 
 _HOWS = ("inner", "left", "right", "full", "cross", "semi", "anti")
@@ -345,6 +346,49 @@ class Joins:
             joins: as in `aj`.
         """
         return _as_of("raj", self, other, on, joins, "forward_last", ("<=", "<"))
+
+
+@checked
+def multi_join(
+    inputs: Iterable[Table | Frame],
+    on: Names,
+    *,
+    nulls_equal: bool = False,
+) -> Table:
+    """One row for each key that any of several tables has, with the columns of the row that each table has for it.
+
+    >>> import tickframe as tf
+    >>> bids = tf.table({"sym": ["A", "B"], "bid": [1.0, 2.0]})
+    >>> asks = tf.table({"sym": ["B", "C"], "ask": [2.5, 3.5]})
+    >>> tf.multi_join([bids, asks], on="sym").to_dicts()
+    [{'sym': 'A', 'bid': 1.0, 'ask': None}, {'sym': 'B', 'bid': 2.0, 'ask': 2.5}, {'sym': 'C', 'bid': None, 'ask': 3.5}]
+
+    Keys stand in the order in which they came first, those of the first table before those of the second where they came
+    together. A key goes when no table has it any more; one that returns is a new row at the end. Numbers of different types
+    meet in the type that holds both.
+
+    Args:
+        inputs: the tables. Names of columns that are no keys differ; rename those that do not.
+        on: key columns, which all of them have.
+        nulls_equal: whether a null key matches a null key. Without it a null key is a row that no table has columns for.
+
+    Raises:
+        ColumnNotFoundError: a table without one of the keys.
+        DuplicateError: a column that two tables have and that is no key.
+        TypeMismatchError: keys that do not compare.
+        MatchError: a table has several rows of a key. Of a live table it is the cause of its failure.
+        InvalidOperationError: blink tables and nothing else.
+    """
+    several: object = inputs
+    if is_table(several):
+        raise TypeError("multi_join: give a list of tables, multi_join([a, b], on=...)")
+    if not isinstance(several, Iterable) or isinstance(several, (str, bytes, dict)):
+        raise TypeError(f"multi_join: inputs is a list of tables, not {named(several)}")
+    each = [given("multi_join", "each of the inputs", one) for one in several]
+    if not each:
+        raise ValueError("multi_join: give at least one table")
+    options = {"on": names_of([on], "multi_join"), "nulls_equal": nulls_equal}
+    return made("multi_join", {"multi_join": options}, *each)
 
 
 def _as_of(

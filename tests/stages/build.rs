@@ -175,6 +175,15 @@ impl Stage {
                 let right = ask(Op::Rename { names: vec![("w".to_owned(), name.clone())] }, &[right])?;
                 ask(Op::Join(options), &[table.clone(), right])
             }
+            Stage::Multi(on, name, nulls_equal) => {
+                let keys: Vec<_> = on.iter().map(|key| (key.clone(), key.clone())).collect();
+                let first = |table: &Table| {
+                    ask(Op::Distinct { keys: on.clone(), keep: Keep::First }, std::slice::from_ref(table))
+                };
+                let right = ask(Op::Choose { names: joined_names(&keys) }, &[first(right)?])?;
+                let right = ask(Op::Rename { names: vec![("w".to_owned(), name.clone())] }, &[right])?;
+                ask(Op::MultiJoin { on: on.clone(), nulls_equal: *nulls_equal }, &[first(table)?, right])
+            }
             Stage::WhereIn(on, not, nulls_equal) => {
                 let member = if *not { Member::NotIn } else { Member::In };
                 ask(Op::WhereIn { on: on.clone(), member, nulls_equal: *nulls_equal }, &two)
@@ -274,6 +283,13 @@ impl Stage {
                 let taken: Vec<_> = joined_names(on).iter().map(|name| ops::Derived::column(name)).collect();
                 let right = ops::rename(&ops::select(right, &taken), &[("w", name.as_str())]);
                 ops::join(table, &right, &join)?
+            }
+            Stage::Multi(on, name, nulls_equal) => {
+                let keys: Vec<&str> = on.iter().map(String::as_str).collect();
+                let taken: Vec<_> = keys.iter().chain(&["w"]).map(|name| ops::Derived::column(name)).collect();
+                let right = ops::select(&ops::first_by(right, &keys), &taken);
+                let right = ops::rename(&right, &[("w", name.as_str())]);
+                ops::multi_join(&[&ops::first_by(table, &keys), &right], &keys, *nulls_equal)?
             }
             Stage::WhereIn(on, not, nulls_equal) => ops::where_in(table, right, on, *not, *nulls_equal),
             Stage::Asof(by, stamp, name, strategy, exact, tolerance) => {

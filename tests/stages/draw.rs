@@ -18,7 +18,7 @@ impl Stage {
 
     /// A join, if one is defined over this shape.
     pub fn draw_join(tape: &mut Tape, shape: &mut Shape) -> Stage {
-        let joins = ["filter", "natural_join", "natural_join", "join", "where_in", "join_asof", "join_asof"];
+        let joins = ["filter", "natural_join", "natural_join", "join", "where_in", "join_asof", "multi_join"];
         Stage::draw_of(tape, shape, &joins.map(spec))
     }
 
@@ -296,6 +296,30 @@ fn keys_of_the_right(shape: &mut Shape, on: &[(String, String)]) {
         let taken = shape.columns.iter().any(|column| column.0 == *right);
         shape.columns.push((if taken { format!("{right}_right") } else { right.clone() }, kind));
     }
+}
+
+/// Over a table that has the right's names as keys. The keys come first, then what both sides bring.
+pub fn multi_join(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    let known = |name: &str, kind: Kind| shape.exact().iter().any(|column| column.0 == name && column.1 == kind);
+    let there = [("k", Kind::Str), ("g", Kind::Int), ("p", Kind::named(shape.right.p))];
+    let on: Vec<String> = there
+        .into_iter()
+        .filter(|(name, kind)| known(name, *kind) && tape.chance(150))
+        .map(|(name, _)| name.to_owned())
+        .collect();
+    // Which row of a key is the first depends on history where the order does.
+    if on.is_empty() || shape.unordered_by.is_some() {
+        return None;
+    }
+    let (keys, others): (Vec<_>, Vec<_>) =
+        std::mem::take(&mut shape.columns).into_iter().partition(|column| on.contains(&column.0));
+    let place = |column: &(String, Kind)| on.iter().position(|name| *name == column.0);
+    let mut columns = keys;
+    columns.sort_by_key(place);
+    columns.extend(others);
+    shape.columns = columns;
+    shape.unordered_by = Some(on.clone());
+    Some(Stage::Multi(on, add_joined(shape), tape.chance(100)))
 }
 
 pub fn where_in(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {

@@ -65,6 +65,8 @@ pub enum Stage {
     /// Key columns of both sides, the name of what the right's `w` becomes, which rows there are, whether null equals null, and
     /// how many rows a key may have.
     Join(Vec<(String, String)>, String, How, bool, Validate),
+    /// Key columns, the name of what the right's `w` becomes, and whether null equals null: over the first rows of each key.
+    Multi(Vec<String>, String, bool),
     /// Key columns of both sides, whether those are kept that are not in the set, and whether null equals null.
     WhereIn(Vec<(String, String)>, bool, bool),
     /// Key columns of both sides, the left stamp, the name of what the right's `w` becomes.

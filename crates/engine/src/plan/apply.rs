@@ -6,7 +6,8 @@ use formula::Expr;
 use formula::values::LiveSet;
 
 use super::lower::{
-    self, ColumnOptions, add_only_to_blink, aggregate, blink_to_append_only, distinct, filtered, join, natural_join,
+    self, ColumnOptions, add_only_to_blink, aggregate, blink_to_append_only, distinct, filtered, join, multi_join,
+    natural_join,
 };
 use super::node::{DEEPEST, Plan};
 use super::op::Op;
@@ -83,6 +84,7 @@ fn table_of(op: &Op, call: &Call, inputs: &[Table]) -> Result<Table, Error> {
         Op::WhereIn { on, member, nulls_equal } => {
             call.attach(&WhereIn::new(method, &inputs[0], &inputs[1], on, *member, *nulls_equal)?, inputs)
         }
+        Op::MultiJoin { on, nulls_equal } => multi_join(call, inputs, on, *nulls_equal),
         Op::AsofJoin(how) => call.attach(&AsofJoin::new(method, &inputs[0], &inputs[1], how)?, inputs),
     }
 }

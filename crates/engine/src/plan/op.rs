@@ -160,6 +160,13 @@ pub enum Op {
     Join(EquiOptions),
     /// Left rows with the right row nearest in order.
     AsofJoin(AsofOptions),
+    /// A row for each key of any input, with the row that each input has for it.
+    MultiJoin {
+        /// The keys, which all inputs have.
+        on: Vec<String>,
+        /// Whether null equals null.
+        nulls_equal: bool,
+    },
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -198,6 +205,7 @@ impl Op {
             Op::WhereIn { .. } => "where_not_in",
             Op::Join(_) => "join",
             Op::AsofJoin(_) => "join_asof",
+            Op::MultiJoin { .. } => "multi_join",
         }
     }
 
@@ -205,7 +213,7 @@ impl Op {
     pub fn arity(&self) -> Option<usize> {
         match self {
             Op::Input(_) => Some(0),
-            Op::Concat => None,
+            Op::Concat | Op::MultiJoin { .. } => None,
             Op::NaturalJoin { .. } | Op::WhereIn { .. } | Op::Join(_) | Op::AsofJoin(_) => Some(2),
             _ => Some(1),
         }
@@ -251,7 +259,7 @@ impl Op {
             Op::Input(input) => input.shown_schema(),
             Op::Filter { predicates, .. } => python(predicates),
             Op::Columns { columns, .. } => python(columns),
-            Op::Choose { names } | Op::Drop { names } => quoted(names),
+            Op::Choose { names } | Op::Drop { names } | Op::MultiJoin { on: names, .. } => quoted(names),
             Op::Rename { names } => {
                 names.iter().map(|(old, new)| format!("{old:?} to {new:?}")).collect::<Vec<_>>().join(", ")
             }

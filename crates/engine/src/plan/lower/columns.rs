@@ -6,6 +6,7 @@ use formula::Expr;
 use super::aggregate::composed;
 use super::beside::{StagedExpr, stage_inputs};
 use super::computed::{ColumnOptions, computed};
+use super::multi_join::multi_join as joined;
 use super::over::{one_row, planned, without_hidden};
 use super::sets::members;
 use crate::error::Error;
@@ -74,6 +75,16 @@ pub(in crate::plan) fn filtered(
     let names: Vec<String> = table.schema().fields().iter().map(|field| field.name().clone()).collect();
     let project = Project::choose(&kept, &names)?.reporting_to(wide.request().faults.as_ref());
     call.attach(&project, std::slice::from_ref(&kept))
+}
+
+/// One row a key that any of the tables has.
+pub(in crate::plan) fn multi_join(
+    call: &Call,
+    inputs: &[Table],
+    on: &[String],
+    nulls_equal: bool,
+) -> Result<Table, Error> {
+    joined(call, inputs, on, nulls_equal, columns)
 }
 
 /// One row a group: keys, then each expression over aggregates.

@@ -12,12 +12,13 @@ mod distinct;
 mod hidden;
 mod join;
 mod kinds;
+mod multi_join;
 mod natural_join;
 mod over;
 mod sequential;
 mod sets;
 
-pub(in crate::plan) use columns::{aggregate, columns, filtered};
+pub(in crate::plan) use columns::{aggregate, columns, filtered, multi_join};
 pub use computed::ColumnOptions;
 pub(in crate::plan) use distinct::distinct;
 pub(in crate::plan) use join::join;

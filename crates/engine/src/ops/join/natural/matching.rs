@@ -192,7 +192,7 @@ impl NaturalLive {
     }
 
     pub(super) fn several(&self, slot: u32) -> String {
-        format!("the key ({}) has several rows in the right table; {}", self.keys.text(slot), self.remedy)
+        format!("the key ({}) has several rows in {}; {}", self.keys.text(slot), self.called, self.remedy)
     }
 
     /// Updates the right side and returns the old match of each touched slot, in after-keys.

@@ -41,12 +41,15 @@ pub struct NaturalJoin {
     matches: Matches,
     nulls_equal: bool,
     faults: Option<Faults>,
+    /// What the error of a second match calls the right table.
+    called: String,
     /// What the error of a second match says to do.
     remedy: &'static str,
 }
 
 const ONE_OF_SEVERAL: &str = "a natural join takes at most one (use multiple=\"first\" or \"last\", or on_error)";
 const EXACTLY_ONE: &str = "an exact join takes exactly one";
+const ONE_OF_EACH: &str = "multi_join takes at most one of each table";
 const VALIDATED: &str = "validate=\"m:1\" takes at most one";
 
 impl NaturalJoin {
@@ -75,6 +78,7 @@ impl NaturalJoin {
             matches,
             nulls_equal,
             faults: None,
+            called: "the right table".to_owned(),
             remedy: if matches == Matches::One { EXACTLY_ONE } else { ONE_OF_SEVERAL },
         })
     }
@@ -82,6 +86,12 @@ impl NaturalJoin {
     /// Makes the error of a second match that of `join`, which was told how many there may be.
     pub(crate) fn validated(mut self) -> NaturalJoin {
         self.remedy = VALIDATED;
+        self
+    }
+
+    /// Makes the error of a second match that of a join of several tables, of which the right one is this.
+    pub(crate) fn of_several(mut self, at: usize) -> NaturalJoin {
+        (self.called, self.remedy) = (format!("table {at}"), ONE_OF_EACH);
         self
     }
 
@@ -115,6 +125,7 @@ impl Operation for NaturalJoin {
             matches: self.matches,
             operation: self.request.name.clone(),
             faults: self.faults.clone(),
+            called: self.called.clone(),
             remedy: self.remedy,
             // The left rows of a key are needed when its right rows change, and to free a key that no row has any more.
             // Neither happens if the right side is static.
@@ -154,6 +165,7 @@ struct NaturalLive {
     matches: Matches,
     operation: String,
     faults: Option<Faults>,
+    called: String,
     remedy: &'static str,
     /// The right rows of each key, and the left ones unless the right side never changes.
     keys: JoinKeys,
