@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from tickframe import _native
 from tickframe.arguments import check_all, checked
 from tickframe.describe import named, short
 from tickframe.durations import distance
 from tickframe.foreign import array_like
 from tickframe.given import given
-from tickframe.handles import is_table, made
+from tickframe.group_by import aggregates
+from tickframe.handles import is_table, made, table_of
 from tickframe.names import names_of, pair, pairs
 
 if TYPE_CHECKING:
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 
     from tickframe._native import Table as NativeTable
     from tickframe.arguments import OnError
+    from tickframe.expr import Expr
     from tickframe.names import Names
     from tickframe.table import Table
 
@@ -29,6 +33,11 @@ _HOWS = ("inner", "left", "right", "full", "cross", "semi", "anti")
 
 # A column, or two with a comparison between them.
 _COMPARED = re.compile(r"([^<>=]*)(<=|>=|[<>=]*)(.*)", re.DOTALL)
+
+# How many ends a range has.
+_ENDS = 2
+# What stands between the names of a range.
+_SIGNS = re.compile(r"(<-|->|<=|>=|<|>)")
 
 # What `validate` says, as plans write it.
 _COUNTS = {
@@ -347,6 +356,43 @@ class Joins:
         """
         return _as_of("raj", self, other, on, joins, "forward_last", ("<=", "<"))
 
+    def range_join(self, other: Table | Frame, on: Names, aggs: Expr | Iterable[Expr | Iterable[Expr]]) -> Table:
+        """All rows of this table, each with aggregates of the rows of `other` that lie in its range, as both tables change.
+
+        >>> import tickframe as tf
+        >>> shifts = tf.table({"shop": ["west", "west", "east"], "begin": [8, 12, 8], "end": [12, 20, 20]})
+        >>> sales = tf.table({"shop": ["west", "west", "west", "east"], "at": [9, 11, 12, 13], "price": [1.0, 2.0, 4.0, 8.0]})
+        >>> sums = [tf.col("price").sum().alias("total"), tf.agg.group("times = at")]
+        >>> shifts.range_join(sales, on="shop, begin <= at < end", aggs=sums).to_dicts()[0]
+        {'shop': 'west', 'begin': 8, 'end': 12, 'total': 3.0, 'times': [9, 11]}
+
+        Rows of `other` stand in the order of their values, equal ones in that of the table: so are lists, ``first`` and
+        ``last``. A null bound is no bound. A range whose begin is after its end, or NaN, has null aggregates; one without
+        rows has those of no rows: a sum of 0, an empty list. Rows of `other` whose value is null or NaN are in no range, and
+        a null key matches nothing.
+
+        Args:
+            other: the right table.
+            on: key columns, ``"K"`` or ``"Left = Right"``, and last the range: ``"begin <= x < end"``, each end with ``<`` or
+                ``<=``, or one end alone, ``"begin <= x"`` or ``"end > x"``. With an arrow before or behind, ``"<- begin <= x <= end ->"``, that
+                end takes the nearest row beyond it too, where no row stands exactly on it. One text may name them all, with
+                commas between them.
+            aggs: aggregates of columns of `other`, of `tf.agg` or expressions, and expressions of such.
+
+        Raises:
+            ColumnNotFoundError: an unknown column.
+            DuplicateError: an aggregate with the name of a column of this table.
+            TypeMismatchError: keys, or bounds and values, that do not compare.
+            ValueError: a range that is not written so.
+        """
+        right = given("range_join", "the other side", other)
+        names = names_of(on.split(",") if isinstance(on, str) else [on], "range_join")
+        if not names:
+            raise ValueError("range_join: on names a range, at least")
+        how = {"by": pairs(names[:-1], "range_join"), **_range(names[-1])}
+        made_of = aggregates("range_join", right, [aggs], {})
+        return table_of(_native.range_join("range_join", self._native, right._native, json.dumps(how), made_of))
+
 
 @checked
 def multi_join(
@@ -422,6 +468,35 @@ def _as_of(
         "suffix": None,
     }
     return made(operation, {"asof_join": options}, left, right)
+
+
+def _range(text: str) -> dict[str, object]:
+    """A range as plans write it."""
+    parts = [part.strip() for part in _SIGNS.split(text)]
+    before, behind = parts[:2] == ["", "<-"], parts[-2:] == ["->", ""]
+    parts = parts[2 if before else 0 : -2 if behind else None]
+    names, signs = parts[::2], parts[1::2]
+    whole = len(names) == _ENDS + 1 and set(signs) <= {"<", "<="}
+    half = len(names) == _ENDS and not (behind if signs[0][0] == "<" else before) and signs[0] not in {"<-", "->"}
+    if not (whole or half) or any(not name or "=" in name for name in names):
+        raise ValueError(
+            'range_join: the last of on is a range, "begin < x < end" with < or <= at each end, "<- begin <= x <= end ->", or '
+            f'one end of it, "begin <= x" or "end >= x", not {short(text)}'
+        )
+    lower = whole or signs[0][0] == "<"
+    upper = whole or not lower
+    how: dict[str, object] = {"on": names[1], "from": None, "to": None}
+    ends = (
+        ("from", lower, names[0], signs[0], before),
+        ("to", upper, names[-1] if whole else names[0], signs[-1], behind),
+    )
+    for end, there, name, sign, arrow in ends:
+        if not there:
+            continue
+        if arrow and len(sign) == 1:
+            raise ValueError(f"range_join: an end with an arrow is written with {sign}=, not {sign}: {short(text)}")
+        how[end] = {"column": name, "bound": "reaching" if arrow else "open" if len(sign) == 1 else "closed"}
+    return how
 
 
 def _distance(tolerance: float | str | _dt.timedelta) -> dict[str, float]:

@@ -67,7 +67,12 @@ fn draw_place(tape: &mut Tape, shapes: &mut Vec<Shape>) -> Place {
             shape.paired |= shapes[twin].paired;
             twin
         }
-        Stage::Natural(..) | Stage::Join(..) | Stage::Asof(..) | Stage::WhereIn(..) => {
+        Stage::Natural(..)
+        | Stage::Join(..)
+        | Stage::Asof(..)
+        | Stage::Range(..)
+        | Stage::Multi(..)
+        | Stage::WhereIn(..) => {
             let sides: Vec<usize> = (0..shapes.len()).filter(|&at| joinable(&shapes[at])).collect();
             *tape.choose(&sides)
         }

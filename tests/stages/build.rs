@@ -1,8 +1,8 @@
 //! Building a stage in the engine and in the model.
 
 use engine::plan::{
-    AsofOptions, EquiOptions, ExplodeOptions, Extent, How, Keep, Matches, Materialization, Member, Op, SortBy,
-    Strategy, Tolerance, Validate, apply,
+    AsofOptions, Bound, EquiOptions, ExplodeOptions, Extent, How, Keep, Matches, Materialization, Member, Op, RangeEnd,
+    RangeOptions, SortBy, Strategy, Tolerance, Validate, apply,
 };
 use engine::{Error, OnError, Table};
 use formula::aggregates::{Given, SettingKind};
@@ -50,6 +50,14 @@ fn strategy_of(strategy: Strategy) -> ops::Strategy {
         Strategy::Forward => ops::Strategy::Forward,
         Strategy::ForwardLast => ops::Strategy::ForwardLast,
         Strategy::Nearest => ops::Strategy::Nearest,
+    }
+}
+
+fn bound_of(bound: Bound) -> ops::Bound {
+    match bound {
+        Bound::Open => ops::Bound::Open,
+        Bound::Closed => ops::Bound::Closed,
+        Bound::Reaching => ops::Bound::Reaching,
     }
 }
 
@@ -175,6 +183,14 @@ impl Stage {
                 let right = ask(Op::Rename { names: vec![("w".to_owned(), name.clone())] }, &[right])?;
                 ask(Op::Join(options), &[table.clone(), right])
             }
+            Stage::Range(by, on, ends, outputs) => {
+                let end = |end: &Option<(String, Bound)>| {
+                    end.as_ref().map(|(column, bound)| RangeEnd { column: column.clone(), bound: *bound })
+                };
+                let how = RangeOptions { by: by.clone(), on: on.clone(), from: end(&ends[0]), to: end(&ends[1]) };
+                let aggregates = outputs.iter().map(aggregated).collect::<Result<_, Error>>()?;
+                ask(Op::RangeJoin { how, aggregates }, &two)
+            }
             Stage::Multi(on, name, nulls_equal) => {
                 let keys: Vec<_> = on.iter().map(|key| (key.clone(), key.clone())).collect();
                 let first = |table: &Table| {
@@ -283,6 +299,19 @@ impl Stage {
                 let taken: Vec<_> = joined_names(on).iter().map(|name| ops::Derived::column(name)).collect();
                 let right = ops::rename(&ops::select(right, &taken), &[("w", name.as_str())]);
                 ops::join(table, &right, &join)?
+            }
+            Stage::Range(by, on, [from, to], outputs) => {
+                let end = |end: &Option<(String, Bound)>| {
+                    end.as_ref().map(|(column, bound)| (column.clone(), bound_of(*bound)))
+                };
+                let join = ops::RangeJoin {
+                    by: by.clone(),
+                    on: on.clone(),
+                    from: end(from),
+                    to: end(to),
+                    aggregates: wanted(outputs),
+                };
+                ops::range_join(table, right, &join)?
             }
             Stage::Multi(on, name, nulls_equal) => {
                 let keys: Vec<&str> = on.iter().map(String::as_str).collect();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use engine::plan::{Extent, How, Keep, Matches, Strategy, Validate};
+use engine::plan::{Bound, Extent, How, Keep, Matches, Strategy, Validate};
 use engine::testing::Tape;
 use model::ops;
 
@@ -18,7 +18,7 @@ impl Stage {
 
     /// A join, if one is defined over this shape.
     pub fn draw_join(tape: &mut Tape, shape: &mut Shape) -> Stage {
-        let joins = ["filter", "natural_join", "natural_join", "join", "where_in", "join_asof", "multi_join"];
+        let joins = ["filter", "natural_join", "natural_join", "join", "range_join", "join_asof", "multi_join"];
         Stage::draw_of(tape, shape, &joins.map(spec))
     }
 
@@ -335,6 +335,37 @@ pub fn join_asof(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     let strategy = *tape.choose(&[Strategy::Backward, Strategy::Forward, Strategy::ForwardLast, Strategy::Nearest]);
     let tolerance = if tape.chance(100) { Some(tape.below(4) * 1_000_000_000) } else { None };
     Some(Stage::Asof(by, stamp, add_joined(shape), strategy, tape.chance(200), tolerance))
+}
+
+/// Ranges between columns that are like a right one.
+pub fn range_join(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    // Every table that a join may meet has these columns.
+    let mut right = Shape::right(shape.right).columns;
+    right.retain(|column| column.0 != "u");
+    let (on, kind) = tape.choose(&[("t", Kind::Time), ("g", Kind::Int)]).to_owned();
+    let bounds: Vec<String> =
+        shape.exact().into_iter().filter(|column| column.1 == kind).map(|column| column.0).collect();
+    if bounds.is_empty() {
+        return None;
+    }
+    let by = if tape.chance(200) { keys_of_join(tape, shape) } else { Vec::new() };
+    let end = |tape: &mut Tape| {
+        let bound = *tape.choose(&[Bound::Open, Bound::Closed, Bound::Reaching]);
+        (tape.choose(&bounds).clone(), bound)
+    };
+    let ends = match tape.below(6) {
+        0 => [Some(end(tape)), None],
+        1 => [None, Some(end(tape))],
+        _ => [Some(end(tape)), Some(end(tape))],
+    };
+    let mut outputs = Vec::new();
+    for _ in 0..1 + tape.below(3) {
+        let (made, kind, is_inexact) = aggregated(tape, shape, &right);
+        shape.columns.push((made.0.clone(), kind));
+        shape.inexact.extend(is_inexact.then(|| made.0.clone()));
+        outputs.push(made);
+    }
+    Some(Stage::Range(by, on.to_owned(), ends, outputs))
 }
 
 /// At least so many of these columns, if there are.

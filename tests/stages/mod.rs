@@ -9,7 +9,7 @@ pub mod draw;
 
 use std::collections::BTreeSet;
 
-use engine::plan::{Extent, How, Keep, Matches, Op, Strategy, Validate};
+use engine::plan::{Bound, Extent, How, Keep, Matches, Op, Strategy, Validate};
 use engine::testing::random::KINDS;
 use engine::testing::{TableSpec, Tape, table_of};
 use model::{Compare, ops};
@@ -67,6 +67,8 @@ pub enum Stage {
     Join(Vec<(String, String)>, String, How, bool, Validate),
     /// Key columns, the name of what the right's `w` becomes, and whether null equals null: over the first rows of each key.
     Multi(Vec<String>, String, bool),
+    /// Key columns of both sides, the right column that lies in ranges, the left columns of both ends, and the outputs.
+    Range(Vec<(String, String)>, String, [Option<(String, Bound)>; 2], Vec<Aggregated>),
     /// Key columns of both sides, whether those are kept that are not in the set, and whether null equals null.
     WhereIn(Vec<(String, String)>, bool, bool),
     /// Key columns of both sides, the left stamp, the name of what the right's `w` becomes.

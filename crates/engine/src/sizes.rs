@@ -84,6 +84,10 @@ pub static ASOF_PROBE_ROWS: Size = Size::new("engine.ASOF_PROBE_ROWS", 1 << 16);
 pub static ASOF_BATCH: Size = Size::new("engine.ASOF_BATCH", 64);
 /// Entries that a chunk of a timeline holds before it is split.
 pub static TIMELINE_CHUNK: Size = Size::at_least("engine.TIMELINE_CHUNK", 128, 2);
+/// Left rows whose ranges are aggregated at once.
+pub static RANGE_ROWS: Size = Size::new("engine.RANGE_ROWS", 1 << 14);
+/// Right rows that are read at once for the ranges in which they lie.
+pub static RANGE_PAIRS: Size = Size::new("engine.RANGE_PAIRS", 1 << 16);
 /// Rows that look for their key in a set at once.
 pub static WHERE_IN_PROBE_ROWS: Size = Size::new("engine.WHERE_IN_PROBE_ROWS", 1 << 16);
 

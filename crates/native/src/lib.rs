@@ -69,7 +69,7 @@ mod _native {
     #[pymodule_export]
     use crate::ops::{
         aggregate, apply, check_barriers, choose, columns, concat, drop, filter, first_by, head, last_by, masked,
-        rename, slice, sort, tail, unique, without_rows,
+        range_join, rename, slice, sort, tail, unique, without_rows,
     };
     #[pymodule_export]
     use crate::panics::panic_here;

@@ -225,6 +225,20 @@ pub fn aggregate(
     of_formulas(table.py(), op, operation, &[table], formulas(&keys))
 }
 
+/// Every left row with aggregates of the right rows in its range. `how`: keys and ranges, as plans write them.
+#[pyfunction]
+pub fn range_join(
+    operation: &str,
+    left: &Bound<'_, PyTable>,
+    right: &Bound<'_, PyTable>,
+    how: &str,
+    aggregates: Vec<Bound<'_, PyExpr>>,
+) -> PyResult<PyTable> {
+    let how = serde_json::from_str(how).map_err(|why| PyValueError::new_err(format!("{operation}: {why}")))?;
+    let op = Op::RangeJoin { how, aggregates: trees(&aggregates) };
+    made(left.py(), op, operation, &[left, right])
+}
+
 #[pyfunction]
 #[pyo3(signature = (table, subset, last))]
 pub fn unique(table: &Bound<'_, PyTable>, subset: Option<Vec<String>>, last: bool) -> PyResult<PyTable> {

@@ -4,7 +4,7 @@ use formula::{ColumnName, Expr};
 use serde::{Serialize, Serializer};
 
 use crate::eval::schedule::Turn;
-use crate::plan::spec::{AsofOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Member, SortBy};
+use crate::plan::spec::{AsofOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Member, RangeOptions, SortBy};
 
 /// The arguments of an operation, as far as they decide what it makes.
 #[derive(Serialize)]
@@ -66,6 +66,10 @@ pub(crate) enum Asked<'a> {
         nulls_equal: bool,
     },
     Asof(&'a AsofOptions),
+    Range {
+        how: &'a RangeOptions,
+        aggregates: Expressions<'a>,
+    },
 }
 
 /// Expressions, of whose long lists of values only a digest counts.

@@ -27,6 +27,6 @@ pub use node::{Listed, Nodes, Plan};
 pub use op::Op;
 pub use optimize::Fired;
 pub use spec::{
-    AsofOptions, EquiOptions, ExplodeOptions, Extent, How, Keep, Matches, Materialization, Member, SortBy, Strategy,
-    Tolerance, Validate,
+    AsofOptions, Bound, EquiOptions, ExplodeOptions, Extent, How, Keep, Matches, Materialization, Member, RangeEnd,
+    RangeOptions, SortBy, Strategy, Tolerance, Validate,
 };

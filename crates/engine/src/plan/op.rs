@@ -7,7 +7,7 @@ use formula::Expr;
 use serde::{Deserialize, Serialize};
 
 use super::input::Input;
-use super::spec::{AsofOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Materialization, Member, SortBy};
+use super::spec::{AsofOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Materialization, Member, RangeOptions, SortBy};
 use crate::eval::schedule::Turn;
 use crate::row_errors::OnError;
 
@@ -160,6 +160,13 @@ pub enum Op {
     Join(EquiOptions),
     /// Left rows with the right row nearest in order.
     AsofJoin(AsofOptions),
+    /// Left rows with aggregates of the right rows in their range.
+    RangeJoin {
+        /// Keys and ranges.
+        how: RangeOptions,
+        /// Expressions over aggregates of the right table.
+        aggregates: Vec<Expr>,
+    },
     /// A row for each key of any input, with the row that each input has for it.
     MultiJoin {
         /// The keys, which all inputs have.
@@ -205,6 +212,7 @@ impl Op {
             Op::WhereIn { .. } => "where_not_in",
             Op::Join(_) => "join",
             Op::AsofJoin(_) => "join_asof",
+            Op::RangeJoin { .. } => "range_join",
             Op::MultiJoin { .. } => "multi_join",
         }
     }
@@ -214,7 +222,9 @@ impl Op {
         match self {
             Op::Input(_) => Some(0),
             Op::Concat | Op::MultiJoin { .. } => None,
-            Op::NaturalJoin { .. } | Op::WhereIn { .. } | Op::Join(_) | Op::AsofJoin(_) => Some(2),
+            Op::NaturalJoin { .. } | Op::WhereIn { .. } | Op::Join(_) | Op::AsofJoin(_) | Op::RangeJoin { .. } => {
+                Some(2)
+            }
             _ => Some(1),
         }
     }
@@ -225,6 +235,7 @@ impl Op {
             Op::Filter { predicates, .. } => (predicates, &[]),
             Op::Columns { columns, .. } => (columns, &[]),
             Op::Aggregate { keys, aggregates, .. } => (keys, aggregates),
+            Op::RangeJoin { aggregates, .. } => (aggregates, &[]),
             _ => (&[], &[]),
         };
         first.iter().chain(second)
@@ -236,6 +247,7 @@ impl Op {
         match &mut self {
             Op::Filter { predicates, .. } => each(predicates),
             Op::Columns { columns, .. } => each(columns),
+            Op::RangeJoin { aggregates, .. } => each(aggregates),
             Op::Aggregate { keys, aggregates, .. } => {
                 each(keys);
                 each(aggregates);
@@ -288,6 +300,10 @@ impl Op {
             Op::NaturalJoin { on, .. } | Op::WhereIn { on, .. } => keys(on),
             Op::Join(how) if how.on.is_empty() => format!("how {}", how.how.name()),
             Op::Join(how) => format!("{}, how {}", keys(&how.on), how.how.name()),
+            Op::RangeJoin { how, aggregates } => {
+                let by = if how.by.is_empty() { String::new() } else { format!("{}, ", keys(&how.by)) };
+                format!("{by}{:?}: {}", how.text(), python(aggregates))
+            }
             Op::AsofJoin(how) => {
                 let by = if how.by.is_empty() { String::new() } else { format!(", by {}", keys(&how.by)) };
                 format!("{}{by}", keys(std::slice::from_ref(&how.on)))

@@ -201,6 +201,66 @@ impl Extent {
     }
 }
 
+/// How an end of a range belongs to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// A row exactly there is outside.
+    Open,
+    /// A row exactly there is inside.
+    Closed,
+    /// A row exactly there is inside; where there is none, so is the nearest row beyond.
+    Reaching,
+}
+
+/// An end of a range.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RangeEnd {
+    /// The left column that says where it is; null is no bound.
+    pub column: String,
+    /// Whether rows there belong to the range.
+    pub bound: Bound,
+}
+
+/// The options of a range join.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RangeOptions {
+    /// Left and right key columns.
+    pub by: Vec<(String, String)>,
+    /// The right column whose values lie in the ranges.
+    pub on: String,
+    /// Where ranges begin; without it they have no lower bound.
+    pub from: Option<RangeEnd>,
+    /// Where ranges end; without it they have no upper bound.
+    pub to: Option<RangeEnd>,
+}
+
+impl RangeOptions {
+    /// The range as a reader of Python knows it: `"lo <= x < hi"`.
+    pub fn text(&self) -> String {
+        let (mut before, mut after) = (String::new(), String::new());
+        if let Some(end) = &self.from {
+            let (arrow, sign) = signs(end.bound, "<- ");
+            before = format!("{arrow}{} {sign} ", end.column);
+        }
+        if let Some(end) = &self.to {
+            let (arrow, sign) = signs(end.bound, " ->");
+            after = format!(" {sign} {}{arrow}", end.column);
+        }
+        format!("{before}{}{after}", self.on)
+    }
+}
+
+fn signs(bound: Bound, arrow: &'static str) -> (&'static str, &'static str) {
+    match bound {
+        Bound::Open => ("", "<"),
+        Bound::Closed => ("", "<="),
+        Bound::Reaching => (arrow, "<="),
+    }
+}
+
 /// Which rows a join has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -17,6 +17,7 @@ mod extreme;
 mod fixed;
 mod groups;
 mod listed_pairs;
+mod listed;
 mod live;
 mod loading;
 #[cfg(test)]
@@ -47,6 +48,7 @@ use rowset::RowSet;
 
 pub(crate) use self::accumulators::{from_order_key, order_key};
 use self::groups::Groups;
+pub(crate) use self::listed::Listed;
 use self::live::AggregationLive;
 use self::spec::AggregationSpec;
 pub(crate) use self::state::{floats, integers};
@@ -113,7 +115,16 @@ impl Aggregation {
         let mut inputs: Vec<(Expr, Evaluator)> = Vec::new();
         let mut outputs = Vec::with_capacity(aggregates.len());
         for aggregate in aggregates {
-            outputs.push(output_of(operation, table, aggregate, &mut inputs)?);
+            let output = output_of(operation, table, aggregate, &mut inputs)?;
+            if output.vector.is_some() && table.attributes().blink {
+                let message = format!(
+                    "{} over a blink table: its rows live for one step, and a list of all that ever were would grow for \
+                     ever; append them to an append_table, or aggregate them with first, last, min, max, sum, count",
+                    aggregate.unaliased().to_python()
+                );
+                return Err(Error::invalid(operation, message));
+            }
+            outputs.push(output);
         }
         let names = keys.iter().map(|(_, name)| name).chain(outputs.iter().map(|output| &output.name));
         let mut seen = std::collections::HashSet::new();
@@ -196,14 +207,6 @@ fn output_of(
     let vector = Vector::of(kind, of).map_err(wrong)?;
     if declared.asks == Asks::Keys && !can_be_key(of) {
         return Err(Error::unkeyable(operation, &input.output_name()?, of));
-    }
-    if vector.is_some() && table.attributes().blink {
-        let message = format!(
-            "{} over a blink table: its rows live for one step, and a list of all that ever were would grow for ever; \
-             append them to an append_table, or aggregate them with first, last, min, max, sum, count",
-            expression.unaliased().to_python()
-        );
-        return Err(Error::invalid(operation, message));
     }
     // What is passed on keeps the type its column was declared with.
     let source = match input.unaliased() {

@@ -55,8 +55,20 @@ impl Vector {
             rows.for_each(*slot, |row| keys.push(row));
             lengths.push(keys.len() - before);
         }
+        self.of_lists(input, now, &keys, lengths)
+    }
+
+    /// The value of each list of rows: so many of these keys, list after list.
+    pub(crate) fn of_lists(
+        &self,
+        input: &Evaluator,
+        now: &View,
+        keys: &[u64],
+        lengths: Vec<usize>,
+    ) -> Result<ArrayRef, Error> {
+        let lists = lengths.len();
         limits::ask_rows(keys.len() as u64, column::types::width(input.data_type()))?;
-        let mut cells = gather_at(input, now, &keys)?;
+        let mut cells = gather_at(input, now, keys)?;
         if let DataType::List(field) = &self.list
             && field.data_type() != cells.data_type()
         {
@@ -66,7 +78,7 @@ impl Vector {
         match &self.function {
             None => Ok(list),
             Some(function) => function
-                .evaluate(&[list], slots.len())
+                .evaluate(&[list], lists)
                 .map_err(|error| Error::data("group_by", format!("{error} in {}", input.text()))),
         }
     }

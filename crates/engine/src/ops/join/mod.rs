@@ -8,11 +8,14 @@ mod matches;
 pub mod natural;
 pub mod on;
 pub(crate) mod pairs;
+pub mod range;
 mod side;
 mod still;
+mod stamps;
 pub mod where_in;
 
 pub use asof::AsofJoin;
 pub use equi::EquiJoin;
 pub use natural::NaturalJoin;
+pub use range::RangeJoin;
 pub use where_in::WhereIn;

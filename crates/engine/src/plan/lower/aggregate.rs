@@ -64,15 +64,15 @@ pub(super) fn composed(
 }
 
 /// Aggregates, and what is made of them.
-struct Parts {
+pub(super) struct Parts {
     /// Aggregates and the columns they are.
-    parts: Vec<(ColumnName, Expr)>,
+    pub(super) parts: Vec<(ColumnName, Expr)>,
     /// Expressions over those columns and the keys; none if the aggregates are all that is asked for.
-    over: Vec<Expr>,
+    pub(super) over: Vec<Expr>,
 }
 
 impl Parts {
-    fn of(call: &Call, table: &Table, keys: &[String], expressions: &[Expr]) -> Result<Parts, Error> {
+    pub(super) fn of(call: &Call, table: &Table, keys: &[String], expressions: &[Expr]) -> Result<Parts, Error> {
         let mut parts = Vec::new();
         if expressions.iter().all(|expression| matches!(expression.unaliased(), Expr::Aggregate { .. })) {
             for expression in expressions {

@@ -8,12 +8,13 @@ use super::beside::{StagedExpr, stage_inputs};
 use super::computed::{ColumnOptions, computed};
 use super::multi_join::multi_join as joined;
 use super::over::{one_row, planned, without_hidden};
+use super::range_join::range_join as ranged;
 use super::sets::members;
 use crate::error::Error;
 use crate::eval::call::Call;
 use crate::eval::schedule::Turn;
 use crate::ops::{Filter, Project};
-use crate::plan::spec::Materialization;
+use crate::plan::spec::{Materialization, RangeOptions};
 use crate::row_errors::OnError;
 use crate::table::handle::Table;
 
@@ -85,6 +86,17 @@ pub(in crate::plan) fn multi_join(
     nulls_equal: bool,
 ) -> Result<Table, Error> {
     joined(call, inputs, on, nulls_equal, columns)
+}
+
+/// Every left row with aggregates of the right rows in its range.
+pub(in crate::plan) fn range_join(
+    call: &Call,
+    left: &Table,
+    right: &Table,
+    how: &RangeOptions,
+    expressions: &[Expr],
+) -> Result<Table, Error> {
+    ranged(call, left, right, how, expressions, columns)
 }
 
 /// One row a group: keys, then each expression over aggregates.

@@ -15,10 +15,11 @@ mod kinds;
 mod multi_join;
 mod natural_join;
 mod over;
+mod range_join;
 mod sequential;
 mod sets;
 
-pub(in crate::plan) use columns::{aggregate, columns, filtered, multi_join};
+pub(in crate::plan) use columns::{aggregate, columns, filtered, multi_join, range_join};
 pub use computed::ColumnOptions;
 pub(in crate::plan) use distinct::distinct;
 pub(in crate::plan) use join::join;

@@ -25,6 +25,7 @@ use rowset::RowSet;
 use super::matches::{StoredMatches, redirected};
 use super::on::{On, Side, added_columns, joined_schema, joined_update, match_now, meeting_type};
 use super::side::JoinKeys;
+use super::stamps::is_stamp;
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::keys::timeline::{Entry, Timelines};
@@ -100,12 +101,6 @@ impl AsofJoin {
         };
         Ok(AsofJoin { request, how: Arc::new(how), added })
     }
-}
-
-fn is_stamp(data_type: &DataType) -> bool {
-    use DataType::*;
-    matches!(data_type, Timestamp(..) | Date32 | Time64(_) | Duration(_) | Float16 | Float32 | Float64)
-        || data_type.is_integer()
 }
 
 impl Operation for AsofJoin {

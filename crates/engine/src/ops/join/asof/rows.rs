@@ -1,10 +1,8 @@
 //! Rows of one side as an as-of join sees them: their groups and stamps, and the searches of a batch of them.
 
-use arrow_array::Array;
 use arrow_buffer::NullBuffer;
-use arrow_schema::DataType;
+use column::NO_ROW;
 use column::keys::NO_SLOT;
-use column::{Chunk, NO_ROW};
 use rowset::RowSet;
 
 use super::AsofLive;
@@ -12,6 +10,7 @@ use crate::error::Error;
 use crate::keys::timeline::Place;
 use crate::ops::join::on::{Side, cells_as};
 use crate::ops::join::side::{Slotted, spread};
+use crate::ops::join::stamps::ordered;
 use crate::sizes::ASOF_BATCH;
 use crate::table::view::View;
 
@@ -143,18 +142,4 @@ pub(super) const AHEAD: usize = 32;
 #[inline]
 fn few_groups(groups: usize, rows: usize) -> bool {
     groups <= rows * 4
-}
-
-/// Stamps as numbers that order as they do, and which are missing (null or NaN).
-fn ordered(cells: &Chunk) -> Result<(Vec<u64>, Option<NullBuffer>), Error> {
-    const SIGN: u64 = 1 << 63;
-    if matches!(cells.data_type(), DataType::Float16 | DataType::Float32 | DataType::Float64) {
-        let values = crate::ops::agg::floats(cells);
-        let stamps = values.values().iter().map(|value| crate::ops::agg::order_key(*value)).collect();
-        let real: arrow_buffer::BooleanBuffer = values.values().iter().map(|value| !value.is_nan()).collect();
-        return Ok((stamps, NullBuffer::union(values.nulls(), Some(&NullBuffer::new(real)))));
-    }
-    let values = crate::ops::agg::integers(cells);
-    let flip = if *cells.data_type() == DataType::UInt64 { 0 } else { SIGN };
-    Ok((values.values().iter().map(|value| *value as u64 ^ flip).collect(), values.nulls().cloned()))
 }
