@@ -97,8 +97,8 @@ fn is_zero(value: &Value) -> bool {
 
 fn is_near(x: f64, within: f64, y: f64) -> bool {
     if within.is_infinite() {
-        // An error without bound says that something overflows on the way: the sign is known, no more.
-        return y.is_nan() || y == 0.0 || (y > 0.0) == (x.is_nan() || x >= 0.0);
+        // An error without bound says that something overflows on the way: the sign is known, if that, no more.
+        return x.is_nan() || y.is_nan() || y == 0.0 || (y > 0.0) == (x >= 0.0);
     }
     same(&Value::Float(x), &Value::Float(y)) || (x - y).abs() <= within
 }

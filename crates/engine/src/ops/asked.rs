@@ -4,7 +4,9 @@ use formula::{ColumnName, Expr};
 use serde::{Serialize, Serializer};
 
 use crate::eval::schedule::Turn;
-use crate::plan::spec::{AsofOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Member, RangeOptions, SortBy};
+use crate::plan::spec::{
+    AsofOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Member, RangeOptions, SortBy,
+};
 
 /// The arguments of an operation, as far as they decide what it makes.
 #[derive(Serialize)]

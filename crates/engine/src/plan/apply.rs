@@ -13,7 +13,9 @@ use super::node::{DEEPEST, Plan};
 use super::op::Op;
 use crate::error::Error;
 use crate::eval::call::Call;
-use crate::ops::{AsofJoin, Concat, Explode, Flatten, GroupLimit, NaturalJoin, Project, Reverse, Ring, Slice, Sort, WhereIn};
+use crate::ops::{
+    AsofJoin, Concat, Explode, Flatten, GroupLimit, NaturalJoin, Project, Reverse, Ring, Slice, Sort, WhereIn,
+};
 use crate::table::handle::Table;
 
 /// The table that an operation makes of others, with the plan by which it was made.

@@ -7,7 +7,9 @@ use formula::Expr;
 use serde::{Deserialize, Serialize};
 
 use super::input::Input;
-use super::spec::{AsofOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Materialization, Member, RangeOptions, SortBy};
+use super::spec::{
+    AsofOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Materialization, Member, RangeOptions, SortBy,
+};
 use crate::eval::schedule::Turn;
 use crate::row_errors::OnError;
 

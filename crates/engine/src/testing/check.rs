@@ -172,7 +172,7 @@ fn run_once(
 fn feed_some(feeds: &mut [Feed], tape: &mut Tape) -> Result<bool, String> {
     let mut only_moved = true;
     for (at, feed) in feeds.iter_mut().enumerate() {
-        feed.case.open_cycle();
+        only_moved &= !feed.case.open_cycle();
         let steps = *tape.choose(&[1, 1, 1, 0, 2, 3]);
         for _ in 0..steps {
             only_moved &= feed.step(at, tape)?;
@@ -234,8 +234,7 @@ fn run_told(
             }
             "cycle" => {
                 let told = subject.as_ref().map_or(0, Subject::told_modified);
-                feeds.iter_mut().for_each(|feed| feed.case.open_cycle());
-                let mut only_moved = true;
+                let mut only_moved = !feeds.iter_mut().fold(false, |gone, feed| feed.case.open_cycle() | gone);
                 for (at, drawing) in waiting.drain(..) {
                     let feed = &mut feeds[at];
                     let step = draw::step(drawing, &feed.case.mirror.schema);

@@ -324,11 +324,13 @@ impl Case {
         step
     }
 
-    /// Before what is queued for the next cycle: rows that live for one are gone then.
-    pub fn open_cycle(&mut self) {
-        if self.kind == Kind::Blink {
+    /// Before what is queued for the next cycle: rows that live for one are gone then. Returns whether there were any.
+    pub fn open_cycle(&mut self) -> bool {
+        let gone = self.kind == Kind::Blink && !self.mirror.rows.is_empty();
+        if gone {
             self.mirror.rows.clear();
         }
+        gone
     }
 
     /// The operation is made now: what it did not see is not remembered.

@@ -82,7 +82,7 @@ impl Listed {
             return vector.of_lists(first, view, rows, lengths.to_vec());
         }
         let cells = if output.is_kept() {
-            let mut state = state_of(&output.kind, first.data_type(), false)?;
+            let mut state = state_of(&output.kind, first.data_type(), false, false)?;
             state.grow(lengths.len());
             let read: Vec<Chunk> = output.inputs.iter().filter_map(|input| cells[*input].clone()).collect();
             if !rows.is_empty() {

@@ -16,8 +16,8 @@ mod count;
 mod extreme;
 mod fixed;
 mod groups;
-mod listed_pairs;
 mod listed;
+mod listed_pairs;
 mod live;
 mod loading;
 #[cfg(test)]

@@ -10,8 +10,8 @@ pub mod on;
 pub(crate) mod pairs;
 pub mod range;
 mod side;
-mod still;
 mod stamps;
+mod still;
 pub mod where_in;
 
 pub use asof::AsofJoin;
