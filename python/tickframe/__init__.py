@@ -93,8 +93,8 @@ from tickframe.functions import (
 )
 from tickframe.graph import Graph, default_graph
 from tickframe.group_by import GroupBy
-from tickframe.kinds import add_only_to_blink, blink_to_append_only, remove_blink, ring_table
 from tickframe.joins import multi_join
+from tickframe.kinds import add_only_to_blink, blink_to_append_only, remove_blink, ring_table
 from tickframe.listener import Subscription, Update
 from tickframe.plan import Plan
 from tickframe.reductions import (

@@ -22,6 +22,7 @@ from tickframe.names import names_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from tickframe.arguments import OnError
     from tickframe.dtypes import DataType
     from tickframe.expr import IntoExpr
     from tickframe.names import Names
@@ -183,7 +184,7 @@ class Pivots:
 
         return _on_read("unnest", table, [each for name, kind in schema.items() for each in parts(name, kind)])
 
-    def select_distinct(self, *formulas: IntoExpr | Iterable[IntoExpr]) -> Table:
+    def select_distinct(self, *formulas: IntoExpr | Iterable[IntoExpr], on_error: OnError = "fail") -> Table:
         """One row of each distinct combination of these columns: ``view(...).unique()``, by Deephaven's name.
 
         >>> import tickframe as tf
@@ -192,11 +193,12 @@ class Pivots:
 
         Args:
             *formulas: names, ``"New = formula"`` or expressions; all columns without any.
+            on_error: as in `view`.
         """
         table, frame = itself(self), sys._getframe(1)
         if not formulas:
             return table.unique()
-        seen = sequential.update(table._native, formulas, frame, "select_distinct", "on read", after=False)
+        seen = sequential.update(table._native, formulas, frame, "select_distinct", "on read", on_error, after=False)
         return table_of(seen).unique()
 
     def move_columns(self, index: int, columns: Names) -> Table:

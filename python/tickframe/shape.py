@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tickframe.arguments import check_all
-from tickframe.describe import named, short
 from tickframe.dtypes import Array, List
 from tickframe.handles import itself, made
 from tickframe.names import names_of
@@ -73,47 +72,6 @@ class Shape:
             names = [name for name, kind in table.schema.items() if isinstance(kind, (List, Array))]
         return _exploded("ungroup", table, names, keep_nulls=False, null_fill=null_fill)
 
-    def head_pct(self, pct: float) -> Table:
-        """The first rows, as a part of all, rounded up.
-
-        >>> import tickframe as tf
-        >>> t = tf.table({"x": [1, 2, 3, 4, 5]})
-        >>> t.head_pct(0.5).to_dict(), t.tail_pct(0.1).to_dict(), t.slice_pct(0.2, 0.7).to_dict()
-        ({'x': [1, 2, 3]}, {'x': [5]}, {'x': [2, 3]})
-
-        Args:
-            pct: the part, from 0 to 1.
-
-        Raises:
-            InvalidOperationError: a blink table, whose rows live for one step.
-        """
-        return _part("head_pct", itself(self), "head", {"part": (pct, "pct")})
-
-    def tail_pct(self, pct: float) -> Table:
-        """The last rows, as a part of all, rounded up.
-
-        Args:
-            pct: the part, from 0 to 1.
-
-        Raises:
-            InvalidOperationError: a blink table, whose rows live for one step.
-        """
-        return _part("tail_pct", itself(self), "tail", {"part": (pct, "pct")})
-
-    def slice_pct(self, start_pct: float, end_pct: float) -> Table:
-        """The rows from a part of all to another, both rounded down.
-
-        Args:
-            start_pct: where they begin, from 0 to 1.
-            end_pct: where they end, from 0 to 1.
-
-        Raises:
-            InvalidOperationError: a blink table, whose rows live for one step.
-        """
-        return _part(
-            "slice_pct", itself(self), "part", {"start": (start_pct, "start_pct"), "stop": (end_pct, "end_pct")}
-        )
-
     def flatten(self) -> Table:
         """The same rows at the keys 0, 1, 2 …, whatever comes and goes.
 
@@ -123,18 +81,6 @@ class Shape:
         ([(1, 2)], [(0, 1)], {'x': [2, 3]})
         """
         return made("flatten", "flatten", itself(self))
-
-
-def _part(method: str, table: Table, kind: str, parts: dict[str, tuple[object, str]]) -> Table:
-    """The table of a part of the rows."""
-    given: dict[str, float] = {}
-    for name, (part, parameter) in parts.items():
-        if isinstance(part, bool) or not isinstance(part, (int, float)):
-            raise TypeError(f"{method}: {parameter} is a number from 0 to 1, not {named(part)}")
-        if not 0 <= part <= 1:
-            raise ValueError(f"{method}: {parameter} is a part of the rows, from 0 to 1, not {short(part)}")
-        given[name] = float(part)
-    return made(method, {"extent": {kind: given}}, table)
 
 
 def _exploded(

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from tickframe import _native, control, sequential
-from tickframe.arguments import check_all, count, text
+from tickframe.arguments import check_all, text
 from tickframe.beside import parted, with_values
 from tickframe.cells import Cells
 from tickframe.describe import named, short
@@ -23,12 +23,13 @@ from tickframe.durations import seconds
 from tickframe.errors import ColumnNotFoundError
 from tickframe.export import Export
 from tickframe.expr import Expr, flatten, spread
+from tickframe.extents import Extents
 from tickframe.foreign import mask_of, of_rows
 from tickframe.formulas import bind
 from tickframe.functions import col
 from tickframe.graph import Graph
 from tickframe.group_by import GroupBy, aggregates
-from tickframe.handles import made, register
+from tickframe.handles import register
 from tickframe.hints import TABLES, UnknownNameError, unknown
 from tickframe.joins import Joins
 from tickframe.listener import Subscription, Update, Updates, follow
@@ -52,12 +53,11 @@ if TYPE_CHECKING:
 __all__ = ["Table"]
 
 _CONTRACTS = frozenset({"append_only", "add_only", "blink", "flat", "key", "sorted_by"})
-_MOST = 2**63 - 1
 _MOST_KEYS = 1 << 12
 
 
 @check_all
-class Table(Look, Cells, Order, Shape, Pivots, Joins, Export):
+class Table(Look, Cells, Order, Extents, Shape, Pivots, Joins, Export):
     """Rows in order, in named and typed columns. Make one with `tf.table`, a live source, or an operation.
 
     >>> import tickframe as tf
@@ -343,51 +343,6 @@ class Table(Look, Cells, Order, Shape, Pivots, Joins, Export):
         """
         kept, rest = self._masked("where", filters)
         return Table(sequential.where(kept._native, rest, sys._getframe(1), "where", on_error))
-
-    def head(self, n: int = 5) -> Table:
-        """The first `n` rows; of a blink table the first that ever were, which stay."""
-        return Table(_native.head(self._native, count(n, "head: n")))
-
-    def tail(self, n: int = 5) -> Table:
-        """The last `n` rows; of a blink table the last that ever were, of which each stays until newer ones come."""
-        return Table(_native.tail(self._native, count(n, "tail: n")))
-
-    def slice(
-        self,
-        offset: int | None = None,
-        length: int | None = None,
-        *,
-        start: int | None = None,
-        stop: int | None = None,
-    ) -> Table:
-        """`length` rows from `offset`, which counts from the end if negative; all of the rest without a length.
-
-        >>> import tickframe as tf
-        >>> t = tf.table({"x": [1, 2, 3, 4]})
-        >>> t.slice(1, 2).to_dict(), t.slice(-1).to_dict(), t.slice(start=1, stop=-1).to_dict()
-        ({'x': [2, 3]}, {'x': [4]}, {'x': [2, 3]})
-
-        Args:
-            offset: the first of them.
-            length: how many.
-            start: in place of both, the position of the first, from the end if negative; the first row without it.
-            stop: the position after the last, from the end if negative; the end of the table without it.
-
-        Raises:
-            InvalidOperationError: a blink table, whose rows live for one step; `head` and `tail` keep them.
-        """
-        if start is not None or stop is not None:
-            if offset is not None or length is not None:
-                raise TypeError("slice: give offset and length, or start= and stop=")
-            if stop is not None:
-                return made("slice", {"extent": {"between": {"start": start or 0, "stop": stop}}}, self)
-            offset = start
-        at: object = offset
-        if isinstance(at, bool) or not hasattr(at, "__index__") or offset is None:
-            raise TypeError(f"slice: offset must be an int, not {type(at).__name__}")
-        if not -_MOST <= offset <= _MOST:
-            raise ValueError(f"slice: offset must be within {_MOST}, not {offset}")
-        return Table(_native.slice(self._native, offset, None if length is None else count(length, "slice: length")))
 
     def unique(self, subset: Names | None = None, keep: Literal["first", "last", "any"] = "first") -> Table:
         """One row of each distinct combination of values.

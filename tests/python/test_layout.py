@@ -24,6 +24,7 @@ TESTED_BY = {
     "column": "test_interchange.py",
     "config": "test_control.py",
     "constructors": "test_interchange.py",
+    "differences": "test_shape.py",
     "group_by": "test_aggregates.py",
     "reductions": "test_everyday_expressions.py",
     "schema": "test_dtypes.py",

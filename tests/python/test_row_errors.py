@@ -317,14 +317,17 @@ def test_every_operation_takes_it_or_has_nothing_that_can_fail_on_a_row():
     } - {"to_arrow"}
     taking = {name for name in makes_tables if "on_error" in inspect.signature(getattr(tf.Table, name)).parameters}
     assert taking == {
-        "agg_by", "cast", "filter", "lazy_update", "natural_join", "select", "update", "update_view", "view", "where",
+        "agg_by", "cast", "filter", "lazy_update", "natural_join", "select", "select_distinct", "update", "update_view", "view", "where",
         "with_columns",
     }  # fmt: skip
     # What takes no expression computes nothing of a row. An order has a place for each row, so a key that cannot be computed
-    # fails the table, and `fill_nan` takes what stands for NaN.
+    # fails the table, so an aggregate over a range does, and `fill_nan` takes what stands for NaN.
     parameters = {name: inspect.signature(getattr(tf.Table, name)).parameters.values() for name in makes_tables}
     computing = {name for name, given in parameters.items() if any("Expr" in str(each.annotation) for each in given)}
-    assert computing - {"sort", "top_k", "bottom_k", "fill_nan"} == taking - {"natural_join", "cast"}
+    assert computing - {"sort", "top_k", "bottom_k", "fill_nan", "range_join", "join_where"} == taking - {
+        "natural_join",
+        "cast",
+    }
     assert "on_error" in inspect.signature(tf.Table.group_by).parameters
 
 
