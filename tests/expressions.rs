@@ -50,6 +50,22 @@ impl Both {
         Both { engine: Expr::column(name), model: ModelExpr::column(name) }
     }
 
+    /// Whether two are equal.
+    pub fn equal(sides: [Both; 2]) -> Both {
+        Both::call(Function::Equal, sides.into(), |sides| {
+            let [one, other] = <[ModelExpr; 2]>::try_from(sides).expect("two sides").map(Box::new);
+            ModelExpr::Compare(Comparison::Equal, one, other)
+        })
+    }
+
+    /// Whether two are both true.
+    pub fn and(terms: [Both; 2]) -> Both {
+        Both::call(Function::And, terms.into(), |terms| {
+            let [one, other] = <[ModelExpr; 2]>::try_from(terms).expect("two terms").map(Box::new);
+            ModelExpr::And(one, other)
+        })
+    }
+
     fn call(function: Function, args: Vec<Both>, model: impl FnOnce(Vec<ModelExpr>) -> ModelExpr) -> Both {
         let (engine, models): (Vec<Expr>, Vec<ModelExpr>) = args.into_iter().map(|arg| (arg.engine, arg.model)).unzip();
         Both { engine: Expr::call(function, engine).expect("within the limits"), model: model(models) }

@@ -460,7 +460,7 @@ NOT_YET: dict[str, frozenset[str]] = {
     "table": frozenset(
         _words(
             """
-            cube group_by_dynamic join_where merge_sorted partition_by resample
+            cube group_by_dynamic merge_sorted partition_by resample
             rolling rollup snapshot_when tree update_by window withWatermark
             """
         )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tickframe._native import Table as NativeTable
     from tickframe.arguments import OnError
-    from tickframe.expr import Expr
+    from tickframe.expr import Expr, IntoExpr
     from tickframe.names import Names
     from tickframe.table import Table
 
@@ -392,6 +392,48 @@ class Joins:
         how = {"by": pairs(names[:-1], "range_join"), **_range(names[-1])}
         made_of = aggregates("range_join", right, [aggs], {})
         return table_of(_native.range_join("range_join", self._native, right._native, json.dumps(how), made_of))
+
+    def join_where(
+        self, other: Table | Frame, *predicates: IntoExpr | Iterable[IntoExpr], suffix: str = "_right"
+    ) -> Table:
+        """Every pair of a row of this table and a row of `other` for which every predicate is true, as both tables change.
+
+        >>> import tickframe as tf
+        >>> orders = tf.table({"sym": ["A", "B"], "limit": [10.0, 20.0]})
+        >>> quotes = tf.table({"sym": ["A", "A", "B"], "ask": [9.0, 11.0, 19.0]})
+        >>> fits = [tf.col("sym") == tf.col("sym_right"), tf.col("ask") <= tf.col("limit")]
+        >>> orders.join_where(quotes, *fits).to_dict()
+        {'sym': ['A', 'B'], 'limit': [10.0, 20.0], 'sym_right': ['A', 'B'], 'ask': [9.0, 19.0]}
+
+        Columns of both tables that must be equal are the keys of a `join`, and the rest of the predicates filters its pairs.
+        Without such columns all pairs of both tables are looked at and kept: where they are more than there is memory for, that
+        is refused. To aggregate what lies within bounds, `range_join` makes no pairs.
+
+        Args:
+            other: the right table.
+            *predicates: Boolean expressions over the columns of both tables; a bare string is a Boolean column.
+            suffix: appended to a right name that this table has too, in the predicates as in the result.
+
+        Raises:
+            ColumnNotFoundError: an unknown column.
+            DuplicateError: a right name that this table has with the suffix, too.
+            TypeMismatchError: a predicate that is not Boolean.
+            InvalidOperationError: a predicate that reads other rows than the two of a pair.
+            ResourceError: more pairs than there is memory for.
+        """
+        right = given("join_where", "the other side", other)
+        own, others = (table_of(_native.without_rows(table._native)) for table in (self, right))
+        options = {
+            "on": [],
+            "how": "cross",
+            "suffix": suffix,
+            "nulls_equal": False,
+            "validate": "many_to_many",
+            "coalesce": False,
+        }
+        pairs_of = made("join_where", {"join": options}, own, others)
+        tests = pairs_of._expressions("join_where", predicates, {})
+        return table_of(_native.join_where("join_where", self._native, right._native, tests, suffix))
 
 
 @checked

@@ -85,6 +85,7 @@ pub const SPECS: &[OpSpec] = &[
     },
     OpSpec { name: "natural_join", inputs: 2, draw: draw::natural_join, over_blink: OverBlink::Passes },
     OpSpec { name: "join", inputs: 2, draw: draw::join, over_blink: OverBlink::Passes },
+    OpSpec { name: "join_where", inputs: 2, draw: draw::join_where, over_blink: OverBlink::Passes },
     OpSpec { name: "multi_join", inputs: 2, draw: draw::multi_join, over_blink: OverBlink::Refused },
     OpSpec { name: "where_in", inputs: 2, draw: draw::where_in, over_blink: OverBlink::Passes },
     OpSpec { name: "join_asof", inputs: 2, draw: draw::join_asof, over_blink: OverBlink::Passes },

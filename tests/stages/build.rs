@@ -191,6 +191,13 @@ impl Stage {
                 let aggregates = outputs.iter().map(aggregated).collect::<Result<_, Error>>()?;
                 ask(Op::RangeJoin { how, aggregates }, &two)
             }
+            Stage::JoinWhere([w, g], predicates) => {
+                let right = ask(Op::Choose { names: vec!["g".to_owned(), "w".to_owned()] }, &two[1..])?;
+                let names = vec![("w".to_owned(), w.clone()), ("g".to_owned(), g.clone())];
+                let right = ask(Op::Rename { names }, &[right])?;
+                let predicates = predicates.iter().map(|one| one.engine.clone()).collect();
+                ask(Op::JoinWhere { predicates, suffix: "_right".to_owned() }, &[table.clone(), right])
+            }
             Stage::Multi(on, name, nulls_equal) => {
                 let keys: Vec<_> = on.iter().map(|key| (key.clone(), key.clone())).collect();
                 let first = |table: &Table| {
@@ -312,6 +319,12 @@ impl Stage {
                     aggregates: wanted(outputs),
                 };
                 ops::range_join(table, right, &join)?
+            }
+            Stage::JoinWhere([w, g], predicates) => {
+                let right = ops::select(right, &["g", "w"].map(ops::Derived::column));
+                let right = ops::rename(&right, &[("w", w.as_str()), ("g", g.as_str())]);
+                let pairs = ops::join(table, &right, &ops::Join { how: ops::How::Cross, ..ops::Join::new(&[]) })?;
+                ops::filter(&pairs, &predicates.iter().map(|one| one.model.clone()).collect::<Vec<_>>())
             }
             Stage::Multi(on, name, nulls_equal) => {
                 let keys: Vec<&str> = on.iter().map(String::as_str).collect();

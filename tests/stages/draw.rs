@@ -368,6 +368,36 @@ pub fn range_join(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     Some(Stage::Range(by, on.to_owned(), ends, outputs))
 }
 
+/// Over a table whose order is its own, as `join`. Mostly a left column equals the right's `g`.
+pub fn join_where(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    if shape.unordered_by.is_some() || shape.paired {
+        return None;
+    }
+    let left: Vec<String> =
+        shape.exact().into_iter().filter(|column| column.1 == Kind::Int).map(|column| column.0).collect();
+    shape.paired = true;
+    let g = shape.fresh();
+    shape.columns.push((g.clone(), Kind::Int));
+    let w = add_joined(shape);
+    let mut predicates = Vec::new();
+    if !left.is_empty() && tape.chance(180) {
+        let mut sides = [Both::column(&tape.choose(&left).clone()), Both::column(&g)];
+        if tape.chance(128) {
+            sides.swap(0, 1);
+        }
+        predicates.push(Both::equal(sides));
+    }
+    if predicates.is_empty() || tape.chance(170) {
+        predicates.push(shape.expression(tape, Kind::Bool));
+    }
+    if let [one, other] = &predicates[..]
+        && tape.chance(128)
+    {
+        predicates = vec![Both::and([one.clone(), other.clone()])];
+    }
+    Some(Stage::JoinWhere([w, g], predicates))
+}
+
 /// At least so many of these columns, if there are.
 fn some_columns(tape: &mut Tape, columns: &[(String, Kind)], least: usize) -> Vec<String> {
     let first = if columns.is_empty() { 0 } else { tape.below(columns.len() as u64) as usize };

@@ -65,6 +65,8 @@ pub enum Stage {
     /// Key columns of both sides, the name of what the right's `w` becomes, which rows there are, whether null equals null, and
     /// how many rows a key may have.
     Join(Vec<(String, String)>, String, How, bool, Validate),
+    /// What the right's `w` and `g` become, and the predicates.
+    JoinWhere([String; 2], Vec<Both>),
     /// Key columns, the name of what the right's `w` becomes, and whether null equals null: over the first rows of each key.
     Multi(Vec<String>, String, bool),
     /// Key columns of both sides, the right column that lies in ranges, the left columns of both ends, and the outputs.

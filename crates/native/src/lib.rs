@@ -68,8 +68,8 @@ mod _native {
     use crate::memory::{PyMemory, limit_memory, memory_figures};
     #[pymodule_export]
     use crate::ops::{
-        aggregate, apply, check_barriers, choose, columns, concat, drop, filter, first_by, head, last_by, masked,
-        range_join, rename, slice, sort, tail, unique, without_rows,
+        aggregate, apply, check_barriers, choose, columns, concat, drop, filter, first_by, head, join_where, last_by,
+        masked, range_join, rename, slice, sort, tail, unique, without_rows,
     };
     #[pymodule_export]
     use crate::panics::panic_here;

@@ -239,6 +239,19 @@ pub fn range_join(
     made(left.py(), op, operation, &[left, right])
 }
 
+/// The pairs of rows for which every predicate is true.
+#[pyfunction]
+pub fn join_where(
+    operation: &str,
+    left: &Bound<'_, PyTable>,
+    right: &Bound<'_, PyTable>,
+    predicates: Vec<Bound<'_, PyExpr>>,
+    suffix: String,
+) -> PyResult<PyTable> {
+    let op = Op::JoinWhere { predicates: trees(&predicates), suffix };
+    of_formulas(left.py(), op, operation, &[left, right], formulas(&predicates))
+}
+
 #[pyfunction]
 #[pyo3(signature = (table, subset, last))]
 pub fn unique(table: &Bound<'_, PyTable>, subset: Option<Vec<String>>, last: bool) -> PyResult<PyTable> {

@@ -6,8 +6,8 @@ use formula::Expr;
 use formula::values::LiveSet;
 
 use super::lower::{
-    self, ColumnOptions, add_only_to_blink, aggregate, blink_to_append_only, distinct, filtered, join, multi_join,
-    natural_join, range_join,
+    self, ColumnOptions, add_only_to_blink, aggregate, blink_to_append_only, distinct, filtered, join, join_where,
+    multi_join, natural_join, range_join,
 };
 use super::node::{DEEPEST, Plan};
 use super::op::Op;
@@ -87,6 +87,7 @@ fn table_of(op: &Op, call: &Call, inputs: &[Table]) -> Result<Table, Error> {
             call.attach(&WhereIn::new(method, &inputs[0], &inputs[1], on, *member, *nulls_equal)?, inputs)
         }
         Op::RangeJoin { how, aggregates } => range_join(call, &inputs[0], &inputs[1], how, aggregates),
+        Op::JoinWhere { predicates, suffix } => join_where(call, &inputs[0], &inputs[1], predicates, suffix),
         Op::MultiJoin { on, nulls_equal } => multi_join(call, inputs, on, *nulls_equal),
         Op::AsofJoin(how) => call.attach(&AsofJoin::new(method, &inputs[0], &inputs[1], how)?, inputs),
     }

@@ -169,6 +169,13 @@ pub enum Op {
         /// Expressions over aggregates of the right table.
         aggregates: Vec<Expr>,
     },
+    /// The pairs of rows for which every predicate is true.
+    JoinWhere {
+        /// Boolean expressions over the columns of both tables.
+        predicates: Vec<Expr>,
+        /// Appended to the name of a right column that the left table has too.
+        suffix: String,
+    },
     /// A row for each key of any input, with the row that each input has for it.
     MultiJoin {
         /// The keys, which all inputs have.
@@ -215,6 +222,7 @@ impl Op {
             Op::Join(_) => "join",
             Op::AsofJoin(_) => "join_asof",
             Op::RangeJoin { .. } => "range_join",
+            Op::JoinWhere { .. } => "join_where",
             Op::MultiJoin { .. } => "multi_join",
         }
     }
@@ -224,9 +232,8 @@ impl Op {
         match self {
             Op::Input(_) => Some(0),
             Op::Concat | Op::MultiJoin { .. } => None,
-            Op::NaturalJoin { .. } | Op::WhereIn { .. } | Op::Join(_) | Op::AsofJoin(_) | Op::RangeJoin { .. } => {
-                Some(2)
-            }
+            Op::NaturalJoin { .. } | Op::WhereIn { .. } | Op::Join(_) | Op::AsofJoin(_) => Some(2),
+            Op::RangeJoin { .. } | Op::JoinWhere { .. } => Some(2),
             _ => Some(1),
         }
     }
@@ -234,7 +241,7 @@ impl Op {
     /// Its expressions.
     pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
         let (first, second): (&[Expr], &[Expr]) = match self {
-            Op::Filter { predicates, .. } => (predicates, &[]),
+            Op::Filter { predicates, .. } | Op::JoinWhere { predicates, .. } => (predicates, &[]),
             Op::Columns { columns, .. } => (columns, &[]),
             Op::Aggregate { keys, aggregates, .. } => (keys, aggregates),
             Op::RangeJoin { aggregates, .. } => (aggregates, &[]),
@@ -247,7 +254,7 @@ impl Op {
     pub fn map_expressions(mut self, map: &mut impl FnMut(&Expr) -> Expr) -> Op {
         let mut each = |expressions: &mut Vec<Expr>| expressions.iter_mut().for_each(|one| *one = map(one));
         match &mut self {
-            Op::Filter { predicates, .. } => each(predicates),
+            Op::Filter { predicates, .. } | Op::JoinWhere { predicates, .. } => each(predicates),
             Op::Columns { columns, .. } => each(columns),
             Op::RangeJoin { aggregates, .. } => each(aggregates),
             Op::Aggregate { keys, aggregates, .. } => {
@@ -271,7 +278,7 @@ impl Op {
         };
         match self {
             Op::Input(input) => input.shown_schema(),
-            Op::Filter { predicates, .. } => python(predicates),
+            Op::Filter { predicates, .. } | Op::JoinWhere { predicates, .. } => python(predicates),
             Op::Columns { columns, .. } => python(columns),
             Op::Choose { names } | Op::Drop { names } | Op::MultiJoin { on: names, .. } => quoted(names),
             Op::Rename { names } => {
