@@ -9,12 +9,14 @@ use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use engine::ops::{
-    Aggregation, AsofJoin, Concat, EquiJoin, Filter, NaturalJoin, Project, Reverse, Select, Slice, Sort, WhereIn,
+    Aggregation, AsofJoin, Concat, EquiJoin, Explode, Filter, Flatten, NaturalJoin, Project, Reverse, Select, Slice,
+    Sort, WhereIn,
 };
-use engine::plan::{AsofOptions, EquiOptions, How, Matches, Member, SortBy, Strategy, Validate};
+use engine::plan::{AsofOptions, EquiOptions, ExplodeOptions, How, Matches, Member, SortBy, Strategy, Validate};
 use engine::plan::{ColumnOptions, Keep, columns, distinct};
 use engine::sources::{Apply, InputTable};
 use engine::{Error, Table, attach};
+use formula::functions::Text;
 use formula::{Aggregate, Expr, Function, Window};
 use graph::{Settings, UpdateGraph};
 use rowset::RowSet;
@@ -126,6 +128,28 @@ fn operations() -> Vec<(&'static str, Box<dyn Fn(&Table) -> Result<Table, Error>
         ("join", Box::new(|t| all_pairs(t, How::Inner))),
         ("join_full", Box::new(|t| all_pairs(t, How::Full))),
         ("reverse", Box::new(|t| one(&Reverse::default(), t))),
+        (
+            "explode",
+            Box::new(move |t| {
+                let text = Expr::column("g").cast(DataType::Utf8, true)?;
+                let digits = Expr::call(Function::Text(Text::Split), vec![text, Expr::literal("")])?.alias("l");
+                let lists = columns("with_columns", t, &[digits], ColumnOptions::STORED)?;
+                let options = ExplodeOptions {
+                    columns: vec!["l".to_owned()],
+                    empty_as_null: false,
+                    keep_nulls: true,
+                    null_fill: false,
+                };
+                one(&Explode::new("explode", &lists, &options)?, &lists)
+            }),
+        ),
+        (
+            "flatten",
+            Box::new(move |t| {
+                let kept = one(&Filter::new(t, &[greater("v", 0.5)])?, t)?;
+                one(&Flatten::default(), &kept)
+            }),
+        ),
         (
             "where_in",
             Box::new(|t| {
