@@ -15,7 +15,7 @@ from __future__ import annotations
 import warnings as _warnings
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from tickframe import _native, agg, errors
+from tickframe import _native, agg, errors, testing
 from tickframe import hints as _hints
 from tickframe import logs as _logs
 from tickframe._native import RowSet
@@ -85,12 +85,14 @@ from tickframe.functions import (
     from_epoch,
     len,
     lit,
+    now,
     random_bool,
     random_float,
     random_gaussian,
     random_int,
     variable,
 )
+from tickframe.generators import function_generated_table, incremental_release, replay
 from tickframe.graph import Graph, default_graph
 from tickframe.group_by import GroupBy
 from tickframe.joins import multi_join
@@ -245,8 +247,10 @@ __all__ = [
     "from_pandas",
     "from_polars",
     "from_spark",
+    "function_generated_table",
     "functions",
     "implode",
+    "incremental_release",
     "input_table",
     "keyed_table",
     "last",
@@ -262,6 +266,7 @@ __all__ = [
     "min_horizontal",
     "multi_join",
     "n_unique",
+    "now",
     "nth",
     "quantile",
     "random_bool",
@@ -269,6 +274,7 @@ __all__ = [
     "random_gaussian",
     "random_int",
     "remove_blink",
+    "replay",
     "ring_table",
     "spark",
     "std",
@@ -277,6 +283,7 @@ __all__ = [
     "sum_horizontal",
     "table",
     "table_diff",
+    "testing",
     "time_table",
     "udf",
     "var",

@@ -23,6 +23,7 @@ __all__ = [
     "from_epoch",
     "len",
     "lit",
+    "now",
     "random_bool",
     "random_float",
     "random_gaussian",
@@ -48,6 +49,26 @@ def col(name: str | Sequence[str], *more: str) -> Expr:
     if isinstance(name, str) and not more:
         return Expr(_native.Expr.column(name))
     return several([str(each) for each in names])
+
+
+def now() -> Expr:
+    """The instant at which the step began; one for all rows and tables of a step.
+
+    A column of it follows the clock. A filter that compares a column of instants with it, or with so much before or after it,
+    lets rows go when their time has come:
+
+    >>> import datetime as dt
+    >>> import tickframe as tf
+    >>> clock = tf.testing.ManualClock("2024-05-01T12:00:00+00:00")
+    >>> events = tf.append_table({"t": tf.Datetime("ns", "UTC")}, graph=tf.Graph(clock=clock))
+    >>> recent = events.filter(tf.col("t") > tf.now() - dt.timedelta(minutes=5))
+    >>> token = events.append({"t": [clock.now]})
+    >>> before, _ = events.graph.step(), clock.advance("5m")
+    >>> after = events.graph.step()
+    >>> events.height, recent.height
+    (1, 0)
+    """
+    return Expr(_native.Expr.now())
 
 
 def lit(value: object, dtype: DataTypeLike | None = None) -> Expr:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from tickframe import _native
+from tickframe.arguments import instance
 from tickframe.config import memory_bytes, setting
 from tickframe.describe import short
 from tickframe.display import figures
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tickframe.table import Table
+    from tickframe.testing import ManualClock
 
 __all__ = ["Graph", "default_graph"]
 
@@ -47,6 +49,7 @@ class Graph:
         memory: bytes that its tables, and rows that wait for a step, may hold, or text such as ``"2GB"``. A call that
             would bring more is refused with a `ResourceError` and applies nothing, and so is an operation whose table
             does not fit. Without it only the limit of the process counts, ``tf.Config(memory=...)``.
+        clock: the clock that time tables and ``now()`` follow; the machine's without it. `tf.testing.ManualClock` is one for tests.
 
     A graph that was never started runs only by `step`:
 
@@ -65,11 +68,15 @@ class Graph:
         threads: int | None = None,
         init_threads: int | None = None,
         memory: int | str | None = None,
+        clock: ManualClock | None = None,
     ) -> None:
         least = _seconds(setting("period", period))
         working, starting = setting("threads", threads), setting("init_threads", init_threads)
         most = None if memory is None else memory_bytes(memory)
-        self._bind(_native.Graph(least, working, starting, most))
+        if clock is not None:
+            instance(clock, "Graph", "clock", "ManualClock", "a tf.testing.ManualClock")
+        moved = None if clock is None else clock._native
+        self._bind(_native.Graph(least, working, starting, most, moved))
 
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError(

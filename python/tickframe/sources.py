@@ -6,8 +6,7 @@ calls keep their order per source. What does not fit the schema raises at the ca
 
 from __future__ import annotations
 
-import datetime as _dt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tickframe import _native
 from tickframe.arguments import checked, rows
@@ -18,8 +17,10 @@ from tickframe.graph import Graph, graph_for_source
 from tickframe.names import input_name, names_of
 from tickframe.schema import Schema, SchemaLike
 from tickframe.table import Table
+from tickframe.testing import instant
 
 if TYPE_CHECKING:
+    import datetime as _dt
     from collections.abc import Iterable, Mapping
 
     from tickframe.names import Names
@@ -233,18 +234,7 @@ def time_table(
     every = nanoseconds(period, "time_table: period")
     if every <= 0:
         raise ValueError(f"time_table: period must be longer than zero, not {short(period)}")
-    moment: Any = start
-    if isinstance(start, str):
-        try:
-            moment = _dt.datetime.fromisoformat(start)
-        except ValueError:
-            raise ValueError(
-                f'time_table: start {short(start)} is no instant; write "2024-01-31T12:00:00+00:00"'
-            ) from None
-    if moment is not None:
-        if moment.tzinfo is None:
-            raise ValueError("time_table: start must have a zone, e.g. datetime(..., tzinfo=timezone.utc)")
-        moment = nanoseconds(moment - _dt.datetime(1970, 1, 1, tzinfo=_dt.UTC))
+    moment = None if start is None else instant(start, "time_table: start")
     graph = graph_for_source(graph)
     made = _native.time_table(graph._native, every, moment, blink)
     return Table(made if name is None else made.named(input_name(name)))

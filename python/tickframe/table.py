@@ -40,6 +40,7 @@ from tickframe.pivots import Pivots
 from tickframe.plan import Plan, explained
 from tickframe.schema import Schema
 from tickframe.shape import Shape
+from tickframe.windows import Windows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -57,7 +58,7 @@ _MOST_KEYS = 1 << 12
 
 
 @check_all
-class Table(Look, Cells, Order, Extents, Shape, Pivots, Joins, Export):
+class Table(Look, Cells, Order, Extents, Shape, Pivots, Windows, Joins, Export):
     """Rows in order, in named and typed columns. Make one with `tf.table`, a live source, or an operation.
 
     >>> import tickframe as tf

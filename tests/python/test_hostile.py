@@ -433,6 +433,7 @@ BASE: dict[str, Callable[[World], Any]] = {
     "filters": lambda w: "x > 1",
     "high": lambda w: 10,
     "index": lambda w: 0,
+    "init": lambda w: 1,
     "inner": lambda w: tf.Int64,
     "item": lambda w: tf.col("x"),
     "items": lambda w: tf.col("x"),
@@ -452,6 +453,7 @@ BASE: dict[str, Callable[[World], Any]] = {
     "pct": lambda w: 0.5,
     "start_pct": lambda w: 0.2,
     "end_pct": lambda w: 0.8,
+    "per_cycle": lambda w: 2,
     "period": lambda w: 1.0,
     "predicate": lambda w: tf.col("x") > 1,
     "predicates": lambda w: tf.col("x") > 1,
@@ -468,6 +470,7 @@ BASE: dict[str, Callable[[World], Any]] = {
     "value": lambda w: "a",
     "values": lambda w: tf.col("x"),
     "width": lambda w: 2,
+    "window": lambda w: "5m",
     "zone": lambda w: "UTC",
 }
 
@@ -560,6 +563,15 @@ def base_of(door: str, name: str) -> Callable[[World], Any] | None:
 
 #: Where the name alone says too little.
 OVERRIDES: dict[tuple[str, str], Callable[[World], Any]] = {
+    ("Table.time_window", "ts"): lambda w: "t",
+    ("add_only_to_blink", "t"): lambda w: w.append,
+    ("blink_to_append_only", "t"): lambda w: w.blink,
+    ("function_generated_table", "fn"): lambda w: lambda *given: {"x": [1], "s": ["a"]},
+    ("incremental_release", "t"): lambda w: w.table,
+    ("remove_blink", "t"): lambda w: w.blink,
+    ("replay", "tables"): lambda w: [w.right],
+    ("replay", "ts"): lambda w: "t",
+    ("ring_table", "t"): lambda w: w.append,
     ("agg.weighted_avg", "weight"): lambda w: "x",
     ("agg.weighted_sum", "weight"): lambda w: "x",
     ("cov", "a"): lambda w: tf.col("x"),

@@ -26,11 +26,13 @@ TESTED_BY = {
     "constructors": "test_interchange.py",
     "differences": "test_shape.py",
     "group_by": "test_aggregates.py",
+    "joins": "test_join.py",
     "reductions": "test_everyday_expressions.py",
     "schema": "test_dtypes.py",
     "spark.frame": "test_spark.py",
     "spark.stream": "test_spark_stream.py",
     "stacking": "test_everyday_tables.py",
+    "testing": "test_clock.py",
     "when": "test_answers.py",
 }
 

@@ -85,6 +85,12 @@ impl PyExpr {
         PyExpr::new(Expr::column(name))
     }
 
+    /// The start of the step.
+    #[staticmethod]
+    fn now() -> PyResult<PyExpr> {
+        Expr::call(Function::Now, Vec::new()).map(PyExpr::new).map_err(raised)
+    }
+
     /// `operation` is what the user called.
     #[staticmethod]
     #[pyo3(signature = (value, operation = "lit"))]

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use graph::env::{ManualTime, TimeSource};
 use graph::{Drawing, Settings, SharedLock, UpdateGraph};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -51,15 +52,23 @@ pub struct PyGraph(pub Arc<Shared>);
 #[pymethods]
 impl PyGraph {
     #[new]
-    #[pyo3(signature = (period, threads, init_threads, memory = None))]
-    fn new(py: Python<'_>, period: f64, threads: i64, init_threads: i64, memory: Option<u64>) -> PyResult<PyGraph> {
+    #[pyo3(signature = (period, threads, init_threads, memory = None, clock = None))]
+    fn new(
+        py: Python<'_>,
+        period: f64,
+        threads: i64,
+        init_threads: i64,
+        memory: Option<u64>,
+        clock: Option<&PyClock>,
+    ) -> PyResult<PyGraph> {
         let settings = Settings {
             period: Duration::try_from_secs_f64(period)
                 .map_err(|_| PyValueError::new_err(format!("period must be 0 or more seconds, not {period}")))?,
             threads: thread_count("threads", threads)?,
             init_threads: thread_count("init_threads", init_threads)?,
         };
-        let shared = detached(py, || Shared::of(&UpdateGraph::new(settings)));
+        let time = clock.map_or(TimeSource::Wall, |clock| TimeSource::Manual(clock.0.clone()));
+        let shared = detached(py, || Shared::of(&UpdateGraph::with_time(settings, time)));
         shared.budget.limit(memory);
         Ok(PyGraph(shared))
     }
@@ -197,6 +206,33 @@ impl PyGraph {
 
     fn inbox(&self) -> PyInbox {
         PyInbox(self.0.queue.clone(), self.0.graph.clone())
+    }
+}
+
+/// A clock that moves only when told to.
+#[pyclass(frozen, name = "ManualClock", module = "tickframe._native")]
+pub struct PyClock(Arc<ManualTime>);
+
+#[pymethods]
+impl PyClock {
+    /// It shows so many nanoseconds since 1970-01-01T00:00:00Z.
+    #[new]
+    fn new(start_ns: i64) -> PyClock {
+        PyClock(ManualTime::starting_at(start_ns))
+    }
+
+    #[getter]
+    fn now_ns(&self) -> i64 {
+        self.0.epoch_nanos()
+    }
+
+    /// Moves it on, and wakes the graphs that run by it; false if it cannot show what comes then.
+    fn advance(&self, py: Python<'_>, nanos: u64) -> bool {
+        let reaches = i64::try_from(nanos).is_ok_and(|nanos| self.0.epoch_nanos().checked_add(nanos).is_some());
+        if reaches {
+            detached(py, || self.0.advance(Duration::from_nanos(nanos)));
+        }
+        reaches
     }
 }
 

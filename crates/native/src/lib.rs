@@ -19,6 +19,7 @@ mod ending;
 mod error;
 mod expr;
 mod formula;
+mod generated;
 mod gil;
 mod graph;
 mod literal;
@@ -61,7 +62,9 @@ mod _native {
     #[pymodule_export]
     use crate::formula::{PyFormula, formula_functions, functions};
     #[pymodule_export]
-    use crate::graph::{PyGraph, end_events, graph_of, stop_all, take_events, wait_for_change};
+    use crate::generated::{function_generated_table, incremental_release, replay};
+    #[pymodule_export]
+    use crate::graph::{PyClock, PyGraph, end_events, graph_of, stop_all, take_events, wait_for_change};
     #[pymodule_export]
     use crate::log::PyLog;
     #[pymodule_export]

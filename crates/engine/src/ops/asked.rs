@@ -54,6 +54,11 @@ pub(crate) enum Asked<'a> {
         rows: u64,
     },
     Kind,
+    TimeWindow {
+        stamp: &'a str,
+        span: i64,
+        flag: &'a str,
+    },
     /// `added`: places in the right input, and names.
     NaturalJoin {
         on: &'a [(String, String)],

@@ -20,6 +20,7 @@ pub(crate) mod ring;
 pub(crate) mod select;
 pub(crate) mod slice;
 pub(crate) mod sort;
+pub(crate) mod time_window;
 pub(crate) mod view;
 
 pub use add_only_to_blink::AddOnlyToBlink;
@@ -41,4 +42,5 @@ pub use ring::Ring;
 pub use select::Select;
 pub use slice::Slice;
 pub use sort::Sort;
+pub use time_window::TimeWindow;
 pub use view::ComputedView;

@@ -14,7 +14,8 @@ use super::op::Op;
 use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::{
-    AsofJoin, Concat, Explode, Flatten, GroupLimit, NaturalJoin, Project, Reverse, Ring, Slice, Sort, WhereIn,
+    AsofJoin, Concat, Explode, Flatten, GroupLimit, NaturalJoin, Project, Reverse, Ring, Slice, Sort, TimeWindow,
+    WhereIn,
 };
 use crate::table::handle::Table;
 
@@ -66,6 +67,12 @@ fn table_of(op: &Op, call: &Call, inputs: &[Table]) -> Result<Table, Error> {
         Op::Reverse => call.attach(&Reverse::default(), inputs),
         Op::Flatten => call.attach(&Flatten::default(), inputs),
         Op::Explode(how) => call.attach(&Explode::new(method, &inputs[0], how)?, inputs),
+        Op::TimeWindow { stamp, span, flag } => {
+            if *span < 0 {
+                return Err(Error::invalid(method, "the window must not be shorter than nothing"));
+            }
+            call.attach(&TimeWindow::new(method, &inputs[0], stamp, *span, &flag.as_str().into())?, inputs)
+        }
         Op::Ring { rows } => call.attach(&Ring::new(*rows), inputs),
         Op::BlinkToAppendOnly => blink_to_append_only(call, &inputs[0]),
         Op::AddOnlyToBlink => add_only_to_blink(call, &inputs[0]),

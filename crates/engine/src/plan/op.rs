@@ -94,6 +94,15 @@ pub enum Op {
     Flatten,
     /// A row for each value of lists.
     Explode(ExplodeOptions),
+    /// A column that says of each row whether its stamp is recent.
+    TimeWindow {
+        /// The column of stamps.
+        stamp: String,
+        /// How long ago the window begins, in nanoseconds.
+        span: i64,
+        /// The name of the new column.
+        flag: String,
+    },
     /// The last rows that ever came.
     Ring {
         /// How many.
@@ -207,6 +216,7 @@ impl Op {
             Op::Reverse => "reverse",
             Op::Flatten => "flatten",
             Op::Explode(_) => "explode",
+            Op::TimeWindow { .. } => "time_window",
             Op::Ring { .. } => "ring_table",
             Op::BlinkToAppendOnly => "blink_to_append_only",
             Op::AddOnlyToBlink => "add_only_to_blink",
@@ -289,6 +299,7 @@ impl Op {
             Op::Slice { offset, length: Some(length) } => format!("{offset}, {length}"),
             Op::Extent(Extent::Between { start, stop }) => format!("start {start}, stop {stop}"),
             Op::Extent(extent) => extent.parts().iter().map(f64::to_string).collect::<Vec<_>>().join(", "),
+            Op::TimeWindow { stamp, span, flag } => format!("{stamp:?}, {span} ns, {flag:?}"),
             Op::Sort { by } => {
                 let one = |by: &SortBy| {
                     let descending = if by.descending { " descending" } else { "" };

@@ -36,7 +36,7 @@ pub fn snapshot(tables: &[Table]) -> Result<Vec<Table>, Error> {
 }
 
 /// The static copy of a pinned view: shares its blocks.
-fn from_view(table: &Table, view: &View) -> Result<Table, Error> {
+pub(crate) fn from_view(table: &Table, view: &View) -> Result<Table, Error> {
     let mut columns: Vec<Arc<dyn ColumnSource>> = Vec::with_capacity(view.width());
     for index in 0..view.width() {
         columns.push(Arc::new(StillColumn(view.column(index)?.clone())));

@@ -9,6 +9,7 @@ use super::computed::{ColumnOptions, computed};
 use super::multi_join::multi_join as joined;
 use super::over::{one_row, planned, without_hidden};
 use super::range_join::range_join as ranged;
+use super::recent::windowed;
 use super::sets::members;
 use crate::error::Error;
 use crate::eval::call::Call;
@@ -62,6 +63,9 @@ pub(in crate::plan) fn filtered(
     let own = Filter::in_turns(call, table, predicates, turns)?;
     if !predicates.iter().any(Expr::needs_context) {
         return call.attach(&own.with_on_error(on_error), std::slice::from_ref(table));
+    }
+    if let Some((wide, read)) = windowed(call, table, predicates)? {
+        return without_hidden(call, table, &filtered(call, &wide, &read, turns, on_error)?, &[]);
     }
     // The filter was judged all the same: an error names the predicate, not the column that it becomes. A predicate
     // that fails is null there, and null does not pass.

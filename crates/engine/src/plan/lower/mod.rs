@@ -11,12 +11,13 @@ mod computed;
 mod distinct;
 mod hidden;
 mod join;
-mod kinds;
 mod join_where;
+mod kinds;
 mod multi_join;
 mod natural_join;
 mod over;
 mod range_join;
+mod recent;
 mod sequential;
 mod sets;
 
@@ -24,8 +25,8 @@ pub(in crate::plan) use columns::{aggregate, columns, filtered, multi_join, rang
 pub use computed::ColumnOptions;
 pub(in crate::plan) use distinct::distinct;
 pub(in crate::plan) use join::join;
-pub(in crate::plan) use kinds::{add_only_to_blink, blink_to_append_only};
 pub(in crate::plan) use join_where::join_where;
+pub(in crate::plan) use kinds::{add_only_to_blink, blink_to_append_only};
 pub(in crate::plan) use natural_join::natural_join;
 pub(in crate::plan) use sequential::{batches, sequential};
 pub use sets::live_set;
