@@ -461,7 +461,7 @@ NOT_YET: dict[str, frozenset[str]] = {
         _words(
             """
             cube group_by_dynamic merge_sorted partition_by resample
-            rolling rollup snapshot_when tree update_by window withWatermark
+            rolling rollup tree update_by window withWatermark
             """
         )
     ),

@@ -1,17 +1,19 @@
-"""Windows of time that rows are in and leave. Each follows its table, and the clock."""
+"""What happens to rows at a time of its own: windows that they leave by the clock, copies when another table changes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tickframe.arguments import check_all
+from tickframe.arguments import check_all, instance
 from tickframe.describe import short
 from tickframe.durations import nanoseconds
 from tickframe.handles import itself, made
+from tickframe.names import names_of
 
 if TYPE_CHECKING:
     import datetime
 
+    from tickframe.names import Names
     from tickframe.table import Table
 
 __all__: list[str] = []
@@ -19,7 +21,7 @@ __all__: list[str] = []
 
 @check_all
 class Windows:
-    """What `Table` has of operations that follow the clock."""
+    """What `Table` has of operations that run by the clock, or as another table changes."""
 
     __slots__ = ()
 
@@ -54,3 +56,44 @@ class Windows:
         if span < 0:
             raise ValueError(f"time_window: window must be 0 or longer, not {short(window)}")
         return made("time_window", {"time_window": {"stamp": ts, "span": span, "flag": flag}}, itself(self))
+
+    def snapshot_when(
+        self,
+        trigger: Table,
+        stamp_cols: Names | None = None,
+        initial: bool = False,
+        incremental: bool = False,
+        history: bool = False,
+    ) -> Table:
+        """The rows as they were when another table last changed, beside the values of that one's last row.
+
+        What changes in between is not told. Without `initial` there are no rows until the trigger changes.
+
+        >>> import tickframe as tf
+        >>> g = tf.Graph()
+        >>> prices, ticks = tf.keyed_table({"k": str, "px": int}, "k", graph=g), tf.append_table({"at": int}, graph=g)
+        >>> taken = prices.snapshot_when(ticks)
+        >>> for px in range(4):
+        ...     _ = prices.upsert({"k": "A", "px": px})
+        ...     _ = px == 2 and ticks.append({"at": px})
+        ...     _ = g.step()
+        >>> taken.to_dicts()
+        [{'k': 'A', 'px': 2, 'at': 2}]
+
+        Args:
+            trigger: the table that says when: any change of it does, but that rows of a blink table go.
+            stamp_cols: its columns whose values stand beside the rows, null while it has no row; all of them without it.
+            initial: whether the rows are taken at once as well.
+            incremental: whether only rows that changed since the last time are taken and stamped anew.
+            history: whether earlier copies stay, one after the other. The trigger must be append-only.
+
+        Raises:
+            ColumnNotFoundError: the trigger has no such column.
+            DuplicateError: both tables have a column of that name.
+            InvalidOperationError: `history` with `incremental`, or of a trigger that does not only grow; `incremental` of a
+                blink table.
+        """
+        instance(trigger, "snapshot_when", "trigger", "Table", "a table")
+        stamps = trigger.columns if stamp_cols is None else names_of([stamp_cols], "snapshot_when")
+        how = {"stamps": stamps, "initial": bool(initial), "incremental": bool(incremental), "history": bool(history)}
+        return made("snapshot_when", {"snapshot_when": how}, itself(self), trigger)

@@ -564,6 +564,8 @@ def base_of(door: str, name: str) -> Callable[[World], Any] | None:
 #: Where the name alone says too little.
 OVERRIDES: dict[tuple[str, str], Callable[[World], Any]] = {
     ("Table.time_window", "ts"): lambda w: "t",
+    ("Table.snapshot_when", "stamp_cols"): lambda w: "w2",
+    ("Table.snapshot_when", "trigger"): lambda w: w.right.select("w").rename({"w": "w2"}),
     ("add_only_to_blink", "t"): lambda w: w.append,
     ("blink_to_append_only", "t"): lambda w: w.blink,
     ("function_generated_table", "fn"): lambda w: lambda *given: {"x": [1], "s": ["a"]},

@@ -54,6 +54,12 @@ pub(crate) enum Asked<'a> {
         rows: u64,
     },
     Kind,
+    SnapshotWhen {
+        stamps: &'a [String],
+        initial: bool,
+        incremental: bool,
+        history: bool,
+    },
     TimeWindow {
         stamp: &'a str,
         span: i64,

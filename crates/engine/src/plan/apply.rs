@@ -14,8 +14,8 @@ use super::op::Op;
 use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::{
-    AsofJoin, Concat, Explode, Flatten, GroupLimit, NaturalJoin, Project, Reverse, Ring, Slice, Sort, TimeWindow,
-    WhereIn,
+    AsofJoin, Concat, Explode, Flatten, GroupLimit, NaturalJoin, Project, Reverse, Ring, Slice, SnapshotWhen, Sort,
+    TimeWindow, WhereIn,
 };
 use crate::table::handle::Table;
 
@@ -67,6 +67,10 @@ fn table_of(op: &Op, call: &Call, inputs: &[Table]) -> Result<Table, Error> {
         Op::Reverse => call.attach(&Reverse::default(), inputs),
         Op::Flatten => call.attach(&Flatten::default(), inputs),
         Op::Explode(how) => call.attach(&Explode::new(method, &inputs[0], how)?, inputs),
+        Op::SnapshotWhen { stamps, initial, incremental, history } => {
+            let [base, trigger] = inputs else { unreachable!("two, as its arity says") };
+            call.attach(&SnapshotWhen::new(base, trigger, stamps, *initial, *incremental, *history)?, inputs)
+        }
         Op::TimeWindow { stamp, span, flag } => {
             if *span < 0 {
                 return Err(Error::invalid(method, "the window must not be shorter than nothing"));

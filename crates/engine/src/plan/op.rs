@@ -94,6 +94,17 @@ pub enum Op {
     Flatten,
     /// A row for each value of lists.
     Explode(ExplodeOptions),
+    /// The rows of the first input as they were when the second last changed.
+    SnapshotWhen {
+        /// The columns of the second whose last values stand beside them.
+        stamps: Vec<String>,
+        /// Whether rows are there before it changes.
+        initial: bool,
+        /// Whether only what changed since the last time is copied.
+        incremental: bool,
+        /// Whether earlier copies stay.
+        history: bool,
+    },
     /// A column that says of each row whether its stamp is recent.
     TimeWindow {
         /// The column of stamps.
@@ -216,6 +227,7 @@ impl Op {
             Op::Reverse => "reverse",
             Op::Flatten => "flatten",
             Op::Explode(_) => "explode",
+            Op::SnapshotWhen { .. } => "snapshot_when",
             Op::TimeWindow { .. } => "time_window",
             Op::Ring { .. } => "ring_table",
             Op::BlinkToAppendOnly => "blink_to_append_only",
@@ -243,7 +255,7 @@ impl Op {
             Op::Input(_) => Some(0),
             Op::Concat | Op::MultiJoin { .. } => None,
             Op::NaturalJoin { .. } | Op::WhereIn { .. } | Op::Join(_) | Op::AsofJoin(_) => Some(2),
-            Op::RangeJoin { .. } | Op::JoinWhere { .. } => Some(2),
+            Op::RangeJoin { .. } | Op::JoinWhere { .. } | Op::SnapshotWhen { .. } => Some(2),
             _ => Some(1),
         }
     }
@@ -299,6 +311,11 @@ impl Op {
             Op::Slice { offset, length: Some(length) } => format!("{offset}, {length}"),
             Op::Extent(Extent::Between { start, stop }) => format!("start {start}, stop {stop}"),
             Op::Extent(extent) => extent.parts().iter().map(f64::to_string).collect::<Vec<_>>().join(", "),
+            Op::SnapshotWhen { stamps, initial, incremental, history } => {
+                let flags = [(initial, "initial"), (incremental, "incremental"), (history, "history")];
+                let set = flags.iter().filter(|(set, _)| **set).map(|(_, name)| format!("{name}=True"));
+                stamps.iter().map(|name| format!("{name:?}")).chain(set).collect::<Vec<_>>().join(", ")
+            }
             Op::TimeWindow { stamp, span, flag } => format!("{stamp:?}, {span} ns, {flag:?}"),
             Op::Sort { by } => {
                 let one = |by: &SortBy| {
