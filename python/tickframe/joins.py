@@ -303,29 +303,128 @@ class Joins:
             ValueError: a tolerance below 0, or one that is not finite.
         """
         right = given("join_asof", "the other side", other)
-        if on is not None:
-            if left_on is not None or right_on is not None:
-                raise TypeError("join_asof: give on, or left_on and right_on, not both")
-            stamp = pair(*names_of([on], "join_asof"))
-        elif left_on is not None and right_on is not None:
-            stamp = (left_on, right_on)
-        else:
-            raise TypeError("join_asof: give on, or left_on and right_on")
-        if strategy not in {"backward", "forward", "nearest"}:
-            raise ValueError(f'join_asof: strategy must be "backward", "forward" or "nearest", not {short(strategy)}')
-        keys = [] if by is None else pairs(by, "join_asof")
-        if by_left is not None and by_right is not None:
-            keys.extend(zip(names_of([by_left], "join_asof"), names_of([by_right], "join_asof"), strict=True))
-        options = {
-            "on": stamp,
-            "by": keys,
-            "strategy": strategy,
-            "tolerance": None if tolerance is None else _distance(tolerance),
-            "allow_exact_matches": allow_exact_matches,
-            "joins": None if joins is None else pairs(joins, "join_asof"),
-            "suffix": suffix,
-        }
+        options = _nearest_in_order(
+            "join_asof",
+            on,
+            (left_on, right_on),
+            (by, by_left, by_right),
+            strategy,
+            tolerance,
+            joins,
+            allow_exact_matches=allow_exact_matches,
+            suffix=suffix,
+        )
         return made("join_asof", {"asof_join": options}, self, right)
+
+    def join_asof_now(
+        self,
+        other: Table | Frame,
+        on: str | None = None,
+        *,
+        left_on: str | None = None,
+        right_on: str | None = None,
+        by: Names | None = None,
+        by_left: Names | None = None,
+        by_right: Names | None = None,
+        strategy: Literal["backward", "forward", "nearest"] = "backward",
+        tolerance: float | str | _dt.timedelta | None = None,
+        allow_exact_matches: bool = True,
+        joins: Names | None = None,
+        suffix: str = "_right",
+    ) -> Table:
+        """`join_asof` that answers each row once: it keeps what it met in the step in which it came.
+
+        What the rows of `other` do later does not reach it. It is answered again where its own value or key changes.
+
+        >>> import tickframe as tf
+        >>> g = tf.Graph()
+        >>> trades, quotes = tf.append_table({"t": int}, graph=g), tf.append_table({"t": int, "bid": float}, graph=g)
+        >>> priced = trades.join_asof_now(quotes, on="t")
+        >>> for table, row in [(quotes, {"t": 1, "bid": 1.0}), (trades, {"t": 5}), (quotes, {"t": 4, "bid": 2.0}), (trades, {"t": 6})]:
+        ...     _ = table.append(row)
+        ...     _ = g.step()
+        >>> priced["bid"].to_list()
+        [1.0, 2.0]
+
+        Args:
+            other: as in `join_asof`, like all that follow.
+            on: see there.
+            left_on: see there.
+            right_on: see there.
+            by: see there.
+            by_left: see there.
+            by_right: see there.
+            strategy: see there.
+            tolerance: see there.
+            allow_exact_matches: see there.
+            joins: see there.
+            suffix: see there.
+        """
+        right = given("join_asof_now", "the other side", other)
+        options = _nearest_in_order(
+            "join_asof_now",
+            on,
+            (left_on, right_on),
+            (by, by_left, by_right),
+            strategy,
+            tolerance,
+            joins,
+            allow_exact_matches=allow_exact_matches,
+            suffix=suffix,
+        )
+        return made("join_asof_now", {"join_now": {"asof": options}}, self, right)
+
+    def join_now(
+        self,
+        other: Table | Frame,
+        on: Names,
+        joins: Names | None = None,
+        *,
+        suffix: str | None = None,
+        multiple: Literal["error", "first", "last"] = "error",
+        nulls_equal: bool = False,
+    ) -> Table:
+        """`natural_join` that answers each row once: it keeps the columns of `other` as they were when it came.
+
+        What the rows of `other` do later does not reach it. It is answered again where its own key changes.
+
+        >>> import tickframe as tf
+        >>> g = tf.Graph()
+        >>> orders = tf.append_table({"sym": str}, graph=g)
+        >>> prices = tf.keyed_table({"sym": str, "price": float}, key="sym", graph=g)
+        >>> bought = orders.join_now(prices, on="sym")
+        >>> for price in [1.0, 2.0]:
+        ...     _ = prices.upsert({"sym": "A", "price": price})
+        ...     _ = orders.append({"sym": "A"})
+        ...     _ = g.step()
+        >>> bought["price"].to_list()
+        [1.0, 2.0]
+
+        Args:
+            other: the right table.
+            on: key columns, ``"K"`` or ``"Left = Right"``.
+            joins: right columns, ``"C"`` or ``"New = Old"``; all but the keys without it.
+            suffix: appended to a right name that this table has too; without it such a name is an error.
+            multiple: what to do where a row meets several right rows: the table fails and names the key, or the first
+                or last of them is taken.
+            nulls_equal: whether a null key matches a null key.
+
+        Raises:
+            ColumnNotFoundError: an unknown column.
+            TypeMismatchError: keys that do not compare.
+            MatchError: a row meets several right rows as it comes. Of a live table it is the cause of its failure.
+        """
+        right = given("join_now", "the other side", other)
+        if multiple not in {"error", "first", "last"}:
+            raise ValueError(f'join_now: multiple must be "error", "first" or "last", not {short(multiple)}')
+        options = {
+            "on": pairs(on, "join_now"),
+            "joins": None if joins is None else pairs(joins, "join_now"),
+            "suffix": suffix,
+            "matches": multiple,
+            "nulls_equal": nulls_equal,
+        }
+        return made("join_now", {"join_now": {"natural": options}}, self, right)
 
     def aj(self, other: Table | Frame, on: Names, joins: Names | None = None) -> Table:
         """`join_asof` as Deephaven writes it: each row with the last right row at or before it.
@@ -477,6 +576,44 @@ def multi_join(
         raise ValueError("multi_join: give at least one table")
     options = {"on": names_of([on], "multi_join"), "nulls_equal": nulls_equal}
     return made("multi_join", {"multi_join": options}, *each)
+
+
+def _nearest_in_order(
+    operation: str,
+    on: str | None,
+    both: tuple[str | None, str | None],
+    keys_of: tuple[Names | None, Names | None, Names | None],
+    strategy: str,
+    tolerance: float | str | _dt.timedelta | None,
+    joins: Names | None,
+    *,
+    allow_exact_matches: bool,
+    suffix: str,
+) -> dict[str, object]:
+    """The options of an as-of join as plans write them; `both`: `left_on` and `right_on`, `keys_of`: `by` and its like."""
+    (left_on, right_on), (by, by_left, by_right) = both, keys_of
+    if on is not None:
+        if left_on is not None or right_on is not None:
+            raise TypeError(f"{operation}: give on, or left_on and right_on, not both")
+        stamp = pair(*names_of([on], operation))
+    elif left_on is not None and right_on is not None:
+        stamp = (left_on, right_on)
+    else:
+        raise TypeError(f"{operation}: give on, or left_on and right_on")
+    if strategy not in {"backward", "forward", "nearest"}:
+        raise ValueError(f'{operation}: strategy must be "backward", "forward" or "nearest", not {short(strategy)}')
+    keys = [] if by is None else pairs(by, operation)
+    if by_left is not None and by_right is not None:
+        keys.extend(zip(names_of([by_left], operation), names_of([by_right], operation), strict=True))
+    return {
+        "on": stamp,
+        "by": keys,
+        "strategy": strategy,
+        "tolerance": None if tolerance is None else _distance(tolerance),
+        "allow_exact_matches": allow_exact_matches,
+        "joins": None if joins is None else pairs(joins, operation),
+        "suffix": suffix,
+    }
 
 
 def _as_of(

@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 
 use crate::eval::schedule::Turn;
 use crate::plan::spec::{
-    AsofOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Member, RangeOptions, SortBy,
+    AsofOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Member, NowOptions, RangeOptions, SortBy,
 };
 
 /// The arguments of an operation, as far as they decide what it makes.
@@ -79,6 +79,7 @@ pub(crate) enum Asked<'a> {
         nulls_equal: bool,
     },
     Asof(&'a AsofOptions),
+    Now(&'a NowOptions),
     Range {
         how: &'a RangeOptions,
         aggregates: Expressions<'a>,

@@ -34,7 +34,7 @@ pub use flatten::Flatten;
 pub use group_limit::GroupLimit;
 pub use grouped_shift::GroupedShift;
 pub(crate) use join::on::meeting_type;
-pub use join::{AsofJoin, EquiJoin, NaturalJoin, RangeJoin, WhereIn};
+pub use join::{AsofJoin, EquiJoin, NaturalJoin, NowJoin, RangeJoin, WhereIn};
 pub use lazy_update::LazyUpdate;
 pub use neighbours::Neighbours;
 pub use project::Project;

@@ -14,8 +14,8 @@ use super::op::Op;
 use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::{
-    AsofJoin, Concat, Explode, Flatten, GroupLimit, NaturalJoin, Project, Reverse, Ring, Slice, SnapshotWhen, Sort,
-    TimeWindow, WhereIn,
+    AsofJoin, Concat, Explode, Flatten, GroupLimit, NaturalJoin, NowJoin, Project, Reverse, Ring, Slice, SnapshotWhen,
+    Sort, TimeWindow, WhereIn,
 };
 use crate::table::handle::Table;
 
@@ -97,6 +97,7 @@ fn table_of(op: &Op, call: &Call, inputs: &[Table]) -> Result<Table, Error> {
         Op::WhereIn { on, member, nulls_equal } => {
             call.attach(&WhereIn::new(method, &inputs[0], &inputs[1], on, *member, *nulls_equal)?, inputs)
         }
+        Op::JoinNow(how) => call.attach(&NowJoin::new(method, &inputs[0], &inputs[1], how)?, inputs),
         Op::RangeJoin { how, aggregates } => range_join(call, &inputs[0], &inputs[1], how, aggregates),
         Op::JoinWhere { predicates, suffix } => join_where(call, &inputs[0], &inputs[1], predicates, suffix),
         Op::MultiJoin { on, nulls_equal } => multi_join(call, inputs, on, *nulls_equal),

@@ -27,6 +27,6 @@ pub use node::{Listed, Nodes, Plan};
 pub use op::Op;
 pub use optimize::Fired;
 pub use spec::{
-    AsofOptions, Bound, EquiOptions, ExplodeOptions, Extent, How, Keep, Matches, Materialization, Member, RangeEnd,
-    RangeOptions, SortBy, Strategy, Tolerance, Validate,
+    AsofOptions, Bound, EquiOptions, ExplodeOptions, Extent, How, Keep, Matches, Materialization, Member, NowOptions,
+    RangeEnd, RangeOptions, SortBy, Strategy, Tolerance, Validate,
 };

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::input::Input;
 use super::spec::{
-    AsofOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Materialization, Member, RangeOptions, SortBy,
+    AsofOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Materialization, Member, NowOptions, RangeOptions,
+    SortBy,
 };
 use crate::eval::schedule::Turn;
 use crate::row_errors::OnError;
@@ -182,6 +183,8 @@ pub enum Op {
     Join(EquiOptions),
     /// Left rows with the right row nearest in order.
     AsofJoin(AsofOptions),
+    /// Left rows, each with the right row that it meets as it comes.
+    JoinNow(NowOptions),
     /// Left rows with aggregates of the right rows in their range.
     RangeJoin {
         /// Keys and ranges.
@@ -243,6 +246,8 @@ impl Op {
             Op::WhereIn { .. } => "where_not_in",
             Op::Join(_) => "join",
             Op::AsofJoin(_) => "join_asof",
+            Op::JoinNow(NowOptions::Natural { .. }) => "join_now",
+            Op::JoinNow(NowOptions::Asof(_)) => "join_asof_now",
             Op::RangeJoin { .. } => "range_join",
             Op::JoinWhere { .. } => "join_where",
             Op::MultiJoin { .. } => "multi_join",
@@ -255,7 +260,7 @@ impl Op {
             Op::Input(_) => Some(0),
             Op::Concat | Op::MultiJoin { .. } => None,
             Op::NaturalJoin { .. } | Op::WhereIn { .. } | Op::Join(_) | Op::AsofJoin(_) => Some(2),
-            Op::RangeJoin { .. } | Op::JoinWhere { .. } | Op::SnapshotWhen { .. } => Some(2),
+            Op::RangeJoin { .. } | Op::JoinWhere { .. } | Op::JoinNow(_) | Op::SnapshotWhen { .. } => Some(2),
             _ => Some(1),
         }
     }
@@ -335,13 +340,14 @@ impl Op {
             }
             Op::GroupLimit { keys, rows, .. } => format!("{rows}, {}", quoted(keys)),
             Op::NaturalJoin { on, .. } | Op::WhereIn { on, .. } => keys(on),
+            Op::JoinNow(NowOptions::Natural { on, .. }) => keys(on),
             Op::Join(how) if how.on.is_empty() => format!("how {}", how.how.name()),
             Op::Join(how) => format!("{}, how {}", keys(&how.on), how.how.name()),
             Op::RangeJoin { how, aggregates } => {
                 let by = if how.by.is_empty() { String::new() } else { format!("{}, ", keys(&how.by)) };
                 format!("{by}{:?}: {}", how.text(), python(aggregates))
             }
-            Op::AsofJoin(how) => {
+            Op::AsofJoin(how) | Op::JoinNow(NowOptions::Asof(how)) => {
                 let by = if how.by.is_empty() { String::new() } else { format!(", by {}", keys(&how.by)) };
                 format!("{}{by}", keys(std::slice::from_ref(&how.on)))
             }

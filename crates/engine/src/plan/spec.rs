@@ -201,6 +201,27 @@ impl Extent {
     }
 }
 
+/// The options of a join that answers each left row once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum NowOptions {
+    /// By equal keys, as a natural join.
+    Natural {
+        /// Left and right key columns.
+        on: Vec<(String, String)>,
+        /// New and old names of right columns; all but the keys without it.
+        joins: Option<Vec<(String, String)>>,
+        /// What is appended to a right name that the left table has too.
+        suffix: Option<String>,
+        /// What a second match means.
+        matches: Matches,
+        /// Whether null equals null.
+        nulls_equal: bool,
+    },
+    /// By time.
+    Asof(AsofOptions),
+}
+
 /// How an end of a range belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -3,9 +3,11 @@
 //! that meet one, or none.
 
 pub mod asof;
+mod beside;
 pub mod equi;
 mod matches;
 pub mod natural;
+pub mod now;
 pub mod on;
 pub(crate) mod pairs;
 pub mod range;
@@ -17,5 +19,6 @@ pub mod where_in;
 pub use asof::AsofJoin;
 pub use equi::EquiJoin;
 pub use natural::NaturalJoin;
+pub use now::NowJoin;
 pub use range::RangeJoin;
 pub use where_in::WhereIn;

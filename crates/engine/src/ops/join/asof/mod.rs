@@ -8,6 +8,7 @@
 //! equal right stamps, `forward` the first; a null or NaN stamp matches nothing. Cost of an update: one search per
 //! changed row; an added right row affects only the left rows of its group from its stamp to the next right stamp.
 
+mod index;
 mod nearest;
 mod right;
 mod rows;
@@ -39,6 +40,7 @@ use crate::table::parts::Parts;
 use crate::table::request::Request;
 use crate::table::update::TableUpdate;
 use crate::table::view::View;
+pub(super) use index::AsofIndex;
 use right::RightChange;
 use tolerance::Dependencies;
 
@@ -101,6 +103,11 @@ impl AsofJoin {
         };
         Ok(AsofJoin { request, how: Arc::new(how), added })
     }
+
+    /// The right columns that it adds, and their names.
+    pub(super) fn added(&self) -> &[(usize, String)] {
+        &self.added
+    }
 }
 
 impl Operation for AsofJoin {
@@ -112,18 +119,10 @@ impl Operation for AsofJoin {
         let [left, right] = inputs else { unreachable!("a join has two inputs") };
         // The join keeps for each row its key and its row key.
         limits::ask_rows(left.view.rows().len().saturating_add(right.view.rows().len()), 16)?;
-        let mut live = AsofLive {
-            how: self.how.clone(),
-            // Both sides are kept by stamp, in timelines of their own.
-            keys: JoinKeys::new(&self.how.by, false, false, false),
-            right: Timelines::default(),
-            left: right.table.is_live().then(Timelines::default),
-            left_width: left.table.width(),
-            added: self.added.iter().map(|(column, _)| *column).collect(),
-            index: None,
-        };
-        let rows = live.rows_entered(Side::Right, &right.view, right.view.rows())?;
-        rows.each(|slot, stamp, key| live.right[slot].insert(Entry { stamp, key, tag: () }));
+        let lefts = right.table.is_live().then(Timelines::default);
+        let mut live = AsofLive::over(&self.how, &right.view, lefts)?;
+        live.left_width = left.table.width();
+        live.added = self.added.iter().map(|(column, _)| *column).collect();
         let matched = live.start(&left.view)?;
         live.free_unused();
         let counters =
@@ -157,9 +156,7 @@ impl Live for AsofLive {
     fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
         let (left, right) = (&inputs[0], &inputs[1]);
         let update = left.update();
-        let mut read = self.how.by.columns(Side::Left);
-        read.push(self.how.left_stamp);
-        let restamped = update.columns.contains_any(&read) && !update.modified.is_empty();
+        let restamped = update.columns.contains_any(&self.left_columns()) && !update.modified.is_empty();
         self.move_left(left, restamped)?;
         let mut changes = self.move_right(right)?;
         let mut probe = update.added.clone();
@@ -185,6 +182,28 @@ impl Live for AsofLive {
 }
 
 impl AsofLive {
+    /// The index of the right side, and of no left row yet.
+    fn over(how: &Arc<AsofSpec>, right: &View, left: Option<Timelines<u64>>) -> Result<AsofLive, Error> {
+        let mut live = AsofLive {
+            how: how.clone(),
+            // Both sides are kept by stamp, in timelines of their own.
+            keys: JoinKeys::new(&how.by, false, false, false),
+            right: Timelines::default(),
+            left,
+            left_width: 0,
+            added: Vec::new(),
+            index: None,
+        };
+        let rows = live.rows_entered(Side::Right, right, right.rows())?;
+        rows.each(|slot, stamp, key| live.right[slot].insert(Entry { stamp, key, tag: () }));
+        Ok(live)
+    }
+
+    /// The left columns that decide which right row is found.
+    fn left_columns(&self) -> Vec<usize> {
+        self.how.by.columns(Side::Left).into_iter().chain([self.how.left_stamp]).collect()
+    }
+
     fn index(&self) -> &StoredMatches {
         self.index.as_ref().expect("the index is made as the join starts")
     }

@@ -15,16 +15,16 @@ mod tests;
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BooleanArray, UInt64Array};
+use arrow_array::{Array, ArrayRef, UInt64Array};
 use arrow_schema::{DataType, Schema};
 use column::Chunk;
-use column::kernels::equal_cells;
 use column::keys::NO_SLOT;
 use formula::{Expr, type_name};
 use graph::{Moment, Step};
 use rowset::RowSet;
 
 use self::ranges::{Ends, Extent, LeftRanges, Place};
+use super::beside::Beside;
 use super::on::{On, Side, joined_update, meeting_type};
 use super::side::JoinKeys;
 use super::stamps::{is_stamp, ordered};
@@ -40,8 +40,7 @@ use crate::table::change::Change;
 use crate::table::handle::Table;
 use crate::table::parts::{Attributes, Parts};
 use crate::table::request::Request;
-use crate::table::store::{Columns, Writes};
-use crate::table::update::{ColumnSet, TableUpdate};
+use crate::table::update::TableUpdate;
 use crate::table::view::View;
 
 /// `range_join`: left rows with aggregates of the right rows in their ranges.
@@ -130,8 +129,7 @@ impl Operation for RangeJoin {
             right: Timelines::default(),
             ends,
             left: ticking.then(|| LeftRanges::new(ends)),
-            width: left.table.width(),
-            columns: None,
+            beside: None,
         };
         for (slot, stamp, key) in live.right_rows(&right.view, right.view.rows(), true)? {
             live.right[slot].insert(Entry { stamp, key, tag: () });
@@ -150,7 +148,7 @@ impl Operation for RangeJoin {
         let counters =
             [left, right].iter().find_map(|input| input.table.graph()).map(crate::observe::storage).unwrap_or_default();
         let (declared, stored): (Vec<_>, Vec<_>) = self.aggregates.fields().unzip();
-        let columns = Columns::filled(&Schema::new(stored), at, &counters, &cells)?;
+        let beside = Beside::filled(&Schema::new(stored), at, &counters, &cells, left.table.width())?;
         let own = left.table.schema().fields().iter().map(|field| arrow_schema::Field::clone(field));
         let schema = Arc::new(Schema::new(own.chain(declared).collect::<Vec<_>>()));
         let old = left.table.attributes();
@@ -158,12 +156,12 @@ impl Operation for RangeJoin {
             Attributes { append_only: old.append_only && !ticking, add_only: old.add_only && !ticking, ..old.clone() };
         let parts = Parts {
             rows: left.table.parts().rows.clone(),
-            columns: left.table.parts().columns.iter().cloned().chain(columns.sources()).collect(),
+            columns: left.table.parts().columns.iter().cloned().chain(beside.sources()).collect(),
             schema,
             attributes,
         };
-        let owned = columns.owned();
-        live.columns = Some(columns);
+        let owned = beside.owned();
+        live.beside = Some(beside);
         Ok(Start { parts, live: Box::new(live), owned })
     }
 }
@@ -176,8 +174,7 @@ struct RangeLive {
     ends: Ends,
     /// The ranges of left rows; none if the right side never changes.
     left: Option<LeftRanges>,
-    width: usize,
-    columns: Option<Columns>,
+    beside: Option<Beside>,
 }
 
 impl Live for RangeLive {
@@ -202,14 +199,14 @@ impl Live for RangeLive {
         let placed = self.enter(left.now(), &rows, &fresh)?;
         let cells = self.values(right.now(), &placed)?;
         self.free_unused();
-        let (modified, columns) = self.write(step, left, &rows, cells)?;
+        let (modified, columns) = self.beside().write(step, left, &rows, cells)?;
         Ok(joined_update(update, 0..0, &RowSet::new(), modified.to_vec(), &columns))
     }
 }
 
 impl RangeLive {
-    fn columns(&self) -> &Columns {
-        self.columns.as_ref().expect("the columns are made as the join starts")
+    fn beside(&self) -> &Beside {
+        self.beside.as_ref().expect("the columns are made as the join starts")
     }
 
     /// The left columns that decide where a row looks.
@@ -388,42 +385,6 @@ impl RangeLive {
         });
         let places = places.collect::<UInt64Array>();
         joined.iter().map(|cells| Ok(arrow_select::take::take(cells, &places, None)?)).collect()
-    }
-
-    /// Stores the aggregates of these left rows. Returns the surviving ones of which some changed, and which changed.
-    fn write(&self, step: Step, left: &Change, rows: &RowSet, cells: Vec<Chunk>) -> Result<(RowSet, ColumnSet), Error> {
-        let update = left.update();
-        let (mut modified, mut columns) = (RowSet::new(), ColumnSet::new());
-        let mut writes = Writes { removed: update.removed.clone(), shifts: update.shifts.clone(), ..Writes::default() };
-        let of = |chosen: &RowSet, cells: &Chunk| -> Result<Chunk, Error> {
-            if chosen.len() == rows.len() {
-                return Ok(cells.clone());
-            }
-            let places = UInt64Array::from_iter_values(rows.positions_of(chosen).0.iter());
-            Ok(arrow_select::take::take(cells, &places, None)?)
-        };
-        if !update.added.is_empty() {
-            let added = cells.iter().map(|cells| of(&update.added, cells)).collect::<Result<_, Error>>()?;
-            writes.added.push((update.added.clone(), added));
-        }
-        let stayed = rows - &update.added;
-        if !stayed.is_empty() {
-            let before = update.shifts.back(&stayed);
-            for (at, cells) in cells.iter().enumerate() {
-                let (given, old) = (of(&stayed, cells)?, self.columns().stored(at, step, &before.0)?);
-                let differs = BooleanArray::new(!&equal_cells(&given, &old), None);
-                if differs.true_count() == 0 {
-                    writes.modified.push(None);
-                    continue;
-                }
-                let changed = column::matching(&stayed, differs.values());
-                modified |= &changed;
-                columns.insert(self.width + at);
-                writes.modified.push(Some((changed, arrow_select::filter::filter(&given, &differs)?)));
-            }
-        }
-        self.columns().write(step, || left.before().rows().clone(), left.now().rows().clone(), &writes)?;
-        Ok((modified, columns))
     }
 }
 
