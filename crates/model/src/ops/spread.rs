@@ -32,7 +32,8 @@ pub(super) fn variance(values: &[&Value], ddof: u64) -> Value {
     let variance = (exact_sum(&squares) - drift * drift / count as f64) / (count - ddof) as f64;
     let size: f64 = floats.iter().map(|x| x * x).sum();
     if !size.is_finite() || !variance.is_finite() {
-        return Value::Near(variance, f64::INFINITY);
+        // Whatever overflows, a variance is not negative.
+        return Value::Near(if variance.is_nan() { f64::INFINITY } else { variance }, f64::INFINITY);
     }
     // A double-double sum of squares loses ε² of its size; the centred differences lose ε of theirs.
     let within = 1e-12 * variance + 64.0 * f64::EPSILON * f64::EPSILON * size + f64::MIN_POSITIVE;
