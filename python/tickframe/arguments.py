@@ -187,6 +187,8 @@ def checked(function: _F) -> _F:
     # It stands in the function's own module, where its examples are looked for.
     inner = types.FunctionType(call.__code__, plain.__globals__, plain.__name__, None, call.__closure__)
     made: Any = functools.update_wrapper(inner, plain)
+    # Python's own words of a missing argument name the method, not the class in which it is written.
+    plain.__qualname__ = operation
     return made  # type: ignore[no-any-return]
 
 

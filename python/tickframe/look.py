@@ -52,6 +52,16 @@ class Look:
         """Whether there is no row now."""
         return self.height == 0
 
+    @property
+    def last_step(self) -> int:
+        """The step of the graph in which it changed last; 0 of a static table, and of one that has not changed yet."""
+        return itself(self)._native.last_step
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether it has failed: it stays as it was, and reading it raises the error."""
+        return itself(self)._native.failure() is not None
+
     @overload
     def __getitem__(self, at: str) -> Column: ...
     @overload

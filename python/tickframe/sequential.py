@@ -25,8 +25,10 @@ def where(
     frame: FrameType,
     operation: str = "where",
     on_error: str = "fail",
+    *,
+    one_of: bool = False,
 ) -> _native.Table:
-    """`Table.where`, whose strings are formulas."""
+    """`Table.where`, whose strings are formulas; with `one_of` one true filter is enough."""
     choice(on_error, operation, "on_error", ON_ERROR)
     plain, controls = control.unwrapped(_spread(filters, table), control.Filter, operation)
     made = []
@@ -37,6 +39,11 @@ def where(
         made.append(bind(predicate, table, operation))
     if not made:
         return table
+    if one_of:
+        if any(control is not None for control in controls):
+            raise TypeError(f"{operation}: a filter that runs in an order of its own stands alone, in where")
+        made = [_native.Expr.call("|", made)] if made[1:] else made
+        controls = [None]
     return _native.filter(operation, table, made, control.execution_order(made, controls, filters=True), on_error)
 
 

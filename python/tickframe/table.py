@@ -31,6 +31,7 @@ from tickframe.graph import Graph
 from tickframe.group_by import GroupBy, aggregates
 from tickframe.handles import register
 from tickframe.hints import TABLES, UnknownNameError, unknown
+from tickframe.in_order import InOrder
 from tickframe.joins import Joins
 from tickframe.listener import Subscription, Update, Updates, follow
 from tickframe.look import Look
@@ -58,7 +59,7 @@ _MOST_KEYS = 1 << 12
 
 
 @check_all
-class Table(Look, Cells, Order, Extents, Shape, Pivots, Windows, Joins, Export):
+class Table(Look, Cells, Order, Extents, Shape, Pivots, Windows, Joins, InOrder, Export):
     """Rows in order, in named and typed columns. Make one with `tf.table`, a live source, or an operation.
 
     >>> import tickframe as tf
@@ -344,6 +345,19 @@ class Table(Look, Cells, Order, Extents, Shape, Pivots, Windows, Joins, Export):
         """
         kept, rest = self._masked("where", filters)
         return Table(sequential.where(kept._native, rest, sys._getframe(1), "where", on_error))
+
+    def where_one_of(self, *filters: IntoExpr | Iterable[IntoExpr], on_error: OnError = "fail") -> Table:
+        """The rows for which one of the filters is true, at least; otherwise as `where`.
+
+        >>> import tickframe as tf
+        >>> tf.table({"X": [1, 2, 3]}).where_one_of("X = 1", tf.col("X") > 2).to_dict()
+        {'X': [1, 3]}
+
+        Args:
+            *filters: formulas or Boolean expressions; all rows without any.
+            on_error: as in `filter`.
+        """
+        return Table(sequential.where(self._native, filters, sys._getframe(1), "where_one_of", on_error, one_of=True))
 
     def unique(self, subset: Names | None = None, keep: Literal["first", "last", "any"] = "first") -> Table:
         """One row of each distinct combination of values.

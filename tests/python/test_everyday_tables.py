@@ -293,3 +293,31 @@ def test_cast_names_what_is_missing() -> None:
         T.cast({"s": tf.Int64})
     passed = T.cast({"s": tf.Int64}, on_error="null")
     assert (passed["s"].null_count(), len(passed.errors)) == (5, 4)
+
+
+def test_where_one_of():
+    t = tf.table({"X": [1, 2, 3, None], "S": ["a", "b", "a", "b"]})
+    few = 1  # noqa: F841 - the formula reads it
+    assert t.where_one_of("X = few", tf.col("X") > 2).to_dict()["X"] == [1, 3]
+    assert t.where_one_of("X > 2", "S = `b`").to_dict()["X"] == [2, 3, None]
+    assert t.where_one_of("X = 2").to_dict()["X"] == [2]
+    assert t.where_one_of().rows() == t.rows()
+    with pytest.raises(tf.errors.ColumnNotFoundError, match=r"where_one_of: .*Y"):
+        t.where_one_of("X = 1", "Y = 2")
+    with pytest.raises(tf.errors.TypeMismatchError, match="where_one_of"):
+        t.where_one_of("X = 1", tf.col("X"))
+    with pytest.raises(TypeError, match="where_one_of: a filter that runs in an order of its own"):
+        t.where_one_of(tf.Filter("X = 1").with_serial(), "X = 2")
+
+
+def test_last_step_and_failure():
+    graph = tf.Graph()
+    t = tf.append_table({"x": str}, graph=graph)
+    numbers = t.with_columns(n=tf.col("x").cast(int))
+    assert (tf.table({"x": [1]}).last_step, t.is_failed) == (0, False)
+    t.append({"x": "1"})
+    graph.step()
+    assert t.last_step == numbers.last_step > 0
+    t.append({"x": "one"})
+    graph.step()
+    assert (t.is_failed, numbers.is_failed) == (False, True)

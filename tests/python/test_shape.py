@@ -515,3 +515,16 @@ def test_what_parts_refuse():
     ]:
         with pytest.raises(kind, match=words):
             call()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda t: t.explode(), r"^explode\(\) missing 1 required positional argument: 'columns'"),
+        (lambda t: t.pivot("x", index="x"), r"^pivot\(\) missing 1 required positional argument: 'on_columns'"),
+        (lambda t: t.sort(), r"^sort\(\) missing 1 required positional argument: 'by'"),
+    ],
+)
+def test_a_missing_argument_is_told_of_the_method(call, message):
+    with pytest.raises(TypeError, match=message):
+        call(tf.table({"x": [1]}))
