@@ -110,23 +110,30 @@ pub fn draw_one(tape: &mut Tape, spec: &OpSpec, types: Types) -> (Stage, Shape) 
     (draw::filter(tape, &mut shape).expect("a filter is always defined"), shape)
 }
 
+/// One operation, alike often, and its tables, whose sizes are said: their keys meet.
+fn any_operation(
+    tape: &mut Tape,
+    sized: impl Fn(&mut Tape, TableSpec) -> TableSpec,
+) -> ((Ordered, Compare), Vec<TableSpec>) {
+    let meeting = [Style::Skewed, Style::NullHeavy, Style::Sorted, Style::Pool];
+    let types = Types::draw(tape);
+    let spec = &SPECS[tape.below(SPECS.len() as u64) as usize];
+    let (stage, shape) = draw_one(tape, spec, types);
+    let table = |spec: &TableSpec| {
+        let spec = sized(tape, spec.clone());
+        ["k", "g", "t", "p"].iter().fold(spec, |spec, name| spec.styled(name, &meeting))
+    };
+    let tables = types.specs()[..spec.inputs].iter().map(table).collect();
+    ((Ordered::new(stage), shape.compare()), tables)
+}
+
 /// Every operation over small tables of every kind of source, alike often. The cheapest of the laws: it is here that
 /// steps are made by the million.
 #[test]
 fn every_operation_equals_the_model() {
-    let meeting = [Style::Skewed, Style::NullHeavy, Style::Sorted, Style::Pool];
-    let small = |spec: &TableSpec| {
-        let spec = spec.clone().rows(10).steps(24);
-        ["k", "g", "t", "p"].iter().fold(spec, |spec, name| spec.styled(name, &meeting))
-    };
     run_planned_law(
         6_000,
-        |tape| {
-            let types = Types::draw(tape);
-            let spec = &SPECS[tape.below(SPECS.len() as u64) as usize];
-            let (stage, shape) = draw_one(tape, spec, types);
-            ((Ordered::new(stage), shape.compare()), types.specs()[..spec.inputs].iter().map(small).collect())
-        },
+        |tape| any_operation(tape, |_, spec| spec.rows(10).steps(24)),
         |(ordered, _), tables| {
             ordered.begin();
             ordered.stage.engine(&tables[0], tables.last().expect("there is one"))
@@ -148,19 +155,7 @@ fn every_operation_equals_the_model() {
 fn every_operation_over_static_tables_equals_the_model() {
     run_planned_law(
         3_000,
-        |tape| {
-            let types = Types::draw(tape);
-            let spec = &SPECS[tape.below(SPECS.len() as u64) as usize];
-            let (stage, shape) = draw_one(tape, spec, types);
-            let meeting = [Style::Skewed, Style::NullHeavy, Style::Sorted, Style::Pool];
-            let sized = |spec: &TableSpec| {
-                let rows = *tape.choose(&[2, 8, 40]);
-                let spec = spec.clone().rows(rows).steps(0);
-                ["k", "g", "t", "p"].iter().fold(spec, |spec, name| spec.styled(name, &meeting))
-            };
-            let specs = types.specs()[..spec.inputs].iter().map(sized).collect();
-            ((Ordered::new(stage), shape.compare()), specs)
-        },
+        |tape| any_operation(tape, |tape, spec| spec.rows(*tape.choose(&[2, 8, 40])).steps(0)),
         |(ordered, _), tables| {
             ordered.begin();
             let still = engine::snapshot(tables)?;

@@ -99,7 +99,7 @@ pub mod categories {
 /// Types: what holds the values of two, and how units and days are counted.
 pub mod types {
     pub use crate::eval::functions::civil::days_to;
-    pub use crate::tree::types::{promote, type_text, unit_name};
+    pub use crate::tree::types::{element_of, promote, type_text, unit_name};
 }
 
 /// Values of literals beyond single ones: long lists, sets that live elsewhere, what a host wants back.

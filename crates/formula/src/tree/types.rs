@@ -66,6 +66,18 @@ pub(crate) fn is_ordered(data_type: &DataType) -> bool {
         )
 }
 
+/// The type of the values of lists of this type, of whatever layout; none of what is no list.
+pub fn element_of(lists: &DataType) -> Option<DataType> {
+    match lists {
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::FixedSizeList(field, _)
+        | DataType::ListView(field)
+        | DataType::LargeListView(field) => Some(field.data_type().clone()),
+        _ => None,
+    }
+}
+
 /// Lists of computed values: their strings leave as other computed strings do.
 pub(crate) fn list_of(element: &DataType) -> DataType {
     DataType::List(Arc::new(Field::new_list_field(stored(element), true)))

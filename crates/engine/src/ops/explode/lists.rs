@@ -14,18 +14,6 @@ use column::{Chunk, Column, ColumnSource, NO_ROW};
 use graph::{Moment, Moved};
 use rowset::RowSet;
 
-/// The type of the values of lists of this type; none of what is no list.
-pub(super) fn element_of(lists: &DataType) -> Option<DataType> {
-    match lists {
-        DataType::List(field)
-        | DataType::LargeList(field)
-        | DataType::FixedSizeList(field, _)
-        | DataType::ListView(field)
-        | DataType::LargeListView(field) => Some(field.data_type().clone()),
-        _ => None,
-    }
-}
-
 /// The lists of some rows: the values of all, and where those of each row stand.
 pub(super) struct Lists {
     values: ArrayRef,

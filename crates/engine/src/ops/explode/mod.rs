@@ -17,10 +17,11 @@ use std::sync::Arc;
 use arrow_schema::{Field, Schema};
 use column::kernels::equal_cells;
 use column::{Chunk, ColumnSource, FlatColumn, RedirectColumn};
+use formula::types::element_of;
 use graph::{Moment, Step};
 use rowset::{Before, RowSet, Shifts};
 
-use self::lists::{ElementColumn, Lists, element_of};
+use self::lists::{ElementColumn, Lists};
 use super::join::pairs::{LeadRow, Pair, PairList, PairShifts, entries};
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;

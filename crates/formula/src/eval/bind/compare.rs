@@ -5,14 +5,13 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, new_empty_array};
 use arrow_schema::DataType;
 
-use super::elementwise::element_of;
 use super::{Binder, Call, Term, literal, type_error};
 use crate::error::Error;
 use crate::eval::functions::{member, order};
 use crate::eval::lanes::{Class, Comparison, Connective, Kind, LaneOp};
 use crate::tree::function::{Closed, Function};
 use crate::tree::literal::Literal;
-use crate::tree::types::{is_float, is_numeric, is_ordered, is_text, promote};
+use crate::tree::types::{element_of, is_float, is_numeric, is_ordered, is_text, promote};
 use crate::tree::values::Values;
 
 impl Binder<'_> {

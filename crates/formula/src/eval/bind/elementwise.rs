@@ -10,7 +10,7 @@ use crate::eval::functions::elementwise::{Side, elementwise};
 use crate::tree::expr::Expr;
 use crate::tree::function::Function;
 use crate::tree::literal::Literal;
-use crate::tree::types::{canonical, list_of, promote};
+use crate::tree::types::{canonical, element_of, list_of, promote};
 
 impl Binder<'_> {
     /// The operator over the elements if one of the operands is a list; none if none is.
@@ -73,17 +73,5 @@ impl Binder<'_> {
         let cells = cells.collect::<Result<Vec<_>, _>>()?;
         let list = literal::list(&cells, &met)?;
         self.constant(list, &format!("list {items:?} {met}"))
-    }
-}
-
-/// The type of the elements of lists, of whatever layout.
-pub(super) fn element_of(data_type: &DataType) -> Option<DataType> {
-    match data_type {
-        DataType::List(field)
-        | DataType::LargeList(field)
-        | DataType::FixedSizeList(field, _)
-        | DataType::ListView(field)
-        | DataType::LargeListView(field) => Some(field.data_type().clone()),
-        _ => None,
     }
 }

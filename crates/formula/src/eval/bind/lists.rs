@@ -3,13 +3,12 @@
 use arrow_schema::{DataType, TimeUnit};
 
 use super::compare::is_equality;
-use super::elementwise::element_of;
 use super::{Binder, Term};
 use crate::error::Error;
 use crate::eval::functions::{cast, order};
 use crate::tree::function::Function;
 use crate::tree::literal::Literal;
-use crate::tree::types::{canonical, is_ordered, list_of, promote};
+use crate::tree::types::{canonical, element_of, is_ordered, list_of, promote};
 
 impl Binder<'_> {
     /// The comparison if one of the operands is a list; none if none is.
