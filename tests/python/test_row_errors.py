@@ -317,8 +317,8 @@ def test_every_operation_takes_it_or_has_nothing_that_can_fail_on_a_row():
     } - {"to_arrow"}
     taking = {name for name in makes_tables if "on_error" in inspect.signature(getattr(tf.Table, name)).parameters}
     assert taking == {
-        "agg_by", "cast", "filter", "lazy_update", "natural_join", "select", "select_distinct", "update", "update_view", "view", "where",
-        "with_columns",
+        "agg_by", "cast", "filter", "lazy_update", "natural_join", "select", "select_distinct", "update", "update_view",
+        "view", "where", "where_one_of", "with_columns",
     }  # fmt: skip
     # What takes no expression computes nothing of a row. An order has a place for each row, so a key that cannot be computed
     # fails the table, so an aggregate over a range does, and `fill_nan` takes what stands for NaN.
