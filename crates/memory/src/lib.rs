@@ -77,7 +77,7 @@ mod large {
         let Mapping { start, bytes: found } = kept::take(wanted)?;
         if found > wanted {
             // SAFETY: the end of a mapping that is nobody's; both lengths are whole small pages.
-            unsafe { munmap(start.add(wanted).cast(), found - wanted) };
+            unsafe { give(Mapping { start: start.add(wanted), bytes: found - wanted }) };
         }
         Some(start)
     }
@@ -116,21 +116,50 @@ mod large {
         // must; it is told so before another can have the mapping.
         unsafe {
             madvise(start.cast(), bytes, MADV_FREE);
-            if !kept::put(Mapping { start, bytes }) {
-                munmap(start.cast(), bytes);
-            }
+            give(Mapping { start, bytes });
         }
     }
 
+    /// Keeps a mapping, or gives it back to the system.
+    ///
+    /// # Safety
+    /// It is nobody's.
+    unsafe fn give(mapping: Mapping) {
+        if !kept::put(mapping) {
+            // SAFETY: nobody else has it.
+            unsafe { munmap(mapping.start.cast(), mapping.bytes) };
+        }
+    }
+
+    /// What grows moves to memory that is kept, if there is some: a copy takes less than the system's faults and zeros.
+    ///
     /// # Safety
     /// `start` came from here for `old` bytes.
     pub(super) unsafe fn realloc(start: *mut u8, old: usize, new: usize) -> *mut u8 {
-        let (Some(old), Some(new)) = (mapped(old), mapped(new)) else { return std::ptr::null_mut() };
-        if old == new {
+        let (Some(held), Some(wanted)) = (mapped(old), mapped(new)) else { return std::ptr::null_mut() };
+        if held == wanted {
             return start;
         }
-        // SAFETY: the whole mapping of an allocation; its pages move as they are.
-        found(unsafe { mremap(start.cast(), old, new, MAY_MOVE) })
+        // SAFETY: the whole mapping of an allocation; its pages move as they are, or its bytes do. The system refuses to move
+        // what once were two mappings.
+        unsafe {
+            if wanted < held {
+                dealloc(start.add(wanted), held - wanted);
+                return start;
+            }
+            let moved = match kept_for(new) {
+                Some(moved) => moved,
+                None => match found(mremap(start.cast(), held, wanted, MAY_MOVE)) {
+                    moved if moved.is_null() => map(new),
+                    moved => return moved,
+                },
+            };
+            if !moved.is_null() {
+                std::ptr::copy_nonoverlapping(start, moved, old);
+                dealloc(start, old);
+            }
+            moved
+        }
     }
 }
 
