@@ -71,6 +71,10 @@ pub(crate) static RADIX_CACHED: Size = Size::at_least("column.RADIX_CACHED", 1 <
 pub(crate) static RADIX_MANY: Size = Size::new("column.RADIX_MANY", 1 << 17);
 /// The real one stands for the secret of the process by which keys are hashed; any other is a secret of its own.
 pub(crate) static HASH_SECRET: Size = Size::new("column.HASH_SECRET", usize::MAX);
+/// Words are close together that have up to so many places a key: a place costs a quarter of an entry of the index.
+pub(crate) static KEYS_CLOSE: Size = Size::new("column.KEYS_CLOSE", 6);
+/// So many places are no waste.
+pub(crate) static KEYS_CLOSE_ROOM: Size = Size::new("column.KEYS_CLOSE_ROOM", 1 << 12);
 /// Up to so many keys of texts are few: they are found without a hash.
 pub(crate) static KEYS_FEW: Size = Size::new("column.KEYS_FEW", 64);
 /// Up to so many entries a table of keys stays in the cache by itself.

@@ -229,6 +229,22 @@ impl Index {
         }
     }
 
+    /// Empties it, and gives the slots that it held.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = u32> + use<> {
+        let entries = std::mem::take(self).entries;
+        entries.into_iter().map(|entry| entry.slot).filter(|slot| *slot != NO_SLOT)
+    }
+
+    /// Takes hashes that are all different, and their slots.
+    pub(super) fn refill(&mut self, hashes: impl Iterator<Item = (u64, u32)> + Clone) {
+        self.reserve(hashes.clone().count());
+        for (hash, slot) in hashes {
+            let (place, _) = self.find_one(hash, |_| false);
+            self.entries[place] = Entry { hash, slot };
+            self.len += 1;
+        }
+    }
+
     pub(super) fn allocated(&self) -> usize {
         self.entries.capacity() * size_of::<Entry>()
     }

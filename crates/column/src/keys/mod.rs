@@ -2,15 +2,17 @@
 //!
 //! Whole chunks are looked up at once: a block of rows is hashed, then all its places are loaded, then
 //! compared, so that cache misses overlap. One column of words (integers, times, Booleans, floats), or
-//! several that fit into 64 bits together, is kept as a word; one column of text or bytes as its views;
+//! several whose cells so far fit into 64 bits together, is kept as a word, without hashes while words lie close together; one column of text or bytes as its views;
 //! several columns of either, and wide cells, as rows of words and views; anything else as encoded bytes
 //! of normalised cells. Cells are equal as in the total order: null is a key like any other, NaN equals
 //! NaN, −0.0 equals 0.0.
 
 mod arena;
+mod dense;
 mod encoded;
 mod few;
 mod index;
+mod narrow;
 mod packing;
 mod places;
 mod texts;
@@ -26,8 +28,9 @@ use crate::kernels::words::{from_words, have_words, words};
 use crate::sizes::KEYS_FEW;
 use encoded::Codec;
 use few::Few;
+use narrow::Narrow;
 use packing::Packing;
-use places::{Places, Rows};
+use places::{Places, Rows, Store};
 use texts::{TextKeys, Texts, plain_views, views};
 use tuples::Tuples;
 use word::Words;
@@ -49,6 +52,7 @@ pub struct KeyTable {
 enum Shape {
     Word(Words),
     Packed(Packing, Words),
+    Narrow(Narrow, Words),
     Text(TextKeys),
     Tuples(Tuples),
     Encoded(Codec, TextKeys),
@@ -66,6 +70,12 @@ macro_rules! with_rows {
             Shape::Packed(packing, $stored) => {
                 let words = packing.pack($keys)?;
                 let $rows = Rows { cells: &*words, count: words.len(), nulls: None };
+                $act
+            }
+            Shape::Narrow(narrow, $stored) => {
+                let (words, there) = narrow.pack($keys)?;
+                // What has no word is no key; null has one.
+                let $rows = Rows { cells: &*words, count: words.len(), nulls: there.as_ref() };
                 $act
             }
             Shape::Text($stored) => {
@@ -98,7 +108,10 @@ impl KeyTable {
             [DataType::Utf8View | DataType::BinaryView] => Shape::Text(TextKeys::default()),
             several => match Packing::of(several) {
                 Some(packing) if packing.is_a_word() => Shape::Packed(packing, Words::default()),
-                Some(packing) => Shape::Tuples(Tuples::new(several, packing)),
+                Some(packing) => match Narrow::of(several) {
+                    Some(narrow) => Shape::Narrow(narrow, Words::default()),
+                    None => Shape::Tuples(Tuples::new(several, packing)),
+                },
                 None => Shape::Encoded(Codec::new(several), TextKeys::default()),
             },
         };
@@ -135,8 +148,41 @@ impl KeyTable {
         slots: &mut Vec<u32>,
         created: &mut Vec<u32>,
     ) -> Result<(), Error> {
+        if let Shape::Narrow(narrow, stored) = &mut self.shape {
+            let (words, there) = narrow.pack(keys)?;
+            if there.is_none() {
+                let rows = Rows { cells: &*words, count: words.len(), nulls: None };
+                self.places.insert(stored, &rows, slots, created);
+                return Ok(());
+            }
+            self.widen(keys)?;
+        }
         let KeyTable { shape, places, .. } = self;
         with_rows!(shape, keys, (stored, rows) => places.insert(stored, &rows, slots, created));
+        Ok(())
+    }
+
+    /// Keeps the keys of columns in a form that these rows fit too; slots stay as they are.
+    fn widen(&mut self, keys: &[ArrayRef]) -> Result<(), Error> {
+        let Shape::Narrow(narrow, stored) = &mut self.shape else { return Ok(()) };
+        let all: Vec<u32> = (0..self.places.end() as u32).collect();
+        let words = stored.of(&all);
+        let known = (0..self.types.len()).map(|at| narrow.cells(at, &words)).collect::<Result<Vec<_>, Error>>()?;
+        let present = self.places.drain(stored);
+        if let Some(wider) = narrow.wider(keys)? {
+            let (words, _) = wider.pack(&known)?;
+            let stored = Words::kept(words);
+            self.places.refill(present, |slot| stored.hash_of(slot));
+            self.shape = Shape::Narrow(wider, stored);
+            return Ok(());
+        }
+        let Some(packing) = Packing::of(&self.types) else { return Ok(()) };
+        let mut tuples = Tuples::new(&self.types, packing);
+        let views = tuples.views(&known);
+        let cells = tuples.cells(&known, &views)?;
+        all.iter().for_each(|slot| tuples.keep(*slot, &cells, *slot as usize));
+        self.places.refill(present, |slot| tuples.hash_of(slot));
+        self.shape = Shape::Tuples(tuples);
         Ok(())
     }
 
@@ -188,17 +234,19 @@ impl KeyTable {
     /// Forgets the key of a slot; the slot is given to a later key. A slot without a key is left alone.
     pub fn free(&mut self, slot: u32) {
         let shape = &mut self.shape;
-        let freed = self.places.free(slot, || match shape {
-            Shape::Word(stored) | Shape::Packed(_, stored) => stored.hash_of(slot),
-            Shape::Text(stored) | Shape::Encoded(_, stored) => stored.hash_of(slot),
-            Shape::Tuples(stored) => stored.hash_of(slot),
+        let freed = self.places.free(slot, |index, left| match shape {
+            Shape::Word(stored) | Shape::Packed(_, stored) | Shape::Narrow(_, stored) => {
+                stored.remove(index, slot, left)
+            }
+            Shape::Text(stored) | Shape::Encoded(_, stored) => index.remove(stored.hash_of(slot), slot),
+            Shape::Tuples(stored) => index.remove(stored.hash_of(slot), slot),
         });
         if !freed {
             return;
         }
         self.few = self.few.take().map(|_| Few::default());
         match shape {
-            Shape::Word(_) | Shape::Packed(..) => (),
+            Shape::Word(_) | Shape::Packed(..) | Shape::Narrow(..) => (),
             Shape::Text(stored) | Shape::Encoded(_, stored) => stored.release(slot),
             Shape::Tuples(stored) => stored.release(slot),
         }
@@ -237,6 +285,10 @@ impl KeyTable {
                 let words = stored.of(slots);
                 (0..self.types.len()).map(|at| packing.cells(at, words.len(), |row, _| words[row])).collect()
             }
+            Shape::Narrow(narrow, stored) => {
+                let words = stored.of(slots);
+                (0..self.types.len()).map(|at| narrow.cells(at, &words)).collect()
+            }
             Shape::Text(stored) => one(stored.column(slots, self.places.nulls(slots).as_ref(), &self.types[0])),
             Shape::Tuples(stored) => stored.columns(slots),
             Shape::Encoded(codec, stored) => codec.decode(&stored.bytes_of(slots)),
@@ -247,7 +299,7 @@ impl KeyTable {
     /// Bytes of memory held.
     pub fn bytes(&self) -> u64 {
         let keys = match &self.shape {
-            Shape::Word(stored) | Shape::Packed(_, stored) => stored.allocated(),
+            Shape::Word(stored) | Shape::Packed(_, stored) | Shape::Narrow(_, stored) => stored.allocated(),
             Shape::Text(stored) | Shape::Encoded(_, stored) => stored.allocated(),
             Shape::Tuples(stored) => stored.allocated(),
         };

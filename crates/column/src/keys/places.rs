@@ -4,6 +4,7 @@ use arrow_buffer::NullBuffer;
 
 use super::NO_SLOT;
 use super::index::Index;
+use super::word::Words;
 
 /// Keys by slot, and the cells of rows that are told from them.
 pub(super) trait Store<Cells: ?Sized> {
@@ -25,6 +26,23 @@ pub(super) trait Store<Cells: ?Sized> {
     fn keep(&mut self, slot: u32, cells: &Cells, row: usize);
     /// What is kept for null is never looked at.
     fn keep_null(&mut self, slot: u32);
+    /// [`Places::find`] without hashes; false where keys are not close together.
+    #[inline(always)]
+    fn find_close(&self, _rows: &Rows<Cells>, _null: u32, _slots: &mut Vec<u32>) -> bool {
+        false
+    }
+    /// [`Places::insert`] without hashes; false where keys are not close together, and the index holds all of them.
+    #[inline(always)]
+    fn insert_close(
+        &mut self,
+        _rows: &Rows<Cells>,
+        _index: &mut Index,
+        _taken: &mut Slots,
+        _slots: &mut Vec<u32>,
+        _created: &mut Vec<u32>,
+    ) -> bool {
+        false
+    }
 }
 
 /// Rows to look up.
@@ -71,12 +89,19 @@ impl Slots {
             self.next - 1
         })
     }
+
+    /// How many are taken.
+    pub(super) fn len(&self) -> usize {
+        self.next as usize - self.free.len()
+    }
 }
 
 impl Places {
     /// The slots of rows, into `slots`, which is empty.
     pub(super) fn find<Cells: ?Sized>(&self, store: &impl Store<Cells>, rows: &Rows<Cells>, slots: &mut Vec<u32>) {
-        self.index.find(store, rows, self.slots.null, slots);
+        if !store.find_close(rows, self.slots.null, slots) {
+            self.index.find(store, rows, self.slots.null, slots);
+        }
     }
 
     /// As [`Places::find`]; new keys are kept, and `created` gets their rows.
@@ -87,25 +112,38 @@ impl Places {
         slots: &mut Vec<u32>,
         created: &mut Vec<u32>,
     ) {
-        self.index.insert(store, rows, &mut self.slots, slots, created);
+        if !store.insert_close(rows, &mut self.index, &mut self.slots, slots, created) {
+            self.index.insert(store, rows, &mut self.slots, slots, created);
+        }
     }
 
-    /// Gives a slot to a later key, if it has one; `hash` is that of its key.
-    pub(super) fn free(&mut self, slot: u32, hash: impl FnOnce() -> u64) -> bool {
+    /// Gives a slot to a later key, if it has one. `remove` takes its key out of the index, and knows how many keys are left
+    /// then; false if it is not there.
+    pub(super) fn free(&mut self, slot: u32, remove: impl FnOnce(&mut Index, usize) -> bool) -> bool {
         if slot >= self.slots.next {
             return false;
         }
         if slot == self.slots.null {
             self.slots.null = NO_SLOT;
-        } else if !self.index.remove(hash(), slot) {
+        } else if !remove(&mut self.index, self.slots.len().saturating_sub(1)) {
             return false;
         }
         self.slots.free.push(slot);
         true
     }
 
+    /// The slots that are taken, in any order; they are found no more until [`Places::refill`].
+    pub(super) fn drain(&mut self, words: &mut Words) -> Vec<u32> {
+        words.drain(&mut self.index)
+    }
+
+    /// Finds these slots by such hashes.
+    pub(super) fn refill(&mut self, slots: Vec<u32>, hash: impl Fn(u32) -> u64) {
+        self.index.refill(slots.iter().map(|slot| (hash(*slot), *slot)));
+    }
+
     pub(super) fn len(&self) -> usize {
-        self.end() - self.slots.free.len()
+        self.slots.len()
     }
 
     /// Every slot is below this.

@@ -396,3 +396,73 @@ fn slots_do_not_depend_on_the_secret() {
         }
     }
 }
+
+/// Keys that lie close together, then apart, then close together again as the far ones leave, and pairs of such.
+#[test]
+fn ranges_that_grow_and_shrink() {
+    let ints = |cells: &[Option<i64>]| Arc::new(cells.iter().copied().collect::<Int64Array>()) as ArrayRef;
+    for (seed, columns) in (0..24_u64).flat_map(|seed| [(seed, 1), (seed, 2), (seed, 3)]) {
+        limits::Scope::drawn(seed).enter(|| {
+            let mut draw = Draw { state: seed * 7 + columns, values: 1 << 20 };
+            let types = vec![DataType::Int64; columns as usize];
+            let mut table = KeyTable::new(&types);
+            let mut known: HashMap<Vec<Option<i64>>, u32> = HashMap::new();
+            let mut base = [0, -1000, i64::MAX - 100, i64::MIN, i64::MIN + 3, 1 << 62][seed as usize % 6];
+            for step in 0..60 {
+                let span = [3, 50, 50, 4000, 1 << 19][draw.next(5) as usize];
+                let far = [0, 1, 40, -700, 1 << 40, -(1 << 41), i64::MAX / 3];
+                base = base.saturating_add(far[draw.next(7) as usize % (2 + step / 9)]);
+                let rows = draw.next(70) as usize;
+                let keys: Vec<Vec<Option<i64>>> = (0..rows)
+                    .map(|_| {
+                        let cell = |draw: &mut Draw| base.saturating_add(draw.next(span) as i64);
+                        (0..columns).map(|_| Some(cell(&mut draw)).filter(|cell| cell % 11 != 5)).collect()
+                    })
+                    .collect();
+                let column = |at: usize| ints(&keys.iter().map(|key| key[at]).collect::<Vec<_>>());
+                let cells: Vec<ArrayRef> = (0..columns as usize).map(column).collect();
+                let (mut slots, mut created) = (Vec::new(), Vec::new());
+                table.find(&cells, &mut slots);
+                let wanted: Vec<u32> = keys.iter().map(|key| known.get(key).copied().unwrap_or(NO_SLOT)).collect();
+                assert_eq!(slots, wanted);
+                table.insert(&cells, &mut slots, &mut created).unwrap();
+                for (row, (key, slot)) in keys.iter().zip(&slots).enumerate() {
+                    let is_new = !known.contains_key(key);
+                    assert_eq!(*known.entry(key.clone()).or_insert(*slot), *slot);
+                    assert_eq!(created.contains(&(row as u32)), is_new);
+                }
+                let mut all: Vec<u32> = known.values().copied().collect();
+                all.sort_unstable();
+                assert!(all.windows(2).all(|pair| pair[0] < pair[1]));
+                assert_eq!(table.len(), all.len());
+                let gone = |draw: &mut Draw| draw.next(4) < [0, 1, 3, 4][step % 4];
+                let leaving: Vec<Vec<Option<i64>>> = known.keys().filter(|_| gone(&mut draw)).cloned().collect();
+                leaving.iter().for_each(|key| table.free(known.remove(key).unwrap()));
+                let (kept, slots): (Vec<_>, Vec<u32>) = known.iter().map(|(key, slot)| (key.clone(), *slot)).unzip();
+                let back = table.keys_of(&slots);
+                for (at, column) in back.iter().enumerate().filter(|_| !slots.is_empty()) {
+                    assert_eq!(column, &ints(&kept.iter().map(|key| key[at]).collect::<Vec<_>>()));
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn keys_at_the_ends_of_their_type() {
+    for ends in [[i64::MAX, i64::MIN], [i64::MIN, i64::MAX], [0, i64::MAX], [-1, -1]] {
+        let column = |cell: i64| Arc::new(Int64Array::from(vec![cell])) as ArrayRef;
+        for keys in [vec![column(ends[0])], ends.map(column).to_vec()] {
+            let mut table = KeyTable::new(&vec![DataType::Int64; keys.len()]);
+            let mut slots = Vec::new();
+            for _ in 0..2 {
+                table.insert(&keys, &mut slots, &mut Vec::new()).unwrap();
+                assert_eq!((&slots, table.keys_of(&slots)), (&vec![0], keys.clone()));
+            }
+            table.find(&keys, &mut slots);
+            assert_eq!(slots, [0]);
+            table.find(&keys.iter().map(|_| column(ends[0] ^ 1)).collect::<Vec<_>>(), &mut slots);
+            assert_eq!(slots, [NO_SLOT]);
+        }
+    }
+}
