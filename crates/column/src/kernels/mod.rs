@@ -12,6 +12,7 @@ mod prefetch;
 pub(crate) mod radix;
 pub(crate) mod rows;
 pub(crate) mod sort;
+pub(crate) mod views;
 pub(crate) mod words;
 
 pub use compare::equal_cells;

@@ -10,6 +10,7 @@ use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 
 use crate::error::Error;
+use crate::kernels::views::to_views;
 use crate::sizes::OFFSETS;
 use crate::types::views::length;
 
@@ -140,7 +141,10 @@ pub fn to_canonical(array: &ArrayRef) -> Result<ArrayRef, Error> {
         let decoded = cast(array, values.data_type())?;
         return to_canonical(&decoded);
     }
-    cast(array, &wanted)
+    match to_views(array) {
+        Some(views) => Ok(views),
+        None => cast(array, &wanted),
+    }
 }
 
 /// Whether all cells have a canonical form, without making it.

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Decimal256Type};
-use arrow_array::{Array, ArrayRef, BooleanArray, Scalar};
+use arrow_array::{Array, ArrayRef, BinaryViewArray, BooleanArray, Scalar};
 use arrow_buffer::{BooleanBuffer, i256};
+use arrow_data::MAX_INLINE_VIEW_LEN;
 use arrow_schema::DataType;
 
 use crate::eval::lanes::{Kind, Values};
@@ -40,12 +41,8 @@ pub(crate) fn is_in(items: &ArrayRef, data_type: &DataType, null_is_member: Opti
             })
         }
         (_, DataType::Utf8View | DataType::BinaryView) => {
-            let set: HashSet<Box<[u8]>, Hash> = bytes(items).iter().flatten().map(Into::into).collect();
-            Arc::new(move |args, _| {
-                let values = bytes(args[0].array());
-                let found = BooleanBuffer::collect_bool(values.len(), |row| set.contains(values.value(row)));
-                finish(found, args[0].array())
-            })
+            let set = Texts::new(&bytes(items));
+            Arc::new(move |args, _| finish(set.found(&bytes(args[0].array())), args[0].array()))
         }
         (_, DataType::Decimal128(_, _)) => {
             let set: HashSet<i128> = items.as_primitive::<Decimal128Type>().iter().flatten().collect();
@@ -87,7 +84,7 @@ pub(crate) fn is_in(items: &ArrayRef, data_type: &DataType, null_is_member: Opti
     }
 }
 
-fn bytes(array: &ArrayRef) -> arrow_array::BinaryViewArray {
+fn bytes(array: &ArrayRef) -> BinaryViewArray {
     match array.as_string_view_opt() {
         Some(text) => text.clone().to_binary_view(),
         None => array.as_binary_view().clone(),
@@ -169,6 +166,50 @@ impl Set {
     }
 }
 
+/// Texts or bytes: short ones by their views, which hold all of them.
+struct Texts {
+    short: Short,
+    long: HashSet<Box<[u8]>, Hash>,
+}
+
+enum Short {
+    Few(Vec<u128>),
+    Many(HashSet<u128, Hash>),
+}
+
+/// The length of the text of a view.
+fn length(view: u128) -> u32 {
+    view as u32
+}
+
+impl Texts {
+    fn new(items: &BinaryViewArray) -> Texts {
+        let valid = || (0..items.len()).filter(|item| items.is_valid(*item));
+        let is_short = |item: &usize| length(items.views()[*item]) <= MAX_INLINE_VIEW_LEN;
+        let short: Vec<u128> = valid().filter(is_short).map(|item| items.views()[item]).collect();
+        let long = valid().filter(|item| !is_short(item)).map(|item| items.value(item).into()).collect();
+        let short = if short.len() <= FEW { Short::Few(short) } else { Short::Many(short.into_iter().collect()) };
+        Texts { short, long }
+    }
+
+    fn found(&self, values: &BinaryViewArray) -> BooleanBuffer {
+        let views = values.views();
+        let rows = views.len();
+        // A long text's view is that of no short one.
+        let short = match &self.short {
+            Short::Few(items) => BooleanBuffer::collect_bool(rows, |row| {
+                items.iter().fold(false, |found, item| found | (*item == views[row]))
+            }),
+            Short::Many(items) => BooleanBuffer::collect_bool(rows, |row| items.contains(&views[row])),
+        };
+        if self.long.is_empty() {
+            return short;
+        }
+        let is_long = |row: usize| length(views[row]) > MAX_INLINE_VIEW_LEN && values.is_valid(row);
+        &short | &BooleanBuffer::collect_bool(rows, |row| is_long(row) && self.long.contains(values.value(row)))
+    }
+}
+
 type Hash = BuildHasherDefault<Mixer>;
 
 /// A short hash: the lists are the user's own, and the table is read a million times.
@@ -191,6 +232,11 @@ impl Hasher for Mixer {
     fn write_u64(&mut self, word: u64) {
         self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.0 ^= self.0 >> 32;
+    }
+
+    fn write_u128(&mut self, word: u128) {
+        self.write_u64(word as u64);
+        self.write_u64((word >> 64) as u64);
     }
 
     fn write_usize(&mut self, word: usize) {
