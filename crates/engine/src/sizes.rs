@@ -65,6 +65,10 @@ pub static GROUP_SPLIT_CELLS: Size = Size::new("engine.GROUP_SPLIT_CELLS", 1 << 
 
 /// Pairs of group and value from which on those of a static table are listed, if most of them are new.
 pub static UNIQUE_PAIRS: Size = Size::new("engine.UNIQUE_PAIRS", 1 << 16);
+/// Listed pairs are kept in parts of this many: two large pages of words.
+pub static LISTED_PART: Size = Size::new("engine.LISTED_PART", 1 << 19);
+/// Listed pairs that one thread counts at once, about.
+pub static LISTED_SHARE: Size = Size::new("engine.LISTED_SHARE", 1 << 16);
 /// Of so few groups the rows of a batch are summed group by group.
 pub static FEW_GROUPS: Size = Size::new("engine.FEW_GROUPS", 8);
 /// Rows summed in fixed units before their words are emptied: so many cannot overflow a word.

@@ -32,10 +32,12 @@ pub(crate) struct Distinct {
     of: DataType,
     /// Whether null is a value.
     nulls: bool,
-    /// The later pairs of a static table, and how many rows came before them.
+    /// The pairs of a static table, if they are listed.
     listed: Option<ListedPairs>,
+    lists: bool,
+    /// How many rows came before they were.
     entered: usize,
-    /// Of listed pairs: what each group has, with those of the table.
+    /// Of listed pairs: what each group has.
     counted: OnceLock<Vec<i64>>,
 }
 
@@ -47,33 +49,37 @@ impl Distinct {
         let has_words = order_words(&arrow_array::new_empty_array(of), false).is_some();
         let listed = (still && has_words).then(ListedPairs::default);
         let (counts, distinct) = Default::default();
-        Distinct { pairs, counts, distinct, of: of.clone(), nulls, listed, entered: 0, counted: OnceLock::new() }
+        let (lists, entered, counted) = Default::default();
+        Distinct { pairs, counts, distinct, of: of.clone(), nulls, listed, lists, entered, counted }
     }
 
-    /// Whether further pairs are listed: most of those in the table were new.
-    fn lists(&self) -> bool {
+    /// Whether pairs are listed: from when most of those that came were new.
+    fn lists(&mut self) -> bool {
         let pairs = self.pairs.len();
-        self.listed.is_some() && pairs > UNIQUE_PAIRS.get() && pairs > self.entered / 2
+        if !self.lists && self.listed.is_some() && pairs > UNIQUE_PAIRS.get() && pairs > self.entered / 2 {
+            self.turn_to_list();
+        }
+        self.lists
+    }
+
+    /// Lists the pairs of the table, where they can be. It keeps those whose value is null.
+    fn turn_to_list(&mut self) {
+        let Some(listed) = self.listed.as_mut().filter(|_| !self.lists) else { return };
+        self.lists = true;
+        let keys = self.pairs.keys_of(&(0..self.pairs.len() as u32).collect::<Vec<_>>());
+        let keys = list(listed, &keys[0], &keys[1]);
+        self.pairs = KeyTable::new(&[DataType::UInt32, self.of.clone()]);
+        self.counts.clear();
+        self.distinct.iter_mut().for_each(|distinct| *distinct = 0);
+        self.enter(&keys, std::iter::repeat(1));
     }
 
     /// How many distinct values each group has.
     fn totals(&self) -> &[i64] {
         let Some(listed) = self.listed.as_ref().filter(|listed| listed.len() > 0) else { return &self.distinct };
         self.counted.get_or_init(|| {
-            let mut all = ListedPairs::default();
-            all.append(listed, &(0..self.distinct.len() as u32).collect::<Vec<_>>());
-            let keys = self.pairs.keys_of(&(0..self.counts.len() as u32).collect::<Vec<_>>());
-            let [groups, cells] = [&keys[0], &keys[1]];
-            let groups = groups.as_primitive::<UInt32Type>().values();
-            let (mut own, mut nulls) = (Vec::new(), vec![0; self.distinct.len()]);
-            for (at, group) in groups.iter().enumerate() {
-                if cells.is_null(at) { nulls[*group as usize] = 1 } else { own.push(*group) }
-            }
-            let there = BooleanArray::from_iter((0..cells.len()).map(|at| Some(cells.is_valid(at))));
-            let cells = arrow_select::filter::filter(cells, &there).expect("as long as the cells");
-            all.extend(own.into_iter(), &cells);
-            let distinct = all.distinct(self.distinct.len());
-            distinct.into_iter().zip(nulls).map(|(distinct, null)| distinct + null).collect()
+            let distinct = listed.distinct(self.distinct.len());
+            distinct.into_iter().zip(&self.distinct).map(|(distinct, null)| distinct + null).collect()
         })
     }
 
@@ -106,6 +112,20 @@ impl Distinct {
     }
 }
 
+/// Lists pairs, and gives back those whose value is null.
+fn list(listed: &mut ListedPairs, groups: &ArrayRef, cells: &ArrayRef) -> [ArrayRef; 2] {
+    let groups_of = |of: &ArrayRef| of.as_primitive::<UInt32Type>().values().clone();
+    let Some(nulls) = cells.logical_nulls().filter(|nulls| nulls.null_count() > 0) else {
+        listed.extend(&groups_of(groups), cells);
+        return [groups.slice(0, 0), cells.slice(0, 0)];
+    };
+    let there = BooleanArray::new(nulls.into_inner(), None);
+    let missing = arrow_arith::boolean::not(&there).expect("a plain array");
+    let pick = |of: &ArrayRef, which| arrow_select::filter::filter(of, which).expect("as long as the cells");
+    listed.extend(&groups_of(&pick(groups, &there)), &pick(cells, &there));
+    [pick(groups, &missing), pick(cells, &missing)]
+}
+
 impl State for Distinct {
     fn grow(&mut self, slots: usize) {
         self.distinct.resize(slots, 0);
@@ -116,17 +136,7 @@ impl State for Distinct {
         if self.lists()
             && let Some(listed) = &mut self.listed
         {
-            let nulls = keys[1].logical_nulls().filter(|nulls| nulls.null_count() > 0);
-            let Some(nulls) = nulls else {
-                listed.extend(keys[0].as_primitive::<UInt32Type>().values().iter().copied(), &keys[1]);
-                return;
-            };
-            let there = BooleanArray::new(nulls.into_inner(), None);
-            let missing = arrow_arith::boolean::not(&there).expect("a plain array");
-            let pick = |of: &ArrayRef, which| arrow_select::filter::filter(of, which).expect("as long as the cells");
-            let groups = pick(&keys[0], &there);
-            listed.extend(groups.as_primitive::<UInt32Type>().values().iter().copied(), &pick(&keys[1], &there));
-            keys = keys.map(|of| pick(&of, &missing));
+            keys = list(listed, &keys[0], &keys[1]);
         }
         self.entered += keys[0].len();
         self.enter(&keys, std::iter::repeat(1));
@@ -164,8 +174,12 @@ impl State for Distinct {
     }
 
     fn merge(&mut self, other: Box<dyn State>, slots: &[u32]) {
-        let other = same::<Distinct>(other);
-        if let (Some(own), Some(others)) = (&mut self.listed, &other.listed) {
+        let mut other = same::<Distinct>(other);
+        if self.lists || other.lists {
+            self.turn_to_list();
+            other.turn_to_list();
+        }
+        if let (Some(own), Some(others)) = (&mut self.listed, other.listed.take()) {
             own.append(others, slots);
         }
         let there: Vec<u32> = (0..other.counts.len() as u32).filter(|pair| other.counts[*pair as usize] > 0).collect();
