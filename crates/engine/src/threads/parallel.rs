@@ -54,6 +54,21 @@ pub fn parts(rows: &RowSet, size: u64) -> Vec<RowSet> {
     (0..rows.len()).step_by(size as usize).map(|from| rows.slice(from, size)).collect()
 }
 
+/// The parts of a list, of these lengths, each for the thread that fills it.
+pub fn shares<T>(mut list: &mut [T], lengths: impl IntoIterator<Item = usize>) -> Vec<Mutex<&mut [T]>> {
+    let share = |length: usize| {
+        let (share, rest) = std::mem::take(&mut list).split_at_mut(length);
+        list = rest;
+        Mutex::new(share)
+    };
+    lengths.into_iter().map(share).collect()
+}
+
+/// A share that is filled by one thread alone.
+pub fn of_share<'a, 'b, T>(share: &'a Mutex<&'b mut [T]>) -> std::sync::MutexGuard<'a, &'b mut [T]> {
+    share.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// How many threads split work may use here.
 pub fn threads() -> usize {
     POOL.with_borrow(|pool| match pool {

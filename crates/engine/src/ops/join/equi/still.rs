@@ -41,9 +41,6 @@ impl Matching {
             check_counts(&self.keys, &counts, validate, operation)?;
         }
         let [outer, other_outer] = self.alone;
-        let pairs_of = |slot: &u32| (others.of(*slot).len() as u64).max(u64::from(outer));
-        let pairs = lead_slots.iter().map(|slot| u128::from(pairs_of(slot))).sum();
-        ask_for_pairs(pairs, PAIR_BYTES)?;
         let mut from = 0;
         let mut parts = Vec::new();
         for part in parallel::parts(lead, PROBE_ROWS.rows()) {
@@ -51,39 +48,58 @@ impl Matching {
             parts.push((part, &lead_slots[from..to]));
             from = to;
         }
-        let lists = parallel::try_map(parts.len() > 1, &parts, |_, (part, slots)| {
-            Ok::<_, Error>(listed(part, slots, &others, outer))
+        let counted = |_: usize, (_, slots): &(RowSet, &[u32])| Ok::<_, Error>(others.count(slots, u64::from(outer)));
+        let pairs = parallel::try_map(parts.len() > 1, &parts, counted)?;
+        ask_for_pairs(pairs.iter().sum(), PAIR_BYTES)?;
+        let many = pairs.iter().sum::<u128>() as usize;
+        let (mut leading, mut met) = (vec![0; many], vec![NO_ROW; many]);
+        let lengths = || pairs.iter().map(|pairs| *pairs as usize);
+        let (led, others_met) = (parallel::shares(&mut leading, lengths()), parallel::shares(&mut met, lengths()));
+        parallel::try_map(parts.len() > 1, &parts, |at, (part, slots)| {
+            let (mut leading, mut met) = (parallel::of_share(&led[at]), parallel::of_share(&others_met[at]));
+            list(part, slots, &others, outer, [&mut leading, &mut met]);
+            Ok::<_, Error>(())
         })?;
-        let (mut leading, mut met): (Vec<Vec<u64>>, Vec<Vec<u64>>) = lists.into_iter().unzip();
+        drop((led, others_met));
         if other_outer {
-            let unmet = unmet(other, other_slots, lead_slots, many);
-            leading.push(vec![NO_ROW; unmet.len()]);
-            met.push(unmet);
+            let unmet = unmet(other, other_slots, lead_slots, self.keys.slots());
+            leading.resize(many + unmet.len(), NO_ROW);
+            met.extend(unmet);
         }
-        Ok([leading.concat(), met.concat()])
+        Ok([leading, met])
     }
 }
 
-/// The pairs of these leading rows.
-fn listed(rows: &RowSet, slots: &[u32], others: &RowsOfSlots, outer: bool) -> (Vec<u64>, Vec<u64>) {
-    let (mut leading, mut met) = (Vec::new(), Vec::new());
+/// The pairs of these leading rows, into lists that are as long as they are many; no row stands in the other side's.
+fn list(rows: &RowSet, slots: &[u32], others: &RowsOfSlots, outer: bool, [leading, met]: [&mut [u64]; 2]) {
+    if let RowsOfSlots::Single(others) = others
+        && leading.len() == slots.len()
+    {
+        leading.iter_mut().zip(rows.iter()).for_each(|(leading, row)| *leading = row);
+        let of = |slot: &u32| others.get(*slot as usize).copied().unwrap_or(NO_ROW);
+        met.iter_mut().zip(slots).for_each(|(met, slot)| *met = of(slot));
+        return;
+    }
+    let mut at = 0;
     for (row, slot) in rows.iter().zip(slots) {
         match others.of(*slot) {
             [] if outer => {
-                leading.push(row);
-                met.push(NO_ROW);
+                leading[at] = row;
+                at += 1;
             }
+            [] => {}
             [one] => {
-                leading.push(row);
-                met.push(*one);
+                (leading[at], met[at]) = (row, *one);
+                at += 1;
             }
             several => {
-                leading.resize(leading.len() + several.len(), row);
-                met.extend_from_slice(several);
+                let end = at + several.len();
+                leading[at..end].fill(row);
+                met[at..end].copy_from_slice(several);
+                at = end;
             }
         }
     }
-    (leading, met)
 }
 
 /// The rows of the other side that no leading row meets.
