@@ -54,6 +54,11 @@ impl ListedPairs {
         self.parts.append(&mut other.parts);
     }
 
+    /// Runs over the words.
+    pub(super) fn each_word(&mut self, each: impl FnMut(&mut u64)) {
+        self.parts.iter_mut().flat_map(|part| &mut part.words).for_each(each);
+    }
+
     /// How many distinct values each group has, all of which are below `many`.
     pub(super) fn distinct(&self, many: usize) -> Vec<i64> {
         if self.is_grouped() { self.of_runs(many) } else { self.of_placed(many) }

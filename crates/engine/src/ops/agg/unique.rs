@@ -1,8 +1,8 @@
 //! `n_unique`, `count_distinct`: pairs of group and value with how often each is there, and how many pairs a group has.
 //!
 //! A state of its own kind, not an accumulator a group: one table of pairs serves all groups and every type that can be
-//! a key, where a set a group would be an allocation each, and a copy of each text. Over a static table pairs are listed
-//! instead once most of them are new.
+//! a key, where a set a group would be an allocation each, and a copy of each text. Over a static table texts have numbers,
+//! and pairs are listed once most of them are new.
 
 use std::sync::{Arc, OnceLock};
 
@@ -27,6 +27,8 @@ const LISTED: u64 = 20;
 /// Counts by pair, and pairs by group.
 pub(crate) struct Distinct {
     pairs: KeyTable,
+    /// Numbers for values that are no words, where none ever leaves: a pair is two numbers then.
+    numbers: Option<KeyTable>,
     counts: Vec<i64>,
     distinct: Vec<i64>,
     of: DataType,
@@ -45,12 +47,13 @@ impl Distinct {
     /// Of cells of this type, that can be keys.
     /// `still`: whether all cells enter before the first result is read, and none leaves.
     pub(crate) fn new(of: &DataType, nulls: bool, still: bool) -> Distinct {
-        let pairs = KeyTable::new(&[DataType::UInt32, of.clone()]);
         let has_words = order_words(&arrow_array::new_empty_array(of), false).is_some();
-        let listed = (still && has_words).then(ListedPairs::default);
+        let numbers = (still && !has_words).then(|| KeyTable::new(std::slice::from_ref(of)));
+        let pairs = pairs_of(of, numbers.is_some());
+        let listed = still.then(ListedPairs::default);
         let (counts, distinct) = Default::default();
         let (lists, entered, counted) = Default::default();
-        Distinct { pairs, counts, distinct, of: of.clone(), nulls, listed, lists, entered, counted }
+        Distinct { pairs, numbers, counts, distinct, of: of.clone(), nulls, listed, lists, entered, counted }
     }
 
     /// Whether pairs are listed: from when most of those that came were new.
@@ -68,7 +71,7 @@ impl Distinct {
         self.lists = true;
         let keys = self.pairs.keys_of(&(0..self.pairs.len() as u32).collect::<Vec<_>>());
         let keys = list(listed, &keys[0], &keys[1]);
-        self.pairs = KeyTable::new(&[DataType::UInt32, self.of.clone()]);
+        self.pairs = pairs_of(&self.of, self.numbers.is_some());
         self.counts.clear();
         self.distinct.iter_mut().for_each(|distinct| *distinct = 0);
         self.enter(&keys, std::iter::repeat(1));
@@ -112,6 +115,20 @@ impl Distinct {
     }
 }
 
+/// The table of groups and values, or their numbers.
+fn pairs_of(of: &DataType, numbered: bool) -> KeyTable {
+    KeyTable::new(&[DataType::UInt32, if numbered { DataType::UInt32 } else { of.clone() }])
+}
+
+/// The numbers of values; null stays null.
+fn numbered(numbers: &mut KeyTable, cells: &ArrayRef) -> ArrayRef {
+    let mut slots = Vec::new();
+    numbers
+        .insert(std::slice::from_ref(cells), &mut slots, &mut Vec::new())
+        .expect("fewer than 2^32 values that can be keys");
+    Arc::new(UInt32Array::new(slots.into(), cells.logical_nulls()))
+}
+
 /// Lists pairs, and gives back those whose value is null.
 fn list(listed: &mut ListedPairs, groups: &ArrayRef, cells: &ArrayRef) -> [ArrayRef; 2] {
     let groups_of = |of: &ArrayRef| of.as_primitive::<UInt32Type>().values().clone();
@@ -133,6 +150,9 @@ impl State for Distinct {
 
     fn add(&mut self, slots: &[u32], cells: &[Chunk]) {
         let mut keys = self.keys(slots, &cells[0]);
+        if let Some(numbers) = &mut self.numbers {
+            keys[1] = numbered(numbers, &keys[1]);
+        }
         if self.lists()
             && let Some(listed) = &mut self.listed
         {
@@ -179,13 +199,26 @@ impl State for Distinct {
             self.turn_to_list();
             other.turn_to_list();
         }
-        if let (Some(own), Some(others)) = (&mut self.listed, other.listed.take()) {
+        let numbers = self.numbers.as_mut().zip(other.numbers.take()).map(|(own, others)| {
+            let all: Vec<u32> = (0..others.len() as u32).collect();
+            let mut numbers = Vec::new();
+            own.insert(&others.keys_of(&all), &mut numbers, &mut Vec::new()).expect("fewer than 2^32 values");
+            numbers
+        });
+        let number = |number: u32| numbers.as_ref().map_or(number, |numbers| numbers[number as usize]);
+        if let (Some(own), Some(mut others)) = (&mut self.listed, other.listed.take()) {
+            if numbers.is_some() {
+                others.each_word(|word| *word = u64::from(number(*word as u32)));
+            }
             own.append(others, slots);
         }
         let there: Vec<u32> = (0..other.counts.len() as u32).filter(|pair| other.counts[*pair as usize] > 0).collect();
         let mut keys = other.pairs.keys_of(&there);
         let groups = keys[0].as_primitive::<UInt32Type>().unary::<_, UInt32Type>(|group| slots[group as usize]);
         keys[0] = Arc::new(groups);
+        if let (Some(_), Some(values)) = (&numbers, keys[1].as_primitive_opt::<UInt32Type>()) {
+            keys[1] = Arc::new(values.unary::<_, UInt32Type>(number));
+        }
         self.enter(&keys, there.iter().map(|pair| other.counts[*pair as usize]));
     }
 }

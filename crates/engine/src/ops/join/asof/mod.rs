@@ -12,6 +12,7 @@ mod index;
 mod nearest;
 mod right;
 mod rows;
+mod still;
 mod tolerance;
 
 use std::sync::Arc;
@@ -23,12 +24,13 @@ use formula::type_name;
 use graph::{Moment, Step};
 use rowset::RowSet;
 
-use super::matches::{StoredMatches, redirected};
+use super::matches::{StoredMatches, flat_matches, redirected};
 use super::on::{On, Side, added_columns, joined_schema, joined_update, match_now, meeting_type};
 use super::side::JoinKeys;
 use super::stamps::is_stamp;
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
+use crate::keys::ordered::Still;
 use crate::keys::timeline::{Entry, Timelines};
 use crate::ops::asked::Asked;
 use crate::plan::spec::{AsofOptions, Strategy};
@@ -119,6 +121,22 @@ impl Operation for AsofJoin {
         let [left, right] = inputs else { unreachable!("a join has two inputs") };
         // The join keeps for each row its key and its row key.
         limits::ask_rows(left.view.rows().len().saturating_add(right.view.rows().len()), 16)?;
+        let schema = Arc::new(joined_schema(&left.table, &right.table, &self.added));
+        if !left.table.is_live() && !right.table.is_live() {
+            let matched: ArrayRef = Arc::new(UInt64Array::from(self.how.of_still(&left.view, &right.view)?));
+            let matched = vec![(left.view.rows().clone(), matched)];
+            let (index, owned) = match left.view.rows().is_flat() && !left.view.rows().is_empty() {
+                true => (flat_matches(matched)?, Vec::new()),
+                false => {
+                    let stored = StoredMatches::start(matched, at, &Arc::default())?;
+                    (stored.index(), stored.owned())
+                }
+            };
+            let columns = redirected(&left.table, &right.table, &self.added, index);
+            let (rows, attributes) = (left.table.parts().rows.clone(), left.table.attributes().clone());
+            let parts = Parts { rows, columns, schema, attributes };
+            return Ok(Start { parts, live: Box::new(Still), owned });
+        }
         let lefts = right.table.is_live().then(Timelines::default);
         let mut live = AsofLive::over(&self.how, &right.view, lefts)?;
         live.left_width = left.table.width();
@@ -133,7 +151,6 @@ impl Operation for AsofJoin {
         let old = left.table.attributes();
         let attributes =
             Attributes { append_only: old.append_only && !ticking, add_only: old.add_only && !ticking, ..old.clone() };
-        let schema = Arc::new(joined_schema(&left.table, &right.table, &self.added));
         let parts = Parts { rows: left.table.parts().rows.clone(), columns: sources, schema, attributes };
         let owned = matches.owned();
         live.index = Some(matches);

@@ -5,10 +5,48 @@ use column::NO_ROW;
 use super::{AsofSpec, Strategy};
 use crate::keys::timeline::{Place, Timeline};
 
+/// The right rows of a group by (stamp, row key), to be searched.
+pub(super) trait Line {
+    /// Where a row is, or would be.
+    type Place: Copy;
+    /// The first place that is not before (stamp, row key), which is mostly near `hint`; the key is 0 or greater than all.
+    fn lower_from(&self, hint: Self::Place, at: (u64, u64)) -> Self::Place;
+    /// The same without a hint.
+    fn lower(&self, at: (u64, u64)) -> Self::Place;
+    /// Stamp and key at a place, none at the end.
+    fn at(&self, place: Self::Place) -> Option<(u64, u64)>;
+    /// Those before a place.
+    fn before_place(&self, place: Self::Place) -> Option<(u64, u64)>;
+}
+
+impl Line for Timeline<()> {
+    type Place = Place;
+
+    #[inline]
+    fn lower_from(&self, hint: Place, at: (u64, u64)) -> Place {
+        self.lower_from(hint, at)
+    }
+
+    #[inline]
+    fn lower(&self, at: (u64, u64)) -> Place {
+        self.lower(at)
+    }
+
+    #[inline]
+    fn at(&self, place: Place) -> Option<(u64, u64)> {
+        self.get(place).map(|entry| (entry.stamp, entry.key))
+    }
+
+    #[inline]
+    fn before_place(&self, place: Place) -> Option<(u64, u64)> {
+        self.before(place).map(|entry| (entry.stamp, entry.key))
+    }
+}
+
 impl AsofSpec {
     /// The match of a left stamp. `hint` is where the last search of this group ended.
     #[inline]
-    pub(super) fn find(&self, right: &Timeline<()>, stamp: u64, hint: &mut Place) -> u64 {
+    pub(super) fn find<L: Line>(&self, right: &L, stamp: u64, hint: &mut L::Place) -> u64 {
         let found = match self.strategy {
             Strategy::Backward => self.last_not_after(right, stamp, hint),
             Strategy::Forward => self.first_not_before(right, stamp, hint),
@@ -20,18 +58,18 @@ impl AsofSpec {
     }
 
     #[inline]
-    fn last_not_after(&self, right: &Timeline<()>, stamp: u64, hint: &mut Place) -> Option<(u64, u64)> {
+    fn last_not_after<L: Line>(&self, right: &L, stamp: u64, hint: &mut L::Place) -> Option<(u64, u64)> {
         *hint = right.lower_from(*hint, if self.exact { (stamp, u64::MAX) } else { (stamp, 0) });
-        right.before(*hint).map(|entry| (entry.stamp, entry.key))
+        right.before_place(*hint)
     }
 
     #[inline]
-    fn first_not_before(&self, right: &Timeline<()>, stamp: u64, hint: &mut Place) -> Option<(u64, u64)> {
+    fn first_not_before<L: Line>(&self, right: &L, stamp: u64, hint: &mut L::Place) -> Option<(u64, u64)> {
         *hint = right.lower_from(*hint, if self.exact { (stamp, 0) } else { (stamp, u64::MAX) });
-        right.get(*hint).map(|entry| (entry.stamp, entry.key))
+        right.at(*hint)
     }
 
-    fn nearest(&self, right: &Timeline<()>, stamp: u64, hint: &mut Place) -> Option<(u64, u64)> {
+    fn nearest<L: Line>(&self, right: &L, stamp: u64, hint: &mut L::Place) -> Option<(u64, u64)> {
         let earlier = self.last_not_after(right, stamp, hint);
         let later = self.first_not_before(right, stamp, hint).and_then(|(at, _)| last_of(right, at));
         match (earlier, later) {
@@ -62,6 +100,6 @@ impl AsofSpec {
 
 /// The last row of a stamp.
 #[inline]
-fn last_of(right: &Timeline<()>, stamp: u64) -> Option<(u64, u64)> {
-    right.before(right.lower((stamp, u64::MAX))).map(|entry| (entry.stamp, entry.key))
+fn last_of<L: Line>(right: &L, stamp: u64) -> Option<(u64, u64)> {
+    right.before_place(right.lower((stamp, u64::MAX)))
 }
