@@ -33,7 +33,7 @@ OnError: TypeAlias = Literal["fail", "null", "drop"]
 
 ON_ERROR = ("fail", "null", "drop")
 """What `on_error` may be."""
-_CHOICES = {"OnError": ON_ERROR, "PrecisionLoss": ("error", "truncate")}
+_CHOICES = {"OnError": ON_ERROR, "PrecisionLoss": ("error", "truncate"), "WhenFull": ("error", "wait")}
 
 
 def flag(value: object, operation: str, parameter: str) -> None:

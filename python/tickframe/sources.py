@@ -2,14 +2,18 @@
 
 Feeding queues and returns; the next cycle takes all that is queued. Data of one call is never split over steps, and
 calls keep their order per source. What does not fit the schema raises at the call, and nothing of it is applied.
+
+What may wait for a step is bounded, ``max_queued_rows=``; ``when_full=`` says what becomes of a call for which there is no
+room: it raises a `ResourceError`, it waits until a step has taken what is queued, or, in a blink table, the oldest calls are
+dropped. `counters` of the table tells how often.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tickframe import _native
-from tickframe.arguments import checked, rows
+from tickframe.arguments import checked, count, rows
 from tickframe.describe import named, short
 from tickframe.durations import nanoseconds, seconds
 from tickframe.errors import TickframeError
@@ -37,6 +41,12 @@ __all__ = [
     "keyed_table",
     "time_table",
 ]
+
+
+WhenFull: TypeAlias = Literal["error", "wait"]
+
+_MOST_QUEUED_ROWS = 100_000_000
+"""What may wait for a step where nothing else is said."""
 
 
 class Token:
@@ -71,7 +81,7 @@ class Token:
 
         Raises:
             TimeoutError: it did not in time; it names ``stop`` if the graph is not running.
-            CancelledError: its transaction was rolled back, or its table let go.
+            CancelledError: its transaction was rolled back, its table let go, or its rows dropped to make room for newer.
             InvalidOperationError: in a listener, under ``frozen()`` or inside ``transaction()``.
         """
         return self._native.wait(seconds(timeout, "wait"))
@@ -92,6 +102,26 @@ class _SourceTable(Table):
         if not isinstance(error, BaseException):
             raise TypeError(f"fail: give the error that is the cause, ValueError(...), not {named(error)}")
         self._source.fail(error)
+
+    def counters(self) -> dict[str, int]:
+        """What waits for a step, and what became of calls for which there was no room.
+
+        Returns:
+            ``queued_calls``, ``queued_rows`` that wait now, of at most ``max_queued_rows``; ``refused_calls`` that raised,
+            ``waited_calls`` that waited for room, ``dropped_calls`` and ``dropped_rows`` that went to make it.
+
+        >>> import tickframe as tf
+        >>> trades = tf.append_table({"x": int}, graph=tf.Graph(), max_queued_rows=3)
+        >>> token = trades.append({"x": [1, 2]})
+        >>> try:
+        ...     trades.append({"x": [3, 4]})
+        ... except tf.errors.ResourceError as full:
+        ...     print(full)
+        append: the queue of this table is full: 2 rows wait for a step, the call brings 2, and max_queued_rows=3; run steps more often, or make the table with when_full="wait" or more rows
+        >>> trades.counters()["queued_rows"], trades.counters()["refused_calls"]
+        (2, 1)
+        """
+        return self._source.counters()
 
 
 class AppendTable(_SourceTable):
@@ -164,14 +194,41 @@ class InputTable(_SourceTable):
         return Token(self._source.apply(added, removed, modified, moves), self._graph)
 
 
+def _room(operation: str, most: int | None, when_full: str) -> tuple[int, str]:
+    """The room of a queue, as the engine takes it."""
+    if when_full not in {"error", "wait", "drop_oldest"} or (when_full == "drop_oldest" and operation != "blink_table"):
+        words = '"error", "wait" or "drop_oldest"' if operation == "blink_table" else '"error" or "wait"'
+        why = "; only rows of blink tables, which nobody keeps, may be dropped" if when_full == "drop_oldest" else ""
+        raise ValueError(f"{operation}: when_full must be {words}, not {short(when_full)}{why}")
+    rows = _MOST_QUEUED_ROWS if most is None else count(most, f"{operation}: max_queued_rows")
+    if rows == 0:
+        raise ValueError(f"{operation}: max_queued_rows must be 1 or more, not 0")
+    return rows, when_full
+
+
 @checked
-def append_table(schema: SchemaLike, graph: Graph | None = None, *, name: str | None = None) -> AppendTable:
+def append_table(
+    schema: SchemaLike,
+    graph: Graph | None = None,
+    *,
+    name: str | None = None,
+    max_queued_rows: int | None = None,
+    when_full: WhenFull = "error",
+) -> AppendTable:
     """A live table to which rows are appended.
 
     Args:
         schema: a mapping from name to type, or anything with ``__arrow_c_schema__``.
         graph: where it lives; the default graph without it.
         name: its name as an input of plans; see `Plan`.
+        max_queued_rows: rows that may wait for a step; 100 million without it. A call counts as one row at least, and is
+            never split: one of more rows than this is refused.
+        when_full: a call for which there is no room is an ``"error"``, or waits (``"wait"``) until a step has taken what is
+            queued. Inside a cycle, a listener, ``frozen()`` or a transaction nothing waits: there it is an error. A
+            transaction asks for room at its end, and waits there; all of it is queued, or nothing.
+
+    Raises:
+        ResourceError: by a call for which there is no room.
 
     >>> import tickframe as tf
     >>> trades = tf.append_table({"sym": str, "px": float}, graph=tf.Graph())
@@ -179,20 +236,59 @@ def append_table(schema: SchemaLike, graph: Graph | None = None, *, name: str | 
     >>> trades.graph.step(), token.step, trades.to_dicts()
     (1, 1, [{'sym': 'A', 'px': 1.5}])
     """
-    graph = graph_for_source(graph)
-    return AppendTable(_native.Source.append_table(graph._native, Schema(schema)._native), name)
+    graph, room = graph_for_source(graph), _room("append_table", max_queued_rows, when_full)
+    return AppendTable(_native.Source.append_table(graph._native, Schema(schema)._native, room), name)
 
 
 @checked
-def blink_table(schema: SchemaLike, graph: Graph | None = None, *, name: str | None = None) -> BlinkTable:
-    """A live table whose rows live for one step; see `append_table`. Aggregations over it accumulate."""
-    graph = graph_for_source(graph)
-    return BlinkTable(_native.Source.blink_table(graph._native, Schema(schema)._native), name)
+def blink_table(
+    schema: SchemaLike,
+    graph: Graph | None = None,
+    *,
+    name: str | None = None,
+    max_queued_rows: int | None = None,
+    when_full: Literal["error", "wait", "drop_oldest"] = "error",
+) -> BlinkTable:
+    """A live table whose rows live for one step; see `append_table`. Aggregations over it accumulate.
+
+    Args:
+        schema: as in `append_table`.
+        graph: where it lives; the default graph without it.
+        name: its name as an input of plans; see `Plan`.
+        max_queued_rows: rows that may wait for a step; 100 million without it.
+        when_full: as in `append_table`; or ``"drop_oldest"``: the oldest calls that wait are dropped until there is room,
+            whole, and with all of their transaction. Calls of a transaction that feeds other tables as well stay.
+
+    >>> import tickframe as tf
+    >>> ticks = tf.blink_table({"x": int}, graph=tf.Graph(), max_queued_rows=2, when_full="drop_oldest")
+    >>> for x in range(5):
+    ...     token = ticks.append({"x": x})
+    >>> ticks.graph.step(), ticks.to_dict(), ticks.counters()["dropped_rows"]
+    (1, {'x': [3, 4]}, 3)
+    """
+    graph, room = graph_for_source(graph), _room("blink_table", max_queued_rows, when_full)
+    return BlinkTable(_native.Source.blink_table(graph._native, Schema(schema)._native, room), name)
 
 
 @checked
-def keyed_table(schema: SchemaLike, key: Names, graph: Graph | None = None, *, name: str | None = None) -> KeyedTable:
+def keyed_table(
+    schema: SchemaLike,
+    key: Names,
+    graph: Graph | None = None,
+    *,
+    name: str | None = None,
+    max_queued_rows: int | None = None,
+    when_full: WhenFull = "error",
+) -> KeyedTable:
     """A live table of one row a key.
+
+    Args:
+        schema: as in `append_table`.
+        key: the column, or columns, by whose values rows are known.
+        graph: where it lives; the default graph without it.
+        name: its name as an input of plans; see `Plan`.
+        max_queued_rows: rows that may wait for a step, and keys to be deleted; 100 million without it.
+        when_full: what becomes of a call for which there is no room, as in `append_table`.
 
     >>> import tickframe as tf
     >>> last = tf.keyed_table({"sym": str, "px": float}, key="sym", graph=tf.Graph())
@@ -201,16 +297,31 @@ def keyed_table(schema: SchemaLike, key: Names, graph: Graph | None = None, *, n
     >>> last.to_dict()
     {'sym': ['A', 'B'], 'px': [3.0, 2.0]}
     """
-    graph = graph_for_source(graph)
+    graph, room = graph_for_source(graph), _room("keyed_table", max_queued_rows, when_full)
     keys = names_of([key], "keyed_table")
-    return KeyedTable(_native.Source.keyed_table(graph._native, Schema(schema)._native, keys), name)
+    return KeyedTable(_native.Source.keyed_table(graph._native, Schema(schema)._native, keys, room), name)
 
 
 @checked
-def input_table(schema: SchemaLike, graph: Graph | None = None, *, name: str | None = None) -> InputTable:
-    """A live table that is changed by row key: the raw door for tests and bridges; see `InputTable.apply`."""
-    graph = graph_for_source(graph)
-    return InputTable(_native.Source.input_table(graph._native, Schema(schema)._native), name)
+def input_table(
+    schema: SchemaLike,
+    graph: Graph | None = None,
+    *,
+    name: str | None = None,
+    max_queued_rows: int | None = None,
+    when_full: WhenFull = "error",
+) -> InputTable:
+    """A live table that is changed by row key: the raw door for tests and bridges; see `InputTable.apply`.
+
+    Args:
+        schema: as in `append_table`.
+        graph: where it lives; the default graph without it.
+        name: its name as an input of plans; see `Plan`.
+        max_queued_rows: rows that may wait for a step, added and modified; 100 million without it.
+        when_full: what becomes of a call for which there is no room, as in `append_table`.
+    """
+    graph, room = graph_for_source(graph), _room("input_table", max_queued_rows, when_full)
+    return InputTable(_native.Source.input_table(graph._native, Schema(schema)._native, room), name)
 
 
 @checked

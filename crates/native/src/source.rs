@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use arrow_array::{RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow_schema::{Field, Schema, SchemaRef};
-use engine::sources::{AppendTable, Apply, BlinkTable, InputTable, KeyedTable, TimeTable, Token};
+use engine::sources::{
+    AppendTable, Apply, BlinkTable, Feeding, InputTable, KeyedTable, QueueCounts, QueueLimit, TimeTable, Token, WhenFull,
+};
 use graph::UpdateGraph;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -110,17 +112,27 @@ impl PySource {
 #[pymethods]
 impl PySource {
     #[staticmethod]
-    fn append_table(py: Python<'_>, graph: &Bound<'_, PyGraph>, schema: &Bound<'_, PySchema>) -> PyResult<PySource> {
-        let (graph, schema) = (graph.get(), schema.get());
-        let made = call_engine(py, || AppendTable::new(&graph.0.graph, schema.0.clone()))?;
+    fn append_table(
+        py: Python<'_>,
+        graph: &Bound<'_, PyGraph>,
+        schema: &Bound<'_, PySchema>,
+        room: (u64, String),
+    ) -> PyResult<PySource> {
+        let (graph, schema, feeding) = (graph.get(), schema.get(), feeding("append_table", room)?);
+        let made = call_engine(py, || AppendTable::fed(&graph.0.graph, schema.0.clone(), feeding))?;
         made.table().clone().located(crate::ops::here(py));
         Ok(PySource::new(Door::Append(made), graph, schema, None))
     }
 
     #[staticmethod]
-    fn blink_table(py: Python<'_>, graph: &Bound<'_, PyGraph>, schema: &Bound<'_, PySchema>) -> PyResult<PySource> {
-        let (graph, schema) = (graph.get(), schema.get());
-        let made = call_engine(py, || BlinkTable::new(&graph.0.graph, schema.0.clone()))?;
+    fn blink_table(
+        py: Python<'_>,
+        graph: &Bound<'_, PyGraph>,
+        schema: &Bound<'_, PySchema>,
+        room: (u64, String),
+    ) -> PyResult<PySource> {
+        let (graph, schema, feeding) = (graph.get(), schema.get(), feeding("blink_table", room)?);
+        let made = call_engine(py, || BlinkTable::fed(&graph.0.graph, schema.0.clone(), feeding))?;
         made.table().clone().located(crate::ops::here(py));
         Ok(PySource::new(Door::Blink(made), graph, schema, None))
     }
@@ -131,19 +143,45 @@ impl PySource {
         graph: &Bound<'_, PyGraph>,
         schema: &Bound<'_, PySchema>,
         key: Vec<String>,
+        room: (u64, String),
     ) -> PyResult<PySource> {
-        let (graph, schema) = (graph.get(), schema.get());
-        let made = call_engine(py, || KeyedTable::new(&graph.0.graph, schema.0.clone(), &key))?;
+        let (graph, schema, feeding) = (graph.get(), schema.get(), feeding("keyed_table", room)?);
+        let made = call_engine(py, || KeyedTable::fed(&graph.0.graph, schema.0.clone(), &key, feeding))?;
         made.table().clone().located(crate::ops::here(py));
         Ok(PySource::new(Door::Keyed(made), graph, schema, Some(key)))
     }
 
     #[staticmethod]
-    fn input_table(py: Python<'_>, graph: &Bound<'_, PyGraph>, schema: &Bound<'_, PySchema>) -> PyResult<PySource> {
-        let (graph, schema) = (graph.get(), schema.get());
-        let made = call_engine(py, || InputTable::new(&graph.0.graph, schema.0.clone()))?;
+    fn input_table(
+        py: Python<'_>,
+        graph: &Bound<'_, PyGraph>,
+        schema: &Bound<'_, PySchema>,
+        room: (u64, String),
+    ) -> PyResult<PySource> {
+        let (graph, schema, feeding) = (graph.get(), schema.get(), feeding("input_table", room)?);
+        let made = call_engine(py, || InputTable::fed(&graph.0.graph, schema.0.clone(), feeding))?;
         made.table().clone().located(crate::ops::here(py));
         Ok(PySource::new(Door::Input(made), graph, schema, None))
+    }
+
+    /// What the queue holds, and what became of calls for which it had no room, by name.
+    fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let door = self.door()?;
+        let counts: QueueCounts = crate::ending::detached(py, || match door.as_ref() {
+            Door::Append(source) => source.queue_counts(),
+            Door::Blink(source) => source.queue_counts(),
+            Door::Keyed(source) => source.queue_counts(),
+            Door::Input(source) => source.queue_counts(),
+        });
+        let dict = PyDict::new(py);
+        dict.set_item("queued_calls", counts.queued_calls)?;
+        dict.set_item("queued_rows", counts.queued_rows)?;
+        dict.set_item("max_queued_rows", counts.max_queued_rows)?;
+        dict.set_item("refused_calls", counts.refused_calls)?;
+        dict.set_item("waited_calls", counts.waited_calls)?;
+        dict.set_item("dropped_calls", counts.dropped_calls)?;
+        dict.set_item("dropped_rows", counts.dropped_rows)?;
+        Ok(dict)
     }
 
     fn table(&self) -> PyResult<PyTable> {
@@ -345,6 +383,20 @@ impl PySource {
             .collect::<PyResult<Vec<Field>>>()?;
         Ok(Arc::new(Schema::new(fields)))
     }
+}
+
+/// How a table is fed: rows that its queue may hold, and what becomes of more.
+fn feeding(operation: &str, (rows, when_full): (u64, String)) -> PyResult<Feeding> {
+    let when_full = match when_full.as_str() {
+        "error" => WhenFull::Error,
+        "wait" => WhenFull::Wait,
+        "drop_oldest" => WhenFull::DropOldest,
+        other => {
+            let message = format!("{operation}: when_full must be \"error\", \"wait\" or \"drop_oldest\", not {other:?}");
+            return Err(pyo3::exceptions::PyValueError::new_err(message));
+        }
+    };
+    Ok(Feeding { limit: QueueLimit { rows, when_full } })
 }
 
 fn split<'py>(part: &str, rows: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {

@@ -11,7 +11,7 @@ use super::sink::{Fault, Faults, Home};
 use crate::driver::operation::Live;
 use crate::error::Error;
 use crate::sources::conform::conform;
-use crate::sources::fed::{fed_table, next_keys};
+use crate::sources::fed::{Feeding, fed_table, next_keys};
 use crate::sources::feed::Queue;
 use crate::table::change::Change;
 use crate::table::handle::{Table, WeakTable};
@@ -106,7 +106,7 @@ impl Journal {
         }
         let attributes = Attributes { append_only: true, add_only: true, flat: true, ..Attributes::default() };
         let live = |_: Arc<Queue<()>>, store| ErrorsLive { journal: self.clone(), store, next: 0 };
-        let (table, _) = fed_table("errors", graph, schema(), attributes, live)?;
+        let (table, _) = fed_table("errors", graph, schema(), attributes, Feeding::default(), live)?;
         *known = table.downgrade();
         Ok(table)
     }

@@ -15,8 +15,9 @@ use graph::{Step, UpdateGraph};
 use crate::driver::operation::Live;
 use crate::error::Error;
 use crate::sources::conform::conform;
-use crate::sources::fed::{fed_table, next_keys};
+use crate::sources::fed::{Feeding, fed_table, next_keys};
 use crate::sources::feed::{Queue, Token};
+use crate::sources::room::QueueCounts;
 use crate::table::change::Change;
 use crate::table::handle::Table;
 use crate::table::parts::Attributes;
@@ -33,9 +34,14 @@ pub struct AppendTable {
 impl AppendTable {
     /// An empty table of this schema in `graph`.
     pub fn new(graph: &UpdateGraph, schema: Arc<Schema>) -> Result<AppendTable, Error> {
+        AppendTable::fed(graph, schema, Feeding::default())
+    }
+
+    /// As [`AppendTable::new`], fed in this way.
+    pub fn fed(graph: &UpdateGraph, schema: Arc<Schema>, feeding: Feeding) -> Result<AppendTable, Error> {
         let attributes = Attributes { append_only: true, add_only: true, flat: true, ..Attributes::default() };
         let (table, queue) =
-            fed_table("append_table", graph, schema, attributes, |queue, store| AppendLive { queue, store, next: 0 })?;
+            fed_table("append_table", graph, schema, attributes, feeding, |queue, store| AppendLive { queue, store, next: 0 })?;
         Ok(AppendTable { table, queue })
     }
 
@@ -54,6 +60,11 @@ impl AppendTable {
     /// The number of calls that wait for a step.
     pub fn waiting(&self) -> usize {
         self.queue.waiting()
+    }
+
+    /// What its queue holds, and what became of calls for which it had no room.
+    pub fn queue_counts(&self) -> QueueCounts {
+        self.queue.counts()
     }
 
     /// The table fails with this error in the next step.

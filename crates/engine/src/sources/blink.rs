@@ -17,8 +17,9 @@ use rowset::Before;
 use crate::driver::operation::Live;
 use crate::error::Error;
 use crate::sources::conform::conform;
-use crate::sources::fed::{fed_table, next_keys};
+use crate::sources::fed::{Feeding, fed_table, next_keys};
 use crate::sources::feed::{Queue, Token};
+use crate::sources::room::QueueCounts;
 use crate::table::change::Change;
 use crate::table::handle::Table;
 use crate::table::parts::Attributes;
@@ -35,9 +36,14 @@ pub struct BlinkTable {
 impl BlinkTable {
     /// An empty blink table of this schema in `graph`.
     pub fn new(graph: &UpdateGraph, schema: Arc<Schema>) -> Result<BlinkTable, Error> {
+        BlinkTable::fed(graph, schema, Feeding::default())
+    }
+
+    /// As [`BlinkTable::new`], fed in this way.
+    pub fn fed(graph: &UpdateGraph, schema: Arc<Schema>, feeding: Feeding) -> Result<BlinkTable, Error> {
         let attributes = Attributes { blink: true, ..Attributes::default() };
         let (table, queue) =
-            fed_table("blink_table", graph, schema, attributes, |queue, store| BlinkLive { queue, store, next: 0 })?;
+            fed_table("blink_table", graph, schema, attributes, feeding, |queue, store| BlinkLive { queue, store, next: 0 })?;
         Ok(BlinkTable { table, queue })
     }
 
@@ -51,6 +57,11 @@ impl BlinkTable {
         self.table.alive()?;
         let chunks = conform("append", self.table.schema(), batch)?;
         self.queue.push("append", chunks)
+    }
+
+    /// What its queue holds, and what became of calls for which it had no room.
+    pub fn queue_counts(&self) -> QueueCounts {
+        self.queue.counts()
     }
 
     /// The table fails with this error in the next step.

@@ -11,11 +11,19 @@ use crate::driver::node::TableNode;
 use crate::driver::operation::{Live, Start};
 use crate::error::Error;
 use crate::sources::feed::{AllFits, Queue, Validator, Weighed};
+use crate::sources::room::QueueLimit;
 use crate::table::handle::{Table, canonical_schema};
 use crate::table::parts::{Attributes, Parts};
 use crate::table::request::Request;
 use crate::table::rows::LiveRows;
 use crate::table::store::Store;
+
+/// How a source is fed.
+#[derive(Clone, Default)]
+pub struct Feeding {
+    /// The room of its queue.
+    pub limit: QueueLimit,
+}
 
 /// A source whose calls need not fit anything.
 pub(crate) fn fed_table<C: Weighed + Send + 'static, L: Live + 'static>(
@@ -23,9 +31,10 @@ pub(crate) fn fed_table<C: Weighed + Send + 'static, L: Live + 'static>(
     graph: &UpdateGraph,
     schema: Arc<Schema>,
     attributes: Attributes,
+    feeding: Feeding,
     live: impl FnOnce(Arc<Queue<C>>, Store) -> L,
 ) -> Result<(Table, Arc<Queue<C>>), Error> {
-    judged_table(name, graph, schema, attributes, |_| Arc::new(AllFits), live)
+    judged_table(name, graph, schema, attributes, feeding, |_| Arc::new(AllFits), live)
 }
 
 /// A source whose judge, who may look at the rows, says which calls fit.
@@ -34,12 +43,13 @@ pub(crate) fn judged_table<C: Weighed + Send + 'static, L: Live + 'static>(
     graph: &UpdateGraph,
     schema: Arc<Schema>,
     attributes: Attributes,
+    feeding: Feeding,
     judge: impl FnOnce(&Arc<LiveRows>) -> Arc<dyn Validator<C>>,
     live: impl FnOnce(Arc<Queue<C>>, Store) -> L,
 ) -> Result<(Table, Arc<Queue<C>>), Error> {
     super::fixed::unique_names(name, &schema)?;
     let store = Store::new(&canonical_schema(&schema), graph.settled(), &crate::observe::storage(graph));
-    let queue = Queue::new(graph, judge(store.rows()));
+    let queue = Queue::new(graph, judge(store.rows()), feeding.limit);
     let parts = Parts { rows: store.rows().clone(), columns: store.columns().sources(), schema, attributes };
     let owned = store.owned();
     let start = Start { parts, live: Box::new(live(queue.clone(), store)), owned };

@@ -1,6 +1,7 @@
 //! The queue of fed sources: calls queue and return, and the next step takes everything that is queued. A token says in
 //! which step the rows of a call became visible, or that they never will be.
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -13,6 +14,8 @@ use graph::{NodeId, Step, UpdateGraph};
 use crate::driver::budget::Budget;
 use crate::driver::node::Fed;
 use crate::error::{Error, Failure};
+use crate::observe::events::{self, Level};
+use crate::sources::room::{Awaits, Drops, QueueCounts, QueueLimit, Refusal, Room, patiently};
 use crate::sources::transaction::{self, Draft};
 
 /// The token of a call: a promise of the step in which its rows become visible.
@@ -76,6 +79,9 @@ pub(crate) trait Weighed {
     /// Bytes of the cells that the call owns.
     fn bytes(&self) -> u64;
 
+    /// Rows that the call brings or names by their cells.
+    fn rows(&self) -> u64;
+
     /// Whether the call brings rows or cells. A call that only removes rows is never refused for lack of memory.
     fn brings(&self) -> bool {
         self.bytes() > 0
@@ -86,11 +92,19 @@ impl Weighed for () {
     fn bytes(&self) -> u64 {
         0
     }
+
+    fn rows(&self) -> u64 {
+        0
+    }
 }
 
 impl Weighed for Vec<Chunk> {
     fn bytes(&self) -> u64 {
         self.iter().map(|chunk| chunk.get_array_memory_size() as u64).sum()
+    }
+
+    fn rows(&self) -> u64 {
+        self.first().map_or(0, |chunk| chunk.len() as u64)
     }
 }
 
@@ -143,6 +157,9 @@ pub(crate) struct Queued<C> {
     pub(crate) call: C,
     token: Token,
     weight: Weight,
+    /// Rows of the queue's room that it takes.
+    rows: u64,
+    drops: Drops,
 }
 
 /// A call's share of the graph's waiting bytes, until dropped.
@@ -176,6 +193,7 @@ pub(crate) struct Queue<C> {
 
 struct QueueState<C> {
     waiting: VecDeque<Queued<C>>,
+    room: Room,
     /// The calls of the running step, until the source's node takes them.
     taken: VecDeque<Queued<C>>,
     /// The tokens of the calls that the node is writing; they land when it has written them.
@@ -189,8 +207,41 @@ impl<C> QueueState<C> {
         self.landing.drain(..).for_each(|token| token.land(Err(error.clone())));
         let mut queued = std::mem::take(&mut self.taken);
         queued.append(&mut self.waiting);
+        self.room.emptied();
         queued.iter().for_each(|queued| queued.token.land(Err(error.clone())));
         queued
+    }
+
+    /// Drops the oldest calls until so many rows have room. Returns them, because they may be large and must be dropped
+    /// outside the lock.
+    fn make_room(&mut self, rows: u64) -> Vec<Queued<C>> {
+        let mut dropped = Vec::new();
+        while self.room.lacks(rows) {
+            let Some(at) = self.waiting.iter().position(|queued| queued.drops != Drops::Never) else { break };
+            let with = self.waiting[at].drops;
+            while let Some(queued) = self.waiting.get(at)
+                && (queued.drops == with)
+                && let Some(queued) = self.waiting.remove(at)
+            {
+                if self.room.dropped(queued.rows) {
+                    let text = "blink_table: rows come faster than steps take them; the oldest that wait are dropped \
+                                (when_full=\"drop_oldest\"), and counted";
+                    events::note(Level::Warning, text.into());
+                }
+                dropped.push(queued);
+                if with == Drops::Alone {
+                    break;
+                }
+            }
+        }
+        let most = self.room.most();
+        for queued in &dropped {
+            let text = format!(
+                "the rows were dropped: newer ones came while the queue of the table was full (max_queued_rows={most})"
+            );
+            queued.token.land(Err(Error::Cancelled(text)));
+        }
+        dropped
     }
 }
 
@@ -203,9 +254,9 @@ impl<C> Drop for Queue<C> {
 }
 
 impl<C: Weighed + Send + 'static> Queue<C> {
-    pub(crate) fn new(graph: &UpdateGraph, judge: Arc<dyn Validator<C>>) -> Arc<Queue<C>> {
+    pub(crate) fn new(graph: &UpdateGraph, judge: Arc<dyn Validator<C>>, limit: QueueLimit) -> Arc<Queue<C>> {
         let (waiting, taken) = (VecDeque::new(), VecDeque::new());
-        let state = QueueState { waiting, taken, landing: Vec::new(), failed: None };
+        let state = QueueState { waiting, room: Room::new(limit), taken, landing: Vec::new(), failed: None };
         let all = graph.extension(Waiting::default);
         Arc::new(Queue {
             graph: graph.clone(),
@@ -227,28 +278,36 @@ impl<C: Weighed + Send + 'static> Queue<C> {
     }
 
     /// Queues a call for the next step, or, inside a transaction, for the transaction's end. The call is validated at
-    /// once, and again when the transaction ends, because other threads may have queued calls meanwhile.
-    pub(crate) fn push(self: &Arc<Self>, operation: &str, mut call: C) -> Result<Token, Error> {
+    /// once, and again when the transaction ends, because other threads may have queued calls meanwhile. A call that has
+    /// no room may wait for it.
+    pub(crate) fn push(self: &Arc<Self>, operation: &str, call: C) -> Result<Token, Error> {
         let token = Token::new(&self.graph);
         if let Some(error) = self.refusal() {
             return Err(error);
         }
         let bytes = call.bytes();
         if call.brings() {
-            self.budget.ask(&self.graph, bytes).map_err(|error| error.in_operation(operation))?;
+            let asked = self.budget.ask(&self.graph, bytes);
+            asked.inspect_err(|_| self.lock().room.refused()).map_err(|error| error.in_operation(operation))?;
         }
         let weight = Weight::new(bytes, &self.waiting);
-        match transaction::joined(&self.graph) {
-            Some(open) => {
-                let queued = Queued { call, token: token.clone(), weight };
-                open.add(Box::new(Drafted { queue: self.clone(), queued }))?;
-            }
-            None => self.graph.intake(|| {
-                self.judge.take(&mut call)?;
-                self.enqueue(Queued { call, token: token.clone(), weight });
-                Ok::<(), Error>(())
-            })?,
+        let rows = call.rows().max(1);
+        let queued = Queued { call, token: token.clone(), weight, rows, drops: Drops::Alone };
+        if let Some(open) = transaction::joined(&self.graph) {
+            open.add(Box::new(Drafted { queue: self.clone(), operation: operation.to_owned(), queued }))?;
+            return Ok(token);
         }
+        let mut queued = Some(queued);
+        let dropped = patiently(&self.graph, &**self, || {
+            self.graph.intake(|| {
+                self.ask(|room| room.ask(operation, rows))?;
+                if let Some(queued) = &mut queued {
+                    self.judge.take(&mut queued.call)?;
+                }
+                Ok(queued.take().map(|queued| self.enqueue(queued)))
+            })
+        })?;
+        drop(dropped);
         Ok(token)
     }
 
@@ -256,15 +315,34 @@ impl<C: Weighed + Send + 'static> Queue<C> {
         self.lock().failed.clone()
     }
 
-    fn enqueue(&self, queued: Queued<C>) {
+    /// Asks for room, unless nothing is taken in any more.
+    fn ask(&self, room: impl FnOnce(&mut Room) -> Result<(), Refusal>) -> Result<(), Refusal> {
+        let mut state = self.lock();
+        match &state.failed {
+            Some(error) => Err(error.clone().into()),
+            None => room(&mut state.room),
+        }
+    }
+
+    /// Queues a call that has room. Returns what was dropped to make it.
+    fn enqueue(&self, queued: Queued<C>) -> Vec<Queued<C>> {
         let mut state = self.lock();
         if let Some(error) = &state.failed {
             queued.token.land(Err(error.clone()));
-            return;
+            return vec![queued];
         }
+        let dropped = state.make_room(queued.rows);
+        state.room.queued(queued.rows, queued.drops);
         state.waiting.push_back(queued);
         drop(state);
         self.activate();
+        dropped
+    }
+
+    /// What the queue holds, and what became of calls for which it had no room.
+    pub(crate) fn counts(&self) -> QueueCounts {
+        let state = self.lock();
+        state.room.counts(state.waiting.len())
     }
 
     /// Activates the source for the next step.
@@ -283,7 +361,7 @@ impl<C: Weighed + Send + 'static> Queue<C> {
         }
         let taken = std::mem::take(&mut state.taken);
         let mut calls = Vec::with_capacity(taken.len());
-        for Queued { call, token, weight } in taken {
+        for Queued { call, token, weight, .. } in taken {
             drop(weight);
             state.landing.push(token);
             calls.push(call);
@@ -311,6 +389,7 @@ impl<C: Weighed + Send + 'static> Fed for Queue<C> {
         let mut state = self.lock();
         let mut waiting = std::mem::take(&mut state.waiting);
         state.taken.append(&mut waiting);
+        state.room.emptied();
         drop(state);
         self.judge.seal();
     }
@@ -330,27 +409,47 @@ impl<C: Weighed + Send + 'static> Fed for Queue<C> {
     }
 }
 
+impl<C: Weighed + Send + 'static> Awaits for Queue<C> {
+    fn counted(&self, waits: bool) {
+        let mut state = self.lock();
+        if waits { state.room.waited() } else { state.room.refused() }
+    }
+
+    fn in_vain(&self) -> bool {
+        self.lock().failed.is_some()
+    }
+}
+
 /// A call of an open transaction.
 struct Drafted<C> {
     queue: Arc<Queue<C>>,
+    operation: String,
     queued: Queued<C>,
 }
 
 impl<C: Weighed + Send + 'static> Draft for Drafted<C> {
-    fn judge(&mut self, transaction: u64) -> Result<(), Error> {
-        match self.queue.refusal() {
-            Some(error) => Err(error),
-            None => self.queue.judge.validate_in_transaction(transaction, &mut self.queued.call),
-        }
+    fn judge(&mut self, transaction: u64, ends: bool) -> Result<(), Refusal> {
+        let rows = self.queued.rows;
+        self.queue.ask(|room| room.ask_draft(&self.operation, rows, transaction, ends))?;
+        self.queue.judge.validate_in_transaction(transaction, &mut self.queued.call)?;
+        self.queue.lock().room.draft(transaction, rows);
+        Ok(())
+    }
+
+    fn source(&self) -> Arc<dyn Awaits> {
+        self.queue.clone()
     }
 
     fn forget(&self, transaction: u64) {
+        self.queue.lock().room.forget(transaction);
         self.queue.judge.forget(transaction);
     }
 
-    fn queue(self: Box<Self>, transaction: u64) {
+    fn queue(mut self: Box<Self>, transaction: u64, drops: Drops) -> Box<dyn Any + Send> {
+        self.queue.lock().room.forget(transaction);
         self.queue.judge.adopt(transaction);
-        self.queue.enqueue(self.queued);
+        self.queued.drops = drops;
+        Box::new(self.queue.enqueue(self.queued))
     }
 
     fn cancel(self: Box<Self>, why: &Error) {

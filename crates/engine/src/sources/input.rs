@@ -19,8 +19,9 @@ use crate::driver::operation::Live;
 use crate::error::Error;
 use crate::sources::conform::{conform, conform_some};
 use crate::sources::expected::{PendingRows, PendingView};
-use crate::sources::fed::judged_table;
+use crate::sources::fed::{Feeding, judged_table};
 use crate::sources::feed::{Queue, Token, Validator, Weighed};
+use crate::sources::room::QueueCounts;
 use crate::sources::layered::{Given, layered};
 use crate::table::change::Change;
 use crate::table::handle::Table;
@@ -92,16 +93,25 @@ impl Weighed for Call {
         let modified = self.given.modified.iter().map(|(_, chunk)| chunk.get_array_memory_size() as u64);
         self.given.added.bytes() + modified.sum::<u64>()
     }
+
+    fn rows(&self) -> u64 {
+        self.given.update.added.len() + self.given.update.modified.len()
+    }
 }
 
 impl InputTable {
     /// An empty table of this schema in `graph`.
     pub fn new(graph: &UpdateGraph, schema: Arc<Schema>) -> Result<InputTable, Error> {
+        InputTable::fed(graph, schema, Feeding::default())
+    }
+
+    /// As [`InputTable::new`], fed in this way.
+    pub fn fed(graph: &UpdateGraph, schema: Arc<Schema>, feeding: Feeding) -> Result<InputTable, Error> {
         let law = |rows: &Arc<LiveRows>| -> Arc<dyn Validator<Call>> {
             Arc::new(Law { expected: PendingRows::new(rows.clone()) })
         };
         let live = |queue, store| InputLive { queue, store };
-        let (table, queue) = judged_table("input_table", graph, schema, Attributes::default(), law, live)?;
+        let (table, queue) = judged_table("input_table", graph, schema, Attributes::default(), feeding, law, live)?;
         Ok(InputTable { table, queue })
     }
 
@@ -115,6 +125,11 @@ impl InputTable {
         self.table.alive()?;
         let call = self.call(apply)?;
         self.queue.push("apply", call)
+    }
+
+    /// What its queue holds, and what became of calls for which it had no room.
+    pub fn queue_counts(&self) -> QueueCounts {
+        self.queue.counts()
     }
 
     /// The table fails with this error in the next step.

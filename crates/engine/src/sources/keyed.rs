@@ -22,8 +22,9 @@ use rowset::{Before, RowSet};
 use crate::driver::operation::Live;
 use crate::error::Error;
 use crate::sources::conform::{conform, conform_some};
-use crate::sources::fed::fed_table;
+use crate::sources::fed::{Feeding, fed_table};
 use crate::sources::feed::{Queue, Token, Weighed};
+use crate::sources::room::QueueCounts;
 use crate::table::change::Change;
 use crate::table::handle::Table;
 use crate::table::parts::Attributes;
@@ -52,6 +53,12 @@ impl Weighed for Call {
         }
     }
 
+    fn rows(&self) -> u64 {
+        match self {
+            Call::Upsert(chunks) | Call::Delete(chunks) | Call::Replace(chunks) => chunks.rows(),
+        }
+    }
+
     fn brings(&self) -> bool {
         !matches!(self, Call::Delete(_))
     }
@@ -60,6 +67,16 @@ impl Weighed for Call {
 impl KeyedTable {
     /// An empty table of this schema in `graph`, keyed by these columns.
     pub fn new(graph: &UpdateGraph, schema: Arc<Schema>, key: &[String]) -> Result<KeyedTable, Error> {
+        KeyedTable::fed(graph, schema, key, Feeding::default())
+    }
+
+    /// As [`KeyedTable::new`], fed in this way.
+    pub fn fed(
+        graph: &UpdateGraph,
+        schema: Arc<Schema>,
+        key: &[String],
+        feeding: Feeding,
+    ) -> Result<KeyedTable, Error> {
         if key.is_empty() {
             return Err(Error::schema("keyed_table", "at least one key column is needed"));
         }
@@ -75,7 +92,7 @@ impl KeyedTable {
         }
         let attributes = Attributes { key: key.to_vec(), ..Attributes::default() };
         let by = columns.clone();
-        let (table, queue) = fed_table("keyed_table", graph, schema.clone(), attributes, |queue, store| {
+        let (table, queue) = fed_table("keyed_table", graph, schema.clone(), attributes, feeding, |queue, store| {
             let types: Vec<_> =
                 by.iter().map(|index| column::types::canonical(schema.field(*index).data_type())).collect();
             KeyedLive {
@@ -123,6 +140,11 @@ impl KeyedTable {
             chunks.push(cells.clone());
         }
         self.queue.push("delete", Call::Delete(chunks))
+    }
+
+    /// What its queue holds, and what became of calls for which it had no room.
+    pub fn queue_counts(&self) -> QueueCounts {
+        self.queue.counts()
     }
 
     /// The table fails with this error in the next step.

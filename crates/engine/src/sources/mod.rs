@@ -12,6 +12,7 @@ pub(crate) mod input;
 pub(crate) mod keyed;
 mod layered;
 pub(crate) mod release;
+pub(crate) mod room;
 pub(crate) mod ticker;
 mod transaction;
 
@@ -20,11 +21,13 @@ mod tests;
 
 pub use append::AppendTable;
 pub use blink::BlinkTable;
+pub use fed::Feeding;
 pub use feed::{Token, waiting_bytes};
 pub use fixed::{empty, from_chunks, selected};
 pub use generated::{Generated, Generator};
 pub use input::{Apply, InputTable};
 pub use keyed::KeyedTable;
 pub use release::{Release, Replay};
+pub use room::{QueueCounts, QueueLimit, WhenFull};
 pub use ticker::TimeTable;
 pub use transaction::Transaction;

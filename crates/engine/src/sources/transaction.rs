@@ -8,6 +8,7 @@
 //! A transaction belongs to no thread: the calls made inside [`Transaction::collect`] are its own, whichever
 //! thread that is. Its end is one intake of the graph, which no other writer and no step comes between.
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,6 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use graph::UpdateGraph;
 
 use crate::error::Error;
+use crate::sources::room::{Awaits, Drops, Refusal, patiently};
 
 static MADE: AtomicU64 = AtomicU64::new(1);
 
@@ -25,12 +27,15 @@ thread_local! {
 
 /// A call that waits for the end of its transaction.
 pub(crate) trait Draft: Send {
-    /// Judges it on top of the transaction's earlier calls; what was found out goes into the call.
-    fn judge(&mut self, transaction: u64) -> Result<(), Error>;
+    /// Judges it on top of the transaction's earlier calls; what was found out goes into the call. As the transaction
+    /// `ends` it must have room beside what others have queued.
+    fn judge(&mut self, transaction: u64, ends: bool) -> Result<(), Refusal>;
+    /// The source that it is for.
+    fn source(&self) -> Arc<dyn Awaits>;
     /// Forgets what the transaction's calls to this source are thought to leave.
     fn forget(&self, transaction: u64);
-    /// Queues it as it was judged.
-    fn queue(self: Box<Self>, transaction: u64);
+    /// Queues it as it was judged. Returns what was dropped to make room, to be let go where no lock is held.
+    fn queue(self: Box<Self>, transaction: u64, drops: Drops) -> Box<dyn Any + Send>;
     /// It will never land.
     fn cancel(self: Box<Self>, why: &Error);
 }
@@ -53,20 +58,47 @@ impl Open {
         let Some(calls) = calls.as_mut() else {
             return Err(Error::invalid("transaction", "it has ended; nothing was applied"));
         };
-        call.judge(self.id)?;
-        calls.push(call);
+        match call.judge(self.id, false) {
+            Ok(()) => calls.push(call),
+            Err(Refusal::Error(error)) => return Err(error),
+            // Whether there is room is asked as the transaction ends.
+            Err(Refusal::Full(operation, message)) => return Err(Error::Resource { operation, message }),
+        }
         Ok(())
     }
 
-    /// Judges all calls anew and queues them, or none.
-    fn queue(&self, calls: &mut Vec<Box<dyn Draft>>) -> Result<(), Error> {
+    /// Judges all calls anew and queues them, or none. Returns what was dropped to make room.
+    fn queue(&self, calls: &mut Vec<Box<dyn Draft>>) -> Result<Vec<Box<dyn Any + Send>>, Refusal> {
         calls.iter().for_each(|call| call.forget(self.id));
-        if let Err(error) = calls.iter_mut().try_for_each(|call| call.judge(self.id)) {
+        if let Err(refusal) = calls.iter_mut().try_for_each(|call| call.judge(self.id, true)) {
             calls.iter().for_each(|call| call.forget(self.id));
-            return Err(error);
+            return Err(refusal);
         }
-        calls.drain(..).for_each(|call| call.queue(self.id));
-        Ok(())
+        let sources: Vec<_> = calls.iter().map(|call| call.source()).collect();
+        let one = sources.windows(2).all(|pair| std::ptr::addr_eq(Arc::as_ptr(&pair[0]), Arc::as_ptr(&pair[1])));
+        let drops = if one { Drops::With(self.id) } else { Drops::Never };
+        Ok(calls.drain(..).map(|call| call.queue(self.id, drops)).collect())
+    }
+}
+
+/// The sources of a transaction that waits for room.
+struct Sources(Vec<Arc<dyn Awaits>>);
+
+impl Awaits for Sources {
+    fn counted(&self, waits: bool) {
+        // Each source counts one call of the transaction.
+        let mut told: Vec<*const ()> = Vec::new();
+        for source in &self.0 {
+            let at = Arc::as_ptr(source).cast::<()>();
+            if !told.contains(&at) {
+                told.push(at);
+                source.counted(waits);
+            }
+        }
+    }
+
+    fn in_vain(&self) -> bool {
+        self.0.iter().any(|source| source.in_vain())
     }
 }
 
@@ -101,16 +133,23 @@ impl Transaction {
     }
 
     /// Ends it: queues everything, so that one step takes all of it, or nothing, if some call no longer fits
-    /// what others have queued; the error says which. Ending it again does nothing.
+    /// what others have queued, or has no room; the error says which. It waits for room if one of its sources does. Ending it again does nothing.
     pub fn commit(&self) -> Result<(), Error> {
         let Some(mut calls) = self.open.lock().take() else { return Ok(()) };
-        let Err(error) = self.open.graph.intake(|| self.open.queue(&mut calls)) else { return Ok(()) };
+        let sources = Sources(calls.iter().map(|call| call.source()).collect());
+        let graph = &self.open.graph;
+        let queued = patiently(graph, &sources, || graph.intake(|| self.open.queue(&mut calls)));
+        let Err(error) = queued else { return Ok(()) };
         let why = Error::Cancelled(format!("the transaction was rolled back: {error}"));
         calls.into_iter().for_each(|call| call.cancel(&why));
         Err(match error {
             Error::Data { operation, message } => Error::Data {
                 operation: format!("transaction: {operation}"),
                 message: format!("{message}; another writer came first, and nothing of the transaction is"),
+            },
+            Error::Resource { operation, message } => Error::Resource {
+                operation: format!("transaction: {operation}"),
+                message: format!("{message}; nothing of the transaction is queued"),
             },
             other => other,
         })

@@ -16,7 +16,7 @@ use rowset::{Before, RowSet};
 use crate::driver::operation::Live;
 use crate::error::Error;
 use crate::sources::conform::conform;
-use crate::sources::fed::{fed_table, next_keys};
+use crate::sources::fed::{Feeding, fed_table, next_keys};
 use crate::sources::feed::Queue;
 use crate::table::change::Change;
 use crate::table::handle::{Table, WeakTable};
@@ -58,7 +58,7 @@ pub fn performance(graph: &UpdateGraph) -> Result<Table, Error> {
     let hook = graph.before_step(Arc::new(move |_| hooked.join_step(&weak)));
     let places = Places { graph: graph.downgrade(), observer, hook };
     let live = |_: Arc<Queue<()>>, store| PerformanceLive { recorder: recorder.clone(), store, next: 0, places };
-    let (made, _) = fed_table("performance", graph, schema(), Attributes::default(), live)?;
+    let (made, _) = fed_table("performance", graph, schema(), Attributes::default(), Feeding::default(), live)?;
     let _ = recorder.node.set(made.node_id().expect("a source is registered as it is made"));
     *table = made.downgrade();
     Ok(made)

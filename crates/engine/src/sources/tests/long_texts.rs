@@ -5,7 +5,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use limits::Scope;
 
-use super::super::{Apply, Token};
+use super::super::Token;
 use super::*;
 use crate::testing::Tape;
 

@@ -9,12 +9,13 @@ use arrow_schema::{DataType, Field, Schema};
 use graph::UpdateGraph;
 use rowset::RowSet;
 
-use super::{AppendTable, BlinkTable, InputTable, KeyedTable, TimeTable, Transaction};
+use super::{AppendTable, Apply, BlinkTable, InputTable, KeyedTable, TimeTable, Transaction};
 use crate::error::Error;
 use crate::table::handle::Table;
 use crate::testing::validate::plain_of;
 use crate::testing::{Cell, Plain, Watch, count_step, explore, still_graph};
 
+mod full;
 mod long_texts;
 mod together;
 

@@ -1,7 +1,7 @@
 //! Several writers of the same tables, some in transactions, against plain maps: what fits is taken, what does not is
 //! refused, a transaction lands whole or raises, and each step shows what was queued.
 
-use super::super::{Apply, Token};
+use super::super::Token;
 use super::*;
 use crate::testing::Tape;
 use rowset::Shift;
