@@ -7,6 +7,7 @@ cycle. A listener that raises is reported, and detached after three times, or at
 
 from __future__ import annotations
 
+import functools
 import inspect
 import logging
 import os
@@ -122,10 +123,12 @@ class Subscription:
         fn: Callable[[Update], object],
         on_error: Callable[[BaseException], object] | None,
         table: str,
+        on_end: Callable[[], None] | None = None,
     ) -> None:
         self.id = _native.next_subscription_id()
         self._fn = fn
         self._on_error = on_error
+        self._on_end = on_end
         self._table = table
         self._strikes = 0
         self._native: _native.Subscription | None = None
@@ -157,7 +160,10 @@ class Subscription:
             )
             self.cancel()
 
-    def _dispatch(self, message: _native.Update | BaseException) -> None:
+    def _dispatch(self, message: _native.Update | BaseException | None) -> None:
+        if message is None:
+            self._ended()
+            return
         if isinstance(message, BaseException):
             self._failed(message)
             return
@@ -178,6 +184,12 @@ class Subscription:
         if self._on_error is None or detached:
             report(logging.ERROR, text, raised if self._on_error is None else None)
         self._notify(raised)
+
+    def _ended(self) -> None:
+        """The table was closed: nothing comes any more."""
+        self.cancel()
+        if self._on_end is not None:
+            self._on_end()
 
     def _failed(self, failure: BaseException) -> None:
         """The table failed, which the log was told by the table."""
@@ -303,6 +315,7 @@ def follow(
     initial: bool,
     on_error: Callable[[BaseException], object] | None,
     columns: Sequence[str] | None,
+    on_end: Callable[[], None] | None = None,
 ) -> Subscription:
     """Subscribe `fn` to a table; see `Table.subscribe`."""
     _checked(fn, "fn", "one Update")
@@ -312,7 +325,7 @@ def follow(
     if graph is None:
         raise InvalidOperationError("subscribe: the table is static; it will never change")
     _start(graph.inbox())
-    subscription = Subscription(fn, on_error, table._native.label)
+    subscription = Subscription(fn, on_error, table._native.label, on_end)
     _subscriptions[subscription.id] = subscription
     try:
         subscription._native = _native.subscribe(table._native, subscription.id, initial, _names(columns))
@@ -346,8 +359,13 @@ class Updates(AsyncIterator[Update]):
         self._woken = asyncio.Event()
         self._table = table
         self._subscription: Subscription | None = None
+        self._over = False
         on_update, on_failure = _weakly(self, Updates._on_update), _weakly(self, Updates._failed)
-        self._subscription = follow(table, on_update, initial=False, on_error=on_failure, columns=None)
+        ended = _weakly(self, Updates._on_end)
+        on_end = functools.partial(ended, None)
+        self._subscription = follow(
+            table, on_update, initial=False, on_error=on_failure, columns=None, on_end=on_end
+        )
         if self._has_failed():
             self._cancel()
 
@@ -369,6 +387,11 @@ class Updates(AsyncIterator[Update]):
             with self._lock:
                 self._failure = self._failure or raised
             self._call()
+
+    def _on_end(self, _: None) -> None:
+        with self._lock:
+            self._over = True
+        self._call()
 
     def _call(self) -> None:
         """Wakes the loop, once until it has run. What it will not take any more ends the following."""
@@ -405,12 +428,14 @@ class Updates(AsyncIterator[Update]):
             with self._lock:
                 if self._pending:
                     return self._pending.popleft()
-                failure = self._failure
+                failure, over = self._failure, self._over
             if failure is not None:
                 raise failure
+            if over:
+                raise StopAsyncIteration
             self._woken.clear()
             # What came before it was cleared woke nobody.
-            if not self._pending and self._failure is None:
+            if not self._pending and self._failure is None and not self._over:
                 await self._woken.wait()
 
     async def aclose(self) -> None:

@@ -19,13 +19,14 @@ from tickframe.durations import nanoseconds, seconds
 from tickframe.errors import TickframeError
 from tickframe.graph import Graph, graph_for_source
 from tickframe.names import input_name, names_of
+from tickframe.publisher import Fed, Publisher, door, publisher
 from tickframe.schema import Schema, SchemaLike
 from tickframe.table import Table
 from tickframe.testing import instant
 
 if TYPE_CHECKING:
     import datetime as _dt
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from tickframe.names import Names
 
@@ -90,18 +91,44 @@ class Token:
 class _SourceTable(Table):
     """A table with a source behind it."""
 
-    __slots__ = ("_source",)
+    __slots__ = ("_publisher", "_source")
 
-    def __init__(self, source: _native.Source, name: str | None = None) -> None:
+    def __init__(
+        self, source: _native.Source, name: str | None = None, graph: Graph | None = None, by: Publisher | None = None
+    ) -> None:
         table = source.table()
         super().__init__(table if name is None else table.named(input_name(name)))
         self._source = source
+        self._publisher = by
+        if by is not None and graph is not None:
+            by.begins(self, graph)
 
     def fail(self, error: BaseException) -> None:
         """Let the table fail in the next step, with `error` as the cause; its descendants fail with it."""
         if not isinstance(error, BaseException):
             raise TypeError(f"fail: give the error that is the cause, ValueError(...), not {named(error)}")
         self._source.fail(error)
+
+    def close(self) -> None:
+        """Take in nothing more: every later call raises `InvalidOperationError`. Closing it again does nothing.
+
+        What is queued comes with the next step; after it the rows stay as they are, but those of a blink table, which go in
+        the step after. Then ``async for`` over updates of the table ends, and over those of tables that stand on closed ones
+        alone; `wait` raises, and `on_shutdown` is called.
+
+        >>> import tickframe as tf
+        >>> trades = tf.append_table({"x": int}, graph=tf.Graph())
+        >>> token = trades.append({"x": 1})
+        >>> trades.close()
+        >>> trades.graph.step(), trades.to_dict(), trades.is_closed
+        (1, {'x': [1]}, True)
+        """
+        self._source.close()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed."""
+        return self._source.is_closed
 
     def counters(self) -> dict[str, int]:
         """What waits for a step, and what became of calls for which there was no room.
@@ -194,8 +221,8 @@ class InputTable(_SourceTable):
         return Token(self._source.apply(added, removed, modified, moves), self._graph)
 
 
-def _room(operation: str, most: int | None, when_full: str) -> tuple[int, str]:
-    """The room of a queue, as the engine takes it."""
+def _fed(operation: str, most: int | None, when_full: str, by: Publisher | None) -> Fed:
+    """The room of a queue and its publisher, as the engine takes them."""
     if when_full not in {"error", "wait", "drop_oldest"} or (when_full == "drop_oldest" and operation != "blink_table"):
         words = '"error", "wait" or "drop_oldest"' if operation == "blink_table" else '"error" or "wait"'
         why = "; only rows of blink tables, which nobody keeps, may be dropped" if when_full == "drop_oldest" else ""
@@ -203,7 +230,7 @@ def _room(operation: str, most: int | None, when_full: str) -> tuple[int, str]:
     rows = _MOST_QUEUED_ROWS if most is None else count(most, f"{operation}: max_queued_rows")
     if rows == 0:
         raise ValueError(f"{operation}: max_queued_rows must be 1 or more, not 0")
-    return rows, when_full
+    return rows, when_full, door(by)
 
 
 @checked
@@ -214,6 +241,8 @@ def append_table(
     name: str | None = None,
     max_queued_rows: int | None = None,
     when_full: WhenFull = "error",
+    on_flush: Callable[[AppendTable], object] | None = None,
+    on_shutdown: Callable[[], object] | None = None,
 ) -> AppendTable:
     """A live table to which rows are appended.
 
@@ -226,6 +255,11 @@ def append_table(
         when_full: a call for which there is no room is an ``"error"``, or waits (``"wait"``) until a step has taken what is
             queued. Inside a cycle, a listener, ``frozen()`` or a transaction nothing waits: there it is an error. A
             transaction asks for room at its end, and waits there; all of it is queued, or nothing.
+        on_flush: called with the table as each step opens, before it takes what is queued: what is appended there comes in
+            that step. It runs inside the step and must not wait. A graph that runs by itself makes a step each period for it.
+            If it raises three times it is called no more.
+        on_shutdown: called once, without arguments: when the table was closed and its last step is over, when it failed, when
+            it was let go, or at the end of the program.
 
     Raises:
         ResourceError: by a call for which there is no room.
@@ -236,8 +270,10 @@ def append_table(
     >>> trades.graph.step(), token.step, trades.to_dicts()
     (1, 1, [{'sym': 'A', 'px': 1.5}])
     """
-    graph, room = graph_for_source(graph), _room("append_table", max_queued_rows, when_full)
-    return AppendTable(_native.Source.append_table(graph._native, Schema(schema)._native, room), name)
+    by = publisher("append_table", on_flush, on_shutdown)
+    fed = _fed("append_table", max_queued_rows, when_full, by)
+    graph = graph_for_source(graph)
+    return AppendTable(_native.Source.append_table(graph._native, Schema(schema)._native, fed), name, graph, by)
 
 
 @checked
@@ -248,6 +284,8 @@ def blink_table(
     name: str | None = None,
     max_queued_rows: int | None = None,
     when_full: Literal["error", "wait", "drop_oldest"] = "error",
+    on_flush: Callable[[BlinkTable], object] | None = None,
+    on_shutdown: Callable[[], object] | None = None,
 ) -> BlinkTable:
     """A live table whose rows live for one step; see `append_table`. Aggregations over it accumulate.
 
@@ -258,6 +296,8 @@ def blink_table(
         max_queued_rows: rows that may wait for a step; 100 million without it.
         when_full: as in `append_table`; or ``"drop_oldest"``: the oldest calls that wait are dropped until there is room,
             whole, and with all of their transaction. Calls of a transaction that feeds other tables as well stay.
+        on_flush: called with the table as each step opens; see `append_table`.
+        on_shutdown: called once, at the end of the table; see `append_table`.
 
     >>> import tickframe as tf
     >>> ticks = tf.blink_table({"x": int}, graph=tf.Graph(), max_queued_rows=2, when_full="drop_oldest")
@@ -266,8 +306,10 @@ def blink_table(
     >>> ticks.graph.step(), ticks.to_dict(), ticks.counters()["dropped_rows"]
     (1, {'x': [3, 4]}, 3)
     """
-    graph, room = graph_for_source(graph), _room("blink_table", max_queued_rows, when_full)
-    return BlinkTable(_native.Source.blink_table(graph._native, Schema(schema)._native, room), name)
+    by = publisher("blink_table", on_flush, on_shutdown)
+    fed = _fed("blink_table", max_queued_rows, when_full, by)
+    graph = graph_for_source(graph)
+    return BlinkTable(_native.Source.blink_table(graph._native, Schema(schema)._native, fed), name, graph, by)
 
 
 @checked
@@ -279,6 +321,8 @@ def keyed_table(
     name: str | None = None,
     max_queued_rows: int | None = None,
     when_full: WhenFull = "error",
+    on_flush: Callable[[KeyedTable], object] | None = None,
+    on_shutdown: Callable[[], object] | None = None,
 ) -> KeyedTable:
     """A live table of one row a key.
 
@@ -289,6 +333,8 @@ def keyed_table(
         name: its name as an input of plans; see `Plan`.
         max_queued_rows: rows that may wait for a step, and keys to be deleted; 100 million without it.
         when_full: what becomes of a call for which there is no room, as in `append_table`.
+        on_flush: called with the table as each step opens; see `append_table`.
+        on_shutdown: called once, at the end of the table; see `append_table`.
 
     >>> import tickframe as tf
     >>> last = tf.keyed_table({"sym": str, "px": float}, key="sym", graph=tf.Graph())
@@ -297,9 +343,11 @@ def keyed_table(
     >>> last.to_dict()
     {'sym': ['A', 'B'], 'px': [3.0, 2.0]}
     """
-    graph, room = graph_for_source(graph), _room("keyed_table", max_queued_rows, when_full)
+    by = publisher("keyed_table", on_flush, on_shutdown)
+    fed = _fed("keyed_table", max_queued_rows, when_full, by)
+    graph = graph_for_source(graph)
     keys = names_of([key], "keyed_table")
-    return KeyedTable(_native.Source.keyed_table(graph._native, Schema(schema)._native, keys, room), name)
+    return KeyedTable(_native.Source.keyed_table(graph._native, Schema(schema)._native, keys, fed), name, graph, by)
 
 
 @checked
@@ -310,6 +358,8 @@ def input_table(
     name: str | None = None,
     max_queued_rows: int | None = None,
     when_full: WhenFull = "error",
+    on_flush: Callable[[InputTable], object] | None = None,
+    on_shutdown: Callable[[], object] | None = None,
 ) -> InputTable:
     """A live table that is changed by row key: the raw door for tests and bridges; see `InputTable.apply`.
 
@@ -319,9 +369,13 @@ def input_table(
         name: its name as an input of plans; see `Plan`.
         max_queued_rows: rows that may wait for a step, added and modified; 100 million without it.
         when_full: what becomes of a call for which there is no room, as in `append_table`.
+        on_flush: called with the table as each step opens; see `append_table`.
+        on_shutdown: called once, at the end of the table; see `append_table`.
     """
-    graph, room = graph_for_source(graph), _room("input_table", max_queued_rows, when_full)
-    return InputTable(_native.Source.input_table(graph._native, Schema(schema)._native, room), name)
+    by = publisher("input_table", on_flush, on_shutdown)
+    fed = _fed("input_table", max_queued_rows, when_full, by)
+    graph = graph_for_source(graph)
+    return InputTable(_native.Source.input_table(graph._native, Schema(schema)._native, fed), name, graph, by)
 
 
 @checked

@@ -648,7 +648,7 @@ class Table(Look, Cells, Order, Extents, Shape, Pivots, Windows, Joins, InOrder,
         return subscription
 
     def updates(self, mode: Literal["every", "latest"] = "every", max_pending: int = 1024) -> Updates:
-        """The updates, for ``async for``.
+        """The updates, for ``async for``; the loop ends when the table was closed, or all sources that it stands on.
 
         Args:
             mode: ``"every"`` update in order, or only the ``"latest"`` that is not taken yet.
@@ -668,7 +668,7 @@ class Table(Look, Cells, Order, Extents, Shape, Pivots, Windows, Joins, InOrder,
         Raises:
             TimeoutError: nothing changed in time; it says so if the graph is not running.
             TableFailedError: the table failed.
-            InvalidOperationError: in a listener, under ``frozen()`` or inside ``transaction()``.
+            InvalidOperationError: in a listener, under ``frozen()`` or inside ``transaction()``; or the table was closed.
         """
         return _native.wait_for_change(self._native, seconds(timeout, "wait"))
 

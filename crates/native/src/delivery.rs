@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use engine::follow::Message;
-use engine::follow::{DeliveryQueue, Follower, Following, Waited};
+use engine::follow::{DeliveryQueue, Follower, Following, FollowingSteps, Waited};
 use graph::UpdateGraph;
 use pyo3::prelude::*;
 
 use crate::error;
 use crate::gil::{call_engine, drop_without_gil, lock};
+use crate::graph::PyGraph;
 use crate::table::PyTable;
 use crate::update::PyUpdate;
 
@@ -53,7 +54,8 @@ impl PyServer {
         *lock(&self.scope) = Some(self.graph.callback_scope());
     }
 
-    /// Waits for the next thing to hear: (subscription, update or error); None at the end.
+    /// Waits for the next thing to hear: (subscription, update, error, number of a step that is over, or None when its table
+    /// was closed); None at the end.
     fn take(&self, py: Python<'_>) -> PyResult<Option<(u64, Py<PyAny>)>> {
         let Some((to, word)) = py.detach(|| self.queue.take(self.number)) else { return Ok(None) };
         let word = match word {
@@ -62,6 +64,8 @@ impl PyServer {
                 Bound::new(py, update)?.into_any().unbind()
             }
             Message::Failure(failure) => error::table_failed(&failure).into_value(py).into_any(),
+            Message::Ended => py.None(),
+            Message::Step(step) => step.into_pyobject(py)?.into_any().unbind(),
         };
         Ok(Some((to.id(), word)))
     }
@@ -119,6 +123,38 @@ pub fn subscribe(
     let queue = shared.queue.clone();
     let held = call_engine(py, || queue.follow(followed, id, initial, columns))?;
     Ok(PySubscription { follower: held.follower().clone(), queue, held: Mutex::new(Some(held)) })
+}
+
+/// A following of steps: dropping it ends it.
+#[pyclass(frozen, module = "tickframe._native", name = "Steps")]
+pub struct PySteps(Mutex<Option<FollowingSteps>>);
+
+#[pymethods]
+impl PySteps {
+    fn cancel(&self, py: Python<'_>) {
+        let held = lock(&self.0).take();
+        py.detach(|| drop(held));
+    }
+
+    #[getter]
+    fn is_cancelled(&self) -> bool {
+        lock(&self.0).is_none()
+    }
+}
+
+impl Drop for PySteps {
+    fn drop(&mut self) {
+        if let Some(held) = lock(&self.0).take() {
+            drop_without_gil(held);
+        }
+    }
+}
+
+/// Hears of each step of a graph that is over, behind its changes, under this number.
+#[pyfunction]
+pub fn follow_steps(py: Python<'_>, graph: &PyGraph, id: u64) -> PyResult<PySteps> {
+    graph.0.graph.check_process().map_err(|refused| error::graph(&refused))?;
+    Ok(PySteps(Mutex::new(Some(crate::ending::detached(py, || graph.0.queue.follow_steps(&graph.0.graph, id))))))
 }
 
 /// A number no other subscription has.

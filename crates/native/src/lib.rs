@@ -29,6 +29,7 @@ mod numpy;
 mod ops;
 mod panics;
 mod plan;
+mod publisher;
 mod raised;
 mod rowset;
 mod schema;
@@ -52,7 +53,7 @@ mod _native {
     #[pymodule_export]
     use crate::constructors::{empty_table, table};
     #[pymodule_export]
-    use crate::delivery::{PyInbox, PyServer, PySubscription, next_subscription_id, subscribe};
+    use crate::delivery::{PyInbox, PyServer, PySteps, PySubscription, follow_steps, next_subscription_id, subscribe};
     #[pymodule_export]
     use crate::dtype::common_type;
     #[pymodule_export]

@@ -6,7 +6,8 @@ use std::time::Duration;
 use arrow_array::{RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow_schema::{Field, Schema, SchemaRef};
 use engine::sources::{
-    AppendTable, Apply, BlinkTable, Feeding, InputTable, KeyedTable, QueueCounts, QueueLimit, TimeTable, Token, WhenFull,
+    AppendTable, Apply, BlinkTable, Feeding, InputTable, KeyedTable, Publisher, QueueCounts, QueueLimit, TimeTable, Token,
+    WhenFull,
 };
 use graph::UpdateGraph;
 use pyo3::exceptions::PyTypeError;
@@ -18,8 +19,10 @@ use crate::data::{self, Data};
 use crate::error::{self, DataError, Raised, SchemaError};
 use crate::gil::{call_engine, drop_without_gil};
 use crate::graph::PyGraph;
+use crate::publisher::PythonPublisher;
 use crate::rowset::to_rowset;
 use crate::schema::PySchema;
+use crate::shared::Shared;
 use crate::table::PyTable;
 use crate::transaction;
 use crate::wait;
@@ -116,9 +119,10 @@ impl PySource {
         py: Python<'_>,
         graph: &Bound<'_, PyGraph>,
         schema: &Bound<'_, PySchema>,
-        room: (u64, String),
+        fed: Fed,
     ) -> PyResult<PySource> {
-        let (graph, schema, feeding) = (graph.get(), schema.get(), feeding("append_table", room)?);
+        let feeding = feeding(&graph.get().0, "append_table", fed)?;
+        let (graph, schema) = (graph.get(), schema.get());
         let made = call_engine(py, || AppendTable::fed(&graph.0.graph, schema.0.clone(), feeding))?;
         made.table().clone().located(crate::ops::here(py));
         Ok(PySource::new(Door::Append(made), graph, schema, None))
@@ -129,9 +133,10 @@ impl PySource {
         py: Python<'_>,
         graph: &Bound<'_, PyGraph>,
         schema: &Bound<'_, PySchema>,
-        room: (u64, String),
+        fed: Fed,
     ) -> PyResult<PySource> {
-        let (graph, schema, feeding) = (graph.get(), schema.get(), feeding("blink_table", room)?);
+        let feeding = feeding(&graph.get().0, "blink_table", fed)?;
+        let (graph, schema) = (graph.get(), schema.get());
         let made = call_engine(py, || BlinkTable::fed(&graph.0.graph, schema.0.clone(), feeding))?;
         made.table().clone().located(crate::ops::here(py));
         Ok(PySource::new(Door::Blink(made), graph, schema, None))
@@ -143,9 +148,10 @@ impl PySource {
         graph: &Bound<'_, PyGraph>,
         schema: &Bound<'_, PySchema>,
         key: Vec<String>,
-        room: (u64, String),
+        fed: Fed,
     ) -> PyResult<PySource> {
-        let (graph, schema, feeding) = (graph.get(), schema.get(), feeding("keyed_table", room)?);
+        let feeding = feeding(&graph.get().0, "keyed_table", fed)?;
+        let (graph, schema) = (graph.get(), schema.get());
         let made = call_engine(py, || KeyedTable::fed(&graph.0.graph, schema.0.clone(), &key, feeding))?;
         made.table().clone().located(crate::ops::here(py));
         Ok(PySource::new(Door::Keyed(made), graph, schema, Some(key)))
@@ -156,9 +162,10 @@ impl PySource {
         py: Python<'_>,
         graph: &Bound<'_, PyGraph>,
         schema: &Bound<'_, PySchema>,
-        room: (u64, String),
+        fed: Fed,
     ) -> PyResult<PySource> {
-        let (graph, schema, feeding) = (graph.get(), schema.get(), feeding("input_table", room)?);
+        let feeding = feeding(&graph.get().0, "input_table", fed)?;
+        let (graph, schema) = (graph.get(), schema.get());
         let made = call_engine(py, || InputTable::fed(&graph.0.graph, schema.0.clone(), feeding))?;
         made.table().clone().located(crate::ops::here(py));
         Ok(PySource::new(Door::Input(made), graph, schema, None))
@@ -249,6 +256,28 @@ impl PySource {
         self.push(py, |door| match door {
             Door::Input(source) => source.apply(apply),
             _ => Err(PySource::wrong_door("apply")),
+        })
+    }
+
+    /// Takes in no more calls.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let door = self.door()?;
+        crate::ending::detached(py, || match door.as_ref() {
+            Door::Append(source) => source.close(),
+            Door::Blink(source) => source.close(),
+            Door::Keyed(source) => source.close(),
+            Door::Input(source) => source.close(),
+        });
+        Ok(())
+    }
+
+    #[getter]
+    fn is_closed(&self) -> PyResult<bool> {
+        Ok(match self.door()?.as_ref() {
+            Door::Append(source) => source.is_closed(),
+            Door::Blink(source) => source.is_closed(),
+            Door::Keyed(source) => source.is_closed(),
+            Door::Input(source) => source.is_closed(),
         })
     }
 
@@ -385,8 +414,11 @@ impl PySource {
     }
 }
 
-/// How a table is fed: rows that its queue may hold, and what becomes of more.
-fn feeding(operation: &str, (rows, when_full): (u64, String)) -> PyResult<Feeding> {
+/// How a table is fed, as Python says it: rows that its queue may hold, what becomes of more, and, of a table with a
+/// publisher, the number under which it hears of the end, its name, and its function.
+type Fed = (u64, String, Option<(u64, String, Option<Py<PyAny>>)>);
+
+fn feeding(shared: &Arc<Shared>, operation: &str, (rows, when_full, publisher): Fed) -> PyResult<Feeding> {
     let when_full = match when_full.as_str() {
         "error" => WhenFull::Error,
         "wait" => WhenFull::Wait,
@@ -396,7 +428,10 @@ fn feeding(operation: &str, (rows, when_full): (u64, String)) -> PyResult<Feedin
             return Err(pyo3::exceptions::PyValueError::new_err(message));
         }
     };
-    Ok(Feeding { limit: QueueLimit { rows, when_full } })
+    let publisher = publisher.map(|(id, name, flush)| -> Arc<dyn Publisher> {
+        Arc::new(PythonPublisher::new(name, flush, shared.queue.noted(id)))
+    });
+    Ok(Feeding { limit: QueueLimit { rows, when_full }, publisher })
 }
 
 fn split<'py>(part: &str, rows: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {

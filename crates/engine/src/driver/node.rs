@@ -18,7 +18,7 @@ use crate::error::{Error, Failure, Location};
 use crate::observe::events::{self, Level};
 use crate::sizes::FULL_CHECK_ROWS;
 use crate::table::change::Change;
-use crate::table::handle::{Table, TableDriver};
+use crate::table::handle::{Ends, Table, TableDriver};
 use crate::table::parts::Parts;
 use crate::table::request::Request;
 use crate::table::rows::LiveRows;
@@ -49,6 +49,8 @@ pub(crate) trait Fed: Send + Sync {
     fn seal(&self);
     /// The step has stored the rows that it took from the queue.
     fn landed(&self, step: Step);
+    /// Whether the table was closed and its last step is over.
+    fn has_ended(&self) -> bool;
     /// The table has failed; the queued calls are dropped.
     fn failed(&self, failure: &Arc<Failure>);
 }
@@ -396,6 +398,14 @@ impl TableDriver for TableNode {
 
     fn is_interrupted_in(&self, step: Step) -> bool {
         self.look_at_interrupted(|kept| kept.caught_up() != Some(step)).unwrap_or(false)
+    }
+
+    fn ends(&self) -> Ends {
+        match &self.fed {
+            Some(fed) if fed.has_ended() => Ends::Ended,
+            None if !self.inputs.is_empty() && !self.request.timed && !self.is_interrupted() => Ends::WithInputs,
+            _ => Ends::Open,
+        }
     }
 
     fn is_awaited_from_now(&self) -> bool {

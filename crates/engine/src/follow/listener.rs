@@ -4,7 +4,7 @@
 //! materialized ([`UpdateEvent::materialize`]): its rows are copied. So a slow listener costs memory in proportion to the
 //! changes, and never forces the engine to copy blocks. [`crate::follow::waiting`] keeps the waiting changes.
 
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
@@ -27,6 +27,8 @@ pub trait Listener: Send + Sync {
     fn on_update(&self, delivered: Arc<UpdateEvent>);
     /// The table failed; this is the last call.
     fn on_failure(&self, failure: Arc<Failure>);
+    /// The sources of the table were closed: no update comes any more; this is the last call.
+    fn on_end(&self) {}
 }
 
 /// One change of one table, which may be read after its step.
@@ -253,9 +255,11 @@ impl Table {
             listener,
             gate: Mutex::new(gate),
             told: OnceLock::new(),
+            ended: OnceLock::new(),
             me: OnceLock::new(),
         });
         let _ = node.me.set(Arc::downgrade(&node));
+        Subscribed::of(&graph).enter(&node);
         let door: Arc<dyn Node> = node.clone();
         let parents: Vec<NodeId> = self.node_id().into_iter().collect();
         let (view, registration) = graph.snapshot(|moment| {
@@ -273,8 +277,35 @@ impl Table {
             let change = Change::between(self.clone(), nothing, view, update);
             node.open(Arc::new(UpdateEvent::pinned(step, change, None)));
         }
+        node.tell_end();
         Ok(Subscription { node, _registration: registration })
     }
+}
+
+/// The listeners of a graph, to be told when sources are closed.
+#[derive(Default)]
+struct Subscribed(Mutex<(Vec<Weak<ListenerNode>>, usize)>);
+
+impl Subscribed {
+    fn of(graph: &UpdateGraph) -> Arc<Subscribed> {
+        graph.extension(Subscribed::default)
+    }
+
+    fn enter(&self, node: &Arc<ListenerNode>) {
+        let mut entered = lock(&self.0);
+        let (nodes, most) = &mut *entered;
+        if nodes.len() >= *most {
+            nodes.retain(|node| node.strong_count() > 0);
+            *most = 2 * nodes.len() + 16;
+        }
+        nodes.push(Arc::downgrade(node));
+    }
+}
+
+/// Tells the listeners of tables that have ended, after the step that was their last.
+pub(crate) fn tell_ended(graph: &UpdateGraph) {
+    let nodes: Vec<_> = lock(&Subscribed::of(graph).0).0.iter().filter_map(Weak::upgrade).collect();
+    nodes.iter().for_each(|node| node.tell_end());
 }
 
 struct ListenerNode {
@@ -283,7 +314,8 @@ struct ListenerNode {
     listener: Arc<dyn Listener>,
     gate: Mutex<Gate>,
     told: OnceLock<()>,
-    me: OnceLock<std::sync::Weak<ListenerNode>>,
+    ended: OnceLock<()>,
+    me: OnceLock<Weak<ListenerNode>>,
 }
 
 /// Holds deliveries back until the initial delivery has been made.
@@ -294,6 +326,18 @@ struct Gate {
 }
 
 impl ListenerNode {
+    /// Tells the listener, once, if its table has ended. Before the initial delivery is made it is too early: then whoever
+    /// makes it tells.
+    fn tell_end(&self) {
+        let heard = {
+            let gate = lock(&self.gate);
+            gate.opened && !gate.cancelled
+        };
+        if heard && self.table.has_ended() && self.ended.set(()).is_ok() {
+            self.listener.on_end();
+        }
+    }
+
     fn open(&self, first: Arc<UpdateEvent>) {
         self.listener.on_update(first);
         loop {
@@ -339,7 +383,7 @@ impl Node for ListenerNode {
         if change.pin_columns().is_err() {
             return Outcome::Failed;
         }
-        let Some(me) = self.me.get().and_then(std::sync::Weak::upgrade) else { return Outcome::Quiet };
+        let Some(me) = self.me.get().and_then(Weak::upgrade) else { return Outcome::Quiet };
         let delivered = Arc::new(UpdateEvent::new(step, change));
         self.graph.after_step(Box::new(move |_| me.deliver(delivered)));
         Outcome::Quiet

@@ -7,5 +7,5 @@ mod queue;
 pub(crate) mod waiting;
 
 pub use next_change::next_change;
-pub use queue::{DeliveryQueue, Follower, Following, Waited};
+pub use queue::{DeliveryQueue, Follower, Following, FollowingSteps, Waited};
 pub use waiting::Message;

@@ -9,7 +9,7 @@ use crate::error::{Error, Failure};
 use crate::follow::listener::{Listener, UpdateEvent};
 use crate::table::handle::Table;
 
-type Answer = Option<Result<u64, Arc<Failure>>>;
+type Answer = Option<Result<u64, Error>>;
 
 /// A listener that waits for one event.
 #[derive(Default)]
@@ -31,7 +31,12 @@ impl Listener for Once {
     }
 
     fn on_failure(&self, failure: Arc<Failure>) {
-        self.lock().get_or_insert(Err(failure));
+        self.lock().get_or_insert(Err(Error::TableFailed(failure)));
+        self.told.notify_all();
+    }
+
+    fn on_end(&self) {
+        self.lock().get_or_insert_with(|| Err(Error::invalid("wait", "the table was closed; it will never change")));
         self.told.notify_all();
     }
 }
@@ -52,7 +57,7 @@ pub fn next_change(
     let outcome = loop {
         let heard = once.lock();
         if let Some(heard) = heard.clone() {
-            break heard.map_err(Error::TableFailed);
+            break heard;
         }
         let waited = begun.elapsed();
         if timeout.is_some_and(|timeout| timeout <= waited) {

@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use graph::sync::{Condvar, Guard, Mutex};
-use graph::{SpinWait, UpdateGraph};
+use graph::{HookId, SpinWait, UpdateGraph, WeakGraph};
 
 use crate::error::{Error, Failure};
 use crate::follow::listener::{Listener, Subscription, UpdateEvent};
@@ -103,6 +103,35 @@ impl DeliveryQueue {
         let held = table.subscribe(listener, initial)?;
         self.listeners.fetch_add(1, Ordering::Relaxed);
         Ok(Following { follower, queue: self.clone(), held: Some(held) })
+    }
+
+    /// A follower of no table, under this id, for notes.
+    pub fn noted(self: &Arc<DeliveryQueue>, id: u64) -> Arc<Follower> {
+        let follower = Arc::new(Follower {
+            id,
+            queue: Arc::downgrade(self),
+            table: OnceLock::new(),
+            line: 0,
+            columns: None,
+            cancelled: AtomicBool::new(false),
+            started: AtomicBool::new(true),
+            me: OnceLock::new(),
+        });
+        let _ = follower.me.set(Arc::downgrade(&follower));
+        follower
+    }
+
+    /// Follows the steps of a graph: a note after each, behind the changes of the step.
+    pub fn follow_steps(self: &Arc<DeliveryQueue>, graph: &UpdateGraph, id: u64) -> FollowingSteps {
+        let follower = self.noted(id);
+        let to = Arc::downgrade(&follower);
+        let observer = graph.observe(Arc::new(move |report| {
+            if let Some(to) = to.upgrade() {
+                to.note(Message::Step(report.step.number()));
+            }
+        }));
+        self.listeners.fetch_add(1, Ordering::Relaxed);
+        FollowingSteps { follower, queue: self.clone(), held: Some((graph.downgrade(), observer)) }
     }
 
     /// Queues a change for a follower, unless the follower is cancelled.
@@ -305,6 +334,12 @@ impl Follower {
         self.table.get().and_then(WeakTable::upgrade)
     }
 
+    /// Queues a note for it, behind all that waits.
+    pub fn note(&self, word: Message) {
+        let Some((queue, me)) = self.doors() else { return };
+        queue.push(&me, |waiting| waiting.note(me.clone(), word));
+    }
+
     fn doors(&self) -> Option<(Arc<DeliveryQueue>, Arc<Follower>)> {
         Some((self.queue.upgrade()?, self.me.get().and_then(Weak::upgrade)?))
     }
@@ -330,6 +365,41 @@ impl Listener for Follower {
     fn on_failure(&self, failure: Arc<Failure>) {
         let Some((queue, me)) = self.doors() else { return };
         queue.push(&me, |waiting| waiting.failure(me.clone(), failure));
+    }
+
+    fn on_end(&self) {
+        self.note(Message::Ended);
+    }
+}
+
+/// The guard of a following of steps.
+pub struct FollowingSteps {
+    follower: Arc<Follower>,
+    queue: Arc<DeliveryQueue>,
+    held: Option<(WeakGraph, HookId)>,
+}
+
+impl FollowingSteps {
+    /// Ends it, and drops the notes that wait.
+    pub fn cancel(&mut self) {
+        if let Some((graph, observer)) = self.held.take() {
+            if let Some(graph) = graph.upgrade() {
+                graph.remove_observer(observer);
+            }
+            self.queue.listeners.fetch_sub(1, Ordering::Relaxed);
+            self.queue.forget(&self.follower);
+        }
+    }
+
+    /// Whether it was ended.
+    pub fn is_cancelled(&self) -> bool {
+        self.held.is_none()
+    }
+}
+
+impl Drop for FollowingSteps {
+    fn drop(&mut self) {
+        self.cancel();
     }
 }
 

@@ -46,7 +46,7 @@ pub fn log_graphs() {
 }
 
 /// Records an event.
-pub(crate) fn note(level: Level, text: String) {
+pub fn note(level: Level, text: String) {
     let mut waiting = waiting();
     if waiting.events.len() < MOST {
         waiting.events.push(Event { level, text });

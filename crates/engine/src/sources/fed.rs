@@ -11,6 +11,7 @@ use crate::driver::node::TableNode;
 use crate::driver::operation::{Live, Start};
 use crate::error::Error;
 use crate::sources::feed::{AllFits, Queue, Validator, Weighed};
+use crate::sources::publisher::Publisher;
 use crate::sources::room::QueueLimit;
 use crate::table::handle::{Table, canonical_schema};
 use crate::table::parts::{Attributes, Parts};
@@ -23,6 +24,8 @@ use crate::table::store::Store;
 pub struct Feeding {
     /// The room of its queue.
     pub limit: QueueLimit,
+    /// Who is told of steps that open, and of the end.
+    pub publisher: Option<Arc<dyn Publisher>>,
 }
 
 /// A source whose calls need not fit anything.
@@ -54,7 +57,7 @@ pub(crate) fn judged_table<C: Weighed + Send + 'static, L: Live + 'static>(
     let owned = store.owned();
     let start = Start { parts, live: Box::new(live(queue.clone(), store)), owned };
     let table = TableNode::source(&Request::unique(name), graph, start, Some(queue.clone()));
-    queue.registered(table.node_id().expect("a source is registered as it is made"));
+    queue.registered(table.node_id().expect("a source is registered as it is made"), feeding.publisher);
     Ok((table, queue))
 }
 

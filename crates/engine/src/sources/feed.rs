@@ -3,20 +3,22 @@
 
 use std::any::Any;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use arrow_array::Array;
 use column::Chunk;
-use graph::{NodeId, Step, UpdateGraph};
+use graph::{HookId, NodeId, Step, UpdateGraph};
 
 use crate::driver::budget::Budget;
 use crate::driver::node::Fed;
 use crate::error::{Error, Failure};
 use crate::observe::events::{self, Level};
+use crate::sources::publisher::{Published, Publisher};
 use crate::sources::room::{Awaits, Drops, QueueCounts, QueueLimit, Refusal, Room, patiently};
 use crate::sources::transaction::{self, Draft};
+use crate::table::handle::Table;
 
 /// The token of a call: a promise of the step in which its rows become visible.
 #[derive(Clone)]
@@ -188,6 +190,9 @@ pub(crate) struct Queue<C> {
     judge: Arc<dyn Validator<C>>,
     waiting: Arc<Waiting>,
     budget: Arc<Budget>,
+    published: OnceLock<Arc<Published>>,
+    /// Whether the table was closed and its last step is over.
+    ended: AtomicBool,
     state: Mutex<QueueState<C>>,
 }
 
@@ -199,9 +204,17 @@ struct QueueState<C> {
     /// The tokens of the calls that the node is writing; they land when it has written them.
     landing: Vec<Token>,
     failed: Option<Error>,
+    /// Whether no more calls are taken in.
+    closed: bool,
 }
 
 impl<C> QueueState<C> {
+    /// Why no call is taken in any more.
+    fn refusal(&self, operation: &str) -> Option<Error> {
+        let closed = || Error::invalid(operation, "the table was closed; it takes no more rows");
+        self.failed.clone().or_else(|| self.closed.then(closed))
+    }
+
     /// Fails all queued calls. Returns them, because they may be large and must be dropped outside the lock.
     fn refuse(&mut self, error: &Error) -> VecDeque<Queued<C>> {
         self.landing.drain(..).for_each(|token| token.land(Err(error.clone())));
@@ -256,7 +269,7 @@ impl<C> Drop for Queue<C> {
 impl<C: Weighed + Send + 'static> Queue<C> {
     pub(crate) fn new(graph: &UpdateGraph, judge: Arc<dyn Validator<C>>, limit: QueueLimit) -> Arc<Queue<C>> {
         let (waiting, taken) = (VecDeque::new(), VecDeque::new());
-        let state = QueueState { waiting, room: Room::new(limit), taken, landing: Vec::new(), failed: None };
+        let state = QueueState { waiting, room: Room::new(limit), taken, landing: Vec::new(), failed: None, closed: false };
         let all = graph.extension(Waiting::default);
         Arc::new(Queue {
             graph: graph.clone(),
@@ -264,13 +277,18 @@ impl<C: Weighed + Send + 'static> Queue<C> {
             judge,
             waiting: all,
             budget: Budget::of(graph),
+            published: OnceLock::new(),
+            ended: AtomicBool::new(false),
             state: Mutex::new(state),
         })
     }
 
-    /// Sets the node that drains the queue.
-    pub(crate) fn registered(&self, id: NodeId) {
+    /// Sets the node that drains the queue, and begins to call the publisher.
+    pub(crate) fn registered(&self, id: NodeId, publisher: Option<Arc<dyn Publisher>>) {
         let _ = self.id.set(id);
+        if let Some(publisher) = publisher {
+            let _ = self.published.set(Published::begin(&self.graph, publisher, id));
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, QueueState<C>> {
@@ -282,7 +300,7 @@ impl<C: Weighed + Send + 'static> Queue<C> {
     /// no room may wait for it.
     pub(crate) fn push(self: &Arc<Self>, operation: &str, call: C) -> Result<Token, Error> {
         let token = Token::new(&self.graph);
-        if let Some(error) = self.refusal() {
+        if let Some(error) = self.lock().refusal(operation) {
             return Err(error);
         }
         let bytes = call.bytes();
@@ -300,7 +318,7 @@ impl<C: Weighed + Send + 'static> Queue<C> {
         let mut queued = Some(queued);
         let dropped = patiently(&self.graph, &**self, || {
             self.graph.intake(|| {
-                self.ask(|room| room.ask(operation, rows))?;
+                self.ask(operation, |room| room.ask(operation, rows))?;
                 if let Some(queued) = &mut queued {
                     self.judge.take(&mut queued.call)?;
                 }
@@ -311,15 +329,11 @@ impl<C: Weighed + Send + 'static> Queue<C> {
         Ok(token)
     }
 
-    fn refusal(&self) -> Option<Error> {
-        self.lock().failed.clone()
-    }
-
     /// Asks for room, unless nothing is taken in any more.
-    fn ask(&self, room: impl FnOnce(&mut Room) -> Result<(), Refusal>) -> Result<(), Refusal> {
+    fn ask(&self, operation: &str, room: impl FnOnce(&mut Room) -> Result<(), Refusal>) -> Result<(), Refusal> {
         let mut state = self.lock();
-        match &state.failed {
-            Some(error) => Err(error.clone().into()),
+        match state.refusal(operation) {
+            Some(error) => Err(error.into()),
             None => room(&mut state.room),
         }
     }
@@ -378,6 +392,48 @@ impl<C: Weighed + Send + 'static> Queue<C> {
         self.activate();
     }
 
+    /// Takes in no more calls. The step that takes what is queued is the table's last; when it is over, listeners and the
+    /// publisher are told. A blink table has one more, in which its rows go.
+    pub(crate) fn close(self: &Arc<Self>, table: &Table) {
+        let already = self.graph.intake(|| std::mem::replace(&mut self.lock().closed, true));
+        if already {
+            return;
+        }
+        let (queue, table, graph) = (Arc::downgrade(self), table.downgrade(), self.graph.downgrade());
+        let watch: Arc<OnceLock<HookId>> = Arc::default();
+        let own = watch.clone();
+        let observer = self.graph.observe(Arc::new(move |_| {
+            let (Some(graph), Some(id)) = (graph.upgrade(), own.get()) else { return };
+            let (queue, table): (Option<Arc<Self>>, _) = (Weak::upgrade(&queue), table.upgrade());
+            let (Some(queue), Some(table)) = (queue, table) else { return graph.remove_observer(*id) };
+            let rows = if table.attributes().blink { table.parts().rows.latest().len() } else { 0 };
+            if rows == 0 && queue.is_drained() {
+                graph.remove_observer(*id);
+                queue.ended.store(true, Ordering::Release);
+                queue.shut_down();
+                crate::follow::listener::tell_ended(&graph);
+            }
+        }));
+        let _ = watch.set(observer);
+        self.activate();
+    }
+
+    /// Whether the table was closed.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+
+    fn is_drained(&self) -> bool {
+        let state = self.lock();
+        state.waiting.is_empty() && state.taken.is_empty() && state.landing.is_empty()
+    }
+
+    fn shut_down(&self) {
+        if let Some(published) = self.published.get() {
+            published.shut_down();
+        }
+    }
+
     /// How many calls wait.
     pub(crate) fn waiting(&self) -> usize {
         self.lock().waiting.len()
@@ -397,6 +453,13 @@ impl<C: Weighed + Send + 'static> Fed for Queue<C> {
     fn landed(&self, step: Step) {
         let landing = std::mem::take(&mut self.lock().landing);
         landing.into_iter().for_each(|token| token.land(Ok(step.number())));
+        if let (Some(published), Some(id)) = (self.published.get(), self.id.get()) {
+            published.ran(*id);
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
     }
 
     fn failed(&self, failure: &Arc<Failure>) {
@@ -406,6 +469,7 @@ impl<C: Weighed + Send + 'static> Fed for Queue<C> {
         state.failed = Some(error);
         drop(state);
         drop(dropped);
+        self.shut_down();
     }
 }
 
@@ -416,7 +480,8 @@ impl<C: Weighed + Send + 'static> Awaits for Queue<C> {
     }
 
     fn in_vain(&self) -> bool {
-        self.lock().failed.is_some()
+        let state = self.lock();
+        state.closed || state.failed.is_some()
     }
 }
 
@@ -430,7 +495,7 @@ struct Drafted<C> {
 impl<C: Weighed + Send + 'static> Draft for Drafted<C> {
     fn judge(&mut self, transaction: u64, ends: bool) -> Result<(), Refusal> {
         let rows = self.queued.rows;
-        self.queue.ask(|room| room.ask_draft(&self.operation, rows, transaction, ends))?;
+        self.queue.ask(&self.operation, |room| room.ask_draft(&self.operation, rows, transaction, ends))?;
         self.queue.judge.validate_in_transaction(transaction, &mut self.queued.call)?;
         self.queue.lock().room.draft(transaction, rows);
         Ok(())

@@ -147,6 +147,17 @@ impl KeyedTable {
         self.queue.counts()
     }
 
+    /// Takes in no more calls: what is queued comes with the next step, and then the table stays as it is. A blink
+    /// table's rows go.
+    pub fn close(&self) {
+        self.queue.close(&self.table);
+    }
+
+    /// Whether the table was closed.
+    pub fn is_closed(&self) -> bool {
+        self.queue.is_closed()
+    }
+
     /// The table fails with this error in the next step.
     pub fn fail(&self, error: Error) {
         self.queue.fail(error);

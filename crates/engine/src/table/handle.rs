@@ -1,7 +1,7 @@
 //! A table: a row set, columns and a schema over time, and the graph node that maintains them.
 
 use std::any::Any;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use arrow_schema::{DataType, Field, Schema};
@@ -17,6 +17,17 @@ use crate::table::parts::{Attributes, Parts};
 use crate::table::request::Request;
 use crate::table::update::TableUpdate;
 use crate::table::view::View;
+
+/// Whether a live table may still change.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ends {
+    /// It may, at any time.
+    Open,
+    /// It may as long as one of its inputs may.
+    WithInputs,
+    /// It was closed.
+    Ended,
+}
 
 /// What keeps a live table true: the node of its operation or of its source.
 pub(crate) trait TableDriver: Node {
@@ -38,6 +49,8 @@ pub(crate) trait TableDriver: Node {
     fn is_interrupted(&self) -> bool;
     /// Whether the table still shows a state before `step`, while its inputs may be newer.
     fn is_interrupted_in(&self, step: Step) -> bool;
+    /// Whether it may still change.
+    fn ends(&self) -> Ends;
     /// From now on a table below waits for it in each step; whether one did before.
     fn is_awaited_from_now(&self) -> bool;
 }
@@ -269,6 +282,20 @@ impl Table {
     /// shows its previous state; the next step brings it up to date.
     pub fn is_interrupted(&self) -> bool {
         self.node().is_some_and(|node| node.is_interrupted())
+    }
+
+    /// Whether the table will never change again, because all sources that it stands on were closed. A static table
+    /// has not ended.
+    pub fn has_ended(&self) -> bool {
+        let (mut above, mut seen) = (vec![self], HashSet::new());
+        while let Some(table) = above.pop() {
+            match table.node().filter(|_| seen.insert(table.identity())).map(|node| (node.ends(), node.inputs())) {
+                Some((Ends::Open, _)) => return false,
+                Some((Ends::WithInputs, inputs)) => above.extend(inputs),
+                Some((Ends::Ended, _)) | None => {}
+            }
+        }
+        self.is_live()
     }
 
     /// The row set at a moment; `Moved` if the table no longer knows that moment.

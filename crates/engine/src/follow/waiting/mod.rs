@@ -40,6 +40,10 @@ pub enum Message {
     Update(Arc<UpdateEvent>),
     /// The table failed.
     Failure(Arc<Failure>),
+    /// The table was closed: no change comes any more.
+    Ended,
+    /// A step is over.
+    Step(u64),
 }
 
 /// A [`Waiting`] behind a lock.
@@ -181,7 +185,12 @@ impl<F: Follows> Waiting<F> {
 
     /// Queues the failure of a table.
     pub fn failure(&mut self, to: Arc<F>, failure: Arc<Failure>) {
-        let (word, first) = (Message::Failure(failure), self.last + 1);
+        self.note(to, Message::Failure(failure));
+    }
+
+    /// Queues what is no change, behind all that waits.
+    pub fn note(&mut self, to: Arc<F>, word: Message) {
+        let first = self.last + 1;
         self.enter(Entry { word, to: VecDeque::from([to]), first, table: None, fresh: None });
     }
 

@@ -4,7 +4,7 @@ use super::super::{Feeding, QueueCounts, QueueLimit, Token, WhenFull};
 use super::*;
 
 fn feeding(rows: u64, when_full: WhenFull) -> Feeding {
-    Feeding { limit: QueueLimit { rows, when_full } }
+    Feeding { limit: QueueLimit { rows, when_full }, ..Feeding::default() }
 }
 
 fn append(graph: &UpdateGraph, rows: u64, when_full: WhenFull) -> AppendTable {
