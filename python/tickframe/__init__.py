@@ -77,6 +77,7 @@ from tickframe.dtypes import (
     dtype,
 )
 from tickframe.expr import Expr
+from tickframe.followers import listen, merged_listen
 from tickframe.formulas import formula
 from tickframe.functions import (
     arctan2,
@@ -119,6 +120,7 @@ from tickframe.reductions import (
     var,
 )
 from tickframe.schema import Schema
+from tickframe.scopes import scope
 from tickframe.sources import (
     AppendTable,
     BlinkTable,
@@ -255,6 +257,7 @@ __all__ = [
     "keyed_table",
     "last",
     "len",
+    "listen",
     "lit",
     "max",
     "max_horizontal",
@@ -262,6 +265,7 @@ __all__ = [
     "mean_horizontal",
     "median",
     "merge",
+    "merged_listen",
     "min",
     "min_horizontal",
     "multi_join",
@@ -276,6 +280,7 @@ __all__ = [
     "remove_blink",
     "replay",
     "ring_table",
+    "scope",
     "spark",
     "std",
     "struct",

@@ -23,12 +23,15 @@ from tickframe.arguments import instance
 from tickframe.config import memory_bytes, setting
 from tickframe.describe import short
 from tickframe.display import figures
+from tickframe.durations import seconds
 from tickframe.errors import InvalidOperationError
 from tickframe.handles import is_table, table_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from tickframe.listener import Subscription
+    from tickframe.sources import Token
     from tickframe.table import Table
     from tickframe.testing import ManualClock
 
@@ -85,6 +88,7 @@ class Graph:
 
     def _bind(self, native: _native.Graph) -> None:
         self._native = native
+        self._subscriptions: list[Subscription] = []
         _start_log()
         _known[native.id] = self
 
@@ -169,6 +173,71 @@ class Graph:
         (1, 1, 1)
         """
         return _Transaction(self._native)
+
+    def wait(self, *tokens: Token, timeout: float | None = None) -> int:
+        """Wait until the data of all these calls is visible in every table.
+
+        >>> import tickframe as tf
+        >>> g = tf.Graph(period=0)
+        >>> a, b = tf.append_table({"x": int}, graph=g), tf.append_table({"x": int}, graph=g)
+        >>> g.start()
+        >>> step = g.wait(a.append({"x": 1}), b.append({"x": 2}), timeout=60)
+        >>> len(a), len(b), g.settled >= step
+        (1, 1, True)
+        >>> g.stop()
+
+        Args:
+            *tokens: what the calls gave: `Token`.
+            timeout: seconds for all of them together; None waits for ever.
+
+        Returns:
+            The last step in which one became visible.
+
+        Raises:
+            TimeoutError, CancelledError, InvalidOperationError: as `Token.wait`.
+        """
+        if not tokens:
+            raise TypeError(
+                "wait: give the tokens of calls, wait(t.append(...)); the next change of a table is t.wait()"
+            )
+        for token in tokens:
+            instance(token, "wait", "each of the tokens", "Token", "what append, upsert, delete or apply gives")
+            if token._graph is not None and token._graph != self:
+                raise InvalidOperationError("wait: a token is of a table in another graph; wait for it there")
+        most = seconds(timeout, "wait")
+        until = None if most is None else time.monotonic() + most
+        last = 0
+        for token in tokens:
+            last = max(last, token.wait(None if until is None else max(until - time.monotonic(), 0.0)))
+        return last
+
+    def after_step(
+        self, fn: Callable[[int], object], on_error: Callable[[BaseException], object] | None = None
+    ) -> Subscription:
+        """Call `fn` with the number of each step, when it has settled and its listeners have been called.
+
+        It is called as a listener of `Table.subscribe` is: on the graph's one listener thread, and detached when it has raised
+        three times. One so late that more than 1,024 steps wait for it hears of the newest of these.
+
+        >>> import tickframe as tf
+        >>> g = tf.Graph()
+        >>> with g.after_step(lambda step: print("step", step)):
+        ...     _ = g.step()
+        step 1
+
+        Args:
+            fn: a function of the number of the step.
+            on_error: called with what `fn` raised, each time; without it the logger ``tickframe`` is told.
+
+        Returns:
+            The subscription. It lives until `Subscription.cancel`, or until neither it nor this graph is referenced any more.
+        """
+        from tickframe.followers import after_step
+
+        made = after_step(self, fn, on_error)
+        self._subscriptions = [held for held in self._subscriptions if held.is_active]
+        self._subscriptions.append(made)
+        return made
 
     @contextmanager
     def frozen(self) -> Iterator[None]:

@@ -73,6 +73,20 @@ class Update:
         return self._native.modified
 
     @property
+    def rows_before(self) -> _native.RowSet:
+        """Keys of all rows that there were before the step.
+
+        Raises:
+            InvalidOperationError: the subscription was made without ``rows_before=True``.
+        """
+        rows = self._native.rows_before
+        if rows is None:
+            raise InvalidOperationError(
+                "rows_before: the rows before a step are kept for a listener that asks, subscribe(fn, rows_before=True)"
+            )
+        return rows
+
+    @property
     def modified_columns(self) -> list[str]:
         """Columns in which some cell of `modified` changed; none when nothing is modified."""
         return self._native.modified_columns
@@ -120,7 +134,7 @@ class Subscription:
 
     def __init__(
         self,
-        fn: Callable[[Update], object],
+        fn: Callable[[Any], object],
         on_error: Callable[[BaseException], object] | None,
         table: str,
         on_end: Callable[[], None] | None = None,
@@ -131,7 +145,7 @@ class Subscription:
         self._on_end = on_end
         self._table = table
         self._strikes = 0
-        self._native: _native.Subscription | None = None
+        self._native: _native.Subscription | _native.Steps | None = None
 
     @property
     def is_active(self) -> bool:
@@ -160,15 +174,18 @@ class Subscription:
             )
             self.cancel()
 
-    def _dispatch(self, message: _native.Update | BaseException | None) -> None:
-        if message is None:
+    def _dispatch(self, message: _native.Update | BaseException | int | None) -> None:
+        if message is None or isinstance(message, int):
             self._ended()
             return
         if isinstance(message, BaseException):
             self._failed(message)
             return
+        self._call(Update(message))
+
+    def _call(self, argument: Any) -> None:
         try:
-            self._fn(Update(message))
+            self._fn(argument)
         except Exception as raised:  # noqa: BLE001 - a listener may raise anything
             self._strikes += 1
             self._raised(raised, detached=self._strikes >= _STRIKES)
@@ -294,10 +311,10 @@ def served(inbox: _native.Inbox) -> bool:
     return True
 
 
-def _checked(fn: object, name: str, takes: str) -> None:
+def callable_with(operation: str, fn: object, name: str, takes: str) -> None:
     """Refuses what cannot be called with one argument."""
     if not callable(fn):
-        raise TypeError(f"subscribe: {name} must be a function of {takes}, not {named(type(fn))}")
+        raise TypeError(f"{operation}: {name} must be a function of {takes}, not {named(type(fn))}")
     try:
         signature = inspect.signature(fn)
     except Exception:  # noqa: BLE001 - it does not say what it takes, or cannot be asked
@@ -305,7 +322,7 @@ def _checked(fn: object, name: str, takes: str) -> None:
     try:
         signature.bind(None)
     except TypeError:
-        raise TypeError(f"subscribe: {name} is called with {takes}, but is {named(fn)}{signature}") from None
+        raise TypeError(f"{operation}: {name} is called with {takes}, but is {named(fn)}{signature}") from None
 
 
 def follow(
@@ -315,22 +332,26 @@ def follow(
     initial: bool,
     on_error: Callable[[BaseException], object] | None,
     columns: Sequence[str] | None,
+    rows_before: bool = False,
     on_end: Callable[[], None] | None = None,
+    operation: str = "subscribe",
+    kind: type[Subscription] = Subscription,
 ) -> Subscription:
     """Subscribe `fn` to a table; see `Table.subscribe`."""
-    _checked(fn, "fn", "one Update")
+    callable_with(operation, fn, "fn", "one Update")
     if on_error is not None:
-        _checked(on_error, "on_error", "one exception")
+        callable_with(operation, on_error, "on_error", "one exception")
     graph = _native.graph_of(table._native)
     if graph is None:
-        raise InvalidOperationError("subscribe: the table is static; it will never change")
+        raise InvalidOperationError(f"{operation}: the table is static; it will never change")
     _start(graph.inbox())
-    subscription = Subscription(fn, on_error, table._native.label, on_end)
+    subscription = kind(fn, on_error, table._native.label, on_end)
     _subscriptions[subscription.id] = subscription
     try:
-        subscription._native = _native.subscribe(table._native, subscription.id, initial, _names(columns))
-        if initial and threading.current_thread() not in serving_threads:
-            subscription._native.wait_heard()
+        held = _native.subscribe(table._native, subscription.id, initial, _names(columns), rows_before)
+        subscription._native = held
+        if initial and kind is Subscription and threading.current_thread() not in serving_threads:
+            held.wait_heard()
     except BaseException:
         subscription.cancel()
         raise
@@ -363,9 +384,7 @@ class Updates(AsyncIterator[Update]):
         on_update, on_failure = _weakly(self, Updates._on_update), _weakly(self, Updates._failed)
         ended = _weakly(self, Updates._on_end)
         on_end = functools.partial(ended, None)
-        self._subscription = follow(
-            table, on_update, initial=False, on_error=on_failure, columns=None, on_end=on_end
-        )
+        self._subscription = follow(table, on_update, initial=False, on_error=on_failure, columns=None, on_end=on_end)
         if self._has_failed():
             self._cancel()
 

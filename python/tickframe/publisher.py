@@ -16,7 +16,6 @@ import weakref
 from typing import TYPE_CHECKING, TypeAlias
 
 from tickframe import _native
-from tickframe.errors import InvalidOperationError
 from tickframe.listener import _start as listens
 from tickframe.listener import _subscriptions as hearers
 from tickframe.logs import described, named, report
@@ -58,9 +57,7 @@ class Publisher:
         listens(graph._native.inbox())
 
     def flush(self) -> object:
-        """Called as a step opens, on the thread that makes it: False when there is nothing to call any more, else a text for
-        the log.
-        """
+        """Called as a step opens, on its thread: False if there is nothing to call any more, else a text for the log."""
         if self._table is None:
             # Its table is being made.
             return None

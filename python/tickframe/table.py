@@ -7,6 +7,7 @@ with equal results on equal data.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
 from collections.abc import Mapping
@@ -20,10 +21,11 @@ from tickframe.cells import Cells
 from tickframe.describe import named, short
 from tickframe.display import as_html, as_text
 from tickframe.durations import seconds
-from tickframe.errors import ColumnNotFoundError
+from tickframe.errors import ColumnNotFoundError, InvalidOperationError
 from tickframe.export import Export
 from tickframe.expr import Expr, flatten, spread
 from tickframe.extents import Extents
+from tickframe.followers import next_update
 from tickframe.foreign import mask_of, of_rows
 from tickframe.formulas import bind
 from tickframe.functions import col
@@ -40,6 +42,7 @@ from tickframe.order import Order
 from tickframe.pivots import Pivots
 from tickframe.plan import Plan, explained
 from tickframe.schema import Schema
+from tickframe.scopes import note as in_scope
 from tickframe.shape import Shape
 from tickframe.windows import Windows
 
@@ -85,6 +88,7 @@ class Table(Look, Cells, Order, Extents, Shape, Pivots, Windows, Joins, InOrder,
         self._graph = None if graph is None else Graph._of(graph)
         self._subscriptions: list[Subscription] = []
         self._given: dict[str, object] = {}
+        in_scope(self)
 
     # What it is -------------------------------------------------------------------------------------------
 
@@ -175,6 +179,10 @@ class Table(Look, Cells, Order, Extents, Shape, Pivots, Windows, Joins, InOrder,
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
+            if name in {"_native", "_source"}:
+                raise InvalidOperationError(
+                    "the table was let go at the end of its tf.scope(); what is to live on is named there, scope.keep(t)"
+                )
             if name.startswith("_"):
                 raise AttributeError(f"'Table' object has no attribute {name!r}", name=name, obj=self)
             if name != "columns" and name in self.columns:
@@ -218,7 +226,21 @@ class Table(Look, Cells, Order, Extents, Shape, Pivots, Windows, Joins, InOrder,
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name in self.columns
 
+    def _release(self) -> None:
+        """Let go of what stands behind it: its scope is over."""
+        for held in self._subscriptions:
+            held.cancel()
+        self._subscriptions, self._given = [], {}
+        for name in ("_native", "_source", "_publisher"):
+            # A table that nobody feeds has no source.
+            with contextlib.suppress(AttributeError, InvalidOperationError):
+                delattr(self, name)
+
     def __repr__(self) -> str:
+        try:
+            _ = self._native
+        except InvalidOperationError as gone:
+            return f"Table({str(gone).partition('; ')[0].removeprefix('the table was ')})"
         return as_text(self)
 
     def _repr_html_(self) -> str:
@@ -620,6 +642,7 @@ class Table(Look, Cells, Order, Extents, Shape, Pivots, Windows, Joins, InOrder,
         initial: bool = False,
         on_error: Callable[[BaseException], object] | None = None,
         columns: Names | None = None,
+        rows_before: bool = False,
     ) -> Subscription:
         """Call `fn` with each `Update`, in step order, on the graph's one listener thread, after the step has settled.
 
@@ -630,6 +653,7 @@ class Table(Look, Cells, Order, Extents, Shape, Pivots, Windows, Joins, InOrder,
             on_error: called with what the listener raised, each time, and with TableFailedError if the table fails;
                 without it the logger ``tickframe`` is told, or standard error if logging is not configured.
             columns: the columns whose rows a late listener will want; all without it.
+            rows_before: whether each update keeps the keys of all rows before its step, `Update.rows_before`.
 
         Returns:
             The subscription. It lives until `cancel`, or until neither it nor its table is referenced any more.
@@ -642,10 +666,46 @@ class Table(Look, Cells, Order, Extents, Shape, Pivots, Windows, Joins, InOrder,
         if not callable(fn):
             raise TypeError(f"subscribe: the listener is a function of one Update, not {named(fn)}")
         wanted = None if columns is None else names_of([columns], "subscribe")
-        subscription = follow(self, fn, initial=initial, on_error=on_error, columns=wanted)
+        subscription = follow(self, fn, initial=initial, on_error=on_error, columns=wanted, rows_before=rows_before)
         self._subscriptions = [held for held in self._subscriptions if held.is_active]
         self._subscriptions.append(subscription)
         return subscription
+
+    def listen(
+        self,
+        fn: Callable[[Update], object],
+        initial: bool = False,
+        on_error: Callable[[BaseException], object] | None = None,
+        columns: Names | None = None,
+        rows_before: bool = False,
+    ) -> Subscription:
+        """The name that Deephaven has for `subscribe`."""
+        return self.subscribe(fn, initial, on_error, columns, rows_before)
+
+    async def next(self, timeout: float | None = None) -> Update:  # noqa: ASYNC109 - as `wait` has it
+        """The next update of this table: ``await t.next()``. For more than one, ``async for`` over `updates` misses none.
+
+        >>> import asyncio
+        >>> import tickframe as tf
+        >>> async def main():
+        ...     t = tf.append_table({"x": int}, graph=tf.Graph())
+        ...     coming = asyncio.ensure_future(t.next(timeout=60))
+        ...     await asyncio.sleep(0)  # lets it listen
+        ...     _ = t.append({"x": [1, 2]})
+        ...     await asyncio.to_thread(t.graph.step)
+        ...     return (await coming).added
+        >>> asyncio.run(main())
+        RowSet('{[0..1]}')
+
+        Args:
+            timeout: seconds; None waits for ever.
+
+        Raises:
+            TimeoutError: nothing changed in time.
+            TableFailedError: the table failed.
+            InvalidOperationError: a static or closed table; in a listener, under ``frozen()`` or inside ``transaction()``.
+        """
+        return await next_update(self, timeout)
 
     def updates(self, mode: Literal["every", "latest"] = "every", max_pending: int = 1024) -> Updates:
         """The updates, for ``async for``; the loop ends when the table was closed, or all sources that it stands on.

@@ -31,7 +31,9 @@ def test_a_full_queue_refuses_a_call_whole_and_counts_it():
         "append: the queue of this table is full: 2 rows wait for a step, the call brings 2, and max_queued_rows=3; "
         'run steps more often, or make the table with when_full="wait" or more rows'
     )
-    with pytest.raises(tf.errors.ResourceError, match=r"a call of 4 rows is more than the queue .* max_queued_rows=3; "):
+    with pytest.raises(
+        tf.errors.ResourceError, match=r"a call of 4 rows is more than the queue .* max_queued_rows=3; "
+    ):
         t.append({"x": [1, 2, 3, 4]})
     assert t.counters() == {
         "queued_calls": 1, "queued_rows": 2, "max_queued_rows": 3, "refused_calls": 2, "waited_calls": 0,
@@ -68,7 +70,12 @@ def test_every_kind_of_source_has_a_bound_and_a_default():
     ("make", "given", "error", "says"),
     [
         (tf.append_table, {"max_queued_rows": 0}, ValueError, "append_table: max_queued_rows must be 1 or more, not 0"),
-        (tf.append_table, {"max_queued_rows": -1}, ValueError, "append_table: max_queued_rows must be 0 or more, not -1"),
+        (
+            tf.append_table,
+            {"max_queued_rows": -1},
+            ValueError,
+            "append_table: max_queued_rows must be 0 or more, not -1",
+        ),
         (tf.blink_table, {"max_queued_rows": 1.5}, TypeError, "blink_table: max_queued_rows must be an int, not float"),
         (tf.append_table, {"when_full": "block"}, ValueError, 'append_table: when_full must be "error" or "wait", not'),
         (
@@ -77,7 +84,12 @@ def test_every_kind_of_source_has_a_bound_and_a_default():
             ValueError,
             'input_table: when_full must be "error" or "wait", not .drop_oldest.; only rows of blink tables',
         ),
-        (tf.blink_table, {"when_full": "x"}, ValueError, 'blink_table: when_full must be "error", "wait" or "drop_oldest"'),
+        (
+            tf.blink_table,
+            {"when_full": "x"},
+            ValueError,
+            'blink_table: when_full must be "error", "wait" or "drop_oldest"',
+        ),
         (tf.append_table, {"when_full": 1}, TypeError, 'append_table: when_full must be "error" or "wait", not 1'),
     ],
 )
@@ -101,11 +113,17 @@ def test_a_transaction_is_queued_whole_or_not_at_all():
     g = tf.Graph()
     a, b = (tf.append_table({"x": int}, graph=g, max_queued_rows=2) for _ in range(2))
     b.append({"x": [0]})
-    with pytest.raises(tf.errors.ResourceError, match="the queue of this table is full"), g.transaction():
-        token = a.append({"x": [1]})
-        b.append({"x": [2, 3]})
+    tokens = []
+
+    def both():
+        with g.transaction():
+            tokens.append(a.append({"x": [1]}))
+            b.append({"x": [2, 3]})
+
+    with pytest.raises(tf.errors.ResourceError, match="the queue of this table is full"):
+        both()
     with pytest.raises(tf.errors.CancelledError):
-        token.wait(0)
+        tokens[0].wait(0)
     g.step()
     assert (len(a), len(b)) == (0, 1)
 
@@ -172,7 +190,7 @@ def test_where_a_wait_would_hang_it_is_refused():
         return x
 
     g.step()
-    with pytest.raises(tf.errors.UdfError, match="append: the queue .* is full.*user.s function"):
+    with pytest.raises(tf.errors.UdfError, match=r"append: the queue .* is full.*user.s function"):
         other.update("Y = calls(x)")
     assert t.counters()["refused_calls"] == 3
 

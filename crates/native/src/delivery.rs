@@ -60,7 +60,7 @@ impl PyServer {
         let Some((to, word)) = py.detach(|| self.queue.take(self.number)) else { return Ok(None) };
         let word = match word {
             Message::Update(delivered) => {
-                let update = PyUpdate::new(to.table(), delivered, to.columns());
+                let update = PyUpdate::new(&to, delivered);
                 Bound::new(py, update)?.into_any().unbind()
             }
             Message::Failure(failure) => error::table_failed(&failure).into_value(py).into_any(),
@@ -106,13 +106,14 @@ static IDS: AtomicU64 = AtomicU64::new(1);
 
 /// Follows a table; what it sends arrives in the graph's queue under the subscription's id.
 #[pyfunction]
-#[pyo3(signature = (table, id, initial, columns))]
+#[pyo3(signature = (table, id, initial, columns, rows_before = false))]
 pub fn subscribe(
     py: Python<'_>,
     table: &PyTable,
     id: u64,
     initial: bool,
     columns: Option<Vec<String>>,
+    rows_before: bool,
 ) -> PyResult<PySubscription> {
     let followed = table.usable()?;
     let index = |name: &String| followed.column_index("subscribe", name).map_err(error::raise);
@@ -121,7 +122,7 @@ pub fn subscribe(
         return Err(error::InvalidOperationError::new_err("subscribe: the table is static; it will never change"));
     };
     let queue = shared.queue.clone();
-    let held = call_engine(py, || queue.follow(followed, id, initial, columns))?;
+    let held = call_engine(py, || queue.follow(followed, id, initial, rows_before, columns))?;
     Ok(PySubscription { follower: held.follower().clone(), queue, held: Mutex::new(Some(held)) })
 }
 
@@ -150,11 +151,12 @@ impl Drop for PySteps {
     }
 }
 
-/// Hears of each step of a graph that is over, behind its changes, under this number.
+/// Hears of each step of a graph that is over, behind its changes, under this number; with `last` of the last one at once.
 #[pyfunction]
-pub fn follow_steps(py: Python<'_>, graph: &PyGraph, id: u64) -> PyResult<PySteps> {
+pub fn follow_steps(py: Python<'_>, graph: &PyGraph, id: u64, last: bool) -> PyResult<PySteps> {
     graph.0.graph.check_process().map_err(|refused| error::graph(&refused))?;
-    Ok(PySteps(Mutex::new(Some(crate::ending::detached(py, || graph.0.queue.follow_steps(&graph.0.graph, id))))))
+    let held = crate::ending::detached(py, || graph.0.queue.follow_steps(&graph.0.graph, id, last));
+    Ok(PySteps(Mutex::new(Some(held))))
 }
 
 /// A number no other subscription has.

@@ -204,6 +204,18 @@ impl PyGraph {
         detached(py, || self.0.graph.draw(drawing))
     }
 
+    /// Raises where a wait for this graph would hang.
+    fn may_wait(&self, py: Python<'_>) -> PyResult<()> {
+        let current = transaction::current(py, &self.0.graph)?;
+        let asked = || transaction::within(current.as_deref(), || self.0.graph.may_wait());
+        detached(py, asked).map_err(|refused| error::graph(&refused))
+    }
+
+    /// Waits until the listeners were called for everything so far.
+    fn wait_heard(&self, py: Python<'_>) -> PyResult<()> {
+        delivery::wait_delivered(py, &self.0.queue, &self.0.graph)
+    }
+
     fn inbox(&self) -> PyInbox {
         PyInbox(self.0.queue.clone(), self.0.graph.clone())
     }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use arrow_array::{RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow_schema::{Field, Schema, SchemaRef};
 use engine::sources::{
-    AppendTable, Apply, BlinkTable, Feeding, InputTable, KeyedTable, Publisher, QueueCounts, QueueLimit, TimeTable, Token,
-    WhenFull,
+    AppendTable, Apply, BlinkTable, Feeding, InputTable, KeyedTable, Publisher, QueueCounts, QueueLimit, TimeTable,
+    Token, WhenFull,
 };
 use graph::UpdateGraph;
 use pyo3::exceptions::PyTypeError;
@@ -424,7 +424,8 @@ fn feeding(shared: &Arc<Shared>, operation: &str, (rows, when_full, publisher): 
         "wait" => WhenFull::Wait,
         "drop_oldest" => WhenFull::DropOldest,
         other => {
-            let message = format!("{operation}: when_full must be \"error\", \"wait\" or \"drop_oldest\", not {other:?}");
+            let message =
+                format!("{operation}: when_full must be \"error\", \"wait\" or \"drop_oldest\", not {other:?}");
             return Err(pyo3::exceptions::PyValueError::new_err(message));
         }
     };

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use arrow_array::ArrayRef;
 use arrow_schema::Schema;
+use engine::follow::Follower;
 use engine::{Part, UpdateEvent};
 use pyo3::prelude::*;
 
@@ -18,11 +19,14 @@ pub struct PyUpdate {
     table: Option<engine::Table>,
     delivered: Mutex<Option<Arc<UpdateEvent>>>,
     columns: Option<Arc<[usize]>>,
+    rows_before: bool,
 }
 
 impl PyUpdate {
-    pub fn new(table: Option<engine::Table>, delivered: Arc<UpdateEvent>, columns: Option<Arc<[usize]>>) -> PyUpdate {
-        PyUpdate { table, delivered: Mutex::new(Some(delivered)), columns }
+    /// The change, as this follower asked for it.
+    pub fn new(to: &Follower, delivered: Arc<UpdateEvent>) -> PyUpdate {
+        let (columns, rows_before) = (to.columns(), to.keeps_rows_before());
+        PyUpdate { table: to.table(), delivered: Mutex::new(Some(delivered)), columns, rows_before }
     }
 
     fn delivered(&self) -> PyResult<Arc<UpdateEvent>> {
@@ -85,6 +89,12 @@ impl PyUpdate {
     #[getter]
     fn modified(&self) -> PyResult<PyRowSet> {
         Ok(PyRowSet(self.delivered()?.update().modified.clone()))
+    }
+
+    /// The rows that there were before the step; None if the subscription did not ask for them.
+    #[getter]
+    fn rows_before(&self) -> PyResult<Option<PyRowSet>> {
+        Ok(self.delivered()?.before().filter(|_| self.rows_before).cloned().map(PyRowSet))
     }
 
     #[getter]

@@ -29,14 +29,18 @@ pub trait Listener: Send + Sync {
     fn on_failure(&self, failure: Arc<Failure>);
     /// The sources of the table were closed: no update comes any more; this is the last call.
     fn on_end(&self) {}
+    /// Whether each update keeps the rows before it.
+    fn wants_rows_before(&self) -> bool {
+        false
+    }
 }
 
 /// One change of one table, which may be read after its step.
 pub struct UpdateEvent {
     step: u64,
     update: Arc<TableUpdate>,
-    /// The rows before the change, kept only if rows move: coalescing needs them.
-    before: Option<RowSet>,
+    /// The rows before the change, kept only if rows move, because coalescing needs them, or if a listener asked for them.
+    before: OnceLock<RowSet>,
     rows: Mutex<Rows>,
 }
 
@@ -70,22 +74,33 @@ pub enum Part {
 }
 
 impl UpdateEvent {
-    fn new(step: Step, change: Change) -> UpdateEvent {
-        let before = (!change.update().shifts.is_empty()).then(|| change.before().rows().clone());
+    fn new(step: Step, change: Change, wants_rows_before: bool) -> UpdateEvent {
+        let keeps = wants_rows_before || !change.update().shifts.is_empty();
+        let before = keeps.then(|| change.before().rows().clone());
         UpdateEvent::pinned(step.number(), change, before)
     }
 
     fn pinned(step: u64, change: Change, before: Option<RowSet>) -> UpdateEvent {
+        let before = before.map_or_else(OnceLock::new, OnceLock::from);
         UpdateEvent { step, update: change.shared_update(), before, rows: Mutex::new(Rows::Pinned(Box::new(change))) }
     }
 
     /// A change that is materialized from the start.
     pub(crate) fn owned(step: u64, update: TableUpdate, before: Option<RowSet>, owned: Materialized) -> UpdateEvent {
+        let before = before.map_or_else(OnceLock::new, OnceLock::from);
         UpdateEvent { step, update: Arc::new(update), before, rows: Mutex::new(Rows::Materialized(Arc::new(owned))) }
     }
 
-    pub(crate) fn before(&self) -> Option<&RowSet> {
-        self.before.as_ref()
+    /// The rows before the change, if they were kept.
+    pub fn before(&self) -> Option<&RowSet> {
+        self.before.get()
+    }
+
+    /// Keeps the rows before the change as another event of it does.
+    pub(crate) fn keep_before(&self, other: &UpdateEvent) {
+        if let Some(before) = other.before() {
+            self.before.get_or_init(|| before.clone());
+        }
     }
 
     /// The materialized cells; none while the change still pins its step.
@@ -275,7 +290,8 @@ impl Table {
             let nothing = crate::table::view::View::empty_like(&view);
             let step = view.moment().number();
             let change = Change::between(self.clone(), nothing, view, update);
-            node.open(Arc::new(UpdateEvent::pinned(step, change, None)));
+            let before = node.listener.wants_rows_before().then(RowSet::new);
+            node.open(Arc::new(UpdateEvent::pinned(step, change, before)));
         }
         node.tell_end();
         Ok(Subscription { node, _registration: registration })
@@ -384,7 +400,7 @@ impl Node for ListenerNode {
             return Outcome::Failed;
         }
         let Some(me) = self.me.get().and_then(Weak::upgrade) else { return Outcome::Quiet };
-        let delivered = Arc::new(UpdateEvent::new(step, change));
+        let delivered = Arc::new(UpdateEvent::new(step, change, self.listener.wants_rows_before()));
         self.graph.after_step(Box::new(move |_| me.deliver(delivered)));
         Outcome::Quiet
     }

@@ -8,6 +8,7 @@
 //! The serving thread holds a claim. When that thread ends, for whatever reason, the claim is free: a thread that waits
 //! for the listeners then starts another serving thread, or goes on without them.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
@@ -19,6 +20,7 @@ use crate::error::{Error, Failure};
 use crate::follow::listener::{Listener, Subscription, UpdateEvent};
 use crate::follow::waiting::{Follows, Message, Shared, Waiting};
 use crate::table::handle::{Table, WeakTable};
+use crate::threads::lock;
 
 #[derive(Default)]
 struct State {
@@ -80,12 +82,13 @@ impl DeliveryQueue {
     }
 
     /// Subscribes to a table: its changes are queued here under the follower's id. With `initial`, all present rows are
-    /// queued first.
+    /// queued first; with `rows_before` each change keeps the rows that there were.
     pub fn follow(
         self: &Arc<DeliveryQueue>,
         table: &Table,
         id: u64,
         initial: bool,
+        rows_before: bool,
         columns: Option<Vec<usize>>,
     ) -> Result<Following, Error> {
         let follower = Arc::new(Follower {
@@ -94,8 +97,10 @@ impl DeliveryQueue {
             table: OnceLock::from(table.downgrade()),
             line: table.identity(),
             columns: columns.map(Into::into),
+            rows_before,
             cancelled: AtomicBool::new(false),
             started: AtomicBool::new(!initial),
+            notes: Default::default(),
             me: OnceLock::new(),
         });
         let _ = follower.me.set(Arc::downgrade(&follower));
@@ -113,21 +118,27 @@ impl DeliveryQueue {
             table: OnceLock::new(),
             line: 0,
             columns: None,
+            rows_before: false,
             cancelled: AtomicBool::new(false),
             started: AtomicBool::new(true),
+            notes: Default::default(),
             me: OnceLock::new(),
         });
         let _ = follower.me.set(Arc::downgrade(&follower));
         follower
     }
 
-    /// Follows the steps of a graph: a note after each, behind the changes of the step.
-    pub fn follow_steps(self: &Arc<DeliveryQueue>, graph: &UpdateGraph, id: u64) -> FollowingSteps {
+    /// Follows the steps of a graph: a note after each, behind the changes of the step. For a late listener the newest
+    /// notes that wait are made one. With `last` the first note is of the last step.
+    pub fn follow_steps(self: &Arc<DeliveryQueue>, graph: &UpdateGraph, id: u64, last: bool) -> FollowingSteps {
         let follower = self.noted(id);
+        if last {
+            follower.note_step(graph.settled().number());
+        }
         let to = Arc::downgrade(&follower);
         let observer = graph.observe(Arc::new(move |report| {
             if let Some(to) = to.upgrade() {
-                to.note(Message::Step(report.step.number()));
+                to.note_step(report.step.number());
             }
         }));
         self.listeners.fetch_add(1, Ordering::Relaxed);
@@ -308,8 +319,11 @@ pub struct Follower {
     /// The identity of the table, which selects the line of changes that may be coalesced.
     line: usize,
     columns: Option<Arc<[usize]>>,
+    rows_before: bool,
     cancelled: AtomicBool,
     started: AtomicBool,
+    /// The notes of steps that wait for it, by number.
+    notes: std::sync::Mutex<VecDeque<u64>>,
     me: OnceLock<Weak<Follower>>,
 }
 
@@ -329,6 +343,11 @@ impl Follower {
         self.columns.clone()
     }
 
+    /// Whether its changes keep the rows before them.
+    pub fn keeps_rows_before(&self) -> bool {
+        self.rows_before
+    }
+
     /// The table, if it is still alive.
     pub fn table(&self) -> Option<Table> {
         self.table.get().and_then(WeakTable::upgrade)
@@ -338,6 +357,23 @@ impl Follower {
     pub fn note(&self, word: Message) {
         let Some((queue, me)) = self.doors() else { return };
         queue.push(&me, |waiting| waiting.note(me.clone(), word));
+    }
+
+    fn note_step(&self, step: u64) {
+        let Some((queue, me)) = self.doors() else { return };
+        let mut notes = lock(&self.notes);
+        queue.push(&me, |waiting| {
+            while notes.front().is_some_and(|at| !waiting.waits(*at)) {
+                notes.pop_front();
+            }
+            if notes.len() >= crate::sizes::WAITING.get()
+                && let Some(newest) = notes.pop_back()
+            {
+                waiting.take_back(newest);
+            }
+            waiting.note(me.clone(), Message::Step(step));
+            notes.push_back(waiting.last());
+        });
     }
 
     fn doors(&self) -> Option<(Arc<DeliveryQueue>, Arc<Follower>)> {
@@ -369,6 +405,10 @@ impl Listener for Follower {
 
     fn on_end(&self) {
         self.note(Message::Ended);
+    }
+
+    fn wants_rows_before(&self) -> bool {
+        self.rows_before
     }
 }
 

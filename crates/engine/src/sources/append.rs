@@ -40,8 +40,9 @@ impl AppendTable {
     /// As [`AppendTable::new`], fed in this way.
     pub fn fed(graph: &UpdateGraph, schema: Arc<Schema>, feeding: Feeding) -> Result<AppendTable, Error> {
         let attributes = Attributes { append_only: true, add_only: true, flat: true, ..Attributes::default() };
-        let (table, queue) =
-            fed_table("append_table", graph, schema, attributes, feeding, |queue, store| AppendLive { queue, store, next: 0 })?;
+        let (table, queue) = fed_table("append_table", graph, schema, attributes, feeding, |queue, store| {
+            AppendLive { queue, store, next: 0 }
+        })?;
         Ok(AppendTable { table, queue })
     }
 

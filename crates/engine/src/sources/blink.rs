@@ -42,8 +42,11 @@ impl BlinkTable {
     /// As [`BlinkTable::new`], fed in this way.
     pub fn fed(graph: &UpdateGraph, schema: Arc<Schema>, feeding: Feeding) -> Result<BlinkTable, Error> {
         let attributes = Attributes { blink: true, ..Attributes::default() };
-        let (table, queue) =
-            fed_table("blink_table", graph, schema, attributes, feeding, |queue, store| BlinkLive { queue, store, next: 0 })?;
+        let (table, queue) = fed_table("blink_table", graph, schema, attributes, feeding, |queue, store| BlinkLive {
+            queue,
+            store,
+            next: 0,
+        })?;
         Ok(BlinkTable { table, queue })
     }
 

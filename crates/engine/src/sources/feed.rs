@@ -269,7 +269,8 @@ impl<C> Drop for Queue<C> {
 impl<C: Weighed + Send + 'static> Queue<C> {
     pub(crate) fn new(graph: &UpdateGraph, judge: Arc<dyn Validator<C>>, limit: QueueLimit) -> Arc<Queue<C>> {
         let (waiting, taken) = (VecDeque::new(), VecDeque::new());
-        let state = QueueState { waiting, room: Room::new(limit), taken, landing: Vec::new(), failed: None, closed: false };
+        let state =
+            QueueState { waiting, room: Room::new(limit), taken, landing: Vec::new(), failed: None, closed: false };
         let all = graph.extension(Waiting::default);
         Arc::new(Queue {
             graph: graph.clone(),

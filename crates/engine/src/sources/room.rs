@@ -142,7 +142,8 @@ impl Room {
         if held.saturating_add(need) <= most {
             return Ok(());
         }
-        let kept = if when_full == WhenFull::DropOldest { " of transactions with other tables, which stay," } else { "" };
+        let kept =
+            if when_full == WhenFull::DropOldest { " of transactions with other tables, which stay," } else { "" };
         let message = format!(
             "the queue of this table is full: {held} rows{kept} wait for a step, the call brings {rows}{also}, and \
              max_queued_rows={most}"

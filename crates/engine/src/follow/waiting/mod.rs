@@ -194,6 +194,17 @@ impl<F: Follows> Waiting<F> {
         self.enter(Entry { word, to: VecDeque::from([to]), first, table: None, fresh: None });
     }
 
+    /// Whether the entry of this number waits.
+    pub fn waits(&self, at: u64) -> bool {
+        self.entries.contains_key(&at)
+    }
+
+    /// Takes back a note that waits.
+    pub fn take_back(&mut self, at: u64) {
+        // A note holds nothing.
+        drop(self.leave(at));
+    }
+
     fn enter(&mut self, entry: Entry<F>) {
         self.last += 1;
         self.firsts.insert(self.last);
@@ -205,9 +216,11 @@ impl<F: Follows> Waiting<F> {
         let Some(place) = self.lines.get_mut(&table).and_then(Line::newest) else { return false };
         let Some(entry) = self.entries.get_mut(&place.at) else { return false };
         let Some(fresh) = entry.fresh.filter(|(opened, _)| *opened == self.opened) else { return false };
-        if !matches!(&entry.word, Message::Update(own) if std::ptr::eq(own.update(), delivered.update())) {
+        let Message::Update(own) = &entry.word else { return false };
+        if !std::ptr::eq(own.update(), delivered.update()) {
             return false;
         }
+        own.keep_before(delivered);
         if let Some(fresh) = self.fresh.get_mut(fresh.1) {
             fresh.also(to.columns());
         }

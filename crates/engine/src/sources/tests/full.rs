@@ -28,13 +28,22 @@ fn a_call_without_room_is_refused_whole_and_counted() {
     let source = append(&graph, 4, WhenFull::Error);
     source.append(&some(3)).unwrap();
     let text = full(source.append(&some(2)));
-    assert!(text.starts_with("append: the queue of this table is full: 3 rows wait for a step, the call brings 2, and max_queued_rows=4;"), "{text}");
+    assert!(
+        text.starts_with(
+            "append: the queue of this table is full: 3 rows wait for a step, the call brings 2, and max_queued_rows=4;"
+        ),
+        "{text}"
+    );
     source.append(&some(1)).unwrap();
     let text = full(source.append(&some(0)));
     assert!(text.contains("4 rows wait for a step, the call brings 1"), "a call is one row at least: {text}");
     let text = full(source.append(&some(5)));
-    assert!(text.contains("a call of 5 rows is more than the queue of this table may hold, max_queued_rows=4"), "{text}");
-    let counts = QueueCounts { queued_calls: 2, queued_rows: 4, max_queued_rows: 4, refused_calls: 3, ..Default::default() };
+    assert!(
+        text.contains("a call of 5 rows is more than the queue of this table may hold, max_queued_rows=4"),
+        "{text}"
+    );
+    let counts =
+        QueueCounts { queued_calls: 2, queued_rows: 4, max_queued_rows: 4, refused_calls: 3, ..Default::default() };
     assert_eq!(source.queue_counts(), counts);
     step(&graph);
     assert_eq!(now(source.table()).len(), 4);
@@ -68,7 +77,8 @@ fn all_kinds_of_calls_take_room() {
 fn the_oldest_blink_calls_are_dropped_and_their_tokens_say_so() {
     let graph = still_graph();
     let source = BlinkTable::fed(&graph, schema(), feeding(4, WhenFull::DropOldest)).unwrap();
-    let tokens: Vec<Token> = (0..4).map(|value| source.append(&batch(&[("a", value), ("b", value)])).unwrap()).collect();
+    let tokens: Vec<Token> =
+        (0..4).map(|value| source.append(&batch(&[("a", value), ("b", value)])).unwrap()).collect();
     let lost: Vec<bool> = tokens.iter().map(|token| matches!(token.landed(), Some(Err(Error::Cancelled(_))))).collect();
     assert_eq!(lost, [true, true, false, false]);
     full(source.append(&some(5)));
