@@ -10,7 +10,7 @@ use arrow_schema::{DataType, Field, Schema};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use engine::ops::{
     Aggregation, AsofJoin, Concat, EquiJoin, Explode, Filter, Flatten, NaturalJoin, Project, Reverse, Select, Slice,
-    Sort, WhereIn,
+    Sort, TopK, WhereIn,
 };
 use engine::plan::{AsofOptions, EquiOptions, ExplodeOptions, How, Matches, Member, SortBy, Strategy, Validate};
 use engine::plan::{ColumnOptions, Keep, columns, distinct};
@@ -112,6 +112,13 @@ fn operations() -> Vec<(&'static str, Box<dyn Fn(&Table) -> Result<Table, Error>
             Box::new(|t| {
                 let by = SortBy { column: "v".into(), descending: false, nulls_last: false };
                 one(&Sort::new(t, &[by])?, t)
+            }),
+        ),
+        (
+            "top_k",
+            Box::new(|t| {
+                let by = SortBy { column: "v".into(), descending: true, nulls_last: true };
+                one(&TopK::new("top_k", t, &[by], 100)?, t)
             }),
         ),
         ("concat", Box::new(|t| attach(&Concat::new(&[t.clone(), t.clone()])?, &[t.clone(), t.clone()]))),

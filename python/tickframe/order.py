@@ -82,8 +82,7 @@ class Order:
             by: a column or an expression, or several of which the first that differs decides.
             reverse: whether the least come first, for all or for each.
         """
-        descending = [not each for each in reverse] if isinstance(reverse, list) else not reverse
-        return itself(self).sort(by, descending=descending, nulls_last=True).head(count(k, "top_k: k"))
+        return _first(itself(self), "top_k", k, by, reverse, greatest=True)
 
     def bottom_k(self, k: int, *, by: IntoExpr | Iterable[IntoExpr], reverse: bool | list[bool] = False) -> Table:
         """The `k` rows with the least values, the least first; nulls are the last to be taken.
@@ -93,7 +92,7 @@ class Order:
             by: as in `top_k`.
             reverse: whether the greatest come first, for all or for each.
         """
-        return itself(self).sort(by, descending=reverse, nulls_last=True).head(count(k, "bottom_k: k"))
+        return _first(itself(self), "bottom_k", k, by, reverse, greatest=False)
 
     def head_by(self, n: int, by: Names) -> Table:
         """The first `n` rows of each group; groups in order of first appearance, key columns first.
@@ -127,6 +126,27 @@ class Order:
         return _of_groups(itself(self), "tail_by", n, by, "last")
 
 
+def _first(
+    table: Table,
+    operation: str,
+    k: int,
+    by: IntoExpr | Iterable[IntoExpr],
+    reverse: bool | list[bool],
+    *,
+    greatest: bool,
+) -> Table:
+    """The first rows by value, whose nulls are last."""
+    rows = count(k, f"{operation}: k")
+    keyed, names = _with_keys(table, [by], operation)
+    flags = _flags(reverse, names, "reverse", operation)
+    keys = [
+        {"column": name, "descending": bool(flag) != greatest, "nulls_last": True}
+        for name, flag in zip(names, flags, strict=True)
+    ]
+    first = made(operation, {"top_k": {"by": keys, "rows": rows}}, keyed)
+    return first if keyed is table else table_of(_native.choose(first._native, table.columns))
+
+
 def _of_groups(table: Table, operation: str, n: int, by: Names, keep: Literal["first", "last"]) -> Table:
     """Rows at one end of each group, the key columns first."""
     keys = names_of([by], operation)
@@ -138,16 +158,16 @@ def _of_groups(table: Table, operation: str, n: int, by: Names, keep: Literal["f
     return limited if names == table.columns else table_of(_native.choose(limited._native, names))
 
 
-def _with_keys(table: Table, by: Iterable[object]) -> tuple[Table, list[str]]:
+def _with_keys(table: Table, by: Iterable[object], operation: str = "sort") -> tuple[Table, list[str]]:
     """The table with a column for each expression that has to be computed, and the names of all columns to sort by."""
     columns = table.columns
     names: list[str] = []
     computed: dict[str, _native.Expr] = {}
     for item in flatten(by):
         for each in item._for(columns) if isinstance(item, Expr) else (item,):
-            bound = bind(each, table._native, "sort") if isinstance(each, Expr) else None
+            bound = bind(each, table._native, operation) if isinstance(each, Expr) else None
             if bound is None or bound.bare_column() is not None:
-                names.extend(names_of([each], "sort"))
+                names.extend(names_of([each], operation))
                 continue
             name = bound.text()
             while name in columns or name in computed:
@@ -156,18 +176,18 @@ def _with_keys(table: Table, by: Iterable[object]) -> tuple[Table, list[str]]:
             names.append(name)
     if not computed:
         return table, names
-    return table_of(_native.columns("sort", table._native, list(computed.values()), None, "stored", True)), names
+    return table_of(_native.columns(operation, table._native, list(computed.values()), None, "stored", True)), names
 
 
-def _flags(given: bool | Sequence[bool], names: list[str], what: str) -> list[bool]:
+def _flags(given: bool | Sequence[bool], names: list[str], what: str, operation: str = "sort") -> list[bool]:
     if isinstance(given, bool):
         return [given] * len(names)
     several: object = given
     if not isinstance(several, (list, tuple)) and not array_like(several):
-        raise TypeError(f"sort: {what} is True or False, or a list of them, not {named(given)}")
+        raise TypeError(f"{operation}: {what} is True or False, or a list of them, not {named(given)}")
     flags = list(given)
     for each in flags:
-        flag(each, "sort", what)
+        flag(each, operation, what)
     if len(flags) != len(names):
-        raise ValueError(f"sort: {what} has {len(flags)} values for {len(names)} columns")
+        raise ValueError(f"{operation}: {what} has {len(flags)} values for {len(names)} columns")
     return flags

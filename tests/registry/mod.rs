@@ -25,7 +25,7 @@ pub enum OverBlink {
     Passes,
     /// They are remembered.
     Accumulates,
-    /// There is no such result.
+    /// There is no such result, or one of rows by the order in which they came.
     Refused,
 }
 
@@ -64,6 +64,7 @@ pub const SPECS: &[OpSpec] = &[
     OpSpec { name: "pick", inputs: 1, draw: draw::pick, over_blink: OverBlink::Accumulates },
     OpSpec { name: "group_limit", inputs: 1, draw: draw::group_limit, over_blink: OverBlink::Refused },
     OpSpec { name: "sort", inputs: 1, draw: draw::sort, over_blink: OverBlink::Passes },
+    OpSpec { name: "top_k", inputs: 1, draw: draw::top_k, over_blink: OverBlink::Refused },
     OpSpec { name: "explode", inputs: 1, draw: draw::explode, over_blink: OverBlink::Passes },
     OpSpec {
         name: "reverse",

@@ -157,14 +157,8 @@ impl Stage {
                 let (empty_as_null, keep_nulls, null_fill) = (*empty_as_null, *keep_nulls, *null_fill);
                 ask(Op::Explode(ExplodeOptions { columns: columns.clone(), empty_as_null, keep_nulls, null_fill }), one)
             }
-            Stage::Sort(by) => {
-                let by = by.iter().map(|(column, descending, nulls_last)| SortBy {
-                    column: column.clone(),
-                    descending: *descending,
-                    nulls_last: *nulls_last,
-                });
-                ask(Op::Sort { by: by.collect() }, one)
-            }
+            Stage::Sort(by) => ask(Op::Sort { by: sorted_by(by) }, one),
+            Stage::TopK(by, rows) => ask(Op::TopK { by: sorted_by(by), rows: *rows }, one),
             Stage::Natural(on, name, matches) => {
                 let joins = Some(vec![(name.clone(), "w".to_owned())]);
                 let (on, matches, on_error) = (on.clone(), *matches, OnError::Fail);
@@ -273,14 +267,8 @@ impl Stage {
                 let (empty_as_null, keep_nulls, fill) = (*empty_as_null, *keep_nulls, *fill);
                 ops::explode(table, &ops::Explode { columns: columns.clone(), empty_as_null, keep_nulls, fill })?
             }
-            Stage::Sort(by) => {
-                let by = by.iter().map(|(column, descending, nulls_last)| ops::SortBy {
-                    column: column.clone(),
-                    descending: *descending,
-                    nulls_last: *nulls_last,
-                });
-                ops::sort(table, &by.collect::<Vec<_>>())
-            }
+            Stage::Sort(by) => ops::sort(table, &model_by(by)),
+            Stage::TopK(by, rows) => ops::head(&ops::sort(table, &model_by(by)), *rows),
             Stage::Natural(on, name, matches) => {
                 let joins = vec![("w".to_owned(), name.clone())];
                 let second = second_of(*matches);
@@ -349,4 +337,22 @@ impl Stage {
             }
         })
     }
+}
+
+fn sorted_by(by: &[(String, bool, bool)]) -> Vec<SortBy> {
+    let one = |(column, descending, nulls_last): &(String, bool, bool)| SortBy {
+        column: column.clone(),
+        descending: *descending,
+        nulls_last: *nulls_last,
+    };
+    by.iter().map(one).collect()
+}
+
+fn model_by(by: &[(String, bool, bool)]) -> Vec<ops::SortBy> {
+    let one = |(column, descending, nulls_last): &(String, bool, bool)| ops::SortBy {
+        column: column.clone(),
+        descending: *descending,
+        nulls_last: *nulls_last,
+    };
+    by.iter().map(one).collect()
 }

@@ -229,6 +229,11 @@ pub fn sort(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     Some(Stage::Sort(by.into_iter().map(|name| (name, tape.chance(100), tape.chance(100))).collect()))
 }
 
+pub fn top_k(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    let Stage::Sort(by) = sort(tape, shape)? else { return None };
+    Some(Stage::TopK(by, tape.below(9)))
+}
+
 /// One column of lists or several; the rows of a list must not be told apart by a key.
 pub fn explode(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     in_order(shape)?;

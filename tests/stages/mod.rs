@@ -60,6 +60,8 @@ pub enum Stage {
     Explode(Vec<String>, bool, bool, bool),
     /// Columns, each with whether it descends and whether its nulls come last.
     Sort(Vec<(String, bool, bool)>),
+    /// As in `Sort`, and how many of the first rows.
+    TopK(Vec<(String, bool, bool)>, u64),
     /// Key columns of both sides, the name of what the right's `w` becomes, and what a second match means.
     Natural(Vec<(String, String)>, String, Matches),
     /// Key columns of both sides, the name of what the right's `w` becomes, which rows there are, whether null equals null, and

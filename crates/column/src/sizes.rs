@@ -63,6 +63,8 @@ pub(crate) static FEW_RANGES: Size = Size::new("column.FEW_RANGES", 64);
 pub(crate) static SORT_FEW: Size = Size::new("column.SORT_FEW", 32);
 /// Rows to sort that are worth a second thread.
 pub(crate) static SORT_MANY: Size = Size::new("column.SORT_MANY", 1 << 16);
+/// One row in so many, or fewer, are selected rather than sorted out of all.
+pub(crate) static SELECTED_SHARE: Size = Size::new("column.SELECTED_SHARE", 4);
 /// Entries for which the plainest way to sort is the fastest.
 pub(crate) static RADIX_FEW: Size = Size::new("column.RADIX_FEW", 24);
 /// Entries that sort inside a core's own cache.

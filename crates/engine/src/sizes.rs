@@ -100,6 +100,12 @@ pub static SORT_PAGE: Size = Size::at_least("engine.SORT_PAGE", 1 << 13, 16);
 /// An upstream shift of more rows than one in so many sweeps through the whole order.
 pub static SORT_SWEEP: Size = Size::new("engine.SORT_SWEEP", 32);
 
+/// Of the rows below the first ones, one in so many is kept in order, to take the place of those that go: between two
+/// readings of all rows at least so many of the first ones go, or as many come as are read.
+pub static TOP_SHARE: Size = Size::new("engine.TOP_SHARE", 64);
+/// At least so many rows below the first ones are kept in order.
+pub static TOP_RESERVE: Size = Size::new("engine.TOP_RESERVE", 1 << 10);
+
 /// Neighbouring changes of a table are coalesced once more than this many wait for slow listeners.
 pub static WAITING: Size = Size::new("engine.WAITING", 1024);
 

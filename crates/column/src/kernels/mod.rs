@@ -4,6 +4,7 @@ pub(crate) mod assemble;
 pub(crate) mod bits;
 pub(crate) mod cells;
 pub(crate) mod compare;
+mod first;
 mod gather;
 pub(crate) mod hash;
 mod join;
@@ -16,6 +17,7 @@ pub(crate) mod views;
 pub(crate) mod words;
 
 pub use compare::equal_cells;
+pub use first::first_positions;
 pub use gather::{gather, gather_rows};
 pub use join::{concat, one_array};
 pub use prefetch::{prefetch, prefetch_slice};

@@ -37,10 +37,7 @@ pub fn sort_to_positions(columns: &[ArrayRef], descending: &[bool], nulls_last: 
     {
         return Ok(sort_words(column, descending[0]));
     }
-    let mut levels = Vec::with_capacity(columns.len());
-    for (at, column) in columns.iter().enumerate() {
-        Level::push(&mut levels, column, descending[at], nulls_last[at])?;
-    }
+    let levels = levels_of(columns, descending, nulls_last)?;
     let mut positions: Vec<u32> = (0..count).collect();
     sort_by_levels(&levels, 0, &mut positions);
     Ok(positions)
@@ -130,19 +127,28 @@ fn sort_words(column: &ArrayRef, descending: bool) -> Vec<u32> {
     entries.par_iter().with_min_len(many).map(|entry| entry.position).collect()
 }
 
-fn directed(word: u64, descending: bool) -> u64 {
+pub(super) fn directed(word: u64, descending: bool) -> u64 {
     if descending { !word } else { word }
 }
 
 /// One column's say in the order.
-struct Level {
+pub(super) struct Level {
     nulls: Option<NullBuffer>,
-    nulls_last: bool,
-    descending: bool,
-    cells: Cells,
+    pub(super) nulls_last: bool,
+    pub(super) descending: bool,
+    pub(super) cells: Cells,
 }
 
-enum Cells {
+/// The levels of these columns.
+pub(super) fn levels_of(columns: &[ArrayRef], descending: &[bool], nulls_last: &[bool]) -> Result<Vec<Level>, Error> {
+    let mut levels = Vec::with_capacity(columns.len());
+    for (at, column) in columns.iter().enumerate() {
+        Level::push(&mut levels, column, descending[at], nulls_last[at])?;
+    }
+    Ok(levels)
+}
+
+pub(super) enum Cells {
     /// Directed words that decide alone.
     Words(Vec<u64>),
     Text(StringViewArray),
@@ -178,11 +184,15 @@ impl Level {
         Ok(())
     }
 
-    fn is_null(&self, row: u32) -> bool {
+    pub(super) fn has_nulls(&self) -> bool {
+        self.nulls.is_some()
+    }
+
+    pub(super) fn is_null(&self, row: u32) -> bool {
         self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row as usize))
     }
 
-    fn bytes(&self, row: u32) -> &[u8] {
+    pub(super) fn bytes(&self, row: u32) -> &[u8] {
         match &self.cells {
             Cells::Words(_) => &[],
             Cells::Text(text) => text.value(row as usize).as_bytes(),
@@ -208,7 +218,7 @@ impl Level {
     }
 }
 
-fn sort_by_levels(levels: &[Level], at: usize, rows: &mut [u32]) {
+pub(super) fn sort_by_levels(levels: &[Level], at: usize, rows: &mut [u32]) {
     let Some(level) = levels.get(at) else { return };
     if rows.len() <= SORT_FEW.get() {
         let rest = &levels[at..];
@@ -266,7 +276,7 @@ fn sort_by_bytes(levels: &[Level], at: usize, shared: usize, rows: &mut [u32]) {
 }
 
 /// How many bytes all rows have in common, at least `known`; a row may end inside them.
-fn shared_bytes(level: &Level, known: usize, rows: &[u32]) -> usize {
+pub(super) fn shared_bytes(level: &Level, known: usize, rows: &[u32]) -> usize {
     let first = level.bytes(rows[0]);
     let mut shared = first.len();
     for &row in &rows[1..] {
@@ -281,7 +291,7 @@ fn shared_bytes(level: &Level, known: usize, rows: &[u32]) -> usize {
     shared.max(known)
 }
 
-fn eight_bytes(bytes: &[u8], from: usize) -> u64 {
+pub(super) fn eight_bytes(bytes: &[u8], from: usize) -> u64 {
     let rest = bytes.get(from..).unwrap_or_default();
     match rest.first_chunk::<8>() {
         Some(eight) => u64::from_be_bytes(*eight),
@@ -341,6 +351,7 @@ mod tests {
     use arrow_schema::Field;
 
     use super::super::compare::comparator_of_rows;
+    use super::super::first::first_positions;
     use super::*;
 
     struct Draw(u64);
@@ -395,6 +406,10 @@ mod tests {
         expected.sort_by(|&a, &b| compare(a as usize, b as usize));
         let types: Vec<_> = columns.iter().map(|column| column.data_type().clone()).collect();
         assert!(sort_to_positions(columns, descending, nulls_last).unwrap() == expected, "{types:?} {descending:?}");
+        for count in [0, 1, 7, expected.len() / 9, expected.len() / 3, usize::MAX] {
+            let first = first_positions(columns, descending, nulls_last, count).unwrap();
+            assert!(first == expected[..count.min(expected.len())], "{count}: {types:?} {descending:?}");
+        }
     }
 
     #[test]

@@ -66,6 +66,11 @@ where
         self.order.len()
     }
 
+    /// The entries, the last one first.
+    pub fn descending(&self) -> impl Iterator<Item = Entry<K>> + '_ {
+        self.order.descending()
+    }
+
     /// The row set over time.
     pub fn rows(&self) -> &Arc<LiveRows> {
         &self.rows

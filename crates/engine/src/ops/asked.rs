@@ -41,6 +41,10 @@ pub(crate) enum Asked<'a> {
     Sort {
         by: &'a [SortBy],
     },
+    TopK {
+        by: &'a [SortBy],
+        rows: u64,
+    },
     Slice {
         offset: i64,
         length: Option<u64>,

@@ -7,7 +7,7 @@ use formula::values::LiveSet;
 
 use super::lower::{
     self, ColumnOptions, add_only_to_blink, aggregate, blink_to_append_only, distinct, filtered, join, join_where,
-    multi_join, natural_join, range_join,
+    multi_join, natural_join, range_join, top_k,
 };
 use super::node::{DEEPEST, Plan};
 use super::op::Op;
@@ -64,6 +64,7 @@ fn table_of(op: &Op, call: &Call, inputs: &[Table]) -> Result<Table, Error> {
         Op::Slice { offset, length } => call.attach(&Slice::new(*offset, *length), inputs),
         Op::Extent(extent) => call.attach(&Slice::within(method, *extent)?, inputs),
         Op::Sort { by } => call.attach(&Sort::new(&inputs[0], by)?, inputs),
+        Op::TopK { by, rows } => top_k(call, &inputs[0], by, *rows),
         Op::Reverse => call.attach(&Reverse::default(), inputs),
         Op::Flatten => call.attach(&Flatten::default(), inputs),
         Op::Explode(how) => call.attach(&Explode::new(method, &inputs[0], how)?, inputs),

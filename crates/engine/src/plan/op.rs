@@ -89,6 +89,13 @@ pub enum Op {
         /// The columns that decide, the first that differs first.
         by: Vec<SortBy>,
     },
+    /// The first rows in order.
+    TopK {
+        /// The columns that decide, the first that differs first.
+        by: Vec<SortBy>,
+        /// How many.
+        rows: u64,
+    },
     /// The rows in the opposite order.
     Reverse,
     /// The rows at keys that are their positions.
@@ -208,6 +215,15 @@ pub enum Op {
     },
 }
 
+fn sorted_by(by: &[SortBy]) -> String {
+    let one = |by: &SortBy| {
+        let descending = if by.descending { " descending" } else { "" };
+        let last = if by.nulls_last { " nulls last" } else { "" };
+        format!("{:?}{descending}{last}", by.column)
+    };
+    by.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
@@ -227,6 +243,7 @@ impl Op {
             Op::Slice { .. } => "slice",
             Op::Extent(extent) => extent.method(),
             Op::Sort { .. } => "sort",
+            Op::TopK { .. } => "top_k",
             Op::Reverse => "reverse",
             Op::Flatten => "flatten",
             Op::Explode(_) => "explode",
@@ -322,14 +339,8 @@ impl Op {
                 stamps.iter().map(|name| format!("{name:?}")).chain(set).collect::<Vec<_>>().join(", ")
             }
             Op::TimeWindow { stamp, span, flag } => format!("{stamp:?}, {span} ns, {flag:?}"),
-            Op::Sort { by } => {
-                let one = |by: &SortBy| {
-                    let descending = if by.descending { " descending" } else { "" };
-                    let last = if by.nulls_last { " nulls last" } else { "" };
-                    format!("{:?}{descending}{last}", by.column)
-                };
-                by.iter().map(one).collect::<Vec<_>>().join(", ")
-            }
+            Op::Sort { by } => sorted_by(by),
+            Op::TopK { by, rows } => format!("{rows}, {}", sorted_by(by)),
             Op::Explode(how) => quoted(&how.columns),
             Op::Reverse | Op::Flatten | Op::Concat => String::new(),
             Op::BlinkToAppendOnly | Op::AddOnlyToBlink | Op::RemoveBlink => String::new(),

@@ -21,6 +21,12 @@ impl<K: Key> Entry<K> {
     pub fn source(&self) -> K::Source {
         self.key.source(self.tie)
     }
+
+    /// The entry after a step in which sources move.
+    pub fn moved(mut self, shifts: &K::Shifts) -> Entry<K> {
+        self.key.shift(&mut self.tie, shifts);
+        self
+    }
 }
 
 /// The key of an entry: how it ranks, what it stands for, and how that moves.

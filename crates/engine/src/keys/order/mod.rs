@@ -63,6 +63,17 @@ impl<K: Key> Order<K> {
         self.pages.iter().flat_map(|page| page.slots().map(|slot| (page.output(slot), page.source(slot))))
     }
 
+    /// Every entry, the last one first.
+    pub fn descending(&self) -> impl Iterator<Item = Entry<K>> + '_ {
+        self.pages.iter().rev().flat_map(|page| {
+            let mut before = page.size();
+            std::iter::from_fn(move || {
+                before = page.last_taken(before)?;
+                Some(page.entry(before))
+            })
+        })
+    }
+
     /// The output keys of these entries, in their order; all must be there, with sources of now.
     pub fn locate(&self, entries: &[Entry<K>]) -> Vec<u64> {
         let found = self.find_all(entries, |entry| entry).into_iter().flatten();

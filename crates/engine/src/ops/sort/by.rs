@@ -1,29 +1,129 @@
-//! Sort keys: columns and directions, and the comparable form in which the order stores them.
+//! Sort keys: columns and directions, the comparable form in which the order stores them, and what a change does to them.
 
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef};
+use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
-use column::kernels::{OrderBytes, order_words};
+use column::kernels::{OrderBytes, equal_cells, order_words};
+use formula::Expr;
+use rowset::RowSet;
 
 use crate::error::Error;
 use crate::keys::order::entry::{Entry, RowKey};
 use crate::plan::spec::SortBy;
+use crate::sizes::SORT_SWEEP;
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::parts::Attributes;
+use crate::table::view::View;
 
 /// Sort columns, resolved.
 pub(super) struct Sorting {
+    by: Vec<SortBy>,
     pub(super) columns: Vec<usize>,
     pub(super) descending: Vec<bool>,
     pub(super) nulls_last: Vec<bool>,
+    /// The columns as a reader knows them.
+    pub(super) text: String,
     bytes: OrderBytes,
 }
 
+/// Rows whose sort key changed.
+pub(super) struct Rekeyed<K> {
+    /// As they were, and as they are.
+    pub(super) entries: Vec<(Entry<K>, Entry<K>)>,
+    /// Their row keys before.
+    pub(super) old_rows: RowSet,
+}
+
 impl Sorting {
-    pub(super) fn new(columns: Vec<usize>, types: &[DataType], by: &[SortBy]) -> Result<Sorting, Error> {
+    /// These columns of a table, all of which must be there and have an order.
+    pub(super) fn of(operation: &str, table: &Table, by: &[SortBy]) -> Result<Sorting, Error> {
+        if by.is_empty() {
+            return Err(Error::schema(operation, "at least one column is needed (by=)"));
+        }
+        let columns =
+            by.iter().map(|by| table.column_index(operation, &by.column)).collect::<Result<Vec<_>, Error>>()?;
+        let types: Vec<DataType> = columns.iter().map(|column| table.column_type(*column).clone()).collect();
+        let unordered = by.iter().zip(&types).find(|(_, data_type)| !column::types::has_order(data_type));
+        if let Some((by, data_type)) = unordered {
+            return Err(Error::unordered(operation, &by.column, data_type));
+        }
+        let by_values =
+            |by: &SortBy| formula::refuse_own_order("it", &Expr::column(by.column.as_str()), table.schema());
+        by.iter().try_for_each(by_values).map_err(|error| Error::Formula { operation: operation.into(), error })?;
+        let text = by.iter().map(|by| {
+            let shown = formula::hidden::shown(table.schema(), &by.column);
+            format!("{shown}{}", if by.descending { " descending" } else { "" })
+        });
+        let text = text.collect::<Vec<_>>().join(", ");
         let descending: Vec<bool> = by.iter().map(|by| by.descending).collect();
         let nulls_last: Vec<bool> = by.iter().map(|by| by.nulls_last).collect();
-        let bytes = OrderBytes::new(types, &descending, &nulls_last)?;
-        Ok(Sorting { columns, descending, nulls_last, bytes })
+        let bytes = OrderBytes::new(&types, &descending, &nulls_last)?;
+        Ok(Sorting { by: by.to_vec(), columns, descending, nulls_last, text, bytes })
+    }
+
+    /// What holds of the table in this order.
+    pub(super) fn attributes(&self, table: &Table, flat: bool) -> Attributes {
+        let plain = self.by.iter().all(|by| !by.nulls_last);
+        let sorted_by = self.by.iter().map(|by| (by.column.clone(), by.descending));
+        Attributes {
+            blink: table.attributes().blink,
+            flat,
+            sorted_by: if plain { sorted_by.collect() } else { Vec::new() },
+            ..Attributes::default()
+        }
+    }
+
+    /// The entries of some rows.
+    pub(super) fn entries<K: SortKey>(&self, view: &View, rows: &RowSet) -> Result<Vec<Entry<K>>, Error> {
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        K::entries(self, &view.read_columns(&self.columns, rows)?, &rows.to_vec())
+    }
+
+    /// Modified rows with another sort key, and (keys after) those with the same.
+    pub(super) fn judge_modified<K: SortKey>(&self, change: &Change) -> Result<(Rekeyed<K>, RowSet), Error> {
+        let update = change.update();
+        let none = Rekeyed { entries: Vec::new(), old_rows: RowSet::new() };
+        if update.modified.is_empty() || !update.columns.contains_any(&self.columns) {
+            return Ok((none, update.modified.clone()));
+        }
+        let back = update.shifts.back(&update.modified);
+        let old = change.before().read_columns(&self.columns, &back.0)?;
+        let new = change.now().read_columns(&self.columns, &update.modified)?;
+        let same = old.iter().zip(&new).map(|(old, new)| equal_cells(old, new)).reduce(|a, b| &a & &b);
+        let same = same.unwrap_or_else(|| BooleanBuffer::new_set(0));
+        let (old_keys, new_keys) = (back.0.to_vec(), update.modified.to_vec());
+        let (mut old_rows, mut kept) = (Vec::new(), Vec::new());
+        for (row, same) in same.iter().enumerate() {
+            if same { kept.push(new_keys[row]) } else { old_rows.push(old_keys[row]) }
+        }
+        let old = K::entries(self, &old, &old_keys)?;
+        let new = K::entries(self, &new, &new_keys)?;
+        let pairs = old.into_iter().zip(new).zip(same.iter());
+        let entries = pairs.filter(|(_, same)| !same).map(|(pair, _)| pair).collect();
+        Ok((Rekeyed { entries, old_rows: RowSet::from_sorted_keys(&old_rows) }, RowSet::from_sorted_keys(&kept)))
+    }
+
+    /// The entries of the rows that an upstream shift moves, if they are few beside so many that are kept.
+    pub(super) fn moved<K: SortKey>(
+        &self,
+        change: &Change,
+        rekeyed: &RowSet,
+        kept: usize,
+    ) -> Result<Option<Vec<Entry<K>>>, Error> {
+        let update = change.update();
+        if update.shifts.is_empty() {
+            return Ok(Some(Vec::new()));
+        }
+        let moved = &change.rekeyed_rows(&update.removed).0 - rekeyed;
+        if moved.len() > kept as u64 / SORT_SWEEP.rows() {
+            return Ok(None);
+        }
+        Ok(Some(self.entries(change.before(), &moved)?))
     }
 }
 

@@ -47,7 +47,7 @@ struct Rule {
 }
 
 /// The rules for one node, in the order in which they are tried.
-const RULES: [Rule; 9] = [
+const RULES: [Rule; 10] = [
     Rule { name: "true predicates", rewrite: constants::without_true },
     Rule { name: "filters merge", rewrite: filters::merged },
     Rule { name: "filter below columns", rewrite: projections::filter_below_columns },
@@ -57,6 +57,7 @@ const RULES: [Rule; 9] = [
     Rule { name: "filter below join", rewrite: joins::filter_below_join },
     Rule { name: "columns into aggregates", rewrite: aggregates::columns_into_aggregates },
     Rule { name: "limit below columns", rewrite: limits::limit_below_columns },
+    Rule { name: "limit into sort", rewrite: limits::head_of_sort },
 ];
 
 /// A filter sinks through so many operations.

@@ -75,6 +75,13 @@ fn of(ops: Vec<Op>) -> (Vec<&'static str>, String) {
 }
 
 #[test]
+fn the_first_rows_of_a_sort_are_selected() {
+    let (fired, plan) = of(vec![Op::Sort { by: vec![SortBy::descending("V")] }, Op::Head { rows: 2 }]);
+    assert_eq!(fired, ["limit into sort"]);
+    assert!(plan.starts_with("sort(2, \"V\" descending)"), "{plan}");
+}
+
+#[test]
 fn filters_above_each_other_are_one() {
     let (fired, plan) = of(vec![filter(vec![above("V", 1)]), filter(vec![above("V", 2)])]);
     assert_eq!(fired, ["filters merge"]);
