@@ -103,11 +103,11 @@ impl BulkTable {
         BulkTable { words: Vec::new(), start: 0, fresh, slots: 0, bases: Vec::new(), runs: None }
     }
 
-    /// Grows to at least this many slots.
-    pub(crate) fn grow(&mut self, slots: usize) {
+    /// Grows to at least this many slots, with room for `expected` ones where it must grow.
+    pub(crate) fn grow(&mut self, slots: usize, expected: usize) {
         let stride = self.fresh.len();
         if slots > (self.words.len() - self.start) / stride {
-            let mut words = vec![0; slots.next_power_of_two() * stride + LINE];
+            let mut words = vec![0; expected.max(slots) * stride + LINE];
             let start = words.as_ptr().align_offset(LINE * size_of::<u64>()).min(LINE);
             let used = self.slots * stride;
             words[start..start + used].copy_from_slice(&self.words[self.start..self.start + used]);
@@ -280,7 +280,7 @@ mod tests {
     fn groups_keep_their_words_when_there_are_more() {
         let mut board = BulkTable::new(vec![0, 7, u64::MAX]);
         for round in 1..=9 {
-            board.grow(1 << round);
+            board.grow(1 << round, 0);
             let slots: Vec<u32> = (0..1 << round).collect();
             board.turn_to(&slots, None);
             board.lane(0).count();
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn rows_that_are_left_out_are_in_no_group() {
         let mut board = BulkTable::new(vec![0, 0, 0, 0, u64::MAX]);
-        board.grow(3);
+        board.grow(3, 0);
         let left: BooleanBuffer = [true, true, false, true, false, true].into_iter().collect();
         board.turn_to(&[0, 2, 0, 2, 1, 0], Some(&left));
         let values = [1, 2, 3, -4, 5, 6];
@@ -313,7 +313,7 @@ mod tests {
     #[test]
     fn wide_words_carry() {
         let mut board = BulkTable::new(vec![0, 0]);
-        board.grow(2);
+        board.grow(2, 0);
         board.turn_to(&[0, 1, 0, 1, 0], None);
         board.lane(0).add_wide(&[-1, -1, -1, 1, i64::MIN], false);
         board.lane(0).add_wide(&[0, -1, 0, -1, 0], true);
@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn one_group_counts_and_adds_as_many_do() {
         let mut board = BulkTable::new(vec![0, 5, 0]);
-        board.grow(1);
+        board.grow(1, 0);
         board.turn_to(&[0; 4], None);
         board.lane(0).count();
         board.lane(1).add_two(&[1, 2, 3, -1], &[10, 20, 30, 40]);

@@ -279,7 +279,7 @@ mod tests {
         let (mut board, mut fixed) = (BulkTable::new(vec![0; WORDS]), Fixed::default());
         let mut sums = vec![Counted::default(); groups as usize];
         let mut plain = sums.clone();
-        board.grow(groups as usize);
+        board.grow(groups as usize, 0);
         let slots: Vec<u32> = (0..values.len() as u32).map(|at| at.wrapping_mul(2_654_435_761) % groups).collect();
         for (slots, values) in slots.chunks(BATCH).zip(values.chunks(BATCH)) {
             board.turn_to(slots, None);
@@ -348,7 +348,7 @@ mod tests {
     fn words_that_are_full_begin_anew() {
         let (mut board, mut fixed) = (BulkTable::new(vec![0; WORDS]), Fixed::default());
         let mut sums = vec![Counted::default()];
-        board.grow(1);
+        board.grow(1, 0);
         let value = 1.0 - f64::EPSILON / 2.0;
         fixed.units = Some(Units::for_values_to(0));
         board.turn_to(&[0; BATCH], None);

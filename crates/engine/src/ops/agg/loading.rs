@@ -15,11 +15,14 @@ pub(crate) struct BulkLoad {
     board: BulkTable,
     /// For each state, the offset of its words within a group, if it takes part.
     lanes: Vec<Option<usize>>,
+    /// How many rows there are to load, and how many are.
+    rows: u64,
+    loaded: u64,
 }
 
 impl BulkLoad {
-    /// A board for the states that take part.
-    pub(crate) fn new(states: &mut [Option<Placed>]) -> BulkLoad {
+    /// A board for the states that take part, for so many rows.
+    pub(crate) fn new(states: &mut [Option<Placed>], rows: u64) -> BulkLoad {
         let mut fresh = vec![0];
         let mut lane = |state: &mut Option<Placed>| {
             let words = state.as_mut()?.1.bulk()?.words();
@@ -28,7 +31,7 @@ impl BulkLoad {
             Some(at)
         };
         let lanes = states.iter_mut().map(&mut lane).collect();
-        BulkLoad { board: BulkTable::new(fresh), lanes }
+        BulkLoad { board: BulkTable::new(fresh), lanes, rows, loaded: 0 }
     }
 
     /// Whether this state takes part.
@@ -70,9 +73,22 @@ impl BulkLoad {
         }
     }
 
-    /// Grows to at least this many slots.
-    pub(crate) fn grow(&mut self, slots: usize) {
-        self.board.grow(slots);
+    /// Notes that so many more rows are loaded.
+    pub(crate) fn note(&mut self, rows: u64) {
+        self.loaded += rows;
+    }
+
+    /// How many slots there will be in the end, if new keys come as they came: what has room for them is not copied again.
+    pub(crate) fn expected(&self, slots: usize) -> usize {
+        let rows = u128::from(self.rows.max(1));
+        let all = slots as u128 * rows / u128::from(self.loaded.max(1));
+        // A twentieth more, and never more than four times as many.
+        (all + all / 20).min(rows).min(4 * slots as u128).max(slots as u128) as usize
+    }
+
+    /// Grows to at least this many slots, with room for `expected` ones where it must grow.
+    pub(crate) fn grow(&mut self, slots: usize, expected: usize) {
+        self.board.grow(slots, expected);
     }
 
     /// Ends the bulk load: each state takes over its words. Returns the number of rows that each slot received.

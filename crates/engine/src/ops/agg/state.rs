@@ -16,8 +16,10 @@ use crate::error::Error;
 /// The state of one aggregator, one entry per group slot. Values are added and removed; a removal restores the exact
 /// state without the value. Several threads may read it at once.
 pub(crate) trait State: Any + Send + Sync {
-    /// Room for this many slots.
+    /// This many slots.
     fn grow(&mut self, slots: usize);
+    /// Memory for this many slots, which may come.
+    fn reserve(&mut self, _slots: usize) {}
     /// Cells `i` of the inputs enter group `slots[i]`.
     fn add(&mut self, slots: &[u32], cells: &[Chunk]);
     /// Cells `i` of the inputs leave group `slots[i]`.
@@ -125,6 +127,10 @@ fn edit<A: Accumulator>(group: &mut A, pieces: &mut usize, edit: impl FnOnce(&mu
 impl<C: Codec> State for PerGroup<C> {
     fn grow(&mut self, slots: usize) {
         self.groups.resize(slots, self.codec.empty());
+    }
+
+    fn reserve(&mut self, slots: usize) {
+        self.groups.reserve_exact(slots.saturating_sub(self.groups.len()));
     }
 
     fn add(&mut self, slots: &[u32], cells: &[Chunk]) {

@@ -44,6 +44,29 @@ impl Lists {
         self.spans[row].map(|(_, values)| values)
     }
 
+    /// The values of all rows, each list with as many as are counted, if they lie one after the other.
+    pub(super) fn whole(&self, counts: &[u64]) -> Option<ArrayRef> {
+        let (mut first, mut end) = (0, None);
+        for (span, count) in self.spans.iter().zip(counts) {
+            match span {
+                Some((start, values)) if values == count => {
+                    if *values > 0 {
+                        if end.is_none() {
+                            first = *start;
+                        } else if end != Some(*start) {
+                            return None;
+                        }
+                        end = Some(start + values);
+                    }
+                }
+                None if *count == 0 => {}
+                _ => return None,
+            }
+        }
+        let values = end.map_or(0, |end| end - first);
+        Some(self.values.slice(first as usize, values as usize))
+    }
+
     /// The values at these places of these lists; null outside of a list.
     pub(super) fn elements(&self, places: impl Iterator<Item = Option<(usize, u64)>>) -> Result<Chunk, column::Error> {
         let inside = |(row, place): (usize, u64)| {

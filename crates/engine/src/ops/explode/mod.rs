@@ -14,6 +14,7 @@ mod lists;
 
 use std::sync::Arc;
 
+use arrow_array::{ArrayRef, UInt64Array};
 use arrow_schema::{Field, Schema};
 use column::kernels::equal_cells;
 use column::{Chunk, ColumnSource, FlatColumn, RedirectColumn};
@@ -75,14 +76,21 @@ impl Explode {
         Ok(Explode { request, exploded: Arc::new(exploded), schema: Arc::new(Schema::new(fields)) })
     }
 
-    /// The columns of the input, the lists value by value, through an index of source rows and places.
-    fn parts(&self, table: &Table, rows: Arc<LiveRows>, index: [Arc<dyn ColumnSource>; 2], flat: bool) -> Parts {
+    /// The columns of the input through an index of source rows, and of lists the values, made by `elements` from the
+    /// column's number and cells.
+    fn parts(
+        &self,
+        table: &Table,
+        rows: Arc<LiveRows>,
+        index: &Arc<dyn ColumnSource>,
+        elements: impl Fn(usize, &Arc<dyn ColumnSource>) -> Arc<dyn ColumnSource>,
+        flat: bool,
+    ) -> Parts {
         let through = |(column, source): (usize, &Arc<dyn ColumnSource>)| -> Arc<dyn ColumnSource> {
             if self.exploded.columns.contains(&column) {
-                let element = self.schema.field(column).data_type();
-                return Arc::new(ElementColumn::new(source.clone(), index.clone(), element));
+                return elements(column, source);
             }
-            Arc::new(RedirectColumn::new(source.clone(), index[0].clone()))
+            Arc::new(RedirectColumn::new(source.clone(), index.clone()))
         };
         let columns = table.parts().columns.iter().enumerate().map(through).collect();
         let old = table.attributes();
@@ -100,23 +108,47 @@ impl Operation for Explode {
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let Input { table, view } = &inputs[0];
-        let counts = self.exploded.counts(view.rows(), &self.exploded.cells(view, view.rows())?)?;
+        let lists = self.exploded.cells(view, view.rows())?;
+        let counts = self.exploded.counts(view.rows(), &lists)?;
         let all = counts.iter().fold(0, |all: u64, count| all.saturating_add(*count));
         // A live row has an entry, with room around it, and two cells.
         limits::ask_rows(all, if table.is_live() { 160 } else { 32 })?;
+        let flat = |cells| FlatColumn::new(vec![cells]).map(|column| Arc::new(column) as Arc<dyn ColumnSource>);
+        let whole = lists.iter().map(|lists| lists.whole(&counts)).collect::<Option<Vec<ArrayRef>>>();
+        if let Some(whole) = whole.filter(|whole| !table.is_live() && !whole.is_empty()) {
+            // The values lie as the result has them.
+            let mut index = Vec::with_capacity(all as usize);
+            view.rows()
+                .iter()
+                .zip(&counts)
+                .for_each(|(row, count)| index.extend(std::iter::repeat_n(row, *count as usize)));
+            let rows = Arc::new(LiveRows::new(RowSet::flat(all), at));
+            let values = whole.into_iter().map(flat).collect::<Result<Vec<_>, _>>()?;
+            let of = |column: usize| self.exploded.columns.iter().position(|exploded| *exploded == column).unwrap_or(0);
+            let index = flat(Arc::new(UInt64Array::from(index)))?;
+            let parts = self.parts(table, rows, &index, |column, _| values[of(column)].clone(), true);
+            return Ok(Start { parts, live: Box::new(Still), owned: Vec::new() });
+        }
         let mut pairs = PairList::with_room(all)?;
         push_all(view.rows(), &counts, &mut pairs);
         let pairs = pairs.finish()?;
+        let through = |index: [Arc<dyn ColumnSource>; 2]| {
+            move |column: usize, source: &Arc<dyn ColumnSource>| {
+                let element = self.schema.field(column).data_type();
+                Arc::new(ElementColumn::new(source.clone(), index.clone(), element)) as Arc<dyn ColumnSource>
+            }
+        };
         if !table.is_live() {
             let rows = Arc::new(LiveRows::new(RowSet::flat(pairs.len() as u64), at));
-            let flat = |cells| FlatColumn::new(vec![cells]).map(|column| Arc::new(column) as Arc<dyn ColumnSource>);
             let index = Source::cells(pairs).into_iter().map(flat).collect::<Result<Vec<_>, _>>()?;
-            let index = index.try_into().map_err(|_| Error::internal("explode", "an index has two columns"))?;
-            return Ok(Start { parts: self.parts(table, rows, index, true), live: Box::new(Still), owned: Vec::new() });
+            let index: [_; 2] = index.try_into().map_err(|_| Error::internal("explode", "an index has two columns"))?;
+            let parts = self.parts(table, rows, &index[0].clone(), through(index), true);
+            return Ok(Start { parts, live: Box::new(Still), owned: Vec::new() });
         }
         let counters = table.graph().map(crate::observe::storage).unwrap_or_default();
         let rows = OrderedRows::start(&entries(pairs), at, &counters)?;
-        let parts = self.parts(table, rows.rows().clone(), [rows.index(0), rows.index(1)], false);
+        let through = through([rows.index(0), rows.index(1)]);
+        let parts = self.parts(table, rows.rows().clone(), &rows.index(0), through, false);
         let owned = rows.owned();
         let live = ExplodeLive { exploded: self.exploded.clone(), rows };
         Ok(Start { parts, live: Box::new(live), owned })

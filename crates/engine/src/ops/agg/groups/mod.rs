@@ -36,8 +36,9 @@ pub(crate) struct Groups {
     readers: Vec<Option<(usize, Box<dyn State>)>>,
     /// The rows of each group, if an output needs its first or last row.
     picks: Option<KeyRows>,
-    /// The accumulators of a bulk load, while it runs.
+    /// The accumulators of a bulk load, while it runs, and for how many slots there is room.
     loading: Option<BulkLoad>,
+    reserved: usize,
     /// Whether the one group of all rows exists even without rows.
     whole: bool,
     /// How many parts of a bulk load run in parallel.
@@ -46,6 +47,8 @@ pub(crate) struct Groups {
 
 /// The growth of states, in bytes, from which on the memory budget is checked.
 const ASK_FROM: u64 = 1 << 20;
+/// Room for so many slots is no waste.
+const SMALL_SLOTS: usize = 1 << 8;
 
 impl Groups {
     fn empty(spec: &AggregationSpec) -> Result<Groups, Error> {
@@ -77,6 +80,7 @@ impl Groups {
             readers,
             picks: picks.then(|| KeyRows::new(spec.retractable || spec.reads_groups())),
             loading: None,
+            reserved: 0,
             whole: spec.whole,
             shares: 1,
         };
@@ -181,10 +185,18 @@ impl Groups {
             return;
         }
         self.slots = slots;
-        self.counts.iter_mut().for_each(|counts| counts.resize(slots, 0));
         if let Some(loading) = &mut self.loading {
-            loading.grow(slots);
+            if slots > self.reserved {
+                let least = (self.reserved + self.reserved / 2).max(slots).max(SMALL_SLOTS);
+                self.reserved = loading.expected(slots).max(least);
+                self.counts
+                    .iter_mut()
+                    .for_each(|counts| counts.reserve_exact(self.reserved.saturating_sub(counts.len())));
+                self.states.iter_mut().flatten().for_each(|(_, state)| state.reserve(self.reserved));
+            }
+            loading.grow(slots, self.reserved);
         }
+        self.counts.iter_mut().for_each(|counts| counts.resize(slots, 0));
         self.states.iter_mut().flatten().for_each(|(_, state)| state.grow(slots));
         if let Some(picks) = &mut self.picks {
             picks.grow(slots);

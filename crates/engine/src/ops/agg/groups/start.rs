@@ -21,10 +21,12 @@ impl Groups {
             rows.split(if rows.len() > GROUP_ALONE_ROWS.rows() { crate::threads::parallel::threads() } else { 1 });
         let share = |_: usize, share: &RowSet| {
             let mut groups = Groups { shares: shares.len() as u64, ..Groups::empty(spec)? };
-            groups.load();
+            groups.load(share.len());
             let size = if selection.is_some() { BLOCK_ROWS.rows() } else { GROUP_PART_ROWS.rows() };
             for part in crate::threads::parallel::parts(share, size) {
+                let rows = part.len();
                 groups.enter_part(spec, view, part, selection)?;
+                groups.loading.iter_mut().for_each(|loading| loading.note(rows));
             }
             groups.flush();
             Ok::<Groups, Error>(groups)
@@ -103,10 +105,10 @@ impl Groups {
         Ok(true)
     }
 
-    /// Starts a bulk load, until [`Groups::flush`].
-    fn load(&mut self) {
-        let mut loading = BulkLoad::new(&mut self.states);
-        loading.grow(self.slots);
+    /// Starts a bulk load of so many rows, until [`Groups::flush`].
+    fn load(&mut self, rows: u64) {
+        let mut loading = BulkLoad::new(&mut self.states, rows);
+        loading.grow(self.slots, self.slots);
         self.loading = Some(loading);
     }
 
