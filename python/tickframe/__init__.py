@@ -134,6 +134,7 @@ from tickframe.sources import (
     time_table,
 )
 from tickframe.stacking import concat, merge
+from tickframe.synced import sync_filter, sync_to_leader
 from tickframe.table import Table
 from tickframe.udf.api import Udf, udf
 from tickframe.when import when
@@ -286,6 +287,8 @@ __all__ = [
     "struct",
     "sum",
     "sum_horizontal",
+    "sync_filter",
+    "sync_to_leader",
     "table",
     "table_diff",
     "testing",

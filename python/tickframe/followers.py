@@ -105,7 +105,7 @@ def listen(
     >>> with tf.listen(t, lambda update: print(update.added)):
     ...     _ = t.append({"x": [1, 2]})
     ...     _ = t.graph.step()
-    {[0..1]}
+    RowSet([(0, 1)])
     """
     instance(t, "listen", "t", "Table", "a table")
     wanted = None if columns is None else names_of([columns], "listen")

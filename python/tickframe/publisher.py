@@ -150,7 +150,8 @@ def _callable(operation: str, fn: object, parameter: str, takes: list[str]) -> N
     try:
         signature.bind(*takes)
     except TypeError:
-        raise TypeError(f"{operation}: {parameter} is called with {what}, but is {named(fn)}{signature}") from None
+        takes_now = "" if inspect.isclass(fn) else str(signature)
+        raise TypeError(f"{operation}: {parameter} is called with {what}, but is {named(fn)}{takes_now}") from None
 
 
 def _end() -> None:

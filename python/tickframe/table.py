@@ -695,7 +695,7 @@ class Table(Look, Cells, Order, Extents, Shape, Pivots, Windows, Joins, InOrder,
         ...     await asyncio.to_thread(t.graph.step)
         ...     return (await coming).added
         >>> asyncio.run(main())
-        RowSet('{[0..1]}')
+        RowSet([(0, 1)])
 
         Args:
             timeout: seconds; None waits for ever.

@@ -72,6 +72,7 @@ fn draw_place(tape: &mut Tape, shapes: &mut Vec<Shape>) -> Place {
         | Stage::Asof(..)
         | Stage::Range(..)
         | Stage::Multi(..)
+        | Stage::Sync(..)
         | Stage::JoinWhere(..)
         | Stage::WhereIn(..) => {
             let sides: Vec<usize> = (0..shapes.len()).filter(|&at| joinable(&shapes[at])).collect();

@@ -543,6 +543,7 @@ ELSEWHERE = {
     "Expr.pipe": "as Table.pipe",
     "Table.wait": "waits for an update: test_listener.py",
     "Table.updates": "asyncio: test_listener.py",
+    "Table.next": "asyncio: test_followers.py",
     "Graph.start": "",
     "Graph.stop": "",
 }
@@ -564,6 +565,15 @@ def base_of(door: str, name: str) -> Callable[[World], Any] | None:
 #: Where the name alone says too little.
 OVERRIDES: dict[tuple[str, str], Callable[[World], Any]] = {
     ("Table.time_window", "ts"): lambda w: "t",
+    ("listen", "t"): lambda w: w.append,
+    ("merged_listen", "tables"): lambda w: [w.append, w.keyed],
+    ("sync_filter", "by"): lambda w: "w",
+    ("sync_filter", "id"): lambda w: "x",
+    ("sync_to_leader", "by"): lambda w: "w",
+    ("sync_to_leader", "followers"): lambda w: [w.right],
+    ("sync_to_leader", "id"): lambda w: "x",
+    ("sync_to_leader", "ids"): lambda w: ["x"],
+    ("sync_to_leader", "leader"): lambda w: w.right,
     ("Table.snapshot_when", "stamp_cols"): lambda w: "w2",
     ("Table.snapshot_when", "trigger"): lambda w: w.right.select("w").rename({"w": "w2"}),
     ("add_only_to_blink", "t"): lambda w: w.append,

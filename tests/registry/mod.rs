@@ -88,6 +88,7 @@ pub const SPECS: &[OpSpec] = &[
     OpSpec { name: "join", inputs: 2, draw: draw::join, over_blink: OverBlink::Passes },
     OpSpec { name: "join_where", inputs: 2, draw: draw::join_where, over_blink: OverBlink::Passes },
     OpSpec { name: "multi_join", inputs: 2, draw: draw::multi_join, over_blink: OverBlink::Refused },
+    OpSpec { name: "sync_filter", inputs: 2, draw: draw::sync_filter, over_blink: OverBlink::Refused },
     OpSpec { name: "where_in", inputs: 2, draw: draw::where_in, over_blink: OverBlink::Passes },
     OpSpec { name: "join_asof", inputs: 2, draw: draw::join_asof, over_blink: OverBlink::Passes },
     OpSpec { name: "range_join", inputs: 2, draw: draw::range_join, over_blink: OverBlink::Passes },

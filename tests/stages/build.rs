@@ -201,6 +201,13 @@ impl Stage {
                 let right = ask(Op::Rename { names: vec![("w".to_owned(), name.clone())] }, &[right])?;
                 ask(Op::MultiJoin { on: on.clone(), nulls_equal: *nulls_equal }, &[first(table)?, right])
             }
+            Stage::Sync(keys, [left, right], false, which) => {
+                ask(Op::SyncFilter { keys: keys.clone(), ids: vec![left.clone(), right.clone()], which: *which }, &two)
+            }
+            Stage::Sync(keys, [left, right], true, which) => {
+                let ids = vec![(left.clone(), right.clone())];
+                ask(Op::SyncLeader { keys: keys.clone(), ids, which: *which }, &two)
+            }
             Stage::WhereIn(on, not, nulls_equal) => {
                 let member = if *not { Member::NotIn } else { Member::In };
                 ask(Op::WhereIn { on: on.clone(), member, nulls_equal: *nulls_equal }, &two)
@@ -320,6 +327,13 @@ impl Stage {
                 let right = ops::select(&ops::first_by(right, &keys), &taken);
                 let right = ops::rename(&right, &[("w", name.as_str())]);
                 ops::multi_join(&[&ops::first_by(table, &keys), &right], &keys, *nulls_equal)?
+            }
+            Stage::Sync(keys, [left, own], leads, which) => {
+                let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+                match leads {
+                    false => ops::sync_filter(&[table, right], &keys, &[left, own], *which),
+                    true => ops::sync_leader(&[table, right], &keys, &[(left, own)], *which),
+                }
             }
             Stage::WhereIn(on, not, nulls_equal) => ops::where_in(table, right, on, *not, *nulls_equal),
             Stage::Asof(by, stamp, name, strategy, exact, tolerance) => {

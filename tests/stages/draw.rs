@@ -327,6 +327,26 @@ pub fn multi_join(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     Some(Stage::Multi(on, add_joined(shape), tape.chance(100)))
 }
 
+/// Both tables, or those that a leader wants; the result is of the left table or of the right one.
+pub fn sync_filter(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    let ids: Vec<String> =
+        shape.exact().into_iter().filter(|column| column.1 == Kind::Int).map(|column| column.0).collect();
+    let known = |name: &str, kind: Kind| shape.exact().iter().any(|column| column.0 == name && column.1 == kind);
+    // Which row of the leader is the last depends on history where the order does.
+    if ids.is_empty() || !known("k", Kind::Str) || shape.unordered_by.is_some() {
+        return None;
+    }
+    let right = (*tape.choose(&["g", "u"])).to_owned();
+    let (left, keys) = (tape.choose(&ids).clone(), vec!["k".to_owned()]);
+    let (leads, which) = (tape.chance(100), usize::from(tape.chance(128)));
+    if which == 1 {
+        *shape = Shape { names: shape.names, ..Shape::right(shape.right) };
+    } else if leads {
+        shape.unordered_by = Some(keys.clone());
+    }
+    Some(Stage::Sync(keys, [left, right], leads, which))
+}
+
 pub fn where_in(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     let on = keys_of_join(tape, shape);
     (!on.is_empty()).then(|| Stage::WhereIn(on, tape.chance(100), tape.chance(100)))

@@ -71,6 +71,8 @@ pub enum Stage {
     JoinWhere([String; 2], Vec<Both>),
     /// Key columns, the name of what the right's `w` becomes, and whether null equals null: over the first rows of each key.
     Multi(Vec<String>, String, bool),
+    /// Key columns of both sides, the column of ids of each, whether the left leads, and which of the two results it is.
+    Sync(Vec<String>, [String; 2], bool, usize),
     /// Key columns of both sides, the right column that lies in ranges, the left columns of both ends, and the outputs.
     Range(Vec<(String, String)>, String, [Option<(String, Bound)>; 2], Vec<Aggregated>),
     /// Key columns of both sides, whether those are kept that are not in the set, and whether null equals null.

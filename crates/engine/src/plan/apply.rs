@@ -7,15 +7,15 @@ use formula::values::LiveSet;
 
 use super::lower::{
     self, ColumnOptions, add_only_to_blink, aggregate, blink_to_append_only, distinct, filtered, join, join_where,
-    multi_join, natural_join, range_join, top_k,
+    multi_join, natural_join, range_join, sync_filter, sync_leader, top_k,
 };
 use super::node::{DEEPEST, Plan};
 use super::op::Op;
 use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::{
-    AsofJoin, Concat, Explode, Flatten, GroupLimit, NaturalJoin, NowJoin, Project, Reverse, Ring, Slice, SnapshotWhen,
-    Sort, TimeWindow, WhereIn,
+    AsofJoin, Concat, Explode, Flatten, GroupLimit, NaturalJoin, NowJoin, Project, Reverse, Ring, Slice,
+    SnapshotWhen, Sort, TimeWindow, WhereIn,
 };
 use crate::table::handle::Table;
 
@@ -102,6 +102,8 @@ fn table_of(op: &Op, call: &Call, inputs: &[Table]) -> Result<Table, Error> {
         Op::RangeJoin { how, aggregates } => range_join(call, &inputs[0], &inputs[1], how, aggregates),
         Op::JoinWhere { predicates, suffix } => join_where(call, &inputs[0], &inputs[1], predicates, suffix),
         Op::MultiJoin { on, nulls_equal } => multi_join(call, inputs, on, *nulls_equal),
+        Op::SyncFilter { keys, ids, which } => sync_filter(call, inputs, keys, ids, *which),
+        Op::SyncLeader { keys, ids, which } => sync_leader(call, inputs, keys, ids, *which),
         Op::AsofJoin(how) => call.attach(&AsofJoin::new(method, &inputs[0], &inputs[1], how)?, inputs),
     }
 }

@@ -213,6 +213,24 @@ pub enum Op {
         /// Whether null equals null.
         nulls_equal: bool,
     },
+    /// The rows of one input that have the newest id that all inputs have for their key.
+    SyncFilter {
+        /// The keys, which all inputs have.
+        keys: Vec<String>,
+        /// The column of ids of each input.
+        ids: Vec<String>,
+        /// Of which input.
+        which: usize,
+    },
+    /// The last rows of the first input all of whose ids the others have, or the rows that they want of another.
+    SyncLeader {
+        /// The keys, which all inputs have.
+        keys: Vec<String>,
+        /// For each other input, the column of the first and its own.
+        ids: Vec<(String, String)>,
+        /// Of which input.
+        which: usize,
+    },
 }
 
 fn sorted_by(by: &[SortBy]) -> String {
@@ -268,6 +286,8 @@ impl Op {
             Op::RangeJoin { .. } => "range_join",
             Op::JoinWhere { .. } => "join_where",
             Op::MultiJoin { .. } => "multi_join",
+            Op::SyncFilter { .. } => "sync_filter",
+            Op::SyncLeader { .. } => "sync_to_leader",
         }
     }
 
@@ -275,7 +295,7 @@ impl Op {
     pub fn arity(&self) -> Option<usize> {
         match self {
             Op::Input(_) => Some(0),
-            Op::Concat | Op::MultiJoin { .. } => None,
+            Op::Concat | Op::MultiJoin { .. } | Op::SyncFilter { .. } | Op::SyncLeader { .. } => None,
             Op::NaturalJoin { .. } | Op::WhereIn { .. } | Op::Join(_) | Op::AsofJoin(_) => Some(2),
             Op::RangeJoin { .. } | Op::JoinWhere { .. } | Op::JoinNow(_) | Op::SnapshotWhen { .. } => Some(2),
             _ => Some(1),
@@ -350,6 +370,8 @@ impl Op {
                 format!("{}{}keep {keep}", quoted(keys), if keys.is_empty() { "" } else { ", " })
             }
             Op::GroupLimit { keys, rows, .. } => format!("{rows}, {}", quoted(keys)),
+            Op::SyncFilter { keys, ids, which } => format!("table {which}, by {}, ids {}", quoted(keys), quoted(ids)),
+            Op::SyncLeader { keys: by, ids, which } => format!("table {which}, by {}, ids {}", quoted(by), keys(ids)),
             Op::NaturalJoin { on, .. } | Op::WhereIn { on, .. } => keys(on),
             Op::JoinNow(NowOptions::Natural { on, .. }) => keys(on),
             Op::Join(how) if how.on.is_empty() => format!("how {}", how.how.name()),

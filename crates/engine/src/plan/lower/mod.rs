@@ -21,6 +21,7 @@ mod recent;
 mod sequential;
 mod sets;
 mod top_k;
+mod sync;
 
 pub(in crate::plan) use columns::{aggregate, columns, filtered, multi_join, range_join};
 pub use computed::ColumnOptions;
@@ -33,3 +34,4 @@ pub(in crate::plan) use sequential::{batches, sequential};
 pub use sets::live_set;
 pub(in crate::plan) use sets::table_of;
 pub(in crate::plan) use top_k::top_k;
+pub(in crate::plan) use sync::{sync_filter, sync_leader};
