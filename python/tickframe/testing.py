@@ -1,4 +1,4 @@
-"""What tests of programs over live tables need: a clock that is moved by hand."""
+"""What tests of programs over live tables need: a clock that is moved by hand, and tables that change at random, by a seed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from tickframe.durations import nanoseconds
 if TYPE_CHECKING:
     from typing import TypeAlias
 
+    from tickframe.random_tables import RandomTable, random_rows, random_table
+
     Instant: TypeAlias = _dt.datetime | str
 
-__all__ = ["ManualClock"]
+__all__ = ["ManualClock", "RandomTable", "random_rows", "random_table"]
 
 _EPOCH = _dt.datetime(1970, 1, 1, tzinfo=_dt.UTC)
 
@@ -81,3 +83,12 @@ def instant(value: object, what: str) -> int:
     if moment.tzinfo is None:
         raise ValueError(f"{what} must have a zone, e.g. datetime(..., tzinfo=timezone.utc)")
     return nanoseconds(moment - _EPOCH, what)
+
+
+def __getattr__(name: str) -> object:
+    # Sources follow the clock of this module, and random tables are sources.
+    if name in {"RandomTable", "random_rows", "random_table"}:
+        from tickframe import random_tables
+
+        return getattr(random_tables, name)
+    raise AttributeError(f"module 'tickframe.testing' has no attribute {name!r}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tickframe.arguments import check_all, instance
+from tickframe.arguments import check_all, count, instance
 from tickframe.describe import short
 from tickframe.durations import nanoseconds
 from tickframe.handles import itself, made
@@ -57,6 +57,64 @@ class Windows:
             raise ValueError(f"time_window: window must be 0 or longer, not {short(window)}")
         return made("time_window", {"time_window": {"stamp": ts, "span": span, "flag": flag}}, itself(self))
 
+    def most_recent(self, ts: str, period: float | str | datetime.timedelta, by: Names | None = None) -> Table:
+        """A table that only grows, from its recent rows on: those within `period` of the newest as it begins, and all that come.
+
+        For a table whose past is long and of no use: what stands on the result reads its recent rows alone.
+
+        >>> import datetime as dt
+        >>> import tickframe as tf
+        >>> noon = dt.datetime(2024, 5, 1, 12)
+        >>> trades = tf.append_table({"t": dt.datetime, "px": float}, graph=tf.Graph())
+        >>> _ = trades.append({"t": [noon, noon + dt.timedelta(hours=2)], "px": [1.0, 2.0]})
+        >>> _ = trades.graph.step()
+        >>> recent = trades.most_recent("t", "1h")
+        >>> _ = trades.append({"t": noon, "px": 3.0})
+        >>> _ = trades.graph.step()
+        >>> recent.to_dict()["px"]
+        [2.0, 3.0]
+
+        Args:
+            ts: the column of instants. A row without one is not recent as the table begins.
+            period: how long before the newest: seconds, a timedelta, or text such as ``"1h"``.
+            by: columns that make groups, each with a newest of its own; all rows are one group without it.
+
+        Raises:
+            ColumnNotFoundError: no such column.
+            TypeMismatchError: `ts` is no column of instants, or a column of `by` has cells of which there is no key.
+            InvalidOperationError: a live table whose rows may be removed or modified.
+        """
+        span = nanoseconds(period, "most_recent: period")
+        if span < 0:
+            raise ValueError(f"most_recent: period must be 0 or longer, not {short(period)}")
+        recent = {"span": {"stamp": ts, "nanos": span}}
+        return made("most_recent", {"most_recent": {"by": _groups(by, "most_recent"), "recent": recent}}, itself(self))
+
+    def most_recent_rows(self, n: int, by: Names | None = None) -> Table:
+        """A table that only grows, from its last `n` rows on: those that are there as it begins, and all that come.
+
+        >>> import tickframe as tf
+        >>> trades = tf.append_table({"sym": str, "px": float}, graph=tf.Graph())
+        >>> _ = trades.append({"sym": ["A", "A", "B"], "px": [1.0, 2.0, 3.0]})
+        >>> _ = trades.graph.step()
+        >>> last = trades.most_recent_rows(1, by="sym")
+        >>> _ = trades.append({"sym": "A", "px": 4.0})
+        >>> _ = trades.graph.step()
+        >>> last.to_dict()["px"]
+        [2.0, 3.0, 4.0]
+
+        Args:
+            n: how many rows of each group, or of all, it begins with.
+            by: columns that make groups; all rows are one group without it.
+
+        Raises:
+            ColumnNotFoundError: no such column.
+            InvalidOperationError: a live table whose rows may be removed or modified.
+        """
+        rows = count(n, "most_recent_rows: n")
+        options = {"by": _groups(by, "most_recent_rows"), "recent": {"rows": rows}}
+        return made("most_recent_rows", {"most_recent": options}, itself(self))
+
     def snapshot_when(
         self,
         trigger: Table,
@@ -97,3 +155,7 @@ class Windows:
         stamps = trigger.columns if stamp_cols is None else names_of([stamp_cols], "snapshot_when")
         how = {"stamps": stamps, "initial": bool(initial), "incremental": bool(incremental), "history": bool(history)}
         return made("snapshot_when", {"snapshot_when": how}, itself(self), trigger)
+
+
+def _groups(by: Names | None, operation: str) -> list[str]:
+    return [] if by is None else names_of([by], operation)

@@ -565,6 +565,8 @@ def base_of(door: str, name: str) -> Callable[[World], Any] | None:
 #: Where the name alone says too little.
 OVERRIDES: dict[tuple[str, str], Callable[[World], Any]] = {
     ("Table.time_window", "ts"): lambda w: "t",
+    ("Table.most_recent", "ts"): lambda w: "t",
+    ("Table.most_recent", "period"): lambda w: "1h",
     ("listen", "t"): lambda w: w.append,
     ("merged_listen", "tables"): lambda w: [w.append, w.keyed],
     ("sync_filter", "by"): lambda w: "w",

@@ -14,7 +14,7 @@ use super::op::Op;
 use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::{
-    AsofJoin, Concat, Explode, Flatten, GroupLimit, NaturalJoin, NowJoin, Project, Reverse, Ring, Slice,
+    AsofJoin, Concat, Explode, Flatten, GroupLimit, MostRecent, NaturalJoin, NowJoin, Project, Reverse, Ring, Slice,
     SnapshotWhen, Sort, TimeWindow, WhereIn,
 };
 use crate::table::handle::Table;
@@ -79,6 +79,7 @@ fn table_of(op: &Op, call: &Call, inputs: &[Table]) -> Result<Table, Error> {
             call.attach(&TimeWindow::new(method, &inputs[0], stamp, *span, &flag.as_str().into())?, inputs)
         }
         Op::Ring { rows } => call.attach(&Ring::new(*rows), inputs),
+        Op::MostRecent { by, recent } => call.attach(&MostRecent::new(method, &inputs[0], by, recent)?, inputs),
         Op::BlinkToAppendOnly => blink_to_append_only(call, &inputs[0]),
         Op::AddOnlyToBlink => add_only_to_blink(call, &inputs[0]),
         Op::RemoveBlink => call.attach(&Project::without_blink(&inputs[0])?, inputs),

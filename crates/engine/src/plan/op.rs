@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::input::Input;
 use super::spec::{
     AsofOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Materialization, Member, NowOptions, RangeOptions,
-    SortBy,
+    Recent, SortBy,
 };
 use crate::eval::schedule::Turn;
 use crate::row_errors::OnError;
@@ -126,6 +126,13 @@ pub enum Op {
     Ring {
         /// How many.
         rows: u64,
+    },
+    /// A table that only grows, from its recent rows on.
+    MostRecent {
+        /// The columns that make groups.
+        by: Vec<String>,
+        /// Which rows of each it begins with.
+        recent: Recent,
     },
     /// All rows of a blink table that ever came.
     BlinkToAppendOnly,
@@ -268,6 +275,8 @@ impl Op {
             Op::SnapshotWhen { .. } => "snapshot_when",
             Op::TimeWindow { .. } => "time_window",
             Op::Ring { .. } => "ring_table",
+            Op::MostRecent { recent: Recent::Rows(_), .. } => "most_recent_rows",
+            Op::MostRecent { .. } => "most_recent",
             Op::BlinkToAppendOnly => "blink_to_append_only",
             Op::AddOnlyToBlink => "add_only_to_blink",
             Op::RemoveBlink => "remove_blink",
@@ -368,6 +377,10 @@ impl Op {
             Op::Distinct { keys, keep } => {
                 let keep = if *keep == Keep::First { "first" } else { "last" };
                 format!("{}{}keep {keep}", quoted(keys), if keys.is_empty() { "" } else { ", " })
+            }
+            Op::MostRecent { by, recent: Recent::Rows(rows) } => format!("{rows}, by {}", quoted(by)),
+            Op::MostRecent { by, recent: Recent::Span { stamp, nanos } } => {
+                format!("{stamp:?}, {nanos} ns, by {}", quoted(by))
             }
             Op::GroupLimit { keys, rows, .. } => format!("{rows}, {}", quoted(keys)),
             Op::SyncFilter { keys, ids, which } => format!("table {which}, by {}, ids {}", quoted(keys), quoted(ids)),

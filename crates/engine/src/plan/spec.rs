@@ -48,6 +48,21 @@ pub enum Keep {
     Last,
 }
 
+/// Which rows are recent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Recent {
+    /// So many, the last.
+    Rows(u64),
+    /// Those within so long of the newest.
+    Span {
+        /// The column of stamps.
+        stamp: String,
+        /// How long, in nanoseconds.
+        nanos: i64,
+    },
+}
+
 /// The policy for a left row whose key has several right rows, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
