@@ -150,7 +150,7 @@ def _callable(operation: str, fn: object, parameter: str, takes: list[str]) -> N
     try:
         signature.bind(*takes)
     except TypeError:
-        takes_now = "" if inspect.isclass(fn) else str(signature)
+        takes_now = "" if isinstance(fn, type) else str(signature)
         raise TypeError(f"{operation}: {parameter} is called with {what}, but is {named(fn)}{takes_now}") from None
 
 

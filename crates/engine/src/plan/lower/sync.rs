@@ -151,7 +151,7 @@ mod tests {
             (("+ 4 null 5 | + 5 B 1", "+ 3 null 5"), "+ 4 null 5"),
             (("+ 6 B null", "+ 4 B null"), ""),
             (("+ 7 A 3", "- 1"), "- [2..3] | + 7 A 3"),
-            (("- 7", ""), "- 7"),
+            (("- 7", ""), "- 7 | + 0 A 1 | + 1 A 1"),
         ];
         check_steps_of_two(|one, other| synced(one, other, 0), start, steps);
         let of_the_other: &[((&str, &str), &str)] = &[
