@@ -7,6 +7,8 @@
 //! search; of a question a search for each stamp and each range found. Every range is found once, whatever number of the
 //! stamps it holds.
 
+use std::ops::Range;
+
 /// No node.
 const NONE: u32 = u32::MAX;
 
@@ -56,42 +58,101 @@ impl Intervals {
         self.roots[slot as usize] == NONE
     }
 
-    /// Adds a range.
-    pub(crate) fn insert(&mut self, slot: u32, range: Interval) {
+    /// Adds a range. Returns its node, which it keeps while it is there.
+    pub(crate) fn insert(&mut self, slot: u32, range: Interval) -> u32 {
         let new = self.node(range);
         self.roots[slot as usize] = self.inserted(self.roots[slot as usize], new);
+        new
     }
 
-    /// Removes the range of a row, if it is there.
-    pub(crate) fn remove(&mut self, slot: u32, from: u64, key: u64) {
+    /// The ranges of a group that has none, in the order of (first stamp, row). Their nodes are new ones, one after the other.
+    pub(crate) fn fill(&mut self, slot: u32, ranges: impl Iterator<Item = Interval>) {
+        // The last of each node's line to the right, from the root on: none is lighter than the next.
+        let mut line: Vec<u32> = Vec::new();
+        for range in ranges {
+            let new = self.fresh(range);
+            let mut below = NONE;
+            while let Some(last) =
+                line.pop_if(|last| self.nodes[*last as usize].weight < self.nodes[new as usize].weight)
+            {
+                self.of(last).right = below;
+                below = self.settle(last);
+            }
+            self.of(new).left = below;
+            line.push(new);
+        }
+        let mut below = NONE;
+        for last in line.into_iter().rev() {
+            self.of(last).right = below;
+            below = self.settle(last);
+        }
+        self.roots[slot as usize] = below;
+    }
+
+    /// Removes the range of a row, if it is there, and returns the node that it had.
+    pub(crate) fn remove(&mut self, slot: u32, from: u64, key: u64) -> Option<u32> {
+        let free = self.unused.len();
         self.roots[slot as usize] = self.removed(self.roots[slot as usize], (from, key));
+        self.unused.get(free).copied()
     }
 
-    /// Calls `each` with every row of a group whose range holds one of these stamps, which ascend.
-    pub(crate) fn holding(&self, slot: u32, stamps: &[u64], each: &mut impl FnMut(u64)) {
-        self.held(self.roots[slot as usize], stamps, each);
+    /// The node of a row's range.
+    pub(crate) fn find(&self, slot: u32, from: u64, key: u64) -> Option<u32> {
+        let mut at = self.roots[slot as usize];
+        while at != NONE {
+            let Node { range, left, right, .. } = self.nodes[at as usize];
+            match (from, key).cmp(&range.at()) {
+                std::cmp::Ordering::Less => at = left,
+                std::cmp::Ordering::Equal => return Some(at),
+                std::cmp::Ordering::Greater => at = right,
+            }
+        }
+        None
     }
 
-    /// Calls `each` with every row of a group whose range begins at one of these stamps, both included.
-    pub(crate) fn beginning(&self, slot: u32, first: u64, last: u64, each: &mut impl FnMut(u64)) {
+    /// The range of a node.
+    pub(crate) fn get(&self, node: u32) -> Interval {
+        self.nodes[node as usize].range
+    }
+
+    /// Gives the range of a node to another row. In the end the ranges must stand in their order.
+    pub(crate) fn rekey(&mut self, node: u32, key: u64) {
+        self.of(node).range.key = key;
+    }
+
+    /// A bound of the nodes in use.
+    pub(crate) fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Calls `each` with every node of a group whose range holds one of these stamps, which ascend, and with the places of those
+    /// that it holds.
+    pub(crate) fn holding(&self, slot: u32, stamps: &[u64], each: &mut impl FnMut(u32, Range<usize>)) {
+        self.held(self.roots[slot as usize], stamps, 0, each);
+    }
+
+    /// Calls `each` with every node of a group whose range begins at one of these stamps, both included.
+    pub(crate) fn beginning(&self, slot: u32, first: u64, last: u64, each: &mut impl FnMut(u32)) {
         self.begun(self.roots[slot as usize], first, last, each);
     }
 
     fn node(&mut self, range: Interval) -> u32 {
+        let Some(place) = self.unused.pop() else { return self.fresh(range) };
+        self.nodes[place as usize] = self.drawn(range);
+        place
+    }
+
+    fn fresh(&mut self, range: Interval) -> u32 {
+        let node = self.drawn(range);
+        self.nodes.push(node);
+        self.nodes.len() as u32 - 1
+    }
+
+    fn drawn(&mut self, range: Interval) -> Node {
         self.drawn = self.drawn.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.drawn ^ self.drawn >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let node = Node { range, most: range.to, weight: (mixed >> 32) as u32, left: NONE, right: NONE };
-        match self.unused.pop() {
-            Some(place) => {
-                self.nodes[place as usize] = node;
-                place
-            }
-            None => {
-                self.nodes.push(node);
-                self.nodes.len() as u32 - 1
-            }
-        }
+        Node { range, most: range.to, weight: (mixed >> 32) as u32, left: NONE, right: NONE }
     }
 
     fn of(&mut self, node: u32) -> &mut Node {
@@ -174,7 +235,8 @@ impl Intervals {
         self.settle(root)
     }
 
-    fn held(&self, root: u32, stamps: &[u64], each: &mut impl FnMut(u64)) {
+    /// `before`: how many stamps stand before these.
+    fn held(&self, root: u32, stamps: &[u64], before: usize, each: &mut impl FnMut(u32, Range<usize>)) {
         if root == NONE {
             return;
         }
@@ -183,17 +245,19 @@ impl Intervals {
         if stamps.is_empty() {
             return;
         }
-        self.held(left, stamps, each);
-        let later = &stamps[stamps.partition_point(|stamp| *stamp < range.from)..];
+        self.held(left, stamps, before, each);
+        let earlier = stamps.partition_point(|stamp| *stamp < range.from);
+        let later = &stamps[earlier..];
         if let Some(first) = later.first() {
+            let from = before + earlier;
             if *first <= range.to {
-                each(range.key);
+                each(root, from..from + later.partition_point(|stamp| *stamp <= range.to));
             }
-            self.held(right, later, each);
+            self.held(right, later, from, each);
         }
     }
 
-    fn begun(&self, root: u32, first: u64, last: u64, each: &mut impl FnMut(u64)) {
+    fn begun(&self, root: u32, first: u64, last: u64, each: &mut impl FnMut(u32)) {
         if root == NONE {
             return;
         }
@@ -202,7 +266,7 @@ impl Intervals {
             self.begun(left, first, last, each);
         }
         if (first..=last).contains(&range.from) {
-            each(range.key);
+            each(root);
         }
         if range.from <= last {
             self.begun(right, first, last, each);
@@ -226,24 +290,38 @@ mod tests {
         for step in 0..3_000 {
             if model.len() > 200 || draw(3) == 0 && !model.is_empty() {
                 let gone = model.swap_remove(draw(model.len() as u64) as usize);
-                ranges.remove(0, gone.from, gone.key);
-                ranges.remove(0, gone.from, gone.key + 10_000);
+                let node = ranges.find(0, gone.from, gone.key);
+                assert!(node.is_some() && ranges.remove(0, gone.from, gone.key) == node);
+                assert_eq!(ranges.remove(0, gone.from, gone.key + 10_000), None);
             } else {
                 let from = draw(50);
                 let to = if draw(9) == 0 { u64::MAX } else { from + draw(12) };
                 let range = Interval { from, to, key: step };
-                ranges.insert(0, range);
+                let node = ranges.insert(0, range);
+                assert_eq!(ranges.get(node), range);
                 model.push(range);
+            }
+            if step == 1_500 {
+                // The same ranges in a tree that is made at once.
+                model.sort_unstable_by_key(Interval::at);
+                ranges = Intervals::default();
+                ranges.grow(1);
+                ranges.fill(0, model.iter().copied());
             }
             let mut stamps: Vec<u64> = (0..draw(4)).map(|_| draw(60)).collect();
             stamps.sort_unstable();
             let mut found = Vec::new();
-            ranges.holding(0, &stamps, &mut |key| found.push(key));
+            ranges.holding(0, &stamps, &mut |node, held| {
+                let Interval { from, to, key } = ranges.get(node);
+                let inside = |at: usize| (from..=to).contains(&stamps[at]);
+                assert!((0..stamps.len()).all(|at| inside(at) == held.contains(&at)));
+                found.push(key);
+            });
             let holds = |range: &&Interval| stamps.iter().any(|stamp| (range.from..=range.to).contains(stamp));
             assert_eq!(sorted(found), sorted(model.iter().filter(holds).map(|range| range.key).collect()));
             let (first, last) = (draw(50), draw(50));
             let mut found = Vec::new();
-            ranges.beginning(0, first, last, &mut |key| found.push(key));
+            ranges.beginning(0, first, last, &mut |node| found.push(ranges.get(node).key));
             let begins = |range: &&Interval| (first..=last).contains(&range.from);
             assert_eq!(sorted(found), sorted(model.iter().filter(begins).map(|range| range.key).collect()));
             assert_eq!(ranges.is_empty(0), model.is_empty());
@@ -260,7 +338,8 @@ mod tests {
     fn the_tree_is_flat() {
         let mut ranges = Intervals::default();
         ranges.grow(1);
-        (0..100_000).for_each(|at| ranges.insert(0, Interval { from: at, to: at + 3, key: at }));
+        ranges.fill(0, (0..50_000).map(|at| Interval { from: at, to: at + 3, key: at }));
+        (50_000..100_000).for_each(|at| _ = ranges.insert(0, Interval { from: at, to: at + 3, key: at }));
         fn depth(ranges: &Intervals, node: u32) -> u32 {
             if node == NONE {
                 return 0;
@@ -269,7 +348,7 @@ mod tests {
             1 + depth(ranges, left).max(depth(ranges, right))
         }
         assert!(depth(&ranges, ranges.roots[0]) < 70);
-        (0..100_000).for_each(|at| ranges.remove(0, at, at));
+        (0..100_000).for_each(|at| _ = ranges.remove(0, at, at));
         assert!(ranges.is_empty(0) && ranges.unused.len() == ranges.nodes.len());
     }
 }

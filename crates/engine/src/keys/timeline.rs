@@ -139,6 +139,11 @@ pub(crate) struct Timeline<T> {
 }
 
 impl<T> Timeline<T> {
+    /// A bound of its rows, and not far above them.
+    pub(crate) fn at_most(&self) -> usize {
+        self.chunks.len() * TIMELINE_CHUNK.get()
+    }
+
     /// Whether it has no row.
     pub(crate) fn is_empty(&self) -> bool {
         self.chunks.is_empty()

@@ -8,7 +8,8 @@ use column::Chunk;
 
 use super::accumulators::{Accumulator, Count, Removable};
 use super::board::BulkColumn;
-use super::state::{Batch, BulkState, Codec, PerGroup, valid_cells};
+use super::spans::by_difference;
+use super::state::{Batch, BulkState, Codec, PerGroup, TakeSpans, valid_cells};
 use crate::error::Error;
 
 /// Cells that are counted.
@@ -16,6 +17,7 @@ pub(crate) struct Counting;
 
 impl Codec for Counting {
     type Of = Count;
+    const SPANS: Option<TakeSpans<Self>> = Some(by_difference);
 
     fn is_like(&self, _: &Self) -> bool {
         true

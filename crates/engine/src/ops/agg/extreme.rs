@@ -19,8 +19,9 @@ use formula::Aggregate;
 
 use super::accumulators::{Accumulator, End, Extremum, Multiset, Removable, float_word, from_float_word};
 use super::board::{BATCH, BulkColumn};
+use super::spans::by_tree;
 use super::state::{
-    Batch, BulkState, Codec, PerGroup, State, each_float, floats, from_integers, integers, valid_cells,
+    Batch, BulkState, Codec, PerGroup, State, TakeSpans, each_float, floats, from_integers, integers, valid_cells,
 };
 use crate::error::Error;
 
@@ -254,6 +255,7 @@ impl<F> Growing<F> {
 
 impl<F: Family> Codec for Growing<F> {
     type Of = Extremum<F::Key>;
+    const SPANS: Option<TakeSpans<Self>> = Some(by_tree);
 
     fn empty(&self) -> Extremum<F::Key> {
         Extremum::new(self.end)
@@ -265,6 +267,10 @@ impl<F: Family> Codec for Growing<F> {
 
     fn remove(_: &mut Extremum<F::Key>, _: F::Key) {
         debug_assert!(false, "a cell leaves a table whose rows never do");
+    }
+
+    fn takes_away(of: &mut Extremum<F::Key>, key: F::Key) -> bool {
+        of.value(&()).is_some_and(|found| found != key)
     }
 
     fn encode<'a>(&self, groups: impl Iterator<Item = &'a Extremum<F::Key>>) -> Result<ArrayRef, Error> {

@@ -4,9 +4,7 @@
 //!
 //! Cost: the rows of all lists.
 
-use std::sync::Arc;
-
-use arrow_array::{Array, ArrayRef, Int64Array, UInt64Array};
+use arrow_array::{ArrayRef, UInt64Array};
 use arrow_schema::Field;
 use column::Chunk;
 use formula::{Aggregate, Expr};
@@ -14,6 +12,7 @@ use formula::{Aggregate, Expr};
 use super::Output;
 use super::chosen::gather_at;
 use super::output_of;
+use super::state::State;
 use super::states::state_of;
 use crate::error::Error;
 use crate::eval::evaluator::{Evaluator, own_row_only};
@@ -55,15 +54,61 @@ impl Listed {
         self.inputs.iter().any(|input| columns.contains_any(input.inputs()))
     }
 
-    /// For each aggregate its value of each list: so many of these rows, list after list.
-    pub(crate) fn values(&self, view: &View, rows: &[u64], lengths: &[usize]) -> Result<Vec<Chunk>, Error> {
-        let kept = |input: usize| self.outputs.iter().any(|output| output.is_kept() && output.inputs.contains(&input));
-        let cells: Vec<Option<Chunk>> = (self.inputs.iter().enumerate())
-            .map(|(at, input)| (kept(at) && !rows.is_empty()).then(|| gather_at(input, view, rows)).transpose())
-            .collect::<Result<_, Error>>()?;
+    /// The aggregates that are the cell of the first row of a list, or of its last.
+    pub(crate) fn ends(&self) -> Vec<usize> {
+        self.which(|output| matches!(output.kind, Aggregate::First | Aggregate::Last))
+    }
+
+    /// The aggregates whose state of a list can be brought up to date, or made of a span of rows.
+    pub(crate) fn followed(&self) -> Result<Vec<usize>, Error> {
+        let mut followed = Vec::new();
+        for (at, output) in self.outputs.iter().enumerate() {
+            if output.inputs.is_empty() || output.is_kept() && self.state(output)?.takes_spans() {
+                followed.push(at);
+            }
+        }
+        Ok(followed)
+    }
+
+    fn which(&self, is: impl Fn(&Output) -> bool) -> Vec<usize> {
+        (0..self.outputs.len()).filter(|at| is(&self.outputs[*at])).collect()
+    }
+
+    /// The state of an output that keeps one.
+    pub(super) fn state(&self, output: &Output) -> Result<Box<dyn State>, Error> {
+        state_of(&output.kind, self.inputs[output.inputs[0]].data_type(), false, false)
+    }
+
+    pub(super) fn output(&self, at: usize) -> &Output {
+        &self.outputs[at]
+    }
+
+    /// The cells of these inputs at these rows, by the place of the input.
+    pub(super) fn cells(&self, view: &View, rows: &[u64], of: &[usize]) -> Result<Vec<Option<Chunk>>, Error> {
+        let cells = (self.inputs.iter().enumerate()).map(|(at, input)| {
+            (of.contains(&at) && !rows.is_empty()).then(|| gather_at(input, view, rows)).transpose()
+        });
+        cells.collect()
+    }
+
+    /// For each of these aggregates its value of each list: so many of these rows, list after list.
+    pub(crate) fn values(
+        &self,
+        which: &[usize],
+        view: &View,
+        rows: &[u64],
+        lengths: &[usize],
+    ) -> Result<Vec<Chunk>, Error> {
+        let outputs = || which.iter().map(|at| &self.outputs[*at]);
+        let kept: Vec<usize> =
+            outputs().filter(|output| output.is_kept()).flat_map(|output| output.inputs.clone()).collect();
+        let cells = self.cells(view, rows, &kept)?;
         let lists = (0u32..).zip(lengths);
-        let slots: Vec<u32> = lists.flat_map(|(list, length)| std::iter::repeat_n(list, *length)).collect();
-        self.outputs.iter().map(|output| self.value(output, view, rows, lengths, &slots, &cells)).collect()
+        let slots: Vec<u32> = match kept.is_empty() {
+            true => Vec::new(),
+            false => lists.flat_map(|(list, length)| std::iter::repeat_n(list, *length)).collect(),
+        };
+        outputs().map(|output| self.value(output, view, rows, lengths, &slots, &cells)).collect()
     }
 
     fn value(
@@ -75,34 +120,40 @@ impl Listed {
         slots: &[u32],
         cells: &[Option<Chunk>],
     ) -> Result<Chunk, Error> {
-        let Some(first) = output.inputs.first().map(|input| &self.inputs[*input]) else {
-            return Ok(Arc::new(Int64Array::from_iter_values(lengths.iter().map(|length| *length as i64))));
-        };
+        let first = &self.inputs[output.inputs[0]];
         if let Some(vector) = &output.vector {
             return vector.of_lists(first, view, rows, lengths.to_vec());
         }
         let cells = if output.is_kept() {
-            let mut state = state_of(&output.kind, first.data_type(), false, false)?;
+            let mut state = self.state(output)?;
             state.grow(lengths.len());
             let read: Vec<Chunk> = output.inputs.iter().filter_map(|input| cells[*input].clone()).collect();
             if !rows.is_empty() {
                 state.add(slots, &read);
             }
             let lists: Vec<u32> = (0..lengths.len() as u32).collect();
-            state.values_of(&*state, &lists).map_err(|error| self.told(output, first, error))?
+            return self.encoded(output, &*state, &lists);
         } else {
             ends(first, view, rows, lengths, output.kind == Aggregate::Last)?
         };
-        // Codes of a dictionary are a matter of storage.
-        let same = cells.data_type() == &output.data_type;
-        if same { Ok(cells) } else { Ok(column::types::cast(&cells, &output.data_type)?) }
+        as_stored(output, cells)
     }
 
-    fn told(&self, output: &Output, input: &Evaluator, error: Error) -> Error {
-        let Error::Data { message, .. } = error else { return error };
-        let name = formula::hidden::shown_field(&output.declared);
-        Error::data(&self.operation, format!("{name}: {message} ({})", input.text()))
+    /// The values of some groups of a state.
+    pub(super) fn encoded(&self, output: &Output, state: &dyn State, slots: &[u32]) -> Result<Chunk, Error> {
+        let told = |error: Error| {
+            let Error::Data { message, .. } = error else { return error };
+            let (name, input) = (formula::hidden::shown_field(&output.declared), &self.inputs[output.inputs[0]]);
+            Error::data(&self.operation, format!("{name}: {message} ({})", input.text()))
+        };
+        as_stored(output, state.values_of(state, slots).map_err(told)?)
     }
+}
+
+/// Codes of a dictionary are a matter of storage.
+fn as_stored(output: &Output, cells: ArrayRef) -> Result<ArrayRef, Error> {
+    let same = cells.data_type() == &output.data_type;
+    if same { Ok(cells) } else { Ok(column::types::cast(&cells, &output.data_type)?) }
 }
 
 /// The cell of the first row of each list, or of the last; null of none.

@@ -7,7 +7,8 @@ use arrow_buffer::NullBuffer;
 use column::Chunk;
 
 use super::accumulators::{Accumulator, Comoments, Moments, Removable, Spread};
-use super::state::{Codec, each_float, floats};
+use super::spans::by_difference;
+use super::state::{Codec, TakeSpans, each_float, floats};
 use crate::error::Error;
 
 /// Numbers whose spread is measured.
@@ -15,6 +16,7 @@ pub(crate) struct Spreads(pub(crate) Spread);
 
 impl Codec for Spreads {
     type Of = Moments;
+    const SPANS: Option<TakeSpans<Self>> = Some(by_difference);
 
     fn is_like(&self, _: &Self) -> bool {
         true
@@ -45,6 +47,7 @@ pub(crate) struct Pairs {
 
 impl Codec for Pairs {
     type Of = Comoments;
+    const SPANS: Option<TakeSpans<Self>> = Some(by_difference);
 
     fn is_like(&self, _: &Self) -> bool {
         true

@@ -7,7 +7,8 @@ use arrow_schema::DataType;
 use column::Chunk;
 
 use super::accumulators::{Accumulator, Factors, Product, Removable};
-use super::state::{Codec, PerGroup, State, each_float, from_integers, integers, valid_cells};
+use super::spans::by_difference;
+use super::state::{Codec, PerGroup, State, TakeSpans, each_float, from_integers, integers, valid_cells};
 use crate::error::Error;
 
 /// The state for a result of this type.
@@ -25,6 +26,7 @@ struct Integers {
 
 impl Codec for Integers {
     type Of = Factors;
+    const SPANS: Option<TakeSpans<Self>> = Some(by_difference);
 
     fn empty(&self) -> Factors {
         Factors::default()

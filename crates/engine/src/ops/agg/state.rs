@@ -1,6 +1,7 @@
 //! The state that an aggregator keeps for each group: one accumulator, and how cells become its values.
 
 use std::any::Any;
+use std::ops::Range;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
@@ -26,6 +27,16 @@ pub(crate) trait State: Any + Send + Sync {
     fn remove(&mut self, slots: &[u32], cells: &[Chunk]);
     /// Clears a group that no longer exists.
     fn reset(&mut self, slot: u32);
+    /// Whether a group is small and is made of a span of cells without a look at each of them.
+    fn takes_spans(&self) -> bool {
+        false
+    }
+    /// Each of these groups becomes what is known of a span of the cells. Of states that take spans.
+    fn take_spans(&mut self, _cells: &[Chunk], _spans: &[Span]) {}
+    /// As [`State::add`]: of each pair, the cell at a place enters a group.
+    fn enter(&mut self, _pairs: &[Pair], _cells: &[Chunk]) {}
+    /// As [`State::enter`], but the cells leave. Lists the groups that cannot tell what they are without one: they are read anew.
+    fn leave(&mut self, _pairs: &[Pair], _cells: &[Chunk], _lost: &mut Vec<u32>) {}
     /// Whether another state, of the same inputs, holds all that this one would: then it need not be kept, and reads that.
     fn reads(&self, _held: &dyn State) -> bool {
         false
@@ -68,6 +79,15 @@ pub(crate) fn as_same<S: State>(state: &dyn State) -> Option<&S> {
     state.downcast_ref()
 }
 
+/// A group, and the span of cells that it becomes.
+pub(crate) type Span = (u32, Range<usize>);
+
+/// A group, and the place of a cell that enters or leaves it.
+pub(crate) type Pair = (u32, u32);
+
+/// What makes groups of spans of cells.
+pub(crate) type TakeSpans<C> = fn(&mut PerGroup<C>, &[Chunk], &[Span]);
+
 /// A value of a codec's accumulator.
 pub(crate) type ValueOf<C> = <<C as Codec>::Of as Accumulator>::In;
 
@@ -79,11 +99,28 @@ pub(crate) trait Codec: Send + Sync + Sized + 'static {
     /// A group without values.
     fn empty(&self) -> Self::Of;
 
-    /// Calls `each` with the position and the value of each row that has one.
+    /// Calls `each` with the position and the value of each row that has one, in order.
     fn decode(&self, cells: &[Chunk], each: impl FnMut(usize, ValueOf<Self>));
+
+    /// The value of each row; none of one without.
+    fn values(&self, cells: &[Chunk]) -> Vec<Option<ValueOf<Self>>> {
+        let mut values = vec![None; cells[0].len()];
+        self.decode(cells, |at, value| values[at] = Some(value));
+        values
+    }
 
     /// A value leaves its group. Where rows never leave, the accumulator need not be able to.
     fn remove(of: &mut Self::Of, value: ValueOf<Self>);
+
+    /// As [`Codec::remove`], of groups that take spans; false if the group must be read anew.
+    #[inline]
+    fn takes_away(of: &mut Self::Of, value: ValueOf<Self>) -> bool {
+        Self::remove(of, value);
+        true
+    }
+
+    /// As [`State::take_spans`]. None: each cell enters by itself.
+    const SPANS: Option<TakeSpans<Self>> = None;
 
     /// The results of groups as cells.
     fn encode<'a>(&self, groups: impl Iterator<Item = &'a Self::Of>) -> Result<ArrayRef, Error>;
@@ -116,12 +153,13 @@ impl<C: Codec> PerGroup<C> {
 
 /// Edits a group and counts its pieces.
 #[inline]
-fn edit<A: Accumulator>(group: &mut A, pieces: &mut usize, edit: impl FnOnce(&mut A)) {
+fn edit<A: Accumulator, R>(group: &mut A, pieces: &mut usize, edit: impl FnOnce(&mut A) -> R) -> R {
     let before = group.pieces();
-    edit(group);
+    let made = edit(group);
     if A::PIECE > 0 {
         *pieces = *pieces + group.pieces() - before;
     }
+    made
 }
 
 impl<C: Codec> State for PerGroup<C> {
@@ -146,6 +184,39 @@ impl<C: Codec> State for PerGroup<C> {
     fn reset(&mut self, slot: u32) {
         let empty = self.codec.empty();
         edit(&mut self.groups[slot as usize], &mut self.pieces, |group| *group = empty);
+    }
+
+    fn takes_spans(&self) -> bool {
+        C::SPANS.is_some()
+    }
+
+    fn take_spans(&mut self, cells: &[Chunk], spans: &[Span]) {
+        if let Some(take) = C::SPANS {
+            take(self, cells, spans);
+        }
+    }
+
+    fn enter(&mut self, pairs: &[Pair], cells: &[Chunk]) {
+        let values = self.codec.values(cells);
+        let PerGroup { groups, pieces, .. } = self;
+        for (slot, at) in pairs {
+            if let Some(value) = &values[*at as usize] {
+                edit(&mut groups[*slot as usize], pieces, |group| group.add(value.clone()));
+            }
+        }
+    }
+
+    fn leave(&mut self, pairs: &[Pair], cells: &[Chunk], lost: &mut Vec<u32>) {
+        let values = self.codec.values(cells);
+        let PerGroup { groups, pieces, .. } = self;
+        for (slot, at) in pairs {
+            if let Some(value) = &values[*at as usize] {
+                let known = |group: &mut C::Of| C::takes_away(group, value.clone());
+                if !edit(&mut groups[*slot as usize], pieces, known) {
+                    lost.push(*slot);
+                }
+            }
+        }
     }
 
     fn reads(&self, held: &dyn State) -> bool {

@@ -13,8 +13,9 @@ use column::Chunk;
 use super::accumulators::{Accumulator, Counted, ExactSum, LongSum, Removable, UP, WideSum, WrappingSum};
 use super::board::{BATCH, BulkColumn};
 use super::fixed::{self, Fixed};
+use super::spans::by_difference;
 use super::state::{
-    Batch, BulkState, Codec, PerGroup, State, each_float, floats, from_integers, integers, valid_cells,
+    Batch, BulkState, Codec, PerGroup, State, TakeSpans, each_float, floats, from_integers, integers, valid_cells,
 };
 use crate::error::Error;
 
@@ -62,6 +63,7 @@ struct Floats {
 
 impl Codec for Floats {
     type Of = Counted<ExactSum>;
+    const SPANS: Option<TakeSpans<Self>> = Some(by_difference);
 
     fn is_like(&self, _: &Self) -> bool {
         true
@@ -139,6 +141,7 @@ struct Integers {
 
 impl Codec for Integers {
     type Of = Counted<WrappingSum>;
+    const SPANS: Option<TakeSpans<Self>> = Some(by_difference);
 
     fn is_like(&self, _: &Self) -> bool {
         true
@@ -196,6 +199,7 @@ struct Means {
 
 impl Codec for Means {
     type Of = Counted<LongSum>;
+    const SPANS: Option<TakeSpans<Self>> = Some(by_difference);
 
     fn is_like(&self, _: &Self) -> bool {
         true
@@ -326,6 +330,7 @@ impl Wides {
 
 impl Codec for Wides {
     type Of = Counted<WideSum>;
+    const SPANS: Option<TakeSpans<Self>> = Some(by_difference);
 
     fn is_like(&self, _: &Self) -> bool {
         true

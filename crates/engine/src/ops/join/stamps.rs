@@ -8,7 +8,7 @@ use column::Chunk;
 use crate::error::Error;
 
 /// Whether a column of this type can be one.
-pub(super) fn is_stamp(data_type: &DataType) -> bool {
+pub(crate) fn is_stamp(data_type: &DataType) -> bool {
     use DataType::*;
     matches!(data_type, Timestamp(..) | Date32 | Time64(_) | Duration(_) | Float16 | Float32 | Float64)
         || data_type.is_integer()
@@ -26,4 +26,14 @@ pub(super) fn ordered(cells: &Chunk) -> Result<(Vec<u64>, Option<NullBuffer>), E
     let values = crate::ops::agg::integers(cells);
     let flip = if *cells.data_type() == DataType::UInt64 { 0 } else { SIGN };
     Ok((values.values().iter().map(|value| *value as u64 ^ flip).collect(), values.nulls().cloned()))
+}
+
+/// As [`ordered`], with NaN as the greatest number: which are missing is null alone.
+pub(super) fn ordered_with_nan(cells: &Chunk) -> Result<(Vec<u64>, Option<NullBuffer>), Error> {
+    if !matches!(cells.data_type(), DataType::Float16 | DataType::Float32 | DataType::Float64) {
+        return ordered(cells);
+    }
+    let values = crate::ops::agg::floats(cells);
+    let stamp = |value: &f64| if value.is_nan() { u64::MAX } else { crate::ops::agg::order_key(*value) };
+    Ok((values.values().iter().map(stamp).collect(), values.nulls().cloned()))
 }

@@ -62,6 +62,5 @@ pub(crate) trait Removable: Accumulator {
     fn remove(&mut self, value: Self::In);
 
     /// The values of another one leave, that entered before.
-    #[cfg_attr(not(test), allow(dead_code, reason = "levels of a hierarchy take back what they merged"))]
     fn unmerge(&mut self, other: &Self);
 }

@@ -6,60 +6,63 @@
 //!
 //! Left rows and columns are shared, aggregates are stored. Right rows stand in the order of (stamp, row), left ranges in a
 //! tree that tells which of them hold a stamp: a right row that comes, goes or changes concerns the left rows whose range
-//! holds it, and with a reaching end those whose nearest row beyond it is. Cost of an update: a search a changed row, and the rows of the ranges that
-//! it concerns. A row whose aggregates are as before is not modified.
+//! holds it, and with a reaching end those whose nearest row beyond it is. A row whose aggregates are as before is not modified.
+//!
+//! Counts, sums and what is made of them are kept for each range, and a right row enters or leaves those of the ranges that
+//! hold it; so do the least and the greatest, which are read anew when they leave. The first and the last row are searched. Other
+//! aggregates (medians, lists, distinct values) read the ranges concerned. Ranges that are new, and all as the join starts, are read
+//! together: rows in which they overlap once. Cost of an update: a search a changed row, and the ranges that it concerns.
 
+mod changes;
 mod ranges;
+mod sides;
+mod sweep;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, UInt64Array};
-use arrow_schema::{DataType, Schema};
+use arrow_array::{Array, BooleanArray};
+use arrow_schema::Schema;
 use column::Chunk;
-use column::keys::NO_SLOT;
-use formula::{Expr, type_name};
-use graph::{Moment, Step};
+use formula::Expr;
+use graph::Moment;
 use rowset::RowSet;
 
-use self::ranges::{Ends, Extent, LeftRanges, Place};
+pub(super) use self::ranges::Place;
+use self::ranges::{NO_ROWS, list_of};
+pub(super) use self::sides::{RangeKeys, Sides, Standing};
+pub(super) use self::sweep::{Reading, sweep};
 use super::beside::Beside;
-use super::on::{On, Side, joined_update, meeting_type};
-use super::side::JoinKeys;
-use super::stamps::{is_stamp, ordered};
-use crate::driver::operation::{Input, Live, Operation, Start};
+use super::on::{On, Side};
+use crate::driver::operation::{Input, Operation, Start};
 use crate::error::Error;
-use crate::keys::timeline::{Entry, Timelines};
-use crate::ops::agg::Listed;
+use crate::keys::intervals::Interval;
+use crate::keys::timeline::Timeline;
+use crate::ops::agg::{FOLLOWED, Followed, Listed};
 use crate::ops::asked::{Asked, Expressions};
-use crate::ops::join::on::cells_as;
-use crate::plan::spec::{Bound, RangeEnd, RangeOptions};
+use crate::plan::spec::RangeOptions;
 use crate::sizes::{RANGE_PAIRS, RANGE_ROWS};
-use crate::table::change::Change;
 use crate::table::handle::Table;
 use crate::table::parts::{Attributes, Parts};
 use crate::table::request::Request;
-use crate::table::update::TableUpdate;
 use crate::table::view::View;
+use crate::threads::parallel;
 
 /// `range_join`: left rows with aggregates of the right rows in their ranges.
 pub struct RangeJoin {
     request: Request,
     how: Arc<RangeSpec>,
-    aggregates: Arc<Listed>,
 }
 
-/// Keys, ranges and stamps.
+/// What is aggregated, and of which rows.
 struct RangeSpec {
-    by: Arc<On>,
-    /// The left columns that bound ranges.
-    from: Option<(usize, Bound)>,
-    to: Option<(usize, Bound)>,
-    /// The right column of stamps.
-    stamp: usize,
-    /// The type in which stamps and bounds compare.
-    meet: DataType,
+    keys: Arc<RangeKeys>,
+    aggregates: Listed,
+    /// The aggregates that are kept for each range, those that are the cell of its first or last row, and the others.
+    followed: Vec<usize>,
+    ends: Vec<usize>,
+    others: Vec<usize>,
 }
 
 impl RangeJoin {
@@ -71,28 +74,7 @@ impl RangeJoin {
         options: &RangeOptions,
         aggregates: &[Expr],
     ) -> Result<RangeJoin, Error> {
-        let by = On::new(operation, left, right, &options.by)?;
-        let stamp = right.column_index(operation, &options.on)?;
-        let mut meet = right.column_type(stamp).clone();
-        let mut end = |end: &RangeEnd| {
-            let column = left.column_index(operation, &end.column)?;
-            let own = left.column_type(column);
-            meet = meeting_type(own, &meet).filter(is_stamp).ok_or_else(|| {
-                let (one, other) = (type_name(own), type_name(right.column_type(stamp)));
-                let message = format!(
-                    "the bound {:?} ({one}) and the column {:?} ({other}) do not compare as times or numbers; cast one \
-                     of them",
-                    end.column, options.on
-                );
-                Error::types(operation, message)
-            })?;
-            Ok::<_, Error>((column, end.bound))
-        };
-        let from = options.from.as_ref().map(&mut end).transpose()?;
-        let to = options.to.as_ref().map(&mut end).transpose()?;
-        if from.is_none() && to.is_none() {
-            return Err(Error::schema(operation, "a range has a bound at one end, at least"));
-        }
+        let keys = Arc::new(RangeKeys::new(operation, left, right, Side::Left, options)?);
         let listed = Listed::new(operation, right, aggregates)?;
         let mut taken: std::collections::HashSet<String> =
             left.schema().fields().iter().map(|field| field.name().clone()).collect();
@@ -100,11 +82,13 @@ impl RangeJoin {
             return Err(Error::Duplicate { operation: operation.into(), name: twice.name().clone() });
         }
         let asked = Asked::Range { how: options, aggregates: Expressions(aggregates) };
-        let keys =
+        let by =
             if options.by.is_empty() { String::new() } else { format!("{}, ", On::text(left, right, &options.by)) };
-        let request = Request::new(operation, &asked).with_text(format!("{keys}{}", options.text()));
-        let how = RangeSpec { by: Arc::new(by), from, to, stamp, meet };
-        Ok(RangeJoin { request, how: Arc::new(how), aggregates: Arc::new(listed) })
+        let request = Request::new(operation, &asked).with_text(format!("{by}{}", options.text()));
+        let (followed, ends) = (listed.followed()?, listed.ends());
+        let others = (0..listed.len()).filter(|at| !followed.contains(at) && !ends.contains(at)).collect();
+        let how = RangeSpec { keys, aggregates: listed, followed, ends, others };
+        Ok(RangeJoin { request, how: Arc::new(how) })
     }
 }
 
@@ -118,36 +102,30 @@ impl Operation for RangeJoin {
         let ticking = right.table.is_live();
         // Of right rows the stamp and the row, of left rows the range, and its place in a tree if it may be asked for.
         limits::ask_rows(right.view.rows().len(), 16)?;
-        limits::ask_rows(left.view.rows().len(), if ticking { 80 } else { 24 })?;
-        let reaching = |end: &Option<(usize, Bound)>| end.is_some_and(|(_, bound)| bound == Bound::Reaching);
-        let ends = Ends { before: reaching(&self.how.from), after: reaching(&self.how.to) };
-        let mut live = RangeLive {
-            how: self.how.clone(),
-            aggregates: self.aggregates.clone(),
-            // Both sides are kept by stamp, in structures of their own.
-            keys: JoinKeys::new(&self.how.by, false, false, false),
-            right: Timelines::default(),
-            ends,
-            left: ticking.then(|| LeftRanges::new(ends)),
-            beside: None,
+        let kept = FOLLOWED * self.how.followed.len() as u64;
+        limits::ask_rows(left.view.rows().len(), kept + if ticking { 80 } else { 24 })?;
+        let mut live = RangeLive::of_right(&self.how, &right.view, ticking)?;
+        let parts = parallel::parts(left.view.rows(), RANGE_ROWS.rows());
+        let placed: Vec<Vec<Place>> = if ticking {
+            parts.iter().map(|rows| live.sides.enter(&left.view, rows)).collect::<Result<_, Error>>()?
+        } else {
+            parallel::try_map(parts.len() > 1, &parts, |_, rows| live.sides.look(&left.view, rows))?
         };
-        for (slot, stamp, key) in live.right_rows(&right.view, right.view.rows(), true)? {
-            live.right[slot].insert(Entry { stamp, key, tag: () });
-        }
-        let parts = crate::threads::parallel::parts(left.view.rows(), RANGE_ROWS.rows());
-        let placed: Vec<Vec<Place>> =
-            parts.iter().map(|rows| live.enter(&left.view, rows, rows)).collect::<Result<_, Error>>()?;
-        live.free_unused();
-        let work: Vec<(&RowSet, &Vec<Place>)> = parts.iter().zip(&placed).collect();
-        let made = crate::threads::parallel::try_map(work.len() > 1, &work, |_, (_, placed)| {
-            live.values(&right.view, placed)
+        let lists = live.start(&right.view, left.view.rows(), &placed.concat())?;
+        live.sides.free_unused();
+        let work: Vec<(&[Place], &[u32])> = placed.iter().map(Vec::as_slice).zip(pieces_of(&lists, &placed)).collect();
+        let made = parallel::try_map(work.len() > 1, &work, |_, (placed, lists)| {
+            live.cells(&right.view, &live.state, placed, lists)
         })?;
-        let cells: Vec<Vec<(RowSet, Chunk)>> = (0..self.aggregates.len())
+        let cells: Vec<Vec<(RowSet, Chunk)>> = (0..self.how.aggregates.len())
             .map(|at| parts.iter().zip(&made).map(|(rows, made)| (rows.clone(), made[at].clone())).collect())
             .collect();
+        if !ticking {
+            live.state = Followed::new(&self.how.aggregates, &self.how.followed)?;
+        }
         let counters =
             [left, right].iter().find_map(|input| input.table.graph()).map(crate::observe::storage).unwrap_or_default();
-        let (declared, stored): (Vec<_>, Vec<_>) = self.aggregates.fields().unzip();
+        let (declared, stored): (Vec<_>, Vec<_>) = self.how.aggregates.fields().unzip();
         let beside = Beside::filled(&Schema::new(stored), at, &counters, &cells, left.table.width())?;
         let own = left.table.schema().fields().iter().map(|field| arrow_schema::Field::clone(field));
         let schema = Arc::new(Schema::new(own.chain(declared).collect::<Vec<_>>()));
@@ -166,190 +144,130 @@ impl Operation for RangeJoin {
     }
 }
 
+/// The lists of each piece.
+fn pieces_of<'a>(mut lists: &'a [u32], pieces: &'a [Vec<Place>]) -> impl Iterator<Item = &'a [u32]> {
+    pieces.iter().map(move |piece| {
+        let (own, rest) = lists.split_at(piece.len());
+        lists = rest;
+        own
+    })
+}
+
 struct RangeLive {
     how: Arc<RangeSpec>,
-    aggregates: Arc<Listed>,
-    keys: JoinKeys,
-    right: Timelines<()>,
-    ends: Ends,
-    /// The ranges of left rows; none if the right side never changes.
-    left: Option<LeftRanges>,
+    sides: Sides,
+    /// What is known of the rows of each range: the list of a node. Of nothing if the right side never changes.
+    state: Followed,
     beside: Option<Beside>,
 }
 
-impl Live for RangeLive {
-    fn entries(&self) -> u64 {
-        self.keys.len() as u64
-    }
-
-    fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
-        let (left, right) = (&inputs[0], &inputs[1]);
-        let update = left.update();
-        let restamped = !update.modified.is_empty() && update.columns.contains_any(&self.left_columns());
-        // The order matters. Left rows leave and move; then the right side is brought up to date; then the ranges that its
-        // change concerns are listed, in after-keys and without new ones, which are aggregated anyway.
-        self.move_left(left, restamped)?;
-        let touched = self.move_right(right)?;
-        let concerned = match &self.left {
-            Some(ranges) => RowSet::from_keys(ranges.concerned(&self.right, touched)),
-            None => RowSet::new(),
-        };
-        let fresh = if restamped { &update.added | &update.modified } else { update.added.clone() };
-        let rows = &concerned | &fresh;
-        let placed = self.enter(left.now(), &rows, &fresh)?;
-        let cells = self.values(right.now(), &placed)?;
-        self.free_unused();
-        let (modified, columns) = self.beside().write(step, left, &rows, cells)?;
-        Ok(joined_update(update, 0..0, &RowSet::new(), modified.to_vec(), &columns))
-    }
-}
-
 impl RangeLive {
+    /// The right rows, and no left one.
+    fn of_right(how: &Arc<RangeSpec>, right: &View, ticking: bool) -> Result<RangeLive, Error> {
+        let sides = Sides::start(&how.keys, right, ticking)?;
+        Ok(RangeLive { how: how.clone(), sides, state: Followed::new(&how.aggregates, &how.followed)?, beside: None })
+    }
+
     fn beside(&self) -> &Beside {
         self.beside.as_ref().expect("the columns are made as the join starts")
     }
 
-    /// The left columns that decide where a row looks.
-    fn left_columns(&self) -> Vec<usize> {
-        let bounds = [self.how.from, self.how.to].into_iter().flatten().map(|(column, _)| column);
-        self.how.by.columns(Side::Left).into_iter().chain(bounds).collect()
-    }
-
-    /// Frees the slots of keys that neither side has any more. This waits for the end of the step, which still refers
-    /// to keys by their slots.
-    fn free_unused(&mut self) {
-        let touched = self.keys.take_touched();
-        let (left, right) = (&self.left, &self.right);
-        self.keys.free(&touched, |slot| right[slot].is_empty() && left.as_ref().is_none_or(|left| left.is_empty(slot)));
-    }
-
-    /// Groups and stamps of right rows that have both. A new key makes a new group if the rows enter.
-    fn right_rows(&mut self, view: &View, rows: &RowSet, enter: bool) -> Result<Vec<(u32, u64, u64)>, Error> {
-        let found =
-            if enter { self.keys.insert(Side::Right, view, rows)? } else { self.keys.find(Side::Right, view, rows)? };
-        self.grow();
-        let known: Vec<u32> = found.slots.iter().copied().filter(|slot| *slot != NO_SLOT).collect();
-        self.keys.touch(&known);
-        let cells = cells_as(view.read(self.how.stamp, &found.rows)?, &self.how.meet)?;
-        let (stamps, valid) = ordered(&cells)?;
-        let is_there = |at: usize| valid.as_ref().is_none_or(|valid| valid.is_valid(at));
-        let rows = found.iter().enumerate().filter(|(at, (_, slot))| *slot != NO_SLOT && is_there(*at));
-        Ok(rows.map(|(at, (key, slot))| (slot, stamps[at], key)).collect())
-    }
-
-    fn grow(&mut self) {
-        let groups = self.keys.slots();
-        self.right.grow(groups);
-        if let Some(left) = &mut self.left {
-            left.grow(groups);
+    /// What is known of the ranges of all left rows as the join starts: the list of each row. The ranges are kept if the right
+    /// side changes.
+    fn start(&mut self, right: &View, rows: &RowSet, placed: &[Place]) -> Result<Vec<u32>, Error> {
+        let mut lists = vec![NO_ROWS; placed.len()];
+        if self.sides.ranges.is_none() && self.how.followed.is_empty() {
+            return Ok(lists);
         }
-    }
-
-    /// Where left rows look. Those of `fresh` enter; a new key makes a new group, unless the right side never changes.
-    fn enter(&mut self, view: &View, rows: &RowSet, fresh: &RowSet) -> Result<Vec<Place>, Error> {
-        let found = match &self.left {
-            Some(_) => self.keys.insert(Side::Left, view, rows)?,
-            None => self.keys.find(Side::Left, view, rows)?,
-        };
-        self.grow();
-        let placed = self.placed(view, rows, found.iter())?;
-        if let Some(left) = &mut self.left {
-            // A group that is made for rows without a range has no row in the end.
-            self.keys.touch(&found.slots);
-            let entering = rows.iter().zip(&placed).filter(|(key, _)| fresh.contains(*key));
-            left.insert(entering.map(|(key, place)| (key, *place)));
+        let mut ranges: Vec<(u32, u64, u32, u64)> = Vec::with_capacity(placed.len());
+        for (at, place) in (0u32..).zip(placed) {
+            if let Place::Range { slot, from, to } = place {
+                ranges.push((*slot, *from, at, *to));
+            }
         }
-        Ok(placed)
+        ranges.sort_unstable();
+        for (node, (.., at, _)) in (0u32..).zip(&ranges) {
+            lists[*at as usize] = list_of(node);
+        }
+        if let Some(left) = &mut self.sides.ranges {
+            let keys = rows.to_vec();
+            let range = |(slot, from, at, to): &(u32, u64, u32, u64)| {
+                (*slot, Interval { from: *from, to: *to, key: keys[*at as usize] })
+            };
+            left.fill(&ranges.iter().map(range).collect::<Vec<_>>());
+        }
+        self.state.grow(ranges.len() + 1);
+        let pieces: Vec<_> = ranges.chunks(RANGE_ROWS.get()).collect();
+        let made = parallel::try_map(pieces.len() > 1, &pieces, |_, ranges| {
+            let reading = |(list, (group, from, _, to)): (u32, &(u32, u64, u32, u64))| Reading {
+                group: *group,
+                from: *from,
+                to: *to,
+                list,
+            };
+            let readings: Vec<Reading> = (1u32..).zip(*ranges).map(reading).collect();
+            let mut state = Followed::new(&self.how.aggregates, &self.how.followed)?;
+            state.grow(readings.len() + 1);
+            self.read(right, &mut state, &readings)?;
+            Ok::<_, Error>(state)
+        })?;
+        let mut from = 1;
+        for (state, ranges) in made.into_iter().zip(pieces) {
+            self.state.append(state, from);
+            from += ranges.len() as u32;
+        }
+        Ok(lists)
     }
 
-    /// Where left rows look, given the groups of those that have one.
-    fn placed(&self, view: &View, rows: &RowSet, found: impl Iterator<Item = (u64, u32)>) -> Result<Vec<Place>, Error> {
-        let from = self.bounds(view, rows, self.how.from)?;
-        let to = self.bounds(view, rows, self.how.to)?;
-        let mut found = found.peekable();
-        let place = |(at, key): (usize, u64)| {
-            let slot = found.next_if(|(row, _)| *row == key).map_or(NO_SLOT, |(_, slot)| slot);
-            let bound = |bounds: &Option<Bounds>| bounds.as_ref().map_or(Extent::Endless, |bounds| bounds.at(at));
-            Place::new(slot, (bound(&from), self.how.from), (bound(&to), self.how.to))
-        };
-        Ok(rows.iter().enumerate().map(place).collect())
-    }
-
-    fn bounds(&self, view: &View, rows: &RowSet, end: Option<(usize, Bound)>) -> Result<Option<Bounds>, Error> {
-        let Some((column, _)) = end else { return Ok(None) };
-        let cells = cells_as(view.read(column, rows)?, &self.how.meet)?;
-        let (stamps, valid) = ordered(&cells)?;
-        Ok(Some(Bounds { cells, stamps, valid }))
-    }
-
-    /// Left rows that go or look elsewhere leave, those that move are renamed.
-    fn move_left(&mut self, change: &Change, restamped: bool) -> Result<(), Error> {
-        if self.left.is_none() {
+    /// Lists become the rows of ranges.
+    fn read(&self, right: &View, state: &mut Followed, readings: &[Reading]) -> Result<(), Error> {
+        if self.how.followed.is_empty() {
             return Ok(());
         }
-        let (gone, moving) = change.departing_rows(restamped);
-        let before = |rows: &RowSet, live: &mut RangeLive| -> Result<Vec<(u64, Place)>, Error> {
-            if rows.is_empty() {
-                return Ok(Vec::new());
-            }
-            let found = live.keys.find(Side::Left, change.before(), rows)?;
-            let placed = live.placed(change.before(), rows, found.iter())?;
-            let known: Vec<u32> = found.slots.iter().copied().filter(|slot| *slot != NO_SLOT).collect();
-            live.keys.touch(&known);
-            Ok(rows.iter().zip(placed).collect())
-        };
-        let (gone, moving) = (before(&gone.0, self)?, before(&moving.0, self)?);
-        let Some(left) = &mut self.left else { return Ok(()) };
-        left.remove(gone.into_iter().chain(moving.iter().copied()));
-        let shifts = &change.update().shifts;
-        left.insert(moving.into_iter().map(|(key, place)| (shifts.forward_key(key), place)));
-        Ok(())
+        sweep(&self.sides.lines, self.sides.ends, readings, RANGE_PAIRS.get(), |rows, spans| {
+            state.read(&self.how.aggregates, right, rows, spans)
+        })
     }
 
-    /// Right rows go, move and come. Returns groups and stamps of those that came, went or changed.
-    fn move_right(&mut self, change: &Change) -> Result<Vec<(u32, u64)>, Error> {
-        let update = change.update();
-        let mut touched = Vec::new();
-        if update.is_empty() {
-            return Ok(touched);
+    /// The aggregates of left rows that look at these places, and whose rows these lists are.
+    fn cells(&self, right: &View, state: &Followed, placed: &[Place], lists: &[u32]) -> Result<Vec<Chunk>, Error> {
+        let how = &*self.how;
+        let mut cells: Vec<Option<Chunk>> = vec![None; how.aggregates.len()];
+        for (at, values) in state.values(&how.aggregates, lists)? {
+            cells[at] = Some(values);
         }
-        let mut read = self.how.by.columns(Side::Right);
-        read.push(self.how.stamp);
-        let restamped = update.columns.contains_any(&read);
-        let (gone, moving) = change.departing_rows(restamped);
-        let fresh = if restamped { &update.added | &update.modified } else { update.added.clone() };
-        if !gone.0.is_empty() {
-            for (slot, stamp, key) in self.right_rows(change.before(), &gone.0, false)? {
-                self.right[slot].remove(stamp, key);
-                touched.push((slot, stamp));
-            }
+        let ends = self.listed(right, &how.ends, placed, |line, range, rows| {
+            self.sides.ends.ends(line, range, rows);
+            Ok(())
+        })?;
+        let others =
+            self.listed(right, &how.others, placed, |line, range, rows| self.sides.ends.rows(line, range, rows))?;
+        for (at, values) in how.ends.iter().zip(ends).chain(how.others.iter().zip(others)) {
+            cells[*at] = Some(values);
         }
-        if !moving.0.is_empty() {
-            let rows = self.right_rows(change.before(), &moving.0, false)?;
-            let mut groups: Vec<u32> = rows.into_iter().map(|(slot, ..)| slot).collect();
-            groups.sort_unstable();
-            groups.dedup();
-            self.right.shift(&groups, &update.shifts);
+        let cells = cells.into_iter().flatten();
+        if !placed.contains(&Place::Nowhere) {
+            return Ok(cells.collect());
         }
-        if !fresh.is_empty() {
-            for (slot, stamp, key) in self.right_rows(change.now(), &fresh, true)? {
-                self.right[slot].insert(Entry { stamp, key, tag: () });
-                touched.push((slot, stamp));
-            }
-        }
-        if !restamped && !update.modified.is_empty() && self.aggregates.reads(&update.columns) {
-            let rows = self.right_rows(change.now(), &update.modified, false)?;
-            touched.extend(rows.into_iter().map(|(slot, stamp, _)| (slot, stamp)));
-        }
-        Ok(touched)
+        let somewhere = BooleanArray::from_iter(placed.iter().map(|place| Some(*place == Place::Nowhere)));
+        cells.map(|cells| Ok(arrow_select::nullif::nullif(&cells, &somewhere)?)).collect()
     }
 
-    /// The aggregates of left rows that look at these places.
-    fn values(&self, right: &View, placed: &[Place]) -> Result<Vec<Chunk>, Error> {
-        let mut pieces: Vec<Vec<Chunk>> = vec![Vec::new(); self.aggregates.len()];
+    /// Aggregates of left rows that look at these places, whose rows are listed.
+    fn listed(
+        &self,
+        right: &View,
+        which: &[usize],
+        placed: &[Place],
+        list: impl Fn(&Timeline<()>, (u64, u64), &mut Vec<u64>) -> Result<(), Error>,
+    ) -> Result<Vec<Chunk>, Error> {
+        if which.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut pieces: Vec<Vec<Chunk>> = vec![Vec::new(); which.len()];
         let (mut rows, mut lengths): (Vec<u64>, Vec<usize>) = Default::default();
         let mut flush = |rows: &mut Vec<u64>, lengths: &mut Vec<usize>| -> Result<(), Error> {
-            let values = self.aggregates.values(right, rows, lengths)?;
+            let values = self.how.aggregates.values(which, right, rows, lengths)?;
             pieces.iter_mut().zip(values).for_each(|(pieces, values)| pieces.push(values));
             rows.clear();
             lengths.clear();
@@ -357,10 +275,8 @@ impl RangeLive {
         };
         for place in placed {
             let before = rows.len();
-            match *place {
-                Place::Nowhere => continue,
-                Place::Empty => {}
-                Place::Range { slot, from, to } => self.ends.rows(&self.right[slot], (from, to), &mut rows)?,
+            if let Place::Range { slot, from, to } = *place {
+                list(&self.sides.lines[slot], (from, to), &mut rows)?;
             }
             lengths.push(rows.len() - before);
             if rows.len() >= RANGE_PAIRS.get() {
@@ -372,36 +288,6 @@ impl RangeLive {
             [one] => Ok(one.clone()),
             all => Ok(arrow_select::concat::concat(&all.iter().map(|one| &**one as &dyn Array).collect::<Vec<_>>())?),
         });
-        let joined = joined.collect::<Result<Vec<ArrayRef>, Error>>()?;
-        if !placed.contains(&Place::Nowhere) {
-            return Ok(joined);
-        }
-        let mut next = 0;
-        let places = placed.iter().map(|place| {
-            (*place != Place::Nowhere).then(|| {
-                next += 1;
-                next - 1
-            })
-        });
-        let places = places.collect::<UInt64Array>();
-        joined.iter().map(|cells| Ok(arrow_select::take::take(cells, &places, None)?)).collect()
-    }
-}
-
-/// Bounds of left rows as stamps.
-struct Bounds {
-    cells: Chunk,
-    stamps: Vec<u64>,
-    valid: Option<arrow_buffer::NullBuffer>,
-}
-
-impl Bounds {
-    /// Null is no bound, NaN is none that can be.
-    fn at(&self, at: usize) -> Extent {
-        match &self.valid {
-            Some(valid) if valid.is_null(at) && self.cells.is_null(at) => Extent::Endless,
-            Some(valid) if valid.is_null(at) => Extent::Impossible,
-            _ => Extent::At(self.stamps[at]),
-        }
+        joined.collect()
     }
 }

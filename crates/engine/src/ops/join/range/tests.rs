@@ -6,6 +6,7 @@ use model::ops::{self, Aggregator};
 
 use super::*;
 use crate::driver::attach::attach;
+use crate::plan::spec::{Bound, RangeEnd};
 use crate::testing::check::check_steps_of_two;
 use crate::testing::values::Style;
 use crate::testing::{check_law_of_two, table_of};
@@ -94,6 +95,8 @@ fn law_over(kind: &str, runs: u64) {
         (Aggregate::First, Aggregator::First, "f", "first"),
         (Aggregate::Last, Aggregator::Last, "v", "last"),
         (Aggregate::Max, Aggregator::Max, "f", "most"),
+        (Aggregate::Mean, Aggregator::Mean, "f", "mean"),
+        (Aggregate::Median, Aggregator::Median, "v", "median"),
     ];
     for (at, (opens, opens_in)) in BOUNDS.into_iter().enumerate() {
         for (closes, closes_in) in BOUNDS {
