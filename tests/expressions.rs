@@ -58,6 +58,18 @@ impl Both {
         })
     }
 
+    /// Whether one is no greater than the other, or less.
+    pub fn ordered(sides: [Both; 2], strictly: bool) -> Both {
+        let (function, comparison) = match strictly {
+            true => (Function::Less, Comparison::Less),
+            false => (Function::LessEqual, Comparison::LessOrEqual),
+        };
+        Both::call(function, sides.into(), |sides| {
+            let [one, other] = <[ModelExpr; 2]>::try_from(sides).expect("two sides").map(Box::new);
+            ModelExpr::Compare(comparison, one, other)
+        })
+    }
+
     /// Whether two are both true.
     pub fn and(terms: [Both; 2]) -> Both {
         Both::call(Function::And, terms.into(), |terms| {

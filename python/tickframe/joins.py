@@ -312,9 +312,10 @@ class Joins:
         >>> orders.join_where(quotes, *fits).to_dict()
         {'sym': ['A', 'B'], 'limit': [10.0, 20.0], 'sym_right': ['A', 'B'], 'ask': [9.0, 19.0]}
 
-        Columns of both tables that must be equal are the keys of a `join`, and the rest of the predicates filters its pairs.
-        Without such columns all pairs of both tables are looked at and kept: where they are more than there is memory for, that
-        is refused. To aggregate what lies within bounds, `range_join` makes no pairs.
+        Columns of both tables that must be equal are the keys of a `join`. A column of one table that is compared with columns of
+        the other (``begin <= at``, ``at < end``) is looked up in an order, and only the pairs within these bounds are made. The rest of
+        the predicates filters the pairs. Without such columns all pairs of both tables are looked at and kept: where they are
+        more than there is memory for, that is refused. To aggregate what lies within bounds, `range_join` makes no pairs.
 
         Args:
             other: the right table.

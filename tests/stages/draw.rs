@@ -393,7 +393,7 @@ pub fn range_join(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     Some(Stage::Range(by, on.to_owned(), ends, outputs))
 }
 
-/// Over a table whose order is its own, as `join`. Mostly a left column equals the right's `g`.
+/// Over a table whose order is its own, as `join`. Mostly a left column equals the right's `g`, and often some lie before or behind it.
 pub fn join_where(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     if shape.unordered_by.is_some() || shape.paired {
         return None;
@@ -411,6 +411,13 @@ pub fn join_where(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
             sides.swap(0, 1);
         }
         predicates.push(Both::equal(sides));
+    }
+    while !left.is_empty() && predicates.len() < 3 && tape.chance(110) {
+        let mut sides = [Both::column(&tape.choose(&left).clone()), Both::column(&g)];
+        if tape.chance(128) {
+            sides.swap(0, 1);
+        }
+        predicates.push(Both::ordered(sides, tape.chance(128)));
     }
     if predicates.is_empty() || tape.chance(170) {
         predicates.push(shape.expression(tape, Kind::Bool));

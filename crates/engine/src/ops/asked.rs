@@ -5,7 +5,8 @@ use serde::{Serialize, Serializer};
 
 use crate::eval::schedule::Turn;
 use crate::plan::spec::{
-    AsofOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Member, NowOptions, RangeOptions, SortBy,
+    AsofOptions, BandOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Member, NowOptions, RangeOptions,
+    SortBy,
 };
 
 /// The arguments of an operation, as far as they decide what it makes.
@@ -77,6 +78,7 @@ pub(crate) enum Asked<'a> {
         nulls_equal: bool,
     },
     Join(&'a EquiOptions),
+    Band(&'a BandOptions),
     WhereIn {
         on: &'a [(String, String)],
         member: Member,

@@ -289,6 +289,17 @@ impl RangeOptions {
     }
 }
 
+/// Which pairs of rows `join_where` takes from an order: those of which one stands in the range of the other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BandOptions {
+    /// The keys, and the range: its bounds are columns of the side that looks.
+    pub range: RangeOptions,
+    /// Whether left rows look at right ones.
+    pub looks_left: bool,
+    /// Appended to the name of a right column that the left table has too.
+    pub suffix: String,
+}
+
 fn signs(bound: Bound, arrow: &'static str) -> (&'static str, &'static str) {
     match bound {
         Bound::Open => ("", "<"),

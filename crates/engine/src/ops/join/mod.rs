@@ -3,6 +3,7 @@
 //! that meet one, or none.
 
 pub mod asof;
+pub mod band;
 mod beside;
 pub mod equi;
 mod matches;
@@ -17,8 +18,10 @@ mod still;
 pub mod where_in;
 
 pub use asof::AsofJoin;
+pub use band::BandJoin;
 pub use equi::EquiJoin;
 pub use natural::NaturalJoin;
 pub use now::NowJoin;
 pub use range::RangeJoin;
+pub(crate) use stamps::is_stamp;
 pub use where_in::WhereIn;

@@ -29,7 +29,7 @@ impl Matching {
     pub(super) fn start(&mut self, lead: &View, other: &View, bytes: u64) -> Result<Vec<Pair>, Error> {
         let second = self.lead.other();
         if self.keys.is_keyless() {
-            ask_for_pairs(u128::from(lead.rows().len()) * u128::from(other.rows().len()), bytes)?;
+            ask_for_pairs("join", u128::from(lead.rows().len()) * u128::from(other.rows().len()), bytes)?;
         }
         limits::ask_rows(lead.rows().len().saturating_add(other.rows().len()), 16)?;
         for part in parallel::parts(other.rows(), LARGE_PROBE_ROWS.rows()) {
@@ -85,7 +85,7 @@ impl Matching {
         for part in parts {
             pairs += u128::from(pairs_of(&self.keys.find(self.lead, lead, part)?, counts));
         }
-        ask_for_pairs(pairs, bytes)
+        ask_for_pairs("join", pairs, bytes)
     }
 
     /// How many rows of a side each slot has.
@@ -214,9 +214,9 @@ fn pairs_of(found: &Slotted, counts: &[u64]) -> u64 {
 }
 
 /// Asks for the memory of so many pairs.
-pub(super) fn ask_for_pairs(pairs: u128, bytes: u64) -> Result<(), Error> {
+pub(in crate::ops::join) fn ask_for_pairs(operation: &str, pairs: u128, bytes: u64) -> Result<(), Error> {
     limits::ask_rows(u64::try_from(pairs).unwrap_or(u64::MAX), bytes).map_err(|exhausted| Error::Resource {
-        operation: "join".into(),
+        operation: operation.into(),
         message: format!("there are {pairs} pairs of rows; {exhausted}"),
     })
 }

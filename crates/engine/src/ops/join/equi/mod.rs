@@ -28,8 +28,9 @@ use graph::{Moment, Step};
 use rowset::RowSet;
 
 use self::matching::Matching;
+pub(super) use self::matching::ask_for_pairs;
 use self::options::check;
-use self::output::Output;
+pub(super) use self::output::Output;
 use super::on::{On, Side};
 use super::pairs::{LeadRow, PairList, PairShifts, entries};
 use super::side::{JoinKeys, SideChange};
@@ -82,16 +83,7 @@ impl EquiJoin {
         if self.options.how == How::Full {
             return Attributes { flat: !table.is_live() && !other.is_live(), ..Attributes::default() };
         }
-        let kept = table.attributes();
-        let still = !other.is_live();
-        Attributes {
-            append_only: kept.append_only && still,
-            add_only: kept.append_only && still,
-            blink: kept.blink,
-            flat: still && !table.is_live(),
-            sorted_by: self.output.renamed(lead, table, &kept.sorted_by),
-            ..Attributes::default()
-        }
+        self.output.attributes(lead, table, other)
     }
 
     /// The keys, with no row in them. The leading rows of a key are needed when rows of the other side change, to judge how

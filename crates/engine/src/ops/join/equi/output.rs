@@ -18,10 +18,11 @@ use crate::ops::join::on::{On, Side};
 use crate::plan::spec::{EquiOptions, How};
 use crate::table::categories::with_order;
 use crate::table::handle::Table;
+use crate::table::parts::Attributes;
 use crate::table::update::ColumnSet;
 
 /// The columns of the result.
-pub(super) struct Output {
+pub(in crate::ops::join) struct Output {
     fields: Vec<Field>,
     from: Vec<From>,
 }
@@ -37,7 +38,7 @@ enum From {
 impl Output {
     /// Left columns, then right ones. The keys of one side are left out if `coalesce`: the right ones, or in a right join
     /// the left ones. In a full join a left key then stands for the right one as well.
-    pub(super) fn new(
+    pub(in crate::ops::join) fn new(
         operation: &str,
         left: &Table,
         right: &Table,
@@ -94,12 +95,12 @@ impl Output {
     }
 
     /// Names and types of the result.
-    pub(super) fn schema(&self) -> Arc<Schema> {
+    pub(in crate::ops::join) fn schema(&self) -> Arc<Schema> {
         Arc::new(Schema::new(self.fields.clone()))
     }
 
     /// The columns over the inputs, through an index of the leading side's rows and one of the other's.
-    pub(super) fn columns(
+    pub(in crate::ops::join) fn columns(
         &self,
         lead: Side,
         inputs: &[Input],
@@ -123,7 +124,7 @@ impl Output {
     }
 
     /// The columns of the result that change where these columns of a side do.
-    pub(super) fn changed(&self, side: Side, columns: &ColumnSet) -> ColumnSet {
+    pub(in crate::ops::join) fn changed(&self, side: Side, columns: &ColumnSet) -> ColumnSet {
         let is_changed = |from: &From| match from {
             From::One(own, column) => *own == side && columns.contains(*column),
             From::Either(left, right, _) => columns.contains(if side == Side::Left { *left } else { *right }),
@@ -131,8 +132,22 @@ impl Output {
         (0..self.from.len()).filter(|at| is_changed(&self.from[*at])).collect()
     }
 
+    /// What is kept of the contracts of the leading table, where rows of the other side have no pair of their own.
+    pub(in crate::ops::join) fn attributes(&self, lead: Side, table: &Table, other: &Table) -> Attributes {
+        let kept = table.attributes();
+        let still = !other.is_live();
+        Attributes {
+            append_only: kept.append_only && still,
+            add_only: kept.append_only && still,
+            blink: kept.blink,
+            flat: still && !table.is_live(),
+            sorted_by: self.renamed(lead, table, &kept.sorted_by),
+            ..Attributes::default()
+        }
+    }
+
     /// The names in the result of columns of a side, as far as all of them are there.
-    pub(super) fn renamed(&self, side: Side, table: &Table, columns: &[(String, bool)]) -> Vec<(String, bool)> {
+    fn renamed(&self, side: Side, table: &Table, columns: &[(String, bool)]) -> Vec<(String, bool)> {
         let is_it = |from: &From, name: &str| match from {
             From::One(own, column) => *own == side && table.schema().field(*column).name() == name,
             From::Either(..) => false,

@@ -27,7 +27,7 @@ impl Matching {
         operation: &str,
     ) -> Result<[Vec<u64>; 2], Error> {
         if self.keys.is_keyless() {
-            ask_for_pairs(u128::from(left.rows().len()) * u128::from(right.rows().len()), PAIR_BYTES)?;
+            ask_for_pairs(operation, u128::from(left.rows().len()) * u128::from(right.rows().len()), PAIR_BYTES)?;
         }
         let slots = StillSlots::new(&mut self.keys, left, right)?;
         let many = self.keys.slots();
@@ -50,7 +50,7 @@ impl Matching {
         }
         let counted = |_: usize, (_, slots): &(RowSet, &[u32])| Ok::<_, Error>(others.count(slots, u64::from(outer)));
         let pairs = parallel::try_map(parts.len() > 1, &parts, counted)?;
-        ask_for_pairs(pairs.iter().sum(), PAIR_BYTES)?;
+        ask_for_pairs(operation, pairs.iter().sum(), PAIR_BYTES)?;
         let many = pairs.iter().sum::<u128>() as usize;
         let (mut leading, mut met) = (vec![0; many], vec![NO_ROW; many]);
         let lengths = || pairs.iter().map(|pairs| *pairs as usize);
