@@ -349,6 +349,7 @@ def multi_join(
     inputs: Iterable[Table | Frame],
     on: Names,
     *,
+    suffix: str | None = None,
     nulls_equal: bool = False,
 ) -> Table:
     """One row for each key that any of several tables has, with the columns of the row that each table has for it.
@@ -364,13 +365,14 @@ def multi_join(
     meet in the type that holds both.
 
     Args:
-        inputs: the tables. Names of columns that are no keys differ; rename those that do not.
+        inputs: the tables.
         on: key columns, which all of them have.
+        suffix: appended to a column that an earlier table has too and that is no key; without it such a name is an error.
         nulls_equal: whether a null key matches a null key. Without it a null key is a row that no table has columns for.
 
     Raises:
         ColumnNotFoundError: a table without one of the keys.
-        DuplicateError: a column that two tables have and that is no key.
+        DuplicateError: a column that two tables have and that is no key, without a suffix or with it.
         TypeMismatchError: keys that do not compare.
         MatchError: a table has several rows of a key. Of a live table it is the cause of its failure.
         InvalidOperationError: blink tables and nothing else.
@@ -383,7 +385,7 @@ def multi_join(
     each = [given("multi_join", "each of the inputs", one) for one in several]
     if not each:
         raise ValueError("multi_join: give at least one table")
-    options = {"on": names_of([on], "multi_join"), "nulls_equal": nulls_equal}
+    options = {"on": names_of([on], "multi_join"), "nulls_equal": nulls_equal, "suffix": suffix}
     return made("multi_join", {"multi_join": options}, *each)
 
 

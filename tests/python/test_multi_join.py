@@ -88,6 +88,10 @@ def test_a_second_row_of_a_key_fails_it():
 
 def test_mistakes_are_told():
     a, b = tf.table({"k": ["a"], "x": [1]}), tf.table({"k": ["a"], "x": [2]})
+    clash = [tf.table({"k": ["a"], "x": [each]}) for each in range(3)]
+    assert tf.multi_join(clash[:2], on="k", suffix="_right").to_dicts() == [{"k": "a", "x": 0, "x_right": 1}]
+    with pytest.raises(DuplicateError, match='multi_join: column "x_right" would appear twice'):
+        tf.multi_join(clash, on="k", suffix="_right")
     with pytest.raises(DuplicateError, match='multi_join: column "x" would appear twice'):
         tf.multi_join([a, b], on="k")
     with pytest.raises(ColumnNotFoundError, match='multi_join: no column "y"'):

@@ -199,7 +199,7 @@ impl Stage {
                 };
                 let right = ask(Op::Choose { names: joined_names(&keys) }, &[first(right)?])?;
                 let right = ask(Op::Rename { names: vec![("w".to_owned(), name.clone())] }, &[right])?;
-                ask(Op::MultiJoin { on: on.clone(), nulls_equal: *nulls_equal }, &[first(table)?, right])
+                ask(Op::MultiJoin { on: on.clone(), nulls_equal: *nulls_equal, suffix: None }, &[first(table)?, right])
             }
             Stage::Sync(keys, [left, right], false, which) => {
                 ask(Op::SyncFilter { keys: keys.clone(), ids: vec![left.clone(), right.clone()], which: *which }, &two)

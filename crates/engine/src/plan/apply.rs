@@ -102,7 +102,7 @@ fn table_of(op: &Op, call: &Call, inputs: &[Table]) -> Result<Table, Error> {
         Op::JoinNow(how) => call.attach(&NowJoin::new(method, &inputs[0], &inputs[1], how)?, inputs),
         Op::RangeJoin { how, aggregates } => range_join(call, &inputs[0], &inputs[1], how, aggregates),
         Op::JoinWhere { predicates, suffix } => join_where(call, &inputs[0], &inputs[1], predicates, suffix),
-        Op::MultiJoin { on, nulls_equal } => multi_join(call, inputs, on, *nulls_equal),
+        Op::MultiJoin { on, nulls_equal, suffix } => multi_join(call, inputs, on, *nulls_equal, suffix.as_deref()),
         Op::SyncFilter { keys, ids, which } => sync_filter(call, inputs, keys, ids, *which),
         Op::SyncLeader { keys, ids, which } => sync_leader(call, inputs, keys, ids, *which),
         Op::AsofJoin(how) => call.attach(&AsofJoin::new(method, &inputs[0], &inputs[1], how)?, inputs),

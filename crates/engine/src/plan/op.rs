@@ -219,6 +219,9 @@ pub enum Op {
         on: Vec<String>,
         /// Whether null equals null.
         nulls_equal: bool,
+        /// Appended to a name that an earlier input has too; none: such a name is an error.
+        #[serde(default, skip_serializing_if = "is_default")]
+        suffix: Option<String>,
     },
     /// The rows of one input that have the newest id that all inputs have for their key.
     SyncFilter {

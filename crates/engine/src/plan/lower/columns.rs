@@ -88,8 +88,9 @@ pub(in crate::plan) fn multi_join(
     inputs: &[Table],
     on: &[String],
     nulls_equal: bool,
+    suffix: Option<&str>,
 ) -> Result<Table, Error> {
-    joined(call, inputs, on, nulls_equal, columns)
+    joined(call, inputs, on, nulls_equal, suffix, columns)
 }
 
 /// Every left row with aggregates of the right rows in its range.

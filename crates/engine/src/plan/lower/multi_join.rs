@@ -24,6 +24,7 @@ pub(in crate::plan) fn multi_join(
     inputs: &[Table],
     on: &[String],
     nulls_equal: bool,
+    suffix: Option<&str>,
     columns: Columns,
 ) -> Result<Table, Error> {
     let method = &*call.method;
@@ -48,7 +49,7 @@ pub(in crate::plan) fn multi_join(
     let mut joined = distinct(call, &stacked, &[], Keep::First)?;
     let pairs: Vec<(String, String)> = on.iter().map(|name| (name.clone(), name.clone())).collect();
     for (at, input) in inputs.iter().enumerate() {
-        let join = NaturalJoin::new(method, &joined, input, &pairs, None, None, Matches::Error, nulls_equal)?;
+        let join = NaturalJoin::new(method, &joined, input, &pairs, None, suffix, Matches::Error, nulls_equal)?;
         let both = [joined, input.clone()];
         joined = call.attach(&join.of_several(at), &both)?;
     }
@@ -103,7 +104,7 @@ mod tests {
 
     fn joined(one: &Table, other: &Table, on: &[&str], nulls_equal: bool) -> Result<Table, Error> {
         let on: Vec<String> = on.iter().map(|name| (*name).to_owned()).collect();
-        multi_join(&"multi_join".into(), &[one.clone(), other.clone()], &on, nulls_equal, columns)
+        multi_join(&"multi_join".into(), &[one.clone(), other.clone()], &on, nulls_equal, Some("_right"), columns)
     }
 
     #[test]
@@ -121,6 +122,19 @@ mod tests {
                 (("+ 7 null 5", "+ 7 null 6"), "+ 5 null null null"),
                 (("+ 8 B 9", ""), "! the key (B) has several rows in table 0"),
             ],
+        );
+    }
+
+    #[test]
+    fn a_name_of_two_tables_has_the_suffix() {
+        check_steps_of_two(
+            |one, other| {
+                let table = joined(one, other, &["k"], false)?;
+                assert_eq!(table.schema().field(2).name(), "a_right");
+                Ok(table)
+            },
+            ("k:str a:int: 0 A 1", "k:str a:int: 0 A 7"),
+            &[(("", "~ 0 . 8"), "~ 0 . . 8")],
         );
     }
 
