@@ -4,6 +4,7 @@ import time
 
 import checks
 import tickframe as tf
+import workloads as W
 
 TYPES = {"int64": "int64", "int32": "int32", "float64": "float64"}
 
@@ -12,7 +13,7 @@ class Adapter:
     name, version, jit = "tickframe", tf.__version__, False
 
     def offers(self, p, change):
-        return p in ("source", "where", "update", "wus", "sort", "join", "aj", "last_by", "dag20", "wide200")
+        return p != "ema"
 
     def open(self, sc):
         self.graph = tf.Graph(period=0, threads=2, init_threads=2)
@@ -97,10 +98,29 @@ def pipeline(p, tables):
         return stacked.group_by("g").agg(c("x").sum()), [*ws, *us, stacked]
     if p == "wide200":
         return None, [m.filter((c("k100k") >= i * 500) & (c("k100k") < (i + 1) * 500)) for i in range(200)]
+    if p in ("inner", "left", "full"):
+        return m.join(tables["other"], left_on="id", right_on="oid", how=p), []
+    if p == "multi":
+        return tf.multi_join([m.select("id", "v"), tables["half"]], on="id"), []
+    if p == "range":
+        ranges = m.with_columns((c("ts") - W.RANGE).alias("lo"))
+        of = [c("bid").sum().alias("s"), tf.len().alias("n")]
+        return ranges.range_join(tables["quotes"], "g, lo <= ts <= ts", of), [ranges]
+    if p == "join_where":
+        near = m.with_columns((c("ts") - W.NEAR).alias("lo"))
+        pairs = [c("g") == c("g_right"), c("ts_right") <= c("ts"), c("ts_right") > c("lo")]
+        return near.join_where(tables["quotes"], *pairs), [near]
+    if p == "explode":
+        lists = m.select("k100k", "v").group_by("k100k").agg(c("v").implode())
+        return lists.explode("v"), [lists]
+    if p == "reverse":
+        return m.select("v", "id").reverse(), []
+    if p == "top_k":
+        return m.select("v", "id").top_k(100, by="v"), []
     raise KeyError(p)
 
 
 def check(out, extra, p):
     if p == "wide200":
         return sum(len(t) for t in extra), {}
-    return len(out), checks.of_arrow(out.to_arrow(), "v" if p == "sort" else None)
+    return len(out), checks.of_arrow(out.to_arrow(), {"sort": "v", "reverse": "id"}.get(p))

@@ -10,7 +10,7 @@ class Adapter:
     name, version, jit = "tickframe-sources", tf.__version__, False
 
     def offers(self, p, change):
-        return p in ("source", "where", "update", "wus", "sort", "join", "last_by", "aj")
+        return p not in ("ema", "dag20", "wide200")
 
     def open(self, sc):
         self.graph = tf.Graph(period=0, threads=2, init_threads=2)
@@ -22,7 +22,7 @@ class Adapter:
                 self.tables[t] = tf.append_table(schema, graph=self.graph)
                 self.tables[t].append(cols)
                 continue
-            self.keys[t] = {"main": "id", "right": "k100k", "quotes": "ts"}[t]
+            self.keys[t] = {"main": "id", "right": "k100k", "quotes": "ts", "other": "no", "half": "id"}[t]
             self.tables[t] = tf.keyed_table(schema, key=[self.keys[t]], graph=self.graph)
             self.tables[t].upsert(cols)
         self.graph.step()
