@@ -12,13 +12,14 @@ class Adapter:
 
     def load(self, d):
         read = lambda n: tf.from_arrow(feather.read_table(os.path.join(d, n + ".arrow"), memory_map=False).combine_chunks())
-        m, r, t, q = (read(n) for n in ("main", "right", "trades", "quotes"))
+        m, r, t, q, ones, twins = (read(n) for n in ("main", "right", "trades", "quotes", "ones", "twins"))
         agg = [c("v").sum().alias("sv"), c("w").mean().alias("aw"), c("v").min().alias("mv"), c("q").max().alias("mq")]
         gb = lambda *k: (lambda: m.group_by(*k).agg(*agg))
         four = m.select("id", "v", "q", "w", "s100")
         out4 = ["id", "v", "q", "w"]
         js, jt = m.select("k100k", "v"), m.select("s100k", "v")
         vq = m.select("k100k", "v", "q")
+        half = r.filter(c("r1") < 0.5)
         total = lambda t, name: t.agg_by(c(name).sum())
         self.ops = {
             "filter_num_50": lambda: four.filter(c("v") > 0.5).select(out4),
@@ -35,6 +36,15 @@ class Adapter:
             "join_str": lambda: jt.natural_join(r.drop("k100k"), on="s100k"),
             "join_many": lambda: js.head(len(js) // 10).join(m.select("k100k", r1="w").head(len(m) // 10), on="k100k"),
             "join_full": lambda: js.head(len(js) // 10).join(m.select("k100k", r1="w").head(len(m) // 10), on="k100k", how="full", coalesce=True),
+            "inner_int": lambda: js.join(r.drop("s100k"), on="k100k"),
+            "inner_str": lambda: jt.join(r.drop("k100k"), on="s100k"),
+            **{f"one_{kind}{end}": (lambda key=key, how=how: ones.select(key, "a").join(twins.select(key, "b"), on=key, how=how))
+               for kind, key in (("int", "id"), ("str", "sid")) for end, how in (("", "inner"), ("_left", "left"))},
+            **{f"many_{kind}{end}": (lambda key=key, how=how: r.select(key, "r1").join(m.select(key, "v"), on=key, how=how))
+               for kind, key in (("int", "k100k"), ("str", "s100k")) for end, how in (("", "inner"), ("_left", "left"))},
+            **{f"{how}_{kind}": (lambda key=key, how=how: m.select(key, "v").join(half, on=key, how=how))
+               for kind, key in (("int", "k100k"), ("str", "s100k")) for how in ("semi", "anti")},
+            "top_k": lambda: m.select("v", "id").top_k(100, by="v"),
             "join_cross": lambda: m.select("v").head(2000).join(r.select("r1").head(2000), how="cross"),
             "reverse": lambda: m.select("v", "id").reverse(),
             "asof": lambda: t.join_asof(q, on="ts", by="sym"),
