@@ -56,7 +56,7 @@ def main():
             command = [python, os.path.join(HERE, a.family, "run.py"), engine, "--rows", str(rows), "--out", a.out]
             command += ["--only", a.only] if a.only else []
             command += ["--seconds", a.seconds] if a.family == "incremental" else []
-            subprocess.call(command, env={**os.environ, "BENCH_QUIET_S": "5"}, stdout=subprocess.DEVNULL)
+            subprocess.call(command, env={"BENCH_QUIET_S": "5", **os.environ}, stdout=subprocess.DEVNULL)
     floors = c_floors(rows) if a.family == "incremental" else {}
     command = "python benches/compare/run.py " + shlex.join(sys.argv[1:])
     agree = report(a.out, a.family, floors, a.record, command.rstrip())
