@@ -131,7 +131,7 @@ fn comparison(left: &Table, right: &Table, term: &Expr, suffix: &str) -> Option<
     let one_kind =
         own == theirs || own.is_integer() && theirs.is_integer() || own.is_floating() && theirs.is_floating();
     let ordered = meeting_type(own, theirs).is_some_and(|meet| is_stamp(&meet));
-    (one_kind && ordered).then(|| Compared { columns, is: if swapped { turned } else { function.clone() } })
+    (one_kind && ordered).then_some(Compared { columns, is: if swapped { turned } else { *function } })
 }
 
 /// The places of a left and a right column that are two arguments, and whether the right one comes first.
@@ -220,7 +220,7 @@ mod tests {
         for kind in ["int", "float", "time"] {
             for case in cases {
                 let tests: Vec<Expr> =
-                    case.iter().map(|(function, one, other)| compared(function.clone(), one, other)).collect();
+                    case.iter().map(|(function, one, other)| compared(*function, one, other)).collect();
                 let wanted: Vec<ModelExpr> = case
                     .iter()
                     .map(|(function, one, other)| {
