@@ -1,7 +1,7 @@
 //! Keys that lie close together, as identifiers do: their place is their distance from the least one.
 
 use super::NO_SLOT;
-use super::places::{Rows, Slots};
+use super::store::{Rows, Slots};
 use crate::sizes::{KEYS_CLOSE, KEYS_CLOSE_ROOM};
 
 /// A place for each word of a range. It gives way to the hash table when its range is more than so many times that of

@@ -3,7 +3,7 @@
 use crate::kernels::prefetch;
 
 use super::NO_SLOT;
-use super::places::{Rows, Slots, Store};
+use super::store::{Rows, Slots, Store};
 use crate::sizes::{KEYS_FAR, KEYS_NEAR, KEYS_SHRINK, KEYS_SMALL};
 
 /// Rows whose places are loaded before the first is looked at: their cache misses overlap. In a large

@@ -11,7 +11,7 @@ use arrow_schema::DataType;
 
 use super::arena::Arena;
 use super::live_nulls;
-use super::places::{Rows, Store};
+use super::store::{Rows, Store};
 use crate::error::Error;
 use crate::kernels::hash::Secret;
 

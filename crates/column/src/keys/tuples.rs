@@ -9,7 +9,7 @@ use arrow_schema::DataType;
 use super::arena::Arena;
 use super::index::BLOCK;
 use super::packing::Packing;
-use super::places::{Rows, Store};
+use super::store::{Rows, Store};
 use super::texts::{Texts, plain_views};
 use crate::error::Error;
 use crate::kernels::hash::Secret;

@@ -3,7 +3,7 @@
 
 use super::dense::{self, Dense};
 use super::index::Index;
-use super::places::{Rows, Slots, Store};
+use super::store::{Rows, Slots, Store};
 use crate::kernels::hash::Secret;
 
 /// The word of each slot.

@@ -20,8 +20,8 @@ mod range_join;
 mod recent;
 mod sequential;
 mod sets;
-mod top_k;
 mod sync;
+mod top_k;
 
 pub(in crate::plan) use columns::{aggregate, columns, filtered, multi_join, range_join};
 pub use computed::ColumnOptions;
@@ -33,5 +33,5 @@ pub(in crate::plan) use natural_join::natural_join;
 pub(in crate::plan) use sequential::{batches, sequential};
 pub use sets::live_set;
 pub(in crate::plan) use sets::table_of;
-pub(in crate::plan) use top_k::top_k;
 pub(in crate::plan) use sync::{sync_filter, sync_leader};
+pub(in crate::plan) use top_k::top_k;

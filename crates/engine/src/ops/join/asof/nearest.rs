@@ -11,7 +11,7 @@ pub(super) trait Line {
     type Place: Copy;
     /// The first place that is not before (stamp, row key), which is mostly near `hint`; the key is 0 or greater than all.
     fn lower_from(&self, hint: Self::Place, at: (u64, u64)) -> Self::Place;
-    /// The same without a hint.
+    /// The first place that is not before, without a hint.
     fn lower(&self, at: (u64, u64)) -> Self::Place;
     /// Stamp and key at a place, none at the end.
     fn at(&self, place: Self::Place) -> Option<(u64, u64)>;
