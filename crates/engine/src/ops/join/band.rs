@@ -21,6 +21,7 @@ use super::pairs::{LeadRow, Pair, PairList, PairShifts, entries};
 use super::range::{Place, RangeKeys, Reading, Sides, Standing, sweep};
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
+use crate::keys::intervals::Interval;
 use crate::keys::order::Edits;
 use crate::keys::ordered::{OrderedRows, Still};
 use crate::ops::asked::Asked;
@@ -80,13 +81,22 @@ impl Operation for BandJoin {
         let mut sides = Sides::start(&self.keys, &standing.view, standing.table.is_live())?;
         let rows = looking.view.rows();
         let placed = sides.enter(&looking.view, rows)?;
-        if let Some(ranges) = &mut sides.ranges {
-            for (slot, range) in rows.iter().zip(&placed).filter_map(|(key, place)| place.of_row(key)) {
-                ranges.insert(slot, range);
+        let keys = rows.to_vec();
+        let mut readings = Vec::with_capacity(placed.len());
+        for (list, place) in (0u32..).zip(&placed) {
+            if let Place::Range { slot, from, to } = *place {
+                readings.push(Reading { group: slot, from, to, list });
             }
         }
+        readings.sort_unstable();
+        if let Some(ranges) = &mut sides.ranges {
+            let range = |Reading { group, from, to, list }: &Reading| {
+                (*group, Interval { from: *from, to: *to, key: keys[*list as usize] })
+            };
+            ranges.fill(&readings.iter().map(range).collect::<Vec<_>>());
+        }
         let band = Band { sides };
-        let mut pairs = band.all(rows, &placed, if live { LIVE_PAIR } else { STILL_PAIR }, &self.request.name)?;
+        let mut pairs = band.all(&keys, &readings, if live { LIVE_PAIR } else { STILL_PAIR }, &self.request.name)?;
         pairs.sort_unstable();
         let attributes = self.output.attributes(Side::Left, &left.table, &right.table);
         let schema = self.output.schema();
@@ -124,25 +134,17 @@ impl Band {
         if self.sides.how.ranged == Side::Left { (looking, standing) } else { (standing, looking) }
     }
 
-    /// The pairs of all rows that look, in any order. How many there are is asked for before the first is made.
-    fn all(&self, rows: &RowSet, placed: &[Place], bytes: u64, operation: &str) -> Result<Vec<Pair>, Error> {
-        let keys = rows.to_vec();
-        let mut readings = Vec::with_capacity(placed.len());
-        for (list, place) in (0u32..).zip(placed) {
-            if let Place::Range { slot, from, to } = *place {
-                readings.push(Reading { group: slot, from, to, list });
-            }
-        }
-        readings.sort_unstable();
+    /// The pairs of these rows, which look at these ranges, in any order. How many there are is asked for before the first is made.
+    fn all(&self, keys: &[u64], readings: &[Reading], bytes: u64, operation: &str) -> Result<Vec<Pair>, Error> {
         let Sides { lines, ends, .. } = &self.sides;
         let mut count = 0_u128;
-        sweep(lines, *ends, &readings, RANGE_PAIRS.get(), |_, spans| {
+        sweep(lines, *ends, readings, RANGE_PAIRS.get(), |_, spans| {
             count += spans.iter().map(|(_, span)| span.len() as u128).sum::<u128>();
             Ok(())
         })?;
         ask_for_pairs(operation, count, bytes)?;
         let mut pairs = PairList::with_room(count as u64)?;
-        sweep(lines, *ends, &readings, RANGE_PAIRS.get(), |rows, spans| {
+        sweep(lines, *ends, readings, RANGE_PAIRS.get(), |rows, spans| {
             for (list, span) in spans {
                 let looking = keys[*list as usize];
                 rows[span.clone()].iter().for_each(|standing| pairs.push(self.pair(looking, *standing)));

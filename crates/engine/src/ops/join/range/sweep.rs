@@ -12,8 +12,8 @@ use crate::ops::agg::Span;
 pub(in crate::ops::join) struct Reading {
     pub(in crate::ops::join) group: u32,
     pub(in crate::ops::join) from: u64,
-    pub(in crate::ops::join) to: u64,
     pub(in crate::ops::join) list: u32,
+    pub(in crate::ops::join) to: u64,
 }
 
 /// Calls `read` with rows, and with the spans of them that ranges are: every range is in one call. `readings` are in order. A call has
