@@ -288,7 +288,9 @@ impl<C: Weighed + Send + 'static> Queue<C> {
     pub(crate) fn registered(&self, id: NodeId, publisher: Option<Arc<dyn Publisher>>) {
         let _ = self.id.set(id);
         if let Some(publisher) = publisher {
-            let _ = self.published.set(Published::begin(&self.graph, publisher, id));
+            let published = Published::begin(&self.graph, publisher);
+            let _ = self.published.set(published.clone());
+            published.ran(id);
         }
     }
 

@@ -42,8 +42,9 @@ pub(crate) struct Published {
 }
 
 impl Published {
-    /// The publisher is called as each step opens, from the next one on.
-    pub(crate) fn begin(graph: &UpdateGraph, publisher: Arc<dyn Publisher>, id: NodeId) -> Arc<Published> {
+    /// The publisher is called as each step opens, from the next one on. Steps are made for it once [`Published::ran`] was
+    /// called: the queue must know it by then, or nobody asks for the second one.
+    pub(crate) fn begin(graph: &UpdateGraph, publisher: Arc<dyn Publisher>) -> Arc<Published> {
         let (hook, shut, due) = (OnceLock::new(), AtomicBool::new(false), Mutex::new(None));
         let made = Arc::new(Published { graph: graph.clone(), publisher, hook, shut, due });
         let weak: Weak<Published> = Arc::downgrade(&made);
@@ -55,7 +56,6 @@ impl Published {
             }
         }));
         let _ = made.hook.set(hook);
-        made.ran(id);
         made
     }
 
