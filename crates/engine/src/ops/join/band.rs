@@ -388,3 +388,72 @@ impl BandLive {
         Ok((pairs, columns))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use model::{Compare, Comparison, ModelExpr, ops};
+
+    use super::*;
+    use crate::driver::attach::attach;
+    use crate::plan::spec::{Bound, RangeEnd, RangeOptions};
+    use crate::testing::values::Style;
+    use crate::testing::{check_law_of_two, table_of};
+
+    /// A case: whether left rows look, the keys, the column that is looked for, both ends, and what they say as predicates.
+    type Case<'a> =
+        (bool, bool, &'a str, Option<(&'a str, Bound)>, Option<(&'a str, Bound)>, &'a [(&'a str, Comparison, &'a str)]);
+
+    /// Bounds of every kind, of either side, beside the pairs that a walk finds.
+    #[test]
+    fn law() {
+        use Bound::{Closed, Open};
+        use Comparison::{Greater, GreaterOrEqual, Less, LessOrEqual};
+        let cases: &[Case<'_>] = &[
+            (true, false, "x", Some(("a", Closed)), Some(("b", Open)), &[("a", LessOrEqual, "x"), ("x", Less, "b")]),
+            (
+                true,
+                true,
+                "x",
+                Some(("a", Open)),
+                Some(("b", Closed)),
+                &[("x", Greater, "a"), ("b", GreaterOrEqual, "x")],
+            ),
+            (false, true, "a", Some(("x", Closed)), Some(("y", Open)), &[("x", LessOrEqual, "a"), ("y", Greater, "a")]),
+            (true, true, "x", Some(("a", Open)), None, &[("a", Less, "x")]),
+            (false, false, "b", None, Some(("y", Closed)), &[("b", LessOrEqual, "y")]),
+        ];
+        let crowded = &[Style::Skewed, Style::Pool][..];
+        let of = |kind: &str, [k, a, b]: [&str; 3]| {
+            table_of(&format!("{k}:str {a}:{kind} {b}:{kind}")).styled(a, crowded).styled(b, crowded).rows(9)
+        };
+        for kind in ["int", "float", "time"] {
+            for (looks_left, keyed, on, from, to, tests) in cases {
+                let end = |end: &(&str, Bound)| RangeEnd { column: end.0.to_owned(), bound: end.1 };
+                let by = if *keyed { vec![("k".to_owned(), "j".to_owned())] } else { Vec::new() };
+                let range =
+                    RangeOptions { by, on: (*on).to_owned(), from: from.as_ref().map(end), to: to.as_ref().map(end) };
+                let options = BandOptions { range, looks_left: *looks_left, suffix: "_right".to_owned() };
+                let compare = |one: &str, is: Comparison, other: &str| {
+                    let [one, other] = [one, other].map(|name| Box::new(ModelExpr::column(name)));
+                    ModelExpr::Compare(is, one, other)
+                };
+                let mut wanted: Vec<ModelExpr> =
+                    tests.iter().map(|(one, is, other)| compare(one, *is, other)).collect();
+                wanted.extend(keyed.then(|| compare("k", Comparison::Equal, "j")));
+                check_law_of_two(
+                    (&of(kind, ["k", "a", "b"]), &of(kind, ["j", "x", "y"])),
+                    12,
+                    Compare::ByPosition,
+                    |left, right| {
+                        let both = [left.clone(), right.clone()];
+                        attach(&BandJoin::new("join_where", left, right, &options)?, &both)
+                    },
+                    |left, right| {
+                        let all = ops::Join { how: ops::How::Cross, ..ops::Join::new(&[]) };
+                        Ok(ops::filter(&ops::join(left, right, &all)?, &wanted))
+                    },
+                );
+            }
+        }
+    }
+}

@@ -159,12 +159,8 @@ fn equality(left: &Table, right: &Table, term: &Expr, suffix: &str) -> Option<(S
 
 #[cfg(test)]
 mod tests {
-    use model::{Compare, Comparison, ModelExpr};
-
     use super::*;
     use crate::testing::check::check_steps_of_two;
-    use crate::testing::values::Style;
-    use crate::testing::{check_law_of_two, table_of};
 
     #[test]
     fn pairs_come_change_and_go() {
@@ -199,53 +195,5 @@ mod tests {
                 (("", "~ 0 25 ."), "- 4611686018427387904 | + 4611686018427387910 15 30 25 1"),
             ],
         );
-    }
-
-    /// Bounds of every kind, of either side, beside the pairs that a walk finds.
-    #[test]
-    fn law_of_ranges() {
-        let crowded = &[Style::Skewed, Style::Pool][..];
-        let of = |kind: &str, names: [&str; 3]| {
-            let [k, a, b] = names;
-            table_of(&format!("{k}:str {a}:{kind} {b}:{kind}")).styled(a, crowded).styled(b, crowded).rows(9)
-        };
-        use Function::{Equal, Greater, GreaterEqual, Less, LessEqual};
-        let cases: &[&[(Function, &str, &str)]] = &[
-            &[(LessEqual, "a", "x"), (Less, "x", "b")],
-            &[(Greater, "x", "a"), (GreaterEqual, "b", "x"), (Equal, "k", "j")],
-            &[(LessEqual, "x", "a"), (Greater, "y", "a"), (Equal, "j", "k")],
-            &[(Less, "a", "x"), (Equal, "k", "j")],
-            &[(GreaterEqual, "a", "x"), (Less, "b", "y")],
-        ];
-        for kind in ["int", "float", "time"] {
-            for case in cases {
-                let tests: Vec<Expr> =
-                    case.iter().map(|(function, one, other)| compared(*function, one, other)).collect();
-                let wanted: Vec<ModelExpr> = case
-                    .iter()
-                    .map(|(function, one, other)| {
-                        let comparison = match function {
-                            Equal => Comparison::Equal,
-                            Less => Comparison::Less,
-                            LessEqual => Comparison::LessOrEqual,
-                            Greater => Comparison::Greater,
-                            _ => Comparison::GreaterOrEqual,
-                        };
-                        let [one, other] = [one, other].map(|name| Box::new(ModelExpr::column(name)));
-                        ModelExpr::Compare(comparison, one, other)
-                    })
-                    .collect();
-                check_law_of_two(
-                    (&of(kind, ["k", "a", "b"]), &of(kind, ["j", "x", "y"])),
-                    12,
-                    Compare::ByPosition,
-                    |left, right| join_where(&"join_where".into(), left, right, &tests, "_right"),
-                    |left, right| {
-                        let all = model::ops::Join { how: model::ops::How::Cross, ..model::ops::Join::new(&[]) };
-                        Ok(model::ops::filter(&model::ops::join(left, right, &all)?, &wanted))
-                    },
-                );
-            }
-        }
     }
 }

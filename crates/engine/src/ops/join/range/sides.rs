@@ -73,7 +73,7 @@ impl RangeKeys {
         Ok(RangeKeys { by: Arc::new(by), ranged: side, from, to, stamp, meet, of_pairs: false })
     }
 
-    /// Takes the bounds as predicates over pairs.
+    /// Bounds that are predicates over pairs.
     pub(in crate::ops::join) fn of_pairs(mut self) -> RangeKeys {
         self.of_pairs = true;
         self
