@@ -88,10 +88,10 @@ fn through_a_view(source: &Table, function: &HostId, native: bool) -> Result<Vec
     let of = [one_more(function, native)?.alias("y")];
     let view = over(&ComputedView::new(&"update_view".into(), source, &of, &[], true)?, source)?;
     let only = |table: &Table| over(&Select::only(table, &[Expr::column("v"), Expr::column("k")])?, table);
-    let sorted = over(&Sort::new(&view, &[SortBy::ascending("y")])?, &view)?;
+    let sorted = over(&Sort::new("sort", &view, &[SortBy::ascending("y")])?, &view)?;
     let sum = Expr::aggregate(Aggregate::Sum { min_count: 0 }, Some(Expr::column("y")))?.alias("s");
     let summed = over(&Aggregation::new("group_by", &view, &["g".into()], &[sum])?, &view)?;
-    let summed = over(&Sort::new(&summed, &[SortBy::ascending("g")])?, &summed)?;
+    let summed = over(&Sort::new("sort", &summed, &[SortBy::ascending("g")])?, &summed)?;
     let twice = Expr::call(Function::Add, vec![Expr::column("y"), Expr::column("v")])?.alias("t");
     let twice = over(&Select::only(&view, &[twice])?, &view)?;
     let known = WhereIn::new("where_in", source, &view, &pair("v", "y"), Member::In, false)?;

@@ -102,7 +102,7 @@ fn a_predicate_parts_its_table_in_three() {
         let call = |function| Expr::call(function, vec![made.clone()]);
         let predicates = [made.clone(), call(Function::Not)?, call(Function::IsNull)?];
         let parts = predicates.iter().map(|one| kept(table, one)).collect::<Result<Vec<Table>, _>>()?;
-        attach(&Concat::new(&parts)?, &parts)
+        attach(&Concat::new("concat", &parts)?, &parts)
     };
     law_of_predicates(build, |_, input, found| {
         let Found::Rows(rows) = found else { return Err("it has failed".to_owned()) };

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from tickframe import _native
-from tickframe.arguments import check_all, count, flag
+from tickframe.arguments import check_all, count, flag, instance
 from tickframe.describe import named
 from tickframe.expr import Expr, flatten
 from tickframe.foreign import array_like
@@ -54,6 +54,73 @@ class Order:
         descends, last = _flags(descending, names, "descending"), _flags(nulls_last, names, "nulls_last")
         ordered = table_of(_native.sort(table._native, list(zip(names, descends, last, strict=True))))
         return ordered if table is given else table_of(_native.choose(ordered._native, given.columns))
+
+    def sort_descending(self, by: IntoExpr | Iterable[IntoExpr], *more_by: IntoExpr) -> Table:
+        """`sort`, the greatest first, by Deephaven's name."""
+        return itself(self).sort(by, *more_by, descending=True)
+
+    def assert_sorted(
+        self,
+        by: Names,
+        *more_by: str,
+        descending: bool | Sequence[bool] = False,
+        nulls_last: bool | Sequence[bool] = False,
+    ) -> Table:
+        """The same rows, which must be in this order; each change is looked at, and a row out of order fails the table.
+
+        >>> import tickframe as tf
+        >>> tf.table({"x": [1, 5, 4]}).assert_sorted("x")
+        Traceback (most recent call last):
+            ...
+        tickframe.errors.DataError: assert_sorted: the rows are not in order of x: at row key 2 stands 4, after 5 at row key 1
+        >>> tf.table({"x": [1, 5]}).assert_sorted("x").attributes["sorted_by"]
+        (('x', False),)
+
+        Args:
+            by: a column, or several: the first that differs decides.
+            *more_by: further ones.
+            descending: for all columns, or for each.
+            nulls_last: as in `sort`.
+
+        Raises:
+            DataError: rows that are not in this order.
+        """
+        return _in_order("assert_sorted", itself(self), [by, *more_by], descending, nulls_last, checked=True)
+
+    def with_order_for_column(self, by: Names, *more_by: str, descending: bool | Sequence[bool] = False) -> Table:
+        """The same rows, which are believed to be in this order: `sort` by it gives them as they are.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"t": [1, 2, 3]}).with_order_for_column("t")
+        >>> t.attributes["sorted_by"]
+        (('t', False),)
+
+        Nothing is checked; `assert_sorted` is for rows that may come out of order.
+
+        Args:
+            by: a column, or several.
+            *more_by: further ones.
+            descending: for all columns, or for each.
+        """
+        return _in_order("with_order_for_column", itself(self), [by, *more_by], descending, False, checked=False)
+
+    def merge_sorted(self, other: Table, by: Names) -> Table:
+        """`tf.merge_sorted` of this table and another.
+
+        >>> import tickframe as tf
+        >>> tf.table({"x": [1, 4]}).merge_sorted(tf.table({"x": [2, 4]}), "x").to_dict()
+        {'x': [1, 2, 4, 4]}
+
+        Args:
+            other: a table of the same columns.
+            by: the columns in whose order both are, the least first.
+
+        Raises:
+            SchemaError: tables whose columns differ.
+            DataError: rows of a table that are not in this order.
+        """
+        instance(other, "merge_sorted", "other", "Table", "a table")
+        return merged_in_order([itself(self), other], by, False, False)
 
     def reverse(self) -> Table:
         """The rows in the opposite order, the last one first.
@@ -145,6 +212,43 @@ def _first(
     ]
     first = made(operation, {"top_k": {"by": keys, "rows": rows}}, keyed)
     return first if keyed is table else table_of(_native.choose(first._native, table.columns))
+
+
+def ordered_by(
+    operation: str,
+    by: Iterable[object],
+    descending: bool | Sequence[bool],
+    nulls_last: bool | Sequence[bool],
+) -> list[dict[str, object]]:
+    """Columns to sort by, as plans write them."""
+    names = names_of(by, operation)
+    descends = _flags(descending, names, "descending", operation)
+    last = _flags(nulls_last, names, "nulls_last", operation)
+    return [
+        {"column": name, "descending": bool(down), "nulls_last": bool(end)}
+        for name, down, end in zip(names, descends, last, strict=True)
+    ]
+
+
+def merged_in_order(
+    tables: Sequence[Table], by: Names, descending: bool | Sequence[bool], nulls_last: bool | Sequence[bool]
+) -> Table:
+    """The rows of tables in order, in that order."""
+    keys = ordered_by("merge_sorted", [by], descending, nulls_last)
+    return made("merge_sorted", {"merge_sorted": {"by": keys}}, *tables)
+
+
+def _in_order(
+    operation: str,
+    table: Table,
+    by: Iterable[object],
+    descending: bool | Sequence[bool],
+    nulls_last: bool | Sequence[bool],
+    *,
+    checked: bool,
+) -> Table:
+    keys = ordered_by(operation, by, descending, nulls_last)
+    return made(operation, {"in_order": {"by": keys, "checked": checked}}, table)
 
 
 def _of_groups(table: Table, operation: str, n: int, by: Names, keep: Literal["first", "last"]) -> Table:

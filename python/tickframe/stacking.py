@@ -10,14 +10,16 @@ from tickframe.describe import short
 from tickframe.dtypes import from_spec
 from tickframe.expr import Expr, flatten
 from tickframe.functions import col, lit
+from tickframe.order import merged_in_order
 from tickframe.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from tickframe.dtypes import DataType
+    from tickframe.names import Names
 
-__all__ = ["concat", "merge"]
+__all__ = ["concat", "merge", "merge_sorted"]
 
 How: TypeAlias = Literal["vertical", "vertical_relaxed", "diagonal", "diagonal_relaxed"]
 
@@ -56,12 +58,7 @@ def concat(
         raise ValueError(
             f"concat: how must be {', '.join(map(repr, _HOWS[:-1]))} or {_HOWS[-1]!r}, not {short(how)}{advice}"
         )
-    each: list[Table] = []
-    for item in tables:
-        instance(item, "concat", "each of the tables", "Table", "a table")
-        each.append(item)
-    if not each:
-        raise ValueError("concat: give at least one table")
+    each = _tables("concat", tables)
     if given != "vertical":
         each = _alike(each, fill=given.startswith("diagonal"), widen=given.endswith("relaxed"))
     return Table(_native.concat([table._native for table in each]))
@@ -73,6 +70,48 @@ def merge(*tables: Table | Iterable[Table]) -> Table:
     for each in flat:
         instance(each, "merge", "each argument", "Table", "a table")
     return concat(flat)
+
+
+@checked
+def merge_sorted(
+    tables: Iterable[Table],
+    by: Names,
+    *,
+    descending: bool | Sequence[bool] = False,
+    nulls_last: bool | Sequence[bool] = False,
+) -> Table:
+    """The rows of tables that are in order, in that order, as all of them change; of equal rows those of the first table come first.
+
+    >>> import tickframe as tf
+    >>> a, b = tf.table({"t": [1, 5], "of": ["a", "a"]}), tf.table({"t": [2, 5], "of": ["b", "b"]})
+    >>> tf.merge_sorted([a, b], "t").rows()
+    [(1, 'a'), (2, 'b'), (5, 'a'), (5, 'b')]
+
+    Args:
+        tables: tables of the same columns. One that is not known to be in order, as the result of `sort` is, is looked at, and
+            so is each change of it.
+        by: a column, or several: the first that differs decides.
+        descending: for all columns, or for each.
+        nulls_last: as in `Table.sort`.
+
+    Raises:
+        SchemaError: tables whose columns differ.
+        DataError: rows of a table that are not in this order.
+    """
+    each = _tables("merge_sorted", tables)
+    return merged_in_order(each, by, descending, nulls_last)
+
+
+def _tables(operation: str, tables: Iterable[Table]) -> list[Table]:
+    if isinstance(tables, Table):
+        raise TypeError(f"{operation}: give a list of tables, {operation}([a, b])")
+    each: list[Table] = []
+    for item in tables:
+        instance(item, operation, "each of the tables", "Table", "a table")
+        each.append(item)
+    if not each:
+        raise ValueError(f"{operation}: give at least one table")
+    return each
 
 
 def _alike(tables: list[Table], *, fill: bool, widen: bool) -> list[Table]:

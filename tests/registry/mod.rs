@@ -64,6 +64,8 @@ pub const SPECS: &[OpSpec] = &[
     OpSpec { name: "pick", inputs: 1, draw: draw::pick, over_blink: OverBlink::Accumulates },
     OpSpec { name: "group_limit", inputs: 1, draw: draw::group_limit, over_blink: OverBlink::Refused },
     OpSpec { name: "sort", inputs: 1, draw: draw::sort, over_blink: OverBlink::Passes },
+    OpSpec { name: "assert_sorted", inputs: 1, draw: draw::assert_sorted, over_blink: OverBlink::Passes },
+    OpSpec { name: "merge_sorted", inputs: 1, draw: draw::merge_sorted, over_blink: OverBlink::Passes },
     OpSpec { name: "top_k", inputs: 1, draw: draw::top_k, over_blink: OverBlink::Refused },
     OpSpec { name: "explode", inputs: 1, draw: draw::explode, over_blink: OverBlink::Passes },
     OpSpec {

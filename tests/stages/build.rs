@@ -158,6 +158,15 @@ impl Stage {
                 ask(Op::Explode(ExplodeOptions { columns: columns.clone(), empty_as_null, keep_nulls, null_fill }), one)
             }
             Stage::Sort(by) => ask(Op::Sort { by: sorted_by(by) }, one),
+            Stage::InOrder(by) => {
+                let sorted = ask(Op::Sort { by: sorted_by(by) }, one)?;
+                ask(Op::InOrder { by: sorted_by(by), checked: true }, &[sorted])
+            }
+            Stage::MergeSorted(by, predicate) => {
+                let sorted = ask(Op::Sort { by: sorted_by(by) }, one)?;
+                let part = ask(filter(&predicate.engine), std::slice::from_ref(&sorted))?;
+                ask(Op::MergeSorted { by: sorted_by(by) }, &[sorted, part])
+            }
             Stage::TopK(by, rows) => ask(Op::TopK { by: sorted_by(by), rows: *rows }, one),
             Stage::Natural(on, name, matches) => {
                 let joins = Some(vec![(name.clone(), "w".to_owned())]);
@@ -275,6 +284,13 @@ impl Stage {
                 ops::explode(table, &ops::Explode { columns: columns.clone(), empty_as_null, keep_nulls, fill })?
             }
             Stage::Sort(by) => ops::sort(table, &model_by(by)),
+            Stage::InOrder(by) => ops::assert_sorted(&ops::sort(table, &model_by(by)), &model_by(by))?,
+            Stage::MergeSorted(by, predicate) => {
+                let by = model_by(by);
+                let sorted = ops::sort(table, &by);
+                let part = ops::filter(&sorted, std::slice::from_ref(&predicate.model));
+                ops::merge_sorted(&[&sorted, &part], &by)?
+            }
             Stage::TopK(by, rows) => ops::head(&ops::sort(table, &model_by(by)), *rows),
             Stage::Natural(on, name, matches) => {
                 let joins = vec![("w".to_owned(), name.clone())];

@@ -229,6 +229,17 @@ pub fn sort(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     Some(Stage::Sort(by.into_iter().map(|name| (name, tape.chance(100), tape.chance(100))).collect()))
 }
 
+pub fn assert_sorted(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    let Stage::Sort(by) = sort(tape, shape)? else { return None };
+    Some(Stage::InOrder(by))
+}
+
+pub fn merge_sorted(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    in_order(shape)?;
+    let Stage::Sort(by) = sort(tape, shape)? else { return None };
+    Some(Stage::MergeSorted(by, shape.expression(tape, Kind::Bool)))
+}
+
 pub fn top_k(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     let Stage::Sort(by) = sort(tape, shape)? else { return None };
     Some(Stage::TopK(by, tape.below(9)))

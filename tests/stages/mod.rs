@@ -60,6 +60,10 @@ pub enum Stage {
     Explode(Vec<String>, bool, bool, bool),
     /// Columns, each with whether it descends and whether its nulls come last.
     Sort(Vec<(String, bool, bool)>),
+    /// As in `Sort`: the rows in this order, which are asserted to be in it.
+    InOrder(Vec<(String, bool, bool)>),
+    /// As in `Sort`: the rows in this order, and of them those that pass.
+    MergeSorted(Vec<(String, bool, bool)>, Both),
     /// As in `Sort`, and how many of the first rows.
     TopK(Vec<(String, bool, bool)>, u64),
     /// Key columns of both sides, the name of what the right's `w` becomes, and what a second match means.

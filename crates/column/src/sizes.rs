@@ -67,6 +67,8 @@ pub(crate) static SORT_MANY: Size = Size::new("column.SORT_MANY", 1 << 16);
 pub(crate) static SELECTED_SHARE: Size = Size::new("column.SELECTED_SHARE", 4);
 /// Entries for which the plainest way to sort is the fastest.
 pub(crate) static RADIX_FEW: Size = Size::new("column.RADIX_FEW", 24);
+/// Fewer runs in order than this are merged rather than sorted.
+pub(crate) static MERGED_RUNS: Size = Size::new("column.MERGED_RUNS", 8);
 /// Entries that sort inside a core's own cache.
 pub(crate) static RADIX_CACHED: Size = Size::at_least("column.RADIX_CACHED", 1 << 15, 4);
 /// Entries to deal out that are worth a second thread.

@@ -3,7 +3,7 @@
 use limits::Scope;
 use rayon::prelude::*;
 
-use crate::sizes::{RADIX_CACHED, RADIX_FEW, RADIX_MANY};
+use crate::sizes::{MERGED_RUNS, RADIX_CACHED, RADIX_FEW, RADIX_MANY};
 
 /// A word and where it came from.
 #[derive(Clone, Copy, Default)]
@@ -22,8 +22,10 @@ pub fn sort(entries: &mut [Entry]) {
     if entries.len() <= RADIX_FEW.get() {
         return insert_in_order(entries);
     }
-    if entries.is_sorted_by_key(|entry| entry.word) {
-        return;
+    // What came in order, or as tables in order one after another, is merged.
+    let runs = entries.windows(2).filter(|pair| pair[0].word > pair[1].word).take(MERGED_RUNS.get()).count();
+    if runs < MERGED_RUNS.get() {
+        return entries.sort_by_key(|entry| entry.word);
     }
     let mut scratch = vec![Entry::default(); entries.len()];
     sort_between(entries, &mut scratch, false);

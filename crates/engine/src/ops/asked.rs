@@ -46,6 +46,11 @@ pub(crate) enum Asked<'a> {
         by: &'a [SortBy],
         rows: u64,
     },
+    InOrder {
+        by: &'a [SortBy],
+        checked: bool,
+        called: &'a str,
+    },
     Slice {
         offset: i64,
         length: Option<u64>,

@@ -41,28 +41,28 @@ pub struct Concat {
 
 impl Concat {
     /// Checks that all tables have the same column names and types.
-    pub fn new(tables: &[Table]) -> Result<Concat, Error> {
+    pub fn new(operation: &str, tables: &[Table]) -> Result<Concat, Error> {
         let Some(first) = tables.first() else {
-            return Err(Error::schema("concat", "at least one table is needed"));
+            return Err(Error::schema(operation, "at least one table is needed"));
         };
         let schema = first.schema();
         let mut columns = Vec::with_capacity(tables.len());
         for (at, table) in tables.iter().enumerate() {
-            columns.push(fit(schema, first, at, table)?);
+            columns.push(fit(operation, schema, first, at, table)?);
         }
         let stacked = |(index, field): (usize, &Arc<Field>)| {
             let others = tables.iter().zip(&columns).map(|(table, columns)| table.schema().field(columns[index]));
             with_order(Field::clone(field).with_nullable(true), others)
         };
         let fields: Vec<Field> = schema.fields().iter().enumerate().map(stacked).collect();
-        Ok(Concat { request: Request::new("concat", &Asked::Concat), schema: Arc::new(Schema::new(fields)), columns })
+        Ok(Concat { request: Request::new(operation, &Asked::Concat), schema: Arc::new(Schema::new(fields)), columns })
     }
 }
 
-fn fit(schema: &Schema, first: &Table, at: usize, table: &Table) -> Result<Vec<usize>, Error> {
+fn fit(operation: &str, schema: &Schema, first: &Table, at: usize, table: &Table) -> Result<Vec<usize>, Error> {
     if let Some(extra) = table.schema().fields().iter().find(|field| schema.index_of(field.name()).is_err()) {
         return Err(Error::schema(
-            "concat",
+            operation,
             format!("table {at} has a column {:?} that table 0 has not", extra.name()),
         ));
     }
@@ -70,13 +70,13 @@ fn fit(schema: &Schema, first: &Table, at: usize, table: &Table) -> Result<Vec<u
         .map(|(index, field)| {
             let own = table.schema().index_of(field.name());
             let own = own.map_err(|_| {
-                Error::schema("concat", format!("table {at} has no column {:?}, as table 0 has", field.name()))
+                Error::schema(operation, format!("table {at} has no column {:?}, as table 0 has", field.name()))
             })?;
             if table.column_type(own) != first.column_type(index) {
                 let wanted = formula::type_name(field.data_type());
                 let given = formula::type_name(table.schema().field(own).data_type());
                 return Err(Error::schema(
-                    "concat",
+                    operation,
                     format!(
                         "column {:?} is {wanted} in table 0, {given} in table {at}; cast one of them",
                         field.name()
@@ -341,7 +341,7 @@ mod tests {
 
     fn stacked(a: &Table, b: &Table) -> Result<Table, Error> {
         let both = [a.clone(), b.clone()];
-        attach(&Concat::new(&both)?, &both)
+        attach(&Concat::new("concat", &both)?, &both)
     }
 
     #[test]

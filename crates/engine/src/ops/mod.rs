@@ -46,6 +46,6 @@ pub use ring::Ring;
 pub use select::Select;
 pub use slice::Slice;
 pub use snapshot_when::SnapshotWhen;
-pub use sort::{Sort, TopK};
+pub use sort::{InOrder, Sort, TopK};
 pub use time_window::TimeWindow;
 pub use view::ComputedView;

@@ -6,8 +6,8 @@ use formula::Expr;
 use formula::values::LiveSet;
 
 use super::lower::{
-    self, ColumnOptions, add_only_to_blink, aggregate, blink_to_append_only, distinct, filtered, join, join_where,
-    multi_join, natural_join, range_join, sync_filter, sync_leader, top_k,
+    self, ColumnOptions, add_only_to_blink, aggregate, blink_to_append_only, distinct, filtered, in_order, join,
+    join_where, merge_sorted, multi_join, natural_join, range_join, sort, sync_filter, sync_leader, top_k,
 };
 use super::node::{DEEPEST, Plan};
 use super::op::Op;
@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::{
     AsofJoin, Concat, Explode, Flatten, GroupLimit, MostRecent, NaturalJoin, NowJoin, Project, Reverse, Ring, Slice,
-    SnapshotWhen, Sort, TimeWindow, WhereIn,
+    SnapshotWhen, TimeWindow, WhereIn,
 };
 use crate::table::handle::Table;
 
@@ -63,7 +63,9 @@ fn table_of(op: &Op, call: &Call, inputs: &[Table]) -> Result<Table, Error> {
         Op::Tail { rows } => call.attach(&Slice::tail(*rows), inputs),
         Op::Slice { offset, length } => call.attach(&Slice::new(*offset, *length), inputs),
         Op::Extent(extent) => call.attach(&Slice::within(method, *extent)?, inputs),
-        Op::Sort { by } => call.attach(&Sort::new(&inputs[0], by)?, inputs),
+        Op::Sort { by } => sort(call, &inputs[0], by),
+        Op::InOrder { by, checked } => in_order(call, &inputs[0], by, *checked),
+        Op::MergeSorted { by } => merge_sorted(call, inputs, by),
         Op::TopK { by, rows } => top_k(call, &inputs[0], by, *rows),
         Op::Reverse => call.attach(&Reverse::default(), inputs),
         Op::Flatten => call.attach(&Flatten::default(), inputs),
@@ -83,7 +85,7 @@ fn table_of(op: &Op, call: &Call, inputs: &[Table]) -> Result<Table, Error> {
         Op::BlinkToAppendOnly => blink_to_append_only(call, &inputs[0]),
         Op::AddOnlyToBlink => add_only_to_blink(call, &inputs[0]),
         Op::RemoveBlink => call.attach(&Project::without_blink(&inputs[0])?, inputs),
-        Op::Concat => call.attach(&Concat::new(inputs)?, inputs),
+        Op::Concat => call.attach(&Concat::new("concat", inputs)?, inputs),
         Op::Aggregate { keys, aggregates, on_error } => aggregate(call, &inputs[0], keys, aggregates, *on_error),
         Op::Distinct { keys, keep } => distinct(call, &inputs[0], keys, *keep),
         Op::GroupLimit { keys, rows, keep } => {

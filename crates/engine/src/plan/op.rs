@@ -96,6 +96,18 @@ pub enum Op {
         /// How many.
         rows: u64,
     },
+    /// The same rows, which are in this order.
+    InOrder {
+        /// The columns that decide, the first that differs first.
+        by: Vec<SortBy>,
+        /// Whether each change is looked at; else it is believed.
+        checked: bool,
+    },
+    /// The rows of inputs that are in this order, in this order.
+    MergeSorted {
+        /// The columns that decide, the first that differs first.
+        by: Vec<SortBy>,
+    },
     /// The rows in the opposite order.
     Reverse,
     /// The rows at keys that are their positions.
@@ -272,6 +284,9 @@ impl Op {
             Op::Extent(extent) => extent.method(),
             Op::Sort { .. } => "sort",
             Op::TopK { .. } => "top_k",
+            Op::InOrder { checked: true, .. } => "assert_sorted",
+            Op::InOrder { .. } => "with_order_for_column",
+            Op::MergeSorted { .. } => "merge_sorted",
             Op::Reverse => "reverse",
             Op::Flatten => "flatten",
             Op::Explode(_) => "explode",
@@ -307,7 +322,8 @@ impl Op {
     pub fn arity(&self) -> Option<usize> {
         match self {
             Op::Input(_) => Some(0),
-            Op::Concat | Op::MultiJoin { .. } | Op::SyncFilter { .. } | Op::SyncLeader { .. } => None,
+            Op::Concat | Op::MultiJoin { .. } | Op::MergeSorted { .. } => None,
+            Op::SyncFilter { .. } | Op::SyncLeader { .. } => None,
             Op::NaturalJoin { .. } | Op::WhereIn { .. } | Op::Join(_) | Op::AsofJoin(_) => Some(2),
             Op::RangeJoin { .. } | Op::JoinWhere { .. } | Op::JoinNow(_) | Op::SnapshotWhen { .. } => Some(2),
             _ => Some(1),
@@ -371,7 +387,7 @@ impl Op {
                 stamps.iter().map(|name| format!("{name:?}")).chain(set).collect::<Vec<_>>().join(", ")
             }
             Op::TimeWindow { stamp, span, flag } => format!("{stamp:?}, {span} ns, {flag:?}"),
-            Op::Sort { by } => sorted_by(by),
+            Op::Sort { by } | Op::InOrder { by, .. } | Op::MergeSorted { by } => sorted_by(by),
             Op::TopK { by, rows } => format!("{rows}, {}", sorted_by(by)),
             Op::Explode(how) => quoted(&how.columns),
             Op::Reverse | Op::Flatten | Op::Concat => String::new(),

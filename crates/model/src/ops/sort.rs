@@ -37,7 +37,7 @@ pub fn sort(input: &Table, by: &[SortBy]) -> Table {
     Table::flat(input.names.clone(), rows)
 }
 
-fn compare_rows(a: &Row, b: &Row, by: &[SortBy], columns: &[usize]) -> Ordering {
+pub(super) fn compare_rows(a: &Row, b: &Row, by: &[SortBy], columns: &[usize]) -> Ordering {
     let parts = by.iter().zip(columns).map(|(key, &column)| compare_cells(&a[column], &b[column], key));
     parts.fold(Ordering::Equal, Ordering::then)
 }

@@ -11,6 +11,7 @@
 //! update: a search a changed row, and the rows that an upstream shift moves.
 
 mod by;
+mod in_order;
 mod top_k;
 
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use column::ColumnSource;
 use column::kernels::{order_words, sort_to_positions};
 use graph::{Moment, Step};
 
+pub use in_order::InOrder;
 pub use top_k::TopK;
 
 use by::{Bytes, SortKey, Sorting};
@@ -46,9 +48,9 @@ pub struct Sort {
 
 impl Sort {
     /// By one column or several, the first that differs decides.
-    pub fn new(table: &Table, by: &[SortBy]) -> Result<Sort, Error> {
-        let sorting = Sorting::of("sort", table, by)?;
-        let request = Request::new("sort", &Asked::Sort { by }).with_text(sorting.text.clone());
+    pub fn new(operation: &str, table: &Table, by: &[SortBy]) -> Result<Sort, Error> {
+        let sorting = Sorting::of(operation, table, by)?;
+        let request = Request::new(operation, &Asked::Sort { by }).with_text(sorting.text.clone());
         Ok(Sort { request, sorting: Arc::new(sorting) })
     }
 

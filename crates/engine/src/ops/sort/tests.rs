@@ -10,7 +10,7 @@ use crate::testing::{any_table, check_law, check_steps, table_of};
 use crate::{Error, Table, attach};
 
 fn sorted(table: &Table, by: &[SortBy]) -> Result<Table, Error> {
-    attach(&Sort::new(table, by)?, std::slice::from_ref(table))
+    attach(&Sort::new("sort", table, by)?, std::slice::from_ref(table))
 }
 
 fn check(by: &[SortBy], start: &str, steps: &[(&str, &str)]) {
@@ -123,7 +123,11 @@ fn law_of_larger_tables() {
 fn a_column_that_is_not_there_is_named() {
     let graph = crate::testing::still_graph();
     let input = crate::testing::Drawn::new(&graph, "0 A 1");
-    let error = Sort::new(input.table(), &[SortBy::ascending("W")]).err().expect("no such column");
+    let error = Sort::new("sort", input.table(), &[SortBy::ascending("W")]).err().expect("no such column");
     assert!(error.to_string().contains('W'), "{error}");
-    assert!(Sort::new(input.table(), &[]).err().is_some_and(|error| error.to_string().contains("at least one column")));
+    assert!(
+        Sort::new("sort", input.table(), &[])
+            .err()
+            .is_some_and(|error| error.to_string().contains("at least one column"))
+    );
 }

@@ -44,7 +44,7 @@ pub(in crate::plan) fn multi_join(
     let stacked = keys.collect::<Result<Vec<_>, Error>>()?;
     let stacked = match stacked.as_slice() {
         [one] => one.clone(),
-        all => call.attach(&Concat::new(all)?, all)?,
+        all => call.attach(&Concat::new("concat", all)?, all)?,
     };
     let mut joined = distinct(call, &stacked, &[], Keep::First)?;
     let pairs: Vec<(String, String)> = on.iter().map(|name| (name.clone(), name.clone())).collect();

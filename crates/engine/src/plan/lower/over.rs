@@ -315,7 +315,7 @@ fn joined(call: &Call, table: &Table, groups: &Groups, next: &mut usize, columns
     } else {
         let (descending, nulls_last) = (window.descending, window.nulls_last);
         let by: Vec<SortBy> = order.into_iter().map(|column| SortBy { column, descending, nulls_last }).collect();
-        call.attach(&Sort::new(&wide, &by)?, std::slice::from_ref(&wide))?
+        call.attach(&Sort::new("sort", &wide, &by)?, std::slice::from_ref(&wide))?
     };
     let by: Vec<Expr> = keys.iter().map(|key| Expr::column(key.as_str())).collect();
     let grouped = composed(call, &sorted, &by, parts, OnError::Fail, false, columns)?;

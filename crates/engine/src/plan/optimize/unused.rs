@@ -142,7 +142,9 @@ fn read_of(op: &Op, node: &Listed, wanted: Option<&BTreeSet<String>>, inputs: &[
         Op::BlinkToAppendOnly | Op::AddOnlyToBlink | Op::RemoveBlink => passed,
         Op::Explode(how) => with(how.columns.iter().cloned().collect()),
         Op::GroupLimit { keys, .. } => with(keys.iter().cloned().collect()),
-        Op::Sort { by } | Op::TopK { by, .. } => with(by.iter().map(|by| by.column.clone()).collect()),
+        Op::Sort { by } | Op::TopK { by, .. } | Op::InOrder { by, .. } => {
+            with(by.iter().map(|by| by.column.clone()).collect())
+        }
         Op::Aggregate { keys, aggregates, .. } if of_its_row(keys) => {
             let is_simple = |one: &Expr| {
                 matches!(one.unaliased(), Expr::Aggregate { .. }) && one.children().all(is_of_its_row_below)
