@@ -15,7 +15,7 @@ from __future__ import annotations
 import warnings as _warnings
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from tickframe import _native, agg, errors, testing
+from tickframe import _native, agg, errors, filters, testing
 from tickframe import hints as _hints
 from tickframe import logs as _logs
 from tickframe._native import RowSet
@@ -133,7 +133,7 @@ from tickframe.sources import (
     keyed_table,
     time_table,
 )
-from tickframe.stacking import concat, merge
+from tickframe.stacking import concat, merge, merge_sorted
 from tickframe.synced import sync_filter, sync_to_leader
 from tickframe.table import Table
 from tickframe.udf.api import Udf, udf
@@ -241,6 +241,7 @@ __all__ = [
     "empty_table",
     "errors",
     "exclude",
+    "filters",
     "first",
     "format",
     "formula",
@@ -266,6 +267,7 @@ __all__ = [
     "mean_horizontal",
     "median",
     "merge",
+    "merge_sorted",
     "merged_listen",
     "min",
     "min_horizontal",

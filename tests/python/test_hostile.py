@@ -504,9 +504,10 @@ def doors() -> dict[str, Callable[[World], Callable[..., Any]]]:
             walk(name, member, INSTANCES[name])
         if not (inspect.isclass(member) and name in NOT_MADE_BY_USERS):
             found[name] = lambda w, member=member: member
-    for name, member in vars(tf.agg).items():
-        if not name.startswith("_") and inspect.isfunction(member) and member.__module__ == tf.agg.__name__:
-            found[f"agg.{name}"] = lambda w, member=member: member
+    for prefix, module in (("agg", tf.agg), ("filters", tf.filters)):
+        for name, member in vars(module).items():
+            if not name.startswith("_") and inspect.isfunction(member) and member.__module__ == module.__name__:
+                found[f"{prefix}.{name}"] = lambda w, member=member: member
     for name, space in namespaces().items():
         walk(name, type(space), lambda w, name=name: namespaces()[name])
     return found
