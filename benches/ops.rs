@@ -81,6 +81,12 @@ fn greater(column: &str, limit: f64) -> Expr {
     Expr::call(Function::Greater, vec![Expr::column(column), Expr::literal(limit)]).expect("a comparison")
 }
 
+/// A regular expression over the digits of a number.
+fn ends_in_seven() -> Result<Expr, Error> {
+    let digits = Expr::column("g").cast(DataType::Utf8, true)?;
+    Ok(Expr::call(Function::Text(Text::Contains { literal: false }), vec![digits, Expr::literal("[0-9]*7$")])?)
+}
+
 fn operations() -> Vec<(&'static str, Box<dyn Fn(&Table) -> Result<Table, Error>>)> {
     fn one(operation: &dyn engine::Operation, table: &Table) -> Result<Table, Error> {
         attach(operation, std::slice::from_ref(table))
@@ -88,6 +94,8 @@ fn operations() -> Vec<(&'static str, Box<dyn Fn(&Table) -> Result<Table, Error>
     let key = || vec!["g".to_owned()];
     vec![
         ("filter", Box::new(|t| one(&Filter::new(t, &[greater("v", 0.5)])?, t))),
+        ("filter_text_then_number", Box::new(|t| one(&Filter::new(t, &[ends_in_seven()?, greater("v", 0.9)])?, t))),
+        ("filter_number_then_text", Box::new(|t| one(&Filter::new(t, &[greater("v", 0.9), ends_in_seven()?])?, t))),
         (
             "with_columns",
             Box::new(|t| {
@@ -111,7 +119,7 @@ fn operations() -> Vec<(&'static str, Box<dyn Fn(&Table) -> Result<Table, Error>
             "sort",
             Box::new(|t| {
                 let by = SortBy { column: "v".into(), descending: false, nulls_last: false };
-                one(&Sort::new(t, &[by])?, t)
+                one(&Sort::new("sort", t, &[by])?, t)
             }),
         ),
         (
@@ -121,7 +129,7 @@ fn operations() -> Vec<(&'static str, Box<dyn Fn(&Table) -> Result<Table, Error>
                 one(&TopK::new("top_k", t, &[by], 100)?, t)
             }),
         ),
-        ("concat", Box::new(|t| attach(&Concat::new(&[t.clone(), t.clone()])?, &[t.clone(), t.clone()]))),
+        ("concat", Box::new(|t| attach(&Concat::new("concat", &[t.clone(), t.clone()])?, &[t.clone(), t.clone()]))),
         (
             "natural_join",
             Box::new(|t| {

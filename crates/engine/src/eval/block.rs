@@ -147,6 +147,11 @@ impl Block {
         self.len
     }
 
+    /// How many rows are left.
+    pub(crate) fn many(&self) -> u64 {
+        self.left.as_ref().map_or(self.len, BooleanBuffer::count_set_bits) as u64
+    }
+
     /// How many rows are evaluated, and which of them are left if not all.
     pub(crate) fn left(&self) -> (usize, Option<&BooleanBuffer>) {
         (self.len, self.left.as_ref())

@@ -5,6 +5,7 @@ pub(crate) mod affected;
 pub(crate) mod block;
 pub(crate) mod call;
 pub(crate) mod computed;
+pub(crate) mod conjunction;
 pub(crate) mod evaluator;
 pub(crate) mod lists;
 pub(crate) mod schedule;

@@ -8,6 +8,7 @@ use rowset::RowSet;
 
 use crate::error::Error;
 use crate::eval::block::Block;
+use crate::eval::conjunction::Conjunction;
 use crate::eval::evaluator::Evaluator;
 use crate::sizes::{BLOCK_ROWS, SLICE_ROWS};
 use crate::table::view::View;
@@ -21,7 +22,7 @@ pub(crate) struct Selection {
 
 enum Step {
     /// The rows stay for which all are true.
-    Filter(Arc<[Evaluator]>),
+    Filter(Conjunction),
     /// A column that may fail is computed of all rows that came so far.
     Compute(usize),
 }
@@ -29,7 +30,7 @@ enum Step {
 impl Selection {
     /// These predicates over the columns of a view.
     pub(crate) fn filter(&mut self, view: View, predicates: Arc<[Evaluator]>) {
-        self.steps.push((view, Step::Filter(predicates)));
+        self.steps.push((view, Step::Filter(Conjunction::new(predicates))));
     }
 
     /// A column of a view that may fail in rows which a later predicate leaves out.
@@ -42,9 +43,7 @@ impl Selection {
         let mut block = Block::new(rows, true);
         for (view, step) in &self.steps {
             match step {
-                Step::Filter(predicates) => {
-                    predicates.iter().try_for_each(|predicate| block.narrow(view, predicate))?;
-                }
+                Step::Filter(predicates) => narrow(&mut block, predicates, view)?,
                 Step::Compute(column) => {
                     if block.settle() > 0 {
                         block.column(view, *column)?;
@@ -65,11 +64,15 @@ impl Selection {
     }
 }
 
+fn narrow(block: &mut Block, predicates: &Conjunction, view: &View) -> Result<(), Error> {
+    predicates.narrow(block, Block::many, |block, predicate| block.narrow(view, predicate))
+}
+
 /// The rows of a view for which all predicates are true, block by block: what one leaves out the next does not read.
-pub(crate) fn matching(predicates: &[Evaluator], view: &View, rows: &RowSet) -> Result<RowSet, Error> {
+pub(crate) fn matching(predicates: &Conjunction, view: &View, rows: &RowSet) -> Result<RowSet, Error> {
     let block = |rows: RowSet| {
         let mut block = Block::new(rows, false);
-        predicates.iter().try_for_each(|predicate| block.narrow(view, predicate))?;
+        narrow(&mut block, predicates, view)?;
         Ok(block)
     };
     Ok(passing(rows, block, |_| Ok(()))?.0)

@@ -15,12 +15,13 @@ use rowset::{Before, RowSet, Shifts};
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::eval::call::Call;
+use crate::eval::conjunction::Conjunction;
 use crate::eval::evaluator::Evaluator;
 use crate::eval::schedule::Turn;
 use crate::eval::selection;
 use crate::ops::asked::{Asked, Expressions};
 use crate::row_errors::{Faults, OnError};
-use crate::sizes::SLICE_ROWS;
+use crate::sizes::{BLOCK_ROWS, SLICE_ROWS};
 use crate::table::change::Change;
 use crate::table::handle::Table;
 use crate::table::parts::Attributes;
@@ -49,7 +50,8 @@ impl Filter {
     }
 
     /// As [`Filter::named`], with a turn (execution order) for each predicate. A predicate sees only the rows that
-    /// passed the earlier ones. Cheap predicates run before user functions, but no predicate is moved across a barrier.
+    /// passed the earlier ones. Cheap predicates run before user functions, but no predicate is moved across a barrier; those that
+    /// cannot fail change places as they are measured.
     pub(crate) fn in_turns(call: &Call, table: &Table, predicates: &[Expr], turns: &[Turn]) -> Result<Filter, Error> {
         let (mut bound, mut told): (Vec<Evaluator>, Vec<String>) = Default::default();
         for (at, predicate) in predicates.iter().enumerate() {
@@ -145,7 +147,8 @@ impl Operation for Filter {
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let Input { table, view } = &inputs[0];
         crate::eval::evaluator::own_row_only(&self.request.name, &self.predicates)?;
-        let kept = matching(&self.predicates, view, view.rows())?;
+        let predicates = Conjunction::new(self.predicates.clone());
+        let kept = matching(&predicates, view, view.rows())?;
         let rows = Arc::new(LiveRows::new(kept, at));
         let parts = Parts {
             rows: rows.clone(),
@@ -153,13 +156,13 @@ impl Operation for Filter {
             schema: table.schema().clone(),
             attributes: Filter::attributes(table),
         };
-        let live = FilterLive { predicates: self.predicates.clone(), rows: rows.clone() };
+        let live = FilterLive { predicates, rows: rows.clone() };
         Ok(Start { parts, live: Box::new(live), owned: vec![rows] })
     }
 }
 
 struct FilterLive {
-    predicates: Arc<[Evaluator]>,
+    predicates: Conjunction,
     rows: Arc<LiveRows>,
 }
 
@@ -233,15 +236,22 @@ fn cheapest_first(predicates: Vec<Evaluator>) -> Vec<Evaluator> {
 }
 
 /// The rows that pass all predicates. Each predicate is evaluated only for the rows that passed the earlier ones.
-fn matching(predicates: &[Evaluator], view: &View, rows: &RowSet) -> Result<RowSet, Error> {
-    let by_block = predicates.len() > 1 && rows.len() > SLICE_ROWS.rows();
-    if by_block && predicates.iter().all(Evaluator::is_by_batch) {
+fn matching(predicates: &Conjunction, view: &View, rows: &RowSet) -> Result<RowSet, Error> {
+    // A block tells what predicates cost, before they see the others.
+    let many = if predicates.has_choice() { BLOCK_ROWS.rows() } else { SLICE_ROWS.rows() };
+    if predicates.len() > 1 && rows.len() > many && predicates.iter().all(Evaluator::is_by_batch) {
         // What fails here may be another row than the one that fails first, predicate after predicate.
         if let Ok(rows) = selection::matching(predicates, view, rows) {
             return Ok(rows);
         }
+        return predicates.iter().try_fold(rows.clone(), |rows, predicate| predicate.matching(view, &rows));
     }
-    predicates.iter().try_fold(rows.clone(), |rows, predicate| predicate.matching(view, &rows))
+    let mut passing = rows.clone();
+    predicates.narrow(&mut passing, RowSet::len, |rows, predicate| {
+        *rows = predicate.matching(view, rows)?;
+        Ok(())
+    })?;
+    Ok(passing)
 }
 
 #[cfg(test)]
