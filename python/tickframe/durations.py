@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import datetime
 import math
-import re
-from decimal import Decimal
 from typing import Any, SupportsFloat
 
+from tickframe import _native
 from tickframe.describe import named, short
 
 __all__: list[str] = []
 
-_UNITS = {
-    "ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9,
-    "m": 60 * 10**9, "h": 3600 * 10**9, "d": 86400 * 10**9, "w": 7 * 86400 * 10**9,
-}  # fmt: skip
-
-
 _LONGEST_SPAN = 2**63 - 1
 _MOST_SECONDS = 2**34
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|[smhdw])", re.IGNORECASE)
-_ISO = re.compile(
-    r"P(?:(?P<w>\d+)W)?(?:(?P<d>\d+)D)?(?:T(?:(?P<h>\d+)H)?(?:(?P<m>\d+)M)?(?:(?P<s>\d+(?:\.\d+)?)S)?)?", re.IGNORECASE
-)
 _LONGEST_TIMEOUT = 2**33
 
 
@@ -44,15 +33,10 @@ def _nanoseconds(span: float | str | datetime.timedelta, what: str) -> int | Non
     if isinstance(span, datetime.timedelta):
         return (span.days * 86400 + span.seconds) * 10**9 + span.microseconds * 1000
     if isinstance(span, str):
-        iso = _ISO.fullmatch(span.strip())
-        found = iso is not None and [(number, unit) for unit, number in iso.groupdict().items() if number]
-        parts = found or _SPAN.findall(span)
-        whole = found or "".join(f"{number}{unit}" for number, unit in parts) == span.replace(" ", "")
-        if not parts or not whole:
+        counted = _native.span_of_time(span.strip())
+        if counted is None:
             raise ValueError(f'{what}: {short(span)} is no span of time; write "2h", "90s", "1h30m", or "PT1H30M"')
-        if any(len(number) > 19 for number, _ in parts):
-            return None
-        return sum(int(Decimal(number) * _UNITS[unit.lower()]) for number, unit in parts)
+        return counted
     number: object = span
     if isinstance(number, bool) or not hasattr(number, "__float__"):
         raise TypeError(

@@ -99,6 +99,7 @@ pub mod categories {
 /// Types: what holds the values of two, and how units and days are counted.
 pub mod types {
     pub use crate::eval::functions::civil::days_to;
+    pub use crate::eval::functions::period::span_of_time;
     pub use crate::tree::types::{element_of, promote, type_text, unit_name};
 }
 

@@ -106,6 +106,12 @@ impl PyFormula {
 /// A function that formulas know by name: subject, name, example, and what it gives.
 type FormulaRow = (&'static str, &'static str, &'static str, &'static str);
 
+/// The nanoseconds that a text says; None if it is no length of time.
+#[pyfunction]
+pub fn span_of_time(text: &str) -> Option<i128> {
+    ::formula::types::span_of_time(text)
+}
+
 /// All functions that formulas know by name.
 #[pyfunction]
 pub fn formula_functions() -> Vec<FormulaRow> {

@@ -61,7 +61,7 @@ mod _native {
     #[pymodule_export]
     use crate::expr::PyExpr;
     #[pymodule_export]
-    use crate::formula::{PyFormula, formula_functions, functions};
+    use crate::formula::{PyFormula, formula_functions, functions, span_of_time};
     #[pymodule_export]
     use crate::generated::{function_generated_table, incremental_release, replay};
     #[pymodule_export]

@@ -86,6 +86,7 @@ fn from_now(bound: &Expr) -> Option<i64> {
 fn nanoseconds(span: &Expr) -> Option<i64> {
     match span {
         Expr::Literal(Literal::Duration(ns) | Literal::Int(ns)) => Some(*ns),
+        Expr::Literal(Literal::Str(text)) => i64::try_from(formula::types::span_of_time(text)?).ok(),
         Expr::Cast { input, to: DataType::Duration(TimeUnit::Nanosecond), .. } => nanoseconds(input),
         Expr::Call { function: Function::Multiply, args } => {
             args.iter().try_fold(1_i64, |product, factor| product.checked_mul(nanoseconds(factor)?))

@@ -2,14 +2,18 @@
 
 use std::sync::Arc;
 
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
 use arrow_schema::DataType;
 
 use super::time::Needs;
 use super::{Binder, Term, type_error};
 use crate::error::Error;
 use crate::eval::functions::civil::DAY;
+use crate::eval::functions::period::duration;
 use crate::eval::functions::time;
 use crate::eval::lanes::{Arithmetic, Check, Kind, LaneOp, Math};
+use crate::eval::node::Op;
 use crate::tree::function::Function;
 use crate::tree::literal::Literal;
 use crate::tree::types::{DURATION, is_float, is_integer};
@@ -24,6 +28,7 @@ impl Binder<'_> {
         text: &dyn Fn() -> Arc<str>,
     ) -> Result<Option<usize>, Error> {
         use Function::{Add, Divide, FloorDivide, Modulo, Multiply, Subtract};
+        let (a, b) = (&self.span_beside(a, b, function)?, &self.span_beside(b, a, function)?);
         let (a_type, b_type) = (self.term_type(a), self.term_type(b));
         let temporal = |data_type: &DataType| {
             matches!(data_type, DataType::Timestamp(_, _) | DataType::Date32 | DataType::Time64(_))
@@ -102,6 +107,36 @@ impl Binder<'_> {
             }
         };
         Ok(Some(node))
+    }
+
+    /// A text that stands beside a time, as the length of time that it says; any other term as it is.
+    fn span_beside(&mut self, term: &Term, other: &Term, function: Function) -> Result<Term, Error> {
+        let moves = matches!(function, Function::Add | Function::Subtract)
+            && matches!(self.term_type(other), DataType::Timestamp(..) | DataType::Duration(_) | DataType::Date32);
+        let text = match term {
+            Term::Literal(Literal::Str(text)) if moves => text.clone(),
+            Term::Node(node) if moves => match self.constant_text(*node) {
+                Some(text) => text,
+                None => return Ok(term.clone()),
+            },
+            _ => return Ok(term.clone()),
+        };
+        match duration(&text) {
+            Some(ns) => Ok(Term::Literal(Literal::Duration(ns))),
+            None => {
+                let advice = format!("{text:?} is no length of time; write \"5m\", \"1h30m\" or \"PT5S\"");
+                Err(type_error(&function.name(), &[&self.term_type(other), &self.term_type(term)], &advice))
+            }
+        }
+    }
+
+    fn constant_text(&self, node: usize) -> Option<Arc<str>> {
+        match &self.nodes[node].op {
+            Op::Constant(value) if value.len() == 1 && value.is_valid(0) => {
+                value.as_string_view_opt().map(|text| text.value(0).into())
+            }
+            _ => None,
+        }
     }
 
     /// Months and days on the clock of the column's zone, the rest in absolute time.
