@@ -76,7 +76,6 @@ TABLES: dict[str, str] = {
     "shift": "with_columns(tf.all().shift(n))",
     "diff": "with_columns(tf.all().diff())",
     "sort_index": "sort(...) by columns; a table has no index",
-    "sort_descending": "sort(..., descending=True)",
     "sort_values": "sort",
     "take": "head(n)",
     # Of columns.
@@ -141,20 +140,12 @@ TABLES: dict[str, str] = {
     "pipe_with_schema": "pipe",
     "transform": "pipe, or with_columns with expressions",
     # Groups.
-    "avg_by": "group_by(...).mean()",
-    "count_by": "group_by(...).len(name)",
     "first_last_by": "first_by or last_by",
     "groupBy": "group_by",
     "groupby": "group_by",
-    "max_by": "group_by(...).max()",
-    "median_by": "group_by(...).median()",
-    "min_by": "group_by(...).min()",
     "nunique": _ONE_ROW.format("n_unique"),
     "n_unique": _ONE_ROW.format("n_unique"),
-    "std_by": "group_by(...).agg(tf.all().std())",
-    "sum_by": "group_by(...).sum()",
     "value_counts": 'group_by(name).len("count")',
-    "var_by": "group_by(...).agg(tf.all().var())",
     **{
         name: _ONE_ROW.format(ours)
         for name, ours in {
@@ -196,13 +187,11 @@ TABLES: dict[str, str] = {
     "inspect": "print(t)",
     "isLocal": "nothing: a table lives in this process",
     "isStreaming": "is_live",
-    "iter_slices": "slice(offset, length)",
     "iterrows": "iter_rows(named=True)",
     "itertuples": "iter_rows()",
     "lazy": "the table itself: it follows its sources, and its plan is t.plan",
     "match_to_schema": "cast({name: type}) and select(names)",
     "memory_usage": "explain(), which tells the bytes that operations own",
-    "meta_table": "schema",
     "n_chunks": _MEMORY,
     "ndim": "shape",
     "persist": "the table itself: what is computed is kept",
@@ -210,7 +199,7 @@ TABLES: dict[str, str] = {
     "printSchema": "schema",
     "rechunk": _MEMORY,
     "rows_by_key": "rows(named=True), in a dict of your own",
-    "set_sorted": "attributes: the engine knows what holds",
+    "set_sorted": "with_order_for_column(name), assert_sorted(name)",
     "show": "print(t)",
     "show_graph": 'explain("mermaid")',
     "shrink_to_fit": _MEMORY,
@@ -458,7 +447,7 @@ NOT_YET: dict[str, frozenset[str]] = {
     "table": frozenset(
         _words(
             """
-            cube group_by_dynamic merge_sorted partition_by resample
+            cube group_by_dynamic partition_by resample
             rolling rollup tree update_by window withWatermark
             """
         )
@@ -520,7 +509,7 @@ NOT_YET: dict[str, frozenset[str]] = {
             """
             Field Int128 SQLContext UInt128 align_frames arg_sort_by arg_where business_day_count concat_arr corr cum_count
             cum_fold cum_reduce cum_sum cum_sum_horizontal date_range date_ranges datetime_range datetime_ranges element
-            field fold head int_ranges linear_space linear_spaces map_groups merge_sorted reduce rolling_corr
+            field fold head int_ranges linear_space linear_spaces map_groups reduce rolling_corr
             rolling_cov selectors sql tail time_range time_ranges
             """
         )

@@ -171,6 +171,22 @@ class Look:
 
         return one_after_the_other()
 
+    def iter_slices(self, n_rows: int = 10_000) -> Iterator[Table]:
+        """One static table of rows after the other, as they are now.
+
+        >>> import tickframe as tf
+        >>> [part.rows() for part in tf.table({"x": [1, 2, 3]}).iter_slices(2)]
+        [[(1,), (2,)], [(3,)]]
+
+        Args:
+            n_rows: how many rows each has, but the last.
+        """
+        many = count(n_rows, "iter_slices: n_rows")
+        if not many:
+            raise ValueError("iter_slices: n_rows must be 1 or more, not 0")
+        now = itself(self).snapshot()
+        return (now.slice(first, many) for first in range(0, now.height, many))
+
     # At a glance ------------------------------------------------------------------------------------------
 
     def to_string(self, n: int = 10, columns: Names | None = None) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 from tickframe import _native, control, sequential
 from tickframe.arguments import check_all, text
 from tickframe.beside import parted, with_values
+from tickframe.by_groups import ByGroups
 from tickframe.cells import Cells
 from tickframe.describe import named, short
 from tickframe.display import as_html, as_text
@@ -62,7 +63,7 @@ _MOST_KEYS = 1 << 12
 
 
 @check_all
-class Table(Look, Cells, Order, Extents, Shape, Pivots, Windows, Joins, InOrder, Export):
+class Table(Look, Cells, Order, Extents, Shape, Pivots, ByGroups, Windows, Joins, InOrder, Export):
     """Rows in order, in named and typed columns. Make one with `tf.table`, a live source, or an operation.
 
     >>> import tickframe as tf
@@ -96,6 +97,18 @@ class Table(Look, Cells, Order, Extents, Shape, Pivots, Windows, Joins, InOrder,
     def schema(self) -> Schema:
         """Ordered mapping from name to type; also anything that reads ``__arrow_c_schema__``."""
         return Schema._of(self._native.schema())
+
+    @property
+    def meta_table(self) -> Table:
+        """Names and types as a table, by Deephaven's name.
+
+        >>> import tickframe as tf
+        >>> tf.table({"x": [1], "s": ["a"]}).meta_table.rows()
+        [('x', 'Int64'), ('s', 'String')]
+        """
+        kinds = self.schema
+        held = {"Name": list(kinds), "DataType": [repr(kind) for kind in kinds.values()]}
+        return Table(_native.table("meta_table", held, Schema({"Name": str, "DataType": str})._native, None))
 
     @property
     def columns(self) -> list[str]:
@@ -300,6 +313,10 @@ class Table(Look, Cells, Order, Extents, Shape, Pivots, Windows, Joins, InOrder,
     def snapshot(self) -> Table:
         """A static copy at the settled step; it costs O(columns) and shares the blocks."""
         return Table(self._native.snapshot())
+
+    def coalesce(self) -> Table:
+        """The table itself, which holds its rows already; there for Deephaven's sake."""
+        return self
 
     def collect(self) -> Table:
         """The same as `snapshot`."""

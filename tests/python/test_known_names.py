@@ -222,7 +222,7 @@ def test_the_words() -> None:
     t = tf.table({"x": [1]})
     assert said(lambda: t.withColumn) == "a table has no 'withColumn'; here it is with_columns"
     assert said(lambda: t.groupby).endswith("here it is group_by")
-    assert said(lambda: t.sum_by).endswith("here it is group_by(...).sum()")
+    assert said(lambda: t.first_last_by).endswith("here it is first_by or last_by")
     assert said(lambda: t.rollup) == "a table has no 'rollup': it is not there yet"
     assert said(lambda: t.melt) == "a table has no 'melt'; here it is unpivot"
     assert said(lambda: t.group_by("x").pivot).startswith("groups have no 'pivot'; here it is t.pivot(on, on_columns")
