@@ -32,6 +32,9 @@ pub(crate) struct Core {
     pub(crate) time: TimeSource,
     /// Start of the running or the last step, in nanoseconds since 1970.
     pub(crate) step_nanos: AtomicU64,
+    /// As the monotonic clock has it, in nanoseconds since `born`.
+    pub(crate) step_started: AtomicU64,
+    pub(crate) born: Instant,
     pub(crate) clock: Clock,
     pub(crate) gate: Gate,
     pub(crate) intake: Intake,

@@ -81,6 +81,8 @@ impl<'a> Cycle<'a> {
         scratch.active.clear();
         let started_nanos = core.time.epoch_nanos();
         core.step_nanos.store(started_nanos as u64, Ordering::Relaxed);
+        let since = started.saturating_duration_since(core.born).as_nanos();
+        core.step_started.store(since as u64, Ordering::Relaxed);
         let step = core.clock.open();
         let report = Report {
             step,

@@ -16,7 +16,7 @@ use crate::spin::SpinWait;
 use crate::sync::{Arc, AtomicU64, Condvar, Mutex, Ordering, Rank, Weak};
 use crate::thread::CycleThread;
 use crate::topology::Topology;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The settings of a graph.
 #[derive(Clone, Debug)]
@@ -116,6 +116,8 @@ impl UpdateGraph {
             period: settings.period,
             scope: limits::Scope::current(),
             step_nanos: AtomicU64::new(time.epoch_nanos() as u64),
+            step_started: AtomicU64::new(0),
+            born: time.now(),
             time,
             clock: Clock::new(),
             gate: Gate::new(),
@@ -181,6 +183,12 @@ impl UpdateGraph {
     /// step.
     pub fn step_nanos(&self) -> i64 {
         self.core().step_nanos.load(Ordering::Relaxed) as i64
+    }
+
+    /// The start of the running step, or else of the last one, by the clock of timers.
+    pub fn step_started(&self) -> Instant {
+        let core = self.core();
+        core.born + Duration::from_nanos(core.step_started.load(Ordering::Relaxed))
     }
 
     /// The least time between the starts of two automatic cycles.

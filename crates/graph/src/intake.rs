@@ -5,8 +5,7 @@ use crate::env;
 use crate::node::NodeId;
 use crate::spin::SpinWait;
 use crate::sync::{Condvar, Guard, Mutex, Ordering, Rank};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
@@ -26,8 +25,10 @@ struct Pending {
     active: Vec<NodeId>,
     /// By node slot: the generation of the node that is in `active`, or 0.
     flagged: Vec<u32>,
-    timers: BinaryHeap<Reverse<(Instant, u64, NodeId)>>,
-    timers_made: u64,
+    /// One for each node that waits for a time, the first that is due first.
+    timers: BTreeSet<(Instant, NodeId)>,
+    /// The time for which each of them waits.
+    awaited: BTreeMap<NodeId, Instant>,
     last_start: Option<Instant>,
     /// The time at which a sleeping cycle thread was notified.
     woken_at: Option<Instant>,
@@ -55,10 +56,24 @@ impl Pending {
         fresh
     }
 
+    /// Sets the one timer of a node, or takes it back; true if a timer is due earlier than any was.
+    fn set_timer(&mut self, id: NodeId, when: Option<Instant>) -> bool {
+        let first = self.timers.first().map(|(when, _)| *when);
+        let before = match when {
+            Some(when) => self.awaited.insert(id, when),
+            None => self.awaited.remove(&id),
+        };
+        if before != when {
+            before.map(|before| self.timers.remove(&(before, id)));
+            when.map(|when| self.timers.insert((when, id)));
+        }
+        when.is_some_and(|when| first.is_none_or(|first| when < first))
+    }
+
     fn due(&self, now: Instant, period: Duration) -> Due {
-        let wanted = match (self.active.is_empty(), self.timers.peek()) {
+        let wanted = match (self.active.is_empty(), self.timers.first()) {
             (false, _) => now,
-            (true, Some(Reverse((when, _, _)))) => *when,
+            (true, Some((when, _))) => *when,
             (true, None) => return Due::Never,
         };
         let gate = self.last_start.and_then(|start| start.checked_add(period)).unwrap_or(wanted);
@@ -86,13 +101,14 @@ impl Intake {
         }
     }
 
-    /// Activates a source for the first step at or after `when`.
-    pub(crate) fn activate_at(&self, id: NodeId, when: Instant) {
+    /// Activates a source for the first step at or after `when`, in place of the time for which it was asked before.
+    /// Without a time that is taken back.
+    pub(crate) fn activate_at(&self, id: NodeId, when: Option<Instant>) {
         let mut pending = self.pending.lock();
-        pending.timers_made += 1;
-        let number = pending.timers_made;
-        pending.timers.push(Reverse((when, number, id)));
-        self.call(pending);
+        // A thread that sleeps too short a time finds nothing due, and sleeps again.
+        if pending.set_timer(id, when) {
+            self.call(pending);
+        }
     }
 
     /// Makes every sleeping cycle thread check its condition again, after a change outside the intake. The lock is
@@ -127,15 +143,13 @@ impl Intake {
             pending.flagged[slot] = 0;
             pending.active.retain(|active| *active != id);
         }
-        if pending.timers.iter().any(|Reverse((_, _, owner))| *owner == id) {
-            pending.timers.retain(|Reverse((_, _, owner))| *owner != id);
-        }
+        pending.set_timer(id, None);
     }
 
     /// Whether an automatic cycle would have work at `now`, regardless of the period.
     pub(crate) fn has_work(&self, now: Instant) -> bool {
         let pending = self.pending.lock();
-        !pending.active.is_empty() || pending.timers.peek().is_some_and(|Reverse((when, _, _))| *when <= now)
+        !pending.active.is_empty() || pending.timers.first().is_some_and(|(when, _)| *when <= now)
     }
 
     /// Sleeps until a cycle is due; false if `stop` returns true first. `sleep_until` turns a time into a duration to
@@ -193,11 +207,8 @@ impl Intake {
         active.clear();
         let mut pending = self.pending.lock();
         pending.last_start = Some(started);
-        while let Some(Reverse((when, _, id))) = pending.timers.peek().copied() {
-            if when > started {
-                break;
-            }
-            pending.timers.pop();
+        while let Some((_, id)) = pending.timers.first().copied().filter(|(when, _)| *when <= started) {
+            pending.set_timer(id, None);
             pending.activate(id);
         }
         std::mem::swap(&mut pending.active, active);
@@ -232,8 +243,22 @@ mod tests {
         assert!(matches!(pending.due(ms(49), period), Due::At(when) if when == ms(50)));
         assert!(matches!(pending.due(ms(50), period), Due::Now));
         pending.active.clear();
-        pending.timers.push(Reverse((ms(70), 1, id)));
+        assert!(pending.set_timer(id, Some(ms(70))));
         assert!(matches!(pending.due(ms(60), period), Due::At(when) if when == ms(70)));
         assert!(matches!(pending.due(ms(70), period), Due::Now));
+    }
+
+    #[test]
+    fn a_node_has_one_timer() {
+        let start = crate::env::now();
+        let ms = |count| start + Duration::from_millis(count);
+        let [one, other] = [1, 2].map(|slot| NodeId { slot, generation: 1 });
+        let mut pending = Pending::default();
+        assert!(pending.set_timer(one, Some(ms(20))) && !pending.set_timer(other, Some(ms(30))));
+        assert!(!pending.set_timer(one, Some(ms(40))) && pending.set_timer(one, Some(ms(10))));
+        let all: Vec<_> = pending.timers.iter().copied().collect();
+        assert_eq!(all, [(ms(10), one), (ms(30), other)]);
+        assert!(!pending.set_timer(one, None) && !pending.set_timer(one, None));
+        assert_eq!((pending.timers.len(), pending.awaited.len()), (1, 1));
     }
 }

@@ -129,11 +129,20 @@ impl UpdateGraph {
         }
     }
 
-    /// Activates a source for the first step that starts at or after `when`.
+    /// Activates a source for the first step that starts at or after `when`, in place of the time for which it was asked
+    /// before: a node has one timer.
     pub fn activate_at(&self, source: NodeId, when: Instant) {
         let core = self.core();
         if core.here().is_ok() {
-            core.intake.activate_at(source, when);
+            core.intake.activate_at(source, Some(when));
+        }
+    }
+
+    /// Takes back the timer of a source, if it has one.
+    pub fn withdraw_timer(&self, source: NodeId) {
+        let core = self.core();
+        if core.here().is_ok() {
+            core.intake.activate_at(source, None);
         }
     }
 

@@ -18,6 +18,7 @@ use graph::{Moment, NodeId, Step, UpdateGraph};
 use rowset::RowSet;
 
 use super::select::{Output, Select};
+use crate::driver::alarm::Alarm;
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::eval::affected::affected_rows;
@@ -96,7 +97,7 @@ impl Operation for Neighbours {
             outputs: self.select.outputs.clone(),
             computed,
             columns,
-            clock: table.graph().map(|graph| Clock { graph: graph.clone(), node: None, armed: 0 }),
+            alarm: table.graph().map(Alarm::new),
         };
         Ok(Start { parts, live: Box::new(live), owned })
     }
@@ -110,26 +111,18 @@ pub(super) fn now_of(graph: &UpdateGraph) -> i64 {
     }
 }
 
-struct Clock {
-    graph: UpdateGraph,
-    node: Option<NodeId>,
-    /// The instant for which a step was asked, if it was a later one.
-    armed: i64,
-}
-
 struct NeighboursLive {
     outputs: Vec<Output>,
     computed: Arc<[Evaluator]>,
     columns: Option<Columns>,
-    clock: Option<Clock>,
+    alarm: Option<Alarm>,
 }
 
 impl Live for NeighboursLive {
     fn joined(&mut self, node: NodeId) {
-        if let Some(clock) = self.clock.as_mut().filter(|_| self.computed.iter().any(|one| one.reach().clock)) {
-            clock.node = Some(node);
-            clock.graph.activate(node);
-            clock.armed = 0;
+        if let Some(alarm) = self.alarm.as_mut().filter(|_| self.computed.iter().any(|one| one.reach().clock)) {
+            alarm.joined(node);
+            alarm.ring();
         }
     }
 
@@ -178,7 +171,7 @@ pub(super) fn told<'a>(
 impl NeighboursLive {
     /// For each computed column the rows that stay and may have another value.
     fn dirty(&mut self, change: &Change) -> Result<Vec<RowSet>, Error> {
-        let now = self.clock.as_ref().map(|clock| now_of(&clock.graph)).unwrap_or_default();
+        let now = self.alarm.as_ref().map(|alarm| now_of(alarm.graph())).unwrap_or_default();
         self.wake(now)?;
         let rows = |evaluator: &Evaluator| {
             let ticked = evaluator.set_now(now)?;
@@ -190,22 +183,16 @@ impl NeighboursLive {
 
     /// Asks for the step in which the clock next matters: the next one, or the first of the next day.
     fn wake(&mut self, now: i64) -> Result<(), Error> {
-        let Some(Clock { graph, node: Some(node), armed }) = &mut self.clock else { return Ok(()) };
-        let mut next = i64::MAX;
+        let Some(alarm) = &mut self.alarm else { return Ok(()) };
+        let mut next: Option<i64> = None;
         for evaluator in self.computed.iter().filter(|evaluator| evaluator.reach().clock) {
-            match evaluator.next_change(now)? {
-                Some(at) => next = next.min(at),
-                None => {
-                    graph.activate(*node);
-                    return Ok(());
-                }
-            }
+            let Some(at) = evaluator.next_change(now)? else {
+                alarm.ring();
+                return Ok(());
+            };
+            next = Some(next.map_or(at, |next| next.min(at)));
         }
-        // One alarm for each instant, however many steps come before it.
-        if next != *armed {
-            *armed = next;
-            graph.activate_at(*node, graph.time().instant_at(next));
-        }
+        alarm.set(next);
         Ok(())
     }
 }

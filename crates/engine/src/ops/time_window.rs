@@ -9,7 +9,6 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Instant;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -19,11 +18,12 @@ use arrow_array::{Array, BooleanArray};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use column::Chunk;
 use formula::ColumnName;
-use graph::{Moment, NodeId, Step, UpdateGraph};
+use graph::{Moment, NodeId, Step};
 use rowset::RowSet;
 
 use super::asked::Asked;
 use super::neighbours::{differing, now_of};
+use crate::driver::alarm::Alarm;
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::table::change::Change;
@@ -92,9 +92,7 @@ impl Operation for TimeWindow {
             stamp: self.stamp,
             span: self.span,
             flag: table.width(),
-            graph: table.graph().cloned(),
-            node: None,
-            armed: None,
+            alarm: table.graph().map(Alarm::new),
             now,
             inside: inside.filter(|(stamp, _)| *stamp >= limit).collect(),
             columns,
@@ -108,10 +106,8 @@ struct TimeWindowLive {
     stamp: usize,
     span: i64,
     flag: usize,
-    graph: Option<UpdateGraph>,
-    node: Option<NodeId>,
-    /// When a step was last asked for: the monotonic time, and the instant that it is for.
-    armed: Option<(Instant, i64)>,
+    /// Of the step in which the first row is outside.
+    alarm: Option<Alarm>,
     /// The latest instant that was seen. The window never moves back, even if the machine's clock does.
     now: i64,
     /// The rows inside the window, the first that leaves it first.
@@ -121,7 +117,9 @@ struct TimeWindowLive {
 
 impl Live for TimeWindowLive {
     fn joined(&mut self, node: NodeId) {
-        self.node = Some(node);
+        if let Some(alarm) = &mut self.alarm {
+            alarm.joined(node);
+        }
         self.arm();
     }
 
@@ -132,7 +130,7 @@ impl Live for TimeWindowLive {
     fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
         let change = &inputs[0];
         let update = change.update();
-        self.now = self.graph.as_ref().map_or(self.now, now_of).max(self.now);
+        self.now = self.alarm.as_ref().map_or(self.now, |alarm| now_of(alarm.graph())).max(self.now);
         let limit = self.now.saturating_sub(self.span);
         let restamped = if update.columns.contains(self.stamp) { update.modified.clone() } else { RowSet::new() };
         limits::ask_rows(update.added.len() + restamped.len(), 2 * size_of::<(i64, u64)>() as u64)?;
@@ -203,18 +201,12 @@ impl TimeWindowLive {
         self.inside.extend(stamped.filter(|(stamp, _)| *stamp >= limit));
     }
 
-    /// Asks for the step in which the first row is outside.
+    /// Asks for the step in which the first row is outside; none if no row is inside.
     fn arm(&mut self) {
-        let (Some(graph), Some(node)) = (&self.graph, self.node) else { return };
-        let Some((stamp, _)) = self.inside.first() else { return };
-        let next = stamp.saturating_add(self.span).saturating_add(1);
-        // One alarm for each instant, however many steps come before it.
-        if self.armed.is_some_and(|(at, of)| of == next && at > graph.time().now()) {
-            return;
+        let first = self.inside.first().map(|(stamp, _)| stamp.saturating_add(self.span).saturating_add(1));
+        if let Some(alarm) = &mut self.alarm {
+            alarm.set(first);
         }
-        let at = graph.time().instant_at(next);
-        self.armed = Some((at, next));
-        graph.activate_at(node, at);
     }
 }
 
@@ -268,8 +260,8 @@ fn merged(aged: RowSet, restamped: Option<(RowSet, Chunk)>) -> Option<(RowSet, C
 mod tests {
     use std::time::Duration;
 
-    use graph::Settings;
     use graph::env::{ManualTime, TimeSource};
+    use graph::{Settings, UpdateGraph};
     use model::{Compare, differences};
 
     use super::*;
@@ -312,6 +304,10 @@ mod tests {
                     made = Some((Watch::attach(&table).map_err(text)?, table));
                 }
                 let Some((watch, _)) = &made else { continue };
+                let timers = graph.counters().timers;
+                if timers > 1 {
+                    return Err(format!("{timers} timers of one table"));
+                }
                 if let Some(fault) = watch.fault() {
                     return Err(fault);
                 }

@@ -5,6 +5,7 @@
 //! Rows own, columns shared with the table that they come from. Cost of an update: the rows given out.
 
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::TimestampNanosecondType;
@@ -36,7 +37,9 @@ impl Release {
         let request = Request { timed: true, ..Request::unique("incremental_release") };
         table.alive()?;
         if !table.is_live() {
-            return still(request, graph, table, first, Pace::Rows(each));
+            let made = still(request, graph, table, first, Pace::Rows(each))?;
+            begin(graph, std::slice::from_ref(&made));
+            return Ok(made);
         }
         if !table.attributes().add_only {
             let message = "rows of the table may be removed or modified; give a static table, or one that only grows, \
@@ -79,10 +82,13 @@ fn still(request: Request, graph: &UpdateGraph, table: &Table, first: u64, pace:
     let node = Arc::new(OnceLock::new());
     let live = ReleaseLive { graph: graph.clone(), node: node.clone(), all, shown: shown.clone(), pace };
     let made = TableNode::source(&request, graph, Start { parts, live: Box::new(live), owned: vec![shown] }, None);
-    let id = made.node_id().expect("a source is registered as it is made");
-    let _ = node.set(id);
-    graph.activate(id);
+    let _ = node.set(made.node_id().expect("a source is registered as it is made"));
     Ok(made)
+}
+
+/// Asks for the step in which all of these begin.
+fn begin(graph: &UpdateGraph, made: &[Table]) {
+    graph.intake(|| made.iter().filter_map(Table::node_id).for_each(|id| graph.activate(id)));
 }
 
 /// How rows are given out.
@@ -118,8 +124,8 @@ impl Live for ReleaseLive {
             Pace::Rows(each) if inputs.is_empty() => self.all.slice(given.len(), *each),
             Pace::Rows(each) => (&self.all - &given).slice(0, *each),
             Pace::Clock { clock, stamps } => {
-                let now = clock.at(self.graph.step_nanos());
-                let until = stamps.partition_point(|stamp| *stamp <= now) as u64;
+                let now = self.graph.step_started();
+                let until = stamps.partition_point(|stamp| clock.instant_of(*stamp).is_some_and(|at| at <= now)) as u64;
                 self.all.slice(given.len(), until.saturating_sub(given.len()))
             }
         };
@@ -138,17 +144,19 @@ impl ReleaseLive {
         match &self.pace {
             Pace::Rows(_) => self.graph.activate(*node),
             Pace::Clock { clock, stamps } => {
-                let next = stamps.get(given as usize).map(|stamp| clock.instant_of(*stamp)).unwrap_or(i64::MAX);
-                self.graph.activate_at(*node, self.graph.time().instant_at(next));
+                if let Some(at) = stamps.get(given as usize).and_then(|stamp| clock.instant_of(*stamp)) {
+                    self.graph.activate_at(*node, at);
+                }
             }
         }
     }
 }
 
-/// The clock of tables that are replayed together.
+/// The clock of tables that are replayed together. It runs by the clock of the graph's timers: rows of one instant are
+/// due at one time, in whichever table they stand, so that no step comes between them.
 pub struct Replay {
-    /// The instant of the graph's clock at which it shows `start`.
-    began: i64,
+    /// When it shows `start`.
+    began: Instant,
     start: i64,
     speed: f64,
 }
@@ -165,25 +173,21 @@ impl Replay {
         let stamps: Vec<Vec<i64>> = tables.iter().map(|(table, name)| stamps(table, name)).collect::<Result<_, _>>()?;
         let first = stamps.iter().filter_map(|stamps| stamps.first()).min().copied();
         let start = start.or(first).unwrap_or_default();
-        let clock = Arc::new(Replay { began: graph.time().epoch_nanos(), start, speed });
+        let clock = Arc::new(Replay { began: graph.time().now(), start, speed });
         let made = tables.iter().zip(stamps).map(|((table, _), stamps)| {
             let pace = Pace::Clock { clock: clock.clone(), stamps };
             still(Request::unique("replay"), graph, table, 0, pace)
         });
-        made.collect()
+        let made: Vec<Table> = made.collect::<Result<_, _>>()?;
+        begin(graph, &made);
+        Ok(made)
     }
 
-    /// What it shows at an instant of the graph's clock.
-    fn at(&self, now: i64) -> i64 {
-        let passed = now.saturating_sub(self.began);
-        self.start.saturating_add(if self.speed == 1.0 { passed } else { (passed as f64 * self.speed) as i64 })
-    }
-
-    /// When, by the graph's clock, it shows a stamp.
-    fn instant_of(&self, stamp: i64) -> i64 {
-        let passed = stamp.saturating_sub(self.start);
-        let passed = if self.speed == 1.0 { passed } else { (passed as f64 / self.speed).ceil() as i64 };
-        self.began.saturating_add(passed)
+    /// When it shows a stamp; never, if that is too far to be counted.
+    fn instant_of(&self, stamp: i64) -> Option<Instant> {
+        let passed = u64::try_from(stamp.saturating_sub(self.start)).unwrap_or(0);
+        let passed = if self.speed == 1.0 { passed } else { (passed as f64 / self.speed).ceil() as u64 };
+        self.began.checked_add(Duration::from_nanos(passed))
     }
 }
 

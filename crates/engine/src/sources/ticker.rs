@@ -49,7 +49,7 @@ impl TimeTable {
         let owned = store.owned();
         let id = Arc::new(OnceLock::new());
         let next = start.unwrap_or_else(|| graph.time().epoch_nanos().div_euclid(period) * period);
-        let live = TickerLive { graph: graph.clone(), id: id.clone(), store, period, next, key: 0, blink };
+        let live = TickerLive { graph: graph.clone(), id: id.clone(), store, period, next: Some(next), key: 0, blink };
         let request = Request::unique("time_table");
         let table = TableNode::source(&request, graph, Start { parts, live: Box::new(live), owned }, None);
         let node = table.node_id().expect("a source is registered as it is made");
@@ -64,7 +64,8 @@ struct TickerLive {
     id: Arc<OnceLock<NodeId>>,
     store: Store,
     period: i64,
-    next: i64,
+    /// The next stamp; none if it is beyond what nanoseconds reach.
+    next: Option<i64>,
     key: u64,
     blink: bool,
 }
@@ -72,18 +73,19 @@ struct TickerLive {
 impl Live for TickerLive {
     fn update(&mut self, _: &[Change], step: Step) -> Result<TableUpdate, Error> {
         let now = self.graph.time().epoch_nanos();
-        let due = if now < self.next { 0 } else { ((now - self.next) / self.period + 1).min(ROWS_A_STEP) };
+        let first = self.next.filter(|next| *next <= now);
+        let due = first.map_or(0, |next| (now.saturating_sub(next) / self.period).min(ROWS_A_STEP - 1) + 1);
         let mut writes = Writes::default();
         if self.blink {
             writes.removed = Before(self.store.rows().latest());
         }
-        if due > 0 {
-            let stamps = (0..due).map(|tick| self.next + tick * self.period);
+        if let Some(first) = first {
+            let stamps = (0..due).map(|tick| first + tick * self.period);
             let cells: ArrayRef = Arc::new(TimestampNanosecondArray::from_iter_values(stamps).with_timezone("UTC"));
             let last = self.key + due as u64 - 1;
             writes.added.push((RowSet::range(self.key, last), vec![cells]));
             self.key = last + 1;
-            self.next += due * self.period;
+            self.next = due.checked_mul(self.period).and_then(|ahead| first.checked_add(ahead));
         }
         let update = self.store.write(step, writes)?;
         self.arm(now, !update.added.is_empty());
@@ -94,10 +96,12 @@ impl Live for TickerLive {
 impl TickerLive {
     fn arm(&self, now: i64, filled: bool) {
         let Some(id) = self.id.get() else { return };
-        if self.next <= now || (self.blink && filled) {
+        if self.next.is_some_and(|next| next <= now) || (self.blink && filled) {
             self.graph.activate(*id);
             return;
         }
-        self.graph.activate_at(*id, self.graph.time().instant_at(self.next));
+        if let Some(next) = self.next {
+            self.graph.activate_at(*id, self.graph.time().instant_at(next));
+        }
     }
 }

@@ -21,9 +21,8 @@ fn a_timer_is_active_in_the_first_step_at_or_after_it() {
     let (bench, time) = manual(Duration::ZERO);
     let a = bench.source("a");
     let start = time.now();
-    bench.graph.activate_at(a.id(), start + 10 * MS);
-    bench.graph.activate_at(a.id(), start + 10 * MS);
     bench.graph.activate_at(a.id(), start + 20 * MS);
+    bench.graph.activate_at(a.id(), start + 10 * MS);
     bench.graph.step().expect("outside");
     time.advance(9 * MS);
     bench.graph.step().expect("outside");
@@ -31,11 +30,14 @@ fn a_timer_is_active_in_the_first_step_at_or_after_it() {
     time.advance(MS);
     bench.graph.step().expect("outside");
     bench.graph.step().expect("outside");
-    assert_eq!(bench.events(), ["a 3"]);
+    assert_eq!(bench.events(), ["a 3"], "at the last time that was asked for, once");
+    bench.graph.activate_at(a.id(), time.now() + 10 * MS);
+    assert_eq!(bench.graph.counters().timers, 1);
+    bench.graph.withdraw_timer(a.id());
+    assert_eq!(bench.graph.counters().timers, 0);
     time.advance(100 * MS);
     bench.graph.step().expect("outside");
-    assert_eq!(bench.events(), ["a 5"]);
-    assert_eq!(bench.graph.counters().timers, 0);
+    assert_eq!(bench.events(), ["a 3"]);
 }
 
 #[test]
