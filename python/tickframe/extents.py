@@ -70,7 +70,7 @@ class Extents:
         return table_of(_native.slice(itself(self)._native, offset, most))
 
     def head_pct(self, pct: float) -> Table:
-        """The first rows, as a part of all, rounded up.
+        """The first rows, as a part of all, rounded up. 0.07 of 100 rows are 7: the part is meant as it is written.
 
         >>> import tickframe as tf
         >>> t = tf.table({"x": [1, 2, 3, 4, 5]})

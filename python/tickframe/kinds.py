@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tickframe.arguments import count, instance
+from tickframe.arguments import count, instance, whole
+from tickframe.describe import short
 from tickframe.handles import made
 
 if TYPE_CHECKING:
@@ -33,9 +34,10 @@ def ring_table(t: Table, n: int) -> Table:
         n: how many rows are kept, 1 or more.
     """
     instance(t, "ring_table", "t", "Table", "a table")
+    whole(n, "ring_table", "n")
+    if n < 1:
+        raise ValueError(f"ring_table: n must be 1 or more, not {short(n)}")
     rows = count(n, "ring_table: n")
-    if rows == 0:
-        raise ValueError("ring_table: n must be 1 or more, not 0")
     return made("ring_table", {"ring": {"rows": rows}}, t)
 
 

@@ -60,6 +60,41 @@ def test_what_a_ring_keeps_was_removed_long_ago(g):
     assert xs(table) == [7, 9]
 
 
+def test_what_is_made_later_begins_later(g):
+    """Whether somebody holds one that was made before changes nothing."""
+    grown, blink = tf.append_table({"x": int}, graph=g), tf.blink_table({"x": int}, graph=g)
+    keyed = tf.keyed_table({"x": int, "v": int}, key="x", graph=g)
+
+    def all_of_them():
+        return [
+            tf.add_only_to_blink(grown).agg_by(tf.agg.sum_("x")),
+            tf.ring_table(blink, 9),
+            tf.blink_to_append_only(blink),
+            blink.select(tf.col("x").sum()),
+            blink.group_by("x").len(),
+            blink.head(9),
+            blink.tail(9),
+            blink.unique(),
+            keyed.snapshot_when(grown),
+            grown.join_now(keyed, "x"),
+            grown.join_asof_now(keyed, on="x"),
+        ]
+
+    held = all_of_them()
+    for x in range(3):
+        push(grown, x)
+        push(blink, x)
+        keyed.upsert({"x": x, "v": x})
+        g.step()
+    later = [t.to_dict() for t in all_of_them()]
+    assert all(one.to_dict() != other for one, other in list(zip(held, later, strict=True))[1:])
+    assert later[0] == {"x": [3]}
+    held.clear()
+    assert later == [t.to_dict() for t in all_of_them()]
+    # What depends on the rows that are there alone is one table.
+    assert grown.filter(tf.col("x") > 1).identity == grown.filter(tf.col("x") > 1).identity
+
+
 def test_a_blink_table_is_kept(g):
     table = tf.blink_table({"x": int}, graph=g)
     push(table, 1)

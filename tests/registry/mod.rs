@@ -3,6 +3,8 @@
 //! `stages/build.rs` builds a stage in the engine and in the model. `registry.txt` lists the public names of each spec that
 //! has several; a test here walks the engine, and `python/test_registry.py` walks the Python package.
 
+mod sharing;
+
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs;

@@ -180,7 +180,7 @@ pub fn slice(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
 
 fn extent(tape: &mut Tape) -> Extent {
     let place = |tape: &mut Tape| tape.below(21) as i64 - 10;
-    let part = |tape: &mut Tape| tape.below(9) as f64 / 8.0;
+    let part = |tape: &mut Tape| tape.below(101) as f64 / 100.0;
     match tape.below(4) {
         0 => Extent::Between { start: place(tape), stop: place(tape) },
         1 => Extent::Head { part: part(tape) },

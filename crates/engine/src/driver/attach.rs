@@ -52,7 +52,7 @@ fn attach_at(operation: &dyn Operation, inputs: &[Table], location: Option<&Loca
         return memo::start(&request.name, None, || attach_static(operation, inputs));
     };
     let first = inputs.iter().find(|input| input.is_live()).expect("a graph comes from a live input");
-    if !request.shareable {
+    if !request.shareable || operation.remembers(inputs) {
         return memo::start(&request.name, None, || attach_live(operation, inputs, &graph, location));
     }
     let slot = first.memo_slot((request.fingerprint, inputs.iter().map(Table::identity).collect()));

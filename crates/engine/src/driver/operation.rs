@@ -21,8 +21,12 @@ impl Request {
     /// The request of an operation over these inputs, with its fingerprint.
     pub(crate) fn of(operation: &dyn Operation, inputs: &[Table]) -> Request {
         let computed = operation.expressions().map(|computed| Arc::new(computed) as Arc<dyn Explain>);
+        let request = operation.request();
+        if operation.remembers(inputs) {
+            return Request { computed, ..request.alone() };
+        }
         let prints = inputs.iter().map(|input| input.request().fingerprint);
-        Request { computed, ..operation.request().over(prints) }
+        Request { computed, ..request.over(prints) }
     }
 }
 
@@ -56,6 +60,12 @@ pub trait Operation: Send + Sync {
     /// Whether it reads of an input only the rows that its selection finds
     /// ([`Table::selecting`](crate::table::handle::Table::selecting)).
     fn selects(&self) -> bool {
+        false
+    }
+
+    /// Whether the result depends on what came since it was made, and not on the rows that are there alone. Such a result
+    /// is never shared: one that is made later begins with what is there then.
+    fn remembers(&self, _inputs: &[Table]) -> bool {
         false
     }
 

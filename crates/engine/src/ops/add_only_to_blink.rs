@@ -16,6 +16,7 @@ use super::asked::Asked;
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::table::change::Change;
+use crate::table::handle::Table;
 use crate::table::parts::{Attributes, Parts};
 use crate::table::request::Request;
 use crate::table::rows::LiveRows;
@@ -39,6 +40,10 @@ impl Default for AddOnlyToBlink {
 impl Operation for AddOnlyToBlink {
     fn request(&self) -> &Request {
         &self.request
+    }
+
+    fn remembers(&self, _inputs: &[Table]) -> bool {
+        true
     }
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
@@ -104,7 +109,6 @@ mod tests {
     use crate::driver::attach::attach;
     use crate::ops::BlinkToAppendOnly;
     use crate::sources::AppendTable;
-    use crate::table::handle::Table;
     use crate::testing::{Drawn, Found, Plain, Watch, any_table, run_law, still_graph};
 
     #[test]

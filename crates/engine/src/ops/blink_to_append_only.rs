@@ -12,6 +12,7 @@ use super::arrivals::{self, End};
 use super::asked::Asked;
 use crate::driver::operation::{Input, Operation, Start};
 use crate::error::Error;
+use crate::table::handle::Table;
 use crate::table::request::Request;
 
 const NO_BLINK: &str = "the table is no blink table: its rows stay, or are removed and modified, and no append-only table \
@@ -33,6 +34,10 @@ impl Operation for BlinkToAppendOnly {
         &self.request
     }
 
+    fn remembers(&self, _inputs: &[Table]) -> bool {
+        true
+    }
+
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         if !inputs[0].table.attributes().blink {
             return Err(Error::invalid(&self.request.name, NO_BLINK));
@@ -45,7 +50,6 @@ impl Operation for BlinkToAppendOnly {
 mod tests {
     use super::*;
     use crate::driver::attach::attach;
-    use crate::table::handle::Table;
     use crate::testing::{Drawn, Found, Plain, any_table, run_law, still_graph};
 
     fn kept(tables: &[Table]) -> Result<Table, Error> {

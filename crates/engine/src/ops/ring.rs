@@ -15,6 +15,7 @@ use super::asked::Asked;
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::table::change::Change;
+use crate::table::handle::Table;
 use crate::table::request::Request;
 use crate::table::update::TableUpdate;
 
@@ -39,6 +40,10 @@ impl Operation for Ring {
         &self.request
     }
 
+    fn remembers(&self, _inputs: &[Table]) -> bool {
+        true
+    }
+
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let start = arrivals::start(End::Tail, self.most, &inputs[0], at)?;
         Ok(Start { live: Box::new(RingLive(start.live)), ..start })
@@ -60,7 +65,6 @@ impl Live for RingLive {
 mod tests {
     use super::*;
     use crate::driver::attach::attach;
-    use crate::table::handle::Table;
     use crate::testing::{Found, Plain, any_table, check_steps, run_law};
 
     fn ring(table: &Table, rows: u64) -> Result<Table, Error> {

@@ -94,6 +94,10 @@ impl Operation for SnapshotWhen {
         &self.request
     }
 
+    fn remembers(&self, _inputs: &[Table]) -> bool {
+        true
+    }
+
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let [base, trigger] = inputs else { return Err(Error::internal("snapshot_when", "two inputs")) };
         let fields = |of: fn(&Table) -> &Arc<Schema>| {

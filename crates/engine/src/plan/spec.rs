@@ -203,17 +203,24 @@ impl Extent {
             Ok(place) => place.min(rows),
             Err(_) => rows.saturating_sub(place.unsigned_abs()),
         };
-        let share = |part: f64| part * rows as f64;
+        let up = |part: f64| (share(part, rows).ceil() as u64).min(rows);
+        let down = |part: f64| (share(part, rows).floor() as u64).min(rows);
         match self {
             Extent::Between { start, stop } => (at(*start), at(*stop)),
-            Extent::Head { part } => (0, (share(*part).ceil() as u64).min(rows)),
-            Extent::Tail { part } => (rows - (share(*part).ceil() as u64).min(rows), rows),
-            Extent::Part { start, stop } => {
-                let floor = |part: f64| (share(part).floor() as u64).min(rows);
-                (floor(*start), floor(*stop))
-            }
+            Extent::Head { part } => (0, up(*part)),
+            Extent::Tail { part } => (rows - up(*part), rows),
+            Extent::Part { start, stop } => (down(*start), down(*stop)),
         }
     }
+}
+
+/// A part of so many rows. The part was rounded as it was written: what is a whole number but for that is the number.
+fn share(part: f64, rows: u64) -> f64 {
+    /// Beside a product of two numbers that were rounded: four times what it may be off by.
+    const ROUNDED: f64 = 4.0 * f64::EPSILON;
+    let product = part * rows as f64;
+    let whole = product.round();
+    if (product - whole).abs() <= product * ROUNDED { whole } else { product }
 }
 
 /// The options of a join that answers each left row once.

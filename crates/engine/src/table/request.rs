@@ -66,6 +66,12 @@ impl Request {
         self
     }
 
+    /// As one that no other is equal to.
+    pub(crate) fn alone(&self) -> Request {
+        let Request { shareable, fingerprint, .. } = Request::unique(&self.name);
+        Request { shareable, fingerprint, ..self.clone() }
+    }
+
     /// Over inputs with these prints.
     pub(crate) fn over(&self, inputs: impl Iterator<Item = u128>) -> Request {
         let inputs: Vec<u128> = inputs.collect();

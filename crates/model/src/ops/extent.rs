@@ -33,13 +33,38 @@ pub fn between(input: &Table, start: i64, stop: i64) -> Table {
 /// A part of the rows from the first on, or up to the last: each of which a share lies in it.
 pub fn end_part(input: &Table, part: f64, tail: bool) -> Table {
     let all = input.len();
-    positions(input, |at| ((if tail { all - 1 - at } else { at }) as f64) < part * all as f64)
+    positions(input, |at| begins_before(if tail { all - 1 - at } else { at }, part, all))
 }
 
-/// The rows from a part of them to another, both rounded down.
+/// The rows from a part of them to another, both rounded down: a row is before a part that reaches its end.
 pub fn part(input: &Table, start: f64, stop: f64) -> Table {
-    let place = |part: f64| (part * input.len() as f64) as usize;
-    positions(input, |at| (place(start)..place(stop)).contains(&at))
+    let all = input.len();
+    positions(input, |at| !ends_by(at + 1, start, all) && ends_by(at + 1, stop, all))
+}
+
+/// A part of so many, times 2^64, and its 2^50th, by which it may be off.
+fn exact(part: f64, all: usize) -> (i128, i128) {
+    let bits = part.to_bits();
+    let (exponent, fraction) = ((bits >> 52 & 0x7ff) as i64, (bits & ((1 << 52) - 1)) as i128);
+    let digits = if exponent == 0 { fraction } else { fraction | 1 << 52 };
+    // The value is digits * 2^(exponent - 1075); the last places of what is smaller than 2^-60 do not matter here.
+    let by = exponent.max(1) - 1075 + 64;
+    let scaled = digits * all as i128;
+    let scaled =
+        if by >= 0 { scaled << by } else { scaled.checked_shr((-by) as u32).unwrap_or(0).max((scaled > 0).into()) };
+    (scaled, scaled >> 50)
+}
+
+/// Whether less than the part of all comes before so many.
+fn begins_before(at: usize, part: f64, all: usize) -> bool {
+    let (share, off) = exact(part, all);
+    ((at as i128) << 64) + off < share
+}
+
+/// Whether the part of all is so many or more.
+fn ends_by(many: usize, part: f64, all: usize) -> bool {
+    let (share, off) = exact(part, all);
+    ((many as i128) << 64) <= share + off
 }
 
 fn positions(input: &Table, passes: impl Fn(usize) -> bool) -> Table {
@@ -79,5 +104,17 @@ mod tests {
         assert_eq!(end_part(&t, 0.5, false).len() + end_part(&t, 0.1, true).len(), 3);
         assert_eq!(part(&t, 0.5, 1.0).len() + part(&t, 0.0, 0.5).len(), 3);
         assert_eq!(reverse(&t).to_string(), "v\n0: 3\n1: 2\n2: 1\n");
+    }
+
+    #[test]
+    fn whole_percentages_are_counted_as_they_are_written() {
+        for (percent, all) in (0..=100).flat_map(|percent| [1, 10, 50, 100, 128].map(|all| (percent, all))) {
+            let rows: Vec<[crate::Value; 1]> = (0..all).map(|row| [(row as i64).into()]).collect();
+            let rows: Vec<&[crate::Value]> = rows.iter().map(<[_; 1]>::as_slice).collect();
+            let (t, part_) = (table(&["v"], &rows), percent as f64 / 100.0);
+            let (up, down) = ((percent * all).div_ceil(100), percent * all / 100);
+            let found = [end_part(&t, part_, false).len(), end_part(&t, part_, true).len(), part(&t, 0.0, part_).len()];
+            assert_eq!(found, [up, up, down], "{percent} of {all}");
+        }
     }
 }

@@ -282,6 +282,11 @@ impl Operation for Aggregation {
         true
     }
 
+    // Rows of a blink table are counted as they come.
+    fn remembers(&self, inputs: &[Table]) -> bool {
+        inputs[0].attributes().blink
+    }
+
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let Input { table, view } = &inputs[0];
         let selection = table.selection().and_then(|selection| selection.downcast_ref::<Selection>());

@@ -17,6 +17,7 @@ use crate::ops::arrivals::{self, End};
 use crate::ops::asked::Asked;
 use crate::plan::spec::Extent;
 use crate::table::change::Change;
+use crate::table::handle::Table;
 use crate::table::parts::Attributes;
 use crate::table::parts::Parts;
 use crate::table::request::Request;
@@ -31,6 +32,8 @@ const NO_SLICE: &str = "the rows of a blink table live for one step, and no posi
 pub struct Slice {
     request: Request,
     window: Window,
+    /// Of `head` and `tail`: which rows it keeps of all that a blink table ever had.
+    end: Option<(End, u64)>,
 }
 
 #[derive(Clone, Copy)]
@@ -44,12 +47,15 @@ enum Window {
 impl Slice {
     /// The first `n` rows.
     pub fn head(n: u64) -> Slice {
-        Slice::named("head", Window::From { offset: 0, length: Some(n) })
+        let head = Slice::named("head", Window::From { offset: 0, length: Some(n) });
+        Slice { end: Some((End::Head, n)), ..head }
     }
 
     /// The last `n` rows.
     pub fn tail(n: u64) -> Slice {
-        Slice::named("tail", Window::From { offset: i64::try_from(n).map_or(i64::MIN, |n| -n), length: Some(n) })
+        let offset = i64::try_from(n).map_or(i64::MIN, |n| -n);
+        let tail = Slice::named("tail", Window::From { offset, length: Some(n) });
+        Slice { end: Some((End::Tail, n)), ..tail }
     }
 
     /// `length` rows from `offset`, which counts from the end if negative; to the end without a length.
@@ -70,7 +76,7 @@ impl Slice {
             Window::From { offset, length } => Asked::Slice { offset, length },
             Window::Within(extent) => Asked::Extent(extent),
         };
-        Slice { request: Request::new(operation, &asked), window }
+        Slice { request: Request::new(operation, &asked), window, end: None }
     }
 }
 
@@ -100,17 +106,6 @@ impl Window {
             Window::Within(extent) => matches!(extent, Extent::Head { .. }),
         }
     }
-
-    /// As the first or the last so many rows, if it is that.
-    fn end(self) -> Option<(End, u64)> {
-        match self {
-            Window::From { offset: 0, length: Some(most) } => Some((End::Head, most)),
-            Window::From { offset, length: Some(most) } if offset < 0 && offset.unsigned_abs() == most => {
-                Some((End::Tail, most))
-            }
-            _ => None,
-        }
-    }
 }
 
 impl Operation for Slice {
@@ -118,10 +113,15 @@ impl Operation for Slice {
         &self.request
     }
 
+    // Rows of a blink table are counted as they come.
+    fn remembers(&self, inputs: &[Table]) -> bool {
+        inputs[0].attributes().blink
+    }
+
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let Input { table, view } = &inputs[0];
         if table.attributes().blink {
-            let (end, most) = self.window.end().ok_or_else(|| Error::invalid(&self.request.name, NO_SLICE))?;
+            let (end, most) = self.end.ok_or_else(|| Error::invalid(&self.request.name, NO_SLICE))?;
             return arrivals::start(end, most, &inputs[0], at);
         }
         let rows = Arc::new(LiveRows::new(self.window.of(view.rows()), at));
@@ -180,7 +180,6 @@ mod tests {
 
     use super::*;
     use crate::driver::attach::attach;
-    use crate::table::handle::Table;
     use crate::testing::{any_table, check_law, check_steps};
 
     fn head(table: &Table, n: u64) -> Result<Table, Error> {
@@ -233,6 +232,11 @@ mod tests {
         assert_eq!(of(Extent::Head { part: 0.5 }), RowSet::range(0, 2));
         assert_eq!(of(Extent::Tail { part: 0.1 }), RowSet::key(4));
         assert_eq!(of(Extent::Part { start: 0.5, stop: 1.0 }), RowSet::range(2, 4));
+        // As floats, 0.07 * 100 is 7.000000000000001 and 0.29 * 100 is 28.999999999999996.
+        assert_eq!(Extent::Head { part: 0.07 }.ends(100), (0, 7));
+        assert_eq!(Extent::Tail { part: 5.0 / 9.0 }.ends(900), (400, 900));
+        assert_eq!(Extent::Part { start: 0.29, stop: 0.58 }.ends(100), (29, 58));
+        assert_eq!(Extent::Head { part: f64::MIN_POSITIVE }.ends(100), (0, 1));
         let refused = Slice::within("head_pct", Extent::Head { part: f64::NAN }).err().expect("it is no part");
         assert_eq!(refused.to_string(), "head_pct: NaN is no part of the rows; parts go from 0 to 1");
     }
@@ -245,6 +249,7 @@ mod tests {
             Extent::Head { part: 0.3 },
             Extent::Tail { part: 0.3 },
             Extent::Part { start: 0.25, stop: 0.8 },
+            Extent::Part { start: 0.29, stop: 1.0 / 3.0 },
         ] {
             let build = |table: &Table| attach(&Slice::within("slice", extent)?, std::slice::from_ref(table));
             check_law(&any_table(), 60, Compare::ByPosition, build, |input| match extent {

@@ -87,6 +87,10 @@ impl Operation for NowJoin {
         &self.request
     }
 
+    fn remembers(&self, _inputs: &[Table]) -> bool {
+        true
+    }
+
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let [left, right] = inputs else { unreachable!("a join has two inputs") };
         limits::ask_rows(left.view.rows().len().saturating_add(right.view.rows().len()), 16)?;
