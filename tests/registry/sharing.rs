@@ -1,6 +1,6 @@
 //! What is one table: equal requests over equal inputs, but where the result depends on what came since it was made.
 
-use engine::plan::{AsofOptions, Matches, NowOptions, Op, Strategy, apply};
+use engine::plan::{AsofOptions, Matches, NowOptions, Op, Recent, Strategy, apply};
 use engine::testing::{Source, Tape, still_graph, table_of};
 use engine::{Error, Table};
 
@@ -25,9 +25,18 @@ const OUTSIDE: &[Outside] = &[
     }),
     ("-join_now", |grown, changing, _| {
         let on = ("t".to_owned(), "t".to_owned());
-        let options = AsofOptions { joins: Some(Vec::new()), ..AsofOptions::new(on, Strategy::Backward) };
+        let options = AsofOptions {
+            on,
+            by: Vec::new(),
+            strategy: Strategy::Backward,
+            tolerance: None,
+            allow_exact_matches: true,
+            joins: Some(Vec::new()),
+            suffix: None,
+        };
         ask(Op::JoinNow(NowOptions::Asof(options)), &[grown, changing])
     }),
+    ("-recent", |grown, _, _| ask(Op::MostRecent { by: vec!["k".into()], recent: Recent::Rows(2) }, &[grown])),
     ("-window", |_, changing, _| {
         ask(Op::TimeWindow { stamp: "t".into(), span: 1_000, flag: "recent".into() }, &[changing])
     }),
