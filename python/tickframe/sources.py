@@ -253,8 +253,9 @@ def append_table(
         max_queued_rows: rows that may wait for a step; 100 million without it. A call counts as one row at least, and is
             never split: one of more rows than this is refused.
         when_full: a call for which there is no room is an ``"error"``, or waits (``"wait"``) until a step has taken what is
-            queued. Inside a cycle, a listener, ``frozen()`` or a transaction nothing waits: there it is an error. A
-            transaction asks for room at its end, and waits there; all of it is queued, or nothing.
+            queued; of several that wait, those get in for which there is room, in no order. Inside a cycle, a listener,
+            ``frozen()`` or a transaction nothing waits: there it is an error. A transaction asks for room at its end, and waits
+            there; all of it is queued, or nothing.
         on_flush: called with the table as each step opens, before it takes what is queued: what is appended there comes in
             that step. It runs inside the step and must not wait. A graph that runs by itself makes a step each period for it.
             If it raises three times it is called no more.
