@@ -96,7 +96,7 @@ pub enum Op {
         /// How many.
         rows: u64,
     },
-    /// The same rows, which are in this order.
+    /// Rows that are in this order already.
     InOrder {
         /// The columns that decide, the first that differs first.
         by: Vec<SortBy>,

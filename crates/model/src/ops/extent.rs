@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn whole_percentages_are_counted_as_they_are_written() {
-        for (percent, all) in (0..=100).flat_map(|percent| [1, 10, 50, 100, 128].map(|all| (percent, all))) {
+        for (percent, all) in (0..=100_usize).flat_map(|percent| [1, 10, 50, 100, 128].map(|all| (percent, all))) {
             let rows: Vec<[crate::Value; 1]> = (0..all).map(|row| [(row as i64).into()]).collect();
             let rows: Vec<&[crate::Value]> = rows.iter().map(<[_; 1]>::as_slice).collect();
             let (t, part_) = (table(&["v"], &rows), percent as f64 / 100.0);

@@ -28,7 +28,7 @@ pub(in crate::plan) fn top_k(call: &Call, table: &Table, by: &[SortBy], rows: u6
     call.attach(&first, std::slice::from_ref(table))
 }
 
-/// The same rows, which are in this order: known, checked at each change, or believed.
+/// A table whose rows are in this order: known, checked at each change, or believed.
 pub(in crate::plan) fn in_order(call: &Call, table: &Table, by: &[SortBy], checked: bool) -> Result<Table, Error> {
     let checked = checked && !is_in_order(table, by);
     call.attach(&InOrder::new(&call.method, table, by, checked)?, std::slice::from_ref(table))
