@@ -83,7 +83,7 @@ fn greater(column: &str, limit: f64) -> Expr {
 
 /// A regular expression over the digits of a number.
 fn ends_in_seven() -> Result<Expr, Error> {
-    let digits = Expr::column("g").cast(DataType::Utf8, true)?;
+    let digits = Expr::column("g").cast(DataType::Utf8, false)?;
     Ok(Expr::call(Function::Text(Text::Contains { literal: false }), vec![digits, Expr::literal("[0-9]*7$")])?)
 }
 

@@ -173,7 +173,7 @@ def pattern(column: str | Expr, regex: str, mode: Literal["matches", "find"] = "
     """
     text(regex, "pattern", "regex")
     given: object = mode
-    if given not in ("matches", "find"):
+    if not isinstance(given, str) or given not in ("matches", "find"):
         raise ValueError(f'pattern: mode must be "matches" or "find", not {short(mode)}')
     if not isinstance(invert, bool):
         raise TypeError(f"pattern: invert is True or False, not {named(invert)}")

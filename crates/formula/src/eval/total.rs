@@ -46,6 +46,11 @@ impl Expr {
                 // Numbers and decimals meet in a decimal of neither type.
                 Some(met(&values).unwrap_or(Class::Other))
             }
+            // A pattern that is written out was read as the expression was bound.
+            Expr::Call { function: Function::Text(Text::Contains { literal: false }), args } => match args.as_slice() {
+                [text, Expr::Literal(Literal::Str(_))] => text.class(schema).map(|_| Class::Other),
+                _ => None,
+            },
             Expr::Call { function, args } => {
                 let args = args.iter().map(|arg| arg.class(schema)).collect::<Option<Vec<Class>>>()?;
                 of_call(*function, &args)
