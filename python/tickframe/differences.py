@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tickframe.arguments import checked, count, instance
 from tickframe.describe import short
-from tickframe.errors import TypeMismatchError
-from tickframe.functions import col
+from tickframe.errors import TickframeError
 
 if TYPE_CHECKING:
+    from tickframe.column import Column
     from tickframe.table import Table
 
 __all__ = ["table_diff"]
@@ -19,7 +19,7 @@ __all__ = ["table_diff"]
 def table_diff(a: Table, b: Table, max_diffs: int = 1, *, ignore_column_order: bool = False) -> str:
     """What differs between two tables, as they are now: a line a difference, empty if they are equal.
 
-    Null equals null and NaN equals NaN. Tables of one graph are compared at one step.
+    Null equals null and NaN equals NaN, also inside lists, structs and maps. Tables of one graph are compared at one step.
 
     >>> import tickframe as tf
     >>> a, b = tf.table({"x": [1, 2, 3]}), tf.table({"x": [1, 5, 9]})
@@ -62,7 +62,7 @@ def table_diff(a: Table, b: Table, max_diffs: int = 1, *, ignore_column_order: b
             break
         cells = _cells(left, right, name, most)
         found.extend(
-            (row, at, f"row {row}: column {name!r} is {short(one)} in the first, {short(other)} in the second")
+            (row, at, f"row {row}: column {name!r} is {one} in the first, {other} in the second")
             for row, one, other in cells
         )
     told.extend(text for _, _, text in sorted(found))
@@ -77,13 +77,17 @@ def _now(a: Table, b: Table) -> tuple[Table, Table]:
     return a.snapshot(), b.snapshot()
 
 
-def _cells(left: Table, right: Table, name: str, most: int) -> list[tuple[int, Any, Any]]:
+def _cells(left: Table, right: Table, name: str, most: int) -> list[tuple[int, str, str]]:
     """Row and both cells, where those of a column differ."""
+    one, other = left[name], right[name]
+    rows = one._native.differing(other._native, most)
+    return [(row, *_shown(one[row : row + 1], other[row : row + 1])) for row in rows]
+
+
+def _shown(one: Column, other: Column) -> tuple[str, str]:
+    """Two cells as Python has them, or whole as text if it has no such value."""
     try:
-        other: Any = right[name]
-        both = left.select(first=col(name)).with_columns(second=other)
-        differ = both.with_row_index("row").filter(col("first").ne_missing(col("second"))).head(most)
-    except TypeMismatchError:  # of types whose cells are told apart one by one
-        pairs = zip(left[name].to_list(), right[name].to_list(), strict=True)
-        return [(row, one, other) for row, (one, other) in enumerate(pairs) if one != other][:most]
-    return [tuple(row) for row in differ.rows(on_precision_loss="truncate")]
+        return short(one.to_list()[0]), short(other.to_list()[0])
+    except (TickframeError, ValueError, OverflowError):
+        first, second = (str(each._native.texts()[0]) for each in (one, other))
+        return first, second

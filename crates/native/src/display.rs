@@ -49,7 +49,7 @@ fn duration_text(ns: i128) -> String {
 }
 
 /// Cells as Arrow prints them: nothing is cut.
-fn text_cells(list: &Bound<'_, PyList>, array: &ArrayRef) -> PyResult<()> {
+pub fn text_cells(list: &Bound<'_, PyList>, array: &ArrayRef) -> PyResult<()> {
     let options = arrow_cast::display::FormatOptions::default();
     let shown = arrow_cast::display::ArrayFormatter::try_new(array.as_ref(), &options).map_err(error::arrow)?;
     for row in 0..array.len() {

@@ -82,6 +82,26 @@ impl PyColumn {
         Ok(list)
     }
 
+    /// Its cells as text, of which nothing is cut.
+    fn texts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        self.chunks.iter().try_for_each(|chunk| display::text_cells(&list, chunk))?;
+        Ok(list)
+    }
+
+    /// The first places, so many at most, at which another column of this type has another cell: null is null, NaN is NaN.
+    fn differing(&self, py: Python<'_>, other: &PyColumn, most: usize) -> PyResult<Vec<usize>> {
+        let (one, other) = (self.whole()?, other.whole()?);
+        if one.data_type() != other.data_type() || one.len() != other.len() {
+            return Err(error::raise(engine::Error::Schema {
+                operation: "table_diff".into(),
+                message: "the columns are not alike".into(),
+            }));
+        }
+        let same = py.detach(|| ::column::kernels::equal_cells(&one, &other));
+        Ok((&!&same).set_indices().take(most).collect())
+    }
+
     /// A byte a cell, 1 where it is null; None where none is.
     fn missing<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, pyo3::types::PyByteArray>>> {
         let whole = self.whole()?;

@@ -4,12 +4,13 @@
 //! whatever the direction.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, ListArray, StructArray};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_ord::ord::make_comparator;
-use arrow_schema::SortOptions;
+use arrow_schema::{DataType, Field, SortOptions};
 
 use super::words::{cells, normalised, words};
 use crate::error::Error;
@@ -154,10 +155,45 @@ fn with_nulls(values: BooleanBuffer, a: Option<&NullBuffer>, b: Option<&NullBuff
 }
 
 fn equal_opaque(a: &ArrayRef, b: &ArrayRef) -> BooleanBuffer {
-    match comparator(a, b, false, false) {
+    match comparator(&without_maps(a), &without_maps(b), false, false) {
         Ok(compare) => BooleanBuffer::collect_bool(a.len(), |row| compare(row, row).is_eq()),
-        // Unions and maps have no order; their equality is Arrow's own.
+        // Unions have no order; their equality is Arrow's own.
         Err(_) => BooleanBuffer::collect_bool(a.len(), |row| a.slice(row, 1).to_data() == b.slice(row, 1).to_data()),
+    }
+}
+
+/// Maps as lists of their entries, which have an order; in structs and lists, too.
+fn without_maps(array: &ArrayRef) -> ArrayRef {
+    fn has_map(kind: &DataType) -> bool {
+        match kind {
+            DataType::Map(..) => true,
+            DataType::Struct(fields) => fields.iter().any(|field| has_map(field.data_type())),
+            DataType::List(item) => has_map(item.data_type()),
+            _ => false,
+        }
+    }
+    let field = |name: &str, values: &ArrayRef| Arc::new(Field::new(name, values.data_type().clone(), true));
+    match array.data_type() {
+        kind if !has_map(kind) => array.clone(),
+        DataType::Map(..) => {
+            let map = array.as_map();
+            let entries: ArrayRef = Arc::new(map.entries().clone());
+            let entries = without_maps(&entries);
+            let offsets = map.offsets().clone();
+            Arc::new(ListArray::new(field("entries", &entries), offsets, entries, map.nulls().cloned()))
+        }
+        DataType::List(_) => {
+            let list = array.as_list::<i32>();
+            let values = without_maps(list.values());
+            Arc::new(ListArray::new(field("item", &values), list.offsets().clone(), values, list.nulls().cloned()))
+        }
+        DataType::Struct(fields) => {
+            let structs = array.as_struct();
+            let columns: Vec<ArrayRef> = structs.columns().iter().map(without_maps).collect();
+            let named = fields.iter().zip(&columns).map(|(old, values)| field(old.name(), values));
+            Arc::new(StructArray::new(named.collect(), columns, structs.nulls().cloned()))
+        }
+        _ => array.clone(),
     }
 }
 
@@ -167,14 +203,11 @@ fn is_null(nulls: &Option<NullBuffer>, row: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use arrow_array::types::{Float64Type, Int64Type};
     use arrow_array::{
         BinaryViewArray, BooleanArray, Decimal128Array, FixedSizeBinaryArray, Float16Array, Float32Array, Float64Array,
-        Int32Array, Int64Array, ListArray, StringViewArray, UInt8Array,
+        Int32Array, Int64Array, StringViewArray, UInt8Array,
     };
-    use arrow_schema::DataType;
 
     use super::*;
 
@@ -197,6 +230,29 @@ mod tests {
         let a: ArrayRef = Arc::new(Float16Array::from(vec![half(-0.0), half(f32::NAN), half(1.0)]));
         let b: ArrayRef = Arc::new(Float16Array::from(vec![half(0.0), half(-f32::NAN), half(1.5)]));
         assert_eq!(bits(&equal_cells(&a, &b)), [true, true, false]);
+    }
+
+    #[test]
+    fn maps_are_equal_where_their_entries_are() {
+        use arrow_array::builder::{Float64Builder, MapBuilder, StringBuilder};
+        let maps = |cells: [Option<f64>; 4]| -> ArrayRef {
+            let mut maps = MapBuilder::new(None, StringBuilder::new(), Float64Builder::new());
+            for cell in cells {
+                if let Some(cell) = cell {
+                    maps.keys().append_value("a");
+                    maps.values().append_value(cell);
+                }
+                maps.append(cell.is_some()).unwrap();
+            }
+            let maps: ArrayRef = Arc::new(maps.finish());
+            let field = Arc::new(Field::new("m", maps.data_type().clone(), true));
+            Arc::new(StructArray::new(vec![field].into(), vec![maps], None))
+        };
+        let a = maps([Some(f64::NAN), Some(-0.0), None, Some(1.0)]);
+        let b = maps([Some(f64::NAN), Some(0.0), None, None]);
+        for (a, b) in [(&a, &b), (a.as_struct().column(0), b.as_struct().column(0))] {
+            assert_eq!(bits(&equal_cells(a, b)), [true, true, true, false]);
+        }
     }
 
     #[test]
