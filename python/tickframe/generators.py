@@ -52,10 +52,12 @@ def function_generated_table(
         every: seconds, a timedelta, or text such as ``"10s"``: it is called again each time so long has passed.
         when: a table or several: it is called again in each step in which one of them changes.
         schema: the columns of the rows; those of the first result without it.
-        graph: where it lives; that of the tables, or the default graph.
+        graph: where it lives if none of the tables is live; the default graph without it.
 
     Raises:
-        ValueError: neither `every` nor `when`.
+        ValueError: neither `every` nor `when`; another graph than that of the tables.
+        SchemaError: a first result with a column of no values, and no schema.
+        UdfError: `fn` raised.
     """
     if not callable(fn):
         raise TypeError(f"function_generated_table: fn is a function that gives rows, not {named(fn)}")
@@ -67,13 +69,10 @@ def function_generated_table(
     if span is not None and span <= 0:
         raise ValueError(f"function_generated_table: every must be longer than zero, not {short(every)}")
     live = [table.graph for table in given if table.graph is not None]
-    home = live[0] if live and graph is None else graph_for_source(graph)
+    home = _home(graph, live[0] if live else None, "function_generated_table", "those tables")
 
     def call(natives: list[_native.Table]) -> object:
-        found = fn(*(table_of(native) for native in natives))
-        if found is None:
-            raise TypeError("it gave None: does it lack a return?")
-        return found
+        return fn(*(table_of(native) for native in natives))
 
     name = getattr(fn, "__qualname__", type(fn).__name__)
     tables = [table._native for table in given]
@@ -107,7 +106,7 @@ def incremental_release(t: Table, init: int, per_cycle: int, graph: Graph | None
     first, each = count(init, "incremental_release: init"), count(per_cycle, "incremental_release: per_cycle")
     if each == 0:
         raise ValueError("incremental_release: per_cycle must be 1 or more, not 0")
-    home = t.graph if t.graph is not None else graph_for_source(graph)
+    home = _home(graph, t.graph, "incremental_release", "that table")
     return table_of(_native.incremental_release(home._native, t._native, first, each))
 
 
@@ -154,8 +153,14 @@ def replay(
     """
     if is_table(tables):
         raise TypeError("replay: give a list of tables, replay([t], ...), which share one clock")
+    several: object = tables
+    if not hasattr(several, "__iter__"):
+        raise TypeError(f"replay: give a list of tables, not {named(several)}")
     each = _tables(tables, "replay", "each of the tables", "a table")
     names: list[str] = []
+    given: object = ts
+    if not hasattr(given, "__iter__"):
+        raise TypeError(f"replay: ts is the name of a column, or one for each table, not {named(given)}")
     for name in [ts] * len(each) if isinstance(ts, str) else ts:
         if not isinstance(name, str):
             raise TypeError(f"replay: ts is the name of a column, or one for each table, not {named(name)}")
@@ -178,8 +183,21 @@ def replay(
     return [table_of(native) for native in _native.replay(home._native, pairs, float(speed), begins)]
 
 
-def _tables(given: Iterable[Any], operation: str, parameter: str, remedy: str) -> list[Table]:
+def _home(asked: Graph | None, of: Graph | None, operation: str, tables: str) -> Graph:
+    """Where a table lives: in the graph of those that it follows, else in the one that was asked for."""
+    if asked is not None:
+        instance(asked, operation, "graph", "Graph", "a tf.Graph")
+    if of is None:
+        return graph_for_source(asked)
+    if asked is not None and asked is not of:
+        raise ValueError(f"{operation}: it lives in the graph of {tables}, and graph= is another; leave graph out")
+    return of
+
+
+def _tables(given: Any, operation: str, parameter: str, remedy: str) -> list[Table]:
     """The tables; what is none is refused before the next one is taken."""
+    if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
+        raise TypeError(f"{operation}: {parameter} is {remedy}, not {named(given)}")
     tables: list[Table] = []
     for each in given:
         instance(each, operation, parameter, "Table", remedy)

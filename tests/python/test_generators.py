@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tickframe as tf
-from tickframe.errors import InvalidOperationError, SchemaError, TableFailedError, TypeMismatchError
+from tickframe.errors import InvalidOperationError, SchemaError, TableFailedError, TypeMismatchError, UdfError
 
 
 def test_a_result_is_compared_with_the_last(g):
@@ -86,7 +86,8 @@ def test_a_function_that_raises_fails_its_own_table(g):
     g.step()
     with pytest.raises(TableFailedError, match=r"function_generated_table.*inverse raised ZeroDivisionError") as told:
         len(below)
-    assert isinstance(told.value.__cause__, ZeroDivisionError)
+    assert isinstance(told.value.__cause__, UdfError)
+    assert isinstance(told.value.__cause__.__cause__, ZeroDivisionError)
     assert len(trigger) == 3
 
 
@@ -95,7 +96,7 @@ def test_a_function_that_raises_fails_its_own_table(g):
     [
         ({"x": ["a"]}, 'column "x" is Int64, but row 0 holds'),
         ({"y": [1]}, "y"),
-        (None, "it gave None: does it lack a return"),
+        (None, "gave None: does it lack a return"),
         ({"x": [1], "y": [1]}, "y"),
     ],
 )
@@ -118,10 +119,39 @@ def test_what_is_refused(g):
         tf.function_generated_table(dict, every=0)
     with pytest.raises(TypeError, match="function_generated_table: when is a table or a list of tables, not"):
         tf.function_generated_table(dict, when=["t"])
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(TypeError, match="function_generated_table: when is a table or a list of tables, not an int"):
+        tf.function_generated_table(dict, when=5)
+    with pytest.raises(UdfError, match=r"function_generated_table: .*<lambda> raised ZeroDivisionError: ") as told:
         tf.function_generated_table(lambda: 1 / 0, every=1, graph=g)
-    with pytest.raises(TypeError, match="it gave None"):
+    assert isinstance(told.value.__cause__, ZeroDivisionError)
+    with pytest.raises(TypeError, match=r"function_generated_table: .*<lambda> gave None"):
         tf.function_generated_table(lambda: None, every=1, graph=g)
+
+
+def test_a_first_result_without_rows_says_its_columns(g):
+    trigger = tf.append_table({"n": int}, graph=g)
+    with pytest.raises(
+        SchemaError, match=r'function_generated_table: .* gave no value in column "x" at first.*schema='
+    ):
+        tf.function_generated_table(lambda t: {"x": list(t["n"])}, when=trigger)
+    made = tf.function_generated_table(lambda t: {"x": list(t["n"])}, when=trigger, schema={"x": int})
+    trigger.append({"n": 1})
+    g.step()
+    assert made.to_dict() == {"x": [1]}
+
+
+def test_another_graph_than_that_of_the_tables_is_refused(g):
+    trigger = tf.append_table({"n": int}, graph=g)
+    assert tf.function_generated_table(lambda t: {"n": [len(t)]}, when=trigger, graph=g).graph is g
+    assert tf.incremental_release(trigger, 1, 1, graph=g).graph is g
+    with pytest.raises(ValueError, match="function_generated_table: it lives in the graph of those tables"):
+        tf.function_generated_table(lambda t: {"n": [len(t)]}, when=trigger, graph=tf.Graph())
+    with pytest.raises(ValueError, match="incremental_release: it lives in the graph of that table"):
+        tf.incremental_release(trigger, 1, 1, graph=tf.Graph())
+    with pytest.raises(TypeError, match="replay: give a list of tables, not an int"):
+        tf.replay(5, "t")
+    with pytest.raises(TypeError, match="replay: ts is the name of a column, or one for each table, not an int"):
+        tf.replay([tf.table({"t": [1]})], 5)
 
 
 def test_a_step_inside_such_a_function_is_refused(g):
