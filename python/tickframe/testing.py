@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["ManualClock", "RandomTable", "random_rows", "random_table"]
 
 _EPOCH = _dt.datetime(1970, 1, 1, tzinfo=_dt.UTC)
+_FIRST = _dt.datetime(1677, 9, 21, 0, 12, 44, tzinfo=_dt.UTC)
+_LAST = _dt.datetime(2262, 4, 11, 23, 47, 16, 854775, tzinfo=_dt.UTC)
 
 
 class ManualClock:
@@ -82,6 +84,10 @@ def instant(value: object, what: str) -> int:
         raise TypeError(f"{what} is a datetime or a text with a zone, not {named(value)}")
     if moment.tzinfo is None:
         raise ValueError(f"{what} must have a zone, e.g. datetime(..., tzinfo=timezone.utc)")
+    if not _FIRST <= moment <= _LAST:
+        raise ValueError(
+            f"{what} {moment.isoformat()} is outside 1677-09-21 … 2262-04-11, the time that nanoseconds reach"
+        )
     return nanoseconds(moment - _EPOCH, what)
 
 

@@ -170,6 +170,12 @@ COMPARED = {
     "now() >= ts": lambda: tf.now() >= tf.col("t"),
     "two sides": lambda: (tf.col("t") > tf.now() - 10 * SECONDS) & (tf.col("t") <= tf.now() - 2 * SECONDS),
     "beside others": lambda: (tf.col("t") > tf.now() - 10 * SECONDS) & (tf.col("x") % 2 == 0),
+    "is between": lambda: tf.col("t").is_between(tf.now() - 10 * SECONDS, tf.now()),
+    "is between, right": lambda: tf.col("t").is_between(tf.now() - 10 * SECONDS, tf.now(), closed="right"),
+    "not earlier": lambda: ~(tf.col("t") < tf.now() - 10 * SECONDS),
+    "ts + 10s > now()": lambda: tf.col("t") + 10 * SECONDS > tf.now(),
+    "now() <= 10s + ts": lambda: tf.now() - 2 * SECONDS <= tf.col("t") + 8 * SECONDS,
+    "either side": lambda: (tf.col("t") < tf.now() - 10 * SECONDS) | (tf.col("t") >= tf.now() - 2 * SECONDS),
     "not a bound": lambda: (tf.col("t") - tf.now()) > -10 * SECONDS,
 }
 
@@ -197,6 +203,12 @@ def test_a_filter_that_compares_with_the_clock(kind, clock, moved):
                     "now() >= ts": now >= t,
                     "two sides": now - ten < t <= now - two,
                     "beside others": t > now - ten and row["x"] % 2 == 0,
+                    "is between": now - ten <= t <= now,
+                    "is between, right": now - ten < t <= now,
+                    "not earlier": t >= now - ten,
+                    "ts + 10s > now()": t + ten > now,
+                    "now() <= 10s + ts": now <= t + ten,
+                    "either side": t < now - ten or t >= now - two,
                     "not a bound": t - now > -ten,
                 }[kind]
                 wanted += [row] if passes else []
@@ -210,6 +222,9 @@ def test_such_a_filter_runs_when_a_row_changes_sides(clock, moved):
     kept = [
         events.filter(tf.col("t") > tf.now() - dt.timedelta(minutes=1)),
         events.where("t > now() - SECOND * 60"),
+        events.filter(~(tf.col("t") <= tf.now() - dt.timedelta(minutes=1))),
+        events.filter(tf.col("t") + dt.timedelta(minutes=1) > tf.now()),
+        events.filter(tf.col("t").is_between(tf.now() - dt.timedelta(minutes=1), tf.now(), closed="right")),
     ]
     events.append({"t": [NOON, at(30)]})
     moved.step()
@@ -220,8 +235,50 @@ def test_such_a_filter_runs_when_a_row_changes_sides(clock, moved):
     assert moved.counters()["node_runs"] == runs
     clock.advance("55s")
     moved.step()
-    assert [t.to_dict()["t"] for t in kept] == [[at(30)], [at(30)]]
+    assert [t.to_dict()["t"] for t in kept] == [[at(30)]] * len(kept)
     assert "time_window" not in str(kept[0].plan)
+
+
+def test_a_window_waits_for_one_instant(clock, moved):
+    """A row whose stamp changes is waited for once, and one that is gone not at all."""
+    orders = tf.keyed_table({"k": int, "t": NS}, key="k", graph=moved)
+    recent = [orders.time_window("t", 60), orders.filter(tf.col("t") > tf.now() - 60 * SECONDS)]
+    for at_ in range(50):
+        orders.upsert({"k": [1], "t": [at(at_ / 10)]})
+        moved.step()
+        assert moved.counters()["timers"] <= len(recent)
+    orders.delete([1])
+    moved.step()
+    assert moved.counters()["timers"] == 0
+    assert [len(t) for t in recent] == [0, 0]
+
+
+def test_rows_of_one_instant_are_replayed_in_one_step():
+    """Also in a graph that runs by itself."""
+    graph = tf.Graph(period=0)
+    graph.start()
+    try:
+        for _ in range(5):
+            tables = [tf.table({"t": [NOON, at(0.01)], "x": [each, each]}) for each in range(20)]
+            live = tf.replay(tables, "t", graph=graph)
+            deadline = time.monotonic() + 20
+            while any(len(t) < 2 for t in live):
+                assert time.monotonic() < deadline, "rows that never came"
+            assert len({t.last_step for t in live}) == 1
+    finally:
+        graph.stop()
+
+
+def test_the_end_of_time():
+    clock = tf.testing.ManualClock("2262-04-11T23:47:16+00:00")
+    graph = tf.Graph(clock=clock)
+    seconds = tf.time_table("1s", graph=graph)
+    graph.step()
+    graph.step()
+    assert (len(seconds), graph.counters()["pending"], graph.counters()["timers"]) == (1, 0, 0)
+    for far in ("1600-01-01T00:00:00+00:00", dt.datetime(9000, 1, 1, tzinfo=dt.UTC)):
+        with pytest.raises(ValueError, match=r"ManualClock: start .* is outside 1677-09-21 … 2262-04-11"):
+            tf.testing.ManualClock(far)
 
 
 def test_tables_are_replayed_together(clock, moved):
