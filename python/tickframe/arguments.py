@@ -187,7 +187,6 @@ def checked(function: _F) -> _F:
     # It stands in the function's own module, where its examples are looked for.
     inner = types.FunctionType(call.__code__, plain.__globals__, plain.__name__, None, call.__closure__)
     made: Any = functools.update_wrapper(inner, plain)
-    # Python's own words of a missing argument name the method, not the class in which it is written.
     plain.__qualname__ = operation
     return made  # type: ignore[no-any-return]
 
@@ -197,4 +196,6 @@ def check_all(kind: type[_T]) -> type[_T]:
     for name, member in list(vars(kind).items()):
         if not name.startswith("_") and isinstance(member, types.FunctionType):
             setattr(kind, name, checked(member))
+            # Python's own words of a missing argument name the method, not the class in which it is written.
+            member.__qualname__ = name
     return kind

@@ -49,7 +49,7 @@ def _nanoseconds(span: float | str | datetime.timedelta, what: str) -> int | Non
     return span * 10**9 if isinstance(span, int) else round(float(span) * 10**9)
 
 
-def distance(tolerance: float | str | datetime.timedelta) -> tuple[float, bool]:
+def distance(tolerance: float | str | datetime.timedelta, operation: str) -> tuple[float, bool]:
     """A tolerance, and whether it is a span of time in nanoseconds; a plain number is of what its stamps say.
 
     Raises:
@@ -57,10 +57,10 @@ def distance(tolerance: float | str | datetime.timedelta) -> tuple[float, bool]:
         ValueError: below 0, or not finite.
     """
     is_span = isinstance(tolerance, (str, datetime.timedelta))
-    nanoseconds(tolerance, "join_asof: tolerance")
+    nanoseconds(tolerance, f"{operation}: tolerance")
     far: Any = nanoseconds(tolerance) if is_span else tolerance
     if far < 0:
-        raise ValueError(f"join_asof: tolerance must not be negative, not {short(tolerance)}")
+        raise ValueError(f"{operation}: tolerance must not be negative, not {short(tolerance)}")
     return (far.__index__() if hasattr(far, "__index__") else float(far)), is_span
 
 

@@ -13,6 +13,7 @@ from tickframe.functions import col
 from tickframe.functions import len as len_
 from tickframe.handles import table_of
 from tickframe.hints import GROUPS, unknown
+from tickframe.order import of_groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -81,7 +82,7 @@ class GroupBy:
             n: how many of each group.
         """
         table, keys = self._keyed()
-        return table.head_by(n, keys)
+        return of_groups(table, "head", n, keys, "first")
 
     def tail(self, n: int = 5) -> Table:
         """The last `n` rows of each group, as `Table.tail_by` gives them; computed keys are columns of the result.
@@ -90,7 +91,7 @@ class GroupBy:
             n: how many of each group.
         """
         table, keys = self._keyed()
-        return table.tail_by(n, keys)
+        return of_groups(table, "tail", n, keys, "last")
 
     def _keyed(self) -> tuple[Table, list[str]]:
         """The table with the keys as columns, and their names."""

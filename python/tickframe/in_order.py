@@ -219,6 +219,8 @@ class InOrder:
         if not names:
             raise ValueError("range_join: on names a range, at least")
         how = {"by": pairs(names[:-1], "range_join"), **_range(names[-1])}
+        if aggs is None:
+            raise TypeError("range_join: aggs is an aggregate or a list of them, such as tf.len(), not None")
         made_of = aggregates("range_join", right, [aggs], {})
         return table_of(_native.range_join("range_join", self._native, right._native, json.dumps(how), made_of))
 
@@ -254,7 +256,7 @@ def _nearest_in_order(
         "on": stamp,
         "by": keys,
         "strategy": strategy,
-        "tolerance": None if tolerance is None else _distance(tolerance),
+        "tolerance": None if tolerance is None else _distance(tolerance, operation),
         "allow_exact_matches": allow_exact_matches,
         "joins": None if joins is None else pairs(joins, operation),
         "suffix": suffix,
@@ -323,8 +325,8 @@ def _range(text: str) -> dict[str, object]:
     return how
 
 
-def _distance(tolerance: float | str | _dt.timedelta) -> dict[str, float]:
+def _distance(tolerance: float | str | _dt.timedelta, operation: str) -> dict[str, float]:
     """A tolerance as plans write it."""
-    far, is_span = distance(tolerance)
+    far, is_span = distance(tolerance, operation)
     kind = "span" if is_span else "whole" if isinstance(far, int) else "number"
     return {kind: far}

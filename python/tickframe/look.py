@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from tickframe import _native
 from tickframe.arguments import check_all, count
 from tickframe.beside import in_order
+from tickframe.cells import known
 from tickframe.config import Config
 from tickframe.describe import named, short
 from tickframe.display import as_text, glimpse_text
 from tickframe.handles import itself, table_of
 from tickframe.indexing import column_name, indexed
-from tickframe.names import names_of
 from tickframe.places import place
 from tickframe.statistics import described
 
@@ -213,7 +213,7 @@ class Look:
         if not 1 <= rows <= _MOST_SHOWN:
             raise ValueError(f"to_string: n is from 1 to {_MOST_SHOWN}, not {rows}")
         table = itself(self)
-        shown = table if columns is None else table.snapshot().select(names_of([columns], "to_string"))
+        shown = table if columns is None else table.snapshot().select(known(table, columns, "to_string"))
         with Config(rows=rows):
             return as_text(shown)
 

@@ -178,7 +178,7 @@ class Order:
         Raises:
             InvalidOperationError: a blink table, whose rows live for one step.
         """
-        return _of_groups(itself(self), "head_by", n, by, "first")
+        return of_groups(itself(self), "head_by", n, by, "first")
 
     def tail_by(self, n: int, by: Names) -> Table:
         """The last `n` rows of each group, in row order; groups in order of first appearance, key columns first.
@@ -190,7 +190,7 @@ class Order:
         Raises:
             InvalidOperationError: a blink table, whose rows live for one step.
         """
-        return _of_groups(itself(self), "tail_by", n, by, "last")
+        return of_groups(itself(self), "tail_by", n, by, "last")
 
 
 def _first(
@@ -251,11 +251,12 @@ def _in_order(
     return made(operation, {"in_order": {"by": keys, "checked": checked}}, table)
 
 
-def _of_groups(table: Table, operation: str, n: int, by: Names, keep: Literal["first", "last"]) -> Table:
+def of_groups(table: Table, operation: str, n: int, by: Names, keep: Literal["first", "last"]) -> Table:
     """Rows at one end of each group, the key columns first."""
     keys = names_of([by], operation)
     if not keys:
-        raise ValueError(f"{operation}: by names a column, at least; head and tail are of all rows")
+        named_by = "group_by names no column" if operation in {"head", "tail"} else "by names a column, at least"
+        raise ValueError(f"{operation}: {named_by}; t.head and t.tail are of all rows")
     rows = count(n, f"{operation}: n")
     limited = made(operation, {"group_limit": {"keys": keys, "rows": rows, "keep": keep}}, table)
     names = list(dict.fromkeys([*keys, *table.columns]))

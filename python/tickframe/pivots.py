@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
+import math
+import re
 import sys
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -138,16 +140,21 @@ class Pivots:
             filled = [name for name in table.columns if name not in turned and name not in (keys or ())]
         if keys is None:
             keys = [name for name in table.columns if name not in turned and name not in filled]
+        floats = [any(isinstance(each[at], float) for each in tuples) for at in range(len(turned))]
         columns: list[Expr] = []
         for name in filled:
             for each in tuples:
                 chosen = col(name).filter(*(_is(key, value) for key, value in zip(turned, each, strict=True)))
-                label = _label(each)
+                label = _label(each, floats)
                 columns.append(of(chosen).alias(label if len(filled) == 1 else f"{name}{separator}{label}"))
         cells = aggregates("pivot", table, columns, {})
-        if not keys:
-            return table_of(_native.columns("pivot", table._native, cells, None, "stored", False))
-        return table_of(_native.aggregate("pivot", table._native, [col(name)._native for name in keys], cells))
+        try:
+            if not keys:
+                return table_of(_native.columns("pivot", table._native, cells, None, "stored", False))
+            return table_of(_native.aggregate("pivot", table._native, [col(name)._native for name in keys], cells))
+        except TypeMismatchError:
+            _refuse_values(table, turned, tuples)
+            raise
 
     def unnest(self, *columns: Names, separator: str | None = None) -> Table:
         """The fields of structs as columns, in the place of the structs.
@@ -237,7 +244,18 @@ def _aggregate(function: object) -> Callable[[Any], Expr]:
     if callable(function):
 
         def called(values: Any) -> Expr:
-            found = function(values)
+            try:
+                found = function(values)
+            except TypeError as why:
+                raise TypeError(
+                    "pivot: aggregate_function is given an expression and gives one, lambda x: x.std(); "
+                    f"{getattr(function, '__qualname__', named(function))} raised a TypeError"
+                ) from why
+            if found is values:
+                raise TypeError(
+                    "pivot: aggregate_function gives the values as they are, and several may meet in a cell; aggregate "
+                    "them, lambda x: x.std()"
+                )
             if not isinstance(found, Expr):
                 raise TypeError(f"pivot: aggregate_function gives an expression, not {named(found)}")
             return found
@@ -274,15 +292,35 @@ def _is(name: str, value: object) -> Expr:
     return col(name).is_null() if value is None else col(name) == value
 
 
-def _label(values: tuple[object, ...]) -> str:
-    """The name of the column of these values, as polars has it."""
+def _refuse_values(table: Table, on: list[str], tuples: list[tuple[object, ...]]) -> None:
+    """Refuse the first value that its column cannot have."""
+    for each in tuples:
+        for name, value in zip(on, each, strict=True):
+            try:
+                table.head(0).select(_is(name, value))
+            except TypeMismatchError as why:
+                kind = table.schema[name]
+                raise TypeMismatchError(
+                    f"pivot: {short(value)} of on_columns is no value of the column {name!r}, which is {kind!r}"
+                ) from why
+
+
+def _label(values: tuple[object, ...], floats: list[bool]) -> str:
+    """The name of the column of these values, as polars has it; `floats`: whether floats stand among those of a place."""
     if len(values) == 1:
-        return values[0] if isinstance(values[0], str) else _text(values[0])
-    each = [f'"{value}"' if isinstance(value, str) else _text(value) for value in values]
-    return "{" + ",".join(each) + "}"
+        return values[0] if isinstance(values[0], str) else _text(values[0], as_float=floats[0])
+    each = zip(values, floats, strict=True)
+    texts = [f'"{value}"' if isinstance(value, str) else _text(value, as_float=flag) for value, flag in each]
+    return "{" + ",".join(texts) + "}"
 
 
-def _text(value: object) -> str:
+def _text(value: object, *, as_float: bool) -> str:
+    """A value as polars casts it to text."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    return value.isoformat(" ") if isinstance(value, dt.datetime) else str(value)
+    if isinstance(value, dt.datetime):
+        return value.isoformat(" ", "microseconds")
+    if isinstance(value, float) or (as_float and isinstance(value, int)):
+        number = float(value)
+        return "NaN" if math.isnan(number) else re.sub(r"e([+-])0", r"e\1", repr(number))
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)

@@ -62,7 +62,7 @@ def test_as_a_plan() -> None:
         (lambda t: t.head_by(1, "q"), tf.errors.ColumnNotFoundError, 'head_by: no column "q"'),
         (lambda t: t.tail_by(1, []), ValueError, "tail_by: by names a column, at least"),
         (lambda t: t.tail_by(1, 3), TypeError, "tail_by: the name of a column is a str, not"),
-        (lambda t: t.group_by("k").head(-1), ValueError, "head_by: n"),
+        (lambda t: t.group_by("k").head(-1), ValueError, "head: n"),
     ],
 )
 def test_mistakes_are_told(wrong: object, kind: type[Exception], message: str) -> None:

@@ -107,9 +107,9 @@ def test_mistakes_are_told():
         left.join_where(right, col("k") == col("x"))
     with pytest.raises(DuplicateError, match='join_where: column "k" would appear twice'):
         left.join_where(right, col("lo") < col("x"), suffix="")
-    with pytest.raises(InvalidOperationError, match=r"join_where: .*reads other rows than the two of a pair"):
+    with pytest.raises(InvalidOperationError, match=r"join_where: .*depends on more than the two rows of a pair"):
         left.join_where(right, col("lo") < col("x").shift(1))
-    with pytest.raises(InvalidOperationError, match=r"join_where: .*reads other rows than the two of a pair"):
+    with pytest.raises(InvalidOperationError, match=r"join_where: .*depends on more than the two rows of a pair"):
         left.join_where(right, col("lo") < col("x").max())
     with pytest.raises(TypeError, match="join_where: the other side is a table or a frame, not an int"):
         left.join_where(5, col("lo") < col("x"))  # type: ignore[arg-type]

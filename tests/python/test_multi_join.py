@@ -94,7 +94,7 @@ def test_mistakes_are_told():
         tf.multi_join(clash, on="k", suffix="_right")
     with pytest.raises(DuplicateError, match='multi_join: column "x" would appear twice'):
         tf.multi_join([a, b], on="k")
-    with pytest.raises(ColumnNotFoundError, match='multi_join: no column "y"'):
+    with pytest.raises(ColumnNotFoundError, match='multi_join: table 0: no column "y"'):
         tf.multi_join([a, b], on="y")
     with pytest.raises(
         TypeMismatchError, match='multi_join: the key "k" is String in table 0, Int64 in table 1, which do not'

@@ -149,7 +149,7 @@ def test_what_explode_refuses(t):
 
 
 def test_lists_that_differ_in_length_are_told_with_their_row():
-    words = 'in the row with key 1 "v" gives 2 rows and "w" 1; lists that are taken apart together are of one length'
+    words = 'in the row with key 1, "v" gives 2 rows and "w" 1; lists that are taken apart together are of one length'
     t = tf.table({"v": [[1], [1, 2]], "w": [[1], [3]]})
     with pytest.raises(tf.errors.DataError, match="explode: " + words):
         t.explode("v", "w")
@@ -245,6 +245,23 @@ def test_values_that_become_names():
     ]
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1.0, float("nan"), 1e20, 1e-7],
+        [dt.datetime(2024, 1, 1, 3), dt.datetime(2024, 1, 1, 3, 0, 0, 5)],
+        [dt.datetime(2024, 1, 1, 3, tzinfo=dt.UTC)],
+        [dt.time(3, 4)],
+        [b"ab"],
+    ],
+)
+def test_names_of_values_are_those_of_polars(values):
+    q = pl.DataFrame({"on": values, "k": [0] * len(values), "v": [1] * len(values)})
+    wanted = q.pivot("on", on_columns=values, index="k", values="v", aggregate_function="sum")
+    found = tf.from_polars(q).pivot("on", values, index="k", values="v", aggregate_function="sum")
+    assert found.columns == wanted.columns
+
+
 def test_a_pivot_follows_its_table():
     graph = tf.Graph()
     t = tf.keyed_table({"id": int, "day": str, "side": str, "size": int}, key="id", graph=graph)
@@ -274,7 +291,11 @@ def test_what_pivot_refuses(trades):
         (lambda: wide(values="s"), tf.errors.ColumnNotFoundError, "pivot: no column 's'"),
         (lambda: wide(columns=("buy", "buy")), tf.errors.DuplicateError, 'pivot: column "buy" would appear twice'),
         (lambda: wide(columns=("day",)), tf.errors.DuplicateError, 'pivot: column "day" would appear twice'),
-        (lambda: wide(columns=[1]), tf.errors.TypeMismatchError, "pivot: == does not take String and Int64"),
+        (
+            lambda: wide(columns=[1]),
+            tf.errors.TypeMismatchError,
+            "pivot: 1 of on_columns is no value of the column 'side', which is String",
+        ),
         (lambda: wide(values="day", how="mean"), tf.errors.TypeMismatchError, "pivot: mean does not take String"),
         (lambda: wide(columns="buy"), TypeError, "pivot: on_columns is a list of values, not a str"),
         (lambda: wide(columns=[]), ValueError, "pivot: on_columns is empty"),
@@ -287,6 +308,8 @@ def test_what_pivot_refuses(trades):
         (lambda: wide(how=None), ValueError, "pivot: several values may meet in a cell; aggregate_function is one of"),
         (lambda: wide(how="mode"), ValueError, "pivot: there is no aggregate 'mode'"),
         (lambda: wide(how=3), TypeError, "pivot: there is no aggregate 3"),
+        (lambda: wide(how=lambda x: x), TypeError, "pivot: aggregate_function gives the values as they are"),
+        (lambda: wide(how=len), TypeError, "pivot: aggregate_function is given an expression and gives one"),
         (lambda: wide(how=lambda _: 1), TypeError, "pivot: aggregate_function gives an expression, not an int"),
         (lambda: wide(how=lambda _: tf.col("size")), tf.errors.InvalidOperationError, "pivot: .* one value a row"),
         (lambda: wide(index=None, values=None), ValueError, "pivot: give index=, the columns that tell rows apart"),
@@ -414,6 +437,28 @@ def test_to_string():
         t.to_string(columns="z")
 
 
+def test_cells_inside_cells_are_told_apart_as_others():
+    nan = float("nan")
+    stamps = pa.struct([("t", pa.timestamp("ns")), ("f", pa.float64())])
+    maps = pa.map_(pa.string(), pa.float64())
+
+    def made(stamp, value):
+        columns = {
+            "s": pa.array([{"t": stamp, "f": nan}, None], stamps),
+            "m": pa.array([[("a", nan), ("b", value)], None], maps),
+            "l": pa.array([[nan, None], []], pa.list_(pa.float64())),
+        }
+        return tf.from_arrow(pa.table(columns))
+
+    assert tf.table_diff(made(1001, 1.0), made(1001, 1.0), 9) == ""
+    assert tf.table_diff(made(1001, nan), made(1001, nan), 9) == ""
+    found = tf.table_diff(made(1001, 1.0), made(1002, 2.0), 9).split("\n")
+    assert len(found) == 2
+    assert "000001001" in found[0]
+    assert "000001002" in found[0]
+    assert found[1].startswith("row 0: column 'm' is")
+
+
 def test_table_diff():
     nan = float("nan")
     stamps = pa.array([1, 2, 3], pa.timestamp("ns"))
@@ -433,7 +478,9 @@ def test_table_diff():
         "row 2: column 'l' is [2] in the first, [3] in the second",
     ]
     assert len(found) == 4
-    assert found[3].startswith("row 2: column 'at' is")
+    assert found[3] == (
+        "row 2: column 'at' is 1970-01-01T00:00:00.000000003 in the first, 1970-01-01T00:00:00.000000004 in the second"
+    )
     assert tf.table_diff(t, other) == found[0]
     assert tf.table_diff(t, t.head(2)) == "3 rows in the first, 2 in the second"
     assert (
@@ -491,6 +538,16 @@ def test_parts_of_the_rows(size):
     assert t.tail_pct(0.5).to_dict()["x"] == list(range(size))[size - -(-size // 2) :]
 
 
+def test_percentages_are_meant_as_they_are_written():
+    for size in (10, 50, 100, 200, 1000):
+        t = tf.empty_table(size)
+        for percent in range(101):
+            rows = percent * size
+            assert t.head_pct(percent / 100).height == t.tail_pct(percent / 100).height == -(-rows // 100)
+            assert t.slice_pct(percent / 100, 1).height == size - rows // 100
+    assert tf.empty_table(900).head_pct(1 / 3).height == tf.empty_table(900).slice_pct(2 / 3, 1).height == 300
+
+
 def test_what_parts_refuse():
     t = tf.table({"x": [1]})
     blink = tf.blink_table({"x": int}, graph=tf.Graph())
@@ -512,6 +569,23 @@ def test_what_parts_refuse():
             tf.errors.InvalidOperationError,
             "slice: the rows of a blink table live",
         ),
+        *(
+            (cut, tf.errors.InvalidOperationError, "slice: the rows of a blink table live for one step.*head and tail")
+            for cut in (
+                lambda: blink.slice(0, 2),
+                lambda: blink.slice(-2, 2),
+                lambda: blink.slice(start=0, stop=2),
+                lambda: blink[:2],
+                lambda: blink[-2:],
+            )
+        ),
+        (lambda: t.flatten(1), TypeError, r"^flatten\(\) takes 1 positional argument"),
+        (lambda: t.slice_pct(0.1), TypeError, r"^slice_pct\(\) missing 1 required positional argument"),
+        (lambda: t.to_string(2, "zz"), tf.errors.ColumnNotFoundError, "to_string: no column 'zz'"),
+        (lambda: t.select_distinct("X = x", "X = x"), tf.errors.DuplicateError, 'select_distinct: column "X" would'),
+        (lambda: t.group_by("x").head(-1), ValueError, "head: n must be 0 or more, not -1"),
+        (lambda: t.group_by().tail(1), ValueError, "tail: group_by names no column"),
+        (lambda: tf.ring_table(t, -1), ValueError, "ring_table: n must be 1 or more, not -1"),
     ]:
         with pytest.raises(kind, match=words):
             call()

@@ -116,9 +116,9 @@ impl Slot {
 type Slots = Arc<[Slot]>;
 
 /// Slots for these row sets, each with room for twice the keys it spans.
-fn lay_out<'a>(inputs: impl Iterator<Item = &'a RowSet>) -> Result<Slots, Error> {
+fn lay_out<'a>(operation: &str, inputs: impl Iterator<Item = &'a RowSet>) -> Result<Slots, Error> {
     let exhausted = || Error::Resource {
-        operation: "concat".into(),
+        operation: operation.into(),
         message: "the keys of the inputs span more than the key space of the result; flatten them first".into(),
     };
     let mut base = 0u64;
@@ -145,7 +145,7 @@ impl Operation for Concat {
     }
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
-        let slots = lay_out(inputs.iter().map(|input| input.view.rows()))?;
+        let slots = lay_out(&self.request.name, inputs.iter().map(|input| input.view.rows()))?;
         let parts = inputs.iter().zip(slots.iter()).map(|(input, slot)| input.view.rows().moved(slot.delta()));
         let rows = Arc::new(LiveRows::new(RowSet::union_all(parts.collect::<Vec<_>>().iter()), at));
         let slots = Arc::new(Pinned::new(slots, at));
@@ -161,7 +161,8 @@ impl Operation for Concat {
         let blink = inputs.iter().all(|input| input.table.attributes().blink);
         let attributes = Attributes { blink, ..Attributes::default() };
         let parts = Parts { rows: rows.clone(), columns: columns.collect(), schema: self.schema.clone(), attributes };
-        let live = ConcatLive { columns: self.columns.clone(), slots: slots.clone(), rows: rows.clone() };
+        let operation = self.request.name.clone();
+        let live = ConcatLive { operation, columns: self.columns.clone(), slots: slots.clone(), rows: rows.clone() };
         Ok(Start { parts, live: Box::new(live), owned: vec![rows, Arc::new(SlotsSettle(slots))] })
     }
 }
@@ -179,6 +180,7 @@ impl Settle for SlotsSettle {
 }
 
 struct ConcatLive {
+    operation: String,
     columns: Vec<Vec<usize>>,
     slots: Arc<Pinned<Slots>>,
     rows: Arc<LiveRows>,
@@ -188,7 +190,8 @@ impl Live for ConcatLive {
     fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
         let old = self.slots.latest();
         let fits = inputs.iter().zip(old.iter()).all(|(change, slot)| slot.holds(change.now().rows()));
-        let new = if fits { old.clone() } else { lay_out(inputs.iter().map(|change| change.now().rows()))? };
+        let new =
+            if fits { old.clone() } else { lay_out(&self.operation, inputs.iter().map(|change| change.now().rows()))? };
         let mut result = TableUpdate::default();
         let mut moves: Vec<(Span, i64)> = Vec::new();
         for ((change, columns), (from, to)) in inputs.iter().zip(&self.columns).zip(old.iter().zip(new.iter())) {

@@ -30,9 +30,14 @@ pub struct Project {
 impl Project {
     /// The named columns, in this order.
     pub fn choose(table: &Table, names: &[String]) -> Result<Project, Error> {
+        Project::chosen("select", table, names)
+    }
+
+    /// As [`Project::choose`], for a method of another name.
+    pub(crate) fn chosen(operation: &str, table: &Table, names: &[String]) -> Result<Project, Error> {
         let columns: Result<Vec<_>, Error> =
-            names.iter().map(|name| Ok((table.column_index("select", name)?, name.clone()))).collect();
-        Project::of("select", columns?)
+            names.iter().map(|name| Ok((table.column_index(operation, name)?, name.clone()))).collect();
+        Project::of(operation, columns?)
     }
 
     /// All columns but these.

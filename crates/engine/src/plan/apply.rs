@@ -85,7 +85,7 @@ fn table_of(op: &Op, call: &Call, inputs: &[Table]) -> Result<Table, Error> {
         Op::BlinkToAppendOnly => blink_to_append_only(call, &inputs[0]),
         Op::AddOnlyToBlink => add_only_to_blink(call, &inputs[0]),
         Op::RemoveBlink => call.attach(&Project::without_blink(&inputs[0])?, inputs),
-        Op::Concat => call.attach(&Concat::new("concat", inputs)?, inputs),
+        Op::Concat => call.attach(&Concat::new(method, inputs)?, inputs),
         Op::Aggregate { keys, aggregates, on_error } => aggregate(call, &inputs[0], keys, aggregates, *on_error),
         Op::Distinct { keys, keep } => distinct(call, &inputs[0], keys, *keep),
         Op::GroupLimit { keys, rows, keep } => {

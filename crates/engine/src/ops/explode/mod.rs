@@ -201,7 +201,7 @@ impl Exploded {
                 let name = |at: usize| formula::hidden::shown(&self.input, self.input.field(self.columns[at]).name());
                 let fewer = counted.clone().nth(short).unwrap_or(0);
                 let message = format!(
-                    "in the row with key {key} {:?} gives {most} rows and {:?} {fewer}; lists that are taken apart together \
+                    "in the row with key {key}, {:?} gives {most} rows and {:?} {fewer}; lists that are taken apart together \
                      are of one length, or filled up with null_fill=True",
                     name(long),
                     name(short),

@@ -39,7 +39,7 @@ fn a_row_for_each_value() {
 fn lists_of_several_lengths() {
     let both = options(&["V", "W"]);
     let told =
-        "!in the row with key 1 \"V\" gives 2 rows and \"W\" 1; lists that are taken apart together are of one length";
+        "!in the row with key 1, \"V\" gives 2 rows and \"W\" 1; lists that are taken apart together are of one length";
     check_steps(exploded(both.clone()), "K:str V:list W:list: 0 A [1] [2]", &[("+ 1 B [1,2] [3]", told)]);
     let filled = ExplodeOptions { null_fill: true, ..both };
     check_steps(

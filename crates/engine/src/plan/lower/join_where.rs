@@ -33,7 +33,11 @@ pub(in crate::plan) fn join_where(
         ));
     }
     if let Some(one) = predicates.iter().find(|one| one.needs_context() || one.reads_groups()) {
-        let message = format!("{} reads other rows than the two of a pair; make it a column first", one.to_python());
+        let message = format!(
+            "{} depends on more than the two rows of a pair: on other rows, on positions or on the clock; make it a \
+             column first, or filter the result by it",
+            one.to_python()
+        );
         return Err(Error::invalid(&call.method, message));
     }
     let terms: Vec<Vec<&Expr>> = predicates.iter().map(split_conjunction).collect();

@@ -34,6 +34,9 @@ pub(in crate::plan) fn multi_join(
     if on.is_empty() {
         return Err(Error::schema(method, "at least one key column is needed (on=)"));
     }
+    if let Some((_, twice)) = on.iter().enumerate().find(|(at, name)| on[..*at].contains(name)) {
+        return Err(Error::Duplicate { operation: method.into(), name: twice.clone() });
+    }
     if inputs.iter().all(|input| input.attributes().blink) {
         let message = "blink tables alone, whose rows live for one step while their keys would be kept; keep the rows in \
                        a table first";
@@ -44,7 +47,7 @@ pub(in crate::plan) fn multi_join(
     let stacked = keys.collect::<Result<Vec<_>, Error>>()?;
     let stacked = match stacked.as_slice() {
         [one] => one.clone(),
-        all => call.attach(&Concat::new("concat", all)?, all)?,
+        all => call.attach(&Concat::new(method, all)?, all)?,
     };
     let mut joined = distinct(call, &stacked, &[], Keep::First)?;
     let pairs: Vec<(String, String)> = on.iter().map(|name| (name.clone(), name.clone())).collect();
@@ -60,7 +63,7 @@ pub(in crate::plan) fn multi_join(
 fn meeting(method: &str, inputs: &[Table], name: &str) -> Result<DataType, Error> {
     let mut meet: Option<(usize, DataType)> = None;
     for (at, input) in inputs.iter().enumerate() {
-        let column = input.column_index(method, name)?;
+        let column = input.column_index(&format!("{method}: table {at}"), name)?;
         let own = input.column_type(column);
         let (first, so_far) = meet.unwrap_or_else(|| (at, own.clone()));
         let both = meeting_type(&so_far, own).ok_or_else(|| {

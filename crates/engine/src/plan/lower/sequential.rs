@@ -52,7 +52,7 @@ pub(in crate::plan) fn sequential(
         return Ok(made);
     }
     let names: Vec<String> = expressions.iter().map(Expr::output_name).collect::<Result<_, _>>()?;
-    let project = Project::choose(&made, &names)?.reporting_to(made.request().faults.as_ref());
+    let project = Project::chosen(&call.method, &made, &names)?.reporting_to(made.request().faults.as_ref());
     call.attach(&project, std::slice::from_ref(&made))
 }
 

@@ -56,11 +56,17 @@ impl RangeKeys {
             let own = ranged.column_type(column);
             meet = meeting_type(own, &meet).filter(is_stamp).ok_or_else(|| {
                 let (one, other) = (type_name(own), type_name(standing.column_type(stamp)));
-                let message = format!(
-                    "the bound {:?} ({one}) and the column {:?} ({other}) do not compare as times or numbers; cast one \
-                     of them",
-                    end.column, options.on
-                );
+                let both = [own, standing.column_type(stamp)];
+                let decimal = |kind: &&DataType| matches!(kind, DataType::Decimal128(..) | DataType::Decimal256(..));
+                let remedy = if both.iter().any(decimal) {
+                    "are no range: it is of times and plain numbers, and not of decimals; cast both to Float64 or Int64"
+                } else if both.iter().all(|kind| kind.is_numeric()) {
+                    "do not compare exactly, a whole number and a float; cast the whole one to Float64"
+                } else {
+                    "do not compare as times or numbers; cast one of them"
+                };
+                let message =
+                    format!("the bound {:?} ({one}) and the column {:?} ({other}) {remedy}", end.column, options.on);
                 Error::types(operation, message)
             })?;
             Ok::<_, Error>((column, end.bound))
