@@ -77,7 +77,8 @@ pub(crate) fn length(text: &str) -> Result<Length, String> {
         return sums.exact().and_then(|ns| i64::try_from(ns).ok()).map(Length::Exact).ok_or_else(wrong);
     }
     let (months, days) = (sums.months.unsigned_abs(), sums.days.unsigned_abs());
-    let parts = [(months / 12, "y"), (months % 12, "mo"), (days, "d")];
+    let days = if days % 7 == 0 { (days / 7, "w") } else { (days, "d") };
+    let parts = [(months / 12, "y"), (months % 12, "mo"), days];
     let parts = parts.iter().filter(|(count, _)| *count > 0).map(|(count, unit)| format!("{count}{unit}"));
     let shown: String = parts.collect();
     let sign = if rest.len() < text.len() { "-" } else { "" };
