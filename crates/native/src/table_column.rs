@@ -99,7 +99,7 @@ impl PyColumn {
             }));
         }
         let same = py.detach(|| ::column::kernels::equal_cells(&one, &other));
-        Ok((&!&same).set_indices().take(most).collect())
+        Ok((!&same).set_indices().take(most).collect())
     }
 
     /// A byte a cell, 1 where it is null; None where none is.

@@ -42,7 +42,7 @@ fn replaced(call: &Call, predicate: &Expr, wide: &mut Table, next: &mut usize) -
     match predicate {
         Expr::Call { function: function @ (Function::And | Function::Or | Function::Not), args } => {
             let args = args.iter().map(|term| replaced(call, term, wide, next)).collect::<Result<_, Error>>()?;
-            Ok(Expr::Call { function: function.clone(), args })
+            Ok(Expr::Call { function: *function, args })
         }
         other => match comparisons(other, wide) {
             Some(both) => replaced(call, &both?, wide, next),
