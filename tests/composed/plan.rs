@@ -72,11 +72,21 @@ fn draw_place(tape: &mut Tape, shapes: &mut Vec<Shape>) -> Place {
         | Stage::Asof(..)
         | Stage::Range(..)
         | Stage::Multi(..)
-        | Stage::Sync(..)
         | Stage::JoinWhere(..)
         | Stage::WhereIn(..) => {
             let sides: Vec<usize> = (0..shapes.len()).filter(|&at| joinable(&shapes[at])).collect();
             *tape.choose(&sides)
+        }
+        Stage::Sync(_, [_, ref id], _, which) => {
+            let has_id = |shape: &Shape| shape.exact().iter().any(|column| column.0 == *id && column.1 == Kind::Int);
+            let sides: Vec<usize> =
+                (0..shapes.len()).filter(|&at| joinable(&shapes[at]) && has_id(&shapes[at])).collect();
+            let side = *tape.choose(&sides);
+            if which == 1 {
+                // The rows are those of the other table, whatever columns it has.
+                shape = Shape { names: shape.names, ..shapes[side].clone() };
+            }
+            side
         }
         _ => main,
     };
