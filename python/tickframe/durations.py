@@ -7,6 +7,7 @@ import math
 from typing import Any, SupportsFloat
 
 from tickframe import _native
+from tickframe.arguments import encodable
 from tickframe.describe import named, short
 
 __all__: list[str] = []
@@ -33,6 +34,7 @@ def _nanoseconds(span: float | str | datetime.timedelta, what: str) -> int | Non
     if isinstance(span, datetime.timedelta):
         return (span.days * 86400 + span.seconds) * 10**9 + span.microseconds * 1000
     if isinstance(span, str):
+        encodable(span, what)
         counted = _native.span_of_time(span.strip())
         if counted is None:
             raise ValueError(f'{what}: {short(span)} is no span of time; write "2h", "90s", "1h30m", or "PT1H30M"')

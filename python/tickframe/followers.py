@@ -11,14 +11,14 @@ from tickframe import _native
 from tickframe.arguments import checked, instance
 from tickframe.durations import seconds
 from tickframe.errors import InvalidOperationError, TableFailedError, TimeoutError
-from tickframe.graph import Graph, serving_threads
-from tickframe.handles import is_table
+from tickframe.handles import is_table, serving_threads
 from tickframe.listener import Subscription, Update, _start, _subscriptions, callable_with, follow
 from tickframe.names import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from tickframe.graph import Graph
     from tickframe.names import Names
     from tickframe.table import Table
 

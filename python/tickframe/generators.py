@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from tickframe import _native
 from tickframe.arguments import checked, count, encodable, instance
+from tickframe.clocks import instant
 from tickframe.describe import named, short
 from tickframe.durations import nanoseconds
 from tickframe.graph import Graph, graph_for_source
 from tickframe.handles import is_table, table_of
 from tickframe.schema import Schema
-from tickframe.testing import instant
 
 if TYPE_CHECKING:
     import datetime

@@ -25,15 +25,15 @@ from tickframe.describe import short
 from tickframe.display import figures
 from tickframe.durations import seconds
 from tickframe.errors import InvalidOperationError
-from tickframe.handles import is_table, table_of
+from tickframe.handles import is_table, serving_threads, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from tickframe.clocks import ManualClock
     from tickframe.listener import Subscription
     from tickframe.sources import Token
     from tickframe.table import Table
-    from tickframe.testing import ManualClock
 
 __all__ = ["Graph", "default_graph"]
 
@@ -495,7 +495,6 @@ def _end() -> None:
     _end_functions(until - time.monotonic())
 
 
-serving_threads: set[threading.Thread] = set()
 atexit.register(_end)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_in_child)

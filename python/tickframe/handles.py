@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 from tickframe import _native
 
 if TYPE_CHECKING:
+    import threading
     from typing import TypeGuard
 
     from tickframe.table import Table
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 _classes: list[type[Table]] = []
+
+serving_threads: set[threading.Thread] = set()
+"""The threads on which listeners run."""
 
 
 def register(kind: type[Table]) -> None:

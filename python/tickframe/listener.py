@@ -23,8 +23,7 @@ from tickframe.arguments import text
 from tickframe.describe import short
 from tickframe.errors import InvalidOperationError, TableFailedError
 from tickframe.expr import flatten
-from tickframe.graph import serving_threads
-from tickframe.handles import table_of
+from tickframe.handles import serving_threads, table_of
 from tickframe.logs import described, named, report
 
 if TYPE_CHECKING:

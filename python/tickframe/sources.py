@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tickframe import _native
 from tickframe.arguments import checked, count, rows
+from tickframe.clocks import instant
 from tickframe.describe import named, short
 from tickframe.durations import nanoseconds, seconds
 from tickframe.errors import TickframeError
@@ -22,7 +23,6 @@ from tickframe.names import input_name, names_of
 from tickframe.publisher import Fed, Publisher, door, publisher
 from tickframe.schema import Schema, SchemaLike
 from tickframe.table import Table
-from tickframe.testing import instant
 
 if TYPE_CHECKING:
     import datetime as _dt

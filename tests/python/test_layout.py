@@ -29,9 +29,11 @@ TESTED_BY = {
     "joins": "test_join.py",
     "reductions": "test_everyday_expressions.py",
     "schema": "test_dtypes.py",
+    "scopes": "test_followers.py",
     "spark.frame": "test_spark.py",
     "spark.stream": "test_spark_stream.py",
     "stacking": "test_everyday_tables.py",
+    "synced": "test_sync_filter.py",
     "testing": "test_clock.py",
     "when": "test_answers.py",
 }

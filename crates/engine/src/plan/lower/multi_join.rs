@@ -34,7 +34,8 @@ pub(in crate::plan) fn multi_join(
     if on.is_empty() {
         return Err(Error::schema(method, "at least one key column is needed (on=)"));
     }
-    if let Some((_, twice)) = on.iter().enumerate().find(|(at, name)| on[..*at].contains(name)) {
+    let mut seen = std::collections::HashSet::new();
+    if let Some(twice) = on.iter().find(|name| !seen.insert(name.as_str())) {
         return Err(Error::Duplicate { operation: method.into(), name: twice.clone() });
     }
     if inputs.iter().all(|input| input.attributes().blink) {
