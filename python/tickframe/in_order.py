@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tickframe._native import Table as NativeTable
+    from tickframe.arguments import OnError
     from tickframe.expr import Expr
     from tickframe.joins import Frame
     from tickframe.names import Names
@@ -185,7 +186,14 @@ class InOrder:
         """
         return _as_of("raj", self, other, on, joins, "forward_last", ("<=", "<"))
 
-    def range_join(self, other: Table | Frame, on: Names, aggs: Expr | Iterable[Expr | Iterable[Expr]]) -> Table:
+    def range_join(
+        self,
+        other: Table | Frame,
+        on: Names,
+        aggs: Expr | Iterable[Expr | Iterable[Expr]],
+        *,
+        on_error: OnError = "fail",
+    ) -> Table:
         """All rows of this table, each with aggregates of the rows of `other` that lie in its range, as both tables change.
 
         >>> import tickframe as tf
@@ -207,6 +215,7 @@ class InOrder:
                 end takes the nearest row beyond it too, where no row stands exactly on it. One text may name them all, with
                 commas between them.
             aggs: aggregates of columns of `other`, of `tf.agg` or expressions, and expressions of such.
+            on_error: what becomes of rows whose aggregated value cannot be computed: `"fail"`, `"null"` or `"drop"`.
 
         Raises:
             ColumnNotFoundError: an unknown column.
@@ -222,7 +231,9 @@ class InOrder:
         if aggs is None:
             raise TypeError("range_join: aggs is an aggregate or a list of them, such as tf.len(), not None")
         made_of = aggregates("range_join", right, [aggs], {})
-        return table_of(_native.range_join("range_join", self._native, right._native, json.dumps(how), made_of))
+        return table_of(
+            _native.range_join("range_join", self._native, right._native, json.dumps(how), made_of, on_error)
+        )
 
 
 def _nearest_in_order(

@@ -301,7 +301,11 @@ class Joins:
         return made("join_now", {"join_now": {"natural": options}}, self, right)
 
     def join_where(
-        self, other: Table | Frame, *predicates: IntoExpr | Iterable[IntoExpr], suffix: str = "_right"
+        self,
+        other: Table | Frame,
+        *predicates: IntoExpr | Iterable[IntoExpr],
+        suffix: str = "_right",
+        on_error: OnError = "fail",
     ) -> Table:
         """Every pair of a row of this table and a row of `other` for which every predicate is true, as both tables change.
 
@@ -321,6 +325,7 @@ class Joins:
             other: the right table.
             *predicates: Boolean expressions over the columns of both tables; a bare string is a Boolean column.
             suffix: appended to a right name that this table has too, in the predicates as in the result.
+            on_error: what becomes of pairs whose predicate cannot be computed: `"fail"`, or left out with `"null"` or `"drop"`.
 
         Raises:
             ColumnNotFoundError: an unknown column.
@@ -341,7 +346,7 @@ class Joins:
         }
         pairs_of = made("join_where", {"join": options}, own, others)
         tests = pairs_of._expressions("join_where", predicates, {})
-        return table_of(_native.join_where("join_where", self._native, right._native, tests, suffix))
+        return table_of(_native.join_where("join_where", self._native, right._native, tests, suffix, on_error))
 
 
 @checked

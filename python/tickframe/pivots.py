@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
+import json
 import math
 import re
 import sys
@@ -14,12 +15,13 @@ from tickframe.arguments import check_all
 from tickframe.cells import known
 from tickframe.describe import named, short
 from tickframe.dtypes import Struct, from_spec
-from tickframe.errors import TypeMismatchError
+from tickframe.errors import TickframeError, TypeMismatchError
 from tickframe.expr import Expr
 from tickframe.functions import col, lit
 from tickframe.group_by import aggregates
 from tickframe.handles import itself, made, table_of
 from tickframe.names import names_of
+from tickframe.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -101,6 +103,7 @@ class Pivots:
         values: Names | None = None,
         aggregate_function: PivotAggregate | None = None,
         separator: str = "_",
+        on_error: OnError = "fail",
     ) -> Table:
         """A row for each value of `index`, with a column for each value of `on` that is given.
 
@@ -120,6 +123,7 @@ class Pivots:
             values: the columns whose values stand in the cells; without it all others. Of several, names begin with theirs.
             aggregate_function: what becomes of the values that meet in a cell: a name, or a function of an expression.
             separator: stands between the name of a column of values and the value of `on`.
+            on_error: what becomes of rows whose aggregated value cannot be computed: `"fail"`, `"null"` or `"drop"`.
 
         Raises:
             ColumnNotFoundError: an unknown column.
@@ -141,20 +145,14 @@ class Pivots:
         if keys is None:
             keys = [name for name in table.columns if name not in turned and name not in filled]
         floats = [any(isinstance(each[at], float) for each in tuples) for at in range(len(turned))]
-        columns: list[Expr] = []
-        for name in filled:
-            for each in tuples:
-                chosen = col(name).filter(*(_is(key, value) for key, value in zip(turned, each, strict=True)))
-                label = _label(each, floats)
-                columns.append(of(chosen).alias(label if len(filled) == 1 else f"{name}{separator}{label}"))
+        labels = [_label(each, floats) for each in tuples]
+        names = [label if len(filled) == 1 else f"{name}{separator}{label}" for name in filled for label in labels]
+        listed = _listed(table, turned, tuples)
+        taken, apart = set(table.columns), (f"cell {at}" for at in itertools.count())
+        columns = [of(col(name)).alias(next(each for each in apart if each not in taken)) for name in filled]
+        how = json.dumps({"index": keys, "on": turned, "names": names})
         cells = aggregates("pivot", table, columns, {})
-        try:
-            if not keys:
-                return table_of(_native.columns("pivot", table._native, cells, None, "stored", False))
-            return table_of(_native.aggregate("pivot", table._native, [col(name)._native for name in keys], cells))
-        except TypeMismatchError:
-            _refuse_values(table, turned, tuples)
-            raise
+        return table_of(_native.pivot("pivot", table._native, listed, how, cells, on_error))
 
     def unnest(self, *columns: Names, separator: str | None = None) -> Table:
         """The fields of structs as columns, in the place of the structs.
@@ -288,21 +286,26 @@ def _tuples(given: object, on: list[str]) -> list[tuple[object, ...]]:
     return [tuple(item) for item in items]
 
 
-def _is(name: str, value: object) -> Expr:
-    return col(name).is_null() if value is None else col(name) == value
+def _listed(table: Table, on: list[str], tuples: list[tuple[object, ...]]) -> _native.Table:
+    """The values that become columns, as a table of them; the first that its column cannot have is refused."""
+    kinds = {name: table.schema[name] for name in on}
 
+    def of(rows: list[tuple[object, ...]]) -> _native.Table:
+        columns = {name: [row[at] for row in rows] for at, name in enumerate(on)}
+        return _native.table("pivot", columns, Schema(kinds)._native)
 
-def _refuse_values(table: Table, on: list[str], tuples: list[tuple[object, ...]]) -> None:
-    """Refuse the first value that its column cannot have."""
-    for each in tuples:
-        for name, value in zip(on, each, strict=True):
-            try:
-                table.head(0).select(_is(name, value))
-            except TypeMismatchError as why:
-                kind = table.schema[name]
-                raise TypeMismatchError(
-                    f"pivot: {short(value)} of on_columns is no value of the column {name!r}, which is {kind!r}"
-                ) from why
+    try:
+        return of(tuples)
+    except (TickframeError, TypeError, ValueError, OverflowError):
+        for row in tuples:
+            for name, value in zip(on, row, strict=True):
+                try:
+                    _native.table("pivot", {name: [value]}, Schema({name: kinds[name]})._native)
+                except (TickframeError, TypeError, ValueError, OverflowError) as why:
+                    raise TypeMismatchError(
+                        f"pivot: {short(value)} of on_columns is no value of the column {name!r}, which is {kinds[name]!r}"
+                    ) from why
+        raise
 
 
 def _label(values: tuple[object, ...], floats: list[bool]) -> str:

@@ -307,6 +307,32 @@ def test_all_steps_of_one_call_are_told_by_its_result(g):
         assert told == [(operation, "N", 1)], operation
 
 
+@pytest.mark.parametrize("on_error", ["null", "drop"])
+def test_joins_over_ranges_and_pivots_pass_over_rows(g, on_error):
+    t = tf.append_table({"K": str, "X": int, "S": str}, graph=g)
+    number = col("S").cast(tf.Int64)
+    ranges = tf.table({"lo": [0, 5], "hi": [5, 9]})
+    sums = ranges.range_join(t, "lo <= X < hi", number.sum().alias("sum"), on_error=on_error)
+    wide = t.pivot(
+        "K", ["a", "b"], index=[], values="S", aggregate_function=lambda s: s.cast(tf.Int64).sum(), on_error=on_error
+    )
+    pairs = ranges.join_where(t, col("X") >= col("lo"), number < col("hi"), on_error=on_error)
+    t.append({"K": ["a", "b", "a"], "X": [1, 6, 7], "S": ["3", "no", "8"]})
+    g.step()
+    assert sums.to_dict()["sum"] == [3, 8]
+    assert wide.to_dict() == {"a": [11], "b": [0]}
+    assert sorted(pairs.select("lo", "X").rows()) == [(0, 1), (5, 7)]
+    for made, operation in ((sums, "range_join"), (wide, "pivot"), (pairs, "join_where")):
+        told = {row["operation"] for row in made.errors.to_dicts()}
+        assert told == {operation}, operation
+    with pytest.raises(ValueError, match='range_join: on_error must be "fail"'):
+        ranges.range_join(t, "lo <= X < hi", number.sum().alias("sum"), on_error="skip")
+    with pytest.raises(ValueError, match='join_where: on_error must be "fail"'):
+        ranges.join_where(t, col("X") >= col("lo"), on_error="skip")
+    with pytest.raises(ValueError, match='pivot: on_error must be "fail"'):
+        t.pivot("K", ["a"], index=[], values="X", aggregate_function="sum", on_error="skip")
+
+
 def test_every_operation_takes_it_or_has_nothing_that_can_fail_on_a_row():
     import inspect
 
@@ -317,11 +343,11 @@ def test_every_operation_takes_it_or_has_nothing_that_can_fail_on_a_row():
     } - {"to_arrow"}
     taking = {name for name in makes_tables if "on_error" in inspect.signature(getattr(tf.Table, name)).parameters}
     assert taking == {
-        "agg_by", "cast", "filter", "lazy_update", "natural_join", "select", "select_distinct", "update", "update_view",
-        "view", "where", "where_one_of", "with_columns",
+        "agg_by", "cast", "filter", "join_where", "lazy_update", "natural_join", "pivot", "range_join", "select",
+        "select_distinct", "update", "update_view", "view", "where", "where_one_of", "with_columns",
     }  # fmt: skip
     # What takes no expression computes nothing of a row. An order has a place for each row, so a key that cannot be computed
-    # fails the table, so an aggregate over a range does, and `fill_nan` takes what stands for NaN.
+    # fails the table, and `fill_nan` takes what stands for NaN.
     parameters = {name: inspect.signature(getattr(tf.Table, name)).parameters.values() for name in makes_tables}
     computing = {name for name, given in parameters.items() if any("Expr" in str(each.annotation) for each in given)}
     assert computing - {
@@ -330,11 +356,10 @@ def test_every_operation_takes_it_or_has_nothing_that_can_fail_on_a_row():
         "top_k",
         "bottom_k",
         "fill_nan",
-        "range_join",
-        "join_where",
     } == taking - {
         "natural_join",
         "cast",
+        "pivot",
     }
     assert "on_error" in inspect.signature(tf.Table.group_by).parameters
 

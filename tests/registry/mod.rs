@@ -60,6 +60,7 @@ pub const SPECS: &[OpSpec] = &[
     OpSpec { name: "slice", inputs: 1, draw: draw::slice, over_blink: OverBlink::Refused },
     OpSpec { name: "concat", inputs: 1, draw: draw::concat, over_blink: OverBlink::Passes },
     OpSpec { name: "group", inputs: 1, draw: draw::group, over_blink: OverBlink::Accumulates },
+    OpSpec { name: "pivot", inputs: 1, draw: draw::pivot, over_blink: OverBlink::Accumulates },
     OpSpec { name: "over", inputs: 1, draw: draw::over, over_blink: OverBlink::Refused },
     OpSpec { name: "shift_over", inputs: 1, draw: draw::shift_over, over_blink: OverBlink::Passes },
     OpSpec { name: "unique", inputs: 1, draw: draw::unique, over_blink: OverBlink::Accumulates },
@@ -194,7 +195,11 @@ impl Ordered {
     /// What the model says of grouped rows, in their order; nothing if there are no groups.
     fn arrange(&self, wanted: model::Table, input: &model::Table) -> Option<model::Table> {
         let by = match &self.stage {
-            Stage::Group(by, _) | Stage::Pick(by, _) | Stage::GroupLimit(by, ..) if !by.is_empty() => by,
+            Stage::Group(by, _) | Stage::Pick(by, _) | Stage::GroupLimit(by, ..) | Stage::Pivot(by, ..)
+                if !by.is_empty() =>
+            {
+                by
+            }
             Stage::Unique => &input.names,
             _ => return None,
         };

@@ -1,13 +1,17 @@
 //! Building a stage in the engine and in the model.
 
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array, StringViewArray};
 use engine::plan::{
-    AsofOptions, Bound, EquiOptions, ExplodeOptions, Extent, How, Keep, Matches, Materialization, Member, Op, RangeEnd,
-    RangeOptions, SortBy, Strategy, Tolerance, Validate, apply,
+    AsofOptions, Bound, EquiOptions, ExplodeOptions, Extent, How, Keep, Matches, Materialization, Member, Op,
+    PivotOptions, RangeEnd, RangeOptions, SortBy, Strategy, Tolerance, Validate, apply,
 };
 use engine::{Error, OnError, Table};
 use formula::aggregates::{Given, SettingKind};
+use formula::values::Values;
 use formula::{Aggregate, Expr, Function, Window};
-use model::{Fault, ops};
+use model::{Fault, Value, ops};
 
 use super::{Aggregated, Stage};
 
@@ -96,6 +100,17 @@ fn joined_names(on: &[(String, String)]) -> Vec<String> {
     on.iter().map(|(_, right)| right.clone()).chain(["w".to_owned()]).collect()
 }
 
+/// The values of a list, of integers or texts.
+fn listed_values<'a>(values: impl Iterator<Item = &'a Value> + Clone) -> Values {
+    let text = |value: &Value| if let Value::Str(text) = value { Some(text.clone()) } else { None };
+    let int = |value: &Value| if let Value::Int(int) = value { Some(*int) } else { None };
+    let cells: ArrayRef = match values.clone().any(|value| matches!(value, Value::Str(_))) {
+        true => Arc::new(values.map(text).collect::<StringViewArray>()),
+        false => Arc::new(values.map(int).collect::<Int64Array>()),
+    };
+    Values::new(&cells).expect("integers and texts are cast").expect("there are literals of them")
+}
+
 impl Stage {
     /// The engine's table over this one; joins meet `right`.
     pub fn engine(&self, table: &Table, right: &Table) -> Result<Table, Error> {
@@ -132,6 +147,13 @@ impl Stage {
                 let keys = by.iter().map(|key| Expr::column(key.as_str())).collect();
                 let aggregates = outputs.iter().map(aggregated).collect::<Result<_, Error>>()?;
                 ask(Op::Aggregate { keys, aggregates, on_error: OnError::Fail }, one)
+            }
+            Stage::Pivot(index, on, listed, of) => {
+                let names = listed.iter().map(|(_, name)| name.clone()).collect();
+                let how = PivotOptions { index: index.clone(), on: vec![on.clone()], names };
+                let aggregates = vec![aggregated(of)?];
+                let values = vec![listed_values(listed.iter().map(|(value, _)| value))];
+                ask(Op::Pivot { how, values, aggregates, on_error: OnError::Fail }, one)
             }
             Stage::Over(by, outputs) => {
                 let over = |output: &Aggregated| {
@@ -192,14 +214,17 @@ impl Stage {
                 };
                 let how = RangeOptions { by: by.clone(), on: on.clone(), from: end(&ends[0]), to: end(&ends[1]) };
                 let aggregates = outputs.iter().map(aggregated).collect::<Result<_, Error>>()?;
-                ask(Op::RangeJoin { how, aggregates }, &two)
+                ask(Op::RangeJoin { how, aggregates, on_error: OnError::Fail }, &two)
             }
             Stage::JoinWhere([w, g], predicates) => {
                 let right = ask(Op::Choose { names: vec!["g".to_owned(), "w".to_owned()] }, &two[1..])?;
                 let names = vec![("w".to_owned(), w.clone()), ("g".to_owned(), g.clone())];
                 let right = ask(Op::Rename { names }, &[right])?;
                 let predicates = predicates.iter().map(|one| one.engine.clone()).collect();
-                ask(Op::JoinWhere { predicates, suffix: "_right".to_owned() }, &[table.clone(), right])
+                ask(
+                    Op::JoinWhere { predicates, suffix: "_right".to_owned(), on_error: OnError::Fail },
+                    &[table.clone(), right],
+                )
             }
             Stage::Multi(on, name, nulls_equal) => {
                 let keys: Vec<_> = on.iter().map(|key| (key.clone(), key.clone())).collect();
@@ -269,6 +294,9 @@ impl Stage {
             Stage::Group(by, outputs) => {
                 let by: Vec<&str> = by.iter().map(String::as_str).collect();
                 ops::aggregate(table, &by, &wanted(outputs))?
+            }
+            Stage::Pivot(index, on, listed, of) => {
+                ops::pivot(table, index, on, listed, &wanted(std::slice::from_ref(of))[0])?
             }
             Stage::Over(by, outputs) => ops::over(table, &[(by.clone(), wanted(outputs))])?,
             Stage::ShiftOver(by, column, n, name) => ops::shift_over(table, by, column, *n, name),

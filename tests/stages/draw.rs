@@ -489,6 +489,34 @@ pub fn group(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     Some(Stage::Group(by, outputs))
 }
 
+/// A row for each key, with a column for some of the values that the drawn tables have.
+pub fn pivot(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    let exact = shape.exact();
+    let turned: Vec<(String, Kind)> =
+        exact.iter().filter(|(_, kind)| matches!(kind, Kind::Int | Kind::Str)).cloned().collect();
+    if turned.is_empty() {
+        return None;
+    }
+    let (on, kind) = tape.choose(&turned).clone();
+    let index = some_columns(tape, &exact, 0);
+    let words = ["w0000", "w0001 is a longer word than fits", "w0002", "a", "never"];
+    let value = |n: i64| if kind == Kind::Int { model::Value::Int(n) } else { words[n as usize].into() };
+    let mut listed: Vec<model::Value> = (0..5).filter(|_| tape.chance(150)).map(value).collect();
+    if listed.is_empty() || tape.chance(60) {
+        listed.push(model::Value::Null);
+    }
+    let (made, kind, is_inexact) = aggregated(tape, shape, &exact);
+    let listed: Vec<_> = listed.into_iter().map(|value| (value, shape.fresh())).collect();
+    let mut columns: Vec<(String, Kind)> = exact.iter().filter(|column| index.contains(&column.0)).cloned().collect();
+    columns.sort_by_key(|column| index.iter().position(|name| *name == column.0).unwrap_or(usize::MAX));
+    let names: Vec<String> = listed.iter().map(|(_, name)| name.clone()).collect();
+    columns.extend(names.iter().map(|name| (name.clone(), kind)));
+    shape.columns = columns;
+    shape.inexact = names.into_iter().filter(|_| is_inexact).collect();
+    shape.unordered_by = Some(index.clone());
+    Some(Stage::Pivot(index, on, listed, made))
+}
+
 /// Aggregates beside the rows they are of; without keys those of all rows.
 pub fn over(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     let exact = shape.exact();

@@ -46,6 +46,8 @@ pub enum Stage {
     Stack,
     /// Key columns; name, function and column of each output.
     Group(Vec<String>, Vec<Aggregated>),
+    /// Key columns, the column whose values become columns, those values with their names, and the aggregate.
+    Pivot(Vec<String>, String, Vec<(model::Value, String)>, Aggregated),
     /// Aggregates as in `Group`, as columns beside the rows of each group.
     Over(Vec<String>, Vec<Aggregated>),
     /// Key columns, the column whose value is taken from a row of the group, how far before, and the name of the result.

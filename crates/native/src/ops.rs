@@ -2,11 +2,12 @@
 
 use engine::plan::{Keep, Materialization, Op, SortBy};
 use engine::{Call, Location, OnError, Table, Turn};
+use formula::values::Values;
 use formula::{Checked, Expr};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::error;
+use crate::error::{self, TypeMismatchError};
 use crate::expr::PyExpr;
 use crate::gil::call_engine;
 use crate::table::PyTable;
@@ -227,28 +228,64 @@ pub fn aggregate(
 
 /// Every left row with aggregates of the right rows in its range. `how`: keys and ranges, as plans write them.
 #[pyfunction]
+#[pyo3(signature = (operation, left, right, how, aggregates, on_error = "fail"))]
 pub fn range_join(
     operation: &str,
     left: &Bound<'_, PyTable>,
     right: &Bound<'_, PyTable>,
     how: &str,
     aggregates: Vec<Bound<'_, PyExpr>>,
+    on_error: &str,
 ) -> PyResult<PyTable> {
     let how = serde_json::from_str(how).map_err(|why| PyValueError::new_err(format!("{operation}: {why}")))?;
-    let op = Op::RangeJoin { how, aggregates: trees(&aggregates) };
+    let op = Op::RangeJoin { how, aggregates: trees(&aggregates), on_error: on_error_of(operation, on_error)? };
     made(left.py(), op, operation, &[left, right])
+}
+
+/// A row for each key, with a column for each aggregate and each of these values. `how`: as plans write it.
+#[pyfunction]
+#[pyo3(signature = (operation, table, values, how, aggregates, on_error = "fail"))]
+pub fn pivot(
+    operation: &str,
+    table: &Bound<'_, PyTable>,
+    values: &Bound<'_, PyTable>,
+    how: &str,
+    aggregates: Vec<Bound<'_, PyExpr>>,
+    on_error: &str,
+) -> PyResult<PyTable> {
+    let how = serde_json::from_str(how).map_err(|why| PyValueError::new_err(format!("{operation}: {why}")))?;
+    let on_error = on_error_of(operation, on_error)?;
+    let values = listed(operation, values.get().usable()?)?;
+    let op = Op::Pivot { how, values, aggregates: trees(&aggregates), on_error };
+    made(table.py(), op, operation, &[table])
+}
+
+/// The cells of each column, as plans hold values.
+fn listed(operation: &str, table: &Table) -> PyResult<Vec<Values>> {
+    let view = table.view().map_err(error::raise)?;
+    let values = (0..table.width()).map(|column| {
+        let cells = view.read(column, view.rows()).map_err(error::raise)?;
+        Values::new(&cells).map_err(error::arrow)?.ok_or_else(|| {
+            let (name, kind) = (table.schema().field(column).name(), formula::type_name(cells.data_type()));
+            TypeMismatchError::new_err(format!("{operation}: values of {name:?} are {kind}, which name no column"))
+        })
+    });
+    values.collect()
 }
 
 /// The pairs of rows for which every predicate is true.
 #[pyfunction]
+#[pyo3(signature = (operation, left, right, predicates, suffix, on_error = "fail"))]
 pub fn join_where(
     operation: &str,
     left: &Bound<'_, PyTable>,
     right: &Bound<'_, PyTable>,
     predicates: Vec<Bound<'_, PyExpr>>,
     suffix: String,
+    on_error: &str,
 ) -> PyResult<PyTable> {
-    let op = Op::JoinWhere { predicates: trees(&predicates), suffix };
+    let on_error = on_error_of(operation, on_error)?;
+    let op = Op::JoinWhere { predicates: trees(&predicates), suffix, on_error };
     of_formulas(left.py(), op, operation, &[left, right], formulas(&predicates))
 }
 

@@ -1,12 +1,13 @@
 //! What an operation is asked for, as a value: two requests of one method that ask for one thing of the same inputs are one.
 
+use formula::values::Values;
 use formula::{ColumnName, Expr};
 use serde::{Serialize, Serializer};
 
 use crate::eval::schedule::Turn;
 use crate::plan::spec::{
-    AsofOptions, BandOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Member, NowOptions, RangeOptions,
-    SortBy,
+    AsofOptions, BandOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Member, NowOptions, PivotOptions,
+    RangeOptions, SortBy,
 };
 
 /// The arguments of an operation, as far as they decide what it makes.
@@ -91,6 +92,10 @@ pub(crate) enum Asked<'a> {
     },
     Asof(&'a AsofOptions),
     Now(&'a NowOptions),
+    Pivot {
+        how: &'a PivotOptions,
+        values: &'a [Values],
+    },
     Range {
         how: &'a RangeOptions,
         aggregates: Expressions<'a>,

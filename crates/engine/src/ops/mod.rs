@@ -15,6 +15,7 @@ pub(crate) mod join;
 pub(crate) mod lazy_update;
 pub(crate) mod most_recent;
 pub(crate) mod neighbours;
+pub(crate) mod pivot;
 pub(crate) mod project;
 pub(crate) mod reverse;
 pub(crate) mod ring;
@@ -40,6 +41,7 @@ pub use join::{AsofJoin, BandJoin, EquiJoin, NaturalJoin, NowJoin, RangeJoin, Wh
 pub use lazy_update::LazyUpdate;
 pub use most_recent::MostRecent;
 pub use neighbours::Neighbours;
+pub use pivot::Pivot;
 pub use project::Project;
 pub use reverse::Reverse;
 pub use ring::Ring;

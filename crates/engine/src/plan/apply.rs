@@ -7,7 +7,7 @@ use formula::values::LiveSet;
 
 use super::lower::{
     self, ColumnOptions, add_only_to_blink, aggregate, blink_to_append_only, distinct, filtered, in_order, join,
-    join_where, merge_sorted, multi_join, natural_join, range_join, sort, sync_filter, sync_leader, top_k,
+    join_where, merge_sorted, multi_join, natural_join, pivot, range_join, sort, sync_filter, sync_leader, top_k,
 };
 use super::node::{DEEPEST, Plan};
 use super::op::Op;
@@ -102,8 +102,13 @@ fn table_of(op: &Op, call: &Call, inputs: &[Table]) -> Result<Table, Error> {
             call.attach(&WhereIn::new(method, &inputs[0], &inputs[1], on, *member, *nulls_equal)?, inputs)
         }
         Op::JoinNow(how) => call.attach(&NowJoin::new(method, &inputs[0], &inputs[1], how)?, inputs),
-        Op::RangeJoin { how, aggregates } => range_join(call, &inputs[0], &inputs[1], how, aggregates),
-        Op::JoinWhere { predicates, suffix } => join_where(call, &inputs[0], &inputs[1], predicates, suffix),
+        Op::RangeJoin { how, aggregates, on_error } => {
+            range_join(call, &inputs[0], &inputs[1], how, aggregates, *on_error)
+        }
+        Op::Pivot { how, values, aggregates, on_error } => pivot(call, &inputs[0], values, how, aggregates, *on_error),
+        Op::JoinWhere { predicates, suffix, on_error } => {
+            join_where(call, &inputs[0], &inputs[1], predicates, suffix, *on_error)
+        }
         Op::MultiJoin { on, nulls_equal, suffix } => multi_join(call, inputs, on, *nulls_equal, suffix.as_deref()),
         Op::SyncFilter { keys, ids, which } => sync_filter(call, inputs, keys, ids, *which),
         Op::SyncLeader { keys, ids, which } => sync_leader(call, inputs, keys, ids, *which),

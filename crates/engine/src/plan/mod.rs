@@ -28,5 +28,5 @@ pub use op::Op;
 pub use optimize::Fired;
 pub use spec::{
     AsofOptions, Bound, EquiOptions, ExplodeOptions, Extent, How, Keep, Matches, Materialization, Member, NowOptions,
-    RangeEnd, RangeOptions, Recent, SortBy, Strategy, Tolerance, Validate,
+    PivotOptions, RangeEnd, RangeOptions, Recent, SortBy, Strategy, Tolerance, Validate,
 };

@@ -4,12 +4,13 @@
 //! for one thing under several names (`where` and `filter`, `update` and `with_columns`) make one op.
 
 use formula::Expr;
+use formula::values::Values;
 use serde::{Deserialize, Serialize};
 
 use super::input::Input;
 use super::spec::{
-    AsofOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Materialization, Member, NowOptions, RangeOptions,
-    Recent, SortBy,
+    AsofOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Materialization, Member, NowOptions, PivotOptions,
+    RangeOptions, Recent, SortBy,
 };
 use crate::eval::schedule::Turn;
 use crate::row_errors::OnError;
@@ -217,6 +218,21 @@ pub enum Op {
         how: RangeOptions,
         /// Expressions over aggregates of the right table.
         aggregates: Vec<Expr>,
+        /// What becomes of right rows that cannot be computed.
+        #[serde(default, skip_serializing_if = "is_default")]
+        on_error: OnError,
+    },
+    /// A row for each key, with a column for each aggregate and each listed value.
+    Pivot {
+        /// Keys, the columns that are turned, and names.
+        how: PivotOptions,
+        /// For each column that is turned, its values that become columns.
+        values: Vec<Values>,
+        /// Expressions over aggregates.
+        aggregates: Vec<Expr>,
+        /// What becomes of rows that cannot be computed.
+        #[serde(default, skip_serializing_if = "is_default")]
+        on_error: OnError,
     },
     /// The pairs of rows for which every predicate is true.
     JoinWhere {
@@ -224,6 +240,9 @@ pub enum Op {
         predicates: Vec<Expr>,
         /// Appended to the name of a right column that the left table has too.
         suffix: String,
+        /// What becomes of pairs that cannot be computed.
+        #[serde(default, skip_serializing_if = "is_default")]
+        on_error: OnError,
     },
     /// A row for each key of any input, with the row that each input has for it.
     MultiJoin {
@@ -311,6 +330,7 @@ impl Op {
             Op::JoinNow(NowOptions::Natural { .. }) => "join_now",
             Op::JoinNow(NowOptions::Asof(_)) => "join_asof_now",
             Op::RangeJoin { .. } => "range_join",
+            Op::Pivot { .. } => "pivot",
             Op::JoinWhere { .. } => "join_where",
             Op::MultiJoin { .. } => "multi_join",
             Op::SyncFilter { .. } => "sync_filter",
@@ -336,7 +356,7 @@ impl Op {
             Op::Filter { predicates, .. } | Op::JoinWhere { predicates, .. } => (predicates, &[]),
             Op::Columns { columns, .. } => (columns, &[]),
             Op::Aggregate { keys, aggregates, .. } => (keys, aggregates),
-            Op::RangeJoin { aggregates, .. } => (aggregates, &[]),
+            Op::RangeJoin { aggregates, .. } | Op::Pivot { aggregates, .. } => (aggregates, &[]),
             _ => (&[], &[]),
         };
         first.iter().chain(second)
@@ -348,7 +368,7 @@ impl Op {
         match &mut self {
             Op::Filter { predicates, .. } | Op::JoinWhere { predicates, .. } => each(predicates),
             Op::Columns { columns, .. } => each(columns),
-            Op::RangeJoin { aggregates, .. } => each(aggregates),
+            Op::RangeJoin { aggregates, .. } | Op::Pivot { aggregates, .. } => each(aggregates),
             Op::Aggregate { keys, aggregates, .. } => {
                 each(keys);
                 each(aggregates);
@@ -408,9 +428,12 @@ impl Op {
             Op::JoinNow(NowOptions::Natural { on, .. }) => keys(on),
             Op::Join(how) if how.on.is_empty() => format!("how {}", how.how.name()),
             Op::Join(how) => format!("{}, how {}", keys(&how.on), how.how.name()),
-            Op::RangeJoin { how, aggregates } => {
+            Op::RangeJoin { how, aggregates, .. } => {
                 let by = if how.by.is_empty() { String::new() } else { format!("{}, ", keys(&how.by)) };
                 format!("{by}{:?}: {}", how.text(), python(aggregates))
+            }
+            Op::Pivot { how, aggregates, .. } => {
+                format!("{} by {}: {}", quoted(&how.on), quoted(&how.index), python(aggregates))
             }
             Op::AsofJoin(how) | Op::JoinNow(NowOptions::Asof(how)) => {
                 let by = if how.by.is_empty() { String::new() } else { format!(", by {}", keys(&how.by)) };

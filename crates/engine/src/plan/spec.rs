@@ -266,6 +266,18 @@ pub struct RangeEnd {
     pub bound: Bound,
 }
 
+/// The options of `pivot`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PivotOptions {
+    /// The columns that tell rows of the result apart.
+    pub index: Vec<String>,
+    /// The columns whose values become columns.
+    pub on: Vec<String>,
+    /// The names of the columns: of the first aggregate one for each value, then of the next.
+    pub names: Vec<String>,
+}
+
 /// The options of a range join.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -2,12 +2,14 @@
 //! by the inputs that the expression reads, and by the policy for rows that cannot be computed (`on_error`).
 
 use formula::Expr;
+use formula::values::Values;
 
 use super::aggregate::composed;
 use super::beside::{StagedExpr, stage_inputs};
 use super::computed::{ColumnOptions, computed};
 use super::multi_join::multi_join as joined;
 use super::over::{one_row, planned, without_hidden};
+use super::pivot::pivot as turned;
 use super::range_join::range_join as ranged;
 use super::recent::windowed;
 use super::sets::members;
@@ -15,7 +17,7 @@ use crate::error::Error;
 use crate::eval::call::Call;
 use crate::eval::schedule::Turn;
 use crate::ops::{Filter, Project};
-use crate::plan::spec::{Materialization, RangeOptions};
+use crate::plan::spec::{Materialization, PivotOptions, RangeOptions};
 use crate::row_errors::OnError;
 use crate::table::handle::Table;
 
@@ -93,6 +95,18 @@ pub(in crate::plan) fn multi_join(
     joined(call, inputs, on, nulls_equal, suffix, columns)
 }
 
+/// A row for each key, with a column for each aggregate and each of these values.
+pub(in crate::plan) fn pivot(
+    call: &Call,
+    table: &Table,
+    values: &[Values],
+    how: &PivotOptions,
+    aggregates: &[Expr],
+    on_error: OnError,
+) -> Result<Table, Error> {
+    turned(call, table, values, how, aggregates, on_error, columns)
+}
+
 /// Every left row with aggregates of the right rows in its range.
 pub(in crate::plan) fn range_join(
     call: &Call,
@@ -100,8 +114,9 @@ pub(in crate::plan) fn range_join(
     right: &Table,
     how: &RangeOptions,
     expressions: &[Expr],
+    on_error: OnError,
 ) -> Result<Table, Error> {
-    ranged(call, left, right, how, expressions, columns)
+    ranged(call, left, right, how, expressions, on_error, columns)
 }
 
 /// One row a group: keys, then each expression over aggregates.

@@ -25,6 +25,7 @@ pub(in crate::plan) fn join_where(
     right: &Table,
     predicates: &[Expr],
     suffix: &str,
+    on_error: OnError,
 ) -> Result<Table, Error> {
     if predicates.is_empty() {
         return Err(Error::schema(
@@ -79,7 +80,7 @@ pub(in crate::plan) fn join_where(
         let validate = Validate::ManyToMany;
         join(call, left, right, EquiOptions { on, how, suffix, nulls_equal: false, validate, coalesce: false })?
     };
-    if rest.is_empty() { Ok(pairs) } else { filtered(call, &pairs, &rest, &[], OnError::Fail) }
+    if rest.is_empty() { Ok(pairs) } else { filtered(call, &pairs, &rest, &[], on_error) }
 }
 
 /// A comparison of a left and a right column: their places, and what the first is to the second.
@@ -173,7 +174,7 @@ mod tests {
         };
         let tests = || [test(Function::Equal, "k_right", "k"), test(Function::Greater, "x", "y")];
         check_steps_of_two(
-            |left, right| join_where(&"join_where".into(), left, right, &tests(), "_right"),
+            |left, right| join_where(&"join_where".into(), left, right, &tests(), "_right", OnError::Fail),
             ("k:str x:int: 0 A 5", "k:str y:int: 0 A 3 | 1 A 7 | 2 B 0"),
             &[
                 (("~ 0 . 8", ""), "~ 4611686018427387904 . 8 . . | + 4611686018427387906 A 8 A 7"),
@@ -192,7 +193,7 @@ mod tests {
     fn pairs_of_a_range_come_change_and_go() {
         let tests = || [compared(Function::LessEqual, "lo", "x"), compared(Function::Less, "x", "hi")];
         check_steps_of_two(
-            |left, right| join_where(&"join_where".into(), left, right, &tests(), "_right"),
+            |left, right| join_where(&"join_where".into(), left, right, &tests(), "_right", OnError::Fail),
             ("lo:int hi:int: 0 10 20 | 1 15 30", "x:int v:int: 0 12 1 | 1 18 2"),
             &[
                 (("", "~ 1 . 3"), "~ 4611686018427387908 . . . 3 | ~ 4611686018427387912 . . . 3"),

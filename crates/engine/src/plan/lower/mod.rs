@@ -17,13 +17,14 @@ mod multi_join;
 mod natural_join;
 mod order;
 mod over;
+mod pivot;
 mod range_join;
 mod recent;
 mod sequential;
 mod sets;
 mod sync;
 
-pub(in crate::plan) use columns::{aggregate, columns, filtered, multi_join, range_join};
+pub(in crate::plan) use columns::{aggregate, columns, filtered, multi_join, pivot, range_join};
 pub use computed::ColumnOptions;
 pub(in crate::plan) use distinct::distinct;
 pub(in crate::plan) use join::join;

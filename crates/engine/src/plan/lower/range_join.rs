@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::RangeJoin;
 use crate::plan::spec::RangeOptions;
+use crate::row_errors::OnError;
 use crate::table::handle::Table;
 
 /// Every left row with these expressions over aggregates of the right rows in its range.
@@ -20,6 +21,7 @@ pub(super) fn range_join(
     right: &Table,
     how: &RangeOptions,
     expressions: &[Expr],
+    on_error: OnError,
     columns: Columns,
 ) -> Result<Table, Error> {
     if expressions.is_empty() {
@@ -41,7 +43,9 @@ pub(super) fn range_join(
             stored: !matches!(input.unaliased(), Expr::Column(_)),
         })
         .collect();
-    let (wide, read) = stage_inputs(call, right, &staged, ColumnOptions::STORED, columns)?;
+    let how_computed = ColumnOptions { on_error, ..ColumnOptions::STORED };
+    let (wide, read) = stage_inputs(call, right, &staged, how_computed, columns)?;
+    let faults = wide.request().faults.clone().filter(|_| staged.iter().any(|one| one.stored));
     let mut read = read.into_iter();
     for (_, part) in &mut parts {
         if let Expr::Aggregate { inputs, .. } = part {
@@ -50,10 +54,11 @@ pub(super) fn range_join(
     }
     let named: Vec<Expr> = parts.into_iter().map(|(name, part)| part.alias(name)).collect();
     let both = [left.clone(), wide];
-    let joined = call.attach(&RangeJoin::new(&call.method, left, &both[1], how, &named)?, &both)?;
+    let join = RangeJoin::new(&call.method, left, &both[1], how, &named)?.reporting_to(faults.as_ref());
+    let joined = call.attach(&join, &both)?;
     if over.is_empty() {
         return Ok(joined);
     }
-    let made = columns(call, &joined, &over, ColumnOptions::STORED)?;
+    let made = columns(call, &joined, &over, ColumnOptions { faults: faults.as_ref(), ..how_computed })?;
     without_hidden(call, left, &made, expressions)
 }

@@ -42,6 +42,7 @@ use crate::keys::timeline::Timeline;
 use crate::ops::agg::{FOLLOWED, Followed, Listed};
 use crate::ops::asked::{Asked, Expressions};
 use crate::plan::spec::RangeOptions;
+use crate::row_errors::Faults;
 use crate::sizes::{RANGE_PAIRS, RANGE_ROWS};
 use crate::table::handle::Table;
 use crate::table::parts::{Attributes, Parts};
@@ -89,6 +90,12 @@ impl RangeJoin {
         let others = (0..listed.len()).filter(|at| !followed.contains(at) && !ends.contains(at)).collect();
         let how = RangeSpec { keys, aggregates: listed, followed, ends, others };
         Ok(RangeJoin { request, how: Arc::new(how) })
+    }
+
+    /// Where the right rows that it aggregates were passed over before it.
+    pub(crate) fn reporting_to(mut self, faults: Option<&Faults>) -> RangeJoin {
+        self.request.faults = faults.map(Faults::sibling);
+        self
     }
 }
 
