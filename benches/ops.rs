@@ -13,10 +13,11 @@ use engine::ops::{
     Sort, TopK, WhereIn,
 };
 use engine::plan::{AsofOptions, EquiOptions, ExplodeOptions, How, Matches, Member, SortBy, Strategy, Validate};
-use engine::plan::{ColumnOptions, Keep, columns, distinct};
+use engine::plan::{Bound, ColumnOptions, Keep, Op, PivotOptions, RangeEnd, RangeOptions, apply, columns, distinct};
 use engine::sources::{Apply, InputTable};
-use engine::{Error, Table, attach};
+use engine::{Error, OnError, Table, attach};
 use formula::functions::Text;
+use formula::values::Values;
 use formula::{Aggregate, Expr, Function, Window};
 use graph::{Settings, UpdateGraph};
 use rowset::RowSet;
@@ -53,6 +54,14 @@ fn all_pairs(t: &Table, how: How) -> Result<Table, Error> {
         coalesce: true,
     };
     attach(&EquiJoin::new("join", t, &right, options)?, &[t.clone(), right])
+}
+
+/// The last row of each group, with a range of stamps that ends at its own.
+fn ranges(t: &Table) -> Result<Table, Error> {
+    let last = distinct("last_by", t, &["g".into()], Keep::Last)?;
+    let begin = Expr::call(Function::Subtract, vec![Expr::column("t"), Expr::literal(100_000)])?.alias("begin");
+    let own = [Expr::column("g"), begin, Expr::column("t").alias("end")];
+    columns("select", &last, &own, ColumnOptions { all: false, ..ColumnOptions::STORED })
 }
 
 fn schema() -> Arc<Schema> {
@@ -199,6 +208,49 @@ fn operations() -> Vec<(&'static str, Box<dyn Fn(&Table) -> Result<Table, Error>
                 let by = vec![Expr::column("g")];
                 let before = before.over(Window { by, ..Window::default() })?;
                 columns("with_columns", t, &[before.alias("before")], ColumnOptions::STORED)
+            }),
+        ),
+        (
+            "range_join",
+            Box::new(|t| {
+                let end = |column: &str, bound| Some(RangeEnd { column: column.to_owned(), bound });
+                let how = RangeOptions {
+                    by: vec![("g".to_owned(), "g".to_owned())],
+                    on: "t".to_owned(),
+                    from: end("begin", Bound::Closed),
+                    to: end("end", Bound::Open),
+                };
+                let sum = Expr::aggregate(Aggregate::Sum { min_count: 0 }, Some(Expr::column("v")))?.alias("s");
+                let op = Op::RangeJoin { how, aggregates: vec![sum], on_error: OnError::Fail };
+                apply(op, "range_join", &[ranges(t)?, t.clone()])
+            }),
+        ),
+        (
+            "join_where",
+            Box::new(|t| {
+                let call = |function, one: &str, other: &str| {
+                    Expr::call(function, vec![Expr::column(one), Expr::column(other)])
+                };
+                let predicates = vec![
+                    call(Function::Equal, "g", "g_right")?,
+                    call(Function::LessEqual, "begin", "t")?,
+                    call(Function::Less, "t", "end")?,
+                ];
+                let op = Op::JoinWhere { predicates, suffix: "_right".to_owned(), on_error: OnError::Fail };
+                apply(op, "join_where", &[ranges(t)?, t.clone()])
+            }),
+        ),
+        (
+            "pivot",
+            Box::new(|t| {
+                let names = (0..50).map(|value| format!("v{value}")).collect();
+                let how = PivotOptions { index: vec!["half".to_owned()], on: vec!["g".to_owned()], names };
+                let values = vec![Values::integers((0..50).collect())];
+                let half = Expr::call(Function::Modulo, vec![Expr::column("t"), Expr::literal(500)])?.alias("half");
+                let wide = columns("with_columns", t, &[half], ColumnOptions::STORED)?;
+                let sum = Expr::aggregate(Aggregate::Sum { min_count: 0 }, Some(Expr::column("v")))?.alias("s");
+                let op = Op::Pivot { how, values, aggregates: vec![sum], on_error: OnError::Fail };
+                apply(op, "pivot", &[wide])
             }),
         ),
         (
