@@ -4,6 +4,7 @@ import time
 
 import checks
 import tickframe as tf
+import tickframe.update_by as ub
 import workloads as W
 
 TYPES = {"int64": "int64", "int32": "int32", "float64": "float64"}
@@ -13,7 +14,7 @@ class Adapter:
     name, version, jit = "tickframe", tf.__version__, False
 
     def offers(self, p, change):
-        return p != "ema"
+        return True
 
     def open(self, sc):
         self.graph = tf.Graph(period=0, threads=2, init_threads=2)
@@ -91,6 +92,18 @@ def pipeline(p, tables):
         return m.join_asof(tables["quotes"].select("g", "ts", "bid"), on="ts", by="g"), []
     if p == "last_by":
         return m.select("k100k", "v", "q").last_by("k100k"), []
+    if p == "ema":
+        return m.update_by(ub.ema_tick(10, "x = v"), by="g"), []
+    if p == "rolling":
+        return m.update_by(ub.rolling_sum_tick("x = v", rev_ticks=100), by="g"), []
+    if p == "rollmax":
+        return m.update_by(ub.rolling_max_tick("x = v", rev_ticks=100), by="g"), []
+    if p == "cum":
+        return m.update_by(ub.cum_sum("x = v"), by="g"), []
+    if p in ("rolltime", "ematime"):
+        timed = m.update_view(c("ts").cast(tf.Datetime("ns")).alias("t"))
+        of = ub.rolling_avg_time("t", "x = v", rev_time="1s") if p == "rolltime" else ub.ema_time("t", "1s", "x = v")
+        return timed.update_by(of, by="g").drop("t"), [timed]
     if p == "dag20":
         ws = [m.filter(c("v") > i / 10) for i in range(9)]
         us = [w.with_columns((c("v") * float(i) + c("q")).alias("x")) for i, w in enumerate(ws)]
