@@ -19,7 +19,19 @@ from tickframe.describe import named, short
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["check_all", "checked", "choice", "count", "encodable", "flag", "instance", "rows", "text", "whole"]
+__all__ = [
+    "callable_with",
+    "check_all",
+    "checked",
+    "choice",
+    "count",
+    "encodable",
+    "flag",
+    "instance",
+    "rows",
+    "text",
+    "whole",
+]
 
 _F = TypeVar("_F", bound="Callable[..., Any]")
 _T = TypeVar("_T")
@@ -199,3 +211,18 @@ def check_all(kind: type[_T]) -> type[_T]:
             # Python's own words of a missing argument name the method, not the class in which it is written.
             member.__qualname__ = name
     return kind
+
+
+def callable_with(operation: str, fn: object, name: str, takes: str, count: int = 1) -> None:
+    """Refuses what cannot be called with so many arguments; `takes` says what they are."""
+    if not callable(fn):
+        raise TypeError(f"{operation}: {name} must be a function of {takes}, not {named(fn)}")
+    try:
+        signature = inspect.signature(fn)
+    except Exception:  # noqa: BLE001 - it does not say what it takes, or cannot be asked
+        return
+    try:
+        signature.bind(*[None] * count)
+    except TypeError:
+        takes_now = "" if isinstance(fn, type) else str(signature)
+        raise TypeError(f"{operation}: {name} is called with {takes}, but is {named(fn)}{takes_now}") from None

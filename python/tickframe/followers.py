@@ -8,11 +8,11 @@ import weakref
 from typing import TYPE_CHECKING, Any, cast
 
 from tickframe import _native
-from tickframe.arguments import checked, instance
+from tickframe.arguments import callable_with, checked, instance
 from tickframe.durations import seconds
 from tickframe.errors import InvalidOperationError, TableFailedError, TimeoutError
 from tickframe.handles import is_table, serving_threads
-from tickframe.listener import Subscription, Update, _start, _subscriptions, callable_with, follow
+from tickframe.listener import Subscription, Update, _start, _subscriptions, follow
 from tickframe.names import names_of
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ cycle. A listener that raises is reported, and detached after three times, or at
 from __future__ import annotations
 
 import functools
-import inspect
 import logging
 import os
 import threading
@@ -19,7 +18,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from tickframe import _native
-from tickframe.arguments import text
+from tickframe.arguments import callable_with, text
 from tickframe.describe import short
 from tickframe.errors import InvalidOperationError, TableFailedError
 from tickframe.expr import flatten
@@ -308,20 +307,6 @@ def served(inbox: _native.Inbox) -> bool:
         report(logging.ERROR, f"{text}; the next step by hand, or the next subscribe, tries again")
         return False
     return True
-
-
-def callable_with(operation: str, fn: object, name: str, takes: str) -> None:
-    """Refuses what cannot be called with one argument."""
-    if not callable(fn):
-        raise TypeError(f"{operation}: {name} must be a function of {takes}, not {named(type(fn))}")
-    try:
-        signature = inspect.signature(fn)
-    except Exception:  # noqa: BLE001 - it does not say what it takes, or cannot be asked
-        return
-    try:
-        signature.bind(None)
-    except TypeError:
-        raise TypeError(f"{operation}: {name} is called with {takes}, but is {named(fn)}{signature}") from None
 
 
 def follow(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import functools
-import inspect
 import logging
 import threading
 import traceback
@@ -16,6 +15,7 @@ import weakref
 from typing import TYPE_CHECKING, TypeAlias
 
 from tickframe import _native
+from tickframe.arguments import callable_with
 from tickframe.listener import _start as listens
 from tickframe.listener import _subscriptions as hearers
 from tickframe.logs import described, named, report
@@ -122,8 +122,10 @@ def publisher(
     Raises:
         TypeError: what cannot be called, or not so.
     """
-    _callable(operation, on_flush, "on_flush", ["the table"])
-    _callable(operation, on_shutdown, "on_shutdown", [])
+    if on_flush is not None:
+        callable_with(operation, on_flush, "on_flush", "the table")
+    if on_shutdown is not None:
+        callable_with(operation, on_shutdown, "on_shutdown", "nothing", 0)
     if on_flush is None and on_shutdown is None:
         return None
     return Publisher(operation, on_flush, on_shutdown)
@@ -135,23 +137,6 @@ def door(found: Publisher | None) -> tuple[int, str, Callable[[], object] | None
         return None
     flush = None if found._on_flush is None else functools.partial(_flush, weakref.ref(found))
     return found.id, f"on_flush {named(found._on_flush)}", flush
-
-
-def _callable(operation: str, fn: object, parameter: str, takes: list[str]) -> None:
-    if fn is None:
-        return
-    what = " and ".join(takes) or "nothing"
-    if not callable(fn):
-        raise TypeError(f"{operation}: {parameter} is a function of {what}, not {named(type(fn))}")
-    try:
-        signature = inspect.signature(fn)
-    except Exception:  # noqa: BLE001 - it does not say what it takes, or cannot be asked
-        return
-    try:
-        signature.bind(*takes)
-    except TypeError:
-        takes_now = "" if isinstance(fn, type) else str(signature)
-        raise TypeError(f"{operation}: {parameter} is called with {what}, but is {named(fn)}{takes_now}") from None
 
 
 def _end() -> None:

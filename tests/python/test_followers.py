@@ -169,7 +169,7 @@ def test_what_merged_listen_refuses(g):
         tf.merged_listen(a, print)
     with pytest.raises(TypeError, match="each of the tables is a table, not an int"):
         tf.merged_listen([1], print)
-    with pytest.raises(TypeError, match="merged_listen: fn must be a function of a list of updates, not int"):
+    with pytest.raises(TypeError, match="merged_listen: fn must be a function of a list of updates, not an int"):
         tf.merged_listen([a], 3)
     with pytest.raises(TypeError, match="merged_listen: on_error is called with one exception, but is"):
         tf.merged_listen([a], print, on_error=lambda: None)
@@ -213,7 +213,7 @@ def test_after_step_obeys_the_rules_of_listeners(g, t, caplog):
         g.step()
     assert len(heard) == 2
     assert all("listener" in text for text in heard)
-    with pytest.raises(TypeError, match="after_step: fn must be a function of the number of a step, not int"):
+    with pytest.raises(TypeError, match="after_step: fn must be a function of the number of a step, not an int"):
         g.after_step(1)
     assert g.counters()["listeners"] == 0
 

@@ -213,7 +213,7 @@ print(heard)
         (lambda t: t.subscribe(None), "the listener is a function of one Update, not a NoneType"),
         (lambda t: t.subscribe(lambda: 1), r"fn is called with one Update, but is .*lambda.*\(\)"),
         (lambda t: t.subscribe(lambda a, b: 1), r"fn is called with one Update, but is .*lambda.*\(a, b\)"),
-        (lambda t: t.subscribe(print, on_error=5), "on_error must be a function of one exception, not int"),
+        (lambda t: t.subscribe(print, on_error=5), "on_error must be a function of one exception, not an int"),
         (lambda t: t.subscribe(print, on_error=lambda: 1), "on_error is called with one exception, but is"),
         (lambda t: t.wait("1s"), "wait: timeout is a number of seconds, or None, not '1s'"),
     ],

@@ -300,9 +300,9 @@ def test_nothing_is_left_of_publishers(g):
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"on_flush": 1}, "append_table: on_flush is a function of the table, not int"),
+        ({"on_flush": 1}, "append_table: on_flush must be a function of the table, not an int"),
         ({"on_flush": lambda: None}, r"append_table: on_flush is called with the table, but is .*\(\)"),
-        ({"on_shutdown": "x"}, "append_table: on_shutdown is a function of nothing, not str"),
+        ({"on_shutdown": "x"}, "append_table: on_shutdown must be a function of nothing, not a str"),
         ({"on_shutdown": lambda x: x}, r"append_table: on_shutdown is called with nothing, but is .*\(x\)"),
     ],
 )

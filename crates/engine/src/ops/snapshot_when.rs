@@ -9,6 +9,7 @@
 //! Rows are copied. Cost of a step in which the trigger changes: the table, or what changed in it since the last time if
 //! `incremental`; of others: keys of what changed, if `incremental`, else nothing.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_schema::{Field, Schema};
@@ -79,9 +80,8 @@ impl SnapshotWhen {
             return Err(Error::invalid(method, NO_BLINK));
         }
         let places = stamps.iter().map(|name| trigger.column_index(method, name)).collect::<Result<Vec<_>, _>>()?;
-        let twice =
-            |(at, name): &(usize, &String)| base.schema().index_of(name).is_ok() || stamps[..*at].contains(name);
-        if let Some((_, name)) = stamps.iter().enumerate().find(twice) {
+        let mut seen: HashSet<&str> = base.schema().fields().iter().map(|field| field.name().as_str()).collect();
+        if let Some(name) = stamps.iter().find(|name| !seen.insert(name)) {
             return Err(Error::Duplicate { operation: method.into(), name: name.clone() });
         }
         let asked = Asked::SnapshotWhen { stamps, initial, incremental, history };

@@ -161,7 +161,8 @@ impl Output {
 }
 
 fn has_twice(columns: &[usize]) -> bool {
-    columns.iter().enumerate().any(|(at, column)| columns[..at].contains(column))
+    let mut seen = std::collections::HashSet::new();
+    columns.iter().any(|column| !seen.insert(*column))
 }
 
 /// A key of the left row, or of the right row where there is no left one.
