@@ -15,7 +15,7 @@ from __future__ import annotations
 import warnings as _warnings
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from tickframe import _native, agg, errors, filters, testing
+from tickframe import _native, agg, errors, filters, testing, update_by
 from tickframe import hints as _hints
 from tickframe import logs as _logs
 from tickframe._native import RowSet
@@ -296,6 +296,7 @@ __all__ = [
     "testing",
     "time_table",
     "udf",
+    "update_by",
     "var",
     "variable",
     "when",

@@ -448,7 +448,7 @@ NOT_YET: dict[str, frozenset[str]] = {
         _words(
             """
             cube group_by_dynamic partition_by resample
-            rolling rollup tree update_by window withWatermark
+            rolling rollup tree window withWatermark
             """
         )
     ),

@@ -37,6 +37,7 @@ from tickframe.in_order import InOrder
 from tickframe.joins import Joins
 from tickframe.look import Look
 from tickframe.names import names_of
+from tickframe.operators import UpdateBy
 from tickframe.order import Order
 from tickframe.pivots import Pivots
 from tickframe.plan import Plan, explained
@@ -62,7 +63,7 @@ _MOST_KEYS = 1 << 12
 
 
 @check_all
-class Table(Look, Cells, Order, Extents, Shape, Pivots, ByGroups, Windows, Joins, InOrder, Export, Following):
+class Table(Look, Cells, Order, Extents, Shape, Pivots, ByGroups, UpdateBy, Windows, Joins, InOrder, Export, Following):
     """Rows in order, in named and typed columns. Make one with `tf.table`, a live source, or an operation.
 
     >>> import tickframe as tf

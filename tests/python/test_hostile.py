@@ -422,6 +422,8 @@ BASE: dict[str, Callable[[World], Any]] = {
     "cols": lambda w: "x",
     "column": lambda w: tf.col("x"),
     "data": lambda w: {"x": [1], "s": ["a"]},
+    "decay_ticks": lambda w: 2.0,
+    "decay_time": lambda w: "1m",
     "dtype": lambda w: None,
     "edges": lambda w: [0, 1],
     "exprs": lambda w: tf.col("x"),
@@ -448,6 +450,7 @@ BASE: dict[str, Callable[[World], Any]] = {
     "names": lambda w: "x",
     "on": lambda w: "x",
     "on_columns": lambda w: [1, 2],
+    "ops": lambda w: tf.update_by.cum_sum("total = x"),
     "other": lambda w: w.right,
     "pattern": lambda w: "a",
     "pct": lambda w: 0.5,
@@ -466,6 +469,7 @@ BASE: dict[str, Callable[[World], Any]] = {
     "template": lambda w: "{}",
     "text": lambda w: "x + 1",
     "then": lambda w: 1,
+    "ts_col": lambda w: "t",
     "unit": lambda w: "ns",
     "value": lambda w: "a",
     "values": lambda w: tf.col("x"),
@@ -504,7 +508,7 @@ def doors() -> dict[str, Callable[[World], Callable[..., Any]]]:
             walk(name, member, INSTANCES[name])
         if not (inspect.isclass(member) and name in NOT_MADE_BY_USERS):
             found[name] = lambda w, member=member: member
-    for prefix, module in (("agg", tf.agg), ("filters", tf.filters)):
+    for prefix, module in (("agg", tf.agg), ("filters", tf.filters), ("update_by", tf.update_by)):
         for name, member in vars(module).items():
             if not name.startswith("_") and inspect.isfunction(member) and member.__module__ == module.__name__:
                 found[f"{prefix}.{name}"] = lambda w, member=member: member
@@ -592,6 +596,7 @@ OVERRIDES: dict[tuple[str, str], Callable[[World], Any]] = {
     ("Table.count_by", "col"): lambda w: "n",
     ("Table.weighted_avg_by", "wcol"): lambda w: "y",
     ("Table.weighted_sum_by", "wcol"): lambda w: "y",
+    ("update_by.cum_count_where", "column"): lambda w: "n",
     ("filters.not_", "filter"): lambda w: tf.col("x") == 1,
     ("filters.pattern", "column"): lambda w: "s",
     ("filters.pattern", "regex"): lambda w: "a+",

@@ -4,7 +4,7 @@ use engine::plan::{AsofOptions, Matches, NowOptions, Op, Recent, Strategy, apply
 use engine::testing::{Source, Tape, still_graph, table_of};
 use engine::{Error, Table};
 
-use super::{OverBlink, SPECS, draw_one, listed, root};
+use super::{OpSpec, OverBlink, SPECS, draw_one, listed, root};
 use crate::stages::Types;
 
 /// Operations that no spec draws: the name of the line, and each over a growing table, a table that changes and a blink
@@ -92,7 +92,8 @@ fn what_depends_on_what_came_is_never_shared() {
 /// What counts rows of a blink table as they come counts from when it is made.
 #[test]
 fn what_accumulates_is_never_shared() {
-    for spec in SPECS.iter().filter(|spec| spec.over_blink == OverBlink::Accumulates) {
+    let remembers = |spec: &&OpSpec| matches!(spec.over_blink, OverBlink::Accumulates | OverBlink::Carries);
+    for spec in SPECS.iter().filter(remembers) {
         for seed in 0..12 {
             let (graph, mut tape) = (still_graph(), Tape::seeded(seed));
             let types = Types::draw(&mut tape);

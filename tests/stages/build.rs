@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, StringViewArray};
 use engine::plan::{
-    AsofOptions, Bound, EquiOptions, ExplodeOptions, Extent, How, Keep, Matches, Materialization, Member, Op,
-    PivotOptions, RangeEnd, RangeOptions, SortBy, Strategy, Tolerance, Validate, apply,
+    AsofOptions, Bound, EquiOptions, ExplodeOptions, Extent, How, Keep, Matches, Materialization, Member, Op, Operator,
+    OperatorKind, PivotOptions, RangeEnd, RangeOptions, RunningKind, SortBy, Strategy, Tolerance, Validate, apply,
 };
 use engine::{Error, OnError, Table};
 use formula::aggregates::{Given, SettingKind};
@@ -164,6 +164,15 @@ impl Stage {
                 let made = outputs.iter().map(over).collect::<Result<_, Error>>()?;
                 ask(columns(made, true, Materialization::Stored), one)
             }
+            Stage::UpdateBy(by, made) => {
+                let inputs = made.iter().map(|(of, ..)| Expr::column(of.as_str())).collect();
+                let operator = |(_, kind, _, name): &(String, RunningKind, ops::Running, String)| Operator {
+                    output: name.clone(),
+                    kind: OperatorKind::Running(kind.clone()),
+                };
+                let operators = made.iter().map(operator).collect();
+                ask(Op::UpdateBy { by: by.clone(), inputs, operators }, one)
+            }
             Stage::ShiftOver(by, column, n, name) => {
                 let by = by.iter().map(|key| Expr::column(key.as_str())).collect();
                 let shifted = Expr::call(Function::Shift { by: *n }, vec![Expr::column(column.as_str())])?;
@@ -300,6 +309,10 @@ impl Stage {
             }
             Stage::Over(by, outputs) => ops::over(table, &[(by.clone(), wanted(outputs))])?,
             Stage::ShiftOver(by, column, n, name) => ops::shift_over(table, by, column, *n, name),
+            Stage::UpdateBy(by, made) => {
+                let first = table.clone();
+                made.iter().try_fold(first, |table, (of, _, what, name)| ops::running(&table, by, of, what, name))?
+            }
             Stage::Unique => ops::unique(table),
             Stage::Pick(by, keep) => {
                 let by: Vec<&str> = by.iter().map(String::as_str).collect();

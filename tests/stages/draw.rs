@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use engine::plan::{Bound, Extent, How, Keep, Matches, Strategy, Validate};
+use engine::plan::{
+    BadData, Bound, Clock, Control, Cumulative, Decay, Extent, How, Keep, Matches, RunningKind, Strategy, Validate,
+};
 use engine::testing::Tape;
 use model::ops;
 
@@ -550,6 +552,53 @@ pub fn shift_over(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     // Codes of a dictionary become values.
     shape.columns.push((name.clone(), if kind == Kind::Of("dict") { Kind::Of("other") } else { kind }));
     Some(Stage::ShiftOver(by, column, if tape.chance(90) { -far } else { far }, name))
+}
+
+/// Columns that run over the rows of groups, or over all.
+pub fn update_by(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    use ops::{Aggregator, Bad, Fades, Running};
+    in_order(shape)?;
+    let exact = shape.exact();
+    let keys: Vec<(String, Kind)> =
+        exact.iter().filter(|(_, kind)| !matches!(kind, Kind::Of("list" | "struct"))).cloned().collect();
+    let by = some_columns(tape, &keys, 0);
+    let mut made = Vec::new();
+    for _ in 0..1 + tape.below(3) {
+        let (column, kind) = tape.choose(&exact).clone();
+        let number = matches!(kind, Kind::Int | Kind::Float);
+        let compared = !matches!(kind, Kind::Of(_));
+        let null_at_null = tape.chance(100);
+        let cumulative = |of, model: Aggregator| {
+            (RunningKind::Cumulative { of, null_at_null }, Running::Cumulative(model, null_at_null))
+        };
+        let inexact = kind == Kind::Float;
+        let ((engine, model), result, inexact) = match tape.below(8) {
+            0 if number => (cumulative(Cumulative::Sum, Aggregator::Sum(1)), kind, inexact),
+            1 if number => (cumulative(Cumulative::Mean, Aggregator::Mean), Kind::Float, true),
+            2 if compared => (cumulative(Cumulative::Min, Aggregator::Min), kind, false),
+            3 if compared => (cumulative(Cumulative::Max, Aggregator::Max), kind, false),
+            4 if number => {
+                let ticks = *tape.choose(&[0.5, 1.0, 7.0]);
+                let (of, model_of) = *tape.choose(&[(Decay::Mean, ops::Decay::Mean), (Decay::Std, ops::Decay::Std)]);
+                let (bad, on_null) = *tape.choose(&[(BadData::Skip, Bad::Skip), (BadData::Reset, Bad::Reset)]);
+                let control = Control { on_null: bad, on_nan: BadData::Skip };
+                let fades = Fades { of: model_of, by: Ok(ticks), on_null, on_nan: Bad::Skip };
+                let engine = RunningKind::Decay { of, clock: Clock::Ticks(ticks), control };
+                ((engine, Running::Decay(fades)), Kind::Float, true)
+            }
+            5 => (cumulative(Cumulative::Count, Aggregator::Count), Kind::Int, false),
+            _ => {
+                // Codes of a dictionary become values.
+                let kind = if kind == Kind::Of("dict") { Kind::Of("other") } else { kind };
+                ((RunningKind::ForwardFill, Running::ForwardFill), kind, false)
+            }
+        };
+        let name = shape.fresh();
+        shape.inexact.extend(inexact.then(|| name.clone()));
+        shape.columns.push((name.clone(), result));
+        made.push((column, engine, model, name));
+    }
+    Some(Stage::UpdateBy(by, made))
 }
 
 /// An output, the kind of its values, and whether they are known only within bounds.

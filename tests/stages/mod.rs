@@ -9,7 +9,7 @@ pub mod draw;
 
 use std::collections::BTreeSet;
 
-use engine::plan::{Bound, Extent, How, Keep, Matches, Op, Strategy, Validate};
+use engine::plan::{Bound, Extent, How, Keep, Matches, Op, RunningKind, Strategy, Validate};
 use engine::testing::random::KINDS;
 use engine::testing::{TableSpec, Tape, table_of};
 use model::{Compare, ops};
@@ -52,6 +52,8 @@ pub enum Stage {
     Over(Vec<String>, Vec<Aggregated>),
     /// Key columns, the column whose value is taken from a row of the group, how far before, and the name of the result.
     ShiftOver(Vec<String>, String, i64, String),
+    /// Key columns, and for each new column what it is of, what runs over it here and in the model, and its name.
+    UpdateBy(Vec<String>, Vec<(String, RunningKind, ops::Running, String)>),
     /// All distinct rows.
     Unique,
     /// The first row, or the last, of each key.

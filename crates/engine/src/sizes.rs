@@ -76,6 +76,9 @@ pub static FIXED_ROWS: Size = Size::new("engine.FIXED_ROWS", 1 << 22);
 /// How often the unit of a sum may change: values that lie too far apart for any are added as ever.
 pub static FIXED_CHANGES: Size = Size::new("engine.FIXED_CHANGES", 16);
 
+/// Rows of a group from one mark of what runs over it to the next.
+pub static MARK_ROWS: Size = Size::new("engine.MARK_ROWS", 512);
+
 /// Left rows that look for their match at once.
 pub static PROBE_ROWS: Size = Size::new("engine.PROBE_ROWS", 1 << 16);
 /// Left rows that look for their match at once when there are many of them.

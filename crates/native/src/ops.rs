@@ -226,6 +226,22 @@ pub fn aggregate(
     of_formulas(table.py(), op, operation, &[table], formulas(&keys))
 }
 
+/// New columns over the rows of each group: what each is of, and the columns as plans write them.
+#[pyfunction]
+pub fn update_by(
+    py: Python<'_>,
+    operation: &str,
+    table: &Bound<'_, PyTable>,
+    by: Vec<String>,
+    inputs: Vec<Bound<'_, PyExpr>>,
+    operators: &str,
+) -> PyResult<PyTable> {
+    let operators =
+        serde_json::from_str(operators).map_err(|why| PyValueError::new_err(format!("{operation}: {why}")))?;
+    let op = Op::UpdateBy { by, inputs: trees(&inputs), operators };
+    of_formulas(py, op, operation, &[table], formulas(&inputs))
+}
+
 /// Every left row with aggregates of the right rows in its range. `how`: keys and ranges, as plans write them.
 #[pyfunction]
 #[pyo3(signature = (operation, left, right, how, aggregates, on_error = "fail"))]

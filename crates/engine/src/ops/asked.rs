@@ -5,6 +5,7 @@ use formula::{ColumnName, Expr};
 use serde::{Serialize, Serializer};
 
 use crate::eval::schedule::Turn;
+use crate::plan::RunningKind;
 use crate::plan::spec::{
     AsofOptions, BandOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Member, NowOptions, PivotOptions,
     RangeOptions, SortBy,
@@ -39,6 +40,11 @@ pub(crate) enum Asked<'a> {
     GroupedShift {
         keys: &'a [String],
         shifted: &'a [(String, i64, ColumnName)],
+    },
+    /// Input, kind and name of each column.
+    Running {
+        keys: &'a [String],
+        made: &'a [(String, RunningKind, ColumnName)],
     },
     Sort {
         by: &'a [SortBy],

@@ -19,8 +19,9 @@ use formula::{ColumnName, Expr};
 use graph::{Moment, Step};
 use rowset::RowSet;
 
+use super::beside_rows::{outputs, widened};
 use super::neighbours::{differing, told};
-use super::select::{Output, declared_type};
+use super::select::Output;
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::eval::evaluator::Evaluator;
@@ -31,7 +32,7 @@ use crate::ops::asked::Asked;
 use crate::sizes::GROUP_PART_ROWS;
 use crate::table::change::Change;
 use crate::table::handle::Table;
-use crate::table::parts::{Attributes, Parts};
+use crate::table::parts::Parts;
 use crate::table::request::Request;
 use crate::table::store::{Columns, Writes};
 use crate::table::update::TableUpdate;
@@ -89,16 +90,8 @@ impl GroupedShift {
     }
 
     fn parts(&self, table: &Table, sources: Vec<Arc<dyn ColumnSource>>) -> Parts {
-        let mut fields: Vec<Field> = table.schema().fields().iter().map(|field| field.as_ref().clone()).collect();
-        fields.extend(self.shifted.iter().map(|of| of.name.field(declared_type(&of.data_type))));
-        let kept = table.attributes();
         let ahead = self.shifted.iter().any(|of| of.by < 0);
-        let append_only = kept.append_only && !ahead;
-        // A row that comes between others is a neighbour of one that is there.
-        let attributes = Attributes { append_only, add_only: kept.add_only && append_only, ..kept.clone() };
-        let attributes = Attributes { key: Vec::new(), sorted_by: Vec::new(), ..attributes };
-        let columns = table.parts().columns.iter().cloned().chain(sources).collect();
-        Parts { rows: table.parts().rows.clone(), columns, schema: Arc::new(Schema::new(fields)), attributes }
+        widened(table, self.shifted.iter().map(|of| (&of.name, &of.data_type)), ahead, sources)
     }
 }
 
@@ -145,8 +138,7 @@ impl Operation for GroupedShift {
             let columns = Columns::filled(&canonical, at, &counters, &cells)?;
             (columns.sources(), columns)
         };
-        let shared = |index: usize| Output::Shared(index, table.schema().field(index).name().clone());
-        let outputs = (0..table.width()).map(shared).chain((0..self.shifted.len()).map(Output::Computed)).collect();
+        let outputs = outputs(table, self.shifted.len());
         let owned = columns.owned();
         let live = GroupedShiftLive { shifted: self.shifted.clone(), outputs, groups, columns };
         Ok(Start { parts: self.parts(table, sources), live: Box::new(live), owned })

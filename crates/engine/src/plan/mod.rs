@@ -14,6 +14,7 @@ mod op;
 mod optimize;
 mod run;
 pub(crate) mod spec;
+mod update_by;
 
 pub use apply::apply;
 #[cfg(any(test, feature = "testing"))]
@@ -30,3 +31,4 @@ pub use spec::{
     AsofOptions, Bound, EquiOptions, ExplodeOptions, Extent, How, Keep, Matches, Materialization, Member, NowOptions,
     PivotOptions, RangeEnd, RangeOptions, Recent, SortBy, Strategy, Tolerance, Validate,
 };
+pub use update_by::{BadData, Clock, Control, Cumulative, Decay, Operator, OperatorKind, RunningKind};

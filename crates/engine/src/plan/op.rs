@@ -12,6 +12,7 @@ use super::spec::{
     AsofOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Materialization, Member, NowOptions, PivotOptions,
     RangeOptions, Recent, SortBy,
 };
+use super::update_by::Operator;
 use crate::eval::schedule::Turn;
 use crate::row_errors::OnError;
 
@@ -181,6 +182,15 @@ pub enum Op {
         /// At which end.
         keep: Keep,
     },
+    /// New columns over the rows of each group.
+    UpdateBy {
+        /// The columns that make groups; all rows are one without any.
+        by: Vec<String>,
+        /// What each new column is of.
+        inputs: Vec<Expr>,
+        /// The new columns.
+        operators: Vec<Operator>,
+    },
     /// Left rows with their one match.
     NaturalJoin {
         /// Left and right names of the keys.
@@ -322,6 +332,7 @@ impl Op {
             Op::Distinct { .. } => "unique",
             Op::GroupLimit { keep: Keep::First, .. } => "head_by",
             Op::GroupLimit { .. } => "tail_by",
+            Op::UpdateBy { .. } => "update_by",
             Op::NaturalJoin { .. } => "natural_join",
             Op::WhereIn { member: Member::In, .. } => "where_in",
             Op::WhereIn { .. } => "where_not_in",
@@ -357,6 +368,7 @@ impl Op {
             Op::Columns { columns, .. } => (columns, &[]),
             Op::Aggregate { keys, aggregates, .. } => (keys, aggregates),
             Op::RangeJoin { aggregates, .. } | Op::Pivot { aggregates, .. } => (aggregates, &[]),
+            Op::UpdateBy { inputs, .. } => (inputs, &[]),
             _ => (&[], &[]),
         };
         first.iter().chain(second)
@@ -369,6 +381,7 @@ impl Op {
             Op::Filter { predicates, .. } | Op::JoinWhere { predicates, .. } => each(predicates),
             Op::Columns { columns, .. } => each(columns),
             Op::RangeJoin { aggregates, .. } | Op::Pivot { aggregates, .. } => each(aggregates),
+            Op::UpdateBy { inputs, .. } => each(inputs),
             Op::Aggregate { keys, aggregates, .. } => {
                 each(keys);
                 each(aggregates);
@@ -422,6 +435,11 @@ impl Op {
                 format!("{stamp:?}, {nanos} ns, by {}", quoted(by))
             }
             Op::GroupLimit { keys, rows, .. } => format!("{rows}, {}", quoted(keys)),
+            Op::UpdateBy { by, inputs, operators } => {
+                let one = |(operator, input): (&Operator, &Expr)| operator.text(input);
+                let made = operators.iter().zip(inputs).map(one).collect::<Vec<_>>().join(", ");
+                if by.is_empty() { made } else { format!("{made}, by {}", quoted(by)) }
+            }
             Op::SyncFilter { keys, ids, which } => format!("table {which}, by {}, ids {}", quoted(keys), quoted(ids)),
             Op::SyncLeader { keys: by, ids, which } => format!("table {which}, by {}, ids {}", quoted(by), keys(ids)),
             Op::NaturalJoin { on, .. } | Op::WhereIn { on, .. } => keys(on),

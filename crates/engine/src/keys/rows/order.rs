@@ -1,5 +1,7 @@
 //! Positions within the rows of a slot.
 
+use std::ops::Range;
+
 use super::{Form, KeyRows};
 use crate::keys::group_order::{GroupOrder, moved_within};
 use crate::keys::search::lower_bound;
@@ -51,5 +53,19 @@ impl GroupOrder for KeyRows {
     #[inline]
     fn moved(&self, slot: u32, position: u64, by: i64) -> u64 {
         moved_within(self.end(slot), position, by)
+    }
+}
+
+impl KeyRows {
+    /// Adds the rows of a slot at these places, which it has, to a list.
+    pub(crate) fn keys(&self, slot: u32, places: Range<u64>, into: &mut Vec<u64>) {
+        let head = &self.heads[slot as usize];
+        match head.form {
+            Form::Many => {
+                let len = places.end.saturating_sub(places.start);
+                self.many[head.place as usize].slice(places.start, len).write_keys(into);
+            }
+            _ => into.extend(places.filter_map(|place| self.get(slot, place))),
+        }
     }
 }

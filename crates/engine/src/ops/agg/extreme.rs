@@ -50,7 +50,7 @@ fn of<F: Family>(family: F, end: End, retractable: bool) -> Box<dyn State> {
 }
 
 /// How cells of a family become ordered keys, and back.
-pub(super) trait Family: Send + Sync + 'static {
+pub(crate) trait Family: Send + Sync + 'static {
     type Key: Ord + Clone + Send + Sync + 'static;
     /// Calls `each` with the position and the key of each cell that is not null.
     fn keys(&self, cells: &Chunk, each: impl FnMut(usize, Self::Key));
@@ -73,28 +73,28 @@ trait Words: Family<Key = u64> {
     fn words(&self, batch: &Batch<'_>, words: &mut [u64]);
 }
 
-pub(super) struct Floats {
-    pub(super) cells: DataType,
+pub(crate) struct Floats {
+    pub(crate) cells: DataType,
     /// Whether NaN comes before all numbers, or after them.
-    pub(super) nan_first: bool,
+    pub(crate) nan_first: bool,
 }
 
 /// Integers, booleans, times.
-pub(super) struct Integers {
-    pub(super) cells: DataType,
+pub(crate) struct Integers {
+    pub(crate) cells: DataType,
 }
 
-pub(super) struct Decimals {
-    pub(super) cells: DataType,
+pub(crate) struct Decimals {
+    pub(crate) cells: DataType,
 }
 
-pub(super) struct WideDecimals {
-    pub(super) cells: DataType,
+pub(crate) struct WideDecimals {
+    pub(crate) cells: DataType,
 }
 
 /// Texts and bytes.
-pub(super) struct Texts {
-    pub(super) cells: DataType,
+pub(crate) struct Texts {
+    pub(crate) cells: DataType,
 }
 
 impl Family for Floats {
@@ -241,7 +241,7 @@ impl<F: Family> Codec for Extremes<F> {
 }
 
 /// Extremes of cells that never leave.
-pub(super) struct Growing<F> {
+pub(crate) struct Growing<F> {
     family: F,
     end: End,
 }

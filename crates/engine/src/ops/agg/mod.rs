@@ -9,11 +9,11 @@
 //! blink table rows accumulate. Cost of an update: one probe a changed row, plus the aggregators;
 //! old values of removed and modified rows are taken away, a group is never read again.
 
-mod accumulators;
+pub(crate) mod accumulators;
 mod board;
 mod chosen;
 mod count;
-mod extreme;
+pub(crate) mod extreme;
 mod fixed;
 mod followed;
 mod groups;
@@ -54,7 +54,7 @@ use self::groups::Groups;
 pub(crate) use self::listed::Listed;
 use self::live::AggregationLive;
 use self::spec::AggregationSpec;
-pub(crate) use self::state::{Pair, Span, floats, integers};
+pub(crate) use self::state::{Pair, Span, floats, from_integers, integers};
 use self::vectors::Vector;
 use crate::driver::operation::{Input, Operation, Start};
 use crate::error::Error;

@@ -23,6 +23,7 @@ mod recent;
 mod sequential;
 mod sets;
 mod sync;
+mod update_by;
 
 pub(in crate::plan) use columns::{aggregate, columns, filtered, multi_join, pivot, range_join};
 pub use computed::ColumnOptions;
@@ -36,3 +37,4 @@ pub(in crate::plan) use sequential::{batches, sequential};
 pub use sets::live_set;
 pub(in crate::plan) use sets::table_of;
 pub(in crate::plan) use sync::{sync_filter, sync_leader};
+pub(in crate::plan) use update_by::update_by;

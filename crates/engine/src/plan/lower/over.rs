@@ -226,18 +226,18 @@ fn shifted(call: &Call, table: &Table, group: &Neighbours, next: &mut usize, col
 }
 
 /// Expressions that must be columns before an operation can read them by name.
-struct Hidden<'a> {
+pub(super) struct Hidden<'a> {
     next: &'a mut usize,
     expressions: Vec<Expr>,
 }
 
 impl Hidden<'_> {
-    fn new(next: &mut usize) -> Hidden<'_> {
+    pub(super) fn new(next: &mut usize) -> Hidden<'_> {
         Hidden { next, expressions: Vec::new() }
     }
 
     /// The name of an expression: its own if it is a column.
-    fn name(&mut self, expression: &Expr) -> String {
+    pub(super) fn name(&mut self, expression: &Expr) -> String {
         match expression.unaliased() {
             Expr::Column(name) => name.to_string(),
             other => {
@@ -261,7 +261,7 @@ impl Hidden<'_> {
     }
 
     /// The table with a column for each expression that is none.
-    fn columns(self, call: &Call, table: &Table, columns: Columns) -> Result<Table, Error> {
+    pub(super) fn columns(self, call: &Call, table: &Table, columns: Columns) -> Result<Table, Error> {
         if self.expressions.is_empty() {
             return Ok(table.clone());
         }

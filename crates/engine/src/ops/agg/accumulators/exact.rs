@@ -67,6 +67,12 @@ impl Special {
 }
 
 impl ExactSum {
+    /// Whether both are one sum; false where that is not seen at once.
+    pub(crate) fn is(&self, other: &ExactSum) -> bool {
+        let pair = |sum: &ExactSum| (sum.high.to_bits(), sum.low.to_bits());
+        self.rare.is_none() && other.rare.is_none() && pair(self) == pair(other)
+    }
+
     /// Adds a value that is less than [`HUGE`], or a part of a sum of such.
     #[inline]
     pub(crate) fn add_finite(&mut self, value: f64) {

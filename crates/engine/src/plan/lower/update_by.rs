@@ -1,0 +1,118 @@
+//! `update_by`: the columns of a call by the node that makes them, and behind one another in the order in which they were asked
+//! for.
+//!
+//!   update_by(a = cum_sum(x), b = y - y.shift(1), c = ema_tick(y), by K)
+//!     one `Running` of a and c, the columns of b over K, and a `Project`
+//!
+//! One node a call and kind. A column of a name that the table has stands in its place.
+
+use formula::hidden::next_hidden;
+use formula::{ColumnName, Expr, Window};
+
+use super::columns::columns;
+use super::computed::ColumnOptions;
+use super::hidden::taken;
+use super::over::Hidden;
+use crate::error::Error;
+use crate::eval::call::Call;
+use crate::ops::{Project, Running};
+use crate::plan::update_by::{Operator, OperatorKind, RunningKind};
+use crate::table::handle::Table;
+
+/// The table with the columns that these operators make of these inputs.
+pub(in crate::plan) fn update_by(
+    call: &Call,
+    table: &Table,
+    by: &[String],
+    inputs: &[Expr],
+    operators: &[Operator],
+) -> Result<Table, Error> {
+    check(call, table, by, inputs, operators)?;
+    let mut next = next_hidden(table.schema());
+    // A column that replaces one is not seen by the others.
+    let names: Vec<ColumnName> = operators
+        .iter()
+        .zip(inputs)
+        .map(|(operator, input)| match table.schema().index_of(&operator.output) {
+            Ok(_) => ColumnName::hidden(taken(&mut next), Some(&operator.output), operator.text(input)),
+            Err(_) => operator.output.as_str().into(),
+        })
+        .collect();
+    let mut hidden = Hidden::new(&mut next);
+    let mut running: Vec<(String, RunningKind, ColumnName)> = Vec::new();
+    let mut values: Vec<Expr> = Vec::new();
+    for ((operator, input), name) in operators.iter().zip(inputs).zip(&names) {
+        match &operator.kind {
+            OperatorKind::Running(kind) => running.push((hidden.name(input), kind.clone(), name.clone())),
+            OperatorKind::Value => values.push(over(input, by)?.alias(name)),
+        }
+    }
+    let mut made = hidden.columns(call, table, columns)?;
+    if !running.is_empty() {
+        made = call.attach(&Running::new(&call.method, &made, by, &running)?, std::slice::from_ref(&made))?;
+    }
+    if !values.is_empty() {
+        made = columns(call, &made, &values, ColumnOptions::STORED)?;
+    }
+    in_order(call, table, &made, operators, &names)
+}
+
+/// The input over the groups, if it reads other rows.
+fn over(input: &Expr, by: &[String]) -> Result<Expr, Error> {
+    let input = input.unaliased();
+    if by.is_empty() || matches!(input, Expr::Over { .. }) || !(input.is_aggregate() || input.reads_neighbours()) {
+        return Ok(input.clone());
+    }
+    let by = by.iter().map(|name| Expr::column(name.as_str())).collect();
+    Ok(input.clone().over(Window { by, ..Window::default() })?)
+}
+
+fn check(call: &Call, table: &Table, by: &[String], inputs: &[Expr], operators: &[Operator]) -> Result<(), Error> {
+    let method = &*call.method;
+    if inputs.len() != operators.len() {
+        return Err(Error::schema(method, format!("{} inputs for {} columns", inputs.len(), operators.len())));
+    }
+    if operators.is_empty() {
+        return Err(Error::schema(method, "at least one operator is needed, such as tf.update_by.cum_sum(\"x\")"));
+    }
+    for key in by {
+        table.column_index(method, key)?;
+    }
+    let mut seen = std::collections::HashSet::new();
+    for operator in operators {
+        let name = &operator.output;
+        if by.contains(name) {
+            let message = format!("the new column {name:?} would replace a column by which rows are grouped");
+            return Err(Error::invalid(method, message));
+        }
+        if !seen.insert(name) {
+            return Err(Error::Duplicate { operation: method.into(), name: name.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// The columns of the table, each in its place or replaced there, and the further ones; none in between.
+fn in_order(
+    call: &Call,
+    table: &Table,
+    made: &Table,
+    operators: &[Operator],
+    names: &[ColumnName],
+) -> Result<Table, Error> {
+    let own = table.schema().fields().iter().map(|field| field.name().clone());
+    let behind = operators.iter().map(|operator| operator.output.clone());
+    let behind = behind.filter(|name| table.schema().index_of(name).is_err());
+    let wanted: Vec<String> = own.chain(behind).collect();
+    if made.schema().fields().iter().map(|field| field.name()).eq(&wanted) {
+        return Ok(made.clone());
+    }
+    let place = |name: &String| {
+        let replaced = operators.iter().position(|operator| operator.output == *name);
+        let held = replaced.map_or(name.as_str(), |at| names[at].as_str());
+        Ok((made.column_index(&call.method, held)?, name.clone()))
+    };
+    let chosen = wanted.iter().map(place).collect::<Result<Vec<_>, Error>>()?;
+    let project = Project::of(&call.method, chosen)?.reporting_to(made.request().faults.as_ref());
+    call.attach(&project, std::slice::from_ref(made))
+}
