@@ -17,6 +17,7 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
+use crate::arrow::Compiled;
 use crate::dtype::{from_spec, to_spec};
 use crate::ending::{self, Inside};
 use crate::error;
@@ -69,6 +70,18 @@ impl PyUdf {
         let function = Arc::new(PythonFunction { name, call, returns, ordered, by_row });
         let id = HostId::register(function.clone());
         Ok(PyUdf(Mutex::new(Some(Held { id, function: Some(function) }))))
+    }
+
+    /// The compiled function that an object has in a capsule.
+    #[staticmethod]
+    fn compiled(source: &Bound<'_, PyAny>) -> PyResult<PyUdf> {
+        let id = HostId::register(Arc::new(Compiled::of(source)?));
+        Ok(PyUdf(Mutex::new(Some(Held { id, function: None }))))
+    }
+
+    #[getter]
+    fn name(&self) -> PyResult<String> {
+        Ok(self.id()?.name().to_string())
     }
 
     /// Its number, by which [`PyUdf::known`] finds it.

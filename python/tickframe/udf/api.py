@@ -91,7 +91,7 @@ class Udf:
         """Around what is registered already."""
         made = cls.__new__(cls)
         made._wrap(fn)
-        made._native = native
+        made._name, made._native = native.name, native
         return made
 
     def __call__(self, *columns: IntoExpr) -> Expr:
@@ -127,7 +127,10 @@ def udf(
     stateful: bool | None = None,
     executor: Pool = None,
 ) -> Udf | Callable[[Callable[..., Any]], Udf]:
-    """A Python function as a function of columns.
+    """A Python function as a function of columns, or a compiled one of another package.
+
+    A compiled function is an object whose ``__tickframe_function__()`` gives a capsule with a C structure, which
+    ``tickframe/include/tickframe_function.h`` describes. It is called with Arrow arrays, on several threads and without the GIL.
 
     Args:
         fn: the function; without it, `udf` is a decorator with arguments.
@@ -145,6 +148,7 @@ def udf(
 
     Raises:
         TypeError: a function whose result's type is not known.
+        DataError: a compiled function of another version, or a capsule that is none.
         ValueError: an executor for a function that is not scalar, or keeps state.
     """
     if fn is not None:
@@ -180,8 +184,8 @@ def _remember(value: object, made: Udf) -> Udf:
 def recognised(value: object) -> Udf | None:
     """What a variable of the caller is as a function of columns, if it is one.
 
-    Ufuncs and numba's ``@vectorize`` and ``@njit``, functions of `pyarrow.compute`, functions with hints: of a polars
-    Series, or of one row.
+    Ufuncs and numba's ``@vectorize`` and ``@njit``, functions of `pyarrow.compute`, compiled functions, functions with hints:
+    of a polars Series, or of one row.
     """
     if isinstance(value, Udf):
         return value
@@ -192,6 +196,11 @@ def recognised(value: object) -> Udf | None:
         if made is None:
             called: Any = _vectorised(value) if kind == "CPUDispatcher" else value
             made = _remember(value, Udf(called, None, "numpy", scalar=False, stateful=False, keeps=value))
+    elif hasattr(type(value), "__tickframe_function__"):
+        made = _known_udf(value)
+        if made is None:
+            native = _native.Udf.compiled(value)
+            made = _remember(value, Udf._of(value, native))
     elif isinstance(value, types.FunctionType):
         made = _known_udf(value)
         if made is None:

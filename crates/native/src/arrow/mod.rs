@@ -4,6 +4,7 @@
 //! protocol requires. Exported data holds no Python object, so any thread may drop it.
 #![allow(unsafe_code, reason = "the C data interface is raw pointers in capsules")]
 
+mod function;
 mod order;
 mod raw;
 mod sharing;
@@ -26,6 +27,7 @@ use crate::cells;
 use crate::error::{self, DataError, unsound as refused};
 use crate::gil::without_gil;
 
+pub use function::Compiled;
 pub use sharing::Sharing;
 
 const SCHEMA: &CStr = c"arrow_schema";
