@@ -3,9 +3,12 @@ import os
 import checks
 import pyarrow.feather as feather
 import tickframe as tf
+import tickframe.update_by as ub
 from workloads import COPIED, ORDERS
 
 c = tf.col
+KEYS = ("k100", "k100k", "k1m", "s100", "s100k")
+ROLLED = [("sum", "sum"), ("mean", "mean"), ("min", "min"), ("max", "max"), ("std", "std")]
 
 class Adapter:
     name, version, warmup = "tickframe", tf.__version__, 1
@@ -14,6 +17,7 @@ class Adapter:
         read = lambda n: tf.from_arrow(feather.read_table(os.path.join(d, n + ".arrow"), memory_map=False).combine_chunks())
         m, r, t, q, ones, twins = (read(n) for n in ("main", "right", "trades", "quotes", "ones", "twins"))
         agg = [c("v").sum().alias("sv"), c("w").mean().alias("aw"), c("v").min().alias("mv"), c("q").max().alias("mq")]
+        seven = [*agg, c("v").std().alias("dv"), c("q").sum().alias("sq"), c("w").max().alias("mw")]
         gb = lambda *k: (lambda: m.group_by(*k).agg(*agg))
         four = m.select("id", "v", "q", "w", "s100")
         out4 = ["id", "v", "q", "w"]
@@ -54,6 +58,19 @@ class Adapter:
             "sort_two": lambda: m.select("k100", "v").sort(["k100", "v"]),
             "distinct_k100k": lambda: m.select("k100k").unique(),
             "distinct_two": lambda: m.select("k100", "s100").unique(),
+            "cumsum_k100": lambda: m.select("k100", c("v").cum_sum().over("k100").alias("x")),
+            "cumsum_k100k": lambda: m.select("k100k", c("v").cum_sum().over("k100k").alias("x")),
+            "ema_k100": lambda: m.select("k100", "v").update_by(ub.ema_tick(10, "x = v"), by="k100").select("k100", "x"),
+            "ema_k100k": lambda: m.select("k100k", "v").update_by(ub.ema_tick(10, "x = v"), by="k100k").select("k100k", "x"),
+            **{f"roll{name}_{k}": (lambda of=of, k=k: m.select(k, getattr(c("v"), f"rolling_{of}")(100, min_samples=2 if of == "std" else 1).over(k).alias("x")))
+               for k, names in (("k100", ROLLED), ("k100k", ROLLED[:1])) for name, of in names},
+            **{f"roll{name}_by": (lambda of=of: m.select("k100", getattr(c("v"), f"rolling_{of}_by")("id", 10_001, min_samples=2 if of == "std" else 1).over("k100").alias("x")))
+               for name, of in ROLLED},
+            **{f"gb1_{k}": (lambda k=k: m.group_by(k).agg(*agg[:1])) for k in KEYS},
+            **{f"gb7_{k}": (lambda k=k: m.group_by(k).agg(*seven)) for k in KEYS},
+            **{f"gbf_{k}": (lambda k=k: m.filter(c("v") > 0.5).group_by(k).agg(*agg[:1])) for k in ("k100", "k100k", "s100k")},
+            "head_by": lambda: vq.head_by(2, "k100k"),
+            "tail_by": lambda: vq.tail_by(2, "k100k"),
             "first_by": lambda: vq.first_by("k100k"),
             "last_by": lambda: vq.last_by("k100k"),
         }
