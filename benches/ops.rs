@@ -9,11 +9,12 @@ use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use engine::ops::{
-    Aggregation, AsofJoin, Concat, EquiJoin, Explode, Filter, Flatten, NaturalJoin, Project, Reverse, Select, Slice,
-    Sort, TopK, WhereIn,
+    Aggregation, AsofJoin, Concat, EquiJoin, Explode, Filter, Flatten, NaturalJoin, Project, Reverse, Running, Select,
+    Slice, Sort, TopK, WhereIn,
 };
 use engine::plan::{AsofOptions, EquiOptions, ExplodeOptions, How, Matches, Member, SortBy, Strategy, Validate};
 use engine::plan::{Bound, ColumnOptions, Keep, Op, PivotOptions, RangeEnd, RangeOptions, apply, columns, distinct};
+use engine::plan::{Clock, Control, Cumulative, Decay, RunningKind};
 use engine::sources::{Apply, InputTable};
 use engine::{Error, OnError, Table, attach};
 use formula::functions::Text;
@@ -199,6 +200,16 @@ fn operations() -> Vec<(&'static str, Box<dyn Fn(&Table) -> Result<Table, Error>
             Box::new(|t| {
                 let before = Expr::call(Function::Shift { by: 1 }, vec![Expr::column("v")])?;
                 columns("with_columns", t, &[before.alias("before")], ColumnOptions::STORED)
+            }),
+        ),
+        (
+            "update_by",
+            Box::new(|t| {
+                let sum = RunningKind::Cumulative { of: Cumulative::Sum, null_at_null: false };
+                let fading =
+                    RunningKind::Decay { of: Decay::Mean, clock: Clock::Ticks(20.0), control: Control::default() };
+                let made = [("v".to_owned(), sum, "sum".into()), ("v".to_owned(), fading, "mean".into())];
+                one(&Running::new("update_by", t, &["g".to_owned()], &made)?, t)
             }),
         ),
         (

@@ -19,6 +19,7 @@ __all__ = [
     "MODULE",
     "NOT_YET",
     "RUNNING",
+    "RUNNING_OPERATORS",
     "SPACES",
     "TABLES",
     "UnknownNameError",
@@ -554,6 +555,21 @@ RUNNING = frozenset(
     }
 )
 """Names of polars whose values run on from row to row."""
+
+RUNNING_OPERATORS = {
+    "cum_max": "cum_max",
+    "cum_mean": "cum_mean",
+    "cum_min": "cum_min",
+    "cum_prod": "cum_prod",
+    "cum_sum": "cum_sum",
+    "ewm_mean": "ema_tick",
+    "ewm_mean_by": "ema_time",
+    "ewm_std": "emstd_tick",
+    "ewm_sum": "ems_tick",
+    "ewm_sum_by": "ems_time",
+    "forward_fill": "forward_fill",
+}
+"""The operators of `tf.update_by` that do it."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -78,6 +78,11 @@ pub static FIXED_CHANGES: Size = Size::new("engine.FIXED_CHANGES", 16);
 
 /// Rows of a group from one mark of what runs over it to the next.
 pub static MARK_ROWS: Size = Size::new("engine.MARK_ROWS", 512);
+/// Rows of a group behind a change that are computed before it is asked whether the change is still felt; four times as many
+/// each further time.
+pub static FELT_ROWS: Size = Size::new("engine.FELT_ROWS", 64);
+/// So many of them at most.
+pub static FELT_MOST: Size = Size::new("engine.FELT_MOST", 1 << 16);
 
 /// Left rows that look for their match at once.
 pub static PROBE_ROWS: Size = Size::new("engine.PROBE_ROWS", 1 << 16);

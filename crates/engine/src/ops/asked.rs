@@ -5,11 +5,11 @@ use formula::{ColumnName, Expr};
 use serde::{Serialize, Serializer};
 
 use crate::eval::schedule::Turn;
-use crate::plan::RunningKind;
 use crate::plan::spec::{
     AsofOptions, BandOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Member, NowOptions, PivotOptions,
     RangeOptions, SortBy,
 };
+use crate::plan::update_by::RunningKind;
 
 /// The arguments of an operation, as far as they decide what it makes.
 #[derive(Serialize)]

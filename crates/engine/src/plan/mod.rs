@@ -14,7 +14,7 @@ mod op;
 mod optimize;
 mod run;
 pub(crate) mod spec;
-mod update_by;
+pub(crate) mod update_by;
 
 pub use apply::apply;
 #[cfg(any(test, feature = "testing"))]

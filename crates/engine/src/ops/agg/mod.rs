@@ -55,6 +55,7 @@ pub(crate) use self::listed::Listed;
 use self::live::AggregationLive;
 use self::spec::AggregationSpec;
 pub(crate) use self::state::{Pair, Span, floats, from_integers, integers};
+pub(crate) use self::sum::mean_of;
 use self::vectors::Vector;
 use crate::driver::operation::{Input, Operation, Start};
 use crate::error::Error;

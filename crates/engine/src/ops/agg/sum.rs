@@ -95,7 +95,8 @@ impl Codec for Floats {
     }
 }
 
-fn mean_of(sum: f64, group: &Counted<ExactSum>) -> f64 {
+/// The mean of values, of which there is one at least, by their sum.
+pub(crate) fn mean_of(sum: f64, group: &Counted<ExactSum>) -> f64 {
     let count = group.count as f64;
     if sum.is_finite() || group.of.special().is_some() {
         return sum / count;

@@ -10,9 +10,9 @@ use column::Chunk;
 
 use super::kernel::{Fault, Kernel};
 use crate::error::Error;
-use crate::ops::agg::accumulators::{Accumulator, End, ExactSum};
+use crate::ops::agg::accumulators::{Accumulator, Counted, End, ExactSum};
 use crate::ops::agg::extreme::Family;
-use crate::ops::agg::{floats, from_integers, integers};
+use crate::ops::agg::{floats, from_integers, integers, mean_of};
 
 /// Numbers as doubles, none where they are null.
 pub(super) fn read_floats(cells: &Chunk) -> Vec<Option<f64>> {
@@ -90,38 +90,38 @@ pub(super) struct Counts {
 
 /// What a row is to a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Counted {
+pub(super) enum Seen {
     Null,
     Passed,
     Taken,
 }
 
 impl Kernel for Counts {
-    type In = Counted;
+    type In = Seen;
     type State = i64;
     type Out = i64;
 
-    fn read(&self, cells: &[Chunk]) -> Result<Vec<Counted>, Error> {
+    fn read(&self, cells: &[Chunk]) -> Result<Vec<Seen>, Error> {
         let nulls = cells[0].logical_nulls();
         let is_null = |at: usize| nulls.as_ref().is_some_and(|nulls| nulls.is_null(at));
         let truths = if self.only_true { cells[0].as_boolean_opt() } else { None };
         let taken = |at: usize| truths.is_none_or(|truths| truths.value(at));
         let row = |at: usize| match (is_null(at), taken(at)) {
-            (true, _) => Counted::Null,
-            (false, false) => Counted::Passed,
-            (false, true) => Counted::Taken,
+            (true, _) => Seen::Null,
+            (false, false) => Seen::Passed,
+            (false, true) => Seen::Taken,
         };
         Ok((0..cells[0].len()).map(row).collect())
     }
 
     #[inline]
-    fn step(&self, state: &mut i64, input: &Counted) -> Result<Option<i64>, Fault> {
-        *state += i64::from(*input == Counted::Taken);
-        Ok(carried(Some(*state), *input == Counted::Null, self.null_at_null))
+    fn step(&self, state: &mut i64, input: &Seen) -> Result<Option<i64>, Fault> {
+        *state += i64::from(*input == Seen::Taken);
+        Ok(carried(Some(*state), *input == Seen::Null, self.null_at_null))
     }
 
-    fn tells(&self, input: &Counted) -> bool {
-        *input != Counted::Null || !self.null_at_null
+    fn tells(&self, input: &Seen) -> bool {
+        *input != Seen::Null || !self.null_at_null
     }
 
     fn same(&self, one: &i64, other: &i64) -> bool {
@@ -142,7 +142,7 @@ pub(super) struct FloatSums {
 
 impl Kernel for FloatSums {
     type In = Option<f64>;
-    type State = (i64, ExactSum);
+    type State = Counted<ExactSum>;
     type Out = f64;
 
     fn read(&self, cells: &[Chunk]) -> Result<Vec<Option<f64>>, Error> {
@@ -150,24 +150,20 @@ impl Kernel for FloatSums {
     }
 
     #[inline]
-    fn step(&self, (count, sum): &mut (i64, ExactSum), input: &Option<f64>) -> Result<Option<f64>, Fault> {
+    fn step(&self, state: &mut Counted<ExactSum>, input: &Option<f64>) -> Result<Option<f64>, Fault> {
         if let Some(value) = input {
-            sum.add(*value);
-            *count += 1;
+            state.add(*value);
         }
-        if *count == 0 || (input.is_none() && self.null_at_null) {
-            return Ok(None);
-        }
-        let sum = sum.value(&());
-        Ok(Some(if self.mean { sum / *count as f64 } else { sum }))
+        let sum = carried(state.value(&1), input.is_none(), self.null_at_null);
+        Ok(sum.map(|sum| if self.mean { mean_of(sum, state) } else { sum }))
     }
 
     fn tells(&self, _: &Option<f64>) -> bool {
         false
     }
 
-    fn same(&self, one: &(i64, ExactSum), other: &(i64, ExactSum)) -> bool {
-        one.0 == other.0 && one.1.is(&other.1)
+    fn same(&self, one: &Counted<ExactSum>, other: &Counted<ExactSum>) -> bool {
+        one.count == other.count && one.of.is(&other.of)
     }
 
     fn write(&self, values: Vec<Option<f64>>) -> Result<Chunk, Error> {

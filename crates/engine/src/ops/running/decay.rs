@@ -10,7 +10,7 @@ use super::cumulative::{read_floats, write_floats};
 use super::kernel::{Fault, Kernel};
 use crate::error::Error;
 use crate::ops::agg::integers;
-use crate::plan::{BadData, Control, Decay};
+use crate::plan::update_by::{BadData, Control, Decay};
 
 /// What fades with each row.
 pub(super) struct ByTicks {
@@ -91,7 +91,8 @@ impl Fading {
         if self.of == Decay::Std {
             let distance = number - old;
             let more = if left == 1.0 { 0.0 } else { (1.0 - left) * distance * distance };
-            state.variance = left * (state.variance.max(0.0) + more);
+            let before = if state.variance < 0.0 { 0.0 } else { state.variance };
+            state.variance = left * (before + more);
         }
     }
 

@@ -11,7 +11,7 @@ use super::track::{Track, Tracked};
 use crate::error::Error;
 use crate::ops::agg::accumulators::End;
 use crate::ops::agg::extreme::{Decimals, Floats, Integers, Texts, WideDecimals};
-use crate::plan::{Clock, Cumulative, RunningKind};
+use crate::plan::update_by::{Clock, Cumulative, RunningKind};
 
 /// The type of a column, or why there is none. `name`: of its input, as messages show it.
 pub(super) fn output(operation: &str, kind: &RunningKind, name: &str, input: &DataType) -> Result<DataType, Error> {

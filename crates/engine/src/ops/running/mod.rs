@@ -40,7 +40,7 @@ use crate::error::Error;
 use crate::eval::evaluator::Evaluator;
 use crate::keys::grouped::GroupedRows;
 use crate::ops::asked::Asked;
-use crate::plan::RunningKind;
+use crate::plan::update_by::RunningKind;
 use crate::sizes::GROUP_PART_ROWS;
 use crate::table::change::Change;
 use crate::table::handle::Table;

@@ -12,7 +12,7 @@ use rowset::RowSet;
 use super::groups::{Run, Running};
 use super::kernel::{Fault, Kernel};
 use crate::error::Error;
-use crate::sizes::MARK_ROWS;
+use crate::sizes::{FELT_MOST, FELT_ROWS, MARK_ROWS};
 use crate::table::view::View;
 
 /// What the cells of a column are read from, and what messages call it.
@@ -69,6 +69,8 @@ impl<'a> Reader<'a> {
             true => self.view.read(column, &RowSet::from_sorted_keys(rows))?,
             false => self.view.column(column)?.take(rows)?,
         };
+        #[cfg(test)]
+        super::tests::note_read(rows.len());
         self.kept.retain(|(known, ..)| *known != column);
         self.kept.push((column, rows.to_vec(), cells.clone()));
         Ok(cells)
@@ -202,11 +204,6 @@ impl<K: Kernel> Tracked<K> {
     }
 }
 
-/// Rows that are computed in one go, of one group, in the first round; four times as many in each further one.
-const ROUND: u64 = 64;
-/// So many of them at most.
-const LARGEST_ROUND: u64 = 1 << 16;
-
 impl<K: Kernel> Track for Tracked<K> {
     fn grow(&mut self, slots: usize) {
         if slots > self.ends.len() {
@@ -265,11 +262,11 @@ impl<K: Kernel> Track for Tracked<K> {
         let mut open: Vec<Open<'_, K::State>> =
             runs.iter().filter(|run| run.len > 0).map(|run| self.open(groups, run)).collect();
         let (mut fresh, mut changed) = (Vec::new(), Vec::new());
-        let mut ahead = ROUND;
+        let mut ahead = FELT_ROWS.rows();
         while !open.is_empty() {
             let (mut rows, mut ends) = (Vec::new(), Vec::with_capacity(open.len()));
             for one in &open {
-                let to = one.run.last.max(one.run.first).min(one.at + LARGEST_ROUND).max(one.at) + ahead;
+                let to = one.run.last.max(one.run.first).min(one.at + FELT_MOST.rows()).max(one.at) + ahead;
                 groups.keys(one.run.slot, one.at..to.min(one.run.len), &mut rows);
                 ends.push(rows.len());
             }
@@ -304,7 +301,7 @@ impl<K: Kernel> Track for Tracked<K> {
                 }
                 true
             });
-            ahead = (ahead * 4).min(LARGEST_ROUND);
+            ahead = (ahead * 4).min(FELT_MOST.rows());
         }
         fresh.sort_unstable_by_key(|(row, _)| *row);
         changed.sort_unstable_by_key(|(row, _)| *row);
