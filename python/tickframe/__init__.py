@@ -119,6 +119,7 @@ from tickframe.reductions import (
     sum,
     var,
 )
+from tickframe.rolled import RollingGroups
 from tickframe.schema import Schema
 from tickframe.scopes import scope
 from tickframe.sources import (
@@ -204,6 +205,7 @@ __all__ = [
     "Null",
     "Object",
     "Plan",
+    "RollingGroups",
     "RowSet",
     "Schema",
     "Selectable",

@@ -32,6 +32,7 @@ from tickframe.namespaces.list import ListNamespace
 from tickframe.namespaces.name import NameNamespace
 from tickframe.namespaces.string import StringNamespace
 from tickframe.namespaces.struct import StructNamespace
+from tickframe.rolling import Rolls
 
 if TYPE_CHECKING:
     import datetime as _dt
@@ -86,7 +87,7 @@ class RunningValuesError(InvalidOperationError, AttributeError):
 
 
 @check_all
-class Expr(Arithmetic, Aggregates):
+class Expr(Arithmetic, Aggregates, Rolls):
     """What to compute for each row, or for each group of rows. Made by `col`, `lit`, `when` and operators."""
 
     __slots__ = ("_native",)

@@ -449,7 +449,7 @@ NOT_YET: dict[str, frozenset[str]] = {
         _words(
             """
             cube group_by_dynamic partition_by resample
-            rolling rollup tree window withWatermark
+            rollup tree window withWatermark
             """
         )
     ),
@@ -534,25 +534,7 @@ RUNNING = frozenset(
         "pct_change",
     }
     | {f"cum_{name}" for name in ("sum", "prod", "min", "max", "count", "mean")}
-    | {
-        f"rolling_{name}{by}"
-        for name in (
-            "sum",
-            "mean",
-            "min",
-            "max",
-            "std",
-            "var",
-            "median",
-            "quantile",
-            "count",
-            "map",
-            "kurtosis",
-            "rank",
-            "skew",
-        )
-        for by in ("", "_by")
-    }
+    | {f"rolling_{name}{by}" for name in ("count", "map", "kurtosis", "rank", "skew") for by in ("", "_by")}
 )
 """Names of polars whose values run on from row to row."""
 

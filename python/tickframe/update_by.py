@@ -22,6 +22,30 @@ from tickframe.expr import Expr
 from tickframe.formulas import Formula
 from tickframe.functions import col
 from tickframe.operators import Operator
+from tickframe.rolling_operators import (
+    rolling_avg_tick,
+    rolling_avg_time,
+    rolling_count_tick,
+    rolling_count_time,
+    rolling_count_where_tick,
+    rolling_count_where_time,
+    rolling_formula_tick,
+    rolling_formula_time,
+    rolling_group_tick,
+    rolling_group_time,
+    rolling_max_tick,
+    rolling_max_time,
+    rolling_min_tick,
+    rolling_min_time,
+    rolling_prod_tick,
+    rolling_prod_time,
+    rolling_std_tick,
+    rolling_std_time,
+    rolling_sum_tick,
+    rolling_sum_time,
+    rolling_wavg_tick,
+    rolling_wavg_time,
+)
 from tickframe.when import when
 
 if TYPE_CHECKING:
@@ -52,6 +76,28 @@ __all__ = [
     "emstd_tick",
     "emstd_time",
     "forward_fill",
+    "rolling_avg_tick",
+    "rolling_avg_time",
+    "rolling_count_tick",
+    "rolling_count_time",
+    "rolling_count_where_tick",
+    "rolling_count_where_time",
+    "rolling_formula_tick",
+    "rolling_formula_time",
+    "rolling_group_tick",
+    "rolling_group_time",
+    "rolling_max_tick",
+    "rolling_max_time",
+    "rolling_min_tick",
+    "rolling_min_time",
+    "rolling_prod_tick",
+    "rolling_prod_time",
+    "rolling_std_tick",
+    "rolling_std_time",
+    "rolling_sum_tick",
+    "rolling_sum_time",
+    "rolling_wavg_tick",
+    "rolling_wavg_time",
     "shift",
 ]
 

@@ -9,9 +9,11 @@ from tickframe.describe import short
 from tickframe.durations import nanoseconds
 from tickframe.handles import itself, made
 from tickframe.names import names_of
+from tickframe.rolled import RollingGroups, of_period
 
 if TYPE_CHECKING:
     import datetime
+    from typing import Literal
 
     from tickframe.names import Names
     from tickframe.table import Table
@@ -114,6 +116,41 @@ class Windows:
         rows = count(n, "most_recent_rows: n")
         options = {"by": _groups(by, "most_recent_rows"), "recent": {"rows": rows}}
         return made("most_recent_rows", {"most_recent": options}, itself(self))
+
+    def rolling(
+        self,
+        index_column: str,
+        *,
+        period: float | str | datetime.timedelta,
+        offset: float | str | datetime.timedelta | None = None,
+        closed: Literal["left", "right", "both", "none"] = "right",
+        group_by: Names | None = None,
+    ) -> RollingGroups:
+        """For each row the rows of a window of time before it: ``.agg(...)`` makes one row of each.
+
+        Rows may come in any order of their stamps; rows with equal stamps see one another.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "b", "a"], "t": [1, 2, 3], "x": [1, 2, 4]})
+        >>> t.rolling("t", period=3, group_by="k").agg(s=tf.col("x").sum(), n=tf.len()).to_dicts()[2]
+        {'k': 'a', 't': 3, 's': 5, 'n': 2}
+
+        Args:
+            index_column: the column of stamps: times, dates or whole numbers. A row without a stamp has no values, and is in no
+                window.
+            period: how long a window is: a text such as ``"5m"``, a timedelta, or seconds; of whole numbers a number.
+            offset: where it begins, from the row's stamp; ``-period`` without it: the window ends at the row.
+            closed: which ends belong to it.
+            group_by: columns that make groups; all rows are one group without it.
+
+        Raises:
+            ColumnNotFoundError: no such column.
+            TypeMismatchError: stamps of another type, or a period of another kind than they are.
+            ValueError: a period that is not longer than nothing.
+            InvalidOperationError: a blink table, whose rows live for one step.
+        """
+        window = of_period(period, offset, closed)
+        return RollingGroups(itself(self), index_column, _groups(group_by, "rolling"), window)
 
     def snapshot_when(
         self,

@@ -165,6 +165,11 @@ ELSEWHERE = {
     ),
     "over": "test_over.py",
     **dict.fromkeys(
+        (f"rolling_{name}{by}" for by in ("", "_by")
+         for name in ("sum", "mean", "min", "max", "std", "var", "median", "quantile")),
+        "test_rolling.py",
+    ),
+    **dict.fromkeys(
         ("__getitem__", "add", "all", "and_", "any", "drop_nans", "drop_nulls", "eq", "filter", "floordiv", "ge", "gt",
          "is_duplicated", "is_unique", "le", "lt", "mod", "mul", "ne", "neg", "not_", "null_count", "or_", "pipe", "replace",
          "sort_by", "sub", "truediv", "xor"),

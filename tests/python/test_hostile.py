@@ -461,6 +461,8 @@ BASE: dict[str, Callable[[World], Any]] = {
     "predicate": lambda w: tf.col("x") > 1,
     "predicates": lambda w: tf.col("x") > 1,
     "quantile": lambda w: 0.5,
+    "rev_ticks": lambda w: 2,
+    "rev_time": lambda w: "5s",
     "right": lambda w: w.right,
     "rows": lambda w: [{"x": 1}],
     "schema": lambda w: {"x": int, "s": str},
@@ -470,6 +472,7 @@ BASE: dict[str, Callable[[World], Any]] = {
     "text": lambda w: "x + 1",
     "then": lambda w: 1,
     "ts_col": lambda w: "t",
+    "weight_col": lambda w: "x",
     "unit": lambda w: "ns",
     "value": lambda w: "a",
     "values": lambda w: tf.col("x"),
@@ -510,7 +513,7 @@ def doors() -> dict[str, Callable[[World], Callable[..., Any]]]:
             found[name] = lambda w, member=member: member
     for prefix, module in (("agg", tf.agg), ("filters", tf.filters), ("update_by", tf.update_by)):
         for name, member in vars(module).items():
-            if not name.startswith("_") and inspect.isfunction(member) and member.__module__ == module.__name__:
+            if name in module.__all__ and inspect.isfunction(member):
                 found[f"{prefix}.{name}"] = lambda w, member=member: member
     for name, space in namespaces().items():
         walk(name, type(space), lambda w, name=name: namespaces()[name])
@@ -529,6 +532,7 @@ INSTANCES: dict[str, Callable[[World], Any]] = {
     "Expr": lambda w: tf.col("x"),
     "Graph": lambda w: w.graph,
     "GroupBy": lambda w: w.table.select("s", "x", "y").group_by("s"),
+    "RollingGroups": lambda w: w.table.select("t", "x").rolling("t", period="5s"),
     "InputTable": lambda w: w.input,
     "KeyedTable": lambda w: w.keyed,
     "Plan": lambda w: plan(),
@@ -540,7 +544,7 @@ INSTANCES: dict[str, Callable[[World], Any]] = {
 }
 #: Classes whose objects the package hands out; calling them is refused in words, which the test of messages reads.
 NOT_MADE_BY_USERS = {"AppendTable", "BlinkTable", "Column", "DataType", "Expr", "GroupBy", "InputTable", "KeyedTable"}
-NOT_MADE_BY_USERS |= {"Object", "Plan", "Subscription", "Table", "Token", "Udf", "Update"}
+NOT_MADE_BY_USERS |= {"Object", "Plan", "RollingGroups", "Subscription", "Table", "Token", "Udf", "Update"}
 #: Doors that need what a test of their own sets up.
 ELSEWHERE = {
     "from_spark": "tests/python/test_spark.py",
@@ -569,6 +573,15 @@ def base_of(door: str, name: str) -> Callable[[World], Any] | None:
 
 #: Where the name alone says too little.
 OVERRIDES: dict[tuple[str, str], Callable[[World], Any]] = {
+    ("Table.rolling", "index_column"): lambda w: "t",
+    ("Table.rolling", "offset"): lambda w: "-5s",
+    ("Table.rolling", "period"): lambda w: "5s",
+    ("update_by.rolling_count_where_tick", "column"): lambda w: "n",
+    ("update_by.rolling_count_where_time", "column"): lambda w: "n",
+    ("update_by.rolling_formula_tick", "column"): lambda w: "n",
+    ("update_by.rolling_formula_tick", "formula"): lambda w: tf.col("x").sum(),
+    ("update_by.rolling_formula_time", "column"): lambda w: "n",
+    ("update_by.rolling_formula_time", "formula"): lambda w: tf.col("x").sum(),
     ("Table.time_window", "ts"): lambda w: "t",
     ("Table.most_recent", "ts"): lambda w: "t",
     ("Table.most_recent", "period"): lambda w: "1h",

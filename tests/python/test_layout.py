@@ -28,6 +28,7 @@ TESTED_BY = {
     "group_by": "test_aggregates.py",
     "joins": "test_join.py",
     "reductions": "test_everyday_expressions.py",
+    "rolled": "test_rolling.py",
     "schema": "test_dtypes.py",
     "scopes": "test_followers.py",
     "spark.frame": "test_spark.py",

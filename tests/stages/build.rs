@@ -5,12 +5,14 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int64Array, StringViewArray};
 use engine::plan::{
     AsofOptions, Bound, EquiOptions, ExplodeOptions, Extent, How, Keep, Matches, Materialization, Member, Op, Operator,
-    OperatorKind, PivotOptions, RangeEnd, RangeOptions, RunningKind, SortBy, Strategy, Tolerance, Validate, apply,
+    OperatorKind, PivotOptions, RangeEnd, RangeOptions, RollingOptions, RunningKind, SortBy, Strategy, Tolerance,
+    Validate, apply,
 };
 use engine::{Error, OnError, Table};
 use formula::aggregates::{Given, SettingKind};
+use formula::functions::Closed;
 use formula::values::Values;
-use formula::{Aggregate, Expr, Function, Window};
+use formula::{Aggregate, Expr, Frame, Function, Reach, Rolling, Window};
 use model::{Fault, Value, ops};
 
 use super::{Aggregated, Stage};
@@ -179,6 +181,27 @@ impl Stage {
                 let made = shifted.over(Window { by, ..Window::default() })?.alias(name.as_str());
                 ask(columns(vec![made], true, Materialization::Stored), one)
             }
+            Stage::Rolling(by, on, reach, least, outputs) => {
+                let [back, ahead] = *reach;
+                let frame = match on {
+                    None => Frame::Rows { back, ahead },
+                    Some(_) => {
+                        let [back, ahead] = reach.map(Reach::Whole);
+                        Frame::Range { back, ahead, closed: Closed::Both, ordered: false }
+                    }
+                };
+                let window = Rolling { frame, least: *least };
+                // One output is an expression, several are one operation.
+                if let [output] = &outputs[..] {
+                    let column = |name: &String| Expr::column(name.as_str());
+                    let (by, order) = (by.iter().map(column).collect(), on.iter().map(column).collect());
+                    let moving = Window { by, order, rolling: Some(window), ..Window::default() };
+                    let made = aggregated(output)?.unaliased().clone().over(moving)?.alias(output.0.as_str());
+                    return ask(columns(vec![made], true, Materialization::Stored), one);
+                }
+                let how = RollingOptions { by: by.clone(), on: on.clone(), window };
+                ask(Op::Rolling { how, aggregates: outputs.iter().map(aggregated).collect::<Result<_, Error>>()? }, one)
+            }
             Stage::Unique => ask(Op::Distinct { keys: Vec::new(), keep: Keep::First }, one),
             Stage::Pick(by, keep) => ask(Op::Distinct { keys: by.clone(), keep: *keep }, one),
             Stage::GroupLimit(keys, rows, keep) => {
@@ -312,6 +335,14 @@ impl Stage {
             Stage::UpdateBy(by, made) => {
                 let first = table.clone();
                 made.iter().try_fold(first, |table, (of, _, what, name)| ops::running(&table, by, of, what, name))?
+            }
+            Stage::Rolling(by, on, [back, ahead], least, outputs) => {
+                let window = match on {
+                    None => ops::Window::Rows(*back, *ahead),
+                    Some(on) => ops::Window::Range(on.clone(), *back, *ahead),
+                };
+                let (by, aggregates) = (by.clone(), wanted(outputs));
+                ops::rolling(table, &ops::Rolling { by, window, least: *least, aggregates })?
             }
             Stage::Unique => ops::unique(table),
             Stage::Pick(by, keep) => {

@@ -601,6 +601,32 @@ pub fn update_by(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     Some(Stage::UpdateBy(by, made))
 }
 
+/// Windows of rows, or between stamps; some lie beside their row.
+pub fn rolling(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    in_order(shape)?;
+    let exact = shape.exact();
+    if exact.is_empty() {
+        return None;
+    }
+    let keys: Vec<(String, Kind)> =
+        exact.iter().filter(|(_, kind)| !matches!(kind, Kind::Of("list" | "struct"))).cloned().collect();
+    let by = some_columns(tape, &keys, 0);
+    let stamps: Vec<&String> = exact.iter().filter(|(_, kind)| *kind == Kind::Int).map(|(name, _)| name).collect();
+    let on = (!stamps.is_empty() && tape.chance(110)).then(|| (*tape.choose(&stamps)).clone());
+    let back = tape.below(7) as i64 - 1;
+    let ahead = tape.below(4) as i64 - back.min(1);
+    let most = if on.is_some() { 3 } else { (back + ahead + 1) as u64 };
+    let least = if tape.chance(90) { tape.below(most + 1) } else { 0 };
+    let mut outputs = Vec::new();
+    for _ in 0..1 + tape.below(3) {
+        let (made, kind, is_inexact) = aggregated(tape, shape, &exact);
+        shape.columns.push((made.0.clone(), kind));
+        shape.inexact.extend(is_inexact.then(|| made.0.clone()));
+        outputs.push(made);
+    }
+    Some(Stage::Rolling(by, on, [back, ahead], least, outputs))
+}
+
 /// An output, the kind of its values, and whether they are known only within bounds.
 fn aggregated(tape: &mut Tape, shape: &mut Shape, exact: &[(String, Kind)]) -> (Aggregated, Kind, bool) {
     use ops::Aggregator::{

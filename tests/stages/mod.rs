@@ -54,6 +54,9 @@ pub enum Stage {
     ShiftOver(Vec<String>, String, i64, String),
     /// Key columns, and for each new column what it is of, what runs over it here and in the model, and its name.
     UpdateBy(Vec<String>, Vec<(String, RunningKind, ops::Running, String)>),
+    /// Key columns, the column of stamps of a window between stamps, how far it reaches back and ahead, of how few values there is
+    /// no result, and the outputs.
+    Rolling(Vec<String>, Option<String>, [i64; 2], u64, Vec<Aggregated>),
     /// All distinct rows.
     Unique,
     /// The first row, or the last, of each key.

@@ -100,6 +100,8 @@ pub static TIMELINE_CHUNK: Size = Size::at_least("engine.TIMELINE_CHUNK", 128, 2
 pub static RANGE_ROWS: Size = Size::new("engine.RANGE_ROWS", 1 << 14);
 /// Right rows that are read at once for the ranges in which they lie.
 pub static RANGE_PAIRS: Size = Size::new("engine.RANGE_PAIRS", 1 << 16);
+/// Rows whose windows are aggregated at once while an operation over windows starts.
+pub static ROLLING_ROWS: Size = Size::new("engine.ROLLING_ROWS", 1 << 16);
 /// Rows that look for their key in a set at once.
 pub static WHERE_IN_PROBE_ROWS: Size = Size::new("engine.WHERE_IN_PROBE_ROWS", 1 << 16);
 

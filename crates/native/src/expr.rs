@@ -226,7 +226,16 @@ impl PyExpr {
         nulls_last: bool,
     ) -> PyResult<PyExpr> {
         let trees = |given: Vec<Bound<'_, PyExpr>>| given.iter().map(|each| each.get().expr().clone()).collect();
-        let window = Window { by: trees(by), order: trees(order), descending, nulls_last };
+        let window = Window { by: trees(by), order: trees(order), descending, nulls_last, rolling: None };
+        self.expr().clone().over(window).map(PyExpr::new).map_err(raised)
+    }
+
+    /// Every aggregate over a window that moves along with each row, between stamps if they are given. `window`: as plans
+    /// write it.
+    fn rolling(&self, window: &str, stamps: Option<&Bound<'_, PyExpr>>) -> PyResult<PyExpr> {
+        let rolling = serde_json::from_str(window).map_err(|why| PyValueError::new_err(format!("rolling: {why}")))?;
+        let order = stamps.into_iter().map(|stamps| stamps.get().expr().clone()).collect();
+        let window = Window { order, rolling: Some(rolling), ..Window::default() };
         self.expr().clone().over(window).map(PyExpr::new).map_err(raised)
     }
 

@@ -289,6 +289,20 @@ fn listed(operation: &str, table: &Table) -> PyResult<Vec<Values>> {
     values.collect()
 }
 
+/// The columns of a table, then aggregates of windows that move along with each row. `how`: keys and windows, as plans write
+/// them.
+#[pyfunction]
+pub fn rolling(
+    operation: &str,
+    table: &Bound<'_, PyTable>,
+    how: &str,
+    aggregates: Vec<Bound<'_, PyExpr>>,
+) -> PyResult<PyTable> {
+    let how = serde_json::from_str(how).map_err(|why| PyValueError::new_err(format!("{operation}: {why}")))?;
+    let op = Op::Rolling { how, aggregates: trees(&aggregates) };
+    made(table.py(), op, operation, &[table])
+}
+
 /// The pairs of rows for which every predicate is true.
 #[pyfunction]
 #[pyo3(signature = (operation, left, right, predicates, suffix, on_error = "fail"))]

@@ -4,6 +4,11 @@
 //! Null is a key as any other. Cost of a step: one probe for each row that comes, goes, moves or changes, and one search
 //! in its group.
 
+use std::sync::Arc;
+
+use arrow_array::BooleanArray;
+use arrow_buffer::BooleanBuffer;
+use arrow_schema::DataType;
 use column::keys::{KeyTable, NO_SLOT};
 use column::{Chunk, NO_ROW};
 use rowset::{Before, RowSet};
@@ -38,6 +43,22 @@ pub(crate) struct Regroups {
     pub(crate) fresh_slots: Vec<u32>,
 }
 
+/// The types of these columns as keys. Without any there is one key.
+pub(crate) fn key_types(table: &Table, columns: &[usize]) -> Vec<DataType> {
+    match columns {
+        [] => vec![DataType::Boolean],
+        some => some.iter().map(|column| table.column_type(*column).clone()).collect(),
+    }
+}
+
+/// The keys of these rows, of the types that [`key_types`] gives.
+pub(crate) fn key_cells(columns: &[usize], view: &View, rows: &RowSet) -> Result<Vec<Chunk>, Error> {
+    match columns {
+        [] => Ok(vec![Arc::new(BooleanArray::new(BooleanBuffer::new_set(rows.len() as usize), None))]),
+        some => some.iter().map(|column| view.read(*column, rows)).collect(),
+    }
+}
+
 /// The rows of each key.
 pub(crate) struct GroupedRows {
     columns: Vec<usize>,
@@ -46,9 +67,9 @@ pub(crate) struct GroupedRows {
 }
 
 impl GroupedRows {
-    /// No rows yet, of this table by these columns.
+    /// No rows yet, of this table by these columns; without any all rows are one group.
     pub(crate) fn new(table: &Table, columns: &[usize]) -> GroupedRows {
-        let types: Vec<_> = columns.iter().map(|column| table.column_type(*column).clone()).collect();
+        let types = key_types(table, columns);
         GroupedRows { columns: columns.to_vec(), keys: KeyTable::new(&types), rows: KeyRows::new(true) }
     }
 
@@ -81,7 +102,7 @@ impl GroupedRows {
     }
 
     fn cells(&self, view: &View, rows: &RowSet) -> Result<Vec<Chunk>, Error> {
-        self.columns.iter().map(|column| view.read(*column, rows)).collect()
+        key_cells(&self.columns, view, rows)
     }
 
     fn find(&self, view: &View, rows: &RowSet) -> Result<Vec<u32>, Error> {

@@ -4,6 +4,7 @@
 pub(crate) mod frame;
 pub(crate) mod group_order;
 pub(crate) mod grouped;
+pub(crate) mod in_groups;
 pub(crate) mod intervals;
 pub(crate) mod order;
 pub(crate) mod ordered;

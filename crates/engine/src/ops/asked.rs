@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use crate::eval::schedule::Turn;
 use crate::plan::spec::{
     AsofOptions, BandOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Member, NowOptions, PivotOptions,
-    RangeOptions, SortBy,
+    RangeOptions, RollingOptions, SortBy,
 };
 use crate::plan::update_by::RunningKind;
 
@@ -45,6 +45,10 @@ pub(crate) enum Asked<'a> {
     Running {
         keys: &'a [String],
         made: &'a [(String, RunningKind, ColumnName)],
+    },
+    Rolling {
+        how: &'a RollingOptions,
+        aggregates: Expressions<'a>,
     },
     Sort {
         by: &'a [SortBy],

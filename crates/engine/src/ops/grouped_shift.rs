@@ -28,6 +28,7 @@ use crate::eval::evaluator::Evaluator;
 use crate::keys::frame::{Frame, affected};
 use crate::keys::group_order::GroupOrder;
 use crate::keys::grouped::GroupedRows;
+use crate::keys::in_groups::InGroups;
 use crate::ops::asked::Asked;
 use crate::sizes::GROUP_PART_ROWS;
 use crate::table::change::Change;
@@ -115,10 +116,10 @@ impl Operation for GroupedShift {
             }
             slots.extend(of_part);
         }
-        let ordered = InGroups::new(rows, &slots, groups.slots());
+        let (keys, ordered) = (rows.to_vec(), InGroups::new(&slots, groups.slots()));
         let mut cells: Vec<Vec<(RowSet, Chunk)>> = Vec::with_capacity(self.shifted.len());
         for of in self.shifted.iter() {
-            let neighbours = ordered.neighbours(of.by);
+            let neighbours = neighbours_of(&keys, &ordered, of.by);
             let piece = |at: usize, part: &RowSet| {
                 let from = at * GROUP_PART_ROWS.get();
                 Ok::<_, Error>((part.clone(), of.cells(view, &neighbours[from..from + part.len() as usize])?))
@@ -145,43 +146,18 @@ impl Operation for GroupedShift {
     }
 }
 
-/// Rows group by group, each group in row order.
-struct InGroups {
-    keys: Vec<u64>,
-    /// Positions of rows, by group.
-    order: Vec<usize>,
-    /// Where each group starts, and where the last one ends.
-    starts: Vec<usize>,
-}
-
-impl InGroups {
-    fn new(rows: &RowSet, slots: &[u32], groups: usize) -> InGroups {
-        let mut starts = vec![0; groups + 1];
-        slots.iter().for_each(|slot| starts[*slot as usize + 1] += 1);
-        (0..groups).for_each(|slot| starts[slot + 1] += starts[slot]);
-        let mut next = starts.clone();
-        let mut order = vec![0; slots.len()];
-        for (position, slot) in slots.iter().enumerate() {
-            order[next[*slot as usize]] = position;
-            next[*slot as usize] += 1;
+/// For each row, in row order, the one so many places before it in its group.
+fn neighbours_of(keys: &[u64], ordered: &InGroups, by: i64) -> Vec<u64> {
+    let mut neighbours = vec![NO_ROW; keys.len()];
+    let far = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
+    for group in ordered.groups() {
+        let (Some(later), Some(earlier)) = (group.get(far..), group.len().checked_sub(far)) else { continue };
+        for (later, earlier) in later.iter().zip(&group[..earlier]) {
+            let (row, neighbour) = if by > 0 { (*later, *earlier) } else { (*earlier, *later) };
+            neighbours[row] = keys[neighbour];
         }
-        InGroups { keys: rows.to_vec(), order, starts }
     }
-
-    /// For each row, in row order, the one so many places before it in its group.
-    fn neighbours(&self, by: i64) -> Vec<u64> {
-        let mut neighbours = vec![NO_ROW; self.keys.len()];
-        let far = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
-        for group in self.starts.windows(2) {
-            let group = &self.order[group[0]..group[1]];
-            let (Some(later), Some(earlier)) = (group.get(far..), group.len().checked_sub(far)) else { continue };
-            for (later, earlier) in later.iter().zip(&group[..earlier]) {
-                let (row, neighbour) = if by > 0 { (*later, *earlier) } else { (*earlier, *later) };
-                neighbours[row] = self.keys[neighbour];
-            }
-        }
-        neighbours
-    }
+    neighbours
 }
 
 struct GroupedShiftLive {

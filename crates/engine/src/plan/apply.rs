@@ -7,7 +7,8 @@ use formula::values::LiveSet;
 
 use super::lower::{
     self, ColumnOptions, add_only_to_blink, aggregate, blink_to_append_only, distinct, filtered, in_order, join,
-    join_where, merge_sorted, multi_join, natural_join, pivot, range_join, sort, sync_filter, sync_leader, top_k,
+    join_where, merge_sorted, multi_join, natural_join, pivot, range_join, rolling, sort, sync_filter, sync_leader,
+    top_k,
 };
 use super::node::{DEEPEST, Plan};
 use super::op::Op;
@@ -106,6 +107,7 @@ fn table_of(op: &Op, call: &Call, inputs: &[Table]) -> Result<Table, Error> {
         Op::RangeJoin { how, aggregates, on_error } => {
             range_join(call, &inputs[0], &inputs[1], how, aggregates, *on_error)
         }
+        Op::Rolling { how, aggregates } => rolling(call, &inputs[0], how, aggregates),
         Op::Pivot { how, values, aggregates, on_error } => pivot(call, &inputs[0], values, how, aggregates, *on_error),
         Op::JoinWhere { predicates, suffix, on_error } => {
             join_where(call, &inputs[0], &inputs[1], predicates, suffix, *on_error)

@@ -29,6 +29,6 @@ pub use op::Op;
 pub use optimize::Fired;
 pub use spec::{
     AsofOptions, Bound, EquiOptions, ExplodeOptions, Extent, How, Keep, Matches, Materialization, Member, NowOptions,
-    PivotOptions, RangeEnd, RangeOptions, Recent, SortBy, Strategy, Tolerance, Validate,
+    PivotOptions, RangeEnd, RangeOptions, Recent, RollingOptions, SortBy, Strategy, Tolerance, Validate,
 };
 pub use update_by::{BadData, Clock, Control, Cumulative, Decay, Operator, OperatorKind, RunningKind};

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::input::Input;
 use super::spec::{
     AsofOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Materialization, Member, NowOptions, PivotOptions,
-    RangeOptions, Recent, SortBy,
+    RangeOptions, Recent, RollingOptions, SortBy,
 };
 use super::update_by::Operator;
 use crate::eval::schedule::Turn;
@@ -244,6 +244,13 @@ pub enum Op {
         #[serde(default, skip_serializing_if = "is_default")]
         on_error: OnError,
     },
+    /// The columns of a table, then aggregates of windows that move along with each row.
+    Rolling {
+        /// Keys and windows.
+        how: RollingOptions,
+        /// Expressions over aggregates.
+        aggregates: Vec<Expr>,
+    },
     /// The pairs of rows for which every predicate is true.
     JoinWhere {
         /// Boolean expressions over the columns of both tables.
@@ -342,6 +349,7 @@ impl Op {
             Op::JoinNow(NowOptions::Asof(_)) => "join_asof_now",
             Op::RangeJoin { .. } => "range_join",
             Op::Pivot { .. } => "pivot",
+            Op::Rolling { .. } => "rolling",
             Op::JoinWhere { .. } => "join_where",
             Op::MultiJoin { .. } => "multi_join",
             Op::SyncFilter { .. } => "sync_filter",
@@ -368,6 +376,7 @@ impl Op {
             Op::Columns { columns, .. } => (columns, &[]),
             Op::Aggregate { keys, aggregates, .. } => (keys, aggregates),
             Op::RangeJoin { aggregates, .. } | Op::Pivot { aggregates, .. } => (aggregates, &[]),
+            Op::Rolling { aggregates, .. } => (aggregates, &[]),
             Op::UpdateBy { inputs, .. } => (inputs, &[]),
             _ => (&[], &[]),
         };
@@ -381,6 +390,7 @@ impl Op {
             Op::Filter { predicates, .. } | Op::JoinWhere { predicates, .. } => each(predicates),
             Op::Columns { columns, .. } => each(columns),
             Op::RangeJoin { aggregates, .. } | Op::Pivot { aggregates, .. } => each(aggregates),
+            Op::Rolling { aggregates, .. } => each(aggregates),
             Op::UpdateBy { inputs, .. } => each(inputs),
             Op::Aggregate { keys, aggregates, .. } => {
                 each(keys);
@@ -453,6 +463,7 @@ impl Op {
             Op::Pivot { how, aggregates, .. } => {
                 format!("{} by {}: {}", quoted(&how.on), quoted(&how.index), python(aggregates))
             }
+            Op::Rolling { how, aggregates } => format!("{}: {}", how.text(), python(aggregates)),
             Op::AsofJoin(how) | Op::JoinNow(NowOptions::Asof(how)) => {
                 let by = if how.by.is_empty() { String::new() } else { format!(", by {}", keys(&how.by)) };
                 format!("{}{by}", keys(std::slice::from_ref(&how.on)))

@@ -1,5 +1,6 @@
 //! The arguments of operations that have a form of their own.
 
+use formula::Rolling;
 use serde::{Deserialize, Serialize};
 
 /// One column to sort by.
@@ -305,6 +306,29 @@ impl RangeOptions {
             after = format!(" {sign} {}{arrow}", end.column);
         }
         format!("{before}{}{after}", self.on)
+    }
+}
+
+/// The options of aggregates of windows that move along with their row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RollingOptions {
+    /// The columns that make groups; without any all rows are one.
+    #[serde(default)]
+    pub by: Vec<String>,
+    /// The column of stamps, of a window between stamps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<String>,
+    /// The window.
+    pub window: Rolling,
+}
+
+impl RollingOptions {
+    /// Keys and window as a reader of Python knows them.
+    pub fn text(&self) -> String {
+        let on = self.on.as_ref().map(|on| format!("{on:?}"));
+        let by: String = self.by.iter().map(|key| format!("{key:?}, ")).collect();
+        format!("{by}{}", self.window.text(on.as_deref()))
     }
 }
 

@@ -16,6 +16,7 @@ use crate::tree::function::{Function, Struct};
 use crate::tree::host::HostId;
 use crate::tree::literal::Literal;
 use crate::tree::name::ColumnName;
+use crate::tree::rolling::Rolling;
 use crate::tree::set::LiveSet;
 use crate::tree::types::type_text;
 
@@ -100,6 +101,9 @@ pub struct Window {
     pub descending: bool,
     /// Whether nulls come last.
     pub nulls_last: bool,
+    /// Which rows of the group, if not all. By stamps, they are those of `order`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rolling: Option<Rolling>,
 }
 
 impl Expr {
@@ -158,7 +162,7 @@ impl Expr {
     /// another way is refused: no operation has it.
     pub fn over(self, window: Window) -> Result<Expr, Error> {
         let grouped = !(window.by.is_empty() && window.order.is_empty());
-        if grouped && self.needs_more_than_neighbours() {
+        if grouped && window.rolling.is_none() && self.needs_more_than_neighbours() {
             return Err(Error::Unsupported {
                 what: format!(
                     "what reads a position, the clock or random numbers over groups, as {} does,",
@@ -167,13 +171,44 @@ impl Expr {
                 advice: "aggregates, shift and diff are; make a column of the rest before",
             });
         }
-        if !window.order.is_empty() && self.reads_neighbours() {
+        let ordered = !window.order.is_empty() && window.rolling.is_none();
+        if ordered && (self.reads_neighbours() || self.rolls()) {
             return Err(Error::Unsupported {
-                what: format!("shift and diff in another order than that of the rows, as in {},", self.to_python()),
+                what: format!(
+                    "{} in another order than that of the rows, as in {},",
+                    if self.rolls() { "rolling windows" } else { "shift and diff" },
+                    self.to_python()
+                ),
                 advice: "sort the table first, and leave order_by out",
             });
         }
-        Expr::Over { input: Arc::new(self), window: Arc::new(window) }.within_limits()
+        if let Expr::Over { window: own, .. } = &self
+            && own.rolling.is_some()
+            && own.by.is_empty()
+            && window.rolling.is_none()
+        {
+            return self.rolling_over(&window.by).within_limits();
+        }
+        let input = Arc::new(self.rolling_over(&window.by));
+        Expr::Over { input, window: Arc::new(window) }.within_limits()
+    }
+
+    /// Whether an aggregate of a window that moves along stands anywhere in it.
+    pub fn rolls(&self) -> bool {
+        matches!(self, Expr::Over { window, .. } if window.rolling.is_some()) || self.children().any(Expr::rolls)
+    }
+
+    /// The expression with its moving windows within these groups, where they are within none.
+    fn rolling_over(&self, by: &[Expr]) -> Expr {
+        match self {
+            Expr::Over { input, window } if window.rolling.is_some() && window.by.is_empty() => {
+                let window = Window { by: by.to_vec(), ..Window::clone(window) };
+                Expr::Over { input: Arc::new(input.rolling_over(by)), window: Arc::new(window) }
+            }
+            Expr::Over { .. } => self.clone(),
+            other if other.rolls() => other.map_children(&mut |child| child.rolling_over(by)),
+            other => other.clone(),
+        }
     }
 
     /// This expression, or the error that it is too deep or too large.
@@ -436,7 +471,7 @@ mod tests {
         assert_eq!(over.columns(), ["x", "k"]);
         assert_eq!(over.to_python(), "col(\"x\").sum().over(col(\"k\"))");
         assert_eq!(Expr::column(over.hidden(3)).to_python(), over.to_python());
-        let order = Window { by: vec![], order: vec![col("t")], descending: true, nulls_last: true };
+        let order = Window { by: vec![], order: vec![col("t")], descending: true, nulls_last: true, rolling: None };
         let ordered = sum.over(order).unwrap();
         assert_eq!(
             ordered.to_python(),

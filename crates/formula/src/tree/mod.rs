@@ -14,6 +14,7 @@ pub(crate) mod own_order;
 pub(crate) mod payload;
 pub(crate) mod quantile;
 pub(crate) mod repr;
+pub(crate) mod rolling;
 pub(crate) mod set;
 pub(crate) mod settings;
 pub(crate) mod types;

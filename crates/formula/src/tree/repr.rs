@@ -37,10 +37,28 @@ impl Expr {
                 let nulls_equal = if *nulls_equal { ", nulls_equal=True" } else { "" };
                 format!("{}.is_in({}{nulls_equal})", input.to_python(), set.text)
             }
+            Expr::Over { input, window } if window.rolling.is_some() => rolling(input, window),
             Expr::Over { input, window } => format!("{}.over({})", input.to_python(), over(window)),
             Expr::Host { function, args } => format!("{}({})", function.name(), joined(args, Expr::to_python)),
             Expr::Call { function, args } => call(*function, args),
         }
+    }
+}
+
+/// An aggregate of a window that moves along, as the method that gives it.
+fn rolling(input: &Expr, window: &Window) -> String {
+    let by = window.order.first().map(Expr::to_python);
+    let given = window.rolling.map(|rolling| rolling.text(by.as_deref())).unwrap_or_default();
+    let ends = if by.is_some() { "_by" } else { "" };
+    let text = match input {
+        Expr::Aggregate { kind, inputs } if inputs.len() == 1 => {
+            format!("{}.rolling_{}{ends}({given})", inputs[0].to_python(), kind.name())
+        }
+        other => format!("{}.rolling{ends}({given})", other.to_python()),
+    };
+    match window.by.is_empty() {
+        true => text,
+        false => format!("{text}.over({})", joined(&window.by, Expr::to_python)),
     }
 }
 

@@ -255,6 +255,7 @@ impl<F> Growing<F> {
 
 impl<F: Family> Codec for Growing<F> {
     type Of = Extremum<F::Key>;
+    const GIVES_BACK: bool = false;
     const SPANS: Option<TakeSpans<Self>> = Some(by_tree);
 
     fn empty(&self) -> Extremum<F::Key> {

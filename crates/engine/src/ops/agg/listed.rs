@@ -23,8 +23,8 @@ use crate::table::view::View;
 /// Aggregates over a table.
 pub(crate) struct Listed {
     operation: String,
-    outputs: Vec<Output>,
-    inputs: Vec<Evaluator>,
+    pub(super) outputs: Vec<Output>,
+    pub(super) inputs: Vec<Evaluator>,
 }
 
 impl Listed {
@@ -141,23 +141,31 @@ impl Listed {
 
     /// The values of some groups of a state.
     pub(super) fn encoded(&self, output: &Output, state: &dyn State, slots: &[u32]) -> Result<Chunk, Error> {
-        let told = |error: Error| {
-            let Error::Data { message, .. } = error else { return error };
-            let (name, input) = (formula::hidden::shown_field(&output.declared), &self.inputs[output.inputs[0]]);
-            Error::data(&self.operation, format!("{name}: {message} ({})", input.text()))
-        };
-        as_stored(output, state.values_of(state, slots).map_err(told)?)
+        as_stored(output, state.values_of(state, slots).map_err(|error| self.told(output, error))?)
+    }
+
+    /// What cannot be a value of this output, with its name and what it is made of.
+    pub(super) fn told(&self, output: &Output, error: Error) -> Error {
+        let Error::Data { message, .. } = error else { return error };
+        let (name, input) = (formula::hidden::shown_field(&output.declared), &self.inputs[output.inputs[0]]);
+        Error::data(&self.operation, format!("{name}: {message} ({})", input.text()))
     }
 }
 
 /// Codes of a dictionary are a matter of storage.
-fn as_stored(output: &Output, cells: ArrayRef) -> Result<ArrayRef, Error> {
+pub(super) fn as_stored(output: &Output, cells: ArrayRef) -> Result<ArrayRef, Error> {
     let same = cells.data_type() == &output.data_type;
     if same { Ok(cells) } else { Ok(column::types::cast(&cells, &output.data_type)?) }
 }
 
 /// The cell of the first row of each list, or of the last; null of none.
-fn ends(input: &Evaluator, view: &View, rows: &[u64], lengths: &[usize], last: bool) -> Result<ArrayRef, Error> {
+pub(super) fn ends(
+    input: &Evaluator,
+    view: &View,
+    rows: &[u64],
+    lengths: &[usize],
+    last: bool,
+) -> Result<ArrayRef, Error> {
     let (mut read, mut places) = (Vec::new(), Vec::with_capacity(lengths.len()));
     let mut from = 0;
     for length in lengths {

@@ -36,6 +36,7 @@ mod sum;
 mod tests;
 mod unique;
 mod vectors;
+mod windows;
 
 use std::sync::Arc;
 

@@ -10,7 +10,7 @@ use arrow_schema::DataType;
 use column::Chunk;
 use column::kernels::prefetch;
 
-use super::accumulators::Accumulator;
+use super::accumulators::{Accumulator, slide, slide_on_stacks};
 use super::board::{BATCH, BulkColumn};
 use crate::error::Error;
 
@@ -33,6 +33,10 @@ pub(crate) trait State: Any + Send + Sync {
     }
     /// Each of these groups becomes what is known of a span of the cells. Of states that take spans.
     fn take_spans(&mut self, _cells: &[Chunk], _spans: &[Span]) {}
+    /// The result of each of these frames of the cells, which move on only; none if a frame must be read by itself.
+    fn slide(&self, _cells: &[Chunk], _frames: &[Range<usize>]) -> Option<Result<ArrayRef, Error>> {
+        None
+    }
     /// As [`State::add`]: of each pair, the cell at a place enters a group.
     fn enter(&mut self, _pairs: &[Pair], _cells: &[Chunk]) {}
     /// As [`State::enter`], but the cells leave. Lists the groups that cannot tell what they are without one: they are read anew.
@@ -119,6 +123,9 @@ pub(crate) trait Codec: Send + Sync + Sized + 'static {
         true
     }
 
+    /// Whether values can leave a group.
+    const GIVES_BACK: bool = true;
+
     /// As [`State::take_spans`]. None: each cell enters by itself.
     const SPANS: Option<TakeSpans<Self>> = None;
 
@@ -196,6 +203,10 @@ impl<C: Codec> State for PerGroup<C> {
         }
     }
 
+    fn slide(&self, cells: &[Chunk], frames: &[Range<usize>]) -> Option<Result<ArrayRef, Error>> {
+        Some(slid(&self.codec, cells, frames))
+    }
+
     fn enter(&mut self, pairs: &[Pair], cells: &[Chunk]) {
         let values = self.codec.values(cells);
         let PerGroup { groups, pieces, .. } = self;
@@ -245,6 +256,41 @@ impl<C: Codec> State for PerGroup<C> {
             }
             edit(&mut self.groups[slots[at] as usize], &mut self.pieces, |own| own.absorb(group));
         }
+    }
+}
+
+/// The results of frames of these cells.
+fn slid<C: Codec>(codec: &C, cells: &[Chunk], frames: &[Range<usize>]) -> Result<ArrayRef, Error> {
+    /// Groups that are encoded together, where they are cheap to copy.
+    const TOGETHER: usize = 512;
+    let (empty, values) = (codec.empty(), codec.values(cells));
+    let mut made: Vec<ArrayRef> = Vec::new();
+    let mut waiting: Vec<C::Of> = Vec::new();
+    let mut failed: Option<Error> = None;
+    let mut note = |cells: Result<ArrayRef, Error>| match cells {
+        Ok(cells) => made.push(cells),
+        Err(error) => _ = failed.get_or_insert(error),
+    };
+    let each = |group: &C::Of| {
+        if C::Of::PIECE > 0 {
+            return note(codec.encode(std::iter::once(group)));
+        }
+        waiting.push(group.clone());
+        if waiting.len() == TOGETHER {
+            note(codec.encode(waiting.iter()));
+            waiting.clear();
+        }
+    };
+    match C::GIVES_BACK {
+        true => slide(&empty, &values, frames, C::remove, each),
+        false => slide_on_stacks(&empty, &values, frames, each),
+    }
+    if made.is_empty() || !waiting.is_empty() {
+        made.push(codec.encode(waiting.iter())?);
+    }
+    match failed {
+        Some(error) => Err(error),
+        None => Ok(arrow_select::concat::concat(&made.iter().map(|cells| &**cells).collect::<Vec<_>>())?),
     }
 }
 

@@ -23,5 +23,5 @@ pub use equi::EquiJoin;
 pub use natural::NaturalJoin;
 pub use now::NowJoin;
 pub use range::RangeJoin;
-pub(crate) use stamps::is_stamp;
+pub(crate) use stamps::{is_stamp, ordered};
 pub use where_in::WhereIn;

@@ -15,7 +15,7 @@ pub(crate) fn is_stamp(data_type: &DataType) -> bool {
 }
 
 /// Stamps as numbers that order as they do, and which are missing (null or NaN).
-pub(super) fn ordered(cells: &Chunk) -> Result<(Vec<u64>, Option<NullBuffer>), Error> {
+pub(crate) fn ordered(cells: &Chunk) -> Result<(Vec<u64>, Option<NullBuffer>), Error> {
     const SIGN: u64 = 1 << 63;
     if matches!(cells.data_type(), DataType::Float16 | DataType::Float32 | DataType::Float64) {
         let values = crate::ops::agg::floats(cells);

@@ -103,6 +103,36 @@ impl Parts {
         }
         Ok(Parts { parts, over })
     }
+
+    /// The table with a column for each input of an aggregate that is none, the aggregates of columns, each named, and the
+    /// expressions over these.
+    pub(super) fn staged(
+        self,
+        call: &Call,
+        table: &Table,
+        on_error: OnError,
+        columns: Columns,
+    ) -> Result<(Table, Vec<Expr>, Vec<Expr>), Error> {
+        let Parts { mut parts, over } = self;
+        let staged: Vec<StagedExpr> = parts
+            .iter()
+            .flat_map(|(name, part)| part.children().map(move |input| (name, input)))
+            .map(|(name, input)| StagedExpr {
+                becomes: name.becomes().map(str::to_owned),
+                expression: input.clone(),
+                stored: !matches!(input.unaliased(), Expr::Column(_)),
+            })
+            .collect();
+        let (wide, read) =
+            stage_inputs(call, table, &staged, ColumnOptions { on_error, ..ColumnOptions::STORED }, columns)?;
+        let mut read = read.into_iter();
+        for (_, part) in &mut parts {
+            if let Expr::Aggregate { inputs, .. } = part {
+                inputs.iter_mut().zip(&mut read).for_each(|(input, read)| *input = read);
+            }
+        }
+        Ok((wide, parts.into_iter().map(|(name, part)| part.alias(name)).collect(), over))
+    }
 }
 
 /// The expression with a column in place of each aggregate; equal aggregates are one part.

@@ -12,12 +12,13 @@ use super::over::{one_row, planned, without_hidden};
 use super::pivot::pivot as turned;
 use super::range_join::range_join as ranged;
 use super::recent::windowed;
+use super::rolling::rolling as rolled;
 use super::sets::members;
 use crate::error::Error;
 use crate::eval::call::Call;
 use crate::eval::schedule::Turn;
 use crate::ops::{Filter, Project};
-use crate::plan::spec::{Materialization, PivotOptions, RangeOptions};
+use crate::plan::spec::{Materialization, PivotOptions, RangeOptions, RollingOptions};
 use crate::row_errors::OnError;
 use crate::table::handle::Table;
 
@@ -117,6 +118,16 @@ pub(in crate::plan) fn range_join(
     on_error: OnError,
 ) -> Result<Table, Error> {
     ranged(call, left, right, how, expressions, on_error, columns)
+}
+
+/// The columns of a table, then expressions over aggregates of windows that move along with each row.
+pub(in crate::plan) fn rolling(
+    call: &Call,
+    table: &Table,
+    how: &RollingOptions,
+    expressions: &[Expr],
+) -> Result<Table, Error> {
+    rolled(call, table, how, expressions, columns)
 }
 
 /// One row a group: keys, then each expression over aggregates.

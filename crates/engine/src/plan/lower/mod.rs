@@ -20,12 +20,13 @@ mod over;
 mod pivot;
 mod range_join;
 mod recent;
+mod rolling;
 mod sequential;
 mod sets;
 mod sync;
 mod update_by;
 
-pub(in crate::plan) use columns::{aggregate, columns, filtered, multi_join, pivot, range_join};
+pub(in crate::plan) use columns::{aggregate, columns, filtered, multi_join, pivot, range_join, rolling};
 pub use computed::ColumnOptions;
 pub(in crate::plan) use distinct::distinct;
 pub(in crate::plan) use join::join;

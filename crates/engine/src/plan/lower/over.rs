@@ -17,6 +17,7 @@ use formula::{Aggregate, ColumnName, Expr, Function, Window};
 use super::aggregate::composed;
 use super::computed::{ColumnOptions, Columns};
 use super::hidden::taken;
+use super::rolling;
 use super::sets::{answer, tested};
 use crate::error::Error;
 use crate::eval::call::Call;
@@ -278,7 +279,11 @@ fn aggregated(expression: &Expr, window: &Window, wanted: &mut Wanted) -> Expr {
     let asks =
         matches!(kind, Aggregate::First | Aggregate::Last | Aggregate::Implode | Aggregate::ArgMin | Aggregate::ArgMax);
     let ordered = asks && !window.order.is_empty();
-    let window = if ordered { window.clone() } else { Window { by: window.by.clone(), ..Window::default() } };
+    let window = if ordered || window.rolling.is_some() {
+        window.clone()
+    } else {
+        Window { by: window.by.clone(), ..Window::default() }
+    };
     let place = wanted.groups.iter().position(|known| known.window == window).unwrap_or_else(|| {
         wanted.groups.push(Groups { window: window.clone(), parts: Vec::new() });
         wanted.groups.len() - 1
@@ -302,6 +307,15 @@ fn joined(call: &Call, table: &Table, groups: &Groups, next: &mut usize, columns
     let mut hidden = Hidden::new(next);
     let mut keys = hidden.keys(&window.by);
     let order: Vec<String> = window.order.iter().map(|by| hidden.name(by)).collect();
+    if window.rolling.is_some() {
+        let read = |part: &Expr| match part {
+            Expr::Alias(of, name) => of.map_children(&mut |input| Expr::column(hidden.name(input))).alias(name.clone()),
+            other => other.clone(),
+        };
+        let parts: Vec<Expr> = parts.iter().map(read).collect();
+        let wide = hidden.columns(call, table, columns)?;
+        return rolling::beside(call, &wide, window, keys, order, &parts);
+    }
     let mut wide = hidden.columns(call, table, columns)?;
     if keys.is_empty() {
         let one = Expr::literal(true);
@@ -446,8 +460,13 @@ mod tests {
     /// The first of a group in another order than the table's; rows that compare equal keep theirs.
     #[test]
     fn law_of_first_in_an_order() {
-        let window =
-            Window { by: vec![Expr::column("k")], order: vec![Expr::column("g")], descending: true, nulls_last: true };
+        let window = Window {
+            by: vec![Expr::column("k")],
+            order: vec![Expr::column("g")],
+            descending: true,
+            nulls_last: true,
+            rolling: None,
+        };
         let first = of(Aggregate::First, "v").over(window).expect("over groups").alias("first");
         check_law(
             &table_of("k:str g:int v:int"),

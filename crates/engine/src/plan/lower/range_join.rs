@@ -4,7 +4,6 @@
 use formula::Expr;
 
 use super::aggregate::Parts;
-use super::beside::{StagedExpr, stage_inputs};
 use super::computed::{ColumnOptions, Columns};
 use super::over::without_hidden;
 use crate::error::Error;
@@ -33,32 +32,15 @@ pub(super) fn range_join(
             return Err(Error::Duplicate { operation: call.method.to_string(), name });
         }
     }
-    let Parts { mut parts, over } = Parts::of(call, right, &[], expressions)?;
-    let staged: Vec<StagedExpr> = parts
-        .iter()
-        .flat_map(|(name, part)| part.children().map(move |input| (name, input)))
-        .map(|(name, input)| StagedExpr {
-            becomes: name.becomes().map(str::to_owned),
-            expression: input.clone(),
-            stored: !matches!(input.unaliased(), Expr::Column(_)),
-        })
-        .collect();
-    let how_computed = ColumnOptions { on_error, ..ColumnOptions::STORED };
-    let (wide, read) = stage_inputs(call, right, &staged, how_computed, columns)?;
-    let faults = wide.request().faults.clone().filter(|_| staged.iter().any(|one| one.stored));
-    let mut read = read.into_iter();
-    for (_, part) in &mut parts {
-        if let Expr::Aggregate { inputs, .. } = part {
-            inputs.iter_mut().zip(&mut read).for_each(|(input, read)| *input = read);
-        }
-    }
-    let named: Vec<Expr> = parts.into_iter().map(|(name, part)| part.alias(name)).collect();
+    let (wide, named, over) = Parts::of(call, right, &[], expressions)?.staged(call, right, on_error, columns)?;
+    let faults = wide.request().faults.clone().filter(|_| !wide.same(right));
     let both = [left.clone(), wide];
     let join = RangeJoin::new(&call.method, left, &both[1], how, &named)?.reporting_to(faults.as_ref());
     let joined = call.attach(&join, &both)?;
     if over.is_empty() {
         return Ok(joined);
     }
-    let made = columns(call, &joined, &over, ColumnOptions { faults: faults.as_ref(), ..how_computed })?;
+    let made =
+        columns(call, &joined, &over, ColumnOptions { faults: faults.as_ref(), on_error, ..ColumnOptions::STORED })?;
     without_hidden(call, left, &made, expressions)
 }

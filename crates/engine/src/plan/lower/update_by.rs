@@ -60,7 +60,8 @@ pub(in crate::plan) fn update_by(
 /// The input over the groups, if it reads other rows.
 fn over(input: &Expr, by: &[String]) -> Result<Expr, Error> {
     let input = input.unaliased();
-    if by.is_empty() || matches!(input, Expr::Over { .. }) || !(input.is_aggregate() || input.reads_neighbours()) {
+    let own = matches!(input, Expr::Over { window, .. } if window.rolling.is_none());
+    if by.is_empty() || own || !(input.is_aggregate() || input.reads_neighbours() || input.rolls()) {
         return Ok(input.clone());
     }
     let by = by.iter().map(|name| Expr::column(name.as_str())).collect();

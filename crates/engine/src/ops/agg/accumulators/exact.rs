@@ -143,6 +143,12 @@ impl ExactSum {
         self.rare.as_ref()?.special.value()
     }
 
+    /// Two doubles whose exact total is the sum, the first of which is the sum rounded; none if two do not hold it.
+    #[inline]
+    pub(super) fn pair(&self) -> Option<(f64, f64)> {
+        self.rare.is_none().then(|| two_sum(self.high, self.low))
+    }
+
     /// Doubles whose exact total is the sum of what is not huge, ascending in size.
     pub(crate) fn parts(&self) -> Vec<f64> {
         let mut parts = self.rare.as_ref().map(|rare| rare.rest.clone()).unwrap_or_default();
@@ -207,7 +213,7 @@ impl Removable for ExactSum {
 
 /// The sum and its rounding error, exactly.
 #[inline]
-fn two_sum(a: f64, b: f64) -> (f64, f64) {
+pub(super) fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
     let b_part = sum - a;
     (sum, (a - (sum - b_part)) + (b - b_part))

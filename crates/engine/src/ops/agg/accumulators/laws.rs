@@ -7,7 +7,6 @@ use std::ops::Range;
 use arrow_buffer::i256;
 use formula::aggregates::Interpolation;
 
-use super::slide::{slide, slide_on_stacks};
 use super::*;
 use crate::testing::Tape;
 use crate::testing::explore::explore;
@@ -103,7 +102,9 @@ where
         agrees(&found, empty, how, &present, doing)?;
     }
     let (values, frames) = frames(tape, draw);
-    slides(&slide(empty, how, &values, &frames), empty, how, &values, &frames)
+    let mut found = Vec::new();
+    slide(empty, &values, &frames, A::remove, |inside| found.push(inside.value(how)));
+    slides(&found, empty, how, &values, &frames)
 }
 
 /// Values of which some are null, and frames that move on over them.
@@ -163,7 +164,9 @@ where
         agrees(&found, empty, how, &present, "merge")?;
     }
     let (values, frames) = frames(tape, draw);
-    slides(&slide_on_stacks(empty, how, &values, &frames), empty, how, &values, &frames)
+    let mut found = Vec::new();
+    slide_on_stacks(empty, &values, &frames, |inside| found.push(inside.value(how)));
+    slides(&found, empty, how, &values, &frames)
 }
 
 const RUNS: u64 = 400;

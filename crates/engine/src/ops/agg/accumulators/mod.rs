@@ -14,7 +14,6 @@ mod halves;
 mod laws;
 mod moments;
 mod multiset;
-#[cfg_attr(not(test), expect(dead_code, reason = "windows that move over rows are made of it; its law is here"))]
 mod slide;
 mod sums;
 
@@ -23,6 +22,7 @@ pub(crate) use self::factors::{Factors, Product};
 pub(crate) use self::halves::Halves;
 pub(crate) use self::moments::{Comoments, Moments, Spread};
 pub(crate) use self::multiset::{End, Extremum, Multiset, float_word, from_float_word, from_order_key, order_key};
+pub(crate) use self::slide::{slide, slide_on_stacks};
 pub(crate) use self::sums::{Count, Counted, LongSum, WideSum, WrappingSum};
 
 /// What is known of some values.

@@ -6,7 +6,7 @@
 //! The product of two doubles is the sum of two doubles, unless it leaves their range. A value from 2^470 on is scaled
 //! down by 2^600 before it is multiplied, and the products are summed by how many of their factors were.
 
-use super::exact::{ExactSum, grow_expansion, rounded, two_product};
+use super::exact::{ExactSum, HUGE, grow_expansion, rounded, two_product, two_sum};
 use super::{Accumulator, Removable};
 
 /// From here on a value is scaled down: products of smaller ones, and the squares of their sums, are doubles.
@@ -87,6 +87,9 @@ impl Products {
 
     /// n Σxy − Σx Σy, exactly, then rounded once, and how often it is scaled down by [`SMALLER`].
     fn centred(&self, count: i64, sums: [&ExactSum; 2]) -> (f64, u32) {
+        if let Some(centred) = self.in_pairs(count, sums) {
+            return (centred, 0);
+        }
         let counts = self.large.as_ref().map_or([0; 2], |large| large.counts);
         let scale = |at: usize| if counts[at] > 0 { sums[at].scaled(SMALLER) } else { sums[at].parts() };
         let times = u32::from(counts[0] > 0) + u32::from(counts[1] > 0);
@@ -111,6 +114,30 @@ impl Products {
             second.iter().for_each(|b| push(-a, *b));
         }
         (rounded(&total), times)
+    }
+
+    /// [`Products::centred`] from pairs of doubles, where it is certain that it is rounded as the exact value is.
+    fn in_pairs(&self, count: i64, sums: [&ExactSum; 2]) -> Option<f64> {
+        /// What is lost in pairs is less than this part of the greater term.
+        const LOST: f64 = f64::from_bits((1023 - 98) << 52);
+        /// Products of numbers from here on have an exact error.
+        const LEAST: f64 = f64::from_bits((1023 - 400) << 52);
+        if self.large.is_some() {
+            return None;
+        }
+        let ((product, rest), first, second) = (self.sum.pair()?, sums[0].pair()?, sums[1].pair()?);
+        let count = count as f64;
+        let (whole, low) = two_product(product, count);
+        let (square, low_square) = two_product(first.0, second.0);
+        let most = whole.abs().max(square.abs());
+        if !(most >= LEAST && most <= HUGE) {
+            return None;
+        }
+        let (low, low_square) = (low + rest * count, low_square + (first.0 * second.1 + first.1 * second.0));
+        let (high, error) = two_sum(whole, -square);
+        let (error, lost) = (error + (low - low_square), most * LOST);
+        let (least, greatest) = (high + (error - lost), high + (error + lost));
+        (least == greatest).then_some(least)
     }
 
     /// The covariance of so many pairs with these sums; none where they are too few.

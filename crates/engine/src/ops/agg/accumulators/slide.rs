@@ -1,44 +1,44 @@
-//! A window that moves over values: the result of each frame. Frames move on only: neither end of one lies before that
+//! A window that moves over values: what is known of each frame. Frames move on only: neither end of one lies before that
 //! of the frame before it.
 //!
 //!   values   1 2 3 4 5       frames 0..2 1..4 3..5       sums 3 9 9
 
 use std::ops::Range;
 
-use super::{Accumulator, Removable};
+use super::Accumulator;
 
-/// The result of each frame, where values can be given back: each enters once and leaves once. `empty`: of no value.
-pub(crate) fn slide<A: Removable>(
+/// Calls `each` for each frame, where values can be given back: each enters once and leaves once. `empty`: of no value.
+pub(crate) fn slide<A: Accumulator>(
     empty: &A,
-    how: &A::How,
     values: &[Option<A::In>],
     frames: &[Range<usize>],
-) -> Vec<A::Out> {
+    remove: impl Fn(&mut A, A::In),
+    mut each: impl FnMut(&A),
+) {
     let (mut inside, mut present) = (empty.clone(), 0..0);
-    let result = |frame: &Range<usize>| {
+    for frame in frames {
         if frame.start >= present.end {
             (inside, present) = (empty.clone(), frame.start..frame.start);
         }
         values[present.end..frame.end].iter().flatten().for_each(|value| inside.add(value.clone()));
-        values[present.start..frame.start].iter().flatten().for_each(|value| inside.remove(value.clone()));
+        values[present.start..frame.start].iter().flatten().for_each(|value| remove(&mut inside, value.clone()));
         present = frame.clone();
-        inside.value(how)
-    };
-    frames.iter().map(result).collect()
+        each(&inside);
+    }
 }
 
-/// The result of each frame, where values cannot be given back: two stacks. What came last is one accumulator; of the
+/// Calls `each` for each frame, where values cannot be given back: two stacks. What came last is one accumulator; of the
 /// rest there is one for each place from which on it is present. Each value enters at most twice.
 pub(crate) fn slide_on_stacks<A: Accumulator>(
     empty: &A,
-    how: &A::How,
     values: &[Option<A::In>],
     frames: &[Range<usize>],
-) -> Vec<A::Out> {
+    mut each: impl FnMut(&A),
+) {
     let (mut late, mut end, mut turned) = (empty.clone(), 0, 0);
     // The values from each place to `turned`, the last place first.
     let mut early: Vec<A> = Vec::new();
-    let result = |frame: &Range<usize>| {
+    for frame in frames {
         if frame.start >= turned {
             (late, turned, end) = (empty.clone(), frame.end, frame.end);
             early.clear();
@@ -53,7 +53,6 @@ pub(crate) fn slide_on_stacks<A: Accumulator>(
         early.truncate(turned.saturating_sub(frame.start));
         let mut whole = early.last().unwrap_or(empty).clone();
         whole.merge(&late);
-        whole.value(how)
-    };
-    frames.iter().map(result).collect()
+        each(&whole);
+    }
 }

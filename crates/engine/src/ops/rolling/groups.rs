@@ -1,0 +1,260 @@
+//! The rows of each group as windows need them: in row order, or by stamp.
+
+use arrow_array::Array;
+use rowset::RowSet;
+
+use super::spans::{Spans, around, by_rows, by_stamps, room, seen};
+use super::spec::{RollingSpec, Stamps};
+use super::stamped::StampedRows;
+use crate::error::Error;
+use crate::keys::frame::{Frame, affected};
+use crate::keys::group_order::GroupOrder;
+use crate::keys::grouped::GroupedRows;
+use crate::keys::in_groups::InGroups;
+use crate::keys::rows::KeyRows;
+use crate::keys::timeline::{Place, Timelines};
+use crate::sizes::GROUP_PART_ROWS;
+use crate::table::change::Change;
+use crate::table::handle::Table;
+use crate::table::view::View;
+use crate::threads::parallel;
+
+/// The rows of each group.
+pub(super) enum Groups {
+    InRowOrder(GroupedRows),
+    ByStamp(StampedRows),
+}
+
+/// The rows of a table group by group, as it starts.
+pub(super) struct Started {
+    /// Positions of the rows, by group and in the order of windows. A row without a stamp is not among them.
+    pub(super) ordered: InGroups,
+    /// The stamps in that order; none if windows are of so many rows.
+    pub(super) stamps: Vec<u64>,
+}
+
+/// What a step asks to be computed.
+pub(super) struct Wanted {
+    pub(super) spans: Spans,
+    /// Rows that have come to have no stamp.
+    pub(super) bare: RowSet,
+}
+
+impl Groups {
+    /// The rows of a table; kept only if it is live.
+    pub(super) fn start(spec: &RollingSpec, table: &Table, view: &View) -> Result<(Groups, Started), Error> {
+        let parts = parallel::parts(view.rows(), GROUP_PART_ROWS.rows());
+        match &spec.stamps {
+            None => {
+                let mut groups = GroupedRows::new(table, &spec.keys);
+                let mut slots = Vec::with_capacity(view.rows().len() as usize);
+                for part in &parts {
+                    let of_part = groups.slots_of(view, part)?;
+                    if table.is_live() {
+                        groups.enter(&of_part, part);
+                    }
+                    slots.extend(of_part);
+                }
+                let started = Started { ordered: InGroups::new(&slots, groups.slots()), stamps: Vec::new() };
+                Ok((Groups::InRowOrder(groups), started))
+            }
+            Some(stamps) => {
+                let mut groups = StampedRows::new(table, &spec.keys, stamps);
+                let started = by_stamp(spec, stamps, table, view, &parts, &mut groups)?;
+                Ok((Groups::ByStamp(groups), started))
+            }
+        }
+    }
+
+    /// How many groups there are.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Groups::InRowOrder(groups) => groups.len(),
+            Groups::ByStamp(groups) => groups.len(),
+        }
+    }
+
+    /// Takes over a change of the table: the rows whose windows see it, and those windows.
+    pub(super) fn follow(&mut self, spec: &RollingSpec, change: &Change) -> Result<Wanted, Error> {
+        let update = change.update();
+        let reads = spec.aggregates.reads(&update.columns) && !update.modified.is_empty();
+        match self {
+            Groups::InRowOrder(groups) => {
+                let followed = groups.follow(change)?;
+                let mut touched = followed.touched;
+                if reads && !followed.rekeyed {
+                    touched.extend(groups.changed(change.now(), &update.modified)?);
+                }
+                let spans = affected(spec.frame, groups.rows(), &touched);
+                Ok(Wanted { spans: in_row_order(spec.frame, groups.rows(), spans)?, bare: RowSet::new() })
+            }
+            Groups::ByStamp(groups) => {
+                let (touched, fresh) = groups.follow(change, reads)?;
+                if let Some(stamps) = spec.stamps.as_ref().filter(|stamps| stamps.ordered)
+                    && let Some(row) = groups.first_that_goes_back(&fresh)
+                {
+                    return Err(goes_back(spec, stamps, change.now(), row));
+                }
+                let spans = affected(spec.frame, &groups.lines, &touched);
+                let came = if update.columns.contains_any(&spec.keys)
+                    || spec.stamps.as_ref().is_some_and(|stamps| update.columns.contains(stamps.column))
+                {
+                    &update.added | &update.modified
+                } else {
+                    update.added.clone()
+                };
+                Ok(Wanted { spans: in_stamp_order(spec.frame, &groups.lines, spans)?, bare: &came - &fresh.rows })
+            }
+        }
+    }
+}
+
+fn goes_back(spec: &RollingSpec, stamps: &Stamps, view: &View, row: u64) -> Error {
+    let text = |cell: column::Chunk| match cell.is_null(0) {
+        true => "null".to_owned(),
+        false => arrow_cast::display::array_value_to_string(&cell, 0).unwrap_or_default(),
+    };
+    let stamp = match view.read(stamps.column, &RowSet::key(row)) {
+        Ok(cell) => text(cell),
+        Err(error) => return error,
+    };
+    let (name, within) = (&stamps.name, if spec.keys.is_empty() { "" } else { " within its group" });
+    Error::data(
+        &spec.operation,
+        format!(
+            "the stamps in {name:?} must not go back{within}: at row key {row} stands {stamp}, after a greater one; sort \
+             the table by {name:?}, or use rolling(…), which takes rows in any order"
+        ),
+    )
+}
+
+/// The rows of a table by group and stamp. Those with a stamp are kept if the table is live.
+fn by_stamp(
+    spec: &RollingSpec,
+    stamps: &Stamps,
+    table: &Table,
+    view: &View,
+    parts: &[RowSet],
+    groups: &mut StampedRows,
+) -> Result<Started, Error> {
+    let rows = view.rows().len() as usize;
+    let (mut slots, mut stamped) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+    for part in parts {
+        let found = groups.standing(view, part)?;
+        let mut standing = found.rows.iter().zip(found.slots.iter().zip(&found.stamps)).peekable();
+        for key in part.iter() {
+            let own = standing.next_if(|(standing, _)| *standing == key);
+            let (slot, stamp) = own.map_or((column::keys::NO_SLOT, 0), |(_, (slot, stamp))| (*slot, *stamp));
+            slots.push(slot);
+            stamped.push(stamp);
+        }
+    }
+    let mut ordered = InGroups::new(&slots, groups.slots());
+    let InGroups { order, starts } = &mut ordered;
+    for ends in starts.windows(2) {
+        let group = &mut order[ends[0]..ends[1]];
+        if let Some(pair) = group.windows(2).find(|pair| stamped[pair[0]] > stamped[pair[1]]) {
+            if stamps.ordered {
+                let row = view.rows().key_at(pair[1] as u64).unwrap_or_default();
+                return Err(goes_back(spec, stamps, view, row));
+            }
+            group.sort_by_key(|position| stamped[*position]);
+        }
+    }
+    if table.is_live() {
+        let keys = view.rows().to_vec();
+        order.iter().for_each(|at| groups.enter((slots[*at], stamped[*at], keys[*at])));
+    }
+    let stamps = order.iter().map(|at| stamped[*at]).collect();
+    Ok(Started { ordered, stamps })
+}
+
+/// The windows of rows in row order.
+fn in_row_order(frame: Frame, groups: &KeyRows, spans: Vec<(u32, std::ops::Range<u64>)>) -> Result<Spans, Error> {
+    let Frame::Rows { back, ahead } = frame else { return Ok(Spans::default()) };
+    let mut wanted = Spans::default();
+    let of = |slot: u32, rows: &std::ops::Range<u64>| seen(groups.end(slot), rows, back, ahead);
+    let lengths = spans.iter().fold((0u64, 0u64), |(rows, read), (slot, span)| {
+        let seen = of(*slot, span);
+        (rows + (span.end - span.start), read + (seen.end - seen.start))
+    });
+    room(lengths.0, lengths.1)?;
+    for (slot, span) in spans {
+        let keys = |places: std::ops::Range<u64>| places.filter_map(move |at| groups.get(slot, at));
+        wanted.push(keys(span.clone()), keys(of(slot, &span)), by_rows(groups.end(slot), span, back, ahead));
+    }
+    Ok(wanted)
+}
+
+/// The windows of rows in the order of their stamps.
+fn in_stamp_order(
+    frame: Frame,
+    groups: &Timelines<()>,
+    spans: Vec<(u32, std::ops::Range<Place>)>,
+) -> Result<Spans, Error> {
+    let mut wanted = Spans::default();
+    for (slot, span) in spans {
+        let line = &groups[slot];
+        let end = groups.get(slot, span.end);
+        let inside = |at: (u64, u64)| end.is_none_or(|end| at < end);
+        let own: Vec<(u64, u64)> =
+            line.from(span.start).map(|(stamp, key, ())| (stamp, key)).take_while(|at| inside(*at)).collect();
+        let (Some(first), Some(last)) = (own.first(), own.last()) else { continue };
+        let (least, greatest) = (around(frame, first.0).0, around(frame, last.0).1);
+        let from = match u64::try_from(least.max(0)) {
+            Ok(stamp) => line.lower((stamp, 0)),
+            Err(_) => groups.end(slot),
+        };
+        let read: Vec<(u64, u64)> = line
+            .from(from)
+            .map(|(stamp, key, ())| (stamp, key))
+            .take_while(|(stamp, _)| i128::from(*stamp) <= greatest)
+            .collect();
+        room(own.len() as u64, read.len() as u64)?;
+        let stamps = |rows: &[(u64, u64)]| rows.iter().map(|(stamp, _)| *stamp).collect::<Vec<_>>();
+        let frames = by_stamps(frame, &stamps(&own), &stamps(&read));
+        wanted.push(own.iter().map(|(_, key)| *key), read.iter().map(|(_, key)| *key), frames);
+    }
+    Ok(wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::frame::Touch;
+    use crate::keys::timeline::Entry;
+
+    /// How many rows a touch computes, and how many it reads, of a group of 5,000.
+    fn cost(frame: Frame, touch: std::ops::Range<u64>, entered: bool) -> [(usize, usize); 2] {
+        let mut in_rows = KeyRows::new(true);
+        in_rows.grow(1);
+        in_rows.enter(&[0; 5_000], &RowSet::flat(5_000));
+        let mut lines = Timelines::default();
+        lines.grow(1);
+        (0..5_000).for_each(|key| lines[0].insert(Entry { stamp: key, key, tag: () }));
+        let place = |at: u64| lines.lower(0, (at, 0));
+        let stamps = place(touch.start)..place(touch.end);
+        let (of_rows, of_stamps) = match entered {
+            true => (Touch::Entered(touch), Touch::Entered(stamps)),
+            false => (Touch::Changed(touch), Touch::Changed(stamps)),
+        };
+        let (back, ahead) = match frame {
+            Frame::Rows { back, ahead } => (back, ahead),
+            _ => (0, 0),
+        };
+        let by_stamp = Frame::Range { back, ahead };
+        let rows = in_row_order(frame, &in_rows, affected(frame, &in_rows, &[(0, of_rows)])).expect("there is room");
+        let spans = affected(by_stamp, &lines, &[(0, of_stamps)]);
+        let stamped = in_stamp_order(by_stamp, &lines, spans).expect("there is room");
+        [(rows.rows.len(), rows.read.len()), (stamped.rows.len(), stamped.read.len())]
+    }
+
+    #[test]
+    fn a_change_costs_its_windows_and_not_its_group() {
+        let frame = |back, ahead| Frame::Rows { back, ahead };
+        assert_eq!(cost(frame(99, 0), 4_990..5_000, true), [(10, 109); 2], "ten rows that come at the end");
+        assert_eq!(cost(frame(999, 0), 2_500..2_501, false), [(1_000, 1_999); 2], "a value in the middle");
+        assert_eq!(cost(frame(0, 4), 2_500..2_501, false), [(5, 9); 2], "windows that look ahead");
+        assert_eq!(cost(frame(-2, 4), 2_500..2_501, false), [(3, 5); 2], "windows beside their row");
+    }
+}

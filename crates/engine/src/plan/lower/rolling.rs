@@ -1,0 +1,59 @@
+//! Aggregates of windows that move along with their row: what is aggregated is a column first, and what is made of
+//! aggregates a column of the result.
+//!
+//!   rolling  sum(V * 2) / len()      V * 2 is a hidden column, sum and len of the window are two more, their quotient the result
+
+use formula::{Expr, Frame, Window};
+
+use super::aggregate::Parts;
+use super::computed::{ColumnOptions, Columns};
+use super::over::without_hidden;
+use crate::error::Error;
+use crate::eval::call::Call;
+use crate::ops::Rolling;
+use crate::plan::spec::RollingOptions;
+use crate::row_errors::OnError;
+use crate::table::handle::Table;
+
+/// The columns of a table, then these expressions over aggregates of windows.
+pub(super) fn rolling(
+    call: &Call,
+    table: &Table,
+    how: &RollingOptions,
+    expressions: &[Expr],
+    columns: Columns,
+) -> Result<Table, Error> {
+    if expressions.is_empty() {
+        return Err(Error::schema(&call.method, "at least one aggregate is needed"));
+    }
+    for expression in expressions {
+        let name = expression.output_name()?;
+        if table.schema().index_of(&name).is_ok() {
+            return Err(Error::Duplicate { operation: call.method.to_string(), name });
+        }
+    }
+    let (wide, named, over) = Parts::of(call, table, &[], expressions)?.staged(call, table, OnError::Fail, columns)?;
+    let made = call.attach(&Rolling::new(&call.method, &wide, how, &named)?, std::slice::from_ref(&wide))?;
+    if over.is_empty() && wide.width() == table.width() {
+        return Ok(made);
+    }
+    let made = if over.is_empty() { made } else { columns(call, &made, &over, ColumnOptions::STORED)? };
+    without_hidden(call, table, &made, expressions)
+}
+
+/// The table with the aggregates of these windows beside its rows. `by` and `order` are columns.
+pub(super) fn beside(
+    call: &Call,
+    table: &Table,
+    window: &Window,
+    by: Vec<String>,
+    order: Vec<String>,
+    parts: &[Expr],
+) -> Result<Table, Error> {
+    let Some(rolling) = window.rolling else {
+        return Err(Error::internal(&call.method, "a window that does not move"));
+    };
+    let ranged = matches!(rolling.frame, Frame::Range { .. });
+    let how = RollingOptions { by, on: order.into_iter().next().filter(|_| ranged), window: rolling };
+    call.attach(&Rolling::new(&call.method, table, &how, parts)?, std::slice::from_ref(table))
+}
