@@ -58,8 +58,8 @@ class Adapter:
             "sort_two": lambda: m.select("k100", "v").sort(["k100", "v"]),
             "distinct_k100k": lambda: m.select("k100k").unique(),
             "distinct_two": lambda: m.select("k100", "s100").unique(),
-            "cumsum_k100": lambda: m.select("k100", c("v").cum_sum().over("k100").alias("x")),
-            "cumsum_k100k": lambda: m.select("k100k", c("v").cum_sum().over("k100k").alias("x")),
+            "cumsum_k100": lambda: m.select("k100", "v").update_by(ub.cum_sum("x = v"), by="k100").select("k100", "x"),
+            "cumsum_k100k": lambda: m.select("k100k", "v").update_by(ub.cum_sum("x = v"), by="k100k").select("k100k", "x"),
             "ema_k100": lambda: m.select("k100", "v").update_by(ub.ema_tick(10, "x = v"), by="k100").select("k100", "x"),
             "ema_k100k": lambda: m.select("k100k", "v").update_by(ub.ema_tick(10, "x = v"), by="k100k").select("k100k", "x"),
             **{f"roll{name}_{k}": (lambda of=of, k=k: m.select(k, getattr(c("v"), f"rolling_{of}")(100, min_samples=2 if of == "std" else 1).over(k).alias("x")))
